@@ -29,6 +29,8 @@ const sources = `{"sources": [
    "queue": {"fixed": "stripe"}, "maxBody": 1000},
   {"name": "shop", "scheme": "shopify", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/shop",
    "queue": {"header": "X-Shopify-Shop-Domain", "prefix": "shops/"}},
+  {"name": "svix", "scheme": "standard", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/svix",
+   "queue": {"path": "data.account"}, "keyProp": "timestamp", "keyType": "time"},
   {"name": "ledger", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/ledger",
    "signature": {"header": "X-Sig", "encoding": "base64"}, "queue": {"path": "account"}, "seq": "n"},
   {"name": "raw", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/raw",
@@ -187,6 +189,28 @@ func TestGitHub(t *testing.T) {
 		if !strings.Contains(s.logs.String(), metric) {
 			t.Errorf("no %s in the metrics", metric)
 		}
+	}
+}
+
+// TestStandardWebhooks: a sender's messages come in the order of their own times.
+func TestStandardWebhooks(t *testing.T) {
+	s := newServer(t)
+	s.value = "whsec_" + base64.StdEncoding.EncodeToString([]byte(secret))
+	send := func(id, body string) request {
+		seconds := strconv.FormatInt(s.now.Unix(), 10)
+		return request{source: "svix", body: body, headers: map[string]string{
+			"Webhook-Id": id, "Webhook-Timestamp": seconds, "Webhook-Signature": "v1," + base64.StdEncoding.EncodeToString(sign(id+"."+seconds+"."+body)),
+		}}
+	}
+	first := send("msg_1", `{"type":"user.created","timestamp":"2022-11-03T20:26:10Z","data":{"account":"a"}}`)
+	s.Want("one", s.send(first), 202, "waiting", "svix/a")
+	s.Want("again", s.send(first), 200, "duplicate", "svix/a")
+	s.Want("under another id", s.send(first.with("Webhook-Id", "msg_2")), 401)
+	s.value = secret
+	s.now = s.now.Add(time.Hour)
+	s.Want("a secret that is none of the scheme", s.send(send("msg_3", `{}`)), 503)
+	if logged := s.logs.String(); !strings.Contains(logged, "secret 1 of 1 is not whsec_") || strings.Contains(logged, secret) {
+		t.Error("the log does not say what is wrong, or has the secret")
 	}
 }
 

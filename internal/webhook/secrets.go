@@ -81,10 +81,10 @@ func (s *Secrets) Check(ctx context.Context, of Reference, c Claim, body []byte)
 		if err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil {
 			return false, err
 		}
-		return c.By(h.values, body), nil
+		return h.made(of, c, body)
 	}
-	if c.By(h.values, body) {
-		return true, nil
+	if made, err := h.made(of, c, body); made {
+		return true, err
 	}
 	if within(now, h.tried, Interval) {
 		return false, h.err
@@ -92,7 +92,16 @@ func (s *Secrets) Check(ctx context.Context, of Reference, c Claim, body []byte)
 	if err := h.refresh(ctx, s.fetch, of, now, Interval); err != nil {
 		return false, err
 	}
-	return c.By(h.values, body), nil
+	return h.made(of, c, body)
+}
+
+// made reports whether one of the secrets that are held made the claim.
+func (h *held) made(of Reference, c Claim, body []byte) (bool, error) {
+	made, err := c.By(h.values, body)
+	if err != nil {
+		return false, fmt.Errorf("secret %s: %w", of, err)
+	}
+	return made, nil
 }
 
 // within reports whether less than d has gone by since then.

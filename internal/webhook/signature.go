@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +17,11 @@ type Signature struct {
 	header, prefix string
 	// base64 says that it is written so, and not in hexadecimal digits.
 	base64 bool
-	// list says that the header is Stripe's list of a timestamp and signatures.
-	list bool
+	// list says that the header is Stripe's list of a timestamp and signatures, standard that it is
+	// Standard Webhooks' of versions and signatures, whose secrets are written in base64.
+	list, standard bool
+	// idHeader holds the request's id, which is signed too; empty where there is none.
+	idHeader string
 	// timestampHeader holds the timestamp that is signed too, in seconds since
 	// 1970; empty where there is none, or where the list has it.
 	timestampHeader string
@@ -38,6 +42,7 @@ const (
 	literal partKind = iota
 	timestamp
 	body
+	messageID
 )
 
 // bodyAlone is the template of a source that signs nothing but the body.
@@ -48,6 +53,8 @@ var bodyAlone = []part{{is: body}}
 //   - GitHub: https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
 //   - Stripe: https://docs.stripe.com/webhooks#verify-manually
 //   - Shopify: https://shopify.dev/docs/apps/build/webhooks/subscribe/https
+//   - Standard Webhooks: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md,
+//     by its symmetric signatures, v1
 var schemes = map[string]struct {
 	Signature
 	id Place
@@ -62,6 +69,13 @@ var schemes = map[string]struct {
 			template: []part{{is: timestamp}, {text: "."}, {is: body}},
 		},
 		Place{Path: []string{"id"}},
+	},
+	"standard": {
+		Signature{
+			header: "webhook-signature", standard: true, idHeader: "webhook-id", timestampHeader: "webhook-timestamp",
+			tolerance: DefaultTolerance, template: []part{{is: messageID}, {text: "."}, {is: timestamp}, {text: "."}, {is: body}},
+		},
+		Place{Header: "webhook-id"},
 	},
 	"shopify": {
 		Signature{header: "x-shopify-hmac-sha256", base64: true, template: bodyAlone},
@@ -85,15 +99,17 @@ const (
 
 // Claim is what a request says of its signature. It may be a lie.
 type Claim struct {
-	timestamp  string
-	signatures [][]byte
-	template   []part
+	id, timestamp string
+	signatures    [][]byte
+	template      []part
+	// coded says that the secrets are written in base64.
+	coded bool
 }
 
 // Read reads a request's headers, which have their names in small letters. Its
 // claim is good for Claim.By where nothing is to be refused.
 func (s *Signature) Read(headers map[string]string, now time.Time) (Claim, Refusal) {
-	c := Claim{template: s.template}
+	c := Claim{template: s.template, coded: s.standard}
 	value := headers[s.header]
 	switch {
 	case value == "":
@@ -104,6 +120,10 @@ func (s *Signature) Read(headers map[string]string, now time.Time) (Claim, Refus
 		if why := c.readList(value); why != "" {
 			return c, why
 		}
+	case s.standard:
+		if why := c.readVersions(value); why != "" {
+			return c, why
+		}
 	default:
 		rest, ok := strings.CutPrefix(value, s.prefix)
 		signature, readable := s.decode(rest)
@@ -111,6 +131,14 @@ func (s *Signature) Read(headers map[string]string, now time.Time) (Claim, Refus
 			return c, Unreadable
 		}
 		c.signatures = [][]byte{signature}
+	}
+	if s.idHeader != "" {
+		switch c.id = headers[s.idHeader]; {
+		case c.id == "":
+			return c, NoSignature
+		case len(c.id) > MaxHeader:
+			return c, TooLong
+		}
 	}
 	if s.timestampHeader != "" {
 		c.timestamp = headers[s.timestampHeader]
@@ -162,6 +190,23 @@ func (c *Claim) readList(value string) Refusal {
 	return ""
 }
 
+// readVersions reads Standard Webhooks' header: "v1,… v1,…", and versions that are none of ours, which
+// are passed over.
+func (c *Claim) readVersions(value string) Refusal {
+	coded := &Signature{base64: true}
+	for item := range strings.SplitSeq(value, " ") {
+		if text, ours := strings.CutPrefix(item, "v1,"); ours {
+			if signature, ok := coded.decode(text); ok {
+				c.signatures = append(c.signatures, signature)
+			}
+		}
+	}
+	if len(c.signatures) == 0 {
+		return Unreadable
+	}
+	return ""
+}
+
 // maxTimestamp is how many digits a timestamp has at most.
 const maxTimestamp = 12
 
@@ -180,18 +225,41 @@ func (s *Signature) checkTime(text string, now time.Time) Refusal {
 	return ""
 }
 
+// secretPrefix is what may stand before a secret that is written in base64.
+const secretPrefix = "whsec_"
+
+// keys are what secrets sign with: themselves, or what they are in base64.
+func (c Claim) keys(secrets [][]byte) ([][]byte, error) {
+	if !c.coded {
+		return secrets, nil
+	}
+	keys := make([][]byte, len(secrets))
+	for i, secret := range secrets {
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(string(secret), secretPrefix))
+		if err != nil || len(key) < MinSecret {
+			return nil, fmt.Errorf("secret %d of %d is not %s and %d bytes or more in base64, as the scheme has it", i+1, len(secrets), secretPrefix, MinSecret)
+		}
+		keys[i] = key
+	}
+	return keys, nil
+}
+
 // By reports whether one of the secrets made the claim's signature over the
-// body. It takes as long whichever did, and wherever a wrong one differs.
-func (c Claim) By(secrets [][]byte, content []byte) bool {
+// body. It takes as long whichever did, and wherever a wrong one differs. The error says which
+// secret is none of the scheme's, and nothing of what is in it.
+func (c Claim) By(secrets [][]byte, content []byte) (bool, error) {
+	keys, err := c.keys(secrets)
 	made := false
-	for _, secret := range secrets {
-		mac := hmac.New(sha256.New, secret)
+	for _, key := range keys {
+		mac := hmac.New(sha256.New, key)
 		for _, p := range c.template {
 			switch p.is {
 			case timestamp:
 				mac.Write([]byte(c.timestamp))
 			case body:
 				mac.Write(content)
+			case messageID:
+				mac.Write([]byte(c.id))
 			default:
 				mac.Write([]byte(p.text))
 			}
@@ -203,5 +271,5 @@ func (c Claim) By(secrets [][]byte, content []byte) bool {
 			}
 		}
 	}
-	return made
+	return made, err
 }

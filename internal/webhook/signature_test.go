@@ -23,6 +23,16 @@ func source(t testing.TB, members string) webhook.Source {
 	return all[0]
 }
 
+// made reports whether one of the secrets made the claim.
+func made(t testing.TB, c webhook.Claim, secrets [][]byte, body []byte) bool {
+	t.Helper()
+	made, err := c.By(secrets, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
 func sum(secret, text string) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(text))
@@ -35,7 +45,7 @@ const (
 	slackBody = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
 )
 
-// Known answers: what GitHub and Slack publish; for Shopify, whose page has no
+// Known answers: what GitHub, Slack and Standard Webhooks publish; for Shopify, whose page has no
 // example with its result, one that SQLPage's tests have; for Stripe, which has
 // none either, one made by `openssl dgst -sha256 -hmac`.
 func TestKnownAnswers(t *testing.T) {
@@ -59,6 +69,13 @@ func TestKnownAnswers(t *testing.T) {
 			`"scheme":"shopify"`, "test-webhook-secret", `{"id":1234567890,"email":"customer@example.com","total_price":"123.45"}`, 0,
 			map[string]string{"x-shopify-hmac-sha256": "QNyObTlKbMx2qDlPF/ZOZcBqg5OgPg+2oky3zldc0Gw="},
 		},
+		"standard": {
+			`"scheme":"standard"`, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", `{"test": 2432232314}`, 1614265330,
+			map[string]string{
+				"webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330",
+				"webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+			},
+		},
 		"stripe": {
 			`"scheme":"stripe"`, "whsec_test_secret_of_streamsort", `{"id":"evt_1","object":"event"}`, 1492774577,
 			map[string]string{"stripe-signature": "t=1492774577,v1=7c9f05ca32a86712a3bbc147d75bb0ccfaf739d4d181f843ea8a47f9cb93ab59,v0=6ffbb59b2300aae63f272406069a9788598b792a944a07aba816edb039989a39"},
@@ -67,22 +84,22 @@ func TestKnownAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := source(t, test.members)
 			claim, why := s.Signature.Read(test.headers, time.Unix(test.at, 0))
-			secrets := [][]byte{[]byte("another secret of this length"), []byte(test.secret)}
-			if why != "" || !claim.By(secrets, []byte(test.body)) {
+			secrets := [][]byte{[]byte("another/secret/of/this/length/00"), []byte(test.secret)}
+			if why != "" || !made(t, claim, secrets, []byte(test.body)) {
 				t.Errorf("refused: %q", why)
 			}
-			if claim.By(secrets[:1], []byte(test.body)) {
+			if made(t, claim, secrets[:1], []byte(test.body)) {
 				t.Error("another secret made it too")
 			}
 			// Each bit of the body counts.
 			for i := range len(test.body) * 8 {
 				changed := []byte(test.body)
 				changed[i/8] ^= 1 << (i % 8)
-				if claim.By(secrets, changed) {
+				if made(t, claim, secrets, changed) {
 					t.Fatalf("bit %d of the body may be flipped", i)
 				}
 			}
-			if claim.By(nil, []byte(test.body)) || claim.By(secrets, nil) {
+			if made(t, claim, nil, []byte(test.body)) || made(t, claim, secrets, nil) {
 				t.Error("no secret, or no body, will do")
 			}
 		})
@@ -129,6 +146,12 @@ func TestRefusedHeaders(t *testing.T) {
 		"stripe, huge number":        {`"scheme":"stripe"`, map[string]string{"stripe-signature": "t=9999999999999,v1=" + hexOf(body)}, webhook.BadTimestamp},
 		"stripe, v0 alone":           {`"scheme":"stripe"`, map[string]string{"stripe-signature": "t=1700000000,v0=" + hexOf(body)}, webhook.Unreadable},
 		"stripe, one of two unread":  {`"scheme":"stripe"`, map[string]string{"stripe-signature": "v1=," + stripe(now.Unix())}, ""},
+		"standard, no id":            {`"scheme":"standard"`, map[string]string{"webhook-timestamp": "1700000000", "webhook-signature": "v1," + in64}, webhook.NoSignature},
+		"standard, long id":          {`"scheme":"standard"`, map[string]string{"webhook-id": strings.Repeat("i", 5000), "webhook-timestamp": "1700000000", "webhook-signature": "v1," + in64}, webhook.TooLong},
+		"standard, no timestamp":     {`"scheme":"standard"`, map[string]string{"webhook-id": "i", "webhook-signature": "v1," + in64}, webhook.NoSignature},
+		"standard, stale":            {`"scheme":"standard"`, map[string]string{"webhook-id": "i", "webhook-timestamp": "1699999699", "webhook-signature": "v1," + in64}, webhook.OutOfTolerance},
+		"standard, v1a alone":        {`"scheme":"standard"`, map[string]string{"webhook-id": "i", "webhook-timestamp": "1700000000", "webhook-signature": "v1a," + in64}, webhook.Unreadable},
+		"standard, commas":           {`"scheme":"standard"`, map[string]string{"webhook-id": "i", "webhook-timestamp": "1700000000", "webhook-signature": "v1," + in64 + ",v1," + in64}, webhook.Unreadable},
 		"general, no timestamp":      {slack, map[string]string{"x-slack-signature": "v0=" + hexOf(body)}, webhook.NoSignature},
 		"general, stale":             {slack, map[string]string{"x-slack-signature": "v0=" + hexOf(body), "x-slack-request-timestamp": "1"}, webhook.OutOfTolerance},
 	} {
@@ -137,7 +160,7 @@ func TestRefusedHeaders(t *testing.T) {
 		if why != test.want {
 			t.Errorf("%s: %q, want %q", name, why, test.want)
 		}
-		if why == "" && !claim.By([][]byte{[]byte(secret)}, []byte(body)) {
+		if why == "" && !made(t, claim, [][]byte{[]byte(secret)}, []byte(body)) {
 			t.Errorf("%s: not made by its secret", name)
 		}
 	}
@@ -153,33 +176,33 @@ func TestSeveralSignatures(t *testing.T) {
 		t.Fatal(why)
 	}
 	for secret, want := range map[string]bool{"the old secret of this": true, "the new secret of this": true, "another secret of this": false} {
-		if got := claim.By([][]byte{[]byte(secret)}, []byte(body)); got != want {
+		if got := made(t, claim, [][]byte{[]byte(secret)}, []byte(body)); got != want {
 			t.Errorf("%s: %v", secret, got)
 		}
 	}
 	// The timestamp is signed: another one, within the tolerance, will not do.
 	claim, _ = s.Signature.Read(map[string]string{"stripe-signature": strings.Replace(header, at, "1700000001", 1)}, time.Unix(1_700_000_000, 0))
-	if claim.By([][]byte{[]byte("the new secret of this")}, []byte(body)) {
+	if made(t, claim, [][]byte{[]byte("the new secret of this")}, []byte(body)) {
 		t.Error("the timestamp may be changed")
 	}
 }
 
 func FuzzSignature(f *testing.F) {
-	for _, seed := range []string{"", "sha256=00", "t=1,v1=00,v1=", "t=1700000000,v1=" + strings.Repeat("0", 64), strings.Repeat("A", 43) + "=", "t=,t=,,=,v1"} {
+	for _, seed := range []string{"", "sha256=00", "t=1,v1=00,v1=", "t=1700000000,v1=" + strings.Repeat("0", 64), strings.Repeat("A", 43) + "=", "t=,t=,,=,v1", "v1," + strings.Repeat("A", 43) + "= v1,"} {
 		f.Add(seed, "1700000000", []byte(`{}`))
 	}
 	var sources []webhook.Source
-	for _, members := range []string{`"scheme":"github"`, `"scheme":"stripe"`, `"scheme":"shopify"`, slack} {
+	for _, members := range []string{`"scheme":"github"`, `"scheme":"stripe"`, `"scheme":"shopify"`, `"scheme":"standard"`, slack} {
 		sources = append(sources, source(f, members))
 	}
 	f.Fuzz(func(t *testing.T, header, timestamp string, body []byte) {
-		headers := map[string]string{"x-slack-request-timestamp": timestamp}
-		for _, name := range []string{"x-hub-signature-256", "stripe-signature", "x-shopify-hmac-sha256", "x-slack-signature"} {
+		headers := map[string]string{"x-slack-request-timestamp": timestamp, "webhook-timestamp": timestamp, "webhook-id": header}
+		for _, name := range []string{"webhook-signature", "x-hub-signature-256", "stripe-signature", "x-shopify-hmac-sha256", "x-slack-signature"} {
 			headers[name] = header
 		}
 		for _, s := range sources {
 			claim, why := s.Signature.Read(headers, time.Unix(1_700_000_000, 0))
-			if why == "" && claim.By([][]byte{[]byte("nobody knows this secret")}, body) {
+			if why == "" && made(t, claim, [][]byte{[]byte("nobody+knows+this+secret")}, body) {
 				t.Errorf("%q was made by a secret that made nothing", header)
 			}
 		}

@@ -1,5 +1,5 @@
 // Package webhook takes requests of senders that cannot sign for IAM, such as
-// GitHub, Stripe and Shopify, under their own HMAC signatures.
+// GitHub, Stripe and Shopify, or Standard Webhooks, under their own HMAC signatures.
 //
 // Call [Read] for the sources that a file describes. Of a request, [Claim] is
 // what its headers say ([Signature.Read]), [Secrets.Check] reports whether one of

@@ -13,8 +13,17 @@ var webhookMutants = []mutant{
 	{"webhook: any signature will do", webhookFolder, webhookTests, []edit{
 		{"signature.go", "if hmac.Equal(sum, signature) {", "if len(signature) == len(sum) {"},
 	}},
+	{"webhook: the id of Standard Webhooks is not signed", webhookFolder, webhookTests, []edit{
+		{"signature.go", "mac.Write([]byte(c.id))", "mac.Write([]byte(c.timestamp))"},
+	}},
+	{"webhook: a secret of Standard Webhooks as it is written", webhookFolder, webhookTests, []edit{
+		{"signature.go", "if !c.coded {", "if true {"},
+	}},
+	{"webhook: one version of Standard Webhooks alone", webhookFolder, webhookTests, []edit{
+		{"signature.go", "strings.SplitSeq(value, \" \")", "strings.SplitSeq(value, \"|\")"},
+	}},
 	{"webhook: the first secret only", webhookFolder, webhookTests, []edit{
-		{"signature.go", "for _, secret := range secrets {", "for _, secret := range secrets[:min(len(secrets), 1)] {"},
+		{"signature.go", "for _, key := range keys {", "for _, key := range keys[:min(len(keys), 1)] {"},
 	}},
 	{"webhook: the timestamp is not signed", webhookFolder, webhookTests, []edit{
 		{"signature.go", "mac.Write([]byte(c.timestamp))", "mac.Write(nil)"},

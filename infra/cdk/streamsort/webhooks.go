@@ -27,7 +27,7 @@ type Webhook struct {
 	// Name is the last part of the path that it sends to, POST /webhooks/<name>:
 	// 1 to 64 of a-z, A-Z, 0-9, '.', '-' and '_'.
 	Name string `json:"name"`
-	// Scheme is github, stripe, shopify, or hmac, whose every part Signature says.
+	// Scheme is github, stripe, shopify, standard (Standard Webhooks), or hmac, whose every part Signature says.
 	Scheme string `json:"scheme"`
 	// Secret is the whole ARN of a secret of Secrets Manager, or of a parameter of
 	// Systems Manager. It may be one that is known after the deployment only. Its
@@ -54,7 +54,7 @@ type Webhook struct {
 	// the sender does not link its messages.
 	PrevProp string `json:"prevProp,omitempty"`
 	// ID is where the sender's own name for the delivery is found; nil means the
-	// scheme's own: X-GitHub-Delivery, the event's id, X-Shopify-Webhook-Id.
+	// scheme's own: X-GitHub-Delivery, the event's id, X-Shopify-Webhook-Id, webhook-id.
 	ID *WebhookID `json:"id,omitempty"`
 	// Attributes are headers that become attributes of the message, by the
 	// attributes' names: 10 at most.

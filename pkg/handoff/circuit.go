@@ -111,7 +111,7 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 		room = f.circuit.Queues
 	}
 	probed := f.probe > 0 && e.Circuit.Open() && e.Circuit.Probes == f.probe
-	opens := f.sink && f.circuit != nil && !f.circuit.Off && !e.Circuit.Open()
+	opens := f.sink && f.circuit != nil && !f.circuit.Off && !e.Circuit.Open() && !tooSoon(e, now)
 	// Where as many are noted already, those of a tracked consumer may be of chains, and others may be paused
 	// since before the circuit closed.
 	closed := e.Circuit.Closed
@@ -131,6 +131,15 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 		next, changed = f.circuit.opened(next, now), true
 	}
 	return next, changed
+}
+
+// lately is for how long it counts that the sink took something.
+const lately = time.Minute
+
+// tooSoon reports whether others may still note that the sink takes their batches: it did so lately, beside
+// queues that failed, and they look every few seconds.
+func tooSoon(e record.Evidence, now time.Time) bool {
+	return now.Sub(e.TakenAt).Abs() < lately && now.Sub(e.FailingSince).Abs() < evidenceFor+farAhead
 }
 
 // asLast are queues that failed, with one as the last of them: the first for a probe is another
@@ -213,13 +222,18 @@ func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 // once, and once more for each that failed before it did: its message may be a bad one, and another
 // queue shows whether the sink is back.
 func (run *delivery) passes(ctx context.Context, seen record.Evidence) bool {
+	listed := slices.Index(seen.Failing, run.Queue)
+	if listed < 0 {
+		// More queues fail than are noted: those that do not go first, for as long as others are woken up.
+		return run.Record.Fails() && run.now().Before(seen.Circuit.ProbeAt.Add(unprobed))
+	}
 	passed := 0
 	for _, queue := range seen.Passed {
 		if queue == run.Queue {
 			passed++
 		}
 	}
-	if passed > slices.Index(seen.Failing, run.Queue) {
+	if passed > listed {
 		return false
 	}
 	next := seen

@@ -28,36 +28,66 @@ func openRow(e record.Evidence) trouble.Row {
 
 // hold notes a queue that has something to deliver, and that the circuit keeps from it: half a read unit,
 // and a write the first time. A row that cannot be written now the next delivery writes; the sweep wakes the
-// queue up in any case.
-func (run *delivery) hold(ctx context.Context) {
+// queue up in any case. It reports whether the circuit was found closed, or due, since it stopped this delivery:
+// whoever woke others up then passed this one over.
+func (run *delivery) hold(ctx context.Context) (mayGoOn bool) {
 	switch run.Ended {
 	case EndedCircuitOpen, EndedFailed, EndedWait:
 	default:
-		return
+		return false
 	}
 	rows := run.store.Trouble()
 	e, err := run.evidence(ctx, run.Consumer)
-	if rows == nil || err != nil || !run.opens(e) {
-		return
+	if err != nil {
+		return false
+	}
+	if !run.opens(e) {
+		return run.Ended == EndedCircuitOpen
+	}
+	if rows == nil {
+		return false
 	}
 	row := held(run.Queue, e, run.now())
 	if there, found, err := rows.Row(ctx, row.State, row.Queue, row.Consumer); err == nil && (!found || there.N < row.N) {
 		_ = rows.Put(ctx, row)
 	}
+	return false
 }
 
 // probesHeld has queues that are held back looked at for a probe: those that are for longest. Their
 // rows are deleted, and come again as the last ones where they are still held: so each has its turn.
 const probesHeld = 3
 
-// wakeForProbe wakes up who delivers for a probe that is due: queues that are held back, or else those
-// that are known to fail. Where none of them has anything to deliver, the circuit is closed.
+// looksForProbe is among how many of those it looks for such as do not fail.
+const looksForProbe = 25
+
+// wakeForProbe wakes up who delivers for a probe that is due: queues that are held back, first those whose
+// message did not fail, or else those that are known to fail. Where none of them has anything to deliver, the
+// circuit is closed.
 func (r *sweepRun) wakeForProbe(ctx context.Context, e record.Evidence) error {
-	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), "", probesHeld)
-	if err == nil && len(rows) > 0 {
-		return r.wakeHeld(ctx, e, rows)
+	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), "", looksForProbe)
+	if err != nil || len(rows) == 0 {
+		return errors.Join(err, r.wakeAll(ctx, e.Failing))
 	}
-	return errors.Join(err, r.wakeAll(ctx, e.Failing))
+	var good, bad []trouble.Row
+	for _, row := range rows {
+		if len(good) == probesHeld {
+			break
+		}
+		row.N = held(row.Queue, e, row.Since).N // the index has no number
+		c, err := r.store.Consumer(ctx, row.Queue, e.Consumer)
+		if err == nil && c.Fails() {
+			bad = append(bad, row)
+			continue
+		}
+		good = append(good, row)
+	}
+	turn := min(len(bad), probesHeld-len(good))
+	err = r.wakeHeld(ctx, e, append(good, bad[:turn]...))
+	if len(rows) < looksForProbe {
+		return err
+	}
+	return errors.Join(err, r.holdAgain(ctx, bad[turn:])) // those behind them are looked at the next time
 }
 
 // endsUnproven closes a circuit for which nobody can make a probe, and reports whether it did: nothing is held

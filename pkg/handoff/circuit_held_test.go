@@ -97,8 +97,8 @@ func TestHeldBack(t *testing.T) {
 	k.same("held back", k.heldBack(), []string{"q3", "r1", "r2"})
 }
 
-// TestProbesGoRound: those that are held back for longest are woken up for a probe; however few of them
-// can be delivered, the others have their turns.
+// TestProbesGoRound: those that are held back for longest are woken up for a probe, first such as did not fail;
+// however few of them can be delivered, the others have their turns.
 func TestProbesGoRound(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
@@ -109,12 +109,13 @@ func TestProbesGoRound(t *testing.T) {
 		k.pass(time.Millisecond)
 		k.hands(queue, handoff.EndedCircuitOpen)
 	}
-	for len(woken) < 9 {
+	for len(woken) < 12 {
 		k.probeDue()
-		before := k.heldBack()
-		k.seesTo(handoff.SweepReport{CircuitsOpen: 1, Nudged: 3, Announced: min(1, 1-min(len(woken), 1))}, 5*time.Second)
-		woken = append(woken, before[:3]...)
-		for _, queue := range before[:3] {
+		turn := k.woken(k.heldBack(), func() {
+			k.seesTo(handoff.SweepReport{CircuitsOpen: 1, Nudged: 3, Announced: min(1, 1-min(len(woken), 1))}, 5*time.Second)
+		})
+		woken = append(woken, turn...)
+		for _, queue := range turn {
 			k.pass(time.Millisecond)
 			k.d.Deliver(t.Context(), queue, k.patient(), -1)
 		}
@@ -122,7 +123,112 @@ func TestProbesGoRound(t *testing.T) {
 			t.Fatalf("held back: %v", k.heldBack())
 		}
 	}
-	k.same("woken", woken, []string{"q3", "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"})
+	// q3 failed before, and the first of each turn fails as the probe.
+	k.same("woken", woken, []string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r1", "r2", "r4", "r5"})
+}
+
+// woken are those of the queues that are woken up meanwhile.
+func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {
+	k.t.Helper()
+	nudged := func(queue string) time.Time {
+		it, err := k.sorter.Status(k.t.Context(), queue)
+		k.must(err)
+		return it.Nudged
+	}
+	before := map[string]time.Time{}
+	for _, queue := range queues {
+		before[queue] = nudged(queue)
+	}
+	meanwhile()
+	for _, queue := range queues {
+		if nudged(queue).After(before[queue]) {
+			woken = append(woken, queue)
+		}
+	}
+	return woken
+}
+
+// TestBadMessagesKeepNoProbe: where more queues fail than are noted, those that do not fail are woken up for the
+// probe, and the others let it pass for as long as that may take.
+func TestBadMessagesKeepNoProbe(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	for i := range 30 {
+		queue := fmt.Sprintf("bad%02d", i)
+		k.put(queue, 1)
+		c, err := k.d.Create(t.Context(), queue, "c", handoff.First)
+		k.must(err)
+		claim := record.Claim{Req: "r", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+		c, _, err = k.store.Claim(t.Context(), c, claim)
+		k.must(err)
+		_, _, err = k.store.Fail(t.Context(), queue, "c", c.Token, record.Failure{Error: "no", Alone: true, Now: k.now, RetryAt: k.now, Since: k.now})
+		k.must(err)
+		k.pass(time.Millisecond)
+		k.hands(queue, handoff.EndedCircuitOpen)
+	}
+	k.pass(time.Millisecond)
+	k.put("good", 1)
+	k.hands("good", handoff.EndedCircuitOpen)
+	k.probeDue()
+	for turn := 1; ; turn++ {
+		woken := k.woken(k.heldBack(), func() { _, _, _ = k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{}) })
+		if slices.Contains(woken, "good") {
+			break
+		}
+		for _, queue := range woken {
+			if done := k.d.Deliver(t.Context(), queue, k.patient(), -1); turn == 1 && done.Ended != handoff.EndedCircuitOpen {
+				t.Errorf("%s ended as %s; want that the probe passes to others", queue, done.Ended)
+			}
+		}
+		if turn > 2 {
+			t.Fatalf("turn %d wakes up %v", turn, woken)
+		}
+		k.pass(time.Second)
+	}
+	k.fails = nil
+	k.hands("good", handoff.EndedCaughtUp)
+	if k.circuit().Open() {
+		t.Error("it stays open")
+	}
+}
+
+// TestHeldBackByWhatIsOver: the circuit closes between the look that stops a delivery and the one that notes
+// its queue: it goes on then, since whoever wakes others up passed it over.
+func TestHeldBackByWhatIsOver(t *testing.T) {
+	for nth := 1; ; nth++ {
+		k, _ := holding(t)
+		k.opens()
+		k.put("r", 1)
+		k.must(k.d.Deliver(t.Context(), "q", k.patient(), -1).Err) // what is known of the circuit is remembered
+		e, err := k.store.Evidence(t.Context(), "c", true)
+		k.must(err)
+		next := e
+		next.By, next.Failing, next.Circuit = "another", nil, record.Circuit{Closed: k.now}
+		_, made, err := k.store.Learn(t.Context(), e, next)
+		k.must(err)
+		if !made {
+			t.Fatal("nobody closed it")
+		}
+		k.fails = nil
+		asked := 0
+		d, err := handoff.New(k.store, k.sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
+			if asked++; asked == nth {
+				k.pass(6 * time.Second)
+			}
+			return k.now
+		}})
+		k.must(err)
+		k.d = d
+		k.must(k.d.Deliver(t.Context(), "q1", k.patient(), -1).Err)
+		done := k.d.Deliver(t.Context(), "r", k.patient(), -1)
+		k.must(done.Err)
+		if done.Ended != handoff.EndedCaughtUp && !slices.Contains(k.heldBack(), "r") {
+			t.Errorf("clock %d: %s, and r is not held back", nth, done.Ended)
+		}
+		if asked < nth {
+			break
+		}
+	}
 }
 
 // TestHeldBackAreWokenUp: when the circuit has closed, at a bounded rate, those first that wait for longest,
@@ -280,7 +386,7 @@ func TestHeldBackRequestsGoWrong(t *testing.T) {
 				k.must(err)
 				return !it.Nudged.IsZero()
 			}
-			if !slices.ContainsFunc(queues, woken) || !woken("q") || len(k.heldBack()) > 0 && !k.circuit().Waking {
+			if !slices.ContainsFunc(queues, woken) || !woken("q") || len(k.heldBack()) > 0 && !k.circuit().Waking && !k.circuit().Open() {
 				t.Errorf("request %d, %s: held back %v, %+v", nth, fault, k.heldBack(), k.circuit())
 			}
 		}

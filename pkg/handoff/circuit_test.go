@@ -39,6 +39,31 @@ func (k *desk) opens() {
 	k.got = nil
 }
 
+// TestOpensNotBesideWhatIsTaken: who delivers looks every few seconds at what fails, so what was taken may be
+// noted a little later than three bad messages fail. Where nothing is noted for longer, it opens.
+func TestOpensNotBesideWhatIsTaken(t *testing.T) {
+	k := newDesk(t)
+	k.fails = func(b handoff.Batch) error {
+		if b.Queue != "good" {
+			return errNo
+		}
+		return nil
+	}
+	for _, queue := range []string{"a", "b", "good", "c", "d", "e", "f"} {
+		k.put(queue, 1)
+		k.must(k.d.Deliver(t.Context(), queue, k.patient(), -1).Err)
+		k.pass(time.Second)
+	}
+	if e := k.circuit(); e.Open() {
+		t.Errorf("%+v; want it closed, as something was taken 5 s ago", e)
+	}
+	k.pass(10 * time.Second)
+	k.must(k.d.Deliver(t.Context(), "c", k.patient(), -1).Err)
+	if e := k.circuit(); !e.Open() {
+		t.Errorf("%+v; want it open", e)
+	}
+}
+
 // probeDue lets the time pass until the next probe.
 func (k *desk) probeDue() { k.now = k.circuit().ProbeAt }
 

@@ -98,7 +98,12 @@ func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved c
 	} else {
 		run.Err = run.deliver(ctx, moved.From)
 		run.left.put(run.Record, run.Err)
-		run.hold(ctx)
+		if run.hold(ctx) {
+			run.Ended = ""
+			run.Err = run.deliver(ctx, -1)
+			run.left.put(run.Record, run.Err)
+			run.hold(ctx)
+		}
 	}
 	if isErased(run.Err, queue) {
 		run.Ended, run.Err = EndedErased, nil

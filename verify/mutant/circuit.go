@@ -7,13 +7,31 @@ var circuitTests = test{"./pkg/handoff", "Circuit|Probe|TestBadMessagesDoNot|Tes
 var trackedAway = test{trackings.folder, "TestEverySmallSchedule/the_sink_is_away"}
 
 // heldTests hold what becomes of the queues that an open circuit holds back.
-var heldTests = test{"./pkg/handoff", "Held|TestProbesGoRound"}
+var heldTests = test{"./pkg/handoff", "Held|TestProbesGoRound|TestBadMessagesKeepNo"}
 
 // circuitMutants are bugs by which a sink that is away is asked too often, or is not found to be
 // back.
 var circuitMutants = []mutant{
 	{"the circuit opens by one queue more", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "opens && len(next.Failing) >= room", "opens && len(next.Failing) > room"},
+	}},
+	{"the circuit opens beside what was just taken", deliveryFolder, test{"./pkg/handoff", "TestOpensNot"}, []edit{
+		{"circuit.go", " && !tooSoon(e, now)", ""},
+	}},
+	{"the circuit never opens again once something was taken", deliveryFolder, test{"./pkg/handoff", "TestOpensNot"}, []edit{
+		{"circuit.go", " && now.Sub(e.FailingSince).Abs() < evidenceFor+farAhead", ""},
+	}},
+	{"a bad message that is not noted takes the probe", deliveryFolder, heldTests, []edit{
+		{"circuit.go", "return run.Record.Fails() && run.now()", "return false && run.now()"},
+	}},
+	{"who fails is woken up first for a probe", deliveryFolder, heldTests, []edit{
+		{"circuit_held.go", "if err == nil && c.Fails() {", "if false {"},
+	}},
+	{"those behind many bad messages are never looked at for a probe", deliveryFolder, heldTests, []edit{
+		{"circuit_held.go", "if len(rows) < looksForProbe {", "if true {"},
+	}},
+	{"stopped by a circuit that is over, and held back by nobody", deliveryFolder, heldTests, []edit{
+		{"circuit_held.go", "return run.Ended == EndedCircuitOpen", "return false"},
 	}},
 	{"a claim is made before the circuit is looked at", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "run.opens(run.learnt) && run.now().Before(circuit.ProbeAt)", "circuit.Open() && false"},

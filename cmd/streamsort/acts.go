@@ -23,7 +23,7 @@ type many struct {
 	Prefix string `help:"With --all: only in queues whose names begin so."`
 	Error  string `help:"With --all: only those that failed with this text in the error, or with an error like this pattern, where it has a * for any text."`
 	Since  string `help:"With --all: only those that are in the state for no longer than this (1h, 30m), or since no earlier than this time (2026-01-02T15:04:05Z)."`
-	Rate   int    `help:"With --all: how many a second; 50 where it is not given."`
+	Rate   *int   `help:"With --all: how many a second; 50 where it is not given."`
 	To     string `help:"With --all of rewind: where they go on: first, latest or a seq."`
 	Yes    bool   `help:"With --all: do not ask."`
 }
@@ -92,21 +92,34 @@ func (s *session) actOnMany(action, reason string, m many) error {
 			asked[name] = value
 		}
 	}
-	if m.Rate != 0 {
-		asked["rate"] = m.Rate
+	if m.Rate != nil {
+		asked["rate"] = *m.Rate
+	}
+	switch {
+	case m.Named == "" && m.State == "" && (action == "pause" || action == "rewind"):
+		return usageError("--all must have --consumer, or --state, beside it")
+	case m.To == "" && action == "rewind":
+		return usageError("--all of rewind must have --to beside it: where they go on")
 	}
 	b, raw, err := s.act(asked)
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s would be done to %s, %d a second, and is not done yet\n", b.Action, b.selected(), b.Rate)
+	if b.Selected == 0 {
+		return s.print(raw, "%s: no consumer is like that, and nothing is done\n", b.Action)
+	}
+	when := "would be done to %s, %d a second, and is not done yet"
+	if m.Yes {
+		when = "is done to %s, %d a second"
+	}
+	text := fmt.Sprintf("%s "+when+"\n", b.Action, b.selected(), b.Rate)
 	for _, one := range b.First {
 		text += fmt.Sprintf("  %s\t%s\n", one.Queue, one.Consumer)
 	}
 	if b.Selected > len(b.First) {
 		text += "  …\n"
 	}
-	if err := s.print(raw, "%s", text); err != nil || b.Selected == 0 {
+	if err := s.print(raw, "%s", text); err != nil {
 		return err
 	}
 	if !m.Yes && !s.agreed() {
@@ -190,8 +203,10 @@ func (c *actsCommand) query() url.Values {
 // Run implements the verb.
 func (c *actsCommand) Run(s *session) error {
 	switch {
-	case c.Batch == "" && (c.Start || c.Stop) || c.Start && c.Stop:
-		return usageError("--start and --stop are for one batch, and not for both")
+	case c.Batch == "" && (c.Start || c.Stop):
+		return usageError("--start and --stop need the batch's name: `streamsort acts` lists them")
+	case c.Start && c.Stop:
+		return usageError("--start and --stop are both given")
 	case s.watching && (c.Start || c.Stop):
 		return usageError("--watch is for verbs that only read, not for --start and --stop")
 	case c.Start && c.Tenant != "":

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
 	"strings"
 	"time"
 
@@ -139,6 +140,9 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	}
 	s, err := c.session(ctx, line, in, out, errOut)
 	if err == nil {
+		err = emptyFlag(line)
+	}
+	if err == nil {
 		err = s.watched(watchOf(line), func(s *session) error { return line.Run(s) })
 	}
 	code := exitOf(err)
@@ -153,6 +157,17 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 		}
 	}
 	return code
+}
+
+// emptyFlag is the first flag that was given without a text, such as a variable of the shell that is not set:
+// what it would select or say is not what was meant.
+func emptyFlag(line *kong.Context) error {
+	for _, given := range line.Path {
+		if given.Flag != nil && given.Flag.Target.Kind() == reflect.String && given.Flag.Target.Len() == 0 {
+			return usageError(fmt.Sprintf("--%s is empty: it must have a text, or be left out", given.Flag.Name))
+		}
+	}
+	return nil
 }
 
 // session is what the flags say.

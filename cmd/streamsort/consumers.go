@@ -77,7 +77,7 @@ func (c consumer) state(clock clock) string {
 	}
 	if c.Failure != nil {
 		say("failed: %s", c.Failure.Error)
-		if c.Failure.RetryAt != "" {
+		if c.Failure.RetryAt != "" && (c.Sink == nil || c.Sink.OpenSince == "") { // else a probe decides
 			say("tries again at %s", clock.at(c.Failure.RetryAt))
 		}
 	}

@@ -50,11 +50,11 @@ func (c *inspectCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	consumers, said, err := s.hadBy(p)
+	acts, skipped, done, err := s.actsOn(p)
 	if err != nil {
 		return err
 	}
-	acts, done, err := s.actsOn(p)
+	consumers, said, err := s.hadBy(p, skipped)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 }
 
 // hadBy says which consumers had the message, and what the others are at.
-func (s *session) hadBy(p placed) (documents []json.RawMessage, text string, err error) {
+func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.RawMessage, text string, err error) {
 	documents = []json.RawMessage{}
 	var said strings.Builder
 	err = s.pages("/consumers", url.Values{"queue": {p.queue}}, "consumers", func(raw json.RawMessage) error {
@@ -143,8 +143,10 @@ func (s *session) hadBy(p placed) (documents []json.RawMessage, text string, err
 		}
 		what := "has not had it: it is at " + string(it.Delivered)
 		switch {
+		case delivered >= p.seq && skipped[it.Consumer]:
+			what = "is past it, which an operator skipped"
 		case delivered >= p.seq:
-			what = "had it"
+			what = "is past it"
 		case it.at(p.seq):
 			what = "is at it"
 		}
@@ -171,9 +173,9 @@ func (c consumer) at(seq int64) bool {
 // auditPages is how much of the audit log is looked through for what was done to a message.
 const auditPages = 10
 
-// actsOn are the operations on record that name the message.
-func (s *session) actsOn(p placed) (documents []json.RawMessage, text string, err error) {
-	documents = []json.RawMessage{}
+// actsOn are the operations on record that name the message, and the consumers for which it was skipped.
+func (s *session) actsOn(p placed) (documents []json.RawMessage, skipped map[string]bool, text string, err error) {
+	documents, skipped = []json.RawMessage{}, map[string]bool{}
 	var said strings.Builder
 	read := 0
 	err = s.pages("/operations", url.Values{"queue": {p.queue}}, "operations", func(raw json.RawMessage) error {
@@ -187,6 +189,9 @@ func (s *session) actsOn(p placed) (documents []json.RawMessage, text string, er
 		if string(a.Seq) != strconv.FormatInt(p.seq, 10) {
 			return nil
 		}
+		if a.Action == "skip" && a.Outcome == "done" {
+			skipped[a.Consumer] = true
+		}
 		documents = append(documents, raw)
 		said.WriteString("  " + strings.Join(a.texts(s.clock), "\t") + "\n")
 		return nil
@@ -195,5 +200,5 @@ func (s *session) actsOn(p placed) (documents []json.RawMessage, text string, er
 		fmt.Fprintf(&said, "  and perhaps operations before the last %d\n", auditPages*100)
 		err = nil
 	}
-	return documents, said.String(), err
+	return documents, skipped, said.String(), err
 }

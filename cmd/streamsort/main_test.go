@@ -29,7 +29,14 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs each verb against the project's own template on the local
 // stack.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata") }
+
+// TestLosses runs those that lose messages, on a stack of their own: whoever reads the cursors' stream waits for
+// what is missing.
+func TestLosses(t *testing.T) { runScripts(t, filepath.Join("testdata", "losses")) }
+
+func runScripts(t *testing.T, folder string) {
+	t.Helper()
 	root, err := localdb.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +55,7 @@ func TestScripts(t *testing.T) {
 	}))
 	t.Cleanup(outputs.Close)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Dir: folder,
 		// archive does what the sweep does when all consumers are past a seq; lose deletes what was stored.
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo, "lose": lose},
 		Setup: func(env *testscript.Env) error {

@@ -296,7 +296,7 @@ func (s *service) batches(ctx context.Context, c *httpapi.Call) (int, any, error
 func problemOfActs(err error) *httpapi.Problem {
 	switch {
 	case errors.Is(err, acts.ErrNone):
-		return &httpapi.Problem{Status: http.StatusNotFound, Type: "no-batch", Title: "There is no such batch of acts", Detail: "look for it with GET /acts"}
+		return &httpapi.Problem{Status: http.StatusNotFound, Type: "no-batch", Title: "There is no such batch of acts", Detail: "there is no such batch of acts, or none of yours: GET /acts lists them"}
 	case errors.Is(err, acts.ErrTooLate), errors.Is(err, acts.ErrAnothers):
 		return &httpapi.Problem{Status: http.StatusConflict, Type: "not-startable", Title: "The batch of acts cannot be started", Detail: err.Error() + "; look again, and start that"}
 	}

@@ -140,6 +140,10 @@ func (r *run) turnPage(ctx context.Context) error {
 	switch {
 	case p.All:
 		r.b.State, r.b.Ended = Done, r.now()
+		if r.b.Ask.State != "" {
+			// Of those that left the state before the walk came to them, it saw nothing.
+			p.Passed = max(p.Passed, p.Selected-p.Done-p.Failed)
+		}
 	case r.b.State == Stopping:
 		r.b.State, r.b.Ended = Stopped, r.now()
 	default:

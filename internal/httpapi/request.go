@@ -222,7 +222,7 @@ func (r *Request) Only(names ...string) error {
 		case !known && len(names) == 0:
 			return invalid.New(invalid.Unknown, given, "is not a parameter of this request: it has none")
 		case !known:
-			return invalid.New(invalid.Unknown, given, "is not a parameter of this request: "+strings.Join(names, ", ")+" are")
+			return invalid.New(invalid.Unknown, given, "is not a parameter of this request, which has "+strings.Join(names, ", "))
 		}
 	}
 	return nil

@@ -8,13 +8,15 @@ import (
 
 // Counter adds up what a process counts, and stores it every ten seconds at most: so what is
 // counted costs a message nothing that shows. A process that ends loses the last ten
-// seconds, one that is frozen stores them when it goes on. A nil Counter counts nothing.
+// seconds, one that is frozen stores them when it goes on, in the minute in which it counted them. A nil Counter
+// counts nothing.
 type Counter struct {
 	store *Store
 	now   func() time.Time
 	mu    sync.Mutex
-	waits Counts
-	// since is when the first of what waits was counted.
+	// waits are the counts that are not stored, by their minutes; since is when the first of them
+	// was counted.
+	waits map[time.Time]Counts
 	since time.Time
 }
 
@@ -26,7 +28,7 @@ func NewCounter(store *Store, now func() time.Time) *Counter {
 	if store == nil {
 		return nil
 	}
-	return &Counter{store: store, now: now}
+	return &Counter{store: store, now: now, waits: map[time.Time]Counts{}}
 }
 
 // Add counts.
@@ -36,27 +38,31 @@ func (c *Counter) Add(n Counts) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.waits == (Counts{}) {
-		c.since = c.now()
+	now := c.now()
+	if len(c.waits) == 0 {
+		c.since = now
 	}
-	c.waits = c.waits.plus(n)
+	minute := now.Truncate(time.Minute)
+	c.waits[minute] = c.waits[minute].plus(n)
 }
 
-// Flush stores what was counted, if the first of it is ten seconds old: one write, for which it
-// waits a second at most. What cannot be stored is lost: figures fail nobody's call.
+// Flush stores what was counted, if the first of it is ten seconds old: one write a minute in which it was, for
+// which it waits a second at most. What cannot be stored is lost: figures fail nobody's call.
 func (c *Counter) Flush(ctx context.Context) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
-	now, waits := c.now(), c.waits
-	if waits == (Counts{}) || now.Sub(c.since).Abs() < countEvery {
+	waits := c.waits
+	if len(waits) == 0 || c.now().Sub(c.since).Abs() < countEvery {
 		c.mu.Unlock()
 		return
 	}
-	c.waits = Counts{}
+	c.waits = map[time.Time]Counts{}
 	c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, maxCounting)
 	defer cancel()
-	_ = c.store.Count(ctx, now, waits)
+	for minute, n := range waits {
+		_ = c.store.Count(ctx, minute, n)
+	}
 }

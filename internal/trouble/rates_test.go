@@ -66,6 +66,14 @@ func TestCounter(t *testing.T) {
 		now = now.Add(-time.Minute) // a clock that goes back is not waited for
 		c.Flush(b.Context())
 		b.is("after the clock went back", counted(), trouble.Counts{Stored: 101})
+		c.Add(trouble.Counts{Stored: 7})
+		then := now.Truncate(time.Minute)
+		now = now.Add(10 * time.Minute) // frozen meanwhile
+		c.Add(trouble.Counts{Stored: 1})
+		c.Flush(b.Context())
+		sum, err := b.Counted(b.Context(), then, then.Add(time.Minute))
+		b.check(err)
+		b.is("in the minute in which it was counted", sum.Stored, int64(7))
 		var none *trouble.Counter
 		none.Add(trouble.Counts{Stored: 1})
 		none.Flush(b.Context())

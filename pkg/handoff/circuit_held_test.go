@@ -199,7 +199,16 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 		k, _ := holding(t)
 		k.opens()
 		k.put("r", 1)
-		k.must(k.d.Deliver(t.Context(), "q", k.patient(), -1).Err) // what is known of the circuit is remembered
+		asked, jumps := 0, -1
+		var err error
+		k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
+			if asked++; asked == jumps {
+				k.pass(6 * time.Second)
+			}
+			return k.now
+		}})
+		k.must(err)
+		k.hands("q1", handoff.EndedWait) // it remembers that the circuit is open
 		e, err := k.store.Evidence(t.Context(), "c", true)
 		k.must(err)
 		next := e
@@ -210,16 +219,7 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 			t.Fatal("nobody closed it")
 		}
 		k.fails = nil
-		asked := 0
-		d, err := handoff.New(k.store, k.sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
-			if asked++; asked == nth {
-				k.pass(6 * time.Second)
-			}
-			return k.now
-		}})
-		k.must(err)
-		k.d = d
-		k.must(k.d.Deliver(t.Context(), "q1", k.patient(), -1).Err)
+		asked, jumps = 0, nth
 		done := k.d.Deliver(t.Context(), "r", k.patient(), -1)
 		k.must(done.Err)
 		if done.Ended != handoff.EndedCaughtUp && !slices.Contains(k.heldBack(), "r") {

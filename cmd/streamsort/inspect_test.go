@@ -1,0 +1,33 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestInspectSkipped: who skipped a message has not had it.
+func TestInspectSkipped(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, map[string]string{
+			"/queues":   `{"queue":"q","position":9}`,
+			"/messages": `{"messages":[{"seq":7,"body":1}]}`,
+			"/operations": `{"operations":[{"consumer":"a","action":"skip","seq":7,"outcome":"done"},` +
+				`{"consumer":"b","action":"skip","seq":7,"outcome":"refused"},{"consumer":"c","action":"skip","seq":6,"outcome":"done"}]}`,
+			"/consumers": `{"consumers":[{"consumer":"a","delivered":7},{"consumer":"b","delivered":8},{"consumer":"c","delivered":6}]}`,
+		}[r.URL.Path])
+	}))
+	defer api.Close()
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), []string{"--url", api.URL, "inspect", "q@7"}, strings.NewReader(""), &out, &errOut); code != exitDone {
+		t.Fatalf("exit %d: %s", code, &errOut)
+	}
+	for _, want := range []string{"a is past it, which an operator skipped", "b is past it", "c has not had it: it is at 6"} {
+		if !strings.Contains(out.String(), "  "+want+"\n") {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}

@@ -258,6 +258,17 @@ func TestWhoIsSelected(t *testing.T) {
 	_, err = b.desk().Start(t.Context(), l.Name(), l.Who)
 	b.check(err)
 	b.is("blocked later", b.finish(l.Name()).Done, 0)
+
+	b = newBench(t)
+	b.block(3, "broken")
+	l, err = b.desk().Look(t.Context(), redrive())
+	b.check(err)
+	_, err = b.deliverer(b.do).Redrive(t.Context(), handoff.Order{Queue: "q0001", Consumer: "c", Reason: "by hand", Op: "by hand"}, 1)
+	b.check(err)
+	_, err = b.desk().Start(t.Context(), l.Name(), l.Who)
+	b.check(err)
+	done := b.finish(l.Name())
+	b.is("one mended by hand meanwhile", []int{done.Done, done.Failed, done.Passed}, []int{2, 0, 1})
 }
 
 // TestABatchThatDies: whichever request its process dies at, before it or behind it, whoever goes on acts on each

@@ -178,7 +178,9 @@
 // the item before the claim, so that of many who come at once one asks the sink; one that dies is
 // followed by another when its claim's lease is over. A queue that is known to fail lets a
 // probe pass, once, and once more for each that failed before it: so a bad message in each of three
-// queues does not keep the others from showing that the sink is there, whoever comes first. Of a batch that failed before the circuit closed, no
+// queues does not keep the others from showing that the sink is there, whoever comes first. Where more queues fail than
+// are noted, these let it pass for 5 s, and the sweep wakes up first such as do not fail. Where the sink took something in
+// the last minute, the circuit opens no sooner than 10 s after the first failure. Of a batch that failed before the circuit closed, no
 // retry time is waited for. Where the sink is there again, nobody is needed.
 //
 // Of a tracked consumer it is about handing on: a chain that fails is what the work says of the message, which

@@ -16,6 +16,12 @@ var actMutants = []mutant{
 	{"an act is done over another that was not seen", recordFolder, actTest, []edit{
 		{"store_acts.go", "ddb.And(condition, unmarked)", "ddb.Or(condition, unmarked)"},
 	}},
+	{"who left the state before a batch came to it is not counted", actsFolder, test{"./internal/acts", "TestWhoIs"}, []edit{
+		{"runner.go", "p.Passed = max(p.Passed, p.Selected-p.Done-p.Failed)", "p.Passed = max(p.Passed, 0)"},
+	}},
+	{"counts are of the minute in which they are stored", "internal/trouble", test{"./internal/trouble", "TestCounter/memory"}, []edit{
+		{"counter.go", "_ = c.store.Count(ctx, minute, n)", "_ = c.store.Count(ctx, c.now().Add(0*minute.Sub(c.since)), n)"},
+	}},
 	{"an act leaves no mark", recordFolder, actTest, []edit{
 		{"store_acts.go", ", append(do, attrAct.Set(ddb.Text(m.key)))", ", do"},
 	}},

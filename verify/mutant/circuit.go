@@ -25,7 +25,7 @@ var circuitMutants = []mutant{
 		{"circuit.go", "return run.Record.Fails() && run.now()", "return false && run.now()"},
 	}},
 	{"who fails is woken up first for a probe", deliveryFolder, heldTests, []edit{
-		{"circuit_held.go", "if err == nil && c.Fails() {", "if false {"},
+		{"circuit_held.go", "if err == nil && c.Fails() {", "if err == nil && c.Fails() && false {"},
 	}},
 	{"those behind many bad messages are never looked at for a probe", deliveryFolder, heldTests, []edit{
 		{"circuit_held.go", "if len(rows) < looksForProbe {", "if true {"},

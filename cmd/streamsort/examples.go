@@ -35,6 +35,11 @@ func (*inspectCommand) Help() string {
 }
 
 // Help implements kong.HelpProvider.
+func (*doctorCommand) Help() string {
+	return examples("streamsort doctor", "streamsort --context prod doctor", "streamsort -o jsonl doctor")
+}
+
+// Help implements kong.HelpProvider.
 func (*verifyCommand) Help() string {
 	return examples("streamsort verify orders", "streamsort verify orders --from 1000 --to 2000", "streamsort -o json verify orders")
 }

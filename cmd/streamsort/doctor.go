@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// doctorCommand looks whether a stack is well. It reads only.
+type doctorCommand struct {
+	readFlags
+	queueTables
+}
+
+// diagnosis is how bad it is, as monitoring plug-ins say it by their exit codes.
+type diagnosis int
+
+const (
+	well     diagnosis = iota // all is well
+	warning                   // somebody should look at it
+	critical                  // it does not work
+	unknown                   // nobody can tell
+)
+
+func (d diagnosis) String() string { return [...]string{"ok", "warning", "critical", "unknown"}[d] }
+
+// unwell is the end of a verb that has said how bad it is.
+type unwell struct{ diagnosis }
+
+func (u unwell) Error() string { return "the stack's state is " + u.String() }
+
+// worse is the worse of two: that something does not work counts more than that nobody can tell.
+func (d diagnosis) worse(o diagnosis) diagnosis {
+	order := [...]int{well: 0, warning: 1, unknown: 2, critical: 3}
+	if order[o] > order[d] {
+		return o
+	}
+	return d
+}
+
+// Bounds of what is well.
+const (
+	slowAnswer                    = 5 * time.Second
+	clocksApart, clocksFar        = 5 * time.Second, time.Minute // signatures are refused from 5 minutes on
+	sweepLate, sweepDead          = 30 * time.Minute, 2 * time.Hour
+	longestLook                   = 10 * time.Second
+	notLookedAt                   = "not looked at: "
+	anyTables, sweepRound, clocks = "tables", "sweep", "clock"
+)
+
+// doctor is a look under way.
+type doctor struct {
+	*session
+	list  *listing
+	worst diagnosis
+}
+
+// Run implements the verb.
+func (c *doctorCommand) Run(s *session) error {
+	d := &doctor{session: s, list: s.listing("check", "state", "found")}
+	err := errors.Join(d.api(), d.clock(), d.tables(c))
+	if err = d.list.end("", err); err != nil || d.worst == well {
+		return err
+	}
+	return unwell{d.worst}
+}
+
+// say notes what a check found.
+func (d *doctor) say(check string, how diagnosis, found string, arguments ...any) error {
+	d.worst = d.worst.worse(how)
+	text := fmt.Sprintf(found, arguments...)
+	raw, err := json.Marshal(map[string]string{"check": check, "state": how.String(), "found": text})
+	if err != nil {
+		return err
+	}
+	return d.list.add(raw, fmt.Sprintf("%s\t%s\t%s", check, how, text), check, how, text)
+}
+
+// graveStates are those of a summary that somebody has to mend, and how grave each is.
+var graveStates = map[string]diagnosis{
+	"missing": critical, "blocked": warning, "in-doubt": warning, "quarantined": warning, "circuit-open": warning, "gap": warning, "lagging": warning,
+}
+
+// api asks for the summary, and says what is in it.
+func (d *doctor) api() error {
+	var a struct {
+		States map[string]struct{ Count int }
+	}
+	began := time.Now()
+	_, err := d.get("/summary", nil, &a)
+	took := time.Since(began)
+	var refused *client.Problem
+	switch {
+	case errors.As(err, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
+		return d.say("api", unknown, "%s answers, and refuses these credentials: %v", d.url, err)
+	case err != nil:
+		return d.say("api", critical, "%s: %v", d.url, err)
+	}
+	how := well
+	if took > slowAnswer {
+		how = warning
+	}
+	if err := d.say("api", how, "%s answers within %d ms", d.url, took.Milliseconds()); err != nil {
+		return err
+	}
+	trouble := false
+	for _, state := range summarized {
+		if n, how := a.States[state].Count, graveStates[state]; n > 0 && how != well {
+			trouble = true
+			if err := d.say(state, how, "%d; `streamsort summary` says for how long", n); err != nil {
+				return err
+			}
+		}
+	}
+	if !trouble {
+		return d.say("queues", well, "no queue and no consumer is in trouble")
+	}
+	return nil
+}
+
+// clock compares this machine's clock with that of the API.
+func (d *doctor) clock() error {
+	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil //nolint:nilerr // the check of the API says so
+	}
+	_ = response.Body.Close()
+	theirs, err := http.ParseTime(response.Header.Get("Date"))
+	if err != nil {
+		return d.say(clocks, unknown, "the API does not say what time it is")
+	}
+	// The header has whole seconds.
+	apart := (time.Since(theirs) - time.Since(began)/2 - 500*time.Millisecond).Round(time.Second)
+	how := well
+	switch {
+	case apart.Abs() >= clocksFar:
+		how = critical
+	case apart.Abs() >= clocksApart:
+		how = warning
+	}
+	return d.say(clocks, how, "this machine's is %v ahead of the API's", apart)
+}
+
+// tables looks whether the stack's tables are there, and as they must be, and whether the sweep runs.
+func (d *doctor) tables(c *doctorCommand) error {
+	where, err := d.session.tables()
+	if err != nil {
+		return d.say(anyTables, well, notLookedAt+"there is no region or no credential for them here")
+	}
+	dynamoDB, err := dynamo.New(&dynamo.Options{AWS: &where})
+	if err != nil {
+		return err
+	}
+	names := c.names(d.session)
+	names.Sweeps = d.tableName("", "Sweeps")
+	all := append(names.Tables(), names.ArrivalsTable())
+	all = append(all, handoff.Names{
+		Consumers: d.tableName("", "Consumers"), Audit: d.tableName("", "Audit"), Trouble: d.tableName("", "Trouble"),
+	}.Tables()...)
+	all = append(all, xorack.Names{Chains: d.tableName("", "Chains")}.Tables()...)
+	for _, def := range all {
+		if err := d.table(dynamoDB, def); err != nil {
+			return err
+		}
+	}
+	store, err := cursor.NewDynamo(dynamoDB, names)
+	if err != nil {
+		return err
+	}
+	progress, err := store.SweepProgress(d.ctx, "gaps")
+	age := time.Since(progress.Finished).Round(time.Second)
+	switch {
+	case err != nil:
+		return d.say(sweepRound, unknown, "%v", err)
+	case progress.Finished.IsZero():
+		return d.say(sweepRound, warning, "no round has ended yet")
+	case age > sweepDead:
+		return d.say(sweepRound, critical, "the last round ended %v ago: it does not run", age)
+	case age > sweepLate:
+		return d.say(sweepRound, warning, "the last round ended %v ago", age)
+	}
+	return d.say(sweepRound, well, "the last round ended %v ago", age)
+}
+
+// table looks whether a table is there, active, and has its stream.
+func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
+	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
+	defer cancel()
+	check := "table " + def.Name
+	answer, err := on.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &def.Name})
+	var gone *types.ResourceNotFoundException
+	switch {
+	case errors.As(err, &gone):
+		return d.say(check, critical, "is not there: a context of the stack knows its name")
+	case err != nil:
+		return d.say(check, unknown, "%v", dynamo.Translate(ctx, err))
+	}
+	is := answer.Table
+	stream := is.StreamSpecification != nil && is.StreamSpecification.StreamEnabled != nil && *is.StreamSpecification.StreamEnabled
+	switch {
+	case is.TableStatus != types.TableStatusActive && is.TableStatus != types.TableStatusUpdating:
+		return d.say(check, critical, "is %s", is.TableStatus)
+	case def.Stream != table.NoStream && !stream:
+		return d.say(check, critical, "has no stream: nothing that it is for is called")
+	}
+	return d.say(check, well, "is %s", is.TableStatus)
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestDoctor: what an API says of its stack, and how bad that is.
+func TestDoctor(t *testing.T) {
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_PROFILE", "")
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("HOME", t.TempDir())
+	for name, c := range map[string]struct {
+		status  int
+		answer  string
+		ahead   time.Duration
+		code    diagnosis
+		wording string
+	}{
+		"well":             {200, `{"states":{"paused":{"count":3}}}`, 0, well, "queues\tok\tno queue"},
+		"blocked":          {200, `{"states":{"blocked":{"count":3}}}`, 0, warning, "blocked\twarning\t3; "},
+		"missing":          {200, `{"states":{"blocked":{"count":3},"missing":{"count":1}}}`, 0, critical, "missing\tcritical\t1; "},
+		"refused":          {403, `{"status":403,"title":"no"}`, 0, unknown, "api\tunknown\t"},
+		"fails":            {400, `{"status":400,"title":"no"}`, 0, critical, "api\tcritical\t"},
+		"clocks apart":     {200, `{"states":{}}`, 20 * time.Second, warning, "clock\twarning\tthis machine's is -20s ahead"},
+		"clocks far apart": {200, `{"states":{}}`, -time.Hour, critical, "clock\tcritical\tthis machine's is 1h0m0s ahead"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Date", time.Now().Add(c.ahead).UTC().Format(http.TimeFormat))
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.answer)
+			}))
+			defer api.Close()
+			var out, errOut bytes.Buffer
+			code := run(t.Context(), []string{"--url", api.URL, "doctor"}, strings.NewReader(""), &out, &errOut)
+			if code != int(c.code) || errOut.Len() > 0 || !strings.Contains(out.String(), c.wording) {
+				t.Errorf("exit %d, %q, and\n%s; want %d, and %q", code, &errOut, &out, c.code, c.wording)
+			}
+		})
+	}
+}
+
+// TestDiagnoses: what does not work goes before what nobody can tell.
+func TestDiagnoses(t *testing.T) {
+	for _, c := range [][3]diagnosis{{well, warning, warning}, {critical, unknown, critical}, {unknown, warning, unknown}, {unknown, critical, critical}} {
+		if got := c[0].worse(c[1]); got != c[2] {
+			t.Errorf("%v and %v is %v, want %v", c[0], c[1], got, c[2])
+		}
+	}
+}

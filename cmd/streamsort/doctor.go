@@ -53,12 +53,10 @@ func (d diagnosis) worse(o diagnosis) diagnosis {
 
 // Bounds of what is well.
 const (
-	slowAnswer                    = 5 * time.Second
-	clocksApart, clocksFar        = 5 * time.Second, time.Minute // signatures are refused from 5 minutes on
-	sweepLate, sweepDead          = 30 * time.Minute, 2 * time.Hour
-	longestLook                   = 10 * time.Second
-	notLookedAt                   = "not looked at: "
-	anyTables, sweepRound, clocks = "tables", "sweep", "clock"
+	slowAnswer             = 5 * time.Second
+	clocksApart, clocksFar = 5 * time.Second, time.Minute // signatures are refused from 5 minutes on
+	sweepLate, sweepDead   = 30 * time.Minute, 2 * time.Hour
+	longestLook            = 10 * time.Second
 )
 
 // doctor is a look under way.
@@ -147,7 +145,7 @@ func (d *doctor) clock() error {
 	_ = response.Body.Close()
 	theirs, err := http.ParseTime(response.Header.Get("Date"))
 	if err != nil {
-		return d.say(clocks, unknown, "the API does not say what time it is")
+		return d.say("clock", unknown, "the API does not say what time it is")
 	}
 	// The header has whole seconds.
 	apart := (time.Since(theirs) - time.Since(began)/2 - 500*time.Millisecond).Round(time.Second)
@@ -158,18 +156,14 @@ func (d *doctor) clock() error {
 	case apart.Abs() >= clocksApart:
 		how = warning
 	}
-	return d.say(clocks, how, "this machine's is %v ahead of the API's", apart)
+	return d.say("clock", how, "this machine's is %v ahead of the API's", apart)
 }
 
 // tables looks whether the stack's tables are there, and as they must be, and whether the sweep runs.
 func (d *doctor) tables(c *doctorCommand) error {
-	where, err := d.session.tables()
+	dynamoDB, err := d.dynamo()
 	if err != nil {
-		return d.say(anyTables, well, notLookedAt+"there is no region or no credential for them here")
-	}
-	dynamoDB, err := dynamo.New(&dynamo.Options{AWS: &where})
-	if err != nil {
-		return err
+		return d.say("tables", well, "not looked at: there is no region or no credential for them here")
 	}
 	names := c.names(d.session)
 	names.Sweeps = d.tableName("", "Sweeps")
@@ -191,15 +185,15 @@ func (d *doctor) tables(c *doctorCommand) error {
 	age := time.Since(progress.Finished).Round(time.Second)
 	switch {
 	case err != nil:
-		return d.say(sweepRound, unknown, "%v", err)
+		return d.say("sweep", unknown, "%v", err)
 	case progress.Finished.IsZero():
-		return d.say(sweepRound, warning, "no round has ended yet")
+		return d.say("sweep", warning, "no round has ended yet")
 	case age > sweepDead:
-		return d.say(sweepRound, critical, "the last round ended %v ago: it does not run", age)
+		return d.say("sweep", critical, "the last round ended %v ago: it does not run", age)
 	case age > sweepLate:
-		return d.say(sweepRound, warning, "the last round ended %v ago", age)
+		return d.say("sweep", warning, "the last round ended %v ago", age)
 	}
-	return d.say(sweepRound, well, "the last round ended %v ago", age)
+	return d.say("sweep", well, "the last round ended %v ago", age)
 }
 
 // table looks whether a table is there, active, and has its stream.

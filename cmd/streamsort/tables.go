@@ -29,6 +29,15 @@ func (s *session) tables() (awsenv.Settings, error) {
 	return found, nil
 }
 
+// dynamo is the client of the tables.
+func (s *session) dynamo() (*dynamodb.Client, error) {
+	where, err := s.tables()
+	if err != nil {
+		return nil, err
+	}
+	return dynamo.New(&dynamo.Options{AWS: &where})
+}
+
 // queueTables are a stack's tables of queues, for the verbs that work on the tables themselves.
 type queueTables struct {
 	MessagesTable string `help:"The table of messages; that of the context, or streamsort-messages."`
@@ -48,11 +57,7 @@ func (t *queueTables) names(s *session) cursor.Names {
 
 // open opens the tables.
 func (t *queueTables) open(s *session, options *cursor.Options) (*dynamodb.Client, *cursor.Sorter, error) {
-	where, err := s.tables()
-	if err != nil {
-		return nil, nil, err
-	}
-	client, err := dynamo.New(&dynamo.Options{AWS: &where})
+	client, err := s.dynamo()
 	if err != nil {
 		return nil, nil, err
 	}

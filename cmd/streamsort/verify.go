@@ -148,7 +148,7 @@ func (p proof) print(s *session) error {
 		fmt.Fprintf(&said, "%s\t%s\t%s\n", p.Cursor.Queue, seqsOf(f.Range), f.Problem)
 	}
 	if more := p.Wrong - len(p.Faults); more > 0 {
-		fmt.Fprintf(&said, "%s\t-\tand %s\n", p.Cursor.Queue, count(more, "more like these", "more like these"))
+		fmt.Fprintf(&said, "%s\t-\tand %d more like these\n", p.Cursor.Queue, more)
 	}
 	for _, c := range p.consumers {
 		if c.Problem != "" {

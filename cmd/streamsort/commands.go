@@ -53,6 +53,7 @@ type commands struct {
 	Summary   summaryCommand   `cmd:"" group:"look" help:"Print how many queues, consumers and chains are in each state."`
 	Consumers consumersCommand `cmd:"" group:"look" help:"Print how far a queue's consumers are, or those of all queues, or which are in a state."`
 	Chains    chainsCommand    `cmd:"" group:"look" help:"Print which chains are open, failed or timed out."`
+	Chain     chainCommand     `cmd:"" group:"look" help:"Print a chain: its state, how much of it has ended, and the parts of a fan in it, as a tree."`
 	Create    createCommand    `cmd:"" group:"steer" help:"Make a consumer of a queue."`
 	Skip      skipCommand      `cmd:"" group:"steer" help:"Give up the message that blocks a consumer, or with --all those that block many."`
 	Redrive   redriveCommand   `cmd:"" group:"steer" help:"Let a blocked consumer, or with --all many, try its message again."`

@@ -67,6 +67,13 @@ func (*consumersCommand) Help() string {
 func (*chainsCommand) Help() string { return examples("streamsort chains --state failed") }
 
 // Help implements kong.HelpProvider.
+func (*chainCommand) Help() string {
+	return "Of a chain the API knows how many edges were started and ended, not which. Where its first edge, or that of --edge, was fanned " +
+		"into more edges than one chain takes, the parts are chains that hang under it: they are asked for one by one, 64 at most.\n\n" +
+		examples("streamsort chain nightly-import", "streamsort chain nightly-import --watch 2s", "streamsort -o json chain nightly-import --edge TOKEN")
+}
+
+// Help implements kong.HelpProvider.
 func (*actsCommand) Help() string {
 	return examples("streamsort acts", "streamsort acts BATCH --start", "streamsort acts BATCH --stop")
 }

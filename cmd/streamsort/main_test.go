@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack"
@@ -22,9 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"streamsort": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-	})
+	testscript.Main(m, map[string]func(){"streamsort": main})
 }
 
 // TestScripts runs each verb against the project's own template on the local
@@ -56,8 +54,9 @@ func runScripts(t *testing.T, folder string) {
 	t.Cleanup(outputs.Close)
 	testscript.Run(t, testscript.Params{
 		Dir: folder,
-		// archive does what the sweep does when all consumers are past a seq; lose deletes what was stored.
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo, "lose": lose},
+		// archive does what the sweep does when all consumers are past a seq; lose deletes what was stored; acks
+		// does an operation on a chain.
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo, "lose": lose, "acks": operateChain},
 		Setup: func(env *testscript.Env) error {
 			// Where `streamsort local` keeps what it fetches: testscript's own is /no-home, which
 			// root can make.
@@ -103,6 +102,19 @@ func lose(ts *testscript.TestScript, _ bool, arguments []string) {
 	ts.Check(err)
 	if len(left) > 0 {
 		ts.Fatalf("%d is still there", left)
+	}
+}
+
+// operateChain does an operation on a chain, a JSON document. The first and the last edge of the answer
+// are the variables FIRST and LAST from then on.
+func operateChain(ts *testscript.TestScript, _ bool, arguments []string) {
+	api, err := client.New(ts.Getenv("STREAMSORT_URL"))
+	ts.Check(err)
+	var answer struct{ Edges []string }
+	ts.Check(api.Call(context.Background(), http.MethodPost, "/acks", nil, []byte(arguments[0]), &answer))
+	if n := len(answer.Edges); n > 0 {
+		ts.Setenv("FIRST", answer.Edges[0])
+		ts.Setenv("LAST", answer.Edges[n-1])
 	}
 }
 

@@ -133,7 +133,7 @@ func (c *consumersCommand) Run(s *session) error {
 	if c.Queue == "" {
 		return c.list(s)
 	}
-	if c.State != "" || c.Named != "" || c.listFlags != (listFlags{Limit: defaultListed}) {
+	if c.State != "" || c.Named != "" || c.listFlags != (listFlags{}) {
 		return usageError("--state, --consumer, --prefix and --limit are for a list: without a queue")
 	}
 	query := url.Values{"queue": {c.Queue}}

@@ -46,7 +46,9 @@ func (*verifyCommand) Help() string {
 
 // Help implements kong.HelpProvider.
 func (*queuesCommand) Help() string {
-	return examples("streamsort queues --prefix shop/", "streamsort queues --state gap", "streamsort -o jsonl queues --limit 0")
+	return "A list of all comes page by page, in no order that a reader could use, and is printed as it comes. With --sort it is read first: " +
+		"the order is that of the queues that were read, 10,000 at most. By lag, the consumers of all of them are read as well.\n\n" +
+		examples("streamsort queues --prefix shop/", "streamsort queues --state gap", "streamsort queues --sort lag --prefix shop/", "streamsort -o jsonl queues --limit 0")
 }
 
 // Help implements kong.HelpProvider.

@@ -14,7 +14,7 @@ import (
 // listFlags are those of each list.
 type listFlags struct {
 	Prefix string `help:"Only those whose queue, or tag, begins so."`
-	Limit  int    `help:"Print so many at most; 0 for all." default:"100"`
+	Limit  bound  `help:"Print so many at most; 0 for all. 100 where it is not given." placeholder:"N"`
 }
 
 // defaultListed is how many of a list are printed where nothing else is said.
@@ -26,6 +26,7 @@ type listed struct {
 	Kind                        string
 	Delivered, Position, Lag    seq
 	Paused, GapOpen             bool
+	GapAgeSeconds               float64
 	AgeSeconds                  float64
 	Due                         string
 }
@@ -35,8 +36,9 @@ var errEnough = errors.New("enough is listed")
 
 // list prints a list of a path; line says what is in an element, and its cells under the heads.
 func (s *session) list(path, state string, f listFlags, query url.Values, heads []string, line func(listed) (string, []any)) error {
-	if f.Limit < 0 {
-		return usageError(fmt.Sprintf("--limit is %d: it must be 0 at least", f.Limit))
+	limit, err := f.Limit.orAll(defaultListed)
+	if err != nil {
+		return err
 	}
 	for name, value := range map[string]string{"state": state, "prefix": f.Prefix} {
 		if value != "" {
@@ -44,8 +46,8 @@ func (s *session) list(path, state string, f listFlags, query url.Values, heads 
 		}
 	}
 	l := s.listing(heads...)
-	err := s.pages(path, query, "list", func(raw json.RawMessage) error {
-		if l.n == f.Limit && f.Limit > 0 {
+	err = s.pages(path, query, "list", func(raw json.RawMessage) error {
+		if l.n == limit && limit > 0 {
 			return errEnough
 		}
 		var it listed
@@ -56,7 +58,7 @@ func (s *session) list(path, state string, f listFlags, query url.Values, heads 
 		return l.add(raw, text, cells...)
 	})
 	if errors.Is(err, errEnough) {
-		_, err = fmt.Fprintf(s.errOut, "there are more than %d: --limit 0 prints all\n", f.Limit)
+		_, err = fmt.Fprintf(s.errOut, "there are more than %d: --limit 0 prints all\n", limit)
 	}
 	return l.end("none", err)
 }
@@ -72,31 +74,6 @@ func (it listed) inState(c clock, names ...any) (string, []any) {
 		text += fmt.Sprint(name) + "\t"
 	}
 	return text + it.State + "\t" + lasting, append(names, it.State, lasting)
-}
-
-// queuesCommand lists queues.
-type queuesCommand struct {
-	readFlags
-	State string `help:"Only those in this state: ${enum}. A queue comes once for each consumer that is in it." enum:",gap,lagging,blocked,paused,in-doubt,quarantined,missing,replying" default:""`
-	listFlags
-}
-
-// Run implements the verb.
-func (c *queuesCommand) Run(s *session) error {
-	heads := []string{"queue", "kind", "position", "gap"}
-	if c.State != "" {
-		heads = byState
-	}
-	return s.list("/queues", c.State, c.listFlags, url.Values{}, heads, func(it listed) (string, []any) {
-		if c.State != "" {
-			return it.inState(s.clock, it.Queue, cmp.Or(it.Consumer, "-"))
-		}
-		text, gap := fmt.Sprintf("%s\t%s\tposition %s", it.Queue, it.Kind, it.Position), "-"
-		if it.GapOpen {
-			text, gap = text+", a gap", "gap"
-		}
-		return text, []any{it.Queue, it.Kind, it.Position, gap}
-	})
 }
 
 // list prints the consumers of many queues.

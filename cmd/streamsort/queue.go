@@ -135,12 +135,16 @@ func (c *configureCommand) Run(s *session) error {
 type gapsCommand struct {
 	readFlags
 	Queue string `arg:"" help:"The queue's name."`
-	Limit int    `help:"The most gaps that are printed, 1 to 1000." default:"100"`
+	Limit bound  `help:"The most gaps that are printed, 1 to 1000; 100 where it is not given." placeholder:"N"`
 }
 
 // Run implements the verb.
 func (c *gapsCommand) Run(s *session) error {
-	raw, text, err := s.gaps(c.Queue, c.Limit)
+	limit, err := c.Limit.within(1, 1000, 100)
+	if err != nil {
+		return err
+	}
+	raw, text, err := s.gaps(c.Queue, limit)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ require (
 	github.com/go-analyze/charts v0.6.4
 	github.com/go-jose/go-jose/v4 v4.1.3
 	github.com/google/go-cmp v0.7.0
+	github.com/guptarohit/asciigraph v0.10.0
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/invopop/jsonschema v0.14.0
 	github.com/jackc/pgx/v5 v5.8.0
@@ -41,6 +42,7 @@ require (
 	go.uber.org/goleak v1.3.0
 	golang.org/x/mod v0.38.0
 	golang.org/x/sync v0.24.0
+	golang.org/x/term v0.45.0
 	modernc.org/sqlite v1.44.0
 	pgregory.net/rapid v1.3.0
 )

@@ -46,6 +46,7 @@ type commands struct {
 	Queue      queueCommand      `cmd:"" group:"look" help:"Print a queue: how far it is, its settings, what is missing, and its consumers."`
 	Inspect    inspectCommand    `cmd:"" group:"look" help:"Print a message, QUEUE@SEQ: when it came, what is in it, which consumers have it, and what operators did about it."`
 	Queues     queuesCommand     `cmd:"" group:"look" help:"Print which queues there are, or which are in a state."`
+	Graph      graphCommand      `cmd:"" group:"look" help:"Draw how fast a queue moves, and the greatest lag of its consumers, as they come."`
 	Gaps       gapsCommand       `cmd:"" group:"look" help:"Print the missing seqs of a queue."`
 
 	Configure configureCommand `cmd:"" group:"steer" help:"Change a queue's settings, or make a queue with them."`

@@ -52,6 +52,13 @@ func (*queuesCommand) Help() string {
 }
 
 // Help implements kong.HelpProvider.
+func (*graphCommand) Help() string {
+	return "On a terminal the picture is drawn anew with each look; elsewhere it is printed once, at the end. With -o jsonl each look is a document. " +
+		"It shows as many of the latest looks as there are columns.\n\n" +
+		examples("streamsort graph orders", "streamsort graph orders --every 5s --for 0", "streamsort -o jsonl graph orders --for 10m")
+}
+
+// Help implements kong.HelpProvider.
 func (*gapsCommand) Help() string { return examples("streamsort gaps orders --limit 10") }
 
 // Help implements kong.HelpProvider.

@@ -46,8 +46,7 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 			return err
 		}
 		if isTerminal(s.out) && (s.format == asTable || s.format == asText) {
-			const home = "\x1b[H\x1b[2J"
-			fmt.Fprintf(s.out, "%severy %v, at %s; an interrupt ends it\n\n", home, every, time.Now().Format(time.TimeOnly))
+			fmt.Fprintf(s.out, "%severy %v, at %s; an interrupt ends it\n\n", clearScreen, every, time.Now().Format(time.TimeOnly))
 		}
 		if _, err := page.WriteTo(s.out); err != nil {
 			return err
@@ -59,6 +58,9 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 		}
 	}
 }
+
+// clearScreen clears a terminal, and goes to its first line.
+const clearScreen = "\x1b[H\x1b[2J"
 
 // groups are the kinds of verbs, in the order of the help.
 var groups = kong.ExplicitGroups([]kong.Group{

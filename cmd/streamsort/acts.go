@@ -7,11 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/jedib0t/go-pretty/v6/progress"
 )
 
 // many is whom an operation with --all is done to.
@@ -155,22 +156,8 @@ func (s *session) start(token string) error {
 	if err != nil {
 		return err
 	}
-	for !b.over() {
-		if s.terminal {
-			_, _ = io.WriteString(s.errOut, "\r"+printable(strings.ReplaceAll(b.progress(), "\t", " ")))
-		}
-		select {
-		case <-s.ctx.Done():
-			fmt.Fprintf(s.errOut, "\nthe batch goes on: `streamsort acts %s` shows how far it is, and with --stop it ends\n", token)
-			return s.ctx.Err()
-		case <-time.After(time.Second):
-		}
-		if raw, err = s.get("/acts", url.Values{"batch": {token}}, &b); err != nil && !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("the batch goes on, and `streamsort acts %s` shows how far it is: %w", token, err)
-		}
-	}
-	if s.terminal {
-		fmt.Fprintln(s.errOut)
+	if b, raw, err = s.follow(token, b, raw); err != nil {
+		return err
 	}
 	if err := s.print(raw, "%s", b.result()); err != nil {
 		return err
@@ -180,6 +167,36 @@ func (s *session) start(token string) error {
 	}
 	return nil
 }
+
+// follow asks again and again how far a batch is, and shows it on a terminal, until it is over.
+func (s *session) follow(token string, b batch, raw json.RawMessage) (batch, json.RawMessage, error) {
+	total := int64(b.Selected)
+	if b.More {
+		total = 0 // nobody has counted them all
+	}
+	shown := s.bar(b.text(), total, progress.UnitsDefault)
+	defer func() { shown.end(b.State == "DONE") }()
+	for {
+		shown.say(b.text())
+		shown.at(int64(b.Done + b.Failed + b.Passed))
+		if b.over() {
+			return b, raw, nil
+		}
+		select {
+		case <-s.ctx.Done():
+			fmt.Fprintf(s.errOut, "the batch goes on: `streamsort acts %s` shows how far it is, and with --stop it ends\n", token)
+			return b, raw, s.ctx.Err()
+		case <-time.After(time.Second):
+		}
+		var err error
+		if raw, err = s.get("/acts", url.Values{"batch": {token}}, &b); err != nil && !errors.Is(err, context.Canceled) {
+			return b, raw, fmt.Errorf("the batch goes on, and `streamsort acts %s` shows how far it is: %w", token, err)
+		}
+	}
+}
+
+// text is progress without columns.
+func (b batch) text() string { return strings.ReplaceAll(b.progress(), "\t", " ") }
 
 // actsCommand shows batches of acts.
 type actsCommand struct {

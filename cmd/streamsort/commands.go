@@ -52,6 +52,7 @@ type commands struct {
 	Configure configureCommand `cmd:"" group:"steer" help:"Change a queue's settings, or make a queue with them."`
 
 	Summary   summaryCommand   `cmd:"" group:"look" help:"Print how many queues, consumers and chains are in each state."`
+	Top       topCommand       `cmd:"" group:"look" help:"Show on a whole terminal how fast the stack is, how many are in each state, and who is behind."`
 	Consumers consumersCommand `cmd:"" group:"look" help:"Print how far a queue's consumers are, or those of all queues, or which are in a state."`
 	Chains    chainsCommand    `cmd:"" group:"look" help:"Print which chains are open, failed or timed out."`
 	Chain     chainCommand     `cmd:"" group:"look" help:"Print a chain: its state, how much of it has ended, and the parts of a fan in it, as a tree."`

@@ -67,6 +67,12 @@ func (*summaryCommand) Help() string {
 }
 
 // Help implements kong.HelpProvider.
+func (*topCommand) Help() string {
+	return "The consumers come by their lag; s sorts by how fast it changes, by name, and by lag again. q, or Ctrl-C, ends it.\n\n" +
+		examples("streamsort top", "streamsort top --every 5s --prefix shop/", "streamsort --context prod top --limit 0")
+}
+
+// Help implements kong.HelpProvider.
 func (*consumersCommand) Help() string {
 	return examples("streamsort consumers orders", "streamsort consumers orders billing --watch 2s",
 		"streamsort consumers --state blocked --consumer billing")

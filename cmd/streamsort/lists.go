@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -129,21 +130,40 @@ var summarized = []string{
 	"gap", "lagging", "blocked", "paused", "in-doubt", "quarantined", "missing", "replying", "circuit-open", "failed", "timed-out",
 }
 
+// summary is who is in trouble, as the API counts them.
+type summary struct {
+	States map[string]stateCount
+	Rates  *struct{ StoredPerSecond, DeliveredPerSecond float64 }
+}
+
+// stateCount is how many are in a state.
+type stateCount struct {
+	Count      int
+	More       bool
+	AgeSeconds float64
+}
+
+// String is the count, which may be of some only.
+func (n stateCount) String() string {
+	if n.More {
+		return fmt.Sprintf("%d or more", n.Count)
+	}
+	return strconv.Itoa(n.Count)
+}
+
+// summary asks who is in trouble.
+func (s *session) summary(prefix string) (a summary, raw json.RawMessage, err error) {
+	query := url.Values{}
+	if prefix != "" {
+		query.Set("prefix", prefix)
+	}
+	raw, err = s.get("/summary", query, &a)
+	return a, raw, err
+}
+
 // Run implements the verb.
 func (c *summaryCommand) Run(s *session) error {
-	query := url.Values{}
-	if c.Prefix != "" {
-		query.Set("prefix", c.Prefix)
-	}
-	var a struct {
-		States map[string]struct {
-			Count      int
-			More       bool
-			AgeSeconds float64
-		}
-		Rates *struct{ StoredPerSecond, DeliveredPerSecond float64 }
-	}
-	raw, err := s.get("/summary", query, &a)
+	a, raw, err := s.summary(c.Prefix)
 	if err != nil {
 		return err
 	}
@@ -154,13 +174,9 @@ func (c *summaryCommand) Run(s *session) error {
 		if n.Count == 0 {
 			continue
 		}
-		more := ""
-		if n.More {
-			more = " or more"
-		}
 		lasting := s.clock.lasting(n.AgeSeconds)
-		text += fmt.Sprintf("%s\t%d%s\tthe oldest %s\n", state, n.Count, more, lasting)
-		rows = append(rows, table.Row{s.paint(state), fmt.Sprintf("%d%s", n.Count, more), lasting})
+		text += fmt.Sprintf("%s\t%s\tthe oldest %s\n", state, n, lasting)
+		rows = append(rows, table.Row{s.paint(state), n.String(), lasting})
 	}
 	if s.format == asTable && len(rows) > 0 {
 		text = s.table([]string{"state", "count", "the oldest"}, rows) + "\n"

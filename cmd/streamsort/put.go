@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/progress"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/client"
@@ -71,10 +72,9 @@ func (c *putCommand) Run(s *session) error {
 		p.keyType = c.KeyType
 	}
 	p.ordered = c.Concurrency == 1 && (c.Order == "arrival" || len(props) > 0 && c.SeqProp == "" && c.KeyProp == "")
-	if s.terminal {
-		defer p.tally.watch(s.errOut, progressEvery)()
-	}
+	p.bar = s.bar(p.tally.String(), sizeOf(in), progress.UnitsBytes)
 	err = p.all(s, in, c.Batch, c.Concurrency)
+	p.bar.end(err == nil)
 	return errors.Join(p.tally.print(s), p.tally.refusals(), p.tally.rest(err))
 }
 
@@ -107,6 +107,7 @@ type putting struct {
 	// a line that was refused.
 	ordered bool
 	tally   *tally
+	bar     *bar
 }
 
 // stopError is why a put in the order of arrival ends at a line.
@@ -141,7 +142,7 @@ func (p *putting) all(s *session, in io.Reader, size, concurrency int) error {
 	read := make(chan []numbered)
 	readErr := make(chan error, 1)
 	go func() { // nothing interrupts the reading of a terminal: it is not waited for
-		readErr <- batches(in, size, lingers(in), p.refuse, func(batch []numbered) error {
+		readErr <- batches(p.bar.reader(in), size, lingers(in), p.refuse, func(batch []numbered) error {
 			select {
 			case read <- batch:
 				return nil
@@ -239,6 +240,7 @@ func (p *putting) call(ctx context.Context, batch []numbered) error {
 		results, err = p.api.Put(ctx, messages)
 	}
 	p.tally.end(batch, results, notStored(err))
+	p.bar.say(p.tally.String())
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
@@ -259,26 +258,4 @@ func TestWhatToDoAboutTheRest(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-}
-
-// TestProgress is shown in one line, which is gone in the end.
-func TestProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tally := newTally()
-		var terminal bytes.Buffer
-		end := tally.watch(&terminal, time.Second)
-		batch := []numbered{{1, nil}, {2, nil}}
-		tally.end(batch, []client.Outcome{{Status: 200, Outcome: "advanced"}, {Status: 202, Outcome: "parked"}}, false)
-		time.Sleep(1500 * time.Millisecond)
-		synctest.Wait()
-		const shown = "2 messages: 1 advanced, 1 parked"
-		if got := terminal.String(); got != "\r"+shown {
-			t.Errorf("%q", got)
-		}
-		end()
-		if got, want := terminal.String(), "\r"+shown+"\r"+strings.Repeat(" ", len(shown))+"\r"; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-		newTally().watch(&terminal, time.Second)()
-	})
 }

@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
 )
@@ -149,39 +147,4 @@ func before(stopped error) string {
 		return "mend that line, and put"
 	}
 	return "put"
-}
-
-// progressEvery is how often a terminal is shown how far a put is.
-const progressEvery = 500 * time.Millisecond
-
-// watch shows on a terminal how far it is, in a line that each next one overwrites,
-// until the function that it returns is called.
-func (t *tally) watch(terminal io.Writer, every time.Duration) (end func()) {
-	ticker := time.NewTicker(every)
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		shown := 0
-		show := func(text string) {
-			_, _ = fmt.Fprintf(terminal, "\r%-*s", shown, text)
-			shown = len(text)
-		}
-		for {
-			select {
-			case <-ticker.C:
-				show(t.String())
-			case <-stop:
-				if shown > 0 {
-					show("")
-					_, _ = fmt.Fprint(terminal, "\r")
-				}
-				return
-			}
-		}
-	}()
-	return func() {
-		ticker.Stop()
-		close(stop)
-		<-stopped
-	}
 }

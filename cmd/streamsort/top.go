@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// topCommand shows who is behind, on a whole terminal.
+type topCommand struct {
+	Every  time.Duration `help:"Read so often: the states, and the consumers of all queues, a read unit for each queue." default:"2s"`
+	Prefix string        `help:"Only those whose queue, or tag, begins so."`
+	Limit  bound         `help:"Read so many consumers at most; 0 for all. 1000 where it is not given." placeholder:"N"`
+}
+
+// maxTop is how many consumers are read where nothing else is said.
+const maxTop = 1000
+
+// Run implements the verb.
+func (c *topCommand) Run(s *session) error {
+	limit, err := c.Limit.orAll(maxTop)
+	switch {
+	case err != nil:
+		return err
+	case c.Every < shortestWatch || c.Every > longestWatch:
+		return usageError(fmt.Sprintf("--every is %v: it must be from %v to %v", c.Every, shortestWatch, longestWatch))
+	case !isTerminal(s.out) || !s.drawn():
+		return usageError("top draws on a terminal, and this output is none, or --output says another: " +
+			"`streamsort summary --watch 2s` and `streamsort consumers --watch 2s` print the same elsewhere")
+	}
+	// What would end the process must leave the terminal as it was; main has the interrupts.
+	ctx, stop := signal.NotifyContext(s.ctx, syscall.SIGHUP, syscall.SIGQUIT)
+	defer stop()
+	return s.top(ctx, func(s *session) (*reading, error) { return c.read(s, limit) }, c.Every)
+}
+
+// reading is what one read of all found.
+type reading struct {
+	at        time.Time
+	summary   summary
+	consumers []listed
+	more      bool // these are not all consumers
+}
+
+// read reads the states and the consumers.
+func (c *topCommand) read(s *session, limit int) (*reading, error) {
+	r := &reading{}
+	var err error
+	if r.summary, _, err = s.summary(c.Prefix); err != nil {
+		return nil, err
+	}
+	err = s.pages("/consumers", pageOf(c.Prefix), "list", func(raw json.RawMessage) error {
+		if len(r.consumers) == limit && limit > 0 {
+			return errEnough
+		}
+		var it listed
+		err := json.Unmarshal(raw, &it)
+		r.consumers = append(r.consumers, it)
+		return err
+	})
+	if errors.Is(err, errEnough) {
+		r.more, err = true, nil
+	}
+	r.at = time.Now()
+	return r, err
+}
+
+// readEvery sends one reading after the other, until one fails, which is returned, or the
+// context ends.
+func (s *session) readEvery(ctx context.Context, read func(*session) (*reading, error), every time.Duration, to chan<- *reading) error {
+	reader := *s
+	reader.ctx = ctx
+	for {
+		r, err := read(&reader)
+		if err != nil {
+			return err
+		}
+		select {
+		case to <- r:
+		case <-ctx.Done():
+			return nil
+		}
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// resizedEvery is how often it is looked whether the terminal has another size: not all systems
+// tell it.
+const resizedEvery = 100 * time.Millisecond
+
+// top draws what is read, until a key, a signal or an error ends it. The terminal is as it was
+// then.
+func (s *session) top(ctx context.Context, read func(*session) (*reading, error), every time.Duration) (err error) {
+	out, _ := s.out.(*os.File)
+	in, _ := s.in.(*os.File)
+	sc, err := openScreen(in, out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sc.leave()) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	readings, failed := make(chan *reading), make(chan error, 1)
+	go func() { failed <- s.readEvery(ctx, read, every, readings) }()
+	resized := time.NewTicker(resizedEvery)
+	defer resized.Stop()
+	v, drawn := &view{s: s, every: every}, size{}
+	for {
+		again := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case r := <-readings:
+			v.take(r)
+			again = true
+		case key, open := <-sc.keys:
+			if !open || key == 'q' || key == 'Q' || key == ctrlC {
+				return nil
+			}
+			again = v.key(key)
+		case <-resized.C:
+		}
+		if now := sc.size(); again || now != drawn {
+			drawn = now
+			if err := sc.draw(v.lines(now), now); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ctrlC is what Ctrl-C types where it is no signal.
+const ctrlC = 3

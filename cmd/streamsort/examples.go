@@ -40,6 +40,11 @@ func (*doctorCommand) Help() string {
 }
 
 // Help implements kong.HelpProvider.
+func (*uiCommand) Help() string {
+	return examples("streamsort ui", "streamsort --context prod ui --operate", "streamsort ui --listen 127.0.0.1:8080")
+}
+
+// Help implements kong.HelpProvider.
 func (*verifyCommand) Help() string {
 	return examples("streamsort verify orders", "streamsort verify orders --from 1000 --to 2000", "streamsort -o json verify orders")
 }

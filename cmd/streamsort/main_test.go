@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,6 +21,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/ui"
 )
 
 func TestMain(m *testing.M) {
@@ -54,9 +57,9 @@ func runScripts(t *testing.T, folder string) {
 	t.Cleanup(outputs.Close)
 	testscript.Run(t, testscript.Params{
 		Dir: folder,
-		// archive does what the sweep does when all consumers are past a seq; lose deletes what was stored; acks
-		// does an operation on a chain.
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo, "lose": lose, "acks": operateChain},
+		// page prints a screen of the live page; archive does what the sweep does when all consumers are past a seq; lose
+		// deletes what was stored; acks does an operation on a chain.
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo, "lose": lose, "page": showPage, "acks": operateChain},
 		Setup: func(env *testscript.Env) error {
 			// Where `streamsort local` keeps what it fetches: testscript's own is /no-home, which
 			// root can make.
@@ -135,5 +138,34 @@ func archiveUpTo(ts *testscript.TestScript, _ bool, arguments []string) {
 	ts.Check(err)
 	if int64(kept.Messages) != upTo {
 		ts.Fatalf("archived %+v", kept)
+	}
+}
+
+// showPage prints a screen of the live page, GET or, with a form, POST: page [operate] PATH [FORM]. It fails where the
+// status is not the one that is expected: 200, or 303 for a form.
+func showPage(ts *testscript.TestScript, wrong bool, arguments []string) {
+	operate := arguments[0] == "operate"
+	if operate {
+		arguments = arguments[1:]
+	}
+	shown, err := ui.New(ui.Options{URL: ts.Getenv("STREAMSORT_URL"), Operate: operate, Hosts: []string{"example.com"}})
+	ts.Check(err)
+	request := httptest.NewRequest(http.MethodGet, "/"+arguments[0], nil)
+	if len(arguments) > 1 {
+		page := httptest.NewRecorder()
+		shown.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/acts", nil))
+		form := arguments[1]
+		if _, after, found := strings.Cut(page.Body.String(), `name="token" value="`); found {
+			form += "&token=" + after[:strings.IndexByte(after, '"')]
+		}
+		request = httptest.NewRequest(http.MethodPost, "/"+arguments[0], strings.NewReader(form))
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	answer := httptest.NewRecorder()
+	shown.ServeHTTP(answer, request)
+	_, err = fmt.Fprintln(ts.Stdout(), answer.Code, answer.Header().Get("Location"), answer.Body)
+	ts.Check(err)
+	if done := answer.Code == http.StatusOK || answer.Code == http.StatusSeeOther; done == wrong {
+		ts.Fatalf("%s: %d %s", arguments[0], answer.Code, answer.Body)
 	}
 }

@@ -1,0 +1,174 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+)
+
+// What the API answers, as far as the page shows it.
+
+type queue struct {
+	Queue                               string
+	Kind, Mode, Policy, GapAfter, Packs string
+	First, Position, MaxParked          jsonseq.Seq
+	MaxAhead                            int64
+	Parked                              int
+	ParkedMore, GapOpen                 bool
+	GapSince                            time.Time
+	KeyType, Settle, Late               string
+	HighKey                             json.RawMessage
+	LateSoFar                           int64
+	Waiting                             int
+	WaitingMore                         bool
+	DueAt                               time.Time
+}
+
+type gap struct{ From, To jsonseq.Seq }
+
+type gaps struct {
+	Gaps []gap
+	More bool
+}
+
+// trouble is a row of a list by state.
+type trouble struct {
+	Queue, Consumer, Tag, State string
+	Since, Due                  time.Time
+	// Those of a list of all.
+	Kind                     string
+	Delivered, Position, Lag jsonseq.Seq
+	GapOpen, Paused          bool
+}
+
+type troubles struct {
+	List []trouble
+	Next string
+}
+
+type consumer struct {
+	Consumer, State          string
+	Delivered, Position, Lag jsonseq.Seq
+	Attempts                 int
+	Starting                 bool
+	Claim                    *struct {
+		From, To   jsonseq.Seq
+		LeaseUntil time.Time
+		Chain      string
+	}
+	Failure *struct {
+		Error   string
+		At      time.Time
+		RetryAt time.Time
+	}
+	Blocked *struct {
+		Seq   jsonseq.Seq
+		Since time.Time
+	}
+	Paused *struct {
+		Reason string
+		Since  time.Time
+	}
+	Waiting *struct {
+		Seq     jsonseq.Seq
+		Since   time.Time
+		Missing bool
+	}
+	Quarantine []struct {
+		Token, State string
+		From, To     jsonseq.Seq
+		Since        time.Time
+	}
+	Sink *struct {
+		OpenSince, ProbeAt, FailingSince time.Time
+		Probes                           int64
+		Waking                           bool
+	}
+}
+
+type message struct {
+	Seq                   jsonseq.Seq
+	ID, ContentType       string
+	Key, Body             json.RawMessage
+	BodyBase64, Tombstone string
+	Late                  bool
+	Attributes            map[string]string
+	EnqueuedAt            time.Time
+}
+
+type operation struct {
+	At                                           time.Time
+	ID, Action, Consumer, Reason, Outcome, Error string
+	Seq                                          json.RawMessage
+	Who                                          struct{ Kind, Name string }
+}
+
+type batch struct {
+	Batch, Token, State, Action, Start, Reason string
+	At, Started, Ended                         time.Time
+	Rate, Selected, Done, Failed, Passed       int
+	More                                       bool
+	Selection                                  map[string]string
+	First, Failures                            []struct{ Queue, Consumer, Why string }
+}
+
+// Over reports whether nothing is left to do.
+func (b batch) Over() bool { return b.State == "DONE" || b.State == "STOPPED" }
+
+// Handled is how many it has looked at.
+func (b batch) Handled() int { return b.Done + b.Failed + b.Passed }
+
+type chain struct {
+	Tag, State, Reason, Idle        string
+	Edges, EdgesEnded, Stamps       int64
+	CreatedAt, Deadline, ProgressAt time.Time
+	EndedAt                         time.Time
+}
+
+type stateCount struct {
+	Count  int
+	More   bool
+	Oldest time.Time
+}
+
+type summary struct {
+	States map[string]stateCount
+	Rates  *struct{ StoredPerSecond, DeliveredPerSecond float64 }
+}
+
+// get asks the API for something.
+func (u *UI) get(ctx context.Context, path string, query url.Values, out any) error {
+	return u.api.Call(ctx, http.MethodGet, path, query, nil, out)
+}
+
+// post has the API do something.
+func (u *UI) post(ctx context.Context, path string, document, out any) error {
+	body, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	return u.api.Call(ctx, http.MethodPost, path, nil, body, out)
+}
+
+// notFound reports whether an error says that there is no such thing.
+func notFound(err error) bool {
+	var problem *client.Problem
+	return errors.As(err, &problem) && problem.Status == http.StatusNotFound
+}
+
+// values makes a query of names and values; those that are empty are left out.
+func values(pairs ...string) url.Values {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return query
+}

@@ -1,0 +1,27 @@
+// Package ui is the live page: what a stack's queues, consumers, chains and batches of acts are at,
+// and, where it is allowed to, operations on them.
+//
+// Make one with [New]; it is an [net/http.Handler]. It stores nothing: whatever it shows it asks the
+// HTTP API for, with the rights of its [Options], so a tenant's token sees that tenant's queues alone.
+// Every link is relative, so it may stand under any path that ends with a slash, behind
+// [net/http.StripPrefix]. `streamsort ui` serves it on the loopback.
+//
+// # How a screen stays live
+//
+//	browser ── GET queue?queue=orders ──► page.load asks the API ──► layout + content
+//	   │                                        ▲
+//	   └── GET live?of=queue&queue=orders ──► again every Options.Every: what has changed
+//	        (server-sent events)                is sent, as the content's HTML
+//
+// Without JavaScript a screen is what it was when it was asked for.
+//
+// # What is guaranteed
+//
+//   - Without [Options].Operate no request of the page changes anything.
+//   - With it, an act needs a POST from the page's own origin, and a token that only the page's forms
+//     have. Each has an id of its own in the form, so that a form sent twice is carried out once.
+//   - Nothing but the page's own files runs or is loaded: its content security policy says so.
+//   - Seqs are exact: they are never floating-point numbers.
+//
+// A crash leaves nothing behind but the trends, which are kept in memory.
+package ui

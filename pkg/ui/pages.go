@@ -1,0 +1,335 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// page is a screen: what it is called, and what it asks the API for.
+type page struct {
+	title func(url.Values) string
+	load  func(*UI, context.Context, url.Values) (any, error)
+}
+
+// pages are the screens, by their addresses.
+var pages = map[string]page{
+	"overview":  {named("Overview", ""), (*UI).overview},
+	"queues":    {named("Queues", ""), (*UI).queues},
+	"queue":     {named("Queue ", "queue"), (*UI).queue},
+	"message":   {func(q url.Values) string { return q.Get("queue") + "@" + q.Get("seq") }, (*UI).message},
+	"consumers": {named("Consumers", ""), (*UI).consumers},
+	"chains":    {named("Chains", ""), (*UI).chains},
+	"chain":     {named("Chain ", "tag"), (*UI).chain},
+	"acts":      {named("Batches of acts", ""), (*UI).acts},
+	"act":       {named("Batch ", "batch"), (*UI).act},
+}
+
+// named is a title, with a parameter of the screen.
+func named(text, parameter string) func(url.Values) string {
+	return func(query url.Values) string { return text + query.Get(parameter) }
+}
+
+// needed is a parameter that a screen must have.
+func needed(query url.Values, name string) (string, error) {
+	if value := query.Get(name); value != "" {
+		return value, nil
+	}
+	return "", badQuery("the address has no " + name)
+}
+
+// counted is a state of the summary, and the screen that lists who is in it.
+type counted struct {
+	State string
+	stateCount
+	Link string
+}
+
+// urgency are the states as the overview has them: what needs somebody comes first.
+var urgency = []struct{ state, list string }{
+	{"blocked", "consumers"},
+	{"in-doubt", "consumers"},
+	{"missing", "consumers"},
+	{"circuit-open", "consumers"},
+	{"quarantined", "consumers"},
+	{"failed", "chains"},
+	{"timed-out", "chains"},
+	{"gap", "queues"},
+	{"lagging", "consumers"},
+	{"replying", "consumers"},
+	{"paused", "consumers"},
+}
+
+// behindNow is a consumer, and how its lag goes.
+type behindNow struct {
+	trouble
+	Trend trend
+}
+
+// overviewLooks is how many queues the overview asks for the consumers of: a read unit each.
+const overviewLooks = 20
+
+// overview is what a stack is at.
+func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
+	var s summary
+	if err := u.get(ctx, "/summary", nil, &s); err != nil {
+		return nil, err
+	}
+	var found troubles
+	if err := u.get(ctx, "/consumers", values("limit", strconv.Itoa(overviewLooks)), &found); err != nil {
+		return nil, err
+	}
+	var some troubles
+	if len(found.List) == 0 {
+		if err := u.get(ctx, "/queues", values("limit", "1"), &some); err != nil {
+			return nil, err
+		}
+	}
+	var states []counted
+	for _, at := range urgency {
+		if n := s.States[at.state]; n.Count > 0 {
+			states = append(states, counted{at.state, n, link(at.list, "state", at.state)})
+		}
+	}
+	return map[string]any{
+		"States": states, "Rates": s.Rates, "Consumers": u.byLag(found.List), "More": found.Next != "",
+		"Empty": len(found.List) == 0 && len(some.List) == 0,
+	}, nil
+}
+
+// byLag are consumers with their trends, the farthest behind first.
+func (u *UI) byLag(list []trouble) []behindNow {
+	now := time.Now()
+	consumers := make([]behindNow, len(list))
+	for i, c := range list {
+		consumers[i] = behindNow{c, u.trends.note(c.Consumer+"\x00"+c.Queue, now, int64(c.Lag))}
+	}
+	slices.SortStableFunc(consumers, func(a, b behindNow) int {
+		return cmp.Or(cmp.Compare(b.Lag, a.Lag), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
+	})
+	return consumers
+}
+
+// listed is a page of a list: what it was asked with, and the addresses of the first and the next page.
+type listed struct {
+	State, Prefix, Consumer string
+	After                   bool
+	List                    any
+	Next, First             string
+}
+
+// pageSize is how much of a list a screen has.
+const pageSize = "50"
+
+// list asks for a page of a list.
+func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, []trouble, error) {
+	l := listed{State: query.Get("state"), Prefix: query.Get("prefix"), Consumer: query.Get("consumer"), After: query.Get("after") != ""}
+	var found troubles
+	asked := values("state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after", query.Get("after"), "limit", pageSize)
+	err := u.get(ctx, "/"+name, asked, &found)
+	l.First = link(name, "state", l.State, "prefix", l.Prefix, "consumer", l.Consumer)
+	if found.Next != "" {
+		l.Next = link(name, "state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after", found.Next)
+	}
+	return l, found.List, err
+}
+
+func (u *UI) queues(ctx context.Context, query url.Values) (any, error) {
+	l, found, err := u.list(ctx, "queues", values("state", query.Get("state"), "prefix", query.Get("prefix"), "after", query.Get("after")))
+	if l.State == "" {
+		slices.SortFunc(found, func(a, b trouble) int { return cmp.Compare(a.Queue, b.Queue) })
+	}
+	l.List = found
+	return l, err
+}
+
+func (u *UI) consumers(ctx context.Context, query url.Values) (any, error) {
+	l, found, err := u.list(ctx, "consumers", query)
+	l.List = found
+	if l.State == "" {
+		l.List = u.byLag(found)
+	}
+	return l, err
+}
+
+func (u *UI) chains(ctx context.Context, query url.Values) (any, error) {
+	l, found, err := u.list(ctx, "chains", values("state", cmp.Or(query.Get("state"), "open"), "prefix", query.Get("prefix"), "after", query.Get("after")))
+	l.List = found
+	return l, err
+}
+
+// The bounds of one queue's screen.
+const (
+	shownGaps     = "50"
+	shownLast     = 10
+	shownConsumer = "50"
+)
+
+// queueScreen is what one queue's screen shows.
+type queueScreen struct {
+	Q         queue
+	Gaps      gaps
+	Consumers []consumer
+	More      bool // consumers
+	Ruler     ruler
+	Last      []message // the latest first
+	Moves     trend
+	Done      []operation
+	Said      string // what the last one did
+}
+
+// queue is all that there is to know of one queue.
+func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
+	name, err := needed(query, "queue")
+	if err != nil {
+		return nil, err
+	}
+	var s queueScreen
+	if err := u.get(ctx, "/queues", values("queue", name), &s.Q); err != nil {
+		return nil, err
+	}
+	if s.Q.GapOpen {
+		if err := u.get(ctx, "/gaps", values("queue", name, "limit", shownGaps), &s.Gaps); err != nil {
+			return nil, err
+		}
+	}
+	if s.Consumers, s.More, err = u.consumersOf(ctx, name); err != nil {
+		return nil, err
+	}
+	if s.Last, err = u.last(ctx, s.Q); err != nil {
+		return nil, err
+	}
+	var log struct{ Operations []operation }
+	if err := u.get(ctx, "/operations", values("queue", name), &log); err != nil && !notFound(err) {
+		return nil, err
+	}
+	s.Done = log.Operations[:min(len(log.Operations), shownLast)]
+	s.Ruler = draw(s.Q, s.Gaps.Gaps, s.Consumers)
+	s.Moves = u.trends.note("\x00"+name, time.Now(), int64(s.Q.Position))
+	s.Said = query.Get("said")
+	return s, nil
+}
+
+// consumersOf are the first consumers of a queue.
+func (u *UI) consumersOf(ctx context.Context, queue string) (list []consumer, more bool, err error) {
+	var found struct {
+		Consumers []consumer
+		Next      string
+	}
+	err = u.get(ctx, "/consumers", values("queue", queue, "limit", shownConsumer), &found)
+	return found.Consumers, found.Next != "", err
+}
+
+// last are a queue's last messages in order, the latest first.
+func (u *UI) last(ctx context.Context, q queue) ([]message, error) {
+	if q.Position < q.First {
+		return nil, nil
+	}
+	asked := values("queue", q.Queue, "limit", strconv.Itoa(shownLast))
+	if after := q.Position - shownLast; after >= 0 {
+		asked.Set("after", strconv.FormatInt(int64(after), 10))
+	}
+	var found struct{ Messages []message }
+	err := u.get(ctx, "/messages", asked, &found)
+	slices.Reverse(found.Messages)
+	return found.Messages, err
+}
+
+// messageScreen is what one message's screen shows.
+type messageScreen struct {
+	Queue     string
+	Seq       int64
+	Position  int64
+	First     int64
+	Message   *message // nil where it is not stored in order
+	Missing   *gap     // the gap that it is in
+	Consumers []consumer
+}
+
+// Before and After are the seqs beside it; -1 where there is none.
+func (s messageScreen) Before() int64 { return s.Seq - 1 }
+
+// After is the seq behind it.
+func (s messageScreen) After() int64 { return s.Seq + 1 }
+
+func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
+	name, err := needed(query, "queue")
+	if err != nil {
+		return nil, err
+	}
+	seq, err := cursor.ParseSeq(query.Get("seq"))
+	if err != nil {
+		return nil, badQuery(fmt.Sprintf("seq is %q: %v", query.Get("seq"), err))
+	}
+	var q queue
+	if err := u.get(ctx, "/queues", values("queue", name), &q); err != nil {
+		return nil, err
+	}
+	s := messageScreen{Queue: name, Seq: seq, Position: int64(q.Position), First: int64(q.First)}
+	if seq <= s.Position {
+		asked := values("queue", name, "to", strconv.FormatInt(seq, 10), "limit", "1")
+		if seq > 0 {
+			asked.Set("after", strconv.FormatInt(seq-1, 10))
+		}
+		var found struct{ Messages []message }
+		if err := u.get(ctx, "/messages", asked, &found); err != nil {
+			return nil, err
+		}
+		if len(found.Messages) > 0 {
+			s.Message = &found.Messages[0]
+		}
+	} else if q.GapOpen {
+		var open gaps
+		if err := u.get(ctx, "/gaps", values("queue", name, "limit", "1000"), &open); err != nil {
+			return nil, err
+		}
+		for _, g := range open.Gaps {
+			if int64(g.From) <= seq && seq <= int64(g.To) {
+				s.Missing = &g
+			}
+		}
+	}
+	s.Consumers, _, err = u.consumersOf(ctx, name)
+	return s, err
+}
+
+func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
+	tag, err := needed(query, "tag")
+	if err != nil {
+		return nil, err
+	}
+	var found struct{ Chain chain }
+	if err := u.get(ctx, "/chains", values("tag", tag), &found); err != nil {
+		return nil, err
+	}
+	return map[string]any{"Chain": found.Chain, "Trend": u.trends.note("\x00\x00"+tag, time.Now(), found.Chain.EdgesEnded)}, nil
+}
+
+func (u *UI) acts(ctx context.Context, query url.Values) (any, error) {
+	var found struct {
+		Batches []batch
+		Next    string
+	}
+	err := u.get(ctx, "/acts", values("after", query.Get("after"), "limit", pageSize), &found)
+	next := ""
+	if found.Next != "" {
+		next = link("acts", "after", found.Next)
+	}
+	return map[string]any{"Batches": found.Batches, "Next": next, "State": query.Get("state"), "Consumer": query.Get("consumer")}, err
+}
+
+func (u *UI) act(ctx context.Context, query url.Values) (any, error) {
+	name, err := needed(query, "batch")
+	if err != nil {
+		return nil, err
+	}
+	var b batch
+	err = u.get(ctx, "/acts", values("batch", name), &b)
+	return b, err
+}

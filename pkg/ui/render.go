@@ -1,0 +1,133 @@
+package ui
+
+import (
+	"bytes"
+	"crypto/rand"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/jsonseq"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// screens are the parsed templates, by the screen's name: the layout and its content.
+var screens = parse()
+
+func parse() map[string]*template.Template {
+	all := map[string]*template.Template{}
+	for name := range pages {
+		all[name] = template.Must(template.New("").Funcs(functions).ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
+	}
+	return all
+}
+
+// render renders a screen: "layout" for all of it, "content" for what is live.
+func render(name, what string, f frame) (string, error) {
+	var out bytes.Buffer
+	err := screens[name].ExecuteTemplate(&out, what, f)
+	return out.String(), err
+}
+
+// functions are what templates call.
+var functions = template.FuncMap{
+	"ago": ago, "exact": exact, "link": link, "pretty": pretty, "words": words,
+	"percent": func(part, whole int64) int64 {
+		if whole <= 0 {
+			return 0
+		}
+		return min(part*100/whole, 100)
+	},
+	"list":  func(all ...string) []string { return all },
+	"newID": rand.Text,
+	"seq":   func(s jsonseq.Seq) int64 { return int64(s) },
+	"short": short,
+}
+
+// exact is a time to the second.
+func exact(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// ago is a time relative to now, in its greatest unit, so that a screen changes seldom.
+func ago(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	passed := time.Since(t)
+	if passed < 0 {
+		return "in " + greatest(-passed)
+	}
+	return greatest(passed) + " ago"
+}
+
+// greatest is a duration in its greatest unit.
+func greatest(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d d", int(d.Hours()/24))
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d s", int(d.Seconds()))
+}
+
+// link is the address of a screen with parameters, by names and values; those that are empty are left out.
+func link(page string, pairs ...any) string {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if value := fmt.Sprint(pairs[i+1]); value != "" {
+			query.Set(fmt.Sprint(pairs[i]), value)
+		}
+	}
+	if len(query) == 0 {
+		return page
+	}
+	return page + "?" + query.Encode()
+}
+
+// longestBody is how much of a message's body is shown.
+const longestBody = 64 << 10
+
+// pretty is JSON with lines, shortened where it is long.
+func pretty(raw json.RawMessage) string {
+	var out bytes.Buffer
+	text := string(raw)
+	if json.Indent(&out, raw, "", "  ") == nil {
+		text = out.String()
+	}
+	if len(text) > longestBody {
+		text = strings.ToValidUTF8(text[:longestBody], "") + "\n… " + fmt.Sprint(len(text)-longestBody) + " bytes more"
+	}
+	return text
+}
+
+// words is a state as it is read: in-doubt is "in doubt", TIMED_OUT "timed out".
+func words(state string) string {
+	return strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(state))
+}
+
+// short is the beginning of a body, in one line.
+func short(raw json.RawMessage) string {
+	const most = 100
+	var out bytes.Buffer
+	if json.Compact(&out, raw) != nil {
+		return ""
+	}
+	text := []rune(out.String())
+	if len(text) > most {
+		return string(text[:most]) + "…"
+	}
+	return string(text)
+}

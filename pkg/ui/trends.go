@@ -1,0 +1,102 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// The bounds of what is remembered: of each line the last minutes, and of so many lines those that were looked
+// at last.
+const (
+	mostLines   = 2000
+	mostSamples = 120
+)
+
+// sample is a figure at a time.
+type sample struct {
+	at    time.Time
+	value int64
+}
+
+// trends remembers how figures went while somebody looked, such as the lag of a consumer.
+type trends struct {
+	mu    sync.Mutex
+	lines *lru.Cache[string, []sample]
+}
+
+func newTrends() *trends {
+	lines, err := lru.New[string, []sample](mostLines)
+	if err != nil {
+		panic(err) // the size is positive
+	}
+	return &trends{lines: lines}
+}
+
+// trend is how a figure went.
+type trend struct {
+	PerSecond float64
+	Known     bool
+	Points    string // of a polyline, in a box of 100 by 20
+}
+
+// Sign is an arrow for the direction.
+func (t trend) Sign() string {
+	switch {
+	case !t.Known || t.PerSecond == 0:
+		return "→"
+	case t.PerSecond > 0:
+		return "↗"
+	}
+	return "↘"
+}
+
+// Text is the direction in words, which a screen reader says too.
+func (t trend) Text() string {
+	switch {
+	case !t.Known:
+		return "no trend yet"
+	case t.PerSecond == 0:
+		return "steady"
+	case t.PerSecond > 0:
+		return fmt.Sprintf("grows by %.1f a second", t.PerSecond)
+	}
+	return fmt.Sprintf("falls by %.1f a second", -t.PerSecond)
+}
+
+// note adds what a figure is now, and returns how it went. Looks of several browsers within a tenth of a second
+// are one.
+func (t *trends) note(line string, now time.Time, value int64) trend {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	samples, _ := t.lines.Get(line)
+	if n := len(samples); n == 0 || now.Sub(samples[n-1].at) >= shortest/2 {
+		samples = append(samples, sample{now, value})
+	}
+	if len(samples) > mostSamples {
+		samples = append([]sample(nil), samples[len(samples)-mostSamples:]...)
+	}
+	t.lines.Add(line, samples)
+	return trendOf(samples)
+}
+
+// trendOf draws samples, and takes their slope from the first to the last.
+func trendOf(samples []sample) trend {
+	first, last := samples[0], samples[len(samples)-1]
+	took := last.at.Sub(first.at).Seconds()
+	if took <= 0 {
+		return trend{}
+	}
+	most := int64(1)
+	for _, s := range samples {
+		most = max(most, s.value)
+	}
+	var points strings.Builder
+	for _, s := range samples {
+		fmt.Fprintf(&points, "%.1f,%.1f ", s.at.Sub(first.at).Seconds()/took*100, 19-18*float64(s.value)/float64(most))
+	}
+	return trend{PerSecond: float64(last.value-first.value) / took, Known: true, Points: strings.TrimSpace(points.String())}
+}

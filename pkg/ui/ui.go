@@ -1,0 +1,222 @@
+package ui
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/client"
+)
+
+// Options say which API the page asks, as whom, and what it may do.
+type Options struct {
+	// URL is where the API is, such as https://ID.execute-api.REGION.amazonaws.com. Requests to names of
+	// API Gateway's own are signed with the credentials of AWS's standard chain.
+	URL string
+	// Sign has requests signed for IAM at any other name too, such as a custom domain, in Region or
+	// in that of AWS's configuration.
+	Sign   bool
+	Region string
+	// Token gives each request a token (JWT), in place of a signature. Its context is that of the page's request,
+	// so that it may be the token of whoever looks.
+	Token func(context.Context) (string, error)
+	// Operate lets who looks operate on consumers, and start batches of acts.
+	Operate bool
+	// Every is how often a screen that somebody looks at is asked for again: 200 ms to 1 minute; 1 s where it is
+	// zero. It is what a screen costs: an overview reads about 20 units each time.
+	Every time.Duration
+	// Hosts are the names by which the page may be asked for, without ports: a page on the loopback has to
+	// name its own, or another site could reach it by a name that it points there. Any where it is empty.
+	Hosts []string
+}
+
+// The bounds of Options.Every.
+const (
+	shortest = 200 * time.Millisecond
+	longest  = time.Minute
+	usual    = time.Second
+)
+
+// patience is how long the API is waited for, retries among it.
+const patience = 8 * time.Second
+
+//go:embed static
+var static embed.FS
+
+// UI is the page. Make one with [New].
+type UI struct {
+	options Options
+	api     *client.Client
+	secret  string // the token of the page's forms
+	trends  *trends
+	mux     *http.ServeMux
+}
+
+// New makes a page. The error names the option that is wrong.
+func New(options Options) (*UI, error) {
+	if options.Every == 0 {
+		options.Every = usual
+	}
+	if options.Every < shortest || options.Every > longest {
+		return nil, fmt.Errorf("option Every is %v: it must be from %v to %v", options.Every, shortest, longest)
+	}
+	var api *client.Client
+	var err error
+	switch {
+	case options.Token != nil && options.Sign:
+		err = errors.New("token and Sign are both given: a request is signed, or has a token")
+	case options.Token != nil:
+		api, err = client.NewWithToken(options.URL, options.Token)
+	case options.Sign:
+		api, err = client.NewSigned(options.URL, options.Region)
+	default:
+		api, err = client.New(options.URL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	u := &UI{options: options, api: api, secret: rand.Text(), trends: newTrends(), mux: http.NewServeMux()}
+	files := http.FileServerFS(static)
+	u.mux.Handle("GET /static/", files)
+	u.mux.HandleFunc("GET /live", u.live)
+	for name := range pages {
+		u.mux.HandleFunc("GET /"+name, u.show)
+	}
+	u.mux.HandleFunc("GET /{$}", u.show)
+	if options.Operate {
+		u.mux.HandleFunc("POST /operate", u.posted(u.operate))
+		u.mux.HandleFunc("POST /look", u.posted(u.look))
+		u.mux.HandleFunc("POST /start", u.posted(u.start))
+		u.mux.HandleFunc("POST /stop", u.posted(u.stop))
+	}
+	return u, nil
+}
+
+// policy is the content security policy: the page's own files, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// ServeHTTP implements http.Handler.
+func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if !u.named(r.Host) {
+		http.Error(w, "this page is not asked for by this name: see --host", http.StatusMisdirectedRequest)
+		return
+	}
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	u.mux.ServeHTTP(w, r)
+}
+
+// named reports whether the page may be asked for by a name.
+func (u *UI) named(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return len(u.options.Hosts) == 0 || slices.Contains(u.options.Hosts, strings.Trim(strings.ToLower(host), "[]"))
+}
+
+// frame is what the layout shows around a screen's content.
+type frame struct {
+	Title, Page string
+	Live        string // the address of its updates; empty where it has none
+	Operate     bool
+	Token       string // of forms
+	API         string
+	Content     any
+	Problem     string
+}
+
+// show shows a screen.
+func (u *UI) show(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	if name == "" {
+		name = "overview"
+	}
+	query := r.URL.Query()
+	f := u.frame(name, query)
+	content, err := u.load(r.Context(), name, query)
+	status := http.StatusOK
+	if err != nil {
+		status, f.Problem, f.Live = statusOf(err), sentence(err, u.options.URL), ""
+	}
+	f.Content = content
+	u.write(w, status, name, f)
+}
+
+// frame is what is around a screen.
+func (u *UI) frame(name string, query url.Values) frame {
+	live := url.Values{"of": {name}}
+	for key, values := range query {
+		if key != "of" {
+			live[key] = values
+		}
+	}
+	return frame{Title: pages[name].title(query), Page: name, Live: "live?" + live.Encode(), Operate: u.options.Operate, Token: u.secret, API: u.options.URL}
+}
+
+// load asks the API for what a screen shows.
+func (u *UI) load(ctx context.Context, name string, query url.Values) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return pages[name].load(u, ctx, query)
+}
+
+// write writes a screen, or nothing where it cannot be rendered.
+func (u *UI) write(w http.ResponseWriter, status int, name string, f frame) {
+	text, err := render(name, "layout", f)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
+}
+
+// badQuery is a screen's parameter that is wrong.
+type badQuery string
+
+func (e badQuery) Error() string { return string(e) }
+
+// statusOf is the status of a screen that could not be loaded.
+func statusOf(err error) int {
+	var problem *client.Problem
+	var wrong badQuery
+	switch {
+	case errors.As(err, &wrong):
+		return http.StatusBadRequest
+	case errors.As(err, &problem) && problem.Status < http.StatusInternalServerError:
+		return problem.Status
+	}
+	return http.StatusBadGateway
+}
+
+// sentence is an error for people.
+func sentence(err error, api string) string {
+	var problem *client.Problem
+	var wrong badQuery
+	switch {
+	case errors.As(err, &wrong):
+		return wrong.Error()
+	case errors.As(err, &problem):
+		return problem.Detail
+	}
+	return "The API at " + api + " does not answer: " + err.Error()
+}

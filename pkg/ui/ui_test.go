@@ -1,0 +1,122 @@
+package ui_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/ui"
+)
+
+// api answers as the API does about one queue, whose position grows each time that it is asked for.
+func api(t *testing.T) *httptest.Server {
+	t.Helper()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/queues" {
+			asked.Add(1)
+		}
+		answer := map[string]string{
+			"/queues":     fmt.Sprintf(`{"queue":"q","kind":"numbered","first":1,"position":"%d","maxParked":0}`, 9007199254740993+asked.Load()),
+			"/consumers":  `{"queue":"q","consumers":[]}`,
+			"/messages":   `{"messages":[]}`,
+			"/operations": `{"operations":[]}`,
+		}[r.URL.Path]
+		if _, err := fmt.Fprint(w, answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// TestLive gets a screen's content again when it has changed, with seqs that are exact beyond 2^53, also under a
+// path prefix.
+func TestLive(t *testing.T) {
+	page, err := ui.New(ui.Options{URL: api(t).URL, Every: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.StripPrefix("/ops", page))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // for a content that never comes
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/ops/live?of=queue&queue=q", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
+		t.Fatalf("content type %q", kind)
+	}
+	lines := bufio.NewScanner(answer.Body)
+	for _, position := range []string{"9007199254740994", "9007199254740995", "9007199254740996"} {
+		for found := false; !found; found = strings.Contains(lines.Text(), "<b>"+position+"</b>position") {
+			if !lines.Scan() {
+				t.Fatalf("the stream ended before position %s: %v", position, lines.Err())
+			}
+		}
+	}
+}
+
+// TestForbidden refuses what is not of the page: other names, other origins, forms without its token.
+func TestForbidden(t *testing.T) {
+	page, err := ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"localhost"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := url.Values{"queue": {"q"}, "consumer": {"c"}, "action": {"pause"}, "reason": {"r"}}.Encode()
+	for name, c := range map[string]struct {
+		host, origin string
+		want         int
+	}{
+		"a name that is pointed here": {"evil.example", "", http.StatusMisdirectedRequest},
+		"another site's form":         {"localhost:4001", "http://evil.example", http.StatusForbidden},
+		"no token":                    {"localhost:4001", "http://localhost:4001", http.StatusForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := httptest.NewRequest(http.MethodPost, "http://"+c.host+"/operate", strings.NewReader(form))
+			request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			if c.origin != "" {
+				request.Header.Set("Origin", c.origin)
+			}
+			answer := httptest.NewRecorder()
+			page.ServeHTTP(answer, request)
+			if answer.Code != c.want {
+				t.Errorf("%d, not %d: %s", answer.Code, c.want, answer.Body)
+			}
+		})
+	}
+	answer := httptest.NewRecorder()
+	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/queue?queue=q", nil))
+	policy := answer.Header().Get("Content-Security-Policy")
+	if answer.Code != http.StatusOK || !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("%d, policy %q", answer.Code, policy)
+	}
+	if body := answer.Body.String(); strings.Contains(body, "style=") || strings.Contains(body, "onclick") {
+		t.Error("the screen has a style or a script of its own, which the policy refuses")
+	}
+}
+
+// TestOptions refuses options that make no page, and names them.
+func TestOptions(t *testing.T) {
+	for want, options := range map[string]ui.Options{
+		"url":   {URL: "nowhere"},
+		"Every": {URL: "http://127.0.0.1:1", Every: time.Hour},
+	} {
+		if _, err := ui.New(options); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", options, err)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -102,7 +103,7 @@ func Start(ctx context.Context, kind Kind, data string) (*Server, error) {
 		if endpoint == "" {
 			return nil, errors.New(endpointVariable + " is not set")
 		}
-		return &Server{Kind: kind, Endpoint: endpoint}, awaitAnswer(ctx, endpoint, nil)
+		return &Server{Kind: kind, Endpoint: endpoint}, awaitAnswer(ctx, endpoint, "", nil)
 	}
 	folder, err := place(kind)
 	if err == nil && data != "" {
@@ -143,13 +144,13 @@ var (
 )
 
 func startOnce(ctx context.Context, kind Kind, folder, data string) (*Server, error) {
-	port, err := freePort()
+	port, held, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	process, err := command(kind, folder, port, data)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, held.Close())
 	}
 	s := &Server{
 		Kind:     kind,
@@ -162,14 +163,15 @@ func startOnce(ctx context.Context, kind Kind, folder, data string) (*Server, er
 	starter := child.NewStarter()
 	if err := starter.Start(process); err != nil {
 		starter.Close()
-		return nil, fmt.Errorf("start %s: %w", kind, err)
+		return nil, errors.Join(fmt.Errorf("start %s: %w", kind, err), held.Close())
 	}
 	go func() {
 		defer starter.Close()
+		defer held.Close()
 		_ = process.Wait() // it is always killed
 		close(s.exited)
 	}()
-	if err := awaitAnswer(ctx, s.Endpoint, s.exited); err != nil {
+	if err := awaitAnswer(ctx, s.Endpoint, serverHeaders[kind], s.exited); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("%s: %w\n%s", kind, err, s.log)
 	}
@@ -213,17 +215,33 @@ func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error)
 	return nil, fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given, Dynoxide, DynamoDBLocal)
 }
 
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// freePort finds a port for a server, which is another's while that starts. held keeps it from others who ask here: it
+// is the UDP port of the same number, on which nobody listens.
+func freePort() (port int, held io.Closer, err error) {
+	const attempts = 100
+	for range attempts {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return 0, nil, err
+		}
+		address := listener.Addr().(*net.TCPAddr)
+		held, err := net.ListenUDP("udp", &net.UDPAddr{IP: address.IP, Port: address.Port})
+		if err := listener.Close(); err != nil {
+			return 0, nil, err
+		}
+		if err == nil {
+			return address.Port, held, nil
+		}
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	return port, listener.Close()
+	return 0, nil, fmt.Errorf("no port is free: looked at %d", attempts)
 }
 
-// awaitAnswer waits until the server answers anything at all, at most a minute.
-func awaitAnswer(ctx context.Context, endpoint string, exited <-chan struct{}) error {
+// serverHeaders are how the header Server of each kind begins.
+var serverHeaders = map[Kind]string{Dynoxide: "Dynoxide/", DynamoDBLocal: "Jetty("}
+
+// awaitAnswer waits, at most a minute, until the server answers anything at all. Whoever else has taken its port
+// answers with another header, and then the server ends.
+func awaitAnswer(ctx context.Context, endpoint, header string, exited <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	client := &http.Client{Timeout: 5 * time.Second}
@@ -234,7 +252,10 @@ func awaitAnswer(ctx context.Context, endpoint string, exited <-chan struct{}) e
 			return err
 		}
 		if response, err := client.Do(request); err == nil {
-			return response.Body.Close()
+			err := response.Body.Close()
+			if strings.HasPrefix(response.Header.Get("Server"), header) {
+				return err
+			}
 		}
 		select {
 		case <-exited:

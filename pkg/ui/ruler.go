@@ -1,6 +1,9 @@
 package ui
 
-import "github.com/streamsort/streamsort/internal/jsonseq"
+import (
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
 
 // ruler is a queue drawn along its seqs, in a box of 1000 units' width: what is in order up to the position, what is
 // missing, what is parked beyond it, and where each consumer is.
@@ -24,7 +27,8 @@ type mark struct {
 	Name, State string
 	Seq         jsonseq.Seq
 	X           float64
-	Y, TextY    int
+	Top, Bottom int // of its line
+	TextY       int
 	TextX       float64
 	Anchor      string
 }
@@ -49,6 +53,9 @@ func draw(q queue, missing []gap, consumers []consumer) ruler {
 	}
 	for _, g := range missing {
 		to = max(to, g.To)
+		if g.To < cursor.MaxSeq {
+			to = max(to, g.To+1) // a gap ends at a message that is parked
+		}
 	}
 	if q.GapOpen {
 		to = max(to, q.MaxParked)
@@ -85,8 +92,8 @@ func draw(q queue, missing []gap, consumers []consumer) ruler {
 		if i == mostMarks {
 			break
 		}
-		m := mark{Name: c.Consumer, State: c.State, Seq: c.Delivered, X: at(c.Delivered), Y: r.Height + rowHeight/2, Anchor: "start"}
-		m.TextX, m.TextY = m.X+10, m.Y+4
+		m := mark{Name: c.Consumer, State: c.State, Seq: c.Delivered, X: at(c.Delivered), Top: r.Height + 3, Bottom: r.Height + rowHeight - 3, Anchor: "start"}
+		m.TextX, m.TextY = m.X+10, r.Height+rowHeight/2+4
 		if m.X > rulerWidth*0.7 {
 			m.TextX, m.Anchor = m.X-10, "end"
 		}

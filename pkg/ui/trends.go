@@ -43,15 +43,15 @@ type trend struct {
 	Points    string // of a polyline, in a box of 100 by 20
 }
 
-// Sign is an arrow for the direction.
-func (t trend) Sign() string {
+// Short is the direction in a few characters.
+func (t trend) Short() string {
 	switch {
-	case !t.Known || t.PerSecond == 0:
-		return "→"
-	case t.PerSecond > 0:
-		return "↗"
+	case !t.Known:
+		return "–"
+	case t.PerSecond == 0:
+		return "steady"
 	}
-	return "↘"
+	return fmt.Sprintf("%+.1f/s", t.PerSecond)
 }
 
 // Text is the direction in words, which a screen reader says too.

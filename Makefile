@@ -51,6 +51,13 @@ infra/cdk/nag/node_modules/.installed: infra/cdk/nag/package.json infra/cdk/nag/
 .PHONY: deps
 deps: node_modules/.installed ## install the local DynamoDB-compatible servers
 
+internal/dev/browser/node_modules/.installed: internal/dev/browser/package.json internal/dev/browser/package-lock.json
+	cd internal/dev/browser && npm ci --no-progress --loglevel=error
+	@touch $@
+
+.PHONY: deps-browser
+deps-browser: internal/dev/browser/node_modules/.installed
+
 .PHONY: deps-infra
 deps-infra: infra/cdk/node_modules/.installed infra/cdk/nag/node_modules/.installed
 
@@ -128,7 +135,7 @@ UNCACHED := -count=1
 AT_ONCE := -p 4
 
 .PHONY: test
-test: deps deps-infra ## the tests to run before a commit: every kind, less of each
+test: deps deps-infra deps-browser ## the tests to run before a commit: every kind, less of each
 	$(GO) vet ./...
 	$(GO) test $(SHORT) $(AT_ONCE) -timeout 12m ./...
 	cd pkg/dedup/dedupotel && $(GO) test ./...
@@ -144,7 +151,7 @@ check: lint test-whole deploy-local ## all that CI runs: lint, the command line 
 	@TIME=3s RATE=100 QUEUES=20 $(MAKE) --no-print-directory load
 
 .PHONY: test-whole
-test-whole: deps deps-infra ## every test, whole
+test-whole: deps deps-infra deps-browser ## every test, whole
 	$(GO) vet ./...
 	$(GO) test $(AT_ONCE) -timeout 20m ./...
 	cd pkg/dedup/dedupotel && $(GO) vet ./... && $(GO) test ./...
@@ -170,6 +177,13 @@ big: deps ## do what is rare and large at its full size, within bounds: PART=10 
 .PHONY: bench
 bench: deps ## count and measure for minutes, and write docs/figures.md: cost of each operation, size, start, throughput (ONLY=counts: what is the same in every run)
 	@$(GO) run ./verify/bench $(if $(ONLY),-only $(ONLY))
+
+.PHONY: screenshots
+screenshots: deps deps-browser ## draw every screen of the live page, light and dark, wide and narrow, into .build/screenshots, and those of the README
+	@mkdir -p .build/screenshots
+	@SCREENSHOTS=$(CURDIR)/.build/screenshots $(GO) test ./verify/page -count=1 -run TestPage/every
+	@cp .build/screenshots/gaps-wide-light-small.png docs/page-queue.png
+	@cp .build/screenshots/blocked-wide-dark-small.png docs/page-blocked.png
 
 # make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.
 BATCH ?= 1

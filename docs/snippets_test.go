@@ -31,6 +31,7 @@ var packages = map[string]string{
 	"dedup":       module + "pkg/dedup",
 	"table":       module + "pkg/table",
 	"deduplambda": module + "pkg/dedup/deduplambda",
+	"ui":          module + "pkg/ui",
 	"kind":        module + "internal/sink/kind",
 }
 
@@ -42,6 +43,8 @@ var (
 	body      []byte
 	receipt   json.RawMessage
 	stackID   string
+	apiURL    string
+	tokenOfWhoeverLooks func(context.Context) (string, error)
 	names     cursor.Names
 	sorter    *cursor.Sorter
 	deliverer *handoff.Deliverer

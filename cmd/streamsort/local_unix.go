@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/ui"
 )
 
 // withoutBus empties the name of the event bus, where nothing else is said: there
@@ -89,6 +90,9 @@ func (c *localCommand) Run(s *session) error {
 	for _, a := range stack.Addresses() {
 		fmt.Fprintf(s.out, "  %s at %s\n", a.Name, a.URL)
 	}
+	if err := c.page(s, stack.URL()); err != nil {
+		fmt.Fprintln(s.errOut, "streamsort: there is no live page, and --ui may name another place:", err)
+	}
 	if !stack.HasServices() {
 		fmt.Fprintln(s.out, "  no SQS, SNS or EventBridge: no template has any of them; --services starts them")
 	}
@@ -101,5 +105,18 @@ func (c *localCommand) Run(s *session) error {
 		fmt.Fprintf(s.out, "  stream of %s to %s\n", m.Table, m.Function)
 	}
 	<-s.ctx.Done()
+	return nil
+}
+
+// page serves the live page, which may operate: the stack is one's own.
+func (c *localCommand) page(s *session, api string) error {
+	if c.UI == "" {
+		return nil
+	}
+	served, err := startPage(s.ctx, c.UI, nil, ui.Options{URL: api, Operate: true})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "  live page at http://%s\n", served.address)
 	return nil
 }

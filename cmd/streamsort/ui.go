@@ -21,32 +21,49 @@ type uiCommand struct {
 
 // Run implements the verb.
 func (c *uiCommand) Run(s *session) error {
-	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return usageError(fmt.Sprintf("--listen is %q: it must be like 127.0.0.1:4001", c.Listen))
-	}
-	options := ui.Options{
-		URL: s.url, Region: s.region, Sign: s.token == "" && (s.sign || s.given.Region != ""), Operate: c.Operate, Every: c.Every,
-		Hosts: append([]string{"127.0.0.1", "localhost", "::1", host}, c.Host...),
-	}
+	options := ui.Options{URL: s.url, Region: s.region, Sign: s.token == "" && (s.sign || s.given.Region != ""), Operate: c.Operate, Every: c.Every}
 	if s.token != "" {
 		options.Token = func(context.Context) (string, error) { return s.token, nil }
 	}
+	served, err := startPage(s.ctx, c.Listen, c.Host, options)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "http://%s shows %s; interrupt to end\n", served.address, s.url)
+	return <-served.ended
+}
+
+// served is a page that is served.
+type served struct {
+	address string
+	ended   <-chan error // nil where its context has ended it
+}
+
+// startPage serves a page of the loopback's names, or of others, until the context ends.
+func startPage(ctx context.Context, listen string, names []string, options ui.Options) (served, error) {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return served{}, usageError(fmt.Sprintf("%q: where to listen must be like 127.0.0.1:4001", listen))
+	}
+	options.Hosts = append([]string{"127.0.0.1", "localhost", "::1", host}, names...)
 	page, err := ui.New(options)
 	if err != nil {
-		return usageError(err.Error())
+		return served{}, usageError(err.Error())
 	}
-	listener, err := net.Listen("tcp", c.Listen)
+	listener, err := net.Listen("tcp", listen)
 	if err != nil {
-		return err
+		return served{}, err
 	}
-	fmt.Fprintf(s.out, "http://%s shows %s; interrupt to end\n", listener.Addr(), s.url)
-	// Answers have no bound: a live screen's has no end. It ends with the command, by its context.
-	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return s.ctx }}
-	stop := context.AfterFunc(s.ctx, func() { _ = server.Close() })
-	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	// Answers have no bound: a live screen's has no end. It ends with its context.
+	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	ended := make(chan error, 1)
+	go func() {
+		err := server.Serve(listener)
+		if errors.Is(err, http.ErrServerClosed) {
+			err = nil
+		}
+		ended <- err
+	}()
+	return served{listener.Addr().String(), ended}, nil
 }

@@ -38,6 +38,8 @@ type options struct {
 	// tracked has process commit each batch only when the work of its messages is
 	// done, by two functions one behind the other.
 	tracked bool
+	// data is the folder that keeps the tables; empty for none.
+	data string
 }
 
 func fromEnvironment() (options, error) {
@@ -227,7 +229,7 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	kind := localdb.Choose()
 	fmt.Fprintf(out, "==> starting %s, and the functions of examples/demo/streamsort.patch.json (%s)\n", kind, o.mode)
 	metered := meter.New(front.Transport())
-	server, err := front.Start(ctx, kind, metered)
+	server, err := front.Start(ctx, kind, o.data, metered)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -33,7 +33,7 @@ const (
 func latency(ctx context.Context, out io.Writer, root string) error {
 	fmt.Fprintf(out, "==> %d messages one by one on the local stack, from the put to the sink called\n", latencyPuts)
 	watch := &firstLook{transport: front.Transport()}
-	server, err := front.Start(ctx, localdb.Choose(), watch)
+	server, err := front.Start(ctx, localdb.Choose(), "", watch)
 	if err != nil {
 		return err
 	}

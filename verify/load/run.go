@@ -44,7 +44,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	kind := front.Steady()
 	fmt.Fprintf(out, "==> starting %s, and the functions of examples/demo/streamsort.patch.json\n", kind)
 	l := &load{options: o, out: out, meter: meter.New(front.Transport()), journeys: newJourneys()}
-	server, err := front.Start(ctx, kind, l.meter)
+	server, err := front.Start(ctx, kind, "", l.meter)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func start(ctx context.Context, o options, out io.Writer) (*bench, error) {
 	kind := front.Steady()
 	fmt.Fprintf(out, "==> starting %s, MiniStack, and the functions of verify/soak/streamsort.patch.json\n", kind)
 	b := &bench{network: newNetwork(front.Transport(), o.seed), logs: filepath.Join(root, ".build", "soak")}
-	database, err := front.Start(ctx, kind, b.network)
+	database, err := front.Start(ctx, kind, "", b.network)
 	if err != nil {
 		return nil, err
 	}

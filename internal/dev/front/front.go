@@ -35,9 +35,9 @@ func Steady() localdb.Kind {
 func Transport() *http.Transport { return &http.Transport{MaxIdleConnsPerHost: 256} }
 
 // Start starts a server of a kind, to which each request goes by through. One that through fails
-// breaks its connection, as a response that is lost does.
-func Start(ctx context.Context, kind localdb.Kind, through http.RoundTripper) (*Server, error) {
-	server, err := localdb.Start(ctx, kind, "")
+// breaks its connection, as a response that is lost does. data is as for [localdb.Start].
+func Start(ctx context.Context, kind localdb.Kind, data string, through http.RoundTripper) (*Server, error) {
+	server, err := localdb.Start(ctx, kind, data)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (b *broken) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestStart: requests reach the server by what stands before it, and one that this fails has no answer.
 func TestStart(t *testing.T) {
 	through := &broken{next: Transport()}
-	server, err := Start(t.Context(), localdb.Kinds()[0], through)
+	server, err := Start(t.Context(), localdb.Kinds()[0], "", through)
 	if err != nil {
 		t.Fatal(err)
 	}

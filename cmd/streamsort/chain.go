@@ -2,13 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/fantree"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -33,26 +31,14 @@ type chain struct {
 // maxParts is how many parts of a fan are asked for: each is a request of its own.
 const maxParts = 64
 
-// part is a chain in a tree, and what hangs under it.
-type part struct {
-	chain `json:"-"`
-	Raw   json.RawMessage `json:"chain"`
-	Parts []*part         `json:"parts,omitempty"`
-	// More is that there may be parts which were not asked for.
-	More bool `json:"more,omitempty"`
-}
-
 // Run implements the verb.
 func (c *chainCommand) Run(s *session) error {
 	fanned, err := c.fanned()
 	if err != nil {
 		return err
 	}
-	whole, err := s.chain(c.Tag)
+	whole, err := fantree.Read(s.chain, c.Tag, fanned, maxParts)
 	if err != nil {
-		return err
-	}
-	if err := s.parts(whole, fanned); err != nil {
 		return err
 	}
 	raw, err := json.Marshal(whole)
@@ -81,91 +67,10 @@ func (c *chainCommand) fanned() (xorack.Edge, error) {
 }
 
 // chain asks for one chain.
-func (s *session) chain(tag string) (*part, error) {
+func (s *session) chain(tag string) (json.RawMessage, error) {
 	var answer struct{ Chain json.RawMessage }
-	if _, err := s.get("/chains", url.Values{"tag": {tag}}, &answer); err != nil {
-		return nil, err
-	}
-	found := &part{Raw: answer.Chain}
-	return found, json.Unmarshal(answer.Chain, &found.chain)
-}
-
-// parts finds the chains into which a fan of an edge was put, and what those were put into in
-// their turn, level by level. An edge that was not fanned, or into no more edges than one chain
-// takes, has none.
-func (s *session) parts(whole *part, fanned xorack.Edge) error {
-	if whole.Edges < 2 { // a fan has started edges beside the one that it ended
-		return nil
-	}
-	short := whole.Tag != fanned.Tag() // a tenant does not name itself
-	left := maxParts
-	if err := s.under(whole, partsOf(fanned), short, &left); err != nil {
-		return err
-	}
-	for i, one := range whole.Parts {
-		if err := s.under(one, partsOfPart(fanned, i), short, &left); err != nil {
-			return err
-		}
-		if len(one.Parts) == 0 && !one.More {
-			return nil // its edges are the work itself, and so are those of the others
-		}
-	}
-	return nil
-}
-
-// under asks for the chains of these tags, up to the first that is not there, and as long as
-// some are left to be asked for.
-func (s *session) under(above *part, tags []string, short bool, left *int) error {
-	for i, tag := range tags {
-		if int64(i) == above.Edges {
-			return nil
-		}
-		if *left == 0 {
-			above.More = true
-			return nil
-		}
-		if short {
-			_, tag = tenant.Split(tag)
-		}
-		found, err := s.chain(tag)
-		var problem *client.Problem
-		if errors.As(err, &problem) && problem.Status == http.StatusNotFound {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		*left--
-		above.Parts = append(above.Parts, found)
-	}
-	return nil
-}
-
-// partsOf are the tags that the parts of a fan of an edge have: they follow from the edge, and
-// the first ones are the same however many there are.
-func partsOf(edge xorack.Edge) []string {
-	leaves := edge.Fan(xorack.FanWidth * xorack.FanWidth)
-	return everyPart(leaves)
-}
-
-// partsOfPart are the tags that the parts of the ith part of a fan have. There are some in a
-// fan that is wider than two levels hold.
-func partsOfPart(edge xorack.Edge, i int) []string {
-	const level = xorack.FanWidth * xorack.FanWidth
-	leaves := edge.Fan(max(i+1, 2) * level)
-	if len(leaves) == 0 {
-		return nil // there is no such wide fan
-	}
-	return everyPart(leaves[i*level : (i+1)*level])
-}
-
-// everyPart are the tags of edges that are in parts of as many as one chain takes.
-func everyPart(leaves []xorack.Edge) []string {
-	var tags []string
-	for i := 0; i < len(leaves); i += xorack.FanWidth {
-		tags = append(tags, leaves[i].Tag())
-	}
-	return tags
+	_, err := s.get("/chains", url.Values{"tag": {tag}}, &answer)
+	return answer.Chain, err
 }
 
 // isPart reports whether the tag is that of a part of a fan, which ends an edge of another chain.

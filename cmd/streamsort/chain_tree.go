@@ -6,14 +6,23 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/list"
+
+	"github.com/streamsort/streamsort/internal/fantree"
 )
 
 // printChain prints what is known of a chain, and its tree.
-func (s *session) printChain(raw json.RawMessage, whole *part) error {
+func (s *session) printChain(raw json.RawMessage, whole *fantree.Node) error {
 	if s.format != asText && s.format != asTable {
 		return s.print(raw, "")
 	}
-	_, err := fmt.Fprintf(s.out, "%s%s\n", whole.about(s.clock), s.tree(whole))
+	var c chain
+	if err := json.Unmarshal(whole.Raw, &c); err != nil {
+		return err
+	}
+	tree, err := s.tree(whole)
+	if err == nil {
+		_, err = fmt.Fprintf(s.out, "%s%s\n", c.about(s.clock), tree)
+	}
 	return err
 }
 
@@ -67,30 +76,35 @@ func (c chain) bar() string {
 }
 
 // tree draws a chain and its parts.
-func (s *session) tree(whole *part) string {
+func (s *session) tree(whole *fantree.Node) (string, error) {
 	w := list.NewWriter()
 	style := list.StyleConnectedRounded
 	style.CharItemSingle = "─" // the whole has nothing beside it
 	w.SetStyle(style)
-	s.branch(w, whole)
-	return w.Render()
+	err := s.branch(w, whole)
+	return w.Render(), err
 }
 
 // branch adds a chain, and under it its parts.
-func (s *session) branch(w list.Writer, p *part) {
-	drawn := s.paint(p.State)
-	if p.Stamps == 0 {
-		drawn = p.bar() + " " + p.counted() + "  " + drawn
-	} else {
-		drawn = p.counted() + "  " + drawn
+func (s *session) branch(w list.Writer, n *fantree.Node) error {
+	var c chain
+	if err := json.Unmarshal(n.Raw, &c); err != nil {
+		return err
 	}
-	w.AppendItem(printable(p.Tag) + "  " + drawn)
+	drawn := c.counted() + "  " + s.paint(c.State)
+	if c.Stamps == 0 {
+		drawn = c.bar() + " " + drawn
+	}
+	w.AppendItem(printable(c.Tag) + "  " + drawn)
 	w.Indent()
-	for _, one := range p.Parts {
-		s.branch(w, one)
+	defer w.UnIndent()
+	for _, one := range n.Parts {
+		if err := s.branch(w, one); err != nil {
+			return err
+		}
 	}
-	if p.More {
+	if n.More {
 		w.AppendItem(fmt.Sprintf("… and perhaps more: at most %d parts are asked for", maxParts))
 	}
-	w.UnIndent()
+	return nil
 }

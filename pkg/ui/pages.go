@@ -3,13 +3,17 @@ package ui
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/fantree"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/tenant"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // page is a screen: what it is called, and what it asks the API for.
@@ -299,16 +303,57 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 	return s, err
 }
 
+// shownParts is how many parts of a fan are asked for, each a request, whenever a chain is shown.
+const shownParts = 24
+
+// branch is a chain in a tree, and what hangs under it.
+type branch struct {
+	chain
+	Parts []branch
+	More  bool
+}
+
+// chain is a chain, and the parts of a fan of an edge of it: of its first one, where no other is named.
 func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
 	tag, err := needed(query, "tag")
 	if err != nil {
 		return nil, err
 	}
-	var found struct{ Chain chain }
-	if err := u.get(ctx, "/chains", values("tag", tag), &found); err != nil {
+	fanned := xorack.Root(tag, query.Get("id"), 0)
+	if token := query.Get("edge"); token != "" {
+		if fanned, err = xorack.ParseEdge(token); err != nil {
+			return nil, badQuery(fmt.Sprintf("edge is %q: %v", token, err))
+		}
+		if _, name := tenant.Split(fanned.Tag()); tag != fanned.Tag() && tag != name {
+			return nil, badQuery(fmt.Sprintf("edge is of the chain %q, not of %q", fanned.Tag(), tag))
+		}
+	}
+	whole, err := fantree.Read(func(tag string) (json.RawMessage, error) {
+		var found struct{ Chain json.RawMessage }
+		err := u.get(ctx, "/chains", values("tag", tag), &found)
+		return found.Chain, err
+	}, tag, fanned, shownParts)
+	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"Chain": found.Chain, "Trend": u.trends.note("\x00\x00"+tag, time.Now(), found.Chain.EdgesEnded)}, nil
+	tree, err := branchOf(whole)
+	return map[string]any{"Chain": tree, "Trend": u.trends.note("\x00\x00"+tag, time.Now(), tree.EdgesEnded)}, err
+}
+
+// branchOf is a tree as the page shows it.
+func branchOf(n *fantree.Node) (branch, error) {
+	b := branch{More: n.More}
+	if err := json.Unmarshal(n.Raw, &b.chain); err != nil {
+		return b, err
+	}
+	for _, part := range n.Parts {
+		below, err := branchOf(part)
+		if err != nil {
+			return b, err
+		}
+		b.Parts = append(b.Parts, below)
+	}
+	return b, nil
 }
 
 func (u *UI) acts(ctx context.Context, query url.Values) (any, error) {

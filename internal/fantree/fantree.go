@@ -1,0 +1,129 @@
+// Package fantree finds the chains into which a fan of an edge was put. No chain has a list of
+// them: their tags follow from the edge. [Read] asks for them one by one, up to the first that
+// is not there. It stores nothing.
+package fantree
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/pkg/tenant"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// Node is a chain in a tree, and what hangs under it.
+type Node struct {
+	// Raw is the chain as the API shows it.
+	Raw   json.RawMessage `json:"chain"`
+	Parts []*Node         `json:"parts,omitempty"`
+	// More is that there may be parts which were not asked for.
+	More bool `json:"more,omitempty"`
+
+	tag   string
+	edges int64
+}
+
+// Ask asks the API for a chain.
+type Ask func(tag string) (json.RawMessage, error)
+
+// reader reads a tree.
+type reader struct {
+	ask   Ask
+	short bool // a tenant does not name itself in what it asks for
+	left  int  // parts that may be asked for
+}
+
+// Read asks for a chain, and for the chains into which a fan of an edge of it was put, and what
+// those were put into in their turn, level by level: most parts at most, each a request. An edge
+// that was not fanned, or into no more edges than one chain takes, has none. The error is that
+// of ask.
+func Read(ask Ask, tag string, fanned xorack.Edge, most int) (*Node, error) {
+	r := &reader{ask: ask, left: most}
+	whole, err := r.node(tag)
+	if err != nil || whole.edges < 2 { // a fan has started edges beside the one that it ended
+		return whole, err
+	}
+	r.short = whole.tag != fanned.Tag()
+	if err := r.under(whole, partsOf(fanned)); err != nil {
+		return nil, err
+	}
+	for i, one := range whole.Parts {
+		if err := r.under(one, partsOfPart(fanned, i)); err != nil {
+			return nil, err
+		}
+		if len(one.Parts) == 0 && !one.More {
+			break // its edges are the work itself, and so are those of the others
+		}
+	}
+	return whole, nil
+}
+
+// node asks for one chain.
+func (r *reader) node(tag string) (*Node, error) {
+	raw, err := r.ask(tag)
+	if err != nil {
+		return nil, err
+	}
+	var known struct {
+		Tag   string
+		Edges int64
+	}
+	err = json.Unmarshal(raw, &known)
+	return &Node{Raw: raw, tag: known.Tag, edges: known.Edges}, err
+}
+
+// under asks for the chains of these tags, up to the first that is not there, and as long as
+// some are left to be asked for.
+func (r *reader) under(above *Node, tags []string) error {
+	for i, tag := range tags {
+		if int64(i) == above.edges {
+			return nil
+		}
+		if r.left == 0 {
+			above.More = true
+			return nil
+		}
+		if r.short {
+			_, tag = tenant.Split(tag)
+		}
+		found, err := r.node(tag)
+		var problem *client.Problem
+		if errors.As(err, &problem) && problem.Status == http.StatusNotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.left--
+		above.Parts = append(above.Parts, found)
+	}
+	return nil
+}
+
+// partsOf are the tags that the parts of a fan of an edge have: they follow from the edge, and
+// the first ones are the same however many there are.
+func partsOf(edge xorack.Edge) []string {
+	return everyPart(edge.Fan(xorack.FanWidth * xorack.FanWidth))
+}
+
+// partsOfPart are the tags that the parts of the ith part of a fan have. There are some in a
+// fan that is wider than two levels hold.
+func partsOfPart(edge xorack.Edge, i int) []string {
+	const level = xorack.FanWidth * xorack.FanWidth
+	leaves := edge.Fan(max(i+1, 2) * level)
+	if len(leaves) == 0 {
+		return nil // there is no such wide fan
+	}
+	return everyPart(leaves[i*level : (i+1)*level])
+}
+
+// everyPart are the tags of edges that are in parts of as many as one chain takes.
+func everyPart(leaves []xorack.Edge) []string {
+	var tags []string
+	for i := 0; i < len(leaves); i += xorack.FanWidth {
+		tags = append(tags, leaves[i].Tag())
+	}
+	return tags
+}

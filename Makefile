@@ -185,6 +185,10 @@ screenshots: deps deps-browser ## draw every screen of the live page, light and 
 	@cp .build/screenshots/gaps-wide-light-small.png docs/page-queue.png
 	@cp .build/screenshots/blocked-wide-dark-small.png docs/page-blocked.png
 
+.PHONY: bench-page
+bench-page: deps deps-browser ## measure the live page in a browser, on DynamoDB Local with QUEUES=100000: the first page of a list, and redraws at 50 messages a second
+	@QUEUES=$(QUEUES) $(GO) test ./verify/page -run '^$$' -bench Page -benchtime 1x
+
 # make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.
 BATCH ?= 1
 DISORDER ?= 0

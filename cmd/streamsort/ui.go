@@ -15,7 +15,7 @@ import (
 type uiCommand struct {
 	Listen  string        `help:"Where to listen. At another address than the loopback whoever reaches it sees what you may see." default:"127.0.0.1:4001"`
 	Operate bool          `help:"Let the page operate on consumers, and start batches of acts."`
-	Every   time.Duration `help:"How often a screen that somebody looks at is asked for again, 200ms to 1m." default:"1s"`
+	Every   time.Duration `help:"How often a screen that somebody looks at is asked for again, 200ms to 1m." default:"500ms"`
 	Host    []string      `help:"Other names by which the page may be asked for."`
 }
 

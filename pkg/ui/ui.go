@@ -31,7 +31,7 @@ type Options struct {
 	Token func(context.Context) (string, error)
 	// Operate lets who looks operate on consumers, and start batches of acts.
 	Operate bool
-	// Every is how often a screen that somebody looks at is asked for again: 200 ms to 1 minute; 1 s where it is
+	// Every is how often a screen that somebody looks at is asked for again: 200 ms to 1 minute; 500 ms where it is
 	// zero. It is what a screen costs: an overview reads about 20 units each time.
 	Every time.Duration
 	// Hosts are the names by which the page may be asked for, without ports: a page on the loopback has to
@@ -43,7 +43,7 @@ type Options struct {
 const (
 	shortest = 200 * time.Millisecond
 	longest  = time.Minute
-	usual    = time.Second
+	usual    = 500 * time.Millisecond
 )
 
 // patience is how long the API is waited for, retries among it.

@@ -33,7 +33,7 @@ var screens = []struct{ name, address, shows string }{
 
 // TestPage does in a browser what people do with the page.
 func TestPage(t *testing.T) {
-	s := startStack(t)
+	s := startStack(t, "")
 	s.fill()
 	first := startBrowser(t)
 	for _, one := range []struct {

@@ -25,10 +25,11 @@ import (
 // stack is a local stack, whose process delivers to a sink that refuses some messages as long as it
 // is broken, and the live page of it.
 type stack struct {
-	t      *testing.T
-	api    *client.Client
-	page   *httptest.Server
-	broken atomic.Bool
+	t        testing.TB
+	api      *client.Client
+	page     *httptest.Server
+	database string // its DynamoDB server
+	broken   atomic.Bool
 	// edges are those of the chain import-7; the first three have ended.
 	edges []string
 	// watching is how many live screens are being sent.
@@ -45,7 +46,7 @@ const refused = `{"refused":true}`
 const sinkARN = "arn:aws:lambda:us-east-1:000000000000:function:receiver"
 
 // startStack starts a stack and its page.
-func startStack(t *testing.T) *stack {
+func startStack(t testing.TB, server string) *stack {
 	t.Helper()
 	s := &stack{t: t}
 	s.broken.Store(true)
@@ -54,6 +55,7 @@ func startStack(t *testing.T) *stack {
 	running, err := localstack.Run(t.Context(), localstack.Config{
 		Templates: []string{template(t)},
 		Env:       map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": sink.URL},
+		Server:    server,
 		Logger:    slog.New(slog.DiscardHandler),
 		Failed:    func(string, string) {}, // what fails here fails on purpose
 	})
@@ -61,10 +63,11 @@ func startStack(t *testing.T) *stack {
 		t.Fatal(err)
 	}
 	t.Cleanup(running.Close)
+	s.database = running.DynamoDB()
 	if s.api, err = client.New(running.URL()); err != nil {
 		t.Fatal(err)
 	}
-	shown, err := ui.New(ui.Options{URL: running.URL(), Operate: true, Every: 500 * time.Millisecond})
+	shown, err := ui.New(ui.Options{URL: running.URL(), Operate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +83,7 @@ func startStack(t *testing.T) *stack {
 }
 
 // template writes the demo's template with one consumer, which gives up soon, and returns its path.
-func template(t *testing.T) string {
+func template(t testing.TB) string {
 	t.Helper()
 	root, err := localdb.Root()
 	if err != nil {

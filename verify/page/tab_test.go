@@ -16,7 +16,7 @@ import (
 )
 
 // startBrowser starts the browser that a test opens its tabs in.
-func startBrowser(t *testing.T) context.Context {
+func startBrowser(t testing.TB) context.Context {
 	t.Helper()
 	first, stop, err := browser.Start(t.Context())
 	if err != nil {
@@ -28,14 +28,14 @@ func startBrowser(t *testing.T) context.Context {
 
 // tab is a tab of the browser.
 type tab struct {
-	t   *testing.T
+	t   testing.TB
 	ctx context.Context
 	at  string // the page's address
 }
 
 // open opens a tab. What the browser complains of, in scripts, in what is loaded or because of the page's policy, fails
 // the test in its end.
-func open(t *testing.T, first context.Context, s *stack) *tab {
+func open(t testing.TB, first context.Context, s *stack) *tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(first)
 	if err := chromedp.Do(ctx); err != nil {

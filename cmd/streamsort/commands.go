@@ -83,6 +83,7 @@ type session struct {
 	url, token  string
 	given       place             // what the flags say, without a context
 	dynamoDB    string            // the context's own server
+	stack       string            // the context's stack of CloudFormation
 	tableNames  map[string]string // of the context, as a stack's outputs call them
 	sign        bool
 	region      string
@@ -194,7 +195,7 @@ func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader
 	if !strings.HasPrefix(line.Command(), "context ") && line.Command() != "local" { // those work on no stack that is there
 		at, err = c.place()
 	}
-	s.url, s.region, s.sign, s.dynamoDB, s.tableNames = at.URL, at.Region, at.Sign, at.DynamoDB, at.Tables
+	s.url, s.region, s.sign, s.dynamoDB, s.stack, s.tableNames = at.URL, at.Region, at.Sign, at.DynamoDB, at.Stack, at.Tables
 	return s, err
 }
 

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -69,7 +71,7 @@ type doctor struct {
 // Run implements the verb.
 func (c *doctorCommand) Run(s *session) error {
 	d := &doctor{session: s, list: s.listing("check", "state", "found")}
-	err := errors.Join(d.api(), d.clock(), d.tables(c))
+	err := errors.Join(d.api(), d.clock(), d.tables(c), d.deployment())
 	if err = d.list.end("", err); err != nil || d.worst == well {
 		return err
 	}
@@ -217,5 +219,31 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
 	case def.Stream != table.NoStream && !stream:
 		return d.say(check, critical, "has no stream: nothing that it is for is called")
 	}
-	return d.say(check, well, "is %s", is.TableStatus)
+	return d.layouts(ctx, on, def, check, is.TableStatus)
+}
+
+// layoutLooks is how many items of a table are read for their layouts: 1 read unit, and 128 where they are long.
+const layoutLooks = 10
+
+// layouts says a table's status, and whether this program is too old for what some of its items have.
+func (d *doctor) layouts(ctx context.Context, on *dynamodb.Client, def table.Definition, check string, status types.TableStatus) error {
+	some, err := on.Scan(ctx, &dynamodb.ScanInput{
+		TableName: &def.Name, Limit: aws.Int32(layoutLooks),
+		ProjectionExpression: aws.String("#v"), ExpressionAttributeNames: map[string]string{"#v": "v"},
+	})
+	if err != nil {
+		return d.say(check, unknown, "is %s, and cannot be read: %v", status, dynamo.Translate(ctx, err))
+	}
+	newest := int64(0)
+	for _, item := range some.Items {
+		if v, is := item["v"].(*types.AttributeValueMemberN); is {
+			if n, err := strconv.ParseInt(v.Value, 10, 64); err == nil {
+				newest = max(newest, n)
+			}
+		}
+	}
+	if newest > def.Layout {
+		return d.say(check, critical, "has items of layout %d, and this program knows %d: take a newer streamsort", newest, def.Layout)
+	}
+	return d.say(check, well, "is %s, and its items' layout is known (%d at most)", status, def.Layout)
 }

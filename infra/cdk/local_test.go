@@ -54,6 +54,7 @@ func checkLocal(t *testing.T, path string, mappings map[string]string, file stri
 		tables[made.Name] = made.Definition
 	}
 	for _, want := range slices.Concat((cursor.Names{}).Tables(), (handoff.Names{Trouble: "streamsort-trouble"}).Tables(), (dedup.Names{}).Tables(), (xorack.Names{}).Tables()) {
+		want.Layout = 0 // no template says it
 		if diff := cmp.Diff(want, tables[want.Name]); diff != "" {
 			t.Errorf("%s (- want, + got)\n%s", want.Name, diff)
 		}

@@ -57,12 +57,14 @@ func Definitions(consumers, audit string) []table.Definition {
 			Name:      consumers,
 			Partition: table.Key{Name: string(attrQueue), Type: table.String},
 			Sort:      table.Key{Name: string(attrConsumer), Type: table.String},
+			Layout:    max(layoutTracked, layoutCircuit),
 		},
 		{
 			Name:      audit,
 			Partition: table.Key{Name: string(attrQueue), Type: table.String},
 			Sort:      table.Key{Name: string(attrOperation), Type: table.String},
 			TTL:       string(AttrExpires),
+			Layout:    layout,
 		},
 	}
 }

@@ -93,7 +93,8 @@ func Definition(name string) table.Definition {
 			Partition: table.Key{Name: string(attrState), Type: table.String},
 			Sort:      table.Key{Name: string(attrSince), Type: table.Number},
 		},
-		TTL: string(attrExpires),
+		TTL:    string(attrExpires),
+		Layout: layout,
 	}
 }
 

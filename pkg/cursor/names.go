@@ -54,15 +54,18 @@ func (n Names) Tables() []table.Definition {
 			Sort:      table.Key{Name: n.SeqKey, Type: table.Number},
 			Stream:    table.KeysOnly,
 			TTL:       string(attrExpiresOn),
+			Layout:    layout,
 		},
 		{
 			Name:      n.Cursors,
 			Partition: table.Key{Name: n.QueueKey, Type: table.String},
 			Stream:    table.NewAndOldImages,
+			Layout:    layout,
 		},
 		{
 			Name:      n.Sweeps,
 			Partition: table.Key{Name: string(attrSweepName), Type: table.String},
+			Layout:    layoutOld,
 		},
 	}
 }
@@ -78,6 +81,7 @@ func (n Names) ArrivalsTable() table.Definition {
 		Sort:      table.Key{Name: string(attrSortKey), Type: table.Binary},
 		Stream:    table.KeysOnly,
 		TTL:       string(attrExpiresOn),
+		Layout:    layoutKeyed,
 	}
 }
 

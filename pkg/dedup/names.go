@@ -41,6 +41,7 @@ func (n Names) Tables() []table.Definition {
 		Name:      n.Table,
 		Partition: table.Key{Name: n.IDKey, Type: table.String},
 		TTL:       string(n.attribute(attrExpiresOn)),
+		Layout:    layout,
 	}
 	if !n.OneKey {
 		definition.Sort = table.Key{Name: n.ProcessorKey, Type: table.String}

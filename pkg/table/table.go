@@ -62,4 +62,7 @@ type Definition struct {
 	// Index is the table's global secondary index; its Name is empty where the
 	// table has none.
 	Index Index
+	// Layout is the newest layout of the table's items that this version knows: what is in "v" of an item.
+	// Zero where they have none.
+	Layout int64
 }

@@ -35,6 +35,7 @@ func (n Names) Tables() []table.Definition {
 		Partition: table.Key{Name: n.TagKey, Type: table.String},
 		Stream:    table.NewImage,
 		TTL:       string(chains.ExpiresOn),
+		Layout:    chains.Layout,
 		Index: table.Index{
 			Name:      dueIndex,
 			Partition: table.Key{Name: string(chains.DueShard), Type: table.Number},

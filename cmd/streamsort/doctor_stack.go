@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	watch "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+)
+
+// What a stack's resources are called that the doctor looks at.
+const (
+	mappingResource = "AWS::Lambda::EventSourceMapping"
+	alarmResource   = "AWS::CloudWatch::Alarm"
+)
+
+// alarmsAsked is how many alarms can be asked for at once.
+const alarmsAsked = 100
+
+// deployment looks at what a stack of CloudFormation has beside its tables: whether its functions are called, and
+// which of its alarms are on. The context knows the stack.
+func (d *doctor) deployment() error {
+	if d.stack == "" {
+		return d.say("stack", well, "mappings and alarms are not looked at: no context with a stack of CloudFormation is in use")
+	}
+	resources, err := d.resources()
+	if err != nil {
+		return d.say("stack", unknown, "mappings and alarms: %v", err)
+	}
+	for _, id := range resources[mappingResource] {
+		if err := d.mapping(id); err != nil {
+			return err
+		}
+	}
+	return d.alarms(resources[alarmResource])
+}
+
+// resources are the names of the stack's resources, by their types.
+func (d *doctor) resources() (map[string][]string, error) {
+	where, err := d.service("CLOUDFORMATION")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
+	defer cancel()
+	client := cloudformation.New(cloudformation.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint})
+	names := map[string][]string{}
+	// Without the SDK's paginator: an interface of it would keep all of the client's operations in the program, 4 MB.
+	for input := (cloudformation.ListStackResourcesInput{StackName: &d.stack}); ; {
+		page, err := client.ListStackResources(ctx, &input)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range page.StackResourceSummaries {
+			kind := aws.ToString(r.ResourceType)
+			names[kind] = append(names[kind], aws.ToString(r.PhysicalResourceId))
+		}
+		if input.NextToken = page.NextToken; aws.ToString(page.NextToken) == "" {
+			return names, nil
+		}
+	}
+}
+
+// mapping looks whether what comes from a stream or a queue reaches its function.
+func (d *doctor) mapping(id string) error {
+	where, err := d.service("LAMBDA")
+	if err != nil {
+		return d.say("mapping", unknown, "%v", err)
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
+	defer cancel()
+	is, err := lambda.New(lambda.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}).
+		GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &id})
+	if err != nil {
+		return d.say("mapping", unknown, "%s: %v", id, err)
+	}
+	check := "mapping of " + functionIn(aws.ToString(is.FunctionArn))
+	state, result := aws.ToString(is.State), aws.ToString(is.LastProcessingResult)
+	switch {
+	case state == "Disabled" || state == "Disabling":
+		return d.say(check, critical, "is %s: what %s has is not handled; enable %s", state, aws.ToString(is.EventSourceArn), id)
+	case strings.HasPrefix(result, "PROBLEM"):
+		return d.say(check, warning, "is %s, and its last result is %s", state, result)
+	}
+	return d.say(check, well, "is %s", state)
+}
+
+// functionIn is the name of the function in an ARN: arn:aws:lambda:REGION:ACCOUNT:function:NAME, and perhaps :ALIAS.
+func functionIn(arn string) string {
+	const name = 6
+	parts := strings.Split(arn, ":")
+	if len(parts) <= name {
+		return arn
+	}
+	return parts[name]
+}
+
+// alarms says which of a stack's alarms are on.
+func (d *doctor) alarms(names []string) error {
+	where, err := d.service("CLOUDWATCH")
+	if err != nil {
+		return d.say("alarms", unknown, "%v", err)
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
+	defer cancel()
+	client := cloudwatch.New(cloudwatch.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint})
+	total, on := len(names), 0
+	for len(names) > 0 {
+		some := names[:min(len(names), alarmsAsked)]
+		names = names[len(some):]
+		found, err := client.DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmNames: some})
+		if err != nil {
+			return d.say("alarms", unknown, "%v", err)
+		}
+		for _, alarm := range found.MetricAlarms {
+			if alarm.StateValue != watch.StateValueAlarm {
+				continue
+			}
+			on++
+			if err := d.say("alarm "+aws.ToString(alarm.AlarmName), warning, "is on: %s", cmp.Or(aws.ToString(alarm.AlarmDescription), aws.ToString(alarm.StateReason))); err != nil {
+				return err
+			}
+		}
+	}
+	if on > 0 {
+		return nil
+	}
+	return d.say("alarms", well, "none of %d is on", total)
+}

@@ -76,21 +76,33 @@ type behindNow struct {
 	Trend trend
 }
 
-// overviewLooks is how many queues the overview asks for the consumers of: a read unit each.
-const overviewLooks = 20
-
-// overview is what a stack is at.
+// overview is what a stack is at. Its consumers are those that have been behind for the longest, and where these
+// are few also those of some queues.
 func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	var s summary
 	if err := u.get(ctx, "/summary", nil, &s); err != nil {
 		return nil, err
 	}
-	var found troubles
-	if err := u.get(ctx, "/consumers", values("limit", strconv.Itoa(overviewLooks)), &found); err != nil {
-		return nil, err
+	var consumers []trouble
+	var more bool
+	var err error
+	if s.States["lagging"].Count > 0 {
+		if consumers, more, err = u.laggards(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(consumers) < overviewLooks {
+		found, others, err := u.firstFound(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(c trouble) bool {
+			return slices.ContainsFunc(consumers, func(o trouble) bool { return o.Queue == c.Queue && o.Consumer == c.Consumer })
+		})
+		consumers, more = append(consumers, found...), more || others
 	}
 	var some troubles
-	if len(found.List) == 0 {
+	if len(consumers) == 0 {
 		if err := u.get(ctx, "/queues", values("limit", "1"), &some); err != nil {
 			return nil, err
 		}
@@ -102,17 +114,17 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 		}
 	}
 	return map[string]any{
-		"States": states, "Rates": s.Rates, "Consumers": u.byLag(found.List), "More": found.Next != "",
-		"Empty": len(found.List) == 0 && len(some.List) == 0,
+		"States": states, "Rates": s.Rates, "Consumers": u.byLag(ctx, consumers), "More": more,
+		"Empty": len(consumers) == 0 && len(some.List) == 0,
 	}, nil
 }
 
 // byLag are consumers with their trends, the farthest behind first.
-func (u *UI) byLag(list []trouble) []behindNow {
-	now := time.Now()
+func (u *UI) byLag(ctx context.Context, list []trouble) []behindNow {
+	now, who := time.Now(), u.who(ctx)
 	consumers := make([]behindNow, len(list))
 	for i, c := range list {
-		consumers[i] = behindNow{c, u.trends.note(c.Consumer+"\x00"+c.Queue, now, int64(c.Lag))}
+		consumers[i] = behindNow{c, u.trends.note(who+c.Consumer+"\x00"+c.Queue, now, int64(c.Lag))}
 	}
 	slices.SortStableFunc(consumers, func(a, b behindNow) int {
 		return cmp.Or(cmp.Compare(b.Lag, a.Lag), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
@@ -157,7 +169,7 @@ func (u *UI) consumers(ctx context.Context, query url.Values) (any, error) {
 	l, found, err := u.list(ctx, "consumers", query)
 	l.List = found
 	if l.State == "" {
-		l.List = u.byLag(found)
+		l.List = u.byLag(ctx, found)
 	}
 	return l, err
 }
@@ -215,7 +227,7 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 	}
 	s.Done = log.Operations[:min(len(log.Operations), shownLast)]
 	s.Ruler = draw(s.Q, s.Gaps.Gaps, s.Consumers)
-	s.Moves = u.trends.note("\x00"+name, time.Now(), int64(s.Q.Position))
+	s.Moves = u.trends.note(u.who(ctx)+"\x00"+name, time.Now(), int64(s.Q.Position))
 	s.Said = query.Get("said")
 	return s, nil
 }
@@ -337,7 +349,7 @@ func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	tree, err := branchOf(whole)
-	return map[string]any{"Chain": tree, "Trend": u.trends.note("\x00\x00"+tag, time.Now(), tree.EdgesEnded)}, err
+	return map[string]any{"Chain": tree, "Trend": u.trends.note(u.who(ctx)+"\x00\x00"+tag, time.Now(), tree.EdgesEnded)}, err
 }
 
 // branchOf is a tree as the page shows it.

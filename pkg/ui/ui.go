@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/streamsort/streamsort/internal/client"
 )
 
@@ -58,6 +60,7 @@ type UI struct {
 	api     *client.Client
 	secret  string // the token of the page's forms
 	trends  *trends
+	lags    *lru.Cache[string, known] // of those that are behind
 	mux     *http.ServeMux
 }
 
@@ -84,7 +87,11 @@ func New(options Options) (*UI, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &UI{options: options, api: api, secret: rand.Text(), trends: newTrends(), mux: http.NewServeMux()}
+	lags, err := lru.New[string, known](mostLines)
+	if err != nil {
+		return nil, err
+	}
+	u := &UI{lags: lags, options: options, api: api, secret: rand.Text(), trends: newTrends(), mux: http.NewServeMux()}
 	files := http.FileServerFS(static)
 	u.mux.Handle("GET /static/", files)
 	u.mux.HandleFunc("GET /live", u.live)
@@ -153,7 +160,10 @@ func (u *UI) show(w http.ResponseWriter, r *http.Request) {
 	content, err := u.load(r.Context(), name, query)
 	status := http.StatusOK
 	if err != nil {
-		status, f.Problem, f.Live = statusOf(err), sentence(err, u.options.URL), ""
+		status, f.Problem = statusOf(err), sentence(err, u.options.URL)
+		if status < http.StatusInternalServerError {
+			f.Live = "" // it will not be better by itself
+		}
 	}
 	f.Content = content
 	u.write(w, status, name, f)

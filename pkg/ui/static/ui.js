@@ -26,7 +26,7 @@
   const open = () => {
     if (source || paused || document.hidden) return;
     source = new EventSource(address);
-    source.addEventListener('content', event => { say('live'); take(event.data); });
+    source.addEventListener('content', event => { say('live'); document.getElementById('problem')?.remove(); take(event.data); });
     source.addEventListener('fault', event => say(event.data));
     source.onerror = () => say('not reached: trying again');
   };

@@ -200,6 +200,30 @@ func TestTopLeavesTheTerminal(t *testing.T) {
 	})
 }
 
+// TestTopOutlivesAnOutage: what was read stands, with why there is nothing later, until the API is back.
+func TestTopOutlivesAnOutage(t *testing.T) {
+	var away atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, `{"detail":"it is away"}`)
+			return
+		}
+		_, _ = io.WriteString(w, map[string]string{"/summary": `{"states":{}}`, "/consumers": `{"list":[{"queue":"q00","consumer":"c","state":"READY","lag":5}]}`}[r.URL.Path])
+	}))
+	t.Cleanup(server.Close)
+	c := startConsole(t, 24, "--url", server.URL, "top", "--every", "100ms")
+	c.wait("q00")
+	away.Store(true)
+	c.wait("not reached, trying again: 503: it is away")
+	c.wait("q00")
+	away.Store(false)
+	c.wait("nothing is in trouble")
+	c.press("q")
+	c.wait(leaveScreen)
+	c.ends(exitDone)
+}
+
 // TestGraphOnATerminal is drawn anew with each look, and stays.
 func TestGraphOnATerminal(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

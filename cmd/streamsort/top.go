@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/client"
 )
 
 // topCommand shows who is behind, on a whole terminal.
@@ -44,7 +46,8 @@ type reading struct {
 	at        time.Time
 	summary   summary
 	consumers []listed
-	more      bool // these are not all consumers
+	more      bool  // these are not all consumers
+	fault     error // why nothing could be read: it may pass
 }
 
 // read reads the states and the consumers.
@@ -70,15 +73,18 @@ func (c *topCommand) read(s *session, limit int) (*reading, error) {
 	return r, err
 }
 
-// readEvery sends one reading after the other, until one fails, which is returned, or the
-// context ends.
+// readEvery sends one reading after the other, until the context ends, or the first fails, or another in a way that does
+// not pass by itself: that is returned. Who looks at an outage wants to see its end.
 func (s *session) readEvery(ctx context.Context, read func(*session) (*reading, error), every time.Duration, to chan<- *reading) error {
 	reader := *s
 	reader.ctx = ctx
-	for {
+	for first := true; ; first = false {
 		r, err := read(&reader)
 		if err != nil {
-			return err
+			if first || ctx.Err() != nil || !passes(err) {
+				return err
+			}
+			r = &reading{fault: err}
 		}
 		select {
 		case to <- r:
@@ -91,6 +97,12 @@ func (s *session) readEvery(ctx context.Context, read func(*session) (*reading, 
 			return nil
 		}
 	}
+}
+
+// passes reports whether what failed may be better after a while.
+func passes(err error) bool {
+	var problem *client.Problem
+	return !errors.As(err, &problem) || problem.MayPass()
 }
 
 // resizedEvery is how often it is looked whether the terminal has another size: not all systems

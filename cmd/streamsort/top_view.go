@@ -15,6 +15,7 @@ type view struct {
 	s      *session
 	every  time.Duration
 	last   *reading
+	fault  error // why there is no later one
 	rows   []row
 	sorted int // how, of rowOrders
 }
@@ -44,6 +45,9 @@ func byNames(a, b row) int {
 
 // take takes a reading, and reckons what has changed since the one before.
 func (v *view) take(r *reading) {
+	if v.fault = r.fault; v.fault != nil {
+		return
+	}
 	before, passed := map[[2]string]int64{}, 0.0
 	for _, it := range v.rows {
 		before[[2]string{it.Queue, it.Consumer}] = it.lag
@@ -83,7 +87,11 @@ func (v *view) lines(of size) []string {
 	if v.last == nil {
 		return []string{"reading …", keys}
 	}
-	lines := []string{v.head(), "at " + v.last.at.Format(time.TimeOnly) + ", " + keys, ""}
+	head := v.head()
+	if v.fault != nil {
+		head = "not reached, trying again: " + printable(v.fault.Error())
+	}
+	lines := []string{head, "at " + v.last.at.Format(time.TimeOnly) + ", " + keys, ""}
 	if len(v.rows) == 0 {
 		return append(lines, "no consumer")
 	}

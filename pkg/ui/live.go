@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"sync"
 	"time"
 )
 
@@ -32,11 +34,10 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
-	ticker := time.NewTicker(u.options.Every)
-	defer ticker.Stop()
 	last, said := "", time.Now()
 	for {
-		event, text := u.glance(r.Context(), name, r)
+		began := time.Now()
+		event, text := u.glance(r.Context(), name, query)
 		if r.Context().Err() != nil {
 			return
 		}
@@ -51,25 +52,65 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
+		wait := u.options.Every - time.Since(began)
+		if event == fault {
+			wait = max(wait, afterFault)
+		}
 		select {
 		case <-r.Context().Done():
 			return
-		case <-ticker.C:
+		case <-time.After(wait):
 		}
 	}
 }
 
-// glance is one look at a screen: its content, or why there is none.
-func (u *UI) glance(ctx context.Context, name string, r *http.Request) (event, text string) {
-	query := r.URL.Query()
+// fault is the event of a look that failed.
+const fault = "fault"
+
+// afterFault is how long an API that did not answer, or refused, is left alone.
+const afterFault = 2 * time.Second
+
+// mostGlances is how many screens' contents are kept for those who look at the same.
+const mostGlances = 100
+
+// glance is one look at a screen, which all share who look at it at about the same time: what a screen costs does not
+// grow with the tabs that show it.
+type glance struct {
+	sync.Mutex
+	at          time.Time
+	event, text string
+}
+
+// glance looks at a screen: its content, or why there is none.
+func (u *UI) glance(ctx context.Context, name string, query url.Values) (event, text string) {
+	key := u.who(ctx) + name + "?" + query.Encode()
+	g := &glance{}
+	if other, was, _ := u.glances.PeekOrAdd(key, g); was {
+		g = other
+	}
+	g.Lock()
+	defer g.Unlock()
+	if time.Since(g.at) < u.options.Every*3/4 {
+		return g.event, g.text
+	}
+	began := time.Now()
+	event, text = u.see(ctx, name, query)
+	if ctx.Err() == nil { // who looked may have left, and the others have not
+		g.at, g.event, g.text = began, event, text
+	}
+	return event, text
+}
+
+// see asks for a screen's content.
+func (u *UI) see(ctx context.Context, name string, query url.Values) (event, text string) {
 	content, err := u.load(ctx, name, query)
 	if err != nil {
-		return "fault", sentence(err, u.options.URL)
+		return fault, sentence(err, u.options.URL)
 	}
 	f := u.frame(name, query)
 	f.Content = content
 	if text, err = render(name, "content", f); err != nil {
-		return "fault", err.Error()
+		return fault, err.Error()
 	}
 	return "content", text
 }

@@ -34,7 +34,8 @@ type Options struct {
 	// Operate lets who looks operate on consumers, and start batches of acts.
 	Operate bool
 	// Every is how often a screen that somebody looks at is asked for again: 200 ms to 1 minute; 500 ms where it is
-	// zero. It is what a screen costs: an overview reads about 20 units each time.
+	// zero. It is what a screen costs,
+	// however many look at it: an overview reads about 20 units each time.
 	Every time.Duration
 	// Hosts are the names by which the page may be asked for, without ports: a page on the loopback has to
 	// name its own, or another site could reach it by a name that it points there. Any where it is empty.
@@ -61,6 +62,7 @@ type UI struct {
 	secret  string // the token of the page's forms
 	trends  *trends
 	lags    *lru.Cache[string, known] // of those that are behind
+	glances *lru.Cache[string, *glance]
 	mux     *http.ServeMux
 }
 
@@ -91,7 +93,15 @@ func New(options Options) (*UI, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &UI{lags: lags, options: options, api: api, secret: rand.Text(), trends: newTrends(), mux: http.NewServeMux()}
+	glances, err := lru.New[string, *glance](mostGlances)
+	if err != nil {
+		return nil, err
+	}
+	options.Hosts = slices.Clone(options.Hosts)
+	for i, name := range options.Hosts {
+		options.Hosts[i] = strings.ToLower(name)
+	}
+	u := &UI{lags: lags, glances: glances, options: options, api: api, secret: rand.Text(), trends: newTrends(), mux: http.NewServeMux()}
 	files := http.FileServerFS(static)
 	u.mux.Handle("GET /static/", files)
 	u.mux.HandleFunc("GET /live", u.live)

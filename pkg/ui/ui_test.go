@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,9 +71,55 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// TestTabsShareALook: what a screen costs does not grow with those who look at it.
+func TestTabsShareALook(t *testing.T) {
+	var asked atomic.Int64
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"batches":[{"batch":"b%d"}]}`, asked.Add(1))
+	}))
+	t.Cleanup(backend.Close)
+	page, err := ui.New(ui.Options{URL: backend.URL, Every: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(page)
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // for a content that never comes
+	defer cancel()
+	var tabs sync.WaitGroup
+	for range 10 {
+		tabs.Go(func() {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/live?of=acts", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answer, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer answer.Body.Close()
+			for lines := bufio.NewScanner(answer.Body); ; {
+				if !lines.Scan() {
+					t.Error(lines.Err())
+					return
+				}
+				if strings.Contains(lines.Text(), "batch=b") {
+					return
+				}
+			}
+		})
+	}
+	tabs.Wait()
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the API was asked %d times by 10 tabs, not once", n)
+	}
+}
+
 // TestForbidden refuses what is not of the page: other names, other origins, forms without its token.
 func TestForbidden(t *testing.T) {
-	page, err := ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"localhost"}})
+	page, err := ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"LocalHost"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ func TestGolden(t *testing.T) {
 		tables[table.Name] = table
 	}
 	for _, want := range append((cursor.Names{}).Tables(), (handoff.Names{Trouble: "streamsort-trouble"}).Tables()...) {
+		want.Layout = 0 // no template says it
 		if got := tables[want.Name].Definition; got != want {
 			t.Errorf("table %s = %+v, want %+v", want.Name, got, want)
 		}

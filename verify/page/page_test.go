@@ -227,8 +227,9 @@ func withoutScripts(tb *tab, _ *stack) {
 func aBatch(tb *tab, s *stack) {
 	tb.goTo("overview")
 	tb.click("#state-blocked")
+	tb.read("h1", "Consumers") // the overview names the queues too
 	tb.read("#content", blocked[0])
-	tb.click(`#content a[href^="acts?"]`)
+	tb.click("#act-on-all")
 	tb.see("#a-reason")
 	s.broken.Store(false)
 	tb.send("#a-reason", "the account is there now")

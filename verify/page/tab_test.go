@@ -123,11 +123,21 @@ func (tb *tab) read(selector, text string) {
 	tb.until(fmt.Sprintf(`!!document.querySelector(%s)?.innerText.includes(%s)`, strconv.Quote(selector), strconv.Quote(text)))
 }
 
-// click clicks on something.
+// click clicks on something, again where a redraw took it away before the mouse was there.
 func (tb *tab) click(selector string) {
 	tb.t.Helper()
-	tb.see(selector)
-	tb.do("click on "+selector, chromedp.Click(chromedp.CSS(selector)))
+	ctx, cancel := context.WithTimeout(tb.ctx, patience)
+	defer cancel()
+	for {
+		tb.see(selector)
+		err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil || !strings.Contains(err.Error(), "node with given id") {
+			tb.t.Fatalf("click on %s: %v\n%s", selector, err, tb.text())
+		}
+	}
 }
 
 // send gives a field a text, and sends its form.

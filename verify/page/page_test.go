@@ -43,6 +43,7 @@ func TestPage(t *testing.T) {
 		{"every screen", everyScreen},
 		{"live", live},
 		{"pause", pause},
+		{"an outage", outage},
 		{"filter and paging", filterAndPaging},
 		{"keyboard", keyboard},
 		{"without scripts", withoutScripts},
@@ -137,6 +138,28 @@ func pause(tb *tab, s *stack) {
 	}
 	tb.click("#pause")
 	tb.see("#m-2")
+}
+
+// outage of what stands before the page: it says so, keeps what it shows, and goes on by itself.
+func outage(tb *tab, s *stack) {
+	tb.allowed = "Failed to load resource"
+	s.put("shop/outage", 1, "1")
+	tb.goTo("queue?queue=shop/outage")
+	tb.see("#m-1")
+	tb.read("#status", "live")
+	s.away.Store(true)
+	s.page.CloseClientConnections()
+	tb.read("#status", "not reached")
+	s.put("shop/outage", 2, "2")
+	for late := time.Now().Add(patience); s.turned.Load() == 0; {
+		if time.Now().After(late) {
+			tb.t.Fatal("it does not try again")
+		}
+	}
+	tb.see("#m-1")
+	s.away.Store(false)
+	tb.see("#m-2")
+	tb.read("#status", "live")
 }
 
 // filterAndPaging finds queues by the beginning of their names, and goes through pages.

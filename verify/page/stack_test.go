@@ -34,6 +34,9 @@ type stack struct {
 	edges []string
 	// watching is how many live screens are being sent.
 	watching atomic.Int64
+	// away has what stands before the page answer 502; turned is how often it did.
+	away   atomic.Bool
+	turned atomic.Int64
 }
 
 // prefix is where the page is on its server: not at the root, so that links that are not relative
@@ -75,6 +78,11 @@ func startStack(t testing.TB, server string) *stack {
 		if r.URL.Path == "/live" {
 			s.watching.Add(1)
 			defer s.watching.Add(-1)
+		}
+		if s.away.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			s.turned.Add(1)
+			return
 		}
 		shown.ServeHTTP(w, r)
 	})))

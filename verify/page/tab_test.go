@@ -31,6 +31,8 @@ type tab struct {
 	t   testing.TB
 	ctx context.Context
 	at  string // the page's address
+	// allowed is in what the browser may complain of; empty where it may of nothing.
+	allowed string
 }
 
 // open opens a tab. What the browser complains of, in scripts, in what is loaded or because of the page's policy, fails
@@ -44,13 +46,16 @@ func open(t testing.TB, first context.Context, s *stack) *tab {
 	said := chromedp.Console(ctx)
 	heard := make(chan []string)
 	go func() { heard <- complaints(said) }()
+	tb := &tab{t: t, ctx: ctx, at: s.page.URL + prefix}
 	t.Cleanup(func() {
 		closeTab()
 		for _, one := range <-heard {
-			t.Errorf("the browser complains: %s", one)
+			if tb.allowed == "" || !strings.Contains(one, tb.allowed) {
+				t.Errorf("the browser complains: %s", one)
+			}
 		}
 	})
-	return &tab{t: t, ctx: ctx, at: s.page.URL + prefix}
+	return tb
 }
 
 // complaints are the errors and warnings that a tab says until it is closed.

@@ -25,10 +25,15 @@
 
   const open = () => {
     if (source || paused || document.hidden) return;
-    source = new EventSource(address);
+    const opened = source = new EventSource(address);
     source.addEventListener('content', event => { say('live'); document.getElementById('problem')?.remove(); take(event.data); });
     source.addEventListener('fault', event => say(event.data));
-    source.onerror = () => say('not reached: trying again');
+    source.onerror = () => {
+      say('not reached: trying again');
+      if (opened.readyState !== EventSource.CLOSED || source !== opened) return;
+      close(); // what answers in the page's place, such as a proxy with a 502, ends a source for good
+      setTimeout(open, 2000);
+    };
   };
   const close = () => { if (source) source.close(); source = null; };
 

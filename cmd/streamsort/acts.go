@@ -107,6 +107,9 @@ func (s *session) actOnMany(action, reason string, m many) error {
 		return err
 	}
 	if b.Selected == 0 {
+		if other := s.otherConsumer(m.Named); other != "" {
+			fmt.Fprintf(s.errOut, "did you mean --consumer %s?\n", printable(other))
+		}
 		return s.print(raw, "%s: no consumer is like that, and nothing is done\n", b.Action)
 	}
 	when := "would be done to %s, %d a second, and is not done yet"

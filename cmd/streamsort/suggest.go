@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -60,15 +61,31 @@ func (s *session) otherName(err error, queue, consumer string) string {
 	}
 	switch problem.Code {
 	case "no-queue":
-		return s.otherOf("queue", queue, func(prefix string) (string, string, url.Values) {
+		return notThere("queue", queue, s.otherOf("queue", queue, func(prefix string) (string, string, url.Values) {
 			return "/queues", "list", url.Values{"prefix": {prefix}}
-		})
+		}))
 	case "no-consumer":
-		return s.otherOf("consumer", consumer, func(string) (string, string, url.Values) {
+		return notThere("consumer", consumer, s.otherOf("consumer", consumer, func(string) (string, string, url.Values) {
 			return "/consumers", "consumers", url.Values{"queue": {queue}}
-		})
+		}))
 	}
 	return ""
+}
+
+// notThere says that a name is not there, and which one is; nothing where no other is like it.
+func notThere(kind, name, other string) string {
+	if other == "" {
+		return ""
+	}
+	return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable(name), printable(other))
+}
+
+// otherConsumer is the consumer of some queue that is nearly called like one that a selection names; empty where none
+// is, or one is called so.
+func (s *session) otherConsumer(name string) string {
+	return s.otherOf("consumer", name, func(string) (string, string, url.Values) {
+		return "/consumers", "list", url.Values{"limit": {"100"}}
+	})
 }
 
 // otherOf looks among those that begin alike: one page of a list, which is what an error may
@@ -90,8 +107,8 @@ func (s *session) otherOf(kind, name string, where func(prefix string) (path, li
 	for _, it := range all {
 		names = append(names, map[string]string{"queue": it.Queue, "consumer": it.Consumer}[kind])
 	}
-	if other := near(name, names); other != "" {
-		return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable(name), printable(other))
+	if slices.Contains(names, name) {
+		return ""
 	}
-	return ""
+	return near(name, names)
 }

@@ -13,6 +13,7 @@
 //	   └── GET live?of=queue&queue=orders ──► again every Options.Every: what has changed
 //	        (server-sent events)                is sent, as the content's HTML
 //
+// Those who look at the same screen with the same token share a look at the API. One that fails is left alone for 2 s.
 // Without JavaScript a screen is what it was when it was asked for.
 //
 // # What is guaranteed
@@ -23,5 +24,5 @@
 //   - Nothing but the page's own files runs or is loaded: its content security policy says so.
 //   - Seqs are exact: they are never floating-point numbers.
 //
-// A crash leaves nothing behind but the trends, which are kept in memory.
+// A crash leaves nothing behind: trends and the lags that were seen last are kept in memory alone.
 package ui

@@ -57,6 +57,9 @@ type Options struct {
 	Timeout time.Duration
 	// Retryer says what is tried again; nil means the SDK's standard one.
 	Retryer aws.RetryerV2
+	// Chain is where we are and who, for what is no function; nil means the environment's. An
+	// endpoint of the environment counts all the same.
+	Chain *awsenv.Settings
 }
 
 // Client calls one service in one region. It may be used by any number of
@@ -75,6 +78,9 @@ type Client struct {
 // from the environment, as package awsenv does. It makes no request.
 func New(service Service, o Options) (*Client, error) {
 	env, err := awsenv.Read(service.variable(), "")
+	if o.Chain != nil {
+		env.Region, env.Credentials, err = o.Chain.Region, o.Chain.Credentials, nil
+	}
 	if err != nil {
 		return nil, err
 	}

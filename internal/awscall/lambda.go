@@ -28,9 +28,18 @@ type Invocation struct {
 // Lost response: the function has run, and runs again where the retryer
 // repeats it.
 func (c *Client) Invoke(ctx context.Context, arn, kind string, payload []byte) (Invocation, error) {
+	return c.InvokeWith(ctx, arn, kind, "", payload)
+}
+
+// InvokeWith is Invoke with a client context, in base64: what stands beside the payload.
+func (c *Client) InvokeWith(ctx context.Context, arn, kind, clientContext string, payload []byte) (Invocation, error) {
+	header := map[string]string{"Content-Type": "application/octet-stream", "X-Amz-Invocation-Type": kind}
+	if clientContext != "" {
+		header["X-Amz-Client-Context"] = clientContext
+	}
 	answer, err := c.do(ctx, request{
 		path:   "/2015-03-31/functions/" + httpbinding.EscapePath(arn, true) + "/invocations",
-		header: map[string]string{"Content-Type": "application/octet-stream", "X-Amz-Invocation-Type": kind},
+		header: header,
 		body:   payload,
 	})
 	if err != nil {

@@ -188,44 +188,77 @@ func backOff(ctx context.Context, attempt int, least time.Duration) error {
 }
 
 func (c *Client) once(ctx context.Context, method, path string, query url.Values, body []byte, out any) (again bool, err error) {
+	answer, err := c.Once(ctx, method, path, query, body)
+	var failed *TransportError
+	switch {
+	case errors.As(err, &failed):
+		return ctx.Err() == nil, failed.Err
+	case err != nil:
+		return false, err
+	case answer.Status < 300:
+		return false, json.Unmarshal(answer.Body, out)
+	}
+	problem := answer.Problem()
+	if c.anonymous() && problem.Code == "" && (problem.Status == http.StatusUnauthorized || problem.Status == http.StatusForbidden) {
+		problem.Detail += " (the request was not signed, and had no token)"
+	}
+	return problem.MayPass(), problem
+}
+
+// Answer is what came back, whatever it says.
+type Answer struct {
+	Status int
+	Body   []byte
+	// RetryAfter is how long to wait before the request is repeated, where a 429 says so.
+	RetryAfter time.Duration
+}
+
+// TransportError is that of a request that may have been made, and has no answer.
+type TransportError struct{ Err error }
+
+func (e *TransportError) Error() string { return e.Err.Error() }
+func (e *TransportError) Unwrap() error { return e.Err }
+
+// Once makes a request once, and returns whatever is answered: for callers who repeat on
+// their own. The error is a *TransportError where the request was sent, or would have been.
+func (c *Client) Once(ctx context.Context, method, path string, query url.Values, body []byte) (Answer, error) {
 	address := c.base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
-		return false, err
+		return Answer{}, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if err := c.authorize(ctx, request, body); err != nil {
-		return false, err
+		return Answer{}, err
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return ctx.Err() == nil, err
+		return Answer{}, &TransportError{err}
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return ctx.Err() == nil, err
+	answer := Answer{Status: response.StatusCode}
+	if answer.Body, err = io.ReadAll(response.Body); err != nil {
+		return Answer{}, &TransportError{err}
 	}
-	if response.StatusCode < 300 {
-		return false, json.Unmarshal(answer, out)
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && answer.Status == http.StatusTooManyRequests {
+		answer.RetryAfter = time.Duration(min(max(seconds, 0), maxRetryAfter)) * time.Second
 	}
+	return answer, nil
+}
+
+// Problem is what an answer of 300 and more says.
+func (a Answer) Problem() *Problem {
 	problem := &Problem{}
-	if json.Unmarshal(answer, problem) != nil || problem.Detail == "" {
+	if json.Unmarshal(a.Body, problem) != nil || problem.Detail == "" {
 		var gateway struct{ Message string } // what stands before the functions says so
-		_ = json.Unmarshal(answer, &gateway)
-		problem.Detail = cmp.Or(gateway.Message, strings.TrimSpace(string(answer)))
+		_ = json.Unmarshal(a.Body, &gateway)
+		problem.Detail = cmp.Or(gateway.Message, strings.TrimSpace(string(a.Body)))
 	}
-	problem.Status = response.StatusCode
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && problem.Status == http.StatusTooManyRequests {
-		problem.RetryAfter = time.Duration(min(max(seconds, 0), maxRetryAfter)) * time.Second
-	}
-	if c.anonymous() && problem.Code == "" && (problem.Status == http.StatusUnauthorized || problem.Status == http.StatusForbidden) {
-		problem.Detail += " (the request was not signed, and had no token)"
-	}
-	return problem.MayPass(), problem
+	problem.Status, problem.RetryAfter = a.Status, a.RetryAfter
+	return problem
 }
 
 // anonymous reports whether requests say nothing of who makes them.

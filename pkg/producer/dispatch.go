@@ -1,0 +1,285 @@
+package producer
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"sync"
+	"time"
+)
+
+// part is what a request has of one queue.
+type part struct {
+	queue    *queue
+	messages []*Future
+}
+
+// call is a request.
+type call struct {
+	parts    []part
+	messages int
+	bytes    int
+	alone    bool
+}
+
+// dispatch begins requests as they are due, until the producer ends.
+func (p *Producer) dispatch() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		p.mu.Lock()
+		for p.sending.Err() == nil {
+			c := p.compose(time.Now())
+			if c == nil {
+				break
+			}
+			p.ended.Go(func() { p.request(c) })
+		}
+		p.wakeAt, p.sleeping = p.nextDue(), true
+		timer.Stop()
+		if !p.wakeAt.IsZero() {
+			timer.Reset(time.Until(p.wakeAt))
+		}
+		p.mu.Unlock()
+		select {
+		case <-p.wakeup:
+		case <-timer.C:
+		case <-p.sending.Done():
+			return
+		}
+	}
+}
+
+// wake has the dispatcher look again.
+func (p *Producer) wake() {
+	p.sleeping = false
+	select {
+	case p.wakeup <- struct{}{}:
+	default:
+	}
+}
+
+// mayShare reports whether another request of queues that are well may go, mayAlone whether one of a queue
+// in trouble may.
+func (p *Producer) mayShare() bool { return p.underway < p.options.Requests }
+func (p *Producer) mayAlone() bool {
+	return p.underway < p.options.Requests && p.alone < p.options.Requests/2
+}
+
+// nextDue is when the next request may go; zero where none may until one has ended, or
+// something comes.
+func (p *Producer) nextDue() (next time.Time) {
+	if p.mayShare() && len(p.well) > 0 {
+		next = p.well[0].due
+	}
+	if p.mayAlone() && len(p.troubled) > 0 && (next.IsZero() || p.troubled[0].due.Before(next)) {
+		next = p.troubled[0].due
+	}
+	return next
+}
+
+// compose is the next request that is due, nil where there is none.
+func (p *Producer) compose(now time.Time) *call {
+	switch {
+	case p.mayShare() && len(p.well) > 0 && !p.well[0].due.After(now):
+		c := &call{}
+		// What has waited for half of its time goes along: one request instead of two.
+		soon := now.Add(p.options.Linger / 2)
+		for len(p.well) > 0 && !p.well[0].due.After(soon) && p.add(c, p.well[0], soon) {
+		}
+		p.underway++
+		return c
+	case p.mayAlone() && len(p.troubled) > 0 && !p.troubled[0].due.After(now):
+		c := &call{alone: true}
+		p.add(c, p.troubled[0], now)
+		p.underway++
+		p.alone++
+		return c
+	}
+	return nil
+}
+
+// add adds to a request what a queue has to send, unless it has no room for it.
+func (p *Producer) add(c *call, q *queue, now time.Time) bool {
+	n, bytes := min(q.waiting.n, q.most), min(q.waiting.bytes, p.options.RequestBytes)
+	if len(c.parts) > 0 && (c.messages+n > mostMessages || c.bytes+bytes > p.options.RequestBytes) {
+		return false
+	}
+	heap.Remove(q.schedule, q.index)
+	q.schedule = nil
+	if q.aside.n > 0 && !q.asideDue.After(now) {
+		q.waiting.before(&q.aside)
+	}
+	batch := part{q, make([]*Future, 0, min(q.waiting.n, q.most))}
+	for q.waiting.n > 0 && len(batch.messages) < q.most && c.messages < mostMessages {
+		size := len(q.waiting.head.doc) + 1
+		if c.messages > 0 && c.bytes+size > p.options.RequestBytes {
+			break
+		}
+		f := q.waiting.pop()
+		f.tries++
+		batch.messages = append(batch.messages, f)
+		c.messages++
+		c.bytes += size
+	}
+	q.busy = true
+	c.parts = append(c.parts, batch)
+	return true
+}
+
+// bodies are those of requests.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// request makes a request, and gives its messages what they were answered.
+//
+// Lost response: all of its messages are sent again, before anything that came after them, and what was stored is a
+// duplicate. Another did it first (a producer that was killed, whose spool this is): the same. Died before:
+// they are in the spool, or nobody was told of them. Died after: they are sent again by the next process.
+func (p *Producer) request(c *call) {
+	began := time.Now()
+	p.awaitSpool(c)
+	var a Answer
+	err := p.sending.Err()
+	size := 0
+	if c.messages > 0 && err == nil {
+		body := bodies.Get().(*bytes.Buffer)
+		body.Reset()
+		c.write(body)
+		size = body.Len()
+		ctx, cancel := context.WithTimeout(p.sending, p.options.RequestTimeout)
+		a, err = p.transport.Put(ctx, body.Bytes())
+		cancel()
+		// What failed may still be read by the transport's own goroutine.
+		if err == nil {
+			bodies.Put(body)
+		}
+	}
+	took := time.Since(began)
+	judged := judge(c, a, err)
+	again := 0
+	for i, f := range c.all() {
+		switch v := judged.of[i]; v.fate {
+		case accepted:
+			p.settle(f, v.result, nil)
+		case refused:
+			p.settle(f, Result{}, v.err)
+		default:
+			if p.sending.Err() == nil && p.options.GiveUpAfter > 0 && time.Since(f.at) >= p.options.GiveUpAfter {
+				judged.of[i].fate = refused
+				p.settle(f, Result{}, &GaveUpError{f.tries, v.err})
+				continue
+			}
+			again++
+		}
+	}
+	if told := p.options.Hooks.Requested; told != nil && c.messages > 0 {
+		told(Requested{Queues: len(c.parts), Messages: c.messages, Bytes: size, Again: again, Status: a.Status, Err: judged.err, Took: took})
+	}
+	if p.spool != nil {
+		p.spool.kick()
+	}
+	p.finish(c, judged, took)
+}
+
+// awaitSpool waits until what a request has is in the spool. What could not be written there is not
+// sent.
+func (p *Producer) awaitSpool(c *call) {
+	if p.spool == nil {
+		return
+	}
+	c.messages = 0
+	for i := range c.parts {
+		kept := c.parts[i].messages[:0]
+		for _, f := range c.parts[i].messages {
+			if f.group != nil {
+				<-f.group.done
+				if f.group.err != nil {
+					p.settle(f, Result{}, &SpoolError{f.group.err})
+					continue
+				}
+			}
+			kept = append(kept, f)
+		}
+		c.parts[i].messages = kept
+		c.messages += len(kept)
+	}
+}
+
+// write writes the request's body.
+func (c *call) write(body *bytes.Buffer) {
+	separator := `{"messages":[`
+	for _, f := range c.all() {
+		body.WriteString(separator)
+		body.Write(f.doc)
+		separator = ","
+	}
+	body.WriteString("]}")
+}
+
+// all are the messages in the order of the request.
+func (c *call) all() func(yield func(int, *Future) bool) {
+	return func(yield func(int, *Future) bool) {
+		i := 0
+		for _, part := range c.parts {
+			for _, f := range part.messages {
+				if !yield(i, f) {
+					return
+				}
+				i++
+			}
+		}
+	}
+}
+
+// finish puts what is sent again back into its queues, and lets them go on.
+func (p *Producer) finish(c *call, judged judgement, took time.Duration) {
+	slow := took > p.options.RequestTimeout/10
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	i := 0
+	for _, part := range c.parts {
+		q := part.queue
+		var again list
+		asides := 0
+		wait := false
+		for _, f := range part.messages {
+			switch v := judged.of[i]; v.fate {
+			case aside:
+				asides++
+				q.aside.push(f)
+			case repeat:
+				again.push(f)
+				wait = wait || v.wait
+			}
+			i++
+		}
+		q.waiting.before(&again)
+		q.busy = false
+		if wait {
+			q.notBefore = now.Add(judged.least + q.delay.NextBackOff())
+		} else {
+			q.delay.Reset()
+		}
+		if asides > 0 {
+			q.asideDue = now.Add(q.asideDelay.NextBackOff())
+		} else if q.aside.n == 0 {
+			q.asideDelay.Reset()
+		}
+		q.troubled = slow || wait && judged.troubled
+		switch {
+		case judged.split && len(c.parts) > 1:
+			q.troubled = true
+		case judged.split:
+			q.most = max(len(part.messages)/2, 1)
+		case !wait:
+			q.most = min(q.most*2, p.options.Batch)
+		}
+		p.arrange(q, now)
+	}
+	p.underway--
+	if c.alone {
+		p.alone--
+	}
+	p.wake()
+}

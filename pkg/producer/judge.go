@@ -1,0 +1,174 @@
+package producer
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// fate is what becomes of a message after a request.
+type fate int
+
+const (
+	repeat   fate = iota // it goes again, before all others of its queue
+	aside                // it goes again, and the others of its queue do not wait for it
+	accepted             // it is stored
+	refused              // it never will be
+)
+
+// verdict is what a request means for a message.
+type verdict struct {
+	fate   fate
+	result Result
+	err    error // why it was refused, or goes again
+	wait   bool  // its queue waits before it goes again
+}
+
+// judgement is what a request means.
+type judgement struct {
+	of []verdict
+	// least is how long its queues wait at least.
+	least time.Duration
+	// troubled: what went wrong may be one queue's fault, so those that wait go alone. split: the request
+	// is refused as a whole and nobody knows for which message, so it goes in smaller parts.
+	troubled, split bool
+	err             error
+}
+
+// judge says what an answer means for each message of a request, or that there was none.
+func judge(c *call, a Answer, err error) judgement {
+	j := judgement{of: make([]verdict, c.messages), least: a.RetryAfter}
+	switch {
+	case err != nil:
+		j.err, j.troubled = err, true
+		j.repeatAll(err)
+	case a.Status < http.StatusMultipleChoices:
+		if j.err = j.results(c, a); j.err != nil {
+			j.troubled = true
+			j.repeatAll(j.err)
+		}
+	default:
+		j.problem(c, a)
+	}
+	return j
+}
+
+// repeatAll has all messages sent again after a wait.
+func (j *judgement) repeatAll(err error) {
+	for i := range j.of {
+		j.of[i] = verdict{err: err, wait: true}
+	}
+}
+
+// results reads an answer that has one for each message.
+func (j *judgement) results(c *call, a Answer) error {
+	var answer struct{ Results []client.Outcome }
+	if err := json.Unmarshal(a.Body, &answer); err != nil {
+		return fmt.Errorf("an answer that cannot be read: %w", err)
+	}
+	if len(answer.Results) != c.messages {
+		return fmt.Errorf("an answer with %d results for %d messages", len(answer.Results), c.messages)
+	}
+	for i, r := range answer.Results {
+		v := &j.of[i]
+		switch {
+		case r.Status >= http.StatusInternalServerError || r.Status < http.StatusOK:
+			*v, j.troubled = verdict{err: fmt.Errorf("%d: %s", r.Status, r.Detail), wait: true}, true
+		case r.Status == http.StatusTooManyRequests:
+			*v = verdict{fate: aside, err: fmt.Errorf("%s: %s", cmp.Or(r.Outcome, "429"), r.Detail)}
+		case r.Status >= http.StatusMultipleChoices:
+			*v = verdict{fate: refused, err: &RefusedError{Status: r.Status, Outcome: cursor.Outcome(r.Outcome), Code: r.Code, Detail: r.Detail}}
+		default:
+			*v = verdict{fate: accepted, result: Result{cursor.Outcome(r.Outcome), int64(r.Seq), r.Late, r.SettlesAt}}
+		}
+	}
+	return nil
+}
+
+// problem reads an answer that is none for each message.
+func (j *judgement) problem(c *call, a Answer) {
+	problem := client.Answer{Status: a.Status, Body: a.Body, RetryAfter: a.RetryAfter}.Problem()
+	j.err = problem
+	j.repeatAll(problem)
+	switch a.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusRequestTimeout:
+		// They speak of the way, or of who asks, and not of a message: what is in order later is sent then.
+	case http.StatusTooManyRequests:
+		// Not for one queue's sake: to go alone would make it worse.
+		if !problem.MayPass() {
+			j.smaller(c, problem)
+		}
+	case http.StatusBadRequest:
+		j.invalid(c, problem)
+	default:
+		if a.Status >= http.StatusBadRequest && a.Status < http.StatusInternalServerError {
+			j.smaller(c, problem)
+			return
+		}
+		j.troubled = true
+		if a.Opaque && c.messages == 1 {
+			// It may be one that is full, which this answer does not tell.
+			for _, f := range c.all() {
+				if f.numbered {
+					j.of[0] = verdict{fate: aside, err: problem}
+				}
+			}
+			return
+		}
+		j.split = a.Opaque && c.messages > 1
+	}
+}
+
+// invalid refuses the messages that a 400 names. The others go again at once.
+func (j *judgement) invalid(c *call, problem *client.Problem) {
+	found := false
+	for _, e := range problem.Errors {
+		field, i, ok := e.Of("messages")
+		if !ok || i < 0 || i >= len(j.of) {
+			continue
+		}
+		found = true
+		j.of[i] = verdict{fate: refused, err: &RefusedError{Status: problem.Status, Code: string(e.Code), Field: field, Detail: e.Detail}}
+	}
+	if !found {
+		j.smaller(c, problem)
+		return
+	}
+	j.atOnce()
+}
+
+// smaller has the messages sent again at once in smaller requests; one that was alone is
+// refused.
+func (j *judgement) smaller(c *call, problem *client.Problem) {
+	if c.messages == 1 {
+		err := &RefusedError{Status: problem.Status, Code: problem.Code, Detail: problem.Detail}
+		if len(problem.Errors) > 0 {
+			e := problem.Errors[0]
+			err.Code, err.Field, err.Detail = string(e.Code), e.Field, e.Detail
+		}
+		j.of[0] = verdict{fate: refused, err: err}
+		return
+	}
+	j.split = true
+	j.atOnce()
+}
+
+// atOnce has what goes again wait for nothing.
+func (j *judgement) atOnce() {
+	for i := range j.of {
+		j.of[i].wait = false
+	}
+}
+
+// Transient reports whether an error of a Future says nothing about whether the message is stored:
+// the same message may be given to Send again, under the same seq, key or id.
+func Transient(err error) bool {
+	var gaveUp *GaveUpError
+	return errors.As(err, &gaveUp) || errors.Is(err, ErrClosed)
+}

@@ -17,10 +17,9 @@ type spool struct {
 	dir  string
 	lock *flock.Flock
 	sync bool
-	// fileBytes is how large a file may grow, and mostFiles how many there may be before the
+	// fileBytes is how large a file is when another is begun, and mostBytes what all have before the
 	// oldest one's messages are written again, so that it can go.
-	fileBytes int64
-	mostFiles int
+	fileBytes, mostBytes int64
 
 	kicked chan struct{} // there is something to write
 	stop   chan struct{}
@@ -107,7 +106,7 @@ func newSpool(o Options, lock *flock.Flock) *spool {
 		dir: o.Spool.Dir, lock: lock, sync: o.Spool.Sync == SyncCommit, kicked: make(chan struct{}, 1), stop: make(chan struct{}),
 		fileBytes: min(max(o.MaxBytes/shareOfMemory, minFileBytes), maxFileBytes), group: newGroup(),
 	}
-	s.mostFiles = int(timesMemory*o.MaxBytes/s.fileBytes) + 2
+	s.mostBytes = timesMemory * o.MaxBytes
 	if s.sync {
 		s.pending = appendGroup(nil)
 	}
@@ -258,31 +257,33 @@ func (s *spool) write(last *segment, records []byte) error {
 // send. A failure is tried again behind the next group.
 func (s *spool) tidy() {
 	s.mu.Lock()
-	full, many := s.all[len(s.all)-1].size >= s.fileBytes, len(s.all) > s.mostFiles
+	full := s.all[len(s.all)-1].size >= s.fileBytes
 	s.mu.Unlock()
-	if full {
-		if s.begin() != nil {
-			return
-		}
-	}
-	if many {
-		s.carry()
+	if full && s.begin() != nil {
+		return
 	}
 	// The oldest first: an answer stands in the file of its message, or in a later one.
 	for {
+		files, bytes := s.size()
+		if files == 1 {
+			return
+		}
 		s.mu.Lock()
 		oldest := s.all[0]
-		if len(s.all) == 1 || oldest.first != nil {
+		live := oldest.first != nil
+		s.mu.Unlock()
+		switch {
+		case live && (bytes <= s.mostBytes || !s.carry()):
+			return
+		case live: // it is to be looked at again, without what was carried
+		default:
+			if err := os.Remove(oldest.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return
+			}
+			s.mu.Lock()
+			s.all = s.all[1:]
 			s.mu.Unlock()
-			return
 		}
-		s.mu.Unlock()
-		if err := os.Remove(oldest.path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return
-		}
-		s.mu.Lock()
-		s.all = s.all[1:]
-		s.mu.Unlock()
 	}
 }
 
@@ -290,18 +291,18 @@ func (s *spool) tidy() {
 //
 // Died before the oldest file is removed: its messages stand in two files under one number, and are
 // sent once.
-func (s *spool) carry() {
+func (s *spool) carry() bool {
 	s.mu.Lock()
 	oldest, last := s.all[0], s.all[len(s.all)-1]
 	var records []byte
 	var carried []*Future
-	for f := oldest.first; f != nil && oldest != last; f = f.after {
+	for f := oldest.first; f != nil; f = f.after {
 		records = appendMessageRecord(records, f.number, f.queue.name, f.numbered, f.doc)
 		carried = append(carried, f)
 	}
 	s.mu.Unlock()
-	if len(carried) == 0 || s.write(last, records) != nil {
-		return
+	if len(carried) > 0 && s.write(last, records) != nil {
+		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -311,6 +312,7 @@ func (s *spool) carry() {
 			last.add(f)
 		}
 	}
+	return true
 }
 
 // close writes what is left and gives the folder back. Where nothing is left to send, no file stays.

@@ -105,9 +105,13 @@ func (s *spool) read() ([]*Future, error) {
 		}
 	}
 	slices.SortFunc(found, func(a, b *Future) int { return cmp.Compare(a.number, b.number) })
+	size := int64(0)
 	for _, f := range found {
 		f.in.add(f)
+		size += int64(len(f.doc))
 	}
+	// A process with more memory may have left more than this one would.
+	s.mostBytes = max(s.mostBytes, timesMemory*size)
 	return found, nil
 }
 

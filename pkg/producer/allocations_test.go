@@ -1,0 +1,33 @@
+//go:build !race
+
+package producer_test
+
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/pkg/producer"
+)
+
+// The race detector has pools forget at random, so this counts without it.
+
+// TestAllocations: a message is two allocations from Send to its batch: its future and its document.
+func TestAllocations(t *testing.T) {
+	for name, m := range map[string]producer.Message{
+		"numbered": {Queue: "orders", Seq: new(int64(1)), ID: "o-1", Body: hundred},
+		"arrival":  {Queue: "arrivals", Body: hundred},
+		"keyed":    {Queue: "keys", Key: []byte(`"2026-05-06T07:08:09Z"`), KeyType: "time", ID: "e-1", Body: hundred},
+		"binary":   {Queue: "bytes", Seq: new(int64(1)), Body: []byte{0, 1, 2}},
+		"headed":   {Queue: "heads", Body: hundred, Attributes: map[string]string{"a": "b"}},
+	} {
+		for _, spool := range []*producer.Spool{nil, {Dir: t.TempDir(), Sync: producer.SyncNone}} {
+			p := hot(t, deaf{}, spool)
+			if n := testing.AllocsPerRun(5000, func() {
+				if _, err := p.Send(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+			}); n > 2 {
+				t.Errorf("%s, spool %t: %v allocations a message, want 2 at most", name, spool != nil, n)
+			}
+		}
+	}
+}

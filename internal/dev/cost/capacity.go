@@ -15,24 +15,24 @@ const queueUnits = 1000
 const QueueRate = queueUnits
 
 // packable reports whether the producer's batches can be one item each.
-func (w Workload) packable() bool { return w.Disorder == InOrder && w.Batch > 1 && !w.Keyed }
+func (w Workload) packable() bool { return w.Disorder == InOrder && w.batch() > 1 && !w.Keyed }
 
 // PackedRate is how many messages a second one queue takes, by units, where each batch of JSON
 // is one item: as many as its partition has units for, or as its cursor can be moved over.
 func (w Workload) PackedRate() float64 {
 	moves := 1 / w.perPack()
-	stored := at(Packed, float64(w.Batch)).Writes - moves
+	stored := at(Packed, w.batch()).Writes - moves
 	return queueUnits / math.Max(stored, moves)
 }
 
 // Alone is how many messages a second one producer sends to one queue whose batches are one item,
 // where it waits for each answer before it sends the next: by the times that are assumed.
 func (w Workload) Alone() float64 {
-	return float64(w.Batch) / (trip + 2*trip*float64(w.Batch)/w.perPack() + work)
+	return w.batch() / (trip + 2*trip*w.batch()/w.perPack() + work)
 }
 
 // perPack is how many messages one item has.
-func (w Workload) perPack() float64 { return math.Min(float64(w.Batch), mostPacked) }
+func (w Workload) perPack() float64 { return math.Min(w.batch(), mostPacked) }
 
 // perQueue is the rate of one queue.
 func (w Workload) perQueue() float64 { return w.Rate / float64(w.Queues) }
@@ -61,7 +61,7 @@ func (w Workload) checkQueues() error {
 // asOne says of a workload whose batches can be one item each that they are.
 func (w Workload) asOne() string {
 	if w.packable() {
-		return fmt.Sprintf(" in batches of %d that are one item", w.Batch)
+		return fmt.Sprintf(" in batches of %.3g that are one item", w.batch())
 	}
 	return ""
 }

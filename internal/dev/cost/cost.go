@@ -14,6 +14,9 @@ type Workload struct {
 	// Batch is how many messages of one queue the producer sends in a request:
 	// 1 to 500.
 	Batch int
+	// Linger, if not 0, says that messages come one by one to pkg/producer, which waits so many seconds at
+	// most for others: 0.001 to 60. Batch is 1 then.
+	Linger float64
 	// Disorder is the order of arrival.
 	Disorder Order
 	// Keyed: the queues sort by a key, after a settle window.
@@ -30,7 +33,7 @@ type Workload struct {
 }
 
 // Bounds of a workload.
-const maxRate, maxBatch, maxQueues, maxWindow = 1_000_000, 500, 10_000_000, 300
+const maxRate, maxBatch, maxQueues, maxWindow, minLinger, maxLinger = 1_000_000, 500, 10_000_000, 300, 0.001, 60
 
 // Check reports each field that is out of its bounds, and a rate that so few
 // queues cannot take.
@@ -47,6 +50,12 @@ func (w Workload) Check() error {
 	}
 	if !(w.Window >= 0 && w.Window <= maxWindow) {
 		errs = append(errs, fmt.Errorf("window is %gs; write 0s to %ds", w.Window, maxWindow))
+	}
+	switch {
+	case w.Linger != 0 && !(w.Linger >= minLinger && w.Linger <= maxLinger):
+		errs = append(errs, fmt.Errorf("linger is %gs; write 1ms to %ds", w.Linger, maxLinger))
+	case w.Linger != 0 && w.Batch != 1:
+		errs = append(errs, fmt.Errorf("linger is %gs and batch %d; write batch 1: the producer makes the batches", w.Linger, w.Batch))
 	}
 	errs = append(errs, w.Disorder.check())
 	if err := errors.Join(errs...); err != nil {
@@ -133,7 +142,7 @@ func (w Workload) single(units Units, producer, calls, trips, moves float64) flo
 // sync: the producer moves the cursor; sort looks once at each queue of what
 // it gathered in a second.
 func (w Workload) sync() flow {
-	units := at(Producer[w.Disorder], float64(w.Batch)).times(w.Rate)
+	units := at(Producer[w.Disorder], w.batch()).times(w.Rate)
 	calls, looks := w.sortLooks(w.Rate, syncWindow)
 	return w.single(units.plus(Heal.times(looks)), 2, calls, 1, units.Writes-w.Rate)
 }
@@ -141,40 +150,40 @@ func (w Workload) sync() flow {
 // packs: the producer moves the cursor, and each of its batches of JSON is an item, or several of
 // the most messages; the process that has a request is not that which had the queue's last one, so it looks.
 func (w Workload) packs() flow {
-	each := at(Packed, float64(w.Batch))
+	each := at(Packed, w.batch())
 	items := w.Rate / w.perPack()
 	calls, looks := w.sortLooks(items, syncWindow)
 	// A move is one unit, and the rest of them KBs.
 	bytes := (each.Writes - items/w.Rate) * 1024
-	return flow{each.times(w.Rate).plus(Heal.times(looks)).plus(Units{Reads: w.requests()}), 1 + 2*items/w.requests(), calls, 1, items, bytes, items, DeliverPacked}
+	return flow{each.times(w.Rate).plus(Heal.times(looks)).plus(Units{Reads: w.batches()}), 1 + 2*items/w.batches(), calls, 1, items, bytes, items, DeliverPacked}
 }
 
 // sortLooks is how often a second sort is called, and looks at a queue, where it gathers
 // so many records a second for so many seconds.
 func (w Workload) sortLooks(records, window float64) (calls, looks float64) {
-	calls = w.streamCalls(w.requests(), records, window)
-	return calls, math.Max(calls, math.Min(w.requests(), float64(w.Queues)/window))
+	calls = w.streamCalls(w.batches(), records, window)
+	return calls, math.Max(calls, math.Min(w.batches(), float64(w.Queues)/window))
 }
 
 // async: the producer stores; sort moves each queue's cursor once for what its
 // batch has of it: the messages of a request at least.
 func (w Workload) async() flow {
-	perQueue := clamp(w.Rate/float64(w.Queues)/polls, float64(w.Batch), streamBatch)
+	perQueue := clamp(w.Rate/float64(w.Queues)/polls, w.batch(), streamBatch)
 	units := at(Asynchronous[w.Disorder], perQueue).times(w.Rate)
-	return w.single(units, 1, w.streamCalls(w.requests(), w.Rate, 1.0/polls), 4, units.Writes-w.Rate)
+	return w.single(units, 1, w.streamCalls(w.batches(), w.Rate, 1.0/polls), 4, units.Writes-w.Rate)
 }
 
 // perSettle is how many messages of a keyed queue are settled together: those that a batch of
 // the arrivals' stream has of it.
 func (w Workload) perSettle() float64 {
-	return clamp(w.Rate/float64(w.Queues)/polls, float64(w.Batch), streamBatch)
+	return clamp(w.Rate/float64(w.Queues)/polls, w.batch(), streamBatch)
 }
 
 // keyed: the producer stores, and looks at the queue once a request; sort has a wake-up sent
 // for each queue of its batch, which settles it.
 func (w Workload) keyed() flow {
-	units := at(Settling, w.perSettle()).plus(Units{Writes: 1, Reads: 1 / float64(w.Batch)}).times(w.Rate)
-	return w.single(units, 2, w.streamCalls(w.requests(), w.Rate, 1.0/polls), 0, w.Rate/w.perSettle())
+	units := at(Settling, w.perSettle()).plus(Units{Writes: 1, Reads: 1 / w.batch()}).times(w.Rate)
+	return w.single(units, 2, w.streamCalls(w.batches(), w.Rate, 1.0/polls), 0, w.Rate/w.perSettle())
 }
 
 // keyedBill adds the wake-ups, of which one settles a queue, and the sweep's looks at what
@@ -187,9 +196,6 @@ func (w Workload) keyedBill(b Bill) Bill {
 	b.Sweep += float64(w.Queues) * month / roundEvery * readUnits / 2
 	return b
 }
-
-// requests are those of the producer, a second.
-func (w Workload) requests() float64 { return w.Rate / float64(w.Batch) }
 
 // streamCalls is how often a second a function is called with records that come
 // in so many groups, and are gathered for so long.
@@ -231,7 +237,7 @@ func (w Workload) older() Bill {
 	b := Bill{Name: "aws-stream-sort", line: w.callLine()}
 	b.addUnits(Older[w.Disorder].times(w.Rate))
 	b.addDoor(w)
-	b.addCalls(w.requests(), 4*trip*float64(w.Batch))
+	b.addCalls(w.requests(), 4*trip*w.Rate/w.requests())
 	b.Stored = w.Rate * kept * (pageBytes + itemMore) / gb * storedGB
 	return b
 }
@@ -240,7 +246,7 @@ func (w Workload) older() Bill {
 // most. It does not sort, keeps a message until it is received, and the producer
 // sends to it without a function of ours.
 func (w Workload) fifo() Bill {
-	return Bill{Name: "SQS FIFO", Requests: 3 * w.Rate / math.Min(float64(w.Batch), 10) * month * fifoRequest}
+	return Bill{Name: "SQS FIFO", Requests: 3 * w.Rate / math.Min(w.Rate/w.requests(), 10) * month * fifoRequest}
 }
 
 func (b *Bill) addUnits(second Units) { b.Requests += second.dollars() * month }

@@ -13,8 +13,8 @@ func (w Workload) Write(out io.Writer) error {
 	if w.Keyed {
 		order = fmt.Sprintf("sorted by a key, about %.0f of them settled together", w.perSettle())
 	}
-	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%d of one queue a request by the %s, %s;\nlogs %s, consumers gather for %gs; dollars a month, us-east-1:\n\n",
-		w.Rate, millions, w.Queues, w.Batch, w.door(), order, w.logs(), w.Window)
+	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%s by the %s, %s;\nlogs %s, consumers gather for %gs; dollars a month, us-east-1:\n\n",
+		w.Rate, millions, w.Queues, w.together(), w.door(), order, w.logs(), w.Window)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tsweep\tstored\tlogs\tfixed\ttotal\ta million\t")
 	for _, b := range w.Bills() {
@@ -59,6 +59,14 @@ func (w Workload) usualName() string {
 		return "sync"
 	}
 	return "packs"
+}
+
+// together is how many messages come in a request.
+func (w Workload) together() string {
+	if w.Linger == 0 {
+		return fmt.Sprintf("%d of one queue a request", w.Batch)
+	}
+	return fmt.Sprintf("one by one to a producer that lingers for %gs: %.3g a request, %.3g of one queue,", w.Linger, w.Rate/w.requests(), w.batch())
 }
 
 // door is by which way requests come.

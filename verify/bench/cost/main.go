@@ -34,12 +34,14 @@ func run(arguments []string, out io.Writer) error {
 	door := flags.String("door", "api", "where requests come in: api or url")
 	logs := flags.String("logs", "outcome", "what is logged of calls that go well: outcome (a sample) or all")
 	window := flags.Duration("window", 0, "for how long records are gathered for process")
+	linger := flags.Duration("linger", 0, "for how long pkg/producer waits for more, where messages come one by one")
 	flags.IntVar(&w.Queues, "queues", 100, "queues that share the rate")
 	if err := flags.Parse(arguments); err != nil {
 		return fmt.Errorf("%w (RATE is a number, BATCH and QUEUES are whole ones)", err)
 	}
 	w.Disorder, w.Keyed = cost.Order(disorder), *order == "key"
 	w.URL, w.AllLogs, w.Window = *door == "url", *logs == "all", window.Seconds()
+	w.Linger = linger.Seconds()
 	switch {
 	case *order != "number" && *order != "key":
 		return fmt.Errorf("order is %q; write number or key", *order)

@@ -108,7 +108,7 @@ func (p *Producer) add(c *call, q *queue, now time.Time) bool {
 	heap.Remove(q.schedule, q.index)
 	q.schedule = nil
 	if q.aside.n > 0 && !q.asideDue.After(now) {
-		q.waiting.before(&q.aside)
+		q.waiting.behind(&q.aside) // so that each that waits has its turn before
 	}
 	batch := part{q, make([]*Future, 0, min(q.waiting.n, q.most))}
 	for q.waiting.n > 0 && len(batch.messages) < q.most && c.messages < mostMessages {
@@ -254,7 +254,8 @@ func (p *Producer) finish(c *call, judged judgement, took time.Duration) {
 			}
 			i++
 		}
-		q.waiting.before(&again)
+		again.behind(&q.waiting)
+		q.waiting = again
 		q.busy = false
 		if wait {
 			q.notBefore = now.Add(judged.least + q.delay.NextBackOff())
@@ -272,7 +273,7 @@ func (p *Producer) finish(c *call, judged judgement, took time.Duration) {
 			q.troubled = true
 		case judged.split:
 			q.most = max(len(part.messages)/2, 1)
-		case !wait:
+		case !wait && asides == 0:
 			q.most = min(q.most*2, p.options.Batch)
 		}
 		p.arrange(q, now)

@@ -69,16 +69,17 @@ func (l *list) pop() *Future {
 	return f
 }
 
-// before puts another list before this one, and empties it.
-func (l *list) before(other *list) {
+// behind puts another list behind this one, and empties it.
+func (l *list) behind(other *list) {
 	if other.n == 0 {
 		return
 	}
-	other.tail.next = l.head
-	l.head = other.head
 	if l.tail == nil {
-		l.tail = other.tail
+		l.head = other.head
+	} else {
+		l.tail.next = other.head
 	}
+	l.tail = other.tail
 	l.n += other.n
 	l.bytes += other.bytes
 	*other = list{}

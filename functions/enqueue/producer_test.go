@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/producer"
+)
+
+// serveLambda is Lambda's API with this function, by its aliases.
+func serveLambda(t *testing.T, handle handler) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		path, _ := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/2015-03-31/functions/"), "/invocations"))
+		_, alias, _ := strings.Cut(path, "enqueue:")
+		text, wrong := base64.StdEncoding.DecodeString(r.Header.Get("X-Amz-Client-Context"))
+		var beside struct{ Custom map[string]string }
+		if err != nil || wrong != nil || json.Unmarshal(text, &beside) != nil || !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256") {
+			t.Errorf("%s, %s: %v, %v", r.URL, text, err, wrong)
+		}
+		answer, err := handle(invoked(context.WithoutCancel(r.Context()), alias, beside.Custom["operation"]), body)
+		if err != nil {
+			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+			answer, _ = json.Marshal(map[string]string{"errorMessage": err.Error(), "errorType": "Problem"})
+		}
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
+	t.Setenv("AWS_ACCESS_KEY_ID", "local")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "local")
+	t.Setenv("AWS_REGION", "eu-central-1")
+}
+
+// TestInvoke: the producer by a direct invoke, by both aliases, of a stack with raw events and without. What is too far
+// ahead waits until the missing one has come, also by the alias put, which does not say which it is.
+func TestInvoke(t *testing.T) {
+	for _, alias := range []string{"live", putAlias} {
+		t.Run(alias, func(t *testing.T) {
+			s := newServer(t, nil)
+			serveLambda(t, s.handle)
+			s.Want("bounded", s.Request("PUT", "/queues", "", `{"queue":"q","maxAhead":3}`), 200)
+			transport, err := producer.Invoke("arn:aws:lambda:eu-west-1:123456789012:function:enqueue:"+alias, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := producer.New(transport, &producer.Options{MinBackOff: time.Millisecond, MaxBackOff: 20 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			var futures []*producer.Future
+			for _, seq := range []int64{9, 8, 7, 6, 5, 4, 3, 2, 1} {
+				f, err := p.Send(ctx, producer.Message{Queue: "q", Seq: &seq, Body: fmt.Append(nil, seq)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				futures = append(futures, f)
+			}
+			for _, f := range futures {
+				if r, err := f.Wait(ctx); err != nil {
+					t.Fatalf("%+v, %v", r, err)
+				}
+			}
+			if err := p.Close(ctx); err != nil {
+				t.Error(err)
+			}
+			s.Want("all", s.Request("GET", "/queues", "queue=q", ""), 200, `"position":9`)
+		})
+	}
+}
+
+// TestProducerKeepsBodies: each body is read back byte for byte, whatever it is, with all that stands beside it.
+func TestProducerKeepsBodies(t *testing.T) {
+	s := newServer(t, nil)
+	serveLambda(t, s.handle)
+	transport, err := producer.Invoke("enqueue:live", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := producer.New(transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := []string{
+		`{"a":1}`, ` {"a" : 1}`, "{\"a\":\t1}\n", `"<&>\u2028"`, "\u2028", "", "nul", "null", `"` + "\xff" + `"`, strings.Repeat("[", 5000) + strings.Repeat("]", 5000), `-0.10e+3`, "\x00\x01",
+	}
+	var futures []*producer.Future
+	for i, body := range bodies {
+		seq := int64(i + 1)
+		f, err := p.Send(t.Context(), producer.Message{
+			Queue: "q\"\\\n\u2028<ü>", Seq: &seq, ID: fmt.Sprint("id\t", i), Body: []byte(body), Attributes: map[string]string{"a\"": "\x01", "b": ""},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		futures = append(futures, f)
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range futures {
+		if r, err := f.Wait(t.Context()); err != nil || r.Outcome != cursor.Advanced || r.Seq != int64(i+1) {
+			t.Errorf("%q: %+v, %v", bodies[i], r, err)
+		}
+	}
+	i := 0
+	for m, err := range sorterOf(t, s.memory).Read(t.Context(), "q\"\\\n\u2028<ü>", 0, int64(len(bodies))) {
+		if err != nil || string(m.Body) != bodies[i] || m.ID != fmt.Sprint("id\t", i) || m.Attributes["a\""] != "\x01" || len(m.Attributes) != 2 {
+			t.Errorf("%.100q came out as %+v, %v", bodies[i], m, err)
+		}
+		i++
+	}
+	if i != len(bodies) {
+		t.Errorf("%d of %d messages", i, len(bodies))
+	}
+}
+
+// sorterOf reads what is in a store.
+func sorterOf(t *testing.T, store *cursor.Store) *cursor.Sorter {
+	t.Helper()
+	sorter, err := cursor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sorter
+}

@@ -27,6 +27,7 @@ var packages = map[string]string{
 	"pull":        module + "pkg/handoff/pull",
 	"pullhttp":    module + "pkg/handoff/pull/pullhttp",
 	"sqlmarker":   module + "pkg/handoff/pull/sqlmarker",
+	"producer":    module + "pkg/producer",
 	"xorack":      module + "pkg/xorack",
 	"dedup":       module + "pkg/dedup",
 	"table":       module + "pkg/table",

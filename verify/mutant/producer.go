@@ -1,0 +1,95 @@
+package main
+
+const producerFolder = "pkg/producer"
+
+var (
+	producerTests  = test{"./pkg/producer", "Test"}
+	producerSuite  = test{"./pkg/producer", "TestSuite"}
+	producerKilled = test{"./functions/enqueue", "TestProducerIsKilled"}
+)
+
+// producerMutants are bugs by which a producer loses a message, sends one twice or out of order, or has one queue
+// hold up another.
+var producerMutants = []mutant{
+	{"producer: two requests of a queue side by side", producerFolder, producerSuite, []edit{
+		{"queue.go", "	if q.busy {\n		return\n	}\n", ""}, {"producer.go", "if !q.busy && (q.waiting.n == 1", "if (q.waiting.n == 1"},
+	}},
+	{"producer: what goes again comes behind what is newer", producerFolder, producerTests, []edit{
+		{"dispatch.go", "		again.behind(&q.waiting)\n		q.waiting = again\n", "		q.waiting.behind(&again)\n"},
+	}},
+	{"producer: a repeat without a wait", producerFolder, producerSuite, []edit{
+		{"dispatch.go", "q.notBefore = now.Add(judged.least + q.delay.NextBackOff())", "q.notBefore = now"},
+	}},
+	{"producer: what is full goes again at the head", producerFolder, producerSuite, []edit{
+		{"dispatch.go", "				asides++\n				q.aside.push(f)\n", "				asides++\n				again.push(f)\n"},
+	}},
+	{"producer: a part that failed is taken for stored", producerFolder, producerTests, []edit{
+		{"judge.go", "case r.Status >= http.StatusInternalServerError || r.Status < http.StatusOK:", "case r.Status < http.StatusOK:"},
+	}},
+	{"producer: a 403 refuses the messages", producerFolder, producerSuite, []edit{
+		{"judge.go", "http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, ", "http.StatusUnauthorized, "},
+	}},
+	{"producer: a request that is refused as a whole refuses its first message", producerFolder, producerTests, []edit{
+		{"judge.go", "	if c.messages == 1 {\n		err := &RefusedError", "	if c.messages >= 1 {\n		err := &RefusedError"},
+	}},
+	{"producer: one queue's failure makes no queue go alone", producerFolder, producerTests, []edit{
+		{"dispatch.go", "q.troubled = slow || wait && judged.troubled", "q.troubled = false"},
+	}},
+	{"producer: queues in trouble may have all requests", producerFolder, producerTests, []edit{
+		{"dispatch.go", " && p.alone < p.options.Requests/2", ""},
+	}},
+	{"producer: one queue may have all of the memory", producerFolder, producerTests, []edit{
+		{"queue.go", "room: semaphore.NewWeighted(p.options.QueueBytes)", "room: semaphore.NewWeighted(p.options.MaxBytes)"},
+	}},
+	{"producer: what is answered keeps its memory", producerFolder, producerTests, []edit{
+		{"producer.go", "	p.mu.Unlock()\n	p.release(f)\n}", "	p.mu.Unlock()\n}"},
+	}},
+	{"producer: a flush leaves out what is under way", producerFolder, producerTests, []edit{
+		{"producer.go", "		case <-e.done:\n", "		case <-e.done:\n		default:\n"},
+	}},
+	{"producer: spooled before it is written", producerFolder, producerKilled, []edit{
+		{"spool.go", "	err := s.write(file, records)\n", "	close(g.done)\n	err := s.write(file, records)\n"}, {"spool.go", "	close(g.done)\n	if cap", "	if cap"},
+	}},
+	{"producer: sent before it is written", producerFolder, producerTests, []edit{
+		{"dispatch.go", "				<-f.group.done\n				if f.group.err", "				if f.group.err"},
+	}},
+	{"producer: answered before it is answered", producerFolder, producerKilled, []edit{
+		{"dispatch.go", "	took := time.Since(began)\n", "	took := time.Since(began)\n	if p.spool != nil {\n		for _, f := range c.all() {\n			p.spool.settled(f)\n		}\n	}\n"},
+	}},
+	{"producer: what is recovered is in another order", producerFolder, producerTests, []edit{
+		{"spool_read.go", "return cmp.Compare(a.number, b.number)", "return cmp.Compare(b.number, a.number)"},
+	}},
+	{"producer: the next process takes numbers again", producerFolder, producerTests, []edit{
+		{"spool_read.go", "			s.next = max(s.next, r.number)\n", ""}, {"spool_read.go", "				s.next = max(s.next, number)\n", ""},
+	}},
+	{"producer: a file goes before what is left in it", producerFolder, producerTests, []edit{
+		{"spool.go", "live := oldest.first != nil", "live := false"},
+	}},
+	{"producer: a file goes before its messages are carried", producerFolder, producerTests, []edit{
+		{"spool.go", "	if len(carried) > 0 && s.write(last, records) != nil {", "	if false {"},
+	}},
+	{"producer: files that one message keeps", producerFolder, producerTests, []edit{
+		{"spool.go", "case live && (bytes <= s.mostBytes || !s.carry()):", "case live:"},
+	}},
+	{"producer: a checksum that nobody looks at", producerFolder, producerTests, []edit{
+		{"spool_record.go", "if crc32.Checksum(payload, castagnoli) != binary.LittleEndian.Uint32(from[4:]) {", "if false {"},
+	}},
+	{"producer: a broken record in the middle is cut off with all behind it", producerFolder, producerTests, []edit{
+		{"spool_read.go", "ok && err == nil && r.kind == recordGroup", "ok && err == nil && r.kind == 0"},
+	}},
+	{"producer: half a record stays in the file", producerFolder, producerTests, []edit{
+		{"spool.go", "	if s.torn {\n", "	if false {\n"},
+	}},
+	{"producer: two processes in a folder", producerFolder, producerTests, []edit{
+		{"spool_read.go", "if err == nil && !locked {", "if false {"},
+	}},
+	{"producer: one id for all", producerFolder, producerTests, []edit{
+		{"producer.go", "		p.made++\n", ""},
+	}},
+	{"producer: every process makes the same ids", producerFolder, producerTests, []edit{
+		{"producer.go", "prefix: rand.Text()", "prefix: rand.Text()[:0] + \"ABCDEFGHIJKLMNOPQRSTUVWXYZ\""},
+	}},
+	{"producer: white space around a body is lost", "pkg/producer", test{"./functions/enqueue", "TestProducerKeepsBodies"}, []edit{
+		{"message.go", " && !isSpace(m.Body[last]) &&", " &&"},
+	}},
+}

@@ -1,10 +1,8 @@
 package producer
 
 import (
-	"bytes"
 	"container/heap"
 	"context"
-	"sync"
 	"time"
 )
 
@@ -127,32 +125,23 @@ func (p *Producer) add(c *call, q *queue, now time.Time) bool {
 	return true
 }
 
-// bodies are those of requests.
-var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
 // request makes a request, and gives its messages what they were answered.
 //
 // Lost response: all of its messages are sent again, before anything that came after them, and what was stored is a
 // duplicate. Another did it first (a producer that was killed, whose spool this is): the same. Died before:
 // they are in the spool, or nobody was told of them. Died after: they are sent again by the next process.
 func (p *Producer) request(c *call) {
-	began := time.Now()
 	p.awaitSpool(c)
+	began := time.Now()
 	var a Answer
 	err := p.sending.Err()
 	size := 0
 	if c.messages > 0 && err == nil {
-		body := bodies.Get().(*bytes.Buffer)
-		body.Reset()
-		c.write(body)
-		size = body.Len()
+		body := c.body()
+		size = len(body)
 		ctx, cancel := context.WithTimeout(p.sending, p.options.RequestTimeout)
-		a, err = p.transport.Put(ctx, body.Bytes())
+		a, err = p.transport.Put(ctx, body)
 		cancel()
-		// What failed may still be read by the transport's own goroutine.
-		if err == nil {
-			bodies.Put(body)
-		}
 	}
 	took := time.Since(began)
 	judged := judge(c, a, err)
@@ -205,15 +194,15 @@ func (p *Producer) awaitSpool(c *call) {
 	}
 }
 
-// write writes the request's body.
-func (c *call) write(body *bytes.Buffer) {
+// body is the request's. It is used once: a transport may read it behind the answer.
+func (c *call) body() []byte {
 	separator := `{"messages":[`
+	body := make([]byte, 0, len(separator)+c.bytes+len("]}"))
 	for _, f := range c.all() {
-		body.WriteString(separator)
-		body.Write(f.doc)
+		body = append(append(body, separator...), f.doc...)
 		separator = ","
 	}
-	body.WriteString("]}")
+	return append(body, "]}"...)
 }
 
 // all are the messages in the order of the request.

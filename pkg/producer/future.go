@@ -79,7 +79,8 @@ func (e *GaveUpError) Error() string {
 // Unwrap is the last try's error.
 func (e *GaveUpError) Unwrap() error { return e.Err }
 
-// SpoolError is that of a message that could not be written to the spool, and was not sent.
+// SpoolError is that of a message that could not be written to the spool, and was not sent. Where the file could not
+// be cut back either, and the process ends before it can be, the next one may find the message there.
 type SpoolError struct{ Err error }
 
 func (e *SpoolError) Error() string { return fmt.Sprintf("the spool: %v", e.Err) }

@@ -21,7 +21,7 @@ type Options struct {
 	RequestBytes int
 	// Requests is how many requests are under way at most: 2 to 256, 16 by default.
 	Requests int
-	// RequestTimeout is how long an answer is waited for: 1 second to a minute, 15 seconds by
+	// RequestTimeout is how long an answer is waited for: 1 to 40 seconds, 15 seconds by
 	// default. The request is made again then.
 	RequestTimeout time.Duration
 	// MinBackOff is the wait before a queue's first repeat, and MaxBackOff what it grows to, each give
@@ -79,7 +79,7 @@ func (o *Options) withDefaults() (Options, error) {
 	bounded(&errs, "Batch", &w.Batch, mostMessages, minBatch, mostMessages)
 	bounded(&errs, "RequestBytes", &w.RequestBytes, 480<<10, 64<<10, 4<<20)
 	bounded(&errs, "Requests", &w.Requests, 16, 2, 256)
-	bounded(&errs, "RequestTimeout", &w.RequestTimeout, 15*time.Second, time.Second, time.Minute)
+	bounded(&errs, "RequestTimeout", &w.RequestTimeout, 15*time.Second, time.Second, 40*time.Second)
 	bounded(&errs, "MinBackOff", &w.MinBackOff, 100*time.Millisecond, time.Millisecond, time.Hour)
 	bounded(&errs, "MaxBackOff", &w.MaxBackOff, max(10*time.Second, w.MinBackOff), w.MinBackOff, time.Hour)
 	bounded(&errs, "GiveUpAfter", &w.GiveUpAfter, 0, 0, 365*24*time.Hour)

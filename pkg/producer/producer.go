@@ -69,7 +69,7 @@ func New(transport Transport, o *Options) (*Producer, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.recover(found)
+		p.resume(found)
 		p.spool.ended.Go(p.spool.run)
 	}
 	p.ended.Go(p.dispatch)
@@ -194,9 +194,9 @@ func (p *Producer) release(f *Future) {
 	}
 }
 
-// recover takes messages that an earlier process had spooled, before anything new. What has no room in
+// resume takes messages that an earlier process had spooled, before anything new. What has no room in
 // memory is taken all the same, and counts as nothing.
-func (p *Producer) recover(found []*Future) {
+func (p *Producer) resume(found []*Future) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()

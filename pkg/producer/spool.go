@@ -259,7 +259,7 @@ func (s *spool) tidy() {
 	s.mu.Lock()
 	full := s.all[len(s.all)-1].size >= s.fileBytes
 	s.mu.Unlock()
-	if full && s.begin() != nil {
+	if full && !s.torn && s.begin() != nil {
 		return
 	}
 	// The oldest first: an answer stands in the file of its message, or in a later one.

@@ -137,7 +137,11 @@ func (s *spool) cut(path string, text []byte, offset int, last bool) error {
 			return &CorruptError{path, int64(offset), fmt.Sprintf("%sanother group follows at byte %d", broken, i)}
 		}
 	}
-	return os.Truncate(path, int64(offset))
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Truncate(int64(offset)), file.Sync(), file.Close())
 }
 
 // files are the names of the spool's files, in their order.

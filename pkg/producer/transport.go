@@ -20,7 +20,7 @@ import (
 type Transport interface {
 	// Put brings the API a put of several messages, {"messages":[…]}, and returns what is answered,
 	// whatever the status. The error is that of a request without an answer: the messages may be
-	// stored then. The body may be used again when Put has returned without an error.
+	// stored then. The body is not changed any more.
 	Put(ctx context.Context, body []byte) (Answer, error)
 }
 

@@ -34,6 +34,7 @@ const (
 	attrTogether         ddb.Path = "together"
 	attrIsolateTo        ddb.Path = "isolateTo"
 	attrRetryAt          ddb.Path = "retryAt" // ms
+	attrBatchAt          ddb.Path = "batchAt" // ms
 	attrFailed           ddb.Path = "failed"  // ms
 	attrError            ddb.Path = "error"
 	attrReplyQueue       ddb.Path = "replyQueue"
@@ -160,6 +161,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		Together:     int(d.NumberOr(attrTogether, 0)),
 		IsolateTo:    d.NumberOr(attrIsolateTo, 0),
 		RetryAt:      d.MillisOr(attrRetryAt),
+		BatchAt:      d.MillisOr(attrBatchAt),
 		Failed:       d.MillisOr(attrFailed),
 		Error:        d.TextOr(attrError, ""),
 		ReplyQueue:   d.TextOr(attrReplyQueue, ""),

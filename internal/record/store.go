@@ -105,6 +105,13 @@ func (s *Store) Consumer(ctx context.Context, queue, name string) (Consumer, err
 	return ddb.Decoded(a.Item, decodeConsumer)
 }
 
+// GlanceConsumers is the first page of Consumers, some thousand at most, as it may have been a moment ago: half a
+// read unit for each 4 KB.
+func (s *Store) GlanceConsumers(ctx context.Context, queue string) ([]Consumer, error) {
+	page, _, err := s.consumersOf(ctx, queue, "", false)
+	return page, err
+}
+
 // Consumers reads the queue's consumers whose names come after `after`, in the
 // order of their names: 1 read unit for each 4 KB, about 10 consumers. next is
 // empty after the last page.
@@ -112,7 +119,11 @@ func (s *Store) Consumer(ctx context.Context, queue, name string) (Consumer, err
 // One that cannot be read is left out: the error is then [ErrUnreadable], and page and next
 // are those of the others.
 func (s *Store) Consumers(ctx context.Context, queue, after string) (page []Consumer, next string, err error) {
-	query := ddb.Query{Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue), Where: isConsumer, Strong: true}
+	return s.consumersOf(ctx, queue, after, true)
+}
+
+func (s *Store) consumersOf(ctx context.Context, queue, after string, strong bool) (page []Consumer, next string, err error) {
+	query := ddb.Query{Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue), Where: isConsumer, Strong: strong}
 	if after != "" {
 		query.After = keyOf(queue, after)
 	}
@@ -156,6 +167,8 @@ type Claim struct {
 	// Tracked: the end of a chain ends the claim. The mark goes with the claim's
 	// commit or failure.
 	Tracked bool
+	// Gathers: the reader has a window, so it is kept when this batch was claimed.
+	Gathers bool
 }
 
 // alone reports whether the range, which begins behind a seq, is one message.

@@ -48,6 +48,9 @@ const (
 	// EndedTracked: a batch was handed on, and the chain of its work decides about it.
 	// What comes behind it is handed on when the chain has ended.
 	EndedTracked Ended = "TRACKED"
+	// EndedGathering: its last batch began less than [Reader].BatchWindow ago, and less than a full one waits. It is
+	// delivered at the end of that time.
+	EndedGathering Ended = "GATHERING"
 	// EndedErased: the queue was erased.
 	EndedErased Ended = "ERASED"
 )
@@ -77,20 +80,26 @@ type Delivery struct {
 // known is a position that the queue is known to have reached, such as that of
 // a stream record, and -1 where there is none: it saves a read.
 //
+// It puts nothing off: a [Reader].BatchWindow is for [OnStream].
+//
 // It hands on what is known to be there, up to that position at least. A call that finds another's claim in flight
 // (Busy) notes its position with the claim, and who commits the claim goes on: so every record
 // may be dropped that was answered without an error.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
-	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, time.Time{})
+	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, time.Time{}, nil)
 	d.foresee(done)
 	return done
 }
 
 // deliver is Deliver, in a turn that is over at a time; the zero time means never. The queue moved to
-// what is known, and from where is known too, or -1.
-func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, until time.Time) Delivery {
+// what is known, and from where is known too, or -1. What may be put off is remembered in off; where that is nil,
+// nothing may.
+func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, until time.Time, off *putOff) Delivery {
+	if off != nil {
+		moved = off.take(queue, r.Name, moved)
+	}
 	run := &delivery{
-		Deliverer: d, reader: r.withDefaults(), position: moved.To, until: until,
+		Deliverer: d, reader: r.withDefaults(), position: moved.To, until: until, putOff: off,
 		Delivery: Delivery{Queue: queue, Consumer: r.Name},
 	}
 	if err := errors.Join(validate(queue, r.Name), d.takes(r)); err != nil {
@@ -123,6 +132,8 @@ type delivery struct {
 	longest time.Duration
 	// until is when its turn is over; the zero time means never.
 	until time.Time
+	// putOff is where what is put off is remembered; nil where nothing may be.
+	putOff *putOff
 	// bad tells that the last batch cannot be handed on as it is, however often.
 	bad bool
 	// learnt is what was known of the sink before the batch that is under way was handed on,
@@ -237,7 +248,11 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		run.Ended = EndedOutOfTime
 		return false, nil
 	}
-	return run.lets(ctx), nil
+	if !run.lets(ctx) {
+		return false, nil
+	}
+	run.gather()
+	return run.Ended == "", nil
 }
 
 // knows has the position read where none is known, and takes up what others noted.
@@ -366,7 +381,7 @@ func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
 
 func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
 	now := run.now()
-	return record.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
+	return record.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now), Gathers: run.reader.BatchWindow > 0}
 }
 
 // commit commits a batch that was handed on. Where more is known to be there,

@@ -30,6 +30,7 @@ type Deliverer struct {
 	observe     func(Delivery)
 	wakeUp      func(queue, consumer string, due time.Time)
 	wakeCircuit func(consumer string, due time.Time)
+	wakeBatch   func(queue string, upTo int64, due time.Time)
 	acker       *xorack.Acker
 	knownQueues bool
 	learnt      learnt
@@ -75,6 +76,11 @@ type Options struct {
 	// WakeCircuit is the same for a consumer's circuit: [Deliverer.WakeCircuit] should be
 	// called then.
 	WakeCircuit func(consumer string, due time.Time)
+	// WakeBatch is told when messages of a queue up to a seq are due that a [Reader].BatchWindow puts off:
+	// [Deliverer.WakeBatch] should be called then. [OnStream] refuses such a reader where it is nil. Most are
+	// delivered before, with another event. It may be called from several goroutines at once, and must not wait for
+	// anything.
+	WakeBatch func(queue string, upTo int64, due time.Time)
 	// Acker has the chains of tracked batches. It is needed where a Reader has
 	// Track, and by what may meet one of their claims: the sweep.
 	Acker *xorack.Acker
@@ -95,6 +101,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		now: options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
 		wakeUp:      options.WakeUp,
 		wakeCircuit: options.WakeCircuit,
+		wakeBatch:   options.WakeBatch,
 		sleep:       options.Sleep,
 		acker:       options.Acker,
 		knownQueues: options.KnownQueues,
@@ -187,6 +194,11 @@ type Reader struct {
 	Retries []time.Duration
 	// Circuit is when nothing is handed on any more but by a probe, because the sink is away.
 	Circuit Circuit
+	// BatchWindow, where it is not 0, is how long the next batch of a queue is put off after the last one began, so that
+	// more messages go with it: 0.1 seconds to 1 minute. A queue whose last batch is older is delivered to at
+	// once, and so is a full batch. It is for [OnStream], which needs [Options].WakeBatch for it, and must not be given
+	// with Track.
+	BatchWindow time.Duration
 	// Track, where it is not 0, is how long the work of a batch may take, 1
 	// second to 30 days, from the creation of its chain on. Each batch then has a
 	// chain of package xorack, with a root edge for each message ([Batch].Edges).
@@ -235,7 +247,7 @@ func (r Reader) Validate() error {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
 		}
 	}
-	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), validateTrack(r.Track))
+	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), validateTrack(r.Track), r.validateWindow())
 }
 
 // validateBlockAfter reports a time that is out of its bounds.

@@ -1,6 +1,9 @@
 package handoff
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // maxSeen is how many consumers a process remembers, at some 200 bytes each; then it begins anew.
 const maxSeen = 10_000
@@ -17,14 +20,17 @@ type seen struct {
 type consumerKey struct{ queue, consumer string }
 
 // idle is what tells one idle consumer from another.
-type idle struct{ tokenN, delivered int64 }
+type idle struct {
+	tokenN, delivered int64
+	batchAt           time.Time
+}
 
 // get is the consumer, if it was left at a place.
 func (s *seen) get(queue, consumer string, at int64) (Consumer, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, ok := s.left[consumerKey{queue, consumer}]
-	return Consumer{Queue: queue, Name: consumer, State: Idle, Token: Token{N: found.tokenN}, Delivered: found.delivered},
+	return Consumer{Queue: queue, Name: consumer, State: Idle, Token: Token{N: found.tokenN}, Delivered: found.delivered, BatchAt: found.batchAt},
 		ok && found.delivered == at
 }
 
@@ -38,7 +44,7 @@ func (s *seen) put(c Consumer, failed error) {
 		if len(s.left) >= maxSeen {
 			clear(s.left)
 		}
-		s.left[key] = idle{c.Token.N, c.Delivered}
+		s.left[key] = idle{c.Token.N, c.Delivered, c.BatchAt}
 		return
 	}
 	delete(s.left, key)

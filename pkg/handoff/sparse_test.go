@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
@@ -40,105 +44,273 @@ func shuffledBy(places float64, queues int, each int64) []cursor.Message {
 	return messages
 }
 
+// sparseJob is a way to deliver the messages of [TestSparseFigures], and what it may take a message.
+type sparseJob struct {
+	// quarters is for how many quarters of a second the cursors' stream is gathered, window is that of both
+	// consumers, processes how many deliver in turn, by lot.
+	quarters, processes int
+	window              time.Duration
+	most                sparseFigures
+}
+
+// sparseFigures are what a message takes, and after how long it was handed on, once it was in order.
+type sparseFigures struct {
+	requests, writes, reads float64
+	// wakeUps is how many were sent, sqs how many requests of SQS they took: sent, received and deleted.
+	wakeUps, sqs float64
+	p50, p99     time.Duration
+}
+
 // TestSparseFigures: 20,000 messages to 200 queues, one by one and out of order by up to 8 places, for two consumers,
 // at 400 a second: the stream of the messages is gathered for a second, that of the cursors for so many quarters of one.
+// Where the consumers have a window, their wake-ups are sent and come out as by the timer.
 func TestSparseFigures(t *testing.T) {
-	for quarters, most := range map[int]ddb.Units{1: {Writes: 3.45, Reads: 2.65}, 4: {Writes: 3.05, Reads: 2.55}, 8: {Writes: 2.65, Reads: 2.45}} {
-		t.Run(fmt.Sprint(quarters), func(t *testing.T) { sparse(t, quarters, most) })
+	for name, job := range map[string]sparseJob{
+		"default":                {quarters: 1, most: sparseFigures{requests: 6.5, writes: 3.45, reads: 2.65}},
+		"processBatchWindow 1s":  {quarters: 4, most: sparseFigures{requests: 6.5, writes: 3.05, reads: 2.55}},
+		"processBatchWindow 2s":  {quarters: 8, most: sparseFigures{requests: 6.5, writes: 2.65, reads: 2.45}},
+		"window 0.5s":            {quarters: 1, window: 500 * time.Millisecond},
+		"window 1s":              {quarters: 1, window: time.Second},
+		"window 2s":              {quarters: 1, window: 2 * time.Second},
+		"window 2s, 4 processes": {quarters: 1, window: 2 * time.Second, processes: 4},
+		"window 5s":              {quarters: 1, window: 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) { newSparse(t, job).run() })
 	}
 }
 
-func sparse(t *testing.T, quarters int, most ddb.Units) {
-	const period, looks = 100, 4
+// sparse is a stack with a clock: of its streams, its timer and its consumers.
+type sparse struct {
+	*testing.T
+	sparseJob
+	now    time.Time
+	meter  *ddbtest.Meter
+	spent  map[string]ddbtest.Total
+	sorter *cursor.Sorter
+	d      *handoff.Deliverer
+	handle []func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error)
+	random *rand.Rand
+	// records are those of the cursors' stream that wait, positions where each queue is.
+	records   []json.RawMessage
+	positions map[string]int64
+	moves     int
+	// ready is when each message was in order, by queue; got how many of a queue each consumer got, and late after how
+	// long it got each.
+	ready map[string][]time.Time
+	got   map[string]int
+	late  []time.Duration
+	clock timerClock
+}
+
+// timerClock is the timer: what was told since the last event, what is on its way, and when, and the requests of SQS.
+type timerClock struct {
+	told, onWay map[string]wakeBatch
+	sent, asked int
+	calls, vain int
+	comes       map[string][]wakeBatch
+}
+
+type wakeBatch struct {
+	upTo int64
+	due  time.Time
+}
+
+func newSparse(t *testing.T, job sparseJob) *sparse {
 	consumers := handoff.Names{}.Tables()
-	meter := ddbtest.NewMeter(ddb.NewMemory(append(cursor.Names{}.Tables(), consumers...)...))
-	store, err := cursor.NewStore(meter, cursor.Names{})
+	s := &sparse{
+		T: t, sparseJob: job, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), random: rand.New(rand.NewPCG(1, 2)),
+		meter: ddbtest.NewMeter(ddb.NewMemory(append(cursor.Names{}.Tables(), consumers...)...)),
+		spent: map[string]ddbtest.Total{}, positions: map[string]int64{}, ready: map[string][]time.Time{}, got: map[string]int{},
+		clock: timerClock{told: map[string]wakeBatch{}, onWay: map[string]wakeBatch{}, comes: map[string][]wakeBatch{}},
+	}
+	clock := func() time.Time { return s.now }
+	store, err := cursor.NewStore(s.meter, cursor.Names{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sorter, err := cursor.New(store, &cursor.Options{KeepForever: true})
-	if err != nil {
+	if s.sorter, err = cursor.New(store, &cursor.Options{KeepForever: true, Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	d, err := handoff.New(record.NewStore(meter, consumers), sorter, &handoff.Options{ForEach: fanout.OneByOne})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]int64{}
-	reader := func(name string) handoff.Reader {
-		return handoff.Reader{Name: name, Handle: func(_ context.Context, b handoff.Batch) error {
-			for _, m := range b.Messages {
-				key := name + " " + m.Queue
-				if got[key]++; got[key] != m.Seq {
-					return fmt.Errorf("%s: %d comes as number %d", key, m.Seq, got[key])
-				}
-			}
-			return nil
-		}}
-	}
-	handle, err := handoff.OnStream(d, cursor.Names{}, reader("a"), reader("b"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	messages := shuffledBy(8, 200, 100)
-	var records []json.RawMessage
-	moves, spent := 0, map[string]ddbtest.Total{}
-	part := func(name string) {
-		total, before := meter.Take(), spent[name]
-		before.Reads, before.Writes = before.Reads+total.Reads, before.Writes+total.Writes
-		before.Units.Reads, before.Units.Writes = before.Units.Reads+total.Units.Reads, before.Units.Writes+total.Units.Writes
-		spent[name] = before
-	}
-	came := map[string][]int64{}
-	for i := range len(messages) / period {
-		batch := messages[i*period : (i+1)*period]
-		for _, m := range batch {
-			result, err := sorter.Put(t.Context(), m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, move := range result.Moves {
-				moves++
-				records = append(records, moved(moves, m.Queue, move.From, move.To))
-			}
-			came[m.Queue] = append(came[m.Queue], m.Seq)
+	for range max(job.processes, 1) {
+		if s.d, err = handoff.New(record.NewStore(s.meter, consumers), s.sorter, &handoff.Options{
+			ForEach: fanout.OneByOne, Now: clock, WakeBatch: s.clock.tell,
+		}); err != nil {
+			t.Fatal(err)
 		}
-		part("put")
+		handle, err := handoff.OnStream(s.d, cursor.Names{}, s.reader("a"), s.reader("b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.handle = append(s.handle, handle)
+	}
+	return s
+}
+
+func (s *sparse) reader(name string) handoff.Reader {
+	return handoff.Reader{Name: name, BatchWindow: s.window, Handle: func(_ context.Context, b handoff.Batch) error {
+		for _, m := range b.Messages {
+			key := name + " " + m.Queue
+			if s.got[key]++; int64(s.got[key]) != m.Seq {
+				return fmt.Errorf("%s: %d comes as number %d", key, m.Seq, s.got[key])
+			}
+			s.late = append(s.late, s.now.Sub(s.ready[m.Queue][m.Seq-1]))
+		}
+		return nil
+	}}
+}
+
+// tell takes a wake-up down, as package timer does: one a queue and event.
+func (c *timerClock) tell(queue string, upTo int64, due time.Time) {
+	if was, there := c.told[queue]; there {
+		upTo = max(upTo, was.upTo)
+		if was.due.After(due) {
+			due = was.due
+		}
+	}
+	c.told[queue] = wakeBatch{upTo, due}
+}
+
+// flush sends what was told since the last event: not where one is on its way that comes no sooner.
+func (c *timerClock) flush(now time.Time) {
+	sent := 0
+	for _, queue := range slices.Sorted(maps.Keys(c.told)) {
+		w := c.told[queue]
+		if on, there := c.onWay[queue]; there && on.due.After(now) && !on.due.Before(w.due) {
+			continue
+		}
+		c.onWay[queue] = w
+		seconds := (w.due.Sub(now) + time.Second - 1).Truncate(time.Second)
+		c.comes[queue] = append(c.comes[queue], wakeBatch{w.upTo, now.Add(seconds)})
+		sent++
+	}
+	clear(c.told)
+	c.sent += sent
+	c.asked += (sent + 9) / 10
+}
+
+// put puts a quarter of a second's messages.
+func (s *sparse) put(batch []cursor.Message) {
+	for _, m := range batch {
+		s.now = s.now.Add(250 * time.Millisecond / time.Duration(len(batch)))
+		result, err := s.sorter.Put(s.Context(), m)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, move := range result.Moves {
+			s.moves++
+			s.records = append(s.records, moved(s.moves, m.Queue, move.From, move.To))
+			s.positions[m.Queue] = max(s.positions[m.Queue], move.To)
+			for int64(len(s.ready[m.Queue])) < move.To {
+				s.ready[m.Queue] = append(s.ready[m.Queue], s.now)
+			}
+		}
+	}
+	s.part("put")
+}
+
+// part takes down what a part took.
+func (s *sparse) part(name string) {
+	total, before := s.meter.Take(), s.spent[name]
+	before.Reads, before.Writes = before.Reads+total.Reads, before.Writes+total.Writes
+	before.Units.Reads, before.Units.Writes = before.Units.Reads+total.Units.Reads, before.Units.Writes+total.Units.Writes
+	s.spent[name] = before
+}
+
+// deliver hands the records that wait to one of the processes, and wakes up what is due then.
+func (s *sparse) deliver() {
+	if len(s.records) > 0 {
+		handle := s.handle[s.random.IntN(len(s.handle))]
+		answer, err := handle(s.Context(), table.StreamEvent{Records: s.records})
+		if err != nil || len(answer.BatchItemFailures) > 0 {
+			s.Fatal(answer, err)
+		}
+		s.records = nil
+	}
+	s.clock.flush(s.now)
+	s.part("deliver")
+	came := 0
+	for _, queue := range slices.Sorted(maps.Keys(s.clock.comes)) {
+		var later []wakeBatch
+		for _, w := range s.clock.comes[queue] {
+			if w.due.After(s.now) {
+				later = append(later, w)
+				continue
+			}
+			came++
+			woken, err := s.d.WakeBatch(s.Context(), queue, w.upTo, handoff.SweepOptions{Readers: []handoff.Reader{s.reader("a"), s.reader("b")}})
+			if err != nil {
+				s.Fatal(err)
+			}
+			if !woken {
+				s.clock.vain++
+				continue
+			}
+			s.moves++
+			s.records = append(s.records, moved(s.moves, queue, s.positions[queue], s.positions[queue]))
+		}
+		if s.clock.comes[queue] = later; len(later) == 0 {
+			delete(s.clock.comes, queue)
+		}
+	}
+	// Received and deleted ten at a time, and a call for them.
+	s.clock.asked += 2 * ((came + 9) / 10)
+	s.clock.calls += (came + 9) / 10
+	s.part("wake")
+}
+
+func (s *sparse) run() {
+	const period, looks = 100, 4
+	messages := shuffledBy(8, 200, 100)
+	came := map[string][]int64{}
+	periods := len(messages) / period
+	for i := 0; i < periods || len(s.records) > 0 || len(s.clock.comes) > 0; i++ {
+		if i < periods {
+			batch := messages[i*period : (i+1)*period]
+			for _, m := range batch {
+				came[m.Queue] = append(came[m.Queue], m.Seq)
+			}
+			s.put(batch)
+		} else {
+			s.now = s.now.Add(250 * time.Millisecond)
+		}
 		if i%looks == looks-1 {
 			for queue, seqs := range came {
-				if _, err := sorter.Heal(t.Context(), queue, seqs...); err != nil {
-					t.Fatal(err)
+				if _, err := s.sorter.Heal(s.Context(), queue, seqs...); err != nil {
+					s.Fatal(err)
 				}
 			}
 			clear(came)
 		}
-		part("look")
-		if i%quarters < quarters-1 {
-			continue
+		s.part("look")
+		if i%s.quarters == s.quarters-1 || i >= periods {
+			s.deliver()
 		}
-		answer, err := handle(t.Context(), table.StreamEvent{Records: records})
-		if err != nil || len(answer.BatchItemFailures) > 0 {
-			t.Fatal(answer, err)
-		}
-		part("deliver")
-		records = nil
 	}
-	for key, n := range got {
-		if n != 100 {
-			t.Errorf("%s got %d", key, n)
+	s.report(float64(len(messages)))
+}
+
+func (s *sparse) report(n float64) {
+	for key, got := range s.got {
+		if got != 100 {
+			s.Errorf("%s got %d", key, got)
 		}
 	}
 	var all ddbtest.Total
-	n := float64(len(messages))
-	for _, name := range []string{"put", "look", "deliver"} {
-		s := spent[name]
-		t.Logf("%-8s %.2f requests, %.2f write and %.2f read units a message", name, float64(s.Reads+s.Writes)/n, s.Units.Writes/n, s.Units.Reads/n)
-		all.Reads, all.Writes = all.Reads+s.Reads, all.Writes+s.Writes
-		all.Units.Reads, all.Units.Writes = all.Units.Reads+s.Units.Reads, all.Units.Writes+s.Units.Writes
+	for _, name := range []string{"put", "look", "deliver", "wake"} {
+		it := s.spent[name]
+		s.Logf("%-8s %.2f requests, %.2f write and %.2f read units a message", name, float64(it.Reads+it.Writes)/n, it.Units.Writes/n, it.Units.Reads/n)
+		all.Reads, all.Writes = all.Reads+it.Reads, all.Writes+it.Writes
+		all.Units.Reads, all.Units.Writes = all.Units.Reads+it.Units.Reads, all.Units.Writes+it.Units.Writes
 	}
-	requests := float64(all.Reads+all.Writes) / n
-	t.Logf("%-8s %.2f requests, %.2f write and %.2f read units a message; %.2f moves", "all", requests, all.Units.Writes/n, all.Units.Reads/n, float64(moves)/n)
-	if len(got) != 400 || requests > 6.5 || all.Units.Writes/n > most.Writes || all.Units.Reads/n > most.Reads {
-		t.Errorf("%d queues; want 6.5 requests, %v write and %v read units at most", len(got), most.Writes, most.Reads)
+	slices.Sort(s.late)
+	is := sparseFigures{
+		requests: float64(all.Reads+all.Writes) / n, writes: all.Units.Writes / n, reads: all.Units.Reads / n,
+		wakeUps: float64(s.clock.sent) / n, sqs: float64(s.clock.asked) / n,
+		p50: s.late[len(s.late)/2], p99: s.late[len(s.late)*99/100],
+	}
+	s.Logf("all      %.2f requests, %.2f write and %.2f read units a message; %.2f moves; %.2f wake-ups (%.2f in vain), %.3f requests of SQS, %.3f calls; handed on after %v, p99 %v, at most %v",
+		is.requests, is.writes, is.reads, float64(s.moves)/n, is.wakeUps, float64(s.clock.vain)/n, is.sqs, float64(s.clock.calls)/n, is.p50.Round(10*time.Millisecond), is.p99.Round(10*time.Millisecond), s.late[len(s.late)-1].Round(10*time.Millisecond))
+	if most := s.most; len(s.got) != 400 || most.requests > 0 && (is.requests > most.requests || is.writes > most.writes || is.reads > most.reads) {
+		s.Errorf("%d queues; want %v requests, %v write and %v read units at most", len(s.got), most.requests, most.writes, most.reads)
 	}
 }

@@ -26,16 +26,22 @@ import (
 // can hand on is woken up again, behind the records that wait by then. One comes again
 // soon, by the mapping's own retry, where its first try failed or the store did, as long
 // as its record is younger than half a minute: a queue that goes on failing is left to
-// its next record, to a wake-up ([Options].WakeUp) and to the sweep. The event source mapping must have
+// its next record, to a wake-up ([Options].WakeUp) and to the sweep. What a [Reader].BatchWindow puts off is done with,
+// for the mapping, and delivered with a later event, or after a wake-up ([Options].WakeBatch). The event source mapping must have
 // ReportBatchItemFailures on.
 //
-// It returns an InvalidError for a reader that is out of its bounds.
+// It returns an InvalidError for a reader that is out of its bounds, or that has a window where there is no
+// [Options].WakeBatch.
 func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
 	for _, r := range readers {
 		if err := d.takes(r); err != nil {
 			return nil, err
 		}
+		if r.BatchWindow > 0 && d.wakeBatch == nil {
+			return nil, errNoWakeBatch
+		}
 	}
+	off := &putOff{left: map[consumerKey]waits{}}
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		hints, broken := hintsOf(event, names)
 		if broken != nil {
@@ -45,13 +51,18 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 			hints[i].work(readers)
 		}
 		var jobs []*job
+		named := map[consumerKey]bool{}
 		for i := range hints {
 			jobs = append(jobs, hints[i].jobs...)
+			for _, j := range hints[i].jobs {
+				named[consumerKey{j.hint.queue, j.reader.Name}] = true
+			}
 		}
+		jobs = append(jobs, off.due(d.now(), readers, named)...)
 		d.forEach(len(jobs), func(i int) {
 			j := jobs[i]
-			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, d.now().Add(turn))
-			if j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err; !j.again {
+			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, d.now().Add(turn), off)
+			if j.again, j.cause = d.again(ctx, done, j.hint.record(event)), done.Err; !j.again {
 				d.foresee(done)
 			}
 		})
@@ -72,7 +83,7 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 type hint struct {
 	queue string
 	// moved is from the lowest position that a record shows to the highest, first the place of
-	// the first record of the queue.
+	// the first record of the queue; -1 where none names it, and what was put off is due.
 	moved cursor.Range
 	first int
 	// err is why the record cannot be read.
@@ -86,6 +97,14 @@ type job struct {
 	reader Reader
 	again  bool
 	cause  error
+}
+
+// record is the first record of the queue; nil where there is none.
+func (h *hint) record(event table.StreamEvent) json.RawMessage {
+	if h.first < 0 {
+		return nil
+	}
+	return event.Records[h.first]
 }
 
 // work makes the jobs of a hint.
@@ -124,15 +143,15 @@ func hintsOf(event table.StreamEvent, names cursor.Names) (hints []hint, broken 
 // soon is how near a retry must be for the mapping's own retry to make it.
 const soon = 5 * time.Second
 
-// again reports whether the mapping should hand the record out again. Where there is
-// more to hand on, it wakes the queue up instead.
+// again reports whether the mapping should hand the record out again: not where there is none, because what was put
+// off was due. Where there is more to hand on, it wakes the queue up instead.
 func (d *Deliverer) again(ctx context.Context, done Delivery, record json.RawMessage) bool {
-	young := func() bool { return !stream.HeldForLong(record, d.now()) }
+	young := func() bool { return record != nil && !stream.HeldForLong(record, d.now()) }
 	switch {
 	case done.Err != nil:
 		return young()
 	case done.Ended == EndedOutOfTime:
-		return d.sorter.Nudge(ctx, done.Queue) != nil
+		return d.sorter.Nudge(ctx, done.Queue) != nil && record != nil
 	case done.Ended == EndedFailed, done.Ended == EndedWait:
 		return done.Record.RetryAt.Sub(d.now()) <= soon && young()
 	}

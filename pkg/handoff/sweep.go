@@ -351,7 +351,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 	}
 	c, held, err := r.doubts(ctx, c, it)
 	r.noteChanged(ctx, before, c)
-	if err != nil || !c.Exists() || c.Delivered >= it.Position {
+	if err != nil || !c.Exists() || c.Delivered >= it.Position || r.gathers(c) {
 		return held, err
 	}
 	r.seen.Add(tallyLagging, 1)

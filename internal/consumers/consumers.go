@@ -8,7 +8,8 @@
 //	  {"name": "slow", "retries": ["5s", "1m", "10m"], "blockAfter": "6h",
 //	   "circuit": {"queues": 5, "probes": ["5s", "1m"], "wakeRate": 20},
 //	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
-//	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
+//	  {"name": "hooks", "batchWindow": "2s", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
+//	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_4}"}},
 //	  {"name": "books"}
 //	]}
 //
@@ -100,6 +101,8 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 			c.Reader.Retries, err = durations(m.Value)
 		case "circuit":
 			c.Reader.Circuit, err = circuit(m.Value)
+		case "batchWindow":
+			c.Reader.BatchWindow, err = duration(m.Value)
 		case "track":
 			c.Reader.Track, err = duration(m.Value)
 		case "sink":
@@ -107,7 +110,7 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 				return c, fmt.Errorf("sink: %w", err)
 			}
 		default:
-			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes, maxAttempts, blockAfter, retries, circuit and track")
+			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes, maxAttempts, blockAfter, retries, circuit, batchWindow and track")
 		}
 		if err != nil {
 			return c, fmt.Errorf("%s %w", m.Name, err)

@@ -29,7 +29,7 @@ func (s Settings) NewDeliverer(client *dynamodb.Client, acker *xorack.Acker, obs
 	}
 	options := &handoff.Options{Observe: observe, Acker: acker, KnownQueues: s.KnownQueues}
 	if s.Timer != nil {
-		options.WakeUp, options.WakeCircuit = s.Timer.Consumer, s.Timer.Circuit
+		options.WakeUp, options.WakeCircuit, options.WakeBatch = s.Timer.Consumer, s.Timer.Circuit, s.Timer.Batch
 	}
 	deliverer, err := handoff.New(handoff.NewDynamo(client, s.Consumers), sorter, options)
 	return deliverer, sorter, err

@@ -4,15 +4,15 @@
 // A [WakeUp] says what to look at, and when. A [Timer] notes what the sorter, the deliverer
 // and the acker tell it of due times ([Timer.Gap], [Timer.Consumer] and [Timer.Chain] are
 // made for their options WakeUp, [Timer.Circuit] for WakeCircuit, [Timer.Settle] for that of
-// cursor.OnArrivals), and [Timer.Flush] sends it to an SQS queue with delays. The function behind
+// cursor.OnArrivals, [Timer.Batch] for WakeBatch of handoff's), and [Timer.Flush] sends it to an SQS queue with delays. The function behind
 // that queue reads each with [Parse], looks at the thing (Wake of cursor.Sorter, handoff.Deliverer
-// and xorack.Acker; WakeCircuit of handoff.Deliverer; Settle of cursor.Sorter), and sends it again
+// and xorack.Acker; WakeCircuit and WakeBatch of handoff.Deliverer; Settle of cursor.Sorter), and sends it again
 // where it is due later.
 // In a function of your own behind the cursors' stream:
 //
 //	wake, err := timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE"))
 //	…
-//	deliverer, err := handoff.New(store, sorter, &handoff.Options{WakeUp: wake.Consumer, WakeCircuit: wake.Circuit})
+//	deliverer, err := handoff.New(store, sorter, &handoff.Options{WakeUp: wake.Consumer, WakeCircuit: wake.Circuit, WakeBatch: wake.Batch})
 //	handler, err := handoff.OnStream(deliverer, names, reader)
 //	…
 //	lambda.Start(timer.Flushing(wake, handler))
@@ -22,11 +22,11 @@
 // A message of the queue, JSON, with no other members and in this order:
 //
 //	v          the layout, 1
-//	kind       gap, consumer, chain, settle, circuit or acts
-//	queue      of a gap, a consumer or a settle window
+//	kind       gap, consumer, chain, settle, batch, circuit or acts
+//	queue      of a gap, a consumer, a settle window or batches
 //	consumer   of a consumer or a circuit
 //	tag        of a chain; of a batch of acts its tenant, a space and its id
-//	upTo       of a settle window, the greatest sort key of the messages, base64
+//	upTo       of a settle window, the greatest sort key of the messages; of batches the last seq, in decimal; base64
 //	due        ms
 //	again      how often it was sent again; left out where it was not
 //
@@ -38,7 +38,8 @@
 // Wake-ups of a thing are at most one outstanding of each process: one that is due later
 // than one under way is not sent, since that one looks when the next is due. Those of a settle
 // window are all sent, one a Flush and queue: each is only for the messages up to its upTo that
-// were told of, so that a long window is not read from end to end by each. A wake-up is sent
+// were told of, so that a long window is not read from end to end by each. Of batches that grow, one that is due no later than one
+// under way is not sent: most are delivered before it comes out. A wake-up is sent
 // again 10 times at most, because Lambda stops what it takes for a loop after some 16 calls; and
 // SQS delays by 15 minutes at most. So who tells of due times tells of those within
 // an hour, and the sweep, which comes by often, of those that were farther ahead.

@@ -78,6 +78,11 @@ func (t *Timer) Settle(queue, upTo string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Settle, Queue: queue}, UpTo: upTo, Due: due})
 }
 
+// Batch notes when messages of a queue up to a seq are due that its consumers put off.
+func (t *Timer) Batch(queue string, upTo int64, due time.Time) {
+	t.note(WakeUp{Thing: Thing{Kind: Batch, Queue: queue}, UpTo: strconv.FormatInt(upTo, 10), Due: due})
+}
+
 // Again notes that a wake-up came out before its thing is due. One that was sent again too
 // often is left to the sweep.
 func (t *Timer) Again(w WakeUp, due time.Time) {
@@ -86,8 +91,8 @@ func (t *Timer) Again(w WakeUp, due time.Time) {
 	}
 }
 
-// note notes a wake-up. What is told later of a thing is how it stands; of a settle window,
-// one wake-up is for all that was told.
+// note notes a wake-up. What is told later of a thing is how it stands; of a settle window, and of batches, one
+// wake-up is for all that was told.
 func (t *Timer) note(w WakeUp) {
 	if t == nil {
 		return
@@ -95,8 +100,8 @@ func (t *Timer) note(w WakeUp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last, known := t.noted[w.Thing]
-	if known && w.Kind == Settle {
-		w.UpTo = max(w.UpTo, last.UpTo)
+	if known && w.bounded() {
+		w.UpTo = w.greater(last.UpTo)
 		if last.Due.After(w.Due) {
 			w.Due = last.Due
 		}
@@ -127,16 +132,14 @@ func (t *Timer) Flush(ctx context.Context) (sent, failed int) {
 	return int(all.Load()), len(due) - int(all.Load())
 }
 
-// take is what was noted and has to be sent: not where a wake-up of the thing is on its way
-// that comes no later. One of a settle window speaks only for the messages that were told of
-// when it was sent.
+// take is what was noted and has to be sent: not where a wake-up of the thing is on its way that does for it.
 func (t *Timer) take() []WakeUp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var due []WakeUp
 	now := t.now()
 	for thing, w := range t.noted {
-		if at, on := t.sent[thing]; on && thing.Kind != Settle && at.After(now) && !at.After(w.Due) {
+		if at, on := t.sent[thing]; on && at.After(now) && w.isFor(at) {
 			continue
 		}
 		due = append(due, w)

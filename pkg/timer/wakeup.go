@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,6 +23,8 @@ const (
 	Chain Kind = "chain"
 	// Settle: messages of a keyed queue have waited for its settle window.
 	Settle Kind = "settle"
+	// Batch: what consumers of a queue put off, so that their batches grow, is due.
+	Batch Kind = "batch"
 	// Circuit: a consumer's sink is away, and is to be probed; or it is back.
 	Circuit Kind = "circuit"
 	// Acts: a batch of acts is to be gone on with.
@@ -31,7 +34,7 @@ const (
 // Thing is what is looked at.
 type Thing struct {
 	Kind Kind
-	// Queue is that of a gap, a consumer or a settle window, Consumer the name of a consumer or of a
+	// Queue is that of a gap, a consumer, a settle window or batches, Consumer the name of a consumer or of a
 	// circuit's, Tag a chain's, or names a batch of acts.
 	Queue, Consumer, Tag string
 }
@@ -40,7 +43,7 @@ type Thing struct {
 type WakeUp struct {
 	Thing
 	Due time.Time
-	// UpTo, of a settle window, is the greatest sort key of the messages.
+	// UpTo, of a settle window, is the greatest sort key of the messages; of batches the last seq, in decimal.
 	UpTo string
 	// Again is how often it was sent again.
 	Again int
@@ -53,6 +56,15 @@ const (
 	maxAgain = 10
 	maxName  = 2048
 )
+
+// Seq is the last seq of batches; 0 where UpTo is none.
+func (w WakeUp) Seq() int64 {
+	seq, err := strconv.ParseInt(w.UpTo, 10, 64)
+	if err != nil || seq < 0 {
+		return 0
+	}
+	return seq
+}
 
 // layout is the version of what is sent.
 const layout = 1
@@ -107,6 +119,7 @@ func (w WakeUp) validate() error {
 		Gap:      w.Queue != "" && w.Consumer == "" && w.Tag == "",
 		Consumer: w.Queue != "" && w.Consumer != "" && w.Tag == "",
 		Chain:    w.Queue == "" && w.Consumer == "" && w.Tag != "",
+		Batch:    w.Queue != "" && w.Consumer == "" && w.Tag == "",
 		Settle:   w.Queue != "" && w.Consumer == "" && w.Tag == "",
 		Circuit:  w.Queue == "" && w.Consumer != "" && w.Tag == "",
 		Acts:     w.Queue == "" && w.Consumer == "" && w.Tag != "",
@@ -114,8 +127,10 @@ func (w WakeUp) validate() error {
 	switch {
 	case !named[w.Kind]:
 		return fmt.Errorf("wake-up: kind %q with the wrong names", w.Kind)
-	case (w.UpTo != "") != (w.Kind == Settle):
+	case (w.UpTo != "") != (w.Kind == Settle || w.Kind == Batch):
 		return fmt.Errorf("wake-up: kind %q with upTo of %d bytes", w.Kind, len(w.UpTo))
+	case w.Kind == Batch && w.UpTo != strconv.FormatInt(w.Seq(), 10):
+		return fmt.Errorf("wake-up: kind %q with upTo that is no seq", w.Kind)
 	case len(w.Queue)+len(w.Consumer)+len(w.Tag)+len(w.UpTo) > maxName:
 		return fmt.Errorf("wake-up: names of more than %d bytes", maxName)
 	case w.Due.UnixMilli() <= 0 || w.Again < 0 || w.Again > maxAgain:
@@ -131,6 +146,31 @@ const maxDelay = 15 * time.Minute
 func (w WakeUp) delay(now time.Time) int {
 	left := min(max(w.Due.Sub(now), 0), maxDelay)
 	return int((left + time.Second - 1) / time.Second)
+}
+
+// bounded reports whether it is only for messages up to a bound.
+func (w WakeUp) bounded() bool { return w.Kind == Settle || w.Kind == Batch }
+
+// greater is the greater one of two bounds.
+func (w WakeUp) greater(upTo string) string {
+	if w.Kind == Batch {
+		return strconv.FormatInt(max(w.Seq(), WakeUp{UpTo: upTo}.Seq()), 10)
+	}
+	return max(w.UpTo, upTo)
+}
+
+// isFor reports whether a wake-up of the thing that comes out at a time does for this one: one that comes no later,
+// since it looks when the thing is due next. One of a settle window speaks only for the messages that were told of when it
+// was sent. Of batches, one that comes no sooner does: what came to the same one since is delivered with it, and what
+// comes to the next one has a wake-up of its own.
+func (w WakeUp) isFor(at time.Time) bool {
+	switch w.Kind {
+	case Settle:
+		return false
+	case Batch:
+		return !at.Before(w.Due)
+	}
+	return !at.After(w.Due)
 }
 
 // comesOut is when a wake-up that is sent now is taken for one that has come out: then it

@@ -50,6 +50,10 @@ type Consumer struct {
 	// Circuit is when nothing is handed on any more but by a probe, because the sink is away;
 	// nil for the defaults.
 	Circuit *Circuit `json:"circuit,omitempty"`
+	// BatchWindow, where it is not empty, is how long the next batch of a queue is put off after the last one began,
+	// such as "2s": "100ms" to "1m". It makes batches of many queues with few messages each larger; a queue whose
+	// last batch is older waits for nothing. It must not be given with Track.
+	BatchWindow string `json:"batchWindow,omitempty"`
 	// Track, where it is not empty, is how long the work of a batch may take, such
 	// as "15m": "1s" to "720h". Each message then carries an edge, and the batch is
 	// committed when the work of all of them was reported to ack as done, else it

@@ -1,6 +1,7 @@
 package handoffsim
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -94,7 +95,7 @@ func (m *model) claimed(was, is handoff.Consumer) error {
 	case was.State == handoff.Started && is.Delivered != was.Delivered:
 		return m.committed(was, is)
 	}
-	return still(was, is)
+	return cmp.Or(m.inWindow(was, is), still(was, is))
 }
 
 // ended checks the end of a claim.

@@ -15,6 +15,7 @@
 //	   it is closed once the sink has taken everything
 //	S3 a sink that refuses lower tokens gets each queue in order, without a
 //	   hole, as it was accepted
+//	W  where a reader has a window, nothing but a full batch is claimed before it is over
 //	L1 once faults stop, every accepted message is handed on
 //
 // and, where messages expire or are deleted, that no reader finds a hole.
@@ -136,8 +137,9 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		Lease:   lease, Margin: time.Second, Now: now,
 		// A token's number and the process tell its claims apart: a process
 		// that asks again does so under another number, or was not heard.
-		NewReq: p.Name,
-		WakeUp: func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
+		NewReq:    p.Name,
+		WakeUp:    func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
+		WakeBatch: func(queue string, upTo int64, at time.Time) { m.alarms.Set(due(queue, upTo), at) },
 	})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
@@ -341,7 +343,7 @@ func (m *model) Final() error {
 func (m *model) sweep(ctx context.Context, d *handoff.Deliverer) error {
 	clear(m.announced)
 	_, err := d.Sweep(ctx, handoff.SweepOptions{
-		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts,
+		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, Readers: m.windowed(),
 		Announce: func(_ context.Context, a handoff.Announcement) error {
 			if a.Kind == handoff.ConsumerBlocked {
 				m.announced[reader{a.Queue, a.Consumer}] = true

@@ -86,20 +86,21 @@ type Delivery struct {
 // (Busy) notes its position with the claim, and who commits the claim goes on: so every record
 // may be dropped that was answered without an error.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
-	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, time.Time{}, nil)
+	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, time.Time{}, nil, nil)
 	d.foresee(done)
 	return done
 }
 
 // deliver is Deliver, in a turn that is over at a time; the zero time means never. The queue moved to
 // what is known, and from where is known too, or -1. What may be put off is remembered in off; where that is nil,
-// nothing may.
-func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, until time.Time, off *putOff) Delivery {
+// nothing may. share, where it is not nil, is of the queue's consumers.
+func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, until time.Time, off *putOff, share *shared) Delivery {
+	var putOffUntil time.Time
 	if off != nil {
-		moved = off.take(queue, r.Name, moved)
+		moved, putOffUntil = off.take(queue, r.Name, moved)
 	}
 	run := &delivery{
-		Deliverer: d, reader: r.withDefaults(), position: moved.To, until: until, putOff: off,
+		Deliverer: d, reader: r.withDefaults(), position: moved.To, until: until, putOff: off, putOffUntil: putOffUntil, shared: share,
 		Delivery: Delivery{Queue: queue, Consumer: r.Name},
 	}
 	if err := errors.Join(validate(queue, r.Name), d.takes(r)); err != nil {
@@ -132,8 +133,12 @@ type delivery struct {
 	longest time.Duration
 	// until is when its turn is over; the zero time means never.
 	until time.Time
-	// putOff is where what is put off is remembered; nil where nothing may be.
-	putOff *putOff
+	// shared is what was read of the queue for another consumer; nil where there is none.
+	shared *shared
+	// putOff is where what is put off is remembered; nil where nothing may be. putOffUntil is until when this was put off
+	// before; the zero time where it was not.
+	putOff      *putOff
+	putOffUntil time.Time
 	// bad tells that the last batch cannot be handed on as it is, however often.
 	bad bool
 	// learnt is what was known of the sink before the batch that is under way was handed on,
@@ -514,7 +519,12 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts 
 		MaxMessages: run.reader.MaxMessages, MaxBytes: run.reader.MaxBytes,
 		MaxAttempts: run.reader.MaxAttempts, Bad: run.bad,
 	}
-	got, err := reading.Next(ctx, after, isolateTo, attempts)
+	next := func() (cursor.Batch, error) { return reading.Next(ctx, after, isolateTo, attempts) }
+	share := run.shared
+	if attempts > 0 || isolateTo > after {
+		share = nil // of what failed, another consumer has another piece
+	}
+	got, err := share.read(reading, after, next)
 	var missing *cursor.MissingError
 	if errors.As(err, &missing) {
 		run.noteMissing(ctx, run.Record)

@@ -78,16 +78,18 @@ func (p *putOff) add(queue, consumer string, w waits) bool {
 	return true
 }
 
-// take is what a delivery hands on of a queue that moved: what was put off before as well.
-func (p *putOff) take(queue, consumer string, moved cursor.Range) cursor.Range {
+// take is what a delivery hands on of a queue that moved, what was put off before as well, and until when that was; the
+// zero time where nothing was.
+func (p *putOff) take(queue, consumer string, moved cursor.Range) (all cursor.Range, due time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := consumerKey{queue, consumer}
-	if before, there := p.left[key]; there {
-		delete(p.left, key)
-		return cursor.Range{From: before.From, To: max(before.To, moved.To)}
+	before, there := p.left[key]
+	if !there {
+		return moved, time.Time{}
 	}
-	return moved
+	delete(p.left, key)
+	return cursor.Range{From: before.From, To: max(before.To, moved.To)}, before.due
 }
 
 // due makes the jobs of what is due by now, but of queues that have other jobs. They stay put off until they
@@ -101,19 +103,20 @@ func (p *putOff) due(now time.Time, readers []Reader, but map[consumerKey]bool) 
 	slices.SortFunc(keys, func(a, b consumerKey) int {
 		return cmp.Or(p.left[a].due.Compare(p.left[b].due), strings.Compare(a.queue, b.queue), strings.Compare(a.consumer, b.consumer))
 	})
+	hints := map[string]*hint{}
 	for _, key := range keys[:min(len(keys), maxPutOffTurn)] {
-		for _, r := range readers {
-			if r.Name != key.consumer {
-				continue
-			}
-			w := p.left[key]
-			if now.Sub(w.due) > stale {
-				w.From = -1
-				p.left[key] = w
-			}
-			jobs = append(jobs, &job{hint: &hint{queue: key.queue, moved: w.Range, first: -1}, reader: r})
-			break
+		w := p.left[key]
+		if now.Sub(w.due) > stale {
+			w.From = -1
+			p.left[key] = w
 		}
+		of := hints[key.queue]
+		if of == nil {
+			of = &hint{queue: key.queue, moved: w.Range, first: -1}
+			hints[key.queue] = of
+		}
+		i := slices.IndexFunc(readers, func(r Reader) bool { return r.Name == key.consumer })
+		jobs = append(jobs, of.add(readers[i]))
 	}
 	return jobs
 }
@@ -137,6 +140,9 @@ func (run *delivery) gather() {
 	c := run.Record
 	now := run.now()
 	due := run.reader.gathersUntil(c, now)
+	if !run.putOffUntil.IsZero() && run.putOffUntil.Before(due) {
+		due = run.putOffUntil // another made a batch of a part since: the rest has waited for as long
+	}
 	if run.putOff == nil || !due.After(now) || run.opens(run.learnt) || run.position-c.Delivered >= int64(run.reader.MaxMessages) {
 		return
 	}

@@ -31,6 +31,7 @@ type (
 	//	Together int                how many of these claims had other messages with it
 	//	IsolateTo int64             up to this seq claims are smaller, because a batch failed
 	//	RetryAt time.Time           when a batch that failed is tried again
+	//	BatchAt time.Time           when the last batch was claimed, where its reader has a BatchWindow
 	//	Failed time.Time            when a batch last failed since the last commit
 	//	Error string                why it failed
 	//	ReplyQueue string           the queue of the replies that Error is about; it does not name it

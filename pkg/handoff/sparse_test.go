@@ -73,6 +73,7 @@ func TestSparseFigures(t *testing.T) {
 		"window 1s":              {quarters: 1, window: time.Second},
 		"window 2s":              {quarters: 1, window: 2 * time.Second},
 		"window 2s, 4 processes": {quarters: 1, window: 2 * time.Second, processes: 4},
+		"4 processes":            {quarters: 1, processes: 4},
 		"window 5s":              {quarters: 1, window: 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) { newSparse(t, job).run() })
@@ -99,15 +100,17 @@ type sparse struct {
 	ready map[string][]time.Time
 	got   map[string]int
 	late  []time.Duration
-	clock timerClock
+	// timers are those of the processes, comes is what comes out of their queue, asked how many requests of SQS it took,
+	// calls how many calls of the function behind it, and vain how many wake-ups found nothing.
+	timers             []*timerClock
+	comes              map[string][]wakeBatch
+	sent, asked, calls int
+	vain               int
 }
 
-// timerClock is the timer: what was told since the last event, what is on its way, and when, and the requests of SQS.
+// timerClock is a process's timer: what was told since the last event, and what it sent that is on its way.
 type timerClock struct {
 	told, onWay map[string]wakeBatch
-	sent, asked int
-	calls, vain int
-	comes       map[string][]wakeBatch
 }
 
 type wakeBatch struct {
@@ -121,7 +124,7 @@ func newSparse(t *testing.T, job sparseJob) *sparse {
 		T: t, sparseJob: job, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), random: rand.New(rand.NewPCG(1, 2)),
 		meter: ddbtest.NewMeter(ddb.NewMemory(append(cursor.Names{}.Tables(), consumers...)...)),
 		spent: map[string]ddbtest.Total{}, positions: map[string]int64{}, ready: map[string][]time.Time{}, got: map[string]int{},
-		clock: timerClock{told: map[string]wakeBatch{}, onWay: map[string]wakeBatch{}, comes: map[string][]wakeBatch{}},
+		comes: map[string][]wakeBatch{},
 	}
 	clock := func() time.Time { return s.now }
 	store, err := cursor.NewStore(s.meter, cursor.Names{})
@@ -132,8 +135,10 @@ func newSparse(t *testing.T, job sparseJob) *sparse {
 		t.Fatal(err)
 	}
 	for range max(job.processes, 1) {
+		its := &timerClock{told: map[string]wakeBatch{}, onWay: map[string]wakeBatch{}}
+		s.timers = append(s.timers, its)
 		if s.d, err = handoff.New(record.NewStore(s.meter, consumers), s.sorter, &handoff.Options{
-			ForEach: fanout.OneByOne, Now: clock, WakeBatch: s.clock.tell,
+			ForEach: fanout.OneByOne, Now: clock, WakeBatch: its.tell,
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -171,8 +176,8 @@ func (c *timerClock) tell(queue string, upTo int64, due time.Time) {
 }
 
 // flush sends what was told since the last event: not where one is on its way that comes no sooner.
-func (c *timerClock) flush(now time.Time) {
-	sent := 0
+func (s *sparse) flush(c *timerClock) {
+	sent, now := 0, s.now
 	for _, queue := range slices.Sorted(maps.Keys(c.told)) {
 		w := c.told[queue]
 		if on, there := c.onWay[queue]; there && on.due.After(now) && !on.due.Before(w.due) {
@@ -180,12 +185,12 @@ func (c *timerClock) flush(now time.Time) {
 		}
 		c.onWay[queue] = w
 		seconds := (w.due.Sub(now) + time.Second - 1).Truncate(time.Second)
-		c.comes[queue] = append(c.comes[queue], wakeBatch{w.upTo, now.Add(seconds)})
+		s.comes[queue] = append(s.comes[queue], wakeBatch{w.upTo, now.Add(seconds)})
 		sent++
 	}
 	clear(c.told)
-	c.sent += sent
-	c.asked += (sent + 9) / 10
+	s.sent += sent
+	s.asked += (sent + 9) / 10
 }
 
 // put puts a quarter of a second's messages.
@@ -219,19 +224,19 @@ func (s *sparse) part(name string) {
 // deliver hands the records that wait to one of the processes, and wakes up what is due then.
 func (s *sparse) deliver() {
 	if len(s.records) > 0 {
-		handle := s.handle[s.random.IntN(len(s.handle))]
-		answer, err := handle(s.Context(), table.StreamEvent{Records: s.records})
+		by := s.random.IntN(len(s.handle))
+		answer, err := s.handle[by](s.Context(), table.StreamEvent{Records: s.records})
 		if err != nil || len(answer.BatchItemFailures) > 0 {
 			s.Fatal(answer, err)
 		}
 		s.records = nil
+		s.flush(s.timers[by])
 	}
-	s.clock.flush(s.now)
 	s.part("deliver")
 	came := 0
-	for _, queue := range slices.Sorted(maps.Keys(s.clock.comes)) {
+	for _, queue := range slices.Sorted(maps.Keys(s.comes)) {
 		var later []wakeBatch
-		for _, w := range s.clock.comes[queue] {
+		for _, w := range s.comes[queue] {
 			if w.due.After(s.now) {
 				later = append(later, w)
 				continue
@@ -242,19 +247,19 @@ func (s *sparse) deliver() {
 				s.Fatal(err)
 			}
 			if !woken {
-				s.clock.vain++
+				s.vain++
 				continue
 			}
 			s.moves++
 			s.records = append(s.records, moved(s.moves, queue, s.positions[queue], s.positions[queue]))
 		}
-		if s.clock.comes[queue] = later; len(later) == 0 {
-			delete(s.clock.comes, queue)
+		if s.comes[queue] = later; len(later) == 0 {
+			delete(s.comes, queue)
 		}
 	}
 	// Received and deleted ten at a time, and a call for them.
-	s.clock.asked += 2 * ((came + 9) / 10)
-	s.clock.calls += (came + 9) / 10
+	s.asked += 2 * ((came + 9) / 10)
+	s.calls += (came + 9) / 10
 	s.part("wake")
 }
 
@@ -263,7 +268,7 @@ func (s *sparse) run() {
 	messages := shuffledBy(8, 200, 100)
 	came := map[string][]int64{}
 	periods := len(messages) / period
-	for i := 0; i < periods || len(s.records) > 0 || len(s.clock.comes) > 0; i++ {
+	for i := 0; i < periods || len(s.records) > 0 || len(s.comes) > 0; i++ {
 		if i < periods {
 			batch := messages[i*period : (i+1)*period]
 			for _, m := range batch {
@@ -305,11 +310,11 @@ func (s *sparse) report(n float64) {
 	slices.Sort(s.late)
 	is := sparseFigures{
 		requests: float64(all.Reads+all.Writes) / n, writes: all.Units.Writes / n, reads: all.Units.Reads / n,
-		wakeUps: float64(s.clock.sent) / n, sqs: float64(s.clock.asked) / n,
+		wakeUps: float64(s.sent) / n, sqs: float64(s.asked) / n,
 		p50: s.late[len(s.late)/2], p99: s.late[len(s.late)*99/100],
 	}
 	s.Logf("all      %.2f requests, %.2f write and %.2f read units a message; %.2f moves; %.2f wake-ups (%.2f in vain), %.3f requests of SQS, %.3f calls; handed on after %v, p99 %v, at most %v",
-		is.requests, is.writes, is.reads, float64(s.moves)/n, is.wakeUps, float64(s.clock.vain)/n, is.sqs, float64(s.clock.calls)/n, is.p50.Round(10*time.Millisecond), is.p99.Round(10*time.Millisecond), s.late[len(s.late)-1].Round(10*time.Millisecond))
+		is.requests, is.writes, is.reads, float64(s.moves)/n, is.wakeUps, float64(s.vain)/n, is.sqs, float64(s.calls)/n, is.p50.Round(10*time.Millisecond), is.p99.Round(10*time.Millisecond), s.late[len(s.late)-1].Round(10*time.Millisecond))
 	if most := s.most; len(s.got) != 400 || most.requests > 0 && (is.requests > most.requests || is.writes > most.writes || is.reads > most.reads) {
 		s.Errorf("%d queues; want %v requests, %v write and %v read units at most", len(s.got), most.requests, most.writes, most.reads)
 	}

@@ -61,7 +61,8 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 		jobs = append(jobs, off.due(d.now(), readers, named)...)
 		d.forEach(len(jobs), func(i int) {
 			j := jobs[i]
-			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, d.now().Add(turn), off)
+			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, d.now().Add(turn), off, &j.hint.shared)
+			j.hint.shared.end()
 			if j.again, j.cause = d.again(ctx, done, j.hint.record(event)), done.Err; !j.again {
 				d.foresee(done)
 			}
@@ -87,8 +88,17 @@ type hint struct {
 	moved cursor.Range
 	first int
 	// err is why the record cannot be read.
-	err  error
-	jobs []*job
+	err    error
+	jobs   []*job
+	shared shared
+}
+
+// add makes a job.
+func (h *hint) add(r Reader) *job {
+	j := &job{hint: h, reader: r}
+	h.jobs = append(h.jobs, j)
+	h.shared.jobs++
+	return j
 }
 
 // job is a queue for a reader.
@@ -111,7 +121,7 @@ func (h *hint) record(event table.StreamEvent) json.RawMessage {
 func (h *hint) work(readers []Reader) {
 	for _, r := range readers {
 		if strings.HasPrefix(h.queue, r.Prefix) {
-			h.jobs = append(h.jobs, &job{hint: h, reader: r})
+			h.add(r)
 		}
 	}
 }

@@ -110,6 +110,7 @@ func (m *model) warm(name string) { m.processes(name, 0, true) }
 
 func (m *model) processes(name string, skew time.Duration, warm bool, consumers ...string) {
 	m.streamed = true
+	m.handlers++
 	m.run.Daemon(name, func(p *sim.Proc) {
 		var handle func(context.Context, table.StreamEvent) ([]int, error)
 		for {

@@ -72,6 +72,8 @@ type model struct {
 	// records wait in the cursors' stream, where somebody stands behind it.
 	records  []record
 	streamed bool
+	// handlers is how many processes stand behind it.
+	handlers int
 	// certain is true where nothing goes wrong: then nothing needs the sweep.
 	certain bool
 	// careless sinks take batches of lower tokens.

@@ -125,7 +125,7 @@ func (p *putOff) due(now time.Time, readers []Reader, but map[consumerKey]bool) 
 // where it is not. A clock that was ahead of ours as it claimed keeps nobody waiting.
 func (r Reader) gathersUntil(c Consumer, now time.Time) time.Time {
 	if r.BatchWindow == 0 || c.BatchAt.IsZero() || c.BatchAt.After(now) ||
-		c.State != Idle || c.Attempts > 0 || !c.RetryAt.IsZero() || c.Paused != "" || c.Starting != "" {
+		c.State != Idle || c.Attempts > 0 || c.FailedTo() > c.Delivered || !c.RetryAt.IsZero() || c.Paused != "" || c.Starting != "" {
 		return time.Time{}
 	}
 	return c.BatchAt.Add(r.BatchWindow)

@@ -26,13 +26,14 @@ type gathering struct {
 	begin  time.Time
 	handle func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error)
 	// told are the wake-ups that it told of, such as "q 3 2.5s".
-	told []string
+	told   []string
+	window time.Duration
 	// failing are the records that have to come again.
 	failing []string
 }
 
 func newGathering(t *testing.T) *gathering {
-	g := &gathering{desk: newDesk(t)}
+	g := &gathering{desk: newDesk(t), window: 2 * time.Second}
 	g.begin = g.now
 	g.meter = ddbtest.NewMeter(g.consumers)
 	g.store = g.storeOn(g.meter.Do)
@@ -56,7 +57,7 @@ func (g *gathering) process() {
 
 func (g *gathering) windowed() handoff.Reader {
 	r := g.reader()
-	r.BatchWindow = 2 * time.Second
+	r.BatchWindow = g.window
 	return r
 }
 
@@ -277,4 +278,32 @@ func TestAStoreThatFailsLosesNothingThatGathers(t *testing.T) {
 	g.wakes(2, true)
 	g.event(moved(2, "q", 2, 2))
 	g.gets("q 2 #1")
+}
+
+// TestAProbeDoesNotGather: while the sink is away, its next message shows whether it is back, and waits for no window.
+func TestAProbeDoesNotGather(t *testing.T) {
+	g := newGathering(t)
+	g.window = 20 * time.Second
+	g.process()
+	g.comes("u", 0, 1)
+	g.fails = func(handoff.Batch) error { return handoff.SinkAway(errNo) }
+	for _, queue := range []string{"q", "r", "s"} {
+		g.comes(queue, 0, 1)
+	}
+	g.fails, g.got = nil, nil
+	g.pass(6 * time.Second)
+	g.comes("u", 1, 2)
+	g.gets("u 2 #1")
+	g.tells()
+}
+
+// TestAClockThatIsAheadKeepsNobodyWaiting: of who claimed the last batch.
+func TestAClockThatIsAheadKeepsNobodyWaiting(t *testing.T) {
+	g := newGathering(t)
+	g.pass(time.Minute)
+	g.comes("q", 0, 1)
+	g.pass(-time.Minute)
+	g.process()
+	g.comes("q", 1, 2)
+	g.gets("q 1 #1", "q 2 #1")
 }

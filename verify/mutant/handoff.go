@@ -134,7 +134,7 @@ var deliveryMutants = []mutant{
 		{"store_claims.go", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "isTakeable(seen, claim.Now), set...)\n\treturn c, made, err"},
 	}},
 	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
-		{"stream.go", "j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err", "j.cause = done.Err"},
+		{"stream.go", "j.again, j.cause = d.again(ctx, done, j.hint.record(event)), done.Err", "j.cause = done.Err"},
 	}},
 	{"a queue that goes on failing holds up its shard", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther"}, []edit{
 		{"stream.go", "return done.Record.RetryAt.Sub(d.now()) <= soon && young()", "return true"},

@@ -18,7 +18,7 @@ var strongReadMutants = []mutant{
 		{"store.go", "Key: keyOf(queue, name), Strong: true,", "Key: keyOf(queue, name),"},
 	}},
 	{"weak read of all consumers", recordFolder, deskJust, []edit{
-		{"store.go", "Where: isConsumer, Strong: true}", "Where: isConsumer}"},
+		{"store.go", "s.consumersOf(ctx, queue, after, true)", "s.consumersOf(ctx, queue, after, false)"},
 	}},
 	{"weak read of the audit log", recordFolder, deskJust, []edit{
 		{"store_operate.go", "Backwards: true, Strong: true, Limit", "Backwards: true, Limit"},

@@ -7,7 +7,7 @@ const (
 )
 
 var (
-	sending    = test{"./pkg/timer", "TestFlush|TestSettleWindows|TestAgain|TestFarAhead|TestWhatIsNotSent|TestWhereTheTimeIsUp|TestTheNextAnswerIsNotKeptWaiting"}
+	sending    = test{"./pkg/timer", "TestFlush|TestSettleWindows|TestBatches|TestAgain|TestFarAhead|TestWhatIsNotSent|TestWhereTheTimeIsUp|TestTheNextAnswerIsNotKeptWaiting"}
 	wokenUp    = test{"./functions/sweep", "TestHandlerWakes|TestWakeUpsThatComeAgain"}
 	settled    = test{"./functions/sweep", "TestHandlerWakesKeyedQueues|TestSettlingGoesOnAtOnce|TestHandlerSweepsKeyedQueues"}
 	arriving   = test{"./functions/sort", "TestHandlerSettles"}
@@ -50,16 +50,16 @@ var timerMutants = []mutant{
 		{"wakeup.go", "(left + time.Second - 1) / time.Second", "left / time.Second"},
 	}},
 	{"timer: none is sent that comes sooner", timerFolder, sending, []edit{
-		{"timer.go", "at.After(now) && !at.After(w.Due)", "at.After(now)"},
+		{"wakeup.go", "return !at.After(w.Due)", "return true"},
 	}},
 	{"timer: of a settle window, the last one noted counts", timerFolder, sending, []edit{
-		{"timer.go", "if known && w.Kind == Settle {", "if false {"},
+		{"timer.go", "if known && w.bounded() {", "if false {"},
 	}},
 	{"timer: a settle window is due when the first of its messages is", timerFolder, sending, []edit{
 		{"timer.go", "last.Due.After(w.Due)", "w.Due.After(last.Due)"},
 	}},
 	{"timer: a settle window is held back by one under way", timerFolder, sending, []edit{
-		{"timer.go", "on && thing.Kind != Settle &&", "on &&"},
+		{"wakeup.go", "\tcase Settle:\n\t\treturn false\n", ""},
 	}},
 	{"timer: sent again, a settle window has no bound", timerFolder, sending, []edit{
 		{"timer.go", "UpTo: w.UpTo, Due: due, Again:", "Due: due, Again:"},

@@ -70,7 +70,7 @@ func (m *model) batchTimer(upTo ...int64) {
 func (m *model) inWindow(was, is handoff.Consumer) error {
 	full := is.To-is.From >= int64(m.bound.MaxMessages)
 	apart := is.BatchAt.Sub(was.BatchAt)
-	if m.bound.BatchWindow == 0 || m.handlers > 1 || was.BatchAt.IsZero() || was.State != handoff.Idle || was.Attempts > 0 || full || apart >= window {
+	if m.bound.BatchWindow == 0 || m.handlers > 1 || was.BatchAt.IsZero() || was.State != handoff.Idle || was.Attempts > 0 || was.FailedTo() > was.Delivered || full || apart >= window {
 		return nil
 	}
 	return fmt.Errorf("W: %d to %d was claimed %v after the last batch, and more may come until %v", is.From, is.To, apart, window)

@@ -1,0 +1,21 @@
+package cost
+
+// Took is what a message took on average, as it was measured: what it costs from the tables on to its consumers.
+type Took struct {
+	// Units of the tables.
+	Units
+	// Batches that consumers got, and Calls of process for them.
+	Batches, Calls float64
+	// Queue is requests to the timer's queue, Woken the calls of the function behind it.
+	Queue, Woken float64
+}
+
+// Million is what a million such messages cost, in dollars, but for what no delivery changes: API, producer's function,
+// what is stored, and what there is once.
+func (t Took) Million() float64 {
+	b := Bill{line: callLine}
+	b.addCalls(t.Calls*million/month, 0)
+	b.addCalls(t.Woken*million/month, trip)
+	b.Functions += t.Batches * million * (invocation + (5*trip+sinkTime)*memory*gbSecond)
+	return t.Units.dollars()*million + b.Functions + b.Logs + t.Queue*million*standardRequest
+}

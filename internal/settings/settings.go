@@ -76,7 +76,7 @@ type Settings struct {
 	// messages; empty where it does not.
 	ArchiveTable string
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
-	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}].
+	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3, "batchWindow": "2s"}].
 	Readers []handoff.Reader
 	// Log says what is logged of calls that go well: STREAMSORT_LOG_SUCCESSES of a hundred (1
 	// where it is not set), and each message of STREAMSORT_LOG_QUEUE until
@@ -221,13 +221,18 @@ func (r *reader) readers(name string) (all []handoff.Reader) {
 		Name, Prefix string
 		MaxAttempts  int
 		WakeRate     int
+		BatchWindow  string
 	}
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		r.fail(name, "must be a list of names and prefixes, as JSON: "+err.Error())
 	}
 	for _, item := range list {
 		reader := handoff.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: handoff.Circuit{WakeRate: item.WakeRate}}
-		if err := reader.Validate(); err != nil {
+		var err error
+		if item.BatchWindow != "" {
+			reader.BatchWindow, err = time.ParseDuration(item.BatchWindow)
+		}
+		if err := cmp.Or(err, reader.Validate()); err != nil {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}
 		all = append(all, reader)

@@ -206,19 +206,19 @@ func TestNothingGathersThatFailed(t *testing.T) {
 // TestWhatIsDueForLongIsLookedAt: most likely another delivered it, after a wake-up, while the process was frozen.
 func TestWhatIsDueForLongIsLookedAt(t *testing.T) {
 	g := newGathering(t)
+	g.comes("other", 0, 1)
 	g.comes("q", 0, 1)
 	g.comes("q", 1, 2)
 	frozen := g.handle
 	g.pass(time.Minute)
 	g.process()
 	g.event(moved(2, "q", 2, 2))
-	g.gets("q 1 #1", "q 2 #1")
+	g.gets("other 1 #1", "q 1 #1", "q 2 #1")
 	g.handle = frozen
-	g.comes("other", 0, 1)
-	g.gets("other 1 #1")
 	g.meter.Take()
 	g.comes("other", 1, 2)
-	if took := g.meter.Take(); took.Units.Writes > 0 {
+	g.gets("other 2 #1")
+	if took := g.meter.Take(); took.Writes != 2 {
 		t.Errorf("it claims what is delivered: %+v", took)
 	}
 }

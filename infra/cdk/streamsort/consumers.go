@@ -221,10 +221,12 @@ func readersText(all []Consumer) (string, error) {
 		MaxAttempts int `json:"maxAttempts,omitempty"`
 		// WakeRate is how fast the sweep's function wakes queues up when the sink is back.
 		WakeRate int `json:"wakeRate,omitempty"`
+		// BatchWindow is for the wake-ups of what is put off.
+		BatchWindow string `json:"batchWindow,omitempty"`
 	}
 	list := make([]reader, len(all))
 	for i, c := range all {
-		list[i] = reader{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts}
+		list[i] = reader{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts, BatchWindow: c.BatchWindow}
 		if c.Circuit != nil {
 			list[i].WakeRate = c.Circuit.WakeRate
 		}

@@ -27,3 +27,11 @@ func TestConsumersFile(t *testing.T) {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}
 }
+
+// TestTheSweepKnowsOfWindows: else the wake-ups of what is put off find nobody.
+func TestTheSweepKnowsOfWindows(t *testing.T) {
+	got, err := readersText([]Consumer{{Name: "hooks", BatchWindow: "2s"}, {Name: "books"}})
+	if want := `[{"name":"hooks","batchWindow":"2s"},{"name":"books"}]`; err != nil || got != want {
+		t.Errorf("%s, %v", got, err)
+	}
+}

@@ -142,6 +142,11 @@ func (p Props) checkProcess(c *checker) {
 	if _, _, err := consumersFile(p.Consumers); err != nil {
 		c.errs = append(c.errs, err)
 	}
+	for _, consumer := range p.Consumers {
+		if consumer.BatchWindow != "" && !*p.Timer {
+			c.fail("timer", "is false, and consumer %q has a batchWindow, whose wake-ups need it", consumer.Name)
+		}
+	}
 	between(c, "processBatchSize", p.ProcessBatchSize, 1, 10_000)
 	between(c, "processBatchWindow", p.ProcessBatchWindow, 0, 300*time.Second)
 	whole(c, "processBatchWindow", p.ProcessBatchWindow, time.Second)

@@ -18,7 +18,7 @@ var windowMutants = []mutant{
 		{"gather.go", "if run.putOff == nil ||", "if run.putOff == nil || due.IsZero() ||"},
 	}},
 	{"window: batches do not wait for it", deliveryFolder, deliverySchedule("a window, a warm process and the timer alone"), []edit{
-		{"gather.go", "!due.After(now) || run.opens", "!due.After(now.Add(run.reader.BatchWindow/2)) || run.opens"},
+		{"gather.go", "if run.putOff == nil || !due.After(now)", "if run.putOff != nil || !due.After(now)"},
 	}},
 	{"window: what is put off is done with", deliveryFolder, deliverySchedule("a window, a warm process and the timer alone"), []edit{
 		{"gather.go", "return cursor.Range{From: before.From, To: max(before.To, moved.To)}, before.due", "return cursor.Range{From: moved.To, To: moved.To}, before.due"},

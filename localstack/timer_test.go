@@ -131,6 +131,52 @@ func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 	}
 }
 
+// TestABatchThatIsPutOffComesByTheTimerAlone: behind the last batch of each queue two messages come, and then nothing does.
+func TestABatchThatIsPutOffComesByTheTimerAlone(t *testing.T) {
+	const n, window = 12, 2 * time.Second
+	s := run(t, Config{
+		Templates: []string{"testdata/streamsort.quiet.patch.json", "testdata/moody.template.json"},
+		Env:       map[string]string{"STREAMSORT_EVENT_BUS": ""},
+	})
+	g := given{at: map[string]time.Time{}}
+	defer s.Subscribe(g.line)()
+	put := func(seq int) {
+		for i := range n {
+			if status, answer := fetch[map[string]any](t, "POST", s.URL()+"/messages", fmt.Sprintf(`{"queue":"window/%d","seq":%d,"body":1}`, i, seq)); status != 200 {
+				t.Fatalf("%d %v", status, answer)
+			}
+		}
+	}
+	have := func(seq int) func() bool {
+		return func() bool {
+			for i := range n {
+				if g.when(fmt.Sprint("slowly/window/", i), seq).IsZero() {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	put(1)
+	wait(t, time.Minute, "the first batches", have(1))
+	put(2)
+	put(3)
+	wait(t, time.Minute, "what was put off", have(3))
+	late, alone := measured{}, 0
+	for i := range n {
+		queue := fmt.Sprint("slowly/window/", i)
+		late["windows"] = append(late["windows"], g.when(queue, 3).Sub(g.when(queue, 1).Add(window)))
+		if !g.when(queue, 2).IsZero() {
+			alone++
+		}
+	}
+	late.tells(t)
+	t.Logf("%d wake-ups for %d windows", s.Queues()[0].Stats.Sent, n)
+	if alone > n/4 {
+		t.Errorf("%d of %d came alone", alone, n)
+	}
+}
+
 // at is a time of a document.
 func at(t *testing.T, document map[string]any, name string) time.Time {
 	t.Helper()

@@ -1,6 +1,6 @@
 // Moody is a consumer behind the cursors' stream that fails as the names of its queues say: it
 // refuses each batch of "retry/…" twice, its process dies with the first one of "die/…", and it
-// takes all others. It logs what it is given, with the time in ms; and each message that has a key, or is of "packed/…".
+// takes all others; a second one, "slowly", has a window for "window/…". It logs what it is given, with the time in ms; and each message that has a key, or is of "packed/…".
 package main
 
 import (
@@ -38,6 +38,12 @@ func handle(_ context.Context, batch handoff.Batch) error {
 	return nil
 }
 
+// gathered takes all batches of "window/…", and logs their last seqs for attempts.
+func gathered(_ context.Context, batch handoff.Batch) error {
+	fmt.Println("given", "slowly/"+batch.Queue, batch.To, batch.To, time.Now().UnixMilli())
+	return nil
+}
+
 func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,7 +64,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	handler, err := handoff.OnStream(deliverer, s.Names, handoff.Reader{Name: "moody", Handle: handle, Circuit: handoff.Circuit{Off: true}})
+	handler, err := handoff.OnStream(deliverer, s.Names,
+		handoff.Reader{Name: "moody", Handle: handle, Circuit: handoff.Circuit{Off: true}},
+		handoff.Reader{Name: "slowly", Handle: gathered, Prefix: "window/", BatchWindow: 2 * time.Second})
 	if err != nil {
 		return err
 	}

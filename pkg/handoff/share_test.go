@@ -39,6 +39,9 @@ func (s *sharing) reader(name string, most int) handoff.Reader {
 	return handoff.Reader{Name: name, MaxMessages: most, Handle: func(_ context.Context, b handoff.Batch) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if len(b.Messages) > most {
+			s.t.Errorf("%s gets %d at once, and takes %d", name, len(b.Messages), most)
+		}
 		for _, m := range b.Messages {
 			s.bodies[name] += string(m.Body) + m.Attributes["word"]
 			m.Body[0], m.Attributes["word"] = 'X', "changed"
@@ -86,6 +89,9 @@ func TestConsumersShareWhatIsRead(t *testing.T) {
 // TestConsumersOfOtherBoundsReadForThemselves: their batches are others.
 func TestConsumersOfOtherBoundsReadForThemselves(t *testing.T) {
 	s := newSharing(t)
+	var err error
+	s.d, err = handoff.New(s.store, s.sorter, &handoff.Options{ForEach: fanout.OneByOne})
+	s.must(err)
 	a, b := s.reader("a", 10), s.reader("b", 1)
 	s.comes(a, b)
 	if reads := s.comes(a, b); reads != 3 {

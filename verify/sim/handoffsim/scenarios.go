@@ -277,6 +277,13 @@ func Small() []sim.Scenario {
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
+		gathering("a window, rewound", 0, 0, func(m *model) {
+			timed(m)
+			m.producer("A", defaultQueue, 1, 2)
+			m.warm("P")
+			m.clock(1, overWindow)
+			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
+		}),
 		scenario("two processes and the timer", 0, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)

@@ -126,13 +126,6 @@ func windows() []sim.Scenario {
 			m.clock(1, overWindow)
 			m.operator("O", operation{kind: handoff.OpPause}, operation{kind: handoff.OpResume})
 		}),
-		gathering("a window, rewound", 0, 0, func(m *model) {
-			timed(m)
-			m.producer("A", defaultQueue, 1, 2)
-			m.warm("P")
-			m.clock(1, overWindow)
-			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
-		}),
 		gathering("a window and a zombie", 0, 0, func(m *model) {
 			timed(m)
 			m.producer("A", defaultQueue, 1, 2)

@@ -160,7 +160,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", err, line.Selected().FullPath())
 	case exitRefused, exitUnreachable:
 		fmt.Fprintln(errOut, "streamsort:", err)
-		what := cmp.Or(advice(err, s.url), s.otherName(err, typed(line, "queue"), typed(line, "consumer")))
+		what := cmp.Or(advice(err, s.url), s.otherName(err, line))
 		if what != "" {
 			fmt.Fprintln(errOut, "streamsort:", what)
 		}

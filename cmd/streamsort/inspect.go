@@ -69,9 +69,11 @@ func (c *inspectCommand) Run(s *session) error {
 // stored says whether the message is there, and shows it where it is in order.
 func (s *session) stored(p placed, q queue) (document map[string]any, text string, err error) {
 	position, err := q.Position.number()
-	switch {
+	switch first, none := q.First.number(); {
 	case err != nil:
 		return nil, "", fmt.Errorf("the queue's position is %q: %w", q.Position, err)
+	case none == nil && p.seq < first:
+		return map[string]any{"state": "none"}, fmt.Sprintf("before the queue's first seq, %s: nothing has this place\n", q.First), nil
 	case p.seq > position:
 		state, text, err := s.beyond(p, q)
 		return map[string]any{"state": state}, text, err
@@ -141,16 +143,18 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 		if err != nil {
 			return err
 		}
-		what := "has not had it: it is at " + string(it.Delivered)
+		what := ""
 		switch {
 		case delivered >= p.seq && skipped[it.Consumer]:
 			what = "is past it, which an operator skipped"
-		case delivered >= p.seq:
+		case delivered >= p.seq: // what it is at now says nothing of this one
 			what = "is past it"
 		case it.at(p.seq):
-			what = "is at it"
+			what = "is at it" + it.state(s.clock)
+		default:
+			what = "has not had it: it is at " + string(it.Delivered) + it.state(s.clock)
 		}
-		fmt.Fprintf(&said, "  %s %s%s\n", it.Consumer, what, it.state(s.clock))
+		fmt.Fprintf(&said, "  %s %s\n", it.Consumer, what)
 		documents = append(documents, raw)
 		return nil
 	})

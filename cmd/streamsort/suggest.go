@@ -13,11 +13,13 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// near is the name that is most like the one that was typed; empty where none is.
+// near is the name that is most like the one that was typed; empty where none is. Two letters in each other's
+// place count as two that are wrong.
 func near(typed string, names []string) string {
-	best, least := "", 1+max(1, len(typed)/3)
+	best, least := "", 1+max(1, (len(typed)+1)/3)
 	for _, name := range names {
 		if d := levenshtein.ComputeDistance(strings.ToLower(typed), strings.ToLower(name)); d < least && name != typed {
 			best, least = name, d
@@ -52,14 +54,22 @@ func typed(line *kong.Context, name string) string {
 	return ""
 }
 
-// otherName says which queue, or which consumer, is nearly called like the one that is not
+// otherName says which queue, consumer or chain is nearly called like the one of the line that is not
 // there; empty where none is, or where it cannot be asked.
-func (s *session) otherName(err error, queue, consumer string) string {
+func (s *session) otherName(err error, line *kong.Context) string {
 	var problem *client.Problem
-	if !errors.As(err, &problem) {
-		return ""
+	code := ""
+	switch {
+	case errors.As(err, &problem):
+		code = problem.Code
+	case errors.Is(err, cursor.ErrNoQueue):
+		code = "no-queue"
 	}
-	switch problem.Code {
+	queue, consumer, tag := typed(line, "queue"), typed(line, "consumer"), typed(line, "tag")
+	if p, err := parsePlaced(typed(line, "message")); queue == "" && err == nil {
+		queue = p.queue
+	}
+	switch code {
 	case "no-queue":
 		return notThere("queue", queue, s.otherOf("queue", queue, func(prefix string) (string, string, url.Values) {
 			return "/queues", "list", url.Values{"prefix": {prefix}}
@@ -67,6 +77,10 @@ func (s *session) otherName(err error, queue, consumer string) string {
 	case "no-consumer":
 		return notThere("consumer", consumer, s.otherOf("consumer", consumer, func(string) (string, string, url.Values) {
 			return "/consumers", "consumers", url.Values{"queue": {queue}}
+		}))
+	case "no-chain":
+		return notThere("chain", tag, s.otherOf("chain", tag, func(prefix string) (string, string, url.Values) {
+			return "/chains", "list", url.Values{"state": {"open"}, "prefix": {prefix}}
 		}))
 	}
 	return ""
@@ -99,13 +113,13 @@ func (s *session) otherOf(kind, name string, where func(prefix string) (path, li
 	if _, err := s.get(path, query, &page); err != nil {
 		return ""
 	}
-	var all []struct{ Queue, Consumer string }
+	var all []struct{ Queue, Consumer, Tag string }
 	if json.Unmarshal(page[list], &all) != nil {
 		return ""
 	}
 	var names []string
 	for _, it := range all {
-		names = append(names, map[string]string{"queue": it.Queue, "consumer": it.Consumer}[kind])
+		names = append(names, map[string]string{"queue": it.Queue, "consumer": it.Consumer, "chain": it.Tag}[kind])
 	}
 	if slices.Contains(names, name) {
 		return ""

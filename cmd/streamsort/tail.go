@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -154,7 +157,9 @@ func (m message) text() string {
 	case m.Tombstone != "":
 		body = "(" + m.Tombstone + ")"
 	case m.BodyBase64 != "":
-		body = "base64 " + m.BodyBase64
+		if body = m.spaced(); body == "" {
+			body = "base64 " + m.BodyBase64
+		}
 	}
 	id := printable(m.ID)
 	if len(m.Key) > 0 {
@@ -167,6 +172,16 @@ func (m message) text() string {
 		}
 	}
 	return fmt.Sprintf("%s\t%s\t%s", m.Seq, id, body)
+}
+
+// spaced is JSON that comes in base64, so that its white space is kept, without that; empty where it is no JSON.
+func (m message) spaced() string {
+	body, err := base64.StdEncoding.DecodeString(m.BodyBase64)
+	var line bytes.Buffer
+	if err != nil || !utf8.Valid(body) || json.Compact(&line, body) != nil {
+		return ""
+	}
+	return line.String()
 }
 
 func (s *session) message(raw json.RawMessage) error {

@@ -74,7 +74,7 @@ func (c *verifyCommand) Run(s *session) error {
 		return fmt.Errorf("%w: they are called %q, %q, %q and %q here; a context of the stack knows their names, and so say the flags",
 			err, names.Messages, names.Cursors, names.Arrivals, s.tableName(c.ConsumersTable, "Consumers"))
 	case err != nil:
-		return err
+		return fmt.Errorf("queue %q: %w", c.Queue, err)
 	}
 	for _, consumer := range consumers {
 		p.consumers = append(p.consumers, provenConsumer{consumer.Name, jsonseq.Seq(consumer.Delivered), p.problem(consumer)})

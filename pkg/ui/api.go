@@ -2,11 +2,15 @@ package ui
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -53,7 +57,7 @@ type troubles struct {
 }
 
 type consumer struct {
-	Consumer, State          string
+	Queue, Consumer, State   string
 	Delivered, Position, Lag jsonseq.Seq
 	Attempts                 int
 	Starting                 bool
@@ -102,6 +106,20 @@ type message struct {
 	EnqueuedAt            time.Time
 }
 
+// Text is a body for people: JSON, also where its white space has it come in base64, or another text; empty where it is
+// neither.
+func (m message) Text() string {
+	if len(m.Body) > 0 {
+		return string(m.Body)
+	}
+	text, err := base64.StdEncoding.DecodeString(m.BodyBase64)
+	odd := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) }
+	if err != nil || !utf8.Valid(text) || strings.ContainsFunc(string(text), odd) {
+		return ""
+	}
+	return string(text)
+}
+
 type operation struct {
 	At                                           time.Time
 	ID, Action, Consumer, Reason, Outcome, Error string
@@ -115,6 +133,7 @@ type batch struct {
 	Rate, Selected, Done, Failed, Passed       int
 	More                                       bool
 	Selection                                  map[string]string
+	Who                                        struct{ Kind, Name string }
 	First, Failures                            []struct{ Queue, Consumer, Why string }
 }
 

@@ -16,8 +16,9 @@ import (
 const silence = 15 * time.Second
 
 // live sends a screen's content whenever it has changed, as server-sent events
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html): "content" has its HTML, and "fault" why there is
-// none at the moment. It goes on until the browser leaves.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html): "content" has its HTML, "fault" why there is
+// none at the moment, and "turn" says that another window of the browser needs the connection. It goes on until the
+// browser leaves.
 func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	name := query.Get("of")
@@ -25,6 +26,13 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("of is %q: it must be the name of a screen", name), http.StatusBadRequest)
 		return
 	}
+	var over <-chan struct{} // of a browser that has windows enough
+	if mark := query.Get("browser"); mark != "" && len(mark) <= longestMark && r.ProtoMajor < 2 {
+		turn, leave := u.turns.take(mark)
+		defer leave()
+		over = turn
+	}
+	query.Del("browser")
 	out := http.NewResponseController(w)
 	// A server's own bound on answers is not for one that has no end.
 	if err := out.SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -58,6 +66,9 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 		}
 		select {
 		case <-r.Context().Done():
+			return
+		case <-over:
+			_ = writeEvent(w, "turn", "") // it comes again
 			return
 		case <-time.After(wait):
 		}
@@ -93,10 +104,9 @@ func (u *UI) glance(ctx context.Context, name string, query url.Values) (event, 
 	if time.Since(g.at) < u.options.Every*3/4 {
 		return g.event, g.text
 	}
-	began := time.Now()
 	event, text = u.see(ctx, name, query)
 	if ctx.Err() == nil { // who looked may have left, and the others have not
-		g.at, g.event, g.text = began, event, text
+		g.at, g.event, g.text = time.Now(), event, text // for those too who waited for an API that is slow
 	}
 	return event, text
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,18 @@ func (u *UI) posted(do func(*http.Request) (next string, err error)) http.Handle
 	}
 }
 
+// actions are what a page can do to consumers.
+var actions = []string{"redrive", "skip", "pause", "resume", "rewind"}
+
+// said is that an action was done; empty where an address has others' words in it.
+func said(query url.Values, consumers []consumer) string {
+	did, to := query.Get("did"), query.Get("to")
+	if !slices.Contains(actions, did) || !slices.ContainsFunc(consumers, func(c consumer) bool { return c.Consumer == to }) {
+		return ""
+	}
+	return did + " of " + to + " is done"
+}
+
 // operate operates on one consumer. Its id comes with the form: one that is sent twice, or whose answer is lost,
 // is carried out once.
 func (u *UI) operate(r *http.Request) (string, error) {
@@ -52,11 +65,10 @@ func (u *UI) operate(r *http.Request) (string, error) {
 	if token := form.Get("claim"); token != "" {
 		document["token"] = token
 	}
-	var done struct{ Consumer, State string }
-	if err := u.post(r.Context(), "/operations", document, &done); err != nil {
+	if err := u.post(r.Context(), "/operations", document, &struct{}{}); err != nil {
 		return "", err
 	}
-	return link("queue", "queue", form.Get("queue"), "said", form.Get("action")+" of "+done.Consumer+" is done"), nil
+	return link("queue", "queue", form.Get("queue"), "did", form.Get("action"), "to", form.Get("consumer")), nil
 }
 
 // selecting are the members of a batch's form that are texts.

@@ -228,7 +228,7 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 	s.Done = log.Operations[:min(len(log.Operations), shownLast)]
 	s.Ruler = draw(s.Q, s.Gaps.Gaps, s.Consumers)
 	s.Moves = u.trends.note(u.who(ctx)+"\x00"+name, time.Now(), int64(s.Q.Position))
-	s.Said = query.Get("said")
+	s.Said = said(query, s.Consumers)
 	return s, nil
 }
 
@@ -239,6 +239,9 @@ func (u *UI) consumersOf(ctx context.Context, queue string) (list []consumer, mo
 		Next      string
 	}
 	err = u.get(ctx, "/consumers", values("queue", queue, "limit", shownConsumer), &found)
+	for i := range found.Consumers {
+		found.Consumers[i].Queue = queue
+	}
 	return found.Consumers, found.Next != "", err
 }
 
@@ -265,7 +268,18 @@ type messageScreen struct {
 	First     int64
 	Message   *message // nil where it is not stored in order
 	Missing   *gap     // the gap that it is in
+	Behind    *gap     // the gap that it waits for, stored
 	Consumers []consumer
+}
+
+// Blocked are the consumers that gave up on it.
+func (s messageScreen) Blocked() (names []string) {
+	for _, c := range s.Consumers {
+		if c.Blocked != nil && int64(c.Blocked.Seq) == s.Seq {
+			names = append(names, c.Consumer)
+		}
+	}
+	return names
 }
 
 // Before and After are the seqs beside it; -1 where there is none.
@@ -288,7 +302,9 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	s := messageScreen{Queue: name, Seq: seq, Position: int64(q.Position), First: int64(q.First)}
-	if seq <= s.Position {
+	switch {
+	case seq < s.First:
+	case seq <= s.Position:
 		asked := values("queue", name, "to", strconv.FormatInt(seq, 10), "limit", "1")
 		if seq > 0 {
 			asked.Set("after", strconv.FormatInt(seq-1, 10))
@@ -300,19 +316,31 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 		if len(found.Messages) > 0 {
 			s.Message = &found.Messages[0]
 		}
-	} else if q.GapOpen {
+	case q.GapOpen:
 		var open gaps
 		if err := u.get(ctx, "/gaps", values("queue", name, "limit", "1000"), &open); err != nil {
 			return nil, err
 		}
-		for _, g := range open.Gaps {
-			if int64(g.From) <= seq && seq <= int64(g.To) {
-				s.Missing = &g
-			}
-		}
+		s.Missing, s.Behind = beyond(seq, int64(q.MaxParked), open)
 	}
 	s.Consumers, _, err = u.consumersOf(ctx, name)
 	return s, err
+}
+
+// beyond is the gap that a seq beyond the position is in, or, where it is stored, the one that it waits for; neither
+// where that is not known.
+func beyond(seq, maxParked int64, open gaps) (in, behind *gap) {
+	last := int64(-1)
+	for i, g := range open.Gaps {
+		if int64(g.From) <= seq && seq <= int64(g.To) {
+			return &open.Gaps[i], nil
+		}
+		last = int64(g.To)
+	}
+	if len(open.Gaps) == 0 || seq > last && open.More || seq > max(maxParked, last) {
+		return nil, nil
+	}
+	return nil, &open.Gaps[0]
 }
 
 // shownParts is how many parts of a fan are asked for, each a request, whenever a chain is shown.

@@ -44,10 +44,11 @@ var functions = template.FuncMap{
 		}
 		return min(part*100/whole, 100)
 	},
-	"list":  func(all ...string) []string { return all },
-	"newID": rand.Text,
-	"seq":   func(s jsonseq.Seq) int64 { return int64(s) },
-	"short": short,
+	"list": func(all ...string) []string { return all }, "actions": func() []string { return actions },
+	"newID":  rand.Text,
+	"passed": func(t time.Time) string { return greatest(max(time.Since(t), 0)) },
+	"seq":    func(s jsonseq.Seq) int64 { return int64(s) },
+	"short":  short,
 }
 
 // exact is a time to the second.
@@ -101,10 +102,9 @@ func link(page string, pairs ...any) string {
 const longestBody = 64 << 10
 
 // pretty is JSON with lines, shortened where it is long.
-func pretty(raw json.RawMessage) string {
+func pretty(text string) string {
 	var out bytes.Buffer
-	text := string(raw)
-	if json.Indent(&out, raw, "", "  ") == nil {
+	if json.Indent(&out, []byte(text), "", "  ") == nil {
 		text = out.String()
 	}
 	if len(text) > longestBody {
@@ -119,11 +119,12 @@ func words(state string) string {
 }
 
 // short is the beginning of a body, in one line.
-func short(raw json.RawMessage) string {
+func short(body string) string {
 	const most = 100
 	var out bytes.Buffer
-	if json.Compact(&out, raw) != nil {
-		return ""
+	if json.Compact(&out, []byte(body)) != nil {
+		out.Reset()
+		out.WriteString(strings.Join(strings.Fields(body), " "))
 	}
 	text := []rune(out.String())
 	if len(text) > most {

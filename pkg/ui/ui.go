@@ -63,6 +63,7 @@ type UI struct {
 	trends  *trends
 	lags    *lru.Cache[string, known] // of those that are behind
 	glances *lru.Cache[string, *glance]
+	turns   turns
 	mux     *http.ServeMux
 }
 
@@ -101,7 +102,7 @@ func New(options Options) (*UI, error) {
 	for i, name := range options.Hosts {
 		options.Hosts[i] = strings.ToLower(name)
 	}
-	u := &UI{lags: lags, glances: glances, options: options, api: api, secret: rand.Text(), trends: newTrends(), mux: http.NewServeMux()}
+	u := &UI{lags: lags, glances: glances, options: options, api: api, secret: rand.Text(), trends: newTrends(), turns: turns{of: map[string][]chan struct{}{}}, mux: http.NewServeMux()}
 	files := http.FileServerFS(static)
 	u.mux.Handle("GET /static/", files)
 	u.mux.HandleFunc("GET /live", u.live)
@@ -109,6 +110,7 @@ func New(options Options) (*UI, error) {
 		u.mux.HandleFunc("GET /"+name, u.show)
 	}
 	u.mux.HandleFunc("GET /{$}", u.show)
+	u.mux.HandleFunc("GET /", u.nothing)
 	if options.Operate {
 		u.mux.HandleFunc("POST /operate", u.posted(u.operate))
 		u.mux.HandleFunc("POST /look", u.posted(u.look))
@@ -137,6 +139,10 @@ func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
+	if foreign(r) {
+		http.Error(w, "another site may lead to this page, and not load anything of it", http.StatusForbidden)
+		return
+	}
 	u.mux.ServeHTTP(w, r)
 }
 
@@ -146,6 +152,17 @@ func (u *UI) named(host string) bool {
 		host = name
 	}
 	return len(u.options.Hosts) == 0 || slices.Contains(u.options.Hosts, strings.Trim(strings.ToLower(host), "[]"))
+}
+
+// foreign reports whether another site has the browser load something, such as a live screen as a picture, which
+// would have the API asked for as long as that site is open. A link that somebody follows is none of that. Browsers
+// say so (https://www.w3.org/TR/fetch-metadata/).
+func foreign(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return false
+	}
+	return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document"
 }
 
 // frame is what the layout shows around a screen's content.
@@ -177,6 +194,15 @@ func (u *UI) show(w http.ResponseWriter, r *http.Request) {
 	}
 	f.Content = content
 	u.write(w, status, name, f)
+}
+
+// nothing is there at an address.
+func (u *UI) nothing(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(strings.TrimPrefix(r.URL.Path, "/"), "/") {
+		http.NotFound(w, r) // relative links of a screen would lead nowhere from here
+		return
+	}
+	u.write(w, http.StatusNotFound, "overview", frame{Title: "No such screen", Operate: u.options.Operate, API: u.options.URL, Problem: "There is no screen at this address."})
 }
 
 // frame is what is around a screen.

@@ -28,7 +28,8 @@ var screens = []struct{ name, address, shows string }{
 	{"consumers", "consumers?state=blocked", "shop/us/blocked-3"},
 	{"chains", "chains", "import-7"},
 	{"chain", "chain?tag=import-7", "of 8 edges"},
-	{"acts", "acts", "A new batch"},
+	{"tree", "chain?tag=import-8", "of 96"},
+	{"acts", "acts", "the ledger is asked about it"},
 }
 
 // TestPage does in a browser what people do with the page.
@@ -42,6 +43,7 @@ func TestPage(t *testing.T) {
 	}{
 		{"every screen", everyScreen},
 		{"live", live},
+		{"many windows", manyWindows},
 		{"pause", pause},
 		{"an outage", outage},
 		{"filter and paging", filterAndPaging},
@@ -116,6 +118,26 @@ func live(tb *tab, s *stack) {
 	tb.read("#content", "3 of 8")
 	s.post("/acks", `{"operation":"done","edge":"`+s.edges[3]+`"}`)
 	tb.read("#content", "4 of 8")
+}
+
+// manyWindows of one browser, which has six connections to a server, are all live, and each can still be clicked in.
+func manyWindows(tb *tab, s *stack) {
+	s.put("shop/windows", 1, "1")
+	var windows []*tab
+	for range 8 {
+		w := open(tb.t, tb.ctx, s)
+		windows = append(windows, w)
+		w.goTo("queue?queue=shop/windows")
+		w.see("#m-1")
+		w.read("#status", "live")
+	}
+	tb.goTo("queues?prefix=shop/w")
+	tb.click("#content a[href*=windows]")
+	tb.read("h1", "Queue shop/windows")
+	s.put("shop/windows", 2, "2")
+	for _, w := range windows {
+		w.see("#m-2")
+	}
 }
 
 // pause holds the screen as it is, until it goes on.

@@ -197,6 +197,12 @@ func (s *stack) fill() {
 	for _, edge := range s.edges[:3] {
 		s.post("/acks", `{"operation":"done","edge":"`+edge+`"}`)
 	}
+	wide := s.post("/acks", `{"operation":"create","tag":"import-8","edges":4,"deadline":"1h"}`)
+	parts := s.post("/acks", `{"operation":"fan","edge":"`+wide[0]+`","edges":200}`)
+	for _, edge := range append(parts[:40], wide[1]) {
+		s.post("/acks", `{"operation":"done","edge":"`+edge+`"}`)
+	}
 	s.await("/summary", nil, `"blocked":{"count":3`)
+	s.post("/acts", `{"action":"redrive","reason":"the ledger is asked about it","consumer":"billing","state":"blocked"}`)
 	s.await("/consumers", url.Values{"queue": {"shop/eu/orders"}}, `"lag":0`)
 }

@@ -8,6 +8,10 @@
   if (!address) return;
   let source = null;
   let paused = false;
+  // By this the server knows the windows of one browser, which has few connections for all of them.
+  const browser = (() => {
+    try { return localStorage['streamsort-browser'] ||= crypto.getRandomValues(new Uint32Array(4)).join('-'); } catch { return ''; }
+  })();
   let late = null; // what came while a text was selected
 
   const say = text => { if (status.textContent !== text) status.textContent = text; };
@@ -25,8 +29,9 @@
 
   const open = () => {
     if (source || paused || document.hidden) return;
-    const opened = source = new EventSource(address);
+    const opened = source = new EventSource(address + '&browser=' + browser);
     source.addEventListener('content', event => { say('live'); document.getElementById('problem')?.remove(); take(event.data); });
+    source.addEventListener('turn', () => { close(); setTimeout(open, 2000); });
     source.addEventListener('fault', event => say(event.data));
     source.onerror = () => {
       say('not reached: trying again');

@@ -1,0 +1,239 @@
+package ui_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/ui"
+)
+
+// answering is an API that answers with documents, by their paths, and a page of it.
+func answering(t *testing.T, documents map[string]string, options ui.Options) http.Handler {
+	t.Helper()
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		document, is := documents[r.URL.Path]
+		if !is {
+			w.WriteHeader(http.StatusNotFound)
+			document = `{"status":404,"detail":"there is none"}`
+		}
+		_, _ = fmt.Fprint(w, document)
+	}))
+	t.Cleanup(backend.Close)
+	options.URL = backend.URL
+	page, err := ui.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// shown is a screen, as it is asked for with some headers, by pairs.
+func shown(page http.Handler, address string, headers ...string) *httptest.ResponseRecorder {
+	request := httptest.NewRequest(http.MethodGet, "http://localhost/"+address, nil)
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	answer := httptest.NewRecorder()
+	page.ServeHTTP(answer, request)
+	return answer
+}
+
+// oneQueue has a queue with a gap, and a consumer that is blocked, of which each text is another's.
+func oneQueue() map[string]string {
+	const bad = `<script>alert(1)</script>\"'><img src=x onerror=alert(2)>`
+	return map[string]string{
+		"/queues": `{"queue":"` + bad + `","kind":"numbered","policy":"wait","gapAfter":"5m0s","first":1,"position":2,"maxParked":7,"gapOpen":true}`,
+		"/gaps":   `{"gaps":[{"from":3,"to":4}]}`,
+		"/consumers": `{"consumers":[{"consumer":"billing","state":"BLOCKED","delivered":1,"position":2,"lag":1,"attempts":2,
+			"blocked":{"seq":2,"since":"2026-01-02T03:04:05Z"},"failure":{"error":"` + bad + `","at":"2026-01-02T03:04:05Z"}}]}`,
+		"/messages":   `{"messages":[{"seq":2,"id":"` + bad + `","bodyBase64":"eyJ4IjogIjxpPiJ9","attributes":{"` + bad + `":"` + bad + `"}}]}`,
+		"/operations": `{"operations":[{"reason":"` + bad + `","who":{"name":"` + bad + `"}}]}`,
+		"/acts":       `{"batches":[{"batch":"b1","state":"DONE","action":"redrive","reason":"` + bad + `","who":{"kind":"iam","name":"carol"}}]}`,
+	}
+}
+
+// TestTextsOfOthers are shown as they are, and are no elements of the page.
+func TestTextsOfOthers(t *testing.T) {
+	page := answering(t, oneQueue(), ui.Options{Operate: true})
+	for _, address := range []string{"queue?queue=q", "message?queue=q&seq=2", "acts", "queue?queue=" + url.QueryEscape(`"><script>alert(3)</script>`), "live?of=x"} {
+		body := shown(page, address).Body.String()
+		for _, forbidden := range []string{"<script>alert", "<img src=x", "<i>"} {
+			if strings.Contains(body, forbidden) {
+				t.Errorf("%s has %s:\n%s", address, forbidden, body)
+			}
+		}
+	}
+}
+
+// TestOthersLoadNothing of the page, such as a live screen as a picture, but a link of theirs may lead to it.
+func TestOthersLoadNothing(t *testing.T) {
+	page := answering(t, oneQueue(), ui.Options{})
+	for name, c := range map[string]struct {
+		site, mode, dest string
+		want             int
+	}{
+		"a picture of another site":          {"cross-site", "no-cors", "image", http.StatusForbidden},
+		"a script of another port":           {"same-site", "no-cors", "script", http.StatusForbidden},
+		"a frame of another site":            {"cross-site", "navigate", "iframe", http.StatusForbidden},
+		"a link of another site":             {"cross-site", "navigate", "document", http.StatusOK},
+		"an address that is typed":           {"none", "navigate", "document", http.StatusOK},
+		"the page itself":                    {"same-origin", "cors", "empty", http.StatusOK},
+		"a program, which says none of this": {"", "", "", http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := shown(page, "queue?queue=q", "Sec-Fetch-Site", c.site, "Sec-Fetch-Mode", c.mode, "Sec-Fetch-Dest", c.dest)
+			if answer.Code != c.want {
+				t.Errorf("%d, not %d", answer.Code, c.want)
+			}
+		})
+	}
+}
+
+// TestSaid: a screen says what was done by the page, and not what an address that somebody was sent says.
+func TestSaid(t *testing.T) {
+	page := answering(t, oneQueue(), ui.Options{Operate: true})
+	if body := shown(page, "queue?queue=q&did=redrive&to=billing").Body.String(); !strings.Contains(body, "redrive of billing is done") {
+		t.Errorf("it is not said:\n%s", body)
+	}
+	for _, address := range []string{"queue?queue=q&did=Sign+in+at+evil.example&to=billing", "queue?queue=q&did=pause&to=Sign+in+at+evil.example", "queue?queue=q&said=Sign+in+at+evil.example"} {
+		if body := shown(page, address).Body.String(); strings.Contains(body, "Sign in at") {
+			t.Errorf("%s says it", address)
+		}
+	}
+}
+
+// TestMessageScreen shows what a message is, whatever it is, and what keeps a consumer from it.
+func TestMessageScreen(t *testing.T) {
+	page := answering(t, oneQueue(), ui.Options{Operate: true})
+	for address, want := range map[string][]string{
+		"message?queue=q&seq=0": {"Before the queue's first seq, 1"},
+		"message?queue=q&seq=2": {"&#34;x&#34;: &#34;&lt;i&gt;&#34;", "blocked on <a", "alert(2)&gt;", `name="seq" value="2"`, "skip: give it up"},
+		"message?queue=q&seq=3": {"in the gap of 3 to 4"},
+		"message?queue=q&seq=6": {"Stored, and waits for the gap at 3"},
+		"message?queue=q&seq=9": {"Beyond the position, 2"},
+		"queue?queue=q":         {"wait for what is missing", "blocked on <a", "for ", "{&#34;x&#34;:&#34;&lt;i&gt;&#34;}"},
+		"acts":                  {"carol"},
+	} {
+		answer := shown(page, address)
+		for _, text := range want {
+			if body := answer.Body.String(); answer.Code != http.StatusOK || !strings.Contains(body, text) {
+				t.Errorf("%s: %d, has no %s:\n%s", address, answer.Code, text, body)
+			}
+		}
+	}
+	if body := shown(page, "message?queue=q&seq=6").Body.String(); strings.Contains(body, "give it up") {
+		t.Error("nobody is blocked on 6, and it can be skipped")
+	}
+	answer := shown(page, "qeue?queue=q")
+	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "There is no screen at this address") || !strings.Contains(body, `href="overview"`) {
+		t.Errorf("%d: %s", answer.Code, body)
+	}
+}
+
+// watch opens a live screen, and sends its events' names, until it ends.
+func watch(ctx context.Context, address string) (<-chan string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	events := make(chan string, 100)
+	go func() {
+		defer close(events)
+		defer answer.Body.Close()
+		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+			if name, is := strings.CutPrefix(lines.Text(), "event: "); is {
+				events <- name
+			}
+		}
+	}()
+	return events, nil
+}
+
+// TestWindowsTakeTurns: of one browser, which has few connections to a server, only so many windows are live that
+// it can still ask for something else; who is not is told so, and nobody else ends for it.
+func TestWindowsTakeTurns(t *testing.T) {
+	server := httptest.NewServer(answering(t, oneQueue(), ui.Options{Every: time.Minute}))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // for an event that never comes
+	defer cancel()
+	window := func(mark string) <-chan string {
+		events, err := watch(ctx, server.URL+"/live?of=acts"+mark)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return events
+	}
+	other, unmarked := window("&browser=other"), window("")
+	var windows []<-chan string
+	for range 6 {
+		windows = append(windows, window("&browser=mine"))
+	}
+	for i, events := range append(windows, other, unmarked) {
+		if got := <-events; got != "content" {
+			t.Fatalf("window %d: %q, not content", i, got)
+		}
+	}
+	for i, events := range windows[:2] {
+		if got := <-events; got != "turn" {
+			t.Errorf("window %d: %q, not turn", i, got)
+		}
+		if got, more := <-events; more {
+			t.Errorf("window %d goes on with %q", i, got)
+		}
+	}
+	for i, events := range append(windows[2:], other, unmarked) {
+		select {
+		case got := <-events:
+			t.Errorf("window %d ended, or has %q", i+2, got)
+		default:
+		}
+	}
+}
+
+// TestSlowAPI: those who wait for a slow API all get its next answer, and do not ask it one after another.
+func TestSlowAPI(t *testing.T) {
+	const tabs = 8
+	var asked atomic.Int64
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		select {
+		case <-time.After(time.Second): // it is slow
+		case <-r.Context().Done():
+		}
+		_, _ = fmt.Fprintf(w, `{"batches":[{"batch":"b%d"}]}`, n)
+	}))
+	t.Cleanup(backend.Close)
+	page, err := ui.New(ui.Options{URL: backend.URL, Every: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(page)
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	for range tabs {
+		all.Go(func() {
+			if events, err := watch(ctx, server.URL+"/live?of=acts"); err != nil || <-events != "content" {
+				t.Errorf("no content: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if n := asked.Load(); n > tabs/2 {
+		t.Errorf("the API was asked %d times before %d tabs had its answer", n, tabs)
+	}
+}

@@ -115,6 +115,9 @@ func pretty(text string) string {
 
 // words is a state as it is read: in-doubt is "in doubt", TIMED_OUT "timed out".
 func words(state string) string {
+	if state == "DRY" {
+		return "dry run"
+	}
 	return strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(state))
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +18,16 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// screens are all that there are, with what each shows of a stack that is filled.
-var screens = []struct{ name, address, shows string }{
+// screen is a screen, with what it shows of a stack that is filled.
+type screen struct{ name, address, shows string }
+
+// screens are all that there are.
+func (s *stack) screens() []screen {
+	return append(slices.Clone(screens), screen{"act", "act?batch=" + s.batch, "Nothing is done yet"})
+}
+
+// screens are those whose addresses are known before.
+var screens = []screen{
 	{"overview", "overview", "What needs you"},
 	{"queues", "queues", "shop/eu/orders"},
 	{"queue", "queue?queue=shop/eu/orders", `"order":1030`},
@@ -59,7 +68,7 @@ func TestPage(t *testing.T) {
 }
 
 // everyScreen is shown light and dark, on a wide window and on a telephone's, which it does not overflow.
-func everyScreen(tb *tab, _ *stack) {
+func everyScreen(tb *tab, s *stack) {
 	folder := os.Getenv("SCREENSHOTS")
 	for _, window := range []struct {
 		name  string
@@ -72,7 +81,7 @@ func everyScreen(tb *tab, _ *stack) {
 				})
 				return none, err
 			})
-			for _, screen := range screens {
+			for _, screen := range s.screens() {
 				tb.goTo(screen.address)
 				tb.read("main", screen.shows)
 				if over := script[int64](tb, "document.documentElement.scrollWidth") - window.width; over > 0 {
@@ -255,12 +264,12 @@ func keyboard(tb *tab, s *stack) {
 }
 
 // withoutScripts everything can be read.
-func withoutScripts(tb *tab, _ *stack) {
+func withoutScripts(tb *tab, s *stack) {
 	tb.do("no scripts", func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
 		_, err = cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return none, err
 	})
-	for _, screen := range screens {
+	for _, screen := range s.screens() {
 		tb.goTo(screen.address)
 		if text := value(tb, screen.name, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(text, screen.shows) {
 			tb.t.Errorf("%s has no %q: %s", screen.name, screen.shows, text)

@@ -32,6 +32,8 @@ type stack struct {
 	broken   atomic.Bool
 	// edges are those of the chain import-7; the first three have ended.
 	edges []string
+	// batch is a batch of acts that was only looked at.
+	batch string
 	// watching is how many live screens are being sent.
 	watching atomic.Int64
 	// away has what stands before the page answer 502; turned is how often it did.
@@ -203,6 +205,11 @@ func (s *stack) fill() {
 		s.post("/acks", `{"operation":"done","edge":"`+edge+`"}`)
 	}
 	s.await("/summary", nil, `"blocked":{"count":3`)
-	s.post("/acts", `{"action":"redrive","reason":"the ledger is asked about it","consumer":"billing","state":"blocked"}`)
+	var looked struct{ Batch string }
+	document := `{"action":"redrive","reason":"the ledger is asked about it","consumer":"billing","state":"blocked"}`
+	if err := s.api.Call(s.t.Context(), http.MethodPost, "/acts", nil, []byte(document), &looked); err != nil {
+		s.t.Fatal(err)
+	}
+	s.batch = looked.Batch
 	s.await("/consumers", url.Values{"queue": {"shop/eu/orders"}}, `"lag":0`)
 }

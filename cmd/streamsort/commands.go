@@ -26,7 +26,7 @@ import (
 // commands are the verbs and their flags.
 type commands struct {
 	Context string `help:"The context, by name: see streamsort context --help." env:"STREAMSORT_CONTEXT"`
-	URL     string `help:"Where the API is, in place of a context; http://127.0.0.1:3000 where neither is given nor in use." env:"STREAMSORT_URL"`
+	URL     string `help:"Where the API is, in place of a context; that of the stack that runs here, or http://127.0.0.1:3000, where neither is given nor in use." env:"STREAMSORT_URL"`
 	Token   string `help:"A token (JWT) for the tenants' API, in place of a signature." env:"STREAMSORT_TOKEN"`
 	Sign    bool   `help:"Sign requests for IAM, also where the address is no name of API Gateway's own: a custom domain." env:"STREAMSORT_SIGN"`
 	Region  string `help:"The region of the API and of the tables, where neither the address nor AWS's configuration says it."`

@@ -105,8 +105,11 @@ var contextName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 // here is where the API is if nothing says it.
 const here = "http://127.0.0.1:3000"
 
+// localContext is the context of the stack that runs here.
+const localContext = "local"
+
 // place is the one that the flags mean: an address, else a context that is named, else the
-// one that is in use.
+// one that is in use, else the stack that runs here.
 func (c *commands) place() (place, error) {
 	given := place{URL: c.URL, Region: c.Region, Sign: c.Sign}
 	if c.Context != "" && c.URL != "" {
@@ -119,6 +122,9 @@ func (c *commands) place() (place, error) {
 	name := c.Context
 	if name == "" {
 		name = all.Current
+	}
+	if _, runs := all.Contexts[localContext]; runs && name == "" {
+		name = localContext // at whatever port
 	}
 	if err != nil || name == "" {
 		given.URL = here

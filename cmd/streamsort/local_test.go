@@ -46,6 +46,9 @@ func TestLocalSaysWhereLogsAre(t *testing.T) {
 	if all, err := readPlaces(); err != nil || all.Contexts["local"].URL == "" || !strings.HasPrefix(logs, all.Contexts["local"].URL) || all.Contexts["local"].DynamoDB == "" {
 		t.Errorf("while it runs: %+v, %v; the logs are at %s", all, err, logs)
 	}
+	if code := run(t.Context(), []string{"queues"}, nil, io.Discard, io.Discard); code != exitDone {
+		t.Errorf("while it runs, a verb that says no place exits with %d", code)
+	}
 	end()
 	if code := <-ended; code != 0 {
 		t.Errorf("exit code %d", code)

@@ -31,9 +31,6 @@ func withoutBus(env map[string]string) map[string]string {
 	return env
 }
 
-// localContext is the context of the stack that runs here.
-const localContext = "local"
-
 // register makes the context of a local stack, until it is forgotten. That of a stack which
 // was started later stays.
 func register(p place) (forget func(), err error) {

@@ -24,15 +24,31 @@ type known struct {
 	trouble
 }
 
+// held are the states whose consumers fall behind: lagging has none of those that do not move at all.
+var held = []string{"lagging", "blocked", "missing", "in-doubt"}
+
 // laggards are those of the consumers that are behind who have been for the longest, with their lags, and whether
-// there are more. Each is asked for, at most once in lagKept, however many look.
-func (u *UI) laggards(ctx context.Context) (list []trouble, more bool, err error) {
-	var behind troubles
-	if err := u.get(ctx, "/consumers", values("state", "lagging", "limit", overviewBehind), &behind); err != nil {
-		return nil, false, err
+// there are more. Each is asked for, at most once in lagKept, however many look; a list of a state is, where anybody
+// is in it.
+func (u *UI) laggards(ctx context.Context, states map[string]stateCount) (list []trouble, more bool, err error) {
+	for _, state := range held {
+		if states[state].Count == 0 {
+			continue
+		}
+		var behind troubles
+		if err := u.get(ctx, "/consumers", values("state", state, "limit", overviewBehind), &behind); err != nil {
+			return nil, false, err
+		}
+		more = more || behind.Next != ""
+		for _, c := range behind.List {
+			if !slices.ContainsFunc(list, c.same) {
+				list = append(list, c)
+			}
+		}
 	}
-	slices.SortStableFunc(behind.List, func(a, b trouble) int { return a.Since.Compare(b.Since) })
-	list = behind.List[:min(len(behind.List), overviewLooks)]
+	slices.SortStableFunc(list, func(a, b trouble) int { return a.Since.Compare(b.Since) })
+	more = more || len(list) > overviewLooks
+	list = list[:min(len(list), overviewLooks)]
 	who := u.who(ctx)
 	group, asking := errgroup.WithContext(ctx)
 	group.SetLimit(askedAtOnce)
@@ -42,8 +58,11 @@ func (u *UI) laggards(ctx context.Context) (list []trouble, more bool, err error
 	err = group.Wait()
 	// One that is gone since has no place.
 	list = slices.DeleteFunc(list, func(c trouble) bool { return c.State == "" })
-	return list, behind.Next != "" || len(behind.List) > overviewLooks, err
+	return list, more, err
 }
+
+// same reports whether another row is of the same consumer.
+func (t trouble) same(o trouble) bool { return t.Queue == o.Queue && t.Consumer == o.Consumer }
 
 // lagOf brings a consumer up to date; its state is empty where it is not there any more.
 func (u *UI) lagOf(ctx context.Context, who string, c *trouble) error {

@@ -109,3 +109,34 @@ func TestWhoLooks(t *testing.T) {
 		}
 	}
 }
+
+// TestOverviewShowsWhoIsBlocked: lagging has none of those that do not move at all, and they are the farthest behind.
+func TestOverviewShowsWhoIsBlocked(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		answer := map[string]string{
+			"":        `{"list":[{"queue":"other","consumer":"c","state":"IDLE","lag":"0"}]}`,
+			"lagging": `{"list":[{"queue":"slow","consumer":"c","state":"lagging","since":"2026-01-02T03:04:05Z"}]}`,
+			"blocked": `{"list":[{"queue":"stuck","consumer":"c","state":"blocked","since":"2026-01-02T03:04:06Z"}]}`,
+		}[q.Get("state")]
+		switch {
+		case r.URL.Path == "/summary":
+			answer = `{"states":{"lagging":{"count":1},"blocked":{"count":1}}}`
+		case q.Get("queue") == "slow":
+			answer = `{"consumers":[{"consumer":"c","state":"IDLE","lag":"7"}]}`
+		case q.Get("queue") == "stuck":
+			answer = `{"consumers":[{"consumer":"c","state":"BLOCKED","lag":"9007199254740993"}]}`
+		}
+		_, _ = fmt.Fprint(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	page, err := ui.New(ui.Options{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := look(t, page, "")
+	stuck, slow, other := strings.Index(body, ">9007199254740993<"), strings.Index(body, ">7<"), strings.Index(body, ">other<")
+	if stuck < 0 || slow < stuck || other < slow {
+		t.Errorf("they are at %d, %d and %d of\n%s", stuck, slow, other, body)
+	}
+}

@@ -31,7 +31,7 @@ func (u *UI) posted(do func(*http.Request) (next string, err error)) http.Handle
 		next, err := do(r)
 		if err != nil {
 			u.write(w, statusOf(err), "overview", frame{
-				Title: "Not done", Operate: true, Token: u.secret, API: u.options.URL, Problem: "Not done: " + sentence(err, u.options.URL),
+				Title: "Not done", Operate: true, Token: u.secret, API: u.options.URL, Problem: "Not done: " + sentence(err, u.options.URL), Back: r.PostForm.Get("queue"),
 			})
 			return
 		}

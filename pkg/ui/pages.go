@@ -83,13 +83,9 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	if err := u.get(ctx, "/summary", nil, &s); err != nil {
 		return nil, err
 	}
-	var consumers []trouble
-	var more bool
-	var err error
-	if s.States["lagging"].Count > 0 {
-		if consumers, more, err = u.laggards(ctx); err != nil {
-			return nil, err
-		}
+	consumers, more, err := u.laggards(ctx, s.States)
+	if err != nil {
+		return nil, err
 	}
 	if len(consumers) < overviewLooks {
 		found, others, err := u.firstFound(ctx)
@@ -97,7 +93,7 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 			return nil, err
 		}
 		found = slices.DeleteFunc(found, func(c trouble) bool {
-			return slices.ContainsFunc(consumers, func(o trouble) bool { return o.Queue == c.Queue && o.Consumer == c.Consumer })
+			return slices.ContainsFunc(consumers, c.same)
 		})
 		consumers, more = append(consumers, found...), more || others
 	}

@@ -139,6 +139,21 @@ func TestMessageScreen(t *testing.T) {
 	}
 }
 
+// TestNotDone says why, and leads back to the queue.
+func TestNotDone(t *testing.T) {
+	page := answering(t, map[string]string{"/acts": "{}"}, ui.Options{Operate: true})
+	_, after, _ := strings.Cut(shown(page, "acts").Body.String(), `name="token" value="`)
+	token, _, _ := strings.Cut(after, `"`)
+	form := url.Values{"token": {token}, "queue": {"a&b"}, "consumer": {"c"}, "action": {"skip"}, "reason": {"r"}}
+	request := httptest.NewRequest(http.MethodPost, "http://localhost/operate", strings.NewReader(form.Encode()))
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer := httptest.NewRecorder()
+	page.ServeHTTP(answer, request)
+	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "Not done: there is none") || !strings.Contains(body, `href="queue?queue=a%26b"`) {
+		t.Errorf("%d: %s", answer.Code, body)
+	}
+}
+
 // watch opens a live screen, and sends its events' names, until it ends.
 func watch(ctx context.Context, address string) (<-chan string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

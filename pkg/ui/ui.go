@@ -174,6 +174,7 @@ type frame struct {
 	API         string
 	Content     any
 	Problem     string
+	Back        string // the queue from which a problem came; empty where none did
 }
 
 // show shows a screen.

@@ -71,11 +71,17 @@ build: ## compile the functions for Lambda (arm64)
 # What the command line is released for.
 CLI_TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
+# How many bytes it has at most, stripped as it is released.
+CLI_MOST := 25000000
+
 .PHONY: cross
-cross: ## compile the command line for Linux, macOS and Windows, amd64 and arm64: minutes the first time
+cross: ## compile the command line for Linux, macOS and Windows, amd64 and arm64, at most 25 MB each: minutes the first time
+	@mkdir -p .build
 	@for target in $(or $(TARGETS),$(CLI_TARGETS)); do \
 		echo "streamsort ($$target)"; \
-		GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/streamsort; \
+		GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) build -ldflags "-s -w" -o .build/cross ./cmd/streamsort; \
+		bytes=$$(wc -c < .build/cross); \
+		if [ $$bytes -gt $(CLI_MOST) ]; then echo "it has $$bytes bytes: $(CLI_MOST) are the most"; exit 1; fi; \
 	done
 
 .PHONY: demo

@@ -14,6 +14,7 @@
 //	        (server-sent events)                is sent, as the content's HTML
 //
 // Those who look at the same screen with the same token share a look at the API. One that fails is left alone for 2 s.
+// A browser has six connections to a server by HTTP/1.1: of its windows four are live at a time, and more take turns.
 // Without JavaScript a screen is what it was when it was asked for.
 //
 // # What is guaranteed
@@ -21,6 +22,7 @@
 //   - Without [Options].Operate no request of the page changes anything.
 //   - With it, an act needs a POST from the page's own origin, and a token that only the page's forms
 //     have. Each has an id of its own in the form, so that a form sent twice is carried out once.
+//   - Other sites may lead to a screen. They load nothing of it, and none shows it in a frame.
 //   - Nothing but the page's own files runs or is loaded: its content security policy says so.
 //   - Seqs are exact: they are never floating-point numbers.
 //

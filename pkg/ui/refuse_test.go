@@ -139,6 +139,14 @@ func TestMessageScreen(t *testing.T) {
 	}
 }
 
+// TestNobodyIsSelected: there is nothing to start then.
+func TestNobodyIsSelected(t *testing.T) {
+	page := answering(t, map[string]string{"/acts": `{"batch":"b1","state":"DRY","action":"redrive"}`}, ui.Options{Operate: true})
+	if body := shown(page, "act?batch=b1").Body.String(); !strings.Contains(body, "there is nothing to do") || strings.Contains(body, `id="start"`) {
+		t.Error(body)
+	}
+}
+
 // TestNotDone says why, and leads back to the queue.
 func TestNotDone(t *testing.T) {
 	page := answering(t, map[string]string{"/acts": "{}"}, ui.Options{Operate: true})

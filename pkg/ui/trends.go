@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +44,9 @@ type trend struct {
 	Points    string // of a polyline, in a box of 100 by 20
 }
 
+// slow is what would be 0.0 a second.
+const slow = 0.05
+
 // Short is the direction in a few characters.
 func (t trend) Short() string {
 	switch {
@@ -50,6 +54,10 @@ func (t trend) Short() string {
 		return "–"
 	case t.PerSecond == 0:
 		return "steady"
+	case math.Abs(t.PerSecond) < slow && t.PerSecond > 0:
+		return "slowly up"
+	case math.Abs(t.PerSecond) < slow:
+		return "slowly down"
 	}
 	return fmt.Sprintf("%+.1f/s", t.PerSecond)
 }
@@ -61,6 +69,8 @@ func (t trend) Text() string {
 		return "no trend yet"
 	case t.PerSecond == 0:
 		return "steady"
+	case math.Abs(t.PerSecond) < slow:
+		return t.Short()
 	case t.PerSecond > 0:
 		return fmt.Sprintf("grows by %.1f a second", t.PerSecond)
 	}

@@ -281,8 +281,8 @@ func (s messageScreen) Blocked() (names []string) {
 // Before and After are the seqs beside it; -1 where there is none.
 func (s messageScreen) Before() int64 { return s.Seq - 1 }
 
-// After is the seq behind it.
-func (s messageScreen) After() int64 { return s.Seq + 1 }
+// After is the seq behind it; that of the last one that there can be is its own.
+func (s messageScreen) After() int64 { return s.Seq + min(1, cursor.MaxSeq-s.Seq) }
 
 func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 	name, err := needed(query, "queue")

@@ -130,6 +130,9 @@ func TestMessageScreen(t *testing.T) {
 			}
 		}
 	}
+	if body := shown(page, "message?queue=q&seq=9223372036854775807").Body.String(); strings.Contains(body, "next") || strings.Contains(body, "-9223372036854775808") {
+		t.Errorf("something is behind the last seq:\n%s", body)
+	}
 	if body := shown(page, "message?queue=q&seq=6").Body.String(); strings.Contains(body, "give it up") {
 		t.Error("nobody is blocked on 6, and it can be skipped")
 	}
@@ -144,6 +147,17 @@ func TestNobodyIsSelected(t *testing.T) {
 	page := answering(t, map[string]string{"/acts": `{"batch":"b1","state":"DRY","action":"redrive"}`}, ui.Options{Operate: true})
 	if body := shown(page, "act?batch=b1").Body.String(); !strings.Contains(body, "there is nothing to do") || strings.Contains(body, `id="start"`) {
 		t.Error(body)
+	}
+}
+
+// TestEmptyStack says how to begin.
+func TestEmptyStack(t *testing.T) {
+	page := answering(t, map[string]string{"/summary": `{"states":{}}`, "/consumers": `{"list":[]}`, "/queues": `{"list":[]}`}, ui.Options{})
+	body := shown(page, "").Body.String()
+	for _, want := range []string{"Nothing is in trouble", "No queue is here yet", "streamsort put", "make demo"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("it has no %s:\n%s", want, body)
+		}
 	}
 }
 

@@ -150,6 +150,17 @@ func TestNobodyIsSelected(t *testing.T) {
 	}
 }
 
+// TestPagesOfAll come in no order, which is said: each looks like the whole list.
+func TestPagesOfAll(t *testing.T) {
+	list := `{"list":[{"queue":"a","consumer":"c"}],"next":"more"}`
+	page := answering(t, map[string]string{"/queues": list, "/consumers": list}, ui.Options{})
+	for address, want := range map[string]bool{"queues": true, "consumers": true, "queues?after=more&prefix=a": true, "queues?state=gap": false, "consumers?state=blocked": false} {
+		if is := strings.Contains(shown(page, address).Body.String(), "come in no order"); is != want {
+			t.Errorf("%s: %v, not %v", address, is, want)
+		}
+	}
+}
+
 // TestEmptyStack says how to begin.
 func TestEmptyStack(t *testing.T) {
 	page := answering(t, map[string]string{"/summary": `{"states":{}}`, "/consumers": `{"list":[]}`, "/queues": `{"list":[]}`}, ui.Options{})

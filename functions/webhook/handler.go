@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -31,7 +32,7 @@ type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
 type service struct {
 	sorter  *cursor.Sorter
 	sources map[string]*webhook.Source
-	secrets *webhook.Secrets
+	secrets *secret.Cache
 	now     func() time.Time
 	// quotas are the tenants', nil where there are none.
 	quotas *quota.Keeper
@@ -61,7 +62,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := webhook.NewStore(sources)
+	refs := make([]secret.Reference, len(sources))
+	for i, source := range sources {
+		refs[i] = source.Secret
+	}
+	store, err := secret.NewStore(refs...)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +75,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		return nil, err
 	}
 	return (&service{
-		sorter: sorter, quotas: quotas, sources: byName(sources), secrets: webhook.NewSecrets(store.Fetch, time.Now), now: time.Now,
+		sorter: sorter, quotas: quotas, sources: byName(sources), secrets: secret.NewCache(store.Fetch, time.Now), now: time.Now,
 		log: s.Log, after: s.SendWakeUps,
 	}).handler(out), nil
 }
@@ -132,7 +137,7 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 func (s *service) authenticate(ctx context.Context, c *httpapi.Call, source *webhook.Source) error {
 	claim, why := source.Signature.Read(c.Headers, s.now())
 	if why == "" {
-		signed, err := s.secrets.Check(ctx, source.Secret, claim, c.Body)
+		signed, err := claim.Check(ctx, s.secrets, source.Secret, c.Body)
 		if err != nil {
 			slog.ErrorContext(ctx, "the secrets cannot be had", "source", source.Name, "error", err)
 			return &httpapi.Problem{

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -43,11 +44,11 @@ const sources = `{"sources": [
    "signature": {"header": "X-Sig"}, "queue": {"path": "q", "prefix": "@acme/"}, "id": {"digest": true}}
 ]}`
 
-// secret is that of every source.
-const secret = "canary secret of this test"
+// canary is that of every source.
+const canary = "canary secret of this test"
 
 func sign(text string) []byte {
-	mac := hmac.New(sha256.New, []byte(secret))
+	mac := hmac.New(sha256.New, []byte(canary))
 	mac.Write([]byte(text))
 	return mac.Sum(nil)
 }
@@ -67,17 +68,17 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{t: t, memory: cursor.NewMemory(), now: time.Unix(1_700_000_000, 0), value: secret}
+	s := &server{t: t, memory: cursor.NewMemory(), now: time.Unix(1_700_000_000, 0), value: canary}
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
-	service := newService(t, s.memory, func() time.Time { return s.now }, func(context.Context, webhook.Reference) (string, error) { return s.value, s.err })
+	service := newService(t, s.memory, func() time.Time { return s.now }, func(context.Context, secret.Reference) (string, error) { return s.value, s.err })
 	s.sorter = service.sorter
 	s.Client = httpapitest.New(t, service.handler(&s.logs))
 	return s
 }
 
-func newService(t testing.TB, memory *cursor.Store, clock func() time.Time, fetch func(context.Context, webhook.Reference) (string, error)) *service {
+func newService(t testing.TB, memory *cursor.Store, clock func() time.Time, fetch func(context.Context, secret.Reference) (string, error)) *service {
 	t.Helper()
 	sorter, err := cursor.New(memory, &cursor.Options{Now: clock})
 	if err != nil {
@@ -87,7 +88,7 @@ func newService(t testing.TB, memory *cursor.Store, clock func() time.Time, fetc
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &service{sorter: sorter, sources: byName(all), now: clock, secrets: webhook.NewSecrets(fetch, clock)}
+	return &service{sorter: sorter, sources: byName(all), now: clock, secrets: secret.NewCache(fetch, clock)}
 }
 
 // request is one that a sender makes.
@@ -195,7 +196,7 @@ func TestGitHub(t *testing.T) {
 // TestStandardWebhooks: a sender's messages come in the order of their own times.
 func TestStandardWebhooks(t *testing.T) {
 	s := newServer(t)
-	s.value = "whsec_" + base64.StdEncoding.EncodeToString([]byte(secret))
+	s.value = "whsec_" + base64.StdEncoding.EncodeToString([]byte(canary))
 	send := func(id, body string) request {
 		seconds := strconv.FormatInt(s.now.Unix(), 10)
 		return request{source: "svix", body: body, headers: map[string]string{
@@ -206,10 +207,10 @@ func TestStandardWebhooks(t *testing.T) {
 	s.Want("one", s.send(first), 202, "waiting", "svix/a")
 	s.Want("again", s.send(first), 200, "duplicate", "svix/a")
 	s.Want("under another id", s.send(first.with("Webhook-Id", "msg_2")), 401)
-	s.value = secret
+	s.value = canary
 	s.now = s.now.Add(time.Hour)
 	s.Want("a secret that is none of the scheme", s.send(send("msg_3", `{}`)), 503)
-	if logged := s.logs.String(); !strings.Contains(logged, "secret 1 of 1 is not whsec_") || strings.Contains(logged, secret) {
+	if logged := s.logs.String(); !strings.Contains(logged, "secret 1 of 1 is not whsec_") || strings.Contains(logged, canary) {
 		t.Error("the log does not say what is wrong, or has the secret")
 	}
 }
@@ -420,7 +421,7 @@ func TestNothingIsLogged(t *testing.T) {
 	s.send(github("a", `{"repository":{"full_name":["canary"]}}`))
 	s.send(request{source: "github", body: `{"canary":3}`})
 	s.value = "canary"
-	s.now = s.now.Add(webhook.Lifetime)
+	s.now = s.now.Add(secret.Lifetime)
 	s.send(github("a", `{"canary":4}`))
 	if text := s.logs.String(); strings.Contains(text, "canary") || !strings.Contains(text, "refused") || !strings.Contains(text, "has not from 16") {
 		t.Errorf("log:\n%s", text)
@@ -437,7 +438,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add("/webhooks/github", "x-github-delivery", "a", []byte(`{"repository":{"full_name":"a"}}`))
 	f.Add("/webhooks/raw", "content-type", "text/plain", []byte("\xff"))
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	handle := newService(f, cursor.NewMemory(), time.Now, func(context.Context, webhook.Reference) (string, error) { return secret, nil }).handler(io.Discard)
+	handle := newService(f, cursor.NewMemory(), time.Now, func(context.Context, secret.Reference) (string, error) { return canary, nil }).handler(io.Discard)
 	f.Fuzz(func(t *testing.T, path, header, value string, body []byte) {
 		headers := map[string]string{
 			"x-hub-signature-256": "sha256=" + hex.EncodeToString(sign(string(body))), "x-sig": hex.EncodeToString(sign(string(body))),

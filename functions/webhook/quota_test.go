@@ -9,7 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
-	"github.com/streamsort/streamsort/internal/webhook"
+	"github.com/streamsort/streamsort/internal/secret"
 )
 
 // What a sender stores in a tenant's queues counts against that one's quota, and what
@@ -17,7 +17,7 @@ import (
 func TestQuotas(t *testing.T) {
 	s := newServer(t)
 	clock := func() time.Time { return s.now }
-	service := newService(t, s.memory, clock, func(context.Context, webhook.Reference) (string, error) { return s.value, nil })
+	service := newService(t, s.memory, clock, func(context.Context, secret.Reference) (string, error) { return s.value, nil })
 	service.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
 		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.NewQueues: 1}}}, clock)
 	s.Client = httpapitest.New(t, service.handler(&s.logs))

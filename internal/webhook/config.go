@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -95,7 +96,7 @@ func (d *draft) member(m strictjson.Member) (err error) {
 	case "secret":
 		var arn string
 		if arn, err = strictjson.Text(m.Value); err == nil {
-			d.Secret, err = ParseReference(arn)
+			d.Secret, err = secret.ParseReference(arn)
 		}
 	case "key":
 		if d.Key, err = strictjson.Text(m.Value); err == nil && !keyARN.MatchString(d.Key) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/webhook"
 )
 
@@ -140,7 +141,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		all, err := webhook.Read(text, func(string) (string, bool) { return "", false })
 		for _, s := range all {
-			if err == nil && (s.Name == "" || s.Secret == (webhook.Reference{}) || s.MaxBody < 1) {
+			if err == nil && (s.Name == "" || s.Secret == (secret.Reference{}) || s.MaxBody < 1) {
 				t.Errorf("%q makes %+v", text, s)
 			}
 		}

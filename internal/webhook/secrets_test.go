@@ -1,7 +1,6 @@
 package webhook_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/webhook"
 )
 
@@ -24,13 +24,13 @@ type vault struct {
 	err   error
 	calls int
 	now   time.Time
-	*webhook.Secrets
+	*secret.Cache
 	source webhook.Source
 }
 
 func newVault(t *testing.T, value string) *vault {
 	v := &vault{t: t, value: value, now: time.Unix(1_700_000_000, 0), source: source(t, `"scheme":"github"`)}
-	v.Secrets = webhook.NewSecrets(func(_ context.Context, of webhook.Reference) (string, error) {
+	v.Cache = secret.NewCache(func(_ context.Context, of secret.Reference) (string, error) {
 		if of != v.source.Secret {
 			t.Errorf("asked for %s", of)
 		}
@@ -48,7 +48,7 @@ func (v *vault) check(secret string) (bool, error) {
 	if why != "" {
 		v.t.Fatal(why)
 	}
-	return v.Check(v.t.Context(), v.source.Secret, claim, []byte(body))
+	return claim.Check(v.t.Context(), v.Cache, v.source.Secret, []byte(body))
 }
 
 func (v *vault) want(what, secret string, signed, fails bool, calls int) {
@@ -69,17 +69,17 @@ func TestRotation(t *testing.T) {
 	for range 1000 {
 		v.want("forged", "nobody's secret, I say", false, false, 1)
 	}
-	v.now = v.now.Add(webhook.Interval)
+	v.now = v.now.Add(secret.Interval)
 	for range 1000 {
 		v.want("forged, an interval later", "nobody's secret, I say", false, false, 2)
 	}
 	v.value = `["` + newSecret + `","` + oldSecret + `"]`
 	v.want("the old one, which is known", oldSecret, true, false, 2)
-	v.now = v.now.Add(webhook.Interval)
+	v.now = v.now.Add(secret.Interval)
 	v.want("the new one", newSecret, true, false, 3)
 	v.want("the old one beside it", oldSecret, true, false, 3)
 	v.value = newSecret + "\n"
-	v.now = v.now.Add(webhook.Lifetime - time.Nanosecond)
+	v.now = v.now.Add(secret.Lifetime - time.Nanosecond)
 	v.want("the old one, within its lifetime", oldSecret, true, false, 3)
 	v.now = v.now.Add(time.Nanosecond)
 	v.want("the old one, after it", oldSecret, false, false, 4)
@@ -103,11 +103,11 @@ func TestStoreFails(t *testing.T) {
 
 	v.err = errors.New("down")
 	v.want("what is known goes on", oldSecret, true, false, 3)
-	v.now = v.now.Add(webhook.Interval)
+	v.now = v.now.Add(secret.Interval)
 	v.want("another signature may be a new secret's", newSecret, false, true, 4)
 	v.want("and cannot be known", newSecret, false, true, 4)
 	v.want("what is known goes on", oldSecret, true, false, 4)
-	v.now = v.now.Add(webhook.Lifetime)
+	v.now = v.now.Add(secret.Lifetime)
 	v.want("until its lifetime is over", oldSecret, false, true, 5)
 	v.want("for all", oldSecret, false, true, 5)
 }
@@ -136,21 +136,4 @@ func TestBadValues(t *testing.T) {
 	if signed, err := v.check(""); signed || err == nil {
 		t.Errorf("an empty secret: %v, %v", signed, err)
 	}
-}
-
-func FuzzSecrets(f *testing.F) {
-	for _, seed := range []string{oldSecret, `["` + oldSecret + `"]`, "[", "[1]", " [\"\\ud800\"]"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		values, err := webhook.ParseSecrets(text)
-		if err == nil && len(values) == 0 {
-			t.Errorf("%q has no secrets, and is taken", text)
-		}
-		for _, value := range values {
-			if len(bytes.TrimSpace(value)) > 0 && len(value) < webhook.MinSecret {
-				t.Errorf("%q has a secret of %d bytes", text, len(value))
-			}
-		}
-	})
 }

@@ -1,14 +1,16 @@
 package webhook
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/secret"
 )
 
 // Signature is how a source signs: with HMAC-SHA-256 over what template says.
@@ -225,23 +227,18 @@ func (s *Signature) checkTime(text string, now time.Time) Refusal {
 	return ""
 }
 
-// secretPrefix is what may stand before a secret that is written in base64.
-const secretPrefix = "whsec_"
-
 // keys are what secrets sign with: themselves, or what they are in base64.
 func (c Claim) keys(secrets [][]byte) ([][]byte, error) {
 	if !c.coded {
 		return secrets, nil
 	}
-	keys := make([][]byte, len(secrets))
-	for i, secret := range secrets {
-		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(string(secret), secretPrefix))
-		if err != nil || len(key) < MinSecret {
-			return nil, fmt.Errorf("secret %d of %d is not %s and %d bytes or more in base64, as the scheme has it", i+1, len(secrets), secretPrefix, MinSecret)
-		}
-		keys[i] = key
-	}
-	return keys, nil
+	return secret.StandardKeys(secrets)
+}
+
+// Check reports whether one of the secrets of a reference made the claim's signature over the body:
+// see [secret.Cache.Try].
+func (c Claim) Check(ctx context.Context, secrets *secret.Cache, of secret.Reference, body []byte) (bool, error) {
+	return secrets.Try(ctx, of, func(values [][]byte) (bool, error) { return c.By(values, body) })
 }
 
 // By reports whether one of the secrets made the claim's signature over the

@@ -12,7 +12,7 @@ import (
 
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"github.com/streamsort/streamsort/internal/webhook"
+	"github.com/streamsort/streamsort/internal/secret"
 )
 
 // whsec is a secret as senders of Standard Webhooks give it out.
@@ -93,8 +93,8 @@ func TestStandardSecrets(t *testing.T) {
 		`["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw","a secret as others have it"]`: "secret 2 of 2 is not whsec_",
 		"whsec_c2hvcnQga2V5":                                                      "secret 1 of 1 is not whsec_ and 16 bytes",
 	} {
-		secrets := webhook.NewSecrets(func(context.Context, webhook.Reference) (string, error) { return value, nil }, func() time.Time { return at })
-		good, err := secrets.Check(t.Context(), s.Secret, claim, []byte(`{"test": 2432232314}`))
+		secrets := secret.NewCache(func(context.Context, secret.Reference) (string, error) { return value, nil }, func() time.Time { return at })
+		good, err := claim.Check(t.Context(), secrets, s.Secret, []byte(`{"test": 2432232314}`))
 		switch {
 		case want == "" && (err != nil || !good):
 			t.Errorf("%s: %v, %v; want that it made it", value, good, err)

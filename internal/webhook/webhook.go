@@ -2,12 +2,12 @@
 // GitHub, Stripe and Shopify, or Standard Webhooks, under their own HMAC signatures.
 //
 // Call [Read] for the sources that a file describes. Of a request, [Claim] is
-// what its headers say ([Signature.Read]), [Secrets.Check] reports whether one of
+// what its headers say ([Signature.Read]), [Claim.Check] reports whether one of
 // the source's secrets made it, and [Source.Message] is the message that it
 // brings. In this order: nothing of a body is looked at before the signature is
 // known to be right.
 //
-//	request ──Signature.Read──► Claim ──Secrets.Check──► Source.Message ──► stored
+//	request ──Signature.Read──► Claim ──Claim.Check────► Source.Message ──► stored
 //	              │                        │      │              │
 //	              └── 401                  │      └── 401        └── 400, 413, 415
 //	                                       └── 503: the secrets cannot be had
@@ -15,12 +15,12 @@
 // # What is guaranteed
 //
 // A request is accepted only if one of the source's secrets, as the store had
-// them within [Lifetime], signed the very bytes of its body; with a scheme that
+// them within [secret.Lifetime], signed the very bytes of its body; with a scheme that
 // has timestamps, also at a time within the source's tolerance, before or after.
 // Signatures are compared in constant time. A secret that cannot be fetched
 // accepts nothing.
 //
-// A secret that was added is accepted from [Interval] on after its store shows
+// A secret that was added is accepted from [secret.Interval] on after its store shows
 // it, in every process; one that was taken away is accepted for Lifetime at
 // most. What a forger sends makes at most one fetch in each process and Interval,
 // and one a second while the store fails.
@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -66,7 +67,7 @@ type Source struct {
 	Signature Signature
 	// Secret is where its secrets are, Key the ARN of the customer-managed KMS
 	// key that they are encrypted with; empty where it is AWS's own.
-	Secret Reference
+	Secret secret.Reference
 	Key    string
 	// Queue is where the queue's name is found, behind Prefix; Default is the
 	// name where the place is empty.

@@ -1,4 +1,4 @@
-package webhook
+package secret
 
 import (
 	"context"
@@ -29,13 +29,13 @@ const (
 	fetchAttempts = 2
 )
 
-// NewStore returns the Store of the sources' secrets. Where the services are, and
+// NewStore returns the Store of these secrets. Where the services are, and
 // who we are there, is read from the environment. It makes no request.
-func NewStore(sources []Source) (*Store, error) {
+func NewStore(all ...Reference) (*Store, error) {
 	s := &Store{clients: map[place]*awscall.Client{}}
 	transport := dynamo.Transport()
-	for _, source := range sources {
-		at := source.Secret.place()
+	for _, of := range all {
+		at := of.place()
 		if s.clients[at] != nil {
 			continue
 		}
@@ -51,7 +51,7 @@ func NewStore(sources []Source) (*Store, error) {
 	return s, nil
 }
 
-// Fetch is the value of one of the sources' secrets. The error holds nothing of
+// Fetch is the value of one of the secrets. The error holds nothing of
 // it.
 func (s *Store) Fetch(ctx context.Context, of Reference) (string, error) {
 	client := s.clients[of.place()]

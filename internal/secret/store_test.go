@@ -1,4 +1,4 @@
-package webhook_test
+package secret_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/webhook"
+	"github.com/streamsort/streamsort/internal/secret"
 )
 
 // TestFetch: what is asked of the stores, and what is made of their answers. The
@@ -44,17 +44,17 @@ func TestFetch(t *testing.T) {
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", server.URL)
 	t.Setenv("AWS_ENDPOINT_URL_SSM", server.URL)
-	const secret = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:a-Ab12Cd"
+	const secretARN = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:a-Ab12Cd"
 	const parameter = "arn:aws:ssm:eu-west-1:123456789012:parameter/a"
-	var sources []webhook.Source
-	for _, arn := range []string{secret, parameter} {
-		of, err := webhook.ParseReference(arn)
+	var all []secret.Reference
+	for _, arn := range []string{secretARN, parameter} {
+		of, err := secret.ParseReference(arn)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sources = append(sources, webhook.Source{Secret: of})
+		all = append(all, of)
 	}
-	store, err := webhook.NewStore(sources)
+	store, err := secret.NewStore(all...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,16 +63,16 @@ func TestFetch(t *testing.T) {
 		answers   []string
 		calls     int
 	}{
-		"secret":          {secret, "value", []string{`200 {"SecretString":"value"}`}, 1},
+		"secret":          {secretARN, "value", []string{`200 {"SecretString":"value"}`}, 1},
 		"parameter":       {parameter, "value", []string{`200 {"Parameter":{"Value":"value","Type":"SecureString"}}`}, 1},
-		"bytes":           {secret, "error the answer has no text", []string{`200 {"SecretBinary":"AAAA"}`}, 1},
-		"no JSON":         {secret, "error the answer has no text", []string{`200 canary`}, 1},
-		"not allowed":     {secret, "error status 400: AccessDeniedException", []string{`400 {"__type":"com.amazon#AccessDeniedException","Message":"not for you"}`}, 1},
-		"once more":       {secret, "value", []string{`500 `, `200 {"SecretString":"value"}`}, 2},
+		"bytes":           {secretARN, "error the answer has no text", []string{`200 {"SecretBinary":"AAAA"}`}, 1},
+		"no JSON":         {secretARN, "error the answer has no text", []string{`200 canary`}, 1},
+		"not allowed":     {secretARN, "error status 400: AccessDeniedException", []string{`400 {"__type":"com.amazon#AccessDeniedException","Message":"not for you"}`}, 1},
+		"once more":       {secretARN, "value", []string{`500 `, `200 {"SecretString":"value"}`}, 2},
 		"and not again":   {parameter, "error status 503", []string{`503 `}, 2},
-		"an empty answer": {secret, "error the answer has no text", []string{`200 `}, 1},
+		"an empty answer": {secretARN, "error the answer has no text", []string{`200 `}, 1},
 	} {
-		of, err := webhook.ParseReference(test.arn)
+		of, err := secret.ParseReference(test.arn)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestFetch(t *testing.T) {
 		if !strings.HasPrefix(got, test.want) || strings.Contains(got, "canary") || len(asked) != test.calls {
 			t.Errorf("%s: %s after %d calls, want %s after %d", name, got, len(asked), test.want, test.calls)
 		}
-		want := `secretsmanager.GetSecretValue {"SecretId":"` + secret + `"}`
+		want := `secretsmanager.GetSecretValue {"SecretId":"` + secretARN + `"}`
 		if test.arn == parameter {
 			want = `AmazonSSM.GetParameter {"Name":"` + parameter + `","WithDecryption":true}`
 		}
@@ -93,7 +93,7 @@ func TestFetch(t *testing.T) {
 		}
 	}
 	server.Close()
-	of, _ := webhook.ParseReference(secret)
+	of, _ := secret.ParseReference(secretARN)
 	if _, err := store.Fetch(t.Context(), of); err == nil {
 		t.Error("a store that is not there answers")
 	}
@@ -103,7 +103,11 @@ func TestNewStoreNamesWhatIsMissing(t *testing.T) {
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SSM", "AWS_ENDPOINT_URL_SECRETS_MANAGER"} {
 		t.Setenv(name, "")
 	}
-	if _, err := webhook.NewStore([]webhook.Source{source(t, `"scheme":"github"`)}); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+	of, err := secret.ParseReference("arn:aws:ssm:eu-west-1:123456789012:parameter/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := secret.NewStore(of); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("error %v", err)
 	}
 }

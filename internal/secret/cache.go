@@ -1,4 +1,4 @@
-package webhook
+package secret
 
 import (
 	"context"
@@ -25,28 +25,28 @@ const (
 
 // Bounds of a secret's value.
 const (
-	// MaxSecrets is how many secrets of one source are valid at a time at most:
+	// MaxValues is how many secrets of one reference are valid at a time at most:
 	// two while one is changed for the other.
-	MaxSecrets = 4
-	// MinSecret and MaxSecret bound the bytes of each.
-	MinSecret, MaxSecret = 16, 1024
+	MaxValues = 4
+	// MinBytes and MaxBytes bound the bytes of each.
+	MinBytes, MaxBytes = 16, 1024
 )
 
-// Secrets remembers what a secret store holds. Its methods may be called from
+// Cache remembers what a secret store holds. Its methods may be called from
 // any goroutine; those that need one secret wait for the same fetch.
-type Secrets struct {
+type Cache struct {
 	fetch func(context.Context, Reference) (string, error)
 	now   func() time.Time
 	mu    sync.Mutex
 	held  map[Reference]*held
 }
 
-// NewSecrets returns Secrets that asks fetch for a value. now is the clock,
+// NewCache returns a Cache that asks fetch for a value. now is the clock,
 // and may go back: what was fetched later is fetched anew then.
-func NewSecrets(fetch func(context.Context, Reference) (string, error), now func() time.Time) *Secrets {
+func NewCache(fetch func(context.Context, Reference) (string, error), now func() time.Time) *Cache {
 	// A process may be frozen for hours, in which its monotonic clock stands.
 	wall := func() time.Time { return now().Round(0) }
-	return &Secrets{fetch: fetch, now: wall, held: map[Reference]*held{}}
+	return &Cache{fetch: fetch, now: wall, held: map[Reference]*held{}}
 }
 
 // held is what is remembered of one secret.
@@ -59,12 +59,12 @@ type held struct {
 	err error
 }
 
-// Check reports whether the claim was made by one of the secrets over the body.
-// Where none was, the secrets are fetched again, unless that has been done
+// Try reports what a test says of the secrets that are valid at a time, the newest first where their
+// store lists them so. Where it says no, the secrets are fetched again, unless that has been done
 // within Interval: so one that was added is known at once, and forgeries cost no
-// more than that. The error says why the secrets cannot be had; nothing may be
+// more than that. The error says why the secrets cannot be had, or is the test's; nothing may be
 // accepted then, nor be refused for good.
-func (s *Secrets) Check(ctx context.Context, of Reference, c Claim, body []byte) (bool, error) {
+func (s *Cache) Try(ctx context.Context, of Reference, test func(values [][]byte) (bool, error)) (bool, error) {
 	s.mu.Lock()
 	h := s.held[of]
 	if h == nil {
@@ -81,9 +81,9 @@ func (s *Secrets) Check(ctx context.Context, of Reference, c Claim, body []byte)
 		if err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil {
 			return false, err
 		}
-		return h.made(of, c, body)
+		return h.passes(of, test)
 	}
-	if made, err := h.made(of, c, body); made {
+	if passes, err := h.passes(of, test); passes {
 		return true, err
 	}
 	if within(now, h.tried, Interval) {
@@ -92,16 +92,25 @@ func (s *Secrets) Check(ctx context.Context, of Reference, c Claim, body []byte)
 	if err := h.refresh(ctx, s.fetch, of, now, Interval); err != nil {
 		return false, err
 	}
-	return h.made(of, c, body)
+	return h.passes(of, test)
 }
 
-// made reports whether one of the secrets that are held made the claim.
-func (h *held) made(of Reference, c Claim, body []byte) (bool, error) {
-	made, err := c.By(h.values, body)
+// Values are the secrets that are valid at a time, as they were fetched within Lifetime.
+func (s *Cache) Values(ctx context.Context, of Reference) (values [][]byte, err error) {
+	_, err = s.Try(ctx, of, func(all [][]byte) (bool, error) {
+		values = all
+		return true, nil
+	})
+	return values, err
+}
+
+// passes reports what a test says of the secrets that are held.
+func (h *held) passes(of Reference, test func([][]byte) (bool, error)) (bool, error) {
+	passes, err := test(h.values)
 	if err != nil {
 		return false, fmt.Errorf("secret %s: %w", of, err)
 	}
-	return made, nil
+	return passes, nil
 }
 
 // within reports whether less than d has gone by since then.
@@ -119,7 +128,7 @@ func (h *held) refresh(ctx context.Context, fetch func(context.Context, Referenc
 	text, err := fetch(ctx, of)
 	var values [][]byte
 	if err == nil {
-		values, err = parseSecrets(text)
+		values, err = parseValues(text)
 	}
 	if h.err = err; err != nil {
 		h.err = fmt.Errorf("secret %s: %w", of, err)
@@ -129,9 +138,9 @@ func (h *held) refresh(ctx context.Context, fetch func(context.Context, Referenc
 	return nil
 }
 
-// parseSecrets reads a secret's value: one secret, or a JSON list of those that
+// parseValues reads a secret's value: one secret, or a JSON list of those that
 // are valid at a time. An error says nothing of what is in it.
-func parseSecrets(text string) ([][]byte, error) {
+func parseValues(text string) ([][]byte, error) {
 	list := []string{strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")}
 	if strictjson.IsArray([]byte(text)) {
 		elements, err := strictjson.Elements([]byte(text), math.MaxInt)
@@ -147,8 +156,8 @@ func parseSecrets(text string) ([][]byte, error) {
 			list = append(list, secret)
 		}
 	}
-	if len(list) < 1 || len(list) > MaxSecrets {
-		return nil, fmt.Errorf("its value has %d secrets: there must be from 1 to %d", len(list), MaxSecrets)
+	if len(list) < 1 || len(list) > MaxValues {
+		return nil, fmt.Errorf("its value has %d secrets: there must be from 1 to %d", len(list), MaxValues)
 	}
 	if _, err := strictjson.Members([]byte(text)); err == nil {
 		// What the console of Secrets Manager makes: nobody signs with all of that.
@@ -156,8 +165,8 @@ func parseSecrets(text string) ([][]byte, error) {
 	}
 	values := make([][]byte, len(list))
 	for i, secret := range list {
-		if len(secret) < MinSecret || len(secret) > MaxSecret {
-			return nil, fmt.Errorf("secret %d of %d has not from %d to %d bytes", i+1, len(list), MinSecret, MaxSecret)
+		if len(secret) < MinBytes || len(secret) > MaxBytes {
+			return nil, fmt.Errorf("secret %d of %d has not from %d to %d bytes", i+1, len(list), MinBytes, MaxBytes)
 		}
 		values[i] = []byte(secret)
 	}

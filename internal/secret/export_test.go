@@ -1,0 +1,4 @@
+package secret
+
+// ParseValues is parseValues, for its fuzz target.
+var ParseValues = parseValues

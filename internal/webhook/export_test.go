@@ -1,4 +1,0 @@
-package webhook
-
-// ParseSecrets is parseSecrets, for its fuzz target.
-var ParseSecrets = parseSecrets

@@ -20,6 +20,9 @@ type refusing struct{ err error }
 // Send implements [kind.Sink].
 func (r refusing) Send(context.Context, handoff.Batch) error { return r.err }
 
+// synctestDay is when synctest's clock starts.
+var synctestDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // TestHanding: a message that no sink takes blocks at once, and one for whose sink it is away
 // is not counted.
 func TestHanding(t *testing.T) {
@@ -30,6 +33,11 @@ func TestHanding(t *testing.T) {
 	}{
 		"too large": {&kind.TooLargeError{Kind: "sqs", Seq: 1, Bytes: 2, Limit: 1}, handoff.Blocked, 1},
 		"away":      {&smithyhttp.RequestSendError{Err: context.DeadlineExceeded}, handoff.Idle, 0},
+		"redirect":  {&kind.AnswerError{Status: 302}, handoff.Idle, 1},
+		"final":     {&kind.AnswerError{Status: 422}, handoff.Blocked, 1},
+		"busy":      {&kind.AnswerError{Status: 429, RetryAt: synctestDay.Add(20 * time.Minute)}, handoff.Idle, 0},
+		"fails":     {&kind.AnswerError{Status: 500}, handoff.Idle, 1},
+		"not there": {&kind.AwayError{Err: context.DeadlineExceeded}, handoff.Idle, 0},
 		"refused":   {&kind.RefusedError{Kind: "sqs", Seq: 1}, handoff.Idle, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,6 +58,9 @@ func TestHanding(t *testing.T) {
 				done := d.Deliver(ctx, "q", handoff.Reader{Name: "c", Handle: handing(refusing{c.err})}, -1)
 				if done.Err != nil || done.Record.State != c.state || done.Record.Attempts != c.attempts {
 					t.Errorf("%s after %d attempts, %v; want %s after %d", done.Record.State, done.Record.Attempts, done.Err, c.state, c.attempts)
+				}
+				if at := synctestDay.Add(20 * time.Minute); done.Record.RetryAt.Equal(at) != (name == "busy") {
+					t.Errorf("it is tried again at %s; it asked for %s", done.Record.RetryAt, at)
 				}
 			})
 		})

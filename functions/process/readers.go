@@ -40,16 +40,22 @@ func readersFrom(folder string) ([]handoff.Reader, error) {
 
 // handing hands batches to a sink. A message that the sink can never take
 // blocks the consumer without being tried again: it would fail the same way,
-// and its queue would wait in silence for longer. Where the sink is away, no message is at fault.
+// and its queue would wait in silence for longer; so would one that an endpoint refuses for good. Where the sink is
+// away, no message is at fault. No endpoint is tried again before it asks to be.
 func handing(to kind.Sink) func(context.Context, handoff.Batch) error {
 	return func(ctx context.Context, batch handoff.Batch) error {
 		err := to.Send(ctx, batch)
 		var tooLarge *kind.TooLargeError
-		if errors.As(err, &tooLarge) {
+		var answered *kind.AnswerError
+		answers := errors.As(err, &answered)
+		switch {
+		case errors.As(err, &tooLarge), answers && answered.Final():
 			return handoff.Permanent(err)
+		case kind.IsAway(err):
+			err = handoff.SinkAway(err)
 		}
-		if kind.IsAway(err) {
-			return handoff.SinkAway(err)
+		if answers && !answered.RetryAt.IsZero() {
+			err = handoff.NotBefore(err, answered.RetryAt)
 		}
 		return err
 	}

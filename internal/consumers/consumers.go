@@ -116,6 +116,7 @@ func read(members []strictjson.Member) (c Consumer, err error) {
 			return c, fmt.Errorf("%s %w", m.Name, err)
 		}
 	}
+	c.Sink.Defaults(&c.Reader)
 	var invalid *cursor.InvalidError
 	if err = c.Reader.Validate(); errors.As(err, &invalid) && invalid.Field == "consumer" {
 		return c, fmt.Errorf("name %s", invalid.Problem)

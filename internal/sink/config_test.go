@@ -29,12 +29,20 @@ func TestConfig(t *testing.T) {
 	}
 }
 
+// exampleOf is a configuration, but for its kind and the ARN.
+func exampleOf(name string) string {
+	if name == "http" {
+		return `{"kind":%q,"url":"https://example.com/","sign":{"scheme":"standard","secret":%q}}`
+	}
+	return `{"kind":%q,"arn":%q}`
+}
+
 // Each kind's example is one of its own, and of no other kind.
 func TestExamples(t *testing.T) {
 	for _, of := range kinds {
 		for _, other := range kinds {
 			var c Config
-			err := json.Unmarshal(fmt.Appendf(nil, `{"kind":%q,"arn":%q}`, other.Name, of.Example), &c)
+			err := json.Unmarshal(fmt.Appendf(nil, exampleOf(other.Name), other.Name, of.Example), &c)
 			if same := of.Name == other.Name; same != (err == nil) {
 				t.Errorf("%s as %s: %v", of.Example, other.Name, err)
 			}

@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/sink/eventbridge"
+	"github.com/streamsort/streamsort/internal/sink/httpsink"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/lambda"
 	"github.com/streamsort/streamsort/internal/sink/sns"
 	"github.com/streamsort/streamsort/internal/sink/sqs"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // kinds are all kinds of sink. A new one is a folder here, and a line.
@@ -19,6 +21,7 @@ var kinds = []kind.Kind{
 	sqs.Kind,
 	sns.Kind,
 	eventbridge.Kind,
+	httpsink.Kind,
 }
 
 // KindOf is the kind of a name. The error begins with the member "kind", and names
@@ -67,6 +70,13 @@ func (c *Config) UnmarshalJSON(raw []byte) error {
 	}
 	c.settings = settings
 	return nil
+}
+
+// Defaults sets what the kind of sink asks of its reader, where nothing else is said.
+func (c Config) Defaults(r *handoff.Reader) {
+	if of, has := c.settings.(interface{ Defaults(*handoff.Reader) }); has {
+		of.Defaults(r)
+	}
 }
 
 // IsZero reports whether the configuration says nothing.

@@ -503,9 +503,9 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error) recor
 		is.sink = true
 		known, _ := run.noteFailure(ctx, is)
 		failure.Away = c.Away + 1
-		failure.RetryAt = run.retryAt(known, failure.Away)
+		failure.RetryAt = notSooner(cause, run.retryAt(known, failure.Away), now)
 	default:
-		failure.RetryAt = run.retryAt(run.noteCounted(ctx, is, &failure), c.OwnAttempts())
+		failure.RetryAt = notSooner(cause, run.retryAt(run.noteCounted(ctx, is, &failure), c.OwnAttempts()), now)
 		failure.Proven = tookSince(c, run.learnt)
 		failure.Block = c.Alone() && c.OwnAttempts() >= run.reader.MaxAttempts && (c.Proven || failure.Proven || run.overdue)
 	}

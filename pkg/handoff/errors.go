@@ -88,6 +88,39 @@ func SinkAway(err error) error {
 	return sinkAway{err}
 }
 
+// notYet marks an error with the time of the next try.
+type notYet struct {
+	error
+	at time.Time
+}
+
+func (n notYet) Unwrap() error { return n.error }
+
+// MaxNotBefore is how far ahead the time of [NotBefore] is at most.
+const MaxNotBefore = time.Hour
+
+// NotBefore marks what a handler returns with the time before which its sink asks not to be tried again, such as
+// Retry-After of HTTP says. A batch waits until then where the schedule would try it sooner, an hour at most. It changes
+// nothing of what else the error says, and counts for nothing beside [Permanent].
+func NotBefore(err error, at time.Time) error {
+	if err == nil {
+		return nil
+	}
+	return notYet{err, at}
+}
+
+// notSooner is when a batch is tried again that failed so, where the schedule has it tried at a time.
+func notSooner(cause error, scheduled, now time.Time) time.Time {
+	var n notYet
+	if last := now.Add(MaxNotBefore); errors.As(cause, &n) && n.at.After(scheduled) {
+		if n.at.After(last) {
+			return last
+		}
+		return n.at
+	}
+	return scheduled
+}
+
 func isSinkAway(err error) bool {
 	var a sinkAway
 	return errors.As(err, &a)

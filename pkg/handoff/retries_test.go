@@ -79,3 +79,50 @@ func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
 		t.Error("no error became one")
 	}
 }
+
+// TestNotBefore: a sink is not tried again before it asks to be, an hour at most, and no sooner than the schedule says;
+// what else the error says counts as ever.
+func TestNotBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		asks, want time.Duration
+		away       bool
+	}{
+		"later than the schedule":  {90 * time.Second, 90 * time.Second, false},
+		"sooner than the schedule": {time.Millisecond, time.Second, false},
+		"in the past":              {-time.Hour, time.Second, false},
+		"far ahead":                {48 * time.Hour, time.Hour, false},
+		"it is away":               {90 * time.Second, 90 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.put("q", 1)
+			k.fails = func(handoff.Batch) error {
+				err := handoff.NotBefore(errNo, k.now.Add(c.asks))
+				if c.away {
+					err = handoff.SinkAway(err)
+				}
+				return err
+			}
+			done := k.ends("q", handoff.EndedFailed)
+			if got := done.Record.RetryAt.Sub(k.now); got != c.want {
+				t.Errorf("it is tried again after %s, want %s", got, c.want)
+			}
+			if attempts := map[bool]int{false: 1, true: 0}[c.away]; done.Record.Attempts != attempts || done.Record.Error != "no" {
+				t.Errorf("%+v", done.Record)
+			}
+			k.got = nil
+			k.pass(c.want - time.Millisecond)
+			k.ends("q", handoff.EndedWait)
+			k.fails = nil
+			k.pass(time.Millisecond)
+			k.ends("q", handoff.EndedCaughtUp)
+		})
+	}
+	k := newDesk(t)
+	k.put("q", 1)
+	k.fails = func(handoff.Batch) error { return handoff.Permanent(handoff.NotBefore(errNo, k.now.Add(time.Hour))) }
+	k.ends("q", handoff.EndedBlocked)
+	if handoff.NotBefore(nil, k.now) != nil {
+		t.Error("no error became one")
+	}
+}

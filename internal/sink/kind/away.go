@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -32,13 +33,67 @@ func IsAway(err error) bool {
 	var refused *RefusedError
 	var answer *awscall.Error
 	var unsent *smithyhttp.RequestSendError
+	var away *AwayError
+	var answered *AnswerError
 	switch {
+	case errors.As(err, &away):
+		return true
+	case errors.As(err, &answered):
+		return answered.away()
 	case errors.As(err, &refused):
 		return refused.Away || isThrottle(refused.Code)
 	case errors.As(err, &answer):
 		return answer.Status == http.StatusTooManyRequests || answer.Status >= http.StatusInternalServerError || isThrottle(answer.Code)
 	}
 	return errors.As(err, &unsent)
+}
+
+// AwayError is that a sink could not be asked, or did not answer: nothing of it is a message's.
+type AwayError struct{ Err error }
+
+func (e *AwayError) Error() string { return e.Err.Error() }
+
+func (e *AwayError) Unwrap() error { return e.Err }
+
+// AnswerError is what an HTTP endpoint answered that is no success.
+type AnswerError struct {
+	// Host is who answered.
+	Host   string
+	Status int
+	// Took is how long the answer took.
+	Took time.Duration
+	// Text is the beginning of the answer's body.
+	Text string
+	// RetryAt is when it asks to be tried again; the zero time where it does not say.
+	RetryAt time.Time
+}
+
+func (e *AnswerError) Error() string {
+	said := fmt.Sprintf("%s answered %d in %d ms", e.Host, e.Status, e.Took.Milliseconds())
+	if e.Status >= 300 && e.Status <= 399 {
+		said += " (a redirect, which is not followed)"
+	}
+	if e.Text == "" {
+		return said
+	}
+	return said + ": " + Bounded(e.Text)
+}
+
+// away reports whether the status says that the endpoint, or what stands before it, cannot take anything now. 500 is not
+// among them: it may well be what a message does to it.
+func (e *AnswerError) away() bool {
+	switch e.Status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// Final reports whether the status says that the same request will never be taken: 4xx, but for those that
+// ask for another time.
+func (e *AnswerError) Final() bool {
+	return e.Status >= 400 && e.Status <= 499 && !e.away()
 }
 
 // isThrottle reports whether a code of an answer asks to slow down: one that the SDK knows, one

@@ -19,7 +19,7 @@ import (
 type Kind struct {
 	// Name is what a configuration calls it.
 	Name string
-	// Example is an ARN as its sinks have it, Action what IAM must allow for one.
+	// Example is an ARN as its sinks have it, be it a secret's; Action what IAM must allow for one.
 	Example, Action string
 	// Read reads a configuration's members but for its kind: strictly, so that a
 	// member that is not known, or out of its bounds, is an error that begins with

@@ -54,10 +54,10 @@ func (p part) bytes() int {
 	return len(p.message) + 1
 }
 
-// documents writes a batch in as few documents as the limit allows, at least
+// Documents writes a batch in as few documents as the limit allows, at least
 // one. They are written one after the other, and follow each other without a
 // gap.
-func documents(b handoff.Batch, l kind.Limits) ([][]byte, error) {
+func Documents(b handoff.Batch, l kind.Limits) ([][]byte, error) {
 	parts, err := partsOf(b)
 	if err != nil {
 		return nil, err

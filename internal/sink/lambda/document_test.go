@@ -20,7 +20,7 @@ func TestDocument(t *testing.T) {
 	b.Messages[0].ID, b.Messages[0].Attributes = "id", map[string]string{"k": "v"}
 	b.Messages[4].ContentType, b.Messages[4].Seq = "text/plain", 1<<53+1
 	b.From, b.To, b.Skipped, b.Attempt, b.Rewinds = -1, 1<<53+2, []int64{0, 5, 1<<53 + 2}, 2, 3
-	written, err := documents(b, all)
+	written, err := Documents(b, all)
 	if err != nil || len(written) != 1 {
 		t.Fatalf("%d documents, %v", len(written), err)
 	}
@@ -52,7 +52,7 @@ func TestDocumentsFollow(t *testing.T) {
 	b.Skipped = []int64{21, 41, 42, 43}
 	fewest := 0
 	for _, limit := range []int{1 << 20, 2000, 1000, 500, 400} {
-		written, err := documents(b, kind.Limits{Kind: "lambda", Bytes: limit})
+		written, err := Documents(b, kind.Limits{Kind: "lambda", Bytes: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestDocumentsFollow(t *testing.T) {
 func TestDocumentOfSkippedAlone(t *testing.T) {
 	b := sinktest.Batch("q")
 	b.From, b.To, b.Skipped = 3, 5, []int64{4, 5}
-	written, err := documents(b, all)
+	written, err := Documents(b, all)
 	if err != nil || len(written) != 1 || !strings.HasSuffix(string(written[0]), `"messages":[],"skipped":[4,5]}`) {
 		t.Errorf("%s, %v", written, err)
 	}
@@ -100,7 +100,7 @@ func TestDocumentOfSkippedAlone(t *testing.T) {
 
 func TestDocumentTooLarge(t *testing.T) {
 	b := sinktest.Batch("q", "1", `"`+strings.Repeat("x", 2000)+`"`)
-	_, err := documents(b, kind.Limits{Kind: "lambda", Bytes: 2000})
+	_, err := Documents(b, kind.Limits{Kind: "lambda", Bytes: 2000})
 	var tooLarge *kind.TooLargeError
 	if !errors.As(err, &tooLarge) || tooLarge.Seq != 2 || tooLarge.Limit != 2000 || tooLarge.Bytes <= 2000 {
 		t.Errorf("error %v, want message 2's", err)
@@ -124,7 +124,7 @@ func TestLargestMessage(t *testing.T) {
 		b.Messages = append(b.Messages, m)
 	}
 	b.From, b.To = cursor.MaxSeq-1, cursor.MaxSeq
-	written, err := documents(b, all)
+	written, err := Documents(b, all)
 	if err != nil || len(written) != 2 {
 		t.Errorf("%d documents, %v", len(written), err)
 	}
@@ -136,7 +136,7 @@ func TestTrackedDocuments(t *testing.T) {
 	b := sinktest.Tracked(sinktest.Batch("q", sinktest.Bodies(5)...), "t")
 	small := all
 	small.Bytes = 700
-	written, err := documents(b, small)
+	written, err := Documents(b, small)
 	if err != nil || len(written) < 2 {
 		t.Fatalf("%d documents, %v", len(written), err)
 	}
@@ -156,7 +156,7 @@ func TestTrackedDocuments(t *testing.T) {
 
 // The tenant of a queue stands beside its whole name.
 func TestTenantIsSent(t *testing.T) {
-	written, err := documents(sinktest.Batch("@acme/orders", "{}"), all)
+	written, err := Documents(sinktest.Batch("@acme/orders", "{}"), all)
 	if err != nil || !strings.HasPrefix(string(written[0]), `{"queue":"@acme/orders","tenant":"acme","consumer":"c"`) {
 		t.Errorf("document %s, %v", written, err)
 	}

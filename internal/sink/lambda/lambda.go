@@ -53,7 +53,7 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 
 // Send implements [kind.Sink].
 func (s *function) Send(ctx context.Context, b handoff.Batch) error {
-	documents, err := documents(b, s.limits)
+	documents, err := Documents(b, s.limits)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,52 @@
+package httpsink
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/sink/kind"
+)
+
+const (
+	// maxAnswer is how many bytes of an answer's body are read at most.
+	maxAnswer = 4 << 10
+	// maxRetryAfter is how long an endpoint may ask to be left alone.
+	maxRetryAfter = time.Hour
+)
+
+// readAnswer takes a status of 2xx for success, and says what is wrong otherwise. The connection is used again
+// where the body is no longer than what is read of it.
+func readAnswer(answer *http.Response, host string, began, now time.Time) error {
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if answer.StatusCode >= 200 && answer.StatusCode <= 299 {
+		return nil // whatever becomes of its body
+	}
+	if err != nil {
+		text = nil
+	}
+	return &kind.AnswerError{
+		Host: host, Status: answer.StatusCode, Took: now.Sub(began),
+		Text: strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"), RetryAt: retryAt(answer.Header.Get("Retry-After"), now),
+	}
+}
+
+// retryAt reads Retry-After, in seconds or as a date: the zero time where it says nothing that can be read. The date is
+// by the endpoint's own clock.
+func retryAt(text string, now time.Time) time.Time {
+	var at time.Time
+	if seconds, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31); err == nil {
+		at = now.Add(min(time.Duration(seconds)*time.Second, maxRetryAfter))
+	} else if date, err := http.ParseTime(text); err == nil {
+		at = date
+	}
+	if last := now.Add(maxRetryAfter); at.After(last) {
+		return last
+	}
+	if !at.After(now) {
+		return time.Time{}
+	}
+	return at
+}

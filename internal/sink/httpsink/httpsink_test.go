@@ -1,0 +1,523 @@
+package httpsink_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/streamsort/streamsort/internal/egress"
+	"github.com/streamsort/streamsort/internal/sink/httpsink"
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/internal/sink/lambda"
+	"github.com/streamsort/streamsort/internal/sink/sinktest"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+const (
+	secretARN = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:hooks-Ab12Cd"
+	allow     = "127.0.0.0/8"
+)
+
+// whsec is a secret as Standard Webhooks has it.
+func whsec(key string) string { return "whsec_" + base64.StdEncoding.EncodeToString([]byte(key)) }
+
+// endpoint is one that takes requests, and what it was asked.
+type endpoint struct {
+	*httptest.Server
+	answer func(http.ResponseWriter, *http.Request)
+	asked  []request
+}
+
+type request struct {
+	http.Header
+	body string
+}
+
+func newEndpoint(t *testing.T, answer func(http.ResponseWriter, *http.Request)) *endpoint {
+	t.Helper()
+	e := &endpoint{answer: answer}
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Method != http.MethodPost || r.URL.String() != "/hooks?a=b" {
+			t.Errorf("%s %s: %v", r.Method, r.URL, err)
+		}
+		e.asked = append(e.asked, request{r.Header, string(body)})
+		if e.answer != nil {
+			e.answer(w, r)
+		}
+	}))
+	t.Cleanup(e.Close)
+	t.Setenv(httpsink.AllowVariable, allow)
+	return e
+}
+
+func says(status int, header, text string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if name, value, some := strings.Cut(header, ": "); some {
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+	}
+}
+
+// open opens the sink of the endpoint, with more members.
+func (e *endpoint) open(t *testing.T, more string) kind.Sink {
+	t.Helper()
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, fmt.Sprintf(`{"url":"%s/hooks?a=b","ports":[%s]%s}`, e.URL, u.Port(), more))
+}
+
+func open(t *testing.T, text string) kind.Sink {
+	t.Helper()
+	s, err := settings(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := s.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func settings(text string) (kind.Settings, error) {
+	members, err := strictjson.Members([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return httpsink.Kind.Read(members)
+}
+
+// vault is Secrets Manager with one value.
+func vault(t *testing.T, value string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if value == "" {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]string{"SecretString": value})
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", server.URL)
+}
+
+// TestSingle: a message is a request of its own body, with what else is known of it.
+func TestSingle(t *testing.T) {
+	e := newEndpoint(t, says(204, "", ""))
+	b := sinktest.Batch("@acme/ö 1", `{"n":1}`, "two")
+	b.Attempt, b.Rewinds = 2, 1
+	b.Messages[0].ID, b.Messages[0].ContentType, b.Messages[0].Attributes = "a/1%\n", "application/json", map[string]string{"k": "ö\"😀"}
+	key, err := cursor.ParseKeyType("number")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Messages[1].Key, err = key.ParseKey([]byte("7")); err != nil {
+		t.Fatal(err)
+	}
+	b.Messages[1].Late, b.Messages[1].Unlinked = true, true
+	b = sinktest.Tracked(b, "chain")
+	if err := e.open(t, `,"headers":{"X-Env":"prod"}`).Send(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	if len(e.asked) != 2 || e.asked[0].body != `{"n":1}` || e.asked[1].body != "two" {
+		t.Fatalf("asked %+v", e.asked)
+	}
+	for i, want := range []map[string]string{
+		{
+			"Streamsort-Seq": "1", "Streamsort-Id": "a/1%25%0A", "Streamsort-Attributes": `{"k":"\u00f6\"\ud83d\ude00"}`,
+			"Content-Type": "application/json", "Streamsort-Key": "", "Streamsort-Late": "",
+		},
+		{
+			"Streamsort-Seq": "2", "Streamsort-Id": "", "Streamsort-Attributes": "", "Content-Type": "application/json",
+			"Streamsort-Key": "7", "Streamsort-Late": "true", "Streamsort-Unlinked": "true",
+		},
+	} {
+		for name, value := range map[string]string{
+			"Streamsort-Queue": "@acme/%C3%B6%201", "Streamsort-Consumer": "c", "Streamsort-Token": "7-req", "Streamsort-Attempt": "2",
+			"Streamsort-Enqueued-At": "2026-01-02T03:04:05.006Z", "Streamsort-Edge": b.Edges[i].String(), "X-Env": "prod",
+			"User-Agent": "streamsort", "Webhook-Signature": "", "Idempotency-Key": "", "Accept-Encoding": "",
+		} {
+			want[name] = value
+		}
+		for name, value := range want {
+			if got := e.asked[i].Get(name); got != value {
+				t.Errorf("message %d: %s is %q, want %q", i+1, name, got, value)
+			}
+		}
+	}
+	var attributes map[string]string
+	if err := json.Unmarshal([]byte(e.asked[0].Get("Streamsort-Attributes")), &attributes); err != nil || attributes["k"] != "ö\"😀" {
+		t.Errorf("attributes %v, %v", attributes, err)
+	}
+}
+
+// TestIDs: what is sent again has the id that it had, and nothing else has it.
+func TestIDs(t *testing.T) {
+	e := newEndpoint(t, nil)
+	first := sinktest.Batch("q", "1", "1")
+	again := first
+	again.Token.N, again.Attempt = 8, 2
+	alone := again
+	alone.To, alone.Messages = 1, again.Messages[:1]
+	replayed := first
+	replayed.Rewinds = 1
+	other, queue, renewed := first, sinktest.Batch("q2", "1", "1"), sinktest.Batch("q", "1", "1")
+	other.Consumer = "c2"
+	for i := range renewed.Messages {
+		renewed.Messages[i].EnqueuedAt = renewed.Messages[i].EnqueuedAt.Add(time.Millisecond)
+	}
+	for mode, want := range map[string]struct{ requests, ids int }{"single": {13, 10}, "batch": {7, 6}} {
+		e.asked = nil
+		to := e.open(t, `,"mode":"`+mode+`"`)
+		for _, b := range []handoff.Batch{first, again, alone, replayed, other, queue, renewed} {
+			if err := to.Send(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ids := map[string]int{}
+		for _, r := range e.asked {
+			ids[r.Get("Webhook-Id")]++
+		}
+		if len(e.asked) != want.requests || len(ids) != want.ids {
+			t.Errorf("%s: %d requests have %d ids: %v", mode, len(e.asked), len(ids), ids)
+		}
+	}
+}
+
+// TestStandardWebhooks: the standard's own library takes each request, by whichever of the secrets.
+func TestStandardWebhooks(t *testing.T) {
+	e := newEndpoint(t, nil)
+	old, young := whsec("the old secret of these"), whsec("the young secret of these")
+	vault(t, `["`+young+`","`+old+`"]`)
+	to := e.open(t, `,"sign":{"scheme":"standard","secret":"`+secretARN+`"}`)
+	bodies := append(sinktest.Bodies(20), "", "\x00\xff", strings.Repeat("x", 300_000))
+	if err := to.Send(t.Context(), sinktest.Batch("q", bodies...)); err != nil {
+		t.Fatal(err)
+	}
+	if len(e.asked) != len(bodies) {
+		t.Fatalf("%d requests, want %d", len(e.asked), len(bodies))
+	}
+	for _, secret := range []string{old, young} {
+		hook, err := standard.NewWebhook(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range e.asked {
+			if err := hook.Verify([]byte(r.body), r.Header); err != nil {
+				t.Errorf("%.40q: %v", r.body, err)
+			}
+			if hook.Verify([]byte(r.body+"x"), r.Header) == nil {
+				t.Error("another body is taken")
+			}
+		}
+	}
+}
+
+func TestOtherSignatures(t *testing.T) {
+	e := newEndpoint(t, nil)
+	vault(t, `["the young secret of these","the old secret of these"]`)
+	if err := e.open(t, `,"sign":{"scheme":"hmac","secret":"`+secretARN+`","header":"X-Hub-Signature-256","prefix":"sha256="}`).Send(t.Context(), sinktest.Batch("q", "body")); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.open(t, `,"sign":{"scheme":"bearer","secret":"`+secretARN+`"}`).Send(t.Context(), sinktest.Batch("q", "body")); err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha256.New, []byte("the young secret of these"))
+	mac.Write([]byte("body"))
+	if got, want := e.asked[0].Get("X-Hub-Signature-256"), "sha256="+hex.EncodeToString(mac.Sum(nil)); got != want {
+		t.Errorf("signature %s, want %s", got, want)
+	}
+	if got := e.asked[1].Get("Authorization"); got != "Bearer the young secret of these" {
+		t.Errorf("authorization %q", got)
+	}
+}
+
+// TestSecretsThatCannotBeHad: nothing is sent, and no message is at fault.
+func TestSecretsThatCannotBeHad(t *testing.T) {
+	e := newEndpoint(t, nil)
+	for value, scheme := range map[string]string{"": standardScheme, "no base64 of any kind": standardScheme, "a secret with\x01 a control": "bearer"} {
+		vault(t, value)
+		err := e.open(t, `,"sign":{"scheme":"`+scheme+`","secret":"`+secretARN+`"}`).Send(t.Context(), sinktest.Batch("q", "1"))
+		if err == nil || !kind.IsAway(err) || value != "" && strings.Contains(err.Error(), value) {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+	if len(e.asked) > 0 {
+		t.Errorf("asked %v", e.asked)
+	}
+}
+
+const standardScheme = "standard"
+
+// TestAnswers: what becomes of a message by what the endpoint answers.
+func TestAnswers(t *testing.T) {
+	e := newEndpoint(t, nil)
+	to := e.open(t, ``)
+	host := strings.TrimPrefix(e.URL, "http://")
+	for name, c := range map[string]struct {
+		status       int
+		header, text string
+		away, final  bool
+		after        time.Duration
+		said         string
+	}{
+		"taken":                {status: 200, text: strings.Repeat("x", 100_000)},
+		"taken, with no words": {status: 204},
+		"accepted":             {status: 202},
+		"a redirect":           {status: 302, header: "Location: http://127.0.0.1/", said: "302"},
+		"not modified":         {status: 304, said: "304"},
+		"refused":              {status: 400, text: "no such\xff field", final: true, said: "ms: no such\uFFFD field"},
+		"not allowed":          {status: 401, final: true, said: "401"},
+		"gone":                 {status: 410, final: true, said: "410"},
+		"too large":            {status: 413, header: "Retry-After: 60", final: true, after: time.Minute, said: "413"},
+		"time-out":             {status: 408, away: true, said: "408"},
+		"too early":            {status: 425, away: true, said: "425"},
+		"slow down":            {status: 429, header: "Retry-After: 120", away: true, after: 2 * time.Minute, said: "429"},
+		"in a day":             {status: 429, header: "Retry-After: 86400", away: true, after: time.Hour, said: "429"},
+		"in an aeon":           {status: 429, header: "Retry-After: 99999999999999999999", away: true, said: "429"},
+		"at a date":            {status: 503, header: "Retry-After: " + time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat), away: true, after: 10 * time.Minute, said: "503"},
+		"at a date long ago":   {status: 503, header: "Retry-After: " + time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat), away: true, said: "503"},
+		"some day":             {status: 503, header: "Retry-After: soon", away: true, said: "503"},
+		"a bad gateway":        {status: 502, away: true, said: "502"},
+		"a slow one":           {status: 504, away: true, said: "504"},
+		"it fails":             {status: 500, text: strings.Repeat("é", 100_000), said: "é…"},
+		"it cannot":            {status: 501, said: "501"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e.answer = says(c.status, c.header, c.text)
+			before := len(e.asked)
+			err := to.Send(t.Context(), sinktest.Batch("q", "1", "2"))
+			if c.said == "" {
+				if err != nil || len(e.asked) != before+2 {
+					t.Errorf("%v after %d requests", err, len(e.asked)-before)
+				}
+				return
+			}
+			var answered *kind.AnswerError
+			if !errors.As(err, &answered) || answered.Status != c.status || !strings.Contains(err.Error(), c.said) || !strings.HasPrefix(err.Error(), host+" answered ") || len(err.Error()) > 700 {
+				t.Fatalf("%v; want %s", err, c.said)
+			}
+			if kind.IsAway(err) != c.away || answered.Final() != c.final {
+				t.Errorf("away %v, final %v; want %v, %v", kind.IsAway(err), answered.Final(), c.away, c.final)
+			}
+			after := time.Until(answered.RetryAt)
+			if answered.RetryAt.IsZero() {
+				after = 0
+			}
+			if (after - c.after).Abs() > 5*time.Second {
+				t.Errorf("it is tried again after %s, want %s", after, c.after)
+			}
+			if len(e.asked) != before+1 {
+				t.Errorf("%d requests: the second message was sent before the first was taken", len(e.asked)-before)
+			}
+		})
+	}
+}
+
+// TestUnanswered: an endpoint that is not there, is too slow, or must not be asked is away; the error has no more of
+// the URL than its host.
+func TestUnanswered(t *testing.T) {
+	e := newEndpoint(t, nil)
+	gone := make(chan struct{})
+	defer close(gone)
+	slow := func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-gone:
+		}
+	}
+	e.answer = slow
+	check := func(name string, err error, want string) {
+		t.Helper()
+		if err == nil || !kind.IsAway(err) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hooks") {
+			t.Errorf("%s: %v; want %s", name, err, want)
+		}
+	}
+	check("slow", e.open(t, `,"timeout":"1s"`).Send(t.Context(), sinktest.Batch("q", "1")), "no answer within 1")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	check("no time", e.open(t, ``).Send(ctx, sinktest.Batch("q", "1")), "no answer within")
+	e.answer = func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }
+	check("it hangs up", e.open(t, ``).Send(t.Context(), sinktest.Batch("q", "1")), "EOF")
+	to := e.open(t, ``)
+	e.Close()
+	check("not there", to.Send(t.Context(), sinktest.Batch("q", "1")), "refused")
+
+	// A name may come to have another address after it was opened.
+	err := open(t, `{"url":"https://hooks-of-nobody.localhost/hooks"}`).Send(t.Context(), sinktest.Batch("q", "1"))
+	if err == nil || !kind.IsAway(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestBatch: a batch is the document that a function gets, in as many requests as its bound asks for.
+func TestBatch(t *testing.T) {
+	e := newEndpoint(t, nil)
+	b := sinktest.Batch("@acme/q", strings.Repeat("x", 700), strings.Repeat("y", 700))
+	if err := e.open(t, `,"mode":"batch","maxBytes":1600`).Send(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	if len(e.asked) != 2 || e.asked[0].Get("Webhook-Id") == e.asked[1].Get("Webhook-Id") {
+		t.Fatalf("asked %v", e.asked)
+	}
+	for i, r := range e.asked {
+		d := sinktest.Decode[lambda.Document](t, []byte(r.body))
+		if d.Queue != "@acme/q" || d.Tenant != "acme" || int(d.To) != i+1 || len(d.Messages) != 1 || r.Get("Content-Type") != "application/json" {
+			t.Errorf("%+v, %v", d, r.Header)
+		}
+	}
+	for _, mode := range []string{"batch", "single"} {
+		e.asked = nil
+		err := e.open(t, `,"mode":"`+mode+`","maxBytes":1024`).Send(t.Context(), sinktest.Batch("q", "1", strings.Repeat("x", 1025)))
+		var tooLarge *kind.TooLargeError
+		if !errors.As(err, &tooLarge) || tooLarge.Seq != 2 || tooLarge.Limit != 1024 || len(e.asked) > 0 {
+			t.Errorf("%s: %v after %d requests", mode, err, len(e.asked))
+		}
+	}
+}
+
+func TestConfig(t *testing.T) {
+	const u = `"url":"https://example.com/hooks"`
+	sign := func(members string) string { return `{` + u + `,"sign":{` + members + `}}` }
+	const arn = `"secret":"` + secretARN + `"`
+	var eleven []string
+	for i := range 11 {
+		eleven = append(eleven, fmt.Sprintf(`"X-%d":""`, i))
+	}
+	for text, want := range map[string]string{
+		`{` + u + `}`: "",
+		`{` + u + `,"mode":"batch","timeout":"1m","maxBytes":6291456,"ports":[1,65535],"headers":{"X-A":"a b"}}`: "",
+		sign(`"scheme":"standard",` + arn):                                                  "",
+		sign(`"scheme":"bearer","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/a"`): "",
+		sign(`"scheme":"hmac","header":"X-Sig","prefix":"sha256=",` + arn):                  "",
+
+		`{}`:                                                          "url is missing",
+		`{"url":7}`:                                                   "url must be a string",
+		`{"url":"https://a@b/"}`:                                      "url has a user",
+		`{"url":"https://2130706433/"}`:                               "url has the host",
+		`{` + u + `,"arn":"x"}`:                                       "arn is not known",
+		`{` + u + `,"mode":"Batch"}`:                                  "mode must be single or batch",
+		`{` + u + `,"timeout":"999ms"}`:                               "timeout must be a duration from 1s",
+		`{` + u + `,"timeout":"61s"}`:                                 "timeout must be a duration from 1s",
+		`{` + u + `,"timeout":10}`:                                    "timeout must be a string",
+		`{` + u + `,"maxBytes":1023}`:                                 "maxBytes is 1023",
+		`{` + u + `,"maxBytes":6291457}`:                              "maxBytes is 6291457",
+		`{` + u + `,"ports":[]}`:                                      "ports must be a list of 1 to 20",
+		`{` + u + `,"ports":[0]}`:                                     "ports must be a list of 1 to 20",
+		`{` + u + `,"ports":[65536]}`:                                 "ports must be a list of 1 to 20",
+		`{` + u + `,"ports":["443"]}`:                                 "ports must be a list of 1 to 20",
+		`{` + u + `,"ports":443}`:                                     "ports must be a list of 1 to 20",
+		`{` + u + `,"headers":{"A B":""}}`:                            "headers.A B is no header",
+		`{` + u + `,"headers":{"Webhook-Id":""}}`:                     "headers.Webhook-Id is no header",
+		`{` + u + `,"headers":{"HOST":""}}`:                           "headers.HOST is no header",
+		`{` + u + `,"headers":{"Authorization":""}}`:                  "headers.Authorization is no header",
+		`{` + u + `,"headers":{"A":"\r\nB: c"}}`:                      "headers.A must be at most",
+		`{` + u + `,"headers":{"A":"ö"}}`:                             "headers.A must be at most",
+		`{` + u + `,"headers":{"A":1}}`:                               "headers.A must be a string",
+		`{` + u + `,"headers":{"A":"1","a":"2"}}`:                     "headers.a stands there twice",
+		`{` + u + `,"headers":{` + strings.Join(eleven, ",") + `}}`:   "headers.X-10 is one too many",
+		`{` + u + `,"sign":7}`:                                        "sign must be a JSON object",
+		sign(``):                                                      "sign.scheme is missing",
+		sign(arn):                                                     "sign.scheme is missing",
+		sign(`"scheme":"md5"`):                                        "sign.scheme must be standard",
+		sign(`"scheme":"standard"`):                                   "sign.secret is missing",
+		sign(`"scheme":"standard","secret":"whsec_"`):                 "sign.secret must be the whole ARN",
+		sign(`"scheme":"hmac",` + arn):                                "sign.header is missing",
+		sign(`"scheme":"hmac","header":"Content-Type",` + arn):        "sign.header must be the name",
+		sign(`"scheme":"hmac","header":"X-Sig","prefix":"\n",` + arn): "sign.prefix must be",
+		sign(`"scheme":"bearer","header":"X-Sig",` + arn):             "sign.header and prefix are for the scheme hmac",
+		sign(`"scheme":"bearer","key":"x",` + arn):                    "sign.key is not known",
+	} {
+		s, err := settings(text)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || s != nil) {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+}
+
+// TestOpenRefuses: what is wrong with a URL is known when the function starts, and so is a list of addresses that is none.
+func TestOpenRefuses(t *testing.T) {
+	for _, c := range []struct{ allow, url, want string }{
+		{"", "http://example.com/", "url: "}, {"", "https://127.0.0.1/", "url: "}, {"", "https://localhost/", "url: "},
+		{"", "https://[fd00:ec2::254]/", "url: "}, {"", "https://example.com:8443/", "url: "},
+		{"x", "https://example.com/", httpsink.AllowVariable + " has"}, {"127.0.0.0/8", "http://169.254.169.254:443/", "url: "},
+		{"127.0.0.0/8", "http://127.0.0.1:443/", ""},
+	} {
+		t.Setenv(httpsink.AllowVariable, c.allow)
+		s, err := settings(`{"url":"` + c.url + `"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Open(nil)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
+			t.Errorf("%s with %q: %v", c.url, c.allow, err)
+		}
+	}
+}
+
+// TestDefaults: where nothing else is said, a single message is a batch.
+func TestDefaults(t *testing.T) {
+	for text, want := range map[string]int{`{"url":"https://a.example/"}`: 1, `{"url":"https://a.example/","mode":"batch"}`: 0} {
+		s, err := settings(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r handoff.Reader
+		s.(interface{ Defaults(*handoff.Reader) }).Defaults(&r)
+		if r.MaxMessages != want {
+			t.Errorf("%s: %d messages", text, r.MaxMessages)
+		}
+		r.MaxMessages = 5
+		s.(interface{ Defaults(*handoff.Reader) }).Defaults(&r)
+		if r.MaxMessages != 5 {
+			t.Errorf("%s: %d messages, want those that are set", text, r.MaxMessages)
+		}
+	}
+}
+
+// TestTheGuardIsAsked: the sink's own connections keep to the rules.
+func TestTheGuardIsAsked(t *testing.T) {
+	e := newEndpoint(t, nil)
+	to := e.open(t, ``)
+	t.Setenv(httpsink.AllowVariable, "10.0.0.0/8")
+	s, err := settings(fmt.Sprintf(`{"url":"%s/","ports":[%s]}`, strings.Replace(e.URL, "127.0.0.1", "localhost", 1), e.URL[strings.LastIndex(e.URL, ":")+1:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := s.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var forbidden *egress.ForbiddenError
+	if err := inner.Send(t.Context(), sinktest.Batch("q", "1")); !errors.As(err, &forbidden) || len(e.asked) > 0 {
+		t.Errorf("a name of this host: %v, asked %v", err, e.asked)
+	}
+	if err := to.Send(t.Context(), sinktest.Batch("q", "1")); err != nil {
+		t.Error(err)
+	}
+	if !slices.ContainsFunc(e.asked, func(r request) bool { return r.body == "1" }) {
+		t.Errorf("asked %v", e.asked)
+	}
+}

@@ -1,0 +1,225 @@
+package httpsink
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/secret"
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/internal/sink/lambda"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// ownPrefix begins the names of headers that say what a message is.
+const ownPrefix = "streamsort-"
+
+// agent is who asks.
+const agent = "streamsort"
+
+// content is what one request brings, before it is signed.
+type content struct {
+	// id is the same however often it is sent.
+	id          string
+	contentType string
+	body        []byte
+	// own are the headers beside the signature's, without their prefix.
+	own []header
+}
+
+// contents are the requests of a batch, in their order. The error is a *kind.TooLargeError where one can never be sent.
+func contents(b handoff.Batch, batch bool, most int) ([]content, error) {
+	if batch {
+		return documents(b, most)
+	}
+	all := make([]content, len(b.Messages))
+	for i, m := range b.Messages {
+		if len(m.Body) > most {
+			return nil, &kind.TooLargeError{Kind: Kind.Name, Seq: m.Seq, Bytes: len(m.Body), Limit: most}
+		}
+		own, err := ownOf(b, i)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = content{
+			// A queue that was erased, and made anew, has other messages under the same seqs.
+			id:          idOf(b, m.Seq, m.Seq, m.EnqueuedAt.UnixMilli()),
+			contentType: cmp.Or(m.ContentType, cursor.DefaultContentType), body: m.Body, own: own,
+		}
+	}
+	return all, nil
+}
+
+// documents are the batch as a function is called with it: one that is over the bound comes as several.
+func documents(b handoff.Batch, most int) ([]content, error) {
+	written, err := lambda.Documents(b, kind.Limits{Kind: Kind.Name, Bytes: most})
+	all := make([]content, len(written))
+	stored := int64(0)
+	if len(b.Messages) > 0 {
+		stored = b.Messages[0].EnqueuedAt.UnixMilli()
+	}
+	for i, document := range written {
+		all[i] = content{
+			id: idOf(b, b.From, b.To, stored+int64(i)), contentType: "application/json", body: document,
+			own: []header{{"queue", escape(b.Queue)}, {"consumer", b.Consumer}, {"token", b.Token.String()}},
+		}
+	}
+	return all, err
+}
+
+// idOf is a name of what is sent that is the same each time it is sent, and that nothing else has. Set back, a
+// consumer has other ones.
+func idOf(b handoff.Batch, from, to, stored int64) string {
+	hash := sha256.New()
+	for _, part := range []string{b.Consumer, b.Queue} {
+		_ = binary.Write(hash, binary.BigEndian, int64(len(part)))
+		hash.Write([]byte(part))
+	}
+	for _, n := range []int64{from, to, b.Rewinds, stored} {
+		_ = binary.Write(hash, binary.BigEndian, n)
+	}
+	return "msg_" + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:18])
+}
+
+// ownOf says what the i-th message is.
+func ownOf(b handoff.Batch, i int) ([]header, error) {
+	m := b.Messages[i]
+	own := []header{
+		{"queue", escape(b.Queue)}, {"seq", strconv.FormatInt(m.Seq, 10)}, {"consumer", b.Consumer},
+		{"token", b.Token.String()}, {"attempt", strconv.Itoa(b.Attempt)},
+		{"enqueued-at", m.EnqueuedAt.UTC().Format("2006-01-02T15:04:05.000Z")},
+	}
+	if m.ID != "" {
+		own = append(own, header{"id", escape(m.ID)})
+	}
+	if m.Key != "" {
+		own = append(own, header{"key", ascii(m.Key.JSON())})
+		if m.Late {
+			own = append(own, header{"late", "true"})
+		}
+		if m.Unlinked {
+			own = append(own, header{"unlinked", "true"})
+		}
+	}
+	if edge := kind.EdgeOf(b, i); edge != "" {
+		own = append(own, header{"edge", edge})
+	}
+	if len(m.Attributes) > 0 {
+		written, err := strictjson.Marshal(m.Attributes)
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, header{"attributes", ascii(written)})
+	}
+	return own, nil
+}
+
+// escape is a text in visible characters of ASCII: other bytes, and '%', are percent-encoded.
+func escape(text string) string {
+	var out strings.Builder
+	for _, c := range []byte(text) {
+		if c > ' ' && c < 0x7F && c != '%' {
+			out.WriteByte(c)
+		} else {
+			fmt.Fprintf(&out, "%%%02X", c)
+		}
+	}
+	return out.String()
+}
+
+// ascii is JSON without other characters than ASCII's.
+func ascii(written []byte) string {
+	var out strings.Builder
+	for _, r := range string(written) {
+		switch {
+		case r < 0x7F:
+			out.WriteRune(r)
+		case r > 0xFFFF:
+			r -= 0x10000
+			fmt.Fprintf(&out, `\u%04x\u%04x`, 0xD800+r>>10, 0xDC00+r&0x3FF)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.String()
+}
+
+// request is a request for a content, signed at a time.
+func (s *sink) request(ctx context.Context, c content, now time.Time) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.settings.url.String(), bytes.NewReader(c.body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", c.contentType)
+	r.Header.Set("User-Agent", agent)
+	for _, h := range s.settings.headers {
+		r.Header.Set(h.name, h.value)
+	}
+	for _, h := range c.own {
+		r.Header.Set(ownPrefix+h.name, h.value)
+	}
+	at := strconv.FormatInt(now.Unix(), 10)
+	r.Header.Set("Webhook-Id", c.id)
+	r.Header.Set("Webhook-Timestamp", at)
+	// A connection that was closed while nobody looked is replaced: the id tells a repeat. It is not sent.
+	r.Header["Idempotency-Key"] = nil
+	if s.settings.sign.scheme == "" {
+		return r, nil
+	}
+	values, err := s.secrets.Values(ctx, s.settings.sign.secret)
+	if err == nil {
+		err = s.settings.sign.sign(r.Header, values, c, at)
+	}
+	if err != nil {
+		return nil, &kind.AwayError{Err: err}
+	}
+	return r, nil
+}
+
+// sign signs a content.
+func (s sign) sign(h http.Header, values [][]byte, c content, at string) error {
+	switch s.scheme {
+	case standard:
+		keys, err := secret.StandardKeys(values)
+		if err != nil {
+			return fmt.Errorf("secret %s: %w", s.secret, err)
+		}
+		h.Set("Webhook-Signature", standardSignature(keys, c, at))
+	case hmacOnly:
+		mac := hmac.New(sha256.New, values[0])
+		mac.Write(c.body)
+		h.Set(s.header, s.prefix+hex.EncodeToString(mac.Sum(nil)))
+	case bearer:
+		if token := string(values[0]); visible(token) {
+			h.Set("Authorization", "Bearer "+token)
+			return nil
+		}
+		return fmt.Errorf("secret %s: its first value has characters that no header takes", s.secret)
+	}
+	return nil
+}
+
+// standardSignature is a signature by each of the keys, as Standard Webhooks has them: whoever knows one of them can
+// verify it.
+func standardSignature(keys [][]byte, c content, at string) string {
+	all := make([]string, len(keys))
+	for i, key := range keys {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(c.id + "." + at + "."))
+		mac.Write(c.body)
+		all[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	}
+	return strings.Join(all, " ")
+}

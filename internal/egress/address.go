@@ -63,6 +63,9 @@ func Public(a netip.Addr) bool {
 	return a.IsValid() && a.Zone() == "" && (a.Is4() || global.Contains(a)) && !within(special, a)
 }
 
+// AllowVariable is the environment variable of the addresses that the stack's owner allows: see [ParseAllow].
+const AllowVariable = "STREAMSORT_HTTP_ALLOW"
+
 // maxAllow is how many prefixes are allowed at most.
 const maxAllow = 20
 

@@ -78,14 +78,16 @@ type Circuit struct {
 
 // Sink takes batches.
 type Sink struct {
-	// Kind is lambda, sqs, sns or eventbridge.
+	// Kind is lambda, sqs, sns, eventbridge or http.
 	Kind string `json:"kind"`
 	// ARN is that of a function, a FIFO queue, a FIFO topic or an event bus. It
 	// may be one that is known after the deployment only. process is allowed to
 	// use it.
-	ARN *string `json:"arn"`
+	ARN *string `json:"arn,omitempty"`
+	// HTTP is of the kind http alone.
+	HTTP
 	// MaxBytes bounds one request and one message: at least 1,024. 0 means 6
-	// MiB for lambda, 1 MiB for sqs, 256 KiB for sns and 1 MB for eventbridge.
+	// MiB for lambda, 1 MiB for sqs and http, 256 KiB for sns and 1 MB for eventbridge.
 	MaxBytes int `json:"maxBytes,omitempty"`
 	// MaxEntries bounds the messages of one request to sqs, sns or
 	// eventbridge, 1 to 10; 10.
@@ -93,6 +95,39 @@ type Sink struct {
 	// Key is the ARN of the key of yours that messages there are encrypted with,
 	// for process to be allowed to use it; nil where there is none. A To knows its
 	// own.
+	Key *string `json:"-"`
+}
+
+// HTTP is an endpoint that takes POST requests.
+type HTTP struct {
+	// URL is where requests go to: https://, and an address that is public, or that Props.HTTPAllow allows.
+	URL string `json:"url,omitempty"`
+	// Mode is "single", a request a message, or "batch", one a batch; "single".
+	Mode string `json:"mode,omitempty"`
+	// Sign is how requests are signed; nil for not at all.
+	Sign *Sign `json:"sign,omitempty"`
+	// Timeout is how long a request may take, "1s" to "1m"; "10s".
+	Timeout string `json:"timeout,omitempty"`
+	// Ports are those that URL may have, 20 at most; 443.
+	Ports []int `json:"ports,omitempty"`
+	// Headers are added to each request, 10 at most.
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// Sign is how requests to an endpoint are signed.
+type Sign struct {
+	// Scheme is standard (Standard Webhooks), hmac or bearer.
+	Scheme string `json:"scheme"`
+	// Secret is the whole ARN of a secret of Secrets Manager, or of a parameter of
+	// Systems Manager. It may be one that is known after the deployment only. Its
+	// value is one secret, or a JSON list of those that are valid at a time, the newest first.
+	// process is allowed to read it.
+	Secret *string `json:"secret"`
+	// Header has the signature of the scheme hmac, in hexadecimal digits, behind Prefix.
+	Header string `json:"header,omitempty"`
+	Prefix string `json:"prefix,omitempty"`
+	// Key is the ARN of the customer-managed key that the secret is encrypted
+	// with, for process to be allowed to use it; nil where there is none.
 	Key *string `json:"-"`
 }
 
@@ -148,13 +183,14 @@ func consumersFile(all []Consumer) (text string, variables map[string]string, er
 	for i, c := range all {
 		if c.Sink != nil {
 			to := *c.Sink
-			if to.ARN == nil {
-				to.ARN = jsii.String("")
+			if to.Sign != nil {
+				sign := *to.Sign
+				to.Sign = &sign
 			}
-			if *awscdk.Token_IsUnresolved(*to.ARN) {
+			if arn := to.arn(); *arn != nil && *awscdk.Token_IsUnresolved(**arn) {
 				name := consumers.Variable(i)
-				variables[name], looks[name] = *to.ARN, lookOf(to.Kind)
-				to.ARN = jsii.String("${" + name + "}")
+				variables[name], looks[name] = **arn, lookOf(to.Kind)
+				*arn = jsii.String("${" + name + "}")
 			}
 			c.Sink = &to
 		}
@@ -168,6 +204,14 @@ func consumersFile(all []Consumer) (text string, variables map[string]string, er
 	}
 	_, err = consumers.Read(raw, func(name string) (string, bool) { value, ok := looks[name]; return value, ok })
 	return string(raw), variables, err
+}
+
+// arn is the sink's, or that of what its requests are signed with.
+func (to *Sink) arn() **string {
+	if to.Sign != nil {
+		return &to.Sign.Secret
+	}
+	return &to.ARN
 }
 
 // lookOf is an ARN as a sink of this kind has it, to check the rest by; nothing for
@@ -186,6 +230,10 @@ func toSinks(all []Consumer) []awsiam.PolicyStatement {
 		}
 		// consumersFile has read it: its kind is known.
 		kind, _ := sink.KindOf(c.Sink.Kind)
+		if c.Sink.Kind == "http" {
+			statements = append(statements, toSecret(c.Sink.Sign)...)
+			continue
+		}
 		statement := allow([]string{kind.Action}, c.Sink.ARN)
 		if c.Sink.Kind == "eventbridge" {
 			statement = ownEvents(statement)
@@ -194,6 +242,18 @@ func toSinks(all []Consumer) []awsiam.PolicyStatement {
 		if c.Sink.Key != nil {
 			statements = append(statements, allow([]string{"kms:Decrypt", "kms:GenerateDataKey"}, c.Sink.Key))
 		}
+	}
+	return statements
+}
+
+// toSecret allows process to read what requests are signed with.
+func toSecret(sign *Sign) []awsiam.PolicyStatement {
+	if sign == nil {
+		return nil
+	}
+	statements := []awsiam.PolicyStatement{readSecret(*sign.Secret)}
+	if sign.Key != nil {
+		statements = append(statements, allow([]string{"kms:Decrypt"}, sign.Key))
 	}
 	return statements
 }

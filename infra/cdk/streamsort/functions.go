@@ -16,6 +16,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/egress"
 )
 
 // function is what differs from one function to the next.
@@ -125,6 +126,7 @@ func (s *Streamsort) addProcess() error {
 	if tracks(p.Consumers) {
 		environment = merged(environment, s.trackEnvironment())
 	}
+	environment = merged(environment, p.httpEnvironment())
 	s.ProcessFunction = s.newFunction(function{
 		name: "process", id: "Process", description: "Delivers messages, in order",
 		memory: p.ProcessMemory, timeout: p.ProcessTimeout, concurrency: p.ProcessConcurrency,
@@ -133,6 +135,14 @@ func (s *Streamsort) addProcess() error {
 		code:        packed.folder, files: packed.files,
 	})
 	return nil
+}
+
+// httpEnvironment is what endpoints may be asked besides public ones.
+func (p Props) httpEnvironment() map[string]string {
+	if p.HTTPAllow == "" {
+		return nil
+	}
+	return map[string]string{egress.AllowVariable: p.HTTPAllow}
 }
 
 // packed is process's program with its configuration beside it.

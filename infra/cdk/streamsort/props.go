@@ -181,6 +181,11 @@ type Props struct {
 	// failure queue: 1 minute to 24 hours, whole seconds; 12 hours.
 	ProcessMaxRecordAge time.Duration
 
+	// HTTPAllow are the addresses that sinks of the kind http may ask besides public ones, and without TLS,
+	// such as "10.1.0.0/16,10.2.0.0/16": 20 prefixes at most, none of a metadata service. It is for endpoints
+	// in a network of your own; no tenant's endpoint is among them.
+	HTTPAllow string
+
 	// Webhooks are the senders that sign their requests by HMAC, 50 at most. None
 	// means no webhook, and no route without IAM.
 	Webhooks []Webhook

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 
+	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -146,6 +147,9 @@ func (p Props) checkProcess(c *checker) {
 		if consumer.BatchWindow != "" && !*p.Timer {
 			c.fail("timer", "is false, and consumer %q has a batchWindow, whose wake-ups need it", consumer.Name)
 		}
+	}
+	if _, err := egress.ParseAllow(p.HTTPAllow); err != nil {
+		c.fail("httpAllow", "%v; write prefixes such as 10.1.0.0/16", err)
 	}
 	between(c, "processBatchSize", p.ProcessBatchSize, 1, 10_000)
 	between(c, "processBatchWindow", p.ProcessBatchWindow, 0, 300*time.Second)

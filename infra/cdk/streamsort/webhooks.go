@@ -202,16 +202,21 @@ func (s *Streamsort) webhookAccess() (statements []awsiam.PolicyStatement) {
 		}
 	}
 	for _, w := range s.props.Webhooks {
-		action := "secretsmanager:GetSecretValue"
-		if strings.Contains(*w.Secret, ":ssm:") {
-			action = "ssm:GetParameter"
-		}
-		statements = append(statements, allow([]string{action}, w.Secret))
+		statements = append(statements, readSecret(*w.Secret))
 		if w.Key != nil {
 			statements = append(statements, allow([]string{"kms:Decrypt"}, w.Key))
 		}
 	}
 	return statements
+}
+
+// readSecret: read a secret of Secrets Manager, or a parameter of Systems Manager.
+func readSecret(arn string) awsiam.PolicyStatement {
+	action := "secretsmanager:GetSecretValue"
+	if strings.Contains(arn, ":ssm:") {
+		action = "ssm:GetParameter"
+	}
+	return allow([]string{action}, &arn)
 }
 
 // webhookQueues are the queues that sources can name, as conditions of IAM: those

@@ -20,10 +20,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// AllowVariable is the environment variable of the addresses that may be asked besides public ones: see
-// [egress.ParseAllow].
-const AllowVariable = "STREAMSORT_HTTP_ALLOW"
-
 // sink is an endpoint.
 type sink struct {
 	settings settings
@@ -34,9 +30,9 @@ type sink struct {
 
 // Open implements [kind.Settings]. The transport is its own: no other one looks at the addresses.
 func (s settings) Open(http.RoundTripper) (kind.Sink, error) {
-	allow, err := egress.ParseAllow(os.Getenv(AllowVariable))
+	allow, err := egress.ParseAllow(os.Getenv(egress.AllowVariable))
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", AllowVariable, err)
+		return nil, fmt.Errorf("%s %w", egress.AllowVariable, err)
 	}
 	rules := egress.Rules{Ports: s.ports, Allow: allow}
 	if err := rules.Check(s.url); err != nil {

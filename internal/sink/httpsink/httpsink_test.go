@@ -64,7 +64,7 @@ func newEndpoint(t *testing.T, answer func(http.ResponseWriter, *http.Request)) 
 		}
 	}))
 	t.Cleanup(e.Close)
-	t.Setenv(httpsink.AllowVariable, allow)
+	t.Setenv(egress.AllowVariable, allow)
 	return e
 }
 
@@ -462,10 +462,10 @@ func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct{ allow, url, want string }{
 		{"", "http://example.com/", "url: "}, {"", "https://127.0.0.1/", "url: "}, {"", "https://localhost/", "url: "},
 		{"", "https://[fd00:ec2::254]/", "url: "}, {"", "https://example.com:8443/", "url: "},
-		{"x", "https://example.com/", httpsink.AllowVariable + " has"}, {"127.0.0.0/8", "http://169.254.169.254:443/", "url: "},
+		{"x", "https://example.com/", egress.AllowVariable + " has"}, {"127.0.0.0/8", "http://169.254.169.254:443/", "url: "},
 		{"127.0.0.0/8", "http://127.0.0.1:443/", ""},
 	} {
-		t.Setenv(httpsink.AllowVariable, c.allow)
+		t.Setenv(egress.AllowVariable, c.allow)
 		s, err := settings(`{"url":"` + c.url + `"}`)
 		if err != nil {
 			t.Fatal(err)
@@ -501,7 +501,7 @@ func TestDefaults(t *testing.T) {
 func TestTheGuardIsAsked(t *testing.T) {
 	e := newEndpoint(t, nil)
 	to := e.open(t, ``)
-	t.Setenv(httpsink.AllowVariable, "10.0.0.0/8")
+	t.Setenv(egress.AllowVariable, "10.0.0.0/8")
 	s, err := settings(fmt.Sprintf(`{"url":"%s/","ports":[%s]}`, strings.Replace(e.URL, "127.0.0.1", "localhost", 1), e.URL[strings.LastIndex(e.URL, ":")+1:]))
 	if err != nil {
 		t.Fatal(err)

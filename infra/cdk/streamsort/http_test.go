@@ -1,0 +1,72 @@
+package streamsort
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// TestHTTPSink: process has an endpoint as it is written, what is known after the deployment only as a variable, and
+// may read the secret, and nothing else for it.
+func TestHTTPSink(t *testing.T) {
+	stack, s, _, read := own(t)
+	key := awskms.NewKey(stack, jsii.String("Key"), nil)
+	secret := awssecretsmanager.NewSecret(stack, jsii.String("Hooks"), nil)
+	if err := s.AddSink(
+		Consumer{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: HTTP{
+			URL: "https://example.com/hooks", Mode: "batch", Timeout: "5s", Ports: []int{443}, Headers: map[string]string{"X-Env": "prod"},
+			Sign: &Sign{Scheme: "standard", Secret: secret.SecretFullArn(), Key: key.KeyArn()},
+		}}},
+		Consumer{Name: "plain", Sink: &Sink{Kind: "http", HTTP: HTTP{URL: "https://example.com/plain"}}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	file, variables, policy := read().process(t)
+	if want := `{"consumers":[{"name":"hooks","sink":{"kind":"http","url":"https://example.com/hooks","mode":"batch",` +
+		`"sign":{"scheme":"standard","secret":"${STREAMSORT_SINK_0}"},"timeout":"5s","ports":[443],"headers":{"X-Env":"prod"}}},` +
+		`{"name":"plain","sink":{"kind":"http","url":"https://example.com/plain"}}]}`; file != want {
+		t.Errorf("the file is %s", file)
+	}
+	if want := `"STREAMSORT_SINK_0":{"Ref":"Hooks`; !strings.Contains(variables, want) {
+		t.Errorf("no %s in %s", want, variables)
+	}
+	for want, n := range map[string]int{
+		`"Action":"secretsmanager:GetSecretValue","Effect":"Allow","Resource":{"Ref":"Hooks`: 1,
+		`"Action":"kms:Decrypt","Effect":"Allow","Resource":{"Fn::GetAtt":["Key`:             1,
+		"secretsmanager:": 1,
+	} {
+		if got := strings.Count(policy, want); got != n {
+			t.Errorf("%d times %s in %s", got, want, policy)
+		}
+	}
+	for _, c := range []struct {
+		sink Sink
+		want string
+	}{
+		{Sink{Kind: "http"}, "url is missing"},
+		{Sink{Kind: "http", ARN: new("arn:aws:sqs:us-east-1:0:a.fifo"), HTTP: HTTP{URL: "https://example.com/"}}, "arn is not known"},
+		{Sink{Kind: "http", HTTP: HTTP{URL: "https://10.1/"}}, "url has the host"},
+		{Sink{Kind: "http", HTTP: HTTP{URL: "https://example.com/", Sign: &Sign{Scheme: "bearer"}}}, "sign.secret"},
+		{Sink{Kind: "lambda"}, "arn is missing"},
+	} {
+		if err := s.AddSink(Consumer{Name: "bad", Sink: &c.sink}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v; want %s", c.sink, err, c.want)
+		}
+	}
+}
+
+// TestHTTPAllow: what is allowed is in process's environment, and a metadata service never is.
+func TestHTTPAllow(t *testing.T) {
+	consumers := []Consumer{{Name: "inner", Sink: &Sink{Kind: "http", HTTP: HTTP{URL: "http://10.1.2.3/", Ports: []int{80}}}}}
+	made := synthesize("Orders", &Props{Consumers: consumers, HTTPAllow: "10.1.0.0/16,127.0.0.0/8"})
+	if text := asText(t, made); !strings.Contains(text, `"STREAMSORT_HTTP_ALLOW":"10.1.0.0/16,127.0.0.0/8"`) {
+		t.Error("process is not told what it may ask")
+	}
+	props := Props{HTTPAllow: "169.254.169.254/32"}
+	if err := props.withDefaults("Orders").validate("Orders"); err == nil || !strings.Contains(err.Error(), "httpAllow has 169.254.169.254/32") {
+		t.Errorf("a metadata service is allowed: %v", err)
+	}
+}

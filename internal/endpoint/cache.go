@@ -1,0 +1,59 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+const (
+	// Lifetime is how long an endpoint is used without being looked at again: a change, or a pause, counts after that at
+	// the latest.
+	Lifetime = 5 * time.Second
+	// maxCached is how many queues' endpoints a process remembers.
+	maxCached = 10_000
+)
+
+// Cache remembers the endpoints of queues for a short time. Its methods may be called by any number of goroutines.
+type Cache struct {
+	of  func(ctx context.Context, consumer, queue string) (Endpoint, error)
+	now func() time.Time
+	mu  sync.Mutex
+	all map[cacheKey]cached
+}
+
+type cacheKey struct{ consumer, queue string }
+
+type cached struct {
+	Endpoint
+	err error // nil or ErrNone
+	at  time.Time
+}
+
+// NewCache returns a Cache of what of says, such as [Store.Of].
+func NewCache(of func(ctx context.Context, consumer, queue string) (Endpoint, error), now func() time.Time) *Cache {
+	return &Cache{of: of, now: now, all: map[cacheKey]cached{}}
+}
+
+// Of is the endpoint of a consumer's queue, as it was within [Lifetime].
+func (c *Cache) Of(ctx context.Context, consumer, queue string) (Endpoint, error) {
+	key, now := cacheKey{consumer, queue}, c.now()
+	c.mu.Lock()
+	known, ok := c.all[key]
+	c.mu.Unlock()
+	if age := now.Sub(known.at); ok && age >= 0 && age < Lifetime {
+		return known.Endpoint, known.err
+	}
+	e, err := c.of(ctx, consumer, queue)
+	if err != nil && !errors.Is(err, ErrNone) {
+		return e, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.all) >= maxCached {
+		clear(c.all)
+	}
+	c.all[key] = cached{e, err, now}
+	return e, err
+}

@@ -1,0 +1,385 @@
+// Package endpoint has where a consumer's webhooks go to, queue by queue: endpoints that are added, changed, paused and
+// taken away while the stack runs.
+//
+// An endpoint is for one queue, or for all queues whose names begin so: a prefix ends with a slash, or is empty. Of a
+// queue [Store.Of] finds that of its whole name, else that of its longest prefix. A tenant's queues have their
+// tenant's endpoints alone, since all their names begin with the tenant.
+//
+// # What is stored
+//
+// In the consumers table, an endpoint an item, under ("endpoints " and the tenant, " endpoint ", the consumer, and
+// " queue " or " prefix ", and the name): no consumer has a name with a space.
+//
+//	v             N  layout of the item, 1
+//	rev           N  rises with each change, each of which compares it
+//	url           S  where requests go to
+//	secret        S  what they are signed with, as Standard Webhooks writes it; encrypted as all of the table is
+//	oldSecret, oldUntil  S, N  what they are signed with beside it, until then, ms
+//	paused, pausedSince  S, N  why nothing is sent, and since when, ms
+//	at            N  ms, when it was changed last
+//
+// Who changed it stands among the operations of the queue, or of the prefix, with the URL's host and no secret.
+package endpoint
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/tenant"
+)
+
+const (
+	// KeptSecret is for how long requests are signed with the secret before the last one too.
+	KeptSecret = 24 * time.Hour
+	// MaxName is how many bytes a queue's name, or a prefix, has at most that an endpoint is for.
+	MaxName = 800
+	// MaxDepth is how many slashes a prefix has at most.
+	MaxDepth = 8
+	// MaxReason is how many bytes the reason of a pause has at most.
+	MaxReason = 256
+	// maxTries is how often a change is tried that others are ahead of.
+	maxTries = 5
+	// keyBytes is how many bytes a secret's key has.
+	keyBytes = 32
+)
+
+// ErrNone: there is no such endpoint.
+var ErrNone = errors.New("there is no endpoint for it")
+
+// ErrOutran: others changed the endpoint at the same time, again and again.
+var ErrOutran = errors.New("the endpoint was changed at the same time")
+
+// Place says for what an endpoint is: a queue, or all whose names begin so.
+type Place struct {
+	Consumer string
+	// Name is the queue's whole name, or the prefix.
+	Name   string
+	Prefix bool
+}
+
+// Validate reports what is out of its bounds, by its name in a request.
+func (p Place) Validate() error {
+	field := "queue"
+	if p.Prefix {
+		field = "prefix"
+	}
+	if p.Consumer == "" || len(p.Consumer) > 128 || strings.Trim(p.Consumer, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") != "" {
+		return &invalid.Error{Field: "consumer", Code: invalid.Malformed, Problem: "must be 1 to 128 letters, digits, '.', '-' or '_'"}
+	}
+	switch {
+	case len(p.Name) > MaxName:
+		return &invalid.Error{Field: field, Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: an endpoint takes %d", len(p.Name), MaxName)}
+	case !p.Prefix:
+		return cursor.ValidateQueue(p.Name)
+	case p.Name != "" && !strings.HasSuffix(p.Name, "/"):
+		return &invalid.Error{Field: field, Code: invalid.Malformed, Problem: "must end with a slash, or be empty for all queues"}
+	case strings.Count(p.Name, "/") > MaxDepth:
+		return &invalid.Error{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("has more than %d slashes", MaxDepth)}
+	}
+	return nil
+}
+
+// tenant is whose it is; empty for nobody's.
+func (p Place) tenant() string {
+	of, _ := tenant.Split(p.Name)
+	if of == "" && p.Prefix {
+		// The prefix of all queues of a tenant is no queue's name.
+		of, _ = tenant.Split(p.Name + "x")
+	}
+	return of
+}
+
+// Endpoint is where a consumer's webhooks go to.
+type Endpoint struct {
+	Place
+	URL string
+	// Secret is what requests are signed with, OldSecret what they are signed with too until OldUntil.
+	Secret, OldSecret string
+	OldUntil          time.Time
+	// Paused is why nothing is sent; empty where it is.
+	Paused      string
+	PausedSince time.Time
+	At          time.Time
+	rev         int64
+}
+
+// Secrets are those that requests are signed with at a time, the newest first.
+func (e Endpoint) Secrets(now time.Time) []string {
+	if e.OldSecret != "" && now.Before(e.OldUntil) {
+		return []string{e.Secret, e.OldSecret}
+	}
+	return []string{e.Secret}
+}
+
+// Store has endpoints. Its methods may be called by any number of goroutines.
+type Store struct {
+	engine     ddb.Engine
+	table      table.Definition
+	operations *record.Store
+	now        func() time.Time
+}
+
+// NewStore returns the store on an engine that has the consumers and the operations table: see [record.Definitions].
+func NewStore(engine ddb.Engine, tables []table.Definition, now func() time.Time) *Store {
+	return &Store{engine: engine, table: tables[0], operations: record.NewStore(engine, tables[:2]), now: now}
+}
+
+const (
+	attrQueue       ddb.Path = "queue"
+	attrConsumer    ddb.Path = "consumer"
+	attrVersion     ddb.Path = "v"
+	attrRev         ddb.Path = "rev"
+	attrURL         ddb.Path = "url"
+	attrSecret      ddb.Path = "secret"
+	attrOldSecret   ddb.Path = "oldSecret"
+	attrOldUntil    ddb.Path = "oldUntil"
+	attrPaused      ddb.Path = "paused"
+	attrPausedSince ddb.Path = "pausedSince"
+	attrAt          ddb.Path = "at"
+)
+
+// layout is that of an item.
+const layout = 1
+
+// keysBegin begins the sort keys of all endpoints: before those of consumers, and of what is known of their sinks.
+const keysBegin = " endpoint "
+
+func partitionOf(tenant string) ddb.Value { return ddb.Text("endpoints " + tenant) }
+
+func (p Place) sort() string {
+	if p.Prefix {
+		return keysBegin + p.Consumer + " prefix " + p.Name
+	}
+	return keysBegin + p.Consumer + " queue " + p.Name
+}
+
+func (p Place) key() ddb.Item {
+	return ddb.Fields{attrQueue: partitionOf(p.tenant()), attrConsumer: ddb.Text(p.sort())}.Item()
+}
+
+func encode(e Endpoint) ddb.Item {
+	fields := ddb.Fields{
+		attrQueue: partitionOf(e.tenant()), attrConsumer: ddb.Text(e.sort()), attrVersion: ddb.Int(layout),
+		attrRev: ddb.Int(e.rev), attrURL: ddb.Text(e.URL), attrSecret: ddb.Text(e.Secret), attrAt: ddb.Millis(e.At),
+	}
+	if e.OldSecret != "" {
+		fields[attrOldSecret], fields[attrOldUntil] = ddb.Text(e.OldSecret), ddb.Millis(e.OldUntil)
+	}
+	if e.Paused != "" {
+		fields[attrPaused], fields[attrPausedSince] = ddb.Text(e.Paused), ddb.Millis(e.PausedSince)
+	}
+	return fields.Item()
+}
+
+func decode(it ddb.Item) (Endpoint, error) {
+	d := ddb.Decoder{Item: it}
+	d.Layout(attrVersion, layout)
+	consumer, rest, _ := strings.Cut(strings.TrimPrefix(d.Text(attrConsumer), keysBegin), " ")
+	kind, name, _ := strings.Cut(rest, " ")
+	e := Endpoint{
+		Place: Place{consumer, name, kind == "prefix"}, URL: d.Text(attrURL), Secret: d.Text(attrSecret),
+		OldSecret: d.TextOr(attrOldSecret, ""), OldUntil: d.MillisOr(attrOldUntil),
+		Paused: d.TextOr(attrPaused, ""), PausedSince: d.MillisOr(attrPausedSince), At: d.MillisOr(attrAt), rev: d.Number(attrRev),
+	}
+	if d.Err != nil {
+		return Endpoint{}, fmt.Errorf("endpoint: %w", d.Err)
+	}
+	return e, nil
+}
+
+// get reads an endpoint: half a read unit, or a whole one where it is strong.
+func (s *Store) get(ctx context.Context, p Place, strong bool) (Endpoint, bool, error) {
+	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: "endpoint", Table: &s.table}, Key: p.key(), Strong: strong})
+	if err != nil || !a.Item.Exists() {
+		return Endpoint{Place: p}, false, err
+	}
+	e, err := decode(a.Item)
+	return e, err == nil, err
+}
+
+// Of is the endpoint of a consumer's queue: that of its name, else that of its longest prefix. The error is [ErrNone]
+// where it has none. Half a read unit for its name, and for each of its prefixes, nine at most.
+func (s *Store) Of(ctx context.Context, consumer, queue string) (Endpoint, error) {
+	for _, p := range placesOf(consumer, queue) {
+		if e, there, err := s.get(ctx, p, false); err != nil || there {
+			return e, err
+		}
+	}
+	return Endpoint{}, ErrNone
+}
+
+// placesOf are where a queue's endpoint may be found, the first one that is there counts.
+func placesOf(consumer, queue string) []Place {
+	all := []Place{{consumer, queue, false}}
+	if len(queue) > MaxName {
+		all = nil
+	}
+	of, _ := tenant.Split(queue)
+	var prefixes []Place
+	for i := range queue {
+		if queue[i] == '/' && len(prefixes) < MaxDepth && i < MaxName {
+			prefixes = append(prefixes, Place{consumer, queue[:i+1], true})
+		}
+	}
+	for i := len(prefixes) - 1; i >= 0; i-- {
+		all = append(all, prefixes[i])
+	}
+	if of == "" {
+		all = append(all, Place{consumer, "", true})
+	}
+	return all
+}
+
+// Change is what becomes of an endpoint.
+type Change struct {
+	Place
+	URL string
+	// Paused is why nothing is sent; empty where it is.
+	Paused string
+	// Rotate gives it another secret; the one of before is good for [KeptSecret] more.
+	Rotate bool
+	Who    record.Who
+}
+
+// Put makes an endpoint, or changes the one that is there. It returns the endpoint, and whether its secret is
+// new: that is the one time to show it. 3 write units.
+//
+// Lost response: the same again finds it as it is; who lost a new secret with the response has to rotate it. Another
+// changed it first: it is looked at anew. We die right after: nothing is left to do but to note that it was done.
+func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err error) {
+	host := ""
+	if u, err := url.Parse(c.URL); err == nil {
+		host = u.Host
+	}
+	request := map[string]string{"host": host, "rotate": strconv.FormatBool(c.Rotate), "paused": strconv.FormatBool(c.Paused != "")}
+	err = s.noted(ctx, c.Place, "endpoint", cmp.Or(c.Paused, "-"), request, c.Who, func() error {
+		for range maxTries {
+			before, there, err := s.get(ctx, c.Place, true)
+			if err != nil {
+				return err
+			}
+			e, fresh = s.changed(before, c), !there || c.Rotate
+			if !there || c.Rotate {
+				e.Secret = newSecret()
+			}
+			unchanged := attrRev.Eq(ddb.Int(before.rev))
+			if !there {
+				unchanged = attrQueue.Missing()
+			}
+			a, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put endpoint", Table: &s.table}, Item: encode(e), If: unchanged})
+			if err != nil {
+				return err
+			}
+			if a.Held || a.Item.Equal(encode(e)) { // a repeat by the SDK finds its own
+				return nil
+			}
+		}
+		return ErrOutran
+	})
+	return e, fresh, err
+}
+
+// changed is an endpoint after a change, with the secret that it had.
+func (s *Store) changed(before Endpoint, c Change) Endpoint {
+	now := ddb.ToMillis(s.now())
+	e := before
+	e.Place, e.URL, e.At, e.rev = c.Place, c.URL, now, before.rev+1
+	if c.Rotate && before.Secret != "" {
+		e.OldSecret, e.OldUntil = before.Secret, ddb.ToMillis(now.Add(KeptSecret))
+	}
+	if c.Paused == "" {
+		e.PausedSince = time.Time{}
+	} else if before.Paused == "" {
+		e.PausedSince = now
+	}
+	e.Paused = c.Paused
+	return e
+}
+
+// newSecret is a secret as Standard Webhooks writes it.
+func newSecret() string {
+	key := make([]byte, keyBytes)
+	_, _ = rand.Read(key) // it never fails
+	return "whsec_" + base64.StdEncoding.EncodeToString(key)
+}
+
+// Delete takes an endpoint away. The error is [ErrNone] where it is not there. 3 write units.
+//
+// Lost response: the same again finds none. Another did it first: the same. We die right after: nothing is left to do
+// but to note that it was done.
+func (s *Store) Delete(ctx context.Context, p Place, who record.Who) error {
+	return s.noted(ctx, p, "removeEndpoint", "-", nil, who, func() error {
+		a, err := s.engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "delete endpoint", Table: &s.table}, Key: p.key(), If: attrQueue.Exists()})
+		if err == nil && !a.Held {
+			return ErrNone
+		}
+		return err
+	})
+}
+
+// noted does something, and has it on record before and after.
+func (s *Store) noted(ctx context.Context, p Place, kind, reason string, request map[string]string, who record.Who, do func() error) error {
+	name := p.Name
+	if name == "" {
+		name = "/" // the prefix of all
+	}
+	o := record.Operation{
+		Queue: name, Consumer: p.Consumer, At: ddb.ToMillis(s.now()), Op: strings.ToLower(rand.Text()), Kind: kind, Seq: -1,
+		Reason: reason, Request: request, Who: who,
+	}
+	if err := s.operations.RecordOperation(ctx, o); err != nil {
+		return err
+	}
+	err := do()
+	if o.Done = err == nil; err != nil {
+		o.Error = err.Error()
+	}
+	_ = s.operations.RecordOperation(ctx, o) // it stands there as asked for
+	return err
+}
+
+// List reads a page of the endpoints of a tenant, or of nobody, in the order of their consumers and names, after
+// a token; next is empty after the last page. A consumer's name that is not empty bounds them to its own. 1 read unit for
+// each 8 KB.
+func (s *Store) List(ctx context.Context, tenant, consumer, after string, limit int) (page []Endpoint, next string, err error) {
+	begins := keysBegin
+	if consumer != "" {
+		begins += consumer + " "
+	}
+	query := ddb.Query{
+		Op: ddb.Op{Op: "endpoints", Table: &s.table}, Partition: partitionOf(tenant), Where: attrConsumer.BeginsWith(ddb.Text(begins)), Limit: limit,
+	}
+	if after != "" {
+		query.After = ddb.Fields{attrQueue: partitionOf(tenant), attrConsumer: ddb.Text(keysBegin + after)}.Item()
+	}
+	a, err := s.engine.Do(ctx, query)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, it := range a.Items {
+		e, err := decode(it)
+		if err != nil {
+			return nil, "", err
+		}
+		page = append(page, e)
+	}
+	return page, strings.TrimPrefix(a.Next.Get(attrConsumer).Str(), keysBegin), nil
+}
+
+// ValidAfter reports whether a token may be one that [Store.List] gave.
+func ValidAfter(consumer, after string) bool {
+	return len(keysBegin)+len(after) <= 1024 && (consumer == "" || strings.HasPrefix(after, consumer+" "))
+}

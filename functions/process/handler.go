@@ -15,17 +15,17 @@ import (
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/timer"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // handler is the type of the function that Lambda calls.
-type handler = func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error)
+type handler = func(context.Context, call) (events.DynamoDBEventResponse, error)
 
 // fromEnvironment makes the handler of the environment's tables and of the
 // consumers.json that lies beside the program. Metrics go to out.
@@ -34,20 +34,28 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	readers, err := readersFrom(os.Getenv("LAMBDA_TASK_ROOT"))
-	if err != nil {
-		return nil, err
-	}
-	seen := &observer{emitter: settings.NewEmitter(out), log: s.Log}
 	client, err := dynamo.New(nil)
 	if err != nil {
 		return nil, err
 	}
+	readers, err := readersFrom(os.Getenv("LAMBDA_TASK_ROOT"), endpoints(endpoint.NewCache(s.NewEndpoints(client).Of, time.Now)))
+	if err != nil {
+		return nil, err
+	}
+	seen := &observer{emitter: settings.NewEmitter(out), log: s.Log}
 	acker, err := ackerFor(readers, client, s.Timer)
 	if err != nil {
 		return nil, err
 	}
-	deliverer, _, err := s.NewDeliverer(client, acker, seen.delivery)
+	var more []func(*handoff.Options)
+	if slices.ContainsFunc(readers, func(r handoff.Reader) bool { return r.Inline > 0 }) {
+		calls, err := newAsideCalls()
+		if err != nil {
+			return nil, err
+		}
+		more = append(more, func(o *handoff.Options) { o.Aside = calls.call })
+	}
+	deliverer, _, err := s.NewDeliverer(client, acker, seen.delivery, more...)
 	if err != nil {
 		return nil, err
 	}
@@ -73,19 +81,22 @@ func ackerFor(readers []handoff.Reader, client *dynamodb.Client, t *timer.Timer)
 const margins = time.Second
 
 // newHandler returns the handler, which takes a batch of records and returns the first
-// one that has to be repeated. The Deliverer must report what it does to seen. after is
+// one that has to be repeated, or delivers a queue that would have held up others. The Deliverer must report what it does to seen. after is
 // called at the end.
 func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader, after func(context.Context, *emf.Metrics)) (handler, error) {
 	deliver, err := handoff.OnStream(d, names, readers...)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
+	return func(ctx context.Context, event call) (events.DynamoDBEventResponse, error) {
 		ctx, cancel := margin.Keep(ctx, margins)
 		defer cancel()
 		seen.begin()
 		defer seen.flush(ctx, after)
-		response, err := deliver(ctx, event)
+		if event.Aside != nil {
+			return events.DynamoDBEventResponse{}, deliverAside(ctx, d, readers, *event.Aside)
+		}
+		response, err := deliver(ctx, event.StreamEvent)
 		if err != nil {
 			slog.ErrorContext(ctx, "the batch of records failed", "error", err)
 		}
@@ -130,6 +141,8 @@ func (o *observer) delivery(done handoff.Delivery) {
 	case done.Err != nil:
 		metrics.Count("Errors", 1)
 		log.Error("the delivery could not go on", "error", done.Err)
+	case done.Ended == handoff.EndedAside:
+		metrics.Count("DeliveredAside", 1)
 	case done.Ended == handoff.EndedReplying:
 		metrics.Count("RepliesWaiting", 1)
 		log.Warn("the replies of a claim wait for room", "error", done.Cause)

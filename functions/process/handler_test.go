@@ -20,7 +20,6 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -34,9 +33,9 @@ func record(sequence int, queue string, position int64) string {
 	return fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`, sequence, image(0), image(position))
 }
 
-func event(t *testing.T, records ...string) table.StreamEvent {
+func event(t *testing.T, records ...string) call {
 	t.Helper()
-	var e table.StreamEvent
+	var e call
 	if err := json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &e); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +119,7 @@ func newBench(t *testing.T, consumers string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	readers, err := readersFrom(write(t, consumers))
+	readers, err := readersFrom(write(t, consumers), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

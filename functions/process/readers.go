@@ -14,8 +14,8 @@ import (
 )
 
 // readersFrom makes the readers of the file that lies in a folder. They make no
-// request until they are given a batch.
-func readersFrom(folder string) ([]handoff.Reader, error) {
+// request until they are given a batch. endpoints finds where a queue goes to whose consumer's sink does not say.
+func readersFrom(folder string, endpoints kind.Endpoints) ([]handoff.Reader, error) {
 	all, err := assetfile.Load(folder, consumers.File, consumers.Read)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func readersFrom(folder string) ([]handoff.Reader, error) {
 		if !c.HasSink() {
 			continue
 		}
-		to, err := sink.New(c.Sink, nil)
+		to, err := sink.New(c.Sink, &sink.Options{Endpoints: endpoints})
 		if err != nil {
 			return nil, fmt.Errorf("sink of consumer %q: %w", c.Reader.Name, err)
 		}

@@ -36,6 +36,9 @@ func NewCache(of func(ctx context.Context, consumer, queue string) (Endpoint, er
 	return &Cache{of: of, now: now, all: map[cacheKey]cached{}}
 }
 
+// Now is the time, by which an endpoint's secrets are valid.
+func (c *Cache) Now() time.Time { return c.now() }
+
 // Of is the endpoint of a consumer's queue, as it was within [Lifetime].
 func (c *Cache) Of(ctx context.Context, consumer, queue string) (Endpoint, error) {
 	key, now := cacheKey{consumer, queue}, c.now()

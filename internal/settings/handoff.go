@@ -1,8 +1,12 @@
 package settings
 
 import (
+	"time"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -12,11 +16,11 @@ import (
 // with: both on one client, so that one set of connections serves them, and all
 // else that is made on it. acker has the chains of tracked batches; nil where
 // none are met. observe, if not nil, gets how each delivery ended. It makes no
-// request.
+// request. more set what else there is of its options.
 //
 // The error names STREAMSORT_CONSUMERS_TABLE and STREAMSORT_AUDIT_TABLE where
 // they are not set: only what delivers needs them.
-func (s Settings) NewDeliverer(client *dynamodb.Client, acker *xorack.Acker, observe func(handoff.Delivery)) (*handoff.Deliverer, *cursor.Sorter, error) {
+func (s Settings) NewDeliverer(client *dynamodb.Client, acker *xorack.Acker, observe func(handoff.Delivery), more ...func(*handoff.Options)) (*handoff.Deliverer, *cursor.Sorter, error) {
 	var r reader
 	r.given("STREAMSORT_CONSUMERS_TABLE", s.Consumers.Consumers)
 	r.given("STREAMSORT_AUDIT_TABLE", s.Consumers.Audit)
@@ -28,9 +32,17 @@ func (s Settings) NewDeliverer(client *dynamodb.Client, acker *xorack.Acker, obs
 		return nil, nil, err
 	}
 	options := &handoff.Options{Observe: observe, Acker: acker, KnownQueues: s.KnownQueues}
+	for _, set := range more {
+		set(options)
+	}
 	if s.Timer != nil {
 		options.WakeUp, options.WakeCircuit, options.WakeBatch = s.Timer.Consumer, s.Timer.Circuit, s.Timer.Batch
 	}
 	deliverer, err := handoff.New(handoff.NewDynamo(client, s.Consumers), sorter, options)
 	return deliverer, sorter, err
+}
+
+// NewEndpoints makes the store of the endpoints of webhooks that go out. It makes no request.
+func (s Settings) NewEndpoints(client *dynamodb.Client) *endpoint.Store {
+	return endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now)
 }

@@ -2,7 +2,6 @@ package sink
 
 import (
 	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -13,7 +12,7 @@ import (
 // kafka is a kind whose sinks are nobody's.
 type kafka struct{ kind.Sink }
 
-func (k kafka) Open(http.RoundTripper) (kind.Sink, error) { return k, nil }
+func (k kafka) Open(kind.Options) (kind.Sink, error) { return k, nil }
 
 // A kind that is in the table is itself, and no other one.
 func TestAKindIsItsOwn(t *testing.T) {

@@ -87,6 +87,8 @@ type Options struct {
 	// Transport makes the requests; nil means one like http.DefaultTransport,
 	// of the sink's own.
 	Transport http.RoundTripper
+	// Endpoints is needed by sinks of the kind http that have no URL of their own.
+	Endpoints kind.Endpoints
 }
 
 // New returns the sink of a configuration. It makes no request. Where AWS is
@@ -98,14 +100,14 @@ func New(config Config, options *Options) (kind.Sink, error) {
 		_, err := KindOf("")
 		return nil, err
 	}
-	return config.settings.Open(newTransport(options))
-}
-
-func newTransport(options *Options) http.RoundTripper {
-	if options != nil && options.Transport != nil {
-		return options.Transport
+	given := kind.Options{}
+	if options != nil {
+		given = kind.Options(*options)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64 // queues are delivered in parallel
-	return transport
+	if given.Transport == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxIdleConnsPerHost = 64 // queues are delivered in parallel
+		given.Transport = transport
+	}
+	return config.settings.Open(given)
 }

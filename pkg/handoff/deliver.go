@@ -51,6 +51,8 @@ const (
 	// EndedGathering: its last batch began less than [Reader].BatchWindow ago, and less than a full one waits. It is
 	// delivered at the end of that time.
 	EndedGathering Ended = "GATHERING"
+	// EndedAside: it would hold up queues that are delivered beside it, and is delivered by a call of its own.
+	EndedAside Ended = "ASIDE"
 	// EndedErased: the queue was erased.
 	EndedErased Ended = "ERASED"
 )
@@ -86,21 +88,19 @@ type Delivery struct {
 // (Busy) notes its position with the claim, and who commits the claim goes on: so every record
 // may be dropped that was answered without an error.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
-	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, time.Time{}, nil, nil)
+	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, bounds{})
 	d.foresee(done)
 	return done
 }
 
-// deliver is Deliver, in a turn that is over at a time; the zero time means never. The queue moved to
-// what is known, and from where is known too, or -1. What may be put off is remembered in off; where that is nil,
-// nothing may. share, where it is not nil, is of the queue's consumers.
-func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, until time.Time, off *putOff, share *shared) Delivery {
+// deliver is Deliver, beside others or not. The queue moved to what is known, and from where is known too, or -1.
+func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, with bounds) Delivery {
 	var putOffUntil time.Time
-	if off != nil {
-		moved, putOffUntil = off.take(queue, r.Name, moved)
+	if with.off != nil {
+		moved, putOffUntil = with.off.take(queue, r.Name, moved)
 	}
 	run := &delivery{
-		Deliverer: d, reader: r.withDefaults(), position: moved.To, until: until, putOff: off, putOffUntil: putOffUntil, shared: share,
+		Deliverer: d, reader: r.withDefaults(), position: moved.To, bounds: with, putOffUntil: putOffUntil,
 		Delivery: Delivery{Queue: queue, Consumer: r.Name},
 	}
 	if err := errors.Join(validate(queue, r.Name), d.takes(r)); err != nil {
@@ -122,6 +122,18 @@ func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved c
 	return run.Delivery
 }
 
+// bounds are those of a delivery that has others beside it. The zero value is of one that has none.
+type bounds struct {
+	// until is when its turn is over; the zero time means never.
+	until time.Time
+	// inline is how long a batch may take; 0 for as long as it likes.
+	inline time.Duration
+	// off is where what is put off is remembered; nil where nothing may be.
+	off *putOff
+	// shared is what was read of the queue for another consumer; nil where there is none.
+	shared *shared
+}
+
 // delivery is a Deliver under way.
 type delivery struct {
 	*Deliverer
@@ -131,13 +143,8 @@ type delivery struct {
 	position int64
 	// longest is how long a batch took.
 	longest time.Duration
-	// until is when its turn is over; the zero time means never.
-	until time.Time
-	// shared is what was read of the queue for another consumer; nil where there is none.
-	shared *shared
-	// putOff is where what is put off is remembered; nil where nothing may be. putOffUntil is until when this was put off
-	// before; the zero time where it was not.
-	putOff      *putOff
+	bounds
+	// putOffUntil is until when this was put off before; the zero time where it was not.
 	putOffUntil time.Time
 	// bad tells that the last batch cannot be handed on as it is, however often.
 	bad bool
@@ -236,7 +243,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		run.Ended = EndedBusy // who ends it looks at the position
 	case c.State == Sending || c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
 		return run.busy(ctx)
-	case c.State == Idle && now.Before(c.RetryAt) && !run.mended(ctx, c):
+	case c.State == Idle && now.Before(c.RetryAt) && (run.reader.Apart || !run.mended(ctx, c)):
 		run.Ended = EndedWait
 	}
 	if run.Ended != "" {
@@ -247,6 +254,10 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 	}
 	if run.position <= c.Delivered {
 		run.Ended = EndedCaughtUp
+		return false, nil
+	}
+	if run.goesAside() {
+		run.Ended = EndedAside
 		return false, nil
 	}
 	if !run.inTime(ctx) {
@@ -446,10 +457,22 @@ func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time
 	}
 	ctx, cancel := context.WithTimeout(ctx, end.Sub(began))
 	defer cancel()
+	if run.inline > 0 {
+		ctx, cancel = context.WithTimeoutCause(ctx, run.inline, errSlow)
+		defer cancel()
+	}
 	defer func() {
-		run.longest = max(run.longest, run.now().Sub(began))
+		took := run.now().Sub(began)
+		run.longest = max(run.longest, took)
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
+		}
+		cut := err != nil && errors.Is(context.Cause(ctx), errSlow)
+		if most := run.asideOf(run.reader); cut || most > 0 && took > most {
+			run.slow.note(run.Queue, run.Consumer, run.now().Add(slowFor))
+		}
+		if cut {
+			err = slowError{err}
 		}
 	}()
 	if err := run.reader.Handle(ctx, batch); err != nil {
@@ -476,6 +499,8 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 	switch {
 	case !made:
 		run.Ended = EndedLost
+	case isSlow(cause):
+		run.Ended = EndedAside
 	case after.State == Blocked:
 		run.store.Note(ctx, c, after)
 		run.Ended = EndedBlocked
@@ -494,6 +519,8 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error) recor
 	is := failed{Consumer: c, circuit: &run.reader.Circuit, probe: run.probe}
 	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Alone: c.Alone(), Now: now}
 	switch {
+	case isSlow(cause):
+		failure.RetryAt, failure.Away = now, c.Away+1
 	case isPermanent(cause):
 		failure.RetryAt, failure.Block = now, c.Alone() // it has only to be alone
 		if run.probe > 0 {
@@ -505,7 +532,7 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error) recor
 		failure.Away = c.Away + 1
 		failure.RetryAt = notSooner(cause, run.retryAt(known, failure.Away), now)
 	default:
-		failure.RetryAt = notSooner(cause, run.retryAt(run.noteCounted(ctx, is, &failure), c.OwnAttempts()), now)
+		failure.RetryAt = notSooner(cause, run.retryAt(noteCounted(ctx, run.noteFailure, is, &failure), c.OwnAttempts()), now)
 		failure.Proven = tookSince(c, run.learnt)
 		failure.Block = c.Alone() && c.OwnAttempts() >= run.reader.MaxAttempts && (c.Proven || failure.Proven || run.overdue)
 	}

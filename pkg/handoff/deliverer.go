@@ -33,8 +33,10 @@ type Deliverer struct {
 	wakeBatch   func(queue string, upTo int64, due time.Time)
 	acker       *xorack.Acker
 	knownQueues bool
+	aside       func(ctx context.Context, queue, consumer string) error
 	learnt      learnt
 	left        seen
+	slow        slow
 }
 
 // Options are the parts of a [Deliverer] that have defaults. A nil Options
@@ -81,6 +83,10 @@ type Options struct {
 	// delivered before, with another event. It may be called from several goroutines at once, and must not wait for
 	// anything.
 	WakeBatch func(queue string, upTo int64, due time.Time)
+	// Aside, if not nil, has [Deliverer.DeliverAside] called for a reader of one queue by a call of its own, and returns when that
+	// is sure to be made, or cannot be asked for now. It is asked by OnStream, for readers with Inline. What is lost of it,
+	// the sweep makes up for. It may be called from several goroutines at once.
+	Aside func(ctx context.Context, queue, consumer string) error
 	// Acker has the chains of tracked batches. It is needed where a Reader has
 	// Track, and by what may meet one of their claims: the sweep.
 	Acker *xorack.Acker
@@ -103,6 +109,8 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		wakeCircuit: options.WakeCircuit,
 		wakeBatch:   options.WakeBatch,
 		sleep:       options.Sleep,
+		aside:       options.Aside,
+		slow:        slow{until: map[consumerKey]time.Time{}},
 		acker:       options.Acker,
 		knownQueues: options.KnownQueues,
 		learnt:      learnt{known: map[string]evidence{}},
@@ -199,6 +207,16 @@ type Reader struct {
 	// once, and so is a full batch. It is for [OnStream], which needs [Options].WakeBatch for it, and must not be given
 	// with Track.
 	BatchWindow time.Duration
+	// Apart says that each queue has a sink of its own: what one of them takes or does not take says nothing of
+	// another's. Nothing is then kept or looked at of what other queues learnt, no circuit opens, and a message that fails as often
+	// as it may blocks once BlockAfter has passed. Such a reader is not tracked.
+	Apart bool
+	// Inline is how long a queue, and each batch of it, may take where OnStream delivers it beside others, 0.1 seconds to 1
+	// minute; where it is 0, or there is no [Options].Aside, queues have turns of 10 seconds, and batches the time that
+	// there is. A batch that takes longer is ended, and comes again, under a higher token, by a call of the queue's own. So does
+	// what a queue has besides; and all of a queue whose last batch failed, or that was slow in the last
+	// 10 minutes, as far as this process knows.
+	Inline time.Duration
 	// Track, where it is not 0, is how long the work of a batch may take, 1
 	// second to 30 days, from the creation of its chain on. Each batch then has a
 	// chain of package xorack, with a root edge for each message ([Batch].Edges).
@@ -247,7 +265,23 @@ func (r Reader) Validate() error {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
 		}
 	}
-	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), validateTrack(r.Track), r.validateWindow())
+	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), validateTrack(r.Track), r.validateWindow(), r.validateApart(), r.validateInline())
+}
+
+// validateApart reports a reader that is tracked, and whose queues have sinks of their own: the end of a chain knows
+// nothing of them.
+func (r Reader) validateApart() error {
+	if r.Apart && r.Track > 0 {
+		return &cursor.InvalidError{Field: "track", Code: invalid.Clash, Problem: "is set of a reader whose queues have sinks of their own"}
+	}
+	return nil
+}
+
+func (r Reader) validateInline() error {
+	if r.Inline != 0 && (r.Inline < MinInline || r.Inline > MaxInline) {
+		return &cursor.InvalidError{Field: "inline", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", r.Inline, MinInline, MaxInline)}
+	}
+	return nil
 }
 
 // validateBlockAfter reports a time that is out of its bounds.

@@ -121,6 +121,17 @@ func notSooner(cause error, scheduled, now time.Time) time.Time {
 	return scheduled
 }
 
+// slowError marks the error of a batch that was ended because it took longer than it may beside others. It says nothing of the
+// batch, nor of its sink.
+type slowError struct{ error }
+
+func (s slowError) Unwrap() error { return s.error }
+
+func isSlow(err error) bool {
+	var s slowError
+	return errors.As(err, &s)
+}
+
 func isSinkAway(err error) bool {
 	var a sinkAway
 	return errors.As(err, &a)

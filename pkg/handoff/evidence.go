@@ -40,6 +40,22 @@ func (d *Deliverer) evidence(ctx context.Context, consumer string) (record.Evide
 	return e, err
 }
 
+// evidence is what is known of the consumer's sink: nothing, where each queue has one of its own.
+func (run *delivery) evidence(ctx context.Context, consumer string) (record.Evidence, error) {
+	if run.reader.Apart {
+		return record.Evidence{Consumer: consumer}, nil
+	}
+	return run.Deliverer.evidence(ctx, consumer)
+}
+
+// noteFailure notes a batch that was not taken, unless nobody else is to know.
+func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {
+	if run.reader.Apart {
+		return record.Evidence{Consumer: f.Name}, true
+	}
+	return run.Deliverer.noteFailure(ctx, f)
+}
+
 // failing is what is known of a sink that this process has seen fail: who only ends the claims of
 // chains that are done looks no further.
 func (d *Deliverer) failing(ctx context.Context, consumer string) record.Evidence {
@@ -120,9 +136,9 @@ func (d *Deliverer) noteFailure(ctx context.Context, f failed) (record.Evidence,
 
 // noteCounted notes a failure that counts, with the message where it is its first, or its first alone,
 // and returns what is known of the sink then.
-func (d *Deliverer) noteCounted(ctx context.Context, f failed, failure *record.Failure) record.Evidence {
+func noteCounted(ctx context.Context, note func(context.Context, failed) (record.Evidence, bool), f failed, failure *record.Failure) record.Evidence {
 	f.first, f.sink = f.FailingSince.IsZero() || f.Alone() && !f.FailedAlone, true
-	known, noted := d.noteFailure(ctx, f)
+	known, noted := note(ctx, f)
 	if noted && f.first {
 		failure.Since, failure.Taken = failure.Now, known.Taken
 	}
@@ -150,7 +166,10 @@ func (run *delivery) isBad(ctx context.Context, c Consumer) (bool, error) {
 	}
 	back := false
 	if run.now().Sub(c.FailingSince) >= run.reader.BlockAfter {
-		known, othersFail, err := run.othersFail(ctx, c)
+		known, othersFail, err := record.Evidence{}, false, error(nil)
+		if !run.reader.Apart {
+			known, othersFail, err = run.othersFail(ctx, c)
+		}
 		if err != nil {
 			return false, err
 		}

@@ -143,10 +143,10 @@ func (run *delivery) gather() {
 	if !run.putOffUntil.IsZero() && run.putOffUntil.Before(due) {
 		due = run.putOffUntil // another made a batch of a part since: the rest has waited for as long
 	}
-	if run.putOff == nil || !due.After(now) || run.opens(run.learnt) || run.position-c.Delivered >= int64(run.reader.MaxMessages) {
+	if run.off == nil || !due.After(now) || run.opens(run.learnt) || run.position-c.Delivered >= int64(run.reader.MaxMessages) {
 		return
 	}
-	if run.putOff.add(c.Queue, c.Name, waits{cursor.Range{From: c.Delivered, To: run.position}, due}) {
+	if run.off.add(c.Queue, c.Name, waits{cursor.Range{From: c.Delivered, To: run.position}, due}) {
 		run.wakeBatch(c.Queue, run.position, due.Add(wakeSlack))
 		run.Ended = EndedGathering
 	}

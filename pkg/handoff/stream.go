@@ -27,7 +27,8 @@ import (
 // soon, by the mapping's own retry, where its first try failed or the store did, as long
 // as its record is younger than half a minute: a queue that goes on failing is left to
 // its next record, to a wake-up ([Options].WakeUp) and to the sweep. What a [Reader].BatchWindow puts off is done with,
-// for the mapping, and delivered with a later event, or after a wake-up ([Options].WakeBatch). The event source mapping must have
+// for the mapping, and delivered with a later event, or after a wake-up ([Options].WakeBatch). One that is slow or fails, of a reader with
+// [Reader].Inline, is delivered by a call of its own ([Options].Aside), and comes again by no mapping. The event source mapping must have
 // ReportBatchItemFailures on.
 //
 // It returns an InvalidError for a reader that is out of its bounds, or that has a window where there is no
@@ -61,8 +62,18 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 		jobs = append(jobs, off.due(d.now(), readers, named)...)
 		d.forEach(len(jobs), func(i int) {
 			j := jobs[i]
-			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, d.now().Add(turn), off, &j.hint.shared)
+			inline := d.asideOf(j.reader)
+			of := turn
+			if inline > 0 {
+				of = inline
+			}
+			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(of), inline: inline, off: off, shared: &j.hint.shared})
 			j.hint.shared.end()
+			if inline > 0 && done.Err == nil {
+				d.sendAside(ctx, done)
+				d.foresee(done)
+				return
+			}
 			if j.again, j.cause = d.again(ctx, done, j.hint.record(event)), done.Err; !j.again {
 				d.foresee(done)
 			}

@@ -220,7 +220,7 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (
 		Error: record.Cut(why, record.MaxError), Alone: c.Alone(), Now: now,
 		RetryAt: now.Add(record.RetryAfter(c.OwnAttempts(), record.DefaultRetries)),
 	}
-	failure.Proven = tookSince(c, d.noteCounted(ctx, failed{Consumer: c}, &failure))
+	failure.Proven = tookSince(c, noteCounted(ctx, d.noteFailure, failed{Consumer: c}, &failure))
 	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
 }
 

@@ -20,27 +20,49 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// sink is an endpoint.
+// sink is an endpoint, or those of many queues.
 type sink struct {
 	settings settings
 	client   *http.Client
-	secrets  *secret.Cache
-	now      func() time.Time
+	// public is the client for endpoints that are none of the stack's owner, rules and publicRules what both keep to.
+	public             *http.Client
+	rules, publicRules egress.Rules
+	secrets            *secret.Cache
+	endpoints          kind.Endpoints
+	now                func() time.Time
+}
+
+// target is where requests go to, and how they are signed.
+type target struct {
+	client *http.Client
+	url    *url.URL
+	sign   sign
+	// secrets are those of the endpoint; nil where sign says where they are.
+	secrets [][]byte
 }
 
 // Open implements [kind.Settings]. The transport is its own: no other one looks at the addresses.
-func (s settings) Open(http.RoundTripper) (kind.Sink, error) {
+func (s settings) Open(options kind.Options) (kind.Sink, error) {
 	allow, err := egress.ParseAllow(os.Getenv(egress.AllowVariable))
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", egress.AllowVariable, err)
 	}
-	rules := egress.Rules{Ports: s.ports, Allow: allow}
+	client := func(rules egress.Rules) *http.Client {
+		return &http.Client{Transport: egress.NewTransport(rules, nil), CheckRedirect: egress.NoRedirect}
+	}
+	rules, public := egress.Rules{Ports: s.ports, Allow: allow}, egress.Rules{Ports: s.ports}
+	to := &sink{
+		settings: s, now: time.Now, endpoints: options.Endpoints,
+		client: client(rules), public: client(public), rules: rules, publicRules: public,
+	}
+	if s.each {
+		if to.endpoints == nil {
+			return nil, errors.New("endpoints is true, and nothing here knows any")
+		}
+		return to, nil
+	}
 	if err := rules.Check(s.url); err != nil {
 		return nil, fmt.Errorf("url: %w", err)
-	}
-	to := &sink{
-		settings: s, now: time.Now,
-		client: &http.Client{Transport: egress.NewTransport(rules, nil), CheckRedirect: egress.NoRedirect},
 	}
 	if s.sign.scheme != "" {
 		store, err := secret.NewStore(s.sign.secret)
@@ -58,33 +80,66 @@ func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
 	if err != nil {
 		return err
 	}
+	if len(all) == 0 {
+		return nil // what was skipped is not sent
+	}
+	to, err := s.target(ctx, b)
+	if err != nil {
+		return err
+	}
 	for _, c := range all {
-		if err := s.post(ctx, c); err != nil {
+		if err := s.post(ctx, to, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// target is where a batch goes to.
+func (s *sink) target(ctx context.Context, b handoff.Batch) (target, error) {
+	if !s.settings.each {
+		return target{s.client, s.settings.url, s.settings.sign, nil}, nil
+	}
+	e, err := s.endpoints(ctx, b.Consumer, b.Queue)
+	if err != nil {
+		return target{}, err
+	}
+	to := target{client: s.client, sign: sign{scheme: standard}}
+	rules := s.rules
+	if e.Own {
+		to.client, rules = s.public, s.publicRules
+	}
+	if to.url, err = egress.ParseURL(e.URL); err == nil {
+		err = rules.Check(to.url)
+	}
+	if err != nil {
+		return target{}, &kind.AwayError{Err: fmt.Errorf("url: %w", err)}
+	}
+	for _, text := range e.Secrets {
+		to.secrets = append(to.secrets, []byte(text))
+	}
+	return to, nil
+}
+
 // post makes one request.
-func (s *sink) post(ctx context.Context, c content) error {
+func (s *sink) post(ctx context.Context, to target, c content) error {
 	ctx, cancel := context.WithTimeout(ctx, s.settings.timeout)
 	defer cancel()
 	began := s.now()
-	r, err := s.request(ctx, c, began)
+	r, err := s.request(ctx, to, c, began)
 	if err != nil {
 		return err
 	}
-	answer, err := s.client.Do(r)
+	answer, err := to.client.Do(r)
 	if err != nil {
-		return s.unanswered(err, s.now().Sub(began))
+		return unanswered(err, to.url.Host, s.now().Sub(began))
 	}
 	defer answer.Body.Close()
-	return readAnswer(answer, s.settings.url.Host, began, s.now())
+	return readAnswer(answer, to.url.Host, began, s.now())
 }
 
 // unanswered is why a request has no answer: nothing of that is the message's. A URL may hold what nobody should read.
-func (s *sink) unanswered(err error, took time.Duration) error {
+func unanswered(err error, host string, took time.Duration) error {
 	var of *url.Error
 	if errors.As(err, &of) {
 		err = of.Err
@@ -92,5 +147,5 @@ func (s *sink) unanswered(err error, took time.Duration) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("no answer within %s", took.Round(time.Millisecond))
 	}
-	return &kind.AwayError{Err: fmt.Errorf("%s: %w", s.settings.url.Host, err)}
+	return &kind.AwayError{Err: fmt.Errorf("%s: %w", host, err)}
 }

@@ -94,7 +94,7 @@ func open(t *testing.T, text string) kind.Sink {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := s.Open(nil)
+	to, err := s.Open(kind.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -470,7 +470,7 @@ func TestOpenRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.Open(nil)
+		_, err = s.Open(kind.Options{})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 			t.Errorf("%s with %q: %v", c.url, c.allow, err)
 		}
@@ -506,7 +506,7 @@ func TestTheGuardIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner, err := s.Open(nil)
+	inner, err := s.Open(kind.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

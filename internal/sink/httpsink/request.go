@@ -157,8 +157,8 @@ func ascii(written []byte) string {
 }
 
 // request is a request for a content, signed at a time.
-func (s *sink) request(ctx context.Context, c content, now time.Time) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.settings.url.String(), bytes.NewReader(c.body))
+func (s *sink) request(ctx context.Context, to target, c content, now time.Time) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url.String(), bytes.NewReader(c.body))
 	if err != nil {
 		return nil, err
 	}
@@ -175,12 +175,15 @@ func (s *sink) request(ctx context.Context, c content, now time.Time) (*http.Req
 	r.Header.Set("Webhook-Timestamp", at)
 	// A connection that was closed while nobody looked is replaced: the id tells a repeat. It is not sent.
 	r.Header["Idempotency-Key"] = nil
-	if s.settings.sign.scheme == "" {
+	if to.sign.scheme == "" {
 		return r, nil
 	}
-	values, err := s.secrets.Values(ctx, s.settings.sign.secret)
+	values := to.secrets
+	if values == nil {
+		values, err = s.secrets.Values(ctx, to.sign.secret)
+	}
 	if err == nil {
-		err = s.settings.sign.sign(r.Header, values, c, at)
+		err = to.sign.sign(r.Header, values, c, at)
 	}
 	if err != nil {
 		return nil, &kind.AwayError{Err: err}

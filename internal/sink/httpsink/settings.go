@@ -27,6 +27,8 @@ const (
 	// defaultTimeout is how long a request may take where nothing else is said, minTimeout and maxTimeout are
 	// what may be said.
 	defaultTimeout, minTimeout, maxTimeout = 10 * time.Second, time.Second, time.Minute
+	// inline is how long an endpoint may keep others waiting that are delivered to beside it.
+	inline = time.Second
 	// defaultBytes is how many bytes a body has at most where nothing else is said, minBytes and maxBytes are what
 	// may be said.
 	defaultBytes, minBytes, maxBytes = 1 << 20, 1 << 10, 6 << 20
@@ -43,7 +45,9 @@ const (
 
 // settings are what a configuration says of an endpoint.
 type settings struct {
+	// url is nil where each queue has an endpoint of its own.
 	url     *url.URL
+	each    bool
 	batch   bool
 	sign    sign
 	timeout time.Duration
@@ -66,8 +70,12 @@ type header struct{ name, value string }
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 // Defaults sets what a reader of single messages has where nothing else is said: a batch of one, so that a
-// message which was taken does not come again for another one's sake.
+// message which was taken does not come again for another one's sake. Where each queue has an endpoint of its own, none of
+// them says anything of another.
 func (s settings) Defaults(r *handoff.Reader) {
+	if r.Apart = s.each; s.each {
+		r.Inline = inline
+	}
 	if !s.batch && r.MaxMessages == 0 {
 		r.MaxMessages = 1
 	}
@@ -76,6 +84,7 @@ func (s settings) Defaults(r *handoff.Reader) {
 // read reads the members of a configuration.
 //
 //	url       where requests go to
+//	endpoints true in its place: each queue has an endpoint of its own, which has its secrets too
 //	mode      single, a request a message, or batch, one a batch; single
 //	sign      how they are signed: scheme is standard, hmac or bearer, secret the ARN of its secrets;
 //	          of hmac, header has the signature, behind prefix
@@ -90,8 +99,13 @@ func read(members []strictjson.Member) (kind.Settings, error) {
 			return nil, fmt.Errorf("%s%w", m.Name, err)
 		}
 	}
-	if s.url == nil {
-		return nil, errors.New("url is missing: it must be like https://example.com/hooks")
+	switch {
+	case s.url == nil && !s.each:
+		return nil, errors.New("url is missing: it must be like https://example.com/hooks; or endpoints must be true")
+	case s.url != nil && s.each:
+		return nil, errors.New("endpoints is true beside url; write one of them")
+	case s.each && s.sign.scheme != "":
+		return nil, errors.New("sign is set beside endpoints, each of which has secrets of its own")
 	}
 	return s, nil
 }
@@ -103,6 +117,10 @@ func (s *settings) member(m strictjson.Member) (err error) {
 		var text string
 		if text, err = strictjson.Text(m.Value); err == nil {
 			s.url, err = egress.ParseURL(text)
+		}
+	case "endpoints":
+		if s.each = string(m.Value) == "true"; !s.each {
+			err = errors.New("must be true, or left out")
 		}
 	case "mode":
 		var text string
@@ -128,7 +146,7 @@ func (s *settings) member(m strictjson.Member) (err error) {
 	case "headers":
 		return inner(m.Value, s.addHeader, s.checkHeaders)
 	default:
-		err = errors.New("is not known: there are kind, url, mode, sign, timeout, maxBytes, ports and headers")
+		err = errors.New("is not known: there are kind, url, endpoints, mode, sign, timeout, maxBytes, ports and headers")
 	}
 	if err != nil {
 		return fmt.Errorf(" %w", err)

@@ -29,8 +29,29 @@ type Kind struct {
 
 // Settings are what a configuration says of one sink. They are within their bounds.
 type Settings interface {
-	// Open returns the sink. It makes no request; later ones go through the transport.
-	Open(http.RoundTripper) (Sink, error)
+	// Open returns the sink. It makes no request.
+	Open(Options) (Sink, error)
+}
+
+// Options are what a sink is given that no configuration says.
+type Options struct {
+	// Transport makes the requests to AWS's services.
+	Transport http.RoundTripper
+	// Endpoints is where each queue of a consumer goes to, for a sink whose configuration does not say.
+	Endpoints Endpoints
+}
+
+// Endpoints finds where a queue of a consumer goes to. The error is an *AwayError where it has no endpoint, or must not be
+// sent to it now.
+type Endpoints func(ctx context.Context, consumer, queue string) (Endpoint, error)
+
+// Endpoint is where a queue's messages go to.
+type Endpoint struct {
+	URL string
+	// Secrets are what requests are signed with, as Standard Webhooks writes them, the newest first.
+	Secrets []string
+	// Own says that it is none of the stack's owner: it may be at a public address alone.
+	Own bool
 }
 
 // Sink takes a consumer's batches. It may be used by any number of goroutines,

@@ -59,8 +59,8 @@ type settings struct {
 }
 
 // Open implements [Settings].
-func (s settings) Open(transport http.RoundTripper) (Sink, error) {
-	return s.of.Open(s.Target, transport)
+func (s settings) Open(options Options) (Sink, error) {
+	return s.of.Open(s.Target, options.Transport)
 }
 
 func (r *Resource) read(members []strictjson.Member) (Settings, error) {

@@ -66,7 +66,7 @@ func Open(t *testing.T, of kind.Kind, arn, endpoint string) kind.Sink {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := settings.Open(http.DefaultTransport)
+	s, err := settings.Open(kind.Options{Transport: http.DefaultTransport})
 	if err != nil {
 		t.Fatal(err)
 	}

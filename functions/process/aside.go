@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+
+	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/tenant"
+)
+
+// call is what the function is called with: records of the cursors' stream, or one queue that it is to deliver to a
+// consumer.
+type call struct {
+	table.StreamEvent
+	Aside *aside `json:"aside,omitempty"`
+}
+
+// aside is a queue that would have held up others.
+type aside struct {
+	Queue    string `json:"queue"`
+	Consumer string `json:"consumer"`
+}
+
+// asideCalls are calls of the function by itself.
+type asideCalls struct {
+	client   *awscall.Client
+	function string
+}
+
+// newAsideCalls reads who the function is from the environment: the same version of it is called.
+func newAsideCalls() (*asideCalls, error) {
+	name, version := os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), os.Getenv("AWS_LAMBDA_FUNCTION_VERSION")
+	if name == "" {
+		return nil, errors.New("AWS_LAMBDA_FUNCTION_NAME is not set")
+	}
+	if version != "" && version != "$LATEST" {
+		name += ":" + version
+	}
+	client, err := awscall.New(awscall.Lambda, awscall.Options{
+		Timeout: kind.RequestTimeout, Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
+	})
+	return &asideCalls{client, name}, err
+}
+
+// call has the function called for a queue.
+//
+// Lost response: it is called twice, and the second call finds the claim of the first, or nothing to do. We die right
+// after, or the call is lost: the sweep comes to the queue.
+func (a *asideCalls) call(ctx context.Context, queue, consumer string) error {
+	event, err := strictjson.Marshal(call{Aside: &aside{queue, consumer}})
+	if err != nil {
+		return err
+	}
+	_, err = a.client.Invoke(ctx, a.function, awscall.Event, event)
+	return err
+}
+
+// deliverAside delivers a queue to one of the readers. The error has Lambda call again: the store failed.
+func deliverAside(ctx context.Context, d *handoff.Deliverer, readers []handoff.Reader, a aside) error {
+	for _, r := range readers {
+		if r.Name == a.Consumer {
+			return d.DeliverAside(ctx, a.Queue, r).Err
+		}
+	}
+	return nil // it was taken out of consumers.json since
+}
+
+// endpoints are where queues go to, as a sink asks for them. A queue that has none waits for one, and one whose endpoint
+// is paused until it is not.
+func endpoints(cache *endpoint.Cache) kind.Endpoints {
+	return func(ctx context.Context, consumer, queue string) (kind.Endpoint, error) {
+		e, err := cache.Of(ctx, consumer, queue)
+		switch {
+		case errors.Is(err, endpoint.ErrNone):
+			return kind.Endpoint{}, &kind.AwayError{Err: errors.New("the queue has no endpoint")}
+		case err != nil:
+			return kind.Endpoint{}, &kind.AwayError{Err: fmt.Errorf("its endpoint cannot be looked at: %w", err)}
+		case e.Paused != "":
+			return kind.Endpoint{}, &kind.AwayError{Err: fmt.Errorf("its endpoint is paused: %s", e.Paused)}
+		}
+		of, _ := tenant.Split(queue)
+		return kind.Endpoint{URL: e.URL, Secrets: e.Secrets(cache.Now()), Own: of != ""}, nil
+	}
+}

@@ -1,0 +1,263 @@
+package handoff_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// besideDesk is a desk whose clock goes by itself, with calls of their own for what would hold up others.
+type besideDesk struct {
+	*desk
+	// asides are the calls that were asked for, refuse says why none can be.
+	asides []string
+	refuse error
+	// slow is how long the sink takes for a queue.
+	slow map[string]time.Duration
+}
+
+func newBesideDesk(t *testing.T) *besideDesk {
+	b := &besideDesk{desk: newDesk(t), slow: map[string]time.Duration{}}
+	var err error
+	b.sorter, err = cursor.New(b.queues.on(t, b.queues), &cursor.Options{ForEach: fanout.OneByOne})
+	b.must(err)
+	b.d, err = handoff.New(b.store, b.sorter, &handoff.Options{ForEach: fanout.OneByOne, Aside: func(_ context.Context, queue, consumer string) error {
+		b.asides = append(b.asides, queue+" "+consumer)
+		return b.refuse
+	}})
+	b.must(err)
+	return b
+}
+
+func (b *besideDesk) reader() handoff.Reader {
+	r := b.desk.reader()
+	r.Apart, r.Inline, r.MaxMessages = true, time.Second, 1
+	r.Handle = func(ctx context.Context, batch handoff.Batch) error {
+		if err := b.take(ctx, batch); err != nil {
+			return err
+		}
+		timer := time.NewTimer(b.slow[batch.Queue])
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return r
+}
+
+// records are handed on, which must have no record repeated, and take no longer than this.
+func (b *besideDesk) records(most time.Duration, queues ...string) {
+	b.t.Helper()
+	handle, err := handoff.OnStream(b.d, cursor.Names{}, b.reader())
+	b.must(err)
+	var event table.StreamEvent
+	for i, queue := range queues {
+		it, err := b.sorter.Status(b.t.Context(), queue)
+		b.must(err)
+		event.Records = append(event.Records, moved(i+1, queue, 0, it.Position))
+	}
+	began := time.Now()
+	answer, err := handle(b.t.Context(), event)
+	b.must(err)
+	if took := time.Since(began); took > most || len(answer.BatchItemFailures) > 0 {
+		b.t.Errorf("%v took %s, want %s at most; repeated %v", queues, took, most, answer.BatchItemFailures)
+	}
+}
+
+func (b *besideDesk) aside(want ...string) {
+	b.t.Helper()
+	if got := strings.Join(b.asides, ", "); got != strings.Join(want, ", ") {
+		b.t.Errorf("calls of their own: %s; want %v", got, want)
+	}
+	b.asides = nil
+}
+
+func (b *besideDesk) own(queue string, want handoff.Ended) {
+	b.t.Helper()
+	done := b.d.DeliverAside(b.t.Context(), queue, b.reader())
+	b.must(done.Err)
+	if done.Ended != want {
+		b.t.Errorf("%s ended as %s (%v), want %s", queue, done.Ended, done.Cause, want)
+	}
+}
+
+// TestASlowQueueHoldsUpNoOther: it keeps others waiting for a second, once; then it is delivered by calls of its own until
+// it was not slow for a while.
+func TestASlowQueueHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("slow", 1, 2)
+		b.put("good", 1)
+		b.slow["slow"] = 3 * time.Second
+		b.records(time.Second, "slow", "good")
+		b.gets("slow 1 #1", "good 1 #1")
+		b.aside("slow c")
+		if c := b.standing("slow"); c.State != handoff.Idle || c.Attempts != 0 || c.Error == "" {
+			t.Errorf("%+v; want that the try counts for nothing", c)
+		}
+		b.own("slow", handoff.EndedCaughtUp)
+		b.gets("slow 1 #1", "slow 2 #1")
+
+		b.put("slow", 3)
+		b.put("good", 2)
+		b.records(0, "slow", "good")
+		b.gets("good 2 #1")
+		b.aside("slow c")
+		b.own("slow", handoff.EndedCaughtUp)
+		b.gets("slow 3 #1")
+
+		time.Sleep(10 * time.Minute)
+		b.slow["slow"] = 0
+		b.put("slow", 4)
+		b.records(0, "slow")
+		b.gets("slow 4 #1")
+		b.aside()
+	})
+}
+
+// TestManyBatchesHoldUpNoOther: neither does one that is fast, and has much to deliver.
+func TestManyBatchesHoldUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("long", upTo(1, 10)...)
+		b.slow["long"] = 400 * time.Millisecond
+		b.records(1200*time.Millisecond, "long")
+		b.gets("long 1 #1", "long 2 #1", "long 3 #1")
+		b.aside("long c")
+		b.own("long", handoff.EndedCaughtUp)
+		if c := b.standing("long"); c.Delivered != 10 {
+			t.Errorf("%+v", c)
+		}
+		b.aside()
+
+		// Where a call of its own has no time for all either, another follows.
+		b.put("long", upTo(11, 20)...)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		if done := b.d.DeliverAside(ctx, "long", b.reader()); done.Err != nil || done.Ended != handoff.EndedOutOfTime {
+			t.Errorf("%s, %v", done.Ended, done.Err)
+		}
+		b.aside("long c")
+	})
+}
+
+// TestAFailingQueueHoldsUpNoOther: no record comes again for it; a try that is near is waited for by a call of its own, and
+// one that is not by nobody.
+func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("bad", 1)
+		b.put("good", 1)
+		b.fails = func(batch handoff.Batch) error {
+			if batch.Queue == "bad" {
+				return handoff.SinkAway(errNo)
+			}
+			return nil
+		}
+		b.records(0, "bad", "good")
+		b.gets("bad 1 #1", "good 1 #1")
+		b.aside("bad c")
+		b.records(0, "bad") // it waits
+		b.gets()
+		b.aside()
+		began := time.Now()
+		b.own("bad", handoff.EndedFailed)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it was tried again after %s, want a second", took)
+		}
+		b.gets("bad 1 #1")
+		b.aside()
+		time.Sleep(10 * time.Second)
+		b.fails = nil
+		b.records(0, "bad", "good")
+		b.gets()
+		b.aside("bad c")
+		b.own("bad", handoff.EndedCaughtUp)
+		b.gets("bad 1 #1")
+		b.put("bad", 2)
+		b.records(0, "bad")
+		b.gets("bad 2 #1")
+		b.aside()
+	})
+}
+
+// TestACallThatCannotBeAskedFor: the queue is left to the sweep, and no record comes again.
+func TestACallThatCannotBeAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("slow", 1)
+		b.slow["slow"], b.refuse = 2*time.Second, errors.New("throttled")
+		b.records(time.Second, "slow")
+		b.aside("slow c")
+		report, err := b.d.Sweep(t.Context(), handoff.SweepOptions{})
+		b.must(err)
+		if report.Nudged != 1 {
+			t.Errorf("the sweep woke up %d queues", report.Nudged)
+		}
+	})
+}
+
+// TestApart: where each queue has a sink of its own, nothing is asked or kept of what others learnt; no number of queues that
+// fail keeps another from being tried, and a message that fails blocks when its time is over, though others fail too.
+func TestApart(t *testing.T) {
+	k := newDesk(t)
+	var asked []string
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if name := r.Name(); strings.Contains(name, "evidence") || name == "learn" {
+			asked = append(asked, name)
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	var err error
+	k.d, err = handoff.New(k.store, k.sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
+	k.must(err)
+	r := k.reader()
+	r.Apart, r.BlockAfter = true, time.Hour
+	queues := []string{"a", "b", "c", "d", "e"}
+	for _, queue := range queues {
+		k.put(queue, 1)
+	}
+	k.fails = func(b handoff.Batch) error {
+		if b.Queue == "e" {
+			return nil
+		}
+		return errNo
+	}
+	for i := range 6 {
+		for _, queue := range queues {
+			done := k.d.Deliver(t.Context(), queue, r, -1)
+			k.must(done.Err)
+			if queue != "e" && done.Ended != handoff.EndedFailed {
+				t.Errorf("try %d of %s ended as %s", i, queue, done.Ended)
+			}
+		}
+		k.pass(10 * time.Minute)
+	}
+	for _, queue := range queues[:4] {
+		done := k.d.Deliver(t.Context(), queue, r, -1)
+		k.must(done.Err)
+		if done.Ended != handoff.EndedBlocked {
+			t.Errorf("after an hour %s ended as %s", queue, done.Ended)
+		}
+	}
+	k.at("e", 1, handoff.Idle)
+	if len(asked) > 0 {
+		t.Errorf("of others was asked: %v", asked)
+	}
+	r.Track = time.Minute
+	invalid(t, r.Validate(), "track")
+	r.Track, r.Inline = 0, time.Millisecond
+	invalid(t, r.Validate(), "inline")
+}

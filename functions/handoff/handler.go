@@ -3,13 +3,18 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
+	"os"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -41,6 +46,9 @@ type service struct {
 	goOn func(batch string, at time.Time)
 	// after is called behind each request.
 	after func(context.Context, *emf.Metrics)
+	// endpoints are those of webhooks that go out, allow the addresses that those of no tenant may have besides public ones.
+	endpoints *endpoint.Store
+	allow     []netip.Prefix
 }
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
@@ -62,7 +70,11 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps}).handler(settings.NewEmitter(out)), nil
+	allow, err := egress.ParseAllow(os.Getenv(egress.AllowVariable))
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", egress.AllowVariable, err)
+	}
+	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps, s.NewEndpoints(client), allow}).handler(settings.NewEmitter(out)), nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is
@@ -88,6 +100,7 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 			"operations": {http.MethodGet: s.audit, http.MethodPost: s.operate},
 			"acts":       {http.MethodGet: s.batches, http.MethodPost: s.act},
 			"queues":     {http.MethodDelete: s.erase},
+			"endpoints":  {http.MethodGet: s.listEndpoints, http.MethodPut: s.putEndpoint, http.MethodDelete: s.deleteEndpoint},
 			"claims":     {http.MethodGet: s.listReady, http.MethodPost: s.claim, http.MethodPatch: s.onClaim},
 		},
 		Direct:      s.direct,
@@ -132,6 +145,12 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 		return s.batches, c.SetQuery(rest)
 	case "act":
 		return s.act, c.SetBody(rest)
+	case "endpoints":
+		return s.listEndpoints, c.SetQuery(rest)
+	case "putEndpoint":
+		return s.putEndpoint, c.SetBody(rest)
+	case "deleteEndpoint":
+		return s.deleteEndpoint, c.SetQuery(rest)
 	case "erase":
 		return s.erase, c.SetQuery(rest)
 	case "list":
@@ -141,7 +160,7 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	case "onClaim":
 		return s.onClaim, c.SetBody(rest)
 	}
-	return nil, invalid.New(invalid.Unknown, "operation", "must be status, consumers, summary, create, operations, operate, batches, act, erase, list, claim or onClaim")
+	return nil, invalid.New(invalid.Unknown, "operation", "must be status, consumers, summary, create, operations, operate, batches, act, endpoints, putEndpoint, deleteEndpoint, erase, list, claim or onClaim")
 }
 
 // body reads the members of a request that has no parameters.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -17,6 +18,10 @@ func problemOf(err error) *httpapi.Problem {
 			Status: http.StatusNotFound, Type: "no-consumer", Title: "There is no such consumer",
 			Detail: "the queue has no consumer of this name",
 		}
+	case errors.Is(err, endpoint.ErrNone):
+		return &httpapi.Problem{Status: http.StatusNotFound, Type: "no-endpoint", Title: "There is no such endpoint", Detail: err.Error()}
+	case errors.Is(err, endpoint.ErrOutran):
+		return &httpapi.Problem{Status: http.StatusConflict, Type: "outran", Title: "The endpoint was changed at the same moment", Detail: "look at it, and decide again"}
 	case errors.Is(err, handoff.ErrIDTaken):
 		return &httpapi.Problem{
 			Status: http.StatusConflict, Type: "id-taken", Title: "The id is that of another operation",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -33,9 +35,12 @@ type server struct {
 	client    *dynamodb.Client
 	messages  string // the table's name
 	table     string // that of consumers
+	names     handoff.Names
 	logs      bytes.Buffer
 	now       time.Time
 	consumers *handoff.Store
+	// allow is what endpoints of no tenant may have besides public addresses.
+	allow []netip.Prefix
 	// before, if not nil, is called before each request to the consumers' tables.
 	before func(ddb.Request)
 }
@@ -58,7 +63,8 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	suffix := localdb.Suffix()
 	s.client, s.messages = client, "messages"+suffix
 	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix, Trouble: "trouble" + suffix}
-	s.table = names.Consumers
+	s.table, s.names = names.Consumers, names
+	s.allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
 	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
 		t.Fatal(err)
@@ -81,8 +87,13 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	if s.deliverer, err = handoff.New(s.consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock, endpoints: s.endpoints(), allow: s.allow}).api(emf.New(&s.logs, emf.Names{})).Handle)
 	return s
+}
+
+// endpoints is the store of endpoints on the server.
+func (s *server) endpoints() *endpoint.Store {
+	return endpoint.NewStore(dynamo.NewEngine(s.client), s.names.Tables(), func() time.Time { return s.now })
 }
 
 // put puts messages up to a seq.

@@ -22,7 +22,6 @@
 package endpoint
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -265,7 +264,7 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 		host = u.Host
 	}
 	request := map[string]string{"host": host, "rotate": strconv.FormatBool(c.Rotate), "paused": strconv.FormatBool(c.Paused != "")}
-	err = s.noted(ctx, c.Place, "endpoint", cmp.Or(c.Paused, "-"), request, c.Who, func() error {
+	err = s.noted(ctx, c.Place, "endpoint", c.Paused, request, c.Who, func() error {
 		for range maxTries {
 			before, there, err := s.get(ctx, c.Place, true)
 			if err != nil {
@@ -321,7 +320,7 @@ func newSecret() string {
 // Lost response: the same again finds none. Another did it first: the same. We die right after: nothing is left to do
 // but to note that it was done.
 func (s *Store) Delete(ctx context.Context, p Place, who record.Who) error {
-	return s.noted(ctx, p, "removeEndpoint", "-", nil, who, func() error {
+	return s.noted(ctx, p, "removeEndpoint", "", nil, who, func() error {
 		a, err := s.engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "delete endpoint", Table: &s.table}, Key: p.key(), If: attrQueue.Exists()})
 		if err == nil && !a.Held {
 			return ErrNone

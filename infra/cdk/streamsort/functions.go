@@ -75,7 +75,7 @@ func (s *Streamsort) addFunctions() error {
 	s.HandoffFunction = s.newFunction(function{
 		name: "handoff", id: "Handoff", description: "Shows and operates consumers",
 		memory: p.HandoffMemory, timeout: p.HandoffTimeout, concurrency: p.HandoffConcurrency,
-		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), s.quotasEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
+		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), s.quotasEnvironment(), p.httpEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      append(s.handoffAccess(), s.countQuotas()...),
 		code:        bounded.folders["handoff"], files: bounded.files,
 	})

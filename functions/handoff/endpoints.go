@@ -1,0 +1,237 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/egress"
+	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/lists"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// endpointAnswer is where a consumer's webhooks go to, as callers see it: no secret but one that was just made.
+type endpointAnswer struct {
+	Status   int     `json:"status,omitempty"`
+	Consumer string  `json:"consumer"`
+	Queue    string  `json:"queue,omitempty"`
+	Prefix   *string `json:"prefix,omitempty"`
+	URL      string  `json:"url"`
+	// Secret is shown once.
+	Secret string `json:"secret,omitempty"`
+	// OldSecretUntil is until when requests are signed with the secret of before too.
+	OldSecretUntil *time.Time    `json:"oldSecretUntil,omitempty"`
+	Paused         *pausedAnswer `json:"paused,omitempty"`
+	At             time.Time     `json:"at"`
+}
+
+func (s *service) endpointAnswer(c *httpapi.Call, e endpoint.Endpoint) endpointAnswer {
+	a := endpointAnswer{Consumer: e.Consumer, URL: e.URL, At: e.At}
+	name := c.Short(e.Name)
+	if e.Prefix {
+		if full, err := lists.Prefix(c, ""); err == nil && len(full) <= len(e.Name) && c.Tenant() != "" {
+			name = e.Name[len(full):]
+		}
+		a.Prefix = &name
+	} else {
+		a.Queue = name
+	}
+	if e.OldSecret != "" && s.now().Before(e.OldUntil) {
+		a.OldSecretUntil = &e.OldUntil
+	}
+	if e.Paused != "" {
+		a.Paused = &pausedAnswer{e.Paused, e.PausedSince}
+	}
+	return a
+}
+
+// place is for what an endpoint is that a caller names: queue or prefix is given, and the other is not.
+func place(c *httpapi.Call, consumer string, queue, prefix *string) (endpoint.Place, error) {
+	p := endpoint.Place{Consumer: consumer}
+	if err := handoff.ValidateConsumer(consumer); err != nil {
+		return p, err
+	}
+	var err error
+	switch {
+	case (queue == nil) == (prefix == nil):
+		return p, invalid.New(invalid.Missing, "queue", "or prefix must be given, and only one of them")
+	case queue != nil:
+		p.Name, err = c.Full("queue", *queue)
+	default:
+		p.Prefix = true
+		p.Name, err = lists.Prefix(c, *prefix)
+	}
+	if err != nil {
+		return p, err
+	}
+	return p, p.Validate()
+}
+
+// putEndpoint makes an endpoint, or changes the one that is there.
+func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	change, err := s.readEndpoint(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	e, fresh, err := s.endpoints.Put(ctx, change)
+	if err != nil {
+		return 0, nil, err
+	}
+	c.Metrics.Count("EndpointsChanged", 1)
+	a := s.endpointAnswer(c, e)
+	a.Status = http.StatusOK
+	if fresh {
+		a.Secret = e.Secret
+	}
+	return http.StatusOK, a, nil
+}
+
+// readEndpoint reads what an endpoint is to be.
+func (s *service) readEndpoint(c *httpapi.Call) (endpoint.Change, error) {
+	var change endpoint.Change
+	members, err := body(c)
+	if err != nil {
+		return change, err
+	}
+	var consumer, text string
+	var queue, prefix *string
+	for _, m := range members {
+		var err error
+		switch m.Name {
+		case "consumer":
+			consumer, err = strictjson.Text(m.Value)
+		case "queue", "prefix":
+			var name string
+			if name, err = strictjson.Text(m.Value); m.Name == "queue" {
+				queue = &name
+			} else {
+				prefix = &name
+			}
+		case "url":
+			text, err = strictjson.Text(m.Value)
+		case "paused":
+			if change.Paused, err = strictjson.Text(m.Value); err == nil && len(change.Paused) > endpoint.MaxReason {
+				err = invalid.New(invalid.TooLarge, "", fmt.Sprintf("has %d bytes: it must have at most %d", len(change.Paused), endpoint.MaxReason))
+			}
+		case "rotate":
+			if err = json.Unmarshal(m.Value, &change.Rotate); err != nil || string(m.Value) == "null" {
+				err = invalid.New(invalid.Malformed, "", "must be true or false")
+			}
+		default:
+			err = invalid.New(invalid.Unknown, "", "is not a field of an endpoint: consumer, queue, prefix, url, paused and rotate are")
+		}
+		if err != nil {
+			return change, invalid.Named(m.Name, err)
+		}
+	}
+	if change.Place, err = place(c, consumer, queue, prefix); err != nil {
+		return change, err
+	}
+	change.URL, change.Who = text, handoff.Who(c.Identity())
+	return change, s.checkURL(c, text)
+}
+
+// checkURL reports a URL that no request may go to. The port is the consumer's to allow.
+func (s *service) checkURL(c *httpapi.Call, text string) error {
+	u, err := egress.ParseURL(text)
+	if err != nil {
+		return invalid.Named("url", invalid.New(invalid.Malformed, "", err.Error()))
+	}
+	rules := egress.Rules{Ports: []int{portOf(u)}}
+	if c.Tenant() == "" {
+		rules.Allow = s.allow
+	}
+	if err := rules.Check(u); err != nil {
+		return invalid.New(invalid.OutOfRange, "url", "may not be asked: "+err.Error())
+	}
+	return nil
+}
+
+// portOf is the port of a URL, whichever it is.
+func portOf(u *url.URL) int {
+	fallback := "443"
+	if u.Scheme == "http" {
+		fallback = "80"
+	}
+	n, _ := strconv.Atoi(cmp.Or(u.Port(), fallback)) // it was read
+	return n
+}
+
+// deleteEndpoint takes an endpoint away.
+func (s *service) deleteEndpoint(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	if err := c.Only("consumer", "queue", "prefix"); err != nil {
+		return 0, nil, err
+	}
+	given := map[string]*string{}
+	for _, name := range []string{"consumer", "queue", "prefix"} {
+		if value, err := c.One(name); err != nil {
+			return 0, nil, err
+		} else if c.Query.Has(name) {
+			given[name] = &value
+		}
+	}
+	consumer := ""
+	if given["consumer"] != nil {
+		consumer = *given["consumer"]
+	}
+	p, err := place(c, consumer, given["queue"], given["prefix"])
+	if err == nil {
+		err = s.endpoints.Delete(ctx, p, handoff.Who(c.Identity()))
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	c.Metrics.Count("EndpointsChanged", 1)
+	return http.StatusOK, struct {
+		Status int `json:"status"`
+	}{http.StatusOK}, nil
+}
+
+// endpointList is a page of endpoints.
+type endpointList struct {
+	Status    int              `json:"status"`
+	Endpoints []endpointAnswer `json:"endpoints"`
+	// Next is what to ask for as after; empty after the last page.
+	Next string `json:"next,omitempty"`
+}
+
+// listEndpoints lists the caller's endpoints: a tenant's own, or those of no tenant.
+func (s *service) listEndpoints(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	given, err := parameters(c, "consumer", "after", "limit")
+	if err != nil {
+		return 0, nil, err
+	}
+	limit, err := c.Limit()
+	if err != nil {
+		return 0, nil, err
+	}
+	if given["consumer"] != "" {
+		if err := handoff.ValidateConsumer(given["consumer"]); err != nil {
+			return 0, nil, err
+		}
+	}
+	after, err := base64.RawURLEncoding.DecodeString(given["after"])
+	if err != nil || !utf8.Valid(after) || len(after) > 0 && !endpoint.ValidAfter(given["consumer"], string(after)) {
+		return 0, nil, invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer, to the same consumer`)
+	}
+	page, next, err := s.endpoints.List(ctx, c.Tenant(), given["consumer"], string(after), limit)
+	if err != nil {
+		return 0, nil, err
+	}
+	a := endpointList{Status: http.StatusOK, Endpoints: []endpointAnswer{}, Next: base64.RawURLEncoding.EncodeToString([]byte(next))}
+	for _, e := range page {
+		a.Endpoints = append(a.Endpoints, s.endpointAnswer(c, e))
+	}
+	return http.StatusOK, a, nil
+}

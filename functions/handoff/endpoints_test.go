@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+)
+
+// as asks as a tenant, or as an operator where there is none.
+func (s *server) as(tenant, method, query, body string) httpapitest.Answer {
+	s.t.Helper()
+	if tenant == "" {
+		return s.Request(method, "/endpoints", query, body)
+	}
+	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), allow: s.allow}
+	return httpapitest.New(s.t, tenants.api(emf.New(&s.logs, emf.Names{})).Handle).RequestAs("org", tenant, method, "/endpoints", query, body)
+}
+
+func secretOf(t *testing.T, a httpapitest.Answer) string {
+	t.Helper()
+	var e struct{ Secret string }
+	if err := json.Unmarshal([]byte(a.Body), &e); err != nil {
+		t.Fatal(err)
+	}
+	return e.Secret
+}
+
+// of is the URL of a queue's endpoint; empty where it has none.
+func (s *server) of(queue string) string {
+	e, err := s.endpoints().Of(s.t.Context(), "hooks", queue)
+	if err != nil && err != endpoint.ErrNone {
+		s.t.Fatal(err)
+	}
+	return e.URL
+}
+
+// TestEndpoints: a tenant manages its own, and sees and touches nobody else's; a queue has that of its name, else that of
+// its longest prefix.
+func TestEndpoints(t *testing.T) {
+	onServers(t, func(s *server) {
+		put := func(tenant, members, path string) httpapitest.Answer {
+			return s.as(tenant, "PUT", "", fmt.Sprintf(`{"consumer":"hooks",%s,"url":"https://example.com/%s"}`, members, path))
+		}
+		for _, c := range []struct{ tenant, members, path string }{
+			{"", `"prefix":""`, "all"}, {"", `"queue":"orders"`, "orders"}, {"", `"prefix":"shop/"`, "shop"}, {"", `"prefix":"shop/eu/"`, "eu"},
+			{"acme", `"prefix":""`, "acme"}, {"acme", `"queue":"orders"`, "acme-orders"}, {"acme-eu", `"prefix":"shop/"`, "acme-eu"},
+		} {
+			a := put(c.tenant, c.members, c.path)
+			s.Want(c.path, a, 200, `"secret":"whsec_`)
+			// The same again changes nothing, and shows no secret.
+			if again := put(c.tenant, c.members, c.path); secretOf(t, again) != "" {
+				t.Errorf("%s: the secret is shown twice", c.path)
+			}
+		}
+		for queue, want := range map[string]string{
+			"orders": "orders", "orders/": "all", "other": "all", "shop/x": "shop", "shop/eu/x": "eu", "shop/eu": "shop", "@!/x": "all",
+			"@acme/orders": "acme-orders", "@acme/shop/x": "acme", "@acme-eu/shop/x": "acme-eu", "@acme-eu/x": "", "@new/orders": "",
+		} {
+			if got := strings.TrimPrefix(s.of(queue), "https://example.com/"); got != want {
+				t.Errorf("queue %s goes to %q, want %q", queue, got, want)
+			}
+		}
+		for tenant, want := range map[string]int{"": 4, "acme": 2, "acme-eu": 1, "new": 0} {
+			n, after := 0, ""
+			for range 10 {
+				a := s.as(tenant, "GET", "consumer=hooks&limit=2&after="+after, "")
+				s.Want("list", a, 200)
+				if strings.Contains(a.Body, "whsec_") || strings.Contains(a.Body, "@") {
+					t.Errorf("%s sees %s", tenant, a.Body)
+				}
+				var page struct {
+					Endpoints []struct{ URL string }
+					Next      string
+				}
+				if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
+					t.Fatal(err)
+				}
+				n += len(page.Endpoints)
+				if after = page.Next; after == "" {
+					break
+				}
+			}
+			if n != want {
+				t.Errorf("%q has %d endpoints, want %d", tenant, n, want)
+			}
+		}
+		s.Want("another's", s.as("acme-eu", "DELETE", "consumer=hooks&queue=orders", ""), 404, "no-endpoint")
+		s.Want("another's, by its whole name", s.as("acme-eu", "DELETE", "consumer=hooks&queue="+url.QueryEscape("@acme/orders"), ""), 404)
+		s.Want("one's own", s.as("acme", "DELETE", "consumer=hooks&queue=orders", ""), 200)
+		s.Want("again", s.as("acme", "DELETE", "consumer=hooks&queue=orders", ""), 404)
+		if got := s.of("@acme/orders"); got != "https://example.com/acme" {
+			t.Errorf("it goes to %s", got)
+		}
+		s.Want("what was done", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"), ""), 200,
+			`"action":"removeEndpoint"`, `"action":"endpoint"`, `"host":"example.com"`, `"outcome":"refused"`)
+		// A consumer, or a queue, of such a name has nothing of them.
+		s.put("endpoints ", 1)
+		s.Want("a queue of that name", s.Request("GET", "/consumers", "queue=endpoints%20", ""), 200, `"consumers":[]`)
+	})
+}
+
+// TestRotation: both secrets sign for a day, and then the new one alone.
+func TestRotation(t *testing.T) {
+	onServers(t, func(s *server) {
+		const members = `{"consumer":"hooks","queue":"q","url":"https://example.com/"`
+		first := secretOf(t, s.as("", "PUT", "", members+`}`))
+		a := s.as("", "PUT", "", members+`,"rotate":true}`)
+		s.Want("rotated", a, 200, `"oldSecretUntil"`)
+		second := secretOf(t, a)
+		check := func(want ...string) {
+			t.Helper()
+			e, err := s.endpoints().Of(t.Context(), "hooks", "q")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(e.Secrets(s.now), " "); got != strings.Join(want, " ") || first == second {
+				t.Errorf("signed with %s, want %v", got, want)
+			}
+		}
+		check(second, first)
+		s.Want("changed", s.as("", "PUT", "", members+`,"paused":"they asked"}`), 200, `"paused":{"reason":"they asked"`)
+		check(second, first)
+		s.now = s.now.Add(endpoint.KeptSecret)
+		check(second)
+		third := secretOf(t, s.as("", "PUT", "", members+`,"rotate":true}`))
+		check(third, second)
+	})
+}
+
+func TestEndpointsRefused(t *testing.T) {
+	s := newServer(t, localdb.Choose())
+	change := func(more string) string { return `{"consumer":"hooks","queue":"q",` + more + `}` }
+	for body, want := range map[string]string{
+		`{"queue":"q","url":"https://example.com/"}`:                                               "consumer",
+		`{"consumer":"a b","queue":"q","url":"https://example.com/"}`:                              "consumer",
+		`{"consumer":"c","url":"https://example.com/"}`:                                            "queue",
+		`{"consumer":"c","queue":"q","prefix":"","url":"https://example.com/"}`:                    "queue",
+		`{"consumer":"c","queue":"","url":"https://example.com/"}`:                                 "queue",
+		`{"consumer":"c","prefix":"shop","url":"https://example.com/"}`:                            "must end with a slash",
+		`{"consumer":"c","prefix":"1/2/3/4/5/6/7/8/9/","url":"https://a.example"}`:                 "more than 8 slashes",
+		`{"consumer":"c","queue":"` + strings.Repeat("q", 801) + `","url":"https://example.com/"}`: "takes 800",
+		change(`"url":"http://example.com/"`):                                                      "without TLS",
+		change(`"url":"https://127.0.0.1/"`):                                                       "not a public one",
+		change(`"url":"https://2130706433/"`):                                                      "ends in a number",
+		change(`"url":"https://[::ffff:127.0.0.1]/"`):                                              "written as an IPv6 one",
+		change(`"url":"https://[64:ff9b::7f00:1]/"`):                                               "not a public one",
+		change(`"url":"https://169.254.169.254/latest/meta-data/"`):                                "not a public one",
+		change(`"url":"https://user@example.com/"`):                                                "a user",
+		change(`"url":"https://example.com/","paused":true`):                                       "paused",
+		change(`"url":"https://example.com/","rotate":"yes"`):                                      "rotate",
+		change(`"url":"https://example.com/","secret":"x"`):                                        "secret",
+		change(`"url":"https://example.com/","paused":"` + strings.Repeat("x", 257) + `"`):         "at most 256",
+	} {
+		s.Want(body, s.as("acme", "PUT", "", body), 400, want)
+	}
+	inner := change(`"url":"http://10.1.2.3:8080/"`)
+	s.Want("what the owner allows", s.as("", "PUT", "", inner), 200)
+	s.Want("is none of a tenant's", s.as("acme", "PUT", "", inner), 400, "without TLS")
+	for _, query := range []string{"consumer=a%20b", "after=%21", "after=AAAA&consumer=hooks", "limit=0", "x=y"} {
+		s.Want(query, s.as("acme", "GET", query, ""), 400)
+	}
+	s.Want("no place", s.as("acme", "DELETE", "consumer=c", ""), 400, "queue")
+}

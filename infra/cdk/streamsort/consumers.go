@@ -102,6 +102,10 @@ type Sink struct {
 type HTTP struct {
 	// URL is where requests go to: https://, and an address that is public, or that Props.HTTPAllow allows.
 	URL string `json:"url,omitempty"`
+	// Endpoints, in its place, has each queue, or all queues of a prefix, go to an endpoint of its own, which
+	// PUT /endpoints sets while the stack runs; a tenant sets those of its queues. Each has secrets of its own. A queue
+	// without one waits.
+	Endpoints bool `json:"endpoints,omitempty"`
 	// Mode is "single", a request a message, or "batch", one a batch; "single".
 	Mode string `json:"mode,omitempty"`
 	// Sign is how requests are signed; nil for not at all.
@@ -261,6 +265,11 @@ func toSecret(sign *Sign) []awsiam.PolicyStatement {
 // hasSinks reports whether process has anything to do.
 func hasSinks(all []Consumer) bool {
 	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Sink != nil })
+}
+
+// callsItself reports whether process delivers by calls of its own what would hold up others.
+func callsItself(all []Consumer) bool {
+	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Sink != nil && c.Sink.Endpoints })
 }
 
 // tracks reports whether a consumer is tracked: its reader works on

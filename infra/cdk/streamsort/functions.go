@@ -134,7 +134,22 @@ func (s *Streamsort) addProcess() error {
 		access:      s.processAccess(),
 		code:        packed.folder, files: packed.files,
 	})
+	s.letProcessCallItself()
 	return nil
+}
+
+// letProcessCallItself lets process be called by itself, where it has to. The policy is not the role's own: that one
+// is made before the function.
+func (s *Streamsort) letProcessCallItself() {
+	const id = "ProcessCallsItself"
+	if !callsItself(s.props.Consumers) || s.scope.Node().TryFindChild(jsii.String(id)) != nil {
+		return
+	}
+	f := s.ProcessFunction
+	awsiam.NewPolicy(s.scope, jsii.String(id), &awsiam.PolicyProps{
+		Roles:      &[]awsiam.IRole{f.Role()},
+		Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, f.FunctionArn(), jsii.String(*f.FunctionArn()+":*"))},
+	})
 }
 
 // httpEnvironment is what endpoints may be asked besides public ones.

@@ -70,3 +70,25 @@ func TestHTTPAllow(t *testing.T) {
 		t.Errorf("a metadata service is allowed: %v", err)
 	}
 }
+
+// TestProcessCallsItself: where queues have endpoints of their own it may, and nowhere else.
+func TestProcessCallsItself(t *testing.T) {
+	for text, sink := range map[string]HTTP{"": {URL: "https://example.com/"}, `"endpoints":true`: {Endpoints: true}} {
+		made := synthesize("Orders", &Props{Consumers: []Consumer{{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: sink}}}})
+		policies := 0
+		for id, resource := range made.Resources {
+			if resource["Type"] != "AWS::IAM::Policy" || !strings.Contains(id, "ProcessCallsItself") {
+				continue
+			}
+			policies++
+			for _, want := range []string{`"Action":"lambda:InvokeFunction"`, `{"Fn::GetAtt":["ProcessFunction`, `":*"`, `"Roles":[{"Ref":"ProcessRole`} {
+				if policy := asText(t, resource["Properties"]); !strings.Contains(policy, want) {
+					t.Errorf("no %s in %s", want, policy)
+				}
+			}
+		}
+		if want := map[bool]int{true: 1, false: 0}[sink.Endpoints]; policies != want {
+			t.Errorf("%s: %d policies, want %d", text, policies, want)
+		}
+	}
+}

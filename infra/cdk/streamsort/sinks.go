@@ -112,6 +112,7 @@ func (s *Streamsort) repackProcess(more []Consumer) error {
 	for _, statement := range toSinks(more) {
 		s.ProcessFunction.AddToRolePolicy(statement)
 	}
+	s.letProcessCallItself()
 	return nil
 }
 

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/progress"
+	"github.com/streamsort/streamsort/localstack"
+)
+
+const (
+	// consumer is its name.
+	consumer = "hooks"
+	// turns is how often all are good, and some bad; before them messages are sent for a turn that counts for nothing.
+	turns = 2
+	// patience is how long nothing may come out at the end.
+	patience = time.Minute
+	// clients is how many calls of the API are made side by side.
+	clients = 4
+	// killed is how many of a function's calls have their process killed.
+	killed = 0.005
+)
+
+// webhooks is a run.
+type webhooks struct {
+	options
+	stack     *localstack.Stack
+	client    *client.Client
+	endpoints *endpoints
+	url       string
+	out       io.Writer
+	// next is the queue that gets the next message.
+	next int
+}
+
+// run runs it. The error says what was not as it must be.
+func run(ctx context.Context, o options, out io.Writer) error {
+	began := time.Now()
+	r := &webhooks{options: o, endpoints: newEndpoints(o.queues), out: out}
+	server := httptest.NewServer(r.endpoints)
+	defer server.CloseClientConnections()
+	r.url = server.URL
+	stop, err := r.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := r.putEndpoints(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "==> %d endpoints are made (%.0fs); %d messages a second, for %s\n", o.queues, time.Since(began).Seconds(), o.rate, o.time)
+	part := o.time / (1 + 2*turns)
+	if err := r.send(ctx, part, false); err != nil {
+		return err
+	}
+	for range turns {
+		for _, bad := range []bool{false, true} {
+			r.endpoints.turn(bad)
+			if err := r.send(ctx, part, true); err != nil {
+				return err
+			}
+		}
+	}
+	r.endpoints.turn(false)
+	fmt.Fprintf(out, "==> all is sent, and all endpoints are good again\n")
+	wait := progress.Wait{Total: r.sent(), What: "messages are out", Patience: patience, Out: out}
+	err = wait.Until(ctx, func(context.Context) (int, string, error) { return wait.Total - r.endpoints.left(), "", nil })
+	return errors.Join(err, r.verdict(began))
+}
+
+// start starts the stack, whose process asks our endpoints.
+func (r *webhooks) start(ctx context.Context) (stop func(), err error) {
+	root, err := localdb.Root()
+	if err != nil {
+		return nil, err
+	}
+	// The functions' sources are found from where the template lies.
+	build := filepath.Join(root, ".build")
+	if err := os.MkdirAll(build, 0o700); err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp(build, "webhooksout-")
+	if err != nil {
+		return nil, err
+	}
+	clean := func() { _ = os.RemoveAll(folder) }
+	template := filepath.Join(folder, "streamsort.patch.json")
+	text, err := patch("../../examples/demo/streamsort.patch.json", r.url)
+	if err == nil {
+		err = os.WriteFile(template, text, 0o600)
+	}
+	if err != nil {
+		clean()
+		return nil, err
+	}
+	kind := localdb.Choose()
+	fmt.Fprintf(r.out, "==> starting %s, and the functions; one in %.0f of their calls is killed\n", kind, 1/killed)
+	const allow = "127.0.0.0/8"
+	r.stack, err = localstack.Run(ctx, localstack.Config{
+		Templates: []string{template},
+		Env: map[string]string{
+			"STREAMSORT_EVENT_BUS": "", "ProcessFunction.STREAMSORT_HTTP_ALLOW": allow, "HandoffFunction.STREAMSORT_HTTP_ALLOW": allow,
+		},
+		Server: string(kind), Logger: slog.New(slog.DiscardHandler), AsyncRetry: time.Second,
+		Chaos:  localstack.Chaos{Seed: r.seed, Kill: killed},
+		Failed: func(string, string) {},
+	})
+	if err != nil {
+		clean()
+		return nil, err
+	}
+	r.client, err = client.New(r.stack.URL())
+	if err != nil {
+		r.stack.Close()
+		clean()
+		return nil, err
+	}
+	return func() { r.stack.Close(); clean() }, nil
+}
+
+// patch is a template: that of the demo, with a consumer whose queues have endpoints of their own.
+func patch(base, at string) ([]byte, error) {
+	u, err := url.Parse(at)
+	if err != nil {
+		return nil, err
+	}
+	consumers := fmt.Sprintf(`{"consumers":[{"name":%q,"retries":["500ms","2s"],"sink":{"kind":"http","endpoints":true,"timeout":"3s","ports":[%s]}}]}`, consumer, u.Port())
+	replace := func(path, value string) map[string]string {
+		return map[string]string{"op": "replace", "path": path, "value": value}
+	}
+	return json.Marshal(map[string]any{"Base": base, "Patch": []any{
+		replace("/Resources/ProcessFunction/Metadata/streamsort:files/consumers.json", consumers),
+		replace("/Resources/SweepFunction/Properties/Environment/Variables/STREAMSORT_READERS", fmt.Sprintf(`[{"name":%q}]`, consumer)),
+	}})
+}
+
+func queueOf(i int) string { return fmt.Sprintf("hooks/%d", i) }
+
+// putEndpoints makes an endpoint for each queue.
+func (r *webhooks) putEndpoints(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(clients)
+	for i := range r.queues {
+		group.Go(func() error {
+			var made struct{ Secret string }
+			// Where a killed process took the answer with it, the secret is made anew.
+			body := fmt.Appendf(nil, `{"consumer":%q,"queue":%q,"url":"%s/%d","rotate":true}`, consumer, queueOf(i), r.url, i)
+			if err := r.client.Call(ctx, http.MethodPut, "/endpoints", nil, body, &made); err != nil {
+				return err
+			}
+			return r.endpoints.secret(i, made.Secret)
+		})
+	}
+	return group.Wait()
+}
+
+// send sends messages for a time, one queue after the other.
+func (r *webhooks) send(ctx context.Context, long time.Duration, counts bool) error {
+	const steps = 10
+	group, ctx := errgroup.WithContext(ctx)
+	ticker := time.NewTicker(time.Second / steps)
+	defer ticker.Stop()
+	due := 0.0
+	for began := time.Now(); time.Since(began) < long; {
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), group.Wait())
+		case <-ticker.C:
+		}
+		var documents []json.RawMessage
+		for due += float64(r.rate) / steps; due >= 1; due-- {
+			i := r.next % r.queues
+			r.next++
+			seq := r.endpoints.put(i, counts)
+			documents = append(documents, fmt.Appendf(nil, `{"queue":%q,"seq":%d,"body":%s}`, queueOf(i), seq, bodyOf(i, seq)))
+		}
+		if len(documents) == 0 {
+			continue
+		}
+		group.Go(func() error {
+			outcomes, err := r.client.Put(ctx, documents)
+			for i, outcome := range outcomes {
+				if outcome.Status >= 300 {
+					err = errors.Join(err, fmt.Errorf("%s: %s", documents[i], outcome.Outcome))
+				}
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// sent is how many messages were put.
+func (r *webhooks) sent() (n int) {
+	for _, of := range r.endpoints.all {
+		n += len(of.sent)
+	}
+	return n
+}
+
+// verdict prints what was seen, and says what was not as it must be.
+func (r *webhooks) verdict(began time.Time) error {
+	e := r.endpoints
+	all, some := e.delaysOf(false), e.delaysOf(true)
+	line := func(what string, d []time.Duration) {
+		fmt.Fprintf(r.out, "    %-34s %6d messages  p50 %5d ms  p90 %5d ms  p99 %5d ms\n", what, len(d),
+			quantile(d, 0.5).Milliseconds(), quantile(d, 0.9).Milliseconds(), quantile(d, 0.99).Milliseconds())
+	}
+	fmt.Fprintf(r.out, "==> delays of the good endpoints, from the put to the request\n")
+	line("all are good", all)
+	line("one in twenty is slow or fails", some)
+	ratio := func(q float64) float64 {
+		return float64(quantile(some, q)) / float64(max(quantile(all, q), 1))
+	}
+	fmt.Fprintf(r.out, "    %-34s                   p50 %5.2f     p90 %5.2f     p99 %5.2f\n", "ratio", ratio(0.5), ratio(0.9), ratio(0.99))
+	fmt.Fprintf(r.out, "    %d requests were taken, %d of them repeats; %d processes were killed (%.0fs in all)\n",
+		e.requests, e.repeats, r.stack.Killed(), time.Since(began).Seconds())
+	switch left := e.left(); {
+	case len(e.problems) > 0:
+		return errors.New(strings.Join(e.problems, "\n"))
+	case left > 0:
+		return fmt.Errorf("%d messages are lost", left)
+	case len(all) == 0 || len(some) == 0:
+		return errors.New("no delay was seen: run it for longer")
+	}
+	fmt.Fprintln(r.out, "==> in order, none lost, and each signature is good")
+	return nil
+}

@@ -16,6 +16,7 @@ import (
 // package's comment.
 var dictionaries = map[string]string{
 	"internal/acts":              "internal/acts/doc.go",
+	"internal/endpoint":          "internal/endpoint/endpoint.go",
 	"internal/quota":             "internal/quota/quota.go",
 	"internal/record":            "pkg/handoff/doc.go",
 	"internal/trouble":           "internal/trouble/doc.go",

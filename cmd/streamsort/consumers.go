@@ -28,6 +28,12 @@ type consumer struct {
 		From, To            seq
 	}
 	Failure *struct{ Error, RetryAt string }
+	Answer  *struct {
+		Code int
+		Ms   int64
+		At   string
+		Text string
+	}
 	Blocked *struct {
 		Seq        seq
 		AgeSeconds float64

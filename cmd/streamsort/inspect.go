@@ -155,6 +155,9 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 			what = "has not had it: it is at " + string(it.Delivered) + it.state(s.clock)
 		}
 		fmt.Fprintf(&said, "  %s %s\n", it.Consumer, what)
+		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer] {
+			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, printable(a.Text))), a.Ms, s.clock.at(a.At))
+		}
 		documents = append(documents, raw)
 		return nil
 	})

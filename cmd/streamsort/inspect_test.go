@@ -31,3 +31,24 @@ func TestInspectSkipped(t *testing.T) {
 		}
 	}
 }
+
+// TestInspectAnswer: what the sink answered is shown of the message that it was about, and of no other.
+func TestInspectAnswer(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		const answer = `"answer":{"code":202,"ms":34,"at":"2026-01-02T03:04:05Z","text":"queued\u001b[31m"}`
+		_, _ = io.WriteString(w, map[string]string{
+			"/queues":     `{"queue":"q","position":9}`,
+			"/messages":   `{"messages":[{"seq":7,"body":1}]}`,
+			"/operations": `{"operations":[]}`,
+			"/consumers":  `{"consumers":[{"consumer":"a","delivered":7,` + answer + `},{"consumer":"b","delivered":8,` + answer + `}]}`,
+		}[r.URL.Path])
+	}))
+	defer api.Close()
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), []string{"--url", api.URL, "inspect", "q@7"}, strings.NewReader(""), &out, &errOut); code != exitDone {
+		t.Fatalf("exit %d: %s", code, &errOut)
+	}
+	if text := out.String(); strings.Count(text, "its sink answered 202 queued") != 1 || !strings.Contains(text, " in 34 ms, ") || strings.Contains(text, "\x1b") {
+		t.Errorf("shown:\n%s", text)
+	}
+}

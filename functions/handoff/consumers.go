@@ -30,8 +30,10 @@ type consumerAnswer struct {
 	Starting  bool           `json:"starting,omitempty"`
 	Claim     *claimAnswer   `json:"claim,omitempty"`
 	Failure   *failureAnswer `json:"failure,omitempty"`
-	Blocked   *blockedAnswer `json:"blocked,omitempty"`
-	Paused    *pausedAnswer  `json:"paused,omitempty"`
+	// Answer is what the sink answered when it took the last batch, where it says so.
+	Answer  *sinkSaid      `json:"answer,omitempty"`
+	Blocked *blockedAnswer `json:"blocked,omitempty"`
+	Paused  *pausedAnswer  `json:"paused,omitempty"`
 	// Quarantine are the claims that stayed in doubt too long.
 	Quarantine []quarantinedAnswer `json:"quarantine,omitempty"`
 	// Refused are the replies that could never be stored.
@@ -63,6 +65,14 @@ type failureAnswer struct {
 	Error   string     `json:"error"`
 	At      time.Time  `json:"at"`
 	RetryAt *time.Time `json:"retryAt,omitempty"`
+}
+
+// sinkSaid is what a sink answered when it took a batch.
+type sinkSaid struct {
+	Code int       `json:"code"`
+	Ms   int64     `json:"ms"`
+	At   time.Time `json:"at"`
+	Text string    `json:"text,omitempty"`
 }
 
 // blockedAnswer is the message that blocks, and since when.
@@ -114,6 +124,9 @@ func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswe
 		if !c.RetryAt.IsZero() {
 			a.Failure.RetryAt = &c.RetryAt
 		}
+	}
+	if said := c.Answer; said != (handoff.Answer{}) {
+		a.Answer = &sinkSaid{said.Status, said.Took.Milliseconds(), said.At, said.Text}
 	}
 	if c.State == handoff.Blocked {
 		a.Blocked = &blockedAnswer{jsonseq.Seq(c.Delivered + 1), c.BlockedSince, s.age(c.BlockedSince)}

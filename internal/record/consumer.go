@@ -110,6 +110,8 @@ type Consumer struct {
 	Taken        int64
 	// Proven: it failed alone again after something else was taken, so it is the message's fault.
 	Proven bool
+	// Answer is what the sink answered when it took the last batch of which it said so.
+	Answer Answer
 	// BlockedSince is since when the state is Blocked.
 	BlockedSince time.Time
 	// Outcomes are those of the last claims, each in the slot N mod 4.

@@ -55,6 +55,7 @@ const (
 	attrAsked            ddb.Path = "asked"
 	attrTracked          ddb.Path = "tracked"
 	attrOutbox           ddb.Path = "outbox"
+	attrAnswer           ddb.Path = "answer"
 	attrRefused          ddb.Path = "refused"
 	attrRefusedAnnounced ddb.Path = "refusedAnnounced"
 	attrRefusedBy        ddb.Path = "refusedBy"
@@ -91,6 +92,11 @@ const (
 	// Within who, beside kind.
 	attrName   ddb.Path = "name"
 	attrClient ddb.Path = "client"
+
+	// Within an answer, beside at.
+	attrStatus ddb.Path = "status"
+	attrTook   ddb.Path = "ms"
+	attrText   ddb.Path = "text"
 
 	// Within an outcome.
 	attrN       ddb.Path = "n"
@@ -188,6 +194,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 	decodeOutcomes(&d, &c)
 	decodeQuarantine(&d, &c)
 	decodeReplying(&d, &c)
+	decodeAnswer(&d, &c)
 	if d.Err != nil {
 		return Consumer{}, fmt.Errorf("consumer: %w", d.Err)
 	}

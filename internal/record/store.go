@@ -169,6 +169,8 @@ type Claim struct {
 	Tracked bool
 	// Gathers: the reader has a window, so it is kept when this batch was claimed.
 	Gathers bool
+	// Answer is what the sink answered of the claim that is committed with this one.
+	Answer Answer
 }
 
 // alone reports whether the range, which begins behind a seq, is one message.

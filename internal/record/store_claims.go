@@ -164,8 +164,13 @@ func (s *Store) Block(ctx context.Context, seen Consumer, now time.Time) (Consum
 // Committed: true. Another ended the claim: false. We die right after: what came
 // meanwhile has a record in the cursors' stream, or the sweep finds it.
 func (s *Store) Commit(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
+	return s.CommitAnswered(ctx, queue, name, token, Answer{})
+}
+
+// CommitAnswered is Commit, with what the sink answered.
+func (s *Store) CommitAnswered(ctx context.Context, queue, name string, token Token, answer Answer) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "commit", queue, name, isHeld(token, Started),
-		append(setPassed(), setEnded(token, Committed), attrTracked.Remove())...)
+		slices.Concat(setPassed(), setAnswer(answer), []ddb.Action{setEnded(token, Committed), attrTracked.Remove()})...)
 	return c, made || c.ended(token, Committed), err
 }
 
@@ -185,7 +190,7 @@ func (s *Store) commitAndClaim(ctx context.Context, op string, seen Consumer, co
 	if !claim.alone(seen.To) {
 		together = ddb.Int(1)
 	}
-	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), []ddb.Action{
+	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(claim.Answer), []ddb.Action{
 		setEnded(seen.Token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
 		attrAttempts.Set(ddb.Int(1)), attrTogether.Set(together),
 	})...)

@@ -10,7 +10,7 @@ import (
 const (
 	// MinInline and MaxInline bound [Reader].Inline.
 	MinInline, MaxInline = 100 * time.Millisecond, time.Minute
-	// slowFor is how long a process remembers a queue whose batch took longer than it may beside others.
+	// slowFor is for how long it counts that a queue's batch took longer than it may beside others.
 	slowFor = 10 * time.Minute
 	// maxSlow is how many of them it remembers.
 	maxSlow = 10_000
@@ -49,8 +49,13 @@ func (s *slow) is(queue, consumer string, now time.Time) bool {
 // goesAside reports whether a queue would hold up those that are delivered beside it: its last batch failed, its worker
 // died, or it was slow lately.
 func (run *delivery) goesAside() bool {
-	c := run.Record
-	return run.inline > 0 && (c.Fails() || c.State == Started || run.slow.is(run.Queue, run.Consumer, run.now()))
+	c, now := run.Record, run.now()
+	if run.inline > 0 && c.Answer.Took > run.inline && now.Sub(c.Answer.At).Abs() < slowFor {
+		// What this process remembers of an idle consumer has no answer in it.
+		run.slow.note(run.Queue, run.Consumer, c.Answer.At.Add(slowFor))
+		return true
+	}
+	return run.inline > 0 && (c.Fails() || c.State == Started || run.slow.is(run.Queue, run.Consumer, now))
 }
 
 // asideOf is how long a batch of a reader may take beside others; 0 for as long as it likes.

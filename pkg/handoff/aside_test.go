@@ -2,6 +2,7 @@ package handoff_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -260,4 +261,75 @@ func TestApart(t *testing.T) {
 	invalid(t, r.Validate(), "track")
 	r.Track, r.Inline = 0, time.Millisecond
 	invalid(t, r.Validate(), "inline")
+}
+
+// TestAnswer: what the sink answered is kept by the commit's own write, and the last one stays where it says nothing. One that
+// took longer than it may is delivered by calls of its own, whichever process comes next.
+func TestAnswer(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 5)...)
+	writes := 0
+	view := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Writes() {
+			writes++
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	process := func() *handoff.Deliverer {
+		d, err := handoff.New(view, k.sorter, &handoff.Options{
+			ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
+			Aside: func(context.Context, string, string) error { return nil },
+		})
+		k.must(err)
+		return d
+	}
+	said := map[int64]handoff.Answer{
+		1: {Status: 200, Took: 20 * time.Millisecond, Text: "first"},
+		3: {Status: 202, Took: 2 * time.Second, Text: strings.Repeat("é", 500)},
+	}
+	r := k.reader()
+	r.MaxMessages, r.Inline = 1, time.Second
+	r.Handle = func(_ context.Context, b handoff.Batch) error {
+		if a, says := said[b.To]; says {
+			a.At = k.now
+			b.Answered(a)
+		}
+		return nil
+	}
+	silent := r
+	silent.Name, silent.Handle = "silent", func(context.Context, handoff.Batch) error { return nil }
+	counted := map[string]int{}
+	for _, reader := range []handoff.Reader{silent, r} {
+		writes = 0
+		done := process().Deliver(t.Context(), "q", reader, 3)
+		k.must(done.Err)
+		counted[reader.Name] = writes
+	}
+	if counted["c"] != counted["silent"] {
+		t.Errorf("writes %v: an answer costs one", counted)
+	}
+	c := k.standing("q")
+	if a := c.Answer; a.Status != 202 || a.Took != 2*time.Second || !a.At.Equal(k.now) || len(a.Text) > 210 || !strings.HasPrefix(a.Text, "éé") {
+		t.Errorf("%+v", a)
+	}
+	handle, err := handoff.OnStream(process(), cursor.Names{}, r)
+	k.must(err)
+	stream := func() int64 {
+		_, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "q", 3, 5)}})
+		k.must(err)
+		return k.standing("q").Delivered
+	}
+	if at := stream(); at != 3 {
+		t.Errorf("another process delivered up to %d beside others", at)
+	}
+	if at := stream(); at != 3 {
+		t.Errorf("it delivered up to %d the second time", at)
+	}
+	k.pass(10 * time.Minute)
+	if at := stream(); at != 5 {
+		t.Errorf("10 minutes later it is at %d", at)
+	}
+	if a := k.standing("q").Answer; a.Status != 202 {
+		t.Errorf("the answer was forgotten: %+v", a)
+	}
 }

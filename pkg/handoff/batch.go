@@ -32,6 +32,8 @@ type Batch struct {
 	// drops repeats has it in the repeat's key, so that a replay goes through.
 	Rewinds int64
 
+	// answer is what the sink says that it answered; nil where nobody keeps it.
+	answer *record.Answer
 	// outbox gathers the replies of a batch that takes some: see Reply.
 	outbox *record.Outbox
 }
@@ -54,6 +56,22 @@ func (b Batch) Reply(replies ...Reply) error {
 		return errNoReplies
 	}
 	return b.outbox.Add(replies...)
+}
+
+// Answered notes what the sink answered when it took the batch, the last time counts: it is kept with the consumer, by
+// the commit's own write, for people to see. Its text is cut to 200 bytes.
+func (b Batch) Answered(a Answer) {
+	if b.answer != nil {
+		*b.answer = a
+	}
+}
+
+// said is what the sink answered; the zero Answer where it did not say.
+func (b Batch) said() Answer {
+	if b.answer == nil {
+		return Answer{}
+	}
+	return *b.answer
 }
 
 // Replies are those that were added to the batch. The error is why some were

@@ -369,7 +369,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		if c.Tracked {
 			return run.track(ctx, c, batch)
 		}
-		batch.outbox = &record.Outbox{}
+		batch.outbox, batch.answer = &record.Outbox{}, &record.Answer{}
 		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
 			return run.fail(ctx, c, cause)
 		}
@@ -406,7 +406,9 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 	if run.reader.Track == 0 && run.position > c.To && run.inTime(ctx) && !run.isOpen(ctx) {
 		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
 		if err == nil && run.Ended == "" {
-			after, mine, err := run.store.CommitAndClaim(ctx, c, run.claim(ctx, next.To))
+			claim := run.claim(ctx, next.To)
+			claim.Answer = done.said()
+			after, mine, err := run.store.CommitAndClaim(ctx, c, claim)
 			if err != nil {
 				return c, false, next, err
 			}
@@ -421,7 +423,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		}
 		// What could not be read is no reason to forget what was handed on.
 	}
-	after, made, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token)
+	after, made, err := run.store.CommitAnswered(ctx, c.Queue, c.Name, c.Token, done.said())
 	switch {
 	case err != nil:
 		run.Ended = ""

@@ -215,7 +215,7 @@ type Reader struct {
 	// minute; where it is 0, or there is no [Options].Aside, queues have turns of 10 seconds, and batches the time that
 	// there is. A batch that takes longer is ended, and comes again, under a higher token, by a call of the queue's own. So does
 	// what a queue has besides; and all of a queue whose last batch failed, or that was slow in the last
-	// 10 minutes, as far as this process knows.
+	// 10 minutes, as its sink's answer ([Batch.Answered]) shows, or this process knows.
 	Inline time.Duration
 	// Track, where it is not 0, is how long the work of a batch may take, 1
 	// second to 30 days, from the creation of its chain on. Each batch then has a

@@ -55,6 +55,11 @@
 //	outbox       L  of a claim that is SENDING: the queues that it has replies for
 //	refused, refusedAnnounced   how many replies could never be stored, and were announced
 //	refusedBy, refusedQueue, refusedWhy, refusedSince   the last claim that had such ones
+//	answer       M  what the sink answered when it took the last batch, of sinks that say so
+//	  status     N  its own, such as that of HTTP
+//	  ms         N  how long the answer took
+//	  at         N  ms, when it came
+//	  text       S  the beginning of what it said, 200 bytes at most
 //	paused, pausedSince   why nothing is claimed, and since when
 //	rewinds      N  how often the consumer was set to another place
 //	starting     S  the operation that sets it to a place, until that is done

@@ -40,6 +40,7 @@ type (
 	//	FailedAlone bool            it failed alone, FailingSince is when it first did so, and
 	//	Taken int64                 what its sink was known to have taken then
 	//	Proven bool                 it failed alone again after the sink took something else
+	//	Answer Answer               what its sink answered to the last batch that it took
 	//	BlockedSince time.Time      since when the State is Blocked
 	//	Outcomes [4]                of the last claims, in the slot N mod 4: N int64, Outcome
 	//	                            TokenOutcome, and Sum string, a hash of the token's Req
@@ -116,6 +117,14 @@ type (
 	// Who asked for an operation, as far as somebody whom the caller cannot influence
 	// says so.
 	Who = record.Who
+	// Answer is what a sink answered when it took a batch: its own Status, how long it Took, At when it came, and
+	// the beginning of its Text.
+	//
+	//	Status int
+	//	Took time.Duration   to the millisecond, where it is kept
+	//	At time.Time
+	//	Text string          at most 200 bytes, where it is kept
+	Answer = record.Answer
 	// Reply is a message that a consumer sends with the commit of a claim: it is
 	// stored exactly once if the claim is committed, and not at all otherwise. Queue
 	// is any queue of the same tables; one that is not there is made.

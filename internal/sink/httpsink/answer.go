@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 const (
@@ -19,17 +20,21 @@ const (
 
 // readAnswer takes a status of 2xx for success, and says what is wrong otherwise. The connection is used again
 // where the body is no longer than what is read of it.
-func readAnswer(answer *http.Response, host string, began, now time.Time) error {
+func readAnswer(answer *http.Response, host string, began time.Time, clock func() time.Time) (handoff.Answer, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	if answer.StatusCode >= 200 && answer.StatusCode <= 299 {
-		return nil // whatever becomes of its body
-	}
 	if err != nil {
-		text = nil
+		text = nil // whatever becomes of its body: the status says what counts
 	}
-	return &kind.AnswerError{
-		Host: host, Status: answer.StatusCode, Took: now.Sub(began),
-		Text: strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"), RetryAt: retryAt(answer.Header.Get("Retry-After"), now),
+	now := clock()
+	said := handoff.Answer{
+		Status: answer.StatusCode, Took: now.Sub(began), At: now,
+		Text: strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"),
+	}
+	if said.Status >= 200 && said.Status <= 299 {
+		return said, nil
+	}
+	return said, &kind.AnswerError{
+		Host: host, Status: said.Status, Took: said.Took, Text: said.Text, RetryAt: retryAt(answer.Header.Get("Retry-After"), now),
 	}
 }
 

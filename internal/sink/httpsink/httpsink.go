@@ -88,9 +88,11 @@ func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
 		return err
 	}
 	for _, c := range all {
-		if err := s.post(ctx, to, c); err != nil {
+		said, err := s.post(ctx, to, c)
+		if err != nil {
 			return err
 		}
+		b.Answered(said)
 	}
 	return nil
 }
@@ -122,20 +124,20 @@ func (s *sink) target(ctx context.Context, b handoff.Batch) (target, error) {
 }
 
 // post makes one request.
-func (s *sink) post(ctx context.Context, to target, c content) error {
+func (s *sink) post(ctx context.Context, to target, c content) (handoff.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.settings.timeout)
 	defer cancel()
 	began := s.now()
 	r, err := s.request(ctx, to, c, began)
 	if err != nil {
-		return err
+		return handoff.Answer{}, err
 	}
 	answer, err := to.client.Do(r)
 	if err != nil {
-		return unanswered(err, to.url.Host, s.now().Sub(began))
+		return handoff.Answer{}, unanswered(err, to.url.Host, s.now().Sub(began))
 	}
 	defer answer.Body.Close()
-	return readAnswer(answer, to.url.Host, began, s.now())
+	return readAnswer(answer, to.url.Host, began, s.now)
 }
 
 // unanswered is why a request has no answer: nothing of that is the message's. A URL may hold what nobody should read.

@@ -114,6 +114,10 @@ load: deps ## send RATE=200 messages a second to QUEUES=100 for TIME=1m, check w
 outage: deps ## have the sink of 10,000 queues away for MINUTES=65 of a shortened schedule, and check how they catch up: QUEUES=300 for less
 	@QUEUES=$(QUEUES) MINUTES=$(MINUTES) $(LOCAL_RUN) ./verify/outage
 
+.PHONY: webhooks-out
+webhooks-out: deps ## deliver to QUEUES=1000 endpoints of webhooks for TIME=80s, one in twenty of which is slow or fails, and check order, signatures and delays: QUEUES=50 TIME=10s for less
+	@QUEUES=$(QUEUES) TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(LOCAL_RUN) ./verify/webhooksout
+
 .PHONY: ledger
 ledger: deps ## book messages in a database exactly once, while all is killed: INPUT=file.ndjson
 	@$(LOCAL_RUN) ./examples/ledger

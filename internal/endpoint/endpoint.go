@@ -7,8 +7,8 @@
 //
 // # What is stored
 //
-// In the consumers table, an endpoint an item, under ("endpoints " and the tenant, " endpoint ", the consumer, and
-// " queue " or " prefix ", and the name): no consumer has a name with a space.
+// In the consumers table, an endpoint an item, under (queue, consumer): "endpoints " and the tenant, and " endpoint ", the
+// consumer, " queue " or " prefix ", and the name. No consumer has a name with a space.
 //
 //	v             N  layout of the item, 1
 //	rev           N  rises with each change, each of which compares it
@@ -17,6 +17,8 @@
 //	oldSecret, oldUntil  S, N  what they are signed with beside it, until then, ms
 //	paused, pausedSince  S, N  why nothing is sent, and since when, ms
 //	at            N  ms, when it was changed last
+//
+// # Who did it
 //
 // Who changed it stands among the operations of the queue, or of the prefix, with the URL's host and no secret.
 package endpoint

@@ -1,6 +1,6 @@
 // Package sink delivers batches of messages to the targets of the
-// ready-made consumer: a Lambda function, an SQS FIFO queue, an SNS FIFO topic or an
-// EventBridge bus. Each kind is a folder here; package kind is what they are made
+// ready-made consumer: a Lambda function, an SQS FIFO queue, an SNS FIFO topic, an
+// EventBridge bus or an HTTP endpoint. Each kind is a folder here; package kind is what they are made
 // of, and docs/extend.md how to add one.
 //
 // Read a [Config] from JSON, call [New] once, and [kind.Sink.Send] for each batch.
@@ -25,6 +25,7 @@
 //	lambda       kept                              by the token
 //	sqs, sns     kept, but see below               dropped by AWS within 5 minutes, then by the token
 //	eventbridge  not kept: EventBridge has none    by seq, or by the token
+//	http         kept                              by webhook-id, or by the token
 //
 // # What is sent
 //
@@ -45,6 +46,9 @@
 //     not sent.
 //   - eventbridge: one event a message, source "streamsort", detail type
 //     "message"; its detail is an [eventbridge.Detail]. The skipped seqs are not sent.
+//
+//   - http: one request a message, of its own body, or one a batch, of the document that a
+//     function gets. The next one is made when it was answered 2xx.
 //
 // docs/sinks.md shows them, and docs/schema has them as JSON Schema.
 //

@@ -1,6 +1,9 @@
 package main
 
-const webhookFolder = "internal/webhook"
+const (
+	webhookFolder = "internal/webhook"
+	secretFolder  = "internal/secret"
+)
 
 var (
 	webhookTests    = test{"./internal/webhook", "Test"}
@@ -40,23 +43,23 @@ var webhookMutants = []mutant{
 	{"webhook: base64 with bits behind its end", webhookFolder, webhookTests, []edit{
 		{"signature.go", "base64.StdEncoding.Strict().DecodeString", "base64.StdEncoding.DecodeString"},
 	}},
-	{"webhook: an empty secret", webhookFolder, webhookTests, []edit{
-		{"secrets.go", "len(secret) < MinSecret || ", ""},
+	{"webhook: an empty secret", secretFolder, webhookTests, []edit{
+		{"cache.go", "len(secret) < MinBytes || ", ""},
 	}},
-	{"webhook: secrets for ever", webhookFolder, webhookTests, []edit{
-		{"secrets.go", "if !within(now, h.fetched, Lifetime) {", "if h.values == nil {"},
+	{"webhook: secrets for ever", secretFolder, webhookTests, []edit{
+		{"cache.go", "if !within(now, h.fetched, Lifetime) {", "if h.values == nil {"},
 	}},
-	{"webhook: a fetch for each forgery", webhookFolder, webhookTests, []edit{
-		{"secrets.go", "if within(now, h.tried, Interval) {", "if false {"},
+	{"webhook: a fetch for each forgery", secretFolder, webhookTests, []edit{
+		{"cache.go", "if within(now, h.tried, Interval) {", "if false {"},
 	}},
-	{"webhook: no second look for a new secret", webhookFolder, webhookTests, []edit{
-		{"secrets.go", "if within(now, h.tried, Interval) {", "if true {"},
+	{"webhook: no second look for a new secret", secretFolder, webhookTests, []edit{
+		{"cache.go", "if within(now, h.tried, Interval) {", "if true {"},
 	}},
-	{"webhook: a failed fetch refuses for good", webhookFolder, webhookTests, []edit{
-		{"secrets.go", "\t\treturn false, h.err\n", "\t\treturn false, nil\n"},
+	{"webhook: a failed fetch refuses for good", secretFolder, webhookTests, []edit{
+		{"cache.go", "\t\treturn false, h.err\n", "\t\treturn false, nil\n"},
 	}},
-	{"webhook: secrets go on while the store fails", webhookFolder, webhookTests, []edit{
-		{"secrets.go", "\t\th.values = nil\n\t\tif err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil {", "\t\tif err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil && h.values == nil {"},
+	{"webhook: secrets go on while the store fails", secretFolder, webhookTests, []edit{
+		{"cache.go", "\t\th.values = nil\n\t\tif err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil {", "\t\tif err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil && h.values == nil {"},
 	}},
 	{"webhook: a sender names any queue", webhookFolder, test{"./functions/webhook", "TestGitHub"}, []edit{
 		{"config.go", "d.Prefix = d.Name + \"/\"", "d.Prefix = \"\""},

@@ -32,8 +32,8 @@ const (
 	patience = time.Minute
 	// clients is how many calls of the API are made side by side.
 	clients = 4
-	// killed is how many of a function's calls have their process killed.
-	killed = 0.005
+	// killed is how many of the functions' calls have their process killed.
+	killed = 0.01
 )
 
 // webhooks is a run.

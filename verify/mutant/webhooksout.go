@@ -1,0 +1,96 @@
+package main
+
+const (
+	egressFolder   = "internal/egress"
+	httpSinkFolder = "internal/sink/httpsink"
+	endpointFolder = "internal/endpoint"
+)
+
+var (
+	egressTests   = test{"./internal/egress", "Test"}
+	httpSinkTests = test{"./internal/sink/httpsink", "Test"}
+	asideTests    = test{"./pkg/handoff", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore"}
+)
+
+// webhooksOutMutants are bugs by which a webhook that goes out reaches what it must not, is not known again, or holds up
+// others.
+var webhooksOutMutants = []mutant{
+	{"egress: the addresses of a name are not looked at", egressFolder, egressTests, []edit{
+		{"transport.go", "if err := d.rules.checkAddress(host, a, d.plain); err != nil {", "if err := d.rules.checkAddress(host, a, d.plain); err != nil && len(all) == 0 {"},
+	}},
+	{"egress: one public address is enough", egressFolder, egressTests, []edit{
+		{"transport.go", "for _, a := range all {\n\t\tif err := d.rules", "for _, a := range all[:1] {\n\t\tif err := d.rules"},
+	}},
+	{"egress: a name is resolved again when it is dialled", egressFolder, egressTests, []edit{
+		{"transport.go", "netip.AddrPortFrom(a, uint16(number)).String())", "address)"},
+	}},
+	{"egress: what is allowed may be a metadata service", egressFolder, egressTests, []edit{
+		{"url.go", "within(r.Allow, a) && !within(metadata, a)", "within(r.Allow, a)"},
+	}},
+	{"egress: any address may be asked without TLS", egressFolder, egressTests, []edit{
+		{"url.go", "case plain:", "case false:"},
+	}},
+	{"egress: any port may be asked", egressFolder, egressTests, []edit{
+		{"url.go", "if !slices.Contains(r.ports(), port(u)) {", "if len(r.ports()) == 0 {"},
+	}},
+	{"egress: a user stands before the host", egressFolder, egressTests, []edit{
+		{"url.go", "case u.User != nil:", "case false:"},
+	}},
+	{"egress: a number is a host", egressFolder, egressTests, []edit{
+		{"url.go", "strings.Trim(last, \"0123456789\") == \"\" || ", ""},
+	}},
+	{"egress: shared addresses are public", egressFolder, egressTests, []edit{
+		{"address.go", "\t\t\"100.64.0.0/10\",   // shared by a carrier's customers\n", ""},
+	}},
+	{"http: a repeat has another id", httpSinkFolder, httpSinkTests, []edit{
+		{"request.go", "[]int64{from, to, b.Rewinds, stored}", "[]int64{from, to, b.Rewinds, stored, b.Token.N}"},
+	}},
+	{"http: a replay has the same id", httpSinkFolder, httpSinkTests, []edit{
+		{"request.go", "[]int64{from, to, b.Rewinds, stored}", "[]int64{from, to, stored}"},
+	}},
+	{"http: one secret signs", httpSinkFolder, httpSinkTests, []edit{
+		{"request.go", "for i, key := range keys {", "for i, key := range keys[:1] {"},
+	}},
+	{"http: the next is sent though one was not taken", httpSinkFolder, httpSinkTests, []edit{
+		{"httpsink.go", "\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tb.Answered(said)", "\t\tif err != nil {\n\t\t\tdefer func() { _ = err }()\n\t\t}\n\t\tb.Answered(said)"},
+	}},
+	{"http: redirects are followed", httpSinkFolder, httpSinkTests, []edit{
+		{"httpsink.go", ", CheckRedirect: egress.NoRedirect}", "}"},
+	}},
+	{"http: Retry-After is a matter of days", httpSinkFolder, httpSinkTests, []edit{
+		{"answer.go", "maxRetryAfter = time.Hour", "maxRetryAfter = 48 * time.Hour"},
+	}},
+	{"endpoint: the shortest prefix counts", endpointFolder, test{"./functions/handoff", "TestEndpoints$"}, []edit{
+		{"endpoint.go", "for i := len(prefixes) - 1; i >= 0; i-- {", "for i := range prefixes {"},
+	}},
+	{"endpoint: a tenant's queue has the endpoint of all", endpointFolder, test{"./functions/handoff", "TestEndpoints$"}, []edit{
+		{"endpoint.go", "\tif of == \"\" {\n\t\tall = append", "\tif of != \"x\" {\n\t\tall = append"},
+	}},
+	{"endpoint: a change forgets the old secret", endpointFolder, test{"./functions/handoff", "TestRotation"}, []edit{
+		{"endpoint.go", "\te := before\n", "\te := before\n\te.OldSecret = \"\"\n"},
+	}},
+	{"handoff: a slow queue is delivered beside others again", deliveryFolder, asideTests, []edit{
+		{"deliver.go", "if run.goesAside() {", "if false {"},
+	}},
+	{"handoff: a batch takes as long as it likes beside others", deliveryFolder, asideTests, []edit{
+		{"deliver.go", "\tif run.inline > 0 {\n\t\tctx, cancel", "\tif run.inline < 0 {\n\t\tctx, cancel"},
+	}},
+	{"handoff: the try of a batch that was cut short counts", deliveryFolder, asideTests, []edit{
+		{"deliver.go", "failure.RetryAt, failure.Away = now, c.Away+1\n", "failure.RetryAt = now\n"},
+	}},
+	{"handoff: what is slow elsewhere is delivered beside others", deliveryFolder, asideTests, []edit{
+		{"aside.go", "c.Answer.Took > run.inline", "c.Answer.Took < 0"},
+	}},
+	{"handoff: nothing calls for what was set aside", deliveryFolder, asideTests, []edit{
+		{"aside.go", "case EndedAside, EndedOutOfTime:\n\tcase", "case EndedOutOfTime:\n\tcase"},
+	}},
+	{"handoff: what sinks of other queues took is evidence", deliveryFolder, asideTests, []edit{
+		{"evidence.go", "func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {\n\tif run.reader.Apart {", "func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {\n\tif false {"},
+	}},
+	{"handoff: Retry-After is passed over", deliveryFolder, asideTests, []edit{
+		{"errors.go", "errors.As(cause, &n) && n.at.After(scheduled)", "errors.As(cause, &n) && n.at.After(last)"},
+	}},
+	{"handoff: an answer of a commit and claim is lost", recordFolder, asideTests, []edit{
+		{"store_claims.go", "setTaken(), setAnswer(claim.Answer), ", "setTaken(), "},
+	}},
+}

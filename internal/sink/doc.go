@@ -35,6 +35,7 @@
 //     or a JSON object, has not taken it. A function runs to its end although
 //     its caller has died, so one that must not work for a claim
 //     that is over compares tokenN.
+//
 //   - sqs, sns: one entry a message. The group is the queue's name where SQS
 //     takes it (1 to 128 characters, letters, digits and punctuation), else
 //     "sha256:" and the name's hash in hex. The deduplication id has the
@@ -44,6 +45,7 @@
 //     where SQS takes it as it is, else base64 ("encoding" says which). The
 //     attributes are [fifo.Attributes]. The skipped seqs of a batch are
 //     not sent.
+//
 //   - eventbridge: one event a message, source "streamsort", detail type
 //     "message"; its detail is an [eventbridge.Detail]. The skipped seqs are not sent.
 //

@@ -22,7 +22,7 @@ var webhooksOutMutants = []mutant{
 		{"transport.go", "for _, a := range all {\n\t\tif err := d.rules", "for _, a := range all[:1] {\n\t\tif err := d.rules"},
 	}},
 	{"egress: a name is resolved again when it is dialled", egressFolder, egressTests, []edit{
-		{"transport.go", "netip.AddrPortFrom(a, uint16(number)).String())", "address)"},
+		{"transport.go", "netip.AddrPortFrom(a, uint16(number)).String())", "net.JoinHostPort(host, strconv.Itoa(int(netip.AddrPortFrom(a, uint16(number)).Port()))))"},
 	}},
 	{"egress: what is allowed may be a metadata service", egressFolder, egressTests, []edit{
 		{"url.go", "within(r.Allow, a) && !within(metadata, a)", "within(r.Allow, a)"},
@@ -31,7 +31,7 @@ var webhooksOutMutants = []mutant{
 		{"url.go", "case plain:", "case false:"},
 	}},
 	{"egress: any port may be asked", egressFolder, egressTests, []edit{
-		{"url.go", "if !slices.Contains(r.ports(), port(u)) {", "if len(r.ports()) == 0 {"},
+		{"url.go", "if !slices.Contains(r.ports(), port(u)) {", "if !slices.Contains(r.ports(), port(u)) && port(u) == 0 {"},
 	}},
 	{"egress: a user stands before the host", egressFolder, egressTests, []edit{
 		{"url.go", "case u.User != nil:", "case false:"},

@@ -290,6 +290,9 @@ func TestAnswer(t *testing.T) {
 	r := k.reader()
 	r.MaxMessages, r.Inline = 1, time.Second
 	r.Handle = func(_ context.Context, b handoff.Batch) error {
+		if a := k.standing("q").Answer; b.To == 2 && a.Status != 200 {
+			t.Errorf("behind the first batch the answer is %+v", a)
+		}
 		if a, says := said[b.To]; says {
 			a.At = k.now
 			b.Answered(a)

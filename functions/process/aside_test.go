@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/egress"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestEndpointsOfQueues: a queue goes to its endpoint; one that has none, or whose endpoint is paused, waits, and nothing of
+// it is counted. A tenant's endpoint may not have an address that the owner allows for others.
+func TestEndpointsOfQueues(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.Path) }))
+	defer server.Close()
+	t.Setenv(egress.AllowVariable, "127.0.0.0/8")
+	all := map[string]endpoint.Endpoint{
+		"good":   {URL: server.URL + "/good", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
+		"paused": {URL: server.URL + "/paused", Paused: "they asked"}, "@acme/inner": {URL: server.URL + "/inner"},
+	}
+	now := time.Now()
+	cache := endpoint.NewCache(func(_ context.Context, consumer, queue string) (endpoint.Endpoint, error) {
+		e, there := all[queue]
+		if !there || consumer != "hooks" {
+			return e, endpoint.ErrNone
+		}
+		return e, nil
+	}, func() time.Time { return now })
+	port := server.URL[strings.LastIndex(server.URL, ":")+1:]
+	readers, err := readersFrom(write(t, `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true,"ports":[`+port+`]}}]}`), endpoints(cache))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := handoff.NewMemory()
+	seen := &observer{emitter: emf.New(io.Discard, emf.Names{})}
+	d, err := handoff.New(store, sorter, &handoff.Options{Observe: seen.delivery})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle, err := newHandler(d, cursor.Names{}, seen, readers, nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for queue, want := range map[string]string{
+		"good": "", "paused": "its endpoint is paused: they asked", "none": "the queue has no endpoint", "@acme/inner": "without TLS",
+	} {
+		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+			t.Fatal(err)
+		}
+		event := call{Aside: &aside{Queue: queue, Consumer: "hooks"}}
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		if _, err := handle(ctx, event); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		c, err := store.Consumer(t.Context(), queue, "hooks")
+		if err != nil || c.State != handoff.Idle || c.Attempts != 0 || (c.Error == "") != (want == "") || !strings.Contains(c.Error, want) {
+			t.Errorf("%s: %+v, %v; want %q", queue, c, err, want)
+		}
+		if queue == "good" && (c.Answer.Status != 200 || c.Delivered != 1) {
+			t.Errorf("its answer is %+v", c)
+		}
+	}
+	if len(asked) != 1 || asked[0] != "/good" {
+		t.Errorf("asked %v", asked)
+	}
+	// Who was taken out of the file since is passed over.
+	if _, err := handle(t.Context(), call{Aside: &aside{Queue: "good", Consumer: "gone"}}); err != nil {
+		t.Error(err)
+	}
+	// A change counts within seconds.
+	delete(all, "good")
+	if _, err := cache.Of(t.Context(), "hooks", "good"); err != nil {
+		t.Error("it was asked for again at once")
+	}
+	now = now.Add(endpoint.Lifetime)
+	if _, err := cache.Of(t.Context(), "hooks", "good"); err != endpoint.ErrNone {
+		t.Error(err)
+	}
+}
+
+// TestCallsOfItsOwn: the same version of the function is called, which need not answer, and reads what it is called with.
+func TestCallsOfItsOwn(t *testing.T) {
+	status := http.StatusAccepted
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var c call
+		if err := json.Unmarshal(body, &c); err != nil || c.Aside == nil || *c.Aside != (aside{"a/ö", "hooks"}) {
+			t.Errorf("called with %s", body)
+		}
+		asked = append(asked, r.URL.EscapedPath()+" "+r.Header.Get("X-Amz-Invocation-Type"))
+		w.WriteHeader(status)
+	}))
+	defer server.Close()
+	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
+	for version, path := range map[string]string{"$LATEST": "process", "7": "process%3A7"} {
+		t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "process")
+		t.Setenv("AWS_LAMBDA_FUNCTION_VERSION", version)
+		calls, err := newAsideCalls()
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = nil
+		if err := calls.call(t.Context(), "a/ö", "hooks"); err != nil {
+			t.Error(err)
+		}
+		if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", path); len(asked) != 1 || asked[0] != want {
+			t.Errorf("asked %v, want %s", asked, want)
+		}
+		status = http.StatusForbidden
+		if err := calls.call(t.Context(), "a/ö", "hooks"); err == nil {
+			t.Error("a refusal is no error")
+		}
+		status = http.StatusAccepted
+	}
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "")
+	if _, err := newAsideCalls(); err == nil {
+		t.Error("a function without a name can call itself")
+	}
+}
+
+// TestEndpointsThatCannotBeLookedAt: nothing of that is the message's.
+func TestEndpointsThatCannotBeLookedAt(t *testing.T) {
+	find := endpoints(endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint, error) {
+		return endpoint.Endpoint{}, handoff.ErrThrottled
+	}, time.Now))
+	if _, err := find(t.Context(), "c", "q"); !kind.IsAway(err) {
+		t.Error(err)
+	}
+}

@@ -84,7 +84,7 @@ func (a *Arrival) validate() error {
 			return err
 		}
 	}
-	if size := len(frames(a.Messages)); len(a.Messages) > 1 && size > MaxArrivalBytes {
+	if size := len(frames(a.Messages)) + tracesSize(a.Messages); len(a.Messages) > 1 && size > MaxArrivalBytes {
 		return &InvalidError{
 			Field: "messages", Code: invalid.TooLarge, Queue: a.Queue, Size: size, Most: MaxArrivalBytes,
 			Problem: fmt.Sprintf("have %d bytes together: at most %d are taken under one id", size, MaxArrivalBytes),

@@ -32,6 +32,7 @@
 //	digest       B  distinguishes two messages, 16 bytes
 //	body         B  as it came
 //	id, contentType, attributes   where given
+//	trace        B  the [Trace], where given: trace id, parent id, flags, tracestate
 //	enqueuedAt   N  ms
 //	expiresOn    N  s, when TTL may delete it
 //	tombstone    S  instead of digest and body: why the seq never comes
@@ -43,6 +44,8 @@
 //	count        N  how many messages
 //	frames       B  the messages; deflated where that saves a write unit, as
 //	deflated     B
+//	trace        B  where given, the trace that all messages have; or, each with its length before it,
+//	traces       B  that of each
 //
 // The cursors table, a queue an item, under (queue):
 //
@@ -113,10 +116,12 @@
 //	id           S  the whole id, of which sortKey is 10 bytes of the SHA-256
 //	op, digest, enqueuedAt, expiresOn   as of a message; digest is over all of them
 //	seen         N  a position that the queue had before
-//	body, contentType, attributes, messageId   of the one message, or:
+//	body, contentType, attributes, trace, messageId   of the one message, or:
 //	count        N  how many messages
 //	frames       B  the messages; deflated where that saves a write unit, as
 //	deflated     B
+//	trace        B  where given, the trace that all messages have; or, each with its length before it,
+//	traces       B  that of each
 //
 // In a keyed queue the layout is 4, and sortKey is a byte 1, the message's [Key] and 8 bytes
 // of the SHA-256 of its id, so that the table has what waits in its order; and

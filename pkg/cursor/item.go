@@ -43,6 +43,8 @@ const (
 	attrBody        ddb.Path = "body"
 	attrContentType ddb.Path = "contentType"
 	attrAttributes  ddb.Path = "attributes"
+	attrTrace       ddb.Path = "trace"
+	attrTraces      ddb.Path = "traces" // of several messages that are one item
 	attrDigest      ddb.Path = "digest"
 	attrEnqueuedAt  ddb.Path = "enqueuedAt" // ms
 	attrExpiresOn   ddb.Path = "expiresOn"  // s, the TTL attribute
@@ -114,7 +116,7 @@ var fixedAttributes = []ddb.Path{
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail,
 	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq, attrPrev, attrPackFrom, attrPackTo, attrPacks,
+	attrLateSeq, attrPrev, attrPackFrom, attrPackTo, attrPacks, attrTrace, attrTraces,
 }
 
 // What the last write to a cursor was: event source mappings filter on it.
@@ -196,6 +198,7 @@ func encodeContent(it ddb.Fields, m Message) {
 		}
 		it[attrAttributes] = ddb.MapOf(attributes)
 	}
+	it[attrTrace] = blob(m.Trace.encode())
 }
 
 // decodeMessage takes whole messages and packed runs, and heads where headsOnly: then a packed
@@ -244,6 +247,9 @@ func decodeContent(d *ddb.Decoder, m *Message) {
 	if d.Err == nil {
 		d.Err = attributes.Err
 	}
+	one := []Message{*m}
+	decodeTraces(d, one)
+	*m = one[0]
 }
 
 func encodeCursor(c Cursor, names Names) ddb.Item {

@@ -117,6 +117,7 @@ func encodeArrival(a Arrival, names Names) ddb.Item {
 // encodeFrames writes several messages that are one item.
 func encodeFrames(it ddb.Fields, messages []Message) {
 	it[attrCount] = ddb.Int(int64(len(messages)))
+	encodeTraces(it, messages)
 	raw := frames(messages)
 	if small := deflated(raw); small != nil {
 		it[attrDeflated] = ddb.Blob(small)
@@ -178,6 +179,8 @@ func decodeFrames(d *ddb.Decoder, count, most int) []Message {
 		d.Fail(attrFrames, err.Error())
 	case len(messages) != count:
 		d.Fail(attrFrames, fmt.Sprintf("hold %d messages, and %s says %d", len(messages), attrCount, count))
+	default:
+		decodeTraces(d, messages)
 	}
 	return messages
 }

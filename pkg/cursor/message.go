@@ -42,6 +42,8 @@ type Message struct {
 	ContentType string
 	// Attributes are the producer's own: at most 16 KB in all.
 	Attributes map[string]string
+	// Trace is the trace context that the message came with, if it did.
+	Trace Trace
 
 	// The store's part: a producer leaves it empty.
 
@@ -98,7 +100,7 @@ func (m *Message) Validate() error {
 	if size > MaxAttributes {
 		return &InvalidError{Field: "attributes", Code: invalid.TooLarge, Problem: fmt.Sprintf("have %d bytes: at most %d are taken", size, MaxAttributes)}
 	}
-	return nil
+	return m.Trace.validate()
 }
 
 func tooLarge(field string, size, most int) error {
@@ -154,7 +156,7 @@ const readUnit = 4096
 // size is about the size of the message's item. The attributes that every item
 // has take some 130 bytes.
 func (m *Message) size() int {
-	size := 130 + len(m.Queue) + len(m.ID) + len(m.ContentType) + len(m.Body)
+	size := 130 + len(m.Queue) + len(m.ID) + len(m.ContentType) + len(m.Body) + m.Trace.size()
 	for i := range m.Packed {
 		size += m.Packed[i].size()
 	}

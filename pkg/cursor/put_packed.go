@@ -59,7 +59,7 @@ func inOrder(messages []Message, places []int) []int {
 func packable(messages []Message, places []int, position int64) int {
 	bytes := 0
 	for n, i := range places {
-		bytes += len(frames(messages[i : i+1]))
+		bytes += len(frames(messages[i:i+1])) + messages[i].Trace.size()
 		if n == MaxPacked || messages[i].Seq != position+int64(n)+1 || bytes > maxPackBytes {
 			return n
 		}

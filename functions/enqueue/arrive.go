@@ -18,7 +18,7 @@ func (c *call) put() (*intake.Put, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &intake.Put{Scope: c.Scope, Tenant: c.Tenant(), Quotas: c.quotas, Log: c.log}
+	p := &intake.Put{Scope: c.Scope, Tenant: c.Tenant(), Quotas: c.quotas, Log: c.log, Trace: c.Trace()}
 	if props != nil {
 		return p, props.events(p, event, key)
 	}

@@ -28,6 +28,8 @@ type Entry struct {
 	DeduplicationID string
 	DelaySeconds    int
 	Attributes      map[string]Attribute
+	// Trace is the header of X-Ray, for a queue alone; empty where there is none.
+	Trace string
 }
 
 // Taken is an entry that was taken.
@@ -65,13 +67,18 @@ func (c *Client) SendBatch(ctx context.Context, queueURL string, entries []Entry
 		MessageDeduplicationID string               `json:"MessageDeduplicationId,omitempty"`
 		DelaySeconds           int                  `json:",omitempty"`
 		MessageAttributes      map[string]Attribute `json:",omitempty"`
+		System                 map[string]Attribute `json:"MessageSystemAttributes,omitempty"`
 	}
 	in := struct {
 		QueueURL string `json:"QueueUrl"`
 		Entries  []entry
 	}{QueueURL: queueURL}
 	for _, e := range entries {
-		in.Entries = append(in.Entries, entry{e.ID, e.Body, e.Group, e.DeduplicationID, e.DelaySeconds, e.Attributes})
+		var system map[string]Attribute
+		if e.Trace != "" {
+			system = map[string]Attribute{"AWSTraceHeader": {DataType: "String", StringValue: e.Trace}}
+		}
+		in.Entries = append(in.Entries, entry{e.ID, e.Body, e.Group, e.DeduplicationID, e.DelaySeconds, e.Attributes, system})
 	}
 	var out Verdicts
 	err := c.JSON(ctx, "application/x-amz-json-1.0", "AmazonSQS.SendMessageBatch", in, &out)

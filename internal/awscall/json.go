@@ -27,6 +27,8 @@ type PutEvent struct {
 	Source       string
 	DetailType   string
 	Detail       string
+	// TraceHeader is that of X-Ray; empty where there is none.
+	TraceHeader string `json:",omitempty"`
 }
 
 // PutResult is what became of an event: it has an id, or was refused.

@@ -19,6 +19,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/internal/xray"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -196,6 +198,15 @@ func (r *Request) checkJSON() error {
 		return invalid.New(invalid.Malformed, RequestBody, "is not valid UTF-8")
 	}
 	return nil
+}
+
+// Trace is the trace context that the headers bring: traceparent and tracestate, else that of
+// X-Ray. None where none is right.
+func (r *Request) Trace() cursor.Trace {
+	if t := cursor.TraceOf(r.Headers["traceparent"], r.Headers["tracestate"]); t.Parent != "" {
+		return t
+	}
+	return xray.Trace(r.Headers["x-amzn-trace-id"])
 }
 
 // One is the query parameter of that name: "" where it is missing, an error

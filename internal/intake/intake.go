@@ -35,6 +35,8 @@ type Put struct {
 	Quotas *quota.Keeper
 	// Log names the queue that is watched.
 	Log calllog.Log
+	// Trace is that of each message which has none of its own.
+	Trace cursor.Trace
 	// Single means that it is one message, and not in a list.
 	Single bool
 	// count is how many messages there are; messages are those with a seq, keyed those with
@@ -50,18 +52,21 @@ type Put struct {
 
 // Add adds a message with a seq.
 func (p *Put) Add(m cursor.Message) {
+	p.trace(&m)
 	p.messages, p.numbered = append(p.messages, m), append(p.numbered, []int{p.count})
 	p.count++
 }
 
 // Sort adds a message with a key.
 func (p *Put) Sort(m cursor.Keyed) {
+	p.trace(&m.Message)
 	p.keyed, p.sorted = append(p.keyed, m), append(p.sorted, []int{p.count})
 	p.count++
 }
 
 // Arrive adds a message without either, under an id of its own.
 func (p *Put) Arrive(m cursor.Message, id string) {
+	p.trace(&m)
 	queue := m.Queue
 	m.Queue = ""
 	p.arrivals = append(p.arrivals, cursor.Arrival{Queue: queue, ID: id, Messages: []cursor.Message{m}})
@@ -73,6 +78,7 @@ func (p *Put) Arrive(m cursor.Message, id string) {
 // together.
 func (p *Put) Join(m cursor.Message, id string) {
 	p.key = id
+	p.trace(&m)
 	for i := range p.arrivals {
 		if a := &p.arrivals[i]; a.Queue == m.Queue {
 			m.Queue = ""
@@ -82,6 +88,13 @@ func (p *Put) Join(m cursor.Message, id string) {
 		}
 	}
 	p.Arrive(m, id)
+}
+
+// trace gives a message the trace of the call, unless it has its own.
+func (p *Put) trace(m *cursor.Message) {
+	if m.Trace.Parent == "" {
+		m.Trace = p.Trace
+	}
 }
 
 // Store stores the messages: those with a seq, then those with a key, then the others. The answers are

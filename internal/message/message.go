@@ -35,6 +35,9 @@ type Document struct {
 	ContentType string `json:"contentType,omitempty"`
 	// As they were put, if they were.
 	Attributes map[string]string `json:"attributes,omitempty"`
+	// The trace context that it came with, if it did, as the W3C's Trace Context has it.
+	Traceparent string `json:"traceparent,omitempty"`
+	Tracestate  string `json:"tracestate,omitempty"`
 	// When it was stored.
 	EnqueuedAt time.Time `json:"enqueuedAt,omitzero"`
 	// Why the seq was given up: it is no message.
@@ -53,6 +56,7 @@ const maxDepth = 1000
 func New(m cursor.Message) Document {
 	written := Document{
 		Seq: jsonseq.Seq(m.Seq), ID: m.ID, Attributes: m.Attributes, EnqueuedAt: m.EnqueuedAt, Tombstone: m.Tombstone,
+		Traceparent: m.Trace.Parent, Tracestate: m.Trace.State,
 	}
 	if m.Key != "" {
 		written.Key, written.Late, written.Unlinked = m.Key.JSON(), m.Late, m.Unlinked

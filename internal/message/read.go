@@ -37,12 +37,16 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 			m.ContentType, err = strictjson.Text(member.Value)
 		case "attributes":
 			m.Attributes, err = attributes(member.Value)
+		case "traceparent":
+			m.Trace.Parent, err = strictjson.Text(member.Value)
+		case "tracestate":
+			m.Trace.State, err = strictjson.Text(member.Value)
 		case "body":
 			m.Body = member.Value
 		case "bodyBase64":
 			m.Body, err = base64Text(member.Value)
 		default:
-			err = invalid.New(invalid.Unknown, "", "is not a field of a message: queue, seq, key, keyType, prev, id, body, bodyBase64, contentType and attributes are")
+			err = invalid.New(invalid.Unknown, "", "is not a field of a message: queue, seq, key, keyType, prev, id, body, bodyBase64, contentType, attributes, traceparent and tracestate are")
 		}
 		if err != nil {
 			return m, false, invalid.Named(member.Name, err)
@@ -60,6 +64,12 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 			code = invalid.Clash
 		}
 		return m, false, invalid.New(code, "body", "must be given, or bodyBase64 instead, and not both")
+	}
+	if m.Trace, err = cursor.ParseTrace(m.Trace.Parent, m.Trace.State); err != nil {
+		return m, false, err
+	}
+	if given["traceparent"] && m.Trace.Parent == "" {
+		return m, false, invalid.New(invalid.Malformed, "traceparent", "is empty: leave it out where there is none")
 	}
 	if given["bodyBase64"] && !given["contentType"] {
 		m.ContentType = "application/octet-stream"

@@ -40,12 +40,13 @@ type Reply struct {
 	// Seq is its place in a numbered queue; nil for a queue in arrival order.
 	// The replies of a claim to one queue have all a seq, or none.
 	Seq *int64
-	// ID, Body, ContentType and Attributes are as in a cursor.Message. A reply
+	// ID, Body, ContentType, Attributes and Trace are as in a cursor.Message. A reply
 	// without an ID gets one, which is the same however often it is stored.
 	ID          string
 	Body        []byte
 	ContentType string
 	Attributes  map[string]string
+	Trace       cursor.Trace
 }
 
 // attrReplySeq is the attribute by which a staged reply keeps its seq.
@@ -53,7 +54,7 @@ const attrReplySeq = "streamsort-reply-seq"
 
 // message is the reply as it is stored, without its queue.
 func (r Reply) message() cursor.Message {
-	return cursor.Message{ID: r.ID, Body: r.Body, ContentType: r.ContentType, Attributes: r.Attributes}
+	return cursor.Message{ID: r.ID, Body: r.Body, ContentType: r.ContentType, Attributes: r.Attributes, Trace: r.Trace}
 }
 
 // validate reports the first field that is out of its bounds.
@@ -87,7 +88,7 @@ func (r Reply) clone() Reply {
 }
 
 func (r Reply) size() int {
-	size := replyOverhead + len(r.Queue) + len(r.ID) + len(r.Body) + len(r.ContentType)
+	size := replyOverhead + len(r.Queue) + len(r.ID) + len(r.Body) + len(r.ContentType) + len(r.Trace.Parent) + len(r.Trace.State)
 	for name, value := range r.Attributes {
 		size += attributeOverhead + len(name) + len(value)
 	}
@@ -277,6 +278,8 @@ type replyDocument struct {
 	Body        []byte            `json:"bodyBase64"`
 	ContentType string            `json:"contentType"`
 	Attributes  map[string]string `json:"attributes,omitempty"`
+	Traceparent string            `json:"traceparent,omitempty"`
+	Tracestate  string            `json:"tracestate,omitempty"`
 }
 
 // EncodeReplies writes replies as a JSON array of the documents that
@@ -287,7 +290,7 @@ func EncodeReplies(replies []Reply) ([]byte, error) {
 	}
 	documents := make([]replyDocument, len(replies))
 	for i, r := range replies {
-		documents[i] = replyDocument(r)
+		documents[i] = replyDocument{r.Queue, r.Seq, r.ID, r.Body, r.ContentType, r.Attributes, r.Trace.Parent, r.Trace.State}
 		if r.Body == nil {
 			documents[i].Body = []byte{}
 		}
@@ -309,7 +312,7 @@ func DecodeReplies(text []byte) ([]Reply, error) {
 	}
 	replies := make([]Reply, len(documents))
 	for i, d := range documents {
-		replies[i] = Reply(d)
+		replies[i] = Reply{d.Queue, d.Seq, d.ID, d.Body, d.ContentType, d.Attributes, cursor.Trace{Parent: d.Traceparent, State: d.Tracestate}}
 	}
 	return replies, nil
 }

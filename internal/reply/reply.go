@@ -32,7 +32,7 @@ func Read(raw json.RawMessage) ([]handoff.Reply, error) {
 		if err != nil {
 			return nil, invalid.Within("replies", i, err)
 		}
-		replies[i] = handoff.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes}
+		replies[i] = handoff.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes, Trace: m.Trace}
 		if numbered {
 			seq := m.Seq
 			replies[i].Seq = &seq

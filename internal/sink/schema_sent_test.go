@@ -17,6 +17,7 @@ import (
 func batchesOfAllKinds() []handoff.Batch {
 	whole := sinktest.Tracked(sinktest.Batch("@acme/orders", `{"n":1}`, "\x00", "", `{ "spaced": 1 }`), "tag")
 	whole.Messages[0].ID, whole.Messages[0].Attributes = "id\x01", map[string]string{"k": "v"}
+	whole.Messages[3].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
 	for i, raw := range []string{`7.5`, `"a"`, `[1538601234,"x.b"]`} {
 		keys := []cursor.KeyType{"number", "text", "time,rank(*.a|*)"}[i]
 		key, err := keys.ParseKey([]byte(raw))

@@ -22,7 +22,7 @@ import (
 // the source is numbered, its key where it is keyed, and the sender's id. The request's signature must have
 // been checked. The error names the field and its bound.
 func (s *Source) Message(r *httpapi.Request) (cursor.Keyed, error) {
-	m := cursor.Keyed{KeyType: s.KeyType, Message: cursor.Message{Body: r.Body}}
+	m := cursor.Keyed{KeyType: s.KeyType, Message: cursor.Message{Body: r.Body, Trace: r.Trace()}}
 	if len(r.Body) > s.MaxBody {
 		return m, TooLarge(s.MaxBody)
 	}

@@ -78,6 +78,7 @@ func message(queue string, seq int64) cursor.Message {
 	return cursor.Message{
 		Queue: queue, Seq: seq, ID: fmt.Sprint("id ", seq), Body: []byte("{\n}\n" + fmt.Sprint(seq)), ContentType: "text/plain",
 		Attributes: map[string]string{"a": "ü"},
+		Trace:      cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"},
 	}
 }
 
@@ -125,7 +126,7 @@ func (s *shelf) has(queue string, seqs ...int64) {
 				s.Fatal(err)
 			}
 			want := message(queue, seq)
-			got := cursor.Message{Queue: m.Queue, Seq: m.Seq, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes}
+			got := cursor.Message{Queue: m.Queue, Seq: m.Seq, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes, Trace: m.Trace}
 			if diff := cmp.Diff(want, got); diff != "" {
 				s.Errorf("(-want +got):\n%s", diff)
 			}

@@ -47,6 +47,8 @@ type head struct {
 	ID          string            `json:"id,omitempty"`
 	ContentType string            `json:"contentType,omitempty"`
 	Attributes  map[string]string `json:"attributes,omitempty"`
+	Traceparent string            `json:"traceparent,omitempty"`
+	Tracestate  string            `json:"tracestate,omitempty"`
 	EnqueuedAt  time.Time         `json:"enqueuedAt"`
 	Tombstone   string            `json:"tombstone,omitempty"`
 	// Key is for people, KeyBytes the same as it is kept; both of a keyed queue.
@@ -62,6 +64,7 @@ func encode(m cursor.Message) []byte {
 	h := head{
 		Version: layout, Queue: m.Queue, Seq: m.Seq, ID: m.ID, ContentType: m.ContentType, Attributes: m.Attributes,
 		EnqueuedAt: m.EnqueuedAt.UTC(), Tombstone: m.Tombstone, Late: m.Late, Unlinked: m.Unlinked,
+		Traceparent: m.Trace.Parent, Tracestate: m.Trace.State,
 	}
 	if m.Key != "" {
 		h.Key, h.KeyBytes = m.Key.JSON(), []byte(m.Key)
@@ -98,6 +101,7 @@ func decode(raw []byte, queue string, seq int64) (cursor.Message, error) {
 	m := cursor.Message{
 		Queue: h.Queue, Seq: h.Seq, ID: h.ID, ContentType: h.ContentType, Attributes: h.Attributes,
 		EnqueuedAt: h.EnqueuedAt, Tombstone: h.Tombstone, Key: key, Late: h.Late, Unlinked: h.Unlinked,
+		Trace: cursor.Trace{Parent: h.Traceparent, State: h.Tracestate},
 	}
 	if m.Tombstone == "" {
 		m.Body = body

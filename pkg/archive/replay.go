@@ -162,7 +162,7 @@ func (a *Archive) put(ctx context.Context, into string, group []cursor.Message, 
 			continue
 		}
 		messages = append(messages, cursor.Message{
-			Queue: into, Seq: m.Seq, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes,
+			Queue: into, Seq: m.Seq, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes, Trace: m.Trace,
 		})
 	}
 	results, err := a.sorter.PutGroup(ctx, messages)

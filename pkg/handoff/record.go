@@ -138,6 +138,7 @@ type (
 	//	Body []byte
 	//	ContentType string
 	//	Attributes map[string]string
+	//	Trace cursor.Trace
 	Reply = record.Reply
 	// ReplyError is why the replies of a claim to one queue are not stored. Error names
 	// the queue, Unwrap returns Err.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
@@ -51,6 +52,7 @@ func testReplies(b *bench) {
 		b.prepare(a)
 		replies := slices.Concat(to("x", fmt.Sprint(i, "a")), to("y", fmt.Sprint(i, "b")), to("x", fmt.Sprint(i, "c")))
 		replies[0].ID, replies[0].ContentType, replies[0].Attributes = "named"+id, "text/plain", map[string]string{"k": "v"}
+		replies[0].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
 		for range 2 {
 			b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
 		}
@@ -59,7 +61,7 @@ func testReplies(b *bench) {
 	b.arrived("x", "0a", "0c", "1a", "1c")
 	b.arrived("y", "0b", "1b")
 	first := b.Arrived("x")[0]
-	if first.ID != "namedr1" || first.ContentType != "text/plain" || first.Attributes["k"] != "v" || len(first.Attributes) != 1 {
+	if first.ID != "namedr1" || first.ContentType != "text/plain" || first.Attributes["k"] != "v" || len(first.Attributes) != 1 || first.Trace.State != "a=1" {
 		b.Errorf("%+v", first)
 	}
 }

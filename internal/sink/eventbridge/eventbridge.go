@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/xray"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
@@ -66,7 +67,7 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 
 // Send implements [kind.Sink].
 func (s *bus) Send(ctx context.Context, b handoff.Batch) error {
-	items := make([]kind.Item[string], 0, len(b.Messages))
+	items := make([]kind.Item[awscall.PutEvent], 0, len(b.Messages))
 	of, _ := tenant.Split(b.Queue)
 	for i, m := range b.Messages {
 		written := kind.MessageOf(b, i)
@@ -81,23 +82,20 @@ func (s *bus) Send(ctx context.Context, b handoff.Batch) error {
 		if err != nil {
 			return err
 		}
-		items = append(items, kind.Item[string]{Seq: m.Seq, Bytes: len(Source) + len(DetailType) + len(detail), Entry: string(detail)})
+		event := awscall.PutEvent{EventBusName: s.arn, Source: Source, DetailType: DetailType, Detail: string(detail), TraceHeader: xray.Header(m.Trace)}
+		items = append(items, kind.Item[awscall.PutEvent]{Seq: m.Seq, Bytes: len(Source) + len(DetailType) + len(detail), Entry: event})
 	}
 	return kind.SendAll(ctx, b.Queue, items, s.limits, false, s.put)
 }
 
 // put is one PutEvents. The answer's entries are in the order of the request's.
-func (s *bus) put(ctx context.Context, details []string) ([]kind.Refusal, error) {
-	events := make([]awscall.PutEvent, len(details))
-	for i, detail := range details {
-		events[i] = awscall.PutEvent{EventBusName: s.arn, Source: Source, DetailType: DetailType, Detail: detail}
-	}
+func (s *bus) put(ctx context.Context, events []awscall.PutEvent) ([]kind.Refusal, error) {
 	results, err := s.client.PutEvents(ctx, events)
 	if err != nil {
-		return nil, fmt.Errorf("put %d events on %s: %w", len(details), s.arn, err)
+		return nil, fmt.Errorf("put %d events on %s: %w", len(events), s.arn, err)
 	}
-	if len(results) != len(details) {
-		return nil, fmt.Errorf("put %d events on %s: the answer has %d entries", len(details), s.arn, len(results))
+	if len(results) != len(events) {
+		return nil, fmt.Errorf("put %d events on %s: the answer has %d entries", len(events), s.arn, len(results))
 	}
 	var refusals []kind.Refusal
 	for i, result := range results {

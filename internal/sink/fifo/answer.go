@@ -12,7 +12,7 @@ func Entries(messages []Message) []awscall.Entry {
 	entries := make([]awscall.Entry, len(messages))
 	for i, m := range messages {
 		entries[i] = awscall.Entry{
-			ID: strconv.Itoa(i), Body: m.Body, Group: m.Group, DeduplicationID: m.Dedup, Attributes: map[string]awscall.Attribute{},
+			ID: strconv.Itoa(i), Body: m.Body, Group: m.Group, DeduplicationID: m.Dedup, Attributes: map[string]awscall.Attribute{}, Trace: m.Trace,
 		}
 		for _, a := range m.Attributes {
 			value := awscall.Attribute{DataType: a.DataType}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/xray"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -24,6 +25,8 @@ import (
 type Message struct {
 	Group, Dedup, Body string
 	Attributes         []Attribute
+	// Trace is the message's trace as SQS has it beside the attributes.
+	Trace string
 }
 
 // Attribute is a message attribute of SQS and SNS.
@@ -57,13 +60,22 @@ type Attributes struct {
 	Encoding string `json:"encoding,omitempty" jsonschema:"enum=base64,enum=empty"`
 	// Of a keyed queue alone: a JSON object with the message's key, and with late and unlinked where it is.
 	Keyed string `json:"keyed,omitempty"`
+	// The trace context that the message came with, if it did, and as far as ten attributes go.
+	Traceparent string `json:"traceparent,omitempty"`
+	Tracestate  string `json:"tracestate,omitempty"`
 }
+
+// maxAttributes is how many attributes SQS takes of a message.
+const maxAttributes = 10
 
 // Keyed is what the attribute "keyed" says, in JSON, as the documents for other sinks do.
 type Keyed struct {
 	Key      json.RawMessage `json:"key"`
 	Late     bool            `json:"late,omitempty"`
 	Unlinked bool            `json:"unlinked,omitempty"`
+	// The trace context, where there is no room for its attributes.
+	Traceparent string `json:"traceparent,omitempty"`
+	Tracestate  string `json:"tracestate,omitempty"`
 }
 
 // list is the attributes that are not empty.
@@ -81,6 +93,8 @@ func (a Attributes) list() []Attribute {
 		{"attributes", a.Own},
 		{"encoding", a.Encoding},
 		{"keyed", a.Keyed},
+		{"traceparent", a.Traceparent},
+		{"tracestate", a.Tracestate},
 	} {
 		if each.value == "" {
 			continue
@@ -117,12 +131,14 @@ func Items(b handoff.Batch) ([]kind.Item[Message], error) {
 			}
 			attributes.Own = string(own)
 		}
+		written.Body, attributes.Encoding = textOf(m.Body)
+		attributes.Traceparent, attributes.Tracestate, written.Trace = m.Trace.Parent, m.Trace.State, xray.Header(m.Trace)
 		if m.Key != "" {
 			if err := attributes.sayKeyed(m); err != nil {
 				return nil, err
 			}
 		}
-		written.Body, attributes.Encoding = textOf(m.Body)
+		attributes.fit()
 		written.Attributes = attributes.list()
 		items = append(items, kind.Item[Message]{Seq: m.Seq, Bytes: written.bytes(), Entry: written})
 	}
@@ -130,11 +146,27 @@ func Items(b handoff.Batch) ([]kind.Item[Message], error) {
 }
 
 // sayKeyed says what a keyed queue knows of a message, in the place of the tenant, which the
-// queue's name has too: SQS takes ten attributes.
+// queue's name has too. Where the message has all attributes that there are, its trace is there as well.
 func (a *Attributes) sayKeyed(m cursor.Message) error {
-	keyed, err := strictjson.Marshal(Keyed{m.Key.JSON(), m.Late, m.Unlinked})
-	a.Keyed, a.Tenant = string(keyed), ""
+	said := Keyed{Key: m.Key.JSON(), Late: m.Late, Unlinked: m.Unlinked}
+	a.Keyed, a.Tenant = "{}", ""
+	if len(a.list()) > maxAttributes {
+		said.Traceparent, said.Tracestate = a.Traceparent, a.Tracestate
+		a.Traceparent, a.Tracestate = "", ""
+	}
+	keyed, err := strictjson.Marshal(said)
+	a.Keyed = string(keyed)
 	return err
+}
+
+// fit leaves out what need not be there, where there are more attributes than SQS takes: the
+// tenant, which the queue's name has too, then the tracestate, as the W3C allows.
+func (a *Attributes) fit() {
+	for _, spare := range []*string{&a.Tenant, &a.Tracestate} {
+		if len(a.list()) > maxAttributes {
+			*spare = ""
+		}
+	}
 }
 
 // bytes is what a message takes of the services' limits: its body, and the

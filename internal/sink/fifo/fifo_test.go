@@ -202,3 +202,56 @@ func TestKeyedFifoItems(t *testing.T) {
 		t.Errorf("%+v has not all", got)
 	}
 }
+
+// TestTracedFifoItems: a trace is sent whatever else a message has, and SQS takes the attributes.
+func TestTracedFifoItems(t *testing.T) {
+	key, err := cursor.KeyType("text").Key("k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace := cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
+	parent, state := Attribute{"traceparent", "String", trace.Parent}, Attribute{"tracestate", "String", "a=1"}
+	tenant := Attribute{"tenant", "String", "acme"}
+	for _, c := range []struct {
+		name           string
+		body           string
+		key            cursor.Key
+		attributes     map[string]string
+		want, wantNone []Attribute
+		keyed          string
+	}{
+		{name: "alone", want: []Attribute{parent, state, tenant}},
+		{name: "with more", attributes: map[string]string{"a": "1"}, want: []Attribute{parent, state}, wantNone: []Attribute{tenant}},
+		{name: "with all", attributes: map[string]string{"a": "1"}, body: "\x00", want: []Attribute{parent}, wantNone: []Attribute{tenant, state}},
+		{name: "keyed", key: key, want: []Attribute{parent, state}, wantNone: []Attribute{tenant}, keyed: `{"key":"k"}`},
+		{
+			name: "keyed, with all", key: key, attributes: map[string]string{"a": "1"}, body: "\x00", wantNone: []Attribute{tenant, state, parent},
+			keyed: `{"key":"k","traceparent":"` + trace.Parent + `","tracestate":"a=1"}`,
+		},
+	} {
+		b := sinktest.Tracked(sinktest.Batch("@acme/q", c.body+"1"), "tag")
+		m := &b.Messages[0]
+		m.ID, m.Attributes, m.Key, m.Trace = "id", c.attributes, c.key, trace
+		items, err := Items(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := items[0].Entry.Attributes
+		if len(got) > 10 || items[0].Entry.Trace != "Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1" {
+			t.Errorf("%s: %d attributes, %s", c.name, len(got), items[0].Entry.Trace)
+		}
+		for _, a := range c.want {
+			if !slices.Contains(got, a) {
+				t.Errorf("%s: no %s in %+v", c.name, a.Name, got)
+			}
+		}
+		for _, a := range c.wantNone {
+			if slices.Contains(got, a) {
+				t.Errorf("%s: %s in %+v", c.name, a.Name, got)
+			}
+		}
+		if c.keyed != "" && !slices.Contains(got, Attribute{"keyed", "String", c.keyed}) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}

@@ -140,6 +140,8 @@ type answer struct {
 		BodyBase64  []byte            `json:"bodyBase64"`
 		ContentType string            `json:"contentType"`
 		Attributes  map[string]string `json:"attributes"`
+		Traceparent string            `json:"traceparent"`
+		Tracestate  string            `json:"tracestate"`
 		EnqueuedAt  time.Time         `json:"enqueuedAt"`
 	} `json:"messages"`
 	Skipped   []seq     `json:"skipped"`
@@ -181,7 +183,8 @@ func (a answer) read(queue, consumer string) (pull.Answer, error) {
 		message := cursor.Message{
 			Queue: queue, Seq: int64(m.Seq), ID: m.ID, Body: m.Body, ContentType: m.ContentType,
 			Attributes: m.Attributes, EnqueuedAt: m.EnqueuedAt,
-			Key: cursor.Key(m.Key), Late: m.Late, Unlinked: m.Unlinked,
+			Trace: cursor.Trace{Parent: m.Traceparent, State: m.Tracestate},
+			Key:   cursor.Key(m.Key), Late: m.Late, Unlinked: m.Unlinked,
 		}
 		if m.BodyBase64 != nil {
 			message.Body = m.BodyBase64

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/cloudevents"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/message"
@@ -14,11 +15,14 @@ import (
 
 // put reads the messages of a put.
 func (c *call) put() (*intake.Put, error) {
+	if mode := cloudevents.ModeOf(c.Headers); mode != cloudevents.None {
+		return c.cloudEvents(mode)
+	}
 	props, event, key, err := c.props()
 	if err != nil {
 		return nil, err
 	}
-	p := &intake.Put{Scope: c.Scope, Tenant: c.Tenant(), Quotas: c.quotas, Log: c.log, Trace: c.Trace()}
+	p := c.newPut()
 	if props != nil {
 		return p, props.events(p, event, key)
 	}
@@ -42,6 +46,11 @@ func (c *call) put() (*intake.Put, error) {
 	}
 	p.Single = true
 	return p, read(p, members, key)
+}
+
+// newPut is a put of the call without messages.
+func (c *call) newPut() *intake.Put {
+	return &intake.Put{Scope: c.Scope, Tenant: c.Tenant(), Quotas: c.quotas, Log: c.log, Trace: c.Trace()}
 }
 
 // directKey takes the member that is to a direct invoke what the header

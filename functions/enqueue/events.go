@@ -52,6 +52,14 @@ func (c *call) props() (*props, json.RawMessage, string, error) {
 
 // queryProps are those that the query has, or the stack's.
 func (c *call) queryProps() (given paths, err error) {
+	if given, err = c.queryPaths(); err == nil && given == (paths{}) {
+		return c.paths, nil
+	}
+	return given, err
+}
+
+// queryPaths are those that the query has.
+func (c *call) queryPaths() (given paths, err error) {
 	if err = c.Only("queueProp", "seqProp", "idProp", "keyProp", "keyType", "prevProp"); err != nil {
 		return given, err
 	}
@@ -59,9 +67,6 @@ func (c *call) queryProps() (given paths, err error) {
 		if *value, err = c.One(name); err != nil {
 			return given, err
 		}
-	}
-	if given == (paths{}) {
-		return c.paths, nil
 	}
 	return given, nil
 }
@@ -177,7 +182,15 @@ func (p *props) events(put *intake.Put, raw json.RawMessage, key string) error {
 
 // event adds the message of a raw event.
 func (p *props) event(put *intake.Put, event json.RawMessage, key string) error {
-	m := cursor.Keyed{KeyType: p.keyType, Message: cursor.Message{Body: event}}
+	m := cursor.Keyed{Message: cursor.Message{Body: event}}
+	if err := p.place(&m, event); err != nil {
+		return err
+	}
+	return add(put, m, p.seq != nil, key)
+}
+
+// place finds the message's queue, and what else there are paths for, in an event.
+func (p *props) place(m *cursor.Keyed, event json.RawMessage) error {
 	if _, err := strictjson.Members(event); err != nil {
 		return invalid.Named("body", err)
 	}
@@ -207,6 +220,7 @@ func (p *props) event(put *intake.Put, event json.RawMessage, key string) error 
 		}
 	}
 	if p.key != nil {
+		m.KeyType = p.keyType
 		if m.Key, err = p.key.Find(event); err != nil {
 			return invalidProp("key", p.written.key, err)
 		}
@@ -214,7 +228,7 @@ func (p *props) event(put *intake.Put, event json.RawMessage, key string) error 
 	if m.Prev, err = message.Prev(p.prev, event); err != nil {
 		return invalidProp("prev", p.written.prev, err)
 	}
-	return add(put, m, p.seq != nil, key)
+	return nil
 }
 
 // invalidProp is the problem of a field that is taken from an event, with the path

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -16,7 +17,12 @@ const (
 // with makes a put with further headers.
 func (s *server) with(headers map[string]string, query, body string) httpapitest.Answer {
 	more, _ := json.Marshal(headers)
-	event := httpapitest.V2("POST", "/messages", query, body, false)
+	event := httpapitest.V2("POST", "/messages", query, base64.StdEncoding.EncodeToString([]byte(body)), true)
+	for name := range headers {
+		if strings.EqualFold(name, "content-type") {
+			event = strings.Replace(event, `"content-type":"application/json",`, "", 1)
+		}
+	}
 	event = strings.Replace(event, `"headers":{`, `"headers":`+strings.TrimSuffix(string(more), "}")+`,`, 1)
 	return s.Raw(event)
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/cloudevents"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/internal/xray"
@@ -188,7 +189,7 @@ func (r *Request) setIdempotencyKey(value string) error {
 const maxIdempotencyKey = 1024
 
 func (r *Request) checkJSON() error {
-	if len(r.Body) == 0 {
+	if len(r.Body) == 0 || r.bringsData() {
 		return nil
 	}
 	if kind := r.Headers["content-type"]; kind != "" && !strictjson.IsJSON(kind) {
@@ -207,6 +208,11 @@ func (r *Request) Trace() cursor.Trace {
 		return t
 	}
 	return xray.Trace(r.Headers["x-amzn-trace-id"])
+}
+
+// bringsData reports whether the body is the data of a CloudEvent, which is of any type.
+func (r *Request) bringsData() bool {
+	return r.Method == http.MethodPost && r.Resource == "messages" && cloudevents.ModeOf(r.Headers) == cloudevents.Binary
 }
 
 // One is the query parameter of that name: "" where it is missing, an error

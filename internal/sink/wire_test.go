@@ -137,6 +137,7 @@ type set struct {
 	ARN        string `json:"arn,omitempty"`
 	MaxBytes   int    `json:"maxBytes,omitempty"`
 	MaxEntries int    `json:"maxEntries,omitempty"`
+	Format     string `json:"format,omitempty"`
 }
 
 // config is the configuration as it is read.

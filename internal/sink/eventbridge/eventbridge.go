@@ -24,6 +24,8 @@ import (
 const (
 	Source     = "streamsort"
 	DetailType = "message"
+	// EventDetailType is that of events whose detail is a CloudEvent.
+	EventDetailType = "cloudevent"
 )
 
 // Detail is the detail of an event: the message, and where it comes from.
@@ -50,7 +52,7 @@ var Kind = kind.Resource{
 	Name: "eventbridge", Looks: "arn:aws:events:REGION:ACCOUNT:event-bus/NAME", Action: "events:PutEvents",
 	// "PutEvents", Amazon EventBridge API Reference. "Less than 1 MB" is read as the
 	// smaller of its two meanings.
-	Bytes: 1_000_000, MaxBytes: 1_000_000, Entries: 10,
+	Bytes: 1_000_000, MaxBytes: 1_000_000, Entries: 10, Events: true,
 	Open: open,
 }.Kind()
 
@@ -58,34 +60,49 @@ type bus struct {
 	client *awscall.Client
 	arn    string
 	limits kind.Limits
+	events bool
 }
 
 func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 	client, err := awscall.New(awscall.EventBridge, awscall.Options{Region: t.ARN.Region, Transport: transport, Timeout: kind.RequestTimeout})
-	return &bus{arn: t.ARN.String(), limits: t.Limits, client: client}, err
+	return &bus{arn: t.ARN.String(), limits: t.Limits, events: t.Events, client: client}, err
 }
 
 // Send implements [kind.Sink].
 func (s *bus) Send(ctx context.Context, b handoff.Batch) error {
 	items := make([]kind.Item[awscall.PutEvent], 0, len(b.Messages))
-	of, _ := tenant.Split(b.Queue)
 	for i, m := range b.Messages {
-		written := kind.MessageOf(b, i)
-		if written.Body != nil && hasGreatInteger(written.Body) {
-			encoded := base64.StdEncoding.EncodeToString(m.Body)
-			written.Body, written.BodyBase64 = nil, &encoded
+		write, detailType := detailOf, DetailType
+		if s.events {
+			write, detailType = eventOf, EventDetailType
 		}
-		detail, err := strictjson.Marshal(Detail{
-			Queue: b.Queue, Tenant: of, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),
-			Attempt: b.Attempt, Rewinds: b.Rewinds, Document: written,
-		})
+		detail, err := write(b, i)
 		if err != nil {
 			return err
 		}
-		event := awscall.PutEvent{EventBusName: s.arn, Source: Source, DetailType: DetailType, Detail: string(detail), TraceHeader: xray.Header(m.Trace)}
-		items = append(items, kind.Item[awscall.PutEvent]{Seq: m.Seq, Bytes: len(Source) + len(DetailType) + len(detail), Entry: event})
+		event := awscall.PutEvent{EventBusName: s.arn, Source: Source, DetailType: detailType, Detail: string(detail), TraceHeader: xray.Header(m.Trace)}
+		items = append(items, kind.Item[awscall.PutEvent]{Seq: m.Seq, Bytes: len(Source) + len(detailType) + len(detail), Entry: event})
 	}
 	return kind.SendAll(ctx, b.Queue, items, s.limits, false, s.put)
+}
+
+// detailOf is the detail of a message's event.
+func detailOf(b handoff.Batch, i int) ([]byte, error) {
+	of, _ := tenant.Split(b.Queue)
+	written := kind.MessageOf(b, i)
+	if written.Body != nil && hasGreatInteger(written.Body) {
+		encoded := base64.StdEncoding.EncodeToString(b.Messages[i].Body)
+		written.Body, written.BodyBase64 = nil, &encoded
+	}
+	return strictjson.Marshal(Detail{
+		Queue: b.Queue, Tenant: of, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),
+		Attempt: b.Attempt, Rewinds: b.Rewinds, Document: written,
+	})
+}
+
+// eventOf is the detail that is a CloudEvent.
+func eventOf(b handoff.Batch, i int) ([]byte, error) {
+	return kind.EventOf(b, i, hasGreatInteger)
 }
 
 // put is one PutEvents. The answer's entries are in the order of the request's.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/cloudevents"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/xray"
@@ -108,8 +109,9 @@ func (a Attributes) list() []Attribute {
 	return all
 }
 
-// Items are the messages of a batch.
-func Items(b handoff.Batch) ([]kind.Item[Message], error) {
+// Items are the messages of a batch, or where events is set, CloudEvents in JSON: then the
+// attributes say of the event what they say of a message.
+func Items(b handoff.Batch, events bool) ([]kind.Item[Message], error) {
 	group, dedup := groupOf(b.Queue), dedupPrefix(b)
 	of, _ := tenant.Split(b.Queue)
 	items := make([]kind.Item[Message], 0, len(b.Messages))
@@ -131,7 +133,15 @@ func Items(b handoff.Batch) ([]kind.Item[Message], error) {
 			}
 			attributes.Own = string(own)
 		}
-		written.Body, attributes.Encoding = textOf(m.Body)
+		body := m.Body
+		if events {
+			var err error
+			if body, err = kind.EventOf(b, i, nil); err != nil {
+				return nil, err
+			}
+			attributes.ContentType = cloudevents.MediaType
+		}
+		written.Body, attributes.Encoding = textOf(body)
 		attributes.Traceparent, attributes.Tracestate, written.Trace = m.Trace.Parent, m.Trace.State, xray.Header(m.Trace)
 		if m.Key != "" {
 			if err := attributes.sayKeyed(m); err != nil {

@@ -58,11 +58,11 @@ func TestDedup(t *testing.T) {
 	b := sinktest.Batch("q", "1")
 	again := b
 	again.Attempt, again.Token.N = 3, 9
-	first, err := Items(b)
+	first, err := Items(b, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := Items(again)
+	second, err := Items(again, false)
 	if err != nil || first[0].Entry.Dedup != second[0].Entry.Dedup {
 		t.Errorf("a repeat has the id %s, first it was %s: %v", second[0].Entry.Dedup, first[0].Entry.Dedup, err)
 	}
@@ -93,7 +93,7 @@ func TestFifoItems(t *testing.T) {
 	b := sinktest.Batch("a queue\x01", "x")
 	m := &b.Messages[0]
 	m.Seq, m.ID, m.ContentType, m.Attributes = 1<<62, "id", "text/plain", map[string]string{"b": "<2>", "a": "1"}
-	items, err := Items(b)
+	items, err := Items(b, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestFifoItems(t *testing.T) {
 // again under another is not dropped as a repeat.
 func TestTrackedFifoItems(t *testing.T) {
 	b := sinktest.Tracked(sinktest.Batch("q", "1", "2"), "first")
-	first, err := Items(b)
+	first, err := Items(b, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,11 +135,11 @@ func TestTrackedFifoItems(t *testing.T) {
 			t.Errorf("the id has %d characters", len(it.Entry.Dedup))
 		}
 	}
-	repeated, err := Items(b)
+	repeated, err := Items(b, false)
 	if err != nil || repeated[0].Entry.Dedup != first[0].Entry.Dedup {
 		t.Errorf("a repeat has the id %s, first it was %s: %v", repeated[0].Entry.Dedup, first[0].Entry.Dedup, err)
 	}
-	again, err := Items(sinktest.Tracked(b, "again"))
+	again, err := Items(sinktest.Tracked(b, "again"), false)
 	if err != nil || again[0].Entry.Dedup == first[0].Entry.Dedup {
 		t.Errorf("delivered again it has the same id %s: %v", again[0].Entry.Dedup, err)
 	}
@@ -155,7 +155,7 @@ func TestLargestMessage(t *testing.T) {
 		Body: make([]byte, cursor.MaxBody), ContentType: strings.Repeat("\x01", cursor.MaxContentType),
 		Attributes: map[string]string{"k": strings.Repeat("\x01", cursor.MaxAttributes-1)},
 	}}
-	items, err := Items(b)
+	items, err := Items(b, false)
 	if err != nil || items[0].Bytes > 1<<20 || items[0].Bytes <= 256<<10 {
 		t.Errorf("%d bytes, %v", items[0].Bytes, err)
 	}
@@ -164,7 +164,7 @@ func TestLargestMessage(t *testing.T) {
 // The tenant of a queue stands beside its whole name; a queue without one has
 // nothing more than before.
 func TestTenantIsSent(t *testing.T) {
-	items, err := Items(sinktest.Batch("@acme/orders", "{}"))
+	items, err := Items(sinktest.Batch("@acme/orders", "{}"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestTenantIsSent(t *testing.T) {
 		t.Errorf("entry %+v", m)
 	}
 	for _, queue := range []string{"orders", "a/b", "@acme", "@a b/c"} {
-		items, err := Items(sinktest.Batch(queue, "{}"))
+		items, err := Items(sinktest.Batch(queue, "{}"), false)
 		if err != nil || slices.ContainsFunc(items[0].Entry.Attributes, func(a Attribute) bool { return a.Name == "tenant" }) {
 			t.Errorf("%s: %+v, %v", queue, items, err)
 		}
@@ -189,7 +189,7 @@ func TestKeyedFifoItems(t *testing.T) {
 	m := &b.Messages[1]
 	m.ID, m.Attributes, m.Key, m.Late, m.Unlinked = "id", map[string]string{"a": "1"}, key, true, true
 	b.Messages[0].Key = key
-	items, err := Items(b)
+	items, err := Items(b, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestTracedFifoItems(t *testing.T) {
 		b := sinktest.Tracked(sinktest.Batch("@acme/q", c.body+"1"), "tag")
 		m := &b.Messages[0]
 		m.ID, m.Attributes, m.Key, m.Trace = "id", c.attributes, c.key, trace
-		items, err := Items(b)
+		items, err := Items(b, false)
 		if err != nil {
 			t.Fatal(err)
 		}

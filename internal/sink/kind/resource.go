@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 //	maxBytes    bounds one request and one message, where the sink's own bound is not
 //	            the usual one: at least 1,024
 //	maxEntries  bounds the messages of one request; not there where it has no entries
+//	format      cloudevents where each message is sent as one; not there of a kind that has no such format
 type Resource struct {
 	// Name is what a configuration calls the kind.
 	Name string
@@ -31,6 +33,8 @@ type Resource struct {
 	Bytes, MaxBytes int
 	// Entries is how many messages one request takes; 0 where it has one document.
 	Entries int
+	// Events means that messages may be sent as CloudEvents.
+	Events bool
 	// Open makes the sink of a target; it makes no request.
 	Open func(Target, http.RoundTripper) (Sink, error)
 }
@@ -39,6 +43,8 @@ type Resource struct {
 type Target struct {
 	ARN    arn.ARN
 	Limits Limits
+	// Events means that messages are sent as CloudEvents.
+	Events bool
 }
 
 // minBytes is the least that a request may be configured to take.
@@ -74,8 +80,10 @@ func (r *Resource) read(members []strictjson.Member) (Settings, error) {
 			t.Limits.Bytes, err = strictjson.Positive(m.Value)
 		case "maxEntries":
 			t.Limits.Entries, err = strictjson.Positive(m.Value)
+		case "format":
+			t.Events, err = readFormat(m.Value)
 		default:
-			err = errors.New("is not known: there are kind, arn, maxBytes and maxEntries")
+			err = errors.New("is not known: there are kind, arn, maxBytes, maxEntries and format")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s %w", m.Name, err)
@@ -90,10 +98,23 @@ func (r *Resource) read(members []strictjson.Member) (Settings, error) {
 		return nil, fmt.Errorf("maxBytes is %d: for %s it must be from %d to %d", t.Limits.Bytes, r.Name, minBytes, r.MaxBytes)
 	case t.Limits.Entries > 0 && r.Entries == 0:
 		return nil, fmt.Errorf("maxEntries is set: %s has no entries, and takes it not", r.Name)
+	case t.Events && !r.Events:
+		return nil, fmt.Errorf("format is set: %s has one format alone", r.Name)
 	case t.Limits.Entries > r.Entries:
 		return nil, fmt.Errorf("maxEntries is %d: it must be from 1 to %d", t.Limits.Entries, r.Entries)
 	}
 	return settings{t, r}, nil
+}
+
+// FormatCloudEvents is the value of the member "format" by which messages are sent as CloudEvents.
+const FormatCloudEvents = "cloudevents"
+
+func readFormat(raw json.RawMessage) (events bool, err error) {
+	text, err := strictjson.Text(raw)
+	if err == nil && text != FormatCloudEvents {
+		err = fmt.Errorf("is %q: there is %s; leave it out for the sink's own", Bounded(text), FormatCloudEvents)
+	}
+	return err == nil, err
 }
 
 // parse reads an ARN, which must look like the kind's.

@@ -34,7 +34,7 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 
 // Send implements [kind.Sink].
 func (s *topic) Send(ctx context.Context, b handoff.Batch) error {
-	items, err := fifo.Items(b)
+	items, err := fifo.Items(b, false)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 var Kind = kind.Resource{
 	Name: "sqs", Looks: "arn:aws:sqs:REGION:ACCOUNT:NAME.fifo", Action: "sqs:SendMessage",
 	// "SendMessageBatch", Amazon SQS API Reference.
-	Bytes: 1 << 20, MaxBytes: 1 << 20, Entries: 10,
+	Bytes: 1 << 20, MaxBytes: 1 << 20, Entries: 10, Events: true,
 	Open: open,
 }.Kind()
 
@@ -26,6 +26,7 @@ type queue struct {
 	client *awscall.Client
 	url    string
 	limits kind.Limits
+	events bool
 }
 
 // open names the queue by its URL, as SQS's API does.
@@ -34,12 +35,12 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &queue{client: client, url: client.Endpoint() + "/" + t.ARN.AccountID + "/" + t.ARN.Resource, limits: t.Limits}, nil
+	return &queue{client: client, url: client.Endpoint() + "/" + t.ARN.AccountID + "/" + t.ARN.Resource, limits: t.Limits, events: t.Events}, nil
 }
 
 // Send implements [kind.Sink].
 func (s *queue) Send(ctx context.Context, b handoff.Batch) error {
-	items, err := fifo.Items(b)
+	items, err := fifo.Items(b, s.events)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"github.com/streamsort/streamsort/internal/cloudevents"
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/intake"
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// eventPaths are the ways by which a query places CloudEvents otherwise: into the event in JSON, in
+// whatever mode it came.
+type eventPaths struct {
+	given paths
+	props *props
+}
+
+// cloudEvents reads the messages of a put of CloudEvents.
+func (c *call) cloudEvents(mode cloudevents.Mode) (*intake.Put, error) {
+	to, err := c.eventPaths()
+	if err != nil {
+		return nil, err
+	}
+	p := c.newPut()
+	p.Single = true
+	switch mode {
+	case cloudevents.Binary:
+		e, err := cloudevents.ReadBinary(c.Headers, c.Body)
+		if err == nil {
+			err = to.add(p, e, c.IdempotencyKey)
+		}
+		return p, err
+	case cloudevents.Batched:
+		p.Single = false
+		list, err := strictjson.Elements(c.Body, maxMessages)
+		if err != nil {
+			return nil, invalid.Named(httpapi.RequestBody, err)
+		}
+		for i, raw := range list {
+			if err := to.read(p, raw, c.IdempotencyKey); err != nil {
+				return nil, invalid.Within("messages", i, err)
+			}
+		}
+		return p, nil
+	}
+	return p, to.read(p, c.Body, c.IdempotencyKey)
+}
+
+// eventPaths reads those of the query. The stack's are for raw events alone.
+func (c *call) eventPaths() (*eventPaths, error) {
+	given, err := c.queryPaths()
+	if err != nil || given == (paths{}) {
+		return &eventPaths{}, err
+	}
+	// What is not given is found by the event's own attributes; the paths to them stand for it here.
+	whole := given
+	whole.queue, whole.id = cmp.Or(given.queue, "source"), cmp.Or(given.id, "id")
+	parsed, err := whole.parse("")
+	return &eventPaths{given, parsed}, err
+}
+
+func (to *eventPaths) read(p *intake.Put, raw json.RawMessage, key string) error {
+	e, err := cloudevents.ReadJSON(raw)
+	if err != nil {
+		return err
+	}
+	return to.add(p, e, key)
+}
+
+// add adds the message of an event: to the queue of its source and subject, under its id. In a queue
+// that the query names, where events of several sources may be, the id has the source in front.
+func (to *eventPaths) add(p *intake.Put, e cloudevents.Event, key string) error {
+	m := cursor.Keyed{}
+	var err error
+	if m.Message, err = e.Message(); err != nil {
+		return err
+	}
+	if to.props != nil {
+		event, err := e.JSON(nil)
+		if err == nil {
+			err = to.props.place(&m, event)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if to.given.queue == "" {
+		m.Queue = e.Queue()
+		if len(m.Queue) > cursor.MaxQueueName {
+			return invalid.New(invalid.TooLarge, "source", fmt.Sprintf("and subject have %d bytes together: at most %d are taken as a queue's name", len(m.Queue), cursor.MaxQueueName))
+		}
+	}
+	if to.given.id == "" {
+		m.ID = e.Attributes["id"]
+		if to.given.queue != "" {
+			m.ID = e.Identity()
+		}
+	}
+	numbered := to.given.seq != ""
+	if !numbered && to.given.key == "" {
+		if numbered, err = e.Place(&m); err != nil {
+			return err
+		}
+	}
+	return add(p, m, numbered, key)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+)
+
+const structured = `{"specversion":"1.0","id":"1","source":"https://example.com/shop","subject":"o-7","type":"t","n":5,"data":{"total": 12}%s}`
+
+// events makes a put with a content type.
+func (s *server) events(contentType, query, format string, more ...any) httpapitest.Answer {
+	return s.with(map[string]string{"Content-Type": contentType}, query, fmt.Sprintf(format, more...))
+}
+
+// of is the query of a queue.
+func of(queue string) string {
+	return "queue=" + strings.NewReplacer("|", "%7C", "/", "%2F", ":", "%3A").Replace(queue)
+}
+
+// TestCloudEvents: in each mode, to the queue of source and subject, and by sequence, time, or as they come.
+func TestCloudEvents(t *testing.T) {
+	const ce, batch = "application/cloudevents+json", "application/cloudevents-batch+json; charset=utf-8"
+	s := newServer(t, nil)
+	const queue = "https://example.com/shop|o-7"
+	s.Want("structured", s.events(ce, "", structured, ""), 200, `"outcome":"advanced","queue":"`+queue+`","seq":1`)
+	s.Want("again", s.events(ce, "", structured, ""), 200, `"outcome":"duplicate"`)
+	s.Want("another under its id", s.events(ce, "", structured, `,"more":true`), 409)
+	s.Want("read", s.Request("GET", "/messages", of(queue), ""), 200,
+		`"seq":1,"id":"1","bodyBase64":"eyJ0b3RhbCI6IDEyfQ==","contentType":"application/json"`, `"ce-source":"https://example.com/shop"`, `"ce-n":"5"`, `"cloudevents-kinds":"n=integer"`)
+
+	other := strings.Replace(structured, `"o-7"`, `"o-8"`, 1)
+	s.Want("by sequence", s.events(batch, "", `[%s,%s]`, fmt.Sprintf(other, `,"sequence":"01","sequencetype":"Integer"`), fmt.Sprintf(strings.Replace(other, `"id":"1"`, `"id":"2"`, 1), `,"sequence":"2"`)),
+		200, `"outcome":"advanced","queue":"https://example.com/shop|o-8","seq":1`, `"seq":2`)
+	timed := strings.Replace(structured, `"o-7"`, `"o-9"`, 1)
+	s.Want("by time", s.events(ce, "", timed, `,"time":"2018-04-05T17:31:00Z"`), 202, `"outcome":"waiting"`)
+	s.Want("by a text", s.events(ce, "", strings.Replace(structured, `"o-7"`, `"o-10"`, 1), `,"sequence":"a"`), 202, `"outcome":"waiting"`)
+	s.Want("an empty batch", s.events(batch, "", `[]`), 200, `{"status":200,"results":[]}`)
+
+	binary := map[string]string{"ce-specversion": "1.0", "ce-id": "9", "ce-source": "/b", "ce-type": "t", "ce-traceparent": parentA, "traceparent": parentB, "content-type": "text/plain"}
+	s.Want("binary", s.with(binary, "", "\xff\x00 no JSON"), 200, `"queue":"/b","seq":1`)
+	a := s.Request("GET", "/messages", of("/b"), "")
+	s.Want("binary", a, 200, `"contentType":"text/plain"`, `"traceparent":"`+parentA+`"`)
+	if strings.Contains(a.Body, "ce-traceparent") {
+		t.Errorf("the trace is among the attributes: %s", a.Body)
+	}
+
+	s.Want("placed by the query", s.events(ce, "queueProp=type&seqProp=data.total", structured, ""), 202, `"queue":"t","seq":12`)
+	s.Want("its own queue", s.events(ce, "queueProp=subject", structured, ""), 200, `"queue":"o-7"`)
+	s.Want("known by source and id", s.Request("GET", "/messages", of("o-7"), ""), 200, `"id":"https://example.com/shop|1"`)
+	s.Want("its own id", s.events(ce, "keyProp=id&keyType=text&queueProp=data.total&idProp=type", structured, ""), 202, `"queue":"12"`)
+}
+
+// TestCloudEventsThatAreRefused: each with the attribute's name, and nothing is stored.
+func TestCloudEventsThatAreRefused(t *testing.T) {
+	const ce, batch = "application/cloudevents+json", "application/cloudevents-batch+json"
+	s := newServer(t, nil)
+	for name, c := range map[string]struct {
+		answer httpapitest.Answer
+		field  string
+	}{
+		"structured":  {s.events(ce, "", `{"specversion":"1.0","id":"1","type":"t"}`), "source"},
+		"no object":   {s.events(ce, "", `1`), "event"},
+		"in a batch":  {s.events(batch, "", `[%s,%s]`, fmt.Sprintf(structured, ""), fmt.Sprintf(structured, `,"time":"x"`)), "messages[1].time"},
+		"no batch":    {s.events(batch, "", `{}`), "request body"},
+		"trace":       {s.events(ce, "", structured, `,"traceparent":"x"`), "traceparent"},
+		"sequence":    {s.events(ce, "", structured, `,"sequence":"-1","sequencetype":"Integer"`), "sequence"},
+		"long":        {s.events(ce, "", structured, `,"source2":"`+strings.Repeat("x", 17<<10)+`"`), "attributes"},
+		"queue":       {s.events(ce, "", strings.Replace(structured, "o-7", strings.Repeat("x", 1024), 1), ""), "source"},
+		"id":          {s.events(ce, "", strings.Replace(structured, `"id":"1"`, `"id":"`+strings.Repeat("x", 1025)+`"`, 1), ""), "id"},
+		"no such way": {s.events(ce, "queueProp=data.x", structured, ""), "queue"},
+		"half a way":  {s.events(ce, "keyType=text", structured, ""), "keyType"},
+		"parameter":   {s.events(ce, "x=1", structured, ""), "x"},
+	} {
+		s.Want(name, c.answer, 400, `"field":`+string(mustJSON(c.field)))
+	}
+	s.Want("another format", s.events("application/cloudevents+avro", "", "{}"), 415)
+	s.Want("a version", s.with(map[string]string{"ce-specversion": "0.3", "ce-id": "1", "ce-source": "/b", "ce-type": "t"}, "", "x"), 400, `"field":"specversion"`)
+	if queues := queuesOf(t, s.memory); len(queues) > 0 {
+		t.Errorf("there are %v", queues)
+	}
+}
+
+func mustJSON(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}

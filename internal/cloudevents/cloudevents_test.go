@@ -1,0 +1,342 @@
+package cloudevents
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/binding"
+	"github.com/cloudevents/sdk-go/v2/event"
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// examples are those of the spec, in JSON and as headers with a body.
+func examples(t *testing.T) (all []struct {
+	Name    string
+	Event   json.RawMessage
+	Headers map[string]string
+	Body    []byte
+},
+) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/spec.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// restored is the event of the message that an event is.
+func restored(t *testing.T, e Event) Event {
+	t.Helper()
+	m, err := e.Message()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Queue, m.Seq = e.Queue(), 7
+	if err := m.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return Of(m)
+}
+
+// oracle is what CloudEvents' own SDK reads.
+func oracle(t *testing.T, raw []byte) event.Event {
+	t.Helper()
+	var e event.Event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	if err := e.Validate(); err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	return e
+}
+
+// sameAs compares two events of the SDK: all attributes with their types, and the data's bytes.
+func sameAs(t *testing.T, what string, got, want event.Event) {
+	t.Helper()
+	for name, pair := range map[string][2]any{
+		"id": {got.ID(), want.ID()}, "source": {got.Source(), want.Source()}, "type": {got.Type(), want.Type()}, "subject": {got.Subject(), want.Subject()},
+		"time": {got.Time().UTC(), want.Time().UTC()}, "datacontenttype": {got.DataContentType(), want.DataContentType()}, "dataschema": {got.DataSchema(), want.DataSchema()},
+		"extensions": {got.Extensions(), want.Extensions()}, // The SDK keeps a space before the value, which is no part of it.
+		"data":       {string(got.Data()), strings.TrimPrefix(string(want.Data()), " ")},
+	} {
+		if diff := cmp.Diff(pair[1], pair[0]); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", what, name, diff)
+		}
+	}
+}
+
+// TestExamplesOfTheSpec: in JSON they come out as the SDK has them, types and all; as headers they are the
+// same events, of which HTTP has no types.
+func TestExamplesOfTheSpec(t *testing.T) {
+	for _, c := range examples(t) {
+		e, err := ReadJSON(c.Event)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		written, err := restored(t, e).JSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameAs(t, c.Name, oracle(t, written), oracle(t, c.Event))
+		m, _ := e.Message()
+		if !bytes.Equal(m.Body, c.Body) {
+			t.Errorf("%s: the message's body is %q, want %q", c.Name, m.Body, c.Body)
+		}
+
+		if ModeOf(c.Headers) != Binary {
+			t.Errorf("%s: not known by its headers", c.Name)
+		}
+		fromHeaders, err := ReadBinary(c.Headers, c.Body)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		want := maps.Clone(e.Attributes)
+		want["datacontenttype"] = c.Headers["content-type"] // which JSON implies
+		if diff := cmp.Diff(want, fromHeaders.Attributes); diff != "" || !bytes.Equal(fromHeaders.Data, c.Body) {
+			t.Errorf("%s, of headers: data %q (-want +got):\n%s", c.Name, fromHeaders.Data, diff)
+		}
+	}
+}
+
+// TestWhatTheSDKSends in each mode is what comes out.
+func TestWhatTheSDKSends(t *testing.T) {
+	for contentType, data := range map[string][]byte{
+		"application/json": []byte(`{ "n": 12345678901234567890, "ü":"<&>" }`), "text/plain": []byte("ü\n\x00"), "application/octet-stream": {0, 0xff},
+		"text/json": []byte(`1`), "image/svg+xml": []byte(`<svg/>`),
+	} {
+		sent := event.New()
+		sent.SetID("id 1")
+		sent.SetSource("https://example.com/a?b=c#d")
+		sent.SetType("t")
+		sent.SetSubject("s/1")
+		sent.SetDataSchema("https://example.com/schema")
+		sent.SetTime(time.Date(2026, 5, 6, 7, 8, 9, 123456789, time.FixedZone("", 3600)))
+		sent.SetExtension("flag", true)
+		sent.SetExtension("n", int32(-7))
+		sent.SetExtension("text", "x")
+		sent.SetExtension("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+		sent.SetExtension("tracestate", "a=1")
+		if err := sent.SetData(contentType, data); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := ReadJSON(raw)
+		if err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		written, err := restored(t, e).JSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameAs(t, contentType, oracle(t, written), oracle(t, raw))
+
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/messages", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cehttp.WriteRequest(binding.WithForceBinary(t.Context()), (*binding.EventMessage)(&sent), request); err != nil {
+			t.Fatal(err)
+		}
+		headers := map[string]string{}
+		for name, values := range request.Header {
+			headers[strings.ToLower(name)] = strings.Join(values, ",")
+		}
+		e, err = ReadBinary(headers, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if written, err = restored(t, e).JSON(nil); err != nil {
+			t.Fatal(err)
+		}
+		want := sent
+		want.SetExtension("flag", "true")
+		want.SetExtension("n", "-7")
+		sameAs(t, contentType+", binary", oracle(t, written), want)
+	}
+}
+
+// TestAttributesOutOfTheRules are each refused by name.
+func TestAttributesOutOfTheRules(t *testing.T) {
+	const rest = `"specversion":"1.0","id":"1","source":"/s","type":"t"`
+	for raw, field := range map[string]string{
+		`[]`: "event", `{` + rest + `,"id":"2"}`: "event",
+		`{"id":"1","source":"/s","type":"t"}`:                        "specversion",
+		`{"specversion":"0.3","id":"1","source":"/s","type":"t"}`:    "specversion",
+		`{"specversion":"1.0","source":"/s","type":"t"}`:             "id",
+		`{"specversion":"1.0","id":"","source":"/s","type":"t"}`:     "id",
+		`{"specversion":"1.0","id":null,"source":"/s","type":"t"}`:   "id",
+		`{"specversion":"1.0","id":7,"source":"/s","type":"t"}`:      "id",
+		`{"specversion":"1.0","id":"1","type":"t"}`:                  "source",
+		`{"specversion":"1.0","id":"1","source":"","type":"t"}`:      "source",
+		`{"specversion":"1.0","id":"1","source":"a b","type":"t"}`:   "source",
+		`{"specversion":"1.0","id":"1","source":"a|b","type":"t"}`:   "source",
+		`{"specversion":"1.0","id":"1","source":"1:2:3","type":"t"}`: "source",
+		`{"specversion":"1.0","id":"1","source":"%zz","type":"t"}`:   "source",
+		`{"specversion":"1.0","id":"1","source":"/s"}`:               "type",
+		`{"specversion":"1.0","id":"1","source":"/s","type":""}`:     "type",
+		`{` + rest + `,"subject":""}`:                                "subject",
+		`{` + rest + `,"subject":"\u0007"}`:                          "subject",
+		`{` + rest + `,"subject":"\ud800"}`:                          "subject",
+		`{` + rest + `,"subject":"\uffff"}`:                          "subject",
+		`{` + rest + `,"time":"yesterday"}`:                          "time",
+		`{` + rest + `,"time":1}`:                                    "time",
+		`{` + rest + `,"datacontenttype":"json"}`:                    "datacontenttype",
+		`{` + rest + `,"dataschema":"/relative"}`:                    "dataschema",
+		`{` + rest + `,"Ext":"x"}`:                                   "Ext",
+		`{` + rest + `,"my-ext":null}`:                               "my-ext",
+		`{` + rest + `,"ext":{}}`:                                    "ext",
+		`{` + rest + `,"ext":1.5}`:                                   "ext",
+		`{` + rest + `,"ext":2147483648}`:                            "ext",
+		`{` + rest + `,"data":1,"data_base64":"AA=="}`:               "data",
+		`{` + rest + `,"datacontenttype":"text/plain","data":1}`:     "data",
+		`{` + rest + `,"data_base64":"?"}`:                           "data_base64",
+		`{` + rest + `,"data_base64":1}`:                             "data_base64",
+	} {
+		_, err := ReadJSON(json.RawMessage(raw))
+		var wrong *invalid.Error
+		if !errors.As(err, &wrong) || wrong.Field != field {
+			t.Errorf("%s: error %v, want one of %s", raw, err, field)
+		}
+	}
+	for header, field := range map[string]string{
+		"ce-id=": "id", "ce-source=a b": "source", "ce-my-ext=1": "my-ext", "ce-datacontenttype=text/plain": "datacontenttype", "ce-subject=%": "subject",
+		"ce-subject=%C0%A0": "subject", "ce-subject=%07": "subject", "ce-data=1": "data", "content-type=?": "datacontenttype", "ce-time=": "time",
+	} {
+		headers := map[string]string{"ce-specversion": "1.0", "ce-id": "1", "ce-source": "/s", "ce-type": "t"}
+		name, value, _ := strings.Cut(header, "=")
+		headers[name] = value
+		_, err := ReadBinary(headers, nil)
+		var wrong *invalid.Error
+		if !errors.As(err, &wrong) || wrong.Field != field {
+			t.Errorf("%s: error %v, want one of %s", header, err, field)
+		}
+	}
+}
+
+// TestQuotedHeaders: older senders quote what has spaces.
+func TestQuotedHeaders(t *testing.T) {
+	for value, want := range map[string]string{`"a \"b\" \\ c"`: `a "b" \ c`, `"%25"`: `%`, `%2525`: `%25`, `a+b`: `a+b`, `"`: `"`, ` x `: `x`, `%e2%82%ac`: `€`} {
+		if got, err := decodeHeader(value); err != nil || got != want {
+			t.Errorf("%s is read as %q, %v; want %q", value, got, err, want)
+		}
+	}
+}
+
+// TestJSONByItsSuffix: the spec has the data of any type of JSON as JSON. The SDK wants a text of those with
+// a suffix, and is no oracle here.
+func TestJSONByItsSuffix(t *testing.T) {
+	const raw = `{"datacontenttype":"application/geo+json","data":[1, 2],"id":"1","source":"/s","specversion":"1.0","type":"t"}`
+	e, err := ReadJSON(json.RawMessage(raw))
+	if err != nil || string(e.Data) != "[1, 2]" {
+		t.Fatalf("%q, %v", e.Data, err)
+	}
+	written, err := restored(t, e).JSON(nil)
+	if err != nil || !bytes.Contains(written, []byte(`"data":[1, 2]`)) {
+		t.Errorf("%s, %v", written, err)
+	}
+	written, err = e.JSON(func([]byte) bool { return true })
+	if again, _ := ReadJSON(written); err != nil || string(again.Data) != "[1, 2]" || bytes.Contains(written, []byte(`"data":`)) {
+		t.Errorf("encoded: %s, %v", written, err)
+	}
+}
+
+func TestModes(t *testing.T) {
+	for contentType, want := range map[string]Mode{
+		"application/cloudevents+json": Structured, "Application/CloudEvents+JSON; charset=UTF-8": Structured, "application/cloudevents-batch+json;x=y": Batched,
+		"application/json": None, "": None, "application/cloudevents+avro": None, "application/cloudevents": None,
+	} {
+		if got := ModeOf(map[string]string{"content-type": contentType}); got != want {
+			t.Errorf("%q: %v, want %v", contentType, got, want)
+		}
+		versioned := ModeOf(map[string]string{"content-type": contentType, "ce-specversion": "1.0"})
+		if want == None && !strings.HasPrefix(contentType, "application/cloudevents") {
+			want = Binary
+		}
+		if versioned != want {
+			t.Errorf("%q with a version: %v, want %v", contentType, versioned, want)
+		}
+	}
+}
+
+// TestPlaces: by which attribute an event is placed.
+func TestPlaces(t *testing.T) {
+	for attributes, want := range map[string]string{
+		"sequence=12": "seq 12", "sequence=0012,sequencetype=Integer": "seq 12", "sequence=0": "seq 0", "sequence=000": "seq 0",
+		"sequence=9223372036854775807": "seq 9223372036854775807", "sequence=12,time=2018-04-05T17:31:00Z": "seq 12",
+		"sequence=a12": "text a12", "sequence=12,sequencetype=Version": "text 12", "sequence=-1": "text -1",
+		"sequence=-1,sequencetype=Integer": "sequence", "sequence=x,sequencetype=Integer": "sequence", "sequence=": "sequence",
+		"sequence=" + strings.Repeat("x", 65): "sequence",
+		"time=2018-04-05T17:31:00.123456789Z": "time 2018-04-05T17:31:00.123456789Z", "time=2018-04-05t17:31:00z": "time 2018-04-05T17:31:00Z", "": "none",
+	} {
+		e := Event{Attributes: map[string]string{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}}
+		for a := range strings.SplitSeq(attributes, ",") {
+			if name, value, ok := strings.Cut(a, "="); ok {
+				e.Attributes[name] = value
+			}
+		}
+		var m cursor.Keyed
+		numbered, err := e.Place(&m)
+		got := "none"
+		var wrong *invalid.Error
+		switch {
+		case errors.As(err, &wrong):
+			got = wrong.Field
+		case numbered:
+			got = "seq " + strconv.FormatInt(m.Seq, 10)
+		case m.Key != nil:
+			got = string(m.KeyType) + " " + m.Key[0].(string)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", attributes, got, want)
+		}
+	}
+}
+
+// TestOtherMessagesAsEvents: what came as no event is one, whatever is in it.
+func TestOtherMessagesAsEvents(t *testing.T) {
+	at := time.Date(2026, 5, 6, 7, 8, 9, 5e6, time.UTC)
+	for _, m := range []cursor.Message{
+		{Body: []byte(`{"n":1}`), ID: "o-1", Attributes: map[string]string{"a": "1", "B": "2", "id": "mine", "time": "never", "bad": "\x01"}},
+		{Body: []byte{0xff}, ContentType: "image/png"},
+		{Body: []byte("x"), ContentType: "no type"},
+		{Body: []byte("x")},
+		{},
+		{Attributes: map[string]string{"ce-specversion": "1.0", "ce-id": "1"}},
+		{Attributes: map[string]string{"ce-specversion": "1.0", "ce-id": "1", "ce-source": "/s", "ce-type": "t", "ce-n": "},", kinds: "n=integer x=boolean id=integer", "ce-data": "1", "ce-X": "1"}},
+	} {
+		m.Queue, m.Seq, m.EnqueuedAt = "@acme/a queue", 7, at
+		written, err := Of(m).JSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := oracle(t, written)
+		if m.Attributes["ce-specversion"] == "" || m.Attributes["ce-type"] == "" {
+			if e.ID() != "7" || e.Source() != "@acme%2Fa%20queue" || e.Type() != "streamsort.message" || !e.Time().Equal(at) {
+				t.Errorf("%s", written)
+			}
+		}
+		if string(e.Data()) != string(m.Body) {
+			t.Errorf("%s: data %q", written, e.Data())
+		}
+	}
+}

@@ -45,6 +45,7 @@ type commands struct {
 	Status     statusCommand     `cmd:"" group:"look" help:"Print how far a queue is."`
 	Queue      queueCommand      `cmd:"" group:"look" help:"Print a queue: how far it is, its settings, what is missing, and its consumers."`
 	Inspect    inspectCommand    `cmd:"" group:"look" help:"Print a message, QUEUE@SEQ: when it came, what is in it, which consumers have it, and what operators did about it."`
+	Trace      traceCommand      `cmd:"" group:"look" help:"Print the times of a message, QUEUE@SEQ: when it was put, and when each consumer claimed, sent and committed it, as far as that is recorded."`
 	Queues     queuesCommand     `cmd:"" group:"look" help:"Print which queues there are, or which are in a state."`
 	Graph      graphCommand      `cmd:"" group:"look" help:"Draw how fast a queue moves, and the greatest lag of its consumers, as they come."`
 	Gaps       gapsCommand       `cmd:"" group:"look" help:"Print the missing seqs of a queue."`

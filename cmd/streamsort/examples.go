@@ -35,6 +35,11 @@ func (*inspectCommand) Help() string {
 }
 
 // Help implements kong.HelpProvider.
+func (*traceCommand) Help() string {
+	return examples("streamsort trace orders@42", "streamsort -o json trace orders@42")
+}
+
+// Help implements kong.HelpProvider.
 func (*doctorCommand) Help() string {
 	return examples("streamsort doctor", "streamsort --context prod doctor", "streamsort -o jsonl doctor")
 }

@@ -84,6 +84,9 @@ const margins = time.Second
 // one that has to be repeated, or delivers a queue that would have held up others. The Deliverer must report what it does to seen. after is
 // called at the end.
 func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader, after func(context.Context, *emf.Metrics)) (handler, error) {
+	for i := range readers {
+		readers[i].Handed = seen.handed
+	}
 	deliver, err := handoff.OnStream(d, names, readers...)
 	if err != nil {
 		return nil, err
@@ -125,6 +128,34 @@ func (o *observer) flush(ctx context.Context, after func(context.Context, *emf.M
 	defer o.mu.Unlock()
 	after(ctx, o.metrics)
 	o.metrics.Flush()
+}
+
+// maxTraces is the most traces that are logged of a batch.
+const maxTraces = 20
+
+// handed logs when a batch was handed on, where its queue is watched, or who sent one of its
+// messages records that message's trace: those traces are named.
+func (o *observer) handed(h handoff.Handed) {
+	var traces []string
+	for _, m := range h.Batch.Messages {
+		if id := m.Trace.ID(); m.Trace.Sampled() && len(traces) < maxTraces && !slices.Contains(traces, id) {
+			traces = append(traces, id)
+		}
+	}
+	if len(traces) == 0 && o.log.Watched() != h.Batch.Queue {
+		return
+	}
+	fields := []any{
+		"queue", h.Batch.Queue, "consumer", h.Batch.Consumer, "from", h.Batch.From + 1, "to", h.Batch.To, "token", h.Batch.Token.String(), "attempt", h.Batch.Attempt,
+		"claimedAt", h.Claimed.UTC().Format(time.RFC3339Nano), "returnedAt", h.Returned.UTC().Format(time.RFC3339Nano), "failed", h.Err != nil,
+	}
+	if !h.Committed.IsZero() {
+		fields = append(fields, "committedAt", h.Committed.UTC().Format(time.RFC3339Nano))
+	}
+	if len(traces) > 0 {
+		fields = append(fields, "traces", traces)
+	}
+	slog.Info("handed on", fields...)
 }
 
 // delivery logs and counts how a delivery ended. What a sink said is logged; of a

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -26,5 +28,41 @@ func TestAWatchedQueueIsLogged(t *testing.T) {
 	}
 	if text := logs.String(); !strings.Contains(text, `"msg":"delivered","queue":"q","consumer":"billing"`) || !strings.Contains(text, `"messages":3`) || strings.Contains(text, "other") {
 		t.Errorf("logged: %s", text)
+	}
+}
+
+// TestSampledMessagesAreLogged: whose producer records their traces, in whatever queue they are; and all of a
+// queue that is watched.
+func TestSampledMessagesAreLogged(t *testing.T) {
+	var logs bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	seen := &observer{emitter: emf.New(io.Discard, emf.Names{}), log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		queue, flags string
+		messages     int
+		want         []string
+	}{
+		{"other", "00", 3, nil},
+		{"other", "01", 3, []string{`"queue":"other","consumer":"c","from":1,"to":3,`, `"claimedAt":"2026-01-02T03:04:05Z"`, `"committedAt":`, `"traces":["0af7651916cd43dd8448eb211c800000","0af7651916cd43dd8448eb211c800001","0af7651916cd43dd8448eb211c800002"]`}},
+		{"other", "01", 100, []string{`0013"]`}},
+		{"q", "00", 1, []string{`"queue":"q"`}},
+	} {
+		logs.Reset()
+		b := handoff.Batch{Queue: c.queue, Consumer: "c", To: int64(c.messages), Attempt: 1}
+		for i := range c.messages {
+			b.Messages = append(b.Messages, cursor.Message{Trace: cursor.TraceOf(fmt.Sprintf("00-0af7651916cd43dd8448eb211c80%04x-b7ad6b7169203331-%s", i, c.flags), "")})
+		}
+		seen.handed(handoff.Handed{Batch: b, Claimed: at, Returned: at, Committed: at})
+		if text := logs.String(); c.want == nil && text != "" || len(text) > 2000 {
+			t.Errorf("%+v: logged %s", c, text)
+		}
+		for _, part := range c.want {
+			if !strings.Contains(logs.String(), part) {
+				t.Errorf("no %s in %s", part, logs.String())
+			}
+		}
 	}
 }

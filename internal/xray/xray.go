@@ -14,9 +14,9 @@ func Header(t cursor.Trace) string {
 	if t.Parent == "" {
 		return ""
 	}
-	id, parent, flags := t.Parent[3:35], t.Parent[36:52], t.Parent[53:]
+	id, parent := t.ID(), t.Parent[36:52]
 	sampled := "0"
-	if strings.ContainsRune("13579bdf", rune(flags[1])) {
+	if t.Sampled() {
 		sampled = "1"
 	}
 	return "Root=1-" + id[:8] + "-" + id[8:] + ";Parent=" + parent + ";Sampled=" + sampled

@@ -153,6 +153,19 @@ func shortened(state string) string {
 	return joined()
 }
 
+// Sampled reports whether who sent it records the trace, and so would whoever follows.
+func (t Trace) Sampled() bool {
+	return t.Parent != "" && strings.ContainsRune("13579bdf", rune(t.Parent[len(t.Parent)-1]))
+}
+
+// ID is the trace's id, 32 hex digits; empty where there is none.
+func (t Trace) ID() string {
+	if t.Parent == "" {
+		return ""
+	}
+	return t.Parent[3:35]
+}
+
 // validate reports a trace that ParseTrace would not have returned.
 func (t Trace) validate() error {
 	read, err := ParseTrace(t.Parent, t.State)

@@ -143,6 +143,9 @@ type delivery struct {
 	position int64
 	// longest is how long a batch took.
 	longest time.Duration
+	// claiming is when the last claim was asked for, claimed that of the batch that is under way,
+	// and returned when its handler returned.
+	claiming, claimed, returned time.Time
 	bounds
 	// putOffUntil is until when this was put off before; the zero time where it was not.
 	putOffUntil time.Time
@@ -358,7 +361,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		return c, err
 	}
 	for mine {
-		run.Record = c
+		run.Record, run.claimed = c, run.claiming
 		if c.Tracked || c.Attempts > 1 || !c.Failed.IsZero() {
 			// What came since it failed, or comes while work is under way, nobody notes.
 			run.position = -1
@@ -371,6 +374,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		}
 		batch.outbox, batch.answer = &record.Outbox{}, &record.Answer{}
 		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
+			run.tell(batch, time.Time{}, cause)
 			return run.fail(ctx, c, cause)
 		}
 		if replies, _ := batch.Replies(); len(replies) > 0 {
@@ -397,6 +401,7 @@ func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
 
 func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
 	now := run.now()
+	run.claiming = now
 	return record.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now), Gathers: run.reader.BatchWindow > 0}
 }
 
@@ -429,6 +434,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		run.Ended = ""
 		return c, false, Batch{}, err
 	case !made:
+		run.tell(done, time.Time{}, nil)
 		run.Ended = EndedLost
 	default:
 		run.handedOn(ctx, done)
@@ -439,6 +445,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 // handedOn counts a batch that is committed, and notes that the sink took it. One of nothing but
 // skipped messages says nothing of the sink: most are not asked for it.
 func (run *delivery) handedOn(ctx context.Context, done Batch) {
+	run.tell(done, run.now(), nil)
 	switch {
 	case len(done.Messages) > 0:
 		run.noteTaken(ctx, run.learnt)
@@ -464,7 +471,8 @@ func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time
 		defer cancel()
 	}
 	defer func() {
-		took := run.now().Sub(began)
+		run.returned = run.now()
+		took := run.returned.Sub(began)
 		run.longest = max(run.longest, took)
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)

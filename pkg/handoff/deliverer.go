@@ -226,6 +226,9 @@ type Reader struct {
 	// 1,000 operations, so a batch of many messages with large trees needs
 	// [xorack.Acker.Fan]. It takes no replies.
 	Track time.Duration
+	// Handed, if not nil, is told of each batch that Handle was called for, when it is known what
+	// became of it. It may be called from several goroutines at once, and must not wait for anything.
+	Handed func(Handed)
 }
 
 // withDefaults is r with its zero fields filled in.

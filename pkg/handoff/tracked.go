@@ -116,6 +116,7 @@ func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consum
 	}
 	batch.Edges = created.Roots
 	cause := run.hand(ctx, batch, c.LeaseUntil)
+	run.tell(batch, time.Time{}, cause)
 	if cause != nil {
 		chain, err := run.giveUp(ctx, created, cause)
 		switch {

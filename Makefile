@@ -68,6 +68,14 @@ build: ## compile the functions for Lambda (arm64)
 		$(call LAMBDA_BUILD,$(GOARCH_LAMBDA)) -o $(DIST)/$(GOARCH_LAMBDA)/$$f/bootstrap ./functions/$$f; \
 	done
 
+.PHONY: build-traced
+build-traced: ## compile process with OpenTelemetry in it, in place of the one that make build makes
+	@mkdir -p $(DIST)/$(GOARCH_LAMBDA)/process
+	@printf '{"Replace":{"%s":"%s"}}' $(CURDIR)/functions/process/otel.go $(CURDIR)/functions/process/_otel/instrument.go > $(DIST)/otel.overlay.json
+	@echo "build process with OpenTelemetry ($(GOARCH_LAMBDA))"
+	@cd pkg/handoff/handoffotel && $(call LAMBDA_BUILD,$(GOARCH_LAMBDA)) -overlay $(abspath $(DIST))/otel.overlay.json \
+		-o $(abspath $(DIST))/$(GOARCH_LAMBDA)/process/bootstrap github.com/streamsort/streamsort/functions/process
+
 # What the command line is released for.
 CLI_TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 

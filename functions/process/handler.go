@@ -86,6 +86,9 @@ const margins = time.Second
 func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader, after func(context.Context, *emf.Metrics)) (handler, error) {
 	for i := range readers {
 		readers[i].Handed = seen.handed
+		if err := instrument(&readers[i]); err != nil {
+			return nil, err
+		}
 	}
 	deliver, err := handoff.OnStream(d, names, readers...)
 	if err != nil {
@@ -96,6 +99,7 @@ func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, reader
 		defer cancel()
 		seen.begin()
 		defer seen.flush(ctx, after)
+		defer flushSpans(ctx)
 		if event.Aside != nil {
 			return events.DynamoDBEventResponse{}, deliverAside(ctx, d, readers, *event.Aside)
 		}

@@ -6,7 +6,7 @@ SHELL := /bin/bash
 GO ?= go
 GOARCH_LAMBDA ?= arm64
 DIST ?= dist
-FUNCTIONS := enqueue sort sweep process handoff ack webhook
+FUNCTIONS := enqueue sort sweep process handoff ack webhook source
 # What deploys, and what the local stack builds: the same flags. lambda.norpc leaves
 # out the interface of a retired runtime, and nethttpomithttp2 the half of net/http
 # that DynamoDB and Lambda's runtime do not speak. Lambda's arm64 processors have the
@@ -198,6 +198,10 @@ sim: ## simulate, for minutes: every schedule of small cases, a million random o
 .PHONY: big
 big: deps ## do what is rare and large at its full size, within bounds: PART=10 for a tenth, SERVER=dynamodb-local
 	@$(GO) run ./verify/big $(if $(PART),-part $(PART)) $(if $(SERVER),-server $(SERVER))
+
+.PHONY: sources
+sources: ## take 100,000 shuffled records of each source of AWS: none lost, none out of order, at what the same puts cost (EVENTS=n)
+	@$(GO) test ./functions/source -run TestManyRecords -count=1 -v -timeout 60m -args -events $(or $(EVENTS),100000)
 
 .PHONY: bench
 bench: deps ## count and measure for minutes, and write docs/figures.md: cost of each operation, size, start, throughput (ONLY=counts: what is the same in every run)

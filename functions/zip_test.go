@@ -20,7 +20,7 @@ const maxZip = 3_550_000
 // the CDK do, stays below the bound. What is over it has most likely linked a
 // whole client of the SDK: internal/awscall says what there is instead.
 func TestZips(t *testing.T) {
-	dist, least := t.TempDir(), 6
+	dist, least := t.TempDir(), 8
 	build := exec.Command("make", "-s", "-C", "..", "build", "GOARCH_LAMBDA=arm64", "DIST="+dist)
 	if testing.Short() {
 		build.Args, least = append(build.Args, "FUNCTIONS=sweep"), 1 // the largest

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/intake"
+	"github.com/streamsort/streamsort/internal/source"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/tenant"
+)
+
+// maxMessages is how many messages are stored at a time: as many as a call of enqueue has.
+const maxMessages = 500
+
+// batch is an event on its way.
+type batch struct {
+	*service
+	event   *source.Event
+	metrics *emf.Metrics
+	// messages are those of the records that make one, places are where these stand in the
+	// event.
+	messages []cursor.Keyed
+	places   []int
+	// failed tells which records have to be repeated, poison which make no message.
+	failed []bool
+	poison []poison
+	// why is the first reason for which one has to be repeated.
+	why error
+}
+
+// poison is a record that makes no message, and never will.
+type poison struct {
+	place                 int
+	reason, field, detail string
+}
+
+// Reasons why a record is set aside, beside those of [invalid.Code].
+const (
+	// unreadable: it is no record of the source's kind.
+	unreadable = "unreadable"
+	// conflict: another message is stored under its seq, or its id.
+	conflict = "conflict"
+	// late: its seq was given up for lost. stale: its queue is past it, or begins behind it.
+	late, stale = "late", "stale"
+	// full: its seq is too far ahead of what its queue waits for, or the queue has none left.
+	full = "full"
+)
+
+func newBatch(s *service, event *source.Event, metrics *emf.Metrics) *batch {
+	return &batch{service: s, event: event, metrics: metrics, failed: make([]bool, len(event.Records))}
+}
+
+// read makes the messages.
+func (b *batch) read() {
+	for i := range b.event.Records {
+		r := &b.event.Records[i]
+		if r.Err != nil {
+			b.poison = append(b.poison, poison{place: i, reason: unreadable, detail: r.Err.Error()})
+			continue
+		}
+		m, err := b.source.Message(r)
+		if err != nil {
+			b.poison = append(b.poison, newPoison(i, err))
+			continue
+		}
+		b.messages, b.places = append(b.messages, m), append(b.places, i)
+	}
+}
+
+// newPoison is a record whose message is wrong.
+func newPoison(place int, err error) poison {
+	var wrong *invalid.Error
+	if !errors.As(err, &wrong) {
+		return poison{place: place, reason: unreadable, detail: err.Error()}
+	}
+	alone := *wrong
+	alone.At, alone.Twin = nil, nil
+	return poison{place: place, reason: string(wrong.Code), field: wrong.Field, detail: alone.What()}
+}
+
+// store stores the messages, some at a time. Those for which there is no time have to be
+// repeated.
+func (b *batch) store(ctx context.Context) {
+	for from := 0; from < len(b.messages); from += maxMessages {
+		to := min(from+maxMessages, len(b.messages))
+		b.storePart(ctx, b.messages[from:to], b.places[from:to])
+	}
+}
+
+// storePart stores messages together, so that they cost what a call of enqueue with them
+// costs. One that contradicts another one of them is set aside, and the rest is stored.
+func (b *batch) storePart(ctx context.Context, messages []cursor.Keyed, places []int) {
+	for len(messages) > 0 {
+		if ctx.Err() != nil {
+			b.again(ctx, places, ctx.Err())
+			return
+		}
+		answers, err := b.put(messages).Store(ctx, b.sorter, b.metrics)
+		if err == nil {
+			for i, a := range answers {
+				b.judge(ctx, places[i], a)
+			}
+			return
+		}
+		var wrong *invalid.Error
+		if !errors.As(err, &wrong) || len(wrong.At) == 0 {
+			b.again(ctx, places, err)
+			return
+		}
+		at := wrong.At[0].Index
+		p := newPoison(places[at], err)
+		if wrong.Code == invalid.Clash {
+			p.reason, p.detail = conflict, "another record of the same event has it too, with another message"
+		}
+		b.poison = append(b.poison, p)
+		messages, places = without(messages, at), without(places, at)
+	}
+}
+
+// without is a list without one of its elements.
+func without[T any](all []T, at int) []T {
+	rest := make([]T, 0, len(all)-1)
+	return append(append(rest, all[:at]...), all[at+1:]...)
+}
+
+// put is a put of the messages, which are all for queues of one kind.
+func (b *batch) put(messages []cursor.Keyed) *intake.Put {
+	// Where a source's queues are a tenant's, they all are: its prefix says so.
+	of, _ := tenant.Split(messages[0].Queue)
+	put := &intake.Put{Tenant: of, Quotas: b.quotas, Log: b.log}
+	for _, m := range messages {
+		switch {
+		case b.source.Numbered():
+			put.Add(m.Message)
+		case b.source.Keyed():
+			put.Sort(m)
+		default:
+			id := m.ID
+			m.ID = ""
+			put.Arrive(m.Message, id)
+		}
+	}
+	return put
+}
+
+// judge notes what has to become of a record whose message was put.
+func (b *batch) judge(ctx context.Context, place int, a intake.Answer) {
+	set := func(reason, field string) {
+		b.poison = append(b.poison, poison{place: place, reason: reason, field: field, detail: a.Detail})
+	}
+	numbered := b.source.Numbered()
+	var wrong *invalid.Error
+	switch {
+	case errors.As(a.Failure, &wrong):
+		b.poison = append(b.poison, newPoison(place, a.Failure))
+	case a.Failure != nil:
+		b.again(ctx, []int{place}, a.Failure)
+	case a.Outcome == cursor.Conflict:
+		set(conflict, "")
+	case a.Outcome == cursor.Late:
+		set(late, "seq")
+	case a.Outcome == cursor.Stale && numbered:
+		// It may be a repeat of one that was delivered long ago, and deleted: nobody can tell.
+		set(stale, "seq")
+	case a.Outcome == cursor.Full && numbered && b.event.Alone():
+		// The gap before it may be filled meanwhile.
+		b.again(ctx, []int{place}, errFull)
+	case a.Outcome == cursor.Full:
+		set(full, "seq")
+	}
+}
+
+var errFull = errors.New("a seq is farther ahead than its queue's maxAhead allows")
+
+// again notes records that have to be repeated.
+func (b *batch) again(ctx context.Context, places []int, why error) {
+	if b.why == nil {
+		b.why = why
+		slog.WarnContext(ctx, "records have to be repeated", "source", b.source.Name, "error", why)
+	}
+	for _, place := range places {
+		b.failed[place] = true
+	}
+	b.metrics.Count("RecordsRepeated", len(places))
+}
+
+// setAside sends what makes no message to the failure queue, and announces it. What cannot be
+// sent has to be repeated.
+func (b *batch) setAside(ctx context.Context) {
+	if len(b.poison) == 0 {
+		return
+	}
+	sent := b.aside.send(ctx, b.event, b.poison)
+	var there []poison
+	for i, p := range b.poison {
+		if sent[i] {
+			there = append(there, p)
+			continue
+		}
+		b.again(ctx, []int{p.place}, errAside)
+	}
+	b.metrics.Count("RecordsSetAside", len(there))
+	if err := b.aside.announce(ctx, b.event, there); err != nil {
+		b.metrics.Count("AnnouncementsFailed", 1)
+		slog.ErrorContext(ctx, "not announced", "source", b.source.Name, "records", len(there), "error", err)
+	}
+}
+
+var errAside = errors.New("a record that makes no message could not be sent to the failure queue")

@@ -1,0 +1,481 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/source"
+	"github.com/streamsort/streamsort/internal/source/sourcetest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
+// peers are the failure queue and the bus, as servers.
+type peers struct {
+	mu sync.Mutex
+	// aside is what the failure queue took, announced what the bus did.
+	aside, announced []string
+	// refuse are how many entries of each batch the failure queue refuses, from its end; away
+	// tells that it answers nothing.
+	refuse int
+	away   bool
+	// deaf tells that the bus answers nothing.
+	deaf bool
+	most int // bytes of the largest request
+}
+
+func newPeers(t *testing.T) *peers {
+	t.Helper()
+	p := &peers{}
+	server := httptest.NewServer(http.HandlerFunc(p.serve))
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ENDPOINT_URL", server.URL)
+	t.Setenv("AWS_REGION", "eu-west-1")
+	t.Setenv("AWS_ACCESS_KEY_ID", "id")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	return p
+}
+
+func (p *peers) serve(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var in struct {
+		Entries []struct {
+			ID          string `json:"Id"`
+			MessageBody string
+			Detail      string
+		}
+	}
+	raw, _ := io.ReadAll(r.Body)
+	_ = json.Unmarshal(raw, &in)
+	if strings.HasPrefix(r.Header.Get("X-Amz-Target"), "AWSEvents") {
+		if p.deaf {
+			http.Error(w, `{"__type":"InternalException"}`, http.StatusBadRequest)
+			return
+		}
+		for _, e := range in.Entries {
+			p.announced = append(p.announced, e.Detail)
+		}
+		_, _ = io.WriteString(w, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+		return
+	}
+	if p.away {
+		http.Error(w, `{"__type":"com.amazonaws.sqs#QueueDoesNotExist"}`, http.StatusBadRequest)
+		return
+	}
+	type verdict struct {
+		ID   string `json:"Id"`
+		Code string `json:",omitempty"`
+	}
+	var out struct{ Successful, Failed []verdict }
+	size := 0
+	for i, e := range in.Entries {
+		size += len(e.MessageBody)
+		if i >= len(in.Entries)-p.refuse {
+			out.Failed = append(out.Failed, verdict{e.ID, "InternalError"})
+			continue
+		}
+		p.aside = append(p.aside, e.MessageBody)
+		out.Successful = append(out.Successful, verdict{ID: e.ID})
+	}
+	p.most = max(p.most, size)
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+// taker is the handler with what it wrote.
+type taker struct {
+	*service
+	metrics *bytes.Buffer
+}
+
+// newTaker makes the handler of a source on a Sorter. Without peers nothing may be set aside.
+func newTaker(t *testing.T, of *source.Source, sorter *cursor.Sorter, p *peers) *taker {
+	t.Helper()
+	bus := ""
+	if p != nil {
+		bus = "people"
+	}
+	announcer, err := announce.New(bus, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &aside{source: of, announcer: announcer, now: func() time.Time { return sourcetest.Time(0) }}
+	if p != nil {
+		if set, err = newAside(of, os.Getenv("AWS_ENDPOINT_URL")+"/000000000000/failures", announcer); err != nil {
+			t.Fatal(err)
+		}
+		set.now = func() time.Time { return sourcetest.Time(0) }
+	}
+	var out bytes.Buffer
+	return &taker{&service{
+		source: of, sorter: sorter, aside: set, emitter: emf.New(&out, emf.Names{}), after: func(context.Context, *emf.Metrics) {},
+	}, &out}
+}
+
+func read(t *testing.T, text string) *source.Source {
+	t.Helper()
+	of, err := source.Read([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of
+}
+
+// event is one of SQS with these bodies.
+func event(bodies ...string) json.RawMessage {
+	var records []string
+	for i, body := range bodies {
+		quoted, _ := json.Marshal(body)
+		records = append(records, fmt.Sprintf(`{"messageId":"m-%d","body":%s,"eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q"}`, i+1, quoted))
+	}
+	return json.RawMessage(`{"Records":[` + strings.Join(records, ",") + `]}`)
+}
+
+// kinesisEvent is the same of Kinesis, all of one partition key.
+func kinesisEvent(bodies ...string) json.RawMessage {
+	var records []string
+	for i, body := range bodies {
+		records = append(records, fmt.Sprintf(`{"eventID":"s:%d","eventSource":"aws:kinesis","kinesis":{"partitionKey":"p","sequenceNumber":"%d","data":"%s"}}`,
+			i+1, i+1, base64.StdEncoding.EncodeToString([]byte(body))))
+	}
+	return json.RawMessage(`{"Records":[` + strings.Join(records, ",") + `]}`)
+}
+
+const bySeq = `{"name":"src","kind":"sqs","queue":{"path":"q"},"seq":{"path":"n"}}`
+
+// said are the reasons and fields of what the failure queue took.
+func (p *peers) said(t *testing.T) (all []string) {
+	t.Helper()
+	for _, text := range p.aside {
+		var d document
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, d.Name+" "+d.Reason+" "+d.Field)
+	}
+	return all
+}
+
+// A record that makes no message is set aside and announced, and holds up no other one.
+func TestPoisonIsSetAside(t *testing.T) {
+	p := newPeers(t)
+	w := newWorld(t)
+	h := newTaker(t, read(t, bySeq), w.sorter, p)
+	answer, err := h.handle(t.Context(), event(`{"q":"a","n":1}`, `no JSON`, `{"q":"a","n":2}`, `{"q":"a","n":-3}`, `{"q":"a","n":3}`))
+	if err != nil || string(answer) != `{"batchItemFailures":[]}` {
+		t.Fatalf("%s, %v", answer, err)
+	}
+	status, err := w.sorter.Status(t.Context(), "src/a")
+	if err != nil || status.Position != 3 {
+		t.Errorf("%+v, %v", status, err)
+	}
+	if got := strings.Join(p.said(t), ", "); got != "m-2 missing queue, m-4 malformed seq" {
+		t.Errorf("set aside: %s", got)
+	}
+	const first = `{"id":"record.set-aside/src/m-2/`
+	if want := `,"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"missing","field":"queue","detail":"is missing: event is broken JSON: invalid character 'o' in literal null (expecting 'u')","at":"2026-03-01T09:00:00Z","name":"m-2","record":{"messageId":"m-2","body":"no JSON","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q"},"bytes":97,`; !strings.HasPrefix(p.aside[0], first) || !strings.Contains(p.aside[0], want) {
+		t.Errorf("the first: %s", p.aside[0])
+	}
+	if len(p.announced) != 1 || !strings.Contains(p.announced[0], `"count":2,"examples":[{"record":"m-2","reason":"missing","field":"queue"`) {
+		t.Errorf("announced: %s", p.announced)
+	}
+	for _, want := range []string{`"SourceRecords":5`, `"RecordsSetAside":2`, `"MessagesStored":3`} {
+		if !strings.Contains(h.metrics.String(), want) {
+			t.Errorf("no %s in %s", want, h.metrics)
+		}
+	}
+	// The same event again: the same ids, and no more messages.
+	if _, err := h.handle(t.Context(), event(`{"q":"a","n":1}`, `no JSON`)); err != nil || idOf(t, p.aside[2]) != idOf(t, p.aside[0]) {
+		t.Errorf("again: %v\n%s\n%s", err, p.aside[0], p.aside[2])
+	}
+}
+
+func idOf(t *testing.T, text string) string {
+	t.Helper()
+	var d document
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d.ID
+}
+
+// What the queue says against a message.
+func TestWhatQueuesRefuse(t *testing.T) {
+	p := newPeers(t)
+	w := newWorld(t)
+	of := read(t, bySeq)
+	h := newTaker(t, of, w.sorter, p)
+	put := func(queue string, seqs ...int64) {
+		t.Helper()
+		for _, seq := range seqs {
+			if _, err := w.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`1`)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ahead, skip, after := int64(3), cursor.PolicySkip, time.Second
+	if _, err := w.sorter.Configure(t.Context(), "src/full", cursor.Change{MaxAhead: &ahead}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.sorter.Configure(t.Context(), "src/late", cursor.Change{Policy: &skip, GapAfter: &after}); err != nil {
+		t.Fatal(err)
+	}
+	put("src/conflict", 1)
+	put("src/late", 1, 3)
+	w.now = w.now.Add(time.Hour)
+	if _, err := w.sorter.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.sorter.PutKeyed(t.Context(), cursor.Keyed{Key: []any{1}, KeyType: "number", Message: cursor.Message{Queue: "src/keyed", ID: "1", Body: []byte(`1`)}}); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := h.handle(t.Context(), event(`{"q":"conflict","n":1}`, `{"q":"late","n":2}`, `{"q":"late","n":0}`, `{"q":"full","n":9}`, `{"q":"keyed","n":1}`, `{"q":"good","n":1}`,
+		`{"q":"twice","n":1,"a":1}`, `{"q":"twice","n":1,"a":2}`, `{"q":"twice","n":1,"a":1}`))
+	if err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m-4"}]}` {
+		t.Errorf("%s, %v", answer, err)
+	}
+	if got, want := strings.Join(p.said(t), ", "), "m-8 conflict seq, m-1 conflict , m-2 late seq, m-3 stale seq, m-5 misplaced seq"; got != want {
+		t.Errorf("set aside: %s, want %s", got, want)
+	}
+	for _, queue := range []string{"src/good", "src/twice"} {
+		if status, err := w.sorter.Status(t.Context(), queue); err != nil || status.Position != 1 {
+			t.Errorf("%s: %+v, %v", queue, status, err)
+		}
+	}
+	// In a stream one that is too far ahead would hold up all behind it.
+	p.aside = nil
+	h = newTaker(t, read(t, `{"name":"src","kind":"kinesis","queue":{"path":"q"},"seq":{"path":"n"}}`), w.sorter, p)
+	answer, err = h.handle(t.Context(), kinesisEvent(`{"q":"full","n":9}`, `{"q":"good","n":2}`))
+	if err != nil || string(answer) != `{"batchItemFailures":[]}` || strings.Join(p.said(t), ", ") != "1 full seq" {
+		t.Errorf("%s, %v: %s", answer, err, p.said(t))
+	}
+}
+
+// What cannot be set aside is repeated: it is nowhere else.
+func TestFailureQueueAway(t *testing.T) {
+	p := newPeers(t)
+	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
+	p.refuse = 1
+	answer, err := h.handle(t.Context(), event(`bad`, `{"q":"a","n":1}`, `worse`))
+	if err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m-3"}]}` {
+		t.Errorf("%s, %v", answer, err)
+	}
+	p.refuse, p.away = 0, true
+	answer, err = h.handle(t.Context(), event(`bad`, `{"q":"a","n":2}`))
+	if err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}` {
+		t.Errorf("%s, %v", answer, err)
+	}
+	if len(p.announced) != 1 || !strings.Contains(p.announced[0], `"count":1`) {
+		t.Errorf("announced: %s", p.announced)
+	}
+	// By an asynchronous call, all comes again.
+	h = newTaker(t, read(t, `{"name":"src","kind":"eventbridge","queue":{"path":"q"}}`), newWorld(t).sorter, p)
+	if answer, err := h.handle(t.Context(), json.RawMessage(`{"detail-type":"x","detail":{}}`)); err == nil || !strings.Contains(err.Error(), "could not be sent to the failure queue") {
+		t.Errorf("%s, %v", answer, err)
+	}
+}
+
+// A bus that is away loses an announcement, and nothing else.
+func TestAnnouncementFails(t *testing.T) {
+	p := newPeers(t)
+	p.deaf = true
+	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
+	answer, err := h.handle(t.Context(), event(`bad`))
+	if err != nil || string(answer) != `{"batchItemFailures":[]}` || len(p.aside) != 1 || !strings.Contains(h.metrics.String(), `"AnnouncementsFailed":1`) {
+		t.Errorf("%s, %v, %d set aside: %s", answer, err, len(p.aside), h.metrics)
+	}
+}
+
+// What is set aside fits into a message of SQS, whatever it is; several share a request as
+// far as they fit.
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	p := newPeers(t)
+	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
+	large := `{"q":"a","n":1,"x":"` + strings.Repeat("é", 200<<10) + `"}`
+	bodies := []string{large, `"` + "\uFFFF" + `"`, `"` + strings.Repeat("<", 30_000) + `"`}
+	for range 13 {
+		bodies = append(bodies, strings.Repeat("x", 40_000))
+	}
+	answer, err := h.handle(t.Context(), event(bodies...))
+	if err != nil || string(answer) != `{"batchItemFailures":[]}` || len(p.aside) != len(bodies) {
+		t.Fatalf("%s, %v, %d set aside", answer, err, len(p.aside))
+	}
+	if p.most > 262_144 {
+		t.Errorf("a request of %d bytes", p.most)
+	}
+	kept := map[string]document{}
+	for _, text := range p.aside {
+		var d document
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatal(err)
+		}
+		kept[d.Name] = d
+	}
+	if d := kept["m-1"]; d.Reason != "too-large" || !d.Truncated || d.Record != nil || d.Bytes < 400<<10 || len(d.RecordBase64) != maxRecord || d.SHA256 == "" {
+		t.Errorf("too large: %s, %d bytes, truncated %v, %d kept", d.Reason, d.Bytes, d.Truncated, len(d.RecordBase64))
+	}
+	if d := kept["m-2"]; d.Record != nil || d.Truncated || d.RecordBase64 == "" {
+		t.Errorf("not for SQS: %+v", d)
+	}
+	if d := kept["m-3"]; d.Record == nil || !bytes.Contains(d.Record, []byte(`\u003c\u003c`)) {
+		t.Error("one that fits is not there as it is")
+	}
+}
+
+// One request of an event going wrong, in each way: the records whose fate is unknown are
+// repeated, and then all are there, once.
+func TestEveryRequestFails(t *testing.T) {
+	for _, shape := range sourcetest.Shapes() {
+		if shape.Name != "sqs" && shape.Name != "sqsFifo" && shape.Name != "kinesis" && shape.Name != "kafka" {
+			continue
+		}
+		for _, fault := range ddbtest.EveryFault() {
+			for nth := 1; ; nth++ {
+				w := &world{t: t, now: sourcetest.Time(0)}
+				names := cursor.Names{}
+				faults := ddbtest.NewFaults(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
+				store, err := cursor.NewStore(faults, names)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if w.sorter, err = cursor.New(store, &cursor.Options{Now: func() time.Time { return w.now }}); err != nil {
+					t.Fatal(err)
+				}
+				h := newTaker(t, read(t, shape.Source), w.sorter, nil)
+				var records []json.RawMessage
+				for queue := range 2 {
+					for _, n := range []int{2, 1, 3} {
+						records = append(records, shape.Record(queue, n))
+					}
+				}
+				faults.Fail(nth, fault)
+				for range 3 {
+					answer, err := h.handle(t.Context(), shape.Event(records))
+					if err == nil && string(answer) == `{"batchItemFailures":[]}` {
+						break
+					}
+				}
+				happened := !faults.Pending()
+				faults.Fail(0, "")
+				w.now = w.now.Add(time.Minute)
+				for queue := range 2 {
+					// What the streams' handler does where a producer could not.
+					var err error
+					if shape.Settles {
+						_, err = w.sorter.Settle(t.Context(), shape.Queue(queue), cursor.EverySortKey)
+					} else {
+						_, err = w.sorter.Heal(t.Context(), shape.Queue(queue), 1, 2, 3)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					status, err := w.sorter.Status(t.Context(), shape.Queue(queue))
+					if err != nil || status.Position != 3 {
+						t.Fatalf("%s, request %d %s: queue %d is at %d, %v", shape.Name, nth, fault, queue, status.Position, err)
+					}
+					want := 1
+					for m, err := range w.sorter.Read(t.Context(), shape.Queue(queue), 0, 3) {
+						if n, bad := shape.N(m.Body); err != nil || bad != nil || n != want {
+							t.Fatalf("%s, request %d %s: message %d, %v, want %d", shape.Name, nth, fault, n, err, want)
+						}
+						want++
+					}
+				}
+				if !happened {
+					break
+				}
+			}
+		}
+	}
+}
+
+// Where there is no time left, nothing is begun: all comes again.
+func TestNoTime(t *testing.T) {
+	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, newPeers(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	answer, err := h.handle(ctx, event(`{"q":"a","n":1}`, `bad`))
+	if err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m-1"},{"itemIdentifier":"m-2"}]}` {
+		t.Errorf("%s, %v", answer, err)
+	}
+	if !strings.Contains(h.metrics.String(), `"RecordsRepeated":2`) {
+		t.Errorf("metrics %s", h.metrics)
+	}
+}
+
+// In arrival order, records stand in the order of the event, each once.
+func TestArrivalOrder(t *testing.T) {
+	w := newWorld(t)
+	h := newTaker(t, read(t, `{"name":"src","kind":"sqs"}`), w.sorter, nil)
+	for range 2 {
+		if answer, err := h.handle(t.Context(), event(`"a"`, `plain`, `"c"`)); err != nil || string(answer) != `{"batchItemFailures":[]}` {
+			t.Fatalf("%s, %v", answer, err)
+		}
+	}
+	var got []string
+	for m, err := range w.sorter.Read(t.Context(), "src/q", 0, 3) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, m.ContentType+string(m.Body))
+	}
+	if fmt.Sprint(got) != `["a" text/plain; charset=utf-8plain "c"]` {
+		t.Errorf("%s", got)
+	}
+}
+
+// What is no event is an error, and so is told to who sent it.
+func TestNoEvent(t *testing.T) {
+	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, nil)
+	if answer, err := h.handle(t.Context(), json.RawMessage(`{"queue":"a","seq":1}`)); err == nil || !strings.Contains(err.Error(), "no event of a source") {
+		t.Errorf("%s, %v", answer, err)
+	}
+}
+
+func TestFromEnvironment(t *testing.T) {
+	newPeers(t)
+	for name, value := range map[string]string{
+		"STREAMSORT_MESSAGES_TABLE": "m", "STREAMSORT_CURSORS_TABLE": "c", "STREAMSORT_SWEEPS_TABLE": "s", "STREAMSORT_ARRIVALS_TABLE": "a",
+		sourceVariable: bySeq, failureVariable: "http://127.0.0.1:1/1/f",
+	} {
+		t.Setenv(name, value)
+	}
+	if handle, err := fromEnvironment(io.Discard); handle == nil || err != nil {
+		t.Error(err)
+	}
+	for name, test := range map[string]struct{ value, want string }{
+		failureVariable:                {"", "STREAMSORT_FAILURE_QUEUE is not set"},
+		sourceVariable:                 {`{"name":"a","kind":"mq"}`, `STREAMSORT_SOURCE: kind "mq" is not known`},
+		"STREAMSORT_ANNOUNCE_TOPIC":    {"x", `topic "x" must be like`},
+		"STREAMSORT_ANNOUNCE_FUNCTION": {"x", `function "x" must be like`},
+		"STREAMSORT_QUOTAS_TABLE":      {"q", "quotas.json"},
+		"STREAMSORT_MESSAGES_TABLE":    {"", "STREAMSORT_MESSAGES_TABLE is not set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, test.value)
+			if _, err := fromEnvironment(io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package source
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// dynamoDBKind is a change of an item of a user's table: one queue for each item, in the order
+// of the stream's sequence numbers.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_StreamRecord.html
+var dynamoDBKind = kind{
+	name: "dynamodb", events: []string{"aws:dynamodb"}, read: readDynamoDB,
+	fields: []string{"createdAt", "eventId", "eventName", "item", "sequenceNumber", "table"},
+	body:   record, queue: "item", key: "sequenceNumber", keyType: "text", id: "eventId",
+}
+
+// streamDigits is how many digits a stream's sequence number has at most (SequenceNumber,
+// DynamoDB Streams API Reference). Those of fewer have zeros before.
+const streamDigits = 40
+
+func readDynamoDB(raw json.RawMessage) (parts, error) {
+	var r struct {
+		EventID   string `json:"eventID"`
+		EventName string
+		ARN       string `json:"eventSourceARN"`
+		DynamoDB  struct {
+			ApproximateCreationDateTime json.Number
+			Keys                        map[string]map[string]string
+			SequenceNumber              string
+		}
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, unread("dynamodb", err)
+	}
+	p := parts{}
+	table := tableOf(r.ARN)
+	p.set("table", table)
+	p.set("eventId", r.EventID)
+	p.set("eventName", r.EventName)
+	p.set("sequenceNumber", digits(r.DynamoDB.SequenceNumber, streamDigits))
+	p.number("createdAt", r.DynamoDB.ApproximateCreationDateTime)
+	if table != "" && len(r.DynamoDB.Keys) > 0 {
+		p.set("item", table+"/"+itemOf(r.DynamoDB.Keys))
+	}
+	return p, nil
+}
+
+// tableOf is the table's name in the ARN of its stream: …:table/NAME/stream/LABEL.
+func tableOf(arn string) string {
+	_, behind, _ := strings.Cut(arn, ":table/")
+	name, _, _ := strings.Cut(behind, "/")
+	return name
+}
+
+// itemOf is an item's key as a text, another one for each key: the values of its attributes in
+// the order of their names, with / between, and that is escaped in them. Bytes are in base64,
+// as the record has them.
+func itemOf(keys map[string]map[string]string) string {
+	var values []string
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		for _, value := range keys[name] { // one, by its type
+			values = append(values, strings.ReplaceAll(strings.ReplaceAll(value, "%", "%25"), "/", url.PathEscape("/")))
+		}
+	}
+	return strings.Join(values, "/")
+}

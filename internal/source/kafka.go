@@ -1,0 +1,66 @@
+package source
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+)
+
+// kafkaKind is a record of a topic of MSK, or of another Kafka: one queue for each partition,
+// in the order of the offsets. Those have gaps, where a topic is compacted or written to in
+// transactions: so they are keys, and no seqs.
+//
+// https://docs.aws.amazon.com/lambda/latest/dg/with-msk.html
+var kafkaKind = kind{
+	name: "kafka", events: []string{"aws:kafka", "SelfManagedKafka"}, read: readKafka,
+	fields: []string{"id", "key", "offset", "partition", "timestamp", "topic", "value"},
+	body:   "value", queue: "partition", key: "offset", keyType: "number", id: "id",
+}
+
+// kafkaRecord is the part of a record that is read.
+type kafkaRecord struct {
+	Topic     string
+	Partition json.Number
+	Offset    json.Number
+	Timestamp json.Number
+	Key       []byte
+	Value     *[]byte
+}
+
+func readKafka(raw json.RawMessage) (parts, error) {
+	var r kafkaRecord
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, unread("kafka", err)
+	}
+	// One that has no value deletes its key.
+	p := parts{"value": []byte("null")}
+	if r.Value != nil {
+		p["value"] = *r.Value
+	}
+	p.set("topic", r.Topic)
+	p.number("offset", r.Offset)
+	p.millis("timestamp", r.Timestamp)
+	if r.Topic != "" && r.Partition != "" {
+		partition := r.Topic + "-" + r.Partition.String()
+		p.set("partition", partition)
+		// The time tells apart those of a topic that was made anew.
+		if r.Offset != "" {
+			p.set("id", partition+"@"+r.Offset.String()+"@"+r.Timestamp.String())
+		}
+	}
+	switch {
+	case utf8.Valid(r.Key):
+		p.set("key", string(r.Key))
+	default:
+		p.set("key", base64.StdEncoding.EncodeToString(r.Key))
+	}
+	return p, nil
+}
+
+// place is where a record stands in its topic, as a partial answer names it; ok where it
+// does.
+func (r kafkaRecord) place() (partition string, offset int64, ok bool) {
+	offset, err := strconv.ParseInt(r.Offset.String(), 10, 64)
+	return r.Topic + "-" + r.Partition.String(), offset, err == nil && r.Topic != "" && r.Partition != ""
+}

@@ -1,0 +1,131 @@
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// kind is what a source's records are.
+type kind struct {
+	name string
+	// events are what AWS calls it in "eventSource"; none where it is called otherwise.
+	events []string
+	// read reads a record.
+	read func(raw json.RawMessage) (parts, error)
+	// fields are the names of its fields, volatile those among them whose value may differ from one delivery
+	// of a record to the next: they make no part of a message.
+	fields, volatile []string
+	// body is the field that is the body where the source says nothing else.
+	body string
+	// queue, key with keyType, and id are the fields that are these where the source says
+	// nothing else. Without a key, that is arrival order.
+	queue, key string
+	keyType    cursor.KeyType
+	id         string
+}
+
+// parts are a record's fields by their names: a text ([string]), a number ([json.Number]),
+// or bytes. A field that the record has not is left out.
+type parts map[string]any
+
+// record is the field that each kind has: all of the record, as AWS has it.
+const record = "record"
+
+// kinds are all of them. A new one is a file here, and a line.
+var kinds = []*kind{
+	&sqsKind,
+	&sqsFIFOKind,
+	&snsKind,
+	&eventBridgeKind,
+	&kinesisKind,
+	&s3Kind,
+	&dynamoDBKind,
+	&kafkaKind,
+}
+
+// Kinds are the names of all kinds.
+func Kinds() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// FieldsOf are the names of a kind's fields, in the order of the alphabet; nil where there
+// is no such kind.
+func FieldsOf(name string) []string {
+	k := kindOf(name)
+	if k == nil {
+		return nil
+	}
+	return slices.Sorted(slices.Values(append([]string{record}, k.fields...)))
+}
+
+func kindOf(name string) *kind {
+	for _, k := range kinds {
+		if k.name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// checkField is what is wrong with a field that a source names.
+func (k *kind) checkField(name string) error {
+	switch {
+	case slices.Contains(k.volatile, name):
+		return fmt.Errorf("%q is not for a message: it may differ from one delivery of a record to the next", name)
+	case name != record && !slices.Contains(k.fields, name):
+		return fmt.Errorf("%q is not known: %s has %s", name, k.name, strings.Join(FieldsOf(k.name), ", "))
+	}
+	return nil
+}
+
+// set sets a field, unless it is empty.
+func (p parts) set(name, value string) {
+	if value != "" {
+		p[name] = value
+	}
+}
+
+// number sets a field that is a number, unless it is empty.
+func (p parts) number(name string, value json.Number) {
+	if value != "" {
+		p[name] = value
+	}
+}
+
+// millis sets a time that is given in milliseconds since 1970, as a key's time has it: in
+// seconds.
+func (p parts) millis(name string, value json.Number) {
+	if n, err := value.Int64(); err == nil && n >= 0 {
+		p[name] = json.Number(fmt.Sprintf("%d.%03d", n/1000, n%1000))
+	}
+}
+
+// digits is a decimal number of any length as a text of so many digits: texts sort by their
+// bytes, and so as the numbers do, to the last digit. A number that is longer, or is none, is
+// left out.
+func digits(number string, width int) string {
+	if number == "" || len(number) > width || strings.Trim(number, "0123456789") != "" {
+		return ""
+	}
+	return strings.Repeat("0", width-len(number)) + number
+}
+
+// lastOf is what stands behind the last separator.
+func lastOf(text, separator string) string { return text[strings.LastIndex(text, separator)+1:] }
+
+// errNotRecord is what a record is that cannot be read at all.
+var errNotRecord = errors.New("cannot be read as a record of this kind")
+
+// unread is the error of a record that is JSON, and not what it should be.
+func unread(k string, err error) error {
+	return fmt.Errorf("%w (%s): %w", errNotRecord, k, err)
+}

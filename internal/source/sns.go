@@ -1,0 +1,45 @@
+package source
+
+import "encoding/json"
+
+// snsKind is a notification of a topic: by itself, or within a message of SQS as it comes
+// without raw delivery. Its timestamp has milliseconds.
+//
+// https://docs.aws.amazon.com/lambda/latest/dg/with-sns.html
+// https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html
+var snsKind = kind{
+	name: "sns", events: []string{"aws:sns"}, read: readSNS,
+	fields: []string{"message", "messageId", "sequenceNumber", "subject", "timestamp", "topic"},
+	// An endpoint of SNS's own signs each delivery.
+	volatile: []string{record},
+	body:     "message", queue: "topic", key: "timestamp", keyType: "time", id: "messageId",
+}
+
+// notification is the part of one that is read: the member "Sns" of a record, or the whole
+// document where SQS carries it.
+type notification struct {
+	Type           string
+	MessageID      string `json:"MessageId"`
+	TopicARN       string `json:"TopicArn"`
+	Subject        string
+	Message        *string
+	Timestamp      string
+	SequenceNumber string
+}
+
+func readSNS(raw json.RawMessage) (parts, error) {
+	var n notification
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return nil, unread("sns", err)
+	}
+	p := parts{}
+	if n.Message != nil {
+		p["message"] = []byte(*n.Message)
+	}
+	p.set("messageId", n.MessageID)
+	p.set("topic", lastOf(n.TopicARN, ":"))
+	p.set("subject", n.Subject)
+	p.set("timestamp", n.Timestamp)
+	p.number("sequenceNumber", json.Number(n.SequenceNumber))
+	return p, nil
+}

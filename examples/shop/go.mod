@@ -58,6 +58,7 @@ tool (
 	github.com/streamsort/streamsort/functions/handoff
 	github.com/streamsort/streamsort/functions/process
 	github.com/streamsort/streamsort/functions/sort
+	github.com/streamsort/streamsort/functions/source
 	github.com/streamsort/streamsort/functions/sweep
 	github.com/streamsort/streamsort/functions/webhook
 )

@@ -70,7 +70,7 @@ func (s *Source) check(m cursor.Keyed) error {
 	var err error
 	switch {
 	case s.Numbered():
-		err = m.Message.Validate()
+		err = m.Validate()
 	case s.Keyed():
 		err = cursor.ValidateKeyed([]cursor.Keyed{m})
 	default:

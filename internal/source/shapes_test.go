@@ -275,19 +275,29 @@ func TestMappings(t *testing.T) {
 	}
 	for _, test := range []struct{ shape, source, want string }{
 		{"sqs", `{"name":"src","kind":"sqs"}`, `src/payments/ []  017b1f3c-0a5d-4c2e-9002-000000000005 {"account":"acct-002","amount":"35.05","n":5,"note":"größer als 5 € \u003c\u0026\u003e"} map[]`},
-		{"sqs", `{"name":"src","kind":"sqs","queue":{"fixed":"all"},"order":"arrival","body":{"path":"amount"},"attributes":{"trace":{"record":"messageAttributes.trace.stringValue"},"none":{"path":"nothing"}}}`,
-			`all/ []  017b1f3c-0a5d-4c2e-9002-000000000005 "35.05" map[trace:017b1f3c-0a5d-4c2e-9002-000000000005]`},
+		{
+			"sqs", `{"name":"src","kind":"sqs","queue":{"fixed":"all"},"order":"arrival","body":{"path":"amount"},"attributes":{"trace":{"record":"messageAttributes.trace.stringValue"},"none":{"path":"nothing"}}}`,
+			`all/ []  017b1f3c-0a5d-4c2e-9002-000000000005 "35.05" map[trace:017b1f3c-0a5d-4c2e-9002-000000000005]`,
+		},
 		{"sqsFifo", `{"name":"src","kind":"sqsFifo","id":{"field":"deduplicationId"},"prev":{"path":"nothing"}}`, `src/acct-002/ [18800000000000001280] number 2/5 {"account":"acct-002","amount":"35.05","n":5,"note":"größer als 5 € \u003c\u0026\u003e"} map[]`},
-		{"sns", `{"name":"src","kind":"sns","queue":{"field":"topic","prefix":"@acme/"},"attributes":{"kind":{"record":"MessageAttributes.kind.Value"},"subject":{"field":"subject"}},"body":{"path":"n"}}`,
-			`@acme/changes/ [2026-03-01T09:00:00.685Z] time 037b1f3c-0a5d-4c2e-9002-000000000005 5 map[kind:change subject:a change]`},
+		{
+			"sns", `{"name":"src","kind":"sns","queue":{"field":"topic","prefix":"@acme/"},"attributes":{"kind":{"record":"MessageAttributes.kind.Value"},"subject":{"field":"subject"}},"body":{"path":"n"}}`,
+			`@acme/changes/ [2026-03-01T09:00:00.685Z] time 037b1f3c-0a5d-4c2e-9002-000000000005 5 map[kind:change subject:a change]`,
+		},
 		{"eventbridge", `{"name":"src","kind":"eventbridge","seq":{"path":"n"},"body":{"field":"detailType"}}`, `src/com.example.orders/5 []   Order Changed map[]`},
-		{"kinesis", `{"name":"src","kind":"kinesis","queue":{"path":"nothing","default":"rest","prefix":""},"key":{"field":"arrivedAt"},"keyType":"time","prev":{"path":"account"},"body":{"path":"n"}}`,
-			`rest/ [1772355600.685] time shardId-000000000006:49590338271490256608559692538361571095921575994138603904 prev=acct-002 5 map[]`},
+		{
+			"kinesis", `{"name":"src","kind":"kinesis","queue":{"path":"nothing","default":"rest","prefix":""},"key":{"field":"arrivedAt"},"keyType":"time","prev":{"path":"account"},"body":{"path":"n"}}`,
+			`rest/ [1772355600.685] time shardId-000000000006:49590338271490256608559692538361571095921575994138603904 prev=acct-002 5 map[]`,
+		},
 		{"s3 by eventbridge", `{"name":"src","kind":"s3","queue":{"field":"bucket"},"body":{"field":"key"}}`, `src/inbox/ [0055AED6DCD9000000005] text Object Created@0055AED6DCD9000000005 in/acct-002/Grüße + 100%.json map[]`},
-		{"dynamodb", `{"name":"src","kind":"dynamodb","queue":{"path":"dynamodb.Keys.account.S"},"key":[{"field":"createdAt"},{"field":"sequenceNumber"}],"keyType":"time,text","body":{"path":"dynamodb.NewImage"}}`,
-			`src/acct-002/ [1772355600 0000000000000004421584500000000000005002] time,text 00000000000000030000000000000005 {"account":{"S":"acct-002"},"n":{"N":"5"},"open":{"BOOL":true},"region/zone":{"N":"7"}} map[]`},
-		{"kafka", `{"name":"src","kind":"kafka","queue":{"field":"key"},"key":{"field":"timestamp"},"keyType":"time","body":{"path":"n"},"attributes":{"topic":{"field":"topic"}}}`,
-			`src/acct-002/ [1772355600.685] time trades-2@15@1772355600685 5 map[topic:trades]`},
+		{
+			"dynamodb", `{"name":"src","kind":"dynamodb","queue":{"path":"dynamodb.Keys.account.S"},"key":[{"field":"createdAt"},{"field":"sequenceNumber"}],"keyType":"time,text","body":{"path":"dynamodb.NewImage"}}`,
+			`src/acct-002/ [1772355600 0000000000000004421584500000000000005002] time,text 00000000000000030000000000000005 {"account":{"S":"acct-002"},"n":{"N":"5"},"open":{"BOOL":true},"region/zone":{"N":"7"}} map[]`,
+		},
+		{
+			"kafka", `{"name":"src","kind":"kafka","queue":{"field":"key"},"key":{"field":"timestamp"},"keyType":"time","body":{"path":"n"},"attributes":{"topic":{"field":"topic"}}}`,
+			`src/acct-002/ [1772355600.685] time trades-2@15@1772355600685 5 map[topic:trades]`,
+		},
 	} {
 		s := read(t, test.source)
 		shape := shapes[test.shape]

@@ -18,13 +18,16 @@ import (
 type alarm struct {
 	id          string
 	description string
-	metric      metric
-	statistic   string
-	threshold   float64
-	period      time.Duration // 5 minutes, or the sweep's interval where that is longer, if it is 0
-	periods     int           // 1 where it is 0
-	points      int           // all of them where it is 0
-	silent      bool          // raised below the threshold, and where there is nothing
+	// section is the alarm after which the section of the runbook is called, where several
+	// have one; empty: its own.
+	section   string
+	metric    metric
+	statistic string
+	threshold float64
+	period    time.Duration // 5 minutes, or the sweep's interval where that is longer, if it is 0
+	periods   int           // 1 where it is 0
+	points    int           // all of them where it is 0
+	silent    bool          // raised below the threshold, and where there is nothing
 	// byTenant: where there are tenants, it is raised for each of them by itself, and
 	// for what is no tenant's.
 	byTenant bool
@@ -85,7 +88,7 @@ func (s *Streamsort) functions() []named {
 	if s.WebhookFunction != nil {
 		all = append(all, named{"Webhook", s.WebhookFunction})
 	}
-	return all
+	return append(all, s.sources...)
 }
 
 // readingStreams are those that event source mappings call.
@@ -267,7 +270,7 @@ func anchor(id string) string { return strings.ToLower(id) }
 func (s *Streamsort) addAlarm(a alarm) {
 	period := cmp.Or(a.period, max(s.props.SweepInterval, 5*time.Minute))
 	props := &awscloudwatch.CfnAlarmProps{
-		AlarmDescription:   jsii.String(fmt.Sprintf("Streamsort: %s. See docs/runbook.md#%s", a.description, anchor(a.id))),
+		AlarmDescription:   jsii.String(fmt.Sprintf("Streamsort: %s. See docs/runbook.md#%s", a.description, anchor(cmp.Or(a.section, a.id)))),
 		EvaluationPeriods:  jsii.Number(max(a.periods, 1)),
 		Threshold:          &a.threshold,
 		ComparisonOperator: jsii.String("GreaterThanOrEqualToThreshold"),

@@ -10,6 +10,7 @@
 //	orders, err := streamsort.New(stack, "Orders", nil)
 //	err = orders.AddSink(streamsort.Consumer{Name: "billing", To: queue}) // process delivers
 //	err = orders.AddConsumer("Books", books) // a function behind the cursors' stream
+//	err = orders.AddSource("Clicks", streamsort.Source{From: clicks}) // records of AWS become messages
 //	orders.GrantProduce(shop)
 //
 // # What is made
@@ -36,6 +37,7 @@
 //	ProcessFunction  called by ProcessMapping with the moves of CursorsTable's stream; only with Props.Consumers
 //	AckFunction      called by Api, by EndsMapping with the ends of ChainsTable's stream, or directly
 //	WebhookFunction  takes what senders have signed: called by Api; only with Props.Webhooks
+//	Source…Function  takes the records of a source, and Source…Failures, SQS, those that make no message; only with AddSource
 //	…Alias           the alias live of each function, by which everything calls it
 //	EnqueuePutAlias  the alias put of enqueue: it puts, and does nothing else
 //	EnqueueUrlAlias  the alias url of enqueue, and EnqueuePutUrl the function URL before it; only with Props.FunctionURL
@@ -62,8 +64,8 @@
 // what to write instead.
 //
 // Each function may do what it does and no more: the actions it calls, on the
-// tables it calls them on, and its own log group. The one wildcard, X-Ray's,
-// carries its reason in the template.
+// tables it calls them on, and its own log group. The wildcards, X-Ray's and those of a
+// source of Kafka, carry their reason in the template.
 //
 // Taking the stack away leaves the tables and the logs behind ([Retain]), and
 // DynamoDB refuses to delete the tables by mistake.

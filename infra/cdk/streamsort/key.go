@@ -3,6 +3,7 @@ package streamsort
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -76,10 +77,11 @@ func (s *Streamsort) useKey(services ...string) []awsiam.PolicyStatement {
 // keyServices are those through which a function needs the key.
 func (s *Streamsort) keyServices(id string) []string {
 	services := []string{"dynamodb"}
-	if s.TimerQueue != nil || slices.Contains([]string{"Sort", "Ack", "Process"}, id) {
+	isSource := strings.HasPrefix(id, sourceID)
+	if s.TimerQueue != nil || isSource || slices.Contains([]string{"Sort", "Ack", "Process"}, id) {
 		services = append(services, "sqs") // the timer's queue; the failure queue, for their mappings
 	}
-	if *s.props.AnnounceTopic != "" && slices.Contains([]string{"Sweep", "Ack"}, id) {
+	if *s.props.AnnounceTopic != "" && (isSource || slices.Contains([]string{"Sweep", "Ack"}, id)) {
 		services = append(services, "sns") // the topic may have the same key
 	}
 	return services

@@ -62,6 +62,8 @@ type Streamsort struct {
 	shiftRole awsiam.Role
 	// packs is how often process was packed anew.
 	packs int
+	// sources are the functions of the sources that were added.
+	sources []named
 	// consumers are those that the sweep looks after: of process, and of functions
 	// of the caller's own.
 	consumers []Consumer

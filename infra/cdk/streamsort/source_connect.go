@@ -1,0 +1,188 @@
+package streamsort
+
+import (
+	"strings"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3notifications"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// connect has the source call the function.
+func (a *addedSource) connect() {
+	switch from := a.From.(type) {
+	case awssqs.IQueue:
+		from.GrantConsumeMessages(a.function)
+		props := a.mappingProps(from.QueueArn())
+		if a.MaxConcurrency > 0 {
+			props.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: jsii.Number(a.MaxConcurrency)}
+		}
+		a.mapped(props)
+	case awskinesis.IStream:
+		from.GrantRead(a.function)
+		a.mapped(a.shards(a.mappingProps(from.StreamArn())))
+	case awsdynamodb.ITable:
+		from.GrantStreamRead(a.function)
+		a.mapped(a.shards(a.mappingProps(from.TableStreamArn())))
+	case Kafka:
+		a.connectKafka(from)
+	case awssns.ITopic:
+		a.boundCalls()
+		from.AddSubscription(awssnssubscriptions.NewLambdaSubscription(a.live, &awssnssubscriptions.LambdaSubscriptionProps{DeadLetterQueue: a.failures}))
+	case awsevents.IEventBus:
+		a.boundCalls()
+		awsevents.NewRule(a.scope, jsii.String(a.id+"Rule"), &awsevents.RuleProps{
+			EventBus: from, EventPattern: a.Pattern, Description: jsii.String("Brings " + a.Name + " to Streamsort"),
+			Targets: &[]awsevents.IRuleTarget{a.target()},
+		})
+	case awsevents.Rule:
+		a.boundCalls()
+		from.AddTarget(a.target())
+	case awss3.IBucket:
+		a.boundCalls()
+		from.AddEventNotification(awss3.EventType_OBJECT_CREATED, awss3notifications.NewLambdaDestination(a.live))
+		if a.Removed {
+			from.AddEventNotification(awss3.EventType_OBJECT_REMOVED, awss3notifications.NewLambdaDestination(a.live))
+		}
+	}
+}
+
+// target is the function as a rule's target. What the rule cannot bring goes to the failure
+// queue.
+func (a *addedSource) target() awsevents.IRuleTarget {
+	return awseventstargets.NewLambdaFunction(a.live, &awseventstargets.LambdaFunctionProps{
+		DeadLetterQueue: a.failures, MaxEventAge: seconds(maxAsyncAge), RetryAttempts: jsii.Number(maxRuleRetries),
+	})
+}
+
+// Bounds of asynchronous calls: Lambda repeats one that fails twice, and keeps it for six
+// hours where it is throttled; a rule tries for as long to make it.
+const (
+	maxAsyncAge     = 6 * time.Hour
+	maxAsyncRetries = 2
+	maxRuleRetries  = 185
+)
+
+// boundCalls says what becomes of asynchronous calls that fail.
+func (a *addedSource) boundCalls() {
+	calls := awslambda.NewCfnEventInvokeConfig(a.scope, jsii.String(a.id+"Calls"), &awslambda.CfnEventInvokeConfigProps{
+		FunctionName: a.function.FunctionName(), Qualifier: a.live.AliasName(),
+		MaximumEventAgeInSeconds: jsii.Number(maxAsyncAge.Seconds()), MaximumRetryAttempts: jsii.Number(maxAsyncRetries),
+		DestinationConfig: &awslambda.CfnEventInvokeConfig_DestinationConfigProperty{
+			OnFailure: &awslambda.CfnEventInvokeConfig_OnFailureProperty{Destination: a.failures.QueueArn()},
+		},
+	})
+	// The name of the alias is a text: nothing else says that it has to be there before.
+	calls.Node().AddDependency(a.live)
+}
+
+// mappingProps is what the mappings of all sources have.
+func (a *addedSource) mappingProps(arn *string) *awslambda.CfnEventSourceMappingProps {
+	props := &awslambda.CfnEventSourceMappingProps{
+		FunctionName: a.liveARN(a.function), BatchSize: jsii.Number(a.BatchSize),
+		FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
+	}
+	if arn != nil {
+		props.EventSourceArn = arn
+	}
+	if a.BatchWindow > 0 {
+		props.MaximumBatchingWindowInSeconds = jsii.Number(a.BatchWindow.Seconds())
+	}
+	var filters []any
+	for _, pattern := range a.Filters {
+		filters = append(filters, &awslambda.CfnEventSourceMapping_FilterProperty{Pattern: &pattern})
+	}
+	if filters != nil {
+		props.FilterCriteria = &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{Filters: filters}
+	}
+	return props
+}
+
+// shards is what mappings of streams have beside: AWS's own bounds would have a batch that
+// fails repeated until it expires, and all of its shard wait.
+func (a *addedSource) shards(props *awslambda.CfnEventSourceMappingProps) *awslambda.CfnEventSourceMappingProps {
+	props.ParallelizationFactor = jsii.Number(a.Parallelization)
+	return a.bounded(props)
+}
+
+// bounded bounds how often a batch is repeated, and for how long.
+func (a *addedSource) bounded(props *awslambda.CfnEventSourceMappingProps) *awslambda.CfnEventSourceMappingProps {
+	props.StartingPosition = jsii.String("TRIM_HORIZON")
+	props.BisectBatchOnFunctionError = true
+	props.MaximumRetryAttempts = jsii.Number(a.Retries)
+	props.MaximumRecordAgeInSeconds = jsii.Number(a.MaxRecordAge.Seconds())
+	props.DestinationConfig = a.givenUp()
+	return props
+}
+
+// givenUp is where what a mapping gives up on goes.
+func (a *addedSource) givenUp() any {
+	return &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
+		OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: a.failures.QueueArn()},
+	}
+}
+
+// mapped makes the mapping, once the function may read what it is of.
+func (a *addedSource) mapped(props *awslambda.CfnEventSourceMappingProps) {
+	mapping := awslambda.NewCfnEventSourceMapping(a.scope, jsii.String(a.id+"Mapping"), props)
+	if policy := a.function.Role().Node().TryFindChild(jsii.String("DefaultPolicy")); policy != nil {
+		mapping.Node().AddDependency(policy)
+	}
+}
+
+// connectKafka maps a topic. Only provisioned pollers bound retries, and take partial answers.
+func (a *addedSource) connectKafka(from Kafka) {
+	props := a.mappingProps(from.ClusterARN)
+	props.Topics = jsii.Strings(from.Topic)
+	props.StartingPosition = jsii.String("TRIM_HORIZON")
+	props.DestinationConfig = a.givenUp()
+	if from.Pollers > 0 {
+		a.bounded(props)
+		props.ProvisionedPollerConfig = &awslambda.CfnEventSourceMapping_ProvisionedPollerConfigProperty{MinimumPollers: jsii.Number(from.Pollers)}
+	} else {
+		props.FunctionResponseTypes = nil
+	}
+	if from.ClusterARN == nil {
+		props.SelfManagedEventSource = &awslambda.CfnEventSourceMapping_SelfManagedEventSourceProperty{
+			Endpoints: &awslambda.CfnEventSourceMapping_EndpointsProperty{KafkaBootstrapServers: jsii.Strings(from.BootstrapServers...)},
+		}
+		if from.ConsumerGroup != "" {
+			props.SelfManagedKafkaEventSourceConfig = &awslambda.CfnEventSourceMapping_SelfManagedKafkaEventSourceConfigProperty{ConsumerGroupId: &from.ConsumerGroup}
+		}
+	} else {
+		a.function.AddToRolePolicy(allow([]string{"kafka:DescribeCluster", "kafka:DescribeClusterV2", "kafka:GetBootstrapBrokers"}, from.ClusterARN))
+		if from.ConsumerGroup != "" {
+			props.AmazonManagedKafkaEventSourceConfig = &awslambda.CfnEventSourceMapping_AmazonManagedKafkaEventSourceConfigProperty{ConsumerGroupId: &from.ConsumerGroup}
+		}
+	}
+	var access []any
+	for _, c := range from.Access {
+		access = append(access, &awslambda.CfnEventSourceMapping_SourceAccessConfigurationProperty{Type: &c.Type, Uri: &c.URI})
+		if strings.Contains(c.URI, ":secretsmanager:") {
+			a.function.AddToRolePolicy(allow([]string{"secretsmanager:GetSecretValue"}, &c.URI))
+		}
+	}
+	if access != nil {
+		props.SourceAccessConfigurations = access
+	}
+	// What Lambda does to reach a cluster within a VPC; none of these actions takes a narrower resource.
+	a.function.AddToRolePolicy(allow([]string{
+		"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces",
+		"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs",
+	}, jsii.String("*")))
+	suppress(a.function.Role().Node().FindChild(jsii.String("DefaultPolicy")).Node().DefaultChild().(awscdk.CfnResource), suppression{
+		rule: "AwsSolutions-IAM5", appliesTo: []string{"Resource::*"},
+		reason: "ec2's actions on network interfaces, by which Lambda reaches a cluster, and X-Ray's take no resource: AWS has none narrower than *.",
+	})
+	a.mapped(props)
+}

@@ -1,0 +1,386 @@
+package streamsort
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/internal/source"
+)
+
+// Source is where records of AWS come from, and what becomes of them: docs/sources.md.
+type Source struct {
+	// Name begins the names of its queues, unless Queue says otherwise: 1 to 64 letters,
+	// digits, '.', '-' and '_'. Empty means the id, in which it is added.
+	Name string
+	// From is the construct that the records come from: an awssqs.IQueue, standard or FIFO;
+	// an awssns.ITopic; an awsevents.IEventBus with Pattern, or an awsevents.Rule; an
+	// awskinesis.IStream; an awss3.IBucket; an awsdynamodb.ITable or ITableV2 with a stream;
+	// a [Kafka].
+	From any
+	// Kind is what the records are, where From only carries them: s3, sns or eventbridge of
+	// what comes by a queue, s3 of what comes by a topic or a bus. Empty means From's own.
+	Kind string
+
+	// Queue is where a record's queue is found. Seq is where its seq is; Key has the places
+	// of its key's parts, three at most, and KeyType is their type; Arrival has the order be that of
+	// arrival. Where none of these is set, it is the kind's own.
+	Queue   SourceQueue
+	Seq     *SourcePlace
+	Key     []SourcePlace
+	KeyType string
+	Arrival bool
+	// ID is where the id is by which a repeat is known, Prev where the id of the message before
+	// is, Body what becomes the body; nil means the kind's own. Attributes are places whose values become
+	// attributes, 10 at most.
+	ID, Prev, Body *SourcePlace
+	Attributes     map[string]SourcePlace
+
+	// Pattern chooses events of a bus. It is for an awsevents.IEventBus.
+	Pattern *awsevents.EventPattern
+	// Filters choose records of a mapping, by patterns as text: five at most; for a queue, a
+	// stream, a table and Kafka.
+	Filters []string
+	// Removed has S3 tell of objects that are removed, too. It is for a bucket.
+	Removed bool
+
+	// BatchSize is how many records a call gets at most: 10 of a queue (10 of a FIFO one,
+	// 10,000 of another with a window), 100 of the others, to 10,000. BatchWindow is for how long they are
+	// gathered: 0 to 5m; 0.
+	BatchSize   int
+	BatchWindow time.Duration
+	// Parallelization is how many calls are made at a time for a shard: 1 to 10; 1. With more,
+	// records of one partition key, or item, stay in one call at a time.
+	Parallelization int
+	// MaxConcurrency bounds how many calls a queue makes at a time: 2 to 1,000; 0 means no bound.
+	MaxConcurrency int
+	// Retries is how often a batch of a shard is tried again, and MaxRecordAge how old its
+	// records may be, before they go to the failure queue: 0 to 10,000 and 1m to 7d; 100 and 6h. Until then all
+	// that stands behind them in the shard waits.
+	Retries      int
+	MaxRecordAge time.Duration
+	// BehindAfter is the age of what waits from which an alarm is raised: 1m to 7d; 15m.
+	BehindAfter time.Duration
+	// Memory in MB and Timeout of the function: 128 to 10,240, and 5s to 15m; 256 and 30s. The
+	// visibility timeout of a queue must not be shorter; AWS recommends six times.
+	Memory  int
+	Timeout time.Duration
+}
+
+// Kafka is a topic of a cluster of MSK, or of another one.
+type Kafka struct {
+	// ClusterARN is that of a cluster of MSK; BootstrapServers are another one's, as HOST:PORT.
+	ClusterARN       *string
+	BootstrapServers []string
+	Topic            string
+	// ConsumerGroup is the group that the records are read as; empty: one that Lambda makes up.
+	ConsumerGroup string
+	// Access is how the cluster is reached and who we are there, as an event source mapping
+	// says it: [{SASL_SCRAM_512_AUTH, ARN of a secret}, {VPC_SUBNET, subnet:ID}, …]. The function may
+	// read each secret that is named.
+	Access []KafkaAccess
+	// Pollers is how many pollers read at least, where the mapping is provisioned: 1 to 200.
+	// Only such a mapping takes partial answers and bounds retries: with 0, a batch comes again as a whole, until it
+	// is stored.
+	Pollers int
+}
+
+// KafkaAccess is a SourceAccessConfiguration of an event source mapping.
+type KafkaAccess struct{ Type, URI string }
+
+// withDefaults is a copy of it with what is left out.
+func (o Source) withDefaults(id string) Source {
+	o.Name = cmp.Or(o.Name, id)
+	o.Parallelization = cmp.Or(o.Parallelization, 1)
+	o.Retries = cmp.Or(o.Retries, 100)
+	o.MaxRecordAge = cmp.Or(o.MaxRecordAge, 6*time.Hour)
+	o.BehindAfter = cmp.Or(o.BehindAfter, 15*time.Minute)
+	o.Memory = cmp.Or(o.Memory, 256)
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	_, isQueue := o.From.(awssqs.IQueue)
+	switch {
+	case o.BatchSize == 0 && isQueue:
+		o.BatchSize = 10
+	case o.BatchSize == 0:
+		o.BatchSize = 100
+	}
+	return o
+}
+
+// AddSource has the records of a source become messages, by a function of its own: what
+// brings them (an event source mapping, a subscription, a rule, a notification) with partial batch
+// responses, bounded retries and a failure destination; the rights for the source, for the queues that it can
+// name, and no more; a failure queue of its own for records that make no message, and for what
+// AWS gives up on; and alarms, with their sections in docs/runbook.md.
+//
+// The error says what is wrong, and nothing has been made then.
+func (s *Streamsort) AddSource(id string, from Source) error {
+	from = from.withDefaults(id)
+	if err := from.check(); err != nil {
+		return fmt.Errorf("source %s: %w", id, err)
+	}
+	kind, err := from.kind()
+	if err != nil {
+		return fmt.Errorf("source %s: %w", id, err)
+	}
+	kafka, _ := from.From.(Kafka)
+	text, err := from.text(kind, kafka.Pollers > 0)
+	if err != nil {
+		return fmt.Errorf("source %s: %w", id, err)
+	}
+	files, err := quotasFile(s.props.Quotas)
+	if err != nil {
+		return err
+	}
+	added := addedSource{Streamsort: s, Source: from, id: sourceID + id, text: text}
+	added.failures = s.newFailureQueue(added.id + "Failures")
+	if err := added.addFunction(files); err != nil {
+		return err
+	}
+	added.connect()
+	added.addAlarms()
+	s.sources = append(s.sources, named{added.id, added.function})
+	s.dashboard.SetDashboardBody(s.dashboardBody())
+	s.pointQueries()
+	return nil
+}
+
+// sourceID begins the logical ids of what a source is made of.
+const sourceID = "Source"
+
+// addedSource is a source that is being added.
+type addedSource struct {
+	*Streamsort
+	Source
+	id, text string
+	failures awssqs.Queue
+	function awslambda.Function
+	live     awslambda.Alias
+}
+
+// check is what is out of its bounds.
+func (o Source) check() error {
+	var c checker
+	between(&c, "parallelization", o.Parallelization, 1, 10)
+	between(&c, "retries", o.Retries, 0, 10_000)
+	between(&c, "batchSize", o.BatchSize, 1, 10_000)
+	between(&c, "memory", o.Memory, 128, 10_240)
+	between(&c, "timeout", o.Timeout, 5*time.Second, 15*time.Minute)
+	between(&c, "batchWindow", o.BatchWindow, 0, 5*time.Minute)
+	between(&c, "maxRecordAge", o.MaxRecordAge, time.Minute, 7*24*time.Hour)
+	between(&c, "behindAfter", o.BehindAfter, time.Minute, 7*24*time.Hour)
+	if o.MaxConcurrency != 0 {
+		between(&c, "maxConcurrency", o.MaxConcurrency, 2, 1000)
+	}
+	if len(o.Filters) > 5 {
+		c.fail("filters", "are %d; a mapping has 5 at most", len(o.Filters))
+	}
+	if kafka, is := o.From.(Kafka); is {
+		kafka.check(&c)
+	}
+	return errors.Join(c.errs...)
+}
+
+func (k Kafka) check(c *checker) {
+	if (k.ClusterARN == nil) == (len(k.BootstrapServers) == 0) {
+		c.fail("kafka", "has a clusterARN and bootstrapServers, or neither; write one of them")
+	}
+	if k.Topic == "" {
+		c.fail("kafka", "has no topic")
+	}
+	between(c, "pollers", k.Pollers, 0, 200)
+	for _, a := range k.Access {
+		if !strings.HasPrefix(a.Type, "VPC_") && a.Type != "VIRTUAL_HOST" && !strings.Contains(a.URI, ":secretsmanager:") {
+			c.fail("access", "%s is %q, which is no secret of Secrets Manager", a.Type, a.URI)
+		}
+	}
+}
+
+// kind is what the source's records are; the error says what From cannot carry.
+func (o Source) kind() (string, error) {
+	own, carried := "", []string(nil)
+	switch from := o.From.(type) {
+	case awssqs.IQueue:
+		own, carried = "sqs", []string{"sqs", "sns", "eventbridge", "s3"}
+		if isTrue(from.Fifo()) {
+			own, carried[0] = "sqsFifo", "sqsFifo"
+			if o.BatchSize > 10 || o.BatchWindow != 0 {
+				return "", errors.New("a FIFO queue has 10 messages a call at most, and no window")
+			}
+		} else if o.BatchSize > 10 && o.BatchWindow < time.Second {
+			return "", errors.New("more than 10 messages of a queue a call need a batchWindow of 1s or more")
+		}
+	case awssns.ITopic:
+		own, carried = "sns", []string{"sns", "s3", "eventbridge"}
+		if isTrue(from.Fifo()) {
+			return "", errors.New("a FIFO topic calls no function; subscribe a queue to it, and add that with Kind \"sns\"")
+		}
+	case awsevents.IEventBus:
+		own, carried = "eventbridge", []string{"eventbridge", "s3"}
+		if o.Pattern == nil {
+			return "", errors.New("a bus needs a Pattern")
+		}
+	case awsevents.Rule:
+		own, carried = "eventbridge", []string{"eventbridge", "s3"}
+	case awskinesis.IStream:
+		own = "kinesis"
+	case awss3.IBucket:
+		own = "s3"
+	case awsdynamodb.ITable:
+		own = "dynamodb"
+		if from.TableStreamArn() == nil {
+			return "", errors.New("the table has no stream; write Stream (or DynamoStream) in its props")
+		}
+	case Kafka:
+		own = "kafka"
+	default:
+		return "", fmt.Errorf("From is a %T; write a queue, a topic, a bus, a rule, a stream, a bucket, a table with a stream, or Kafka", from)
+	}
+	_, isBus := o.From.(awsevents.IEventBus)
+	_, isBucket := o.From.(awss3.IBucket)
+	switch {
+	case o.Pattern != nil && !isBus:
+		return "", errors.New("Pattern is for a bus")
+	case o.Removed && !isBucket:
+		return "", errors.New("Removed is for a bucket")
+	case o.Filters != nil && slices.Contains([]string{"sns", "eventbridge", "s3"}, own):
+		return "", errors.New("Filters are for a queue, a stream, a table and Kafka")
+	}
+	switch {
+	case o.Kind == "" || o.Kind == own:
+		return own, nil
+	case source.FieldsOf(o.Kind) == nil:
+		return "", fmt.Errorf("kind %q is not known; write one of %s", o.Kind, list(source.Kinds()))
+	}
+	if slices.Contains(carried, o.Kind) {
+		return o.Kind, nil
+	}
+	return "", fmt.Errorf("kind %q does not come by this source, whose own is %s", o.Kind, own)
+}
+
+// newFailureQueue makes a queue for what fails, as the stack's own is.
+func (s *Streamsort) newFailureQueue(id string) awssqs.Queue {
+	props := &awssqs.QueueProps{
+		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
+		EnforceSSL:      jsii.Bool(true),
+		RetentionPeriod: awscdk.Duration_Days(jsii.Number(14)),
+	}
+	if s.Key != nil {
+		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.Key
+	}
+	queue := awssqs.NewQueue(s.scope, &id, props)
+	suppress(s.nameResource(queue, id), suppression{
+		rule:   "AwsSolutions-SQS3",
+		reason: "This is the queue of failures: nothing reads it but people, so nothing can fail behind it.",
+	})
+	s.nameResource(queue.Node().FindChild(jsii.String("Policy")), id+"Policy")
+	return queue
+}
+
+// addFunction makes the function, with the rights to put into the queues that the source can
+// name.
+func (a *addedSource) addFunction(files map[string]string) error {
+	s := a.Streamsort
+	f := function{
+		name: "source", id: a.id, description: "Takes the records of " + a.Name, memory: a.Memory, timeout: a.Timeout,
+		environment: merged(s.quotasEnvironment(), s.troubleEnvironment(), s.announceEnvironment(), map[string]string{
+			"STREAMSORT_SOURCE": a.text, "STREAMSORT_FAILURE_QUEUE": *a.failures.QueueUrl(),
+		}),
+		access: append(a.access(), s.countQuotas()...), files: files,
+	}
+	if files != nil {
+		// The CDK copies the folder while it makes the function.
+		code, err := pack(filepath.Join(s.props.Binaries, "source"), files)
+		defer func() { _ = os.RemoveAll(code) }()
+		if err != nil {
+			return err
+		}
+		f.code = code
+	}
+	a.function = s.newFunction(f)
+	a.live = s.live[a.function]
+	return nil
+}
+
+// access: what webhook does to store a message, in the queues that the source can name; count,
+// set aside, and announce.
+func (a *addedSource) access() (statements []awsiam.PolicyStatement) {
+	s := a.Streamsort
+	messages := []string{"dynamodb:PutItem", "dynamodb:Query"}
+	if a.Seq != nil {
+		messages = append(messages, "dynamodb:GetItem")
+	}
+	as := Webhook{Name: a.Name, Queue: WebhookQueue{Fixed: a.Queue.Fixed, Prefix: a.Queue.Prefix}}
+	for operator, queues := range webhookQueues([]Webhook{as}) {
+		for _, statement := range []awsiam.PolicyStatement{
+			allow(messages, s.MessagesTable.TableArn()),
+			allow([]string{"dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
+			s.moveCursors(),
+		} {
+			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": queues})
+			statements = append(statements, statement)
+		}
+	}
+	statements = append(statements, s.count(), allow([]string{"sqs:SendMessage"}, a.failures.QueueArn()))
+	return append(statements, s.announce()...)
+}
+
+// addAlarms makes the alarms of the source, and has CodeDeploy move its function.
+func (a *addedSource) addAlarms() {
+	alarms := append(a.callAlarms(named{a.id, a.function}), alarm{
+		id: a.id + "FailuresAlarm", section: "SourceFailuresAlarm", description: "Records of a source made no message, or were given up on",
+		metric:    metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", a.failures.QueueName()}}},
+		statistic: "Maximum", threshold: 1,
+	}, a.behindAlarm())
+	for _, made := range alarms {
+		switch made.id {
+		case a.id + "ErrorsAlarm":
+			made.section = "SourceErrorsAlarm"
+		case a.id + "ThrottlesAlarm":
+			made.section = "SourceThrottlesAlarm"
+		case a.id + "RollbackAlarm":
+			made.section = "SourceRollbackAlarm"
+		}
+		a.addAlarm(made)
+	}
+	a.addShift(a.id, a.live)
+}
+
+// behindAlarm is raised where records wait for too long, by what each source tells of that.
+func (a *addedSource) behindAlarm() alarm {
+	made := alarm{
+		id: a.id + "BehindAlarm", section: "SourceBehindAlarm", statistic: "Maximum",
+		description: "Records of a source wait for " + text(a.BehindAfter) + " or longer",
+	}
+	switch from := a.From.(type) {
+	case awssqs.IQueue:
+		made.metric, made.threshold = metric{"AWS/SQS", "ApproximateAgeOfOldestMessage", []dimension{{"QueueName", from.QueueName()}}}, a.BehindAfter.Seconds()
+	case awskinesis.IStream, awsdynamodb.ITable:
+		made.metric, made.threshold = lambdaMetric(a.function, "IteratorAge"), float64(a.BehindAfter.Milliseconds())
+	case Kafka:
+		made.metric, made.threshold, made.periods = lambdaMetric(a.function, "OffsetLag"), kafkaLag, 3
+		made.description = fmt.Sprintf("%d records of a topic wait", kafkaLag)
+	default:
+		made.metric, made.threshold = lambdaMetric(a.function, "AsyncEventAge"), float64(a.BehindAfter.Milliseconds())
+	}
+	return made
+}
+
+// kafkaLag is how many records of a topic may wait: Kafka tells no age.
+const kafkaLag = 10_000

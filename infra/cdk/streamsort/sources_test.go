@@ -1,0 +1,215 @@
+package streamsort
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
+)
+
+var updateSources = flag.Bool("update", false, "write testdata/sources.txt anew")
+
+// sourcesStack is a stack with a source of each kind.
+func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := fakebin.Write(dir, "arm64"); err != nil {
+		t.Fatal(err)
+	}
+	props.Binaries = dir
+	app := awscdk.NewApp(&awscdk.AppProps{StackTraces: jsii.Bool(false)})
+	stack, err := NewStack(app, "Streamsort", props)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := stack.Stack
+	for id, from := range map[string]Source{
+		"Payments": {
+			From: awssqs.NewQueue(scope, jsii.String("Payments"), nil), Name: "payments", MaxConcurrency: 5,
+			Queue: SourceQueue{SourcePlace: SourcePlace{Path: "account"}}, Seq: &SourcePlace{Path: "n"},
+			Filters: []string{`{"body":{"account":[{"exists":true}]}}`},
+		},
+		"Ledger":  {From: awssqs.NewQueue(scope, jsii.String("Ledger"), &awssqs.QueueProps{Fifo: jsii.Bool(true)}), Arrival: true},
+		"Inbox":   {From: awssqs.NewQueue(scope, jsii.String("Notified"), nil), Kind: "s3", Queue: SourceQueue{SourcePlace: SourcePlace{Fixed: "@acme/inbox*"}}},
+		"Changes": {From: awssns.NewTopic(scope, jsii.String("Topic"), nil), Attributes: map[string]SourcePlace{"subject": {Field: "subject"}}},
+		"Orders": {
+			From:    awsevents.NewEventBus(scope, jsii.String("Bus"), nil),
+			Pattern: &awsevents.EventPattern{Source: jsii.Strings("com.example.orders")},
+			Queue:   SourceQueue{SourcePlace: SourcePlace{Path: "order.id"}, Prefix: jsii.String(""), Default: "rest"},
+			Key:     []SourcePlace{{Field: "time"}, {Path: "version"}}, KeyType: "time,number", Prev: &SourcePlace{Path: "before"},
+		},
+		"Objects": {From: awsevents.NewRule(scope, jsii.String("Rule"), &awsevents.RuleProps{EventPattern: &awsevents.EventPattern{Source: jsii.Strings("aws.s3")}}), Kind: "s3"},
+		"Clicks":  {From: awskinesis.NewStream(scope, jsii.String("Clicks"), nil), BatchSize: 500, BatchWindow: 2e9, Parallelization: 4},
+		"Files":   {From: awss3.NewBucket(scope, jsii.String("Files"), nil), Removed: true},
+		"Accounts": {From: awsdynamodb.NewTableV2(scope, jsii.String("Accounts"), &awsdynamodb.TablePropsV2{
+			PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"), Type: awsdynamodb.AttributeType_STRING}, DynamoStream: awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES,
+		})},
+		"Trades": {From: Kafka{
+			ClusterARN: jsii.String("arn:aws:kafka:eu-west-1:123456789012:cluster/trades/e9f754c6"), Topic: "trades", ConsumerGroup: "streamsort", Pollers: 1,
+			Access: []KafkaAccess{{"SASL_SCRAM_512_AUTH", "arn:aws:secretsmanager:eu-west-1:123456789012:secret:AmazonMSK_trades-Ab12Cd"}},
+		}},
+		"Logs": {From: Kafka{BootstrapServers: []string{"b-1.example.com:9096"}, Topic: "logs", Access: []KafkaAccess{{"VPC_SUBNET", "subnet:subnet-0a1b"}}}},
+	} {
+		if err := stack.AddSource(id, from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return app, stack
+}
+
+// What each source adds to a stack: all of it, but for the user's own resources, whose
+// properties are in testdata/sources.txt. Write it anew with -update, and look at the
+// difference.
+func TestSources(t *testing.T) {
+	_, stack := sourcesStack(t, &Props{})
+	plain := synthesize("Streamsort", &Props{})
+	made := written(t, stack.Stack)
+	var text strings.Builder
+	for _, id := range slices.Sorted(maps.Keys(made.Resources)) {
+		resource := made.Resources[id]
+		// The rights of a role are in its policy, a version is as its function.
+		if plain.Resources[id] != nil || slices.Contains([]string{
+			"AWS::IAM::Role", "AWS::Lambda::Version", "AWS::Logs::LogGroup", "AWS::SQS::QueuePolicy", "AWS::Logs::QueryDefinition", "AWS::Lambda::Alias",
+		}, resource["Type"].(string)) || !strings.Contains(id, sourceID) && resource["Type"] != "AWS::SNS::Subscription" && resource["Type"] != "Custom::S3BucketNotifications" && resource["Type"] != "AWS::Events::Rule" {
+			continue
+		}
+		properties, _ := resource["Properties"].(object)
+		if properties == nil {
+			properties = object{}
+		}
+		delete(properties, "Code")
+		if variables, is := properties["Environment"].(object); is {
+			all := variables["Variables"].(object)
+			properties["Environment"] = object{"STREAMSORT_SOURCE": all["STREAMSORT_SOURCE"], "STREAMSORT_FAILURE_QUEUE": all["STREAMSORT_FAILURE_QUEUE"], "and": len(all) - 2}
+		}
+		text.WriteString(id + " " + resource["Type"].(string) + "\n  " + asText(t, properties) + "\n")
+	}
+	const file = "testdata/sources.txt"
+	got := strings.ReplaceAll(text.String(), "\\u003c", "<")
+	if *updateSources {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s; if that is meant, write it anew with: go test ./streamsort -run TestSources -update (- want, + got)\n%s", file, diff)
+	}
+}
+
+// A stack without sources is what it was: they are opt-in. With them, each alarm has a section
+// in the runbook.
+func TestSourceAlarmsHaveSections(t *testing.T) {
+	_, stack := sourcesStack(t, &Props{})
+	runbook, err := os.ReadFile("../../../docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := map[string]int{}
+	for id, resource := range written(t, stack.Stack).Resources {
+		if resource["Type"] != "AWS::CloudWatch::Alarm" || !strings.HasPrefix(id, sourceID) {
+			continue
+		}
+		_, section, _ := strings.Cut(resource["Properties"].(object)["AlarmDescription"].(string), "docs/runbook.md#")
+		if !strings.Contains(strings.ToLower(string(runbook)), "## "+section) {
+			t.Errorf("%s has no section %s", id, section)
+		}
+		many[section]++
+	}
+	want := map[string]int{"sourcefailuresalarm": 11, "sourcebehindalarm": 11, "sourceerrorsalarm": 11, "sourcethrottlesalarm": 11, "sourcerollbackalarm": 11}
+	if diff := cmp.Diff(want, many); diff != "" {
+		t.Errorf("sections (- want, + got)\n%s", diff)
+	}
+}
+
+// The failure queue of each source, and the announcements, are within the same key.
+func TestSourcesWithAKey(t *testing.T) {
+	_, stack := sourcesStack(t, &Props{EncryptionKey: NewKey, AnnounceTopic: jsii.String("arn:aws:sns:eu-west-1:123456789012:people"), Shift: "AllAtOnce"})
+	made := written(t, stack.Stack)
+	if queue := made.properties(t, "SourceClicksFailures", "AWS::SQS::Queue"); !strings.Contains(asText(t, queue), "KmsMasterKeyId") {
+		t.Errorf("the failure queue: %v", queue)
+	}
+	policy := asText(t, made.properties(t, "SourceClicksPolicy", "AWS::IAM::Policy"))
+	for _, want := range []string{`["sqs",`, `["sns",`, `"sns:Publish"`} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("no %s in %s", want, policy)
+		}
+	}
+	made.properties(t, "SourceClicksShift", "AWS::CodeDeploy::DeploymentGroup")
+}
+
+// cdk-nag finds nothing in what a source adds, but what there is a reason for.
+func TestNagOfSources(t *testing.T) {
+	app, stack := sourcesStack(t, &Props{})
+	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
+	annotations := assertions.Annotations_FromStack(stack.Stack)
+	everything := assertions.Match_AnyValue()
+	for _, finding := range append(*annotations.FindError(jsii.String("*"), everything), *annotations.FindWarning(jsii.String("*"), everything)...) {
+		if text := asText(t, finding); strings.Contains(text, `"Id":"/Streamsort/Source`) || strings.Contains(text, "/Source") {
+			t.Errorf("%.600s", text)
+		}
+	}
+}
+
+// Each error says what to write instead, and nothing has been made then.
+func TestAddSourceRefuses(t *testing.T) {
+	stack, s, function, read := own(t)
+	queue := awssqs.NewQueue(stack, jsii.String("Queue"), nil)
+	fifo := awssqs.NewQueue(stack, jsii.String("Fifo"), &awssqs.QueueProps{Fifo: jsii.Bool(true)})
+	bus := awsevents.NewEventBus(stack, jsii.String("Bus"), nil)
+	table := awsdynamodb.NewTable(stack, jsii.String("Table"), &awsdynamodb.TableProps{PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"), Type: awsdynamodb.AttributeType_STRING}})
+	for want, from := range map[string]Source{
+		"From is a <nil>; write a queue":                       {},
+		"; write a queue, a topic":                             {From: function},
+		`kind "kinesis" does not come by this source`:          {From: queue, Kind: "kinesis"},
+		`kind "mq" is not known; write one of sqs, sqsFifo`:    {From: queue, Kind: "mq"},
+		"name must be 1 to 64":                                 {From: queue, Name: "a/b"},
+		"key and keyType must both be given":                   {From: queue, KeyType: "time"},
+		`queue.field "sequencer" is not known`:                 {From: queue, Queue: SourceQueue{SourcePlace: SourcePlace{Field: "sequencer"}}},
+		"queue has 2 members":                                  {From: queue, Queue: SourceQueue{SourcePlace: SourcePlace{Field: "body", Path: "a"}}},
+		"a FIFO queue has 10 messages a call at most":          {From: fifo, BatchSize: 11},
+		"need a batchWindow of 1s":                             {From: queue, BatchSize: 11},
+		"a FIFO topic calls no function":                       {From: awssns.NewTopic(stack, jsii.String("F"), &awssns.TopicProps{Fifo: jsii.Bool(true)})},
+		"a bus needs a Pattern":                                {From: bus},
+		"the table has no stream":                              {From: table},
+		"clusterARN and bootstrapServers, or neither":          {From: Kafka{Topic: "t"}},
+		"has no topic":                                         {From: Kafka{BootstrapServers: []string{"b"}}},
+		"pollers is 201":                                       {From: Kafka{BootstrapServers: []string{"b"}, Topic: "t", Pollers: 201}},
+		"which is no secret of Secrets Manager":                {From: Kafka{BootstrapServers: []string{"b"}, Topic: "t", Access: []KafkaAccess{{"BASIC_AUTH", "x"}}}},
+		"retries is -1":                                        {From: queue, Retries: -1},
+		"maxRecordAge is 1s; write a value from 1m to 168h":    {From: queue, MaxRecordAge: 1e9},
+		"maxConcurrency is 1":                                  {From: queue, MaxConcurrency: 1},
+		"filters are 6":                                        {From: queue, Filters: make([]string, 6)},
+		"Pattern is for a bus":                                 {From: queue, Pattern: &awsevents.EventPattern{}},
+		"Removed is for a bucket":                              {From: queue, Removed: true},
+		"Filters are for a queue, a stream, a table and Kafka": {From: bus, Pattern: &awsevents.EventPattern{}, Filters: []string{"{}"}},
+	} {
+		if err := s.AddSource("New", from); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	for id := range read().Resources {
+		if strings.Contains(id, "SourceNew") {
+			t.Errorf("%s was made", id)
+		}
+	}
+}

@@ -106,8 +106,20 @@ func (s *Stack) serveSQS() http.Handler {
 				return
 			}
 		}
+		if name := path.Base(call.QueueURL); s.isForFailures(name) {
+			status, document := sqs.AnswerUnread(strings.TrimPrefix(r.Header.Get("X-Amz-Target"), sqsTarget), raw, func(body string) { s.failures.add(name, []byte(body)) })
+			writeJSON(w, status, document)
+			return
+		}
 		r.Body = io.NopCloser(bytes.NewReader(raw))
 		others.ServeHTTP(w, r)
+	})
+}
+
+// isForFailures tells that a queue of the templates takes failures, and is read by nobody.
+func (s *Stack) isForFailures(name string) bool {
+	return slices.ContainsFunc(s.templates, func(l *loaded) bool {
+		return slices.ContainsFunc(l.Queues, func(q template.Queue) bool { return q.Name == name })
 	})
 }
 

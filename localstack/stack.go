@@ -94,6 +94,9 @@ func (s *Stack) read(ctx context.Context) error {
 		return err
 	}
 	for _, l := range s.templates {
+		for _, why := range l.NotRun {
+			s.config.Logger.Warn("not run here; invoke its function with such events", "resource", why)
+		}
 		for _, f := range l.Functions {
 			if err := s.functionNames.add(f.LogicalID, f.Name); err != nil {
 				return fmt.Errorf("%s: %w", l.path, err)

@@ -20,11 +20,11 @@ const prefix = "streamsort:"
 
 // addStack adds the stack that the context describes: streamsort:stack is its
 // id ("Streamsort"), streamsort:<property> each of its properties.
-func addStack(app constructs.Construct) error {
+func addStack(app constructs.Construct) (*streamsort.Stack, error) {
 	values := map[string]any{}
 	context, ok := app.Node().GetAllContext(nil).(map[string]any)
 	if !ok {
-		return errors.New("the context is not an object; fix cdk.json")
+		return nil, errors.New("the context is not an object; fix cdk.json")
 	}
 	for key, value := range context {
 		if name, ours := strings.CutPrefix(key, prefix); ours {
@@ -35,10 +35,9 @@ func addStack(app constructs.Construct) error {
 	delete(values, "stack")
 	props, err := readProps(values)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = streamsort.NewStack(app, cmp.Or(id, "Streamsort"), props)
-	return err
+	return streamsort.NewStack(app, cmp.Or(id, "Streamsort"), props)
 }
 
 // readProps turns values by name into properties. A value comes as text from

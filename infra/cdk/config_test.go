@@ -53,11 +53,11 @@ func TestReadPropsErrors(t *testing.T) {
 
 func TestAddStackReadsContext(t *testing.T) {
 	app := newApp(t, map[string]any{"streamsort:stack": "Orders", "streamsort:sortBatchSize": "20000"})
-	err := addStack(app)
+	_, err := addStack(app)
 	if err == nil || !strings.Contains(err.Error(), "sortBatchSize is 20000") {
 		t.Errorf("error %v", err)
 	}
-	if err := addStack(newApp(t, map[string]any{"streamsort:stack": "Orders"})); err != nil {
+	if _, err := addStack(newApp(t, map[string]any{"streamsort:stack": "Orders"})); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/infra/cdk/streamsort"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -31,29 +32,32 @@ const (
 	tenantsFile  = "../../localstack/testdata/tenants.patch.json"
 	urlFile      = "../../localstack/testdata/url.patch.json"      // a function URL
 	webhooksFile = "../../localstack/testdata/webhooks.patch.json" // senders that sign
+	sourcesFile  = "../../localstack/testdata/sources.patch.json"  // sources of AWS
 )
 
 func TestGolden(t *testing.T) {
 	for _, golden := range []struct {
 		file, base string // the base as seen from the file's folder; it stands above what patches it
 		context    map[string]any
+		add        func(*streamsort.Stack) error // what a caller's own app adds; nil for nothing
 	}{
-		{goldenFile, "", nil},
-		{demoFile, "../../localstack/streamsort.template.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}},
-		{pongFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"}},
-		{languageFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/languages/consumers.json", prefix + "processTimeout": "20s"}},
-		{soakFile, "../../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../verify/soak/consumers.json", prefix + "processTimeout": "20s", prefix + "archive": true}},
+		{goldenFile, "", nil, nil},
+		{demoFile, "../../localstack/streamsort.template.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}, nil},
+		{pongFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"}, nil},
+		{languageFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/languages/consumers.json", prefix + "processTimeout": "20s"}, nil},
+		{soakFile, "../../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../verify/soak/consumers.json", prefix + "processTimeout": "20s", prefix + "archive": true}, nil},
 		{tenantsFile, "../../examples/demo/streamsort.patch.json", map[string]any{
 			prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "custom:tenant",
 			prefix + "tenantProduceScope": "streamsort/produce", prefix + "tenantOperateScope": "streamsort/operate",
 			prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s",
 			prefix + "quotasFile": "../../localstack/testdata/quotas.json",
-		}},
-		{urlFile, "../streamsort.template.json", map[string]any{prefix + "functionUrl": true}},
-		{webhooksFile, "../streamsort.template.json", map[string]any{prefix + "webhooksFile": "../../localstack/testdata/webhooks.json"}},
+		}, nil},
+		{urlFile, "../streamsort.template.json", map[string]any{prefix + "functionUrl": true}, nil},
+		{webhooksFile, "../streamsort.template.json", map[string]any{prefix + "webhooksFile": "../../localstack/testdata/webhooks.json"}, nil},
+		{sourcesFile, "../streamsort.template.json", nil, addSources},
 	} {
 		t.Run(golden.file, func(t *testing.T) {
-			got := normalise(t, synthesize(t, newApp(t, golden.context)))
+			got := normalise(t, synthesize(t, newApp(t, golden.context), golden.add))
 			text := got
 			if golden.base != "" {
 				text = patchFile(t, golden.file, golden.base, got)

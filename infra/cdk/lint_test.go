@@ -29,7 +29,7 @@ func TestTemplatesLint(t *testing.T) {
 		prefix + "announceTopic": "arn:aws:sns:us-east-1:123456789012:people",
 		prefix + "tenantIssuer":  "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "tenant",
 		prefix + "consumersFile": "../../verify/soak/consumers.json",
-	})), 0o644); err != nil {
+	}), addSources), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	// A linter that finds nothing anywhere would find nothing here either.

@@ -28,6 +28,9 @@ func TestLocalStackReadsGolden(t *testing.T) {
 	both["ProcessMapping"] = functions + "process"
 	t.Run("default", func(t *testing.T) { checkLocal(t, goldenFile, sort, "") })
 	t.Run("webhooks", func(t *testing.T) { checkLocal(t, webhooksFile, sort, "") })
+	of := maps.Clone(sort)
+	of["SourceAccountsMapping"] = functions + "source"
+	t.Run("sources", func(t *testing.T) { checkLocal(t, sourcesFile, of, "") })
 	t.Run("demo", func(t *testing.T) { checkLocal(t, demoFile, both, "consumers.json") })
 }
 
@@ -45,6 +48,12 @@ func checkLocal(t *testing.T, path string, mappings map[string]string, file stri
 	}
 	stack, err := document.Read(template.Options{
 		Endpoint: func(_, _ string) (string, error) { return "http://127.0.0.1", nil },
+		Foreign: func(id, attribute string) (string, error) {
+			if attribute == "" {
+				return "http://127.0.0.1/000000000000/" + id, nil
+			}
+			return template.QueueARN(id), nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

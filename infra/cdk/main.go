@@ -13,7 +13,7 @@ import (
 func main() {
 	defer jsii.Close()
 	app := awscdk.NewApp(nil)
-	if err := addStack(app); err != nil {
+	if _, err := addStack(app); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		jsii.Close()
 		os.Exit(1)

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
+	"github.com/streamsort/streamsort/infra/cdk/streamsort"
 )
 
 // asApp makes the test binary be the app: that is how the CDK command runs it
@@ -60,10 +61,14 @@ func cdkContext(t *testing.T) map[string]any {
 	return file.Context
 }
 
-// synthesize is the template of the stack that the context describes.
-func synthesize(t *testing.T, app awscdk.App) []byte {
+// synthesize is the template of the stack that the context describes, with what is added to it.
+func synthesize(t *testing.T, app awscdk.App, add func(*streamsort.Stack) error) []byte {
 	t.Helper()
-	if err := addStack(app); err != nil {
+	stack, err := addStack(app)
+	if err == nil && add != nil {
+		err = add(stack)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	directory := *app.Synth(nil).Directory()

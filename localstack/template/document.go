@@ -19,7 +19,8 @@ type Document struct {
 	conditions map[string]any
 	outputs    map[string]any
 	resources  map[string]rawResource
-	foreign    map[string]bool // logical ids of resources that other services run
+	foreign    map[string]bool   // logical ids of resources that other services run
+	notRun     map[string]string // why a resource is not run, by its logical id
 }
 
 // rawResource is one entry of the Resources section, unresolved.
@@ -74,7 +75,8 @@ func Parse(text []byte) (*Document, error) {
 	if err := problems.err(); err != nil {
 		return nil, err
 	}
-	doc.foreign = findForeign(doc.resources)
+	doc.notRun = findNotRun(doc.resources)
+	doc.foreign = findForeign(doc.resources, doc.notRun)
 	return doc, nil
 }
 

@@ -9,14 +9,14 @@ import (
 )
 
 // findForeign returns which resources other services have to run.
-func findForeign(resources map[string]rawResource) map[string]bool {
+func findForeign(resources map[string]rawResource, notRun map[string]string) map[string]bool {
 	foreign := map[string]bool{}
 	used := usedQueues(resources)
-	for id := range readQueues(resources) {
+	for id := range readQueues(resources, notRun) {
 		delete(used, id) // the runner's own
 	}
 	for id, resource := range resources {
-		if Foreign[resource.typ] == "" {
+		if Foreign[resource.typ] == "" || notRun[id] != "" {
 			continue
 		}
 		switch resource.typ {
@@ -34,10 +34,10 @@ func findForeign(resources map[string]rawResource) map[string]bool {
 }
 
 // readQueues are the queues that functions read.
-func readQueues(resources map[string]rawResource) map[string]bool {
+func readQueues(resources map[string]rawResource, notRun map[string]string) map[string]bool {
 	read := map[string]bool{}
-	for _, resource := range resources {
-		if resource.typ == "AWS::Lambda::EventSourceMapping" {
+	for id, resource := range resources {
+		if resource.typ == "AWS::Lambda::EventSourceMapping" && notRun[id] == "" {
 			for _, id := range references(resource.properties["EventSourceArn"]) {
 				read[id] = resources[id].typ == "AWS::SQS::Queue"
 			}
@@ -77,6 +77,13 @@ func usedQueues(resources map[string]rawResource) map[string]bool {
 // places where failures go.
 func failurePlaces(typ, property string, value any) []string {
 	switch typ + "." + property {
+	case "AWS::Lambda::Function.Environment":
+		// That of a source sends what makes no message there.
+		environment, _ := value.(map[string]any)
+		variables, _ := environment["Variables"].(map[string]any)
+		return references(variables["STREAMSORT_FAILURE_QUEUE"])
+	case "AWS::SNS::Subscription.RedrivePolicy":
+		return references(value)
 	case "AWS::Lambda::EventSourceMapping.DestinationConfig", "AWS::Lambda::EventInvokeConfig.DestinationConfig",
 		"AWS::Lambda::Function.DeadLetterConfig":
 		return references(value)
@@ -207,9 +214,8 @@ func (d *Document) ForeignTemplate(options Options) (text []byte, services []str
 // that holds the one cannot reach the other.
 func (d *Document) callsFunction(resource rawResource) error {
 	for _, id := range references(resource.properties) {
-		switch d.resources[id].typ {
-		case "AWS::Lambda::Function", "AWS::Lambda::Alias", "AWS::Lambda::Version":
-			return fmt.Errorf("names function %s: here functions are called by streams of tables, routes, URLs and schedules only", id)
+		if namesFunction(map[string]any{"Ref": id}, d.resources) {
+			return fmt.Errorf("names function %s: here functions are called by streams of tables, queues, routes, URLs and schedules only", id)
 		}
 	}
 	return nil

@@ -77,14 +77,56 @@ func TestForeignNone(t *testing.T) {
 	}
 }
 
+// What calls a function from a service that is not part of the local stack is not run, and
+// told; the function itself is.
+func TestWhatCallsFromElsewhereIsNotRun(t *testing.T) {
+	doc, err := Parse([]byte(`{"Resources": {
+	 "F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "x"}, "Properties": {"Runtime": "provided.al2023", "Handler": "bootstrap", "Code": {"ZipFile": ""}, "Role": "r", "Environment": {"Variables": {"STREAMSORT_FAILURE_QUEUE": {"Ref": "Failures"}}}}},
+	 "Alias": {"Type": "AWS::Lambda::Alias", "Properties": {"FunctionName": {"Ref": "F"}, "FunctionVersion": "1", "Name": "live"}},
+	 "Topic": {"Type": "AWS::SNS::Topic"},
+	 "Subscription": {"Type": "AWS::SNS::Subscription", "Properties": {"Protocol": "lambda", "TopicArn": {"Ref": "Topic"}, "Endpoint": {"Ref": "Alias"}, "RedrivePolicy": {"deadLetterTargetArn": {"Fn::GetAtt": ["Failures", "Arn"]}}}},
+	 "Rule": {"Type": "AWS::Events::Rule", "Properties": {"EventPattern": {"source": ["shop"]}, "Targets": [{"Id": "f", "Arn": {"Fn::GetAtt": ["F", "Arn"]}}]}},
+	 "Failures": {"Type": "AWS::SQS::Queue"},
+	 "Fifo": {"Type": "AWS::SQS::Queue", "Properties": {"FifoQueue": true}},
+	 "OfFifo": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "EventSourceArn": {"Fn::GetAtt": ["Fifo", "Arn"]}}},
+	 "Stream": {"Type": "AWS::Kinesis::Stream", "Properties": {"ShardCount": 1}},
+	 "OfStream": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "EventSourceArn": {"Fn::GetAtt": ["Stream", "Arn"]}, "StartingPosition": "LATEST"}},
+	 "OfMSK": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "EventSourceArn": "arn:aws:kafka:eu-west-1:123456789012:cluster/c/1", "Topics": ["t"]}},
+	 "OfKafka": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "SelfManagedEventSource": {"Endpoints": {"KafkaBootstrapServers": ["b:9092"]}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"Topic": true, "Subscription": false, "Rule": false, "Failures": false, "Fifo": true, "Stream": true}
+	for id, is := range want {
+		if doc.foreign[id] != is {
+			t.Errorf("%s is run by other services: %v", id, doc.foreign[id])
+		}
+	}
+	read, err := doc.Read(Options{Foreign: func(id, attribute string) (string, error) { return id + attribute, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{
+		"OfFifo: only standard queues are read here", "OfKafka: there is no Kafka here", "OfMSK: there is no Kafka here",
+		"OfStream: no stream of Kinesis is read here", "Rule: a bus of MiniStack does not reach the functions here", "Subscription: a topic of MiniStack does not reach the functions here",
+	}, read.NotRun); diff != "" {
+		t.Errorf("not run (-want +got):\n%s", diff)
+	}
+	if len(read.Functions) != 1 || len(read.Mappings)+len(read.Readers) != 0 {
+		t.Errorf("%+v", read)
+	}
+}
+
+// Another service's resource that calls a function in a way which nobody knows of is refused.
 func TestForeignCallsFunction(t *testing.T) {
-	doc, err := Parse([]byte(strings.Replace(foreignStack, `{"Fn::Join": ["", [{"Fn::GetAtt": ["Work", "Arn"]}, ""]]}`, `{"Fn::GetAtt": ["F", "Arn"]}`, 1)))
+	doc, err := Parse([]byte(`{"Resources": {"F": {"Type": "AWS::Lambda::Function"},
+	 "Bucket": {"Type": "AWS::S3::Bucket", "Properties": {"NotificationConfiguration": {"LambdaConfigurations": [{"Event": "s3:ObjectCreated:*", "Function": {"Fn::GetAtt": ["F", "Arn"]}}]}}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = doc.ForeignTemplate(Options{})
-	if err == nil || !strings.Contains(err.Error(), "Resources.Sub.Properties: names function F") {
-		t.Errorf("error = %v; want the subscription that names F", err)
+	if err == nil || !strings.Contains(err.Error(), "Resources.Bucket.Properties: names function F") {
+		t.Errorf("error = %v; want the bucket that names F", err)
 	}
 }
 

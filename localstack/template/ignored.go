@@ -45,6 +45,7 @@ var Foreign = map[string]string{
 	"AWS::Events::EventBus":       "EventBridge",
 	"AWS::Events::EventBusPolicy": "EventBridge",
 	"AWS::Events::Rule":           "EventBridge",
+	"AWS::Kinesis::Stream":        "Kinesis",
 	"AWS::S3::Bucket":             "S3",
 	"AWS::S3::BucketPolicy":       "S3",
 	"AWS::SSM::Parameter":         "SSM",

@@ -35,6 +35,7 @@ type Template struct {
 	Schedules []Schedule
 	Queues    []Queue           // those that take failures, and those that functions read
 	Readers   []QueueMapping    // the functions that read queues
+	NotRun    []string          // what would call functions and does not here, with the reason
 	Outputs   map[string]string // by their names in the template
 	Exports   map[string]string // by their exported names
 }
@@ -131,6 +132,10 @@ func (r *reader) resource(id string) error {
 		}
 	}
 	if r.doc.foreign[id] || Ignored[resource.typ] != "" {
+		return nil
+	}
+	if why := r.doc.notRun[id]; why != "" {
+		r.template.NotRun = append(r.template.NotRun, id+": "+why)
 		return nil
 	}
 	read, known := typeReaders()[resource.typ]

@@ -41,7 +41,7 @@ func readDynamoDB(raw json.RawMessage) (parts, error) {
 	p.set("table", table)
 	p.set("eventId", r.EventID)
 	p.set("eventName", r.EventName)
-	p.set("sequenceNumber", digits(r.DynamoDB.SequenceNumber, streamDigits))
+	p.set("sequenceNumber", padded(r.DynamoDB.SequenceNumber, streamDigits))
 	p.number("createdAt", r.DynamoDB.ApproximateCreationDateTime)
 	if table != "" && len(r.DynamoDB.Keys) > 0 {
 		p.set("item", table+"/"+itemOf(r.DynamoDB.Keys))

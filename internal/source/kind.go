@@ -101,6 +101,19 @@ func (p parts) number(name string, value json.Number) {
 	}
 }
 
+// digits sets a field that is an integer, given by its digits: those of some begin with zeros.
+func (p parts) digits(name, value string) {
+	if value == "" {
+		return
+	}
+	if short := strings.TrimLeft(value, "0"); short != "" {
+		value = short
+	} else {
+		value = "0"
+	}
+	p[name] = json.Number(value)
+}
+
 // millis sets a time that is given in milliseconds since 1970, as a key's time has it: in
 // seconds.
 func (p parts) millis(name string, value json.Number) {
@@ -109,10 +122,10 @@ func (p parts) millis(name string, value json.Number) {
 	}
 }
 
-// digits is a decimal number of any length as a text of so many digits: texts sort by their
+// padded is a decimal number of any length as a text of so many digits: texts sort by their
 // bytes, and so as the numbers do, to the last digit. A number that is longer, or is none, is
 // left out.
-func digits(number string, width int) string {
+func padded(number string, width int) string {
 	if number == "" || len(number) > width || strings.Trim(number, "0123456789") != "" {
 		return ""
 	}

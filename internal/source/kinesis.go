@@ -45,7 +45,7 @@ func readKinesis(raw json.RawMessage) (parts, error) {
 	}
 	p := parts{"data": r.Kinesis.Data}
 	p.set("partitionKey", r.Kinesis.PartitionKey)
-	p.set("sequenceNumber", digits(r.Kinesis.SequenceNumber, kinesisDigits))
+	p.set("sequenceNumber", padded(r.Kinesis.SequenceNumber, kinesisDigits))
 	p.set("eventId", r.EventID)
 	shard, _, _ := strings.Cut(r.EventID, ":")
 	p.set("shardId", shard)

@@ -71,6 +71,16 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 	}
 }
 
+// Another implementation of SQS writes sequence numbers with zeros before.
+func TestSequenceNumbersMayBeginWithZeros(t *testing.T) {
+	for given, want := range map[string]string{"00000000000000000017": "17", "0": "0", "18849496460467696128": "18849496460467696128"} {
+		m := made(t, read(t, `{"name":"src","kind":"sqsFifo"}`), json.RawMessage(`{"Records":[{"messageId":"m","body":"{}","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q.fifo","attributes":{"MessageGroupId":"g","SequenceNumber":"`+given+`"}}]}`))
+		if fmt.Sprint(m.Key) != "["+want+"]" {
+			t.Errorf("%s: key %v", given, m.Key)
+		}
+	}
+}
+
 // A record whose value Kafka does not have deletes its key; one that several were put into is
 // none for us.
 func TestSpecialRecords(t *testing.T) {

@@ -40,6 +40,6 @@ func readSNS(raw json.RawMessage) (parts, error) {
 	p.set("topic", lastOf(n.TopicARN, ":"))
 	p.set("subject", n.Subject)
 	p.set("timestamp", n.Timestamp)
-	p.number("sequenceNumber", json.Number(n.SequenceNumber))
+	p.digits("sequenceNumber", n.SequenceNumber)
 	return p, nil
 }

@@ -50,7 +50,7 @@ func readSQS(raw json.RawMessage) (parts, error) {
 	p.set("queueName", strings.TrimSuffix(lastOf(r.ARN, ":"), ".fifo"))
 	p.set("groupId", r.Attributes.MessageGroupID)
 	p.set("deduplicationId", r.Attributes.MessageDeduplicationID)
-	p.number("sequenceNumber", json.Number(r.Attributes.SequenceNumber))
+	p.digits("sequenceNumber", r.Attributes.SequenceNumber)
 	p.millis("sentAt", r.Attributes.SentTimestamp)
 	return p, nil
 }

@@ -330,7 +330,7 @@ func (a *addedSource) access() (statements []awsiam.PolicyStatement) {
 	for operator, queues := range webhookQueues([]Webhook{as}) {
 		for _, statement := range []awsiam.PolicyStatement{
 			allow(messages, s.MessagesTable.TableArn()),
-			allow([]string{"dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
+			allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
 			s.moveCursors(),
 		} {
 			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": queues})

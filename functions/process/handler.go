@@ -27,8 +27,8 @@ import (
 // handler is the type of the function that Lambda calls.
 type handler = func(context.Context, call) (events.DynamoDBEventResponse, error)
 
-// fromEnvironment makes the handler of the environment's tables and of the
-// consumers.json that lies beside the program. Metrics go to out.
+// fromEnvironment makes the handler of the environment's tables and of its
+// consumers, or of the consumers.json that lies beside the program. Metrics go to out.
 func fromEnvironment(out io.Writer) (handler, error) {
 	s, err := settings.FromEnvironment()
 	if err != nil {

@@ -286,3 +286,23 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 		})
 	}
 }
+
+// The text in the environment stands in the file's place, and an error says so.
+func TestFromEnvironmentTakesTheText(t *testing.T) {
+	newTaker(t)
+	for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT"} {
+		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
+	}
+	for text, want := range map[string]string{
+		toFunction:                         "",
+		`{"consumers":[{"name":"books"}]}`: "STREAMSORT_CONSUMERS: no consumer has a sink",
+		`{"consumers":[{"name":"a b"}]}`:   "STREAMSORT_CONSUMERS: consumers[0].name ",
+	} {
+		t.Setenv("LAMBDA_TASK_ROOT", t.TempDir()) // without a file
+		t.Setenv("STREAMSORT_CONSUMERS", text)
+		_, err := fromEnvironment(&bytes.Buffer{})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}

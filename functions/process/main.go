@@ -1,6 +1,6 @@
 // Command process is the ready-made consumer behind the cursors table's stream:
-// it delivers every queue's messages, in order, to the sinks that consumers.json
-// names.
+// it delivers every queue's messages, in order, to the sinks that consumers.json,
+// or the same text in its environment, names.
 package main
 
 import (

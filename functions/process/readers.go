@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
@@ -13,10 +14,11 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// readersFrom makes the readers of the file that lies in a folder. They make no
-// request until they are given a batch. endpoints finds where a queue goes to whose consumer's sink does not say.
+// readersFrom makes the readers of the environment's text, or else of the file that lies in a
+// folder. They make no request until they are given a batch. endpoints finds where a queue goes to whose consumer's
+// sink does not say.
 func readersFrom(folder string, endpoints kind.Endpoints) ([]handoff.Reader, error) {
-	all, err := assetfile.Load(folder, consumers.File, consumers.Read)
+	all, source, err := load(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +35,21 @@ func readersFrom(folder string, endpoints kind.Endpoints) ([]handoff.Reader, err
 		readers = append(readers, c.Reader)
 	}
 	if len(readers) == 0 {
-		return nil, fmt.Errorf("%s: no consumer has a sink", filepath.Join(folder, consumers.File))
+		return nil, fmt.Errorf("%s: no consumer has a sink", source)
 	}
 	return readers, nil
+}
+
+// load reads the consumers, and says where they stand.
+func load(folder string) (all []consumers.Consumer, source string, err error) {
+	if text := os.Getenv(consumers.TextVariable); text != "" {
+		if all, err = consumers.Read([]byte(text), os.LookupEnv); err != nil {
+			err = fmt.Errorf("%s: %w", consumers.TextVariable, err)
+		}
+		return all, consumers.TextVariable, err
+	}
+	all, err = assetfile.Load(folder, consumers.File, consumers.Read)
+	return all, filepath.Join(folder, consumers.File), err
 }
 
 // handing hands batches to a sink. A message that the sink can never take

@@ -1,5 +1,6 @@
 // Package consumers reads the file that says to whom
-// functions/process delivers: consumers.json, which lies beside the function's program.
+// functions/process delivers: consumers.json, which lies beside the function's program, or, where
+// [TextVariable] of its environment is set, the same text in there.
 //
 //	{"consumers": [
 //	  {"name": "billing", "sink": {"kind": "sqs", "arn": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"}},
@@ -43,6 +44,11 @@ import (
 
 // File is the file's name.
 const File = "consumers.json"
+
+// TextVariable is the environment variable that has the file's text in the file's place: where
+// the function is deployed from a zip that is the same for everybody. All of a function's
+// environment has 4 KB.
+const TextVariable = "STREAMSORT_CONSUMERS"
 
 // Variable is the environment variable of the i-th consumer's ARN, where the
 // file does not hold it.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 
@@ -76,7 +77,8 @@ type Settings struct {
 	// messages; empty where it does not.
 	ArchiveTable string
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
-	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3, "batchWindow": "2s"}].
+	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3, "batchWindow": "2s"}]; or all
+	// of the text that process has (package consumers), of which the sweep takes the same.
 	Readers []handoff.Reader
 	// Log says what is logged of calls that go well: STREAMSORT_LOG_SUCCESSES of a hundred (1
 	// where it is not set), and each message of STREAMSORT_LOG_QUEUE until
@@ -212,22 +214,30 @@ func (r *reader) truth(name string) bool {
 	}
 }
 
-func (r *reader) readers(name string) (all []handoff.Reader) {
-	text := os.Getenv(name)
+func (r *reader) readers(name string) (readers []handoff.Reader) {
+	text := strings.TrimSpace(os.Getenv(name))
 	if text == "" {
 		return nil
 	}
-	var list []struct {
+	type item struct {
 		Name, Prefix string
 		MaxAttempts  int
 		WakeRate     int
 		BatchWindow  string
+		// Circuit is where process has the rate.
+		Circuit struct{ WakeRate int }
 	}
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
+	var all struct{ Consumers []item }
+	into := any(&all.Consumers)
+	if strings.HasPrefix(text, "{") {
+		into = &all
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
 		r.fail(name, "must be a list of names and prefixes, as JSON: "+err.Error())
 	}
-	for _, item := range list {
-		reader := handoff.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: handoff.Circuit{WakeRate: item.WakeRate}}
+	for _, item := range all.Consumers {
+		circuit := handoff.Circuit{WakeRate: max(item.WakeRate, item.Circuit.WakeRate)}
+		reader := handoff.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: circuit}
 		var err error
 		if item.BatchWindow != "" {
 			reader.BatchWindow, err = time.ParseDuration(item.BatchWindow)
@@ -235,9 +245,9 @@ func (r *reader) readers(name string) (all []handoff.Reader) {
 		if err := cmp.Or(err, reader.Validate()); err != nil {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}
-		all = append(all, reader)
+		readers = append(readers, reader)
 	}
-	return all
+	return readers
 }
 
 // checkKeys checks how raw events of keyed queues are described.

@@ -62,6 +62,22 @@ func TestEverything(t *testing.T) {
 	}
 }
 
+// The sweep takes who reads what from the text that process has.
+func TestReadersOfConsumers(t *testing.T) {
+	tables(t)
+	t.Setenv("STREAMSORT_READERS", `{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"x"}},
+		{"name":"b","prefix":"shop/","start":7,"maxAttempts":3,"circuit":{"wakeRate":7}}]}`)
+	s, err := settings.FromEnvironment()
+	want := []handoff.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: handoff.Circuit{WakeRate: 7}}}
+	if err != nil || !reflect.DeepEqual(s.Readers, want) {
+		t.Errorf("%+v, %v; want %+v", s.Readers, err, want)
+	}
+	t.Setenv("STREAMSORT_READERS", `{"consumers":{"name":"a"}}`)
+	if _, err := settings.FromEnvironment(); err == nil || !strings.Contains(err.Error(), "STREAMSORT_READERS") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestErrorsNameTheVariable(t *testing.T) {
 	for name, value := range map[string]string{
 		"STREAMSORT_MESSAGES_TABLE": "", "STREAMSORT_CURSORS_TABLE": "", "STREAMSORT_SWEEPS_TABLE": "",

@@ -3,6 +3,7 @@ package sink
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/sink/eventbridge"
@@ -23,6 +24,9 @@ var kinds = []kind.Kind{
 	eventbridge.Kind,
 	httpsink.Kind,
 }
+
+// Kinds are all kinds of sink.
+func Kinds() []kind.Kind { return slices.Clone(kinds) }
 
 // KindOf is the kind of a name. The error begins with the member "kind", and names
 // those that are known.

@@ -43,7 +43,7 @@ func TestTemplatesLint(t *testing.T) {
 		// W3005, a DependsOn that a reference makes needless: the CDK writes one
 		// for each function's role.
 		"--ignore-checks", "W3005", "--regions", "us-east-1", "--",
-		broken, options,
+		broken, options, releasedFile,
 		goldenFile, whole(t, demoFile), whole(t, soakFile), whole(t, tenantsFile), whole(t, webhooksFile),
 		"../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
 		"../../examples/payments/payments.template.json", "../../examples/wordcount/wordcount.template.json",

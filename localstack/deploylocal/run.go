@@ -93,6 +93,7 @@ func run(ctx context.Context, input string, out io.Writer) error {
 		{"cdk diff", t.diff},
 		{"a user's own CDK app, examples/shop", t.shop},
 		{"cdk destroy", t.destroy},
+		{"without the CDK: a release's template and zips, by CloudFormation", t.released},
 	} {
 		began := time.Now()
 		fmt.Fprintf(out, "==> %s\n", step.what)

@@ -274,7 +274,7 @@ sbom: ## write the bill of materials, CycloneDX: dist/streamsort.cdx.json
 	$(GO) tool -modfile=release.mod cyclonedx-gomod mod -json -output dist/streamsort.cdx.json .
 
 .PHONY: template
-template: ## renew the golden template and its patches from infra/cdk
+template: ## renew the golden template, its patches and the template of a release from infra/cdk
 	cd infra/cdk && $(GO) test . -run TestGolden -update
 
 .PHONY: synth
@@ -286,7 +286,7 @@ deploy: build infra/cdk/node_modules/.installed ## deploy the stack to the AWS a
 	@$(GO) run ./infra/deploy $(ARGS)
 
 .PHONY: deploy-local
-deploy-local: infra/cdk/node_modules/.installed ## deploy, change and destroy the stack without an AWS account: INPUT=file.ndjson
+deploy-local: infra/cdk/node_modules/.installed ## deploy, change and destroy the stack without an AWS account, by the CDK and by the file of a release: INPUT=file.ndjson
 	@$(GO) run ./localstack/deploylocal
 
 .PHONY: clean

@@ -114,3 +114,16 @@ func TestParametersAreTheStacks(t *testing.T) {
 	}
 	diffGolden(t, goldenFile, normalise(t, got))
 }
+
+// docs/deploy.md has every parameter.
+func TestDocsNameParameters(t *testing.T) {
+	text, err := os.ReadFile("../../docs/deploy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range cloudformation.Parameters() {
+		if !strings.Contains(string(text), "`"+p.Name()+"`") {
+			t.Errorf("docs/deploy.md does not name %s", p.Name())
+		}
+	}
+}

@@ -1,5 +1,5 @@
 // Command cloudformation writes the template of a release: the stack as one file, which
-// CloudFormation deploys without the CDK. docs/install.md says how.
+// CloudFormation deploys without the CDK. docs/deploy.md says how.
 //
 // The file beside it is made by the stack's own code (infra/cdk/internal/cloudformation, by
 // `make template`), and a test holds it to that; here it gets the version whose zips it names.

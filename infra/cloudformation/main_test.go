@@ -91,3 +91,50 @@ func TestReleaseHasTemplate(t *testing.T) {
 		t.Error(".goreleaser.yaml does not write the template, publish it and list its checksum")
 	}
 }
+
+// A function's environment has 4 KB at most: that of each holds the longest values that the
+// parameters take, for a stack with a name of 64 characters.
+func TestEnvironmentFits(t *testing.T) {
+	// An address is a queue's URL, or an ARN; what is short is a number, a duration or a word.
+	const most, longName, address, short = 4096, 64, 200, 25
+	var document struct {
+		Parameters map[string]struct{ MaxLength int }
+		Resources  map[string]struct {
+			Properties struct {
+				Environment struct{ Variables map[string]json.RawMessage }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(template), &document); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for id, resource := range document.Resources {
+		size := 0
+		for name, value := range resource.Properties.Environment.Variables {
+			seen++
+			size += len(name)
+			var text string
+			var ref struct{ Ref string }
+			switch {
+			case json.Unmarshal(value, &text) == nil:
+				size += len(text)
+			case json.Unmarshal(value, &ref) == nil && document.Parameters[ref.Ref].MaxLength > 0:
+				size += document.Parameters[ref.Ref].MaxLength
+			case strings.HasSuffix(ref.Ref, "Table") || ref.Ref == "AWS::StackName":
+				size += longName + len("-consumers")
+			case strings.HasSuffix(ref.Ref, "Queue") || strings.Contains(string(value), "AnnounceTopic"):
+				size += address
+			default:
+				size += short
+			}
+		}
+		if size > most {
+			t.Errorf("the environment of %s may have %d bytes", id, size)
+		}
+		t.Logf("%s %d", id, size)
+	}
+	if seen < 100 {
+		t.Errorf("%d variables", seen)
+	}
+}

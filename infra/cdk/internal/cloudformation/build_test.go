@@ -23,8 +23,11 @@ func parsed(t *testing.T, text string) any {
 func TestValues(t *testing.T) {
 	v := values{texts: map[string]any{}, numbers: map[float64]any{}}
 	for _, p := range []Parameter{
-		{Prop: "policy", sample: "skip"}, {Prop: "gapAfter", Unit: "Seconds", sample: "701s"}, {Prop: "eventBus", sample: "other-bus"},
-		{Prop: "retention", Unit: "Hours", sample: "731h1s"}, {Prop: "memory", Default: 512, sample: "702"},
+		{Prop: "policy", sample: "skip"},
+		{Prop: "gapAfter", Unit: "Seconds", sample: "701s"},
+		{Prop: "eventBus", sample: "other-bus"},
+		{Prop: "retention", Unit: "Hours", sample: "731h1s"},
+		{Prop: "memory", Default: 512, sample: "702"},
 	} {
 		texts, numbers := p.written()
 		for text, put := range texts {

@@ -85,7 +85,7 @@ func Parameters() []Parameter {
 		},
 
 		{
-			Prop: "consumers", Group: delivery, Default: "", Longest: 2000,
+			Prop: "consumers", Group: delivery, Default: "", Longest: 1800,
 			Description: `To whom process delivers, as consumers.json has it: {"consumers": [{"name": "NAME", "sink": {"kind": "KIND", "arn": "ARN"}}]}`,
 		},
 		{

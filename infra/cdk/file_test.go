@@ -52,8 +52,6 @@ func synthesizer(t *testing.T) cloudformation.Synthesize {
 		if properties["architecture"] == "amd64" {
 			context[prefix+"binaries"] = amd64
 		}
-		// The templates that are put together are no stack's: the one that is made of them is checked.
-		context["@aws-cdk/core:validateAgainstDefaultRules"] = false
 		app := newApp(t, context)
 		if err := addStack(app); err != nil {
 			return nil, err

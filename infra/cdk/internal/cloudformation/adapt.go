@@ -70,7 +70,8 @@ func allowSinks(policy object) error {
 	if at < 0 {
 		return fmt.Errorf("no statement of ProcessPolicy is about the sink alone")
 	}
-	actions := []string{"kms:Decrypt", "kms:GenerateDataKey"}
+	// What signs requests may be a secret, which the kind says, or a parameter.
+	actions := []string{"kms:Decrypt", "kms:GenerateDataKey", "ssm:GetParameter"}
 	resources := object{"Fn::Split": []any{",", object{"Ref": "Sinks"}}}
 	events := object{
 		"Effect": "Allow", "Resource": resources,
@@ -84,10 +85,14 @@ func allowSinks(policy object) error {
 		}
 	}
 	slices.Sort(actions)
-	document["Statement"] = slices.Replace(statements, at, at+1,
-		any(object{"Effect": "Allow", "Action": texts(actions), "Resource": resources}), any(events))
+	allowed := object{"Effect": "Allow", "Action": texts(actions), "Resource": resources}
+	where := func(statement object) any { return object{"Fn::If": []any{sinksHaveARNs, statement, nothing()}} }
+	document["Statement"] = slices.Replace(statements, at, at+1, where(allowed), where(events))
 	return nil
 }
+
+// sinksHaveARNs is the condition that there is something to allow.
+const sinksHaveARNs = "SinksHaveArns"
 
 func texts(all []string) []any {
 	list := make([]any, len(all))

@@ -85,7 +85,7 @@ func (b builder) build() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, conditions := any(full), object{}
+	made, conditions := any(full), object{sinksHaveARNs: object{"Fn::Not": []any{equals("Sinks", noSinks)}}}
 	for _, p := range b.parameters {
 		if p.condition == "" {
 			continue
@@ -109,11 +109,14 @@ func (b builder) build() ([]byte, error) {
 
 // is is the condition that the parameter is on.
 func (p Parameter) is() object {
-	equals := func(value string) object { return object{"Fn::Equals": []any{object{"Ref": p.Name()}, value}} }
 	if p.off == "" {
-		return object{"Fn::Not": []any{equals("")}}
+		return object{"Fn::Not": []any{equals(p.Name(), "")}}
 	}
-	return equals(p.on)
+	return equals(p.Name(), p.on)
+}
+
+func equals(parameter, value string) object {
+	return object{"Fn::Equals": []any{object{"Ref": parameter}, value}}
 }
 
 // valued is a template with parameters in the place of values.
@@ -213,10 +216,7 @@ func refersTo(template, parameters object) error {
 
 // rules are what no parameter says by itself.
 func rules() object {
-	empty := func(parameter string) object {
-		return object{"Fn::Equals": []any{object{"Ref": parameter}, ""}}
-	}
-	given := func(parameter string) object { return object{"Fn::Not": []any{empty(parameter)}} }
+	given := func(parameter string) object { return object{"Fn::Not": []any{equals(parameter, "")}} }
 	rule := func(says string, when, must object) object {
 		return object{"RuleCondition": when, "Assertions": []any{object{"Assert": must, "AssertDescription": says}}}
 	}

@@ -65,6 +65,12 @@ const (
 	year      = 365 * 24 * 3600
 )
 
+// noSinks is what Sinks is where process has consumers, and nothing that has an ARN.
+const noSinks = "none"
+
+// arn is what an ARN in Sinks looks like.
+const arn = `arn:aws[a-z-]*:(lambda|sqs|sns|events|kms|secretsmanager|ssm):[^,\s*]+`
+
 // switched are the values of a parameter that switches something.
 var switched = []any{"true", "false"}
 
@@ -90,9 +96,10 @@ func Parameters() []Parameter {
 		},
 		{
 			Prop: "sinks", Group: delivery, Default: "", Longest: 4000,
-			Description: "The ARNs of all sinks in Consumers, and of the keys that encrypt them, with commas between: what process may use. Empty: there is no process",
-			Pattern:     `^$|^arn:aws[a-z-]*:(lambda|sqs|sns|events|kms):[^,\s*]+(,arn:aws[a-z-]*:(lambda|sqs|sns|events|kms):[^,\s*]+)*$`,
-			condition:   "HasSinks", // consumersFile is on or off by it
+			Description: "The ARNs of all sinks in Consumers, of what signs their requests and of the keys that encrypt them, with commas between: what process may use. " +
+				"The word " + noSinks + ": there are HTTP endpoints only, and nothing is signed. Empty: there is no process",
+			Pattern:   `^$|^` + noSinks + `$|^` + arn + `(,` + arn + `)*$`,
+			condition: "HasSinks", // consumersFile is on or off by it
 		},
 		{Prop: "processBatchSize", Group: delivery, Description: "The most stream records of one call of process", Default: 100, Min: 1, Max: 10_000},
 		{Prop: "processTimeout", Unit: "Seconds", Group: delivery, Description: "How long a call of process may take, its sinks' answers included", Default: 60, Min: 1, Max: 900},

@@ -48,8 +48,14 @@ func TestBatchesAsOneItem(t *testing.T) {
 			}
 		}
 	}
-	s.Want("off", s.Request("PUT", "/queues", "", `{"queue":"q","packs":"off"}`), 409, "problems/packs-fixed")
-	s.Want("asynchronous", s.Request("PUT", "/queues", "", `{"queue":"q","mode":"async"}`), 409, "problems/packs-fixed")
+	s.Want("asynchronous", s.Request("PUT", "/queues", "", `{"queue":"q","mode":"async"}`), 409, "problems/packs-fixed", `"field":"mode"`)
+	s.Want("both", s.Request("PUT", "/queues", "", `{"queue":"q","packs":"on","mode":"async"}`), 400, `"field":"packs"`)
+	s.Want("off", s.Request("PUT", "/queues", "", `{"queue":"q","packs":"off"}`), 200, `"packs":"off"`)
+	s.Want("asynchronous, and off", s.Request("PUT", "/queues", "", `{"queue":"q","mode":"async"}`), 409, "problems/packs-fixed", `"field":"mode"`)
+	s.Want("a default", s.Request("PUT", "/queues", "", `{"queue":"q","packs":"auto"}`), 400, `"field":"packs"`)
 	s.Want("neither", s.Request("PUT", "/queues", "", `{"queue":"q","packs":"maybe"}`), 400, `"field":"packs"`)
 	s.Want("without", s.Request("PUT", "/queues", "", `{"queue":"other","packs":"off"}`), 200)
+	s.Want("never", s.Request("PUT", "/queues", "", `{"queue":"other","packs":"on"}`), 409, "problems/packs-fixed", `"field":"packs"`)
+	s.Want("a batch", s.Request("POST", "/messages", "", batch("made", 1, 2)), 200)
+	s.Want("made by a batch", s.Request("GET", "/queues", "queue=made", ""), 200, `"packs":"on"`)
 }

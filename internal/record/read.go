@@ -11,6 +11,8 @@ import (
 type Reading struct {
 	Sorter *cursor.Sorter
 	Queue  string
+	// Cursor is one that the queue had, where it is at hand.
+	Cursor cursor.Cursor
 	// Position is the last seq to read.
 	Position              int64
 	MaxMessages, MaxBytes int
@@ -35,7 +37,7 @@ func (r Reading) Next(ctx context.Context, after, isolateTo int64, attempts int)
 	if r.Answer != nil {
 		bounds = append(bounds, *r.Answer)
 	}
-	got, err := r.Sorter.ReadBatch(ctx, r.Queue, after, upTo, bounds...)
+	got, err := r.Sorter.ReadBatchAt(ctx, r.Cursor, r.Queue, after, upTo, bounds...)
 	var missing *cursor.MissingError
 	if errors.As(err, &missing) && got.To > after {
 		err = nil

@@ -291,7 +291,7 @@ func (r *reader) queueSettings() cursor.Settings {
 	defaults := cursor.DefaultSettings()
 	var change cursor.Change
 	all := defaults
-	all.Kind, all.Packs = cursor.KindKeyed, true // it has all settings
+	all.Kind = cursor.KindKeyed // it has all settings
 	for name := range all.All() {
 		text := os.Getenv(QueueVariable(name))
 		if text == "" {

@@ -10,7 +10,7 @@ import (
 // TestPackedRunsAreArchivedAsMessages, in parts of a run, and come back into queues with such and without.
 func TestPackedRunsAreArchivedAsMessages(t *testing.T) {
 	s := newShelf(t)
-	on := true
+	on := cursor.PacksOn
 	for _, queue := range []string{"q", "packed"} {
 		if _, err := s.sorter.Configure(t.Context(), queue, cursor.Change{Packs: &on}); err != nil {
 			t.Fatal(err)

@@ -234,6 +234,9 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 			return piece{end: position, beyond: position}, err
 		}
 		for _, m := range page.Messages {
+			if len(m.Packed) > 0 && !p.cur.Settings.Packs.some() {
+				return piece{end: position, beyond: position}, errPacksUnknown
+			}
 			if len(m.Packed) > 0 {
 				if m.Seq == end+1 && (end > position || !p.cur.GapOpen()) {
 					return piece{end: end, beyond: end, pack: m}, nil

@@ -78,7 +78,7 @@ func (r *sweepRun) announceOpen(ctx context.Context, cur Cursor, age time.Durati
 			return cur, err
 		}
 	}
-	stored, err := r.sorter.firstStored(ctx, cur.Queue, cur.Position)
+	stored, err := r.sorter.firstStored(ctx, cur)
 	if err != nil {
 		return cur, err
 	}

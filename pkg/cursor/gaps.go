@@ -103,7 +103,7 @@ func (s *Sorter) skipGap(ctx context.Context, queue, reason string, age time.Dur
 	if !cur.GapOpen() || s.now().Sub(cur.MovedAt) < age {
 		return Range{}, Advance{Cursor: cur}, nil
 	}
-	stored, err := s.firstStored(ctx, queue, cur.Position)
+	stored, err := s.firstStored(ctx, cur)
 	if err != nil {
 		return Range{}, Advance{Cursor: cur}, err
 	}
@@ -162,14 +162,14 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 	if len(reason) == 0 || len(reason) > maxReason {
 		return Advance{}, &InvalidError{Field: "reason", Code: invalid.TextCode(reason, maxReason), Problem: "must be 1 to 500 bytes"}
 	}
-	cur, err := s.look(ctx, queue)
+	cur, err := s.look(ctx, queue, nil)
 	if err != nil {
 		return Advance{}, err
 	}
 	if !numbered(cur) {
 		return Advance{}, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "has no seq to skip: " + cur.Settings.Kind.is(), Queue: queue}
 	}
-	if cur.Settings.Packs && seq <= cur.Position {
+	if cur.Settings.Packs.some() && seq <= cur.Position {
 		// It may be in a packed run, beside which it would be stored.
 		return Advance{Cursor: cur}, nil
 	}
@@ -185,7 +185,7 @@ const maxReason = 500
 // putTombstone stores a tombstone, unless something is stored there.
 func (s *Sorter) putTombstone(ctx context.Context, cur Cursor, seq int64, reason string) error {
 	_, err := s.putSingle(ctx, Message{
-		Queue: cur.Queue, Seq: seq, Tombstone: reason, AmongPacks: cur.Settings.Packs,
+		Queue: cur.Queue, Seq: seq, Tombstone: reason, AmongPacks: cur.Settings.Packs.some(),
 		Op: s.newOp(), EnqueuedAt: ddb.ToMillis(s.now()), ExpiresOn: s.expiry(),
 	}, Message{})
 	return err

@@ -67,8 +67,8 @@ const noSeq = -1
 func (s *Sorter) heal(ctx context.Context, queue string, known int64, always bool) (Advance, error) {
 	cur, err := s.readCursor(ctx, queue)
 	if err == nil && !cur.Exists() {
-		// Somebody wrote messages by another way than this package.
-		cur, err = s.createNumbered(ctx, queue)
+		// Somebody wrote messages by another way than this package, or the cursor was lost.
+		cur, err = s.createFound(ctx, queue)
 	}
 	if err != nil {
 		return Advance{}, err
@@ -103,6 +103,19 @@ func (s *Sorter) heal(ctx context.Context, queue string, known int64, always boo
 	}
 }
 
+// createFound makes the cursor of a queue that has messages and no cursor.
+func (s *Sorter) createFound(ctx context.Context, queue string) (Cursor, error) {
+	page, err := s.store.Messages(ctx, Query{Queue: queue, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true})
+	packs := s.defaults.Packs
+	if page.amongPacks() {
+		packs = PacksOn
+	}
+	if err != nil {
+		return Cursor{}, err
+	}
+	return s.createNumbered(ctx, queue, packs)
+}
+
 // sweepUp moves the cursor, a piece at a time, until a scan from where it stands
 // is empty. It does not trust another mover to do the rest, for that one may have
 // died; so it scans again after every move, whether the move was its own or not.
@@ -122,7 +135,7 @@ func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond 
 		}
 		if look.end == p.cur.Position {
 			if always && !p.cur.GapOpen() {
-				look.beyond, err = s.firstStored(ctx, p.cur.Queue, p.cur.Position)
+				look.beyond, err = s.firstStored(ctx, p.cur)
 				if err != nil {
 					return beyond, err
 				}
@@ -141,13 +154,14 @@ func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond 
 	}
 }
 
-// firstStored is the first seq after position under which a message or a tombstone is
-// stored; position itself where none is. A packed run there is a hole: the position does
+// firstStored is the first seq after the position under which a message or a tombstone is
+// stored; the position itself where none is. A packed run there is a hole: the position does
 // not move over it any more.
-func (s *Sorter) firstStored(ctx context.Context, queue string, position int64) (int64, error) {
+func (s *Sorter) firstStored(ctx context.Context, cur Cursor) (int64, error) {
+	position := cur.Position
 	for first := position; first < MaxSeq; {
 		page, err := s.store.Messages(ctx, Query{
-			Queue: queue, First: first + 1, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true,
+			Queue: cur.Queue, First: first + 1, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true,
 		})
 		if err != nil || len(page.Messages) == 0 {
 			return position, err
@@ -155,6 +169,9 @@ func (s *Sorter) firstStored(ctx context.Context, queue string, position int64) 
 		first = page.Messages[0].Seq
 		if len(page.Messages[0].Packed) == 0 {
 			return first, nil
+		}
+		if !cur.Settings.Packs.some() {
+			return position, errPacksUnknown
 		}
 	}
 	return position, nil

@@ -67,6 +67,7 @@ const (
 	attrPackFrom  ddb.Path = "packFrom"
 	attrPackTo    ddb.Path = "packTo"
 	attrPacks     ddb.Path = "packs"
+	attrPacksOff  ddb.Path = "packsOff"
 	attrTailFrom  ddb.Path = "tailFrom"
 	attrTail      ddb.Path = "tail"
 
@@ -116,7 +117,7 @@ var fixedAttributes = []ddb.Path{
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail,
 	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq, attrPrev, attrPackFrom, attrPackTo, attrPacks, attrTrace, attrTraces,
+	attrLateSeq, attrPrev, attrPackFrom, attrPackTo, attrPacks, attrPacksOff, attrTrace, attrTraces,
 }
 
 // What the last write to a cursor was: event source mappings filter on it.
@@ -252,6 +253,18 @@ func decodeContent(d *ddb.Decoder, m *Message) {
 	*m = one[0]
 }
 
+// decodePacks is whether a queue was made with packed runs, and gets more: a queue that was made without may have
+// the mark of one that gets no more, which means nothing there.
+func decodePacks(it ddb.Item) Packs {
+	switch {
+	case !it.Has(attrPacks):
+		return PacksNone
+	case it.Has(attrPacksOff):
+		return PacksOff
+	}
+	return PacksOn
+}
+
 func encodeCursor(c Cursor, names Names) ddb.Item {
 	it := ddb.Fields{
 		names.queueKey(): ddb.Text(c.Queue),
@@ -272,9 +285,12 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 	if c.Floor != c.Settings.First-1 {
 		it[attrFloor] = ddb.Int(c.Floor)
 	}
-	if c.Settings.Packs {
+	if c.Settings.Packs.some() {
 		it[attrVersion] = ddb.Int(layoutPacked)
 		it[attrPacks] = ddb.Bool(true)
+	}
+	if c.Settings.Packs == PacksOff {
+		it[attrPacksOff] = ddb.Bool(true)
 	}
 	if c.LastPack.To > c.LastPack.From {
 		it[attrPackFrom], it[attrPackTo] = ddb.Int(c.LastPack.From+1), ddb.Int(c.LastPack.To)
@@ -337,7 +353,7 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 			GapAfter: time.Duration(d.Number(attrGapAfter)) * time.Millisecond,
 			MaxAhead: d.Number(attrMaxAhead),
 			Mode:     Mode(d.Text(attrMode)),
-			Packs:    it.Has(attrPacks),
+			Packs:    decodePacks(it),
 		},
 		Position:   d.Number(attrPosition),
 		MaxParked:  d.Number(attrMaxParked),

@@ -16,9 +16,17 @@ const (
 	maxPackBytes = 32 * 1024
 )
 
-// ErrPacksFixed: whether a queue has packed runs is fixed when the queue is made; those of
-// another kind, and asynchronous ones, have none.
-var ErrPacksFixed = errors.New("the packed runs of a queue cannot be switched on or off")
+// ErrPacksFixed: only a queue that is made with packed runs has them; those of another kind, and
+// asynchronous ones, have none.
+var ErrPacksFixed = errors.New("the queue was made without packed runs, and cannot get any")
+
+// ErrPacksSync: a queue that was made with packed runs never becomes asynchronous: a producer
+// would be answered before anybody has looked whether a packed run holds its seq.
+var ErrPacksSync = errors.New("a queue that was made with packed runs cannot be asynchronous")
+
+// errPacksUnknown: the cursor was made anew, and by somebody who did not see what is stored. Nothing that was
+// accepted is moved over as a hole, or overwritten.
+var errPacksUnknown = errors.New("the queue has packed runs, and its cursor says that it was made without")
 
 // last is the seq of a message, or of the last one of a packed run.
 func (m *Message) last() int64 { return m.Seq + int64(max(len(m.Packed), 1)) - 1 }
@@ -140,6 +148,9 @@ func dueFor(m Message) time.Time {
 // help moves the position over a packed run that is right behind it, whose writer has not done
 // so yet, or died.
 func (s *Sorter) help(ctx context.Context, pack Message, p *progress) error {
+	if !p.cur.Settings.Packs.some() {
+		return errPacksUnknown
+	}
 	from, now := p.cur.Position, s.now()
 	if expiresOn := s.orderExpiry(); !pack.ExpiresOn.IsZero() && pack.ExpiresOn.Before(expiresOn.Add(-helpAfter)) {
 		// Strays in it are stored until the position has passed.
@@ -188,7 +199,7 @@ func (s *Sorter) putSingle(ctx context.Context, m, dead Message) (there Message,
 		case cur.Position >= m.Seq:
 			there, _, err = s.standing(ctx, cur, m.Seq)
 			return there, err
-		case cur.GapOpen():
+		case cur.GapOpen() && cur.Settings.Packs.some():
 			there, err = s.store.PutOver(ctx, m, there)
 		default:
 			err = s.help(ctx, there, &p)

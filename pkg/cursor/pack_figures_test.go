@@ -46,7 +46,7 @@ func (m *metered) run(body func(int64, int) []byte, first int64, n, size int) {
 func newPacking(t *testing.T) *metered {
 	m := newMetered(t, cursor.ModeSync)
 	settings := cursor.DefaultSettings()
-	settings.Packs = true
+	settings.Packs = cursor.PacksOn
 	s, err := cursor.New(m.store, &cursor.Options{Defaults: &settings})
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 func TestOlderVersionsRefusePackedRuns(t *testing.T) {
 	names := Names{}.withDefaults()
 	settings := DefaultSettings()
-	settings.Packs = true
+	settings.Packs = PacksOn
 	for name, it := range map[string]ddb.Item{
 		"cursor":     encodeCursor(newCursor("q", settings, time.Now()), names),
 		"packed run": encodeMessage(packed([]Message{{Queue: "q", Seq: 1}, {Queue: "q", Seq: 2}}), names),

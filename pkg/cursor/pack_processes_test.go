@@ -11,7 +11,7 @@ import (
 func TestBatchesOfManyProcesses(t *testing.T) {
 	m := newPacking(t)
 	settings := cursor.DefaultSettings()
-	settings.Packs = true
+	settings.Packs = cursor.PacksOn
 	var processes []*cursor.Sorter
 	for range 3 {
 		s, err := cursor.New(m.store, &cursor.Options{Defaults: &settings})

@@ -1,6 +1,7 @@
 package cursor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -15,7 +17,7 @@ import (
 func packing(t *testing.T) (*bench, cursor.Options) {
 	t.Helper()
 	settings := cursor.DefaultSettings()
-	settings.Packs = true
+	settings.Packs = cursor.PacksOn
 	options := cursor.Options{Defaults: &settings, Retention: 8 * time.Hour}
 	return newBench(t, func(o *cursor.Options) { o.Defaults, o.Retention = options.Defaults, options.Retention }), options
 }
@@ -98,6 +100,43 @@ func TestReadsBeginWithinAPackedRun(t *testing.T) {
 		if err != nil || batch.From != 1 || batch.To != 3 {
 			t.Errorf("%+v, %v; want a batch that ends within the run", batch, err)
 		}
+	}
+}
+
+// TestACursorAtHandSavesALook: a reader that is shown a cursor of the queue, however old, asks for none; of
+// a queue that was erased since, nothing is missing.
+func TestACursorAtHandSavesALook(t *testing.T) {
+	b, options := packing(t)
+	b.group(b.sorter, "", 1, 4)
+	at, err := b.sorter.Status(t.Context(), "q")
+	check(t, err)
+	b.group(b.sorter, "", 5, 8)
+	engine, looks := b.engine, 0
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "get cursor" {
+			looks++
+		}
+		return engine.Do(ctx, r)
+	})
+	cold := b.process(options)
+	read := func(what string, cur cursor.Cursor, after, upTo int64, want int) {
+		t.Helper()
+		looks = 0
+		batch, err := cold.ReadBatchAt(t.Context(), cur, "q", after, upTo)
+		if err != nil || batch.To != upTo || len(batch.Messages) != int(upTo-after) || looks != want {
+			t.Errorf("%s: %+v, %v, %d looks at the cursor; want %d", what, batch, err, looks, want)
+		}
+	}
+	read("up to its position", at, 0, 4, 0)
+	read("from within", at, 2, 4, 0)
+	read("beyond it", at, 2, 6, 1)
+	read("what is remembered is farther", at, 4, 8, 0)
+	cold = b.process(options)
+	b.erase("q")
+	_, err = b.memory.DeleteMessages(t.Context(), "q", []int64{1, 5})
+	check(t, err)
+	if batch, err := cold.ReadBatchAt(t.Context(), at, "q", 0, 4); !errors.Is(err, cursor.ErrErased) {
+		t.Errorf("%+v, %v; want ErrErased", batch, err)
 	}
 }
 
@@ -196,24 +235,149 @@ func TestPackedRunsCountOnce(t *testing.T) {
 func TestPacksAreFixed(t *testing.T) {
 	b, _ := packing(t)
 	b.group(b.sorter, "", 1, 2)
-	off, async := false, cursor.ModeAsync
-	for _, change := range []cursor.Change{{Packs: &off}, {Mode: &async}} {
-		if _, err := b.sorter.Configure(t.Context(), "q", change); !errors.Is(err, cursor.ErrPacksFixed) {
-			t.Errorf("%+v: error %v, want ErrPacksFixed", change, err)
-		}
+	on, off, auto, async, keyed := cursor.PacksOn, cursor.PacksOff, cursor.PacksAuto, cursor.ModeAsync, cursor.KindKeyed
+	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &async}); !errors.Is(err, cursor.ErrPacksSync) {
+		t.Errorf("error %v, want ErrPacksSync", err)
 	}
 	if _, err := b.sorter.Configure(t.Context(), "asynchronous", cursor.Change{Mode: &async}); err != nil {
 		t.Fatal(err)
 	}
-	on := true
-	for _, change := range []cursor.Change{{Packs: &on}, {Packs: &on, Mode: &async}} {
-		if _, err := b.sorter.Configure(t.Context(), "asynchronous", change); !errors.Is(err, cursor.ErrPacksFixed) {
-			t.Errorf("%+v: error %v, want ErrPacksFixed", change, err)
-		}
-	}
-	if _, err := b.sorter.Configure(t.Context(), "new", cursor.Change{Packs: &on, Mode: &async}); !errors.Is(err, cursor.ErrPacksFixed) {
+	if _, err := b.sorter.Configure(t.Context(), "asynchronous", cursor.Change{Packs: &on}); !errors.Is(err, cursor.ErrPacksFixed) {
 		t.Errorf("error %v, want ErrPacksFixed", err)
 	}
+	for _, queue := range []string{"q", "asynchronous", "new"} {
+		for _, change := range []cursor.Change{{Packs: &on, Mode: &async}, {Packs: &on, Kind: &keyed}, {Packs: &auto}} {
+			var invalid *cursor.InvalidError
+			if _, err := b.sorter.Configure(t.Context(), queue, change); !errors.As(err, &invalid) || invalid.Field != "packs" {
+				t.Errorf("%s: %+v: error %v, want an InvalidError of packs", queue, change, err)
+			}
+		}
+	}
+	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Packs: &off, Mode: &async}); !errors.Is(err, cursor.ErrPacksSync) {
+		t.Errorf("error %v, want ErrPacksSync", err)
+	}
+	cur, err := b.sorter.Status(t.Context(), "q")
+	if err != nil || cur.Settings.Mode != cursor.ModeSync || cur.Settings.Packs != cursor.PacksOn {
+		t.Errorf("%+v, %v", cur.Settings, err)
+	}
+}
+
+// TestPacksAreSwitchedOff: a queue that has packed runs gets no more, those that it has are
+// read, and it can get more again.
+func TestPacksAreSwitchedOff(t *testing.T) {
+	b, options := packing(t)
+	b.group(b.sorter, "", 1, 3)
+	set := func(to cursor.Packs) {
+		t.Helper()
+		cur, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Packs: &to})
+		if err != nil || cur.Settings.Packs != to {
+			t.Errorf("%+v, %v", cur.Settings, err)
+		}
+	}
+	set(cursor.PacksOff)
+	b.group(b.sorter, "", 4, 6)
+	b.want("items", b.items(), "[1 4 5 6]")
+	b.want("a repeat", b.group(b.sorter, "", 2, 5), "duplicate")
+	b.want("another", b.group(b.sorter, "x", 2, 5), "conflict")
+	async := cursor.ModeAsync
+	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &async}); !errors.Is(err, cursor.ErrPacksSync) {
+		t.Errorf("error %v, want ErrPacksSync", err)
+	}
+	set(cursor.PacksOn)
+	b.group(b.sorter, "", 7, 9)
+	b.want("items", b.items(), "[1 4 5 6 7]")
+	b.want("read", b.bodies(b.process(options), 1, 9), "2 3 4 5 6 7 8 9")
+
+	one := cursor.PacksOff
+	cur, err := b.sorter.Configure(t.Context(), "without", cursor.Change{Packs: &one})
+	if err != nil || cur.Settings.Packs != cursor.PacksNone {
+		t.Errorf("%+v, %v", cur.Settings, err)
+	}
+	cur, err = b.sorter.Configure(t.Context(), "without", cursor.Change{Packs: &one})
+	if err != nil || cur.Settings.Packs != cursor.PacksNone {
+		t.Errorf("%+v, %v", cur.Settings, err)
+	}
+}
+
+// TestABatchMakesAQueueWithPackedRuns where nobody says otherwise, and nothing else does.
+func TestABatchMakesAQueueWithPackedRuns(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		defaults func(*cursor.Settings)
+		first    func(b *bench)
+		want     cursor.Packs
+	}{
+		{"a batch", nil, func(b *bench) { b.group(b.sorter, "", 1, 2) }, cursor.PacksOn},
+		{"a batch from another first", func(s *cursor.Settings) { s.First = 7 }, func(b *bench) { b.group(b.sorter, "", 7, 8) }, cursor.PacksOn},
+		{"a message", nil, func(b *bench) { b.group(b.sorter, "", 1, 1) }, cursor.PacksNone},
+		{"a batch beyond a gap", nil, func(b *bench) { b.group(b.sorter, "", 2, 3) }, cursor.PacksNone},
+		{"a batch with a hole", nil, func(b *bench) { _, _ = b.sorter.PutGroup(b.t.Context(), []cursor.Message{body(1), body(3)}) }, cursor.PacksNone},
+		{"a batch of one message twice", nil, func(b *bench) { _, _ = b.sorter.PutGroup(b.t.Context(), []cursor.Message{body(1), body(1)}) }, cursor.PacksNone},
+		{"a batch of two queues", nil, func(b *bench) {
+			_, _ = b.sorter.PutGroup(b.t.Context(), []cursor.Message{body(1), {Queue: "other", Seq: 2}})
+		}, cursor.PacksNone},
+		{"too large for one item", nil, func(b *bench) {
+			_, _ = b.sorter.PutGroup(b.t.Context(), []cursor.Message{{Queue: "q", Seq: 1, Body: make([]byte, 20_000)}, {Queue: "q", Seq: 2, Body: make([]byte, 20_000)}})
+		}, cursor.PacksNone},
+		{"a setting", nil, func(b *bench) { _, _ = b.sorter.Configure(b.t.Context(), "q", cursor.Change{}) }, cursor.PacksNone},
+		{"a skip", nil, func(b *bench) { _, _ = b.sorter.Skip(b.t.Context(), "q", 1, "why") }, cursor.PacksNone},
+		{"a batch of an asynchronous queue", func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }, func(b *bench) { b.group(b.sorter, "", 1, 2) }, cursor.PacksNone},
+		{"a batch, where that is off", func(s *cursor.Settings) { s.Packs = cursor.PacksOff }, func(b *bench) { b.group(b.sorter, "", 1, 2) }, cursor.PacksNone},
+		{"a message, where that is on", func(s *cursor.Settings) { s.Packs = cursor.PacksOn }, func(b *bench) { b.group(b.sorter, "", 1, 1) }, cursor.PacksOn},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			settings := cursor.DefaultSettings()
+			if c.defaults != nil {
+				c.defaults(&settings)
+			}
+			b := newBench(t, func(o *cursor.Options) { o.Defaults = &settings })
+			c.first(b)
+			cur, err := b.sorter.Status(t.Context(), "q")
+			if err != nil || cur.Settings.Packs != c.want {
+				t.Errorf("made with packs %q, %v; want %q", cur.Settings.Packs, err, c.want)
+			}
+		})
+	}
+}
+
+// TestALostCursorIsMadeAsItsMessagesAre: where a cursor is gone whose queue has packed runs, the
+// stream's handler makes one that has them; a producer that makes one without is not believed.
+func TestALostCursorIsMadeAsItsMessagesAre(t *testing.T) {
+	lose := func(t *testing.T) *bench {
+		t.Helper()
+		from, _ := packing(t)
+		from.group(from.sorter, "", 1, 3)
+		from.group(from.sorter, "", 4, 4)
+		page, err := from.memory.Messages(t.Context(), cursor.Query{Queue: "q", Last: cursor.MaxSeq, Strong: true})
+		check(t, err)
+		b := newBench(t, nil)
+		put(t, b.memory, page.Messages...)
+		return b
+	}
+	t.Run("by the handler", func(t *testing.T) {
+		b := lose(t)
+		if advance, err := b.sorter.Heal(t.Context(), "q", 4); err != nil || advance.Cursor.Position != 4 {
+			t.Errorf("%+v, %v", advance, err)
+		}
+		b.want("read", b.bodies(b.sorter, 0, 4), "1 2 3 4")
+	})
+	t.Run("by a producer", func(t *testing.T) {
+		b := lose(t)
+		b.want("a message beyond", b.put(body(6)), "parked 0→0")
+		if _, _, err := b.sorter.SkipGap(t.Context(), "q", "why", 0, 9); err == nil {
+			t.Error("it was skipped")
+		}
+		if result, _ := b.sorter.Put(t.Context(), body(1)); result.Err == nil {
+			t.Errorf("answered %s", result.Outcome)
+		}
+		b.want("items", b.items(), "[1 4 6]")
+		b = lose(t)
+		_, err := b.sorter.Configure(t.Context(), "q", cursor.Change{})
+		check(t, err)
+		if _, err := b.sorter.Recheck(t.Context(), "q"); err == nil {
+			t.Error("nothing was reported")
+		}
+	})
 }
 
 // TestADeadPackedRunIsAHole: its writer died before the move, and a message is parked.

@@ -10,7 +10,7 @@ import (
 // position of upTo or more. It makes no request where what is remembered answers it.
 func (s *Sorter) arrivalQueue(ctx context.Context, queue string, upTo int64) (cur Cursor, arrival bool, err error) {
 	cur, known := s.seen.get(queue)
-	if known && numbered(cur) && !cur.Settings.Packs {
+	if known && numbered(cur) && !cur.Settings.Packs.some() {
 		return cur, false, nil
 	}
 	if !known || cur.Position < upTo {

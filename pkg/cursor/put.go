@@ -81,7 +81,7 @@ func group(messages []Message) ([][]int, error) {
 // putQueue puts the messages at these places, all of one queue.
 func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int, results []Result) {
 	queue := messages[places[0]].Queue
-	cur, err := s.look(ctx, queue)
+	cur, err := s.look(ctx, queue, func(first int64) bool { return packable(messages, inOrder(messages, places), first-1) > 1 })
 	if err == nil && !numbered(cur) {
 		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.is())
 	}
@@ -99,7 +99,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 
 	moved := progress{cur: cur, pieces: writerPieces}
 	singles, pack := places, Message{}
-	if cur.Settings.Packs {
+	if cur.Settings.Packs == PacksOn {
 		singles, pack = s.putPacks(ctx, messages, places, results, &moved)
 		cur = moved.cur
 	}
@@ -132,7 +132,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	if moved.aged {
 		s.foresee(moved.cur)
 	}
-	if cur.Settings.Packs {
+	if cur.Settings.Packs.some() {
 		s.classify(ctx, messages, singles, results, pack, cur, moved)
 	}
 	for _, i := range places {
@@ -147,8 +147,9 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 
 // look is step 0: a lower bound of the queue's position, and its settings,
 // before anything is put. A queue without a cursor gets one first, so that a
-// sweep over all cursors finds every queue that has a message.
-func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
+// sweep over all cursors finds every queue that has a message. batch, if not nil, says whether
+// what is put begins with a packed run, should that be the queue's first seq.
+func (s *Sorter) look(ctx context.Context, queue string, batch func(first int64) bool) (Cursor, error) {
 	if cur, ok := s.seen.get(queue); ok {
 		return cur, nil
 	}
@@ -156,14 +157,18 @@ func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
 	if err != nil || cur.Exists() {
 		return cur, err
 	}
-	return s.createNumbered(ctx, queue)
+	packs := s.defaults.Packs
+	if packs == PacksAuto && batch != nil && batch(s.defaults.First) {
+		packs = PacksOn
+	}
+	return s.createNumbered(ctx, queue, packs)
 }
 
 // createNumbered makes the queue's cursor for messages with seqs, or returns the
 // one that is there, of whatever kind.
-func (s *Sorter) createNumbered(ctx context.Context, queue string) (Cursor, error) {
+func (s *Sorter) createNumbered(ctx context.Context, queue string, packs Packs) (Cursor, error) {
 	settings := s.defaults
-	settings.Kind = KindNumbered
+	settings.Kind, settings.Packs = KindNumbered, packs
 	return s.create(ctx, queue, settings.ofKind())
 }
 
@@ -194,7 +199,7 @@ func (s *Sorter) putOne(ctx context.Context, m Message, cur Cursor, pack Message
 	case !cur.fits(m.Seq):
 		result.Outcome, result.MaxAhead = Full, cur.Settings.MaxAhead
 	default:
-		m.Op, m.AmongPacks = s.newOp(), cur.Settings.Packs
+		m.Op, m.AmongPacks = s.newOp(), cur.Settings.Packs.some()
 		m.EnqueuedAt = ddb.ToMillis(s.now())
 		m.ExpiresOn = s.expiry()
 		m.Tombstone = ""

@@ -39,7 +39,7 @@ func (s *Sorter) putPacks(ctx context.Context, messages []Message, places []int,
 // gap open, and by this cursor they do not: it may be an older one. The strong read that tells
 // is paid by the first two messages that need no item of their own.
 func awaited(cur Cursor, messages []Message, places []int) bool {
-	if !cur.Settings.Packs {
+	if cur.Settings.Packs != PacksOn {
 		return false
 	}
 	first := messages[slices.MinFunc(places, func(i, k int) int { return cmp.Compare(messages[i].Seq, messages[k].Seq) })].Seq

@@ -75,7 +75,9 @@ func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (Waits, error) {
 // Configure changes settings of a queue, or makes the queue with these
 // settings and the Sorter's defaults for the others, and returns its cursor.
 // First, Kind and KeyType can only be given while the queue is made: ErrFirstFixed,
-// ErrKindFixed or ErrKeyTypeFixed where they differ later. Other processes may go on with the settings that they
+// ErrKindFixed or ErrKeyTypeFixed where they differ later. So are packed runs: PacksOn is ErrPacksFixed
+// in a queue that was made without, and ModeAsync ErrPacksSync in one that was made with them, also
+// after PacksOff. Other processes may go on with the settings that they
 // remember for up to half an hour.
 //
 // It costs one write, and two where the queue is new.
@@ -84,6 +86,9 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 		return Cursor{}, err
 	}
 	if err := change.validate(); err != nil {
+		return Cursor{}, err
+	}
+	if err := change.checkPacks(); err != nil {
 		return Cursor{}, err
 	}
 	if change.KeyType != nil {
@@ -130,8 +135,10 @@ func (c Change) refusedBy(there Settings) error {
 		return ErrKindFixed
 	case c.First != nil && *c.First != there.First:
 		return ErrFirstFixed
-	case c.Packs != nil && *c.Packs != there.Packs, there.Packs && c.Mode != nil && *c.Mode == ModeAsync:
+	case c.Packs != nil && *c.Packs == PacksOn && !there.Packs.some():
 		return ErrPacksFixed
+	case there.Packs.some() && c.Mode != nil && *c.Mode == ModeAsync:
+		return ErrPacksSync
 	case there.Kind != KindKeyed:
 		return c.checkUnkeyed()
 	}

@@ -31,7 +31,7 @@ func (s *Sorter) readFrom(ctx context.Context, cur Cursor, queue string, after, 
 	return func(yield func(Message, error) bool) {
 		expect, strong := after, false
 		for expect < upTo {
-			if arrivalOrder || strong && !cur.Exists() || cur.Settings.Packs && cur.Position < upTo {
+			if arrivalOrder || strong && !cur.Exists() || cur.Settings.Packs.some() && cur.Position < upTo {
 				var err error
 				cur, arrivalOrder, err = s.arrivalQueue(ctx, queue, upTo)
 				if err != nil {
@@ -88,7 +88,7 @@ func (p Page) amongPacks() bool { return len(p.Messages) > 0 && p.Messages[0].Am
 // mayShowDead reports whether a read behind a seq that is not strong may show a packed run that
 // was dead, and in whose place a message was put since: the cursor, which is past what is read,
 // has a message from its first seq on as parked then, for ever.
-func (c Cursor) mayShowDead(after int64) bool { return c.Settings.Packs && after < c.MaxParked }
+func (c Cursor) mayShowDead(after int64) bool { return c.Settings.Packs.some() && after < c.MaxParked }
 
 // withFirst are the items of a page that begins behind a seq, and before them the packed run
 // that the reading begins within, where it does. The cursor is past what is read.

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -29,8 +30,24 @@ type Bound struct {
 // upTo is as with [Sorter.Read]. Where a seq is not stored the error is a
 // [MissingError], and the batch what comes before it.
 func (s *Sorter) ReadBatch(ctx context.Context, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
-	cur, _ := s.seen.get(queue)
-	return s.readBatch(ctx, cur, queue, after, upTo, bounds...)
+	return s.ReadBatchAt(ctx, Cursor{}, queue, after, upTo, bounds...)
+}
+
+// ReadBatchAt is ReadBatch where a cursor of the queue is at hand, such as that of a record
+// ([AdvanceOf]), or the zero Cursor. However old it is, it saves a strong read of the cursor where
+// that is needed and its position is upTo or more: what it says of seqs that it is past is so for ever.
+func (s *Sorter) ReadBatchAt(ctx context.Context, cur Cursor, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
+	if seen, ok := s.seen.get(queue); ok && seen.Position >= upTo || !cur.Exists() || cur.Erased() {
+		return s.readBatch(ctx, seen, queue, after, upTo, bounds...)
+	}
+	batch, err := s.readBatch(ctx, cur, queue, after, upTo, bounds...)
+	if missing := (*MissingError)(nil); errors.As(err, &missing) {
+		// Of a queue that was erased since, nothing is missing.
+		if _, gone := s.readCursor(ctx, queue); errors.Is(gone, ErrErased) {
+			err = gone
+		}
+	}
+	return batch, err
 }
 
 // readBatch is ReadBatch where a cursor of the queue is at hand, or the zero

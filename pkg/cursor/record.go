@@ -70,12 +70,12 @@ func (c Cursor) GapOpen() bool { return c.MaxParked > c.Position }
 // the gap looks at what is beyond it, however far. In a queue with packed runs MaxParked
 // is their fence, and says how far.
 func (c Cursor) onRecord(seq int64) bool {
-	return c.MaxParked >= seq || c.GapOpen() && !c.Settings.Packs
+	return c.MaxParked >= seq || c.GapOpen() && !c.Settings.Packs.some()
 }
 
 // lastParked is up to where messages may be parked.
 func (c Cursor) lastParked() int64 {
-	if c.Settings.Packs {
+	if c.Settings.Packs.some() {
 		return c.MaxParked
 	}
 	return MaxSeq

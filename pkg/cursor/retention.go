@@ -253,7 +253,7 @@ func (s *Sorter) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit
 		return 0, err
 	}
 	deleted, beside := 0, 0
-	if cur.Settings.Packs {
+	if cur.Settings.Packs.some() {
 		beside = 1 // shows whether a packed run has a stray
 	}
 	for deleted < limit {

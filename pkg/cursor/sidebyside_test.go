@@ -31,7 +31,7 @@ func TestAGroupIsStoredSideBySide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		results, err := sorter.PutGroup(t.Context(), []cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 2}, {Queue: "b", Seq: 1}})
+		results, err := sorter.PutGroup(t.Context(), []cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 3}, {Queue: "b", Seq: 1}})
 		if err != nil || len(results) != 3 {
 			t.Errorf("%v, %v", results, err)
 		}

@@ -67,7 +67,7 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		wrote("leave to sweep", err, true, "park")
 
 		packed := newCursor("packed")
-		packed.Settings.Packs = true
+		packed.Settings.Packs = cursor.PacksOn
 		create(t, s, packed)
 		_, _, err = s.MovePacked(t.Context(), "packed", 1, 3, at)
 		wrote("move packed", err, true, "advance")

@@ -158,9 +158,9 @@ func (s *Store) Configure(ctx context.Context, queue string, change Change) (Cur
 // change.
 func (c Change) fits() ddb.Cond {
 	var first, kind, keyType, keyed, packs ddb.Cond
-	if c.Packs != nil && *c.Packs {
+	if c.Packs != nil && *c.Packs == PacksOn {
 		packs = attrPacks.Exists()
-	} else if c.Packs != nil || c.Mode != nil && *c.Mode == ModeAsync {
+	} else if c.Mode != nil && *c.Mode == ModeAsync {
 		packs = attrPacks.Missing()
 	}
 	if c.KeyType != nil {
@@ -192,6 +192,13 @@ func (c Change) actions() []ddb.Action {
 	}
 	if c.Mode != nil {
 		actions = append(actions, attrMode.Set(ddb.Text(string(*c.Mode))))
+	}
+	switch {
+	case c.Packs == nil:
+	case *c.Packs == PacksOn:
+		actions = append(actions, attrPacksOff.Remove())
+	default:
+		actions = append(actions, attrPacksOff.Set(ddb.Bool(true)))
 	}
 	if c.Settle != nil {
 		actions = append(actions, attrSettle.Set(ddb.Int(c.Settle.Milliseconds())))

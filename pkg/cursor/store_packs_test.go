@@ -70,7 +70,7 @@ func TestStorePutOver(t *testing.T) {
 func TestStoreMovePacked(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := newCursor(q)
-		want.Settings.Packs = true
+		want.Settings.Packs = cursor.PacksOn
 		create(t, s, want)
 		later := at.Add(time.Minute)
 		move := func(what string, first, last int64, held bool) {

@@ -145,12 +145,11 @@ func readKeys(raw json.RawMessage, read func(*ddb.Decoder)) (stored bool, err er
 
 var errNoImages = errors.New("stream record has no images: the cursors' stream must show NEW_AND_OLD_IMAGES")
 
-// AdvanceOf is what a record of the cursors' stream moved; an empty range for
+// AdvanceOf is what a record of the cursors' stream moved, and the cursor as it was then; an empty range for
 // a record of another change, and for one that only wakes the queue's consumers
-// up. An empty queue means that the record is to be passed over.
-func AdvanceOf(raw json.RawMessage, names Names) (queue string, moved Range, err error) {
-	cur, moved, err := advanceOf(raw, names.withDefaults())
-	return cur.Queue, moved, err
+// up. A cursor that does not exist means that the record is to be passed over.
+func AdvanceOf(raw json.RawMessage, names Names) (cur Cursor, moved Range, err error) {
+	return advanceOf(raw, names.withDefaults())
 }
 
 // advanceOf returns the cursor after the change as well.

@@ -132,6 +132,8 @@ type bounds struct {
 	off *putOff
 	// shared is what was read of the queue for another consumer; nil where there is none.
 	shared *shared
+	// cursor is one that the queue had, where a record shows it.
+	cursor cursor.Cursor
 }
 
 // delivery is a Deliver under way.
@@ -552,7 +554,7 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error) recor
 // read reads the next batch. Ended is Missing where the next message is not there.
 func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts int) (Batch, error) {
 	reading := record.Reading{
-		Sorter: run.sorter, Queue: run.Queue, Position: run.position,
+		Sorter: run.sorter, Queue: run.Queue, Cursor: run.cursor, Position: run.position,
 		MaxMessages: run.reader.MaxMessages, MaxBytes: run.reader.MaxBytes,
 		MaxAttempts: run.reader.MaxAttempts, Bad: run.bad,
 	}

@@ -13,7 +13,7 @@ import (
 // packs makes a queue with packed runs, and puts a batch of messages, which is one.
 func (k *desk) packs(queue string, first, last int64) {
 	k.t.Helper()
-	on := true
+	on := cursor.PacksOn
 	_, err := k.sorter.Configure(k.t.Context(), queue, cursor.Change{Packs: &on})
 	k.must(err)
 	var run []cursor.Message

@@ -67,7 +67,7 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 			if inline > 0 {
 				of = inline
 			}
-			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(of), inline: inline, off: off, shared: &j.hint.shared})
+			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(of), inline: inline, off: off, shared: &j.hint.shared, cursor: j.hint.cursor})
 			j.hint.shared.end()
 			if inline > 0 && done.Err == nil {
 				d.sendAside(ctx, done)
@@ -97,6 +97,8 @@ type hint struct {
 	// moved is from the lowest position that a record shows to the highest, first the place of
 	// the first record of the queue; -1 where none names it, and what was put off is due.
 	moved cursor.Range
+	// cursor is that of the highest position, the zero one where none is at hand.
+	cursor cursor.Cursor
 	first int
 	// err is why the record cannot be read.
 	err    error
@@ -142,20 +144,23 @@ func (h *hint) work(readers []Reader) {
 func hintsOf(event table.StreamEvent, names cursor.Names) (hints []hint, broken *hint) {
 	place := map[string]int{}
 	for i, raw := range event.Records {
-		queue, moved, err := cursor.AdvanceOf(raw, names)
+		cur, moved, err := cursor.AdvanceOf(raw, names)
 		switch {
 		case err != nil && broken == nil:
 			broken = &hint{first: i, err: err}
-		case err != nil || queue == "":
+		case err != nil || !cur.Exists():
 		default:
-			at, seen := place[queue]
+			at, seen := place[cur.Queue]
 			if !seen {
 				at = len(hints)
-				place[queue] = at
-				hints = append(hints, hint{queue: queue, moved: moved, first: i})
+				place[cur.Queue] = at
+				hints = append(hints, hint{queue: cur.Queue, moved: moved, cursor: cur, first: i})
 			}
-			known := &hints[at].moved
-			known.From, known.To = min(known.From, moved.From), max(known.To, moved.To)
+			known := &hints[at]
+			known.moved.From = min(known.moved.From, moved.From)
+			if moved.To > known.moved.To {
+				known.moved.To, known.cursor = moved.To, cur
+			}
 		}
 	}
 	return hints, broken

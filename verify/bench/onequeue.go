@@ -108,7 +108,10 @@ func (w way) putter(ctx context.Context, endpoint string) (putter, error) {
 		return nil, err
 	}
 	settings := cursor.DefaultSettings()
-	settings.Packs = w.packs
+	settings.Packs = cursor.PacksOff
+	if w.packs {
+		settings.Packs = cursor.PacksOn
+	}
 	sorter, err := cursor.New(store, &cursor.Options{Defaults: &settings})
 	if err != nil {
 		return nil, err

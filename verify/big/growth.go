@@ -164,7 +164,10 @@ func (g *growth) tell() error {
 // quiet makes a queue at a position.
 func (w *world) quiet(ctx context.Context, queue string, position int64, packs bool) error {
 	settings := cursor.DefaultSettings()
-	settings.Packs = packs
+	settings.Packs = cursor.PacksNone
+	if packs {
+		settings.Packs = cursor.PacksOn
+	}
 	_, err := w.store.CreateCursor(ctx, cursor.Cursor{Queue: queue, Settings: settings, Position: position, MovedAt: w.now, Announced: -1})
 	return err
 }

@@ -70,6 +70,7 @@ func (o options) workload(rate float64) cost.Workload {
 func (o options) variables() map[string]string {
 	// No event bus here: what the sweep announces stays in its log.
 	variables := map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""}
+	variables[settings.QueueVariable("packs")] = "off"
 	if o.packs {
 		variables[settings.QueueVariable("packs")] = "on"
 	}

@@ -110,9 +110,10 @@ type Props struct {
 	// Mode is who moves a queue's cursor: cursor.ModeSync or
 	// cursor.ModeAsync; cursor.ModeSync.
 	Mode cursor.Mode
-	// Packs has a batch that is in order stored as one item, in queues that are made from then on;
-	// not with cursor.ModeAsync.
-	Packs bool
+	// Packs is in which queues, of those that are made from then on, a batch that is in order is
+	// stored as one item: cursor.PacksAuto, in those that a batch makes, cursor.PacksOn, in all, or
+	// cursor.PacksOff; cursor.PacksAuto. Never in queues with cursor.ModeAsync.
+	Packs cursor.Packs
 	// Retention is how long a message is kept: 4 hours to 10 years, or 0 for
 	// ever; 14 days.
 	Retention *time.Duration
@@ -376,6 +377,7 @@ func (p *Props) setQueueDefaults() {
 	p.GapAfter = cmp.Or(p.GapAfter, queue.GapAfter)
 	p.MaxAhead = cmp.Or(p.MaxAhead, queue.MaxAhead)
 	p.Mode = cmp.Or(p.Mode, queue.Mode)
+	p.Packs = cmp.Or(p.Packs, queue.Packs)
 	p.Settle = orNew(p.Settle, queue.Settle)
 	p.Late = cmp.Or(p.Late, queue.Late)
 }
@@ -389,7 +391,8 @@ func (p Props) checkQueueSettings(c *checker) {
 	between(c, "gapAfter", p.GapAfter, cursor.MinGapAfter, cursor.MaxGapAfter)
 	between(c, "maxAhead", p.MaxAhead, cursor.MinMaxAhead, cursor.MaxMaxAhead)
 	oneOf(c, "mode", p.Mode, cursor.ModeSync, cursor.ModeAsync)
-	if p.Packs && p.Mode == cursor.ModeAsync {
+	oneOf(c, "packs", p.Packs, cursor.PacksAuto, cursor.PacksOn, cursor.PacksOff)
+	if p.Packs == cursor.PacksOn && p.Mode == cursor.ModeAsync {
 		c.fail("packs", "is for queues whose mode is %s", cursor.ModeSync)
 	}
 	between(c, "settle", *p.Settle, 0, cursor.MaxSettle)

@@ -38,7 +38,7 @@ func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 		}
 	}
 	all := cursor.DefaultSettings()
-	all.Kind, all.Packs = cursor.KindKeyed, true // it has all settings
+	all.Kind = cursor.KindKeyed // it has all settings
 	for name := range all.All() {
 		if variable := settings.QueueVariable(name); variable != "" {
 			read[variable] = true
@@ -46,7 +46,7 @@ func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 	}
 	given := map[string]bool{}
 	// Raw events have a seq or a key.
-	keyed := synthesize("Keyed", &Props{QueueProp: "account", IDProp: "id", KeyProp: "created,type", KeyType: "time,text", Packs: true})
+	keyed := synthesize("Keyed", &Props{QueueProp: "account", IDProp: "id", KeyProp: "created,type", KeyType: "time,text", Packs: cursor.PacksOn})
 	for _, tmpl := range []template{defaults(), changed(), keyed} {
 		for _, resource := range tmpl.Resources {
 			properties, _ := resource["Properties"].(object)

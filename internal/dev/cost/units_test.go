@@ -45,7 +45,10 @@ func deliver(t *testing.T, packs bool, each Units, bytes float64) {
 		t.Fatal(err)
 	}
 	settings := cursor.DefaultSettings()
-	settings.Packs = packs
+	settings.Packs = cursor.PacksOff
+	if packs {
+		settings.Packs = cursor.PacksOn
+	}
 	sorter, err := cursor.New(store, &cursor.Options{Defaults: &settings})
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func batches(ctx context.Context) (Table, error) {
 			"of those that are one item, a write for each KB of the bodies, and one move. SQS FIFO takes ten in a request.",
 		Case: "batch",
 	}
-	for _, packs := range []bool{false, true} {
+	for _, packs := range []cursor.Packs{cursor.PacksOff, cursor.PacksOn} {
 		for _, size := range []int{1, 5, 25, 100} {
 			s, err := newSorting()
 			if err != nil {
@@ -157,7 +157,7 @@ func batches(ctx context.Context) (Table, error) {
 				return t, err
 			}
 			r := Row{Name: fmt.Sprint(size), Limit: Units{Writes: 1 + 1/float64(size)}, Ours: ours, FIFO: cost.FIFO(size)}
-			if packs {
+			if packs == cursor.PacksOn {
 				r.Name += ", one item"
 				r.Limit.Writes = float64((size*100+1023)/1024+1) / float64(size)
 			}

@@ -168,7 +168,7 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	stands := r.Outcome != cursor.Full && r.Outcome != cursor.Stale
 	c := m.cursor(at.queue)
 	// Who fills the gap beyond which it was put sees to it, and may be about to, or have died.
-	left := !c.Settings.Packs && (c.GapOpen() || m.running > 1 || m.unfinished)
+	left := c.Settings.Packs == cursor.PacksNone && (c.GapOpen() || m.running > 1 || m.unfinished)
 	if stands && m.settings.Mode == cursor.ModeSync && r.Deferred == nil && max(c.Position, c.MaxParked) < at.seq && !left {
 		wrong(fmt.Sprintf("S6: the position is %d, and %d the last on record", c.Position, c.MaxParked))
 	}
@@ -311,6 +311,19 @@ func (m *model) skipper(times int) {
 				m.unfinished = true
 			}
 			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// switcher sets whether the default queue gets packed runs, one after the other.
+func (m *model) switcher(to ...cursor.Packs) {
+	m.run.Go("switcher", func(p *sim.Proc) {
+		s, _ := m.sorter(p)
+		for i := range to {
+			p.Forget().Int(int64(i))
+			if _, err := s.Configure(context.Background(), defaultQueue, cursor.Change{Packs: &to[i]}); errors.Is(err, cursor.ErrErased) || p.Dead() {
 				return
 			}
 		}

@@ -267,8 +267,11 @@ func (c change) json(index int) json.RawMessage {
 // image is a cursor as the stream shows it.
 func image(c cursor.Cursor) []byte {
 	packs := `"v":{"N":"1"}`
-	if c.Settings.Packs {
+	if c.Settings.Packs != cursor.PacksNone {
 		packs = `"v":{"N":"5"},"packs":{"BOOL":true}`
+	}
+	if c.Settings.Packs == cursor.PacksOff {
+		packs += `,"packsOff":{"BOOL":true}`
 	}
 	if c.LastPack.To > c.LastPack.From {
 		packs += fmt.Sprintf(`,"packFrom":{"N":"%d"},"packTo":{"N":"%d"}`, c.LastPack.From+1, c.LastPack.To)

@@ -165,9 +165,13 @@ func (m *model) create() {
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
+	packs := &m.settings.Packs
+	if *packs == cursor.PacksNone {
+		packs = nil // it makes a queue without
+	}
 	if _, err := s.Configure(context.Background(), defaultQueue, cursor.Change{
 		First: &m.settings.First, Policy: &m.settings.Policy, GapAfter: &m.settings.GapAfter,
-		MaxAhead: &m.settings.MaxAhead, Mode: &m.settings.Mode, Packs: &m.settings.Packs,
+		MaxAhead: &m.settings.MaxAhead, Mode: &m.settings.Mode, Packs: packs,
 	}); err != nil {
 		panic(err) // a scenario with settings out of bounds
 	}

@@ -41,7 +41,7 @@ func (m *model) read(queue string) []cursor.Message {
 
 // packs are the packed runs that are stored, whatever their state.
 func (m *model) packs(queue string) []cursor.Message {
-	if !m.settings.Packs {
+	if m.settings.Packs == cursor.PacksNone {
 		return nil
 	}
 	var packs []cursor.Message
@@ -112,7 +112,10 @@ func (m *model) accepted(queue string, run cursor.Range) {
 	}
 }
 
-func packed(s *cursor.Settings) { s.Packs = true }
+func packed(s *cursor.Settings) { s.Packs = cursor.PacksOn }
+
+// undecided is for queues that are packed if a batch makes them.
+func undecided(s *cursor.Settings) { s.Packs = cursor.PacksAuto }
 
 // largePackScenarios take minutes.
 func largePackScenarios() []sim.Scenario {
@@ -136,6 +139,35 @@ func largePackScenarios() []sim.Scenario {
 			m.keep = cursor.MinRetention
 			m.writer("A", put{seqs: []int64{1, 2}}, put{seqs: []int64{3, 4}})
 			m.expiry(1, cursor.MinRetention)
+			m.consumer()
+		}),
+	}
+}
+
+// switchedScenarios are those of queues that a put makes, and of those that are switched off and on.
+func switchedScenarios() []sim.Scenario {
+	run := func(payload string, seqs ...int64) put { return put{payload: payload, seqs: seqs} }
+	return []sim.Scenario{
+		onNew("packs: made by a batch, or by a single", 1, undecided, func(m *model) {
+			m.writer("A", run("", 1, 2))
+			m.writer("B", run("other", 2))
+		}),
+		onNew("packs: made by a batch, or by another", 1, undecided, func(m *model) {
+			m.writer("A", run("", 1, 2))
+			m.writer("B", run("other", 1, 2, 3))
+		}),
+		onNew("packs: made by a batch, or by a later one", 1, undecided, func(m *model) {
+			m.writer("A", run("", 1, 2))
+			m.writer("B", run("", 3, 4))
+		}),
+		scenario("packs: switched off", 1, packed, func(m *model) {
+			m.writer("A", run("", 1, 2), run("", 3, 4))
+			m.switcher(cursor.PacksOff)
+			m.writer("B", run("other", 2))
+		}),
+		scenario("packs: switched off and on", 1, packed, func(m *model) {
+			m.writer("A", run("", 1, 2), run("", 3, 4))
+			m.switcher(cursor.PacksOff, cursor.PacksOn)
 			m.consumer()
 		}),
 	}

@@ -99,7 +99,7 @@ type hint struct {
 	moved cursor.Range
 	// cursor is that of the highest position, the zero one where none is at hand.
 	cursor cursor.Cursor
-	first int
+	first  int
 	// err is why the record cannot be read.
 	err    error
 	jobs   []*job

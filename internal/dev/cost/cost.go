@@ -131,12 +131,11 @@ type flow struct {
 	moves    float64 // of cursors
 	bytes    float64 // that a message takes in its table
 	items    float64 // of messages
-	deliver  Units   // what delivering a batch takes, apart from reading it
 }
 
 // single is the flow of messages that are an item each.
 func (w Workload) single(units Units, producer, calls, trips, moves float64) flow {
-	return flow{units, producer, calls, trips, moves, pageBytes, w.Rate, Deliver}
+	return flow{units, producer, calls, trips, moves, pageBytes, w.Rate}
 }
 
 // sync: the producer moves the cursor; sort looks once at each queue of what
@@ -155,7 +154,7 @@ func (w Workload) packs() flow {
 	calls, looks := w.sortLooks(items, syncWindow)
 	// A move is one unit, and the rest of them KBs.
 	bytes := (each.Writes - items/w.Rate) * 1024
-	return flow{each.times(w.Rate).plus(Heal.times(looks)).plus(Units{Reads: w.batches()}), 1 + 2*items/w.batches(), calls, 1, items, bytes, items, DeliverPacked}
+	return flow{each.times(w.Rate).plus(Heal.times(looks)).plus(Units{Reads: w.batches()}), 1 + 2*items/w.batches(), calls, 1, items, bytes, items}
 }
 
 // sortLooks is how often a second sort is called, and looks at a queue, where it gathers
@@ -224,7 +223,7 @@ func (w Workload) delivered(name string, f flow) Bill {
 	window := math.Max(w.Window, 1.0/polls)
 	batches := math.Min(f.moves, float64(w.Queues)/window)
 	pages := math.Ceil(w.Rate / batches * f.bytes / page)
-	b.addUnits(f.deliver.plus(Units{Reads: pages / 2}).times(batches))
+	b.addUnits(Deliver.plus(Units{Reads: pages / 2}).times(batches))
 	calls := w.streamCalls(f.moves, f.moves, window)
 	b.addCalls(calls, batches/calls*(5*trip+sinkTime))
 	b.Functions += batches * month * invocation // of the consumer

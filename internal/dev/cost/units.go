@@ -75,10 +75,6 @@ var Packed = [len(Batches)]Units{{2, 0}, {0.4, 0}, {0.08, 0}, {0.03, 0}}
 // mostPacked is how many messages one item has at most.
 const mostPacked = 100
 
-// DeliverPacked is Deliver where batches are one item: a look at the cursor more. Measured by
-// TestDeliver.
-var DeliverPacked = Units{2, 2}
-
 // Older is what aws-stream-sort's algorithm takes, which takes one message at a
 // time. Measured by TestUnits of pkg/cursor.
 var Older = map[Order]Units{
@@ -90,7 +86,7 @@ var Older = map[Order]Units{
 var Heal = Units{0, 1}
 
 // Deliver is what delivering a batch takes, apart from reading its messages:
-// a claim, a commit and a look at the consumer, which a warm process often knows. Measured by TestDeliver.
+// a claim, a commit and a look at the consumer, which a warm process often knows; also where batches are one item. Measured by TestDeliver.
 var Deliver = Units{2, 1}
 
 // callLine is what a call that goes well logs, in bytes: the metrics of a put, and what

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -24,11 +25,27 @@ const queue = "octo-org/octo-repo"
 
 // TestDeliver measures what a batch takes to be delivered, by AWS's rules.
 func TestDeliver(t *testing.T) {
-	t.Run("singles", func(t *testing.T) { deliver(t, false, Deliver, pageBytes) })
-	t.Run("packs", func(t *testing.T) { deliver(t, true, DeliverPacked, 30) })
+	t.Run("singles", func(t *testing.T) { deliver(t, false, pageBytes) })
+	t.Run("packs", func(t *testing.T) { deliver(t, true, 30) })
 }
 
-func deliver(t *testing.T, packs bool, each Units, bytes float64) {
+// moved is a record of a move that ended where a cursor is.
+func moved(from int64, c cursor.Cursor) json.RawMessage {
+	layout := `"v":{"N":"1"}`
+	if c.Settings.Packs == cursor.PacksOn {
+		layout = fmt.Sprintf(`"v":{"N":"5"},"packs":{"BOOL":true},"packFrom":{"N":"%d"},"packTo":{"N":"%d"}`, c.LastPack.From+1, c.LastPack.To)
+	}
+	image := func(position int64) string {
+		return fmt.Sprintf(`{"queue":{"S":%q},%s,"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"%d"},"gapSince":{"N":"0"},`+
+			`"change":{"S":"advance"},"policy":{"S":"wait"},"gapAfter":{"N":"300000"},"maxAhead":{"N":"100000"},"mode":{"S":"sync"}}`,
+			c.Queue, layout, position, c.MaxParked)
+	}
+	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"1","OldImage":%s,"NewImage":%s}}`, image(from), image(c.Position))
+}
+
+// deliver has batches delivered, each by the record of its move. That begins before where the consumer was left,
+// so it is not known.
+func deliver(t *testing.T, packs bool, bytes float64) {
 	metered := meter.New(dynamo.Transport())
 	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Kinds()[0]), Transport: metered})
 	if err != nil {
@@ -53,6 +70,11 @@ func deliver(t *testing.T, packs bool, each Units, bytes float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	batches, handed := 0, 0
+	reader := handoff.Reader{Name: "billing", Handle: func(_ context.Context, b handoff.Batch) error {
+		batches, handed = batches+1, handed+len(b.Messages)
+		return nil
+	}}
 	process, err := cursor.New(store, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +83,10 @@ func deliver(t *testing.T, packs bool, each Units, bytes float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := handoff.Reader{Name: "billing", Handle: func(context.Context, handoff.Batch) error { return nil }}
+	handle, err := handoff.OnStream(deliverer, queues, reader)
+	if err != nil {
+		t.Fatal(err)
+	}
 	position := int64(0)
 	for _, size := range []int{1, 1, 10, 100} { // the first makes the consumer
 		var messages []cursor.Message
@@ -72,13 +97,18 @@ func deliver(t *testing.T, packs bool, each Units, bytes float64) {
 		if _, err := sorter.PutGroup(t.Context(), messages); err != nil {
 			t.Fatal(err)
 		}
+		at, err := sorter.Status(t.Context(), queue)
+		if err != nil {
+			t.Fatal(err)
+		}
 		before := metered.Counts()
-		done := deliverer.Deliver(t.Context(), queue, reader, position+int64(size))
-		if done.Err != nil || done.Messages != size || done.Batches != 1 {
-			t.Fatalf("%+v", done)
+		batches, handed = 0, 0
+		answer, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(0, at)}})
+		if err != nil || len(answer.BatchItemFailures) > 0 || handed != size || batches != 1 {
+			t.Fatalf("%+v, %v: %d messages in %d batches", answer, err, handed, batches)
 		}
 		total := metered.Counts().Sub(before).Total()
-		want := each.plus(Units{Reads: math.Ceil(float64(size)*bytes/page) / 2})
+		want := Deliver.plus(Units{Reads: math.Ceil(float64(size)*bytes/page) / 2})
 		// A query looks one message ahead, and may begin a page for it.
 		if position > 0 && (total.Writes != want.Writes || total.Reads < want.Reads-0.5 || total.Reads > want.Reads) {
 			t.Errorf("a batch of %d: %v write and %v read units, want %v", size, total.Writes, total.Reads, want)

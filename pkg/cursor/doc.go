@@ -63,7 +63,8 @@
 //
 // and those of a queue with packed runs, of layout 5,
 //
-//	packs        BOOL  it has them
+//	packs        BOOL  it was made with them
+//	packsOff     BOOL  where it gets no more
 //	packFrom     N  the first seq of the packed run that the position was last moved over
 //	packTo       N  the last one
 //
@@ -159,7 +160,7 @@
 //
 // # Packed runs
 //
-// In a queue that is made with [Settings.Packs], a batch that begins at position+1 while no gap
+// In a queue that is made with them ([PacksOn]; [PacksAuto] where a batch makes it), a batch that begins at position+1 while no gap
 // is open is one item, and one move: a packed run. What parked says is the fence:
 //
 //	              move, if position = first-1 and parked < first

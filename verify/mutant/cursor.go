@@ -61,7 +61,7 @@ var sorterMutants = []mutant{
 		{"advance.go", "if parked <= look.end && look.beyond > look.end {", "if false {"},
 	}},
 	{"what waits among packed runs is left to an open gap", sorterFolder, schedules, []edit{
-		{"record.go", "c.GapOpen() && !c.Settings.Packs", "c.GapOpen()"},
+		{"record.go", "c.GapOpen() && !c.Settings.Packs.some()", "c.GapOpen()"},
 	}},
 	{"unconditional put", sorterFolder, schedules, []edit{
 		{"store_messages.go", "encodeMessage(m, s.names), s.queueKey.Missing())", "encodeMessage(m, s.names), ddb.Cond{})"},

@@ -19,7 +19,7 @@ var packMutants = []mutant{
 		{"put_packed.go", "len(there.Packed) != len(pack.Packed) || !bytes.Equal(there.Digest, pack.Digest)", "len(there.Packed) != len(pack.Packed)"},
 	}},
 	{"packs: what was stored meanwhile is not classified", sorterFolder, packSchedules("a single within"), []edit{
-		{"put.go", "\tif cur.Settings.Packs {\n\t\ts.classify(", "\tif false {\n\t\ts.classify("},
+		{"put.go", "\tif cur.Settings.Packs.some() {\n\t\ts.classify(", "\tif false {\n\t\ts.classify("},
 	}},
 	{"packs: stored, though nobody looked", sorterFolder, packSchedules("a single within"), []edit{
 		{"put_packed.go", "case moved.err != nil && r.Seq > max(moved.cur.Position, moved.cur.MaxParked):", "case false:"},
@@ -55,7 +55,7 @@ var packMutants = []mutant{
 		{"read.go", "return slices.Insert(items, 0, there), nil", "return slices.Insert(items, 0), nil"},
 	}},
 	{"packs: a reader takes one that was dead", sorterFolder, packSchedules("delivered"), []edit{
-		{"read.go", "return c.Settings.Packs && after < c.MaxParked", "return false"},
+		{"read.go", "return c.Settings.Packs.some() && after < c.MaxParked", "return false"},
 	}},
 	{"packs: deleted in part", sorterFolder, test{"./pkg/cursor", "TestPackedRunsAreDeletedWhole"}, []edit{
 		{"retention.go", "if m.last() > upTo {", "if false {"},
@@ -68,5 +68,38 @@ var packMutants = []mutant{
 	}},
 	{"packs: an asynchronous queue gets them", sorterFolder, test{"./pkg/cursor", "TestPacksAreFixed"}, []edit{
 		{"store_cursors.go", "c.Mode != nil && *c.Mode == ModeAsync {\n\t\tpacks", "false {\n\t\tpacks"},
+	}},
+	{"packs: a queue of singles gets them", sorterFolder, test{"./pkg/cursor", "TestABatchMakesAQueueWithPackedRuns"}, []edit{
+		{"put.go", "if packs == PacksAuto && batch != nil && batch(s.defaults.First) {", "if packs == PacksAuto {"},
+	}},
+	{"packs: an asynchronous queue is made with them", sorterFolder, test{"./pkg/cursor", "TestABatchMakesAQueueWithPackedRuns"}, []edit{
+		{"settings.go", "|| s.Mode != ModeSync {", "{"},
+	}},
+	{"packs: made, though they are off", sorterFolder, test{"./pkg/cursor", "TestPacksAreSwitchedOff"}, []edit{
+		{"put.go", "if cur.Settings.Packs == PacksOn {\n\t\tsingles", "if cur.Settings.Packs.some() {\n\t\tsingles"},
+	}},
+	{"packs: where they are off, nobody helps or looks", sorterFolder, test{"./pkg/cursor", "TestPacksAreSwitchedOff"}, []edit{
+		{"settings.go", "return p == PacksOn || p == PacksOff", "return p == PacksOn"},
+	}},
+	{"packs: where they are off, the fence is not raised", sorterFolder, packSchedules("switched off"), []edit{
+		{"settings.go", "return p == PacksOn || p == PacksOff", "return p == PacksOn"},
+	}},
+	{"packs: a lost cursor is made without", sorterFolder, test{"./pkg/cursor", "TestALostCursorIsMadeAsItsMessagesAre"}, []edit{
+		{"heal.go", "if page.amongPacks() {", "if false {"},
+	}},
+	{"packs: one of which the cursor does not know is a hole", sorterFolder, test{"./pkg/cursor", "TestALostCursorIsMadeAsItsMessagesAre"}, []edit{
+		{"heal.go", "if !cur.Settings.Packs.some() {", "if false {"},
+	}},
+	{"packs: one that waited long expires before its strays", sorterFolder, test{"./pkg/cursor", "TestAPackedRunThatWaitedLongIsKept"}, []edit{
+		{"pack.go", "&& pack.ExpiresOn.Before(expiresOn.Add(-helpAfter)) {", "&& false {"},
+	}},
+	{"packs: a record's cursor is believed beyond it", sorterFolder, test{"./pkg/cursor", "TestACursorAtHandSavesALook"}, []edit{
+		{"read.go", "|| cur.Settings.Packs.some() && cur.Position < upTo {", "{"},
+	}},
+	{"packs: a record's cursor is believed of an erased queue", sorterFolder, test{"./pkg/cursor", "TestACursorAtHandSavesALook"}, []edit{
+		{"read_batch.go", "if missing := (*MissingError)(nil); errors.As(err, &missing) {", "if missing := (*MissingError)(nil); false && errors.As(err, &missing) {"},
+	}},
+	{"packs: a message at a packed run's place is stored where it stands", sorterFolder, test{"./pkg/cursor", "TestABatchInOrderIsOneItem"}, []edit{
+		{"pack.go", "case cur.Position >= m.Seq:", "case false:"},
 	}},
 }

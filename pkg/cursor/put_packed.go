@@ -11,7 +11,7 @@ import (
 
 // putPacks stores the messages at these places that go on from the position without a gap as
 // packed runs, each one item and one move, as long as no gap is open; the results say so. It
-// returns the places of all others, which are put singly, and the last run that it tried to store.
+// returns the places of all others, which are put singly, and the run among them that it stored, or met, and that is not moved over.
 func (s *Sorter) putPacks(ctx context.Context, messages []Message, places []int, results []Result, p *progress) (singles []int, pack Message) {
 	bySeq := inOrder(messages, places)
 	behind, _ := slices.BinarySearchFunc(bySeq, p.cur.Position+1, func(i int, seq int64) int { return cmp.Compare(messages[i].Seq, seq) })
@@ -25,7 +25,8 @@ func (s *Sorter) putPacks(ctx context.Context, messages []Message, places []int,
 		if !s.putPacked(ctx, pack, rest[:n], results, p) {
 			break
 		}
-		rest = rest[n:]
+		// What comes again in this call is a duplicate of it.
+		rest, pack = rest[n:], Message{}
 	}
 	for _, i := range rest {
 		if results[i].Err == nil {

@@ -235,7 +235,7 @@ func TestStoreConfigure(t *testing.T) {
 func TestStoreConfiguresEachSetting(t *testing.T) {
 	others := map[string]any{
 		"First": int64(2), "Policy": cursor.PolicyAlert, "GapAfter": 3 * time.Second, "MaxAhead": int64(5),
-		"Mode": cursor.ModeSync, "Packs": true, "Kind": cursor.KindArrival,
+		"Mode": cursor.ModeSync, "Packs": cursor.PacksOn, "Kind": cursor.KindArrival,
 		"KeyType": cursor.KeyType("number"), "Settle": 3 * time.Second, "Late": cursor.LateDrop,
 	}
 	fixed := map[string]bool{"First": true, "Kind": true, "Packs": true, "KeyType": true}

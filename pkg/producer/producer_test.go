@@ -235,6 +235,26 @@ func TestFullBatch(t *testing.T) {
 	})
 }
 
+// TestOneAtATime: what comes while a request of its queue is under way waits for its end, and another queue does not.
+func TestOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+			if n == 0 {
+				time.Sleep(time.Second)
+			}
+			return accept(m)
+		}}
+		p := newProducer(t, a, nil)
+		futures := send(t, p, numbered("a", 1))
+		time.Sleep(100 * time.Millisecond)
+		futures = append(futures, send(t, p, numbered("a", 2), numbered("b", 1))...)
+		if got := outcomes(t, futures); got != "advanced advanced advanced" {
+			t.Error(got)
+		}
+		want(t, a, "a1", "b1", "a2")
+	})
+}
+
 // TestBytes: a request has no more bytes than it may, but for one message that has more.
 func TestBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

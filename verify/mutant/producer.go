@@ -11,7 +11,7 @@ var (
 // producerMutants are bugs by which a producer loses a message, sends one twice or out of order, or has one queue
 // hold up another.
 var producerMutants = []mutant{
-	{"producer: two requests of a queue side by side", producerFolder, producerSuite, []edit{
+	{"producer: two requests of a queue side by side", producerFolder, producerTests, []edit{
 		{"queue.go", "	if q.busy {\n		return\n	}\n", ""}, {"producer.go", "if !q.busy && (q.waiting.n == 1", "if (q.waiting.n == 1"},
 	}},
 	{"producer: what goes again comes behind what is newer", producerFolder, producerTests, []edit{
@@ -33,7 +33,7 @@ var producerMutants = []mutant{
 		{"judge.go", "	if c.messages == 1 {\n		err := &RefusedError", "	if c.messages >= 1 {\n		err := &RefusedError"},
 	}},
 	{"producer: one queue's failure makes no queue go alone", producerFolder, producerTests, []edit{
-		{"dispatch.go", "q.troubled = slow || wait && judged.troubled", "q.troubled = false"},
+		{"dispatch.go", "q.troubled = slow || wait && judged.troubled", "q.troubled = slow && false"},
 	}},
 	{"producer: queues in trouble may have all requests", producerFolder, producerTests, []edit{
 		{"dispatch.go", " && p.alone < p.options.Requests/2", ""},

@@ -92,17 +92,22 @@ func TestRecovered(t *testing.T) {
 	}
 }
 
-// TestTwice: what is recovered is in the spool until it is answered for, so that a second death loses nothing.
+// TestTwice: what is recovered is in the spool until it is answered for, beside what came later, so that more deaths lose
+// nothing.
 func TestTwice(t *testing.T) {
 	dir := spooled(t, producer.SyncCommit, numbered("a", 1))
-	for range 3 {
-		closed(t, newProducer(t, deaf{}, &producer.Options{Spool: &producer.Spool{Dir: dir}}))
+	for seq := int64(2); seq <= 4; seq++ {
+		p := newProducer(t, deaf{}, &producer.Options{Spool: &producer.Spool{Dir: dir}})
+		if err := send(t, p, numbered("a", seq))[0].Spooled(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		closed(t, p)
 	}
 	a := &api{}
 	if err := newProducer(t, a, &producer.Options{Spool: &producer.Spool{Dir: dir}}).Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want(t, a, "a1")
+	want(t, a, "a1 a2 a3 a4")
 }
 
 // TestAnsweredIsNotSentAgain: what was answered for before the process died is not sent again, once that was

@@ -69,7 +69,7 @@ var producerMutants = []mutant{
 		{"spool.go", "	if len(carried) > 0 && s.write(last, records) != nil {", "	if false {"},
 	}},
 	{"producer: files that one message keeps", producerFolder, producerTests, []edit{
-		{"spool.go", "case live && (bytes <= s.mostBytes || !s.carry()):", "case live:"},
+		{"spool.go", "case live && (bytes <= s.mostBytes || !s.carry()):", "case live && (bytes > 0 || !s.carry()):"},
 	}},
 	{"producer: a checksum that nobody looks at", producerFolder, producerTests, []edit{
 		{"spool_record.go", "if crc32.Checksum(payload, castagnoli) != binary.LittleEndian.Uint32(from[4:]) {", "if false {"},
@@ -81,7 +81,7 @@ var producerMutants = []mutant{
 		{"spool.go", "	if s.torn {\n", "	if false {\n"},
 	}},
 	{"producer: two processes in a folder", producerFolder, producerTests, []edit{
-		{"spool_read.go", "if err == nil && !locked {", "if false {"},
+		{"spool_read.go", "if err == nil && !locked {", "if err == nil && !locked && false {"},
 	}},
 	{"producer: one id for all", producerFolder, producerTests, []edit{
 		{"producer.go", "		p.made++\n", ""},

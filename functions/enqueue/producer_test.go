@@ -97,11 +97,13 @@ func TestProducerKeepsBodies(t *testing.T) {
 	bodies := []string{
 		`{"a":1}`, ` {"a" : 1}`, "{\"a\":\t1}\n", `"<&>\u2028"`, "\u2028", "", "nul", "null", `"` + "\xff" + `"`, strings.Repeat("[", 5000) + strings.Repeat("]", 5000), `-0.10e+3`, "\x00\x01",
 	}
+	const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	var futures []*producer.Future
 	for i, body := range bodies {
 		seq := int64(i + 1)
 		f, err := p.Send(t.Context(), producer.Message{
 			Queue: "q\"\\\n\u2028<ü>", Seq: &seq, ID: fmt.Sprint("id\t", i), Body: []byte(body), Attributes: map[string]string{"a\"": "\x01", "b": ""},
+			Traceparent: traceparent, Tracestate: "vendor=1",
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +120,7 @@ func TestProducerKeepsBodies(t *testing.T) {
 	}
 	i := 0
 	for m, err := range sorterOf(t, s.memory).Read(t.Context(), "q\"\\\n\u2028<ü>", 0, int64(len(bodies))) {
-		if err != nil || string(m.Body) != bodies[i] || m.ID != fmt.Sprint("id\t", i) || m.Attributes["a\""] != "\x01" || len(m.Attributes) != 2 {
+		if err != nil || string(m.Body) != bodies[i] || m.ID != fmt.Sprint("id\t", i) || m.Attributes["a\""] != "\x01" || len(m.Attributes) != 2 || m.Trace != (cursor.Trace{Parent: traceparent, State: "vendor=1"}) {
 			t.Errorf("%.100q came out as %+v, %v", bodies[i], m, err)
 		}
 		i++

@@ -41,6 +41,9 @@ type Message struct {
 	ContentType string
 	// Attributes are the sender's own: at most 16 KB in all.
 	Attributes map[string]string
+	// Traceparent and Tracestate are the trace that the message is of, as the W3C writes them; empty
+	// where it is of none.
+	Traceparent, Tracestate string
 }
 
 // check reports the first field that is out of its bounds, as an [invalid.Error]. What a key
@@ -51,6 +54,9 @@ func (m *Message) check() error {
 		stored.Seq = *m.Seq
 	}
 	if err := stored.Validate(); err != nil {
+		return err
+	}
+	if _, err := cursor.ParseTrace(m.Traceparent, m.Tracestate); err != nil {
 		return err
 	}
 	switch {
@@ -110,6 +116,8 @@ func (m *Message) appendTo(to []byte, prefix string, number uint64) []byte {
 	}
 	to = appendMember(to, "id", m.ID)
 	to = appendMember(to, "contentType", m.ContentType)
+	to = appendMember(to, "traceparent", m.Traceparent)
+	to = appendMember(to, "tracestate", m.Tracestate)
 	if len(m.Attributes) > 0 {
 		separator := `,"attributes":{`
 		for name, value := range m.Attributes {
@@ -178,6 +186,8 @@ func (m *Message) UnmarshalJSON(text []byte) error {
 		BodyBase64  []byte            `json:"bodyBase64"`
 		ContentType string            `json:"contentType"`
 		Attributes  map[string]string `json:"attributes"`
+		Traceparent string            `json:"traceparent"`
+		Tracestate  string            `json:"tracestate"`
 	}
 	reader := json.NewDecoder(bytes.NewReader(text))
 	reader.DisallowUnknownFields()
@@ -186,7 +196,7 @@ func (m *Message) UnmarshalJSON(text []byte) error {
 	}
 	*m = Message{
 		Queue: d.Queue, Seq: (*int64)(d.Seq), Key: d.Key, KeyType: d.KeyType, Prev: d.Prev, ID: d.ID,
-		Body: d.Body, ContentType: d.ContentType, Attributes: d.Attributes,
+		Body: d.Body, ContentType: d.ContentType, Attributes: d.Attributes, Traceparent: d.Traceparent, Tracestate: d.Tracestate,
 	}
 	if d.BodyBase64 != nil {
 		m.Body = d.BodyBase64

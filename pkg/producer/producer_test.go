@@ -679,6 +679,8 @@ func TestBadMessages(t *testing.T) {
 		"body":        {Queue: "q", Body: make([]byte, 351<<10)},
 		"contentType": {Queue: "q", ContentType: "\xff"},
 		"attributes":  {Queue: "q", Attributes: map[string]string{"": "x"}},
+		"traceparent": {Queue: "q", Traceparent: "00-1-2"},
+		"tracestate":  {Queue: "q", Tracestate: "a=b"},
 	} {
 		_, err := p.Send(t.Context(), m)
 		var wrong *invalid.Error

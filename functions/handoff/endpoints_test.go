@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -36,7 +37,7 @@ func secretOf(t *testing.T, a httpapitest.Answer) string {
 // of is the URL of a queue's endpoint; empty where it has none.
 func (s *server) of(queue string) string {
 	e, err := s.endpoints().Of(s.t.Context(), "hooks", queue)
-	if err != nil && err != endpoint.ErrNone {
+	if err != nil && !errors.Is(err, endpoint.ErrNone) {
 		s.t.Fatal(err)
 	}
 	return e.URL
@@ -50,8 +51,13 @@ func TestEndpoints(t *testing.T) {
 			return s.as(tenant, "PUT", "", fmt.Sprintf(`{"consumer":"hooks",%s,"url":"https://example.com/%s"}`, members, path))
 		}
 		for _, c := range []struct{ tenant, members, path string }{
-			{"", `"prefix":""`, "all"}, {"", `"queue":"orders"`, "orders"}, {"", `"prefix":"shop/"`, "shop"}, {"", `"prefix":"shop/eu/"`, "eu"},
-			{"acme", `"prefix":""`, "acme"}, {"acme", `"queue":"orders"`, "acme-orders"}, {"acme-eu", `"prefix":"shop/"`, "acme-eu"},
+			{"", `"prefix":""`, "all"},
+			{"", `"queue":"orders"`, "orders"},
+			{"", `"prefix":"shop/"`, "shop"},
+			{"", `"prefix":"shop/eu/"`, "eu"},
+			{"acme", `"prefix":""`, "acme"},
+			{"acme", `"queue":"orders"`, "acme-orders"},
+			{"acme-eu", `"prefix":"shop/"`, "acme-eu"},
 		} {
 			a := put(c.tenant, c.members, c.path)
 			s.Want(c.path, a, 200, `"secret":"whsec_`)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -90,7 +91,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		t.Error("it was asked for again at once")
 	}
 	now = now.Add(endpoint.Lifetime)
-	if _, err := cache.Of(t.Context(), "hooks", "good"); err != endpoint.ErrNone {
+	if _, err := cache.Of(t.Context(), "hooks", "good"); !errors.Is(err, endpoint.ErrNone) {
 		t.Error(err)
 	}
 }

@@ -460,9 +460,13 @@ func TestConfig(t *testing.T) {
 // TestOpenRefuses: what is wrong with a URL is known when the function starts, and so is a list of addresses that is none.
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct{ allow, url, want string }{
-		{"", "http://example.com/", "url: "}, {"", "https://127.0.0.1/", "url: "}, {"", "https://localhost/", "url: "},
-		{"", "https://[fd00:ec2::254]/", "url: "}, {"", "https://example.com:8443/", "url: "},
-		{"x", "https://example.com/", egress.AllowVariable + " has"}, {"127.0.0.0/8", "http://169.254.169.254:443/", "url: "},
+		{"", "http://example.com/", "url: "},
+		{"", "https://127.0.0.1/", "url: "},
+		{"", "https://localhost/", "url: "},
+		{"", "https://[fd00:ec2::254]/", "url: "},
+		{"", "https://example.com:8443/", "url: "},
+		{"x", "https://example.com/", egress.AllowVariable + " has"},
+		{"127.0.0.0/8", "http://169.254.169.254:443/", "url: "},
 		{"127.0.0.0/8", "http://127.0.0.1:443/", ""},
 	} {
 		t.Setenv(egress.AllowVariable, c.allow)

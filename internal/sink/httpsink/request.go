@@ -97,8 +97,11 @@ func idOf(b handoff.Batch, from, to, stored int64) string {
 func ownOf(b handoff.Batch, i int) ([]header, error) {
 	m := b.Messages[i]
 	own := []header{
-		{"queue", escape(b.Queue)}, {"seq", strconv.FormatInt(m.Seq, 10)}, {"consumer", b.Consumer},
-		{"token", b.Token.String()}, {"attempt", strconv.Itoa(b.Attempt)},
+		{"queue", escape(b.Queue)},
+		{"seq", strconv.FormatInt(m.Seq, 10)},
+		{"consumer", b.Consumer},
+		{"token", b.Token.String()},
+		{"attempt", strconv.Itoa(b.Attempt)},
 		{"enqueued-at", m.EnqueuedAt.UTC().Format("2006-01-02T15:04:05.000Z")},
 	}
 	if m.ID != "" {

@@ -207,6 +207,7 @@ func TestLogicalIDs(t *testing.T) {
 	}
 	for _, route := range []string{
 		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "DeleteQueues", "GetGaps", "GetSummary", "GetConsumers", "PostConsumers", "GetOperations", "PostOperations", "GetActs", "PostActs",
+		"GetEndpoints", "PutEndpoints", "DeleteEndpoints",
 		"GetChains", "PostAcks", "GetClaims", "PostClaims", "PatchClaims",
 	} {
 		want[route+"Route"] = "AWS::ApiGatewayV2::Route"

@@ -74,7 +74,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", egress.AllowVariable, err)
 	}
-	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps, s.NewEndpoints(client), allow}).handler(settings.NewEmitter(out)), nil
+	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps, endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now), allow}).handler(settings.NewEmitter(out)), nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is

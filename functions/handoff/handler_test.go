@@ -184,7 +184,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	s.Want("HTTP API, a stage", s.Raw(httpapitest.V2("POST", "/prod/consumers", "", made, false)), 200, `"billing"`)
 	s.Want("REST API", s.Raw(httpapitest.V1("POST", "/consumers", nil, made)), 200, `"billing"`)
 	s.Want("REST API, a parameter", s.Raw(httpapitest.V1("GET", "/consumers", url.Values{"queue": {"q"}}, "")), 200, `"lag":2`)
-	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/claims, /consumers, /operations")
+	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/claims, /consumers, /endpoints, /operations")
 	if a := s.Raw(httpapitest.V2("DELETE", "/operations", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
 		t.Errorf("no method: %+v", a)
 	}

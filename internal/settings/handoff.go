@@ -1,12 +1,8 @@
 package settings
 
 import (
-	"time"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -40,9 +36,4 @@ func (s Settings) NewDeliverer(client *dynamodb.Client, acker *xorack.Acker, obs
 	}
 	deliverer, err := handoff.New(handoff.NewDynamo(client, s.Consumers), sorter, options)
 	return deliverer, sorter, err
-}
-
-// NewEndpoints makes the store of the endpoints of webhooks that go out. It makes no request.
-func (s Settings) NewEndpoints(client *dynamodb.Client) *endpoint.Store {
-	return endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now)
 }

@@ -15,6 +15,8 @@ func FuzzDecodeItem(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"queue":{"S":"q"}}`,
 		`{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"1"},"body":{"B":"AA=="},"digest":{"B":"AA=="},"op":{"B":"AA=="},"enqueuedAt":{"N":"1"}}`,
+		`{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"1"},"enqueuedAt":{"N":"1"},"trace":{"B":"Cvdll2kWzUPdhEjrIRyAMZy3rWtpFiAzMQFhPTE="}}`,
+		`{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"5"},"enqueuedAt":{"N":"1"},"count":{"N":"2"},"frames":{"B":"AAABMQAAAAEyAA=="},"traces":{"B":"AAA="}}`,
 		`{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"1"},"attributes":{"M":{"a":{"N":"1"}}}}`,
 		`{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"1"},"tombstone":{"S":"why"},"enqueuedAt":{"N":"1"},"expiresOn":{"N":"2"}}`,
 		`{"queue":{"S":"q"},"seq":{"N":"1.5"},"v":{"N":"1"}}`, `{"queue":{"S":"q"},"seq":{"N":"1"},"v":{"N":"2"}}`,
@@ -43,7 +45,7 @@ func FuzzDecodeItem(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%+v cannot be read again: %v", m, err)
 			}
-			if again.Queue != m.Queue || again.Seq != m.Seq || !bytes.Equal(again.Body, m.Body) || again.digestString() != m.digestString() {
+			if again.Queue != m.Queue || again.Seq != m.Seq || !bytes.Equal(again.Body, m.Body) || again.digestString() != m.digestString() || again.Trace != m.Trace {
 				t.Errorf("%+v became %+v", m, again)
 			}
 		}

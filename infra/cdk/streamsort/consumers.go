@@ -92,7 +92,7 @@ type Sink struct {
 	// MaxEntries bounds the messages of one request to sqs, sns or
 	// eventbridge, 1 to 10; 10.
 	MaxEntries int `json:"maxEntries,omitempty"`
-	// Format is cloudevents where sqs or eventbridge are to get each message as a CloudEvent.
+	// Format is cloudevents where sqs, eventbridge or http are to get each message as a CloudEvent.
 	Format string `json:"format,omitempty"`
 	// Key is the ARN of the key of yours that messages there are encrypted with,
 	// for process to be allowed to use it; nil where there is none. A To knows its

@@ -76,7 +76,7 @@ func (s settings) Open(options kind.Options) (kind.Sink, error) {
 
 // Send implements [kind.Sink].
 func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
-	all, err := contents(b, s.settings.batch, s.settings.bytes)
+	all, err := contents(b, s.settings)
 	if err != nil {
 		return err
 	}

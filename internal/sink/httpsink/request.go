@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/cloudevents"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/lambda"
@@ -35,19 +36,31 @@ type content struct {
 	id          string
 	contentType string
 	body        []byte
-	// own are the headers beside the signature's, without their prefix.
-	own []header
+	// own are the headers beside the signature's, without their prefix; trace is that of a single message.
+	own   []header
+	trace cursor.Trace
 }
 
 // contents are the requests of a batch, in their order. The error is a *kind.TooLargeError where one can never be sent.
-func contents(b handoff.Batch, batch bool, most int) ([]content, error) {
-	if batch {
-		return documents(b, most)
+func contents(b handoff.Batch, s settings) ([]content, error) {
+	switch {
+	case s.batch && s.events:
+		return eventBatches(b, s.bytes)
+	case s.batch:
+		return documents(b, s.bytes)
 	}
 	all := make([]content, len(b.Messages))
 	for i, m := range b.Messages {
-		if len(m.Body) > most {
-			return nil, &kind.TooLargeError{Kind: Kind.Name, Seq: m.Seq, Bytes: len(m.Body), Limit: most}
+		contentType, body := cmp.Or(m.ContentType, cursor.DefaultContentType), m.Body
+		if s.events {
+			event, err := kind.EventOf(b, i, nil)
+			if err != nil {
+				return nil, err
+			}
+			contentType, body = cloudevents.MediaType, event
+		}
+		if len(body) > s.bytes {
+			return nil, &kind.TooLargeError{Kind: Kind.Name, Seq: m.Seq, Bytes: len(body), Limit: s.bytes}
 		}
 		own, err := ownOf(b, i)
 		if err != nil {
@@ -56,10 +69,38 @@ func contents(b handoff.Batch, batch bool, most int) ([]content, error) {
 		all[i] = content{
 			// A queue that was erased, and made anew, has other messages under the same seqs.
 			id:          idOf(b, m.Seq, m.Seq, m.EnqueuedAt.UnixMilli()),
-			contentType: cmp.Or(m.ContentType, cursor.DefaultContentType), body: m.Body, own: own,
+			contentType: contentType, body: body, own: own, trace: m.Trace,
 		}
 	}
 	return all, nil
+}
+
+// eventBatches are the batch as CloudEvents' own batches: one that is over the bound comes as several.
+func eventBatches(b handoff.Batch, most int) (all []content, err error) {
+	for i, m := range b.Messages {
+		event, err := kind.EventOf(b, i, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(event)+len("[]") > most {
+			return nil, &kind.TooLargeError{Kind: Kind.Name, Seq: m.Seq, Bytes: len(event) + len("[]"), Limit: most}
+		}
+		if n := len(all); n > 0 && len(all[n-1].body)+len(",")+len(event) <= most {
+			body := all[n-1].body[:len(all[n-1].body)-1] // without the bracket
+			all[n-1].body = append(append(append(body, ','), event...), ']')
+			continue
+		}
+		all = append(all, content{
+			id: idOf(b, m.Seq-1, b.To, m.EnqueuedAt.UnixMilli()), contentType: cloudevents.BatchMediaType,
+			body: append(append([]byte{'['}, event...), ']'), own: ofBatch(b),
+		})
+	}
+	return all, nil
+}
+
+// ofBatch says what a batch is of.
+func ofBatch(b handoff.Batch) []header {
+	return []header{{"queue", escape(b.Queue)}, {"consumer", b.Consumer}, {"token", b.Token.String()}}
 }
 
 // documents are the batch as a function is called with it: one that is over the bound comes as several.
@@ -73,7 +114,7 @@ func documents(b handoff.Batch, most int) ([]content, error) {
 	for i, document := range written {
 		all[i] = content{
 			id: idOf(b, b.From, b.To, stored+int64(i)), contentType: "application/json", body: document,
-			own: []header{{"queue", escape(b.Queue)}, {"consumer", b.Consumer}, {"token", b.Token.String()}},
+			own: ofBatch(b),
 		}
 	}
 	return all, err
@@ -172,6 +213,11 @@ func (s *sink) request(ctx context.Context, to target, c content, now time.Time)
 	}
 	for _, h := range c.own {
 		r.Header.Set(ownPrefix+h.name, h.value)
+	}
+	for name, value := range map[string]string{"Traceparent": c.trace.Parent, "Tracestate": c.trace.State} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
 	}
 	at := strconv.FormatInt(now.Unix(), 10)
 	r.Header.Set("Webhook-Id", c.id)

@@ -49,6 +49,7 @@ type settings struct {
 	url     *url.URL
 	each    bool
 	batch   bool
+	events  bool
 	sign    sign
 	timeout time.Duration
 	bytes   int
@@ -86,6 +87,7 @@ func (s settings) Defaults(r *handoff.Reader) {
 //	url       where requests go to
 //	endpoints true in its place: each queue has an endpoint of its own, which has its secrets too
 //	mode      single, a request a message, or batch, one a batch; single
+//	format    cloudevents where each message is sent as one, and a batch as one of them
 //	sign      how they are signed: scheme is standard, hmac or bearer, secret the ARN of its secrets;
 //	          of hmac, header has the signature, behind prefix
 //	timeout   how long a request may take, 1s to 1m; 10s
@@ -128,6 +130,8 @@ func (s *settings) member(m strictjson.Member) (err error) {
 			err = errors.New("must be single or batch")
 		}
 		s.batch = text == "batch"
+	case "format":
+		s.events, err = kind.ReadFormat(m.Value)
 	case "timeout":
 		var text string
 		if text, err = strictjson.Text(m.Value); err == nil {
@@ -146,7 +150,7 @@ func (s *settings) member(m strictjson.Member) (err error) {
 	case "headers":
 		return inner(m.Value, s.addHeader, s.checkHeaders)
 	default:
-		err = errors.New("is not known: there are kind, url, endpoints, mode, sign, timeout, maxBytes, ports and headers")
+		err = errors.New("is not known: there are kind, url, endpoints, mode, sign, timeout, maxBytes, ports, headers and format")
 	}
 	if err != nil {
 		return fmt.Errorf(" %w", err)

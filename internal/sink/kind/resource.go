@@ -81,7 +81,7 @@ func (r *Resource) read(members []strictjson.Member) (Settings, error) {
 		case "maxEntries":
 			t.Limits.Entries, err = strictjson.Positive(m.Value)
 		case "format":
-			t.Events, err = readFormat(m.Value)
+			t.Events, err = ReadFormat(m.Value)
 		default:
 			err = errors.New("is not known: there are kind, arn, maxBytes, maxEntries and format")
 		}
@@ -109,7 +109,8 @@ func (r *Resource) read(members []strictjson.Member) (Settings, error) {
 // FormatCloudEvents is the value of the member "format" by which messages are sent as CloudEvents.
 const FormatCloudEvents = "cloudevents"
 
-func readFormat(raw json.RawMessage) (events bool, err error) {
+// ReadFormat reads the member "format": whether messages are sent as CloudEvents.
+func ReadFormat(raw json.RawMessage) (events bool, err error) {
 	text, err := strictjson.Text(raw)
 	if err == nil && text != FormatCloudEvents {
 		err = fmt.Errorf("is %q: there is %s; leave it out for the sink's own", Bounded(text), FormatCloudEvents)

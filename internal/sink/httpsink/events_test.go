@@ -1,0 +1,71 @@
+package httpsink_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	"github.com/streamsort/streamsort/internal/sink/sinktest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// TestTraceHeaders: a single message's trace is that of its request.
+func TestTraceHeaders(t *testing.T) {
+	e := newEndpoint(t, nil)
+	b := sinktest.Batch("q", "1", "2")
+	b.Messages[0].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
+	if err := e.open(t, "").Send(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	first, second := e.asked[0], e.asked[1]
+	if first.Get("Traceparent") != b.Messages[0].Trace.Parent || first.Get("Tracestate") != "a=1" || second.Get("Traceparent")+second.Get("Tracestate") != "" {
+		t.Errorf("asked %+v", e.asked)
+	}
+}
+
+// TestCloudEvents: CloudEvents' own SDK reads what comes, one by one and in batches.
+func TestCloudEvents(t *testing.T) {
+	e := newEndpoint(t, nil)
+	b := sinktest.Batch("q", `{"n": 1}`, strings.Repeat("x", 500), strings.Repeat("y", 500))
+	for mode, want := range map[string]struct {
+		contentType string
+		requests    int
+	}{"single": {"application/cloudevents+json", 3}, "batch": {"application/cloudevents-batch+json", 2}} {
+		e.asked = nil
+		to := e.open(t, `,"format":"cloudevents","maxBytes":1500,"mode":"`+mode+`"`)
+		if err := to.Send(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		var ids, bodies string
+		for _, r := range e.asked {
+			body := r.body
+			if mode == "single" {
+				body = "[" + body + "]"
+			}
+			var events []event.Event
+			if err := json.Unmarshal([]byte(body), &events); err != nil || len(r.body) > 1500 {
+				t.Fatalf("%s: %v", body, err)
+			}
+			for _, it := range events {
+				if err := it.Validate(); err != nil {
+					t.Error(err)
+				}
+				ids, bodies = ids+it.ID(), bodies+string(it.Data())
+			}
+			if r.Get("Content-Type") != want.contentType || r.Get("Streamsort-Queue") != "q" {
+				t.Errorf("%+v", r.Header)
+			}
+		}
+		if len(e.asked) != want.requests || ids != "123" || bodies != `{"n": 1}`+strings.Repeat("x", 500)+strings.Repeat("y", 500) {
+			t.Errorf("%s: %d requests of %s", mode, len(e.asked), ids)
+		}
+		if err := e.open(t, `,"format":"cloudevents","maxBytes":1024,"mode":"`+mode+`"`).Send(t.Context(), sinktest.Batch("q", strings.Repeat("x", 1000))); err == nil {
+			t.Errorf("%s: one that is too large was sent", mode)
+		}
+	}
+	if _, err := settings(`{"url":"https://example.com/","format":"xml"}`); err == nil || !strings.HasPrefix(err.Error(), `format is "xml"`) {
+		t.Errorf("another format: %v", err)
+	}
+}

@@ -325,12 +325,14 @@ func readKinesis(t *testing.T, s *Stack, name string) (records []any) {
 		}
 	}
 	var shards struct {
-		Shards []struct{ ShardId string }
+		Shards []struct {
+			ShardID string `json:"ShardId"`
+		}
 	}
 	call("ListShards", object{"StreamName": name}, &shards)
 	for _, shard := range shards.Shards {
 		var iterator struct{ ShardIterator string }
-		call("GetShardIterator", object{"StreamName": name, "ShardId": shard.ShardId, "ShardIteratorType": "TRIM_HORIZON"}, &iterator)
+		call("GetShardIterator", object{"StreamName": name, "ShardId": shard.ShardID, "ShardIteratorType": "TRIM_HORIZON"}, &iterator)
 		var page struct{ Records []object }
 		call("GetRecords", object{"ShardIterator": iterator.ShardIterator}, &page)
 		for _, r := range page.Records {
@@ -339,7 +341,7 @@ func readKinesis(t *testing.T, s *Stack, name string) (records []any) {
 					"kinesisSchemaVersion": "1.0", "partitionKey": r["PartitionKey"], "sequenceNumber": r["SequenceNumber"],
 					"data": r["Data"], "approximateArrivalTimestamp": r["ApproximateArrivalTimestamp"],
 				},
-				"eventSource": "aws:kinesis", "eventVersion": "1.0", "eventID": fmt.Sprint(shard.ShardId, ":", r["SequenceNumber"]),
+				"eventSource": "aws:kinesis", "eventVersion": "1.0", "eventID": fmt.Sprint(shard.ShardID, ":", r["SequenceNumber"]),
 				"eventName": "aws:kinesis:record", "awsRegion": "us-east-1", "eventSourceARN": "arn:aws:kinesis:us-east-1:000000000000:stream/" + name,
 			})
 		}

@@ -252,3 +252,24 @@ func TestNewRefusesAFunction(t *testing.T) {
 		}
 	}
 }
+
+// Records that were set aside are announced to everybody, with the tenant whose queues they were for.
+func TestRecords(t *testing.T) {
+	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+	a, err := announce.New("people", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := announce.SetAside{
+		ID: "record.set-aside/clicks/1", Source: "clicks", Tenant: "acme", Count: 12,
+		Examples: []announce.SetAsideRecord{{Record: "1", Reason: "missing", Field: "queue", Detail: "is missing"}, {Record: "2", Reason: "unreadable"}},
+	}
+	if err := a.Records(t.Context(), said); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`people streamsort record.set-aside {"id":"record.set-aside/clicks/1","kind":"record.set-aside","source":"clicks","tenant":"acme","count":12,` +
+		`"examples":[{"record":"1","reason":"missing","field":"queue","detail":"is missing"},{"record":"2","reason":"unreadable"}]}`}
+	if diff := cmp.Diff(want, *details); diff != "" {
+		t.Errorf("(- want, + got)\n%s", diff)
+	}
+}

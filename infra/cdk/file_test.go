@@ -53,7 +53,7 @@ func synthesizer(t *testing.T) cloudformation.Synthesize {
 			context[prefix+"binaries"] = amd64
 		}
 		app := newApp(t, context)
-		if err := addStack(app); err != nil {
+		if _, err := addStack(app); err != nil {
 			return nil, err
 		}
 		return os.ReadFile(filepath.Join(*app.Synth(nil).Directory(), properties["stack"]+".template.json"))

@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"sync"
 	"time"
 
@@ -221,7 +222,7 @@ func (p *Producer) settle(f *Future, r Result, err error) {
 	if told := p.options.Hooks.Settled; told != nil {
 		told(Settled{Queue: f.queue.name, Document: f.doc, Result: r, Err: err, Tries: f.tries, After: time.Since(f.at)})
 	}
-	if p.spool != nil && err != ErrClosed {
+	if p.spool != nil && !errors.Is(err, ErrClosed) {
 		p.spool.settled(f)
 	}
 	f.settle(r, err)

@@ -203,6 +203,14 @@
 // the sweep finds what no wake-up came for, and takes nothing for lag that only gathers. What waited for a window in one
 // process waits for no other, though another process made a batch of a part of it meanwhile.
 //
+// # A sink for each queue
+//
+// Where each queue has a sink of its own ([Reader].Apart), what one takes says nothing of another: no evidence is kept or
+// looked at, and there is no circuit. A message that counts then blocks its queue after as many attempts and BlockAfter.
+// What is slow, or fails, is delivered by a call of its own ([Reader].Inline, [Options].Aside): the claim of a batch that takes
+// longer than Inline beside others is given back, as one whose sink is away, and the call claims it again. Where the call is
+// lost, the queue lags, and the sweep wakes it up.
+//
 // # Two phases
 //
 // A consumer with a database of its own pulls, and has each message's effect

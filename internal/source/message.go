@@ -17,7 +17,7 @@ import (
 // Message is the message that a record makes. The error is an [invalid.Error] that names the
 // field; it stays the same however often the record comes.
 func (s *Source) Message(r *Record) (m cursor.Keyed, err error) {
-	m.KeyType = s.KeyType
+	m.KeyType, m.Trace = s.KeyType, traceOf(r.Raw)
 	if m.Queue, err = s.queue(r); err != nil {
 		return m, invalid.Named("queue", err)
 	}

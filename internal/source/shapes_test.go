@@ -316,6 +316,16 @@ func TestMappings(t *testing.T) {
 	}
 }
 
+// A record's trace context is the message's, and not among its attributes.
+func TestATraceIsTheMessages(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	m := made(t, read(t, `{"name":"src","kind":"sqs"}`), json.RawMessage(`{"Records":[{"eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q","messageId":"m","body":"{}",
+		"messageAttributes":{"traceparent":{"stringValue":"`+parent+`","dataType":"String"}}}]}`))
+	if m.Trace.Parent != parent || len(m.Attributes) != 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
 // The same key of a table is the same queue, two keys are two.
 func TestItemsAreToldApart(t *testing.T) {
 	s := read(t, `{"name":"src","kind":"dynamodb"}`)

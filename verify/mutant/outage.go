@@ -32,7 +32,7 @@ var outageMutants = []mutant{
 		{"evidence.go", "if !c.FailedAlone || c.Proven {", "if known, _ := run.evidence(ctx, c.Name); !c.FailedAlone || tookSince(c, known) {"},
 	}},
 	{"an outage ends with blocks: what was taken meanwhile", deliveryFolder, evidence, []edit{
-		{"deliver.go", "run.retryAt(run.noteCounted(ctx, is, &failure), c.OwnAttempts())\n\t\tfailure.Proven = tookSince(c, run.learnt)\n", "now\n\t\tfailure.Proven = tookSince(c, run.noteCounted(ctx, is, &failure))\n"},
+		{"deliver.go", "notSooner(cause, run.retryAt(noteCounted(ctx, run.noteFailure, is, &failure), c.OwnAttempts()), now)\n\t\tfailure.Proven = tookSince(c, run.learnt)\n", "now\n\t\tfailure.Proven = tookSince(c, noteCounted(ctx, run.noteFailure, is, &failure))\n"},
 	}},
 	{"who cannot reach the sink says nothing of it", deliveryFolder, evidence, []edit{
 		{"deliver.go", "is.sink = true\n", ""},
@@ -64,7 +64,7 @@ var outageMutants = []mutant{
 		{"sweep.go", " && !c.FailedAlone", " && c.FailedAlone"},
 	}},
 	{"what was taken before is evidence: a first failure changes nothing", deliveryFolder, evidence, []edit{
-		{"evidence.go", "known, noted := d.noteFailure(ctx, f)", "g := f\n\tg.first = false\n\tknown, noted := d.noteFailure(ctx, g)"},
+		{"evidence.go", "known, noted := note(ctx, f)", "g := f\n\tg.first = false\n\tknown, noted := note(ctx, g)"},
 	}},
 	{"what was taken before is evidence: looked at after the delivery", deliveryFolder, evidence, []edit{
 		{"deliver.go", "run.noteTaken(ctx, run.learnt)", "now, _ := run.evidence(ctx, run.Consumer)\n\trun.noteTaken(ctx, now)"},
@@ -91,7 +91,7 @@ var outageMutants = []mutant{
 		{"store.go", "Where: isConsumer, ", ""},
 	}},
 	{"an error that is the sink's is the message's", "functions/process", test{"./functions/process", "TestHanding"}, []edit{
-		{"readers.go", "if kind.IsAway(err) {", "if false {"},
+		{"readers.go", "case kind.IsAway(err):", "case false:"},
 	}},
 	{"throttling is known by its status alone", "internal/sink/kind", awayWire, []edit{
 		{"away.go", "answer.Status >= http.StatusInternalServerError || isThrottle(answer.Code)", "answer.Status >= http.StatusInternalServerError"},

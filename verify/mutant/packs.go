@@ -31,7 +31,7 @@ var packMutants = []mutant{
 		{"pack.go", "there, err = s.store.PutOver(ctx, m, there)", "return there, nil"},
 	}},
 	{"packs: a live one is overwritten", sorterFolder, packSchedules("a single at its first"), []edit{
-		{"pack.go", "case cur.GapOpen():", "case true:"},
+		{"pack.go", "case cur.GapOpen() && cur.Settings.Packs.some():", "case true:"},
 	}},
 	{"packs: whatever stands there is overwritten", sorterFolder, packSchedules("two meet a dead one"), []edit{
 		{"store_messages.go", "ddb.Or(s.queueKey.Missing(), isDead))", "ddb.Or(s.queueKey.Missing(), s.queueKey.Exists(), isDead))"},

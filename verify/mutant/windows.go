@@ -15,10 +15,10 @@ var windowMutants = []mutant{
 	}},
 	{"window: it is put off again and again", deliveryFolder, deliverySchedule("a window, and other queues' records"), []edit{
 		{"gather.go", "!due.After(now) || run.opens", "run.opens"},
-		{"gather.go", "if run.putOff == nil ||", "if run.putOff == nil || due.IsZero() ||"},
+		{"gather.go", "if run.off == nil ||", "if run.off == nil || due.IsZero() ||"},
 	}},
 	{"window: batches do not wait for it", deliveryFolder, deliverySchedule("a window, a warm process and the timer alone"), []edit{
-		{"gather.go", "if run.putOff == nil || !due.After(now)", "if run.putOff != nil || !due.After(now)"},
+		{"gather.go", "if run.off == nil || !due.After(now)", "if run.off != nil || !due.After(now)"},
 	}},
 	{"window: what is put off is done with", deliveryFolder, deliverySchedule("a window, a warm process and the timer alone"), []edit{
 		{"gather.go", "return cursor.Range{From: before.From, To: max(before.To, moved.To)}, before.due", "return cursor.Range{From: moved.To, To: moved.To}, before.due"},

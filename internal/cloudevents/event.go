@@ -242,8 +242,14 @@ func (e *Event) check() error {
 		name string
 		why  func(string) string
 	}{
-		{"specversion", badVersion}, {"id", notEmpty}, {"source", badReference}, {"type", notEmpty}, {"subject", notEmpty}, {"time", badTime},
-		{"datacontenttype", badMediaType}, {"dataschema", badURI},
+		{"specversion", badVersion},
+		{"id", notEmpty},
+		{"source", badReference},
+		{"type", notEmpty},
+		{"subject", notEmpty},
+		{"time", badTime},
+		{"datacontenttype", badMediaType},
+		{"dataschema", badURI},
 	} {
 		value, given := e.Attributes[rule.name]
 		if !given {

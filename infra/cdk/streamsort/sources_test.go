@@ -96,7 +96,7 @@ func TestSources(t *testing.T) {
 		delete(properties, "Code")
 		if variables, is := properties["Environment"].(object); is {
 			all := variables["Variables"].(object)
-			properties["Environment"] = object{"STREAMSORT_SOURCE": all["STREAMSORT_SOURCE"], "STREAMSORT_FAILURE_QUEUE": all["STREAMSORT_FAILURE_QUEUE"], "and": len(all) - 2}
+			properties["Environment"] = object{"STREAMSORT_SOURCE": all["STREAMSORT_SOURCE"], "STREAMSORT_FAILURE_QUEUE": all["STREAMSORT_FAILURE_QUEUE"]}
 		}
 		text.WriteString(id + " " + resource["Type"].(string) + "\n  " + asText(t, properties) + "\n")
 	}

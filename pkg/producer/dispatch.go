@@ -60,6 +60,7 @@ func (p *Producer) wake() {
 // mayShare reports whether another request of queues that are well may go, mayAlone whether one of a queue
 // in trouble may.
 func (p *Producer) mayShare() bool { return p.underway < p.options.Requests }
+
 func (p *Producer) mayAlone() bool {
 	return p.underway < p.options.Requests && p.alone < p.options.Requests/2
 }

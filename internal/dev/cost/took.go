@@ -17,5 +17,5 @@ func (t Took) Million() float64 {
 	b.addCalls(t.Calls*million/month, 0)
 	b.addCalls(t.Woken*million/month, trip)
 	b.Functions += t.Batches * million * (invocation + (5*trip+sinkTime)*memory*gbSecond)
-	return t.Units.dollars()*million + b.Functions + b.Logs + t.Queue*million*standardRequest
+	return t.dollars()*million + b.Functions + b.Logs + t.Queue*million*standardRequest
 }

@@ -73,7 +73,7 @@ func (m *model) inWindow(was, is handoff.Consumer) error {
 	if m.bound.BatchWindow == 0 || m.handlers > 1 || was.BatchAt.IsZero() || was.State != handoff.Idle || was.Attempts > 0 || was.FailedTo() > was.Delivered || full || apart >= window {
 		return nil
 	}
-	return fmt.Errorf("W: %d to %d was claimed %v after the last batch, and more may come until %v", is.From, is.To, apart, window)
+	return fmt.Errorf("window: %d to %d was claimed %v after the last batch, and more may come until %v", is.From, is.To, apart, window)
 }
 
 // windows are scenarios of readers that have one.

@@ -81,11 +81,8 @@ var packMutants = []mutant{
 	{"packs: where they are off, nobody helps or looks", sorterFolder, test{"./pkg/cursor", "TestPacksAreSwitchedOff"}, []edit{
 		{"settings.go", "return p == PacksOn || p == PacksOff", "return p == PacksOn"},
 	}},
-	{"packs: where they are off, the fence is not raised", sorterFolder, packSchedules("switched off"), []edit{
-		{"settings.go", "return p == PacksOn || p == PacksOff", "return p == PacksOn"},
-	}},
 	{"packs: a lost cursor is made without", sorterFolder, test{"./pkg/cursor", "TestALostCursorIsMadeAsItsMessagesAre"}, []edit{
-		{"heal.go", "if page.amongPacks() {", "if false {"},
+		{"heal.go", "if page.amongPacks() {", "if page.amongPacks() && false {"},
 	}},
 	{"packs: one of which the cursor does not know is a hole", sorterFolder, test{"./pkg/cursor", "TestALostCursorIsMadeAsItsMessagesAre"}, []edit{
 		{"heal.go", "if !cur.Settings.Packs.some() {", "if false {"},
@@ -98,8 +95,5 @@ var packMutants = []mutant{
 	}},
 	{"packs: a record's cursor is believed of an erased queue", sorterFolder, test{"./pkg/cursor", "TestACursorAtHandSavesALook"}, []edit{
 		{"read_batch.go", "if missing := (*MissingError)(nil); errors.As(err, &missing) {", "if missing := (*MissingError)(nil); false && errors.As(err, &missing) {"},
-	}},
-	{"packs: a message at a packed run's place is stored where it stands", sorterFolder, test{"./pkg/cursor", "TestABatchInOrderIsOneItem"}, []edit{
-		{"pack.go", "case cur.Position >= m.Seq:", "case false:"},
 	}},
 }

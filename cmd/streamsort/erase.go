@@ -47,8 +47,8 @@ func (c *eraseCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.print(raw, "%s, deleted %s and %s\t%s\n", e, count(e.Deleted.Messages, "message", "messages"),
-		count(e.Deleted.Arrivals, "arrival", "arrivals"), id)
+	return s.print(raw, "%s, deleted %s and %s\t%s\n", e, count(e.Deleted.Messages, "item of messages", "items of messages"),
+		count(e.Deleted.Arrivals, "of arrivals", "of arrivals"), id)
 }
 
 // erasedQueue is how far the erasing of a queue is.
@@ -88,8 +88,8 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 	if there.More {
 		atLeast = "at least "
 	}
-	text := fmt.Sprintf("%s\t%s%s and %s\n", c.Queue, atLeast, count(there.Stored.Messages, "message", "messages"),
-		count(there.Stored.Arrivals, "arrival", "arrivals"))
+	text := fmt.Sprintf("%s\t%s%s and %s\n", c.Queue, atLeast, count(there.Stored.Messages, "item of messages", "items of messages"),
+		count(there.Stored.Arrivals, "of arrivals", "of arrivals"))
 	for _, it := range there.Consumers {
 		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %s\n", c.Queue, it.Consumer, it.State, it.Lag)
 	}

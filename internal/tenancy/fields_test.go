@@ -41,11 +41,12 @@ var fields = map[string]string{
 	"actOnMany prefix": scoped, "actOnMany token": under, "listActs after": under,
 
 	"consumer": under, "request": under, "token": under, "batch": under, "children": under, "tree": under,
-	"operate id": under, "operateConsumer id": under, "eraseQueue id": under, "consumerStatus after": under, "listOperations after": under,
+	"operate id": under, "operateConsumer id": under, "eraseQueue id": under, "consumerStatus after": under, "listOperations after": under, "listEndpoints after": under,
 
 	"body": content, "bodyBase64": content, "contentType": content, "attributes": content, "reason": content,
 	"actOnMany error": content,
 	"stamp":           content, "stampBase64": content, "putMessages event": content, "key": content, "keyType": content,
+	"traceparent": content, "tracestate": content, "X-Amzn-Trace-Id": content, "url": content, "paused": content,
 	// No reply has these: it is refused.
 	"onClaim replies.prev": content,
 

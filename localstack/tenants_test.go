@@ -157,6 +157,7 @@ func (s *tenants) settle(of, token, word string) belongings {
 	pause("pause")
 	next := s.must(token, "GET", "/queues?state=paused&limit=1", "")
 	pause("resume")
+	s.must(token, "PUT", "/endpoints", fmt.Sprintf(`{"consumer":"books","queue":"orders","url":"https://example.com/%[1]s","paused":"%[1]s"}`, text))
 	acts := s.must(token, "POST", "/acts", fmt.Sprintf(`{"action":"resume","prefix":"orders","reason":%q}`, text))
 	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+`","leaseSeconds":3600}`)
 	chain := s.must(token, "POST", "/acks", `{"operation":"create","tag":"tree","id":"`+word+`"}`)
@@ -203,6 +204,11 @@ var operations = []struct{ route, query, body string }{
 	{"GET /acts", "batch={acts}", ""},
 	{"POST /acts", "", `{"token":"{acts}"}`},
 	{"POST /acts", "", `{"batch":"{acts}","stop":true}`},
+	{"PUT /endpoints", "", `{"consumer":"books","queue":"{queue}","url":"https://example.com/{n}"}`},
+	{"PUT /endpoints", "", `{"consumer":"books","prefix":"{queue}/","url":"https://example.com/{n}","rotate":true}`},
+	{"GET /endpoints", "", ""},
+	{"GET /endpoints", "consumer=books&limit=1", ""},
+	{"DELETE /endpoints", "consumer=books&queue={queue}", ""},
 	{"GET /claims", "queue={queue}&consumer=books", ""},
 	{"POST /claims", "", `{"queue":"{queue}","consumer":"books","request":"{id}"}`},
 	{"POST /claims", "", `{"queue":"{queue}","consumer":"books","request":"r-{n}"}`},
@@ -407,7 +413,7 @@ func (s *tenants) stored(prefix string) map[string]string {
 					if err != nil {
 						s.t.Fatal(err)
 					}
-					if strings.Contains(name, "{"+prefix) {
+					if strings.Contains(name, "{"+prefix) || strings.Contains(name, "{endpoints "+strings.Trim(prefix, "@/")) {
 						items[fmt.Sprintf("%s %s %s", table.LogicalID, name, sort)] = string(whole)
 					}
 				}

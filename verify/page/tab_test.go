@@ -131,16 +131,22 @@ func (tb *tab) read(selector, text string) {
 // click clicks on something, again where a redraw took it away before the mouse was there.
 func (tb *tab) click(selector string) {
 	tb.t.Helper()
+	tb.onNode("click on", selector, chromedp.Click(chromedp.CSS(selector)))
+}
+
+// onNode does something to an element, again where the screen was drawn anew meanwhile.
+func (tb *tab) onNode(what, selector string, actions ...chromedp.Action[chromedp.Void]) {
+	tb.t.Helper()
 	ctx, cancel := context.WithTimeout(tb.ctx, patience)
 	defer cancel()
 	for {
 		tb.see(selector)
-		err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
+		err := chromedp.Do(ctx, actions...)
 		if err == nil {
 			return
 		}
 		if ctx.Err() != nil || !strings.Contains(err.Error(), "node with given id") {
-			tb.t.Fatalf("click on %s: %v\n%s", selector, err, tb.text())
+			tb.t.Fatalf("%s %s: %v\n%s", what, selector, err, tb.text())
 		}
 	}
 }
@@ -148,7 +154,8 @@ func (tb *tab) click(selector string) {
 // send gives a field a text, and sends its form.
 func (tb *tab) send(field, text string) {
 	tb.t.Helper()
-	tb.do("send "+field, chromedp.SendKeys(chromedp.CSS(field), text), chromedp.Submit(chromedp.CSS(field)))
+	tb.onNode("type into", field, chromedp.Clear(chromedp.CSS(field)), chromedp.SendKeys(chromedp.CSS(field), text))
+	tb.onNode("send", field, chromedp.Submit(chromedp.CSS(field)))
 }
 
 // press types, and the keys of github.com/chromedp/chromedp/kb.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
@@ -67,11 +68,11 @@ func (a *asideCalls) call(ctx context.Context, queue, consumer string) error {
 // deliverAside delivers a queue to one of the readers. The error has Lambda call again: the store failed.
 func deliverAside(ctx context.Context, d *handoff.Deliverer, readers []handoff.Reader, a aside) error {
 	for _, r := range readers {
-		if r.Name == a.Consumer {
+		if r.Name == a.Consumer && strings.HasPrefix(a.Queue, r.Prefix) {
 			return d.DeliverAside(ctx, a.Queue, r).Err
 		}
 	}
-	return nil // it was taken out of consumers.json since
+	return nil // it was taken out of consumers.json since, or its prefix was changed
 }
 
 // endpoints are where queues go to, as a sink asks for them. A queue that has none waits for one, and one whose endpoint

@@ -146,3 +146,38 @@ func TestEndpointsThatCannotBeLookedAt(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestACallOutsideOfThePrefix: a queue that a consumer's prefix leaves out, by now or because the call is wrong, is not delivered
+// to it, and gets no consumer.
+func TestACallOutsideOfThePrefix(t *testing.T) {
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := handoff.NewMemory()
+	seen := &observer{emitter: emf.New(io.Discard, emf.Names{})}
+	d, err := handoff.New(store, sorter, &handoff.Options{Observe: seen.delivery})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	readers := []handoff.Reader{{Name: "hooks", Prefix: "shop/", Handle: func(_ context.Context, b handoff.Batch) error {
+		got = append(got, b.Queue)
+		return nil
+	}}}
+	handle, err := newHandler(d, cursor.Names{}, seen, readers, nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, queue := range []string{"other/q", "shop/q"} {
+		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := handle(t.Context(), call{Aside: &aside{Queue: queue, Consumer: "hooks"}}); err != nil {
+			t.Error(err)
+		}
+	}
+	if c, err := store.Consumer(t.Context(), "other/q", "hooks"); err != nil || c.Exists() || len(got) != 1 || got[0] != "shop/q" {
+		t.Errorf("delivered %v; the other queue has the consumer %v, %v", got, c.Exists(), err)
+	}
+}

@@ -67,7 +67,7 @@ func (d *Deliverer) asideOf(r Reader) time.Duration {
 }
 
 // sendAside has a queue that would hold up others delivered by a call of its own. Where that cannot be asked for now, or is
-// lost, the wake-up of its retry, or the sweep, comes to it.
+// lost, a nudge, the wake-up of its retry, or the sweep, comes to it.
 func (d *Deliverer) sendAside(ctx context.Context, done Delivery) {
 	now := d.now()
 	switch done.Ended {
@@ -79,7 +79,13 @@ func (d *Deliverer) sendAside(ctx context.Context, done Delivery) {
 	default:
 		return
 	}
-	if err := d.aside(ctx, done.Queue, done.Consumer); err != nil {
+	err := d.aside(ctx, done.Queue, done.Consumer)
+	switch {
+	case err == nil:
+	case done.Ended == EndedOutOfTime:
+		// Nothing is due of it, so a wake-up would find nothing: it is woken up as a queue without calls of its own is.
+		_ = d.sorter.Nudge(ctx, done.Queue) // else the sweep comes to it
+	default:
 		d.wake(done, now.Add(soon))
 	}
 }

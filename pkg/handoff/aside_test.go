@@ -336,3 +336,62 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("the answer was forgotten: %+v", a)
 	}
 }
+
+// TestASlowQueueGathersToo: a window holds for one that is delivered by calls of its own: it is not called for each record.
+func TestASlowQueueGathersToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		d, err := handoff.New(b.store, b.sorter, &handoff.Options{
+			ForEach: fanout.OneByOne, WakeBatch: func(string, int64, time.Time) {},
+			Aside: func(_ context.Context, queue, consumer string) error {
+				b.asides = append(b.asides, queue+" "+consumer)
+				return nil
+			},
+		})
+		b.must(err)
+		r := b.reader()
+		r.MaxMessages, r.BatchWindow = 10, 30*time.Second
+		handle, err := handoff.OnStream(d, cursor.Names{}, r)
+		b.must(err)
+		comes := func(seq int64) {
+			t.Helper()
+			b.put("slow", seq)
+			_, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(int(seq), "slow", seq-1, seq)}})
+			b.must(err)
+		}
+		b.slow["slow"] = 2 * time.Second
+		comes(1)
+		b.aside("slow c")
+		b.must(d.DeliverAside(t.Context(), "slow", r).Err)
+		b.gets("slow 1 #1", "slow 1 #1")
+		comes(2)
+		comes(3)
+		b.gets()
+		b.aside()
+		time.Sleep(30 * time.Second)
+		comes(4)
+		b.aside("slow c")
+		b.must(d.DeliverAside(t.Context(), "slow", r).Err)
+		b.gets("slow 2,3,4 #1")
+	})
+}
+
+// TestABacklogWhoseCallCannotBeAskedFor: it is woken up, as one is that has no calls of its own: nothing else is due of it.
+func TestABacklogWhoseCallCannotBeAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("long", upTo(1, 10)...)
+		b.slow["long"], b.refuse = 400*time.Millisecond, errors.New("stopped as a loop")
+		nudged := func() bool {
+			t.Helper()
+			it, err := b.sorter.Status(t.Context(), "long")
+			b.must(err)
+			return !it.Nudged.IsZero()
+		}
+		b.records(1200*time.Millisecond, "long")
+		b.aside("long c")
+		if !nudged() {
+			t.Error("nobody comes to it but the sweep")
+		}
+	})
+}

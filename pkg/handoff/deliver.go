@@ -262,7 +262,9 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if run.goesAside() {
-		run.Ended = EndedAside
+		if run.gather(); run.Ended == "" { // a call of its own puts nothing off
+			run.Ended = EndedAside
+		}
 		return false, nil
 	}
 	if !run.inTime(ctx) {

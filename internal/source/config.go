@@ -159,6 +159,10 @@ func (d *draft) finish() error {
 	if d.Queue.none() {
 		d.Queue = Place{Field: d.kind.queue}
 	}
+	if d.Prefix == "" && strings.HasPrefix(d.Default, "@") {
+		// Its records' own queues are none of a tenant's, and quotas are kept by the event.
+		return errors.New("queue.default begins with '@', as the queues of tenants do: a source without a prefix may name none")
+	}
 	// Whoever writes the records must not choose the queues of others.
 	if d.Queue.Fixed == "" && !d.prefixed {
 		d.Prefix = d.Name + "/"

@@ -58,6 +58,7 @@ func TestReadErrors(t *testing.T) {
 		of(`"queue":{"fixed":"q","prefix":"x"}`):                                 "queue has a prefix or a default beside fixed",
 		of(`"queue":{"prefix":"@acme"}`):                                         "queue.prefix begins with '@', and with no whole tenant",
 		of(`"queue":{"prefix":7}`):                                               "queue.prefix must be a string",
+		of(`"queue":{"path":"q","prefix":"","default":"@acme/rest"}`):            "queue.default begins with '@'",
 		of(`"queue":{"default":""}`):                                             "queue.default is empty",
 		of(`"queue":{"prefix":"` + strings.Repeat("p", 1024) + `"}`):             "queue has more than 1024 bytes",
 		of(`"queue":{"field":"sequencer"}`):                                      `queue.field "sequencer" is not known: kinesis has arrivedAt, data,`,

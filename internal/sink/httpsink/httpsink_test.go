@@ -173,6 +173,23 @@ func TestSingle(t *testing.T) {
 	}
 }
 
+// TestContentTypesThatNoHeaderTakes: what a producer chose as a content type holds up no queue, and adds no header.
+func TestContentTypesThatNoHeaderTakes(t *testing.T) {
+	e := newEndpoint(t, nil)
+	for _, given := range []string{"text/plain\r\nX-Evil: 1", "a\x00b", "text/\u00f6", " a/b", "a\x7f"} {
+		b := sinktest.Batch("q", "1")
+		b.Messages[0].ContentType = given
+		if err := e.open(t, ``).Send(t.Context(), b); err != nil {
+			t.Errorf("%q: %v", given, err)
+			continue
+		}
+		last := e.asked[len(e.asked)-1]
+		if got := last.Get("Content-Type"); got != "application/octet-stream" || last.Get("X-Evil") != "" || last.body != "1" {
+			t.Errorf("%q came as %q: %v", given, got, last)
+		}
+	}
+}
+
 // TestIDs: what is sent again has the id that it had, and nothing else has it.
 func TestIDs(t *testing.T) {
 	e := newEndpoint(t, nil)

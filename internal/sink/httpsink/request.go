@@ -52,6 +52,9 @@ func contents(b handoff.Batch, s settings) ([]content, error) {
 	all := make([]content, len(b.Messages))
 	for i, m := range b.Messages {
 		contentType, body := cmp.Or(m.ContentType, cursor.DefaultContentType), m.Body
+		if !visible(contentType) {
+			contentType = "application/octet-stream" // its producer chose what no header takes
+		}
 		if s.events {
 			event, err := kind.EventOf(b, i, nil)
 			if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // endpointAnswer is where a consumer's webhooks go to, as callers see it: no secret but one that was just made.
@@ -139,17 +140,18 @@ func (s *service) readEndpoint(c *httpapi.Call) (endpoint.Change, error) {
 		return change, err
 	}
 	change.URL, change.Who = text, handoff.Who(c.Identity())
-	return change, s.checkURL(c, text)
+	of, _ := tenant.Split(change.Name + "x") // the prefix of all of a tenant's queues is no queue's name
+	return change, s.checkURL(of, text)
 }
 
-// checkURL reports a URL that no request may go to. The port is the consumer's to allow.
-func (s *service) checkURL(c *httpapi.Call, text string) error {
+// checkURL reports a URL that no request may go to for a tenant's queues, or for nobody's. The port is the consumer's to allow.
+func (s *service) checkURL(of, text string) error {
 	u, err := egress.ParseURL(text)
 	if err != nil {
 		return invalid.Named("url", invalid.New(invalid.Malformed, "", err.Error()))
 	}
 	rules := egress.Rules{Ports: []int{portOf(u)}}
-	if c.Tenant() == "" {
+	if of == "" {
 		rules.Allow = s.allow
 	}
 	if err := rules.Check(u); err != nil {

@@ -169,6 +169,10 @@ func TestEndpointsRefused(t *testing.T) {
 	}
 	inner := change(`"url":"http://10.1.2.3:8080/"`)
 	s.Want("what the owner allows", s.as("", "PUT", "", inner), 200)
+	for _, place := range []string{`"queue":"@acme/q"`, `"prefix":"@acme/"`} {
+		// What is a tenant's is sent to what tenants may have, whoever made it.
+		s.Want("nor of what is a tenant's", s.as("", "PUT", "", `{"consumer":"hooks",`+place+`,"url":"http://10.1.2.3:8080/"}`), 400, "without TLS")
+	}
 	s.Want("is none of a tenant's", s.as("acme", "PUT", "", inner), 400, "without TLS")
 	for _, query := range []string{"consumer=a%20b", "after=%21", "after=AAAA&consumer=hooks", "limit=0", "x=y"} {
 		s.Want(query, s.as("acme", "GET", query, ""), 400)

@@ -87,9 +87,39 @@ func newPoison(place int, err error) poison {
 func (b *batch) store(ctx context.Context) {
 	for from := 0; from < len(b.messages); from += maxMessages {
 		to := min(from+maxMessages, len(b.messages))
-		b.storePart(ctx, b.messages[from:to], b.places[from:to])
+		messages, places := b.messages[from:to], b.places[from:to]
+		if !b.source.Numbered() && !b.source.Keyed() {
+			messages, places = b.inOrder(ctx, from, to)
+		}
+		b.storePart(ctx, messages, places)
 	}
 }
+
+// inOrder are a part of the messages, but for those behind one of their queue that has to be repeated: in arrival order they
+// would get the places before it. They have to be repeated with it. Of one part the queue itself keeps the order.
+func (b *batch) inOrder(ctx context.Context, from, to int) (messages []cursor.Keyed, places []int) {
+	held := map[string]bool{}
+	for i, place := range b.places[:from] {
+		if b.failed[place] {
+			held[b.messages[i].Queue] = true
+		}
+	}
+	if len(held) == 0 {
+		return b.messages[from:to], b.places[from:to]
+	}
+	var behind []int
+	for i := from; i < to; i++ {
+		if held[b.messages[i].Queue] {
+			behind = append(behind, b.places[i])
+			continue
+		}
+		messages, places = append(messages, b.messages[i]), append(places, b.places[i])
+	}
+	b.again(ctx, behind, errBehind)
+	return messages, places
+}
+
+var errBehind = errors.New("a record before it in its queue has to be repeated")
 
 // storePart stores messages together, so that they cost what a call of enqueue with them
 // costs. One that contradicts another one of them is set aside, and the rest is stored.

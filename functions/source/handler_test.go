@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -441,6 +442,57 @@ func TestArrivalOrder(t *testing.T) {
 	}
 	if fmt.Sprint(got) != `["a" text/plain; charset=utf-8plain "c"]` {
 		t.Errorf("%s", got)
+	}
+}
+
+// A stream's order is that of its records, whichever request goes wrong: none is given a place before one that stands before it
+// in the event has one.
+func TestArrivalOrderOfAStream(t *testing.T) {
+	const most = maxMessages + 3 // more than are stored at a time
+	for _, count := range []int{4, most} {
+		bodies := make([]string, count)
+		for i := range bodies {
+			bodies[i] = strconv.Itoa(i + 1)
+		}
+		for _, fault := range ddbtest.EveryFault() {
+			step := 1
+			if count == most {
+				step = 97
+			}
+			for nth := 1; ; nth += step {
+				names := cursor.Names{}
+				faults := ddbtest.NewFaults(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
+				store, err := cursor.NewStore(faults, names)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sorter, err := cursor.New(store, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				h := newTaker(t, read(t, `{"name":"src","kind":"kinesis","order":"arrival"}`), sorter, nil)
+				faults.Fail(nth, fault)
+				for range 3 {
+					if answer, err := h.handle(t.Context(), kinesisEvent(bodies...)); err == nil && string(answer) == `{"batchItemFailures":[]}` {
+						break
+					}
+				}
+				happened, want := !faults.Pending(), 1
+				faults.Fail(0, "")
+				for m, err := range sorter.Read(t.Context(), "src/p", 0, int64(count)) {
+					if err != nil || string(m.Body) != strconv.Itoa(want) {
+						t.Fatalf("of %d, request %d %s: message %s, %v, want %d", count, nth, fault, m.Body, err, want)
+					}
+					want++
+				}
+				if want != count+1 {
+					t.Fatalf("of %d, request %d %s: %d are there", count, nth, fault, want-1)
+				}
+				if !happened {
+					break
+				}
+			}
+		}
 	}
 }
 

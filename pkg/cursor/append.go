@@ -71,7 +71,8 @@ func (s *Sorter) Append(ctx context.Context, a Arrival) (Appended, error) {
 
 // AppendGroup stores arrivals of any queues. Those of one queue get their seqs
 // in the order in which they stand in the group, up to 25 in one request, but
-// for those that were stored before. The results are in the order of the
+// for those that were stored before. Where one cannot be stored, those behind it
+// have an Err too, and get no place before its repeat. The results are in the order of the
 // arrivals.
 //
 // A repeat of an arrival, by its id and with the same messages, gets the
@@ -170,6 +171,7 @@ func (s *Sorter) appendQueue(ctx context.Context, arrivals []*appending, results
 	}
 	if err == nil {
 		s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })
+		keepOrder(arrivals)
 		err = s.allocateAll(ctx, arrivals)
 	}
 	for _, a := range arrivals {
@@ -182,6 +184,19 @@ func (s *Sorter) appendQueue(ctx context.Context, arrivals []*appending, results
 			if n > 0 && a.result.Outcome == Advanced {
 				results[place].Outcome, results[place].Moved = Duplicate, Range{}
 			}
+		}
+	}
+}
+
+// keepOrder has those behind one that could not be stored get no place either: a repeat would give it the place behind them.
+func keepOrder(arrivals []*appending) {
+	var before *appending
+	for _, a := range arrivals {
+		switch {
+		case before != nil && a.open():
+			a.result.Err = fmt.Errorf("queue %q: an arrival before it was not stored: %w", a.Queue, before.result.Err)
+		case before == nil && a.result.Err != nil:
+			before = a
 		}
 	}
 }

@@ -141,9 +141,10 @@ func (r Rules) checkAddress(host string, a netip.Addr, plain bool) error {
 	case within(r.Allow, a) && !within(metadata, a):
 		return nil
 	case !Public(a):
-		return &ForbiddenError{host, fmt.Sprintf("has the address %s, which is not a public one", a)}
+		// Which one it is stays unsaid: who chose the name may not be who may know the names of this network.
+		return &ForbiddenError{host, "has an address which is not a public one"}
 	case plain:
-		return &ForbiddenError{host, fmt.Sprintf("has the address %s, which may only be asked with TLS", a)}
+		return &ForbiddenError{host, "has an address which may only be asked with TLS"}
 	}
 	return nil
 }

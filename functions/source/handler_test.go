@@ -21,6 +21,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -529,5 +530,31 @@ func TestFromEnvironment(t *testing.T) {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
 		})
+	}
+}
+
+// TestABatchOfMoreThanAQuota: records of a tenant that come together, and are more than its quota has in a window, take all of one:
+// by themselves they come again as they are, and would never pass.
+func TestABatchOfMoreThanAQuota(t *testing.T) {
+	w := newWorld(t)
+	h := newTaker(t, read(t, `{"name":"src","kind":"kinesis","order":"arrival","queue":{"field":"partitionKey","prefix":"@acme/"}}`), w.sorter, nil)
+	h.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
+		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: 1}}}, func() time.Time { return w.now })
+	bodies := make([]string, 400)
+	for i := range bodies {
+		bodies[i] = strconv.Itoa(i + 1)
+	}
+	const done = `{"batchItemFailures":[]}`
+	if answer, err := h.handle(t.Context(), kinesisEvent(bodies...)); err != nil || string(answer) != done {
+		t.Errorf("%s, %v", answer, err)
+	}
+	// The window is used up, and the next one is not.
+	more := append(bodies, "401")
+	if answer, err := h.handle(t.Context(), kinesisEvent(more...)); err != nil || string(answer) == done {
+		t.Errorf("%s, %v", answer, err)
+	}
+	w.now = w.now.Add(time.Hour)
+	if answer, err := h.handle(t.Context(), kinesisEvent(more...)); err != nil || string(answer) != done {
+		t.Errorf("%s, %v", answer, err)
 	}
 }

@@ -33,6 +33,8 @@ type Put struct {
 	// nobody's where one of them is not set.
 	Tenant string
 	Quotas *quota.Keeper
+	// Whole tells that who brings the messages cannot split them: see [Load].
+	Whole bool
 	// Log names the queue that is watched.
 	Log calllog.Log
 	// Trace is that of each message which has none of its own.
@@ -175,7 +177,7 @@ func (p *Put) logWatched(ctx context.Context, answers []Answer) {
 
 // load is what the call brings.
 func (p *Put) load() *Load {
-	var l Load
+	l := Load{Whole: p.Whole}
 	for _, m := range p.messages {
 		l.Add(m.Queue, m.Body, m.Attributes)
 	}

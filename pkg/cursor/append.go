@@ -171,7 +171,6 @@ func (s *Sorter) appendQueue(ctx context.Context, arrivals []*appending, results
 	}
 	if err == nil {
 		s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })
-		keepOrder(arrivals)
 		err = s.allocateAll(ctx, arrivals)
 	}
 	for _, a := range arrivals {
@@ -242,6 +241,7 @@ const maxAllocations = 25
 
 // allocateAll is step 2: all that are stored get their places.
 func (s *Sorter) allocateAll(ctx context.Context, arrivals []*appending) error {
+	keepOrder(arrivals)
 	if err := s.keepBeforeAllocation(ctx, arrivals); err != nil {
 		return err
 	}

@@ -83,4 +83,13 @@ var sourceMutants = []mutant{
 		{"aside.go", `[]byte(a.source.Name + "\x00" + string(r.Raw))`, `[]byte(a.now().String() + rand.Text())`},
 		{"aside.go", `"crypto/sha256"`, "\"crypto/rand\"\n\t\"crypto/sha256\""},
 	}},
+	{"source: what comes behind one that failed has the place before it", sourceFunction, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
+		{"batch.go", "if held[b.messages[i].Queue] {", "if false {"},
+	}},
+	{"source: of records put together too", sorterFolder, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
+		{"append.go", "case before != nil && a.open():", "case false:"},
+	}},
+	{"source: records that are more than a quota never pass", sourceFunction, sourceHandling, []edit{
+		{"batch.go", "Whole: true, ", ""},
+	}},
 }

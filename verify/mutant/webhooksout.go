@@ -9,7 +9,7 @@ const (
 var (
 	egressTests   = test{"./internal/egress", "Test"}
 	httpSinkTests = test{"./internal/sink/httpsink", "Test"}
-	asideTests    = test{"./pkg/handoff", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore"}
+	asideTests    = test{"./pkg/handoff", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore|GathersToo|ABacklog"}
 )
 
 // webhooksOutMutants are bugs by which a webhook that goes out reaches what it must not, is not known again, or holds up
@@ -71,6 +71,12 @@ var webhooksOutMutants = []mutant{
 	}},
 	{"handoff: a slow queue is delivered beside others again", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "if run.goesAside() {", "if false {"},
+	}},
+	{"handoff: a slow queue gathers nothing", deliveryFolder, asideTests, []edit{
+		{"deliver.go", "if run.gather(); run.Ended == \"\" {", "if run.Ended == \"\" {"},
+	}},
+	{"handoff: a backlog whose call is refused waits for the sweep", deliveryFolder, asideTests, []edit{
+		{"aside.go", "_ = d.sorter.Nudge(ctx, done.Queue)", "d.wake(done, now.Add(soon))"},
 	}},
 	{"handoff: a batch takes as long as it likes beside others", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "\tif run.inline > 0 {\n\t\tctx, cancel", "\tif run.inline < 0 {\n\t\tctx, cancel"},

@@ -282,13 +282,14 @@ func (p *Producer) Close(ctx context.Context) error {
 	err := p.Flush(ctx)
 	p.stopSending()
 	p.ended.Wait()
-	if err != nil {
-		p.abandon()
-	}
+	abandoned := err != nil
 	if p.spool != nil {
 		if failed := p.spool.close(); err == nil {
 			err = failed
 		}
+	}
+	if abandoned {
+		p.abandon() // behind the spool, which may write what is left into another file
 	}
 	return err
 }

@@ -94,3 +94,48 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+// deaf never answers.
+type deaf struct{}
+
+func (deaf) Put(ctx context.Context, _ []byte) (Answer, error) {
+	<-ctx.Done()
+	return Answer{}, ctx.Err()
+}
+
+// TestCloseKeepsWhatIsCarried: a message that Close gives up stays whole in the spool, also where the spool's last
+// look writes it into another file.
+func TestCloseKeepsWhatIsCarried(t *testing.T) {
+	dir := t.TempDir()
+	p, err := New(deaf{}, &Options{Spool: &Spool{Dir: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.spool.fileBytes, p.spool.mostBytes = 1, 0 // each look writes what is left again
+	f, err := p.Send(t.Context(), Message{Queue: "q", ID: "a", Body: []byte("1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Spooled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := p.Close(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("close: %v", err)
+	}
+	if _, err := f.Wait(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("the message: %v", err)
+	}
+	a := &accepting{}
+	next, err := New(a, &Options{Spool: &Spool{Dir: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if want := `{"messages":[{"queue":"q","id":"a","body":1}]}`; len(a.bodies) != 1 || a.bodies[0] != want {
+		t.Errorf("the next process sent %q, want %q", a.bodies, want)
+	}
+}

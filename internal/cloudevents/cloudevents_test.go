@@ -203,6 +203,7 @@ func TestAttributesOutOfTheRules(t *testing.T) {
 		`{` + rest + `,"datacontenttype":"json"}`:                    "datacontenttype",
 		`{` + rest + `,"dataschema":"/relative"}`:                    "dataschema",
 		`{` + rest + `,"Ext":"x"}`:                                   "Ext",
+		`{` + rest + `,"":"x"}`:                                      "event",
 		`{` + rest + `,"my-ext":null}`:                               "my-ext",
 		`{` + rest + `,"ext":{}}`:                                    "ext",
 		`{` + rest + `,"ext":1.5}`:                                   "ext",
@@ -220,7 +221,7 @@ func TestAttributesOutOfTheRules(t *testing.T) {
 	}
 	for header, field := range map[string]string{
 		"ce-id=": "id", "ce-source=a b": "source", "ce-my-ext=1": "my-ext", "ce-datacontenttype=text/plain": "datacontenttype", "ce-subject=%": "subject",
-		"ce-subject=%C0%A0": "subject", "ce-subject=%07": "subject", "ce-data=1": "data", "content-type=?": "datacontenttype", "ce-time=": "time",
+		"ce-subject=%C0%A0": "subject", "ce-subject=%07": "subject", "ce-data=1": "data", "ce-=1": "ce-", "content-type=?": "datacontenttype", "ce-time=": "time",
 	} {
 		headers := map[string]string{"ce-specversion": "1.0", "ce-id": "1", "ce-source": "/s", "ce-type": "t"}
 		name, value, _ := strings.Cut(header, "=")
@@ -229,6 +230,35 @@ func TestAttributesOutOfTheRules(t *testing.T) {
 		var wrong *invalid.Error
 		if !errors.As(err, &wrong) || wrong.Field != field {
 			t.Errorf("%s: error %v, want one of %s", header, err, field)
+		}
+	}
+}
+
+// TestIntegers: each is restored as one, in its canonical form.
+func TestIntegers(t *testing.T) {
+	for raw, want := range map[string]string{"0": "0", "-0": "0", "-2147483648": "-2147483648", "2147483647": "2147483647"} {
+		e, err := ReadJSON(json.RawMessage(`{"specversion":"1.0","id":"1","source":"/s","type":"t","n":` + raw + `}`))
+		if err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		if e = restored(t, e); e.Attributes["n"] != want || e.Kinds["n"] != Integer {
+			t.Errorf("%s is restored as %q, of the kind %q", raw, e.Attributes["n"], e.Kinds["n"])
+		}
+	}
+}
+
+// TestQueuesAsSources: the source of a message that came as no event is a URI-reference, whatever its queue's name is.
+func TestQueuesAsSources(t *testing.T) {
+	for _, queue := range []string{"1:2", ":", "order:7", "a|b%", "ü/ #?", "//x", "http://[::1"} {
+		written, err := Of(cursor.Message{Queue: queue, Seq: 7}).JSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadJSON(written); err != nil {
+			t.Errorf("%s of the queue %q: %v", written, queue, err)
+		}
+		if e := oracle(t, written); e.Validate() != nil {
+			t.Errorf("%s of the queue %q: %v", written, queue, e.Validate())
 		}
 	}
 }

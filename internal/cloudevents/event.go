@@ -1,6 +1,7 @@
 package cloudevents
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -64,7 +65,7 @@ func ReadJSON(raw json.RawMessage) (Event, error) {
 			err = e.readMember(m)
 		}
 		if err != nil {
-			return Event{}, invalid.Named(m.Name, err)
+			return Event{}, invalid.Named(cmp.Or(m.Name, "event"), err)
 		}
 	}
 	if err := e.check(); err != nil {
@@ -86,10 +87,13 @@ func (e *Event) readMember(m strictjson.Member) error {
 	case c == 't' || c == 'f':
 		e.Kinds[m.Name] = Boolean
 	case c == '-' || c >= '0' && c <= '9':
-		if _, err := strconv.ParseInt(string(m.Value), 10, 32); err != nil {
+		n, err := strconv.ParseInt(string(m.Value), 10, 32)
+		if err != nil {
 			return invalid.New(invalid.OutOfRange, "", "must be an integer from -2147483648 to 2147483647, or a string")
 		}
 		e.Kinds[m.Name] = Integer
+		e.Attributes[m.Name] = strconv.FormatInt(n, 10) // JSON has -0 as well
+		return nil
 	default:
 		return invalid.New(invalid.Malformed, "", "must be a string, an integer or a boolean")
 	}
@@ -183,7 +187,7 @@ func ReadBinary(headers map[string]string, body []byte) (Event, error) {
 			e.Attributes[name], err = decodeHeader(value)
 		}
 		if err != nil {
-			return Event{}, invalid.Named(name, err)
+			return Event{}, invalid.Named(cmp.Or(name, header), err)
 		}
 	}
 	if media := headers["content-type"]; media != "" {

@@ -122,7 +122,9 @@ func made(m cursor.Message) Event {
 		delete(e.Attributes, name)
 	}
 	e.Attributes["specversion"], e.Attributes["type"] = SpecVersion, "streamsort.message"
-	e.Attributes["source"], e.Attributes["id"] = url.PathEscape(m.Queue), strconv.FormatInt(m.Seq, 10)
+	// What is before a colon would be a scheme, and 1 is none.
+	source := strings.ReplaceAll(url.PathEscape(m.Queue), ":", "%3A")
+	e.Attributes["source"], e.Attributes["id"] = source, strconv.FormatInt(m.Seq, 10)
 	e.Attributes["time"] = m.EnqueuedAt.UTC().Format(time.RFC3339Nano)
 	if m.ContentType != "" && badMediaType(m.ContentType) == "" {
 		e.Attributes["datacontenttype"] = m.ContentType

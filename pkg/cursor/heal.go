@@ -103,17 +103,19 @@ func (s *Sorter) heal(ctx context.Context, queue string, known int64, always boo
 	}
 }
 
-// createFound makes the cursor of a queue that has messages and no cursor.
+// createFound makes the cursor of a queue that has messages and no cursor: one that has packed runs
+// where they are among such, and then it is synchronous, whatever new queues are.
 func (s *Sorter) createFound(ctx context.Context, queue string) (Cursor, error) {
 	page, err := s.store.Messages(ctx, Query{Queue: queue, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true})
-	packs := s.defaults.Packs
-	if page.amongPacks() {
-		packs = PacksOn
-	}
 	if err != nil {
 		return Cursor{}, err
 	}
-	return s.createNumbered(ctx, queue, packs)
+	settings := s.defaults
+	settings.Kind = KindNumbered
+	if page.amongPacks() {
+		settings.Packs, settings.Mode = PacksOn, ModeSync
+	}
+	return s.create(ctx, queue, settings.ofKind())
 }
 
 // sweepUp moves the cursor, a piece at a time, until a scan from where it stands

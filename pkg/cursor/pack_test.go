@@ -343,20 +343,29 @@ func TestABatchMakesAQueueWithPackedRuns(t *testing.T) {
 // TestALostCursorIsMadeAsItsMessagesAre: where a cursor is gone whose queue has packed runs, the
 // stream's handler makes one that has them; a producer that makes one without is not believed.
 func TestALostCursorIsMadeAsItsMessagesAre(t *testing.T) {
-	lose := func(t *testing.T) *bench {
+	lose := func(t *testing.T, with ...func(*cursor.Options)) *bench {
 		t.Helper()
 		from, _ := packing(t)
 		from.group(from.sorter, "", 1, 3)
 		from.group(from.sorter, "", 4, 4)
 		page, err := from.memory.Messages(t.Context(), cursor.Query{Queue: "q", Last: cursor.MaxSeq, Strong: true})
 		check(t, err)
-		b := newBench(t, nil)
+		b := newBench(t, append(with, nil)[0])
 		put(t, b.memory, page.Messages...)
 		return b
 	}
 	t.Run("by the handler", func(t *testing.T) {
 		b := lose(t)
 		if advance, err := b.sorter.Heal(t.Context(), "q", 4); err != nil || advance.Cursor.Position != 4 {
+			t.Errorf("%+v, %v", advance, err)
+		}
+		b.want("read", b.bodies(b.sorter, 0, 4), "1 2 3 4")
+	})
+	t.Run("by the handler, where new queues are asynchronous", func(t *testing.T) {
+		settings := cursor.DefaultSettings()
+		settings.Mode = cursor.ModeAsync
+		b := lose(t, func(o *cursor.Options) { o.Defaults = &settings })
+		if advance, err := b.sorter.Heal(t.Context(), "q", 4); err != nil || advance.Cursor.Position != 4 || advance.Cursor.Settings.Mode != cursor.ModeSync {
 			t.Errorf("%+v, %v", advance, err)
 		}
 		b.want("read", b.bodies(b.sorter, 0, 4), "1 2 3 4")

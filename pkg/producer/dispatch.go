@@ -77,22 +77,24 @@ func (p *Producer) nextDue() (next time.Time) {
 	return next
 }
 
-// compose is the next request that is due, nil where there is none.
+// compose is the next request that is due, nil where there is none. Whose turn came first goes first: queues in
+// trouble do not wait until no other has anything to send.
 func (p *Producer) compose(now time.Time) *call {
+	shared := p.mayShare() && p.well.isDue(now)
 	switch {
-	case p.mayShare() && len(p.well) > 0 && !p.well[0].due.After(now):
+	case p.mayAlone() && p.troubled.isDue(now) && !(shared && p.well[0].due.Before(p.troubled[0].due)):
+		c := &call{alone: true}
+		p.add(c, p.troubled[0], now)
+		p.underway++
+		p.alone++
+		return c
+	case shared:
 		c := &call{}
 		// What has waited for half of its time goes along: one request instead of two.
 		soon := now.Add(p.options.Linger / 2)
 		for len(p.well) > 0 && !p.well[0].due.After(soon) && p.add(c, p.well[0], soon) {
 		}
 		p.underway++
-		return c
-	case p.mayAlone() && len(p.troubled) > 0 && !p.troubled[0].due.After(now):
-		c := &call{alone: true}
-		p.add(c, p.troubled[0], now)
-		p.underway++
-		p.alone++
 		return c
 	}
 	return nil

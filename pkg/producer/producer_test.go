@@ -1,6 +1,7 @@
 package producer_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -501,6 +503,36 @@ func TestOneQueueHangs(t *testing.T) {
 		defer cancel()
 		if err := p.Close(short); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
+		}
+	})
+}
+
+// TestTroubledHasItsTurn: a queue whose request failed is sent again when that is due, also while others have more to
+// send than there are requests.
+func TestTroubledHasItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed atomic.Bool
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			time.Sleep(100 * time.Millisecond)
+			return say(m, func(m message) string {
+				if m.Queue == "bad" && failed.CompareAndSwap(false, true) {
+					return `{"status":503,"detail":"busy"}`
+				}
+				return `{"status":200,"outcome":"advanced"}`
+			})
+		}}
+		p := newProducer(t, a, &producer.Options{Requests: 2, RequestBytes: 64 << 10})
+		began := time.Now()
+		bad := send(t, p, numbered("bad", 1))
+		for seq := range int64(40) {
+			for q := range 4 {
+				m := numbered(fmt.Sprint("good", q), 1+seq)
+				m.Body = bytes.Repeat([]byte("1"), 60<<10) // one of these is a request
+				send(t, p, m)
+			}
+		}
+		if got, took := outcomes(t, bad), time.Since(began); got != "advanced" || took > time.Second {
+			t.Errorf("%s after %v", got, took)
 		}
 	})
 }

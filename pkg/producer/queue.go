@@ -149,6 +149,9 @@ func (p *Producer) full(q *queue) bool {
 // schedule are queues by when they are due.
 type schedule []*queue
 
+// isDue reports whether one of them is due.
+func (s schedule) isDue(now time.Time) bool { return len(s) > 0 && !s[0].due.After(now) }
+
 func (s schedule) Len() int           { return len(s) }
 func (s schedule) Less(i, j int) bool { return s[i].due.Before(s[j].due) }
 func (s schedule) Swap(i, j int) {

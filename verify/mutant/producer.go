@@ -38,6 +38,12 @@ var producerMutants = []mutant{
 	{"producer: queues in trouble may have all requests", producerFolder, producerTests, []edit{
 		{"dispatch.go", " && p.alone < p.options.Requests/2", ""},
 	}},
+	{"producer: queues in trouble wait until no other has anything to send", producerFolder, producerTests, []edit{
+		{"dispatch.go", "!(shared && p.well[0].due.Before(p.troubled[0].due))", "!shared"},
+	}},
+	{"producer: what Close gives up is emptied before the spool is closed", producerFolder, producerTests, []edit{
+		{"producer.go", "	abandoned := err != nil\n", "	abandoned := err != nil\n	if abandoned {\n		p.abandon()\n	}\n"},
+	}},
 	{"producer: one queue may have all of the memory", producerFolder, producerTests, []edit{
 		{"queue.go", "room: semaphore.NewWeighted(p.options.QueueBytes)", "room: semaphore.NewWeighted(p.options.MaxBytes)"},
 	}},

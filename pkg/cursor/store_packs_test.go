@@ -102,3 +102,17 @@ func TestStoreMovePacked(t *testing.T) {
 		same(t, "of a queue without packed runs", moved, false)
 	})
 }
+
+func TestStoreSwitchesPacks(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		made := newCursor(q)
+		made.Settings.Packs = cursor.PacksOn
+		create(t, s, made)
+		for _, to := range []cursor.Packs{cursor.PacksOff, cursor.PacksOff, cursor.PacksOn, cursor.PacksOn} {
+			c, changed, err := s.Configure(t.Context(), q, cursor.Change{Packs: &to})
+			check(t, err)
+			same(t, "changed", changed, true)
+			same(t, "switched", c.Settings.Packs, to)
+		}
+	})
+}

@@ -28,7 +28,21 @@ const (
 	manners
 )
 
-// mannerOf is that of a queue's endpoint in a bad turn: one in twenty is bad.
+// phase is a part of the run. Each is as long as the others.
+type phase int
+
+const (
+	// begun: all are good, and it counts for nothing.
+	begun phase = iota
+	allGood
+	// turned: one in twenty has just turned bad.
+	turned
+	// known: they are bad since a phase ago.
+	known
+	phases
+)
+
+// mannerOf is that of a queue's endpoint while some are bad: one in twenty is.
 func mannerOf(queue int) manner {
 	if queue%20 != 7 {
 		return good
@@ -40,9 +54,9 @@ func mannerOf(queue int) manner {
 type endpoints struct {
 	mu  sync.Mutex
 	all []endpoint
-	// bad says that one in twenty is bad now, phase is which delays are noted.
-	bad    bool
-	delays map[bool][]time.Duration
+	// phase is what they are like now; delays are those of the good ones, by the phase in which a message was put.
+	phase  phase
+	delays map[phase][]time.Duration
 	// problems are what was not as it must be, the first of them.
 	problems []string
 	requests int
@@ -61,14 +75,12 @@ type endpoint struct {
 }
 
 type sending struct {
-	at  time.Time
-	bad bool
-	// counts says that its delay is shown.
-	counts bool
+	at    time.Time
+	phase phase
 }
 
 func newEndpoints(n int) *endpoints {
-	return &endpoints{all: make([]endpoint, n), delays: map[bool][]time.Duration{}}
+	return &endpoints{all: make([]endpoint, n), delays: map[phase][]time.Duration{}}
 }
 
 // secret has what the requests of a queue are signed with.
@@ -81,11 +93,11 @@ func (e *endpoints) secret(queue int, text string) error {
 }
 
 // put notes that the next message of a queue is put, and returns its seq.
-func (e *endpoints) put(queue int, counts bool) int {
+func (e *endpoints) put(queue int) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	of := &e.all[queue]
-	of.sent = append(of.sent, sending{time.Now(), e.bad, counts})
+	of.sent = append(of.sent, sending{time.Now(), e.phase})
 	return len(of.sent)
 }
 
@@ -100,7 +112,7 @@ func (e *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	e.mu.Lock()
 	how := good
-	if e.bad {
+	if e.phase == turned || e.phase == known {
 		how = mannerOf(queue)
 	}
 	e.mu.Unlock()
@@ -163,18 +175,18 @@ func (e *endpoints) take(queue int, h http.Header, body []byte, at time.Time) {
 		}
 	default:
 		of.last, of.ids = seq, append(of.ids, id)
-		if s := of.sent[seq-1]; s.counts && mannerOf(queue) == good {
-			e.delays[s.bad] = append(e.delays[s.bad], at.Sub(s.at))
+		if s := of.sent[seq-1]; mannerOf(queue) == good {
+			e.delays[s.phase] = append(e.delays[s.phase], at.Sub(s.at))
 		}
 	}
 	of.token = max(of.token, token)
 }
 
-// turn has one in twenty be bad from now on, or all of them good.
-func (e *endpoints) turn(bad bool) {
+// turn begins a phase.
+func (e *endpoints) turn(p phase) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.bad = bad
+	e.phase = p
 }
 
 // left is how many messages did not come yet.
@@ -195,11 +207,11 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
-// delaysOf are those of the good endpoints, sorted, while all were good, or some were bad.
-func (e *endpoints) delaysOf(bad bool) []time.Duration {
+// delaysOf are those of the good endpoints in a phase, sorted.
+func (e *endpoints) delaysOf(p phase) []time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	sorted := slices.Clone(e.delays[bad])
+	sorted := slices.Clone(e.delays[p])
 	slices.Sort(sorted)
 	return sorted
 }

@@ -3,9 +3,9 @@
 // runs it; QUEUES, TIME and RATE set it up.
 //
 // Each endpoint is made by PUT /endpoints. The program is all of them, on this machine's loopback addresses, which are allowed
-// for this run. In turns, of which each takes as long, all of them answer at once, or one in twenty of them is slow, fails, or
-// does not answer at all. The delays of all others, from the put of a message to the request that brings it, are shown for
-// both, and their ratio.
+// for this run. In phases, of which each takes as long, all of them answer at once, then one in twenty turns slow, fails, or
+// does not answer at all, and then these stay so. The delays of all others, from the put of a message to the request that
+// brings it, are shown for each, with their ratio to the first.
 //
 // It fails where a message comes out of order or is lost, where a repeat has no higher token or another webhook-id, or where
 // the library of Standard Webhooks does not take a signature.

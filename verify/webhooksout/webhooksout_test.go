@@ -90,7 +90,7 @@ func TestEndpoints(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			e.put(0, true)
+			e.put(0)
 		}
 		for _, r := range requests {
 			body := r.body
@@ -118,7 +118,7 @@ func TestEndpoints(t *testing.T) {
 			}
 		}
 		problems := strings.Join(e.problems, "\n")
-		if says == "" && (problems != "" || e.left() != 1 || e.repeats != 1 || len(e.delaysOf(false)) != 2) || !strings.Contains(problems, says) {
+		if says == "" && (problems != "" || e.left() != 1 || e.repeats != 1 || len(e.delaysOf(begun)) != 2) || !strings.Contains(problems, says) {
 			t.Errorf("%q: %s; %d left, %d repeats", says, problems, e.left(), e.repeats)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"strings"
 	"time"
 
@@ -31,20 +32,40 @@ func withoutBus(env map[string]string) map[string]string {
 	return env
 }
 
-// register makes the context of a local stack, until it is forgotten. That of a stack which
-// was started later stays.
-func register(p place) (forget func(), err error) {
+// register makes the context of a local stack, until it is forgotten: that of a stack which was started before, and
+// runs still, is there again then. That of a stack which was started later stays.
+func register(p place) (before place, forget func(), err error) {
 	all, err := readPlaces()
 	if err != nil {
-		return func() {}, err
+		return place{}, func() {}, err
+	}
+	if before = all.Contexts[localContext]; !runs(before) {
+		before = place{}
 	}
 	all.Contexts[localContext] = p
-	return func() {
-		if now, err := readPlaces(); err == nil && now.Contexts[localContext].URL == p.URL {
-			now.forget(localContext)
-			_ = now.write() // the next stack replaces what stays
+	return before, func() {
+		now, err := readPlaces()
+		if err != nil || now.Contexts[localContext].URL != p.URL {
+			return
 		}
+		now.forget(localContext)
+		if runs(before) {
+			now.Contexts[localContext] = before
+		}
+		_ = now.write() // the next stack replaces what stays
 	}, all.write()
+}
+
+// runs reports whether a local stack answers.
+func runs(p place) bool {
+	if p.URL == "" {
+		return false
+	}
+	answer, err := (&http.Client{Timeout: time.Second}).Get(p.URL + "/_streamsort/health")
+	if err != nil {
+		return false
+	}
+	return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
 }
 
 // Run implements the verb.
@@ -78,11 +99,14 @@ func (c *localCommand) Run(s *session) error {
 	for _, outputs := range stack.Outputs() {
 		maps.Copy(tables, tablesIn(outputs))
 	}
-	forget, err := register(place{URL: stack.URL(), DynamoDB: stack.DynamoDB(), Tables: tables})
+	before, forget, err := register(place{URL: stack.URL(), DynamoDB: stack.DynamoDB(), Tables: tables})
 	if err != nil {
 		fmt.Fprintln(s.errOut, "streamsort: there is no context `local`:", err)
 	}
 	defer forget()
+	if before.URL != "" {
+		fmt.Fprintf(s.errOut, "streamsort: the context `local` is this stack until it ends; --url %s is the one that was\n", before.URL)
+	}
 	fmt.Fprintf(s.out, "%s runs after %.1fs; interrupt to end\n", stack.URL(), time.Since(began).Seconds())
 	for _, a := range stack.Addresses() {
 		fmt.Fprintf(s.out, "  %s at %s\n", a.Name, a.URL)
@@ -100,6 +124,9 @@ func (c *localCommand) Run(s *session) error {
 	}
 	for _, m := range stack.Mappings() {
 		fmt.Fprintf(s.out, "  stream of %s to %s\n", m.Table, m.Function)
+	}
+	for _, q := range stack.Queues() {
+		fmt.Fprintf(s.out, "  queue %s/000000000000/%s to %s\n", stack.URL(), q.Name, q.Function)
 	}
 	<-s.ctx.Done()
 	return nil

@@ -82,7 +82,7 @@ func (p *Producer) nextDue() (next time.Time) {
 func (p *Producer) compose(now time.Time) *call {
 	shared := p.mayShare() && p.well.isDue(now)
 	switch {
-	case p.mayAlone() && p.troubled.isDue(now) && !(shared && p.well[0].due.Before(p.troubled[0].due)):
+	case p.mayAlone() && p.troubled.isDue(now) && (!shared || !p.well[0].due.Before(p.troubled[0].due)):
 		c := &call{alone: true}
 		p.add(c, p.troubled[0], now)
 		p.underway++

@@ -39,7 +39,7 @@ var producerMutants = []mutant{
 		{"dispatch.go", " && p.alone < p.options.Requests/2", ""},
 	}},
 	{"producer: queues in trouble wait until no other has anything to send", producerFolder, producerTests, []edit{
-		{"dispatch.go", "!(shared && p.well[0].due.Before(p.troubled[0].due))", "!shared"},
+		{"dispatch.go", "(!shared || !p.well[0].due.Before(p.troubled[0].due))", "!shared"},
 	}},
 	{"producer: what Close gives up is emptied before the spool is closed", producerFolder, producerTests, []edit{
 		{"producer.go", "	abandoned := err != nil\n", "	abandoned := err != nil\n	if abandoned {\n		p.abandon()\n	}\n"},

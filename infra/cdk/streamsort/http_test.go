@@ -71,6 +71,25 @@ func TestHTTPAllow(t *testing.T) {
 	}
 }
 
+// TestForbiddenURL: a URL that process would not start with is refused before anything is made.
+func TestForbiddenURL(t *testing.T) {
+	_, s, _, _ := own(t)
+	for url, want := range map[string]string{
+		"https://10.1.2.3/":         "an address which is not a public one",
+		"http://example.com/":       "port 80",
+		"https://example.com:8443/": "the ports [443] are allowed",
+	} {
+		consumer := Consumer{Name: "hook", Sink: &Sink{Kind: "http", HTTP: HTTP{URL: url}}}
+		props := Props{Consumers: []Consumer{consumer}}
+		if err := props.withDefaults("Orders").validate("Orders"); err == nil || !strings.Contains(err.Error(), `consumer "hook": sink: url: `) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", url, err, want)
+		}
+		if err := s.AddSink(consumer); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s added: %v", url, err)
+		}
+	}
+}
+
 // TestProcessCallsItself: where queues have endpoints of their own it may, and nowhere else.
 func TestProcessCallsItself(t *testing.T) {
 	for text, sink := range map[string]HTTP{"": {URL: "https://example.com/"}, `"endpoints":true`: {Endpoints: true}} {

@@ -38,6 +38,9 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 			return fmt.Errorf("consumer %q has no sink; set To to a function, a FIFO queue, a FIFO topic or an event bus, "+
 				"or let a function of your own read under that name (AddConsumer)", c.Name)
 		}
+		if err := s.props.mayAsk(c); err != nil {
+			return err
+		}
 	}
 	if s.ProcessFunction == nil && s.readers == maxReaders {
 		return fmt.Errorf("consumer %q needs process, and two functions read the cursors' stream, which is all it can have; "+

@@ -139,6 +139,22 @@ func (p Props) checkSort(c *checker) {
 	whole(c, "arrivalsBatchWindow", *p.ArrivalsBatchWindow, time.Second)
 }
 
+// mayAsk reports a consumer whose URL process may not ask: it would not start.
+func (p Props) mayAsk(c Consumer) error {
+	if c.Sink == nil || c.Sink.URL == "" {
+		return nil
+	}
+	allow, err := egress.ParseAllow(p.HTTPAllow)
+	u, wrong := egress.ParseURL(c.Sink.URL)
+	if err != nil || wrong != nil {
+		return nil // that is said elsewhere
+	}
+	if err := (egress.Rules{Ports: c.Sink.Ports, Allow: allow}).Check(u); err != nil {
+		return fmt.Errorf("consumer %q: sink: url: %w; httpAllow has what is not public, and the sink's ports others than 443", c.Name, err)
+	}
+	return nil
+}
+
 func (p Props) checkProcess(c *checker) {
 	if _, _, err := consumersFile(p.Consumers); err != nil {
 		c.errs = append(c.errs, err)
@@ -150,6 +166,11 @@ func (p Props) checkProcess(c *checker) {
 	}
 	if _, err := egress.ParseAllow(p.HTTPAllow); err != nil {
 		c.fail("httpAllow", "%v; write prefixes such as 10.1.0.0/16", err)
+	}
+	for _, consumer := range p.Consumers {
+		if err := p.mayAsk(consumer); err != nil {
+			c.errs = append(c.errs, err)
+		}
 	}
 	between(c, "processBatchSize", p.ProcessBatchSize, 1, 10_000)
 	between(c, "processBatchWindow", p.ProcessBatchWindow, 0, 300*time.Second)

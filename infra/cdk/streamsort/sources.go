@@ -250,17 +250,17 @@ func (o Source) kind() (string, error) {
 	case Kafka:
 		own = "kafka"
 	default:
-		return "", fmt.Errorf("From is a %T; write a queue, a topic, a bus, a rule, a stream, a bucket, a table with a stream, or Kafka", from)
+		return "", fmt.Errorf("a %T is no source; write in From a queue, a topic, a bus, a rule, a stream, a bucket, a table with a stream, or Kafka", from)
 	}
 	_, isBus := o.From.(awsevents.IEventBus)
 	_, isBucket := o.From.(awss3.IBucket)
 	switch {
 	case o.Pattern != nil && !isBus:
-		return "", errors.New("Pattern is for a bus")
+		return "", errors.New("only a bus has a Pattern")
 	case o.Removed && !isBucket:
-		return "", errors.New("Removed is for a bucket")
+		return "", errors.New("only a bucket has Removed")
 	case o.Filters != nil && slices.Contains([]string{"sns", "eventbridge", "s3"}, own):
-		return "", errors.New("Filters are for a queue, a stream, a table and Kafka")
+		return "", errors.New("only a queue, a stream, a table and Kafka have Filters")
 	}
 	switch {
 	case o.Kind == "" || o.Kind == own:

@@ -76,7 +76,7 @@ func TestABatchIsASpan(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, a := range first.Attributes {
-		got[string(a.Key)] = a.Value.Emit()
+		got[string(a.Key)] = a.Value.String()
 	}
 	for name, want := range map[string]string{
 		"messaging.system": "streamsort", "messaging.operation.type": "process", "messaging.operation.name": "process", "messaging.destination.name": "orders",

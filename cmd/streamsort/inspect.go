@@ -130,19 +130,26 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	return "parked", fmt.Sprintf("stored, and waits for the gap at %s\n", list.Gaps[0].From), nil
 }
 
-// hadBy says which consumers had the message, and what the others are at.
-func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.RawMessage, text string, err error) {
-	documents = []json.RawMessage{}
-	var said strings.Builder
-	err = s.pages("/consumers", url.Values{"queue": {p.queue}}, "consumers", func(raw json.RawMessage) error {
+// eachConsumer looks at the consumers of a queue, with what each was delivered.
+func (s *session) eachConsumer(queue string, look func(it consumer, delivered int64, raw json.RawMessage)) error {
+	return s.pages("/consumers", url.Values{"queue": {queue}}, "consumers", func(raw json.RawMessage) error {
 		var it consumer
 		if err := json.Unmarshal(raw, &it); err != nil {
 			return err
 		}
 		delivered, err := it.Delivered.number()
-		if err != nil {
-			return err
+		if err == nil {
+			look(it, delivered, raw)
 		}
+		return err
+	})
+}
+
+// hadBy says which consumers had the message, and what the others are at.
+func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.RawMessage, text string, err error) {
+	documents = []json.RawMessage{}
+	var said strings.Builder
+	err = s.eachConsumer(p.queue, func(it consumer, delivered int64, raw json.RawMessage) {
 		what := ""
 		switch {
 		case delivered >= p.seq && skipped[it.Consumer]:
@@ -159,7 +166,6 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, printable(a.Text))), a.Ms, s.clock.at(a.At))
 		}
 		documents = append(documents, raw)
-		return nil
 	})
 	if len(documents) == 0 {
 		said.WriteString("  no consumer\n")

@@ -104,15 +104,7 @@ func (s *session) trace(p placed, q queue) (*traced, error) {
 
 // passed is where each consumer is, as it is stored.
 func (s *session) passed(t *traced, p placed, skipped map[string]bool) error {
-	return s.pages("/consumers", url.Values{"queue": {p.queue}}, "consumers", func(raw json.RawMessage) error {
-		var it consumer
-		if err := json.Unmarshal(raw, &it); err != nil {
-			return err
-		}
-		delivered, err := it.Delivered.number()
-		if err != nil {
-			return err
-		}
+	return s.eachConsumer(p.queue, func(it consumer, delivered int64, _ json.RawMessage) {
 		state := "waiting"
 		switch {
 		case delivered >= p.seq && skipped[it.Consumer]:
@@ -123,7 +115,6 @@ func (s *session) passed(t *traced, p placed, skipped map[string]bool) error {
 			state = "claimed"
 		}
 		t.Consumers = append(t.Consumers, passedBy{Consumer: it.Consumer, State: state, Deliveries: []deliveryTimes{}})
-		return nil
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -141,10 +142,12 @@ func TestABatchThatIsPutOffComesByTheTimerAlone(t *testing.T) {
 	g := given{at: map[string]time.Time{}}
 	defer s.Subscribe(g.line)()
 	put := func(seq int) {
+		var messages []string // in one request, so that the next ones come within the window
 		for i := range n {
-			if status, answer := fetch[map[string]any](t, "POST", s.URL()+"/messages", fmt.Sprintf(`{"queue":"window/%d","seq":%d,"body":1}`, i, seq)); status != 200 {
-				t.Fatalf("%d %v", status, answer)
-			}
+			messages = append(messages, fmt.Sprintf(`{"queue":"window/%d","seq":%d,"body":1}`, i, seq))
+		}
+		if status, answer := fetch[map[string]any](t, "POST", s.URL()+"/messages", `{"messages":[`+strings.Join(messages, ",")+`]}`); status != 200 {
+			t.Fatalf("%d %v", status, answer)
 		}
 	}
 	have := func(seq int) func() bool {

@@ -7,10 +7,11 @@ import (
 )
 
 // TestStoreAwayIsForgotten by whatever ends a claim otherwise, and by who operates: the sink is
-// not away for what comes next.
+// not away for what comes next, which did not fail alone.
 func TestStoreAwayIsForgotten(t *testing.T) {
 	away, refused := failure(false), failure(true)
 	away.Away, refused.Away = 1, 1
+	away.Alone, refused.Alone = true, true
 	failedAs := func(b *bench, name string, f record.Failure) record.Consumer {
 		c := b.claim(b.create(b.fresh(name)), "r0", 5)
 		return b.answer("away", failed(c, f), true)(b.Fail(b.Context(), b.queue, name, c.Token, f))
@@ -45,7 +46,8 @@ func TestStoreAwayIsForgotten(t *testing.T) {
 	} {
 		each(t, func(b *bench) {
 			c, made, err := end(b, name)
-			if err != nil || !made || c.Away != 0 {
+			failedAgain := name == "abort prepared"
+			if err != nil || !made || c.Away != 0 || !failedAgain && (c.FailedAlone || c.Taken != 0) {
 				b.Errorf("%s: %+v, %v, %v", name, c, made, err)
 			}
 		})

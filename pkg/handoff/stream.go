@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -63,11 +64,7 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 		d.forEach(len(jobs), func(i int) {
 			j := jobs[i]
 			inline := d.asideOf(j.reader)
-			of := turn
-			if inline > 0 {
-				of = inline
-			}
-			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(of), inline: inline, off: off, shared: &j.hint.shared, cursor: j.hint.cursor})
+			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, off: off, shared: &j.hint.shared, cursor: j.hint.cursor})
 			j.hint.shared.end()
 			if inline > 0 && done.Err == nil {
 				d.sendAside(ctx, done)
@@ -94,15 +91,16 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 // hint is what a batch of records says of a queue.
 type hint struct {
 	queue string
-	// moved is from the lowest position that a record shows to the highest, first the place of
-	// the first record of the queue; -1 where none names it, and what was put off is due.
+	// moved is from the lowest position that a record shows to the highest.
 	moved cursor.Range
 	// cursor is that of the highest position, the zero one where none is at hand.
 	cursor cursor.Cursor
-	first  int
+	// first is the place of the queue's first record; -1 where none names it, and what was put off is due.
+	first int
 	// err is why the record cannot be read.
-	err    error
-	jobs   []*job
+	err  error
+	jobs []*job
+	// shared is what was read of the queue for one of its jobs.
 	shared shared
 }
 

@@ -38,7 +38,7 @@ var actMutants = []mutant{
 		{"act.go", "if c.Act == asked.Key() {", "if false {"},
 	}},
 	{"an act has the time of its try", deliveryFolder, actTest, []edit{
-		{"act.go", "asked.At, asked.Batch = ddb.ToMillis(a.At), a.Op", "asked.Batch = a.Op"},
+		{"act.go", "ddb.ToMillis(a.At), a.Op", "ddb.ToMillis(d.now()), a.Op"},
 	}},
 	{"who is not selected is acted on", deliveryFolder, actTest, []edit{
 		{"act.go", "if !a.Selects(c) {", "if false {"},

@@ -234,23 +234,14 @@ func (t test) run(binary, folder string, most time.Duration, environment ...stri
 // plant writes the changed files and the overlay that puts them in the place
 // of the true ones.
 func (m mutant) plant(root, scratch string) (string, error) {
+	changed, err := m.changed(root)
+	if err != nil {
+		return "", err
+	}
 	replace := map[string]string{}
-	for i, e := range m.edits {
-		path := filepath.Join(root, m.folder, e.file)
-		source := path
-		if planted, ok := replace[path]; ok {
-			source = planted
-		}
-		text, err := os.ReadFile(source)
-		if err != nil {
-			return "", err
-		}
-		if n := strings.Count(string(text), e.find); n != 1 {
-			return "", fmt.Errorf("%s has the text %q %d times, want once", e.file, e.find, n)
-		}
-		replace[path] = filepath.Join(scratch, fmt.Sprintf("%d.go", i))
-		changed := strings.Replace(string(text), e.find, e.replace, 1)
-		if err := os.WriteFile(replace[path], []byte(changed), 0o600); err != nil {
+	for path, text := range changed {
+		replace[path] = filepath.Join(scratch, filepath.Base(path))
+		if err := os.WriteFile(replace[path], []byte(text), 0o600); err != nil {
 			return "", err
 		}
 	}
@@ -260,6 +251,27 @@ func (m mutant) plant(root, scratch string) (string, error) {
 	}
 	path := filepath.Join(scratch, "overlay.json")
 	return path, os.WriteFile(path, overlay, 0o600)
+}
+
+// changed is the texts of the files that the bug is in, by their paths.
+func (m mutant) changed(root string) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, e := range m.edits {
+		path := filepath.Join(root, m.folder, e.file)
+		text, ok := texts[path]
+		if !ok {
+			read, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			text = string(read)
+		}
+		if n := strings.Count(text, e.find); n != 1 {
+			return nil, fmt.Errorf("%s has the text %q %d times, want once", e.file, e.find, n)
+		}
+		texts[path] = strings.Replace(text, e.find, e.replace, 1)
+	}
+	return texts, nil
 }
 
 var (

@@ -3,6 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/types"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/tools/go/packages"
 
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/cursorsim"
@@ -115,18 +121,79 @@ func TestATestThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// TestEveryMutantCanBePlanted: a change of the code that moves a text away is
-// noticed without waiting for the mutants' own run.
+// TestEveryMutantCanBePlanted: a change of the code that moves a text away, or after
+// which the bug does not compile, is noticed without waiting for the mutants' own run.
 func TestEveryMutantCanBePlanted(t *testing.T) {
 	root, err := moduleFolder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range mutants() {
-		if _, err := m.plant(root, t.TempDir()); err != nil {
+	all := mutants()
+	of, known := loaded(t, root, all)
+	for _, m := range all {
+		changed, err := m.changed(root)
+		if err == nil {
+			err = compiles(of[filepath.Join(root, m.folder)], known, changed)
+		}
+		if err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
 	}
+}
+
+// loaded is the packages that bugs are planted in, by their folder, and what any of
+// them imports.
+func loaded(t *testing.T, root string, all []mutant) (map[string]*packages.Package, imports) {
+	t.Helper()
+	folders := map[string]bool{}
+	for _, m := range all {
+		folders["./"+m.folder] = true
+	}
+	const need = packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax
+	list, err := packages.Load(&packages.Config{Dir: root, Mode: need}, slices.Collect(maps.Keys(folders))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, known := map[string]*packages.Package{}, imports{}
+	for _, p := range list {
+		if len(p.Errors) > 0 {
+			t.Fatal(p.Errors)
+		}
+		of[filepath.Dir(p.GoFiles[0])] = p
+		maps.Copy(known, p.Imports)
+	}
+	return of, known
+}
+
+// compiles checks the types of a package with some files changed.
+func compiles(p *packages.Package, known imports, changed map[string]string) error {
+	files := make([]*ast.File, len(p.Syntax))
+	for i, path := range p.CompiledGoFiles {
+		files[i] = p.Syntax[i]
+		if text, ok := changed[path]; ok {
+			parsed, err := parser.ParseFile(p.Fset, path, text, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			files[i] = parsed
+		}
+	}
+	check := types.Config{Importer: known, Sizes: p.TypesSizes}
+	_, err := check.Check(p.Types.Path(), p.Fset, files, nil)
+	return err
+}
+
+// imports are packages by their paths.
+type imports map[string]*packages.Package
+
+func (i imports) Import(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	if p := i[path]; p != nil {
+		return p.Types, nil
+	}
+	return nil, fmt.Errorf("%s is imported by no package that bugs are planted in", path)
 }
 
 // TestSmallSchedulesAreThere: a scenario that goes by another name is noticed

@@ -90,7 +90,7 @@ var timerMutants = []mutant{
 		{"sweep_keyed.go", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n"},
 	}},
 	{"timer: what was refused is under way", timerFolder, sending, []edit{
-		{"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.sent.Add(w.Thing, w.comesOut(now))\n\t}\n"},
+		{"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.isSent(w.Thing, w.comesOut(now), now)\n\t}\n"},
 	}},
 	{"timer: what is far ahead is under way till then", timerFolder, sending, []edit{
 		{"wakeup.go", "w.Due.After(last)", "false"},

@@ -274,7 +274,7 @@ sbom: ## write the bill of materials, CycloneDX: dist/streamsort.cdx.json
 	$(GO) tool -modfile=release.mod cyclonedx-gomod mod -json -output dist/streamsort.cdx.json .
 
 .PHONY: template
-template: ## renew the golden template, its patches and the template of a release from infra/cdk
+template: ## renew the golden template and its patches from infra/cdk
 	cd infra/cdk && $(GO) test . -run TestGolden -update
 
 .PHONY: synth

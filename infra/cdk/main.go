@@ -1,8 +1,10 @@
 // Command cdk is the CDK app of Streamsort: `cdk synth` and `cdk deploy` run
-// it. README.md says how to configure it.
+// it. README.md says how to configure it. With -release it writes the template
+// of a release instead, which CloudFormation deploys without the CDK.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 
@@ -11,12 +13,25 @@ import (
 )
 
 func main() {
-	defer jsii.Close()
-	app := awscdk.NewApp(nil)
-	if _, err := addStack(app); err != nil {
+	version := flag.String("release", "", "write the template of the release of this version, such as 1.2.3, to -out")
+	out := flag.String("out", "", "the file to write; its folder is made")
+	flag.Parse()
+	err := app(*version, *out)
+	jsii.Close()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		jsii.Close()
 		os.Exit(1)
 	}
+}
+
+func app(version, out string) error {
+	if version != "" || out != "" {
+		return release(version, out)
+	}
+	app := awscdk.NewApp(nil)
+	if _, err := addStack(app); err != nil {
+		return err
+	}
 	app.Synth(nil)
+	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -40,25 +39,15 @@ func TestMain(m *testing.M) {
 // pass it, and with binaries that can be deployed, if not run.
 func newApp(t *testing.T, context map[string]any) awscdk.App {
 	t.Helper()
-	all := cdkContext(t)
+	all, err := ownContext()
+	if err != nil {
+		t.Fatal(err)
+	}
 	all[prefix+"binaries"] = binaries(t)
 	for key, value := range context {
 		all[key] = value
 	}
 	return awscdk.NewApp(&awscdk.AppProps{Context: &all, Outdir: jsii.String(t.TempDir())})
-}
-
-func cdkContext(t *testing.T) map[string]any {
-	t.Helper()
-	text, err := os.ReadFile("cdk.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file struct{ Context map[string]any }
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
-	return file.Context
 }
 
 // synthesize is the template of the stack that the context describes, with what is added to it.

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,8 +95,31 @@ func (s *session) stored(p placed, q queue) (document map[string]any, text strin
 	if err := json.Unmarshal(page.Messages[0], &m); err != nil {
 		return nil, "", err
 	}
-	text = fmt.Sprintf("in order, stored %s\n  %s\n", s.clock.at(m.EnqueuedAt), m.text())
-	return map[string]any{"state": "in-order", "message": page.Messages[0]}, text, nil
+	state, text := "in-order", "in order, stored "+s.clock.at(m.EnqueuedAt)
+	if m.Tombstone != "" {
+		state, text = "skipped", strings.TrimSpace("skipped "+s.clock.at(m.EnqueuedAt))+": no message will ever have this place"
+	}
+	text = fmt.Sprintf("%s\n  %s\n%s", text, m.text(), m.beside())
+	return map[string]any{"state": state, "message": page.Messages[0]}, text, nil
+}
+
+// beside is what a message has beside its body, a line each.
+func (m message) beside() string {
+	var said strings.Builder
+	line := func(what, text string) {
+		if text != "" {
+			fmt.Fprintf(&said, "  %s\t%s\n", what, printable(text))
+		}
+	}
+	line("content type", m.ContentType)
+	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
+		line("attribute", name+"="+m.Attributes[name])
+	}
+	if m.Traceparent != "" {
+		line("trace context", whose(m.Traceparent))
+	}
+	line("tracestate", m.Tracestate)
+	return said.String()
 }
 
 // beyond says what a message is whose turn has not come: missing, or stored beyond what is missing.
@@ -109,7 +134,7 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	if _, err := s.get("/gaps", url.Values{"queue": {p.queue}, "limit": {"1000"}}, &list); err != nil {
 		return "", "", err
 	}
-	last := int64(0)
+	last, before := int64(0), 0
 	for _, gap := range list.Gaps {
 		from, errFrom := gap.From.number()
 		to, errTo := gap.To.number()
@@ -119,7 +144,9 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 		if from <= p.seq && p.seq <= to {
 			return "missing", fmt.Sprintf("not stored: it is in the gap of %s to %s\n", gap.From, gap.To), nil
 		}
-		last = to
+		if last = to; to < p.seq {
+			before++
+		}
 	}
 	if p.seq > last && list.More {
 		return "unknown", "beyond the first thousand gaps\n", nil
@@ -127,7 +154,11 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	if most, err := q.MaxParked.number(); err == nil && p.seq > max(most, last) {
 		return "unknown", fmt.Sprintf("stored or not: it is beyond %s, the first that is known to wait for the gap at %s\n", q.MaxParked, list.Gaps[0].From), nil
 	}
-	return "parked", fmt.Sprintf("stored, and waits for the gap at %s\n", list.Gaps[0].From), nil
+	behind := fmt.Sprintf("the gap of %s to %s", list.Gaps[0].From, list.Gaps[0].To)
+	if before > 1 {
+		behind += fmt.Sprintf(", and %d behind that", before-1)
+	}
+	return "parked", "stored, and parked behind " + behind + ": what is in it is shown when its turn has come\n", nil
 }
 
 // eachConsumer looks at the consumers of a queue, with what each was delivered.

@@ -32,6 +32,40 @@ func TestInspectSkipped(t *testing.T) {
 	}
 }
 
+// TestNeverComes: a place that was given up, and one whose message is deleted, are said so, and a trace of them fails.
+func TestNeverComes(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, found := map[string]string{
+			"/queues":                `{"queue":"q","position":9}`,
+			"/messages?after=6":      `{"messages":[{"seq":7,"tombstone":"the gap was open for 2m0s","enqueuedAt":"2026-01-02T03:04:05Z"}]}`,
+			"/messages?after=7":      `{"messages":[]}`,
+			"/operations":            `{"operations":[]}`,
+			"/consumers":             `{"consumers":[{"consumer":"a","delivered":9}]}`,
+			"/_streamsort/functions": `[]`,
+		}[r.URL.Path+strings.TrimSuffix("?after="+r.URL.Query().Get("after"), "?after=")]
+		if !found {
+			t.Errorf("asked for %s", r.URL)
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer api.Close()
+	const skipped = "q@7: skipped 2026-01-02T03:04:05Z: no message will ever have this place\n  7\t\t(the gap was open for 2m0s)\n"
+	for _, c := range []struct {
+		verb, message, want string
+		code                int
+	}{
+		{"inspect", "q@7", skipped + "  a is past it\n", exitDone},
+		{"trace", "q@7", skipped, exitRefused},
+		{"inspect", "q@8", "q@8: in order, and no longer stored\n  a is past it\n", exitDone},
+		{"trace", "q@8", "q@8: in order, and no longer stored\n  a\tcommitted; when is not recorded\n", exitRefused},
+	} {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), []string{"--url", api.URL, c.verb, c.message}, strings.NewReader(""), &out, &errOut); code != c.code || out.String() != c.want {
+			t.Errorf("%s %s: exit %d\n%s%s", c.verb, c.message, code, &out, &errOut)
+		}
+	}
+}
+
 // TestInspectAnswer: what the sink answered is shown of the message that it was about, and of no other.
 func TestInspectAnswer(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

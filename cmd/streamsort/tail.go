@@ -148,6 +148,10 @@ type message struct {
 	Late       bool
 	Unlinked   bool
 	EnqueuedAt string
+
+	ContentType             string
+	Attributes              map[string]string
+	Traceparent, Tracestate string
 }
 
 // text is the message in a line: its seq, its key, its id and its body.

@@ -75,7 +75,10 @@ func (c *traceCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.print(raw, "%s", t.lines(s.clock))
+	if err := s.print(raw, "%s", t.lines(s.clock)); err != nil || t.State == "in-order" || t.State == "parked" {
+		return err
+	}
+	return fmt.Errorf("no message is known at %s@%s", printable(t.Queue), t.Seq)
 }
 
 // trace gathers what is known of a message's way.
@@ -86,7 +89,7 @@ func (s *session) trace(p placed, q queue) (*traced, error) {
 	}
 	t := &traced{Queue: p.queue, Seq: strconv.FormatInt(p.seq, 10), State: fmt.Sprint(document["state"]), Consumers: []passedBy{}, text: text}
 	if raw, ok := document["message"].(json.RawMessage); ok {
-		var m struct{ ID, Traceparent, Tracestate, EnqueuedAt string }
+		var m message
 		if err := json.Unmarshal(raw, &m); err != nil {
 			return nil, err
 		}
@@ -178,15 +181,15 @@ func (t *traced) take(l logged, of int64) {
 // lines are the times for people: the message's way in order, with what is not recorded said so.
 func (t *traced) lines(c clock) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s@%s: %s\n", t.Queue, t.Seq, t.whose())
-	if t.State != "in-order" {
-		fmt.Fprintf(&b, "  %s", t.text)
-		if t.State != "gone" {
-			return b.String()
-		}
-	} else {
+	switch t.State {
+	case "in-order":
+		fmt.Fprintf(&b, "%s@%s: %s\n", t.Queue, t.Seq, whose(t.Traceparent))
 		fmt.Fprintf(&b, "  put\t%s\n", c.at(t.Put))
 		fmt.Fprintf(&b, "  in order\t%s\n", t.inOrder(c))
+	case "gone":
+		fmt.Fprintf(&b, "%s@%s: %s", t.Queue, t.Seq, t.text)
+	default:
+		return fmt.Sprintf("%s@%s: %s", t.Queue, t.Seq, t.text)
 	}
 	for _, by := range t.Consumers {
 		if len(by.Deliveries) == 0 {
@@ -202,14 +205,14 @@ func (t *traced) lines(c clock) string {
 	return b.String()
 }
 
-// whose says whose trace it is a part of.
-func (t *traced) whose() string {
-	if t.Traceparent == "" {
+// whose says whose trace a message is a part of.
+func whose(traceparent string) string {
+	if traceparent == "" {
 		return "no trace context"
 	}
-	parts := strings.Split(t.Traceparent, "-")
+	parts := strings.Split(traceparent, "-")
 	sampled := "not sampled"
-	if cursor.TraceOf(t.Traceparent, "").Sampled() {
+	if cursor.TraceOf(traceparent, "").Sampled() {
 		sampled = "sampled"
 	}
 	return fmt.Sprintf("trace %s, span %s of its producer, %s", parts[1], parts[2], sampled)

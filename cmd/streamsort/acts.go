@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ type batch struct {
 	Batch, Token, State, Action, Start, Reason, At string
 	Rate, Selected, Done, Failed, Passed           int
 	More                                           bool
+	Who                                            who
 	First, Failures                                []struct{ Queue, Consumer, Why string }
 }
 
@@ -126,11 +128,43 @@ func (s *session) actOnMany(action, reason string, m many) error {
 	if err := s.print(raw, "%s", text); err != nil {
 		return err
 	}
+	if !m.Yes {
+		s.sayRefusals(b, m.To)
+	}
 	if !m.Yes && !s.agreed() {
 		_, err := fmt.Fprintf(s.errOut, "nothing is done; within an hour, to do it: streamsort acts %s --start\n", b.Token)
 		return err
 	}
 	return s.start(b.Token)
+}
+
+// sayRefusals says which of the queues that are shown have no such place for a consumer to be set to: their acts would be refused.
+// Whether messages that a queue had are still stored, it does not know. 1 read of the API for each queue.
+func (s *session) sayRefusals(b batch, to string) {
+	place, err := strconv.ParseInt(to, 10, 64)
+	if err != nil {
+		return // first, latest, or no place
+	}
+	seen := map[string]bool{}
+	for _, one := range b.First {
+		if seen[one.Queue] {
+			continue
+		}
+		seen[one.Queue] = true
+		var q queue
+		if _, err := s.get("/queues", url.Values{"queue": {one.Queue}}, &q); err != nil {
+			fmt.Fprintf(s.errOut, "%s: %v\n", printable(one.Queue), err)
+			continue
+		}
+		first, errFirst := q.First.number()
+		position, errPosition := q.Position.number()
+		switch refused := printable(one.Queue) + ": would be refused: --to is " + to; {
+		case errPosition == nil && place > position+1:
+			fmt.Fprintf(s.errOut, "%s, and the next message to come is %d\n", refused, position+1)
+		case errFirst == nil && place < first:
+			fmt.Fprintf(s.errOut, "%s, and the queue's first seq is %d\n", refused, first)
+		}
+	}
 }
 
 // act asks for something of a batch.
@@ -232,14 +266,14 @@ func (c *actsCommand) Run(s *session) error {
 	case c.Start && c.Tenant != "":
 		return usageError("--start is for batches of one's own")
 	case c.Batch == "":
-		l := s.listing("batch", "state", "what", "at", "reason")
+		l := s.listing("batch", "state", "what", "at", "reason", "who")
 		return l.end("none", s.pages("/acts", c.query(), "batches", func(raw json.RawMessage) error {
 			var b batch
 			if err := json.Unmarshal(raw, &b); err != nil {
 				return err
 			}
 			at, reason := s.clock.at(b.At), cmp.Or(b.Reason, "-")
-			return l.add(raw, fmt.Sprintf("%s\t%s\t%s", b.progress(), at, reason), b.Batch, b.State, b.counted(), at, reason)
+			return l.add(raw, fmt.Sprintf("%s\t%s\t%s\t%s", b.progress(), at, reason, b.Who), b.Batch, b.State, b.counted(), at, reason, b.Who)
 		}))
 	case c.Start:
 		return s.start(c.Batch)

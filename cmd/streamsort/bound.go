@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 
 	"github.com/alecthomas/kong"
@@ -14,21 +15,34 @@ type bound struct {
 	n     int
 }
 
-// Decode implements kong.MapperValue. The parser takes -1 for a flag; here it is a number, which is
-// refused with the numbers that may be given.
+// Decode implements kong.MapperValue.
 func (b *bound) Decode(ctx *kong.DecodeContext) error {
+	n, err := wholeNumber(ctx)
+	*b = bound{given: true, n: n}
+	return err
+}
+
+// wholeNumber reads the value of a flag. The parser takes -1 for a flag; here it is a number, which is
+// refused with the numbers that may be given.
+func wholeNumber(ctx *kong.DecodeContext) (int, error) {
 	token := ctx.Scan.Peek()
 	if token.IsEOL() {
-		return errors.New("a whole number must follow")
+		return 0, errors.New("a whole number must follow")
 	}
 	n, err := strconv.Atoi(token.String())
 	if err != nil {
-		return fmt.Errorf("%q must be a whole number", token)
+		return 0, fmt.Errorf("%q must be a whole number", token)
 	}
 	ctx.Scan.Pop()
-	*b = bound{given: true, n: n}
-	return nil
+	return n, nil
 }
+
+// wholeNumbers has the parser read each flag that is an int so.
+var wholeNumbers = kong.KindMapper(reflect.Int, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+	n, err := wholeNumber(ctx)
+	target.SetInt(int64(n))
+	return err
+}))
 
 // orAll is the bound, 0 for all; unsaid where it was not given.
 func (b bound) orAll(unsaid int) (int, error) {

@@ -127,7 +127,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	var c commands
 	done := -1
 	parser, err := kong.New(&c, kong.Name("streamsort"), kong.Writers(out, errOut), kong.UsageOnError(),
-		kong.Description("Messages in, in any order; messages out, in order.\n\n"+exitHelp), groups,
+		kong.Description("Messages in, in any order; messages out, in order.\n\n"+exitHelp), groups, wholeNumbers,
 		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { done = code }))
 	if err != nil {
 		fmt.Fprintln(errOut, "streamsort:", err)

@@ -159,7 +159,19 @@ type operation struct {
 	At, ID, Action, Consumer, Reason, Outcome, Error string
 	Seq                                              seq
 	Request                                          map[string]string
-	Who                                              struct{ Kind, Name, Client string }
+	Who                                              who
+}
+
+// who is who asked for an operation, or for a batch of acts; the zero who where that was not kept.
+type who struct{ Kind, Name, Client string }
+
+// String is who asked, and by which client.
+func (w who) String() string {
+	text := strings.TrimSpace(w.Kind + " " + w.Name)
+	if w.Client != "" {
+		text += " by " + w.Client
+	}
+	return cmp.Or(text, "-")
 }
 
 // texts are when, whose, what, how it ended, why, its id, and by whom.
@@ -171,13 +183,9 @@ func (a operation) texts(c clock) []string {
 	for _, name := range slices.Sorted(maps.Keys(a.Request)) {
 		what += " " + name + "=" + a.Request[name]
 	}
-	who := strings.TrimSpace(a.Who.Kind + " " + a.Who.Name)
-	if a.Who.Client != "" {
-		who += " by " + a.Who.Client
-	}
 	outcome := a.Outcome
 	if a.Error != "" {
 		outcome += " (" + a.Error + ")"
 	}
-	return []string{c.at(a.At), a.Consumer, what, outcome, a.Reason, a.ID, cmp.Or(who, "-")}
+	return []string{c.at(a.At), a.Consumer, what, outcome, a.Reason, a.ID, a.Who.String()}
 }

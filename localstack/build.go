@@ -148,18 +148,24 @@ func (m modules) program(templatePath string, f template.Function, config Config
 	}
 	if config.Version == "" {
 		return program{}, fmt.Errorf("%s: no Go module above the template has it, and this program has no version by which to fetch it: "+
-			"run it in the project's folder, or with the zips of a release (--zips)", f.Source)
+			"put the template into the project's folder, or give the zips of a release (--zips)", f.Source)
 	}
 	return source{module: ownModule, pkg: f.Source, version: config.Version}.program(config.BuildDir)
 }
 
+// releasedZip is the object that a release's template has a function's code from.
+var releasedZip = regexp.MustCompile(`(^|/)[a-z]+_[^/]+_(arm64|x86_64)\.zip$`)
+
 // assetProgram is the program in a function's asset.
 func assetProgram(templatePath string, f template.Function) (program, error) {
 	folder, err := asset(templatePath, f)
-	if errors.Is(err, errNoAsset) && f.Source != "" {
+	switch {
+	case errors.Is(err, errNoAsset) && f.Source == "" && releasedZip.MatchString(f.Key):
+		return program{}, fmt.Errorf("its code is %s in a bucket: a release's template is for CloudFormation alone; "+
+			"the same stack runs here without --template, its functions from the release's zips by --zips", f.Key)
+	case errors.Is(err, errNoAsset) && f.Source != "":
 		return program{}, fmt.Errorf("metadata %s: no Go module above the template has the folder %s, or the import path, and %w", template.SourceKey, f.Source, err)
-	}
-	if err != nil {
+	case err != nil:
 		return program{}, err
 	}
 	path := filepath.Join(folder, "bootstrap")

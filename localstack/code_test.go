@@ -97,6 +97,8 @@ func TestAppOfOnesOwn(t *testing.T) {
 		"zip":                     {template.Function{Asset: "asset.4.zip"}, "streamsort/zips/"},
 		"nothing":                 {template.Function{}, "Metadata streamsort:source"},
 		"neither":                 {template.Function{Source: "nowhere", Key: "3.zip"}, "nowhere, or the import path, and its built code is not beside the template"},
+		"released zip":            {template.Function{Key: "streamsort/ack_1.2.3_arm64.zip"}, "runs here without --template"},
+		"own, copied elsewhere":   {template.Function{Source: ownFunctions + "sort"}, "put the template into the project's folder"},
 		"other architecture":      {template.Function{Asset: foreign}, "this machine is linux/" + runtime.GOARCH},
 	}
 	for name, c := range cases {

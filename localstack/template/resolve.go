@@ -164,7 +164,7 @@ func (r *resolver) parameterValue(name string, declaration any) (any, error) {
 	if given, ok := r.options.Parameters[name]; ok {
 		value = given
 	} else if value, ok = scalar(object["Default"]); !ok {
-		return nil, at(path, errors.New("has no default: give it a value"))
+		return nil, at(path, fmt.Errorf("has no default: give it a value (--parameter %s=…)", name))
 	}
 	if allowed, ok := object["AllowedValues"].([]any); ok {
 		texts := make([]string, len(allowed))

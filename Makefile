@@ -277,12 +277,13 @@ sbom: ## write the bill of materials, CycloneDX: dist/streamsort.cdx.json
 template: ## renew the golden template and its patches from infra/cdk
 	cd infra/cdk && $(GO) test . -run TestGolden -update
 
+# With TRACED=1, process has OpenTelemetry in it.
 .PHONY: synth
-synth: build infra/cdk/node_modules/.installed ## synthesise the stack, offline (ARGS=…)
+synth: build $(if $(TRACED),build-traced) infra/cdk/node_modules/.installed ## synthesise the stack, offline (ARGS=…, TRACED=1)
 	cd infra/cdk && npx cdk synth --quiet $(ARGS)
 
 .PHONY: deploy
-deploy: build infra/cdk/node_modules/.installed ## deploy the stack to the AWS account of the environment (ARGS=…)
+deploy: build $(if $(TRACED),build-traced) infra/cdk/node_modules/.installed ## deploy the stack to the AWS account of the environment (ARGS=…, TRACED=1)
 	@$(GO) run ./infra/deploy $(ARGS)
 
 .PHONY: deploy-local

@@ -204,8 +204,8 @@ type Reader struct {
 	Circuit Circuit
 	// BatchWindow, where it is not 0, is how long the next batch of a queue is put off after the last one began, so that
 	// more messages go with it: 0.1 seconds to 1 minute. A queue whose last batch is older is delivered to at
-	// once, and so is a full batch. It is for [OnStream], which needs [Options].WakeBatch for it, and must not be given
-	// with Track.
+	// once, and so are a full batch and what is there already when a batch is committed. It is for [OnStream], which needs
+	// [Options].WakeBatch for it, and must not be given with Track. Claims of package pull heed none.
 	BatchWindow time.Duration
 	// Apart says that each queue has a sink of its own: what one of them takes or does not take says nothing of
 	// another's. Nothing is then kept or looked at of what other queues learnt, no circuit opens, and a message that fails as often

@@ -52,7 +52,8 @@ type Consumer struct {
 	Circuit *Circuit `json:"circuit,omitempty"`
 	// BatchWindow, where it is not empty, is how long the next batch of a queue is put off after the last one began,
 	// such as "2s": "100ms" to "1m". It makes batches of many queues with few messages each larger; a queue whose
-	// last batch is older waits for nothing. It must not be given with Track.
+	// last batch is older waits for nothing, nor does what is there already when a batch is committed. It must not be given
+	// with Track. It is for consumers that are pushed to: claims and commits of one that pulls heed no window.
 	BatchWindow string `json:"batchWindow,omitempty"`
 	// Track, where it is not empty, is how long the work of a batch may take, such
 	// as "15m": "1s" to "720h". Each message then carries an edge, and the batch is

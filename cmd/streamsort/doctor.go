@@ -71,7 +71,7 @@ type doctor struct {
 // Run implements the verb.
 func (c *doctorCommand) Run(s *session) error {
 	d := &doctor{session: s, list: s.listing("check", "state", "found")}
-	err := errors.Join(d.api(), d.clock(), d.tables(c), d.deployment())
+	err := errors.Join(d.api(), d.clock(), d.tables(c), d.functions(), d.deployment())
 	if err = d.list.end("", err); err != nil || d.worst == well {
 		return err
 	}
@@ -220,6 +220,31 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
 		return d.say(check, critical, "has no stream: nothing that it is for is called")
 	}
 	return d.layouts(ctx, on, def, check, is.TableStatus)
+}
+
+// functions looks whether a function of a stack on this machine fails at all that it is called for, as one that cannot start
+// does. On AWS its event source mapping, and its alarm, say so.
+func (d *doctor) functions() error {
+	var all []struct {
+		Name  string
+		Stats struct{ Requests, Errors, Running int }
+	}
+	if _, err := d.get("/_streamsort/functions", nil, &all); err != nil || len(all) == 0 {
+		return nil //nolint:nilerr // not a stack on this machine, or the check of the API says so
+	}
+	fail := false
+	for _, f := range all {
+		if n := f.Stats.Errors; n > 0 && n >= f.Stats.Requests-f.Stats.Running {
+			fail = true
+			if err := d.say("function "+f.Name, critical, "fails each time that it is called (%d so far); %s/_streamsort/logs?function=%s says why", n, d.url, f.Name); err != nil {
+				return err
+			}
+		}
+	}
+	if fail {
+		return nil
+	}
+	return d.say("functions", well, "none of %d fails at all that it is called for", len(all))
 }
 
 // layoutLooks is how many items of a table are read for their layouts: 1 read unit, and 128 where they are long.

@@ -3,11 +3,16 @@ package main
 import (
 	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/localstack"
 )
 
 // TestDoctor: what an API says of its stack, and how bad that is.
@@ -46,6 +51,45 @@ func TestDoctor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDoctorOfFunctions: a function on this machine that cannot start is seen.
+func TestDoctorOfFunctions(t *testing.T) {
+	root, err := localdb.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack, err := localstack.Run(t.Context(), localstack.Config{
+		Templates: []string{
+			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
+			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
+		},
+		Env: map[string]string{
+			"SweepFunction.STREAMSORT_EVENT_BUS":   "",
+			"ProcessFunction.STREAMSORT_CONSUMERS": `{"consumers":[{"name":"a b"}]}`,
+		},
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stack.Close)
+	t.Setenv("HOME", t.TempDir()) // without contexts
+	look := func(want string) {
+		t.Helper()
+		var out, errOut bytes.Buffer
+		run(t.Context(), []string{"--url", stack.URL(), "doctor"}, strings.NewReader(""), &out, &errOut)
+		if !strings.Contains(out.String(), want) || errOut.Len() > 0 {
+			t.Errorf("no %q in\n%s%s", want, &out, &errOut)
+		}
+	}
+	look("functions\tok\tnone of 7 fails")
+	for _, function := range []string{"ProcessFunction", "SweepFunction"} {
+		if _, err := stack.Invoke(t.Context(), function, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look("function streamsort-ProcessFunction\tcritical\tfails each time that it is called (1 so far); ")
 }
 
 // TestDiagnoses: what does not work goes before what nobody can tell.

@@ -1,0 +1,191 @@
+package producer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/producer"
+)
+
+// TestLostAnswer: what has no answer goes again under the same ids, before what came later, after longer and
+// longer waits, alone, and is a duplicate then.
+func TestLostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+			if n < 3 {
+				return producer.Answer{}, errors.New("cut")
+			}
+			return say(m, func(m message) string {
+				if m.name() == "a3" {
+					return `{"status":200,"outcome":"advanced"}`
+				}
+				return `{"status":200,"outcome":"duplicate"}`
+			})
+		}}
+		p := newProducer(t, a, nil)
+		first := send(t, p, producer.Message{Queue: "a", Body: []byte(`1`)}, producer.Message{Queue: "a", Body: []byte(`2`)})
+		time.Sleep(11 * time.Millisecond)
+		first = append(first, send(t, p, producer.Message{Queue: "a", Body: []byte(`3`)})...)
+		got := outcomes(t, first)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if got != "duplicate duplicate duplicate" || len(a.requests) != 4 {
+			t.Fatalf("%s, %d requests", got, len(a.requests))
+		}
+		for _, r := range a.requests[1:] {
+			if len(r) != 3 || r[0].raw != a.requests[0][0].raw || r[1].raw != a.requests[0][1].raw || r[0].ID == r[1].ID {
+				t.Errorf("%v, and before %v", r, a.requests[0])
+			}
+		}
+		for i, least := range []time.Duration{50, 100, 200} {
+			if waited := a.at[i+1].Sub(a.at[i]); waited < least*time.Millisecond || waited > 3*least*time.Millisecond+time.Millisecond {
+				t.Errorf("%v before try %d", waited, i+2)
+			}
+		}
+	})
+}
+
+// TestOutcomes: each message has its own; the refused ones fail alone.
+func TestOutcomes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			return say(m, func(m message) string {
+				return []string{
+					`{"status":200,"outcome":"advanced","seq":0}`, `{"status":409,"outcome":"conflict","detail":"another"}`, `{"status":202,"outcome":"parked"}`,
+					`{"status":410,"outcome":"late"}`, `{"status":400,"code":"missing","detail":"seq"}`, `{"status":202,"outcome":"waiting","settlesAt":"2026-01-02T03:04:05Z"}`,
+					`{"status":200,"outcome":"dropped","late":true,"seq":"9007199254740993"}`,
+				}[*m.Seq]
+			})
+		}}
+		p := newProducer(t, a, nil)
+		var futures []*producer.Future
+		for seq := range int64(7) {
+			futures = append(futures, send(t, p, numbered("a", seq))...)
+		}
+		if got := outcomes(t, futures); got != "advanced 409 parked 410 400 waiting dropped" {
+			t.Error(got)
+		}
+		if r, _ := futures[5].Wait(t.Context()); r.SettlesAt.Year() != 2026 {
+			t.Errorf("%+v", r)
+		}
+		if r, _ := futures[6].Wait(t.Context()); !r.Late || r.Seq != 1<<53+1 {
+			t.Errorf("%+v", r)
+		}
+		want(t, a, "a0 a1 a2 a3 a4 a5 a6")
+	})
+}
+
+// TestFull: a message that is too far ahead is set aside, so that the one that is missing gets by.
+func TestFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		missing := true
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			return say(m, func(m message) string {
+				if *m.Seq == 1 {
+					missing = false
+				}
+				if missing && *m.Seq > 5 {
+					return `{"status":429,"outcome":"full"}`
+				}
+				return `{"status":200,"outcome":"advanced"}`
+			})
+		}}
+		p := newProducer(t, a, nil)
+		futures := send(t, p, numbered("a", 9), numbered("b", 2))
+		time.Sleep(20 * time.Millisecond)
+		futures = append(futures, send(t, p, numbered("a", 2), numbered("a", 1))...)
+		if got := outcomes(t, futures); got != "advanced advanced advanced advanced" {
+			t.Error(got)
+		}
+		want(t, a, "a9 b2", "a2 a1", "a9")
+	})
+}
+
+// TestPartlyUnknown: messages whose fate is unknown go again before those behind them, and nothing else does.
+func TestPartlyUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+			return say(m, func(m message) string {
+				if n == 0 && *m.Seq == 2 {
+					return `{"status":503,"detail":"busy"}`
+				}
+				return `{"status":200,"outcome":"advanced"}`
+			})
+		}}
+		p := newProducer(t, a, nil)
+		futures := send(t, p, numbered("a", 1), numbered("a", 2), numbered("a", 3), numbered("b", 1))
+		time.Sleep(11 * time.Millisecond)
+		futures = append(futures, send(t, p, numbered("a", 4), numbered("b", 2))...)
+		outcomes(t, futures)
+		want(t, a, "a1 a2 a3 b1", "b2", "a2 a4")
+	})
+}
+
+// TestRefusedAsAWhole: a 400 that names a message fails that one; where it names none, the request goes in
+// smaller and smaller parts, until one message is found.
+func TestRefusedAsAWhole(t *testing.T) {
+	for name, more := range map[string]string{"named": `,"errors":[{"field":"messages[%d].key","code":"malformed","detail":"is not","index":%d}]`, "not named": ""} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+					for i := range m {
+						if m[i].name() == "a3" {
+							if more == "" {
+								return problem(400, "")
+							}
+							return problem(400, fmt.Sprintf(more, i, i))
+						}
+					}
+					return accept(m)
+				}}
+				p := newProducer(t, a, nil)
+				var messages []producer.Message
+				for seq := range int64(8) {
+					messages = append(messages, numbered("a", seq))
+				}
+				got := outcomes(t, send(t, p, append(messages, numbered("b", 1))...))
+				field := "key"
+				if more == "" {
+					field = ""
+				}
+				if got != "advanced advanced advanced 400"+field+strings.Repeat(" advanced", 5) || a.beside {
+					t.Errorf("%s; side by side: %t; %q", got, a.beside, a.sent())
+				}
+				if n := len(a.sent()); n > 12 {
+					t.Errorf("%d requests: %q", n, a.sent())
+				}
+				if took := time.Since(a.at[0]); took > 100*time.Millisecond {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestNotOfAMessage: answers that speak of the way are waited out, also where the status is below 500.
+func TestNotOfAMessage(t *testing.T) {
+	for _, status := range []int{301, 401, 403, 404, 408, 429, 500, 503} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+				if n == 0 {
+					answer, err := problem(status, "")
+					answer.RetryAfter = 3 * time.Second
+					return answer, err
+				}
+				return accept(m)
+			}}
+			p := newProducer(t, a, nil)
+			if got := outcomes(t, send(t, p, numbered("a", 1))); got != "advanced" {
+				t.Error(status, got)
+			}
+			if waited := a.at[1].Sub(a.at[0]); waited < 3*time.Second {
+				t.Errorf("%d: sent again after %v", status, waited)
+			}
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package producer_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/producer"
+)
+
+// TestLinger: what comes within the linger goes together, with what has waited for half of it.
+func TestLinger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{}
+		p := newProducer(t, a, nil)
+		began := time.Now()
+		send(t, p, numbered("a", 1))
+		time.Sleep(4 * time.Millisecond)
+		send(t, p, numbered("b", 1), numbered("a", 2))
+		time.Sleep(2 * time.Millisecond)
+		futures := send(t, p, numbered("c", 1))
+		if got := outcomes(t, futures); got != "advanced" {
+			t.Error(got)
+		}
+		want(t, a, "a1 a2 b1", "c1")
+		if first, second := a.at[0].Sub(began), a.at[1].Sub(began); first != 10*time.Millisecond || second != 16*time.Millisecond {
+			t.Errorf("sent after %v and %v", first, second)
+		}
+	})
+}
+
+// TestFullBatch: a full batch does not wait, and a queue's next one waits for its answer.
+func TestFullBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			time.Sleep(time.Second)
+			return accept(m)
+		}}
+		p := newProducer(t, a, &producer.Options{Batch: 25, Linger: time.Minute})
+		began := time.Now()
+		for seq := range int64(60) {
+			send(t, p, numbered("a", seq))
+		}
+		if err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var sizes []int
+		for _, r := range a.requests {
+			sizes = append(sizes, len(r))
+		}
+		if took := time.Since(began); !slices.Equal(sizes, []int{25, 25, 10}) || took != 3*time.Second || a.beside {
+			t.Errorf("batches of %v after %v, side by side: %t", sizes, took, a.beside)
+		}
+		synctest.Wait()
+		if s := p.Stats(); s.Messages != 0 || s.Bytes != 0 || s.Queues != 0 || s.Requests != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestOneAtATime: what comes while a request of its queue is under way waits for its end, and another queue does not.
+func TestOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+			if n == 0 {
+				time.Sleep(time.Second)
+			}
+			return accept(m)
+		}}
+		p := newProducer(t, a, nil)
+		futures := send(t, p, numbered("a", 1))
+		time.Sleep(100 * time.Millisecond)
+		futures = append(futures, send(t, p, numbered("a", 2), numbered("b", 1))...)
+		if got := outcomes(t, futures); got != "advanced advanced advanced" {
+			t.Error(got)
+		}
+		want(t, a, "a1", "b1", "a2")
+	})
+}
+
+// TestBytes: a request has no more bytes than it may, but for one message that has more.
+func TestBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{}
+		p := newProducer(t, a, &producer.Options{RequestBytes: 64 << 10})
+		large := func(queue string, seq int64, size int) producer.Message {
+			m := numbered(queue, seq)
+			m.Body = []byte(`"` + strings.Repeat("x", size) + `"`)
+			return m
+		}
+		futures := send(t, p, large("a", 1, 30<<10), large("a", 2, 30<<10), large("a", 3, 30<<10), large("b", 1, 30<<10), large("c", 1, 100<<10))
+		if got := outcomes(t, futures); got != "advanced advanced advanced advanced advanced" {
+			t.Error(got)
+		}
+		for _, messages := range a.requests {
+			size := 0
+			for _, m := range messages {
+				size += len(m.raw) + 1
+			}
+			if size > 64<<10 && len(messages) > 1 {
+				t.Errorf("%d messages of %d bytes", len(messages), size)
+			}
+		}
+		if got := a.sent(); !slices.Contains(got, "a1 a2") || a.beside {
+			t.Errorf("%q, side by side: %t", got, a.beside)
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package producer_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/producer"
+)
+
+// TestOneQueueHangs: it holds up those that were in the request with it, once, and nobody else.
+func TestOneQueueHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(ctx context.Context, _ int, m []message) (producer.Answer, error) {
+			for i := range m {
+				if strings.HasPrefix(m[i].Queue, "bad") {
+					<-ctx.Done()
+					return producer.Answer{}, ctx.Err()
+				}
+			}
+			return accept(m)
+		}}
+		p := newProducer(t, a, &producer.Options{Requests: 4, RequestTimeout: 2 * time.Second})
+		for i := range 10 {
+			send(t, p, numbered(fmt.Sprint("bad", i), 1))
+		}
+		with := send(t, p, numbered("good", 1))
+		began := time.Now()
+		time.Sleep(20 * time.Millisecond)
+		if got, took := outcomes(t, send(t, p, numbered("other", 1))), time.Since(began); got != "advanced" || took > 40*time.Millisecond {
+			t.Errorf("another queue: %s after %v", got, took)
+		}
+		if got, took := outcomes(t, with), time.Since(began); got != "advanced" || took < 2*time.Second || took > 13*time.Second {
+			t.Errorf("the one with them: %s after %v", got, took)
+		}
+		for seq := range int64(50) {
+			began := time.Now()
+			time.Sleep(100 * time.Millisecond)
+			if got, took := outcomes(t, send(t, p, numbered("good", 2+seq))), time.Since(began); got != "advanced" || took > 111*time.Millisecond {
+				t.Errorf("message %d of a good queue: %s after %v", seq, got, took)
+			}
+		}
+		if s := p.Stats(); s.Troubled != 10 || a.most > 4 || a.beside {
+			t.Errorf("%+v, %d requests at once", s, a.most)
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.Close(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestTroubledHasItsTurn: a queue whose request failed is sent again when that is due, also while others have more to
+// send than there are requests.
+func TestTroubledHasItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed atomic.Bool
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			time.Sleep(100 * time.Millisecond)
+			return say(m, func(m message) string {
+				if m.Queue == "bad" && failed.CompareAndSwap(false, true) {
+					return `{"status":503,"detail":"busy"}`
+				}
+				return `{"status":200,"outcome":"advanced"}`
+			})
+		}}
+		p := newProducer(t, a, &producer.Options{Requests: 2, RequestBytes: 64 << 10})
+		began := time.Now()
+		bad := send(t, p, numbered("bad", 1))
+		for seq := range int64(40) {
+			for q := range 4 {
+				m := numbered(fmt.Sprint("good", q), 1+seq)
+				m.Body = bytes.Repeat([]byte("1"), 60<<10) // one of these is a request
+				send(t, p, m)
+			}
+		}
+		if got, took := outcomes(t, bad), time.Since(began); got != "advanced" || took > time.Second {
+			t.Errorf("%s after %v", got, took)
+		}
+	})
+}
+
+// TestBackPressure: Send waits where a queue, or all, have what they may; other queues do not.
+func TestBackPressure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		a := &api{answer: func(ctx context.Context, _ int, m []message) (producer.Answer, error) {
+			if m[0].Queue == "stuck" {
+				select {
+				case <-open:
+				case <-ctx.Done():
+					return producer.Answer{}, ctx.Err()
+				}
+			}
+			return accept(m)
+		}}
+		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, QueueBytes: 1 << 20})
+		body := []byte(`"` + strings.Repeat("x", 300<<10) + `"`)
+		large := func(queue string, seq int64) producer.Message {
+			return producer.Message{Queue: queue, Seq: &seq, Body: body}
+		}
+		stuck := send(t, p, large("stuck", 1), large("stuck", 2), large("stuck", 3))
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.Send(short, large("stuck", 4)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a fourth: %v", err)
+		}
+		if got := outcomes(t, send(t, p, large("other", 1), large("other", 2))); got != "advanced advanced" {
+			t.Error(got)
+		}
+		synctest.Wait()
+		if s := p.Stats(); s.Bytes > 1<<20 {
+			t.Errorf("%+v", s)
+		}
+		waits := make(chan error)
+		go func() {
+			_, err := p.Send(t.Context(), large("stuck", 4))
+			waits <- err
+		}()
+		synctest.Wait()
+		close(open)
+		if err := <-waits; err != nil {
+			t.Error(err)
+		}
+		if got := outcomes(t, stuck); got != "advanced advanced advanced" {
+			t.Error(got)
+		}
+	})
+}

@@ -159,6 +159,7 @@ var deliveryMutants = []mutant{
 	}},
 	{"a start goes on from the top each time", deliveryFolder, test{"./pkg/handoff", "TestAStartIsFinishedInPieces"}, []edit{
 		{"start.go", "if c.KeptFrom > 0 {", "if false {"},
+		{"start.go", "c, upTo = found, found.KeptFrom-1", "c, upTo = found, kept.To"},
 	}},
 	{"a rewind leaves what the one before has kept", recordFolder, test{"./internal/record", "TestStoreKeepStart/memory"}, []edit{
 		{"store_operate.go", "attrIsolateTo.Remove(), attrKeptFrom.Remove())...)", "attrIsolateTo.Remove())...)"},

@@ -11,7 +11,7 @@ var (
 // strongReadMutants are strong reads that were made weak; those of which a protocol has
 // a name are with its other bugs.
 var strongReadMutants = []mutant{
-	{"weak read of a consumer: a record is lost", recordFolder, deliverySchedule("stale reads"), []edit{
+	{"weak read of a consumer: a claim of one's own is not seen", recordFolder, deliverySchedule("stale reads of a claim of one's own"), []edit{
 		{"store.go", "Key: keyOf(queue, name), Strong: true,", "Key: keyOf(queue, name),"},
 	}},
 	{"weak read of a consumer: a failed claim stays", recordFolder, trackedSchedule("work that fails, and stale reads"), []edit{

@@ -97,6 +97,11 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.process("Q", 0)
 		}),
+		scenario("stale reads of a claim of one's own", 2, 0, func(m *model) {
+			m.tables.Stale()
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+		}),
 		scenario("a first copy comes late", 1, 0, func(m *model) {
 			m.run.Network()
 			m.producer("A", defaultQueue, 1, 2)

@@ -167,8 +167,9 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	}
 	stands := r.Outcome != cursor.Full && r.Outcome != cursor.Stale
 	c := m.cursor(at.queue)
-	// Who fills the gap beyond which it was put sees to it, and may be about to, or have died.
-	left := c.Settings.Packs == cursor.PacksNone && (c.GapOpen() || m.running > 1 || m.unfinished)
+	// Who fills the gap beyond which it was put sees to it, and may be about to, or have died. Right behind
+	// the position there is no gap.
+	left := at.seq > before+1 && c.Settings.Packs == cursor.PacksNone && (c.GapOpen() || m.running > 1 || m.unfinished)
 	if stands && m.settings.Mode == cursor.ModeSync && r.Deferred == nil && max(c.Position, c.MaxParked) < at.seq && !left {
 		wrong(fmt.Sprintf("S6: the position is %d, and %d the last on record", c.Position, c.MaxParked))
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
@@ -96,7 +98,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 	}
 }
 
-// TestCallsOfItsOwn: the same version of the function is called, which need not answer, and reads what it is called with.
+// TestCallsOfItsOwn: the function is called as it was called itself, need not answer, and reads what it is called with.
 func TestCallsOfItsOwn(t *testing.T) {
 	status := http.StatusAccepted
 	var asked []string
@@ -111,29 +113,27 @@ func TestCallsOfItsOwn(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
-	for version, path := range map[string]string{"$LATEST": "process", "7": "process%3A7"} {
-		t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "process")
-		t.Setenv("AWS_LAMBDA_FUNCTION_VERSION", version)
-		calls, err := newAsideCalls()
-		if err != nil {
-			t.Fatal(err)
-		}
-		asked = nil
-		if err := calls.call(t.Context(), "a/ö", "hooks"); err != nil {
+	calls, err := newAsideCalls()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, qualifier := range []string{"", ":live"} {
+		name := "arn:aws:lambda:eu-west-1:123456789012:function:process" + qualifier
+		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{InvokedFunctionArn: name})
+		asked, status = nil, http.StatusAccepted
+		if err := calls.call(ctx, "a/ö", "hooks"); err != nil {
 			t.Error(err)
 		}
-		if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", path); len(asked) != 1 || asked[0] != want {
+		if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", strings.ReplaceAll(name, ":", "%3A")); len(asked) != 1 || asked[0] != want {
 			t.Errorf("asked %v, want %s", asked, want)
 		}
 		status = http.StatusForbidden
-		if err := calls.call(t.Context(), "a/ö", "hooks"); err == nil {
+		if err := calls.call(ctx, "a/ö", "hooks"); err == nil {
 			t.Error("a refusal is no error")
 		}
-		status = http.StatusAccepted
 	}
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "")
-	if _, err := newAsideCalls(); err == nil {
-		t.Error("a function without a name can call itself")
+	if err := calls.call(t.Context(), "a/ö", "hooks"); err == nil {
+		t.Error("what was not called calls itself")
 	}
 }
 

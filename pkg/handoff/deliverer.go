@@ -84,8 +84,8 @@ type Options struct {
 	// anything.
 	WakeBatch func(queue string, upTo int64, due time.Time)
 	// Aside, if not nil, has [Deliverer.DeliverAside] called for a reader of one queue by a call of its own, and returns when that
-	// is sure to be made, or cannot be asked for now. It is asked by OnStream, for readers with Inline. What is lost of it,
-	// the sweep makes up for. It may be called from several goroutines at once.
+	// is sure to be made, or cannot be asked for now: then WakeUp is told of the queue. It is asked by OnStream, for readers with
+	// Inline. What is lost of it, the sweep makes up for. It may be called from several goroutines at once.
 	Aside func(ctx context.Context, queue, consumer string) error
 	// Acker has the chains of tracked batches. It is needed where a Reader has
 	// Track, and by what may meet one of their claims: the sweep.

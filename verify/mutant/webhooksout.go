@@ -9,7 +9,7 @@ const (
 var (
 	egressTests   = test{"./internal/egress", "Test"}
 	httpSinkTests = test{"./internal/sink/httpsink", "Test"}
-	asideTests    = test{"./pkg/handoff", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore|GathersToo|ABacklog"}
+	asideTests    = test{"./pkg/handoff", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore|GathersToo"}
 )
 
 // webhooksOutMutants are bugs by which a webhook that goes out reaches what it must not, is not known again, or holds up
@@ -75,11 +75,20 @@ var webhooksOutMutants = []mutant{
 	{"handoff: a slow queue gathers nothing", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "if run.gather(); run.Ended == \"\" {", "if run.Ended == \"\" {"},
 	}},
-	{"handoff: a backlog whose call is refused waits for the sweep", deliveryFolder, asideTests, []edit{
-		{"aside.go", "_ = d.sorter.Nudge(ctx, done.Queue)", "d.wake(done, now.Add(soon))"},
+	{"handoff: a queue whose call is refused waits for the sweep", deliveryFolder, asideTests, []edit{
+		{"aside.go", "if d.aside(ctx, done.Queue, done.Consumer) != nil && d.wakeUp != nil {", "if d.aside(ctx, done.Queue, done.Consumer) == nil && d.wakeUp != nil {"},
+	}},
+	{"handoff: nothing is due of a slow queue whose call is refused", deliveryFolder, asideTests, []edit{
+		{"wake.go", "if at.IsZero() && !rests(c) || at.After(now) {", "if at.IsZero() || at.After(now) {"},
+	}},
+	{"handoff: a nudge that brought nothing is the last one", deliveryFolder, asideTests, []edit{
+		{"wake.go", "!it.Nudged.Before(at) && next.After(now)", "!it.Nudged.Before(at)"},
+	}},
+	{"handoff: what a call of its own has no time for waits for the sweep", deliveryFolder, asideTests, []edit{
+		{"aside.go", "\t\tdone.Err = d.sorter.Nudge(ctx, queue)\n", ""},
 	}},
 	{"handoff: a batch takes as long as it likes beside others", deliveryFolder, asideTests, []edit{
-		{"deliver.go", "\tif run.inline > 0 {\n\t\tctx, cancel", "\tif run.inline < 0 {\n\t\tctx, cancel"},
+		{"handed.go", "\tif run.inline > 0 {\n\t\tctx, cancel", "\tif run.inline < 0 {\n\t\tctx, cancel"},
 	}},
 	{"handoff: the try of a batch that was cut short counts", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "failure.RetryAt, failure.Away = now, c.Away+1\n", "failure.RetryAt = now\n"},
@@ -88,7 +97,7 @@ var webhooksOutMutants = []mutant{
 		{"aside.go", "c.Answer.Took > run.inline", "c.Answer.Took < 0"},
 	}},
 	{"handoff: nothing calls for what was set aside", deliveryFolder, asideTests, []edit{
-		{"aside.go", "case EndedAside, EndedOutOfTime:\n\tcase", "case EndedOutOfTime:\n\tcase"},
+		{"aside.go", "done.Ended != EndedAside && done.Ended != EndedOutOfTime", "done.Ended != EndedOutOfTime"},
 	}},
 	{"handoff: what sinks of other queues took is evidence", deliveryFolder, asideTests, []edit{
 		{"evidence.go", "func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {\n\tif run.reader.Apart {", "func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {\n\tif false {"},

@@ -79,7 +79,8 @@ func place(c *httpapi.Call, consumer string, queue, prefix *string) (endpoint.Pl
 	return p, p.Validate()
 }
 
-// putEndpoint makes an endpoint, or changes the one that is there.
+// putEndpoint makes an endpoint, or changes the one that is there, and wakes its queue up: what waited for it need not wait
+// any more. Those of a prefix are woken up by the sweep.
 func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	change, err := s.readEndpoint(c)
 	if err != nil {
@@ -90,6 +91,9 @@ func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, e
 		return 0, nil, err
 	}
 	c.Metrics.Count("EndpointsChanged", 1)
+	if !change.Prefix {
+		_ = s.sorter.Nudge(ctx, change.Name) // else the sweep does
+	}
 	a := s.endpointAnswer(c, e)
 	a.Status = http.StatusOK
 	if fresh {

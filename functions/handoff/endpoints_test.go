@@ -13,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // as asks as a tenant, or as an operator where there is none.
@@ -110,6 +111,22 @@ func TestEndpoints(t *testing.T) {
 		// A consumer, or a queue, of such a name has nothing of them.
 		s.put("endpoints ", 1)
 		s.Want("a queue of that name", s.Request("GET", "/consumers", "queue=endpoints%20", ""), 200, `"consumers":[]`)
+	})
+}
+
+// TestAnEndpointWakesItsQueueUp: what waited for one goes on; an endpoint may be there before its queue.
+func TestAnEndpointWakesItsQueueUp(t *testing.T) {
+	onServers(t, func(s *server) {
+		s.put("q", 1)
+		for _, queue := range []string{"q", "not yet"} {
+			s.Want(queue, s.as("", "PUT", "", `{"consumer":"hooks","queue":"`+queue+`","url":"https://example.com/"}`), 200)
+		}
+		if it, err := s.sorter.Status(t.Context(), "q"); err != nil || !it.Nudged.Equal(s.now) {
+			t.Errorf("it was woken up at %s, %v", it.Nudged, err)
+		}
+		if _, err := s.sorter.Status(t.Context(), "not yet"); !errors.Is(err, cursor.ErrNoQueue) {
+			t.Errorf("the other queue: %v", err)
+		}
 	})
 }
 

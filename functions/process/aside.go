@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -76,7 +77,7 @@ func endpoints(cache *endpoint.Cache) kind.Endpoints {
 		e, err := cache.Of(ctx, consumer, queue)
 		switch {
 		case errors.Is(err, endpoint.ErrNone):
-			return kind.Endpoint{}, &kind.AwayError{Err: errors.New("the queue has no endpoint")}
+			return kind.Endpoint{}, &kind.AwayError{Err: err}
 		case err != nil:
 			return kind.Endpoint{}, &kind.AwayError{Err: fmt.Errorf("its endpoint cannot be looked at: %w", err)}
 		case e.Paused != "":
@@ -86,3 +87,18 @@ func endpoints(cache *endpoint.Cache) kind.Endpoints {
 		return kind.Endpoint{URL: e.URL, Secrets: e.Secrets(cache.Now()), Own: of != ""}, nil
 	}
 }
+
+// changed is when the endpoint of a consumer's queue was changed last, for all processes: one may go on for a while as if it
+// was not, and its clock may be behind. The zero time where nothing is sent there.
+func changed(cache *endpoint.Cache, consumer string) func(context.Context, string) time.Time {
+	return func(ctx context.Context, queue string) time.Time {
+		e, err := cache.Of(ctx, consumer, queue)
+		if err != nil || e.Paused != "" {
+			return time.Time{}
+		}
+		return e.At.Add(endpoint.Lifetime + farBehind)
+	}
+}
+
+// farBehind is more than clocks of AWS's differ.
+const farBehind = 5 * time.Second

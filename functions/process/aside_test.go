@@ -42,7 +42,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		return e, nil
 	}, func() time.Time { return now })
 	port := server.URL[strings.LastIndex(server.URL, ":")+1:]
-	readers, err := readersFrom(write(t, `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true,"ports":[`+port+`]}}]}`), endpoints(cache))
+	readers, err := readersFrom(write(t, `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true,"ports":[`+port+`]}}]}`), cache)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for queue, want := range map[string]string{
-		"good": "", "paused": "its endpoint is paused: they asked", "none": "the queue has no endpoint", "@acme/inner": "without TLS",
+		"good": "", "paused": "its endpoint is paused: they asked", "@new/none": "the queue has no endpoint", "none": "the queue has no endpoint", "@acme/inner": "without TLS",
 	} {
 		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
 			t.Fatal(err)
@@ -83,14 +83,39 @@ func TestEndpointsOfQueues(t *testing.T) {
 	if len(asked) != 1 || asked[0] != "/good" {
 		t.Errorf("asked %v", asked)
 	}
+	// What waits is not tried, until it has an endpoint: it goes on with whatever wakes it up then.
+	tryNone := func(want string, delivered int64) {
+		t.Helper()
+		now = now.Add(endpoint.Lifetime)
+		if _, err := handle(t.Context(), call{Aside: &aside{Queue: "none", Consumer: "hooks"}}); err != nil {
+			t.Error(err)
+		}
+		c, err := store.Consumer(t.Context(), "none", "hooks")
+		if err != nil || c.Delivered != delivered || c.Error != want {
+			t.Errorf("%s: %+v, %v; want %q, delivered up to %d", want, c, err, want, delivered)
+		}
+		if wait := time.Until(c.RetryAt); want != "" && (wait < 59*time.Minute || wait > time.Hour) {
+			t.Errorf("it is tried again in %s", wait)
+		}
+	}
+	tryNone("the queue has no endpoint", 0)
+	all["none"] = endpoint.Endpoint{URL: server.URL + "/none", Secret: all["good"].Secret, Paused: "not yet", At: now}
+	tryNone("the queue has no endpoint", 0)
+	all["none"] = endpoint.Endpoint{URL: server.URL + "/none", Secret: all["good"].Secret, At: now}
+	tryNone("", 1)
+	if len(asked) != 2 || asked[1] != "/none" {
+		t.Errorf("asked %v", asked)
+	}
 	// Who was taken out of the file since is passed over.
 	if _, err := handle(t.Context(), call{Aside: &aside{Queue: "good", Consumer: "gone"}}); err != nil {
 		t.Error(err)
 	}
 	// A change counts within seconds.
-	delete(all, "good")
-	if _, err := cache.Of(t.Context(), "hooks", "good"); err != nil {
-		t.Error("it was asked for again at once")
+	for range 2 {
+		if _, err := cache.Of(t.Context(), "hooks", "good"); err != nil {
+			t.Error("it was asked for again at once")
+		}
+		delete(all, "good")
 	}
 	now = now.Add(endpoint.Lifetime)
 	if _, err := cache.Of(t.Context(), "hooks", "good"); !errors.Is(err, endpoint.ErrNone) {

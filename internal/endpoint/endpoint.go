@@ -58,7 +58,7 @@ const (
 )
 
 // ErrNone: there is no such endpoint.
-var ErrNone = errors.New("there is no endpoint for it")
+var ErrNone = errors.New("the queue has no endpoint")
 
 // ErrOutran: others changed the endpoint at the same time, again and again.
 var ErrOutran = errors.New("the endpoint was changed at the same time")

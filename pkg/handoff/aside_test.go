@@ -327,6 +327,36 @@ func TestApart(t *testing.T) {
 	invalid(t, r.Validate(), "inline")
 }
 
+// TestASinkThatIsChanged: what failed before waits for no retry, and what failed after does, whoever wakes it up.
+func TestASinkThatIsChanged(t *testing.T) {
+	k := newDesk(t)
+	r := k.reader()
+	var changed time.Time
+	r.Apart, r.Changed = true, func(_ context.Context, queue string) time.Time {
+		if queue != "q" {
+			t.Errorf("asked of %s", queue)
+		}
+		return changed
+	}
+	k.put("q", 1)
+	k.fails = func(handoff.Batch) error { return handoff.NotBefore(handoff.SinkAway(errNo), k.now.Add(48*time.Hour)) }
+	ends := func(want handoff.Ended) {
+		t.Helper()
+		if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || done.Ended != want {
+			t.Errorf("it ended as %s, %v; want %s", done.Ended, done.Err, want)
+		}
+		k.pass(time.Minute)
+	}
+	ends(handoff.EndedFailed)
+	ends(handoff.EndedWait)
+	changed = k.now
+	ends(handoff.EndedFailed)
+	ends(handoff.EndedWait)
+	changed, k.fails = k.now, nil
+	ends(handoff.EndedCaughtUp)
+	k.gets("q 1 #1", "q 1 #1", "q 1 #1")
+}
+
 // TestAnswer: what the sink answered is kept by the commit's own write, and the last one stays where it says nothing. One that
 // took longer than it may is delivered by calls of its own, whichever process comes next.
 func TestAnswer(t *testing.T) {

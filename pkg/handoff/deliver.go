@@ -185,7 +185,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		run.Ended = EndedBusy // who ends it looks at the position
 	case c.State == Sending || c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
 		return run.busy(ctx)
-	case c.State == Idle && now.Before(c.RetryAt) && (run.reader.Apart || !run.mended(ctx, c)):
+	case c.State == Idle && now.Before(c.RetryAt) && !run.sinkMended(ctx, c):
 		run.Ended = EndedWait
 	}
 	if run.Ended != "" {

@@ -9,7 +9,7 @@ const (
 var (
 	egressTests   = test{"./internal/egress", "Test"}
 	httpSinkTests = test{"./internal/sink/httpsink", "Test"}
-	asideTests    = test{"./pkg/handoff", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore|GathersToo"}
+	asideTests    = test{"./pkg/handoff", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore|GathersToo|ASinkThat"}
 )
 
 // webhooksOutMutants are bugs by which a webhook that goes out reaches what it must not, is not known again, or holds up
@@ -98,6 +98,18 @@ var webhooksOutMutants = []mutant{
 	}},
 	{"handoff: nothing calls for what was set aside", deliveryFolder, asideTests, []edit{
 		{"aside.go", "done.Ended != EndedAside && done.Ended != EndedOutOfTime", "done.Ended != EndedOutOfTime"},
+	}},
+	{"handoff: a sink that was changed is waited for", deliveryFolder, asideTests, []edit{
+		{"aside.go", "run.reader.Changed != nil && run.reader.Changed(", "run.reader.Changed == nil && run.reader.Changed("},
+	}},
+	{"handoff: a sink that was changed once is tried without end", deliveryFolder, asideTests, []edit{
+		{"aside.go", ".After(c.Failed)\n\t}\n\treturn run.mended", ".After(time.Time{})\n\t}\n\treturn run.mended"},
+	}},
+	{"endpoint: a queue whose endpoint is put waits for the sweep", "functions/handoff", test{"./functions/handoff", "TestAnEndpointWakes"}, []edit{
+		{"endpoints.go", "if !change.Prefix {", "if change.Prefix {"},
+	}},
+	{"process: a queue waits for an hour though it has an endpoint", "functions/process", test{"./functions/process", "TestEndpointsOfQueues"}, []edit{
+		{"readers.go", "if c.Reader.Apart {", "if !c.Reader.Apart {"},
 	}},
 	{"handoff: what sinks of other queues took is evidence", deliveryFolder, asideTests, []edit{
 		{"evidence.go", "func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {\n\tif run.reader.Apart {", "func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {\n\tif false {"},

@@ -49,6 +49,8 @@ const (
 	MaxName = 800
 	// MaxDepth is how many slashes a prefix has at most.
 	MaxDepth = 8
+	// MaxOfTenant is how many endpoints a tenant may have; of those that two of its calls make at once, one more each.
+	MaxOfTenant = 1000
 	// MaxReason is how many bytes the reason of a pause has at most.
 	MaxReason = 256
 	// maxTries is how often a change is tried that others are ahead of.
@@ -73,10 +75,7 @@ type Place struct {
 
 // Validate reports what is out of its bounds, by its name in a request.
 func (p Place) Validate() error {
-	field := "queue"
-	if p.Prefix {
-		field = "prefix"
-	}
+	field := p.field()
 	if p.Consumer == "" || len(p.Consumer) > 128 || strings.Trim(p.Consumer, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") != "" {
 		return &invalid.Error{Field: "consumer", Code: invalid.Malformed, Problem: "must be 1 to 128 letters, digits, '.', '-' or '_'"}
 	}
@@ -91,6 +90,14 @@ func (p Place) Validate() error {
 		return &invalid.Error{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("has more than %d slashes", MaxDepth)}
 	}
 	return nil
+}
+
+// field is what has its name in a request.
+func (p Place) field() string {
+	if p.Prefix {
+		return "prefix"
+	}
+	return "queue"
 }
 
 // tenant is whose it is; empty for nobody's.
@@ -256,11 +263,15 @@ type Change struct {
 }
 
 // Put makes an endpoint, or changes the one that is there. It returns the endpoint, and whether its secret is
-// new: that is the one time to show it. 3 write units.
+// new: that is the one time to show it. 3 write units, and for a tenant's new one 1 read unit for each 8 KB of those that it has: the
+// error is an [invalid.Error] where these are as many as it may have.
 //
 // Lost response: the same again finds it as it is; who lost a new secret with the response has to rotate it. Another
 // changed it first: it is looked at anew. We die right after: nothing is left to do but to note that it was done.
 func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err error) {
+	if err := s.room(ctx, c.Place); err != nil {
+		return Endpoint{}, false, err
+	}
 	host := ""
 	if u, err := url.Parse(c.URL); err == nil {
 		host = u.Host
@@ -291,6 +302,32 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 		return ErrOutran
 	})
 	return e, fresh, err
+}
+
+// room reports a place for which a tenant has no endpoint, and no room for another one.
+func (s *Store) room(ctx context.Context, p Place) error {
+	of := p.tenant()
+	if of == "" {
+		return nil
+	}
+	if _, there, err := s.get(ctx, p, true); err != nil || there {
+		return err
+	}
+	for n, after := 0, ""; ; {
+		page, next, err := s.List(ctx, of, "", after, MaxOfTenant-n)
+		if err != nil {
+			return err
+		}
+		if n += len(page); n >= MaxOfTenant {
+			return &invalid.Error{
+				Field: p.field(), Code: invalid.OutOfRange,
+				Problem: fmt.Sprintf("would be one more than the %d endpoints that a tenant may have: take one away, or make one for a prefix", MaxOfTenant),
+			}
+		}
+		if after = next; next == "" {
+			return nil
+		}
+	}
 }
 
 // changed is an endpoint after a change, with the secret that it had.

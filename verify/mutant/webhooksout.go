@@ -66,6 +66,9 @@ var webhooksOutMutants = []mutant{
 	{"endpoint: a tenant's queue has the endpoint of all", endpointFolder, test{"./functions/handoff", "TestEndpoints$"}, []edit{
 		{"endpoint.go", "\tif of == \"\" {\n\t\tall = append", "\tif of != \"x\" {\n\t\tall = append"},
 	}},
+	{"endpoint: a tenant has as many endpoints as it likes", endpointFolder, test{"./internal/endpoint", "TestATenants"}, []edit{
+		{"endpoint.go", "n >= MaxOfTenant {", "n < 0 {"},
+	}},
 	{"endpoint: a change forgets the old secret", endpointFolder, test{"./functions/handoff", "TestRotation"}, []edit{
 		{"endpoint.go", "\te := before\n", "\te := before\n\te.OldSecret = \"\"\n"},
 	}},
@@ -100,7 +103,7 @@ var webhooksOutMutants = []mutant{
 		{"aside.go", "done.Ended != EndedAside && done.Ended != EndedOutOfTime", "done.Ended != EndedOutOfTime"},
 	}},
 	{"handoff: a sink that was changed is waited for", deliveryFolder, asideTests, []edit{
-		{"aside.go", "run.reader.Changed != nil && run.reader.Changed(", "run.reader.Changed == nil && run.reader.Changed("},
+		{"aside.go", "run.reader.Changed != nil && run.reader.Changed(", "false && run.reader.Changed("},
 	}},
 	{"handoff: a sink that was changed once is tried without end", deliveryFolder, asideTests, []edit{
 		{"aside.go", ".After(c.Failed)\n\t}\n\treturn run.mended", ".After(time.Time{})\n\t}\n\treturn run.mended"},

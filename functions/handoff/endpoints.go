@@ -144,6 +144,9 @@ func (s *service) readEndpoint(c *httpapi.Call) (endpoint.Change, error) {
 		return change, err
 	}
 	change.URL, change.Who = text, handoff.Who(c.Identity())
+	if text == "" {
+		return change, nil // it stays as it is
+	}
 	of, _ := tenant.Split(change.Name + "x") // the prefix of all of a tenant's queues is no queue's name
 	return change, s.checkURL(of, text)
 }

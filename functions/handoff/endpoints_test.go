@@ -149,7 +149,8 @@ func TestRotation(t *testing.T) {
 			}
 		}
 		check(second, first)
-		s.Want("changed", s.as("", "PUT", "", members+`,"paused":"they asked"}`), 200, `"paused":{"reason":"they asked"`)
+		// Without a URL, that stays.
+		s.Want("changed", s.as("", "PUT", "", `{"consumer":"hooks","queue":"q","paused":"they asked"}`), 200, `"paused":{"reason":"they asked"`, `"url":"https://example.com/"`)
 		check(second, first)
 		s.now = s.now.Add(endpoint.KeptSecret)
 		check(second)
@@ -170,17 +171,19 @@ func TestEndpointsRefused(t *testing.T) {
 		`{"consumer":"c","prefix":"shop","url":"https://example.com/"}`:                            "must end with a slash",
 		`{"consumer":"c","prefix":"1/2/3/4/5/6/7/8/9/","url":"https://a.example"}`:                 "more than 8 slashes",
 		`{"consumer":"c","queue":"` + strings.Repeat("q", 801) + `","url":"https://example.com/"}`: "takes 800",
-		change(`"url":"http://example.com/"`):                                                      "without TLS",
-		change(`"url":"https://127.0.0.1/"`):                                                       "not a public one",
-		change(`"url":"https://2130706433/"`):                                                      "ends in a number",
-		change(`"url":"https://[::ffff:127.0.0.1]/"`):                                              "written as an IPv6 one",
-		change(`"url":"https://[64:ff9b::7f00:1]/"`):                                               "not a public one",
-		change(`"url":"https://169.254.169.254/latest/meta-data/"`):                                "not a public one",
-		change(`"url":"https://user@example.com/"`):                                                "a user",
-		change(`"url":"https://example.com/","paused":true`):                                       "paused",
-		change(`"url":"https://example.com/","rotate":"yes"`):                                      "rotate",
-		change(`"url":"https://example.com/","secret":"x"`):                                        "secret",
-		change(`"url":"https://example.com/","paused":"` + strings.Repeat("x", 257) + `"`):         "at most 256",
+		change(`"paused":"no"`):                                                            "url is missing",
+		change(`"url":""`):                                                                 "url is missing",
+		change(`"url":"http://example.com/"`):                                              "without TLS",
+		change(`"url":"https://127.0.0.1/"`):                                               "not a public one",
+		change(`"url":"https://2130706433/"`):                                              "ends in a number",
+		change(`"url":"https://[::ffff:127.0.0.1]/"`):                                      "written as an IPv6 one",
+		change(`"url":"https://[64:ff9b::7f00:1]/"`):                                       "not a public one",
+		change(`"url":"https://169.254.169.254/latest/meta-data/"`):                        "not a public one",
+		change(`"url":"https://user@example.com/"`):                                        "a user",
+		change(`"url":"https://example.com/","paused":true`):                               "paused",
+		change(`"url":"https://example.com/","rotate":"yes"`):                              "rotate",
+		change(`"url":"https://example.com/","secret":"x"`):                                "secret",
+		change(`"url":"https://example.com/","paused":"` + strings.Repeat("x", 257) + `"`): "at most 256",
 	} {
 		s.Want(body, s.as("acme", "PUT", "", body), 400, want)
 	}

@@ -24,6 +24,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -254,6 +255,7 @@ func placesOf(consumer, queue string) []Place {
 // Change is what becomes of an endpoint.
 type Change struct {
 	Place
+	// URL is where requests go to; empty where that stays as it is.
 	URL string
 	// Paused is why nothing is sent; empty where it is.
 	Paused string
@@ -263,14 +265,16 @@ type Change struct {
 }
 
 // Put makes an endpoint, or changes the one that is there. It returns the endpoint, and whether its secret is
-// new: that is the one time to show it. 3 write units, and for a tenant's new one 1 read unit for each 8 KB of those that it has: the
-// error is an [invalid.Error] where these are as many as it may have.
+// new: that is the one time to show it. 3 write units and 2 read units, and for a tenant's new one 1 more for each 8 KB of those that
+// it has: the error is an [invalid.Error] where these are as many as it may have, or where a new one has no URL.
 //
 // Lost response: the same again finds it as it is; who lost a new secret with the response has to rotate it. Another
 // changed it first: it is looked at anew. We die right after: nothing is left to do but to note that it was done.
 func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err error) {
-	if err := s.room(ctx, c.Place); err != nil {
-		return Endpoint{}, false, err
+	if _, there, err := s.get(ctx, c.Place, true); err != nil || !there {
+		if err = cmp.Or(err, s.mayBeMade(ctx, c)); err != nil {
+			return Endpoint{}, false, err
+		}
 	}
 	host := ""
 	if u, err := url.Parse(c.URL); err == nil {
@@ -282,6 +286,9 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 			before, there, err := s.get(ctx, c.Place, true)
 			if err != nil {
 				return err
+			}
+			if !there && c.URL == "" {
+				return errNoURL // it was taken away meanwhile
 			}
 			e, fresh = s.changed(before, c), !there || c.Rotate
 			if !there || c.Rotate {
@@ -304,14 +311,16 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 	return e, fresh, err
 }
 
-// room reports a place for which a tenant has no endpoint, and no room for another one.
-func (s *Store) room(ctx context.Context, p Place) error {
-	of := p.tenant()
-	if of == "" {
+var errNoURL = invalid.New(invalid.Missing, "url", "is missing: there is no endpoint yet whose URL could stay as it is")
+
+// mayBeMade reports why a new endpoint may not be made.
+func (s *Store) mayBeMade(ctx context.Context, c Change) error {
+	of := c.tenant()
+	switch {
+	case c.URL == "":
+		return errNoURL
+	case of == "":
 		return nil
-	}
-	if _, there, err := s.get(ctx, p, true); err != nil || there {
-		return err
 	}
 	for n, after := 0, ""; ; {
 		page, next, err := s.List(ctx, of, "", after, MaxOfTenant-n)
@@ -320,7 +329,7 @@ func (s *Store) room(ctx context.Context, p Place) error {
 		}
 		if n += len(page); n >= MaxOfTenant {
 			return &invalid.Error{
-				Field: p.field(), Code: invalid.OutOfRange,
+				Field: c.field(), Code: invalid.OutOfRange,
 				Problem: fmt.Sprintf("would be one more than the %d endpoints that a tenant may have: take one away, or make one for a prefix", MaxOfTenant),
 			}
 		}
@@ -334,7 +343,7 @@ func (s *Store) room(ctx context.Context, p Place) error {
 func (s *Store) changed(before Endpoint, c Change) Endpoint {
 	now := ddb.ToMillis(s.now())
 	e := before
-	e.Place, e.URL, e.At, e.rev = c.Place, c.URL, now, before.rev+1
+	e.Place, e.URL, e.At, e.rev = c.Place, cmp.Or(c.URL, before.URL), now, before.rev+1
 	if c.Rotate && before.Secret != "" {
 		e.OldSecret, e.OldUntil = before.Secret, ddb.ToMillis(now.Add(KeptSecret))
 	}

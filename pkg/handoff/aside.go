@@ -53,7 +53,7 @@ func (run *delivery) goesAside() bool {
 		run.slow.note(run.Queue, run.Consumer, c.Answer.At.Add(slowFor))
 		return true
 	}
-	return run.inline > 0 && (c.Fails() || c.State == Started || run.slow.is(run.Queue, run.Consumer, now))
+	return run.inline > 0 && (c.Fails() || c.Attempts > 0 || run.slow.is(run.Queue, run.Consumer, now))
 }
 
 // sinkMended reports whether a sink is known to have come back, or to be another one, since a batch of a consumer failed:

@@ -29,14 +29,15 @@ func due(c Consumer) time.Time {
 // rests reports whether a consumer may be delivered to, and nobody is at it.
 func rests(c Consumer) bool { return c.Exists() && c.State == Idle && c.Paused == "" }
 
-// foresee tells when something is due of the consumer that a delivery was stopped by.
+// foresee tells when something is due of the consumer that a delivery was stopped by: also where that time has come since it
+// was looked at.
 func (d *Deliverer) foresee(done Delivery) {
 	if d.wakeUp == nil || done.Err != nil {
 		return
 	}
 	switch done.Ended {
 	case EndedBusy, EndedFailed, EndedWait:
-		if at, now := due(done.Record), d.now(); at.After(now) && at.Sub(now) <= foreseen {
+		if at := due(done.Record); !at.IsZero() && at.Sub(d.now()) <= foreseen {
 			d.wakeUp(done.Queue, done.Consumer, at)
 		}
 	}

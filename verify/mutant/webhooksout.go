@@ -75,6 +75,21 @@ var webhooksOutMutants = []mutant{
 	{"handoff: a slow queue is delivered beside others again", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "if run.goesAside() {", "if false {"},
 	}},
+	{"handoff: a call is asked for, and the queue delivered beside others too", deliveryFolder, deliverySchedule("a slow queue"), []edit{
+		{"deliver.go", "\t\treturn false, nil\n\t}\n\tif !run.inTime(ctx) {", "\t\t_ = run.aside(ctx, run.Queue, run.Consumer)\n\t\trun.Ended = \"\"\n\t}\n\tif !run.inTime(ctx) {"},
+	}},
+	{"handoff: nobody delivers where a call is refused", deliveryFolder, deliverySchedule("a slow queue and the timer alone, 1 fault"), []edit{
+		{"aside.go", "!= nil && d.wakeUp != nil {", "!= nil && d.wakeUp == nil {"},
+	}},
+	{"handoff: nobody delivers after a call of its own that died", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
+		{"stream.go", "d.sendAside(ctx, done)\n\t\t\t\td.foresee(done)\n", "d.sendAside(ctx, done)\n"},
+	}},
+	{"handoff: what came due while it was looked at is told to nobody", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
+		{"wake.go", "!at.IsZero() && at.Sub", "at.After(d.now()) && at.Sub"},
+	}},
+	{"handoff: what killed its call is delivered beside others", deliveryFolder, deliverySchedule("a slow queue, 1 fault"), []edit{
+		{"aside.go", "c.Attempts > 0", "c.State == Started"},
+	}},
 	{"handoff: a slow queue gathers nothing", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "if run.gather(); run.Ended == \"\" {", "if run.Ended == \"\" {"},
 	}},

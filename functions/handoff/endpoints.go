@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -142,6 +144,9 @@ func (s *service) readEndpoint(c *httpapi.Call) (endpoint.Change, error) {
 	}
 	if change.Place, err = place(c, consumer, queue, prefix); err != nil {
 		return change, err
+	}
+	if len(s.hooks) > 0 && !slices.Contains(s.hooks, consumer) {
+		return change, invalid.New(invalid.Unknown, "consumer", "has no endpoints: "+strings.Join(s.hooks, ", ")+" may")
 	}
 	change.URL, change.Who = text, handoff.Who(c.Identity())
 	if text == "" {

@@ -187,6 +187,13 @@ func TestEndpointsRefused(t *testing.T) {
 	} {
 		s.Want(body, s.as("acme", "PUT", "", body), 400, want)
 	}
+	// Where it is known which consumers have endpoints, others get none; what is there may be taken away.
+	known := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, endpoints: s.endpoints(), hooks: []string{"hooks", "other"}}
+	of := httpapitest.New(t, known.api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.Want("another consumer", of.Request("PUT", "/endpoints", "", `{"consumer":"hook","queue":"q","url":"https://example.com/"}`), 400, "consumer has no endpoints: hooks, other may")
+	s.Want("a known one", of.Request("PUT", "/endpoints", "", `{"consumer":"other","queue":"q","url":"https://example.com/"}`), 200)
+	s.Want("one that is gone", of.Request("DELETE", "/endpoints", "consumer=hook&queue=q", ""), 404)
+
 	inner := change(`"url":"http://10.1.2.3:8080/"`)
 	s.Want("what the owner allows", s.as("", "PUT", "", inner), 200)
 	for _, place := range []string{`"queue":"@acme/q"`, `"prefix":"@acme/"`} {

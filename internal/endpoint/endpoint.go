@@ -60,6 +60,10 @@ const (
 	keyBytes = 32
 )
 
+// ConsumersVariable is the environment variable with the names, between commas, of the consumers whose queues have endpoints;
+// where it is not set, they are not known.
+const ConsumersVariable = "STREAMSORT_ENDPOINT_CONSUMERS"
+
 // ErrNone: there is no such endpoint.
 var ErrNone = errors.New("the queue has no endpoint")
 

@@ -66,6 +66,9 @@ var webhooksOutMutants = []mutant{
 	{"endpoint: a tenant's queue has the endpoint of all", endpointFolder, test{"./functions/handoff", "TestEndpoints$"}, []edit{
 		{"endpoint.go", "\tif of == \"\" {\n\t\tall = append", "\tif of != \"x\" {\n\t\tall = append"},
 	}},
+	{"endpoint: any consumer gets one", "functions/handoff", test{"./functions/handoff", "TestEndpointsRefused"}, []edit{
+		{"endpoints.go", "len(s.hooks) > 0 &&", "len(s.hooks) > 9 &&"},
+	}},
 	{"endpoint: a tenant has as many endpoints as it likes", endpointFolder, test{"./internal/endpoint", "TestATenants"}, []edit{
 		{"endpoint.go", "n >= MaxOfTenant {", "n < 0 {"},
 	}},

@@ -109,6 +109,9 @@ func TestProcessCallsItself(t *testing.T) {
 		if want := map[bool]int{true: 1, false: 0}[sink.Endpoints]; policies != want {
 			t.Errorf("%s: %d policies, want %d", text, policies, want)
 		}
+		if known := strings.Contains(asText(t, made.Resources["HandoffFunction"]["Properties"]), `"STREAMSORT_ENDPOINT_CONSUMERS":"hooks"`); known != sink.Endpoints {
+			t.Errorf("%s: handoff knows of the consumer: %v", text, known)
+		}
 		calls, bounded := made.Resources["ProcessCalls"]
 		if bounded != sink.Endpoints {
 			t.Errorf("%s: the calls are bounded: %v", text, bounded)

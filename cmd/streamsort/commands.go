@@ -64,6 +64,8 @@ type commands struct {
 	Pause     pauseCommand     `cmd:"" group:"steer" help:"Keep a consumer, or with --all many, from being handed anything."`
 	Resume    resumeCommand    `cmd:"" group:"steer" help:"Let a paused consumer, or with --all many, go on."`
 	Acts      actsCommand      `cmd:"" group:"look" help:"Print the batches of --all, or how far one is; start or stop it."`
+	Endpoints endpointsCommand `cmd:"" group:"look" help:"Print where webhooks go to, by the consumers and the queues, or prefixes."`
+	Endpoint  endpointCommand  `cmd:"" group:"steer" help:"Make, pause, resume or remove where the webhooks of a queue, or of a prefix, go to."`
 	Settle    settleCommand    `cmd:"" group:"steer" help:"Say how a claim in quarantine ended, where its database is gone."`
 	Release   releaseCommand   `cmd:"" group:"steer" help:"Give up the messages of an aborted claim in quarantine."`
 	Remove    removeCommand    `cmd:"" group:"steer" help:"Delete a consumer of a queue."`

@@ -194,3 +194,29 @@ func (*contextList) Help() string { return examples("streamsort context list") }
 
 // Help implements kong.HelpProvider.
 func (*contextRemove) Help() string { return examples("streamsort context remove prod") }
+
+// Help implements kong.HelpProvider.
+func (*endpointsCommand) Help() string {
+	return examples("streamsort endpoints", "streamsort endpoints --consumer hooks --limit 0", "streamsort -o jsonl endpoints")
+}
+
+// Help implements kong.HelpProvider.
+func (*endpointPut) Help() string {
+	return examples("streamsort endpoint put hooks orders https://example.com/hooks", "streamsort endpoint put hooks '' https://example.com/hooks --prefix",
+		"streamsort endpoint put hooks shop/ https://example.com/shop --prefix --rotate")
+}
+
+// Help implements kong.HelpProvider.
+func (*endpointPause) Help() string {
+	return examples("streamsort endpoint pause hooks orders --reason 'they asked'", "streamsort endpoint pause hooks shop/ --prefix --reason 'they move'")
+}
+
+// Help implements kong.HelpProvider.
+func (*endpointResume) Help() string {
+	return examples("streamsort endpoint resume hooks orders", "streamsort endpoint resume hooks shop/ --prefix")
+}
+
+// Help implements kong.HelpProvider.
+func (*endpointRemove) Help() string {
+	return examples("streamsort endpoint remove hooks orders", "streamsort endpoint remove hooks shop/ --prefix")
+}

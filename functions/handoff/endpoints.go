@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -79,7 +81,8 @@ func place(c *httpapi.Call, consumer string, queue, prefix *string) (endpoint.Pl
 	return p, p.Validate()
 }
 
-// putEndpoint makes an endpoint, or changes the one that is there.
+// putEndpoint makes an endpoint, or changes the one that is there, and wakes its queue up: what waited for it need not wait
+// any more. Those of a prefix are woken up by the sweep.
 func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	change, err := s.readEndpoint(c)
 	if err != nil {
@@ -90,6 +93,9 @@ func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, e
 		return 0, nil, err
 	}
 	c.Metrics.Count("EndpointsChanged", 1)
+	if !change.Prefix {
+		_ = s.sorter.Nudge(ctx, change.Name) // else the sweep does
+	}
 	a := s.endpointAnswer(c, e)
 	a.Status = http.StatusOK
 	if fresh {
@@ -139,7 +145,13 @@ func (s *service) readEndpoint(c *httpapi.Call) (endpoint.Change, error) {
 	if change.Place, err = place(c, consumer, queue, prefix); err != nil {
 		return change, err
 	}
+	if len(s.hooks) > 0 && !slices.Contains(s.hooks, consumer) {
+		return change, invalid.New(invalid.Unknown, "consumer", "has no endpoints: "+strings.Join(s.hooks, ", ")+" may")
+	}
 	change.URL, change.Who = text, handoff.Who(c.Identity())
+	if text == "" {
+		return change, nil // it stays as it is
+	}
 	of, _ := tenant.Split(change.Name + "x") // the prefix of all of a tenant's queues is no queue's name
 	return change, s.checkURL(of, text)
 }

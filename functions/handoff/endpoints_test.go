@@ -13,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // as asks as a tenant, or as an operator where there is none.
@@ -113,6 +114,22 @@ func TestEndpoints(t *testing.T) {
 	})
 }
 
+// TestAnEndpointWakesItsQueueUp: what waited for one goes on; an endpoint may be there before its queue.
+func TestAnEndpointWakesItsQueueUp(t *testing.T) {
+	onServers(t, func(s *server) {
+		s.put("q", 1)
+		for _, queue := range []string{"q", "not yet"} {
+			s.Want(queue, s.as("", "PUT", "", `{"consumer":"hooks","queue":"`+queue+`","url":"https://example.com/"}`), 200)
+		}
+		if it, err := s.sorter.Status(t.Context(), "q"); err != nil || !it.Nudged.Equal(s.now) {
+			t.Errorf("it was woken up at %s, %v", it.Nudged, err)
+		}
+		if _, err := s.sorter.Status(t.Context(), "not yet"); !errors.Is(err, cursor.ErrNoQueue) {
+			t.Errorf("the other queue: %v", err)
+		}
+	})
+}
+
 // TestRotation: both secrets sign for a day, and then the new one alone.
 func TestRotation(t *testing.T) {
 	onServers(t, func(s *server) {
@@ -132,7 +149,8 @@ func TestRotation(t *testing.T) {
 			}
 		}
 		check(second, first)
-		s.Want("changed", s.as("", "PUT", "", members+`,"paused":"they asked"}`), 200, `"paused":{"reason":"they asked"`)
+		// Without a URL, that stays.
+		s.Want("changed", s.as("", "PUT", "", `{"consumer":"hooks","queue":"q","paused":"they asked"}`), 200, `"paused":{"reason":"they asked"`, `"url":"https://example.com/"`)
 		check(second, first)
 		s.now = s.now.Add(endpoint.KeptSecret)
 		check(second)
@@ -153,20 +171,29 @@ func TestEndpointsRefused(t *testing.T) {
 		`{"consumer":"c","prefix":"shop","url":"https://example.com/"}`:                            "must end with a slash",
 		`{"consumer":"c","prefix":"1/2/3/4/5/6/7/8/9/","url":"https://a.example"}`:                 "more than 8 slashes",
 		`{"consumer":"c","queue":"` + strings.Repeat("q", 801) + `","url":"https://example.com/"}`: "takes 800",
-		change(`"url":"http://example.com/"`):                                                      "without TLS",
-		change(`"url":"https://127.0.0.1/"`):                                                       "not a public one",
-		change(`"url":"https://2130706433/"`):                                                      "ends in a number",
-		change(`"url":"https://[::ffff:127.0.0.1]/"`):                                              "written as an IPv6 one",
-		change(`"url":"https://[64:ff9b::7f00:1]/"`):                                               "not a public one",
-		change(`"url":"https://169.254.169.254/latest/meta-data/"`):                                "not a public one",
-		change(`"url":"https://user@example.com/"`):                                                "a user",
-		change(`"url":"https://example.com/","paused":true`):                                       "paused",
-		change(`"url":"https://example.com/","rotate":"yes"`):                                      "rotate",
-		change(`"url":"https://example.com/","secret":"x"`):                                        "secret",
-		change(`"url":"https://example.com/","paused":"` + strings.Repeat("x", 257) + `"`):         "at most 256",
+		change(`"paused":"no"`):                                                            "url is missing",
+		change(`"url":""`):                                                                 "url is missing",
+		change(`"url":"http://example.com/"`):                                              "without TLS",
+		change(`"url":"https://127.0.0.1/"`):                                               "not a public one",
+		change(`"url":"https://2130706433/"`):                                              "ends in a number",
+		change(`"url":"https://[::ffff:127.0.0.1]/"`):                                      "written as an IPv6 one",
+		change(`"url":"https://[64:ff9b::7f00:1]/"`):                                       "not a public one",
+		change(`"url":"https://169.254.169.254/latest/meta-data/"`):                        "not a public one",
+		change(`"url":"https://user@example.com/"`):                                        "a user",
+		change(`"url":"https://example.com/","paused":true`):                               "paused",
+		change(`"url":"https://example.com/","rotate":"yes"`):                              "rotate",
+		change(`"url":"https://example.com/","secret":"x"`):                                "secret",
+		change(`"url":"https://example.com/","paused":"` + strings.Repeat("x", 257) + `"`): "at most 256",
 	} {
 		s.Want(body, s.as("acme", "PUT", "", body), 400, want)
 	}
+	// Where it is known which consumers have endpoints, others get none; what is there may be taken away.
+	known := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, endpoints: s.endpoints(), hooks: []string{"hooks", "other"}}
+	of := httpapitest.New(t, known.api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.Want("another consumer", of.Request("PUT", "/endpoints", "", `{"consumer":"hook","queue":"q","url":"https://example.com/"}`), 400, "consumer has no endpoints: hooks, other may")
+	s.Want("a known one", of.Request("PUT", "/endpoints", "", `{"consumer":"other","queue":"q","url":"https://example.com/"}`), 200)
+	s.Want("one that is gone", of.Request("DELETE", "/endpoints", "consumer=hook&queue=q", ""), 404)
+
 	inner := change(`"url":"http://10.1.2.3:8080/"`)
 	s.Want("what the owner allows", s.as("", "PUT", "", inner), 200)
 	for _, place := range []string{`"queue":"@acme/q"`, `"prefix":"@acme/"`} {

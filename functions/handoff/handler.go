@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
@@ -49,6 +50,8 @@ type service struct {
 	// endpoints are those of webhooks that go out, allow the addresses that those of no tenant may have besides public ones.
 	endpoints *endpoint.Store
 	allow     []netip.Prefix
+	// hooks are the consumers that endpoints are for; none where they are not known.
+	hooks []string
 }
 
 // fromEnvironment makes the handler of the environment's tables. Metrics go to
@@ -74,7 +77,8 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", egress.AllowVariable, err)
 	}
-	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps, endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now), allow}).handler(settings.NewEmitter(out)), nil
+	hooks := strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool { return c == ',' })
+	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps, endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now), allow, hooks}).handler(settings.NewEmitter(out)), nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is

@@ -19,7 +19,7 @@ func problemOf(err error) *httpapi.Problem {
 			Detail: "the queue has no consumer of this name",
 		}
 	case errors.Is(err, endpoint.ErrNone):
-		return &httpapi.Problem{Status: http.StatusNotFound, Type: "no-endpoint", Title: "There is no such endpoint", Detail: err.Error()}
+		return &httpapi.Problem{Status: http.StatusNotFound, Type: "no-endpoint", Title: "There is no such endpoint", Detail: "the consumer has no endpoint for this queue, or prefix"}
 	case errors.Is(err, endpoint.ErrOutran):
 		return &httpapi.Problem{Status: http.StatusConflict, Type: "outran", Title: "The endpoint was changed at the same moment", Detail: "look at it, and decide again"}
 	case errors.Is(err, handoff.ErrIDTaken):

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
+	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/streamsort/streamsort/internal/awscall"
@@ -32,40 +33,34 @@ type aside struct {
 }
 
 // asideCalls are calls of the function by itself.
-type asideCalls struct {
-	client   *awscall.Client
-	function string
-}
+type asideCalls struct{ client *awscall.Client }
 
-// newAsideCalls reads who the function is from the environment: the same version of it is called.
 func newAsideCalls() (*asideCalls, error) {
-	name, version := os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), os.Getenv("AWS_LAMBDA_FUNCTION_VERSION")
-	if name == "" {
-		return nil, errors.New("AWS_LAMBDA_FUNCTION_NAME is not set")
-	}
-	if version != "" && version != "$LATEST" {
-		name += ":" + version
-	}
 	client, err := awscall.New(awscall.Lambda, awscall.Options{
 		Timeout: kind.RequestTimeout, Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
 	})
-	return &asideCalls{client, name}, err
+	return &asideCalls{client}, err
 }
 
-// call has the function called for a queue.
+// call has the function called for a queue, by the alias that it was called by itself: the stack bounds how old such a call
+// may get, and has none repeated.
 //
 // Lost response: it is called twice, and the second call finds the claim of the first, or nothing to do. We die right
 // after, or the call is lost: the sweep comes to the queue.
 func (a *asideCalls) call(ctx context.Context, queue, consumer string) error {
+	invoked, ok := lambdacontext.FromContext(ctx)
+	if !ok {
+		return errors.New("this is no call of a Lambda function")
+	}
 	event, err := strictjson.Marshal(call{Aside: &aside{queue, consumer}})
 	if err != nil {
 		return err
 	}
-	_, err = a.client.Invoke(ctx, a.function, awscall.Event, event)
+	_, err = a.client.Invoke(ctx, invoked.InvokedFunctionArn, awscall.Event, event)
 	return err
 }
 
-// deliverAside delivers a queue to one of the readers. The error has Lambda call again: the store failed.
+// deliverAside delivers a queue to one of the readers. The error is for who counts calls that failed: nothing repeats them.
 func deliverAside(ctx context.Context, d *handoff.Deliverer, readers []handoff.Reader, a aside) error {
 	for _, r := range readers {
 		if r.Name == a.Consumer && strings.HasPrefix(a.Queue, r.Prefix) {
@@ -82,7 +77,7 @@ func endpoints(cache *endpoint.Cache) kind.Endpoints {
 		e, err := cache.Of(ctx, consumer, queue)
 		switch {
 		case errors.Is(err, endpoint.ErrNone):
-			return kind.Endpoint{}, &kind.AwayError{Err: errors.New("the queue has no endpoint")}
+			return kind.Endpoint{}, &kind.AwayError{Err: err}
 		case err != nil:
 			return kind.Endpoint{}, &kind.AwayError{Err: fmt.Errorf("its endpoint cannot be looked at: %w", err)}
 		case e.Paused != "":
@@ -92,3 +87,18 @@ func endpoints(cache *endpoint.Cache) kind.Endpoints {
 		return kind.Endpoint{URL: e.URL, Secrets: e.Secrets(cache.Now()), Own: of != ""}, nil
 	}
 }
+
+// changed is when the endpoint of a consumer's queue was changed last, for all processes: one may go on for a while as if it
+// was not, and its clock may be behind. The zero time where nothing is sent there.
+func changed(cache *endpoint.Cache, consumer string) func(context.Context, string) time.Time {
+	return func(ctx context.Context, queue string) time.Time {
+		e, err := cache.Of(ctx, consumer, queue)
+		if err != nil || e.Paused != "" {
+			return time.Time{}
+		}
+		return e.At.Add(endpoint.Lifetime + farBehind)
+	}
+}
+
+// farBehind is more than clocks of AWS's differ.
+const farBehind = 5 * time.Second

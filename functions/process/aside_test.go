@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
@@ -40,7 +42,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		return e, nil
 	}, func() time.Time { return now })
 	port := server.URL[strings.LastIndex(server.URL, ":")+1:]
-	readers, err := readersFrom(write(t, `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true,"ports":[`+port+`]}}]}`), endpoints(cache))
+	readers, err := readersFrom(write(t, `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true,"ports":[`+port+`]}}]}`), cache)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for queue, want := range map[string]string{
-		"good": "", "paused": "its endpoint is paused: they asked", "none": "the queue has no endpoint", "@acme/inner": "without TLS",
+		"good": "", "paused": "its endpoint is paused: they asked", "@new/none": "the queue has no endpoint", "none": "the queue has no endpoint", "@acme/inner": "without TLS",
 	} {
 		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
 			t.Fatal(err)
@@ -81,14 +83,38 @@ func TestEndpointsOfQueues(t *testing.T) {
 	if len(asked) != 1 || asked[0] != "/good" {
 		t.Errorf("asked %v", asked)
 	}
+	// What waits is not tried, until it has an endpoint: it goes on with whatever wakes it up then.
+	tryNone := func(want string, delivered int64) {
+		t.Helper()
+		if _, err := handle(t.Context(), call{Aside: &aside{Queue: "none", Consumer: "hooks"}}); err != nil {
+			t.Error(err)
+		}
+		c, err := store.Consumer(t.Context(), "none", "hooks")
+		if err != nil || c.Delivered != delivered || c.Error != want {
+			t.Errorf("%s: %+v, %v; want %q, delivered up to %d", want, c, err, want, delivered)
+		}
+		if wait := time.Until(c.RetryAt); want != "" && (wait < 59*time.Minute || wait > time.Hour) {
+			t.Errorf("it is tried again in %s", wait)
+		}
+	}
+	tryNone("the queue has no endpoint", 0)
+	all["none"] = endpoint.Endpoint{URL: server.URL + "/none", Secret: all["good"].Secret, Paused: "not yet", At: now}
+	tryNone("the queue has no endpoint", 0)
+	all["none"] = endpoint.Endpoint{URL: server.URL + "/none", Secret: all["good"].Secret, At: now}
+	tryNone("", 1)
+	if len(asked) != 2 || asked[1] != "/none" {
+		t.Errorf("asked %v", asked)
+	}
 	// Who was taken out of the file since is passed over.
 	if _, err := handle(t.Context(), call{Aside: &aside{Queue: "good", Consumer: "gone"}}); err != nil {
 		t.Error(err)
 	}
 	// A change counts within seconds.
-	delete(all, "good")
-	if _, err := cache.Of(t.Context(), "hooks", "good"); err != nil {
-		t.Error("it was asked for again at once")
+	for range 2 {
+		if _, err := cache.Of(t.Context(), "hooks", "good"); err != nil {
+			t.Error("it was asked for again at once")
+		}
+		delete(all, "good")
 	}
 	now = now.Add(endpoint.Lifetime)
 	if _, err := cache.Of(t.Context(), "hooks", "good"); !errors.Is(err, endpoint.ErrNone) {
@@ -96,7 +122,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 	}
 }
 
-// TestCallsOfItsOwn: the same version of the function is called, which need not answer, and reads what it is called with.
+// TestCallsOfItsOwn: the function is called as it was called itself, need not answer, and reads what it is called with.
 func TestCallsOfItsOwn(t *testing.T) {
 	status := http.StatusAccepted
 	var asked []string
@@ -111,29 +137,27 @@ func TestCallsOfItsOwn(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
-	for version, path := range map[string]string{"$LATEST": "process", "7": "process%3A7"} {
-		t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "process")
-		t.Setenv("AWS_LAMBDA_FUNCTION_VERSION", version)
-		calls, err := newAsideCalls()
-		if err != nil {
-			t.Fatal(err)
-		}
-		asked = nil
-		if err := calls.call(t.Context(), "a/ö", "hooks"); err != nil {
+	calls, err := newAsideCalls()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, qualifier := range []string{"", ":live"} {
+		name := "arn:aws:lambda:eu-west-1:123456789012:function:process" + qualifier
+		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{InvokedFunctionArn: name})
+		asked, status = nil, http.StatusAccepted
+		if err := calls.call(ctx, "a/ö", "hooks"); err != nil {
 			t.Error(err)
 		}
-		if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", path); len(asked) != 1 || asked[0] != want {
+		if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", strings.ReplaceAll(name, ":", "%3A")); len(asked) != 1 || asked[0] != want {
 			t.Errorf("asked %v, want %s", asked, want)
 		}
 		status = http.StatusForbidden
-		if err := calls.call(t.Context(), "a/ö", "hooks"); err == nil {
+		if err := calls.call(ctx, "a/ö", "hooks"); err == nil {
 			t.Error("a refusal is no error")
 		}
-		status = http.StatusAccepted
 	}
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "")
-	if _, err := newAsideCalls(); err == nil {
-		t.Error("a function without a name can call itself")
+	if err := calls.call(t.Context(), "a/ö", "hooks"); err == nil {
+		t.Error("what was not called calls itself")
 	}
 }
 

@@ -38,7 +38,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	readers, err := readersFrom(os.Getenv("LAMBDA_TASK_ROOT"), endpoints(endpoint.NewCache(endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now).Of, time.Now)))
+	readers, err := readersFrom(os.Getenv("LAMBDA_TASK_ROOT"), endpoint.NewCache(endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now).Of, time.Now))
 	if err != nil {
 		return nil, err
 	}

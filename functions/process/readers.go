@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/sink"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // readersFrom makes the readers of the environment's text, or else of the file that lies in a
-// folder. They make no request until they are given a batch. endpoints finds where a queue goes to whose consumer's
+// folder. They make no request until they are given a batch. cache finds where a queue goes to whose consumer's
 // sink does not say.
-func readersFrom(folder string, endpoints kind.Endpoints) ([]handoff.Reader, error) {
+func readersFrom(folder string, cache *endpoint.Cache) ([]handoff.Reader, error) {
 	all, source, err := load(folder)
 	if err != nil {
 		return nil, err
@@ -27,11 +29,14 @@ func readersFrom(folder string, endpoints kind.Endpoints) ([]handoff.Reader, err
 		if !c.HasSink() {
 			continue
 		}
-		to, err := sink.New(c.Sink, &sink.Options{Endpoints: endpoints})
+		to, err := sink.New(c.Sink, &sink.Options{Endpoints: endpoints(cache)})
 		if err != nil {
 			return nil, fmt.Errorf("sink of consumer %q: %w", c.Reader.Name, err)
 		}
 		c.Reader.Handle = handing(to)
+		if c.Reader.Apart {
+			c.Reader.Changed = changed(cache, c.Reader.Name)
+		}
 		readers = append(readers, c.Reader)
 	}
 	if len(readers) == 0 {
@@ -55,7 +60,8 @@ func load(folder string) (all []consumers.Consumer, source string, err error) {
 // handing hands batches to a sink. A message that the sink can never take
 // blocks the consumer without being tried again: it would fail the same way,
 // and its queue would wait in silence for longer; so would one that an endpoint refuses for good. Where the sink is
-// away, no message is at fault. No endpoint is tried again before it asks to be.
+// away, no message is at fault. No endpoint is tried again before it asks to be, and no queue without one
+// before it has one, or an hour has passed.
 func handing(to kind.Sink) func(context.Context, handoff.Batch) error {
 	return func(ctx context.Context, batch handoff.Batch) error {
 		err := to.Send(ctx, batch)
@@ -68,8 +74,11 @@ func handing(to kind.Sink) func(context.Context, handoff.Batch) error {
 		case kind.IsAway(err):
 			err = handoff.SinkAway(err)
 		}
-		if answers && !answered.RetryAt.IsZero() {
+		switch {
+		case answers && !answered.RetryAt.IsZero():
 			err = handoff.NotBefore(err, answered.RetryAt)
+		case errors.Is(err, endpoint.ErrNone):
+			err = handoff.NotBefore(err, time.Now().Add(handoff.MaxNotBefore))
 		}
 		return err
 	}

@@ -2,14 +2,13 @@ package endpoint
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 )
 
 const (
-	// Lifetime is how long an endpoint is used without being looked at again: a change, or a pause, counts after that at
-	// the latest.
+	// Lifetime is how long an endpoint that requests are sent to is used without being looked at again: a change, or a
+	// pause, counts after that at the latest.
 	Lifetime = 5 * time.Second
 	// maxCached is how many queues' endpoints a process remembers.
 	maxCached = 10_000
@@ -27,8 +26,7 @@ type cacheKey struct{ consumer, queue string }
 
 type cached struct {
 	Endpoint
-	err error // nil or ErrNone
-	at  time.Time
+	at time.Time
 }
 
 // NewCache returns a Cache of what of says, such as [Store.Of].
@@ -39,17 +37,18 @@ func NewCache(of func(ctx context.Context, consumer, queue string) (Endpoint, er
 // Now is the time, by which an endpoint's secrets are valid.
 func (c *Cache) Now() time.Time { return c.now() }
 
-// Of is the endpoint of a consumer's queue, as it was within [Lifetime].
+// Of is the endpoint of a consumer's queue, as it was within [Lifetime]. One that is paused, or not there, is looked at each
+// time: what waits for it goes on with the first look.
 func (c *Cache) Of(ctx context.Context, consumer, queue string) (Endpoint, error) {
 	key, now := cacheKey{consumer, queue}, c.now()
 	c.mu.Lock()
 	known, ok := c.all[key]
 	c.mu.Unlock()
 	if age := now.Sub(known.at); ok && age >= 0 && age < Lifetime {
-		return known.Endpoint, known.err
+		return known.Endpoint, nil
 	}
 	e, err := c.of(ctx, consumer, queue)
-	if err != nil && !errors.Is(err, ErrNone) {
+	if err != nil || e.Paused != "" {
 		return e, err
 	}
 	c.mu.Lock()
@@ -57,6 +56,6 @@ func (c *Cache) Of(ctx context.Context, consumer, queue string) (Endpoint, error
 	if len(c.all) >= maxCached {
 		clear(c.all)
 	}
-	c.all[key] = cached{e, err, now}
-	return e, err
+	c.all[key] = cached{e, now}
+	return e, nil
 }

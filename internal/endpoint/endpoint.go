@@ -24,6 +24,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -49,6 +50,8 @@ const (
 	MaxName = 800
 	// MaxDepth is how many slashes a prefix has at most.
 	MaxDepth = 8
+	// MaxOfTenant is how many endpoints a tenant may have; of those that two of its calls make at once, one more each.
+	MaxOfTenant = 1000
 	// MaxReason is how many bytes the reason of a pause has at most.
 	MaxReason = 256
 	// maxTries is how often a change is tried that others are ahead of.
@@ -57,8 +60,12 @@ const (
 	keyBytes = 32
 )
 
+// ConsumersVariable is the environment variable with the names, between commas, of the consumers whose queues have endpoints;
+// where it is not set, they are not known.
+const ConsumersVariable = "STREAMSORT_ENDPOINT_CONSUMERS"
+
 // ErrNone: there is no such endpoint.
-var ErrNone = errors.New("there is no endpoint for it")
+var ErrNone = errors.New("the queue has no endpoint")
 
 // ErrOutran: others changed the endpoint at the same time, again and again.
 var ErrOutran = errors.New("the endpoint was changed at the same time")
@@ -73,10 +80,7 @@ type Place struct {
 
 // Validate reports what is out of its bounds, by its name in a request.
 func (p Place) Validate() error {
-	field := "queue"
-	if p.Prefix {
-		field = "prefix"
-	}
+	field := p.field()
 	if p.Consumer == "" || len(p.Consumer) > 128 || strings.Trim(p.Consumer, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") != "" {
 		return &invalid.Error{Field: "consumer", Code: invalid.Malformed, Problem: "must be 1 to 128 letters, digits, '.', '-' or '_'"}
 	}
@@ -91,6 +95,14 @@ func (p Place) Validate() error {
 		return &invalid.Error{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("has more than %d slashes", MaxDepth)}
 	}
 	return nil
+}
+
+// field is what has its name in a request.
+func (p Place) field() string {
+	if p.Prefix {
+		return "prefix"
+	}
+	return "queue"
 }
 
 // tenant is whose it is; empty for nobody's.
@@ -247,6 +259,7 @@ func placesOf(consumer, queue string) []Place {
 // Change is what becomes of an endpoint.
 type Change struct {
 	Place
+	// URL is where requests go to; empty where that stays as it is.
 	URL string
 	// Paused is why nothing is sent; empty where it is.
 	Paused string
@@ -256,11 +269,17 @@ type Change struct {
 }
 
 // Put makes an endpoint, or changes the one that is there. It returns the endpoint, and whether its secret is
-// new: that is the one time to show it. 3 write units.
+// new: that is the one time to show it. 3 write units and 2 read units, and for a tenant's new one 1 more for each 8 KB of those that
+// it has: the error is an [invalid.Error] where these are as many as it may have, or where a new one has no URL.
 //
 // Lost response: the same again finds it as it is; who lost a new secret with the response has to rotate it. Another
 // changed it first: it is looked at anew. We die right after: nothing is left to do but to note that it was done.
 func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err error) {
+	if _, there, err := s.get(ctx, c.Place, true); err != nil || !there {
+		if err = cmp.Or(err, s.mayBeMade(ctx, c)); err != nil {
+			return Endpoint{}, false, err
+		}
+	}
 	host := ""
 	if u, err := url.Parse(c.URL); err == nil {
 		host = u.Host
@@ -271,6 +290,9 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 			before, there, err := s.get(ctx, c.Place, true)
 			if err != nil {
 				return err
+			}
+			if !there && c.URL == "" {
+				return errNoURL // it was taken away meanwhile
 			}
 			e, fresh = s.changed(before, c), !there || c.Rotate
 			if !there || c.Rotate {
@@ -293,11 +315,39 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 	return e, fresh, err
 }
 
+var errNoURL = invalid.New(invalid.Missing, "url", "is missing: there is no endpoint yet whose URL could stay as it is")
+
+// mayBeMade reports why a new endpoint may not be made.
+func (s *Store) mayBeMade(ctx context.Context, c Change) error {
+	of := c.tenant()
+	switch {
+	case c.URL == "":
+		return errNoURL
+	case of == "":
+		return nil
+	}
+	for n, after := 0, ""; ; {
+		page, next, err := s.List(ctx, of, "", after, MaxOfTenant-n)
+		if err != nil {
+			return err
+		}
+		if n += len(page); n >= MaxOfTenant {
+			return &invalid.Error{
+				Field: c.field(), Code: invalid.OutOfRange,
+				Problem: fmt.Sprintf("would be one more than the %d endpoints that a tenant may have: take one away, or make one for a prefix", MaxOfTenant),
+			}
+		}
+		if after = next; next == "" {
+			return nil
+		}
+	}
+}
+
 // changed is an endpoint after a change, with the secret that it had.
 func (s *Store) changed(before Endpoint, c Change) Endpoint {
 	now := ddb.ToMillis(s.now())
 	e := before
-	e.Place, e.URL, e.At, e.rev = c.Place, c.URL, now, before.rev+1
+	e.Place, e.URL, e.At, e.rev = c.Place, cmp.Or(c.URL, before.URL), now, before.rev+1
 	if c.Rotate && before.Secret != "" {
 		e.OldSecret, e.OldUntil = before.Secret, ddb.ToMillis(now.Add(KeptSecret))
 	}

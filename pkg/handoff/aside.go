@@ -14,8 +14,6 @@ const (
 	slowFor = 10 * time.Minute
 	// maxSlow is how many of them it remembers.
 	maxSlow = 10_000
-	// maxSoon is how many times in a row a call of its own waits for a try that is soon.
-	maxSoon = 5
 )
 
 // errSlow ends a batch that takes longer than it may beside others.
@@ -55,7 +53,16 @@ func (run *delivery) goesAside() bool {
 		run.slow.note(run.Queue, run.Consumer, c.Answer.At.Add(slowFor))
 		return true
 	}
-	return run.inline > 0 && (c.Fails() || c.State == Started || run.slow.is(run.Queue, run.Consumer, now))
+	return run.inline > 0 && (c.Fails() || c.Attempts > 0 || run.slow.is(run.Queue, run.Consumer, now))
+}
+
+// sinkMended reports whether a sink is known to have come back, or to be another one, since a batch of a consumer failed:
+// nothing has to be waited for then.
+func (run *delivery) sinkMended(ctx context.Context, c Consumer) bool {
+	if run.reader.Apart {
+		return run.reader.Changed != nil && run.reader.Changed(ctx, c.Queue).After(c.Failed)
+	}
+	return run.mended(ctx, c)
 }
 
 // asideOf is how long a batch of a reader may take beside others; 0 for as long as it likes.
@@ -66,54 +73,24 @@ func (d *Deliverer) asideOf(r Reader) time.Duration {
 	return r.Inline
 }
 
-// sendAside has a queue that would hold up others delivered by a call of its own. Where that cannot be asked for now, or is
-// lost, a nudge, the wake-up of its retry, or the sweep, comes to it.
+// sendAside has a queue that would hold up others delivered by a call of its own, and what failed by nobody before its retry
+// is due. Where the call cannot be asked for now, a wake-up has that tried again; where it is lost, the sweep comes to the
+// queue.
 func (d *Deliverer) sendAside(ctx context.Context, done Delivery) {
-	now := d.now()
-	switch done.Ended {
-	case EndedAside, EndedOutOfTime:
-	case EndedFailed:
-		if done.Record.RetryAt.Sub(now) > soon {
-			return
-		}
-	default:
+	if done.Ended != EndedAside && done.Ended != EndedOutOfTime {
 		return
 	}
-	err := d.aside(ctx, done.Queue, done.Consumer)
-	switch {
-	case err == nil:
-	case done.Ended == EndedOutOfTime:
-		// Nothing is due of it, so a wake-up would find nothing: it is woken up as a queue without calls of its own is.
-		_ = d.sorter.Nudge(ctx, done.Queue) // else the sweep comes to it
-	default:
-		d.wake(done, now.Add(soon))
-	}
-}
-
-// wake tells when a consumer of a queue should be seen to.
-func (d *Deliverer) wake(done Delivery, at time.Time) {
-	if d.wakeUp != nil {
-		d.wakeUp(done.Queue, done.Consumer, at)
+	if d.aside(ctx, done.Queue, done.Consumer) != nil && d.wakeUp != nil {
+		d.wakeUp(done.Queue, done.Consumer, d.now().Add(soon))
 	}
 }
 
 // DeliverAside delivers to a reader of one queue, which would have held up others: call it when [Options].Aside was. It is
-// Deliver, which also waits for a try that is due within 5 seconds; and where there is more than there is time for, it
-// has itself called again.
+// [Deliverer.Deliver]; where there is more than there is time for, it has the queue woken up. It waits for no retry: a wake-up does.
 func (d *Deliverer) DeliverAside(ctx context.Context, queue string, r Reader) Delivery {
-	var done Delivery
-	for range maxSoon {
-		done = d.Deliver(ctx, queue, r, -1)
-		if done.Err != nil || done.Ended != EndedFailed && done.Ended != EndedWait {
-			break
-		}
-		wait := max(done.Record.RetryAt.Sub(d.now()), 0)
-		if wait > soon || !d.hasTime(ctx, time.Time{}, wait+d.margin) || d.sleep(ctx, wait) != nil {
-			break
-		}
-	}
-	if d.aside != nil && done.Err == nil && done.Ended == EndedOutOfTime {
-		d.sendAside(ctx, done)
+	done := d.Deliver(ctx, queue, r, -1)
+	if done.Err == nil && done.Ended == EndedOutOfTime {
+		done.Err = d.sorter.Nudge(ctx, queue)
 	}
 	return done
 }

@@ -22,21 +22,43 @@ type besideDesk struct {
 	// asides are the calls that were asked for, refuse says why none can be.
 	asides []string
 	refuse error
+	// wakeUps are those that were told of last, by queue.
+	wakeUps map[string]time.Time
 	// slow is how long the sink takes for a queue.
 	slow map[string]time.Duration
 }
 
 func newBesideDesk(t *testing.T) *besideDesk {
-	b := &besideDesk{desk: newDesk(t), slow: map[string]time.Duration{}}
+	b := &besideDesk{desk: newDesk(t), slow: map[string]time.Duration{}, wakeUps: map[string]time.Time{}}
 	var err error
 	b.sorter, err = cursor.New(b.queues.on(t, b.queues), &cursor.Options{ForEach: fanout.OneByOne})
 	b.must(err)
-	b.d, err = handoff.New(b.store, b.sorter, &handoff.Options{ForEach: fanout.OneByOne, Aside: func(_ context.Context, queue, consumer string) error {
-		b.asides = append(b.asides, queue+" "+consumer)
-		return b.refuse
-	}})
+	b.d, err = handoff.New(b.store, b.sorter, &handoff.Options{
+		ForEach: fanout.OneByOne,
+		Aside: func(_ context.Context, queue, consumer string) error {
+			b.asides = append(b.asides, queue+" "+consumer)
+			return b.refuse
+		},
+		WakeUp: func(queue, consumer string, due time.Time) { b.wakeUps[queue] = due },
+	})
 	b.must(err)
 	return b
+}
+
+// wakesIn waits for the wake-up of a queue, which must come in this time and wake up who delivers.
+func (b *besideDesk) wakesIn(queue string, want time.Duration) {
+	b.t.Helper()
+	due, told := b.wakeUps[queue]
+	delete(b.wakeUps, queue)
+	if got := time.Until(due); !told || got != want {
+		b.t.Fatalf("%s is woken up in %s (%v), want %s", queue, got, told, want)
+	}
+	time.Sleep(want)
+	report, next, err := b.d.Wake(b.t.Context(), queue, "c", handoff.SweepOptions{})
+	b.must(err)
+	if report.Nudged != 1 {
+		b.t.Errorf("%s was not woken up: %+v, again at %s", queue, report, next)
+	}
 }
 
 func (b *besideDesk) reader() handoff.Reader {
@@ -143,19 +165,22 @@ func TestManyBatchesHoldUpNoOther(t *testing.T) {
 		}
 		b.aside()
 
-		// Where a call of its own has no time for all either, another follows.
+		// Where a call of its own has no time for all either, the queue is woken up.
 		b.put("long", upTo(11, 20)...)
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
 		if done := b.d.DeliverAside(ctx, "long", b.reader()); done.Err != nil || done.Ended != handoff.EndedOutOfTime {
 			t.Errorf("%s, %v", done.Ended, done.Err)
 		}
-		b.aside("long c")
+		b.aside()
+		if it, err := b.sorter.Status(t.Context(), "long"); err != nil || it.Nudged.IsZero() {
+			t.Errorf("nobody comes to it but the sweep: %v", err)
+		}
 	})
 }
 
-// TestAFailingQueueHoldsUpNoOther: no record comes again for it; a try that is near is waited for by a call of its own, and
-// one that is not by nobody.
+// TestAFailingQueueHoldsUpNoOther: no record comes again for it; nobody waits for a try, which a wake-up brings to a call of
+// its own.
 func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBesideDesk(t)
@@ -169,18 +194,22 @@ func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
 		}
 		b.records(0, "bad", "good")
 		b.gets("bad 1 #1", "good 1 #1")
-		b.aside("bad c")
+		b.aside()
 		b.records(0, "bad") // it waits
+		b.own("bad", handoff.EndedWait)
 		b.gets()
 		b.aside()
+		b.wakesIn("bad", time.Second)
+		b.records(0, "bad", "good")
+		b.aside("bad c")
 		began := time.Now()
 		b.own("bad", handoff.EndedFailed)
-		if took := time.Since(began); took != time.Second {
-			t.Errorf("it was tried again after %s, want a second", took)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("a call of its own waited for %s", took)
 		}
 		b.gets("bad 1 #1")
 		b.aside()
-		time.Sleep(10 * time.Second)
+		b.wakesIn("bad", 10*time.Second)
 		b.fails = nil
 		b.records(0, "bad", "good")
 		b.gets()
@@ -194,7 +223,8 @@ func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// TestACallThatCannotBeAskedFor: the queue is left to the sweep, and no record comes again.
+// TestACallThatCannotBeAskedFor: the queue is woken up seconds later, again and again, whether its batch was cut off, it is
+// known to be slow, or it has too much; no record comes again.
 func TestACallThatCannotBeAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBesideDesk(t)
@@ -202,10 +232,44 @@ func TestACallThatCannotBeAskedFor(t *testing.T) {
 		b.slow["slow"], b.refuse = 2*time.Second, errors.New("throttled")
 		b.records(time.Second, "slow")
 		b.aside("slow c")
-		report, err := b.d.Sweep(t.Context(), handoff.SweepOptions{})
-		b.must(err)
-		if report.Nudged != 1 {
-			t.Errorf("the sweep woke up %d queues", report.Nudged)
+		for range 2 {
+			b.wakesIn("slow", 5*time.Second)
+			b.records(0, "slow")
+			b.aside("slow c")
+		}
+		b.own("slow", handoff.EndedCaughtUp)
+		b.put("slow", 2)
+		b.records(0, "slow") // nothing of it has failed
+		b.aside("slow c")
+		b.wakesIn("slow", 5*time.Second)
+		b.own("slow", handoff.EndedCaughtUp)
+
+		b.put("long", upTo(1, 10)...)
+		b.slow["long"] = 400 * time.Millisecond
+		b.records(1200*time.Millisecond, "long")
+		b.aside("long c")
+		b.wakesIn("long", 5*time.Second)
+		b.records(1200*time.Millisecond, "long")
+		b.aside("long c")
+	})
+}
+
+// TestACallThatIsLost: the sweep wakes the queue up, whether its batch was cut off or not.
+func TestACallThatIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("slow", 1)
+		b.slow["slow"] = 2 * time.Second
+		for seq := range int64(2) {
+			b.put("slow", seq+1)
+			b.records(time.Second, "slow")
+			b.aside("slow c")
+			report, err := b.d.Sweep(t.Context(), handoff.SweepOptions{})
+			b.must(err)
+			if report.Nudged != 1 {
+				t.Errorf("the sweep woke up %d queues", report.Nudged)
+			}
+			b.own("slow", handoff.EndedCaughtUp)
 		}
 	})
 }
@@ -261,6 +325,36 @@ func TestApart(t *testing.T) {
 	invalid(t, r.Validate(), "track")
 	r.Track, r.Inline = 0, time.Millisecond
 	invalid(t, r.Validate(), "inline")
+}
+
+// TestASinkThatIsChanged: what failed before waits for no retry, and what failed after does, whoever wakes it up.
+func TestASinkThatIsChanged(t *testing.T) {
+	k := newDesk(t)
+	r := k.reader()
+	var changed time.Time
+	r.Apart, r.Changed = true, func(_ context.Context, queue string) time.Time {
+		if queue != "q" {
+			t.Errorf("asked of %s", queue)
+		}
+		return changed
+	}
+	k.put("q", 1)
+	k.fails = func(handoff.Batch) error { return handoff.NotBefore(handoff.SinkAway(errNo), k.now.Add(48*time.Hour)) }
+	ends := func(want handoff.Ended) {
+		t.Helper()
+		if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || done.Ended != want {
+			t.Errorf("it ended as %s, %v; want %s", done.Ended, done.Err, want)
+		}
+		k.pass(time.Minute)
+	}
+	ends(handoff.EndedFailed)
+	ends(handoff.EndedWait)
+	changed = k.now
+	ends(handoff.EndedFailed)
+	ends(handoff.EndedWait)
+	changed, k.fails = k.now, nil
+	ends(handoff.EndedCaughtUp)
+	k.gets("q 1 #1", "q 1 #1", "q 1 #1")
 }
 
 // TestAnswer: what the sink answered is kept by the commit's own write, and the last one stays where it says nothing. One that
@@ -373,25 +467,5 @@ func TestASlowQueueGathersToo(t *testing.T) {
 		b.aside("slow c")
 		b.must(d.DeliverAside(t.Context(), "slow", r).Err)
 		b.gets("slow 2,3,4 #1")
-	})
-}
-
-// TestABacklogWhoseCallCannotBeAskedFor: it is woken up, as one is that has no calls of its own: nothing else is due of it.
-func TestABacklogWhoseCallCannotBeAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBesideDesk(t)
-		b.put("long", upTo(1, 10)...)
-		b.slow["long"], b.refuse = 400*time.Millisecond, errors.New("stopped as a loop")
-		nudged := func() bool {
-			t.Helper()
-			it, err := b.sorter.Status(t.Context(), "long")
-			b.must(err)
-			return !it.Nudged.IsZero()
-		}
-		b.records(1200*time.Millisecond, "long")
-		b.aside("long c")
-		if !nudged() {
-			t.Error("nobody comes to it but the sweep")
-		}
 	})
 }

@@ -3,7 +3,6 @@ package handoff
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -186,7 +185,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		run.Ended = EndedBusy // who ends it looks at the position
 	case c.State == Sending || c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
 		return run.busy(ctx)
-	case c.State == Idle && now.Before(c.RetryAt) && (run.reader.Apart || !run.mended(ctx, c)):
+	case c.State == Idle && now.Before(c.RetryAt) && !run.sinkMended(ctx, c):
 		run.Ended = EndedWait
 	}
 	if run.Ended != "" {
@@ -382,56 +381,6 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		run.handedOn(ctx, done)
 	}
 	return after, false, Batch{}, nil
-}
-
-// handedOn counts a batch that is committed, and notes that the sink took it. One of nothing but
-// skipped messages says nothing of the sink: most are not asked for it.
-func (run *delivery) handedOn(ctx context.Context, done Batch) {
-	run.tell(done, run.now(), nil)
-	switch {
-	case len(done.Messages) > 0:
-		run.noteTaken(ctx, run.learnt)
-	case run.probe > 0:
-		_, _ = run.noteFailure(ctx, failed{Consumer: run.Record, circuit: &run.reader.Circuit, probe: run.probe})
-	}
-	run.Batches++
-	run.Messages += len(done.Messages)
-	run.Skipped += len(done.Skipped)
-}
-
-// hand hands a batch on.
-func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time) (err error) {
-	began := run.now()
-	end := leaseUntil.Add(-run.margin)
-	if deadline, ok := ctx.Deadline(); ok {
-		end = deadline.Add(-run.margin)
-	}
-	ctx, cancel := context.WithTimeout(ctx, end.Sub(began))
-	defer cancel()
-	if run.inline > 0 {
-		ctx, cancel = context.WithTimeoutCause(ctx, run.inline, errSlow)
-		defer cancel()
-	}
-	defer func() {
-		run.returned = run.now()
-		took := run.returned.Sub(began)
-		run.longest = max(run.longest, took)
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		cut := err != nil && errors.Is(context.Cause(ctx), errSlow)
-		if most := run.asideOf(run.reader); cut || most > 0 && took > most {
-			run.slow.note(run.Queue, run.Consumer, run.now().Add(slowFor))
-		}
-		if cut {
-			err = slowError{err}
-		}
-	}()
-	if err := run.reader.Handle(ctx, batch); err != nil {
-		return err
-	}
-	_, err = batch.Replies()
-	return err
 }
 
 // fail gives a claim back whose batch was not handed on.

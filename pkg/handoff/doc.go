@@ -208,7 +208,8 @@
 // Where each queue has a sink of its own ([Reader].Apart), what one takes says nothing of another: no evidence is kept or
 // looked at, and there is no circuit. A message that counts then blocks its queue after as many attempts and BlockAfter.
 // What is slow, or fails, is delivered by a call of its own ([Reader].Inline, [Options].Aside): the claim of a batch that takes
-// longer than Inline beside others is given back, as one whose sink is away, and the call claims it again. Where the call is
+// longer than Inline beside others is given back, as one whose sink is away, and the call claims it again. No call waits for a
+// retry: its wake-up has another one made. Where a call cannot be asked for, a wake-up comes 5 seconds later; where it is
 // lost, the queue lags, and the sweep wakes it up.
 //
 // # Two phases

@@ -1,6 +1,11 @@
 package handoff
 
-import "time"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Handed is a batch that was handed to a [Reader], and when.
 type Handed struct {
@@ -18,4 +23,54 @@ func (run *delivery) tell(batch Batch, committed time.Time, err error) {
 	if run.reader.Handed != nil {
 		run.reader.Handed(Handed{Batch: batch, Claimed: run.claimed, Returned: run.returned, Committed: committed, Err: err})
 	}
+}
+
+// handedOn counts a batch that is committed, and notes that the sink took it. One of nothing but
+// skipped messages says nothing of the sink: most are not asked for it.
+func (run *delivery) handedOn(ctx context.Context, done Batch) {
+	run.tell(done, run.now(), nil)
+	switch {
+	case len(done.Messages) > 0:
+		run.noteTaken(ctx, run.learnt)
+	case run.probe > 0:
+		_, _ = run.noteFailure(ctx, failed{Consumer: run.Record, circuit: &run.reader.Circuit, probe: run.probe})
+	}
+	run.Batches++
+	run.Messages += len(done.Messages)
+	run.Skipped += len(done.Skipped)
+}
+
+// hand hands a batch on.
+func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time) (err error) {
+	began := run.now()
+	end := leaseUntil.Add(-run.margin)
+	if deadline, ok := ctx.Deadline(); ok {
+		end = deadline.Add(-run.margin)
+	}
+	ctx, cancel := context.WithTimeout(ctx, end.Sub(began))
+	defer cancel()
+	if run.inline > 0 {
+		ctx, cancel = context.WithTimeoutCause(ctx, run.inline, errSlow)
+		defer cancel()
+	}
+	defer func() {
+		run.returned = run.now()
+		took := run.returned.Sub(began)
+		run.longest = max(run.longest, took)
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		cut := err != nil && errors.Is(context.Cause(ctx), errSlow)
+		if most := run.asideOf(run.reader); cut || most > 0 && took > most {
+			run.slow.note(run.Queue, run.Consumer, run.now().Add(slowFor))
+		}
+		if cut {
+			err = slowError{err}
+		}
+	}()
+	if err := run.reader.Handle(ctx, batch); err != nil {
+		return err
+	}
+	_, err = batch.Replies()
+	return err
 }

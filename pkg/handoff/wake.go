@@ -20,31 +20,36 @@ func due(c Consumer) time.Time {
 	switch {
 	case c.State == Started || c.State == Sending:
 		return c.LeaseUntil.Add(time.Millisecond) // it is good until then, inclusive
-	case c.State == Idle && c.Paused == "":
+	case rests(c):
 		return c.RetryAt
 	}
 	return time.Time{}
 }
 
-// foresee tells when something is due of the consumer that a delivery was stopped by.
+// rests reports whether a consumer may be delivered to, and nobody is at it.
+func rests(c Consumer) bool { return c.Exists() && c.State == Idle && c.Paused == "" }
+
+// foresee tells when something is due of the consumer that a delivery was stopped by: also where that time has come since it
+// was looked at.
 func (d *Deliverer) foresee(done Delivery) {
 	if d.wakeUp == nil || done.Err != nil {
 		return
 	}
 	switch done.Ended {
 	case EndedBusy, EndedFailed, EndedWait:
-		if at, now := due(done.Record), d.now(); at.After(now) && at.Sub(now) <= foreseen {
+		if at := due(done.Record); !at.IsZero() && at.Sub(d.now()) <= foreseen {
 			d.wakeUp(done.Queue, done.Consumer, at)
 		}
 	}
 }
 
-// Wake does for one consumer what the sweep does, if a batch of it is to be tried again or
-// its claim's lease is over: it ends what is dead, and wakes up who delivers by a nudge of
-// the queue. It returns when something of the consumer is due: the zero time where nothing
+// Wake does for one consumer what the sweep does, if a batch of it is to be tried again,
+// its claim's lease is over, or messages wait for it that nobody is at: it ends what is dead, and wakes up
+// who delivers by a nudge of the queue. Where that was just done, it is looked at again 5 seconds later: who was woken up may
+// not have been able to have the queue delivered. It returns when something of the consumer is due: the zero time where nothing
 // is. Call it when [Options].WakeUp said, or at any other time.
 //
-// It costs one strong read where nothing is due.
+// It costs one strong read where nothing can be due, and one of the queue's cursor where the consumer is idle.
 func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
 	o, err := options.withDefaults()
 	if err := errors.Join(err, validate(queue, consumer)); err != nil {
@@ -54,13 +59,17 @@ func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options Sw
 	if err != nil {
 		return SweepReport{}, time.Time{}, err
 	}
-	at := due(c)
-	if at.IsZero() || at.After(d.now()) {
+	at, now := due(c), d.now()
+	if at.IsZero() && !rests(c) || at.After(now) {
 		return SweepReport{}, at, nil
 	}
 	run := sweepRun{Deliverer: d, options: o, seen: &cursor.Tally{}}
 	it, err := d.sorter.Status(ctx, queue)
-	if err == nil && it.Nudged.Before(at) { // else somebody has woken up who delivers
+	switch next := it.Nudged.Add(soon); {
+	case err != nil || rests(c) && c.Delivered >= it.Position:
+	case !it.Nudged.Before(at) && next.After(now): // somebody has woken up who delivers
+		return run.report, next, nil
+	default:
 		err = run.seeTo(ctx, []Consumer{c}, it, false)
 	}
 	if isErased(err, queue) {

@@ -81,9 +81,11 @@ func TestWakeUpsOfRetries(t *testing.T) {
 	w.tells("q c 1s")
 	w.pass(time.Second)
 	w.wake(handoff.SweepReport{Nudged: 1}, "", 4)
-	w.wake(handoff.SweepReport{}, "", 2) // repeated: it was nudged
+	w.wake(handoff.SweepReport{}, "6s", 2) // repeated: it was nudged
+	w.pass(5 * time.Second)
+	w.wake(handoff.SweepReport{Nudged: 1}, "", 4) // nobody came
 	w.ends("q", handoff.EndedFailed)
-	w.tells("q c 11s")
+	w.tells("q c 16s")
 	_, err := w.d.Pause(t.Context(), order("p"))
 	w.must(err)
 	w.pass(10 * time.Second)
@@ -93,7 +95,11 @@ func TestWakeUpsOfRetries(t *testing.T) {
 	w.fails = nil
 	w.ends("q", handoff.EndedCaughtUp)
 	w.tells()
-	w.wake(handoff.SweepReport{}, "", 1)
+	w.wake(handoff.SweepReport{}, "", 2)
+	w.put("q", 2)
+	w.wake(handoff.SweepReport{}, "21s", 2) // who resumed it woke up who delivers
+	w.pass(5 * time.Second)
+	w.wake(handoff.SweepReport{Nudged: 1}, "", 4) // nobody came
 }
 
 // TestWakeUpsOfLeases: who finds a claim in flight tells when it is over; then it is ended,
@@ -114,7 +120,7 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	w.wake(handoff.SweepReport{Nudged: 1, Cancelled: 1}, "", 5)
 	w.ends("q", handoff.EndedCaughtUp)
 	w.gets("q 1,2 #2")
-	w.wake(handoff.SweepReport{}, "", 1)
+	w.wake(handoff.SweepReport{}, "", 2)
 	if _, _, err := w.d.Wake(t.Context(), "q", "no/name", handoff.SweepOptions{}); err == nil {
 		t.Error("a name that none can have is no error")
 	}

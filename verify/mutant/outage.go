@@ -67,7 +67,7 @@ var outageMutants = []mutant{
 		{"evidence.go", "known, noted := note(ctx, f)", "g := f\n\tg.first = false\n\tknown, noted := note(ctx, g)"},
 	}},
 	{"what was taken before is evidence: looked at after the delivery", deliveryFolder, evidence, []edit{
-		{"deliver.go", "run.noteTaken(ctx, run.learnt)", "now, _ := run.evidence(ctx, run.Consumer)\n\trun.noteTaken(ctx, now)"},
+		{"handed.go", "run.noteTaken(ctx, run.learnt)", "now, _ := run.evidence(ctx, run.Consumer)\n\trun.noteTaken(ctx, now)"},
 	}},
 	{"what was taken is put over what failed since", recordFolder, test{"./internal/record", "TestStoreEvidence/memory"}, []edit{
 		{"evidence.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},

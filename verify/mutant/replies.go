@@ -100,7 +100,7 @@ var replyMutants = []mutant{
 		{"reply.go", "append(g.replies, r.clone())", "append(g.replies, r)"},
 	}},
 	{"replies: pushed without one that was refused", deliveryFolder, test{"./pkg/handoff", "TestABadReplyThatIsIgnored"}, []edit{
-		{"deliver.go", "\t_, err = batch.Replies()\n\treturn err\n", "\treturn nil\n"},
+		{"handed.go", "\t_, err = batch.Replies()\n\treturn err\n", "\treturn nil\n"},
 	}},
 	{"replies: committed without one that was refused", pullFolder, test{"./pkg/handoff/pull/sqlmarker", "TestABadReplyThatIsIgnored"}, []edit{
 		{"consume.go", "if _, err := a.Replies(); err != nil {", "if _, err := a.Replies(); err != nil && false {"},

@@ -27,13 +27,13 @@ var timerMutants = []mutant{
 		{"sweep.go", "s.skipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter,", "s.skipGap(ctx, cur.Queue, reason, 0,"},
 	}},
 	{"timer: a consumer's state is not looked at", deliveryFolder, wokenUser, []edit{
-		{"wake.go", "if at.IsZero() || at.After(d.now()) {", "if at.After(d.now()) {"},
+		{"wake.go", "if at.IsZero() && !rests(c) || at.After(now) {", "if at.After(now) {"},
 	}},
 	{"timer: who is paused is woken up", deliveryFolder, wokenUser, []edit{
-		{"wake.go", `c.State == Idle && c.Paused == "":`, "c.State == Idle:"},
+		{"wake.go", `c.State == Idle && c.Paused == ""`, "c.State == Idle"},
 	}},
 	{"timer: a consumer is nudged again", deliveryFolder, wokenUser, []edit{
-		{"wake.go", "it.Nudged.Before(at)", "true"},
+		{"wake.go", "!it.Nudged.Before(at) && next.After(now)", "false"},
 	}},
 	{"timer: a claim is taken over in its lease", deliveryFolder, wokenUser, []edit{
 		{"wake.go", ".Add(time.Millisecond)", ""},

@@ -9,7 +9,7 @@ const (
 var (
 	egressTests   = test{"./internal/egress", "Test"}
 	httpSinkTests = test{"./internal/sink/httpsink", "Test"}
-	asideTests    = test{"./pkg/handoff", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore|GathersToo|ABacklog"}
+	asideTests    = test{"./pkg/handoff", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore|GathersToo|ASinkThat"}
 )
 
 // webhooksOutMutants are bugs by which a webhook that goes out reaches what it must not, is not known again, or holds up
@@ -66,20 +66,50 @@ var webhooksOutMutants = []mutant{
 	{"endpoint: a tenant's queue has the endpoint of all", endpointFolder, test{"./functions/handoff", "TestEndpoints$"}, []edit{
 		{"endpoint.go", "\tif of == \"\" {\n\t\tall = append", "\tif of != \"x\" {\n\t\tall = append"},
 	}},
+	{"endpoint: any consumer gets one", "functions/handoff", test{"./functions/handoff", "TestEndpointsRefused"}, []edit{
+		{"endpoints.go", "len(s.hooks) > 0 &&", "len(s.hooks) > 9 &&"},
+	}},
+	{"endpoint: a tenant has as many endpoints as it likes", endpointFolder, test{"./internal/endpoint", "TestATenants"}, []edit{
+		{"endpoint.go", "n >= MaxOfTenant {", "n < 0 {"},
+	}},
 	{"endpoint: a change forgets the old secret", endpointFolder, test{"./functions/handoff", "TestRotation"}, []edit{
 		{"endpoint.go", "\te := before\n", "\te := before\n\te.OldSecret = \"\"\n"},
 	}},
 	{"handoff: a slow queue is delivered beside others again", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "if run.goesAside() {", "if false {"},
 	}},
+	{"handoff: a call is asked for, and the queue delivered beside others too", deliveryFolder, deliverySchedule("a slow queue"), []edit{
+		{"deliver.go", "\t\treturn false, nil\n\t}\n\tif !run.inTime(ctx) {", "\t\t_ = run.aside(ctx, run.Queue, run.Consumer)\n\t\trun.Ended = \"\"\n\t}\n\tif !run.inTime(ctx) {"},
+	}},
+	{"handoff: nobody delivers where a call is refused", deliveryFolder, deliverySchedule("a slow queue and the timer alone, 1 fault"), []edit{
+		{"aside.go", "!= nil && d.wakeUp != nil {", "!= nil && d.wakeUp == nil {"},
+	}},
+	{"handoff: nobody delivers after a call of its own that died", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
+		{"stream.go", "d.sendAside(ctx, done)\n\t\t\t\td.foresee(done)\n", "d.sendAside(ctx, done)\n"},
+	}},
+	{"handoff: what came due while it was looked at is told to nobody", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
+		{"wake.go", "!at.IsZero() && at.Sub", "at.After(d.now()) && at.Sub"},
+	}},
+	{"handoff: what killed its call is delivered beside others", deliveryFolder, deliverySchedule("a slow queue, 1 fault"), []edit{
+		{"aside.go", "c.Attempts > 0", "c.State == Started"},
+	}},
 	{"handoff: a slow queue gathers nothing", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "if run.gather(); run.Ended == \"\" {", "if run.Ended == \"\" {"},
 	}},
-	{"handoff: a backlog whose call is refused waits for the sweep", deliveryFolder, asideTests, []edit{
-		{"aside.go", "_ = d.sorter.Nudge(ctx, done.Queue)", "d.wake(done, now.Add(soon))"},
+	{"handoff: a queue whose call is refused waits for the sweep", deliveryFolder, asideTests, []edit{
+		{"aside.go", "if d.aside(ctx, done.Queue, done.Consumer) != nil && d.wakeUp != nil {", "if d.aside(ctx, done.Queue, done.Consumer) == nil && d.wakeUp != nil {"},
+	}},
+	{"handoff: nothing is due of a slow queue whose call is refused", deliveryFolder, asideTests, []edit{
+		{"wake.go", "if at.IsZero() && !rests(c) || at.After(now) {", "if at.IsZero() || at.After(now) {"},
+	}},
+	{"handoff: a nudge that brought nothing is the last one", deliveryFolder, asideTests, []edit{
+		{"wake.go", "!it.Nudged.Before(at) && next.After(now)", "!it.Nudged.Before(at)"},
+	}},
+	{"handoff: what a call of its own has no time for waits for the sweep", deliveryFolder, asideTests, []edit{
+		{"aside.go", "\t\tdone.Err = d.sorter.Nudge(ctx, queue)\n", ""},
 	}},
 	{"handoff: a batch takes as long as it likes beside others", deliveryFolder, asideTests, []edit{
-		{"deliver.go", "\tif run.inline > 0 {\n\t\tctx, cancel", "\tif run.inline < 0 {\n\t\tctx, cancel"},
+		{"handed.go", "\tif run.inline > 0 {\n\t\tctx, cancel", "\tif run.inline < 0 {\n\t\tctx, cancel"},
 	}},
 	{"handoff: the try of a batch that was cut short counts", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "failure.RetryAt, failure.Away = now, c.Away+1\n", "failure.RetryAt = now\n"},
@@ -88,7 +118,19 @@ var webhooksOutMutants = []mutant{
 		{"aside.go", "c.Answer.Took > run.inline", "c.Answer.Took < 0"},
 	}},
 	{"handoff: nothing calls for what was set aside", deliveryFolder, asideTests, []edit{
-		{"aside.go", "case EndedAside, EndedOutOfTime:\n\tcase", "case EndedOutOfTime:\n\tcase"},
+		{"aside.go", "done.Ended != EndedAside && done.Ended != EndedOutOfTime", "done.Ended != EndedOutOfTime"},
+	}},
+	{"handoff: a sink that was changed is waited for", deliveryFolder, asideTests, []edit{
+		{"aside.go", "run.reader.Changed != nil && run.reader.Changed(", "false && run.reader.Changed("},
+	}},
+	{"handoff: a sink that was changed once is tried without end", deliveryFolder, asideTests, []edit{
+		{"aside.go", ".After(c.Failed)\n\t}\n\treturn run.mended", ".After(time.Time{})\n\t}\n\treturn run.mended"},
+	}},
+	{"endpoint: a queue whose endpoint is put waits for the sweep", "functions/handoff", test{"./functions/handoff", "TestAnEndpointWakes"}, []edit{
+		{"endpoints.go", "if !change.Prefix {", "if change.Prefix {"},
+	}},
+	{"process: a queue waits for an hour though it has an endpoint", "functions/process", test{"./functions/process", "TestEndpointsOfQueues"}, []edit{
+		{"readers.go", "if c.Reader.Apart {", "if !c.Reader.Apart {"},
 	}},
 	{"handoff: what sinks of other queues took is evidence", deliveryFolder, asideTests, []edit{
 		{"evidence.go", "func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {\n\tif run.reader.Apart {", "func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {\n\tif false {"},

@@ -270,9 +270,15 @@ func hasSinks(all []Consumer) bool {
 	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Sink != nil })
 }
 
-// callsItself reports whether process delivers by calls of its own what would hold up others.
-func callsItself(all []Consumer) bool {
-	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Sink != nil && c.Sink.Endpoints })
+// withEndpoints are the names of those whose queues have endpoints of their own: process delivers by calls of its own what
+// would hold up others.
+func withEndpoints(all []Consumer) (names []string) {
+	for _, c := range all {
+		if c.Sink != nil && c.Sink.Endpoints {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // tracks reports whether a consumer is tracked: its reader works on

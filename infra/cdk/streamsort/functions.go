@@ -17,6 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/egress"
+	"github.com/streamsort/streamsort/internal/endpoint"
 )
 
 // function is what differs from one function to the next.
@@ -138,18 +139,28 @@ func (s *Streamsort) addProcess() error {
 	return nil
 }
 
-// letProcessCallItself lets process be called by itself, where it has to. The policy is not the role's own: that one
+// ownCallAge is how old a call of process by itself may get: within it the sweep has come to the queue, and asked for another.
+const ownCallAge = time.Minute
+
+// letProcessCallItself lets process be called by itself, where it has to, and has handoff know whose endpoints there may be. A call that failed, or could not be made
+// in time, is not repeated: such calls do not pile up, and the sweep comes to its queue. The policy is not the role's own: that one
 // is made before the function.
 func (s *Streamsort) letProcessCallItself() {
 	const id = "ProcessCallsItself"
-	if !callsItself(s.props.Consumers) || s.scope.Node().TryFindChild(jsii.String(id)) != nil {
+	names := withEndpoints(s.props.Consumers)
+	if len(names) == 0 {
+		return
+	}
+	s.HandoffFunction.AddEnvironment(jsii.String(endpoint.ConsumersVariable), jsii.String(strings.Join(names, ",")), nil)
+	if s.scope.Node().TryFindChild(jsii.String(id)) != nil {
 		return
 	}
 	f := s.ProcessFunction
 	awsiam.NewPolicy(s.scope, jsii.String(id), &awsiam.PolicyProps{
 		Roles:      &[]awsiam.IRole{f.Role()},
-		Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, f.FunctionArn(), jsii.String(*f.FunctionArn()+":*"))},
+		Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, s.liveARN(f))},
 	})
+	s.boundCalls("ProcessCalls", f, ownCallAge)
 }
 
 // httpEnvironment is what endpoints may be asked besides public ones.

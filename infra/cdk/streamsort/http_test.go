@@ -90,7 +90,7 @@ func TestForbiddenURL(t *testing.T) {
 	}
 }
 
-// TestProcessCallsItself: where queues have endpoints of their own it may, and nowhere else.
+// TestProcessCallsItself: where queues have endpoints of their own it may, by its alias, and nowhere else; such calls do not pile up.
 func TestProcessCallsItself(t *testing.T) {
 	for text, sink := range map[string]HTTP{"": {URL: "https://example.com/"}, `"endpoints":true`: {Endpoints: true}} {
 		made := synthesize("Orders", &Props{Consumers: []Consumer{{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: sink}}}})
@@ -100,7 +100,7 @@ func TestProcessCallsItself(t *testing.T) {
 				continue
 			}
 			policies++
-			for _, want := range []string{`"Action":"lambda:InvokeFunction"`, `{"Fn::GetAtt":["ProcessFunction`, `":*"`, `"Roles":[{"Ref":"ProcessRole`} {
+			for _, want := range []string{`"Action":"lambda:InvokeFunction"`, `"Resource":{"Ref":"ProcessAlias"}`, `"Roles":[{"Ref":"ProcessRole`} {
 				if policy := asText(t, resource["Properties"]); !strings.Contains(policy, want) {
 					t.Errorf("no %s in %s", want, policy)
 				}
@@ -108,6 +108,20 @@ func TestProcessCallsItself(t *testing.T) {
 		}
 		if want := map[bool]int{true: 1, false: 0}[sink.Endpoints]; policies != want {
 			t.Errorf("%s: %d policies, want %d", text, policies, want)
+		}
+		if known := strings.Contains(asText(t, made.Resources["HandoffFunction"]["Properties"]), `"STREAMSORT_ENDPOINT_CONSUMERS":"hooks"`); known != sink.Endpoints {
+			t.Errorf("%s: handoff knows of the consumer: %v", text, known)
+		}
+		calls, bounded := made.Resources["ProcessCalls"]
+		if bounded != sink.Endpoints {
+			t.Errorf("%s: the calls are bounded: %v", text, bounded)
+		}
+		if bounded {
+			for _, want := range []string{`"FunctionName":{"Ref":"ProcessFunction"}`, `"Qualifier":"live"`, `"MaximumEventAgeInSeconds":60`, `"MaximumRetryAttempts":0`} {
+				if got := asText(t, calls["Properties"]); !strings.Contains(got, want) {
+					t.Errorf("no %s in %s", want, got)
+				}
+			}
 		}
 	}
 }

@@ -155,18 +155,23 @@ func (s *Streamsort) addSweepSchedule() {
 			},
 		},
 	})
-	calls := awslambda.NewCfnEventInvokeConfig(s.scope, jsii.String("SweepCalls"), &awslambda.CfnEventInvokeConfigProps{
-		FunctionName:             s.SweepFunction.FunctionName(),
-		Qualifier:                s.live[s.SweepFunction].AliasName(),
-		MaximumEventAgeInSeconds: jsii.Number(sweepCalls.Seconds()),
-		MaximumRetryAttempts:     jsii.Number(0),
-	})
-	// The name of the alias is a text: nothing else says that it has to be there before.
-	calls.Node().AddDependency(s.live[s.SweepFunction])
+	s.boundCalls("SweepCalls", s.SweepFunction, sweepCalls)
 	awslambda.NewCfnPermission(s.scope, jsii.String("SweepSchedulePermission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),
 		FunctionName: s.liveARN(s.SweepFunction),
 		Principal:    jsii.String("events.amazonaws.com"),
 		SourceArn:    rule.AttrArn(),
 	})
+}
+
+// boundCalls has no asynchronous call of a function repeated that failed, or could not be made until it has an age.
+func (s *Streamsort) boundCalls(id string, function awslambda.Function, age time.Duration) {
+	calls := awslambda.NewCfnEventInvokeConfig(s.scope, &id, &awslambda.CfnEventInvokeConfigProps{
+		FunctionName:             function.FunctionName(),
+		Qualifier:                s.live[function].AliasName(),
+		MaximumEventAgeInSeconds: jsii.Number(age.Seconds()),
+		MaximumRetryAttempts:     jsii.Number(0),
+	})
+	// The name of the alias is a text: nothing else says that it has to be there before.
+	calls.Node().AddDependency(s.live[function])
 }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -540,5 +541,41 @@ func TestTheGuardIsAsked(t *testing.T) {
 	}
 	if !slices.ContainsFunc(e.asked, func(r request) bool { return r.body == "1" }) {
 		t.Errorf("asked %v", e.asked)
+	}
+}
+
+// TestThePageListsTheHeaders: docs/sinks.md shows those of a request of each mode.
+func TestThePageListsTheHeaders(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/sinks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vault(t, whsec("0123456789abcdef0123456789abcdef"))
+	e := newEndpoint(t, nil)
+	b := sinktest.Batch("orders", `{"n":1}`)
+	b.Messages[0].ID, b.Messages[0].Attributes = "o-1", map[string]string{"k": "v"}
+	parts := strings.Split(string(page), "\n```\nwebhook-id: ")
+	for i, mode := range []string{"single", "batch"} {
+		e.asked = nil
+		if err := e.open(t, `,"mode":"`+mode+`","sign":{"scheme":"standard","secret":"`+secretARN+`"}`).Send(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		var sent, listed []string
+		for name := range e.asked[0].Header {
+			sent = append(sent, strings.ToLower(name))
+		}
+		sent = slices.DeleteFunc(sent, func(name string) bool {
+			return slices.Contains([]string{"accept-encoding", "content-length", "user-agent"}, name)
+		})
+		block, _, _ := strings.Cut("webhook-id: "+parts[min(i+1, len(parts)-1)], "\n```")
+		for line := range strings.Lines(block) {
+			name, _, _ := strings.Cut(line, ":")
+			listed = append(listed, name)
+		}
+		slices.Sort(sent)
+		slices.Sort(listed)
+		if !slices.Equal(sent, listed) {
+			t.Errorf("%s: the page has %v, and sent were %v", mode, listed, sent)
+		}
 	}
 }

@@ -67,23 +67,16 @@ func (m *model) handler(p *sim.Proc, d *handoff.Deliverer, names ...string) (fun
 	}
 	var readers []handoff.Reader
 	for i, name := range names {
-		r := m.bound
-		r.Name = name
-		r.Handle = func(_ context.Context, b handoff.Batch) error {
-			answer, err := sim.Do(p, sim.Labelf("hand on %s %d to %d under %v", b.Queue, b.From, b.To, b.Token), true, func() (bool, error) {
-				err := m.take(b)
-				return err == nil, err
-			})
-			p.Knows().Bool(answer)
-			return err
-		}
 		if i == 0 || names[i-1] != name {
-			readers = append(readers, r)
+			readers = append(readers, m.reader(p, name, m.beside))
 		}
 	}
 	handle, err := handoff.OnStream(d, cursor.Names{}, readers...)
 	return func(ctx context.Context, e table.StreamEvent) ([]int, error) {
 		response, err := handle(ctx, e)
+		if p == nil {
+			m.callOwn(d) // nobody else does
+		}
 		var failed []int
 		for _, item := range response.BatchItemFailures {
 			index, wrong := strconv.Atoi(item.ItemIdentifier)
@@ -92,6 +85,22 @@ func (m *model) handler(p *sim.Proc, d *handoff.Deliverer, names ...string) (fun
 		}
 		return failed, err
 	}, err
+}
+
+// reader is a reader whose sink takes its batches. seen is told of each before it comes there.
+func (m *model) reader(p *sim.Proc, name string, seen func(handoff.Batch)) handoff.Reader {
+	r := m.bound
+	r.Name = name
+	r.Handle = func(_ context.Context, b handoff.Batch) error {
+		seen(b)
+		answer, err := sim.Do(p, sim.Labelf("hand on %s %d to %d under %v", b.Queue, b.From, b.To, b.Token), true, func() (bool, error) {
+			err := m.take(b)
+			return err == nil, err
+		})
+		p.Knows().Bool(answer)
+		return err
+	}
+	return r
 }
 
 // retries is how often the event source mapping hands a record out.

@@ -15,6 +15,7 @@
 //	   it is closed once the sink has taken everything
 //	S3 a sink that refuses lower tokens gets each queue in order, without a
 //	   hole, as it was accepted
+//	A  a queue that is known to be slow, or to fail, is handed on by calls of its own alone
 //	W  where a reader has a window, nothing but a full batch is claimed before it is over
 //	L1 once faults stop, every accepted message is handed on
 //
@@ -95,6 +96,8 @@ type model struct {
 	announced map[reader]bool
 	// bound has the bounds of the readers that stand behind the stream.
 	bound handoff.Reader
+	// own are the calls that deliver one queue.
+	own ownCalls
 	// slow is true where an operation may take hours and then end for ever: only
 	// the sweep of all queues finds what it leaves.
 	slow bool
@@ -140,6 +143,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		// A token's number and the process tell its claims apart: a process
 		// that asks again does so under another number, or was not heard.
 		NewReq:    p.Name,
+		Aside:     m.aside(p),
 		WakeUp:    func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
 		WakeBatch: func(queue string, upTo int64, at time.Time) { m.alarms.Set(due(queue, upTo), at) },
 	})
@@ -417,6 +421,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
 	d.Int(int64(m.running))
 	m.outage.hash(d)
+	m.own.hash(d)
 	if m.tables.Past != nil {
 		d.Bool(m.run.Failed())
 		m.tables.Past.Snapshot(d)

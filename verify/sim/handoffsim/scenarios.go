@@ -43,7 +43,7 @@ const overLease = lease + time.Second
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return append(slices.Concat(budgets(), outages(), windows()), []sim.Scenario{
+	return append(slices.Concat(budgets(), outages(), windows(), asides()), []sim.Scenario{
 		scenario("one process", 2, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/sink"
 )
 
@@ -31,6 +32,7 @@ func adapt(template object) error {
 		delete(resource, "Metadata")
 	}
 	variables(resources, "SweepFunction")["STREAMSORT_READERS"] = object{"Ref": "Consumers"}
+	delete(variables(resources, "HandoffFunction"), endpoint.ConsumersVariable) // the parameter's are not known
 	if resources["ProcessFunction"] != nil {
 		variables(resources, "ProcessFunction")[consumers.TextVariable] = object{"Ref": "Consumers"}
 		if err := allowSinks(resources["ProcessPolicy"].(object)); err != nil {

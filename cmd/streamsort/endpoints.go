@@ -1,0 +1,149 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// endpoint is where webhooks go to, as the API shows it.
+type endpoint struct {
+	Consumer, Queue, URL, Secret, OldSecretUntil, At string
+	Prefix                                           *string
+	Paused                                           *struct{ Reason, Since string }
+}
+
+// place is for what it is.
+func (e endpoint) place() string {
+	if e.Prefix != nil {
+		return "prefix " + *e.Prefix
+	}
+	return "queue " + e.Queue
+}
+
+// state says whether anything is sent there.
+func (e endpoint) state(c clock) string {
+	if e.Paused == nil {
+		return "sent to"
+	}
+	return fmt.Sprintf("paused since %s: %s", c.at(e.Paused.Since), e.Paused.Reason)
+}
+
+// endpointsCommand lists endpoints.
+type endpointsCommand struct {
+	readFlags
+	Named string `name:"consumer" help:"Only those of this consumer."`
+	Limit bound  `help:"Print so many at most; 0 for all. 100 where it is not given." placeholder:"N"`
+}
+
+// Run implements the verb.
+func (c *endpointsCommand) Run(s *session) error {
+	limit, err := c.Limit.orAll(defaultListed)
+	if err != nil {
+		return err
+	}
+	query := url.Values{}
+	if c.Named != "" {
+		query.Set("consumer", c.Named)
+	}
+	l := s.listing("consumer", "for", "url", "state", "changed")
+	err = s.pages("/endpoints", query, "endpoints", func(raw json.RawMessage) error {
+		if l.n == limit && limit > 0 {
+			return errEnough
+		}
+		var e endpoint
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return err
+		}
+		cells := []any{e.Consumer, e.place(), e.URL, e.state(s.clock), s.clock.at(e.At)}
+		return l.add(raw, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", cells...), cells...)
+	})
+	if errors.Is(err, errEnough) {
+		_, err = fmt.Fprintf(s.errOut, "there are more than %d: --limit 0 prints all\n", limit)
+	}
+	return l.end("none", err)
+}
+
+// endpointCommand are the verbs about one endpoint.
+type endpointCommand struct {
+	Put    endpointPut    `cmd:"" help:"Make an endpoint, or give it another URL or secret, and have it sent to. A new secret is printed once."`
+	Pause  endpointPause  `cmd:"" help:"Have nothing sent there; the queues wait."`
+	Resume endpointResume `cmd:"" help:"Have a paused endpoint sent to again."`
+	Remove endpointRemove `cmd:"" help:"Take an endpoint away; queues without one wait."`
+}
+
+// endpointPlace is for what an endpoint is.
+type endpointPlace struct {
+	Consumer string `arg:"" help:"The consumer's name, whose sink has endpoints."`
+	Name     string `arg:"" help:"The queue's name; with --prefix how queues' names begin."`
+	Prefix   bool   `help:"The name is a prefix, for all queues whose names begin so: it ends with a slash, or is empty ('') for all."`
+}
+
+// field is what the API calls the name.
+func (p endpointPlace) field() string {
+	if p.Prefix {
+		return "prefix"
+	}
+	return "queue"
+}
+
+// put changes the endpoint, and says what was done.
+func (p endpointPlace) put(s *session, document map[string]any, what string) error {
+	document["consumer"], document[p.field()] = p.Consumer, p.Name
+	body, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	var e endpoint
+	raw, err := s.call(http.MethodPut, "/endpoints", nil, body, &e)
+	if err != nil {
+		return err
+	}
+	if e.Secret != "" {
+		what += "; its secret, which is not shown again, is " + e.Secret
+	}
+	if e.OldSecretUntil != "" {
+		what += "; requests are signed with the one before too, until " + s.clock.at(e.OldSecretUntil)
+	}
+	return s.print(raw, "%s\t%s\t%s\t%s\n", e.Consumer, e.place(), e.URL, what)
+}
+
+type endpointPut struct {
+	endpointPlace
+	To     string `arg:"" name:"url" help:"Where requests go to: https, and a public address."`
+	Rotate bool   `help:"Give it another secret; requests are signed with both for 24 hours."`
+}
+
+// Run implements the verb.
+func (c *endpointPut) Run(s *session) error {
+	return c.put(s, map[string]any{"url": c.To, "rotate": c.Rotate}, "sent to")
+}
+
+type endpointPause struct {
+	endpointPlace
+	Reason string `required:"" help:"Why: it is kept."`
+}
+
+// Run implements the verb.
+func (c *endpointPause) Run(s *session) error {
+	return c.put(s, map[string]any{"paused": c.Reason}, "paused")
+}
+
+type endpointResume struct{ endpointPlace }
+
+// Run implements the verb.
+func (c *endpointResume) Run(s *session) error { return c.put(s, map[string]any{}, "sent to") }
+
+type endpointRemove struct{ endpointPlace }
+
+// Run implements the verb.
+func (c *endpointRemove) Run(s *session) error {
+	var answer struct{}
+	raw, err := s.delete("/endpoints", url.Values{"consumer": {c.Consumer}, c.field(): {c.Name}}, &answer)
+	if err != nil {
+		return err
+	}
+	return s.print(raw, "%s\t%s %s\tremoved\n", c.Consumer, c.field(), c.Name)
+}

@@ -1,0 +1,52 @@
+package endpoint_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// TestATenantsEndpointsAreBounded: one more is refused by its name and the bound, and nothing is stored of it. Those that are
+// there may be changed, others' are not counted, and there is room again where one is taken away.
+func TestATenantsEndpointsAreBounded(t *testing.T) {
+	tables := handoff.Names{}.Tables()
+	meter := ddbtest.NewMeter(ddb.NewMemory(tables...))
+	s := endpoint.NewStore(meter, tables, time.Now)
+	put := func(name string) error {
+		place := endpoint.Place{Consumer: "hooks", Name: name, Prefix: strings.HasSuffix(name, "/")}
+		_, _, err := s.Put(t.Context(), endpoint.Change{Place: place, URL: "https://example.com/"})
+		return err
+	}
+	for i := range endpoint.MaxOfTenant {
+		if err := put(fmt.Sprintf("@acme/%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, field := range map[string]string{"@acme/more": "queue", "@acme/": "prefix", "@acme/shop/": "prefix"} {
+		meter.Take()
+		var wrong *invalid.Error
+		if err := put(name); !errors.As(err, &wrong) || wrong.Field != field || !strings.Contains(wrong.Problem, "1000") || meter.Take().Writes > 0 {
+			t.Errorf("%s: %v; want that %s and the bound are named, and nothing written", name, err, field)
+		}
+	}
+	for _, name := range []string{"@acme/7", "@acme-eu/1", "orders", ""} {
+		if err := put(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := s.Delete(t.Context(), endpoint.Place{Consumer: "hooks", Name: "@acme/7"}, record.Who{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := put("@acme/more"); err != nil {
+		t.Error(err)
+	}
+}

@@ -162,9 +162,6 @@ var sorterMutants = []mutant{
 	{"UnprocessedItems are lost", engineFolder, batchLeaves, []edit{
 		{"engine.go", "range out.UnprocessedItems[r.Table.Name] {", "range out.UnprocessedItems[\"\"] {"},
 	}},
-	{"seq 0 taken for nothing seen", sorterFolder, test{"./pkg/cursor", "TestHealOfAQueueThatStartsAtZero"}, []edit{
-		{"advance.go", "return piece{end: end, beyond: end}, err", "return piece{end: end}, err"},
-	}},
 	{"a put is stored in an erased queue", sorterFolder, schedules, []edit{
 		{"put.go", "if errors.Is(moved.err, ErrErased) {\n\t\t\t// What", "if false {\n\t\t\t// What"},
 	}},

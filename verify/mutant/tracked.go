@@ -14,6 +14,7 @@ var trackedMutants = []mutant{
 	{"tracked: plain takeover of a tracked claim", deliveryFolder, trackings, []edit{
 		{"../../internal/record/store_claims.go", "isOver(now), isUntracked)))", "isOver(now))))"},
 		{"deliver.go", "if c.Tracked && over(c, now) {", "if false {"},
+		{"deliver.go", "|| c.Tracked && c.State == Started:", "|| c.Tracked && c.State == Started && !over(c, now):"},
 	}},
 	{"tracked: the sweep cancels a tracked claim", deliveryFolder, trackings, []edit{
 		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started), isOver(now)),\n"},

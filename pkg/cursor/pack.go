@@ -26,7 +26,7 @@ var ErrPacksSync = errors.New("a queue that was made with packed runs cannot be 
 
 // errPacksUnknown: the cursor was made anew, and by somebody who did not see what is stored. Nothing that was
 // accepted is moved over as a hole, or overwritten.
-var errPacksUnknown = errors.New("the queue has packed runs, and its cursor says that it was made without")
+var errPacksUnknown = errors.New("the queue has packed runs, and its cursor, which was lost and made anew, says that it was made without; docs/restore.md says what to do")
 
 // last is the seq of a message, or of the last one of a packed run.
 func (m *Message) last() int64 { return m.Seq + int64(max(len(m.Packed), 1)) - 1 }

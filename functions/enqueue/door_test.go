@@ -9,13 +9,21 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 )
 
+// doors are the aliases by which POST /messages comes: those of the HTTP API and of the function URL.
+var doors = []string{"live", urlAlias}
+
+// through has requests come by an alias.
+func (s *server) through(t *testing.T, alias string) {
+	s.Client = httpapitest.New(t, func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+		return s.handle(invoked(ctx, alias, ""), raw)
+	})
+}
+
 // TestFunctionURL: by the alias of the function URL the function puts, as by the HTTP API,
 // and answers nothing else.
 func TestFunctionURL(t *testing.T) {
 	s := newServer(t, nil)
-	s.Client = httpapitest.New(t, func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-		return s.handle(invoked(ctx, urlAlias, ""), raw)
-	})
+	s.through(t, urlAlias)
 	s.Want("one", s.put(1, `"a"`), 200, `"outcome":"advanced"`)
 	s.Want("again", s.put(1, `"a"`), 200, `"outcome":"duplicate"`)
 	s.Want("another", s.put(1, `"b"`), 409, "problems/conflict")

@@ -122,15 +122,18 @@ func TestAsynchronousMode(t *testing.T) {
 }
 
 func TestBatch(t *testing.T) {
-	s := newServer(t, nil)
-	a := s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"body":{}},{"queue":"q","seq":"1","body":null},{"queue":"p","seq":7,"body":[]}]}`)
-	s.Want("batch", a, 200, `{"status":200,"outcome":"advanced","queue":"q","seq":2,"old":0,"new":2}`,
-		`{"status":200,"outcome":"advanced","queue":"q","seq":1,`, `{"status":202,"outcome":"parked","queue":"p","seq":7,`)
-	var many strings.Builder
-	for i := range maxMessages + 1 {
-		fmt.Fprintf(&many, `,{"queue":"q","seq":%d,"body":0}`, i+1)
+	for _, door := range doors {
+		s := newServer(t, nil)
+		s.through(t, door)
+		a := s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":2,"body":{}},{"queue":"q","seq":"1","body":null},{"queue":"p","seq":7,"body":[]}]}`)
+		s.Want("batch", a, 200, `{"status":200,"outcome":"advanced","queue":"q","seq":2,"old":0,"new":2}`,
+			`{"status":200,"outcome":"advanced","queue":"q","seq":1,`, `{"status":202,"outcome":"parked","queue":"p","seq":7,`)
+		var many strings.Builder
+		for i := range maxMessages + 1 {
+			fmt.Fprintf(&many, `,{"queue":"q","seq":%d,"body":0}`, i+1)
+		}
+		s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"code":"out-of-range"`, `"field":"messages"`, "at most 500")
 	}
-	s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"code":"out-of-range"`, `"field":"messages"`, "at most 500")
 }
 
 // TestBodiesAreDeliveredByteForByte: what a JSON reader would call the same is
@@ -424,16 +427,19 @@ func TestBadInput(t *testing.T) {
 		{"two messages under one seq", `{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"q","seq":1,"body":2}]}`, 400, "messages[1].seq"},
 		{"a long body among others", `{"messages":[{"queue":"q","seq":1,"body":"` + strings.Repeat("x", cursor.MaxBody) + `"}]}`, 413, "messages[0].body"},
 	} {
-		s := newServer(t, nil)
-		// In base64, so that an event can hold what is not UTF-8.
-		a := s.Raw(httpapitest.V2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(c.body)), true))
-		s.Check("POST", "/messages", "", c.body, a)
-		s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
-		if a.Headers["content-type"] != "application/problem+json" {
-			t.Errorf("%s: content type %q", c.name, a.Headers["content-type"])
-		}
-		if queues := queuesOf(t, s.memory); len(queues) != 0 {
-			t.Errorf("%s: something was stored: %v", c.name, queues)
+		for _, door := range doors {
+			s := newServer(t, nil)
+			s.through(t, door)
+			// In base64, so that an event can hold what is not UTF-8.
+			a := s.Raw(httpapitest.V2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(c.body)), true))
+			s.Check("POST", "/messages", "", c.body, a)
+			s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
+			if a.Headers["content-type"] != "application/problem+json" {
+				t.Errorf("%s: content type %q", c.name, a.Headers["content-type"])
+			}
+			if queues := queuesOf(t, s.memory); len(queues) != 0 {
+				t.Errorf("%s by %s: something was stored: %v", c.name, door, queues)
+			}
 		}
 	}
 	s := newServer(t, nil)

@@ -170,6 +170,9 @@ var packMutants = []mutant{
 	{"packs: older versions take a queue for theirs", sorterFolder, packSchedules("an older version, and the first run"), []edit{
 		{"item.go", "it[attrVersion] = ddb.Int(layoutPacked)\n\t\tit[attrPacks]", "it[attrPacks]"},
 	}},
+	{"packs: the move does not say when it was", sorterFolder, deliverySchedule("packs: after a quiet time"), []edit{
+		{"store_cursors.go", "attrPackTo.Set(ddb.Int(last)),\n\t\tattrMovedAt.Set(ddb.Millis(now)), ", "attrPackTo.Set(ddb.Int(last)), "},
+	}},
 	{"packs: a reader that ends within one takes all of it", sorterFolder, test{"./pkg/cursor", "TestReadsBeginWithinAPackedRun"}, []edit{
 		{"pack.go", "max(after+1, m.Seq), min(upTo, m.last())", "max(after+1, m.Seq), m.last()"},
 	}},

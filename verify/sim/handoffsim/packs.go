@@ -123,6 +123,11 @@ func packs() []sim.Scenario {
 			m.partWay()
 			m.keeper(5)
 		}),
+		packing("after a quiet time", 1, 0, func(m *model) {
+			m.quiet()
+			m.producer("A", defaultQueue, 1, 2, 3)
+			m.process("P", 0)
+		}),
 		packing("archived, then deleted", 1, 3, func(m *model) {
 			m.shelved = map[string]string{}
 			m.caughtUp()

@@ -84,7 +84,6 @@ func packs() []sim.Scenario {
 		}),
 		packing("a message within that no sink takes", 0, 3, func(m *model) {
 			m.poison = 2
-			m.producer("A", defaultQueue, 4)
 			m.process("P", 0)
 			m.clock(2, overLease)
 			m.hinted()

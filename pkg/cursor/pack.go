@@ -28,6 +28,10 @@ var ErrPacksSync = errors.New("a queue that was made with packed runs cannot be 
 // accepted is moved over as a hole, or overwritten.
 var errPacksUnknown = errors.New("the queue has packed runs, and its cursor, which was lost and made anew, says that it was made without; docs/restore.md says what to do")
 
+// errPacksNewer: a packed run is stored only right behind the position, so this cursor is older than what is
+// stored, as after a restore. The run was accepted, perhaps: it is not overwritten, and the sweep moves on over it.
+var errPacksNewer = errors.New("the queue has a packed run that its cursor is too old for, until the sweep has moved it on")
+
 // last is the seq of a message, or of the last one of a packed run.
 func (m *Message) last() int64 { return m.Seq + int64(max(len(m.Packed), 1)) - 1 }
 
@@ -199,6 +203,8 @@ func (s *Sorter) putSingle(ctx context.Context, m, dead Message) (there Message,
 		case cur.Position >= m.Seq:
 			there, _, err = s.standing(ctx, cur, m.Seq)
 			return there, err
+		case cur.Position < m.Seq-1 && cur.Settings.Packs.some():
+			err = errPacksNewer
 		case cur.GapOpen() && cur.Settings.Packs.some():
 			there, err = s.store.PutOver(ctx, m, there)
 		default:

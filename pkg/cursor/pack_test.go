@@ -394,7 +394,7 @@ func TestADeadPackedRunIsAHole(t *testing.T) {
 	b, _ := packing(t)
 	b.want("a message beyond", b.put(body(5)), "parked 0→0")
 	put(t, b.memory, storedPack("q", 1, 2))
-	if _, err := b.sorter.Recheck(t.Context(), "q"); err != nil {
+	if _, err := b.invocation(20).Recheck(t.Context(), "q"); err != nil {
 		t.Fatal(err)
 	}
 	list, err := b.sorter.Gaps(t.Context(), "q", 9)

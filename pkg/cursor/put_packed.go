@@ -16,6 +16,7 @@ func (s *Sorter) putPacks(ctx context.Context, messages []Message, places []int,
 	bySeq := inOrder(messages, places)
 	behind, _ := slices.BinarySearchFunc(bySeq, p.cur.Position+1, func(i int, seq int64) int { return cmp.Compare(messages[i].Seq, seq) })
 	singles, rest := bySeq[:behind:behind], bySeq[behind:]
+	// Put while a gap is open, a run would do no harm: it is dead at once, by the move's condition.
 	for !p.cur.GapOpen() {
 		n := packable(messages, rest, p.cur.Position)
 		if n < 2 {

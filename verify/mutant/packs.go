@@ -3,6 +3,8 @@ package main
 // packSchedules walk every schedule of the small scenarios of packed runs.
 func packSchedules(name string) test { return smallSchedule(schedules.folder, "packs: "+name) }
 
+func packTrace(name string) test { return test{schedules.folder, "TestTracePack" + name} }
+
 // packMutants are bugs in packed runs.
 var packMutants = []mutant{
 	{"packs: moved over from anywhere", sorterFolder, packSchedules("two of the same"), []edit{
@@ -95,5 +97,101 @@ var packMutants = []mutant{
 	}},
 	{"packs: a record's cursor is believed of an erased queue", sorterFolder, test{"./pkg/cursor", "TestACursorAtHandSavesALook"}, []edit{
 		{"read_batch.go", "if missing := (*MissingError)(nil); errors.As(err, &missing) {", "if missing := (*MissingError)(nil); false && errors.As(err, &missing) {"},
+	}},
+	{"packs: one that is not the next", sorterFolder, test{"./pkg/cursor", "TestABatchBeyondAGapIsStoredSingly"}, []edit{
+		{"put_packed.go", "if n == MaxPacked || messages[i].Seq != position+int64(n)+1 ||", "if n == MaxPacked || messages[i].Seq != messages[places[0]].Seq+int64(n) ||"},
+	}},
+	{"packs: one is put over a message", sorterFolder, packSchedules("a single at its first"), []edit{
+		{"store_messages.go", "encodeMessage(m, s.names), s.queueKey.Missing())", "encodeMessage(m, s.names), map[bool]ddb.Cond{false: s.queueKey.Missing()}[len(m.Packed) > 0])"},
+	}},
+	{"packs: moved to its first", sorterFolder, packSchedules("one"), []edit{
+		{"store_cursors.go", "attrPosition.Set(ddb.Int(last)), attrPackFrom", "attrPosition.Set(ddb.Int(first)), attrPackFrom"},
+	}},
+	{"packs: the cursor does not say where the last one begins", sorterFolder, packSchedules("a single within"), []edit{
+		{"store_cursors.go", "attrPackFrom.Set(ddb.Int(first)), ", ""},
+	}},
+	{"packs: the cursor does not say where the last one ends", sorterFolder, packSchedules("a single within"), []edit{
+		{"store_cursors.go", ", attrPackTo.Set(ddb.Int(last))", ""},
+	}},
+	{"packs: the cursor says that the last one is shorter", sorterFolder, packSchedules("a single within"), []edit{
+		{"store_cursors.go", "attrPackTo.Set(ddb.Int(last))", "attrPackTo.Set(ddb.Int(last-1))"},
+	}},
+	{"packs: a committed one is overwritten", sorterFolder, packSchedules("a single at its first, and one beyond"), []edit{
+		{"pack.go", "case cur.Position >= m.Seq:", "case cur.Position >= m.Seq && !cur.GapOpen():"},
+	}},
+	{"packs: who helped looks no more", sorterFolder, packSchedules("a single at its first, and one beyond"), []edit{
+		{"pack.go", "for err == nil && len(there.Packed) > 0 {\n\t\tvar cur", "if err == nil && len(there.Packed) > 0 {\n\t\tvar cur"},
+		{"pack.go", "\t\t\tbreak\n\t\t}\n\t\tswitch p :=", "\t\t\treturn there, err\n\t\t}\n\t\tswitch p :="},
+	}},
+	{"packs: sought 98 places back", sorterFolder, test{"./pkg/cursor", "TestABatchInOrderIsOneItem"}, []edit{
+		{"pack.go", "max(seq-MaxPacked+1, 0)", "max(seq-MaxPacked+2, 0)"},
+	}},
+	{"packs: sought by a weak read", sorterFolder, packSchedules("a single within the one before"), []edit{
+		{"pack.go", "Limit: limit, Strong: true, Backwards: true})", "Limit: limit, Backwards: true})"},
+	}},
+	{"packs: classified before the look", sorterFolder, packSchedules("a single within"), []edit{
+		{"put.go", "\tif moved.err == nil && cur.Settings.Mode == ModeSync {\n\t\town,", "\tif early, err := s.readCursor(ctx, queue); err == nil && cur.Settings.Packs.some() {\n\t\ts.classify(ctx, messages, singles, results, pack, cur, progress{cur: early})\n\t}\n\tif moved.err == nil && cur.Settings.Mode == ModeSync {\n\t\town,"},
+		{"put.go", "\tif cur.Settings.Packs.some() {\n\t\ts.classify(", "\tif false {\n\t\ts.classify("},
+	}},
+	{"packs: the last of one is not looked for", sorterFolder, packSchedules("without handler"), []edit{
+		{"pack.go", "return seq <= c.LastPack.To &&", "return seq < c.LastPack.To &&"},
+	}},
+	{"packs: what others moved over is not looked for", sorterFolder, packSchedules("a single within"), []edit{
+		{"put_packed.go", "case !r.occupied(looked) || own:", "case !r.occupied(looked) || !own:"},
+	}},
+	{"packs: one on a page counts as one message", sorterFolder, packSchedules("behind a gap that is filled"), []edit{
+		{"advance.go", "\t\t\tif len(m.Packed) > 0 {\n\t\t\t\tif m.Seq == end+1", "\t\t\tif len(m.Packed) > 0 && m.Seq != end+1 {\n\t\t\t\tif m.Seq == end+1"},
+	}},
+	{"packs: a dead one is helped", sorterFolder, test{"./pkg/cursor", "TestADeadPackedRunIsAHole"}, []edit{
+		{"heal.go", "len(look.pack.Packed) > 0 && !p.cur.GapOpen()", "len(look.pack.Packed) > 0"},
+	}},
+	{"packs: who helped one sees nothing behind it", sorterFolder, test{"./pkg/cursor", "TestTheSweepGoesOnBehindAPackedRun"}, []edit{
+		{"heal.go", "\t\t\t\treturn beyond, err\n\t\t\t}\n\t\t\tcontinue", "\t\t\t\treturn beyond, err\n\t\t\t}\n\t\t\treturn beyond, nil"},
+	}},
+	{"packs: the record of one is taken for a message", sorterFolder, packSchedules("one"), []edit{
+		{"heal.go", "\tdefer func() {\n\t\tif p.aged", "\tif known == cur.Position+1 {\n\t\t_, _ = s.move(ctx, piece{end: known, beyond: known}, &p)\n\t}\n\tdefer func() {\n\t\tif p.aged"},
+	}},
+	{"packs: a tombstone gives way to a dead one", sorterFolder, packTrace("ADeadOneIsSkippedOver"), []edit{
+		{"gaps.go", "_, err := s.putSingle(ctx, Message{", "_, err := s.store.PutMessage(ctx, Message{"},
+		{"gaps.go", "s.expiry(),\n\t}, Message{})", "s.expiry(),\n\t})"},
+	}},
+	{"packs: a reader takes a stray", sorterFolder, packTrace("ReadFromWithin"), []edit{
+		{"read.go", "range item.within(expect, upTo) {", "range item.within(item.Seq-1, upTo) {"},
+	}},
+	{"packs: one of 101 messages", sorterFolder, test{"./pkg/cursor", "TestABatchInOrderIsOneItem"}, []edit{
+		{"put_packed.go", "if n == MaxPacked ||", "if n == MaxPacked+1 ||"},
+	}},
+	{"packs: one beyond an older cursor is overwritten", sorterFolder, test{"./pkg/cursor", "TestAnOlderCursorCostsNoPackedRun"}, []edit{
+		{"pack.go", "case cur.Position < m.Seq-1 && cur", "case false && cur"},
+	}},
+	{"packs: older versions take one for a message", sorterFolder, packSchedules("an older version, and a handler"), []edit{
+		{"item.go", "\tif m.AmongPacks {", "\tif m.AmongPacks && len(m.Packed) == 0 {"},
+	}},
+	{"packs: older versions take a queue for theirs", sorterFolder, packSchedules("an older version, and the first run"), []edit{
+		{"item.go", "it[attrVersion] = ddb.Int(layoutPacked)\n\t\tit[attrPacks]", "it[attrPacks]"},
+	}},
+	{"packs: the move does not say when it was", sorterFolder, deliverySchedule("packs: after a quiet time"), []edit{
+		{"store_cursors.go", "attrPackTo.Set(ddb.Int(last)),\n\t\tattrMovedAt.Set(ddb.Millis(now)), ", "attrPackTo.Set(ddb.Int(last)), "},
+	}},
+	{"packs: a reader that ends within one takes all of it", sorterFolder, test{"./pkg/cursor", "TestReadsBeginWithinAPackedRun"}, []edit{
+		{"pack.go", "max(after+1, m.Seq), min(upTo, m.last())", "max(after+1, m.Seq), m.last()"},
+	}},
+	{"packs: a claim that begins within one is handed what is behind it", sorterFolder, deliverySchedule("packs: one process"), []edit{
+		{"read.go", "return slices.Insert(items, 0, there), nil", "return slices.Insert(items, 0), nil"},
+	}},
+	{"packs: a claim that begins within one is handed all of it", sorterFolder, deliverySchedule("packs: one process"), []edit{
+		{"pack.go", "max(after+1, m.Seq), min(upTo, m.last())", "m.Seq, min(upTo, m.last())"},
+	}},
+	{"packs: a consumer takes a stray", sorterFolder, deliverySchedule("packs: rewound to within, beside a stray"), []edit{
+		{"read.go", "return slices.Insert(items, 0, there), nil", "return slices.Insert(items, len(items), there), nil"},
+	}},
+	{"packs: deleted behind a consumer that is within", sorterFolder, deliverySchedule("packs: deleted behind one that is within"), []edit{
+		{"retention.go", "if m.last() > upTo {", "if m.Seq > upTo {"},
+	}},
+	{"packs: one that a consumer is within is not kept", sorterFolder, deliverySchedule("packs: kept behind one that is within"), []edit{
+		{"read.go", "return item.Seq, nil", "return after + 1, nil"},
+	}},
+	{"packs: the start of a consumer within one is said to be gone", sorterFolder, deliverySchedule("packs: rewound to within, beside a stray"), []edit{
+		{"retention.go", "case m.Seq > to || m.last() < to:", "case m.Seq != to:"},
 	}},
 }

@@ -84,13 +84,7 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 		// Only where a queue can be full is this more than is asked for below.
 		p.Knows().Int(before)
 	}
-	for _, message := range messages {
-		payload := queue + string(message.Body)
-		m.attempts[payload]++
-		var attempt sim.Digest
-		attempt.Text(payload)
-		m.attemptsSum += attempt.Sum()
-	}
+	m.tried(messages)
 	erased := m.erased[queue]
 	results, err := s.PutGroup(context.Background(), messages)
 	if p.Dead() {
@@ -125,6 +119,17 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 	return known
 }
 
+// tried notes that messages are given to a put.
+func (m *model) tried(messages []cursor.Message) {
+	for _, message := range messages {
+		payload := message.Queue + string(message.Body)
+		m.attempts[payload]++
+		var attempt sim.Digest
+		attempt.Text(payload)
+		m.attemptsSum += attempt.Sum()
+	}
+}
+
 // checkAnswer checks what a producer was answered, when the position was `before`
 // as it asked.
 func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int64) {
@@ -149,7 +154,7 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 			wrong("it was put only once")
 		}
 	case cursor.Conflict:
-		if same(stored, message) || stored.Tombstone != "" {
+		if !ever || same(stored, message) || stored.Tombstone != "" {
 			wrong("no other message is there")
 		}
 	case cursor.Late:
@@ -234,6 +239,30 @@ func (m *model) left(p *sim.Proc, s *cursor.Sorter, r record) bool {
 	m.running++
 	defer func() { m.running-- }()
 	return s.LeaveToSweep(context.Background(), r.queue, r.seq) == nil && !p.Dead()
+}
+
+// reader reads what is stored behind a seq, up to the position, which is beyond it; a number of times, each at any moment,
+// by a process that remembers what it has seen.
+func (m *model) reader(after int64, times int) {
+	m.run.Go("reader", func(p *sim.Proc) {
+		s, view := m.sorter(p)
+		for i := range times {
+			view.forget(i)
+			if p.Choose(sim.Labelf("read"), func() bool { return m.cursor(defaultQueue).Position > after }, "") < 0 {
+				return
+			}
+			upTo := m.cursor(defaultQueue).Position
+			p.Knows().Int(upTo)
+			batch, err := s.ReadBatch(context.Background(), defaultQueue, after, upTo)
+			if err == nil && batch.To != upTo {
+				m.run.Violation("of %d to %d, what comes up to %d was read", after, upTo, batch.To)
+			}
+			if p.Dead() {
+				return
+			}
+			m.checkContent(batch)
+		}
+	})
 }
 
 // sweeper runs the sweep a number of times.

@@ -10,6 +10,7 @@
 //	S6 what is stored under a seq that was answered, is passed or on record, where
 //	   the producer's call has to see to that
 //	L1 once faults stop, the position reaches the end of the gap-free run
+//	L3 a gap that is old enough is skipped by the sweep, where the policy says so
 //	E1 an erased queue stays so, and in the end nothing of it is stored but its stub
 //	E2 no put that begins after a queue was erased is answered as stored, unless the
 //	   queue is asynchronous, or the answer says that the cursor did not answer
@@ -341,6 +342,7 @@ func (m *model) Final() error {
 		return err
 	}
 	m.now = m.now.Add(24 * time.Hour)
+	old := m.oldGaps()
 	if _, err := s.Sweep(&limited{Context: context.Background(), left: 10_000}, cursor.SweepOptions{Segments: 1}); err != nil {
 		return err
 	}
@@ -352,6 +354,9 @@ func (m *model) Final() error {
 	}
 	for _, queue := range m.live() {
 		c := m.cursor(queue)
+		if at, gap := old[queue]; gap && c.Position == at {
+			return fmt.Errorf("L3: the gap behind %d is a day old, and the sweep did not skip it", at)
+		}
 		if waiting := m.messagesFrom(queue, c.Position+1); len(waiting) > 0 && !c.GapOpen() {
 			return fmt.Errorf("L2: seq %d waits behind a gap that is not on record", waiting[0].Seq)
 		}
@@ -384,6 +389,17 @@ func (m *model) byTimer(s *cursor.Sorter) error {
 	}
 	m.changed = true
 	return m.Check()
+}
+
+// oldGaps are the positions of the queues whose gap has to be skipped.
+func (m *model) oldGaps() map[string]int64 {
+	gaps := map[string]int64{}
+	for _, queue := range m.live() {
+		if c := m.cursor(queue); c.GapOpen() && m.settings.Policy == cursor.PolicySkip {
+			gaps[queue] = c.Position
+		}
+	}
+	return gaps
 }
 
 // limited is a context that ends after a number of requests: what goes on

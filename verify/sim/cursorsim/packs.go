@@ -245,5 +245,36 @@ func packScenarios() []sim.Scenario {
 			m.writer("A", run("", 1, 2))
 			m.writer("B", run("other", 2), run("", 1))
 		}),
+		scenario("packs: a single within the one before", 1, packed, func(m *model) {
+			m.writer("A", run("", 1, 2), run("", 3, 4))
+			m.writer("B", run("other", 2))
+		}),
+		scenario("packs: a single at its first, and one beyond", 0, packed, func(m *model) {
+			m.writer("A", run("", 1, 2))
+			m.writer("B", run("other", 1))
+			m.writer("C", run("", 4))
+		}),
+		scenario("packs: behind a gap that is filled", 0, packed, func(m *model) {
+			m.writer("A", run("", 2), run("", 1))
+			m.writer("B", run("", 3, 4))
+		}),
+		scenario("packs: read from within", 0, packed, func(m *model) {
+			m.writer("A", run("", 1, 2), run("", 3, 4))
+			m.writer("B", run("other", 2))
+			m.reader(1, 1)
+		}),
+		scenario("packs: an older version", 1, packed, func(m *model) {
+			m.writer("A", run("", 1, 2))
+			m.olderVersion("B", run("other", 1, 2))
+		}),
+		onNew("packs: an older version, and the first run", 1, undecided, func(m *model) {
+			m.writer("A", run("", 1, 2))
+			m.olderVersion("B", run("other", 1))
+		}),
+		scenario("packs: an older version, and a handler", 0, packed, func(m *model) {
+			m.writer("A", run("", 1, 2), run("", 3, 4))
+			m.olderVersion("B", run("", 2, 3))
+			m.handler()
+		}),
 	}
 }

@@ -23,16 +23,21 @@ const (
 // tombstone.
 func (m *model) producer(name, queue string, seqs ...int64) {
 	m.run.Go(name, func(p *sim.Proc) {
-		for i, seq := range seqs {
-			p.Forget().Int(int64(i))
-			message := cursor.Message{Queue: queue, Seq: seq}
+		var messages []cursor.Message
+		for _, seq := range seqs {
+			message := cursor.Message{Queue: queue, Seq: max(seq, -seq)}
 			if seq < 0 {
-				message.Seq, message.Tombstone = -seq, "skipped"
+				message.Tombstone = "skipped"
 			}
-			if p.Choose(sim.Labelf("%d arrives", seq), nil, "") < 0 {
+			messages = append(messages, message)
+		}
+		for n := 0; len(messages) > 0; messages = messages[n:] {
+			p.Forget().Int(int64(len(messages)))
+			n = m.runOf(messages)
+			if p.Choose(sim.Labelf("%d arrives", messages[0].Seq), nil, "") < 0 {
 				return
 			}
-			m.arrive(message)
+			m.arrive(messages[:n]...)
 		}
 	})
 }
@@ -372,9 +377,11 @@ func (m *model) operation(d *handoff.Deliverer, o operation, op string) error {
 // expiring stores messages that expire.
 func (m *model) expiring(queue string, last int64) {
 	m.keep = cursor.MinRetention
-	for seq := int64(1); seq <= last; seq++ {
-		m.arrive(cursor.Message{Queue: queue, Seq: seq})
+	messages := make([]cursor.Message, last)
+	for i := range messages {
+		messages[i] = cursor.Message{Queue: queue, Seq: int64(i) + 1}
 	}
+	m.arriveAll(messages)
 	m.settle()
 }
 

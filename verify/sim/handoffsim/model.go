@@ -61,6 +61,9 @@ type model struct {
 	now  time.Time
 	// page, if not 0, is the most messages that a query without a limit shows.
 	page int
+	// together is how many messages that follow each other are a packed run, at most; 0 where
+	// queues have none.
+	together int
 
 	// changed tells that the tables did since the last Check; cursors and
 	// consumers are what stood there then; readers are the consumers in the order of
@@ -156,12 +159,14 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 // open makes a queue before the run.
 func (m *model) open(queue string, messages ...cursor.Message) {
 	_, s := m.deliverer(nil, 0)
-	if _, err := s.Configure(context.Background(), queue, cursor.Change{}); err != nil {
+	var packs *cursor.Packs
+	if on := cursor.PacksOn; m.together > 0 {
+		packs = &on
+	}
+	if _, err := s.Configure(context.Background(), queue, cursor.Change{Packs: packs}); err != nil {
 		panic(err) // unreachable: the name is right
 	}
-	for _, message := range messages {
-		m.arrive(message)
-	}
+	m.arriveAll(messages)
 	m.settle()
 }
 
@@ -217,18 +222,28 @@ func (m *model) hinted() {
 	}
 }
 
-// arrive stores a message and moves its queue's cursor over it.
-func (m *model) arrive(message cursor.Message) {
+// arrive stores a message, or several as a packed run, and moves its queue's cursor over it.
+func (m *model) arrive(messages ...cursor.Message) {
 	ctx := context.Background()
-	message.EnqueuedAt = m.now
+	for i := range messages {
+		if messages[i].Tombstone == "" {
+			messages[i].Body = body(messages[i].Queue, messages[i].Seq)
+		}
+	}
+	item, last := messages[0], messages[len(messages)-1].Seq
+	if len(messages) > 1 {
+		item = packed(messages)
+	}
+	item.EnqueuedAt, item.AmongPacks = m.now, m.together > 0
 	if m.keep > 0 {
-		message.ExpiresOn = m.now.Add(m.keep)
+		item.ExpiresOn = m.now.Add(m.keep)
 	}
-	if message.Tombstone == "" {
-		message.Body = body(message.Queue, message.Seq)
+	_, _ = m.tables.Queues.PutMessage(ctx, item)
+	if len(messages) > 1 {
+		_, _, _ = m.tables.Queues.MovePacked(ctx, item.Queue, item.Seq, last, m.now)
+	} else {
+		_, _, _ = m.tables.Queues.Move(ctx, item.Queue, cursor.Range{From: last - 1, To: last}, last-1, m.now)
 	}
-	_, _ = m.tables.Queues.PutMessage(ctx, message)
-	_, _, _ = m.tables.Queues.Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.now)
 	m.changed = true
 }
 
@@ -242,6 +257,9 @@ func (m *model) cursor(queue string) cursor.Cursor {
 
 // message is what is stored at a place.
 func (m *model) message(queue string, seq int64) (cursor.Message, bool) {
+	if m.together > 0 {
+		return m.stored(queue, seq)
+	}
 	found, ok, _ := m.tables.Queues.Message(context.Background(), queue, seq)
 	return found, ok
 }

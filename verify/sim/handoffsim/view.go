@@ -44,7 +44,7 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 		case "nudge":
 			m.nudging++
 			defer func() { m.nudging-- }()
-		case "get cursor", "create cursor", "raise floor", "keep message", "delete messages":
+		case "get cursor", "create cursor", "get message", "raise floor", "keep message", "delete messages":
 		case "claim", "commit and claim":
 			m.claims(p, r)
 		case "create consumer", "consumer", "consumers", "ask", "block", "commit", "fail", "cancel",
@@ -89,9 +89,11 @@ func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	case "query messages":
 		d.Int(int64(len(a.Items)))
 		for _, it := range a.Items {
-			simdb.HashOf(d, it, "seq", "expiresOn")
+			simdb.HashOf(d, it, "seq", "expiresOn", "count")
 		}
 		d.Bool(a.Next.Exists())
+	case "get message":
+		simdb.HashOf(d, a.Item, "seq", "expiresOn", "count")
 	case "keep message":
 		d.Bool(a.Held || a.Item.Exists())
 	case "nudge", "delete messages": // nobody looks at what is answered
@@ -102,7 +104,7 @@ func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 
 // hashQueue is hashCursor of an item.
 func hashQueue(d *sim.Digest, it ddb.Item) {
-	simdb.HashOf(d, it, "queue", "position", "gapSince", "nudged", "floor", "floorSince")
+	simdb.HashOf(d, it, "queue", "position", "gapSince", "nudged", "floor", "floorSince", "packFrom", "packTo")
 }
 
 // perform has a request done. What it did is checked at the end of the step.

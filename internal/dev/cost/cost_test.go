@@ -129,11 +129,12 @@ func TestCheck(t *testing.T) {
 
 func TestWrite(t *testing.T) {
 	var out bytes.Buffer
-	if err := (Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}).Write(&out); err != nil {
+	if err := (Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100, Window: 30}).Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"100 messages a second (262.8 million a month)", "sync, one consumer", "async, one consumer", "aws-stream-sort", "SQS FIFO", "a million", "0.15",
+		"X-Ray on", "gather for 30s (with processBatchSize 12 or more)", "packs: a queue that a batch makes has them", "sync: each message is an item",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

@@ -94,6 +94,10 @@ func TestDoor(t *testing.T) {
 
 // TestGathered: what is gathered for longer costs less, and the first row is what a bill has.
 func TestGathered(t *testing.T) {
+	packs, _ := inBatches(25)
+	if got, want := packs.gathered()[0].Process, packs.per(oursPacked)-packs.per("packs"); math.Abs(got-want) > 1e-9 {
+		t.Errorf("at once a consumer of batches is $%.4f a million, and the bill of packs has $%.4f", got, want)
+	}
 	w := singly(100)
 	curve := w.gathered()
 	if got, want := curve[0].Process, aMillion(t, w)-bills(t, w)["sync"].Total()/w.Messages()*million; math.Abs(got-want) > 1e-9 {

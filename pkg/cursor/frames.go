@@ -85,13 +85,15 @@ func readFrames(raw []byte) ([]Message, error) {
 	return messages, nil
 }
 
-// writeUnit is how many bytes one write unit covers.
-const writeUnit = 1024
+// writeUnit is how many bytes one write unit covers, and besides about how many an item has besides its frames: a
+// wrong guess costs a unit at most, or deflates for nothing.
+const writeUnit, besides = 1024, 128
 
 // deflated is raw compressed, where that saves a write unit at least; nil where
 // it does not.
 func deflated(raw []byte) []byte {
-	if len(raw) <= writeUnit {
+	units := func(frames int) int { return (frames + besides + writeUnit - 1) / writeUnit }
+	if units(len(raw)) == 1 {
 		return nil
 	}
 	var out bytes.Buffer
@@ -102,7 +104,7 @@ func deflated(raw []byte) []byte {
 	// A bytes.Buffer never fails.
 	_, _ = writer.Write(raw)
 	_ = writer.Close()
-	if out.Len()+writeUnit > len(raw) {
+	if units(out.Len()) >= units(len(raw)) {
 		return nil
 	}
 	return out.Bytes()

@@ -64,6 +64,8 @@ func TestPackFigures(t *testing.T) {
 		most    float64
 	}{
 		{"10 of 200 bytes", noise, 10, 200, 4},
+		{"9 of 100 bytes, deflated", jsonBody, 9, 100, 2},
+		{"10 of 100 bytes, deflated", jsonBody, 10, 100, 2},
 		{"25 of 100 bytes", noise, 25, 100, 25 * 0.16},
 		{"25 of 100 bytes, deflated", jsonBody, 25, 100, 25 * 0.08},
 		{"100 of 100 bytes", noise, 100, 100, 100 * 0.14},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/meter"
@@ -65,20 +66,45 @@ func TestUnitsOfSettling(t *testing.T) {
 	}
 }
 
-// TestUnitsOfPacks holds those of batches that are one item to what is measured.
+// TestUnitsOfPacks holds those of batches that are one item to what is measured, and their bytes to what is stored.
 func TestUnitsOfPacks(t *testing.T) {
-	for j, size := range cost.Batches {
+	for _, size := range []int{2, 5, 8, 9, 10, 12, 13, 25, 50, 75, 100} {
 		m := newPacking(t)
 		m.run(jsonBody, 1, 2, 100)
-		got := unitsOf(100, func() meter.Counts {
-			return m.cost(func() {
-				for first := 0; first < 100; first += size {
-					m.run(jsonBody, int64(first)+3, size, 100)
-				}
-			})
-		})
-		checkUnits(t, "packs", cost.InOrder, size, got, cost.Packed[j])
+		got := unitsOf(1, func() meter.Counts { return m.cost(func() { m.run(jsonBody, 3, size, 100) }) })
+		checkUnits(t, "packs", cost.InOrder, size, got, cost.Packed(float64(size)))
+		want := cost.PackBytes(float64(size))
+		if got := lastBytes(t, cursor.PacksOn, size); math.Abs(got-want) > 0.03*want {
+			t.Errorf("%d of one item: %.0f bytes, internal/dev/cost has %.0f", size, got, want)
+		}
 	}
+}
+
+// TestBytesOfSingles holds those of a message that is an item to what is stored.
+func TestBytesOfSingles(t *testing.T) {
+	if got := lastBytes(t, cursor.PacksOff, 1); math.Abs(got-cost.SingleBytes) > 0.02*cost.SingleBytes {
+		t.Errorf("%.0f bytes, internal/dev/cost has %d", got, cost.SingleBytes)
+	}
+}
+
+// lastBytes is what the item counts for by AWS's rules that a batch of n messages of JSON becomes.
+func lastBytes(t *testing.T, packs cursor.Packs, n int) float64 {
+	t.Helper()
+	tables := ddb.NewMemory(cursor.Names{}.Tables()...)
+	store, err := cursor.NewStore(tables, cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := cursor.DefaultSettings()
+	settings.Packs = packs
+	m := &metered{t: t, store: store}
+	if m.sorter, err = cursor.New(store, &cursor.Options{Defaults: &settings}); err != nil {
+		t.Fatal(err)
+	}
+	m.run(jsonBody, 1, 2, 100)
+	m.run(jsonBody, 3, n, 100)
+	items := tables.Items("streamsort-messages")
+	return float64(items[len(items)-1].Size())
 }
 
 func unitsOf(messages int, count func() meter.Counts) cost.Units {

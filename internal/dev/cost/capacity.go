@@ -20,9 +20,8 @@ func (w Workload) packable() bool { return w.Disorder == InOrder && w.batch() > 
 // PackedRate is how many messages a second one queue takes, by units, where each batch of JSON
 // is one item: as many as its partition has units for, or as its cursor can be moved over.
 func (w Workload) PackedRate() float64 {
-	moves := 1 / w.perPack()
-	stored := at(Packed, w.batch()).Writes - moves
-	return queueUnits / math.Max(stored, moves)
+	each := w.perPack()
+	return queueUnits * each / math.Max(packUnits(each), 1)
 }
 
 // Alone is how many messages a second one producer sends to one queue whose batches are one item,

@@ -27,6 +27,8 @@ type Workload struct {
 	URL bool
 	// AllLogs: calls that go well are logged too, one by one, as with logSuccesses 100.
 	AllLogs bool
+	// NoTracing: X-Ray records no calls, as with tracing false.
+	NoTracing bool
 	// Window is for how long process's records are gathered, in seconds: 0 to 300. Its
 	// batches must have room for them.
 	Window float64
@@ -78,17 +80,23 @@ type Bill struct {
 	Sweep float64
 	// Stored is for the tables' size, with the means to restore them.
 	Stored float64
-	// Logs are what API and functions write; Fixed is for metrics and alarms,
-	// however little comes in.
-	Logs, Fixed float64
+	// Logs are what API and functions write, XRay the calls that are traced; Fixed is for
+	// metrics and alarms, however little comes in.
+	Logs, XRay, Fixed float64
 
-	// line is what a call logs, in bytes.
-	line float64
+	// line is what a call logs, in bytes, and traced says whether X-Ray records some.
+	line   float64
+	traced bool
+}
+
+// bill is an empty one.
+func (w Workload) bill(name string) Bill {
+	return Bill{Name: name, line: w.callLine(), traced: !w.NoTracing}
 }
 
 // Total is the sum.
 func (b Bill) Total() float64 {
-	return b.Requests + b.API + b.Functions + b.Sweep + b.Stored + b.Logs + b.Fixed
+	return b.Requests + b.API + b.Functions + b.Sweep + b.Stored + b.Logs + b.XRay + b.Fixed
 }
 
 // Bills are the bills of our modes that take the rate, and of what else one could take.
@@ -113,13 +121,12 @@ func (w Workload) Bills() []Bill {
 	return append(bills, w.fifo())
 }
 
-// usual is the flow of what is stored as the default is, or, where no queue takes the rate so, of batches
-// that are one item.
+// usual is the flow in a queue of the default stack that this workload makes: a batch in order gives it packs.
 func (w Workload) usual() flow {
-	if w.singly() {
-		return w.sync()
+	if w.packable() {
+		return w.packs()
 	}
-	return w.packs()
+	return w.sync()
 }
 
 // flow is what a second brings, behind the producer.
@@ -135,7 +142,7 @@ type flow struct {
 
 // single is the flow of messages that are an item each.
 func (w Workload) single(units Units, producer, calls, trips, moves float64) flow {
-	return flow{units, producer, calls, trips, moves, pageBytes, w.Rate}
+	return flow{units, producer, calls, trips, moves, SingleBytes, w.Rate}
 }
 
 // sync: the producer moves the cursor; sort looks once at each queue of what
@@ -149,12 +156,11 @@ func (w Workload) sync() flow {
 // packs: the producer moves the cursor, and each of its batches of JSON is an item, or several of
 // the most messages; the process that has a request is not that which had the queue's last one, so it looks.
 func (w Workload) packs() flow {
-	each := at(Packed, w.batch())
-	items := w.Rate / w.perPack()
+	each := w.perPack()
+	items := w.Rate / each
 	calls, looks := w.sortLooks(items, syncWindow)
-	// A move is one unit, and the rest of them KBs.
-	bytes := (each.Writes - items/w.Rate) * 1024
-	return flow{each.times(w.Rate).plus(Heal.times(looks)).plus(Units{Reads: w.batches()}), 1 + 2*items/w.batches(), calls, 1, items, bytes, items}
+	units := Packed(each).times(items).plus(Heal.times(looks)).plus(Units{Reads: w.batches()})
+	return flow{units, 1 + 2*items/w.batches(), calls, 1, items, PackBytes(each) / each, items}
 }
 
 // sortLooks is how often a second sort is called, and looks at a queue, where it gathers
@@ -205,7 +211,7 @@ func (w Workload) streamCalls(groups, records, seconds float64) float64 {
 
 // sorter is the stack without consumers.
 func (w Workload) sorter(name string, f flow) Bill {
-	b := Bill{Name: name, line: w.callLine()}
+	b := w.bill(name)
 	b.addUnits(f.units)
 	b.addDoor(w)
 	b.addCalls(w.requests(), f.producer*trip)
@@ -233,11 +239,11 @@ func (w Workload) delivered(name string, f flow) Bill {
 // older is a function around aws-stream-sort behind the same API: two requests
 // one after the other for a message that is not the next, four for one that is.
 func (w Workload) older() Bill {
-	b := Bill{Name: "aws-stream-sort", line: w.callLine()}
+	b := w.bill("aws-stream-sort")
 	b.addUnits(Older[w.Disorder].times(w.Rate))
 	b.addDoor(w)
 	b.addCalls(w.requests(), 4*trip*w.Rate/w.requests())
-	b.Stored = w.Rate * kept * (pageBytes + itemMore) / gb * storedGB
+	b.Stored = w.Rate * kept * (SingleBytes + itemMore) / gb * storedGB
 	return b
 }
 
@@ -271,6 +277,15 @@ func (w Workload) callLine() float64 {
 func (b *Bill) addCalls(second, waiting float64) {
 	b.Functions += second * month * (invocation + (work+waiting)*memory*gbSecond)
 	b.Logs += second * month * b.line / gb * loggedGB
+	if b.traced {
+		b.XRay += traced(second) * month * trace
+	}
+}
+
+// traced is how many of a function's calls a second X-Ray records.
+func traced(calls float64) float64 {
+	first := math.Min(calls, tracedFirst)
+	return first + tracedShare*(calls-first)
 }
 
 func (u Units) times(n float64) Units { return Units{u.Writes * n, u.Reads * n} }

@@ -49,12 +49,16 @@ func TestBills(t *testing.T) {
 		{"30.4 looks behind each, for half a unit, by two scans", single.sweep(0).Full, 730.0 / 24 * (0.5 + 2*117/8192.0) * 0.125},
 		{
 			"43,800 calls, of 11 units and 32 ms; 112 pages by four; 64 side by side", single.sweep(0).Calls,
-			43800*(11*0.125e-6+0.2e-6+1200.0/(1<<30)*0.5) + (43800*0.032+10950*112.0/4*0.1+730.0/24*1e6/64*0.005)*0.5*0.0000133334,
+			43800*(11*0.125e-6+0.2e-6+1200.0/(1<<30)*0.5+5e-6) + (43800*0.032+10950*112.0/4*0.1+730.0/24*1e6/64*0.005)*0.5*0.0000133334,
 		},
 		{"a thousand moves a second for 14 minutes each", single.sweep(1000).Moved, 10950 * 840e3 * (0.125e-6 + 0.005/64*0.5*0.0000133334)},
 		{"no more than all queues", single.sweep(1e4).Moved, 10950 * (0.125 + 1e6*0.005/64*0.5*0.0000133334)},
-		{"14 of 30.4 days, 327 bytes", bills(t, single)["sync"].Stored, 1e6 / month * 14 * 86400 * 327 / (1 << 30) * 0.45},
+		{"14 of 30.4 days, 300 bytes", bills(t, single)["sync"].Stored, 1e6 / month * 14 * 86400 * 300 / (1 << 30) * 0.45},
 		{"sent, received and deleted", bills(t, single)["SQS FIFO"].Total(), 1.5},
+		{"enqueue and sort are each called less than once a second: all are traced", bills(t, single)["sync"].XRay, 10},
+		{"a second and 5 % of the other 999, and of sort's nine", bills(t, singly(100))["sync"].XRay / singly(100).Messages() * million, (1 + 0.05*999 + 1 + 0.05*9) * 5 / 1000},
+		{"tracing off", bills(t, Workload{Rate: 1, Batch: 1, Disorder: InOrder, Queues: 1, NoTracing: true})["async, one consumer"].XRay, 0},
+		{"14 of 30.4 days, 317 and 100 bytes of an item of two", bills(t, Workload{Rate: 1e6 / month, Batch: 2, Disorder: InOrder, Queues: 1})["packs"].Stored, 1e6 / month * 14 * 86400 * 417 / 2 / (1 << 30) * 0.45},
 		{"batches of 25; sort looks once at each", bills(t, batches)["sync"].Requests, 1.06*0.625 + 0.095*0.125 + 0.125/25},
 		{"a request has 25 messages", bills(t, batches)["sync"].API, 0.04},
 		{"a FIFO request has ten at most", bills(t, batches)["SQS FIFO"].Total(), 0.15},
@@ -125,11 +129,12 @@ func TestCheck(t *testing.T) {
 
 func TestWrite(t *testing.T) {
 	var out bytes.Buffer
-	if err := (Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}).Write(&out); err != nil {
+	if err := (Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100, Window: 30}).Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"100 messages a second (262.8 million a month)", "sync, one consumer", "async, one consumer", "aws-stream-sort", "SQS FIFO", "a million", "0.15",
+		"X-Ray on", "gather for 30s (with processBatchSize 12 or more)", "packs: a queue that a batch makes has them", "sync: each message is an item",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

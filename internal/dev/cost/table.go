@@ -13,17 +13,18 @@ func (w Workload) Write(out io.Writer) error {
 	if w.Keyed {
 		order = fmt.Sprintf("sorted by a key, about %.0f of them settled together", w.perSettle())
 	}
-	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%s by the %s, %s;\nlogs %s, consumers gather for %gs; dollars a month, us-east-1:\n\n",
-		w.Rate, millions, w.Queues, w.together(), w.door(), order, w.logs(), w.Window)
+	fmt.Fprintf(out, "%g messages a second (%.1f million a month) of 100 bytes to %d queues,\n%s by the %s, %s;\nlogs %s, X-Ray %s, consumers gather for %s; dollars a month, us-east-1:\n\n",
+		w.Rate, millions, w.Queues, w.together(), w.door(), order, w.logs(), w.xray(), w.gathers())
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tsweep\tstored\tlogs\tfixed\ttotal\ta million\t")
+	fmt.Fprintln(table, "\trequests\tAPI\tfunctions\tsweep\tstored\tlogs\tX-Ray\tfixed\ttotal\ta million\t")
 	for _, b := range w.Bills() {
-		fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n",
-			b.Name, b.Requests, b.API, b.Functions, b.Sweep, b.Stored, b.Logs, b.Fixed, b.Total(), b.Total()/millions)
+		fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t\n",
+			b.Name, b.Requests, b.API, b.Functions, b.Sweep, b.Stored, b.Logs, b.XRay, b.Fixed, b.Total(), b.Total()/millions)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	w.writeRows(out)
 	w.writeQueue(out)
 	if err := w.writeWindows(out); err != nil {
 		return err
@@ -33,12 +34,43 @@ func (w Workload) Write(out io.Writer) error {
 		"$%.2f a month where nothing moves (rounds %.2f, the day's full round %.2f, calls %.2f),\n"+
 		"and $%.2f for the consumers of queues that moved (%s).\n",
 		w.Queues, sweep.Quiet(), sweep.Rounds, sweep.Full, sweep.Calls, sweep.Moved, w.usualName())
-	clock := timer()
+	clock := w.timer()
 	fmt.Fprintf(out, "\nThe timer: $%.2f a month where nothing is due, and $%.2f for a million wake-ups that come one by one\n"+
 		"($%.2f where ten come at a time). A retry, a skip, a takeover and a chain that is late are one each.\n",
 		clock.Polls, clock.Million, clock.Together)
 	_, err := fmt.Fprintln(out, "\nSQS FIFO keeps the order in which messages are sent: it does not sort them.\ndocs/cost.md has the formulae, where each figure is from, and what is left out.")
 	return err
+}
+
+// writeRows says which row is whose.
+func (w Workload) writeRows(out io.Writer) {
+	if w.Keyed {
+		return
+	}
+	if w.packable() {
+		fmt.Fprint(out, "\npacks: a queue that a batch makes has them, if packs is not off: a batch in order is one item. Here of JSON, which\n"+
+			"deflates; other bytes take up to four times its write units.")
+	}
+	if w.singly() {
+		fmt.Fprint(out, "\nsync: each message is an item, as in queues that a single message makes; async: so too, where mode is async.")
+	}
+	fmt.Fprintln(out)
+}
+
+// xray says whether calls are traced.
+func (w Workload) xray() string {
+	if w.NoTracing {
+		return "off"
+	}
+	return "on"
+}
+
+// gathers is for how long process's records are gathered, and what that takes.
+func (w Workload) gathers() string {
+	if w.Window == 0 || w.Keyed {
+		return fmt.Sprintf("%gs", w.Window)
+	}
+	return fmt.Sprintf("%gs (with processBatchSize %.0f or more)", w.Window, w.records(w.usual(), w.Window))
 }
 
 // writeQueue prints what one queue takes, and says what is left out for it.
@@ -55,10 +87,10 @@ func (w Workload) writeQueue(out io.Writer) {
 
 // usualName is the name of what usual is of.
 func (w Workload) usualName() string {
-	if w.singly() {
-		return "sync"
+	if w.packable() {
+		return "packs"
 	}
-	return "packs"
+	return "sync"
 }
 
 // together is how many messages come in a request.

@@ -16,11 +16,11 @@ const queueCalls = 3
 
 // timer is what the timer costs. A wake-up takes a read of the thing; what is then done would
 // have been done without it.
-func timer() Timer {
+func (w Workload) timer() Timer {
 	wakeUps := func(calls float64) float64 {
-		b := Bill{line: callLine}
+		b := w.bill("")
 		b.addCalls(calls/month, trip)
-		return calls*queueCalls*standardRequest + million*readUnits + b.Functions + b.Logs
+		return calls*queueCalls*standardRequest + million*readUnits + b.Functions + b.Logs + b.XRay
 	}
 	return Timer{Polls: month / pollTime * pollers * standardRequest, Million: wakeUps(million), Together: wakeUps(million / 10)}
 }

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -68,9 +69,20 @@ var Asynchronous = map[Order][len(Batches)]Units{
 // in it. Measured by TestUnits of pkg/cursor.
 var Settling = [len(Batches)]Units{{1.06, 2.00}, {0.29, 0.425}, {0.16, 0.215}, {0.09, 0.115}}
 
-// Packed is Producer in order, where batches are one item, for JSON. Measured by TestUnitsOfPacks
-// of pkg/cursor.
-var Packed = [len(Batches)]Units{{2, 0}, {0.4, 0}, {0.08, 0}, {0.03, 0}}
+// PackBytes is what an item of n messages of JSON, of 100 bytes each, counts for: as they are, or, where that saves
+// a unit, deflated. Measured by TestUnitsOfPacks of pkg/cursor.
+func PackBytes(n float64) float64 {
+	if n < 9 {
+		return 109 + 104*n
+	}
+	return 227 + 12.15*n
+}
+
+// packUnits are what it takes to store it.
+func packUnits(n float64) float64 { return math.Ceil(PackBytes(n) / 1024) }
+
+// Packed is what an item of n messages takes with its move, in order. Measured by TestUnitsOfPacks of pkg/cursor.
+func Packed(n float64) Units { return Units{Writes: packUnits(n) + 1} }
 
 // mostPacked is how many messages one item has at most.
 const mostPacked = 100
@@ -93,9 +105,11 @@ var Deliver = Units{2, 1}
 // CloudWatch counts for each line beside it. Pinned by TestCallLine.
 const callLine = 337 + 26
 
-// A read takes half a unit for each begun page of 4 KB of the batch's messages;
-// one of 100 bytes has pageBytes there. Measured by TestDeliver.
-const page, pageBytes = 4096, 227
+// A read takes half a unit for each begun page of 4 KB of the batch's messages. Measured by TestDeliver.
+const page = 4096
+
+// SingleBytes is what a message of 100 bytes counts for that is an item. Measured by TestBytesOfSingles of pkg/cursor.
+const SingleBytes = 200
 
 // at is what a message takes in batches of a size.
 func at(measured [len(Batches)]Units, size float64) Units {

@@ -20,13 +20,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// queue is the one that messages of 100 bytes take 227 bytes in.
+// queue is the one that messages of 100 bytes take SingleBytes in.
 const queue = "octo-org/octo-repo"
 
 // TestDeliver measures what a batch takes to be delivered, by AWS's rules.
 func TestDeliver(t *testing.T) {
-	t.Run("singles", func(t *testing.T) { deliver(t, false, pageBytes) })
-	t.Run("packs", func(t *testing.T) { deliver(t, true, 30) })
+	t.Run("singles", func(t *testing.T) { deliver(t, false, SingleBytes) })
+	t.Run("packs", func(t *testing.T) { deliver(t, true, PackBytes(100)/100) })
 }
 
 // moved is a record of a move that ended where a cursor is.

@@ -10,7 +10,7 @@ type Gathered struct {
 	// Sort is what its calls and looks take where the producer moves the cursors, so that
 	// nobody waits for it; Process what one consumer takes, for which its messages wait.
 	Sort, Process float64
-	// Records is how many of them a call of process must take at least.
+	// Records is how many of them a call of process must take at least: processBatchSize.
 	Records float64
 }
 
@@ -24,15 +24,20 @@ func (w Workload) gathered() []Gathered {
 	for _, seconds := range windows {
 		w.Window = seconds
 		window := math.Max(seconds, 1.0/polls)
-		sort := Bill{line: w.callLine()}
+		sort := w.bill("")
 		calls, looks := w.sortLooks(f.items, window)
 		sort.addCalls(calls, trip)
 		sort.addUnits(Heal.times(looks))
 		consumer := w.delivered("", f).Total() - w.sorter("", f).Total()
 		curve = append(curve, Gathered{
 			Seconds: seconds, Sort: sort.Total() / w.Messages() * million, Process: consumer / w.Messages() * million,
-			Records: math.Ceil(f.moves / math.Min(lanes, float64(w.Queues)) * window),
+			Records: w.records(f, window),
 		})
 	}
 	return curve
+}
+
+// records is how many a call of process has to take, where they are gathered for so many seconds.
+func (w Workload) records(f flow, window float64) float64 {
+	return math.Ceil(f.moves / math.Min(lanes, float64(w.Queues)) * window)
 }

@@ -1,6 +1,6 @@
 // Command cost prints what Streamsort costs on AWS by published prices, beside
 // SQS FIFO and aws-stream-sort. `make cost RATE=… BATCH=… DISORDER=… QUEUES=…`
-// runs it; docs/cost.md has the formulae.
+// runs it; docs/cost.md has the formulae, and its tables are written by `make cost PAGE=1`.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -33,16 +34,26 @@ func run(arguments []string, out io.Writer) error {
 	settle := flags.Duration("settle", 5*time.Second, "the settle window of keyed queues, which no price depends on")
 	door := flags.String("door", "api", "where requests come in: api or url")
 	logs := flags.String("logs", "outcome", "what is logged of calls that go well: outcome (a sample) or all")
+	tracing := flags.String("tracing", "on", "whether X-Ray records calls: on or off")
+	page := flags.Bool("page", false, "write the tables of docs/cost.md, and nothing else")
 	window := flags.Duration("window", 0, "for how long records are gathered for process")
 	linger := flags.Duration("linger", 0, "for how long pkg/producer waits for more, where messages come one by one")
 	flags.IntVar(&w.Queues, "queues", 100, "queues that share the rate")
 	if err := flags.Parse(arguments); err != nil {
-		return fmt.Errorf("%w (RATE is a number, BATCH and QUEUES are whole ones)", err)
+		return fmt.Errorf("%w (RATE is a number, BATCH and QUEUES are whole ones; WINDOW, LINGER and SETTLE have a unit: write 1s or 50ms)", err)
 	}
 	w.Disorder, w.Keyed = cost.Order(disorder), *order == "key"
 	w.URL, w.AllLogs, w.Window = *door == "url", *logs == "all", window.Seconds()
-	w.Linger = linger.Seconds()
+	w.Linger, w.NoTracing = linger.Seconds(), *tracing == "off"
 	switch {
+	case *page:
+		root, err := localdb.Root()
+		if err != nil {
+			return err
+		}
+		return cost.WritePage(root)
+	case *tracing != "on" && *tracing != "off":
+		return fmt.Errorf("tracing is %q; write on or off", *tracing)
 	case *order != "number" && *order != "key":
 		return fmt.Errorf("order is %q; write number or key", *order)
 	case *door != "api" && *door != "url":

@@ -14,13 +14,16 @@ func TestWhatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}
-	for flag, want := range map[string]string{"door": "write api or url", "logs": "write outcome or all", "window": "invalid value", "order": "write number or key"} {
+	for flag, want := range map[string]string{"door": "write api or url", "logs": "write outcome or all", "tracing": "write on or off", "window": "write 1s", "order": "write number or key"} {
 		if err := run([]string{"-" + flag, "abc"}, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}
+	if err := run([]string{"-window", "1"}, io.Discard); err == nil || !strings.Contains(err.Error(), `invalid value "1" for flag -window`) || !strings.Contains(err.Error(), "write 1s") {
+		t.Error(err)
+	}
 	var out strings.Builder
-	if err := run([]string{"-queues", "7"}, &out); err != nil || !strings.Contains(out.String(), "to 7 queues") {
+	if err := run([]string{"-queues", "7", "-tracing", "off"}, &out); err != nil || !strings.Contains(out.String(), "to 7 queues") || !strings.Contains(out.String(), "X-Ray off") {
 		t.Errorf("%v: %s", err, &out)
 	}
 }

@@ -1,0 +1,215 @@
+package cost
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// The names of bills that the page shows.
+const ours, oursPacked, theirs = "sync, one consumer", "packs, one consumer", "SQS FIFO"
+
+// part is what stands on the page between the lines that name it.
+var part = regexp.MustCompile(`(?s)(<!-- counted: (\w+) -->\n).*?(<!-- end -->\n)`)
+
+// counted is docs/cost.md of a project with its tables as they are counted now, and where it is.
+func counted(root string) (path, old, renewed string, err error) {
+	path = filepath.Join(root, "docs", "cost.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", "", err
+	}
+	tables := map[string]string{
+		"example": example(), "singles": singlesTable(), "batches": batchesTable(), "linger": lingerTable(),
+		"queue": queueTable(), "windows": windowsTable(), "sweep": sweepTable(), "xray": xrayTable(), "timer": timerTable(),
+	}
+	renewed = part.ReplaceAllStringFunc(string(text), func(found string) string {
+		names := part.FindStringSubmatch(found)
+		table, ok := tables[names[2]]
+		if !ok {
+			err = fmt.Errorf("%s: there is no table %q", path, names[2])
+		}
+		delete(tables, names[2])
+		return names[1] + table + names[3]
+	})
+	for name := range tables {
+		err = fmt.Errorf("%s has no line <!-- counted: %s -->, or it comes twice", path, name)
+	}
+	return path, string(text), renewed, err
+}
+
+// WritePage writes the tables of docs/cost.md.
+func WritePage(root string) error {
+	path, _, renewed, err := counted(root)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(renewed), 0o644)
+}
+
+// per is what a million messages cost, by the bill of a name.
+func (w Workload) per(name string) float64 {
+	for _, b := range w.Bills() {
+		if b.Name == name {
+			return b.Total() / w.Messages() * million
+		}
+	}
+	return math.NaN()
+}
+
+func rows(head string, lines ...string) string {
+	columns := strings.Count(head, "|") + 1
+	return "| " + head + " |\n|" + strings.Repeat("---|", columns) + "\n| " + strings.Join(lines, " |\n| ") + " |\n"
+}
+
+// example is what the command at the page's head prints first.
+func example() string {
+	var out bytes.Buffer
+	_ = Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}.Write(&out) // a buffer never fails
+	paragraphs := strings.SplitN(out.String(), "\n\n", 4)
+	return "```text\n" + strings.Join(paragraphs[:3], "\n\n") + "\n```\n"
+}
+
+// singly is a workload of a thousand messages a second, each in a request of its own.
+func singly(queues int) Workload {
+	return Workload{Rate: 1000, Batch: 1, Disorder: InOrder, Queues: queues}
+}
+
+// setting is a step on the way to the cheapest stack.
+type setting struct {
+	name string
+	set  func(*Workload)
+	bill string
+}
+
+var settings = []setting{
+	{"HTTP API, `LOGS=all`", func(w *Workload) { w.AllLogs = true }, ours},
+	{"the default: HTTP API, logs by outcome, X-Ray", func(*Workload) {}, ours},
+	{"`DOOR=url`", func(w *Workload) { w.URL = true }, ours},
+	{"and `WINDOW=1s`", func(w *Workload) { w.URL, w.Window = true, 1 }, ours},
+	{"and `TRACING=off`", cheapest, ours},
+	{"the same in asynchronous mode", cheapest, "async, one consumer"},
+}
+
+func cheapest(w *Workload) { w.URL, w.Window, w.NoTracing = true, 1, true }
+
+func singlesTable() string {
+	var lines []string
+	for _, s := range settings {
+		line := s.name
+		for _, queues := range []int{16, 100, 1000} {
+			w := singly(queues)
+			s.set(&w)
+			line += fmt.Sprintf(" | %.2f", w.per(s.bill))
+		}
+		lines = append(lines, line+fmt.Sprintf(" | %.2f", singly(16).per(theirs)))
+	}
+	return rows("$ a million | 16 queues | 100 queues | 1,000 queues | SQS FIFO", lines...)
+}
+
+// inBatches are workloads of which all come in batches of a size: one of few busy queues, and one of many.
+func inBatches(size int) (busy, many Workload) {
+	busy = singly(16)
+	busy.Batch = size
+	return busy, Workload{Rate: 10_000, Batch: size, Disorder: InOrder, Queues: 1000}
+}
+
+func batchesTable() string {
+	const shown = "| %.2f | %.2f | %.2f | %.2f | %.2f"
+	var lines []string
+	for _, size := range []int{2, 10, 25, 50, 100} {
+		busy, _ := inBatches(size)
+		least := busy
+		cheapest(&least)
+		lines = append(lines, fmt.Sprintf("%d "+shown, size, busy.per(ours), least.per(ours), busy.per(oursPacked), least.per(oursPacked), busy.per(theirs)))
+	}
+	from := func(of func(size int) Workload) string {
+		for size := 2; size <= mostPacked; size++ {
+			if w := of(size); w.per(oursPacked) < w.per(theirs) {
+				return fmt.Sprintf("**%d**", size)
+			}
+		}
+		return "never"
+	}
+	for i, name := range []string{"these queues", "10,000 a second, 1,000 queues"} {
+		of := func(size int) Workload {
+			busy, many := inBatches(size)
+			return []Workload{busy, many}[i]
+		}
+		lines = append(lines, fmt.Sprintf("cheaper than SQS FIFO from, %s | never | never | %s | %s | ", name, from(of), from(func(size int) Workload {
+			w := of(size)
+			cheapest(&w)
+			return w
+		})))
+	}
+	return rows("of one queue a request | an item each: the default | the cheapest | one item, JSON: the default | the cheapest | SQS FIFO", lines...)
+}
+
+func lingerTable() string {
+	var lines []string
+	for _, c := range []struct {
+		queues int
+		linger float64
+	}{{1, .01}, {4, .01}, {16, .01}, {16, .05}, {16, .1}, {100, .01}, {100, .2}} {
+		w := singly(c.queues)
+		one := w.per(ours)
+		w.Linger = c.linger
+		lines = append(lines, fmt.Sprintf("%d | %g ms | %.2g | %.0f | %.2f | %.2f | %.1f", c.queues, c.linger*1000, w.batch(), w.requests(), w.per(oursPacked), one, one/w.per(oursPacked)))
+	}
+	return rows("queues | linger | of one queue together | requests a second | $ a million | put singly | times cheaper", lines...)
+}
+
+func queueTable() string {
+	lines := []string{"one by one | 1, 1 | 1,000", "in batches of 25 | 1, 0.04 | 1,000"}
+	for _, size := range []int{25, 100} {
+		_, w := inBatches(size)
+		lines = append(lines, fmt.Sprintf("JSON, batches of %d that are one item | %.2g, %.2g | %s", size,
+			packUnits(float64(size))/float64(size), 1/float64(size), thousands(w.PackedRate())))
+	}
+	return rows("messages of 100 bytes, in order | write units a message there, and of the cursor | messages a second", lines...)
+}
+
+// thousands writes a number of thousands.
+func thousands(n float64) string { return fmt.Sprintf("%.0f,000", n/1000) }
+
+func windowsTable() string {
+	busy := singly(16).gathered()
+	quiet := Workload{Rate: 10, Batch: 1, Disorder: InOrder, Queues: 10}.gathered()
+	var lines []string
+	for i, g := range busy {
+		lines = append(lines, fmt.Sprintf("%gs | %.3f | %.3f | %.3f | %.3f", g.Seconds, g.Sort, g.Process, quiet[i].Sort, quiet[i].Process))
+	}
+	return rows("window | 1,000 a second, 16 queues: `sort` | one consumer | 10 a second, 10 queues: `sort` | one consumer", lines...)
+}
+
+func xrayTable() string {
+	names, dollars := "single messages a second", "$ a million"
+	for _, rate := range []float64{1, 10, 100, 1000, 10_000} {
+		w := Workload{Rate: rate, Batch: 1, Disorder: InOrder, Queues: 100}
+		untraced := w
+		untraced.NoTracing = true
+		names += fmt.Sprintf(" | %g", rate)
+		dollars += fmt.Sprintf(" | %.2f", w.per(ours)-untraced.per(ours))
+	}
+	return rows(names, dollars)
+}
+
+func timerTable() string {
+	on, off := Workload{}.timer(), Workload{NoTracing: true}.timer()
+	return rows("a month in which nothing is due | a million wake-ups, one by one | ten at a time | the same with X-Ray, where there are fewer than one a second",
+		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f, $%.2f", off.Polls, off.Million, off.Together, on.Million, on.Together))
+}
+
+func sweepTable() string {
+	w := Workload{Rate: 1, Batch: 1, Disorder: InOrder, Queues: million}
+	s := w.sweep(1)
+	return rows("part | a month | $ for a million",
+		fmt.Sprintf("rounds over all cursors, one each 4 minutes | 10,950 × Q × 117 bytes ÷ 8,192 read units, and a write each | %.2f", s.Rounds),
+		fmt.Sprintf("the day's full round | 30.4 × Q × (half a unit behind each position, and two scans) | %.2f", s.Full),
+		fmt.Sprintf("calls, each minute | 43,800 × (11 read units, 32 ms, their log, a trace), and the time of the rounds: 0.1 s for 1 MB of cursors, 4 at a time | %.2f", s.Calls),
+		fmt.Sprintf("queues that moved | min(moves a second × 14 minutes, Q) × 10,950 × 1 read unit for their consumers | %.2f for each move a second", s.Moved))
+}

@@ -53,7 +53,7 @@ var producerMutants = []mutant{
 	{"producer: a flush leaves out what is under way", producerFolder, producerTests, []edit{
 		{"producer.go", "		case <-e.done:\n", "		case <-e.done:\n		default:\n"},
 	}},
-	{"producer: spooled before it is written", producerFolder, producerKilled, []edit{
+	{"producer: spooled before it is written", producerFolder, producerTests, []edit{
 		{"spool.go", "	err := s.write(file, records)\n", "	close(g.done)\n	err := s.write(file, records)\n"}, {"spool.go", "	close(g.done)\n	if cap", "	if cap"},
 	}},
 	{"producer: sent before it is written", producerFolder, producerTests, []edit{

@@ -115,7 +115,7 @@ QUEUES ?=
 MINUTES ?=
 PACKS ?=
 .PHONY: load
-load: deps ## send RATE=200 messages a second to QUEUES=100 for TIME=1m, check what comes out, and say what it took: BATCH=1 DISORDER=0|8|32 PACKS=1
+load: deps ## send RATE=200 messages a second to QUEUES=100 for TIME=1m, check what comes out, and say what it took: BATCH=1 DISORDER=0|8|32 PACKS=0|1 (without it, batches are packed as the stack does it by default)
 	@TIME=$(TIME) RATE=$(RATE) QUEUES=$(QUEUES) BATCH=$(BATCH) DISORDER=$(DISORDER) PACKS=$(PACKS) $(LOCAL_RUN) ./verify/load
 
 .PHONY: outage

@@ -92,11 +92,12 @@ func newProducers(base string, o options, j *journeys) (*producers, error) {
 	return p, err
 }
 
-// first are requests that make every queue, and start the functions, with a window of messages each.
+// first are requests that make every queue, and start the functions, with a window or a batch of messages each: what
+// comes first decides whether batches are packed.
 func (p *producers) first() []request {
 	var all []request
 	for _, l := range p.lines {
-		all = append(all, request{l.queue, l.take(max(p.disorder, 1), p.disorder, p.random)})
+		all = append(all, request{l.queue, l.take(max(p.disorder, p.batch), p.disorder, p.random)})
 	}
 	return all
 }

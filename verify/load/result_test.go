@@ -46,7 +46,7 @@ func TestPrint(t *testing.T) {
 	for _, want := range []string{
 		"1000 to 10 queues, delivered in 900 batches, 0 of them again", "100 accepted of 100, 50 delivered",
 		"median 501 ms, p90 901, p99 991, p99.9 1000, longest 1000", "6.000 requests, 4.000 write and 1.500 read units",
-		"$2.688 for these units", // 4 × 0.625 + 1.5 × 0.125
+		"$2.688 for these units", ": both without fixed costs", // 4 × 0.625 + 1.5 × 0.125
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)

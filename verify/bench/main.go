@@ -49,7 +49,7 @@ func run(ctx context.Context, shown io.Writer, only string) error {
 			return err
 		}
 		fmt.Fprintln(shown, figures.Text(tables))
-		if err := cmp.Or(page.Counted(tables), pictures(root, tables)); err != nil || only != "" {
+		if err := cmp.Or(page.Counted(tables), drawPictures(root, tables)); err != nil || only != "" {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,22 +12,42 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/figures"
 )
 
-// pictures draws tables beside the page, whose text names the files.
-func pictures(root string, tables []figures.Table) error {
-	for file, title := range map[string]string{"figures-put.svg": figures.TitleOrders, "figures-acks.svg": figures.TitleAcks} {
-		at := slices.IndexFunc(tables, func(t figures.Table) bool { return t.Title == title })
+// drawn are the pictures beside the page, whose text names the files: the table of each, and how many of its rows, for
+// what comes after those would leave nothing of them to see.
+var drawn = []struct {
+	file, title string
+	rows        int
+}{
+	{"figures-put.svg", figures.TitleOrders, 5},
+	{"figures-acks.svg", figures.TitleAcks, 4},
+}
+
+// pictures draws tables; it returns each picture under its path in the project. They are the same in every run.
+func pictures(tables []figures.Table) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	for _, d := range drawn {
+		at := slices.IndexFunc(tables, func(t figures.Table) bool { return t.Title == d.title })
 		if at < 0 {
-			return fmt.Errorf("no table is called %q", title)
+			return nil, fmt.Errorf("no table is called %q", d.title)
 		}
-		picture, err := draw(tables[at])
+		t := tables[at]
+		t.Rows = t.Rows[:d.rows]
+		picture, err := draw(t)
 		if err != nil {
-			return fmt.Errorf("draw %q: %w", title, err)
+			return nil, fmt.Errorf("draw %q: %w", d.title, err)
 		}
-		if err := os.WriteFile(filepath.Join(root, "docs", file), picture, 0o644); err != nil {
-			return err
-		}
+		all[filepath.Join("docs", d.file)] = picture
 	}
-	return nil
+	return all, nil
+}
+
+// drawPictures writes them into the project.
+func drawPictures(root string, tables []figures.Table) error {
+	all, err := pictures(tables)
+	for path, picture := range all {
+		err = errors.Join(err, os.WriteFile(filepath.Join(root, path), picture, 0o644))
+	}
+	return err
 }
 
 // readable stands out on a light and on a dark page, as do the colours of the bars.

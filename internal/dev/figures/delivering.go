@@ -27,7 +27,7 @@ func delivering(ctx context.Context) (Table, error) {
 		n := float64(size)
 		r := Row{
 			Name: fmt.Sprint(size), Ours: ours, FIFO: 2 * cost.FIFO(size),
-			Limit: Units{2 / n, max(float64(size*itemBytes)/readBytes, 1) / 2 / n},
+			Limit: Units{2 / n, reading(size) / n},
 		}
 		r.Why = "who claims reads the consumer first, and a request reads 1 MB, which batches of 100 do not fill"
 		t.Rows = append(t.Rows, r)

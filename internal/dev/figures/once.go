@@ -3,6 +3,7 @@ package figures
 import (
 	"context"
 
+	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -11,9 +12,10 @@ func once(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: "Work done once",
 		About: "A piece of work with a result of 20 bytes. The limit is a write that says that it begins, and one with its result; of a duplicate, a read. " +
-			"Mnemosyne starts each by an unconditional write, a duplicate as well. Others, and a hundred that wait for one, are measured below.",
+			"Mnemosyne starts each by an unconditional write, a duplicate as well; Powertools by a conditional one, which is charged as much. SQS FIFO drops a message whose content it has seen within 5 minutes, " +
+			"for a request to send each; it remembers no result. The others run below, with larger results, and with a hundred that wait for one.",
 		Case:  "work",
-		Older: "Mnemosyne",
+		Older: "Mnemosyne, Powertools",
 	}
 	work := func(context.Context) (string, error) { return "done, and remembered", nil }
 	m := newMetered(dedup.Names{}.Tables()...)
@@ -39,7 +41,7 @@ func once(ctx context.Context) (Table, error) {
 		if err != nil {
 			return t, err
 		}
-		t.Rows = append(t.Rows, Row{Name: c.name, Limit: c.limit, Ours: ours, Older: &c.older, Why: c.why})
+		t.Rows = append(t.Rows, Row{Name: c.name, Limit: c.limit, Ours: ours, Older: &c.older, FIFO: cost.FIFO(1), Why: c.why})
 	}
 	return t, nil
 }

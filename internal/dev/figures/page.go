@@ -39,7 +39,7 @@ func (f File) Stale(tables []Table) error {
 
 // Measured writes into the page what was measured on this machine.
 func (f File) Measured(text string) error {
-	about := fmt.Sprintf("By %s, on %s/%s with %d processors, of which others may have used some.\n\n```text\n%s```\n",
+	about := fmt.Sprintf("By %s, on %s/%s with %d processors, of which others may have used some.\n\n%s",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), text)
 	return replace(f.page, measuredBegins, measuredEnds, about)
 }

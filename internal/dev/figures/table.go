@@ -38,20 +38,23 @@ type Row struct {
 // Ratio is what ours costs, as a part of what the limit costs.
 func (r Row) Ratio() float64 { return r.Ours.Dollars() / r.Limit.Dollars() }
 
-func (r Row) over() bool { return r.Ratio() > 1.10 }
+func (r Row) beside() beside { return beside{r.Name, r.Ratio(), r.Why} }
 
 // Count counts all tables.
 func Count(ctx context.Context) ([]Table, error) {
 	var tables []Table
-	for _, count := range []func(context.Context) (Table, error){orders, writers, batches, delivering, acking, trees, once} {
+	for _, count := range []func(context.Context) (Table, error){orders, writers, batches, delivering, handing, acking, trees, once} {
 		t, err := count(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.Title, err)
 		}
 		for _, r := range t.Rows {
-			if r.over() && r.Why == "" {
-				return nil, fmt.Errorf("%s, %s: %.2f times its limit, and the table does not say why", t.Title, r.Name, r.Ratio())
+			if b := r.beside(); b.rounded() < 1 {
+				return nil, fmt.Errorf("%s, %s: %s of its limit, so that is none", t.Title, r.Name, b.shown())
 			}
+		}
+		if _, err := whys(t.besides()); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Title, err)
 		}
 		tables = append(tables, t)
 	}

@@ -2,7 +2,6 @@ package figures
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -16,49 +15,29 @@ func Text(tables []Table) string {
 }
 
 func (t Table) write(text *strings.Builder) {
-	fmt.Fprintf(text, "## %s\n\n%s\n\n", t.Title, t.About)
-	fifo := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.FIFO > 0 })
-	head := []string{t.Case, "limit", "ours", "$ a million", "ours / limit"}
-	if t.Older != "" {
-		head = append(head, t.Older, "$ a million")
-	}
-	if fifo {
-		head = append(head, "SQS FIFO, $")
-	}
-	heading(text, head)
-	for _, r := range t.Rows {
-		cells := []string{r.Name, r.Limit.String(), r.Ours.String(), short(r.Ours.Dollars()), fmt.Sprintf("%.2f", r.Ratio())}
+	head := []string{t.Case, "limit", "ours", "$ a million", "ours / limit", t.Older, "$ a million", "SQS FIFO, $"}
+	rows := make([][]string, len(t.Rows))
+	for i, r := range t.Rows {
+		older, dollars, fifo := "", "", ""
 		if r.Older != nil {
-			cells = append(cells, r.Older.String(), short(r.Older.Dollars()))
+			older, dollars = r.Older.String(), short(r.Older.Dollars())
 		}
-		if fifo {
-			cells = append(cells, short(r.FIFO))
+		if r.FIFO > 0 {
+			fifo = short(r.FIFO)
 		}
-		line(text, cells)
+		rows[i] = []string{r.Name, r.Limit.String(), r.Ours.String(), short(r.Ours.Dollars()), r.beside().shown(), older, dollars, fifo}
 	}
-	text.WriteString("\n")
-	for _, why := range t.whys() {
-		text.WriteString(why)
-	}
+	below, _ := whys(t.besides()) // Count has seen to it that each has its reason
+	grid(text, t.Title, t.About, head, rows, below)
 }
 
-// whys say why rows are above the limit, those of one reason together.
-func (t Table) whys() (whys []string) {
-	var reasons []string
-	names := map[string][]string{}
-	for _, r := range t.Rows {
-		if !r.over() {
-			continue
-		}
-		if !slices.Contains(reasons, r.Why) {
-			reasons = append(reasons, r.Why)
-		}
-		names[r.Why] = append(names[r.Why], r.Name)
+// besides are the rows beside their limits.
+func (t Table) besides() []beside {
+	all := make([]beside, len(t.Rows))
+	for i, r := range t.Rows {
+		all[i] = r.beside()
 	}
-	for _, why := range reasons {
-		whys = append(whys, fmt.Sprintf("Above 1.10 of the limit (%s): %s.\n\n", strings.Join(names[why], ", "), why))
-	}
-	return whys
+	return all
 }
 
 // shown are the rows of the README, by their tables' titles and their names.
@@ -87,18 +66,9 @@ func Short(tables []Table) string {
 				if r.FIFO > 0 {
 					fifo = short(r.FIFO)
 				}
-				line(&text, []string{s.as, short(r.Ours.Dollars()), fmt.Sprintf("%.2f", r.Ratio()), older, fifo})
+				line(&text, []string{s.as, short(r.Ours.Dollars()), r.beside().shown(), older, fifo})
 			}
 		}
 	}
 	return text.String()
-}
-
-func heading(text *strings.Builder, cells []string) {
-	line(text, cells)
-	line(text, slices.Repeat([]string{"---"}, len(cells)))
-}
-
-func line(text *strings.Builder, cells []string) {
-	fmt.Fprintf(text, "| %s |\n", strings.Join(cells, " | "))
 }

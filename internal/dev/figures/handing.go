@@ -1,0 +1,155 @@
+package figures
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/streamsort/streamsort/internal/dev/cost"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
+)
+
+// Lock is what dynamolock takes to acquire a lock and to release it: verify/bench holds it to the library.
+var Lock = Units{Writes: 2, Reads: 1}
+
+// handing compares sizes of the batches that a consumer takes in two phases.
+func handing(ctx context.Context) (Table, error) {
+	t := Table{
+		Title: "Handoff in two phases",
+		About: "Messages of 100 bytes, which a consumer with a database of its own claims, prepares to commit, and commits, by itself: no record of a stream tells it what is there. " +
+			"The limit is a write of each step, and a read of the messages; a commit can claim the next batch by the same write. That nothing is ready is known by one read, for each request. " +
+			"dynamolock is a lock that is acquired and released around a batch: it keeps no place and no outcome that is in doubt, and its figures are without reading the messages. SQS FIFO is a request to receive and one to delete, for ten messages at most.",
+		Case:  "batch",
+		Older: "dynamolock",
+	}
+	const why = "who claims reads the consumer and the queue's position first, both strongly: it may have been another process that came last"
+	for _, size := range []int{1, 10, 100, 1000} {
+		h, err := newHanding(ctx, size)
+		if err != nil {
+			return t, err
+		}
+		n := float64(size)
+		lock := Units{Lock.Writes / n, Lock.Reads / n}
+		limit := func(writes float64) Units { return Units{writes / n, reading(size) / n} }
+		alone, err := h.of(size, func() error { return h.whole(ctx) })
+		if err != nil {
+			return t, err
+		}
+		if err := h.claim(ctx, pull.OK); err != nil {
+			return t, err
+		}
+		chained, err := h.of(size, func() error { return h.goOn(ctx) })
+		if err != nil {
+			return t, err
+		}
+		t.Rows = append(t.Rows,
+			Row{Name: fmt.Sprint(size), Limit: limit(3), Ours: alone, Older: &lock, FIFO: 2 * cost.FIFO(size), Why: why},
+			Row{Name: fmt.Sprintf("%d, and the next claimed", size), Limit: limit(2), Ours: chained, Older: &lock, FIFO: 2 * cost.FIFO(size), Why: why})
+		if size > 1 {
+			continue
+		}
+		if err := h.commit(ctx); err != nil {
+			return t, err
+		}
+		nothing, err := h.of(1, func() error { return h.claim(ctx, pull.Nothing) })
+		if err != nil {
+			return t, err
+		}
+		t.Rows = append(t.Rows, Row{Name: "nothing ready", Limit: Units{Reads: 0.5}, Ours: nothing, Why: why, FIFO: cost.FIFO(1)})
+	}
+	return t, nil
+}
+
+// reading is the least that a read of so many messages takes, in units.
+func reading(size int) float64 { return max(float64(size*itemBytes)/readBytes, 1) / 2 }
+
+// handed is a consumer that holds a claim, or will.
+type handed struct {
+	sorting
+	claims   *pull.Puller
+	size     int
+	requests int
+	held     pull.Held
+}
+
+// newHanding has three batches ready, of which none is claimed.
+func newHanding(ctx context.Context, size int) (*handed, error) {
+	s, err := newSorting(handoff.Names{}.Tables()...)
+	if err != nil {
+		return nil, err
+	}
+	sorter, err := s.process(asTheyAre)
+	if err != nil {
+		return nil, err
+	}
+	d, err := handoff.New(record.NewStore(s.metered, handoff.Names{}.Tables()), sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: clock})
+	if err != nil {
+		return nil, err
+	}
+	claims, err := pull.New(d, nil)
+	if err != nil {
+		return nil, err
+	}
+	for seq := range int64(3 * size) {
+		if _, err := sorter.Put(ctx, hundred(seq+1)); err != nil {
+			return nil, err
+		}
+	}
+	_, err = d.Create(ctx, queue, "ledger", handoff.First)
+	return &handed{sorting: s, claims: claims, size: size}, err
+}
+
+// request asks for the next batch.
+func (h *handed) request() pull.Request {
+	h.requests++
+	return pull.Request{Queue: queue, Consumer: "ledger", ID: fmt.Sprint("r", h.requests), Bounds: pull.Bounds{MaxMessages: h.size}}
+}
+
+func expect(want pull.Verdict, a pull.Answer, err error) error {
+	if err == nil && a.Verdict != want {
+		err = fmt.Errorf("answered %s, not %s", a.Verdict, want)
+	}
+	return err
+}
+
+func (h *handed) claim(ctx context.Context, want pull.Verdict) error {
+	a, err := h.claims.Claim(ctx, h.request())
+	if want == pull.OK {
+		h.held = a.Held()
+	}
+	return expect(want, a, err)
+}
+
+func (h *handed) prepare(ctx context.Context) error {
+	a, err := h.claims.Prepare(ctx, h.held)
+	return expect(pull.OK, a, err)
+}
+
+func (h *handed) commit(ctx context.Context) error {
+	if err := h.prepare(ctx); err != nil {
+		return err
+	}
+	a, err := h.claims.Commit(ctx, h.held)
+	return expect(pull.OK, a, err)
+}
+
+// whole is a batch from its claim to its commit.
+func (h *handed) whole(ctx context.Context) error {
+	if err := h.claim(ctx, pull.OK); err != nil {
+		return err
+	}
+	return h.commit(ctx)
+}
+
+// goOn prepares the batch that is claimed, and commits it with the claim of the next.
+func (h *handed) goOn(ctx context.Context) error {
+	if err := h.prepare(ctx); err != nil {
+		return err
+	}
+	done, next, err := h.claims.CommitAndClaim(ctx, h.held, h.request())
+	h.held = next.Held()
+	return cmp.Or(expect(pull.OK, done, err), expect(pull.OK, next, nil))
+}

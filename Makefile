@@ -204,7 +204,7 @@ sources: ## take 100,000 shuffled records of each source of AWS: none lost, none
 	@$(GO) test ./functions/source -run TestManyRecords -count=1 -v -timeout 60m -args -events $(or $(EVENTS),100000)
 
 .PHONY: bench
-bench: deps ## count and measure for minutes, and write docs/figures.md: cost of each operation, size, start, throughput (ONLY=counts: what is the same in every run)
+bench: deps ## count and measure for minutes, and write docs/figures.md: cost of each operation, size, start, throughput (ONLY=counts: what is the same in every run; ONLY=deduplication|acks|claims|function|throughput|queue|latency: one table)
 	@$(GO) run ./verify/bench $(if $(ONLY),-only $(ONLY))
 
 .PHONY: screenshots

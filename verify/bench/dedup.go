@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -42,15 +41,15 @@ type library struct {
 	name    string
 	names   dedup.Names
 	process func(client *dynamodb.Client, names dedup.Names) (onceer, error)
-	// seen: every process has seen such work before.
-	seen bool
+	// ours, or another's; seen: every process has seen such work before.
+	ours, seen bool
 }
 
 func libraries() []library {
 	return []library{
-		{name: "ours", process: newOurs(nil)},
-		{name: "ours, seen before", process: newOurs(nil), seen: true},
-		{name: "ours, looking first", process: newOurs(&dedup.Options[string, string]{LookFirst: true, Lease: longestRun})},
+		{name: "ours", process: newOurs(nil), ours: true},
+		{name: "seen before", process: newOurs(nil), ours: true, seen: true},
+		{name: "looking first", process: newOurs(&dedup.Options[string, string]{LookFirst: true, Lease: longestRun}), ours: true},
 		{name: "Mnemosyne", process: func(c *dynamodb.Client, n dedup.Names) (onceer, error) {
 			return &mnemosyne{client: c, table: n.Table}, nil
 		}},
@@ -92,44 +91,87 @@ func (d ours) begin(ctx context.Context, id string) error {
 	return err
 }
 
-// deduplication prints what each library's cases cost, on one server.
-func deduplication(ctx context.Context, out io.Writer) error {
+// figure is what a case came to.
+type figure struct {
+	text string
+	// amount is what is compared: dollars, or how often something ran.
+	amount float64
+}
+
+func figureOf(c meter.Count) figure {
+	return figure{figures.Units{Writes: c.Writes, Reads: c.Reads}.String() + fmt.Sprintf(", $%.2f", c.Dollars()), c.Dollars()}
+}
+
+func dollars(writes, reads float64) figure {
+	return figureOf(meter.Count{Writes: writes, Reads: reads})
+}
+
+const (
+	whyClaims = "it claims first, for most work is new: LookFirst is for where it is not"
+	whyLarge  = "it claims first, unless it looks first; a larger result has an item of its own, so that claims stay cheap, and is read after the row"
+	whyWaits  = "nobody tells those who wait, each a process of its own: they look again and again, and where they do not look first, each begins by a claim that is refused"
+)
+
+// onceCases are the cases that libraries are compared in.
+var onceCases = []struct {
+	name    string
+	limit   figure
+	measure func(context.Context, *bench) (figure, error)
+	why     string
+}{
+	{"new", dollars(2, 0), costOfNew, ""},
+	{"duplicate", dollars(0, 0.5), costOfDuplicate(20), whyClaims},
+	{"duplicate, 10 KB", dollars(0, 1.5), costOfDuplicate(10_000), whyLarge},
+	{"1 runs 1 s, 99 wait", dollars(2, 99*0.5), costOfCrowd, whyWaits},
+	{"runs of 100 after a time-out", figure{"1", 1}, runsAfterTimeOut, ""},
+}
+
+// deduplication measures what each library's cases cost, on one server.
+func deduplication(ctx context.Context) (figures.Measured, error) {
+	m := figures.Measured{
+		Title: "Work done once, on a server",
+		About: "Units, and dollars a million times; the algorithms of others run as their descriptions have them. The limit is a write to begin, one for the result, and a read of it by each of the others, not strong. " +
+			"Ours in processes that saw such work before, or that look first, stand below where that makes a difference. Mnemosyne remembers no result; of the 99 that wait, it was measured at 355 write units, $221.88.",
+		Case: "work",
+	}
 	server, err := localdb.Start(ctx, localdb.Choose(), "")
 	if err != nil {
-		return err
+		return m, err
 	}
 	defer server.Close()
-	fmt.Fprintf(out, "==> work done once, in write and read units and dollars a million times, beside others' algorithms, on %s\n", server.Kind)
-	fmt.Fprintf(out, "    %-20s %-18s %-18s %-18s %-26s %s\n", "", "new", "duplicate", "duplicate, 10 KB", "1 runs 1 s, 99 wait", "runs of 100 after a time-out")
-	crowds := map[string]float64{}
+	m.About += " The server is " + string(server.Kind) + "."
 	for _, l := range libraries() {
-		row := fmt.Sprintf("    %-20s", l.name)
-		for _, measure := range []func(context.Context, *bench) (string, error){
-			costOfNew, costOfDuplicate(20), costOfDuplicate(10_000), costOfCrowd, runsAfterTimeOut,
-		} {
+		if !l.ours {
+			m.Others = append(m.Others, l.name)
+		}
+	}
+	for _, c := range onceCases {
+		var rows []figures.MeasuredRow
+		var others []string
+		for _, l := range libraries() {
 			b, err := l.on(ctx, server.Endpoint)
 			if err != nil {
-				return err
+				return m, err
 			}
-			figure, err := measure(ctx, b)
+			f, err := c.measure(ctx, b)
 			if err != nil {
-				return fmt.Errorf("%s: %w", l.name, err)
+				return m, fmt.Errorf("%s: %w", l.name, err)
 			}
-			row += figure
-			if b.crowded > 0 {
-				crowds[l.name] = b.crowded
+			switch {
+			case !l.ours:
+				others = append(others, f.text)
+			case len(rows) == 0:
+				rows = append(rows, figures.MeasuredRow{Name: c.name, Limit: c.limit.text, Ours: f.text, Ratio: f.amount / c.limit.amount, Why: c.why})
+			case f.text != rows[0].Ours:
+				rows = append(rows, figures.MeasuredRow{Name: c.name + ", " + l.name, Limit: c.limit.text, Ours: f.text, Ratio: f.amount / c.limit.amount, Why: c.why})
 			}
 		}
-		fmt.Fprintln(out, row)
-	}
-	quoted := meter.Count{Writes: 355}.Dollars()
-	for _, l := range libraries() {
-		if strings.HasPrefix(l.name, "ours") {
-			fmt.Fprintf(out, "    99 wait on 1 s, %s: %.1f times cheaper than the 355 write units ($%.1f) that Mnemosyne was measured at, %.1f times than its algorithm above\n",
-				l.name, quoted/crowds[l.name], quoted, crowds["Mnemosyne"]/crowds[l.name])
+		for i := range rows {
+			rows[i].Others = others
 		}
+		m.Rows = append(m.Rows, rows...)
 	}
-	return nil
+	return m, nil
 }
 
 // bench is a library on a table of its own, with a meter between.
@@ -137,8 +179,6 @@ type bench struct {
 	library
 	client *dynamodb.Client
 	meter  *meter.Meter
-	// crowded is what costOfCrowd came to, in dollars a million times.
-	crowded float64
 }
 
 func (l library) on(ctx context.Context, endpoint string) (*bench, error) {
@@ -161,10 +201,6 @@ func (b *bench) cost(do func() error) (meter.Count, error) {
 	return b.meter.Counts().Sub(before).Total(), err
 }
 
-func figure(c meter.Count) string {
-	return fmt.Sprintf(" %-18s", fmt.Sprintf("%.0f + %.1f $%.2f", c.Writes, c.Reads, c.Dollars()))
-}
-
 // result is work that has a result of a size that does not compress.
 func result(size int) effect {
 	random := rand.New(rand.NewPCG(1, uint64(size)))
@@ -178,26 +214,26 @@ func result(size int) effect {
 	return func(context.Context) (string, error) { return string(text), nil }
 }
 
-func costOfNew(ctx context.Context, b *bench) (string, error) {
+func costOfNew(ctx context.Context, b *bench) (figure, error) {
 	p, err := b.process(b.client, b.names)
 	if err != nil {
-		return "", err
+		return figure{}, err
 	}
 	c, err := b.cost(func() error { _, err := p.once(ctx, "a", result(20)); return err })
-	return figure(c), err
+	return figureOf(c), err
 }
 
-func costOfDuplicate(size int) func(context.Context, *bench) (string, error) {
-	return func(ctx context.Context, b *bench) (string, error) {
+func costOfDuplicate(size int) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
 		p, err := b.process(b.client, b.names)
 		if err != nil {
-			return "", err
+			return figure{}, err
 		}
 		if _, err := p.once(ctx, "a", result(size)); err != nil {
-			return "", err
+			return figure{}, err
 		}
 		c, err := b.cost(func() error { _, err := p.once(ctx, "a", result(size)); return err })
-		return figure(c), err
+		return figureOf(c), err
 	}
 }
 
@@ -229,10 +265,10 @@ func crowd(all []onceer, call func(onceer) error) error {
 
 // costOfCrowd is one process that works for a second, and 99 that come right
 // after it.
-func costOfCrowd(ctx context.Context, b *bench) (string, error) {
+func costOfCrowd(ctx context.Context, b *bench) (figure, error) {
 	all, err := b.processes(100)
 	if err != nil {
-		return "", err
+		return figure{}, err
 	}
 	started := make(chan struct{})
 	second := func(context.Context) (string, error) {
@@ -243,7 +279,7 @@ func costOfCrowd(ctx context.Context, b *bench) (string, error) {
 	if b.seen {
 		for _, p := range all {
 			if _, err := p.once(ctx, "before", second); err != nil {
-				return "", err
+				return figure{}, err
 			}
 		}
 		started = make(chan struct{})
@@ -258,26 +294,25 @@ func costOfCrowd(ctx context.Context, b *bench) (string, error) {
 		err := crowd(all[1:], func(p onceer) error { _, err := p.once(ctx, "a", result(20)); return err })
 		return errors.Join(err, <-done)
 	})
-	b.crowded = c.Dollars()
-	return fmt.Sprintf(" %-26s", fmt.Sprintf("%.0f + %.1f $%.1f", c.Writes, c.Reads, c.Dollars())), err
+	return figureOf(c), err
 }
 
 // runsAfterTimeOut is how many of 100 processes run the work, whose first owner
 // has died.
-func runsAfterTimeOut(ctx context.Context, b *bench) (string, error) {
+func runsAfterTimeOut(ctx context.Context, b *bench) (figure, error) {
 	dead, err := b.process(b.client, b.names)
 	if err != nil {
-		return "", err
+		return figure{}, err
 	}
 	if err := dead.begin(ctx, "a"); err != nil {
-		return "", err
+		return figure{}, err
 	}
 	// Its time, and the margin between clocks.
 	time.Sleep(longestRun + 2*time.Second + 100*time.Millisecond)
 	var runs atomic.Int64
 	all, err := b.processes(100)
 	if err != nil {
-		return "", err
+		return figure{}, err
 	}
 	err = crowd(all, func(p onceer) error {
 		_, err := p.once(ctx, "a", func(context.Context) (string, error) {
@@ -287,5 +322,5 @@ func runsAfterTimeOut(ctx context.Context, b *bench) (string, error) {
 		})
 		return err
 	})
-	return fmt.Sprintf(" %d", runs.Load()), err
+	return figure{fmt.Sprint(runs.Load()), float64(runs.Load())}, err
 }

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"cirello.io/dynamolock/v2"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -18,41 +18,60 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// handing prints what a batch costs under a claim of two phases, beside a lock
+// handing measures what a batch costs under a claim of two phases, beside a lock
 // of dynamolock that is acquired and released around it.
-func handing(ctx context.Context, out io.Writer) error {
+func handing(ctx context.Context) (figures.Measured, error) {
 	server, err := localdb.Start(ctx, localdb.Choose(), "")
 	if err != nil {
-		return err
+		return figures.Measured{}, err
 	}
 	defer server.Close()
-	count := meter.New(dynamo.Transport())
-	client, err := dynamo.New(&dynamo.Options{Endpoint: server.Endpoint, Transport: count})
+	h := &handoffs{meter: meter.New(dynamo.Transport()), Measured: figures.Measured{
+		Title: "Handoff in two phases, on a server",
+		About: fmt.Sprintf("A batch of %d messages of items of 100 each, by requests to %s one after the other, each in the mean of %d. The limit is that of the table above, which has other sizes, and messages that are items of their own. dynamolock acquires and releases.", batchOf, server.Kind, batches),
+		Case:  "a batch", Others: []string{"dynamolock"},
+	}}
+	client, err := dynamo.New(&dynamo.Options{Endpoint: server.Endpoint, Transport: h.meter})
 	if err != nil {
-		return err
+		return h.Measured, err
 	}
-	fmt.Fprintf(out, "==> a batch delivered to a database, beside dynamolock's lock around it, on %s\n", server.Kind)
-	fmt.Fprintf(out, "    %-58s %6s %6s %12s %11s %6s\n", "", "writes", "reads", "write units", "read units", "ms")
-	line := func(name string, times int, do func(i int) error) error {
-		before, began := count.Counts(), time.Now()
-		for i := range times {
-			if err := do(i); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		took := time.Since(began)
-		c := count.Counts().Sub(before)
-		total, each := c.Total(), float64(times)
-		writes := c["PutItem"].Requests + c["UpdateItem"].Requests + c["DeleteItem"].Requests
-		fmt.Fprintf(out, "    %-58s %6.1f %6.1f %12.1f %11.1f %6.1f\n", name, float64(writes)/each, float64(total.Requests-writes)/each,
-			total.Writes/each, total.Reads/each, took.Seconds()*1000/each)
-		return nil
+	locked, err := h.locks(ctx, client)
+	if err == nil {
+		err = h.claims(ctx, client, locked)
 	}
-	if err := claims(ctx, client, line); err != nil {
-		return err
-	}
-	return locks(ctx, client, line)
+	return h.Measured, err
 }
+
+// handoffs is the table that is made, and the meter of its figures.
+type handoffs struct {
+	figures.Measured
+	meter *meter.Meter
+}
+
+// each is what do takes in the mean, and as text.
+func (h *handoffs) each(do func(i int) error) (meter.Count, string, error) {
+	before, began := h.meter.Counts(), time.Now()
+	for i := range batches {
+		if err := do(i); err != nil {
+			return meter.Count{}, "", err
+		}
+	}
+	took, total := time.Since(began), h.meter.Counts().Sub(before).Total()
+	c := meter.Count{Writes: total.Writes / batches, Reads: total.Reads / batches}
+	return c, fmt.Sprintf("%s, %.1f ms", figures.Units{Writes: c.Writes, Reads: c.Reads}, ms(took)/batches), nil
+}
+
+// line adds a row of ours.
+func (h *handoffs) line(name string, limit figures.Units, lock string, do func(i int) error) error {
+	c, ours, err := h.each(do)
+	h.Rows = append(h.Rows, figures.MeasuredRow{
+		Name: name, Limit: limit.String(), Ours: ours, Others: []string{lock}, Ratio: c.Dollars() / limit.Dollars(),
+		Why: "who claims reads the consumer and the queue's position first, both strongly; where it begins inside an item of many messages, it looks for that item",
+	})
+	return err
+}
+
+func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
 const (
 	batches     = 20
@@ -61,7 +80,7 @@ const (
 )
 
 // claims are ours.
-func claims(ctx context.Context, client *dynamodb.Client, line func(string, int, func(int) error) error) error {
+func (h *handoffs) claims(ctx context.Context, client *dynamodb.Client, locked string) error {
 	if err := table.Create(ctx, client, append((cursor.Names{}).Tables(), (handoff.Names{}).Tables()...)...); err != nil {
 		return err
 	}
@@ -103,7 +122,7 @@ func claims(ctx context.Context, client *dynamodb.Client, line func(string, int,
 		return err
 	}
 	var a pull.Answer
-	err = line(fmt.Sprintf("ours: claim, prepare, commit of %d", batchOf), batches, func(i int) error {
+	err = h.line("claim, prepare, commit", figures.Units{Writes: 3, Reads: 0.5}, locked, func(i int) error {
 		var err error
 		if a, err = claims.Claim(ctx, request(i)); expect(a, err) != nil {
 			return expect(a, err)
@@ -119,7 +138,7 @@ func claims(ctx context.Context, client *dynamodb.Client, line func(string, int,
 	if a, err = claims.Claim(ctx, request(batches)); expect(a, err) != nil {
 		return expect(a, err)
 	}
-	err = line(fmt.Sprintf("ours: prepare of %d, commit and claim of the next %d", batchOf, batchOf), batches, func(i int) error {
+	err = h.line("prepare, commit and claim of the next", figures.Units{Writes: 2, Reads: 0.5}, locked, func(i int) error {
 		if err := expect(claims.Prepare(ctx, a.Held())); err != nil {
 			return err
 		}
@@ -138,24 +157,24 @@ func claims(ctx context.Context, client *dynamodb.Client, line func(string, int,
 	if err := expect(claims.Commit(ctx, a.Held())); err != nil {
 		return err
 	}
-	return line("ours: nothing ready", batches, func(i int) error {
+	return h.line("nothing ready", figures.Units{Reads: 0.5}, "", func(i int) error {
 		_, err := claims.Claim(ctx, request(3*batches+i))
 		return err
 	})
 }
 
-// locks are dynamolock's.
-func locks(ctx context.Context, client *dynamodb.Client, line func(string, int, func(int) error) error) error {
+// locks are dynamolock's. What they take is what the counted table has of them.
+func (h *handoffs) locks(ctx context.Context, client *dynamodb.Client) (string, error) {
 	const name = "locks"
 	err := table.Create(ctx, client, table.Definition{Name: name, Partition: table.Key{Name: "key", Type: table.String}})
 	if err != nil {
-		return err
+		return "", err
 	}
 	c, err := dynamolock.New(client, name, dynamolock.DisableHeartbeat(), dynamolock.WithLeaseDuration(30*time.Second))
 	if err != nil {
-		return err
+		return "", err
 	}
-	return line("dynamolock: acquire, release, with no place and no outcome", batches, func(int) error {
+	units, text, err := h.each(func(int) error {
 		lock, err := c.AcquireLockWithContext(ctx, handedQueue)
 		if err != nil {
 			return err
@@ -163,4 +182,8 @@ func locks(ctx context.Context, client *dynamodb.Client, line func(string, int, 
 		_, err = c.ReleaseLockWithContext(ctx, lock)
 		return err
 	})
+	if err == nil && (units.Writes != figures.Lock.Writes || units.Reads != figures.Lock.Reads) {
+		err = fmt.Errorf("dynamolock takes %s, and the counted table has %s", text, figures.Lock)
+	}
+	return text, err
 }

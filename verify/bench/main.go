@@ -3,23 +3,21 @@
 // of the enqueue function, how many messages a second it and one queue take on this machine,
 // and how long one takes to its sink.
 //
-// Figures of a shared machine vary; those of one run are made beside each other.
+// Figures of a shared machine vary; those of one table are made beside each other.
 //
 //	go run ./verify/bench                all
-//	go run ./verify/bench -only counts   what is counted; the page keeps what was measured
-//	go run ./verify/bench -only acks     one that is measured, for the eye only: deduplication, acks, claims,
-//	                                     sizes, starts, throughput, queue, latency
+//	go run ./verify/bench -only counts   what is counted, and its pictures; the page keeps what was measured
+//	go run ./verify/bench -only acks     one table that is measured, and the page keeps the others: deduplication, acks,
+//	                                     claims, function, throughput, queue, latency
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/figures"
@@ -27,7 +25,7 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "the one that is measured")
+	only := flag.String("only", "", "the one table that is made anew")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
@@ -53,40 +51,43 @@ func run(ctx context.Context, shown io.Writer, only string) error {
 			return err
 		}
 	}
-	var measured bytes.Buffer
-	out := io.MultiWriter(shown, &measured)
 	folder, err := os.MkdirTemp("", "streamsort-bench")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	found := false
+	var measured []figures.Measured
 	for _, part := range []struct {
 		name    string
-		measure func() error
+		measure func() (figures.Measured, error)
 	}{
-		{"deduplication", func() error { return deduplication(ctx, out) }},
-		{"acks", func() error { return acking(ctx, out) }},
-		{"claims", func() error { return handing(ctx, out) }},
-		{"sizes", func() error { return sizes(ctx, out, root, filepath.Join(folder, "arm64")) }},
-		{"starts", func() error { return starts(ctx, out, root, folder) }},
-		{"throughput", func() error { return throughput(ctx, out, root) }},
-		{"queue", func() error { return oneQueue(ctx, out) }},
-		{"latency", func() error { return latency(ctx, out, root) }},
+		{"deduplication", func() (figures.Measured, error) { return deduplication(ctx) }},
+		{"acks", func() (figures.Measured, error) { return acking(ctx) }},
+		{"claims", func() (figures.Measured, error) { return handing(ctx) }},
+		{"function", func() (figures.Measured, error) { return function(ctx, root, folder) }},
+		{"throughput", func() (figures.Measured, error) { return throughput(ctx, root) }},
+		{"queue", func() (figures.Measured, error) { return oneQueue(ctx) }},
+		{"latency", func() (figures.Measured, error) { return latency(ctx, root) }},
 	} {
 		if only != "" && only != part.name {
 			continue
 		}
-		found = true
-		if err := part.measure(); err != nil {
+		m, err := part.measure()
+		if err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+		text, err := m.Text()
+		if err != nil {
 			return err
 		}
+		fmt.Fprint(shown, text)
+		measured = append(measured, m)
 	}
 	switch {
-	case !found:
+	case measured == nil:
 		return fmt.Errorf("-only %q is none of them", only)
 	case only != "":
-		return nil
+		return page.MeasuredAgain(measured[0])
 	}
-	return page.Measured(measured.String())
+	return page.Measured(measured)
 }

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
+	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -22,29 +22,54 @@ type way struct {
 	// writers are those at a time, size is how many messages each puts at once.
 	writers, size int
 	packs         bool
+	// why is why it is slower than its limit.
+	why string
 }
 
+const whyAlone = "one writer at a time, who stores, and then moves the position, where the puts come from all"
+
 var ways = []way{
-	{name: "singles", writers: writers, size: 1},
-	{name: "batches of 25", writers: 1, size: 25},
-	{name: "packs of 100", writers: 1, size: 100, packs: true},
+	{name: "singles", writers: writers, size: 1, why: "each message is stored before the position is moved over it, and of those who move it at the same time all but one are refused, and read"},
+	{name: "batches of 25", writers: 1, size: 25, why: whyAlone},
+	{name: "packs of 100", writers: 1, size: 100, packs: true, why: whyAlone},
 }
+
+// requests is how many requests that write a message takes at least: of singles, those that are put at the same time
+// can have one move for all.
+func (w way) requests() float64 {
+	n := float64(w.size)
+	if w.packs {
+		return 2 / n
+	}
+	return 1 + 1/n/float64(w.writers)
+}
+
+// fifo is how many messages a second a message group of SQS FIFO takes: 300 calls, of ten messages at most.
+func (w way) fifo() int { return 300 * min(w.size, 10) }
 
 // putter is what a writer does in a turn: it says how many messages it has put.
 type putter func(ctx context.Context, writer, turn int) (int, error)
 
-// oneQueue prints how many messages a second one queue takes, beside bare conditional puts to one
+// oneQueue measures how many messages a second one queue takes, beside bare conditional puts to one
 // partition of the same server, and what its units allow on AWS.
-func oneQueue(ctx context.Context, out io.Writer) error {
-	fmt.Fprintf(out, "==> one queue, by the library, in turn with %d writers' bare conditional puts to one partition, on DynamoDB Local\n", writers)
+func oneQueue(ctx context.Context) (figures.Measured, error) {
+	m := figures.Measured{
+		Title: "Messages a second of one queue",
+		About: fmt.Sprintf("By the library, in turn with %d writers' bare conditional puts to one partition of the same DynamoDB Local, %d times %v each. The limit is as many messages as those puts would store: "+
+			"a request a message, and a move for all that are put at once; of packs, two requests for a hundred.", writers, rounds, each),
+		Case: "what", Others: []string{"bare conditional puts", "on AWS, by a partition's units", "SQS FIFO on AWS, a message group"},
+	}
 	for _, w := range ways {
 		messages, bare, err := w.measure(ctx)
 		if err != nil {
-			return fmt.Errorf("%s: %w", w.name, err)
+			return m, fmt.Errorf("%s: %w", w.name, err)
 		}
-		fmt.Fprintf(out, "    %-14s %d at a time: %5.0f a second, bare puts %4.0f: %5.2f times; %5.0f a second by a partition's units\n", w.name, w.writers, messages, bare, messages/bare, w.byUnits())
+		r := perSecond(fmt.Sprintf("%s, %d at a time", w.name, w.writers), messages, bare, w.requests())
+		r.Others = append(r.Others, fmt.Sprintf("%.0f a second", w.byUnits()), fmt.Sprintf("%d a second", w.fifo()))
+		r.Why = w.why
+		m.Rows = append(m.Rows, r)
 	}
-	return nil
+	return m, nil
 }
 
 // byUnits is how many messages a second one queue takes on AWS.
@@ -67,28 +92,7 @@ func (w way) measure(ctx context.Context) (messages, bare float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	store, err := freshStore(ctx, server.Endpoint)
-	if err != nil {
-		return 0, 0, err
-	}
-	barePut := counting(writers, func(ctx context.Context, n int) (int, error) {
-		_, err := store.PutMessage(ctx, bareMessage(n))
-		return 1, err
-	})
-	for n := range 1 + rounds { // the first is to warm up
-		a, err := rate(ctx, w.writers, each, put)
-		if err != nil {
-			return 0, 0, err
-		}
-		b, err := rate(ctx, writers, each, barePut)
-		if err != nil {
-			return 0, 0, err
-		}
-		if n > 0 {
-			messages, bare = messages+a/rounds, bare+b/rounds
-		}
-	}
-	return messages, bare, nil
+	return inTurn(ctx, server.Endpoint, w.writers, put)
 }
 
 // counting has each turn of each writer do what has a number of its own, from 0 on.

@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/figures"
 )
 
 // build compiles a function with the flags of a deployment.
@@ -26,29 +27,54 @@ func build(ctx context.Context, root, arch, source, target string) error {
 	return command.Run()
 }
 
-// sizes prints the size of the enqueue function as it deploys.
-func sizes(ctx context.Context, out io.Writer, root, target string) error {
-	fmt.Fprintln(out, "==> building functions/enqueue for arm64")
-	if err := build(ctx, root, "arm64", "./functions/enqueue", target); err != nil {
-		return err
+// function measures the size of the enqueue function as it deploys, and its start, beside an empty handler's.
+func function(ctx context.Context, root, folder string) (figures.Measured, error) {
+	m := figures.Measured{
+		Title: "The enqueue function",
+		About: "Built as it deploys, for arm64, and started on this machine, 20 times in turn with its limit: a function in Go that does nothing.",
+		Case:  "what",
 	}
-	binary, err := os.ReadFile(target)
+	const more = "it has AWS's client of DynamoDB and the table of what enqueue answers, a hundred packages more"
+	var size, zip [2]float64
+	for i, source := range sources {
+		target := filepath.Join(folder, "arm64")
+		if err := build(ctx, root, "arm64", source, target); err != nil {
+			return m, err
+		}
+		var err error
+		if size[i], zip[i], err = sizes(target); err != nil {
+			return m, err
+		}
+	}
+	took, err := starts(ctx, root, folder)
+	row := func(name, format string, of [2]float64, why string) {
+		m.Rows = append(m.Rows, figures.MeasuredRow{Name: name, Limit: fmt.Sprintf(format, of[1]), Ours: fmt.Sprintf(format, of[0]), Ratio: of[0] / of[1], Why: why})
+	}
+	row("binary", "%.2f MB", size, more)
+	row("zip, by gzip -9", "%.2f MB", zip, more)
+	row("from its spawn to its first poll, median", "%.1f ms", took, "more is initialised, and it reads its settings and makes its client before it polls")
+	return m, err
+}
+
+// sources are the function, and the one that does nothing.
+var sources = [2]string{"./functions/enqueue", "./verify/bench/empty"}
+
+// sizes are a binary's, and the same compressed, in MB.
+func sizes(path string) (size, zipped float64, err error) {
+	binary, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	var count counter
 	zip, err := gzip.NewWriterLevel(&count, gzip.BestCompression)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	if _, err := zip.Write(binary); err != nil {
-		return err
+		return 0, 0, err
 	}
-	if err := zip.Close(); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "    enqueue, arm64: %.2f MB, gzip %.2f MB\n", float64(len(binary))/1e6, float64(count)/1e6)
-	return nil
+	err = zip.Close()
+	return float64(len(binary)) / 1e6, float64(count) / 1e6, err
 }
 
 // counter counts what is written to it.
@@ -59,33 +85,30 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// starts prints how long a process takes from its start to its first poll of
-// the Runtime API, beside an empty handler's.
-func starts(ctx context.Context, out io.Writer, root, folder string) error {
-	fmt.Fprintln(out, "==> starting enqueue and an empty handler, 20 times each in turn")
-	names := []string{"enqueue", "empty"}
-	for i, source := range []string{"./functions/enqueue", "./verify/bench/empty"} {
-		if err := build(ctx, root, "", source, filepath.Join(folder, names[i])); err != nil {
-			return err
+// starts are how many milliseconds processes of the sources take from their start to the first poll of
+// the Runtime API, in the median.
+func starts(ctx context.Context, root, folder string) (medians [2]float64, err error) {
+	path := func(i int) string { return filepath.Join(folder, fmt.Sprint("start", i)) }
+	for i, source := range sources {
+		if err := build(ctx, root, "", source, path(i)); err != nil {
+			return medians, err
 		}
 	}
-	took := map[string][]time.Duration{}
+	var took [2][]time.Duration
 	for range 20 {
-		for _, name := range names {
-			d, err := start(ctx, filepath.Join(folder, name))
+		for i, source := range sources {
+			d, err := start(ctx, path(i))
 			if err != nil {
-				return fmt.Errorf("start of %s: %w", name, err)
+				return medians, fmt.Errorf("start of %s: %w", source, err)
 			}
-			took[name] = append(took[name], d)
+			took[i] = append(took[i], d)
 		}
 	}
-	median := func(name string) float64 {
-		slices.Sort(took[name])
-		return took[name][len(took[name])/2].Seconds() * 1000
+	for i := range took {
+		slices.Sort(took[i])
+		medians[i] = ms(took[i][len(took[i])/2])
 	}
-	fmt.Fprintf(out, "    spawn to first poll, median of 20: enqueue %.1f ms, empty handler %.1f ms (%.1f times)\n",
-		median("enqueue"), median("empty"), median("enqueue")/median("empty"))
-	return nil
+	return medians, nil
 }
 
 // start starts a function against a Runtime API that only sees it poll.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"sync/atomic"
@@ -13,45 +12,52 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// How the throughput is measured.
+// How many write at a time, and how many messages a batch has.
 const (
 	writers = 8
 	batch   = 25
-	during  = 10 * time.Second
 )
 
-// throughput prints how many messages a second the enqueue function takes over
+// throughput measures how many messages a second the enqueue function takes over
 // HTTP, beside the bare conditional puts that the same server takes.
-func throughput(ctx context.Context, out io.Writer, root string) error {
-	fmt.Fprintf(out, "==> %d clients, batches of %d over HTTP, against bare conditional puts, %v each on DynamoDB Local\n", writers, batch, during)
-	messages, err := onFreshServer(ctx, func(endpoint string) (float64, error) { return overHTTP(ctx, root, endpoint) })
-	if err != nil {
-		return err
+func throughput(ctx context.Context, root string) (figures.Measured, error) {
+	m := figures.Measured{
+		Title: "Messages a second over HTTP",
+		About: fmt.Sprintf("%d clients send batches of %d to the local stack on DynamoDB Local, in turn with as many writers' bare conditional puts to the same server, %d times %v each. The limit is as many messages as those puts would store: a request a message, and one a batch for the move; "+
+			"of batches that are one item, as the stack has it by default, two requests each.", writers, batch, rounds, each),
+		Case: "messages", Others: []string{"bare conditional puts"},
 	}
-	puts, err := onFreshServer(ctx, func(endpoint string) (float64, error) { return barePuts(ctx, endpoint, during) })
-	if err != nil {
-		return err
+	for _, c := range []struct {
+		name     string
+		packs    cursor.Packs
+		requests float64
+	}{{"an item each", cursor.PacksOff, 1 + 1.0/batch}, {"one item a batch", cursor.PacksAuto, 2.0 / batch}} {
+		messages, bare, err := overHTTP(ctx, root, c.packs)
+		if err != nil {
+			return m, err
+		}
+		r := perSecond(c.name, messages, bare, c.requests)
+		r.Why = "clients, the API, functions, the streams' readers and the server share the processors of one machine; the puts have them for themselves and the server"
+		m.Rows = append(m.Rows, r)
 	}
-	fmt.Fprintf(out, "    %.0f messages a second over HTTP, %.0f bare puts a second: %.0f %%\n", messages, puts, 100*messages/puts)
-	return nil
+	return m, nil
 }
 
-// onFreshServer measures on a server of its own: DynamoDB Local gets slower with
-// all that it ever held, so the second on one would lose.
-func onFreshServer(ctx context.Context, measure func(endpoint string) (float64, error)) (float64, error) {
-	server, err := localdb.Start(ctx, localdb.DynamoDBLocal, "")
-	if err != nil {
-		return 0, err
+// perSecond is the row of a rate, where a message takes so many requests that write at least.
+func perSecond(name string, messages, bare, requests float64) figures.MeasuredRow {
+	return figures.MeasuredRow{
+		Name: name, Limit: fmt.Sprintf("%.0f a second", bare/requests), Ours: fmt.Sprintf("%.0f a second", messages), Ratio: bare / requests / messages,
+		Others: []string{fmt.Sprintf("%.0f a second", bare)},
 	}
-	defer server.Close()
-	return measure(server.Endpoint)
 }
 
 // rate runs do by so many writers for a while, and returns how many a second it
@@ -90,44 +96,28 @@ func freshStore(ctx context.Context, endpoint string) (*cursor.Store, error) {
 	return cursor.NewDynamo(client, names)
 }
 
-// barePuts is how many messages a second the store takes, on fresh tables.
-func barePuts(ctx context.Context, endpoint string, during time.Duration) (float64, error) {
-	store, err := freshStore(ctx, endpoint)
+// overHTTP is how many messages a second the local stack takes, in order, and how many bare puts its server.
+func overHTTP(ctx context.Context, root string, packs cursor.Packs) (messages, bare float64, err error) {
+	server, err := localdb.Start(ctx, localdb.DynamoDBLocal, "")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	put := func(ctx context.Context, writer, turn int) (int, error) {
-		_, err := store.PutMessage(ctx, cursor.Message{
-			Queue: fmt.Sprint("queue-", writer), Seq: int64(turn), Body: fmt.Appendf(nil, "%-100d", turn),
-			Digest: make([]byte, 16), Op: make([]byte, 8), EnqueuedAt: time.Now(),
-		})
-		return 1, err
-	}
-	if _, err := rate(ctx, writers, 2*time.Second, func(ctx context.Context, writer, turn int) (int, error) {
-		return put(ctx, writer, 1_000_000+turn)
-	}); err != nil {
-		return 0, err
-	}
-	return rate(ctx, writers, during, put)
-}
-
-// overHTTP is how many messages a second the local stack takes, in order.
-func overHTTP(ctx context.Context, root, endpoint string) (float64, error) {
+	defer server.Close()
 	stack, err := localstack.Run(ctx, localstack.Config{
 		Templates: []string{filepath.Join(root, "localstack", "streamsort.template.json")},
-		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
-		Server:    endpoint, Logger: slog.New(slog.DiscardHandler),
+		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": "", settings.QueueVariable("packs"): string(packs)},
+		Server:    server.Endpoint, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer stack.Close()
 	api, err := client.New(stack.URL())
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	next := make([]int, writers)
-	put := func(ctx context.Context, writer, _ int) (int, error) {
+	return inTurn(ctx, server.Endpoint, writers, func(ctx context.Context, writer, _ int) (int, error) {
 		messages := make([]json.RawMessage, batch)
 		for i := range messages {
 			next[writer]++
@@ -135,9 +125,32 @@ func overHTTP(ctx context.Context, root, endpoint string) (float64, error) {
 		}
 		outcomes, err := api.Put(ctx, messages)
 		return len(outcomes), err
+	})
+}
+
+// inTurn is how many messages a second so many writers put, and how many bare conditional puts one partition of the
+// same server takes meanwhile.
+func inTurn(ctx context.Context, endpoint string, writing int, put putter) (messages, bare float64, err error) {
+	store, err := freshStore(ctx, endpoint)
+	if err != nil {
+		return 0, 0, err
 	}
-	if _, err := rate(ctx, writers, 2*time.Second, put); err != nil {
-		return 0, err
+	barePut := counting(writers, func(ctx context.Context, n int) (int, error) {
+		_, err := store.PutMessage(ctx, bareMessage(n))
+		return 1, err
+	})
+	for n := range 1 + rounds { // the first is to warm up
+		a, err := rate(ctx, writing, each, put)
+		if err != nil {
+			return 0, 0, err
+		}
+		b, err := rate(ctx, writers, each, barePut)
+		if err != nil {
+			return 0, 0, err
+		}
+		if n > 0 {
+			messages, bare = messages+a/rounds, bare+b/rounds
+		}
 	}
-	return rate(ctx, writers, during, put)
+	return messages, bare, nil
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	mathrand "math/rand/v2"
 	"net/http"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -22,38 +22,54 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-// acking prints what the last stamps of a chain cost, ours beside the algorithm
+// acking measures what the last stamps of a chain cost, ours beside the algorithm
 // of xor-ack-dynamodb, on one server; what lost responses do to both; and what
 // a tree of 100,000 edges costs.
-func acking(ctx context.Context, out io.Writer) error {
+func acking(ctx context.Context) (figures.Measured, error) {
+	m := figures.Measured{
+		Title: "Acks as they come",
+		About: "So many workers finish one chain at once: units an edge or stamp, without making and sealing it, and the time of all. The limit is a write each. xor-ack-dynamodb tries again at once, or by full jitter; " +
+			"it stops at 64, for each one more costs as much as all before. Stamps of bytes are our package stamps, up to 1,000 a chain.",
+		Case: "workers", Others: []string{"ours, stamps of 8 bytes", "xor-ack-dynamodb, at once", "xor-ack-dynamodb, full jitter"},
+	}
 	server, err := localdb.Start(ctx, localdb.Choose(), "")
 	if err != nil {
-		return err
+		return m, err
 	}
 	defer server.Close()
-	fmt.Fprintf(out, "==> acks: N finish one chain at once; write + read units and attempts a stamp, and all of it in time, on %s\n", server.Kind)
-	fmt.Fprintf(out, "    %-6s %-30s %-30s %-36s %s\n", "N", "ours, edges", "ours, stamps of 8 bytes", "xor-ack-dynamodb, tries at once", "xor-ack-dynamodb, full jitter")
+	m.About += " The server is " + string(server.Kind) + "."
 	for _, n := range []int{1, 4, 16, 64, 256, 1000} {
-		row := fmt.Sprintf("    %-6d", n)
-		for _, measure := range []func(context.Context, *ackBench, int) (string, error){
+		r := figures.MeasuredRow{
+			Name: fmt.Sprint(n), Limit: "1 W",
+			Why: "a chain keeps 8 bytes of each edge that ended, so that one counts once however often it is said, and is over 1 KB from some hundred on: more than that fan out",
+		}
+		for i, measure := range []func(context.Context, *ackBench, int) (meter.Count, string, error){
 			finishEdges, finishStamps, finishOlder(atOnce), finishOlder(fullJitter),
 		} {
 			b, err := newAckBench(ctx, server.Endpoint, 0)
 			if err != nil {
-				return err
+				return m, err
 			}
-			figure, err := measure(ctx, b, n)
+			each, figure, err := measure(ctx, b, n)
 			if err != nil {
-				return err
+				return m, err
 			}
-			row += " " + figure
+			if i == 0 {
+				r.Ours, r.Ratio = figure, each.Dollars()/(meter.Count{Writes: 1}).Dollars()
+				continue
+			}
+			r.Others = append(r.Others, figure)
 		}
-		fmt.Fprintln(out, row)
+		m.Rows = append(m.Rows, r)
 	}
-	if err := lostResponses(ctx, out, server.Endpoint); err != nil {
-		return err
+	for _, measure := range []func(context.Context, string) (figures.MeasuredRow, error){lostResponses, bigTree} {
+		r, err := measure(ctx, server.Endpoint)
+		if err != nil {
+			return m, err
+		}
+		m.Rows = append(m.Rows, r)
 	}
-	return bigTree(ctx, out, server.Endpoint)
+	return m, nil
 }
 
 // ackBench is a chains' table, and one of xor-ack-dynamodb, with a meter
@@ -129,40 +145,39 @@ func sideBySide(width, n int, do func(i int)) {
 	wait.Wait()
 }
 
-// finish lets n finish at once, and says what a stamp cost.
-func (b *ackBench) finish(n int, one func(i int) (attempts int, acked bool, err error)) (string, error) {
-	var attempts, acked atomic.Int64
+// finish lets n finish at once, and returns what a stamp cost, and that as text.
+func (b *ackBench) finish(n int, one func(i int) (acked bool, err error)) (meter.Count, string, error) {
+	var acked atomic.Int64
 	var failed atomic.Pointer[error]
 	before, began := b.meter.Counts(), time.Now()
 	sideBySide(n, n, func(i int) {
-		tried, done, err := one(i)
+		done, err := one(i)
 		if err != nil {
 			failed.Store(&err)
 		}
-		attempts.Add(int64(tried))
 		if done {
 			acked.Add(1)
 		}
 	})
 	if err := failed.Load(); err != nil {
-		return "", *err
+		return meter.Count{}, "", *err
 	}
 	took, count := time.Since(began), b.meter.Counts().Sub(before).Total()
 	if acked.Load() != 1 {
-		return "", fmt.Errorf("%d of %d were answered that the chain is acked", acked.Load(), n)
+		return count, "", fmt.Errorf("%d of %d were answered that the chain is acked", acked.Load(), n)
 	}
-	per := func(x float64) float64 { return x / float64(n) }
-	return fmt.Sprintf("%-29s", fmt.Sprintf("%.2f + %.2f, %.1f, %s", per(count.Writes), per(count.Reads), per(float64(attempts.Load())), took.Round(time.Millisecond))), nil
+	count.Writes, count.Reads = count.Writes/float64(n), count.Reads/float64(n)
+	return count, fmt.Sprintf("%s, %s", figures.Units{Writes: count.Writes, Reads: count.Reads}, took.Round(time.Millisecond)), nil
 }
 
-func finishEdges(ctx context.Context, b *ackBench, n int) (string, error) {
+func finishEdges(ctx context.Context, b *ackBench, n int) (meter.Count, string, error) {
 	created, err := b.acker.Create(ctx, "database/file-000013", &xorack.CreateOptions{Edges: n})
 	if err != nil {
-		return "", err
+		return meter.Count{}, "", err
 	}
-	return b.finish(n, func(i int) (int, bool, error) {
+	return b.finish(n, func(i int) (bool, error) {
 		r, err := b.acker.Done(ctx, created.Roots[i])
-		return 1, r.Outcome == xorack.Ended, err
+		return r.Outcome == xorack.Ended, err
 	})
 }
 
@@ -183,33 +198,32 @@ func eightBytes(n int) (each [][]byte, all []byte) {
 	return each, state.Stamp
 }
 
-func finishStamps(ctx context.Context, b *ackBench, n int) (string, error) {
+func finishStamps(ctx context.Context, b *ackBench, n int) (meter.Count, string, error) {
 	if n >= xorack.MaxOps {
-		return fmt.Sprintf("%-29s", "-"), nil
+		return meter.Count{}, "", nil
 	}
 	each, all := eightBytes(n)
 	if _, err := b.stamper.Create(ctx, "database/file-000013", all, nil); err != nil {
-		return "", err
+		return meter.Count{}, "", err
 	}
-	return b.finish(n, func(i int) (int, bool, error) {
+	return b.finish(n, func(i int) (bool, error) {
 		state, err := b.stamper.Stamp(ctx, "database/file-000013", each[i], nil)
-		return 1, state.Outcome == xorack.Ended, err
+		return state.Outcome == xorack.Ended, err
 	})
 }
 
 // finishOlder stops at 64: each one more costs as much as all before.
-func finishOlder(wait func(int) time.Duration) func(context.Context, *ackBench, int) (string, error) {
-	return func(ctx context.Context, b *ackBench, n int) (string, error) {
+func finishOlder(wait func(int) time.Duration) func(context.Context, *ackBench, int) (meter.Count, string, error) {
+	return func(ctx context.Context, b *ackBench, n int) (meter.Count, string, error) {
 		if n > 64 {
-			return fmt.Sprintf("%-35s", "-"), nil
+			return meter.Count{}, "", nil
 		}
 		x := &xorAck{client: b.client, table: b.older, wait: wait}
 		each, all := eightBytes(n)
 		if err := x.create(ctx, "database/file-000013", all); err != nil {
-			return "", err
+			return meter.Count{}, "", err
 		}
-		figure, err := b.finish(n, func(i int) (int, bool, error) { return x.stamp(ctx, "database/file-000013", each[i]) })
-		return fmt.Sprintf("%-35s", figure), err
+		return b.finish(n, func(i int) (bool, error) { return x.stamp(ctx, "database/file-000013", each[i]) })
 	}
 }
 
@@ -219,7 +233,10 @@ type losing struct {
 	one  int
 }
 
-var errLost = errors.New("response lost")
+var (
+	errLost = errors.New("response lost")
+	none    figures.MeasuredRow
+)
 
 func (l *losing) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := l.next.RoundTrip(request)
@@ -232,11 +249,11 @@ func (l *losing) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // lostResponses lets chains of 20 edges be finished while 5 % of the responses
 // are lost, and a caller that gets none says the same again.
-func lostResponses(ctx context.Context, out io.Writer, endpoint string) error {
+func lostResponses(ctx context.Context, endpoint string) (figures.MeasuredRow, error) {
 	const chains, edges = 30, 20
 	b, err := newAckBench(ctx, endpoint, 20)
 	if err != nil {
-		return err
+		return none, err
 	}
 	again := func(do func() error) {
 		for do() != nil && ctx.Err() == nil {
@@ -262,12 +279,12 @@ func lostResponses(ctx context.Context, out io.Writer, endpoint string) error {
 		}
 		stamps, all := eightBytes(edges)
 		if err := x.create(ctx, tag, all); err != nil && !errors.Is(err, errLost) {
-			return err
+			return none, err
 		}
 		ended := false
 		for _, stamp := range stamps {
 			again(func() error {
-				_, acked, err := x.stamp(ctx, tag, stamp)
+				acked, err := x.stamp(ctx, tag, stamp)
 				ended = ended || acked
 				return err
 			})
@@ -277,30 +294,33 @@ func lostResponses(ctx context.Context, out io.Writer, endpoint string) error {
 		}
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return none, ctx.Err()
 	}
-	fmt.Fprintf(out, "    5 %% of the responses lost and said again: ours %.3f units an operation, %d of %d chains end wrong; xor-ack-dynamodb: %d of %d\n",
-		units/(chains*edges), wrong, chains, olderWrong, chains)
-	return nil
+	each := units / (chains * edges)
+	wrongs := func(n int) string { return fmt.Sprintf("%d of %d chains wrong", n, chains) }
+	return figures.MeasuredRow{
+		Name: fmt.Sprintf("%d, 5 %% of the responses lost and said again", edges), Limit: "1.053 W", Ours: fmt.Sprintf("%.3f W, %s", each, wrongs(wrong)), Ratio: each * 0.95,
+		Others: []string{"", wrongs(olderWrong)}, Why: "so many responses were lost by chance",
+	}, nil
 }
 
 // bigTree is a tree of 100,000 edges in a fan. It must not cost more an edge than
 // the smaller ones, which the tests pin.
-func bigTree(ctx context.Context, out io.Writer, endpoint string) error {
+func bigTree(ctx context.Context, endpoint string) (figures.MeasuredRow, error) {
 	const edges = 100_000
 	b, err := newAckBench(ctx, endpoint, 0)
 	if err != nil {
-		return err
+		return none, err
 	}
 	created, err := b.acker.Create(ctx, "campaign/autumn-2026", nil)
 	if err != nil {
-		return err
+		return none, err
 	}
 	leaves := created.Root.Fan(edges)
 	var failed atomic.Pointer[error]
 	before, began := b.meter.Counts(), time.Now()
 	if _, err := b.acker.Fan(ctx, created.Root, edges); err != nil {
-		return err
+		return none, err
 	}
 	together(edges, func(i int) {
 		r, err := b.acker.Done(ctx, leaves[i])
@@ -319,17 +339,20 @@ func bigTree(ctx context.Context, out io.Writer, endpoint string) error {
 		}
 	})
 	if err := failed.Load(); err != nil {
-		return *err
+		return none, *err
 	}
 	count, took := b.meter.Counts().Sub(before), time.Since(began)
 	chain, err := b.plain.Chain(ctx, created.Chain.Tag)
 	if err != nil || chain.End() != xorack.Done {
-		return fmt.Errorf("the tree is %q, %w", chain.End(), err)
+		return none, fmt.Errorf("the tree is %q, %w", chain.End(), err)
 	}
-	fmt.Fprintf(out, "    a tree of %d edges in a fan: %.4f write units an edge, index included, %.4f read units, %s\n",
-		edges, count.Total().Writes/edges, count.Total().Reads/edges, took.Round(time.Second))
-	if count.Total().Writes > 1.06*edges {
-		return fmt.Errorf("%v: want 1.06 units an edge or less", count)
+	total := count.Total()
+	if total.Writes > 1.06*edges {
+		return none, fmt.Errorf("%v: want 1.06 units an edge or less", count)
 	}
-	return nil
+	each := meter.Count{Writes: total.Writes / edges, Reads: total.Reads / edges}
+	return figures.MeasuredRow{
+		Name: fmt.Sprintf("64, a tree of %d edges in a fan, index included", edges), Limit: "1 W", Ours: fmt.Sprintf("%.4f W + %.4f R, %s", each.Writes, each.Reads, took.Round(time.Second)),
+		Ratio: each.Dollars() / (meter.Count{Writes: 1}).Dollars(),
+	}, nil
 }

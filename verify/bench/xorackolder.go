@@ -50,12 +50,12 @@ func (x *xorAck) state(ctx context.Context, tag string) ([]byte, error) {
 	return d.BytesOr("stamp"), d.Err
 }
 
-// stamp reports how often it tried and whether it saw the chain acked.
-func (x *xorAck) stamp(ctx context.Context, tag string, stamp []byte) (attempts int, acked bool, err error) {
-	for attempts = 1; ; attempts++ {
+// stamp reports whether it saw the chain acked.
+func (x *xorAck) stamp(ctx context.Context, tag string, stamp []byte) (acked bool, err error) {
+	for attempts := 1; ; attempts++ {
 		read, err := x.state(ctx, tag)
 		if err != nil {
-			return attempts, false, err
+			return false, err
 		}
 		state := make([]byte, len(read))
 		subtle.XORBytes(state, read, stamp)
@@ -65,7 +65,7 @@ func (x *xorAck) stamp(ctx context.Context, tag string, stamp []byte) (attempts 
 			ExpressionAttributeValues: dynamo.Item{":new": dynamo.Blob(state), ":old": dynamo.Blob(read)},
 		})
 		if _, stale := dynamo.ConditionFailed(err); !stale {
-			return attempts, subtle.ConstantTimeCompare(state, make([]byte, len(state))) == 1, err
+			return subtle.ConstantTimeCompare(state, make([]byte, len(state))) == 1, err
 		}
 		time.Sleep(x.wait(attempts))
 	}

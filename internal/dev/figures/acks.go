@@ -2,6 +2,7 @@ package figures
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -124,6 +125,12 @@ func newAcker() (*xorack.Acker, *metered, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	acker, err := xorack.New(store, &xorack.Options{ForEach: fanout.OneByOne})
+	// An item is charged by how many digits its numbers have: ids that are drawn anew would differ in that.
+	op := uint64(0)
+	acker, err := xorack.New(store, &xorack.Options{ForEach: fanout.OneByOne, Now: clock, NewOp: func() (o xorack.Op) {
+		op++
+		binary.BigEndian.PutUint64(o[:], op*0x9e3779b97f4a7c15)
+		return o
+	}})
 	return acker, m, err
 }

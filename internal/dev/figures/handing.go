@@ -8,6 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
@@ -26,8 +27,16 @@ func handing(ctx context.Context) (Table, error) {
 		Older: "dynamolock",
 	}
 	const why = "who claims reads the consumer and the queue's position first, both strongly: it may have been another process that came last"
-	for _, size := range []int{1, 10, 100, 1000} {
-		h, err := newHanding(ctx, size)
+	for _, of := range []struct {
+		size   int
+		packed bool
+	}{{1, false}, {10, false}, {10, true}, {100, false}, {1000, false}} {
+		size, name, why := of.size, fmt.Sprint(of.size), why
+		if of.packed {
+			name += ", inside one item of 100"
+			why += "; and who begins inside an item of many looks for that item"
+		}
+		h, err := newHanding(ctx, size, of.packed)
 		if err != nil {
 			return t, err
 		}
@@ -46,8 +55,8 @@ func handing(ctx context.Context) (Table, error) {
 			return t, err
 		}
 		t.Rows = append(t.Rows,
-			Row{Name: fmt.Sprint(size), Limit: limit(3), Ours: alone, Older: &lock, FIFO: 2 * cost.FIFO(size), Why: why},
-			Row{Name: fmt.Sprintf("%d, and the next claimed", size), Limit: limit(2), Ours: chained, Older: &lock, FIFO: 2 * cost.FIFO(size), Why: why})
+			Row{Name: name, Limit: limit(3), Ours: alone, Older: &lock, FIFO: 2 * cost.FIFO(size), Why: why},
+			Row{Name: name + ", and the next claimed", Limit: limit(2), Ours: chained, Older: &lock, FIFO: 2 * cost.FIFO(size), Why: why})
 		if size > 1 {
 			continue
 		}
@@ -75,8 +84,9 @@ type handed struct {
 	held     pull.Held
 }
 
-// newHanding has three batches ready, of which none is claimed.
-func newHanding(ctx context.Context, size int) (*handed, error) {
+// newHanding has three batches ready, of which none is claimed. packed has them be parts of one item, of which the
+// first was handed over.
+func newHanding(ctx context.Context, size int, packed bool) (*handed, error) {
 	s, err := newSorting(handoff.Names{}.Tables()...)
 	if err != nil {
 		return nil, err
@@ -93,13 +103,27 @@ func newHanding(ctx context.Context, size int) (*handed, error) {
 	if err != nil {
 		return nil, err
 	}
+	h := &handed{sorting: s, claims: claims, size: size}
+	if packed {
+		group := make([]cursor.Message, 100)
+		for i := range group {
+			group[i] = order(int64(i) + 1)
+		}
+		if _, err := sorter.PutGroup(ctx, group); err != nil {
+			return nil, err
+		}
+		if _, err := d.Create(ctx, queue, "ledger", handoff.First); err != nil {
+			return nil, err
+		}
+		return h, h.whole(ctx)
+	}
 	for seq := range int64(3 * size) {
 		if _, err := sorter.Put(ctx, hundred(seq+1)); err != nil {
 			return nil, err
 		}
 	}
 	_, err = d.Create(ctx, queue, "ledger", handoff.First)
-	return &handed{sorting: s, claims: claims, size: size}, err
+	return h, err
 }
 
 // request asks for the next batch.

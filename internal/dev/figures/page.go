@@ -38,10 +38,35 @@ func (f File) Stale(tables []Table) error {
 }
 
 // Measured writes into the page what was measured on this machine.
-func (f File) Measured(text string) error {
-	about := fmt.Sprintf("By %s, on %s/%s with %d processors, of which others may have used some.\n\n%s",
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), text)
-	return replace(f.page, measuredBegins, measuredEnds, about)
+func (f File) Measured(tables []Measured) error {
+	text := fmt.Sprintf("By %s, on %s/%s with %d processors, of which others may have used some.\n\n",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	for _, t := range tables {
+		one, err := t.Text()
+		if err != nil {
+			return err
+		}
+		text += one
+	}
+	return replace(f.page, measuredBegins, measuredEnds, text)
+}
+
+// MeasuredAgain writes one table into the page, which keeps the others.
+func (f File) MeasuredAgain(t Measured) error {
+	one, err := t.Text()
+	if err != nil {
+		return err
+	}
+	_, part, _, err := between(f.page, measuredBegins, measuredEnds)
+	if err != nil {
+		return err
+	}
+	before, rest, there := strings.Cut(part, "## "+t.Title+"\n")
+	after := ""
+	if at := strings.Index(rest, "## "); there && at >= 0 {
+		after = rest[at:]
+	}
+	return replace(f.page, measuredBegins, measuredEnds, before+one+after)
 }
 
 // between splits a file at the lines around a part of it.

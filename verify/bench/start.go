@@ -34,7 +34,7 @@ func function(ctx context.Context, root, folder string) (figures.Measured, error
 		About: "Built as it deploys, for arm64, and started on this machine, 20 times in turn with its limit: a function in Go that does nothing.",
 		Case:  "what",
 	}
-	const more = "it has AWS's client of DynamoDB and the table of what enqueue answers, a hundred packages more"
+	const more = "it has AWS's client of DynamoDB, the sorter and the API: a hundred packages more"
 	var size, zip [2]float64
 	for i, source := range sources {
 		target := filepath.Join(folder, "arm64")

@@ -92,12 +92,14 @@ func newProducers(base string, o options, j *journeys) (*producers, error) {
 	return p, err
 }
 
-// first are requests that make every queue, and start the functions, with a window or a batch of messages each: what
-// comes first decides whether batches are packed.
+// first are requests that make every queue, and start the functions, with as many messages as a batch has, in whole
+// windows: what comes first decides whether batches are packed, and all of it must come out before the rest is sent.
 func (p *producers) first() []request {
+	window := max(p.disorder, 1)
+	n := max(p.batch-p.batch%window, window)
 	var all []request
 	for _, l := range p.lines {
-		all = append(all, request{l.queue, l.take(max(p.disorder, p.batch), p.disorder, p.random)})
+		all = append(all, request{l.queue, l.take(n, p.disorder, p.random)})
 	}
 	return all
 }

@@ -12,13 +12,18 @@ import (
 // places than they may be.
 func TestEverySeqIsSentOnce(t *testing.T) {
 	for _, o := range []options{
-		{queues: 3, batch: 1}, {queues: 3, batch: 25}, {queues: 7, batch: 5, disorder: 8}, {queues: 2, batch: 100, disorder: 32},
+		{queues: 3, batch: 1}, {queues: 3, batch: 25}, {queues: 7, batch: 5, disorder: 8}, {queues: 2, batch: 100, disorder: 32}, {queues: 2, batch: 25, disorder: 8}, {queues: 1, batch: 500, disorder: 8},
 	} {
 		p, err := newProducers("http://nowhere", o, newJourneys())
 		if err != nil {
 			t.Fatal(err)
 		}
 		all := p.first()
+		for _, r := range all {
+			if last := slices.Max(r.seqs); int(last) != len(r.seqs) || len(r.seqs) > max(o.batch, o.disorder) {
+				t.Errorf("%+v: %s begins with %d messages up to %d", o, r.queue, len(r.seqs), last)
+			}
+		}
 		for _, due := range []int{1, 999, 0, 1000} {
 			all = append(all, p.due(due)...)
 		}

@@ -78,7 +78,7 @@ type endpointCommand struct {
 type endpointPlace struct {
 	Consumer string `arg:"" help:"The consumer's name, whose sink has endpoints."`
 	Name     string `arg:"" help:"The queue's name; with --prefix how queues' names begin."`
-	Prefix   bool   `help:"The name is a prefix, for all queues whose names begin so: it ends with a slash, or is empty ('') for all."`
+	Prefix   bool   `help:"The name is a prefix, for all queues whose names begin so: it ends with a slash, or is an empty text, for all."`
 }
 
 // field is what the API calls the name.

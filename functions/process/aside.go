@@ -88,15 +88,13 @@ func endpoints(cache *endpoint.Cache) kind.Endpoints {
 	}
 }
 
-// changed is when the endpoint of a consumer's queue was changed last, for all processes: one may go on for a while as if it
-// was not, and its clock may be behind. The zero time where nothing is sent there.
-func changed(cache *endpoint.Cache, consumer string) func(context.Context, string) time.Time {
-	return func(ctx context.Context, queue string) time.Time {
-		e, err := cache.Of(ctx, consumer, queue)
-		if err != nil || e.Paused != "" {
-			return time.Time{}
-		}
-		return e.At.Add(endpoint.Lifetime + farBehind)
+// changed reports whether the endpoint of a consumer's queue was changed since a batch failed. Some process may have gone on
+// for a while as if it was not, and its clock may have been behind: what failed in that time is tried once more, after it.
+func changed(cache *endpoint.Cache, consumer string) func(context.Context, string, time.Time) bool {
+	return func(ctx context.Context, queue string, failed time.Time) bool {
+		at := cache.ChangedAt(ctx, consumer, queue)
+		everywhere := at.Add(endpoint.Lifetime + farBehind)
+		return failed.Before(at) || failed.Before(everywhere) && !cache.Now().Before(everywhere)
 	}
 }
 

@@ -98,8 +98,10 @@ func TestEndpointsOfQueues(t *testing.T) {
 		}
 	}
 	tryNone("the queue has no endpoint", 0)
+	now = now.Add(time.Second)
 	all["none"] = endpoint.Endpoint{URL: server.URL + "/none", Secret: all["good"].Secret, Paused: "not yet", At: now}
 	tryNone("the queue has no endpoint", 0)
+	now = now.Add(time.Second)
 	all["none"] = endpoint.Endpoint{URL: server.URL + "/none", Secret: all["good"].Secret, At: now}
 	tryNone("", 1)
 	if len(asked) != 2 || asked[1] != "/none" {
@@ -119,6 +121,36 @@ func TestEndpointsOfQueues(t *testing.T) {
 	now = now.Add(endpoint.Lifetime)
 	if _, err := cache.Of(t.Context(), "hooks", "good"); !errors.Is(err, endpoint.ErrNone) {
 		t.Error(err)
+	}
+}
+
+// TestChangedEndpoints: what failed before a change is tried at once, what fails while a process may not know of it once
+// more behind that, and what fails later waits. However many records come, it is looked at once a second.
+func TestChangedEndpoints(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	now, looks := began, 0
+	cache := endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint, error) {
+		looks++
+		return endpoint.Endpoint{URL: "https://example.com", At: began}, nil
+	}, func() time.Time { return now })
+	is := changed(cache, "hooks")
+	for _, c := range []struct {
+		failed, at time.Duration
+		want       bool
+	}{
+		{-time.Second, 0, true}, {0, time.Second, false}, {9 * time.Second, 9 * time.Second, false}, {9 * time.Second, 10 * time.Second, true},
+		{10 * time.Second, time.Hour, false},
+	} {
+		now = began.Add(c.at)
+		looks = 0
+		for range 100 {
+			if got := is(t.Context(), "q", began.Add(c.failed)); got != c.want {
+				t.Fatalf("failed %s after the change, asked %s after it: %v", c.failed, c.at, got)
+			}
+		}
+		if looks != 1 {
+			t.Errorf("%d looks in one second", looks)
+		}
 	}
 }
 

@@ -175,6 +175,9 @@ func (s *Sorter) firstStored(ctx context.Context, cur Cursor) (int64, error) {
 		if !cur.Settings.Packs.some() {
 			return position, errPacksUnknown
 		}
+		if first > position+1 {
+			return position, errPacksNewer // no hole: skipping would go over what was accepted
+		}
 	}
 	return position, nil
 }

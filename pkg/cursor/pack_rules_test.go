@@ -56,3 +56,23 @@ func TestAnOlderCursorCostsNoPackedRun(t *testing.T) {
 		same(t, "what is stored", len(there.Packed), 3)
 	}
 }
+
+// TestAnOlderCursorIsNotSkippedOver: nor does a skip take a packed run that its cursor is too old for as a hole.
+func TestAnOlderCursorIsNotSkippedOver(t *testing.T) {
+	from, options := packing(t)
+	from.group(from.sorter, "", 1, 3)
+	from.group(from.sorter, "", 4, 6)
+	page, err := from.memory.Messages(t.Context(), cursor.Query{Queue: "q", First: 4, Last: cursor.MaxSeq, Strong: true})
+	check(t, err)
+	b, _ := packing(t)
+	b.group(b.sorter, "", 1, 1)
+	b.group(b.sorter, "", 9, 9)
+	put(t, b.memory, page.Messages...)
+	s := b.process(options)
+	for range 3 {
+		if skipped, advance, err := s.SkipGap(t.Context(), "q", "policy", 0, 100); err == nil || skipped.To > skipped.From || advance.Cursor.Position != 1 {
+			t.Errorf("skipped %v, position %d, %v; want an error", skipped, advance.Cursor.Position, err)
+		}
+	}
+	b.want("items", b.items(), "[1 4 9]")
+}

@@ -60,7 +60,7 @@ func (run *delivery) goesAside() bool {
 // nothing has to be waited for then.
 func (run *delivery) sinkMended(ctx context.Context, c Consumer) bool {
 	if run.reader.Apart {
-		return run.reader.Changed != nil && run.reader.Changed(ctx, c.Queue).After(c.Failed)
+		return run.reader.Changed != nil && run.reader.Changed(ctx, c.Queue, c.Failed)
 	}
 	return run.mended(ctx, c)
 }

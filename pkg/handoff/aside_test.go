@@ -332,11 +332,11 @@ func TestASinkThatIsChanged(t *testing.T) {
 	k := newDesk(t)
 	r := k.reader()
 	var changed time.Time
-	r.Apart, r.Changed = true, func(_ context.Context, queue string) time.Time {
+	r.Apart, r.Changed = true, func(_ context.Context, queue string, failed time.Time) bool {
 		if queue != "q" {
 			t.Errorf("asked of %s", queue)
 		}
-		return changed
+		return changed.After(failed)
 	}
 	k.put("q", 1)
 	k.fails = func(handoff.Batch) error { return handoff.NotBefore(handoff.SinkAway(errNo), k.now.Add(48*time.Hour)) }

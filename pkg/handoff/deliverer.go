@@ -211,10 +211,10 @@ type Reader struct {
 	// another's. Nothing is then kept or looked at of what other queues learnt, no circuit opens, and a message that fails as often
 	// as it may blocks once BlockAfter has passed. Such a reader is not tracked.
 	Apart bool
-	// Changed, if not nil, is when the sink of a queue of a reader that is Apart was last made another one, such as by a new
-	// address; the zero time where that is not known. A batch that failed before that waits for no retry. It is asked where
-	// something wakes up a queue that waits for one: the sweep does with each of its rounds.
-	Changed func(ctx context.Context, queue string) time.Time
+	// Changed, if not nil, reports whether the sink of a queue of a reader that is Apart was made another one since a
+	// batch failed, such as by a new address: it waits for no retry then. It is asked where something wakes up a queue that
+	// waits for one: the sweep does with each of its rounds.
+	Changed func(ctx context.Context, queue string, failed time.Time) bool
 	// Inline is how long a queue, and each batch of it, may take where OnStream delivers it beside others, 0.1 seconds to 1
 	// minute; where it is 0, or there is no [Options].Aside, queues have turns of 10 seconds, and batches the time that
 	// there is. A batch that takes longer is ended, and comes again, under a higher token, by a call of the queue's own. So does

@@ -203,7 +203,9 @@ func windowOf(c Consumer, readers []Reader) Reader {
 
 // gathers reports whether a consumer that lags does so because its messages gather, and its wake-up is still to
 // come.
-func (r *sweepRun) gathers(c Consumer) bool {
-	now := r.now()
-	return windowOf(c, r.options.Readers).gathersUntil(c, now).Add(gathered).After(now)
+func (r *sweepRun) gathers(c Consumer) bool { return r.gathersUntil(c).After(r.now()) }
+
+// gathersUntil is until when gathers says so.
+func (r *sweepRun) gathersUntil(c Consumer) time.Time {
+	return windowOf(c, r.options.Readers).gathersUntil(c, r.now()).Add(gathered)
 }

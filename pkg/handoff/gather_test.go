@@ -223,7 +223,8 @@ func TestWhatIsDueForLongIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestTheSweepLeavesWhatGathers: it does not lag, until its wake-up must have come.
+// TestTheSweepLeavesWhatGathers: it does not lag, until its wake-up must have come. Any other wake-up comes again then: the
+// call that was to deliver the queue may have been refused, and nothing put off.
 func TestTheSweepLeavesWhatGathers(t *testing.T) {
 	g := newGathering(t)
 	g.comes("q", 0, 1)
@@ -231,6 +232,17 @@ func TestTheSweepLeavesWhatGathers(t *testing.T) {
 	options := handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []handoff.Reader{g.windowed()}}
 	if report := g.sweep(options); report.Nudged != 0 || report.Lagging != 0 {
 		t.Errorf("%+v", report)
+	}
+	wake := func() (int, time.Duration) {
+		report, next, err := g.d.Wake(t.Context(), "q", "c", options)
+		g.must(err)
+		if next.IsZero() {
+			return report.Nudged, 0
+		}
+		return report.Nudged, next.Sub(g.now)
+	}
+	if nudged, in := wake(); nudged != 0 || in != 7*time.Second {
+		t.Errorf("nudged %d, and to be looked at in %s", nudged, in)
 	}
 	g.pass(6 * time.Second)
 	if report := g.sweep(options); report.Nudged != 0 || report.Lagging != 0 {

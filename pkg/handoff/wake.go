@@ -37,7 +37,11 @@ func (d *Deliverer) foresee(done Delivery) {
 	}
 	switch done.Ended {
 	case EndedBusy, EndedFailed, EndedWait:
-		if at := due(done.Record); !at.IsZero() && at.Sub(d.now()) <= foreseen {
+		at, now := due(done.Record), d.now()
+		if done.Record.Tracked && !at.After(now) {
+			return // its lease is over, and its chain open: that has a wake-up of its own
+		}
+		if !at.IsZero() && at.Sub(now) <= foreseen {
 			d.wakeUp(done.Queue, done.Consumer, at)
 		}
 	}
@@ -67,6 +71,8 @@ func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options Sw
 	it, err := d.sorter.Status(ctx, queue)
 	switch next := it.Nudged.Add(soon); {
 	case err != nil || rests(c) && c.Delivered >= it.Position:
+	case run.gathers(c): // also where who was woken up could not have the queue delivered
+		return run.report, run.gathersUntil(c), nil
 	case !it.Nudged.Before(at) && next.After(now): // somebody has woken up who delivers
 		return run.report, next, nil
 	default:

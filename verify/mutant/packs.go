@@ -194,4 +194,7 @@ var packMutants = []mutant{
 	{"packs: the start of a consumer within one is said to be gone", sorterFolder, deliverySchedule("packs: rewound to within, beside a stray"), []edit{
 		{"retention.go", "case m.Seq > to || m.last() < to:", "case m.Seq != to:"},
 	}},
+	{"packs: one that its cursor is too old for is skipped", sorterFolder, test{"./pkg/cursor", "TestAnOlderCursorIsNotSkippedOver"}, []edit{
+		{"heal.go", "if first > position+1 {", "if false {"},
+	}},
 }

@@ -16,6 +16,9 @@ var trackedMutants = []mutant{
 		{"deliver.go", "if c.Tracked && over(c, now) {", "if false {"},
 		{"deliver.go", "|| c.Tracked && c.State == Started:", "|| c.Tracked && c.State == Started && !over(c, now):"},
 	}},
+	{"tracked: a lease that is over wakes its queue up for ever", deliveryFolder, test{"./pkg/handoff", "TestWorkThatOutlivesItsLease"}, []edit{
+		{"wake.go", "if done.Record.Tracked && !at.After(now) {", "if at.IsZero() {"},
+	}},
 	{"tracked: the sweep cancels a tracked claim", deliveryFolder, trackings, []edit{
 		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started), isOver(now)),\n"},
 		{"sweep.go", "\tcase c.Tracked && over(c, now):", "\tcase false:"},

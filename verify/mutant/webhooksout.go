@@ -124,7 +124,7 @@ var webhooksOutMutants = []mutant{
 		{"aside.go", "run.reader.Changed != nil && run.reader.Changed(", "false && run.reader.Changed("},
 	}},
 	{"handoff: a sink that was changed once is tried without end", deliveryFolder, asideTests, []edit{
-		{"aside.go", ".After(c.Failed)\n\t}\n\treturn run.mended", ".After(time.Time{})\n\t}\n\treturn run.mended"},
+		{"aside.go", "Changed(ctx, c.Queue, c.Failed)", "Changed(ctx, c.Queue, time.Time{}.Add(1))"},
 	}},
 	{"endpoint: a queue whose endpoint is put waits for the sweep", "functions/handoff", test{"./functions/handoff", "TestAnEndpointWakes"}, []edit{
 		{"endpoints.go", "if !change.Prefix {", "if change.Prefix {"},

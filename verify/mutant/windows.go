@@ -55,7 +55,7 @@ var windowMutants = []mutant{
 		{"sweep.go", "c.Delivered >= it.Position || r.gathers(c) {", "c.Delivered >= it.Position {"},
 	}},
 	{"window: the sweep waits for it for ever", deliveryFolder, gathered, []edit{
-		{"gather.go", "gathersUntil(c, now).Add(gathered).After(now)", "gathersUntil(c, now).Add(24 * 3600 * gathered).After(now)"},
+		{"gather.go", "gathersUntil(c, r.now()).Add(gathered)", "gathersUntil(c, r.now()).Add(24 * 3600 * gathered)"},
 	}},
 	{"window: nothing is known of the last batch", recordFolder, gathered, []edit{
 		{"store_claims.go", "attrBatchAt.Set(ddb.Millis(claim.Now))", "attrBatchAt.Remove()"},

@@ -138,7 +138,10 @@ func TestChangedEndpoints(t *testing.T) {
 		failed, at time.Duration
 		want       bool
 	}{
-		{-time.Second, 0, true}, {0, time.Second, false}, {9 * time.Second, 9 * time.Second, false}, {9 * time.Second, 10 * time.Second, true},
+		{-time.Second, 0, true},
+		{0, time.Second, false},
+		{9 * time.Second, 9 * time.Second, false},
+		{9 * time.Second, 10 * time.Second, true},
 		{10 * time.Second, time.Hour, false},
 	} {
 		now = began.Add(c.at)

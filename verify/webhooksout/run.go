@@ -29,8 +29,9 @@ const (
 	// environments is how many processes of a function there may be. A slow endpoint takes one for as long as it takes: an
 	// account has 1,000, and this machine 16 where nothing else is said.
 	environments = 100
-	// patience is how long nothing may come out at the end.
-	patience = time.Minute
+	// patience is how long nothing may come out at the end: a killed process may take a wake-up with it, and the sweep, which
+	// makes up for it, begins a round every 4 minutes.
+	patience = 6 * time.Minute
 	// clients is how many calls of the API are made side by side.
 	clients = 4
 	// killed is how many of the functions' calls have their process killed.

@@ -139,11 +139,12 @@ func (s *Streamsort) addProcess() error {
 	return nil
 }
 
-// ownCallAge is how old a call of process by itself may get: within it the sweep has come to the queue, and asked for another.
-const ownCallAge = time.Minute
+// ownCallAge is how old a call of process by itself may get: Lambda repeats one a minute later whose process died, and later the
+// sweep has come to the queue, and asked for another.
+const ownCallAge = 3 * time.Minute
 
-// letProcessCallItself lets process be called by itself, where it has to, and has handoff know whose endpoints there may be. A call that failed, or could not be made
-// in time, is not repeated: such calls do not pile up, and the sweep comes to its queue. The policy is not the role's own: that one
+// letProcessCallItself lets process be called by itself, where it has to, and has handoff know whose endpoints there may be. A call that failed is repeated
+// once, and one that could not be made in time is not: such calls do not pile up, and the sweep comes to their queues. The policy is not the role's own: that one
 // is made before the function.
 func (s *Streamsort) letProcessCallItself() {
 	const id = "ProcessCallsItself"
@@ -160,7 +161,7 @@ func (s *Streamsort) letProcessCallItself() {
 		Roles:      &[]awsiam.IRole{f.Role()},
 		Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, s.liveARN(f))},
 	})
-	s.boundCalls("ProcessCalls", f, ownCallAge)
+	s.boundCalls("ProcessCalls", f, ownCallAge, 1)
 }
 
 // httpEnvironment is what endpoints may be asked besides public ones.

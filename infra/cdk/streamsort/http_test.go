@@ -117,7 +117,7 @@ func TestProcessCallsItself(t *testing.T) {
 			t.Errorf("%s: the calls are bounded: %v", text, bounded)
 		}
 		if bounded {
-			for _, want := range []string{`"FunctionName":{"Ref":"ProcessFunction"}`, `"Qualifier":"live"`, `"MaximumEventAgeInSeconds":60`, `"MaximumRetryAttempts":0`} {
+			for _, want := range []string{`"FunctionName":{"Ref":"ProcessFunction"}`, `"Qualifier":"live"`, `"MaximumEventAgeInSeconds":180`, `"MaximumRetryAttempts":1`} {
 				if got := asText(t, calls["Properties"]); !strings.Contains(got, want) {
 					t.Errorf("no %s in %s", want, got)
 				}

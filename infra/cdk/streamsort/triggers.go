@@ -155,7 +155,7 @@ func (s *Streamsort) addSweepSchedule() {
 			},
 		},
 	})
-	s.boundCalls("SweepCalls", s.SweepFunction, sweepCalls)
+	s.boundCalls("SweepCalls", s.SweepFunction, sweepCalls, 0)
 	awslambda.NewCfnPermission(s.scope, jsii.String("SweepSchedulePermission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),
 		FunctionName: s.liveARN(s.SweepFunction),
@@ -164,13 +164,14 @@ func (s *Streamsort) addSweepSchedule() {
 	})
 }
 
-// boundCalls has no asynchronous call of a function repeated that failed, or could not be made until it has an age.
-func (s *Streamsort) boundCalls(id string, function awslambda.Function, age time.Duration) {
+// boundCalls bounds how often an asynchronous call of a function is repeated that failed, and how old one may get that could
+// not be made.
+func (s *Streamsort) boundCalls(id string, function awslambda.Function, age time.Duration, repeats int) {
 	calls := awslambda.NewCfnEventInvokeConfig(s.scope, &id, &awslambda.CfnEventInvokeConfigProps{
 		FunctionName:             function.FunctionName(),
 		Qualifier:                s.live[function].AliasName(),
 		MaximumEventAgeInSeconds: jsii.Number(age.Seconds()),
-		MaximumRetryAttempts:     jsii.Number(0),
+		MaximumRetryAttempts:     jsii.Number(repeats),
 	})
 	// The name of the alias is a text: nothing else says that it has to be there before.
 	calls.Node().AddDependency(s.live[function])

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -40,19 +39,12 @@ type endpointsCommand struct {
 
 // Run implements the verb.
 func (c *endpointsCommand) Run(s *session) error {
-	limit, err := c.Limit.orAll(defaultListed)
-	if err != nil {
-		return err
-	}
 	query := url.Values{}
 	if c.Named != "" {
 		query.Set("consumer", c.Named)
 	}
 	l := s.listing("consumer", "for", "url", "state", "changed")
-	err = s.pages("/endpoints", query, "endpoints", func(raw json.RawMessage) error {
-		if l.n == limit && limit > 0 {
-			return errEnough
-		}
+	return s.limited(l, "/endpoints", query, "endpoints", c.Limit, func(raw json.RawMessage) error {
 		var e endpoint
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return err
@@ -60,10 +52,6 @@ func (c *endpointsCommand) Run(s *session) error {
 		cells := []any{e.Consumer, e.place(), e.URL, e.state(s.clock), s.clock.at(e.At)}
 		return l.add(raw, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", cells...), cells...)
 	})
-	if errors.Is(err, errEnough) {
-		_, err = fmt.Fprintf(s.errOut, "there are more than %d: --limit 0 prints all\n", limit)
-	}
-	return l.end("none", err)
 }
 
 // endpointCommand are the verbs about one endpoint.

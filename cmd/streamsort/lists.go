@@ -37,20 +37,13 @@ var errEnough = errors.New("enough is listed")
 
 // list prints a list of a path; line says what is in an element, and its cells under the heads.
 func (s *session) list(path, state string, f listFlags, query url.Values, heads []string, line func(listed) (string, []any)) error {
-	limit, err := f.Limit.orAll(defaultListed)
-	if err != nil {
-		return err
-	}
 	for name, value := range map[string]string{"state": state, "prefix": f.Prefix} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
 	l := s.listing(heads...)
-	err = s.pages(path, query, "list", func(raw json.RawMessage) error {
-		if l.n == limit && limit > 0 {
-			return errEnough
-		}
+	return s.limited(l, path, query, "list", f.Limit, func(raw json.RawMessage) error {
 		var it listed
 		if err := json.Unmarshal(raw, &it); err != nil {
 			return err
@@ -58,8 +51,22 @@ func (s *session) list(path, state string, f listFlags, query url.Values, heads 
 		text, cells := line(it)
 		return l.add(raw, text, cells...)
 	})
+}
+
+// limited prints the first elements of a member of pages, which add adds, and says where there are more.
+func (s *session) limited(l *listing, path string, query url.Values, member string, limit bound, add func(json.RawMessage) error) error {
+	most, err := limit.orAll(defaultListed)
+	if err != nil {
+		return err
+	}
+	err = s.pages(path, query, member, func(raw json.RawMessage) error {
+		if l.n == most && most > 0 {
+			return errEnough
+		}
+		return add(raw)
+	})
 	if errors.Is(err, errEnough) {
-		_, err = fmt.Fprintf(s.errOut, "there are more than %d: --limit 0 prints all\n", limit)
+		_, err = fmt.Fprintf(s.errOut, "there are more than %d: --limit 0 prints all\n", most)
 	}
 	return l.end("none", err)
 }

@@ -43,7 +43,7 @@ func newAsideCalls() (*asideCalls, error) {
 }
 
 // call has the function called for a queue, by the alias that it was called by itself: the stack bounds how old such a call
-// may get, and has none repeated.
+// may get, and how often it is repeated.
 //
 // Lost response: it is called twice, and the second call finds the claim of the first, or nothing to do. We die right
 // after, or the call is lost: the sweep comes to the queue.
@@ -60,7 +60,7 @@ func (a *asideCalls) call(ctx context.Context, queue, consumer string) error {
 	return err
 }
 
-// deliverAside delivers a queue to one of the readers. The error is for who counts calls that failed: nothing repeats them.
+// deliverAside delivers a queue to one of the readers. The error has Lambda call once more: the store failed.
 func deliverAside(ctx context.Context, d *handoff.Deliverer, readers []handoff.Reader, a aside) error {
 	for _, r := range readers {
 		if r.Name == a.Consumer && strings.HasPrefix(a.Queue, r.Prefix) {

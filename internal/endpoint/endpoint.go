@@ -269,16 +269,18 @@ type Change struct {
 }
 
 // Put makes an endpoint, or changes the one that is there. It returns the endpoint, and whether its secret is
-// new: that is the one time to show it. 3 write units and 2 read units, and for a tenant's new one 1 more for each 8 KB of those that
+// new: that is the one time to show it. 3 write units and 1 read unit, and for a tenant's new one 1 more for each 8 KB of those that
 // it has: the error is an [invalid.Error] where these are as many as it may have, or where a new one has no URL.
 //
 // Lost response: the same again finds it as it is; who lost a new secret with the response has to rotate it. Another
 // changed it first: it is looked at anew. We die right after: nothing is left to do but to note that it was done.
 func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err error) {
-	if _, there, err := s.get(ctx, c.Place, true); err != nil || !there {
-		if err = cmp.Or(err, s.mayBeMade(ctx, c)); err != nil {
-			return Endpoint{}, false, err
-		}
+	before, there, err := s.get(ctx, c.Place, true)
+	if err == nil && !there {
+		err = s.mayBeMade(ctx, c)
+	}
+	if err != nil {
+		return Endpoint{}, false, err
 	}
 	host := ""
 	if u, err := url.Parse(c.URL); err == nil {
@@ -287,13 +289,6 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 	request := map[string]string{"host": host, "rotate": strconv.FormatBool(c.Rotate), "paused": strconv.FormatBool(c.Paused != "")}
 	err = s.noted(ctx, c.Place, "endpoint", c.Paused, request, c.Who, func() error {
 		for range maxTries {
-			before, there, err := s.get(ctx, c.Place, true)
-			if err != nil {
-				return err
-			}
-			if !there && c.URL == "" {
-				return errNoURL // it was taken away meanwhile
-			}
 			e, fresh = s.changed(before, c), !there || c.Rotate
 			if !there || c.Rotate {
 				e.Secret = newSecret()
@@ -308,6 +303,12 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 			}
 			if a.Held || a.Item.Equal(encode(e)) { // a repeat by the SDK finds its own
 				return nil
+			}
+			if before, there, err = s.get(ctx, c.Place, true); err != nil {
+				return err
+			}
+			if !there && c.URL == "" {
+				return errNoURL // it was taken away meanwhile
 			}
 		}
 		return ErrOutran

@@ -73,8 +73,8 @@ func (d *Deliverer) asideOf(r Reader) time.Duration {
 	return r.Inline
 }
 
-// sendAside has a queue that would hold up others delivered by a call of its own, and what failed by nobody before its retry
-// is due. Where the call cannot be asked for now, a wake-up has that tried again; where it is lost, the sweep comes to the
+// sendAside has a queue that would hold up others delivered by a call of its own. What failed is not: its
+// retry has a wake-up. Where the call cannot be asked for now, a wake-up has that tried again; where it is lost, the sweep comes to the
 // queue.
 func (d *Deliverer) sendAside(ctx context.Context, done Delivery) {
 	if done.Ended != EndedAside && done.Ended != EndedOutOfTime {

@@ -240,7 +240,7 @@ func (m mutant) plant(root, scratch string) (string, error) {
 	}
 	replace := map[string]string{}
 	for path, text := range changed {
-		replace[path] = filepath.Join(scratch, filepath.Base(path))
+		replace[path] = filepath.Join(scratch, fmt.Sprintf("%d.go", len(replace)))
 		if err := os.WriteFile(replace[path], []byte(text), 0o600); err != nil {
 			return "", err
 		}

@@ -161,7 +161,7 @@ func (s *Streamsort) letProcessCallItself() {
 		Roles:      &[]awsiam.IRole{f.Role()},
 		Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, s.liveARN(f))},
 	})
-	s.boundCalls("ProcessCalls", f, ownCallAge, 1)
+	boundCalls(s.scope, "ProcessCalls", s.live[f], ownCallAge, 1, nil)
 }
 
 // httpEnvironment is what endpoints may be asked besides public ones.

@@ -73,17 +73,9 @@ const (
 	maxRuleRetries  = 185
 )
 
-// boundCalls says what becomes of asynchronous calls that fail.
+// boundCalls bounds the asynchronous calls of the source.
 func (a *addedSource) boundCalls() {
-	calls := awslambda.NewCfnEventInvokeConfig(a.scope, jsii.String(a.id+"Calls"), &awslambda.CfnEventInvokeConfigProps{
-		FunctionName: a.function.FunctionName(), Qualifier: a.live.AliasName(),
-		MaximumEventAgeInSeconds: jsii.Number(maxAsyncAge.Seconds()), MaximumRetryAttempts: jsii.Number(maxAsyncRetries),
-		DestinationConfig: &awslambda.CfnEventInvokeConfig_DestinationConfigProperty{
-			OnFailure: &awslambda.CfnEventInvokeConfig_OnFailureProperty{Destination: a.failures.QueueArn()},
-		},
-	})
-	// The name of the alias is a text: nothing else says that it has to be there before.
-	calls.Node().AddDependency(a.live)
+	boundCalls(a.scope, a.id+"Calls", a.live, maxAsyncAge, maxAsyncRetries, a.failures.QueueArn())
 }
 
 // mappingProps is what the mappings of all sources have.

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -155,7 +156,7 @@ func (s *Streamsort) addSweepSchedule() {
 			},
 		},
 	})
-	s.boundCalls("SweepCalls", s.SweepFunction, sweepCalls, 0)
+	boundCalls(s.scope, "SweepCalls", s.live[s.SweepFunction], sweepCalls, 0, nil)
 	awslambda.NewCfnPermission(s.scope, jsii.String("SweepSchedulePermission"), &awslambda.CfnPermissionProps{
 		Action:       jsii.String("lambda:InvokeFunction"),
 		FunctionName: s.liveARN(s.SweepFunction),
@@ -164,15 +165,20 @@ func (s *Streamsort) addSweepSchedule() {
 	})
 }
 
-// boundCalls bounds how often an asynchronous call of a function is repeated that failed, and how old one may get that could
-// not be made.
-func (s *Streamsort) boundCalls(id string, function awslambda.Function, age time.Duration, repeats int) {
-	calls := awslambda.NewCfnEventInvokeConfig(s.scope, &id, &awslambda.CfnEventInvokeConfigProps{
-		FunctionName:             function.FunctionName(),
-		Qualifier:                s.live[function].AliasName(),
+// boundCalls bounds how often an asynchronous call of a function by its alias is repeated that failed, and how old one may get
+// that could not be made. failures, if not nil, is the ARN of where those go that are given up.
+func boundCalls(scope constructs.Construct, id string, live awslambda.Alias, age time.Duration, repeats int, failures *string) {
+	props := &awslambda.CfnEventInvokeConfigProps{
+		FunctionName:             live.Lambda().FunctionName(),
+		Qualifier:                live.AliasName(),
 		MaximumEventAgeInSeconds: jsii.Number(age.Seconds()),
 		MaximumRetryAttempts:     jsii.Number(repeats),
-	})
+	}
+	if failures != nil {
+		props.DestinationConfig = &awslambda.CfnEventInvokeConfig_DestinationConfigProperty{
+			OnFailure: &awslambda.CfnEventInvokeConfig_OnFailureProperty{Destination: failures},
+		}
+	}
 	// The name of the alias is a text: nothing else says that it has to be there before.
-	calls.Node().AddDependency(s.live[function])
+	awslambda.NewCfnEventInvokeConfig(scope, &id, props).Node().AddDependency(live)
 }

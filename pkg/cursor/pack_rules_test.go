@@ -30,21 +30,29 @@ func TestTheSweepGoesOnBehindAPackedRun(t *testing.T) {
 	}
 }
 
+// older is a queue whose cursor was restored to 1, from before two packed runs, of which that of 4 to 6 is there; gap has 9 be
+// parked beyond them.
+func older(t *testing.T, gap bool) (*bench, cursor.Options) {
+	t.Helper()
+	from, options := packing(t)
+	from.group(from.sorter, "", 1, 3)
+	from.group(from.sorter, "", 4, 6)
+	page, err := from.memory.Messages(t.Context(), cursor.Query{Queue: "q", First: 4, Last: cursor.MaxSeq, Strong: true})
+	check(t, err)
+	b, _ := packing(t)
+	b.group(b.sorter, "", 1, 1)
+	if gap {
+		b.group(b.sorter, "", 9, 9)
+	}
+	put(t, b.memory, page.Messages...)
+	return b, options
+}
+
 // TestAnOlderCursorCostsNoPackedRun: the cursor was restored from before several packed runs, and is not moved on
 // yet. Who sends a message that is the first of one hears that, and in time; nothing is overwritten.
 func TestAnOlderCursorCostsNoPackedRun(t *testing.T) {
 	for _, gap := range []bool{false, true} {
-		from, options := packing(t)
-		from.group(from.sorter, "", 1, 3)
-		from.group(from.sorter, "", 4, 6)
-		page, err := from.memory.Messages(t.Context(), cursor.Query{Queue: "q", First: 4, Last: cursor.MaxSeq, Strong: true})
-		check(t, err)
-		b, _ := packing(t)
-		b.group(b.sorter, "", 1, 1)
-		if gap {
-			b.group(b.sorter, "", 9, 9)
-		}
-		put(t, b.memory, page.Messages...)
+		b, options := older(t, gap)
 		b.engine = &bounded{b.tables, 50}
 		message := body(4)
 		result, err := b.process(options).Put(t.Context(), message)
@@ -59,15 +67,7 @@ func TestAnOlderCursorCostsNoPackedRun(t *testing.T) {
 
 // TestAnOlderCursorIsNotSkippedOver: nor does a skip take a packed run that its cursor is too old for as a hole.
 func TestAnOlderCursorIsNotSkippedOver(t *testing.T) {
-	from, options := packing(t)
-	from.group(from.sorter, "", 1, 3)
-	from.group(from.sorter, "", 4, 6)
-	page, err := from.memory.Messages(t.Context(), cursor.Query{Queue: "q", First: 4, Last: cursor.MaxSeq, Strong: true})
-	check(t, err)
-	b, _ := packing(t)
-	b.group(b.sorter, "", 1, 1)
-	b.group(b.sorter, "", 9, 9)
-	put(t, b.memory, page.Messages...)
+	b, options := older(t, true)
 	s := b.process(options)
 	for range 3 {
 		if skipped, advance, err := s.SkipGap(t.Context(), "q", "policy", 0, 100); err == nil || skipped.To > skipped.From || advance.Cursor.Position != 1 {

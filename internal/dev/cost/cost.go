@@ -277,15 +277,16 @@ func (w Workload) callLine() float64 {
 func (b *Bill) addCalls(second, waiting float64) {
 	b.Functions += second * month * (invocation + (work+waiting)*memory*gbSecond)
 	b.Logs += second * month * b.line / gb * loggedGB
-	if b.traced {
-		b.XRay += traced(second) * month * trace
-	}
+	b.XRay += traces(second, b.traced)
 }
 
-// traced is how many of a function's calls a second X-Ray records.
-func traced(calls float64) float64 {
+// traces is what X-Ray records a month of a function's calls, so many a second, where it is on.
+func traces(calls float64, on bool) float64 {
+	if !on {
+		return 0
+	}
 	first := math.Min(calls, tracedFirst)
-	return first + tracedShare*(calls-first)
+	return (first + tracedShare*(calls-first)) * month * trace
 }
 
 func (u Units) times(n float64) Units { return Units{u.Writes * n, u.Reads * n} }

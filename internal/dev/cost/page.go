@@ -4,51 +4,41 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/streamsort/streamsort/internal/dev/pages"
 )
 
 // The names of bills that the page shows.
 const ours, oursPacked, theirs = "sync, one consumer", "packs, one consumer", "SQS FIFO"
 
-// part is what stands on the page between the lines that name it.
-var part = regexp.MustCompile(`(?s)(<!-- counted: (\w+) -->\n).*?(<!-- end -->\n)`)
+// file is the page of a project.
+func file(root string) string { return filepath.Join(root, "docs", "cost.md") }
 
-// counted is docs/cost.md of a project with its tables as they are counted now, and where it is.
-func counted(root string) (path, old, renewed string, err error) {
-	path = filepath.Join(root, "docs", "cost.md")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", "", "", err
-	}
-	tables := map[string]string{
+// begins is what the line before each of its tables begins with.
+const begins = "<!-- counted: "
+
+// tables are the parts of the page, and what is counted for each now.
+func tables(root string) map[pages.Part]string {
+	parts := map[pages.Part]string{}
+	for name, table := range map[string]string{
 		"example": example(), "singles": singlesTable(), "batches": batchesTable(), "linger": lingerTable(),
 		"queue": queueTable(), "windows": windowsTable(), "sweep": sweepTable(), "xray": xrayTable(), "timer": timerTable(),
+	} {
+		parts[pages.Part{Path: file(root), Begins: begins + name + " -->\n", Ends: "<!-- end -->\n"}] = table
 	}
-	renewed = part.ReplaceAllStringFunc(string(text), func(found string) string {
-		names := part.FindStringSubmatch(found)
-		table, ok := tables[names[2]]
-		if !ok {
-			err = fmt.Errorf("%s: there is no table %q", path, names[2])
-		}
-		delete(tables, names[2])
-		return names[1] + table + names[3]
-	})
-	for name := range tables {
-		err = fmt.Errorf("%s has no line <!-- counted: %s -->, or it comes twice", path, name)
-	}
-	return path, string(text), renewed, err
+	return parts
 }
 
 // WritePage writes the tables of docs/cost.md.
 func WritePage(root string) error {
-	path, _, renewed, err := counted(root)
-	if err != nil {
-		return err
+	for part, table := range tables(root) {
+		if err := part.Write(table); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(path, []byte(renewed), 0o644)
+	return nil
 }
 
 // per is what a million messages cost, by the bill of a name.

@@ -49,14 +49,10 @@ func (w Workload) sweep(moves float64) Sweep {
 	pages := math.Ceil(q * cursorBytes / scanPage)
 	calls := month / float64(sweepCalls)
 	waiting := calls*6*trip + rounds*pages/segments*scanTime + days*q/width*trip
-	var traces float64
-	if !w.NoTracing {
-		traces = traced(1.0/sweepCalls) * month * trace
-	}
 	return Sweep{
 		Rounds: rounds*q*scanUnits*readUnits + rounds*writeUnits,
 		Full:   days * q * (2*scanUnits + fullReads) * readUnits,
-		Calls:  calls*(runReads*readUnits+invocation+work*memory*gbSecond+loggedGB*invocationLines/gb) + waiting*memory*gbSecond + traces,
+		Calls:  calls*(runReads*readUnits+invocation+work*memory*gbSecond+loggedGB*invocationLines/gb) + waiting*memory*gbSecond + traces(1.0/sweepCalls, !w.NoTracing),
 		Moved:  looks * (movedReads*readUnits + trip/width*memory*gbSecond),
 	}
 }

@@ -3,38 +3,36 @@ package figures
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/streamsort/streamsort/internal/dev/pages"
 )
 
 // File is the page of figures, and the file that shows some of them.
-type File struct{ page, readme string }
+type File struct{ counted, measured, readme pages.Part }
 
 // At is the page of a project.
 func At(root string) File {
-	return File{filepath.Join(root, "docs", "figures.md"), filepath.Join(root, "README.md")}
+	figures := filepath.Join(root, "docs", "figures.md")
+	const begins, ends = "<!-- counted: begin -->\n", "<!-- counted: end -->\n"
+	return File{
+		counted:  pages.Part{Path: figures, Begins: begins, Ends: ends},
+		measured: pages.Part{Path: figures, Begins: "<!-- measured: begin -->\n", Ends: "<!-- measured: end -->\n"},
+		readme:   pages.Part{Path: filepath.Join(root, "README.md"), Begins: begins, Ends: ends},
+	}
 }
-
-// The lines around what is counted, what is measured, and what the README shows.
-const (
-	countedBegins, countedEnds   = "<!-- counted: begin -->\n", "<!-- counted: end -->\n"
-	measuredBegins, measuredEnds = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
-)
 
 // Counted writes tables into the page, and some of their rows into the README.
 func (f File) Counted(tables []Table) error {
-	return errors.Join(
-		replace(f.page, countedBegins, countedEnds, Text(tables)),
-		replace(f.readme, countedBegins, countedEnds, Short(tables)))
+	return errors.Join(f.counted.Write(Text(tables)), f.readme.Write(Short(tables)))
 }
 
 // Stale says what of tables is not what the page and the README have.
 func (f File) Stale(tables []Table) error {
-	return errors.Join(
-		differs(f.page, countedBegins, countedEnds, Text(tables)),
-		differs(f.readme, countedBegins, countedEnds, Short(tables)))
+	const command = "go run ./verify/bench -only counts"
+	return errors.Join(f.counted.Holds(Text(tables), command), f.readme.Holds(Short(tables), command))
 }
 
 // Measured writes into the page what was measured on this machine.
@@ -48,7 +46,7 @@ func (f File) Measured(tables []Measured) error {
 		}
 		text += one
 	}
-	return replace(f.page, measuredBegins, measuredEnds, text)
+	return f.measured.Write(text)
 }
 
 // MeasuredAgain writes one table into the page, which keeps the others.
@@ -57,7 +55,7 @@ func (f File) MeasuredAgain(t Measured) error {
 	if err != nil {
 		return err
 	}
-	_, part, _, err := between(f.page, measuredBegins, measuredEnds)
+	part, err := f.measured.Read()
 	if err != nil {
 		return err
 	}
@@ -66,35 +64,5 @@ func (f File) MeasuredAgain(t Measured) error {
 	if at := strings.Index(rest, "## "); there && at >= 0 {
 		after = rest[at:]
 	}
-	return replace(f.page, measuredBegins, measuredEnds, before+one+after)
-}
-
-// between splits a file at the lines around a part of it.
-func between(path, begins, ends string) (before, part, after string, err error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", "", "", err
-	}
-	before, rest, begun := strings.Cut(string(text), begins)
-	part, after, ended := strings.Cut(rest, ends)
-	if !begun || !ended {
-		return "", "", "", fmt.Errorf("%s has no lines %q and %q", path, begins, ends)
-	}
-	return before, part, after, nil
-}
-
-func replace(path, begins, ends, with string) error {
-	before, _, after, err := between(path, begins, ends)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(before+begins+with+ends+after), 0o644)
-}
-
-func differs(path, begins, ends, want string) error {
-	_, part, _, err := between(path, begins, ends)
-	if err == nil && part != want {
-		err = fmt.Errorf("%s is not what is counted now (go run ./verify/bench -only counts writes it):\n%s", path, want)
-	}
-	return err
+	return f.measured.Write(before + one + after)
 }

@@ -3,16 +3,11 @@ package main
 import (
 	"bytes"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/streamsort/streamsort/internal/dev/localdb"
-	"github.com/streamsort/streamsort/localstack"
 )
 
 // TestDoctor: what an API says of its stack, and how bad that is.
@@ -55,25 +50,7 @@ func TestDoctor(t *testing.T) {
 
 // TestDoctorOfFunctions: a function on this machine that cannot start is seen.
 func TestDoctorOfFunctions(t *testing.T) {
-	root, err := localdb.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stack, err := localstack.Run(t.Context(), localstack.Config{
-		Templates: []string{
-			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
-			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
-		},
-		Env: map[string]string{
-			"SweepFunction.STREAMSORT_EVENT_BUS":   "",
-			"ProcessFunction.STREAMSORT_CONSUMERS": `{"consumers":[{"name":"a b"}]}`,
-		},
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stack.Close)
+	stack := delivering(t, map[string]string{"ProcessFunction.STREAMSORT_CONSUMERS": `{"consumers":[{"name":"a b"}]}`})
 	t.Setenv("HOME", t.TempDir()) // without contexts
 	look := func(want string) {
 		t.Helper()

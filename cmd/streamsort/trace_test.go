@@ -16,28 +16,35 @@ import (
 	"github.com/streamsort/streamsort/localstack"
 )
 
-// TestTraces follows messages from put to sink, on a stack that has process and a function behind it.
-func TestTraces(t *testing.T) {
+// delivering is a stack that has process and a function behind it, with variables of functions.
+func delivering(t *testing.T, env map[string]string) *localstack.Stack {
+	t.Helper()
 	root, err := localdb.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
+	env["SweepFunction.STREAMSORT_EVENT_BUS"] = ""
 	stack, err := localstack.Run(t.Context(), localstack.Config{
 		Templates: []string{
 			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
 			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
 		},
-		Env: map[string]string{
-			"SweepFunction.STREAMSORT_EVENT_BUS":   "",
-			"EnqueueFunction.STREAMSORT_LOG_QUEUE": "watched", "EnqueueFunction.STREAMSORT_LOG_UNTIL": "2100-01-01T00:00:00Z",
-			"ProcessFunction.STREAMSORT_LOG_QUEUE": "watched", "ProcessFunction.STREAMSORT_LOG_UNTIL": "2100-01-01T00:00:00Z",
-		},
+		Env:    env,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(stack.Close)
+	return stack
+}
+
+// TestTraces follows messages from put to sink, on a stack that has process and a function behind it.
+func TestTraces(t *testing.T) {
+	stack := delivering(t, map[string]string{
+		"EnqueueFunction.STREAMSORT_LOG_QUEUE": "watched", "EnqueueFunction.STREAMSORT_LOG_UNTIL": "2100-01-01T00:00:00Z",
+		"ProcessFunction.STREAMSORT_LOG_QUEUE": "watched", "ProcessFunction.STREAMSORT_LOG_UNTIL": "2100-01-01T00:00:00Z",
+	})
 	handed := make(chan string, 100)
 	t.Cleanup(stack.Subscribe(func(l localstack.Line) {
 		var said struct{ Message, Queue string }

@@ -115,9 +115,9 @@ func (s *tenants) sing() {
 		{"", `{"queue":"orders","seq":54,` + body},                                          // cut off
 		{"", `{"queue":"orders","seq":54,"body":"` + canary + "\xff" + `"}`},                // no UTF-8
 		{"", `{"queue":"orders","seq":55,"body":"` + strings.Repeat(canary, 15_000) + `"}`}, // too large
-		{"queueProp=q&seqProp=n", `{"q":"raw","n":1,"secret":"` + canary + `"}`},
-		{"queueProp=q&seqProp=n", `{"q":{"` + canary + `":1},"n":1}`},
-		{"queueProp=secret.x&seqProp=n", `{"secret":"` + canary + `","n":1}`},
+		{"queue=q&seq=n", `{"q":"raw","n":1,"secret":"` + canary + `"}`},
+		{"queue=q&seq=n", `{"q":{"` + canary + `":1},"n":1}`},
+		{"queue=secret.x&seq=n", `{"secret":"` + canary + `","n":1}`},
 	} {
 		ask("POST", "/messages?"+request.query, request.body)
 	}

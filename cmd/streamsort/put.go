@@ -26,12 +26,12 @@ type putCommand struct {
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
 	Order       string `help:"What orders the messages: 'number', their seqs; 'arrival', the queue as they come; or 'key', their keys. Without numbers, what the lines say of a seq is left out, and each needs an id." enum:"number,arrival,key" default:"number"`
-	KeyType     string `help:"With --order key or --key-prop: what the keys are, where the put makes the queue: number, time, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
-	QueueProp   string `help:"The lines are events as they are: the dotted path of the field that names the queue. It needs --seq-prop, --id-prop or --key-prop." placeholder:"PATH"`
-	SeqProp     string `help:"The path of an event's seq." placeholder:"PATH"`
-	KeyProp     string `help:"The path of an event's key; several with commas between for a key of several parts." placeholder:"PATH"`
-	PrevProp    string `help:"Beside --key-prop: the path of the id of the message that should stand before an event's." placeholder:"PATH"`
-	IDProp      string `help:"The path of an event's id. Without --seq-prop or --key-prop the queue keeps the order of arrival." placeholder:"PATH"`
+	KeyType     string `help:"With --order key or --key: what the keys are, where the put makes the queue: number, time, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
+	Queue       string `help:"The lines are events as they are: the path of the queue's name in them, such as repository.full_name | 'other' (docs/sources.md). It needs --seq, --id or --key." placeholder:"PATH"`
+	Seq         string `help:"The path of an event's seq." placeholder:"PATH"`
+	Key         string `help:"The path of an event's key; several with commas between for a key of several parts." placeholder:"PATH"`
+	Prev        string `help:"Beside --key: the path of the id of the message that should stand before an event's." placeholder:"PATH"`
+	ID          string `help:"The path of an event's id. Without --seq or --key the queue keeps the order of arrival." placeholder:"PATH"`
 }
 
 // grace is how long the calls under way may take after an interrupt.
@@ -48,11 +48,11 @@ func (c *putCommand) Run(s *session) error {
 	props := c.props()
 	switch {
 	case len(props) > 0 && c.Order == "arrival":
-		return usageError("--order arrival is for messages; events are put in the order of arrival by --queue-prop and --id-prop, without --seq-prop")
+		return usageError("--order arrival is for messages; events are put in the order of arrival by --queue and --id, without --seq")
 	case len(props) > 0 && c.Order == "key":
-		return usageError("--order key is for messages; events are sorted by a key by --queue-prop, --key-prop and --id-prop")
-	case c.KeyType != "" && c.Order != "key" && c.KeyProp == "":
-		return usageError("--key-type is for --order key and --key-prop")
+		return usageError("--order key is for messages; events are sorted by a key by --queue, --key and --id")
+	case c.KeyType != "" && c.Order != "key" && c.Key == "":
+		return usageError("--key-type is for --order key and --key")
 	}
 	in := s.in
 	if c.File != "" && c.File != "-" {
@@ -71,7 +71,7 @@ func (c *putCommand) Run(s *session) error {
 	if c.Order == "key" {
 		p.keyType = c.KeyType
 	}
-	p.ordered = c.Concurrency == 1 && (c.Order == "arrival" || len(props) > 0 && c.SeqProp == "" && c.KeyProp == "")
+	p.ordered = c.Concurrency == 1 && (c.Order == "arrival" || len(props) > 0 && c.Seq == "" && c.Key == "")
 	p.bar = s.bar(p.tally.String(), sizeOf(in), progress.UnitsBytes)
 	err = p.all(s, in, c.Batch, c.Concurrency)
 	p.bar.end(err == nil)
@@ -82,7 +82,7 @@ func (c *putCommand) Run(s *session) error {
 // where the lines are messages.
 func (c *putCommand) props() url.Values {
 	props := url.Values{}
-	for name, path := range map[string]string{"queueProp": c.QueueProp, "seqProp": c.SeqProp, "keyProp": c.KeyProp, "prevProp": c.PrevProp, "idProp": c.IDProp} {
+	for name, path := range map[string]string{"queue": c.Queue, "seq": c.Seq, "key": c.Key, "prev": c.Prev, "id": c.ID} {
 		if path != "" {
 			props.Set(name, path)
 		}

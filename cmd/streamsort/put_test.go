@@ -167,7 +167,7 @@ func putTo(t *testing.T, api http.Handler, bodies []string, flags ...string) (co
 // TestArrivalStops at the first line that is not taken, so that no line comes before one
 // that stands before it.
 func TestArrivalStops(t *testing.T) {
-	for _, flags := range [][]string{{"--order", "arrival"}, {"--queue-prop", "queue", "--id-prop", "id"}} {
+	for _, flags := range [][]string{{"--order", "arrival"}, {"--queue", "queue", "--id", "id"}} {
 		for _, c := range []struct {
 			wrong  string
 			status int

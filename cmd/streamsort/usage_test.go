@@ -14,7 +14,7 @@ func TestUsage(t *testing.T) {
 		{"put --nope", "unknown flag --nope; see `streamsort put --help`"},
 		{"put --batch 0", "--batch is 0"},
 		{"put --concurrency 65", "--concurrency is 65"},
-		{"put --order arrival --id-prop a", "--order arrival is for messages"},
+		{"put --order arrival --id a", "--order arrival is for messages"},
 		{"tail", "a queue is needed, or --batches"},
 		{"tail q --count 3", "are for --batches"},
 		{"tail q --messages-table t", "are for --batches"},

@@ -18,13 +18,13 @@ func (c *call) put() (*intake.Put, error) {
 	if mode := cloudevents.ModeOf(c.Headers); mode != cloudevents.None {
 		return c.cloudEvents(mode)
 	}
-	props, event, key, err := c.props()
+	of, event, key, err := c.mapping()
 	if err != nil {
 		return nil, err
 	}
 	p := c.newPut()
-	if props != nil {
-		return p, props.events(p, event, key)
+	if of != nil {
+		return p, c.addEvents(p, of, event, key)
 	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {

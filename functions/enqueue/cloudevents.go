@@ -8,6 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/cloudevents"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
+	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -16,8 +17,9 @@ import (
 // eventPaths are the ways by which a query places CloudEvents otherwise: into the event in JSON, in
 // whatever mode it came.
 type eventPaths struct {
-	given paths
-	props *props
+	*call
+	given  mapping.Texts
+	parsed *mapping.Mapping
 }
 
 // cloudEvents reads the messages of a put of CloudEvents.
@@ -53,15 +55,19 @@ func (c *call) cloudEvents(mode cloudevents.Mode) (*intake.Put, error) {
 
 // eventPaths reads those of the query. The stack's are for raw events alone.
 func (c *call) eventPaths() (*eventPaths, error) {
-	given, err := c.queryPaths()
-	if err != nil || given == (paths{}) {
-		return &eventPaths{}, err
+	to := &eventPaths{call: c}
+	var err error
+	if to.given, err = c.queryTexts(); err != nil || to.given.None() {
+		return to, err
+	}
+	if to.given.Each+to.given.Body != "" {
+		return nil, invalid.New(invalid.Misplaced, "each", "and body must not be given beside a CloudEvent, which is one message, with its data as the body")
 	}
 	// What is not given is found by the event's own attributes; the paths to them stand for it here.
-	whole := given
-	whole.queue, whole.id = cmp.Or(given.queue, "source"), cmp.Or(given.id, "id")
-	parsed, err := whole.parse("")
-	return &eventPaths{given, parsed}, err
+	all := to.given
+	all.Queue, all.ID = cmp.Or(all.Queue, "source"), cmp.Or(all.ID, "id")
+	to.parsed, err = all.Parse(mapping.Kind{Request: true})
+	return to, err
 }
 
 func (to *eventPaths) read(p *intake.Put, raw json.RawMessage, key string) error {
@@ -80,29 +86,29 @@ func (to *eventPaths) add(p *intake.Put, e cloudevents.Event, key string) error 
 	if m.Message, err = e.Message(); err != nil {
 		return err
 	}
-	if to.props != nil {
+	if to.parsed != nil {
 		event, err := e.JSON(nil)
 		if err == nil {
-			err = to.props.place(&m, event)
+			err = to.place(to.parsed, &m, event)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if to.given.queue == "" {
+	if to.given.Queue == "" {
 		m.Queue = e.Queue()
 		if len(m.Queue) > cursor.MaxQueueName {
 			return invalid.New(invalid.TooLarge, "source", fmt.Sprintf("and subject have %d bytes together: at most %d are taken as a queue's name", len(m.Queue), cursor.MaxQueueName))
 		}
 	}
-	if to.given.id == "" {
+	if to.given.ID == "" {
 		m.ID = e.Attributes["id"]
-		if to.given.queue != "" {
+		if to.given.Queue != "" {
 			m.ID = e.Identity()
 		}
 	}
-	numbered := to.given.seq != ""
-	if !numbered && to.given.key == "" {
+	numbered := to.given.Seq != ""
+	if !numbered && to.given.Key == "" {
 		if numbered, err = e.Place(&m); err != nil {
 			return err
 		}

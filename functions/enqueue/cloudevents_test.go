@@ -48,10 +48,10 @@ func TestCloudEvents(t *testing.T) {
 		t.Errorf("the trace is among the attributes: %s", a.Body)
 	}
 
-	s.Want("placed by the query", s.events(ce, "queueProp=type&seqProp=data.total", structured, ""), 202, `"queue":"t","seq":12`)
-	s.Want("its own queue", s.events(ce, "queueProp=subject", structured, ""), 200, `"queue":"o-7"`)
+	s.Want("placed by the query", s.events(ce, "queue=type&seq=data.total", structured, ""), 202, `"queue":"t","seq":12`)
+	s.Want("its own queue", s.events(ce, "queue=subject", structured, ""), 200, `"queue":"o-7"`)
 	s.Want("known by source and id", s.Request("GET", "/messages", of("o-7"), ""), 200, `"id":"https://example.com/shop|1"`)
-	s.Want("its own id", s.events(ce, "keyProp=id&keyType=text&queueProp=data.total&idProp=type", structured, ""), 202, `"queue":"12"`)
+	s.Want("its own id", s.events(ce, "key=id&keyType=text&queue=data.total&id=type", structured, ""), 202, `"queue":"12"`)
 }
 
 // TestCloudEventsThatAreRefused: each with the attribute's name, and nothing is stored.
@@ -71,7 +71,7 @@ func TestCloudEventsThatAreRefused(t *testing.T) {
 		"long":        {s.events(ce, "", structured, `,"source2":"`+strings.Repeat("x", 17<<10)+`"`), "attributes"},
 		"queue":       {s.events(ce, "", strings.Replace(structured, "o-7", strings.Repeat("x", 1024), 1), ""), "source"},
 		"id":          {s.events(ce, "", strings.Replace(structured, `"id":"1"`, `"id":"`+strings.Repeat("x", 1025)+`"`, 1), ""), "id"},
-		"no such way": {s.events(ce, "queueProp=data.x", structured, ""), "queue"},
+		"no such way": {s.events(ce, "queue=data.x", structured, ""), "queue"},
 		"half a way":  {s.events(ce, "keyType=text", structured, ""), "keyType"},
 		"parameter":   {s.events(ce, "x=1", structured, ""), "x"},
 	} {

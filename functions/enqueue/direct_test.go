@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/mapping"
 )
 
 // invoked is the context of a call by a qualifier, with an operation in its client
@@ -40,7 +41,7 @@ func forged() []string {
 	return []string{
 		`{"operation":"configure","queue":"victim","policy":"skip","author":"ann","n":1}`,
 		`{"operation":"read","queue":"victim","author":"ann","n":1}`,
-		`{"queueProp":"of","seqProp":"n","event":{"of":"victim","n":1},"author":"ann","n":1}`,
+		`{"queue":"of","seq":"n","event":{"of":"victim","n":1},"author":"ann","n":1}`,
 		`{"messages":[{"queue":"victim","seq":1,"body":1}],"author":"ann","n":1}`,
 		`{"idempotencyKey":"k","author":"ann","n":1}`,
 		`{"requestContext":5,"author":"ann","n":1}`,
@@ -70,7 +71,7 @@ func TestEventsAreNoOrders(t *testing.T) {
 	for _, claim := range []string{"", "t"} {
 		for alias, events := range map[string][]string{"live": forged()[:5], putAlias: append(forged(), requests(t)...)} {
 			for _, event := range events {
-				s := newServer(t, func(s *service) { s.paths, s.tenantClaim = paths{queue: "author", seq: "n"}, claim })
+				s := newServer(t, func(s *service) { s.events, s.tenantClaim = raw(mapping.Texts{Queue: "author", Seq: "n"}), claim })
 				answer := s.invokeAs(t, invoked(t.Context(), alias, ""), event)
 				m, found, err := s.memory.Message(t.Context(), "ann", 1)
 				if err != nil || !found || string(m.Body) != event || !strings.Contains(answer, `"outcome":"advanced"`) {
@@ -91,7 +92,7 @@ func TestPutAlias(t *testing.T) {
 	for event, want := range map[string]string{
 		`{"queue":"q","seq":1,"body":1}`:                                                  `"outcome":"advanced"`,
 		`{"messages":[{"queue":"m","seq":1,"body":1}]}`:                                   `"results"`,
-		`{"queueProp":"a","seqProp":"n","event":{"a":"e","n":1}}`:                         `"outcome":"advanced"`,
+		`{"queue":"a","seq":"n","event":{"a":"e","n":1}}`:                                 `"outcome":"advanced"`,
 		`{"operation":"configure","queue":"victim","policy":"skip"}`:                      `"field":"operation"`,
 		`{"operation":"status","queue":"q"}`:                                              `"field":"operation"`,
 		httpapitest.V2("PUT", "/queues", "", `{"queue":"victim","policy":"skip"}`, false): `"status":400`,
@@ -110,11 +111,11 @@ func TestPutAlias(t *testing.T) {
 
 // An operator's order to a stack of raw events stands beside the document.
 func TestOrdersBesideTheDocument(t *testing.T) {
-	s := newServer(t, func(s *service) { s.paths = paths{queue: "author", seq: "n"} })
+	s := newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", Seq: "n"}) })
 	for _, order := range []struct{ operation, document, want string }{
 		{"configure", `{"queue":"q","policy":"skip"}`, `"policy":"skip"`},
 		{"put", `{"queue":"q","seq":1,"body":1}`, `"outcome":"advanced"`},
-		{"put", `{"queueProp":"of","seqProp":"n","event":{"of":"q","n":2}}`, `"outcome":"advanced"`},
+		{"put", `{"queue":"of","seq":"n","event":{"of":"q","n":2}}`, `"outcome":"advanced"`},
 		{"status", `{"queue":"q"}`, `"position":2`},
 		{"gaps", `{"queue":"q"}`, `"gaps":[]`},
 		{"read", `{"queue":"q","after":1}`, `"seq":2`},
@@ -135,7 +136,7 @@ func TestOrdersBesideTheDocument(t *testing.T) {
 // What an event source sent and was not stored is an error of the function where it may
 // pass, by the alias put, so that Lambda repeats the call; any other caller is answered.
 func TestEventsComeAgain(t *testing.T) {
-	s := newServer(t, func(s *service) { s.paths = paths{queue: "author", seq: "n"} })
+	s := newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", Seq: "n"}) })
 	order := func(document string) { s.invokeAs(t, invoked(t.Context(), "live", "configure"), document) }
 	order(`{"queue":"ann","maxAhead":3}`)
 	const far, list = `{"author":"ann","n":9}`, `[{"author":"ann","n":1},{"author":"ann","n":9},{"author":"bob","n":1}]`

@@ -2,239 +2,149 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
-	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// props are the ways to the queue, the seq, the id, the key, and the id of the one before, of
-// a raw event; all but that to the queue may be empty.
-type props struct {
-	queue, seq, id, prev strictjson.FieldPath
-	key                  message.KeyPaths
-	keyType              cursor.KeyType
-	// written are they as they were given, for what is said of them.
-	written paths
-}
-
-// paths are props as they are written.
-type paths struct{ queue, seq, id, key, keyType, prev string }
-
-// props are the paths that this put uses, nil where its messages are documents
-// of ours; the event; and the key of the whole request. In HTTP, parameters of the
-// query come before the stack's paths. A direct invoke's document is an event under
-// the stack's, or it names them itself, beside "event".
-func (c *call) props() (*props, json.RawMessage, string, error) {
-	given, event, key := c.paths, json.RawMessage(c.Body), c.IdempotencyKey
-	var err error
+// mapping is how the events of this put become messages, nil where its messages are
+// documents of ours; the events; and the key of the whole request. In HTTP, parameters of the
+// query come before the stack's mapping. A direct invoke's document is an event under
+// the stack's, or it has a mapping itself, beside "event".
+func (c *call) mapping() (m *mapping.Mapping, event json.RawMessage, key string, err error) {
+	var given mapping.Texts
+	event, key = c.Body, c.IdempotencyKey
 	switch {
 	case c.isEvent():
+		return c.events, event, key, nil
 	case c.Direct:
-		given, event, key, err = c.directProps()
+		given, event, key, err = c.directTexts()
 	default:
-		given, err = c.queryProps()
+		given, err = c.queryTexts()
 	}
-	if err != nil {
-		return nil, nil, "", err
+	switch {
+	case err != nil:
+	case !given.None():
+		m, err = given.Parse(mapping.Kind{Request: !c.Direct, Known: key != ""})
+	case !c.Direct:
+		m = c.events
 	}
-	if given == (paths{}) {
-		return nil, nil, "", nil
-	}
-	p, err := given.parse(key)
-	return p, event, key, err
+	return m, event, key, err
 }
 
-// queryProps are those that the query has, or the stack's.
-func (c *call) queryProps() (given paths, err error) {
-	if given, err = c.queryPaths(); err == nil && given == (paths{}) {
-		return c.paths, nil
+// queryTexts is the mapping that the query has.
+func (c *call) queryTexts() (given mapping.Texts, err error) {
+	if len(c.Query) == 0 {
+		return given, nil
 	}
-	return given, err
-}
-
-// queryPaths are those that the query has.
-func (c *call) queryPaths() (given paths, err error) {
-	if err = c.Only("queueProp", "seqProp", "idProp", "keyProp", "keyType", "prevProp"); err != nil {
+	names := mapping.Names()
+	if err := c.Only(names...); err != nil {
 		return given, err
 	}
-	for name, value := range given.byName() {
-		if *value, err = c.One(name); err != nil {
+	for _, name := range names {
+		text, err := c.One(name)
+		if err != nil {
 			return given, err
 		}
+		given.Set(name, text)
 	}
 	return given, nil
 }
 
-// byName are the paths by their names.
-func (p *paths) byName() map[string]*string {
-	return map[string]*string{"queueProp": &p.queue, "seqProp": &p.seq, "idProp": &p.id, "keyProp": &p.key, "keyType": &p.keyType, "prevProp": &p.prev}
-}
-
-// parse reads the paths. Without a seq a message is known by its id, or by the
-// key of the whole request.
-func (p *paths) parse(key string) (*props, error) {
-	switch {
-	case p.queue == "":
-		return nil, invalid.New(invalid.Missing, "queueProp", "is missing beside seqProp, idProp or keyProp")
-	case p.key == "" && p.keyType != "":
-		return nil, invalid.New(invalid.Misplaced, "keyType", "must not be given without keyProp")
-	case p.key == "" && p.prev != "":
-		return nil, invalid.New(invalid.Misplaced, "prevProp", "must not be given without keyProp")
-	case p.key != "" && p.seq != "":
-		return nil, invalid.New(invalid.Clash, "keyProp", "must not be given beside seqProp: a numbered queue sorts by seqs, a keyed one by keys")
-	case p.key != "" && p.id == "":
-		return nil, invalid.New(invalid.Missing, "idProp", "is missing beside keyProp: in a keyed queue, a message is known by its key and its id")
-	case p.seq == "" && p.id == "" && key == "":
-		return nil, invalid.New(invalid.Missing, "seqProp", "is missing beside queueProp, and so is idProp: numbered queues need a seqProp; those in arrival order an idProp, or the header Idempotency-Key; keyed ones a keyProp and an idProp")
-	}
-	parsed := props{written: *p}
-	for _, one := range []struct {
-		name, text string
-		path       *strictjson.FieldPath
-	}{{"queueProp", p.queue, &parsed.queue}, {"seqProp", p.seq, &parsed.seq}, {"idProp", p.id, &parsed.id}, {"prevProp", p.prev, &parsed.prev}} {
-		if one.text == "" {
-			continue
-		}
-		var err error
-		if *one.path, err = strictjson.ParseFieldPath(one.text); err != nil {
-			return nil, invalid.Named(one.name, err)
-		}
-	}
-	return &parsed, parsed.parseKey()
-}
-
-// parseKey reads the paths of the key, and its type.
-func (p *props) parseKey() (err error) {
-	if p.written.key == "" {
-		return nil
-	}
-	if p.key, err = message.ParseKeyPaths(p.written.key); err != nil {
-		return invalid.Named("keyProp", err)
-	}
-	if p.written.keyType != "" {
-		p.keyType, err = cursor.ParseKeyType(p.written.keyType)
-	}
-	return err
-}
-
-// directProps reads {"queueProp", "seqProp", "idProp", "keyProp", "keyType", "prevProp",
-// "idempotencyKey", "event"} with an event, a queueProp and one at least of the others; anything else is no
-// such document.
-func (c *call) directProps() (given paths, event json.RawMessage, key string, err error) {
+// directTexts reads {"queue": PATH, …, "idempotencyKey", "event"}: an event with a mapping, of
+// which queue is one member and not the only one; anything else is no such document.
+func (c *call) directTexts() (given mapping.Texts, event json.RawMessage, key string, err error) {
 	members, err := strictjson.Members(c.Body)
 	if err != nil {
-		return paths{}, c.Body, "", nil
+		return mapping.Texts{}, c.Body, "", nil
 	}
-	known := given.byName()
-	known["idempotencyKey"] = &key
-	texts := map[string]json.RawMessage{}
-	for _, m := range members {
-		switch {
-		case m.Name == "event":
-			event = m.Value
-		case known[m.Name] == nil:
-			return paths{}, c.Body, "", nil
-		default:
-			texts[m.Name] = m.Value
+	event, texts := strictjson.Take(members, "event")
+	if event == nil || len(texts) < 2 {
+		return mapping.Texts{}, c.Body, "", nil
+	}
+	if key, texts, err = directKey(texts); err != nil {
+		return mapping.Texts{}, nil, "", err
+	}
+	for _, m := range texts {
+		text, wrong := strictjson.Text(m.Value)
+		if !given.Set(m.Name, text) {
+			return mapping.Texts{}, c.Body, "", nil
+		}
+		if wrong != nil && err == nil {
+			err = invalid.Named(m.Name, wrong)
 		}
 	}
-	if event == nil || texts["queueProp"] == nil || len(texts) < 2 {
-		return paths{}, c.Body, "", nil
-	}
-	for name, value := range texts {
-		if name == "idempotencyKey" {
-			if key, _, err = directKey([]strictjson.Member{{Name: name, Value: value}}); err != nil {
-				return paths{}, nil, "", err
-			}
-			continue
-		}
-		if *known[name], err = strictjson.Text(value); err != nil {
-			return paths{}, nil, "", invalid.Named(name, err)
-		}
-	}
-	return given, event, key, nil
+	return given, event, key, err
 }
 
 // events adds a message of each raw event to a put: of one object, or of each
-// element of an array. The event, byte for byte, is the body.
-func (p *props) events(put *intake.Put, raw json.RawMessage, key string) error {
+// element of an array. The event, byte for byte, is the body. With each, all is one event.
+func (c *call) addEvents(put *intake.Put, m *mapping.Mapping, raw json.RawMessage, key string) error {
+	if m.Splits() {
+		list, err := m.Split(c.eventOf(raw))
+		if err != nil {
+			return err
+		}
+		for i, e := range list {
+			if err := addEvent(put, m, e, key); err != nil {
+				return invalid.Within("messages", i, err)
+			}
+		}
+		return nil
+	}
 	if !strictjson.IsArray(raw) {
 		put.Single = true
-		return p.event(put, raw, key)
+		return c.addEvent(put, m, raw, key)
 	}
 	list, err := elements(httpapi.RequestBody, raw)
 	if err != nil {
 		return err
 	}
 	for i, event := range list {
-		if err := p.event(put, event, key); err != nil {
+		if err := c.addEvent(put, m, event, key); err != nil {
 			return invalid.Within("messages", i, err)
 		}
 	}
 	return nil
 }
 
-// event adds the message of a raw event.
-func (p *props) event(put *intake.Put, event json.RawMessage, key string) error {
-	m := cursor.Keyed{Message: cursor.Message{Body: event}}
-	if err := p.place(&m, event); err != nil {
+// addEvent adds the message of a raw event, which is an object.
+func (c *call) addEvent(put *intake.Put, m *mapping.Mapping, raw json.RawMessage, key string) error {
+	e := c.eventOf(raw)
+	if err := e.Object(); err != nil {
+		return invalid.Named("body", err)
+	}
+	return addEvent(put, m, e, key)
+}
+
+func addEvent(put *intake.Put, m *mapping.Mapping, e *mapping.Event, key string) error {
+	message, err := m.Message(e)
+	if err != nil {
 		return err
 	}
-	return add(put, m, p.seq != nil, key)
+	return add(put, message, m.Numbered(), key)
+}
+
+func (c *call) eventOf(raw json.RawMessage) *mapping.Event {
+	return &mapping.Event{Document: raw, Headers: c.Headers, Received: c.now()}
 }
 
 // place finds the message's queue, and what else there are paths for, in an event.
-func (p *props) place(m *cursor.Keyed, event json.RawMessage) error {
-	if _, err := strictjson.Members(event); err != nil {
-		return invalid.Named("body", err)
-	}
-	queue, err := p.queue.Find(event)
-	if err == nil {
-		m.Queue, err = message.Name(queue)
-	}
+func (c *call) place(m *mapping.Mapping, to *cursor.Keyed, event json.RawMessage) error {
+	found, err := m.Message(c.eventOf(event))
 	if err != nil {
-		return invalidProp("queue", p.written.queue, err)
+		return err
 	}
-	if p.id != nil {
-		id, err := p.id.Find(event)
-		if err == nil {
-			m.ID, err = message.Name(id)
+	to.Queue, to.ID, to.Seq, to.Key, to.KeyType, to.Prev = found.Queue, found.ID, found.Seq, found.Key, found.KeyType, found.Prev
+	if at := found.Attributes[mapping.ReceivedAttribute]; at != "" {
+		if to.Attributes == nil {
+			to.Attributes = map[string]string{}
 		}
-		if err != nil {
-			return invalidProp("id", p.written.id, err)
-		}
-	}
-	if p.seq != nil {
-		seq, err := p.seq.Find(event)
-		if err == nil {
-			m.Seq, err = jsonseq.Read(seq)
-		}
-		if err != nil {
-			return invalidProp("seq", p.written.seq, err)
-		}
-	}
-	if p.key != nil {
-		m.KeyType = p.keyType
-		if m.Key, err = p.key.Find(event); err != nil {
-			return invalidProp("key", p.written.key, err)
-		}
-	}
-	if m.Prev, err = message.Prev(p.prev, event); err != nil {
-		return invalidProp("prev", p.written.prev, err)
+		to.Attributes[mapping.ReceivedAttribute] = at
 	}
 	return nil
-}
-
-// invalidProp is the problem of a field that is taken from an event, with the path
-// that led to it.
-func invalidProp(field, path string, err error) error {
-	wrong := invalid.Named(field, err)
-	wrong.Problem += fmt.Sprintf(" (%sProp=%s)", field, path)
-	return wrong
 }

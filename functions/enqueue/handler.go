@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/settings"
@@ -29,8 +30,8 @@ type service struct {
 	// trouble has who is in trouble, nil where that is not noted.
 	trouble *trouble.Store
 	now     func() time.Time
-	// paths are those of raw events' fields, where the stack names them.
-	paths paths
+	// events is how raw events become messages, where the stack says that.
+	events *mapping.Mapping
 	// tenantClaim is the claim that holds a caller's tenant, where there are any.
 	tenantClaim string
 	// quotas are the tenants', nil where there are none.
@@ -61,7 +62,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		return nil, err
 	}
 	return (&service{
-		sorter: sorter, trouble: s.Trouble(client), quotas: quotas, now: time.Now, paths: paths{queue: s.QueueProp, seq: s.SeqProp, id: s.IDProp, key: s.KeyProp, keyType: s.KeyType}, tenantClaim: s.TenantClaim,
+		sorter: sorter, trouble: s.Trouble(client), quotas: quotas, now: time.Now, events: s.Events, tenantClaim: s.TenantClaim,
 		log: s.Log, after: s.After(client),
 	}).api(settings.NewEmitter(out)).Handle, nil
 }
@@ -125,7 +126,7 @@ const urlAlias = "url"
 // operation beside the document. An event's author must not choose what becomes of it,
 // so nothing that it holds counts.
 func (c *call) isEvent() bool {
-	return c.Direct && c.Operation == "" && c.paths != (paths{})
+	return c.Direct && c.Operation == "" && c.events != nil
 }
 
 // routeDirect finds the operation of a direct invoke: the one that its client

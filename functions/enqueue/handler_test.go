@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -59,6 +60,15 @@ func newServer(t *testing.T, change func(*service)) *server {
 	s.handle = service.api(emf.New(&s.logs, emf.Names{})).Handle
 	s.Client = httpapitest.New(t, s.handle)
 	return s
+}
+
+// raw is a stack's mapping of raw events.
+func raw(t mapping.Texts) *mapping.Mapping {
+	m, err := t.Parse(mapping.Kind{Request: true, Known: true})
+	if err != nil {
+		panic(err) // a test with a mapping that can never work
+	}
+	return m
 }
 
 // queuesOf are the names of the queues that there are.
@@ -295,7 +305,7 @@ func TestDirectInvoke(t *testing.T) {
 		{`{"operation":"gaps","queue":"q","limit":5}`, `"from":3`},
 		{`{"operation":"read","queue":"q","after":1}`, `"seq":2`},
 		{`{"operation":"configure","queue":"q","policy":"skip"}`, `"policy":"skip"`},
-		{`{"queueProp":"a.b","seqProp":"c","event":{"a":{"b":"raw"},"c":1}}`, `"queue":"raw"`},
+		{`{"queue":"a.b","seq":"c","event":{"a":{"b":"raw"},"c":1}}`, `"queue":"raw"`},
 		{`{"operation":"destroy","queue":"q"}`, `"status":400`},
 		{`{"operation":7}`, `"status":400`},
 		{`7`, `"status":400`},
@@ -316,31 +326,31 @@ func TestDirectInvoke(t *testing.T) {
 func TestRawEvents(t *testing.T) {
 	s := newServer(t, nil)
 	event := `{"repository":{"full.name":"octo/repo","id":17},"delivery":{"number":1},"messages":[1]}`
-	s.Want("by the query", s.Request("POST", "/messages", "queueProp=repository.full%5C.name&seqProp=delivery.number", event), 200, `"queue":"octo/repo"`)
+	s.Want("by the query", s.Request("POST", "/messages", "queue=repository.full%5C.name&seq=delivery.number", event), 200, `"queue":"octo/repo"`)
 	m, _, err := s.memory.Message(t.Context(), "octo/repo", 1)
 	if err != nil || string(m.Body) != event {
 		t.Errorf("body %q, %v; want the event", m.Body, err)
 	}
-	s.Want("a number as the queue", s.Request("POST", "/messages", "queueProp=repository.id&seqProp=delivery.number", event), 200, `"queue":"17"`)
-	s.Want("several", s.Request("POST", "/messages", "queueProp=a&seqProp=n", `[{"a":"x","n":2},{"a":"x","n":"1"}]`), 200, `"results"`, `"new":2`)
+	s.Want("a number as the queue", s.Request("POST", "/messages", "queue=repository.id&seq=delivery.number", event), 200, `"queue":"17"`)
+	s.Want("several", s.Request("POST", "/messages", "queue=a&seq=n", `[{"a":"x","n":2},{"a":"x","n":"1"}]`), 200, `"results"`, `"new":2`)
 	for query, field := range map[string]string{
-		"queueProp=repository.name&seqProp=delivery.number": "queue",
-		"queueProp=repository&seqProp=delivery.number":      "queue",
-		"queueProp=repository.id&seqProp=delivery":          "seq",
-		"queueProp=repository.id&seqProp=messages.x":        "seq",
-		"queueProp=repository.id":                           "seqProp",
-		"seqProp=a":                                         "queueProp",
-		"idProp=a":                                          "queueProp",
-		"queueProp=repository.id&idProp=repository":         "id",
-		"queueProp=repository.id&idProp=nowhere":            "id",
-		"queueProp=a&idProp=.":                              "idProp",
-		"queueProp=a..b&seqProp=c":                          "queueProp",
-		"queueProp=a&seqProp=c&other=1":                     "other",
+		"queue=repository.name&seq=delivery.number": "queue",
+		"queue=repository&seq=delivery.number":      "queue",
+		"queue=repository.id&seq=delivery":          "seq",
+		"queue=repository.id&seq=messages.x":        "seq",
+		"queue=repository.id":                       "seq",
+		"seq=a":                                     "queue",
+		"id=a":                                      "queue",
+		"queue=repository.id&id=repository":         "id",
+		"queue=repository.id&id=nowhere":            "id",
+		"queue=a&id=.":                              "id",
+		"queue=a..b&seq=c":                          "queue",
+		"queue=a&seq=c&other=1":                     "other",
 	} {
 		s.Want(query, s.Request("POST", "/messages", query, event), 400, `"field":"`+field+`"`)
 	}
 
-	s = newServer(t, func(s *service) { s.paths = paths{queue: "author", seq: "n"} })
+	s = newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", Seq: "n"}) })
 	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","n":1}`), 200, `"queue":"ann"`)
 	for event, want := range map[string]string{
 		`{"author":"ann","n":2}`:                            `"new":2`,
@@ -355,26 +365,63 @@ func TestRawEvents(t *testing.T) {
 	}
 }
 
+// TestRawEventsOfWebhooks: alternatives, defaults, null on the way, headers, lists.
+func TestRawEventsOfWebhooks(t *testing.T) {
+	s := newServer(t, nil)
+	headers := map[string]string{"X-GitHub-Delivery": "d1", "X-GitHub-Hook-ID": "h1"}
+	query := "queue=" + url.QueryEscape("customer.name | account.id | 'none'") + "&id=" + url.QueryEscape("@header(X-GitHub-Delivery),@header(X-GitHub-Hook-ID)")
+	for want, event := range map[string]string{"c": `{"customer":{"name":"c"}}`, "7": `{"customer":null,"account":{"id":7}}`, "none": `{"customer":{"name":null},"account":[]}`} {
+		s.Want(want, s.with(headers, query, event), 200, `"queue":"`+want+`","seq":1`)
+	}
+	headers["X-GitHub-Hook-ID"] = "h2"
+	s.Want("another app", s.with(headers, query, `{"account":{"id":7}}`), 200, `"queue":"7","seq":2`)
+	s.Want("again", s.with(headers, query, `{"account":{"id":7}}`), 200, `duplicate`, `"queue":"7","seq":2`)
+
+	query = "each=" + url.QueryEscape("entry[]") + "&queue=" + url.QueryEscape("@event.object") + "&id=id"
+	s.Want("a list", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"a"},{"id":"b","x":1}]}`), 200, `"queue":"page","seq":1`, `"queue":"page","seq":2`)
+	s.Want("its bodies", s.get("/messages", "queue=page"), 200, `"body":{"id":"a"}`, `"body":{"id":"b","x":1}`)
+	s.Want("none", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[]}`), 400, `"field":"each"`, "empty list")
+	s.Want("no id", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"c"},{"id":null}]}`), 400, `"field":"messages[1].id"`, "id is null")
+}
+
+// TestRawEventsByTheirReceipt: a repeat has the key of the first.
+func TestRawEventsByTheirReceipt(t *testing.T) {
+	s := newServer(t, nil)
+	query := "queue='r'&id=id&keyType=time&key=" + url.QueryEscape("updated_at | @received")
+	s.Want("first", s.post(query, `{"id":"a","updated_at":null}`), 202, `waiting`)
+	s.now = s.now.Add(time.Second)
+	s.Want("with a key", s.post(query, `{"id":"b","updated_at":"2026-01-02T03:04:05.5Z"}`), 202, `waiting`)
+	s.Want("again", s.post(query, `{"id":"a","updated_at":null}`), 200, `duplicate`)
+	s.now = s.now.Add(time.Minute)
+	s.settle(t, "r")
+	s.Want("again, much later", s.post(query, `{"id":"a","updated_at":null}`), 200, `duplicate`, `"seq":1`)
+	a := s.get("/messages", "queue=r")
+	s.Want("read", a, 200, `"key":"2026-01-02T03:04:05Z","id":"a"`, `"attributes":{"streamsort-received":"key"}`, `"key":"2026-01-02T03:04:05.5Z","id":"b"`)
+	if strings.Count(a.Body, "streamsort-received") != 1 || strings.Count(a.Body, `"seq"`) != 2 {
+		t.Errorf("%s", a.Body)
+	}
+}
+
 // TestRawEventsInArrivalOrder: without a seq they are known by an id in the event,
 // or by the key of the request.
 func TestRawEventsInArrivalOrder(t *testing.T) {
 	s := newServer(t, nil)
 	event := `{"repository":{"name":"r"},"delivery":{"id":"evt_17","n":3}}`
-	const query = "queueProp=repository.name&idProp=delivery.id"
+	const query = "queue=repository.name&id=delivery.id"
 	s.Want("first", s.Request("POST", "/messages", query, event), 200, `"outcome":"advanced","queue":"r","seq":1`)
 	s.Want("repeated", s.Request("POST", "/messages", query, event), 200, `"outcome":"duplicate","queue":"r","seq":1`)
 	s.Want("other bytes", s.Request("POST", "/messages", query, event+" "), 409, "problems/conflict")
-	s.Want("a number as the id", s.Request("POST", "/messages", "queueProp=repository.name&idProp=delivery.n", event), 200, `"seq":2`)
-	s.Want("several", s.Request("POST", "/messages", "queueProp=q&idProp=i", `[{"q":"r","i":1},{"q":"r","i":2}]`), 200, `"seq":3`, `"seq":4`)
-	s.Want("direct", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queueProp":"q","idProp":"i","event":{"q":"r","i":2}}`)}, 200, `"outcome":"duplicate"`, `"seq":4`)
-	s.Want("direct under a key", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queueProp":"q","idempotencyKey":"k","event":[{"q":"r"},{"q":"r","x":1}]}`)}, 200, `"seq":5`, `"seq":6`)
-	s.Want("with both", s.Request("POST", "/messages", "queueProp=q&idProp=i&seqProp=n", `{"q":"numbered","i":"x","n":1}`), 200, `"new":1`)
+	s.Want("a number as the id", s.Request("POST", "/messages", "queue=repository.name&id=delivery.n", event), 200, `"seq":2`)
+	s.Want("several", s.Request("POST", "/messages", "queue=q&id=i", `[{"q":"r","i":1},{"q":"r","i":2}]`), 200, `"seq":3`, `"seq":4`)
+	s.Want("direct", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queue":"q","id":"i","event":{"q":"r","i":2}}`)}, 200, `"outcome":"duplicate"`, `"seq":4`)
+	s.Want("direct under a key", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queue":"q","idempotencyKey":"k","event":[{"q":"r"},{"q":"r","x":1}]}`)}, 200, `"seq":5`, `"seq":6`)
+	s.Want("with both", s.Request("POST", "/messages", "queue=q&id=i&seq=n", `{"q":"numbered","i":"x","n":1}`), 200, `"new":1`)
 	m, _, err := s.memory.Message(t.Context(), "numbered", 1)
 	if err != nil || m.ID != "x" {
 		t.Errorf("id %q, %v", m.ID, err)
 	}
 
-	s = newServer(t, func(s *service) { s.paths = paths{queue: "author", id: "i"} })
+	s = newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", ID: "i"}) })
 	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","i":"1"}`), 200, `"queue":"ann","seq":1`)
 }
 
@@ -495,7 +542,7 @@ func FuzzHandle(f *testing.F) {
 	for _, seed := range []string{
 		httpapitest.V2("POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`, false), httpapitest.V2("GET", "/messages", "queue=q&after=0", "", false),
 		httpapitest.V1("PUT", "/queues", nil, `{"queue":"q"}`), `{"operation":"read","queue":"q"}`, `{"messages":[{"queue":"q","seq":"1","bodyBase64":"AA=="}]}`,
-		`{"queueProp":"a.b","seqProp":"c","event":{"a":{"b":"x"},"c":1}}`, `[]`, `{"requestContext":{"http":{}}}`, `{"requestContext":{}}`,
+		`{"queue":"a.b","seq":"c","event":{"a":{"b":"x"},"c":1}}`, `[]`, `{"requestContext":{"http":{}}}`, `{"requestContext":{}}`,
 		`{"queue":"q","id":"a","body":1}`, `{"idempotencyKey":"k","messages":[{"queue":"q","body":1},{"queue":"q","body":2},{"queue":"n","seq":1,"body":2}]}`,
 		`{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"q","id":"a","body":1}]}`,
 	} {

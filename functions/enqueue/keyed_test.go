@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -83,20 +84,20 @@ func TestRawEventsWithKeys(t *testing.T) {
 	const event = `{"customer":"acme","id":"evt_1","data":{"type":"x.created"},"created":1767319445}`
 	for name, post := range map[string]func(*server) httpapitest.Answer{
 		"query": func(s *server) httpapitest.Answer {
-			return s.post("queueProp=customer&idProp=id&keyProp=created,data.type&keyType=time,rank(*.created|*)", event)
+			return s.post("queue=customer&id=id&key=created,data.type&keyType=time,rank(*.created|*)", event)
 		},
 		"several": func(s *server) httpapitest.Answer {
-			return s.post("queueProp=customer&idProp=id&keyProp=created,data.type&keyType=time,rank(*.created|*)", "["+event+"]")
+			return s.post("queue=customer&id=id&key=created,data.type&keyType=time,rank(*.created|*)", "["+event+"]")
 		},
 		"direct": func(s *server) httpapitest.Answer {
-			return httpapitest.Answer{Body: s.Invoke(`{"queueProp":"customer","idProp":"id","keyProp":"created,data.type","keyType":"time,rank(*.created|*)","event":` + event + `}`)}
+			return httpapitest.Answer{Body: s.Invoke(`{"queue":"customer","id":"id","key":"created,data.type","keyType":"time,rank(*.created|*)","event":` + event + `}`)}
 		},
 		"stack": func(s *server) httpapitest.Answer { return httpapitest.Answer{Body: s.Invoke(event)} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, func(of *service) {
 				if name == "stack" {
-					of.paths = paths{queue: "customer", id: "id", key: "created,data.type", keyType: "time,rank(*.created|*)"}
+					of.events = raw(mapping.Texts{Queue: "customer", ID: "id", Key: "created,data.type", KeyType: "time,rank(*.created|*)"})
 				}
 			})
 			if a := post(s); !strings.Contains(a.Body, `"outcome":"waiting","queue":"acme"`) {
@@ -108,13 +109,13 @@ func TestRawEventsWithKeys(t *testing.T) {
 		})
 	}
 	s := newServer(t, nil)
-	s.Want("an array in one field", s.post("queueProp=q&idProp=id&keyProp=k&keyType=number,text", `{"q":"q","id":1,"k":[1,"x"]}`), 202)
+	s.Want("an array in one field", s.post("queue=q&id=id&key=k&keyType=number,text", `{"q":"q","id":1,"k":[1,"x"]}`), 202)
 }
 
 // TestRawEventsThatAreLinked: an event names the one before it, where there is one.
 func TestRawEventsThatAreLinked(t *testing.T) {
 	s := newServer(t, nil)
-	s.Want("put", s.post("queueProp=q&idProp=id&keyProp=k&keyType=number&prevProp=before.id",
+	s.Want("put", s.post("queue=q&id=id&key=k&keyType=number&prev=before.id",
 		`[{"q":"q","id":1,"k":1},{"q":"q","id":2,"k":2,"before":{"id":1}},{"q":"q","id":3,"k":3,"before":{"id":"1"}},{"q":"q","id":4,"k":4,"before":{"id":null}},{"q":"q","id":5,"k":5,"before":null}]`), 200)
 	s.now = s.now.Add(time.Minute)
 	s.settle(t, "q")
@@ -157,17 +158,17 @@ func TestWordsOfKeys(t *testing.T) {
 		{"type without a key", "", `{"queue":"time","keyType":"time","id":"a","body":1}`, "misplaced", "keyType", "without a key"},
 		{"prev without a key", "", `{"queue":"q","prev":"a","id":"a","body":1}`, "misplaced", "prev", "without a key"},
 		{"prev too long", "", `{"queue":"time","key":1,"prev":"` + strings.Repeat("x", 1025) + `","id":"a","body":1}`, "too-large", "prev", "1024"},
-		{"both props", "queueProp=q&seqProp=s&keyProp=k", `{}`, "clash", "keyProp", "seqProp"},
-		{"no idProp", "queueProp=q&keyProp=k", `{}`, "missing", "idProp", "key and its id"},
-		{"prevProp and no keyProp", "queueProp=q&idProp=i&prevProp=p", `{}`, "misplaced", "prevProp", "keyProp"},
-		{"a prevProp that is none", "queueProp=q&idProp=i&keyProp=k&prevProp=a..b", `{}`, "malformed", "prevProp", ""},
-		{"a prev that is none", "queueProp=q&idProp=i&keyProp=k&prevProp=p", `{"q":"text","i":1,"k":"a","p":{}}`, "malformed", "prev", "prevProp=p"},
-		{"no keyProp", "queueProp=q&idProp=i&keyType=time", `{}`, "misplaced", "keyType", "keyProp"},
-		{"four paths", "queueProp=q&idProp=i&keyProp=a,b,c,d", `{}`, "out-of-range", "keyProp", "at most 3"},
-		{"no path", "queueProp=q&idProp=i&keyProp=a,", `{}`, "malformed", "keyProp", "empty name"},
-		{"no keyType", "queueProp=q&idProp=i&keyProp=a&keyType=x", `{}`, "unknown", "keyType", "rank"},
-		{"no field", "queueProp=q&idProp=i&keyProp=a.b", `[{"q":"time","i":1,"a":{}}]`, "missing", "messages[0].key", "keyProp=a.b"},
-		{"a part that is none", "queueProp=q&idProp=i&keyProp=a,b", `{"q":"time","i":1,"a":1,"b":{}}`, "malformed", "key", "part 2 of 2"},
+		{"both props", "queue=q&seq=s&key=k", `{}`, "clash", "key", "seq"},
+		{"no id", "queue=q&key=k", `{}`, "missing", "id", "key and its id"},
+		{"prev and no key", "queue=q&id=i&prev=p", `{}`, "misplaced", "prev", "key"},
+		{"a prev that is none", "queue=q&id=i&key=k&prev=a..b", `{}`, "malformed", "prev", ""},
+		{"a prev that is none", "queue=q&id=i&key=k&prev=p", `{"q":"text","i":1,"k":"a","p":{}}`, "malformed", "prev", "(p is an object)"},
+		{"no key", "queue=q&id=i&keyType=time", `{}`, "misplaced", "keyType", "key"},
+		{"four paths", "queue=q&id=i&key=a,b,c,d", `{}`, "out-of-range", "key", "at most 3"},
+		{"no path", "queue=q&id=i&key=a,", `{}`, "malformed", "key", "empty name"},
+		{"no keyType", "queue=q&id=i&key=a&keyType=x", `{}`, "unknown", "keyType", "rank"},
+		{"no field", "queue=q&id=i&key=a.b", `[{"q":"time","i":1,"a":{}}]`, "missing", "messages[0].key", "at a.b: the event has no a.b"},
+		{"a part that is none", "queue=q&id=i&key=a,b", `{"q":"time","i":1,"a":1,"b":{}}`, "malformed", "key", "part 2 of 2"},
 		{"in a list", "", `{"messages":[{"queue":"time","key":1,"id":"a","body":1},{"queue":"time","key":1,"id":"","body":1}]}`, "missing", "messages[1].id", "1 to 1024"},
 		{"of the type in a list", "", `{"messages":[{"queue":"fresh","seq":1,"body":1},{"queue":"time","keyType":"time","key":"x","id":"a","body":1}]}`, "malformed", "messages[1].key", "RFC 3339"},
 		{"mixed", "", `{"messages":[{"queue":"fresh","seq":1,"body":1},{"queue":"fresh","key":1,"keyType":"time","id":"a","body":1}]}`, "missing", "messages[0].key", "with a key or without"},

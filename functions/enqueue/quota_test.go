@@ -53,7 +53,7 @@ func TestQuotas(t *testing.T) {
 	if queues := queuesOf(t, s.memory); len(queues) != 1 {
 		t.Errorf("made %v", queues)
 	}
-	a = put("acme", "queueProp=q&seqProp=n", `{"q":"q","n":9}`)
+	a = put("acme", "queue=q&seq=n", `{"q":"q","n":9}`)
 	s.Want("one more", a, 429, `"quota":"messages"`)
 	if a.Headers["retry-after"] != "5" {
 		t.Errorf("retry after %q, want 5 s to the end of the window", a.Headers["retry-after"])

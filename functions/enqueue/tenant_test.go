@@ -30,7 +30,7 @@ func TestTenants(t *testing.T) {
 		as("POST", "/messages", "", `{"queue":"q","seq":1,"id":"i","body":"`+of+`"}`, 200, `"advanced","queue":"q"`)
 		as("POST", "/messages", "", `{"messages":[{"queue":"q","seq":1,"body":"other"},{"queue":"in","id":"i","body":"`+of+`"}]}`, 200,
 			`"outcome":"conflict","queue":"q"`, `"outcome":"advanced","queue":"in"`)
-		as("POST", "/messages", "queueProp=q&seqProp=n", `{"q":"raw","n":1,"of":"`+of+`"}`, 200, `"queue":"raw"`)
+		as("POST", "/messages", "queue=q&seq=n", `{"q":"raw","n":1,"of":"`+of+`"}`, 200, `"queue":"raw"`)
 		as("POST", "/messages", "", `{"messages":[{"queue":"keyed","key":1,"keyType":"number","id":"i","body":"`+of+`"},{"queue":"keyed","key":2,"id":"j","prev":"i","body":2}]}`, 200,
 			`"outcome":"waiting","queue":"keyed"`)
 		s.now = s.now.Add(time.Minute)
@@ -69,9 +69,9 @@ func FuzzTenant(f *testing.F) {
 	for _, seed := range []struct{ method, resource, query, key, body string }{
 		{"POST", "messages", "", "", `{"queue":"@globex/q","seq":2,"id":"i","body":1}`},
 		{"POST", "messages", "", "@globex/k", `{"messages":[{"queue":"/../@globex/q","body":1},{"queue":"q","id":"@globex/i","seq":2,"body":2}]}`},
-		{"POST", "messages", "queueProp=a.b&idProp=c", "", `[{"a":{"b":"@globex/q","B":"q"},"c":7}]`},
+		{"POST", "messages", "queue=a.b&id=c", "", `[{"a":{"b":"@globex/q","B":"q"},"c":7}]`},
 		{"POST", "messages", "", "", `{"queue":"@globex/q","key":["a",2],"keyType":"text,number","id":"@globex/i","prev":"@globex/i","body":1}`},
-		{"POST", "messages", "queueProp=q&seqProp=n", "", `{"q":"@globex/q","n":"2"}`},
+		{"POST", "messages", "queue=q&seq=n", "", `{"q":"@globex/q","n":"2"}`},
 		{"PUT", "queues", "", "", `{"queue":"@globex/q","policy":"skip"}`},
 		{"GET", "messages", "queue=%40globex%2Fq&after=0", "", ""},
 		{"GET", "queues", "queue=q", "", ""},

@@ -317,8 +317,8 @@ func (c *Client) Put(ctx context.Context, messages []json.RawMessage) ([]Outcome
 	return c.put(ctx, nil, messages, `{"messages":[`, `]}`)
 }
 
-// PutEvents is Put for events as they are: props (queueProp, seqProp, idProp, keyProp, keyType, prevProp) say
-// where in them a message's queue, seq, id and key are.
+// PutEvents is Put for events as they are: props (queue, seq, id, key, keyType, prev) say
+// where in them these are.
 func (c *Client) PutEvents(ctx context.Context, props url.Values, events []json.RawMessage) ([]Outcome, error) {
 	return c.put(ctx, props, events, `[`, `]`)
 }

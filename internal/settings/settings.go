@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/calllog"
+	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -41,12 +42,10 @@ type Settings struct {
 	KeepForever bool
 	// BatchSize is STREAMSORT_BATCH_SIZE, the first page of a look-ahead.
 	BatchSize int
-	// QueueProp, SeqProp, IDProp and KeyProp are the dotted paths of raw events' fields:
-	// STREAMSORT_QUEUE_PROP with STREAMSORT_SEQ_PROP, STREAMSORT_ID_PROP (for
-	// queues in arrival order) or both; or, for keyed queues, with STREAMSORT_ID_PROP,
-	// STREAMSORT_KEY_PROP, up to three paths with commas between, and
-	// STREAMSORT_KEY_TYPE, the type of their keys; or none.
-	QueueProp, SeqProp, IDProp, KeyProp, KeyType string
+	// Events is how raw events become messages, nil where they do not: the paths
+	// STREAMSORT_QUEUE_PROP, STREAMSORT_SEQ_PROP, STREAMSORT_ID_PROP and STREAMSORT_KEY_PROP,
+	// and STREAMSORT_KEY_TYPE.
+	Events *mapping.Mapping
 	// TenantClaim is STREAMSORT_TENANT_CLAIM, the claim of a caller's token that
 	// holds its tenant; empty where there are no tenants.
 	TenantClaim string
@@ -110,11 +109,6 @@ func FromEnvironment() (Settings, error) {
 		Defaults:       r.queueSettings(),
 		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),
 		BatchSize:      int(r.number("STREAMSORT_BATCH_SIZE", 0)),
-		QueueProp:      os.Getenv("STREAMSORT_QUEUE_PROP"),
-		SeqProp:        os.Getenv("STREAMSORT_SEQ_PROP"),
-		IDProp:         os.Getenv("STREAMSORT_ID_PROP"),
-		KeyProp:        os.Getenv("STREAMSORT_KEY_PROP"),
-		KeyType:        os.Getenv("STREAMSORT_KEY_TYPE"),
 		TenantClaim:    os.Getenv("STREAMSORT_TENANT_CLAIM"),
 		EventBus:       os.Getenv("STREAMSORT_EVENT_BUS"),
 		SweepEvery:     r.duration("STREAMSORT_SWEEP_EVERY", 0),
@@ -140,10 +134,7 @@ func FromEnvironment() (Settings, error) {
 	if s.Timer, err = timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE")); err != nil {
 		r.errs = append(r.errs, err)
 	}
-	if (s.QueueProp == "") != (s.SeqProp == "" && s.IDProp == "") {
-		r.fail("STREAMSORT_QUEUE_PROP with STREAMSORT_SEQ_PROP or STREAMSORT_ID_PROP", "must be set, or none of them")
-	}
-	r.checkKeys(s)
+	s.Events = r.events()
 	if len(r.errs) == 0 {
 		r.check(s)
 	}
@@ -250,20 +241,20 @@ func (r *reader) readers(name string) (readers []handoff.Reader) {
 	return readers
 }
 
-// checkKeys checks how raw events of keyed queues are described.
-func (r *reader) checkKeys(s Settings) {
-	switch {
-	case (s.KeyProp == "") != (s.KeyType == ""):
-		r.fail("STREAMSORT_KEY_PROP and STREAMSORT_KEY_TYPE", "must both be set, or none of them")
-	case s.KeyProp == "":
-	case s.IDProp == "" || s.SeqProp != "":
-		r.fail("STREAMSORT_KEY_PROP", "must be set with STREAMSORT_ID_PROP, and without STREAMSORT_SEQ_PROP")
-	default:
-		var invalid *cursor.InvalidError
-		if _, err := cursor.ParseKeyType(s.KeyType); errors.As(err, &invalid) {
-			r.fail("STREAMSORT_KEY_TYPE", invalid.Problem+", not "+strconv.Quote(s.KeyType))
-		}
+// events reads how raw events become messages.
+func (r *reader) events() *mapping.Mapping {
+	texts := mapping.Texts{
+		Queue: os.Getenv("STREAMSORT_QUEUE_PROP"), Seq: os.Getenv("STREAMSORT_SEQ_PROP"), ID: os.Getenv("STREAMSORT_ID_PROP"),
+		Key: os.Getenv("STREAMSORT_KEY_PROP"), KeyType: os.Getenv("STREAMSORT_KEY_TYPE"),
 	}
+	if texts.None() {
+		return nil
+	}
+	m, err := texts.Parse(mapping.Kind{Request: true})
+	if err != nil {
+		r.fail("STREAMSORT_QUEUE_PROP, STREAMSORT_SEQ_PROP, STREAMSORT_ID_PROP, STREAMSORT_KEY_PROP, STREAMSORT_KEY_TYPE", "are the paths of raw events' fields: "+err.Error())
+	}
+	return m
 }
 
 // QueueVariable is the variable that sets one of the settings of new queues, by its

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -52,7 +53,7 @@ func TestEverything(t *testing.T) {
 	want := settings.Settings{
 		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", Arrivals: "a-1", QueueKey: "author", SeqKey: "number"},
 		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync, Packs: cursor.PacksAuto, Settle: 5 * time.Second, Late: cursor.LateDeliver},
-		KeepForever: true, BatchSize: 5, QueueProp: "a.b", SeqProp: "c", IDProp: "d", EventBus: "default",
+		KeepForever: true, BatchSize: 5, Events: raw(t, mapping.Texts{Queue: "a.b", Seq: "c", ID: "d"}), EventBus: "default",
 		Readers:    []handoff.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, BatchWindow: 2 * time.Second, Circuit: handoff.Circuit{WakeRate: 7}}},
 		SweepEvery: 4 * time.Minute, FullSweepEvery: 2 * time.Hour, SweepSegments: 2,
 		Log: calllog.Log{Successes: 100, Queue: "q", Until: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)},
@@ -98,16 +99,29 @@ func TestErrorsNameTheVariable(t *testing.T) {
 	}
 }
 
+// raw is a mapping of raw events.
+func raw(t *testing.T, texts mapping.Texts) *mapping.Mapping {
+	t.Helper()
+	m, err := texts.Parse(mapping.Kind{Request: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // TestKeysOfRawEvents: where keys are is set with what they are, and with an id.
 func TestKeysOfRawEvents(t *testing.T) {
 	for _, c := range []struct{ queue, seq, id, key, keyType, names string }{
 		{"q", "", "i", "created,type", "time,rank(a|*)", ""},
-		{"q", "", "i", "k", "", "STREAMSORT_KEY_PROP and STREAMSORT_KEY_TYPE"},
-		{"q", "", "i", "", "time", "STREAMSORT_KEY_PROP and STREAMSORT_KEY_TYPE"},
-		{"q", "", "i", "k", "date", "STREAMSORT_KEY_TYPE has a part that is none"},
-		{"q", "s", "i", "k", "time", "without STREAMSORT_SEQ_PROP"},
-		{"q", "s", "", "k", "time", "with STREAMSORT_ID_PROP"},
-		{"", "", "", "k", "time", "with STREAMSORT_ID_PROP"},
+		{"q", "", "i", "k | @received", "number", "key has @received"},
+		{"q", "", "", "", "", "seq is missing, and so is id"},
+		{"", "", "i", "", "", "queue is missing"},
+		{"q..r", "", "i", "", "", "queue has an empty name"},
+		{"q", "", "i", "", "time", "keyType must not be given without a key"},
+		{"q", "", "i", "k", "date", "keyType has a part that is none"},
+		{"q", "s", "i", "k", "time", "key must not be given beside seq"},
+		{"q", "", "", "k", "time", "id is missing beside key"},
+		{"", "", "", "k", "time", "queue is missing"},
 	} {
 		tables(t)
 		for name, value := range map[string]string{"QUEUE_PROP": c.queue, "SEQ_PROP": c.seq, "ID_PROP": c.id, "KEY_PROP": c.key, "KEY_TYPE": c.keyType} {
@@ -119,7 +133,7 @@ func TestKeysOfRawEvents(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.names) {
 				t.Errorf("%+v: error %v", c, err)
 			}
-		case err != nil || s.KeyProp != c.key || s.KeyType != c.keyType:
+		case err != nil || !s.Events.Keyed() || string(s.Events.KeyType) != c.keyType:
 			t.Errorf("%+v: %+v, %v", c, s, err)
 		}
 	}

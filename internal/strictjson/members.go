@@ -66,6 +66,13 @@ func Members(raw []byte) ([]Member, error) {
 // beyond the most that there may be: a list of millions of numbers shall not take their
 // memory.
 func Elements(raw []byte, most int) ([]json.RawMessage, error) {
+	return elements(raw, most, false)
+}
+
+// FirstElements reads so many elements at most of an array, and looks at nothing behind them.
+func FirstElements(raw []byte, n int) ([]json.RawMessage, error) { return elements(raw, n, true) }
+
+func elements(raw []byte, most int, only bool) ([]json.RawMessage, error) {
 	if !IsArray(raw) {
 		return nil, malformed("must be a JSON array")
 	}
@@ -75,6 +82,9 @@ func Elements(raw []byte, most int) ([]json.RawMessage, error) {
 	}
 	var elements []json.RawMessage
 	for decoder.More() {
+		if len(elements) == most && only {
+			return elements, nil
+		}
 		if len(elements) == most {
 			return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has too many elements: at most %d are taken", most))
 		}

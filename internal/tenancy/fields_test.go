@@ -36,7 +36,7 @@ var fields = map[string]string{
 	"prefix": scoped, "queueStatus after": owned, "chainStatus after": owned, "state": choice,
 	"queue": scoped, "tag": scoped, "edge": owned, "parent": owned,
 	"putMessages id": scoped, "putMessages prev": scoped, "putMessages Idempotency-Key": scoped, "onClaim replies.id": scoped,
-	"putMessages queueProp": way, "putMessages seqProp": way, "putMessages idProp": way, "putMessages keyProp": way, "putMessages prevProp": way,
+	"putMessages each": way,
 
 	"actOnMany prefix": scoped, "actOnMany token": under, "listActs after": under,
 

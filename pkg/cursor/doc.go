@@ -129,6 +129,12 @@
 //
 //	prev         S  the id of the message that should stand before it, where given
 //
+// beside the receipts of messages whose key is a time of receipt ([Received]), of layout 4
+// too, under a byte 3 and 10 bytes of the SHA-256 of the id:
+//
+//	received     N  ns, when the first message under the id came
+//	expiresOn    N  later than that of the message
+//
 // and in the messages table, an order item under (queue, its last seq):
 //
 //	v            N  layout of the item, 2, or 4 of a keyed queue

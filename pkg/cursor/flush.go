@@ -81,8 +81,8 @@ func (s *Sorter) flushItems(ctx context.Context, cur Cursor, size, n int) (Curso
 // its arrival must find its place.
 const orderGrace = 2 * memoAge
 
-// orderExpiry is when an order item that is stored or pushed forward now may be
-// deleted.
+// orderExpiry is when an order item that is stored or pushed forward now, or a receipt, may
+// be deleted.
 func (s *Sorter) orderExpiry() time.Time {
 	if s.retention == 0 {
 		return time.Time{}

@@ -82,7 +82,8 @@ const (
 	attrLateSoFar ddb.Path = "lateSoFar"
 	attrLateTold  ddb.Path = "lateTold"
 	attrLateSeq   ddb.Path = "lateSeq"
-	attrPrev      ddb.Path = "prev" // of a waiting message
+	attrPrev      ddb.Path = "prev"     // of a waiting message
+	attrReceived  ddb.Path = "received" // ns, of a receipt
 
 	attrErased  ddb.Path = "erased" // ms
 	attrEraseOp ddb.Path = "eraseOp"
@@ -118,6 +119,7 @@ var fixedAttributes = []ddb.Path{
 	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
 	attrLateSeq, attrPrev, attrPackFrom, attrPackTo, attrPacks, attrPacksOff, attrTrace, attrTraces,
+	attrReceived,
 }
 
 // What the last write to a cursor was: event source mappings filter on it.

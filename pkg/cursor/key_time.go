@@ -24,6 +24,8 @@ func secondsOf(value any) (decimal, error) {
 	switch v := value.(type) {
 	case time.Time:
 		return secondsOfTime(v)
+	case Received:
+		return secondsOfTime(time.Time(v))
 	case string:
 		t, err := parseTime(v)
 		if err != nil {

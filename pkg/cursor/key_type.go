@@ -101,7 +101,7 @@ func parseKeyPart(text string) (keyPart, error) {
 }
 
 // Key is the key of these parts, each an int, an int64, a uint64, a float64 or a
-// json.Number for a number; one of them or a time.Time or a string for a time; a string
+// json.Number for a number; one of them, a time.Time, a [Received] or a string for a time; a string
 // for a text, a rank, or a number in digits. An error is an [InvalidError] of field "key".
 func (t KeyType) Key(parts ...any) (Key, error) {
 	of, err := parseKeyType(string(t))

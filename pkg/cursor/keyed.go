@@ -3,6 +3,7 @@ package cursor
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -15,6 +16,11 @@ const (
 	byKey = "the queue is a keyed one, which sorts by keys"
 	noKey = "the queue is no keyed one"
 )
+
+// Received is a part of a key that is the time at which the message came, where its sender
+// gives none. A repeat comes at another time and is the same message: the first time under
+// the queue and the id counts, for as long as the message is kept.
+type Received time.Time
 
 // Keyed is a message for a keyed queue.
 type Keyed struct {
@@ -72,8 +78,9 @@ func (s *Sorter) PutKeyed(ctx context.Context, m Keyed) (KeyedResult, error) {
 // or two different ones under one key and id. What only the queue can say, such as a key of
 // another type than its own, is in KeyedResult.Err, and so is a fate that is unknown.
 //
-// Requests, where nothing is late: one write a message, and one strong read a queue; another
-// of half a unit where this Sorter has not seen the queue in the last seconds.
+// Requests, where nothing is late: one write a message, and one more of each with a
+// [Received]; one strong read a queue; another of half a unit where this Sorter has not seen
+// the queue in the last seconds.
 func (s *Sorter) PutKeyedGroup(ctx context.Context, messages []Keyed) ([]KeyedResult, error) {
 	if err := ValidateKeyed(messages); err != nil {
 		return nil, err
@@ -176,6 +183,11 @@ func (s *Sorter) putKeyedQueue(ctx context.Context, messages []Keyed) []KeyedRes
 			all[i].result.Err = all[i].check(messages[i], cur.Settings.KeyType)
 		}
 	}
+	s.forEach(len(all), func(i int) {
+		if all[i].open() && messages[i].received() {
+			all[i].result.Err = s.firstReceipt(ctx, all[i], messages[i], cur.Settings.KeyType)
+		}
+	})
 	twins(all)
 	s.forEach(len(all), func(i int) {
 		if all[i].open() {
@@ -235,6 +247,28 @@ func (k *keying) check(m Keyed, of KeyType) error {
 	k.Arrival = m.waiting(key)
 	k.Digest = k.digest()
 	return err
+}
+
+// received reports whether a part of the key is the time of receipt.
+func (m *Keyed) received() bool {
+	return slices.ContainsFunc(m.Key, func(part any) bool { _, is := part.(Received); return is })
+}
+
+// firstReceipt is step 0b: the message gets the key of the first time that it came.
+func (s *Sorter) firstReceipt(ctx context.Context, k *keying, m Keyed, of KeyType) error {
+	m.Key = slices.Clone(m.Key)
+	for i, part := range m.Key {
+		at, is := part.(Received)
+		if !is {
+			continue
+		}
+		first, err := s.store.PutReceipt(ctx, m.Queue, m.ID, time.Time(at), s.now(), s.orderExpiry())
+		if err != nil {
+			return err
+		}
+		m.Key[i] = first
+	}
+	return k.check(m, of)
 }
 
 // twins finds the messages that stand twice in a call, and refuses those that are not the

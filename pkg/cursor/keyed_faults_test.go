@@ -81,6 +81,12 @@ func TestEveryRequestOfAKeyedQueueGoesWrongOnce(t *testing.T) {
 		}, func(h *hurt) error {
 			return h.putKeyed(append(many("a", 1), many("c", 1)...)...)
 		}, log(many("b", cursor.KeyedOrderEntries)) + " a000x! c000x"},
+		{"by its receipt", nil, func(h *hurt) error {
+			h.now = h.now.Add(time.Second) // a repeat comes later
+			m := keyedOf("", "x")
+			m.Key, m.KeyType, m.Body = []any{cursor.Received(h.now)}, "time", []byte("x")
+			return h.putKeyed(m)
+		}, "x"},
 		{"settle", func(h *hurt) error { return h.putKeyed(many("b", 3)...) }, (*hurt).settle, log(many("b", 3))},
 		{"settle more than a move and order items", func(h *hurt) error {
 			return firstError(h.putKeyed(many("a", 1)...), h.settle(), h.putKeyed(many("b", 140)...))

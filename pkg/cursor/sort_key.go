@@ -9,6 +9,10 @@ const (
 	tieBreakSize = 8
 )
 
+// receiptPrefix begins the sort keys of receipts, which are behind [EverySortKey]: no query
+// for messages of a keyed queue finds them, and no wake-up comes of them.
+const receiptPrefix = "\x03"
+
 // noSortKey is less than every sort key of a keyed queue. (DynamoDB compares no key with
 // empty bytes.)
 const noSortKey SortKey = "\x00"

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -55,6 +56,32 @@ func (s *Store) Waiting(ctx context.Context, query WaitingQuery) (WaitingPage, e
 		}
 	}
 	return page, nil
+}
+
+// PutReceipt stores that a message of a keyed queue came at a time, if nothing is stored
+// under its queue and id, or what is there has expired by now. It returns the time that is
+// stored afterwards. One PutItem; 1 write unit.
+//
+// Lost response: the repeat fails, and the time returned is ours, or the first one's. Another
+// did it first: the time returned is theirs, and so both have one key. We die right after: no
+// message is stored; a repeat gets this time, and may be late.
+func (s *Store) PutReceipt(ctx context.Context, queue, id string, at, now, expires time.Time) (time.Time, error) {
+	it := ddb.Fields{
+		s.queueKey: ddb.Text(queue), attrSortKey: ddb.Blob([]byte(receiptPrefix + HashOf(id))),
+		attrVersion: ddb.Int(layoutKeyed), attrReceived: ddb.Int(at.UnixNano()), attrExpiresOn: seconds(expires),
+	}.Item()
+	there, err := s.put(ctx, "put receipt", s.arrivals, it,
+		ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(now))))
+	if err != nil || there.Held {
+		return at, err
+	}
+	d := ddb.Decoder{Item: there.Item}
+	checkLayout(&d)
+	first := time.Unix(0, d.Number(attrReceived)).UTC()
+	if d.Err != nil {
+		return time.Time{}, fmt.Errorf("receipt: %w", d.Err)
+	}
+	return first, nil
 }
 
 // Placing is entries that are to get the seqs behind the position of a keyed queue.

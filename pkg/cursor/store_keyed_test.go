@@ -198,3 +198,26 @@ func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 		same(t, "raised", raised, other)
 	})
 }
+
+// TestStorePutReceipt: the first time stays, until it has expired.
+func TestStorePutReceipt(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		put := func(queue, id string, came, expires time.Time) time.Time {
+			t.Helper()
+			first, err := s.PutReceipt(t.Context(), queue, id, came, came, expires)
+			check(t, err)
+			return first
+		}
+		came := at.Add(123456789)
+		expires := time.Unix(came.Unix()+3600, 0).UTC()
+		same(t, "first", put(q, "a", came, expires), came)
+		same(t, "again", put(q, "a", came.Add(time.Minute), expires), came)
+		same(t, "another id", put(q, "b", came.Add(time.Minute), expires), came.Add(time.Minute))
+		same(t, "another queue", put(q+" other", "a", came.Add(time.Minute), expires), came.Add(time.Minute))
+		same(t, "when it has expired", put(q, "a", expires, time.Time{}), expires)
+		same(t, "without a time it never does", put(q, "a", expires.Add(1000*time.Hour), expires), expires)
+		page, err := s.Waiting(t.Context(), cursor.WaitingQuery{Queue: q, After: "\x00", UpTo: cursor.EverySortKey, Strong: true})
+		check(t, err)
+		same(t, "waiting", len(page.Waiting), 0)
+	})
+}

@@ -14,6 +14,12 @@ var keyedMutants = []mutant{
 	{"keyed: what passed is not looked up (K1)", sorterFolder, keyedTrace("K1L"), []edit{
 		{"settle.go", "\tlate := open(passed)\n", "\tlate := open(passed)[:0]\n"},
 	}},
+	{"keyed: a repeat is known by its own time of receipt", sorterFolder, keyedSchedule("one message by its receipt, from two"), []edit{
+		{"keyed.go", "m.Key[i] = first", "m.Key[i] = time.Time(at)"},
+	}},
+	{"keyed: the last receipt counts", sorterFolder, keyedSchedule("one message by its receipt, from two"), []edit{
+		{"store_keyed.go", "\tif err != nil || there.Held {\n\t\treturn at, err", "\tif err != nil || there.Item.Exists() {\n\t\treturn at, err"},
+	}},
 	{"keyed: no second look (K2)", sorterFolder, keyedTrace("K2"), []edit{
 		{"keyed.go", "case k.sortKey() > cur.High:", "case true:"},
 	}},

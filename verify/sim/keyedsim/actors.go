@@ -11,8 +11,11 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/logsim"
 )
 
-// keyed is a message of a producer.
-type keyed struct{ cursor.Keyed }
+// keyed is a message of a producer. Received: its key is the time of the call that brings it.
+type keyed struct {
+	cursor.Keyed
+	received bool
+}
 
 // call is one call of a producer: a group of messages.
 type call []keyed
@@ -21,10 +24,17 @@ const keyType = cursor.KeyType("number")
 
 // one is a message. The payload distinguishes two under one key and id.
 func one(key int64, id, payload string) keyed {
-	return keyed{cursor.Keyed{
+	return keyed{Keyed: cursor.Keyed{
 		Key: []any{key}, KeyType: keyType,
 		Message: cursor.Message{Queue: queue, ID: id, Body: fmt.Appendf(nil, "%d%s%s", key, id, payload)},
 	}}
+}
+
+// byReceipt is a message for a queue of times whose key is when it comes.
+func byReceipt(id string) keyed {
+	k := one(0, id, "")
+	k.KeyType, k.received = "time", true
+	return k
 }
 
 // behind is a message that names the one which should stand before it.
@@ -38,6 +48,23 @@ func (k keyed) name() string { return fmt.Sprint(k.Key[0], k.ID, string(k.Body),
 
 // sortKey is the key under which it is stored.
 func (k keyed) sortKey() cursor.SortKey { return sortKeyOf(k.Key[0].(int64), k.ID) }
+
+// sortKey is the same of any message, once it is stored.
+func (m *model) sortKey(k keyed) cursor.SortKey {
+	if k.received {
+		return receivedKey(m.receipts[k.ID], k.ID)
+	}
+	return k.sortKey()
+}
+
+// receivedKey is the key of a message that first came at a time.
+func receivedKey(at time.Time, id string) cursor.SortKey {
+	key, err := cursor.KeyType("time").Key(at)
+	if err != nil {
+		panic(err) // unreachable: every time of a run is a key
+	}
+	return cursor.KeyedSortKey(key, id)
+}
 
 func sortKeyOf(n int64, id string) cursor.SortKey {
 	key, err := keyType.Key(n)
@@ -85,8 +112,11 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
 	for i, k := range c {
 		messages[i] = k.Keyed
 		m.attempts[k.name()]++
-		if m.sent[k.sortKey()].IsZero() {
-			m.sent[k.sortKey()] = m.now
+		if k.received {
+			messages[i].Key = []any{cursor.Received(m.now)}
+			p.Knows().Int(m.now.UnixMilli())
+		} else if key := m.sortKey(k); m.sent[key].IsZero() {
+			m.sent[key] = m.now
 		}
 	}
 	tables, expiries := m.restores, m.expiries

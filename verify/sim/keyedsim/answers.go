@@ -12,7 +12,7 @@ func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables, expiries int)
 	wrong := func(why string) {
 		m.run.Violation("%s was answered %s, seq %d, late %v: %s", k.ID, r.Outcome, r.Seq, r.Late, why)
 	}
-	there := m.stored[k.sortKey()]
+	there := m.stored[m.sortKey(k)]
 	if r.Outcome == cursor.Conflict {
 		if there != nil && there.body == string(k.Body) && there.prev == k.Prev {
 			wrong("it is what is stored")
@@ -61,7 +61,7 @@ func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables, expiries int)
 		}
 		e := m.log[r.Seq-1]
 		switch {
-		case e.key != k.sortKey() || e.body != string(k.Body):
+		case e.key != m.sortKey(k) || e.body != string(k.Body):
 			wrong("that is the place of " + e.id)
 		case r.Late != (e.Mark&cursor.MarkLate != 0):
 			wrong("it is told late where it is not, or not where it is")

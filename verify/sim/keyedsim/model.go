@@ -12,6 +12,7 @@
 //	K-e the log only grows at its end, and all of it is in the order items and the tail; the
 //	    cursor says what the log says; all that was stored at or under Low, when the
 //	    watermark was before it, has its place
+//	K-f a message whose key is its time of receipt is one, whenever it comes again
 //	S4  what is stored under a sort key never changes while it is kept
 //	S5  an answer is true, at once and for ever
 //	S6  an error is reported only of a fault
@@ -94,6 +95,9 @@ type model struct {
 	stored   map[cursor.SortKey]*message
 	attempts map[string]int
 	sent     map[cursor.SortKey]time.Time
+	// receipts are when messages first came, by their ids, where that is their key.
+	receipts  map[string]time.Time
+	byReceipt []string // those ids
 	// delivered is how far the reader is; it reads only where there is one.
 	delivered int64
 	reads     bool
@@ -129,6 +133,7 @@ func newModel(run *sim.Run, made crowds, settings cursor.Settings) *model {
 		run: run, tables: tables, store: simdb.Queues(tables), crowds: made, now: start, settings: settings,
 		clocks: map[string]time.Duration{}, slow: map[string]bool{},
 		stored: map[cursor.SortKey]*message{}, attempts: map[string]int{}, sent: map[cursor.SortKey]time.Time{},
+		receipts: map[string]time.Time{},
 	}
 	tables.OnChange(func(c ddb.Change) {
 		switch c.Table.Name {
@@ -222,6 +227,9 @@ func (m *model) noteStored(c ddb.Change) {
 	if c.After.Exists() {
 		key = cursor.SortKey(c.After.Get("sortKey").Str())
 	}
+	if key > cursor.EverySortKey {
+		return // a receipt
+	}
 	it := c.After
 	if !it.Exists() {
 		delete(m.stored, key)
@@ -233,6 +241,11 @@ func (m *model) noteStored(c ddb.Change) {
 			key: key, id: it.Get("id").Str(), op: it.Get("op").Str(), prev: it.Get("prev").Str(), body: it.Get("body").Str(),
 			seen: number(it, "seen"), stored: m.now, arrived: time.UnixMilli(number(it, "enqueuedAt")).UTC(),
 			owed: key > m.known.cursor.High, // perform has looked at it
+		}
+		for _, other := range m.stored {
+			if other.id == there.id && !m.receipts[there.id].IsZero() {
+				m.run.Violation("K-f: %s came twice, and is two messages", there.id)
+			}
 		}
 		m.stored[key] = there
 	}

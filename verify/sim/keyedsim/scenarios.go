@@ -70,6 +70,7 @@ func Small() []sim.Scenario {
 			m.producer("A", call{one(2, "b", ""), one(1, "a", ""), one(2, "b", ""), behind("a", one(3, "c", ""))})
 			m.sweeper(1)
 		}),
+		receiptTwice(),
 		scenario("two settle", 0, atOnce, func(m *model) {
 			m.producer("A", calls(1)...)
 			m.producer("B", calls(2)...)
@@ -170,6 +171,18 @@ func Small() []sim.Scenario {
 			m.keeper(4, retention/4)
 		}),
 	}
+}
+
+// receiptTwice: two writers bring one message, and repeat it, at other times.
+func receiptTwice() sim.Scenario {
+	byTime := atOnce
+	byTime.KeyType = "time"
+	return scenario("one message by its receipt, from two", 1, byTime, func(m *model) {
+		m.byReceipt = []string{"m"}
+		m.producer("A", call{byReceipt("m")})
+		m.producer("B", call{byReceipt("m")})
+		m.clock(time.Second)
+	})
 }
 
 func newQueue() sim.Scenario {

@@ -2,6 +2,7 @@ package keyedsim
 
 import (
 	"context"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -13,7 +14,7 @@ import (
 // points are the requests that are points of a run. What is not here, keyed queues do not
 // ask for, or it decides nothing.
 var points = map[string]bool{
-	"create cursor": true, "get cursor": true, "put arrival": true, "give places": true, "put order item": true, "trim tail": true,
+	"create cursor": true, "get cursor": true, "put receipt": true, "put arrival": true, "give places": true, "put order item": true, "trim tail": true,
 	"query order items": true, "query waiting": true, "raise low": true, "get arrivals": true, "keep arrival": true, "keep message": true,
 }
 
@@ -43,6 +44,12 @@ func (m *model) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		}
 		hashCursor(d, it)
 		d.Bool(a.Held && r.Name() != "create cursor")
+	case "put receipt":
+		if it := r.(ddb.Put).Item; a.Held {
+			simdb.HashOf(d, it, "received")
+		} else {
+			simdb.HashOf(d, a.Item, "received")
+		}
 	case "put arrival":
 		put := r.(ddb.Put).Item
 		if a.Held {
@@ -88,6 +95,10 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 			m.given(before, m.cursor())
 		}
 		return a, err
+	case "put receipt":
+		a, err := do()
+		m.noteReceipts()
+		return a, err
 	case "put arrival":
 		_ = m.cursor()
 		put := r.(ddb.Put).Item
@@ -109,6 +120,22 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 		return a, err
 	}
 	return do()
+}
+
+// noteReceipts notes when messages first came.
+func (m *model) noteReceipts() {
+	for _, it := range m.tables.Items("streamsort-arrivals") {
+		if at := number(it, "received"); at != 0 {
+			for _, id := range m.byReceipt {
+				if it.Get("sortKey").Str() == "\x03"+string(cursor.HashOf(id)) {
+					m.receipts[id] = time.Unix(0, at).UTC()
+					if key := receivedKey(m.receipts[id], id); m.sent[key].IsZero() {
+						m.sent[key] = m.now
+					}
+				}
+			}
+		}
+	}
 }
 
 // older are what a weak read may be answered: of the cursor, what stood there before; of

@@ -1,0 +1,430 @@
+package mapping
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// Event is what paths find values in. Each object of its document is read once.
+type Event struct {
+	// Document is what names lead into: JSON, where one does.
+	Document []byte
+	// Headers are those of the request, by their names in small letters.
+	Headers map[string]string
+	// Received is when it came.
+	Received time.Time
+	// Fields are the variables of its kind, each a text ([string]), a number ([json.Number]) or
+	// bytes. What it does not have is left out.
+	Fields map[string]any
+
+	// whole is what it is an element of, at a place; nil where it is the whole.
+	whole *Event
+	place int
+	// read are the objects and lists that were read, form is the body as one.
+	read []read
+	form url.Values
+}
+
+// read is an object or a list, by its first byte.
+type read struct {
+	at       *byte
+	members  []strictjson.Member
+	elements []json.RawMessage
+}
+
+// kind is what a value is.
+type kind int
+
+const (
+	absent kind = iota
+	inJSON
+	text
+	number
+	binary
+)
+
+// value is what a path finds.
+type value struct {
+	kind kind
+	// raw is JSON, or bytes; text is a text, or the digits of a number.
+	raw  []byte
+	text string
+	// at is the term that found it.
+	at *term
+}
+
+// find is the value at a path: of its first alternative that is present. An error is what is
+// broken in the event.
+func (p path) find(e *Event) (value, error) {
+	for i := range p {
+		v, err := e.find(&p[i])
+		if err != nil || v.kind != absent {
+			v.at = &p[i]
+			return v, err
+		}
+	}
+	return value{}, nil
+}
+
+// find is the value of a term. Nothing is there, too, where that is null, or an empty text.
+func (e *Event) find(t *term) (value, error) {
+	switch t.variable {
+	case "":
+		if t.literal != "" {
+			return value{kind: text, text: t.literal}, nil
+		}
+		return e.within(e.Document, t)
+	case header:
+		return ofText(strings.TrimSpace(e.Headers[t.header])), nil
+	case form:
+		if e.form == nil {
+			e.form, _ = url.ParseQuery(string(e.top().Document))
+		}
+		return e.inside(ofText(e.form.Get(t.argument)), t)
+	case received:
+		return ofText(e.Received.UTC().Format(time.RFC3339Nano)), nil
+	case digest:
+		sum := sha256.Sum256(e.Document)
+		return value{kind: text, text: hex.EncodeToString(sum[:])}, nil
+	case whole:
+		return e.top().within(e.top().Document, t)
+	case index:
+		return value{kind: number, text: strconv.Itoa(e.place)}, nil
+	}
+	switch field := e.Fields[t.variable].(type) {
+	case string:
+		return e.inside(ofText(field), t)
+	case json.Number:
+		return value{kind: number, text: field.String()}, nil
+	case []byte:
+		return e.inside(value{kind: binary, raw: field}, t)
+	}
+	return value{}, nil
+}
+
+func (e *Event) top() *Event {
+	if e.whole != nil {
+		return e.whole
+	}
+	return e
+}
+
+func ofText(s string) value {
+	if s == "" {
+		return value{}
+	}
+	return value{kind: text, text: s}
+}
+
+// inside is the value of a variable, or what its steps lead to: it is JSON then.
+func (e *Event) inside(v value, t *term) (value, error) {
+	if t.steps == nil || v.kind == absent {
+		return v, nil
+	}
+	if v.kind == text {
+		v.raw = []byte(v.text)
+	}
+	return e.within(v.raw, t)
+}
+
+// within is what a term's steps lead to in a document.
+func (e *Event) within(document []byte, t *term) (value, error) {
+	raw, _, err := e.walk(document, t.steps)
+	if err != nil || isNothing(raw) {
+		return value{}, err
+	}
+	return value{kind: inJSON, raw: raw}, nil
+}
+
+func isNothing(raw []byte) bool {
+	return raw == nil || string(raw) == "null" || string(raw) == `""`
+}
+
+// walk goes some steps into a document, and counts those that it went. It returns nil where
+// nothing is there.
+func (e *Event) walk(raw []byte, steps []step) ([]byte, int, error) {
+	for i := range steps {
+		var next []byte
+		var err error
+		switch first(raw) {
+		case '{':
+			next, err = e.member(raw, steps[i].name)
+		case '[':
+			next, err = e.element(raw, steps[i])
+		default:
+			if i == 0 && !json.Valid(raw) {
+				err = invalid.New(invalid.Malformed, "", "cannot be found: the event is not JSON")
+			}
+		}
+		if err != nil || next == nil {
+			return nil, i, err
+		}
+		raw = next
+	}
+	return raw, len(steps), nil
+}
+
+func first(raw []byte) byte {
+	if raw = bytes.TrimLeft(raw, " \t\r\n"); len(raw) == 0 {
+		return 0
+	}
+	return raw[0]
+}
+
+// Object is the error of a document that is no JSON object. What it reads is read no more.
+func (e *Event) Object() error {
+	_, err := e.members(e.Document)
+	return err
+}
+
+func (e *Event) members(raw []byte) ([]strictjson.Member, error) {
+	if len(raw) > 0 {
+		if found := e.seen(raw); found != nil {
+			return found.members, nil
+		}
+	}
+	members, err := strictjson.Members(raw)
+	if err == nil {
+		e.read = append(e.read, read{at: &raw[0], members: members})
+	}
+	return members, err
+}
+
+func (e *Event) member(raw []byte, name string) ([]byte, error) {
+	members, err := e.members(raw)
+	if err != nil {
+		return nil, broken(err)
+	}
+	for i := range members {
+		if members[i].Name == name && name != "" {
+			return members[i].Value, nil
+		}
+	}
+	return nil, nil
+}
+
+// element is an element of a list, of which no more is read than up to that.
+func (e *Event) element(raw []byte, s step) ([]byte, error) {
+	if s.name != "" {
+		return nil, nil
+	}
+	found := e.seen(raw)
+	if found == nil || s.index >= len(found.elements) {
+		elements, err := strictjson.FirstElements(raw, s.index+1)
+		if err != nil {
+			return nil, broken(err)
+		}
+		if found == nil {
+			e.read = append(e.read, read{at: &raw[0]})
+			found = &e.read[len(e.read)-1]
+		}
+		found.elements = elements
+	}
+	if s.index >= len(found.elements) {
+		return nil, nil
+	}
+	return found.elements[s.index], nil
+}
+
+func (e *Event) seen(raw []byte) *read {
+	for i := range e.read {
+		if e.read[i].at == &raw[0] {
+			return &e.read[i]
+		}
+	}
+	return nil
+}
+
+func broken(err error) error {
+	wrong := invalid.Named("", err)
+	wrong.Problem = "cannot be found: the event " + wrong.Problem
+	return wrong
+}
+
+// missing is the error of a path of which no alternative is present: it says what stands there
+// instead.
+func (p path) missing(e *Event) error {
+	whys := make([]string, len(p))
+	for i := range p {
+		whys[i] = e.why(&p[i])
+	}
+	return invalid.New(invalid.Missing, "", fmt.Sprintf("is missing at %s: %s", p, strings.Join(whys, "; ")))
+}
+
+// why says why a term is absent.
+func (e *Event) why(t *term) string {
+	document, of := e.Document, ""
+	switch t.variable {
+	case "":
+	case header:
+		return "the request has no header " + t.argument
+	case whole:
+		document, of = e.top().Document, "@"+whole
+	default:
+		of = (&term{variable: t.variable, argument: t.argument}).String()
+		v, _ := e.find(&term{variable: t.variable, argument: t.argument})
+		if v.kind == absent {
+			return "there is no " + of
+		}
+		if document = v.raw; v.kind == text {
+			document = []byte(v.text)
+		}
+	}
+	reached, n, _ := e.walk(document, t.steps)
+	if n == len(t.steps) {
+		return t.String() + " is " + described(reached)
+	}
+	reached, _, _ = e.walk(document, t.steps[:n])
+	where := of + stepsString(t.steps[:n], of != "")
+	switch c := first(reached); {
+	case c == '{' && t.steps[n].name != "", c == '[' && t.steps[n].name == "":
+		return "the event has no " + of + stepsString(t.steps[:n+1], of != "")
+	case where == "":
+		return "the event is " + described(reached)
+	}
+	return where + " is " + described(reached)
+}
+
+// maxShown is how much of a value an error shows.
+const maxShown = 40
+
+// described says what a JSON value is: of texts and numbers, also which.
+func described(raw []byte) string {
+	switch first(raw) {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	}
+	if string(raw) == `""` {
+		return "empty"
+	}
+	return shortened(string(raw))
+}
+
+func shortened(text string) string {
+	if len(text) <= maxShown {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+}
+
+// described says what a value is, and which.
+func (v value) described() string {
+	switch v.kind {
+	case inJSON:
+		return described(v.raw)
+	case binary:
+		return fmt.Sprintf("%d bytes", len(v.raw))
+	}
+	return strconv.Quote(shortened(v.text))
+}
+
+// wrong is the error of a value, with its place, and what stands there.
+func (v value) wrong(err error) error {
+	wrong := invalid.Named("", err)
+	wrong.Problem += fmt.Sprintf(" (%s is %s)", v.at, v.described())
+	return wrong
+}
+
+// name is a value that names something: a text, or an integer, which names a repository or an
+// account as well. once refuses a header that stands twice: API Gateway joins them by commas.
+func (v value) name(once bool) (string, error) {
+	switch v.kind {
+	case inJSON:
+		if c := first(v.raw); c == '"' {
+			name, err := strictjson.Text(v.raw)
+			if err != nil {
+				return "", v.wrong(err)
+			}
+			return name, nil
+		}
+		if isInteger(v.raw) {
+			return string(v.raw), nil
+		}
+		return "", v.wrong(invalid.New(invalid.Malformed, "", "must be a string or an integer"))
+	case binary:
+		if !utf8.Valid(v.raw) || len(v.raw) == 0 {
+			return "", v.wrong(invalid.New(invalid.Malformed, "", "must be text of UTF-8, which is not empty"))
+		}
+		return string(v.raw), nil
+	}
+	if once && v.at.variable == header && strings.Contains(v.text, ",") {
+		return "", v.wrong(invalid.New(invalid.Malformed, "", "must stand once in the header, without a comma"))
+	}
+	return v.text, nil
+}
+
+func isInteger(raw []byte) bool {
+	digits := bytes.TrimPrefix(raw, []byte("-"))
+	return len(digits) > 0 && len(bytes.Trim(digits, "0123456789")) == 0
+}
+
+// seq is a value as a seq.
+func (v value) seq() (int64, error) {
+	digits := v.text
+	if v.kind == inJSON || v.kind == binary {
+		digits = string(v.raw)
+	}
+	if v.kind == inJSON && first(v.raw) == '"' {
+		var err error
+		if digits, err = strictjson.Text(v.raw); err != nil {
+			return 0, v.wrong(err)
+		}
+	}
+	seq, err := cursor.ParseSeq(digits)
+	if err != nil {
+		return 0, v.wrong(err)
+	}
+	return seq, nil
+}
+
+// parts are a value as parts of a key: of JSON, a list is several.
+func (v value) parts(e *Event) ([]any, error) {
+	switch {
+	case v.kind == inJSON:
+		parts, err := cursor.KeyParts(v.raw)
+		if err != nil {
+			return nil, v.wrong(err)
+		}
+		return parts, nil
+	case v.kind == number:
+		return []any{json.Number(v.text)}, nil
+	case v.at.variable == received:
+		return []any{cursor.Received(e.Received)}, nil
+	}
+	name, err := v.name(true)
+	return []any{name}, err
+}
+
+// What a body is that is not JSON.
+const plainText, anyBytes = "text/plain; charset=utf-8", "application/octet-stream"
+
+// body is a value as a body, with its content type: empty for JSON.
+func (v value) body() (body []byte, contentType string) {
+	if v.kind == inJSON {
+		return v.raw, ""
+	}
+	if body = v.raw; v.kind != binary {
+		body = []byte(v.text)
+	}
+	switch {
+	case utf8.Valid(body) && json.Valid(body):
+		return body, ""
+	case utf8.Valid(body):
+		return body, plainText
+	}
+	return body, anyBytes
+}

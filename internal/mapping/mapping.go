@@ -1,0 +1,579 @@
+// Package mapping makes messages of events, in the same words for raw events, webhooks and
+// the sources of AWS: queue, seq, id, key, prev, body and attributes are each a path.
+//
+//	list  = path { "," path }            of key and id: at most 3
+//	path  = term { "|" term }            alternatives: the first that is present
+//	term  = steps | "@" variable [ "(" argument ")" ] [ steps ] | "'" literal "'"
+//	steps = name { "." name | "[" digits "]" }
+//
+// A backslash in a name stands before any of . , | [ ] @ ' and itself. A value is absent where
+// it is missing, null, or an empty text; where null is on the way to it; and where a step
+// leads into what is no object or no list. [Event] has the variables:
+//
+//	@header(NAME)  a header of the request         @form(NAME)  a field of a form
+//	@received      the time of receipt, of a key   @digest      the SHA-256 of the event, in hex
+//	@event         the whole event, and @index the element's place, beside each
+//
+// and those of a [Kind]. Each is a list too: "entry[]" makes an event of each element.
+//
+// Call [Texts.Parse] once; [Mapping.Split] and [Mapping.Message] for each event. Errors are
+// [invalid.Error]s: what Parse refuses can work for no event; one of Message names the path,
+// and what stands there.
+package mapping
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/tenant"
+)
+
+// The variables that are none of a kind's own.
+const header, form, received, digest, whole, index = "header", "form", "received", "digest", "event", "index"
+
+// ReceivedAttribute is the attribute of a message whose key is the time of receipt; its value
+// is "key".
+const ReceivedAttribute = "streamsort-received"
+
+// MaxAttributes is how many attributes a mapping names at most, MaxEach how many messages an
+// event is at most.
+const MaxAttributes, MaxEach = 10, 500
+
+// Texts are a mapping as it is written.
+type Texts struct {
+	Queue, Seq, ID, Key, KeyType, Prev, Each, Body string
+	// Prefix stands before queues that are found; nil is the source's name and a slash.
+	Prefix     *string
+	Attributes map[string]string
+}
+
+// Names are the members that are texts, in the order of their names.
+func Names() []string { return slices.Sorted(maps.Keys(new(Texts).byName())) }
+
+func (t *Texts) byName() map[string]*string {
+	return map[string]*string{
+		"queue": &t.Queue, "seq": &t.Seq, "id": &t.ID, "key": &t.Key, "keyType": &t.KeyType, "prev": &t.Prev, "each": &t.Each, "body": &t.Body,
+	}
+}
+
+// Set sets a member that is a text; false where there is none of the name.
+func (t *Texts) Set(name, text string) bool {
+	to := t.byName()[name]
+	if to != nil {
+		*to = text
+	}
+	return to != nil
+}
+
+// None reports whether nothing is set.
+func (t *Texts) None() bool {
+	return t.Queue+t.Seq+t.ID+t.Key+t.KeyType+t.Prev+t.Each+t.Body == "" && t.Prefix == nil && t.Attributes == nil
+}
+
+// Member reads a member of a JSON document; false where it is none of a mapping. The error
+// begins with its name.
+func (t *Texts) Member(m strictjson.Member) (bool, error) {
+	of := func(err error) error {
+		if err != nil {
+			return fmt.Errorf("%s %w", m.Name, err)
+		}
+		return nil
+	}
+	switch m.Name {
+	case "prefix":
+		prefix, err := strictjson.Text(m.Value)
+		t.Prefix = &prefix
+		return true, of(err)
+	case "attributes":
+		members, err := strictjson.Members(m.Value)
+		if err != nil {
+			return true, of(err)
+		}
+		t.Attributes = map[string]string{}
+		for _, a := range members {
+			if t.Attributes[a.Name], err = strictjson.Text(a.Value); err != nil {
+				return true, fmt.Errorf("attributes.%s %w", a.Name, errPath)
+			}
+		}
+		return true, nil
+	}
+	to := t.byName()[m.Name]
+	if to == nil {
+		return false, nil
+	}
+	var err error
+	if *to, err = strictjson.Text(m.Value); err == nil && *to == "" {
+		err = errors.New("is empty: leave it out where there is none")
+	} else if err != nil {
+		err = errPath
+	}
+	return true, of(err)
+}
+
+var errPath = errors.New(`must be a string: a path, such as repository.full_name | 'other', @header(X-Id) or 'fixed'`)
+
+// Kind is what events are.
+type Kind struct {
+	// Source is the name of where they come from, which begins their queues' names; empty for
+	// raw events, whose callers may name any.
+	Source string
+	// Request: they come by HTTP requests, and have @header and @form.
+	Request bool
+	// Variables are those of the kind; Volatile ones are refused.
+	Variables, Volatile []string
+	// Known: without a seq, a key and an id too, a repeat is known, by the call's own key.
+	Known bool
+}
+
+// variables are the names of all.
+func (k *Kind) variables(each bool) []string {
+	all := []string{received, digest, whole}
+	if each {
+		all = append(all, index)
+	}
+	if k.Request {
+		all = append(all, header, form)
+	}
+	all = append(all, k.Variables...)
+	slices.Sort(all)
+	return all
+}
+
+func contains(names []string, name string) bool { return slices.Contains(names, name) }
+
+// Mapping is how an event becomes a message, or several.
+type Mapping struct {
+	// KeyType is the type of the keys, where it is given.
+	KeyType cursor.KeyType
+	// Prefix stands before queues that are found; Fixed is the queue, where it is always the same.
+	Prefix, Fixed string
+
+	queue, seq, body path
+	id, key, prev    list
+	each             *term
+	attributes       []attribute
+	source           string
+}
+
+// attribute is where an attribute is found.
+type attribute struct {
+	name string
+	path path
+}
+
+// Numbered and Keyed say what the messages have; neither means arrival order.
+func (m *Mapping) Numbered() bool { return m.seq != nil }
+
+// Keyed says that the messages have keys.
+func (m *Mapping) Keyed() bool { return m.key != nil }
+
+// Identified says that the messages have ids.
+func (m *Mapping) Identified() bool { return m.id != nil }
+
+// Splits reports whether an event is several messages.
+func (m *Mapping) Splits() bool { return m.each != nil }
+
+// InDocument reports whether a path leads into the event's document, which is JSON then.
+func (m *Mapping) InDocument() bool {
+	if m.each != nil {
+		return m.each.variable != form
+	}
+	paths := slices.Concat(list{m.queue, m.seq, m.body}, m.id, m.key, m.prev)
+	for _, a := range m.attributes {
+		paths = append(paths, a.path)
+	}
+	return slices.ContainsFunc(paths, func(p path) bool {
+		return slices.ContainsFunc(p, func(t term) bool { return t.steps != nil && (t.variable == "" || t.variable == whole) })
+	})
+}
+
+// Parse reads a mapping of events of a kind.
+func (t Texts) Parse(k Kind) (*Mapping, error) {
+	if err := t.check(k); err != nil {
+		return nil, err
+	}
+	m := &Mapping{source: k.Source}
+	one := func(field, text string, many bool) (list, error) {
+		if text == "" {
+			return nil, nil
+		}
+		l, err := parse(text)
+		if err == nil {
+			err = l.check(&k, t.Each != "")
+		}
+		if err == nil && len(l) > 1 && !many {
+			err = invalid.New(invalid.Malformed, "", fmt.Sprintf(`has %d paths: one is taken (a comma in a name is written \,)`, len(l)))
+		}
+		if err == nil && field != "key" && l.has(received) {
+			err = invalid.New(invalid.Misplaced, "", "has @received, which is for key: a repeat comes at another time, and would be another message")
+		}
+		if err != nil {
+			return nil, invalid.Named(field, err)
+		}
+		return l, nil
+	}
+	for _, to := range []struct {
+		field, text string
+		one         *path
+		many        *list
+	}{
+		{"queue", t.Queue, &m.queue, nil}, {"seq", t.Seq, &m.seq, nil}, {"body", t.Body, &m.body, nil},
+		{"id", t.ID, nil, &m.id}, {"key", t.Key, nil, &m.key}, {"prev", t.Prev, nil, &m.prev},
+	} {
+		l, err := one(to.field, to.text, to.many != nil)
+		switch {
+		case err != nil:
+			return nil, err
+		case to.many != nil:
+			*to.many = l
+		case l != nil:
+			*to.one = l[0]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Attributes)) {
+		l, err := one("attributes."+name, t.Attributes[name], false)
+		if err == nil && (name == "" || l == nil) {
+			err = invalid.New(invalid.Missing, "attributes", "has a name, or a path, that is empty")
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.attributes = append(m.attributes, attribute{name, l[0]})
+	}
+	return m, m.finish(t, k)
+}
+
+// has reports whether a variable is in a list.
+func (l list) has(variable string) bool {
+	return slices.ContainsFunc(l, func(p path) bool {
+		return slices.ContainsFunc(p, func(t term) bool { return t.variable == variable })
+	})
+}
+
+// check is what does not belong together.
+func (t *Texts) check(k Kind) error {
+	switch {
+	case t.Queue == "":
+		return invalid.New(invalid.Missing, "queue", "is missing: it must be the path of the queue's name, or that name in quotes: 'orders'")
+	case t.Key != "" && t.Seq != "":
+		return invalid.New(invalid.Clash, "key", "must not be given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
+	case t.Key == "" && t.KeyType != "":
+		return invalid.New(invalid.Misplaced, "keyType", "must not be given without a key")
+	case t.Key != "" && t.KeyType == "" && k.Source != "":
+		return invalid.New(invalid.Missing, "keyType", "is missing beside key: it must be number, time, text, or up to 3 of them and a rank, with commas between")
+	case t.Key == "" && t.Prev != "":
+		return invalid.New(invalid.Misplaced, "prev", "must not be given without a key: only messages of a keyed queue name the one before")
+	case t.Key != "" && t.ID == "":
+		return invalid.New(invalid.Missing, "id", "is missing beside key: in a keyed queue, a message is known by its key and its id")
+	case t.Seq == "" && t.ID == "" && !k.Known:
+		return invalid.New(invalid.Missing, "seq", "is missing, and so is id: a numbered queue needs a seq; one in arrival order an id, such as @digest, or the header Idempotency-Key; a keyed one a key and an id")
+	case len(t.Attributes) > MaxAttributes:
+		return invalid.New(invalid.OutOfRange, "attributes", fmt.Sprintf("are %d: at most %d are taken", len(t.Attributes), MaxAttributes))
+	}
+	return nil
+}
+
+// finish checks what is found in no event.
+func (m *Mapping) finish(t Texts, k Kind) (err error) {
+	if t.KeyType != "" {
+		if m.KeyType, err = cursor.ParseKeyType(t.KeyType); err != nil {
+			return err
+		}
+	}
+	types := strings.Split(string(m.KeyType), ",")
+	for i, p := range m.key {
+		switch {
+		case m.KeyType == "":
+		case len(m.key) > 1 && len(m.key) != len(types):
+			return invalid.New(invalid.Clash, "key", fmt.Sprintf("has %d paths, and keyType has %d parts: %s", len(m.key), len(types), m.KeyType))
+		case list{p}.has(received) && (len(m.key) != len(types) || types[i] != "time"):
+			return invalid.New(invalid.Clash, "key", fmt.Sprintf("has @received, which is a time, and keyType has none in its place: %s", m.KeyType))
+		}
+	}
+	for _, of := range []struct {
+		field string
+		list  list
+	}{{"seq", list{m.seq}}, {"id", m.id}, {"prev", m.prev}} {
+		if len(of.list) > 0 && of.list[0] != nil && !slices.ContainsFunc(of.list, path.varies) {
+			return invalid.New(invalid.Clash, of.field, "is the same text in several messages ("+of.list.String()+"): it must differ from one to the next")
+		}
+	}
+	if err := m.setQueue(t, k); err != nil {
+		return err
+	}
+	return m.setEach(t.Each, k)
+}
+
+// varies reports whether what a path finds is never a text of the path's own.
+func (p path) varies() bool {
+	return !slices.ContainsFunc(p, func(t term) bool { return t.literal != "" })
+}
+
+// setQueue sets what the queue's name is, or begins with.
+func (m *Mapping) setQueue(t Texts, k Kind) error {
+	last := m.queue[len(m.queue)-1].literal
+	if len(m.queue) == 1 && last != "" {
+		if m.Fixed = last; t.Prefix != nil {
+			return invalid.New(invalid.Clash, "prefix", "is given beside a fixed queue, whose name is whole: leave it out")
+		}
+		return cursor.ValidateQueue(last)
+	}
+	switch {
+	case t.Prefix != nil && tenant.IsCut(*t.Prefix):
+		// The sender would choose the tenant, or a part of it.
+		return invalid.New(invalid.Malformed, "prefix", "begins with '@', and with no whole tenant: it must be like @acme/, or begin otherwise")
+	case t.Prefix != nil:
+		m.Prefix = *t.Prefix
+	case k.Source != "":
+		m.Prefix = k.Source + "/" // a sender must not choose another's queues
+	}
+	if k.Source != "" && m.Prefix == "" && strings.HasPrefix(last, "@") {
+		return invalid.New(invalid.Misplaced, "queue", "has a default that begins with '@', as the queues of tenants do: a source without a prefix may name none")
+	}
+	if len(m.Prefix)+max(1, len(last)) > cursor.MaxQueueName {
+		return invalid.New(invalid.TooLarge, "queue", fmt.Sprintf("has more than %d bytes", cursor.MaxQueueName))
+	}
+	return nil
+}
+
+// setEach reads where the list of an event's messages is.
+func (m *Mapping) setEach(text string, k Kind) error {
+	if text == "" {
+		return nil
+	}
+	l, err := parse(text)
+	if err != nil {
+		return invalid.Named("each", err)
+	}
+	if t := &l[0][0]; len(l) == 1 && len(l[0]) == 1 && len(t.steps) > 0 && t.steps[len(t.steps)-1].all {
+		m.each = t
+		root := *t // the variable alone: its steps may have []
+		if root.steps = nil; root.variable == "" {
+			return nil
+		}
+		if err := k.check(&root, false); err != nil {
+			return invalid.Named("each", err)
+		}
+		if root.variable != form && !contains(k.Variables, root.variable) {
+			return invalid.New(invalid.Misplaced, "each", "has @"+root.variable+", which is no list: write a path in the event")
+		}
+		return nil
+	}
+	return invalid.New(invalid.Malformed, "each", fmt.Sprintf("must be one path that ends with [], such as entry[], or [] for an event that is a list: it is %q", text))
+}
+
+// Split is the events that an event is, by each: 1 to [MaxEach]; itself without.
+func (m *Mapping) Split(e *Event) ([]*Event, error) {
+	if m.each == nil {
+		return []*Event{e}, nil
+	}
+	document := e.Document
+	if m.each.variable != "" {
+		v, err := e.find(&term{variable: m.each.variable, argument: m.each.argument})
+		if err != nil {
+			return nil, invalid.Named("each", err)
+		}
+		if document = v.raw; v.kind == text {
+			document = []byte(v.text)
+		}
+	}
+	elements, err := e.elements(nil, document, m.each.steps, "")
+	if err == nil && len(elements) == 0 {
+		err = invalid.New(invalid.OutOfRange, "", fmt.Sprintf("is an empty list at %s: it must have 1 to %d elements", m.each, MaxEach))
+	}
+	if err != nil {
+		return nil, invalid.Named("each", err)
+	}
+	events := make([]*Event, len(elements))
+	for i, element := range elements {
+		events[i] = &Event{Document: element, Headers: e.Headers, Received: e.Received, Fields: e.Fields, whole: e, place: i}
+	}
+	return events, nil
+}
+
+// elements adds those to which steps lead; behind is what led there.
+func (e *Event) elements(all []json.RawMessage, raw []byte, steps []step, behind string) ([]json.RawMessage, error) {
+	if len(steps) == 0 {
+		return append(all, raw), nil
+	}
+	n := slices.IndexFunc(steps, func(s step) bool { return s.all })
+	there, _, err := e.walk(raw, steps[:n])
+	if err != nil {
+		return nil, err
+	}
+	where := behind + stepsString(steps[:n], behind != "")
+	if first(there) != '[' {
+		if there == nil {
+			return nil, invalid.New(invalid.Missing, "", fmt.Sprintf("is missing: the event has no %s", where))
+		}
+		return nil, invalid.New(invalid.Malformed, "", fmt.Sprintf("must be a list at %s: it is %s", strings.TrimSpace(where+"[]"), described(there)))
+	}
+	list, err := strictjson.Elements(there, MaxEach-len(all))
+	if err != nil {
+		return nil, err
+	}
+	for _, element := range list {
+		if all, err = e.elements(all, element, steps[n+1:], where+"[]"); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Message is the message of an event. Without a path to it, its body is the event's document,
+// whose content type the caller knows.
+func (m *Mapping) Message(e *Event) (cursor.Keyed, error) {
+	msg := cursor.Keyed{KeyType: m.KeyType, Message: cursor.Message{Body: e.Document}}
+	var err error
+	if msg.Queue, err = m.queueOf(e); err != nil {
+		return msg, invalid.Named("queue", err)
+	}
+	if m.id != nil {
+		if msg.ID, err = m.id.joined(e); err == nil && msg.ID == "" {
+			err = m.id.missing(e)
+		}
+		if err != nil {
+			return msg, invalid.Named("id", err)
+		}
+	}
+	if m.seq != nil {
+		v, err := m.seq.needed(e)
+		if err == nil {
+			msg.Seq, err = v.seq()
+		}
+		if err != nil {
+			return msg, invalid.Named("seq", err)
+		}
+	}
+	if m.key != nil {
+		if err := m.setKey(&msg, e); err != nil {
+			return msg, invalid.Named("key", err)
+		}
+	}
+	if m.prev != nil {
+		if msg.Prev, err = m.prev.joined(e); err != nil { // the first has none before it
+			return msg, invalid.Named("prev", err)
+		}
+	}
+	if m.body != nil {
+		v, err := m.body.needed(e)
+		if err != nil {
+			return msg, invalid.Named("body", err)
+		}
+		msg.Body, msg.ContentType = v.body()
+	}
+	for _, a := range m.attributes {
+		v, err := a.path.find(e)
+		if err != nil || v.kind == absent {
+			if err != nil {
+				return msg, invalid.Named("attributes", err)
+			}
+			continue
+		}
+		value, err := v.name(false)
+		if err != nil {
+			return msg, invalid.Named("attributes", err)
+		}
+		set(&msg, a.name, value)
+	}
+	return msg, nil
+}
+
+func set(m *cursor.Keyed, name, value string) {
+	if m.Attributes == nil {
+		m.Attributes = map[string]string{}
+	}
+	m.Attributes[name] = value
+}
+
+// queueOf is the queue's name.
+func (m *Mapping) queueOf(e *Event) (string, error) {
+	if m.Fixed != "" {
+		return m.Fixed, nil
+	}
+	v, err := m.queue.needed(e)
+	if err != nil {
+		return "", err
+	}
+	name, err := v.name(true)
+	if err == nil && m.source != "" && m.Prefix == "" && strings.HasPrefix(name, "@") {
+		err = v.wrong(invalid.New(invalid.Misplaced, "", "begins with '@', as the queues of tenants do: a source without a prefix may name none"))
+	}
+	return m.Prefix + name, err
+}
+
+// setKey sets the key: one path may find all its parts.
+func (m *Mapping) setKey(msg *cursor.Keyed, e *Event) error {
+	msg.Key = make([]any, 0, len(m.key))
+	for i, p := range m.key {
+		v, err := p.needed(e)
+		if err != nil {
+			return err
+		}
+		parts, err := v.parts(e)
+		if err == nil && len(m.key) > 1 && len(parts) != 1 {
+			err = v.wrong(invalid.New(invalid.Malformed, "", "must be a string or a number"))
+		}
+		if err != nil {
+			wrong := invalid.Named("", err)
+			if len(m.key) > 1 {
+				wrong.Problem = fmt.Sprintf("part %d of %d %s", i+1, len(m.key), wrong.Problem)
+			}
+			return wrong
+		}
+		if v.at.variable == received {
+			set(msg, ReceivedAttribute, "key")
+		}
+		msg.Key = append(msg.Key, parts...)
+	}
+	return nil
+}
+
+// needed is the value at a path, which must be there.
+func (p path) needed(e *Event) (value, error) {
+	v, err := p.find(e)
+	if err == nil && v.kind == absent {
+		err = p.missing(e)
+	}
+	return v, err
+}
+
+// joined are the names at the paths as one: a single one as it is, several with a slash
+// between, which is escaped in them. It is empty where one is absent.
+func (l list) joined(e *Event) (string, error) {
+	var joined strings.Builder
+	for i, p := range l {
+		v, err := p.find(e)
+		if err != nil || v.kind == absent {
+			return "", err
+		}
+		name, err := v.name(true)
+		switch {
+		case err != nil || len(l) == 1:
+			return name, err
+		case i > 0:
+			joined.WriteByte('/')
+		}
+		joined.WriteString(escapePart.Replace(name))
+	}
+	return joined.String(), nil
+}
+
+var escapePart = strings.NewReplacer("%", "%25", "/", "%2F")
+
+// missing is the error of the first path at which nothing is.
+func (l list) missing(e *Event) error {
+	for _, p := range l {
+		if v, err := p.find(e); err == nil && v.kind == absent {
+			return p.missing(e)
+		}
+	}
+	return nil
+}

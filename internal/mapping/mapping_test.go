@@ -1,0 +1,375 @@
+package mapping
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+var at = time.Date(2026, 5, 6, 7, 8, 9, 123456789, time.UTC)
+
+// ofGrammar is an event with one of everything.
+func ofGrammar() *Event {
+	return &Event{
+		Document: []byte(`{"a":{"b":"found","n":7,"null":null,"empty":"","big":12345678901234567890,"x.y":"dotted","list":["zero",{"id":"one"},[["deep"]]]},` +
+			`"null":null,"@type":"t","it's":"quoted","a,b|c[d]":"special","text":"t","bad":{"d":1,"d":2},"back\\slash":"s"}`),
+		Headers:  map[string]string{"x-id": " h ", "x-two": "a,b", "x-empty": ""},
+		Received: at,
+		Fields:   map[string]any{"field": "f", "number": json.Number("17"), "record": []byte(`{"meta":{"id":"m"}}`), "plain": "no JSON"},
+	}
+}
+
+var ofAll = Kind{Request: true, Known: true, Variables: []string{"field", "number", "record", "plain"}, Volatile: []string{"sentAt"}}
+
+func TestFind(t *testing.T) {
+	for path, want := range map[string]string{
+		"a.b": "found", "a.n": "7", "a.big": "12345678901234567890", `a.x\.y`: "dotted", "a.list[0]": "zero", "a.list[1].id": "one", "a.list[2][0][0]": "deep",
+		`\@type`: "t", "it's": "quoted", `it\'s`: "quoted", `a\,b\|c\[d\]`: "special", `back\\slash`: "s",
+		"x | a.b": "found", "null.x | a.b": "found", "a.null | 'd'": "d", "a.empty | 'd'": "d", "text.x | 'd'": "d", "text[0] | 'd'": "d",
+		"a[0] | 'd'": "d", "a.list.x | 'd'": "d", "a.list[3] | 'd'": "d", " x  |  'a b, | \\' \\\\' ": `a b, | ' \`,
+		"@header(X-Id)": "h", "@header( x-id )": "h", "@header(X-None) | @header(X-Empty) | @field": "f", "@number": "17", "@record.meta.id": "m", "@event.a.b": "found",
+		"@none": "!@none, which is not known: there are @digest, @event, @field, @form, @header", "@sentAt": "!may differ from one delivery", "@received": "!is for key",
+		"@header": "!must be @header(NAME)", "@header(a b)": "!must be @header(NAME)", "@digest(x)": "!only @header and @form", "@header(X).a": "!nothing within @header", "@index": "!not known",
+		"a | 'd' | b": "!has b behind 'd', which is always there", "@digest | a": "!behind @digest",
+		"": "!queue is missing", "a.": "!empty name", ".a": "!empty name", "a..b": "!empty name", "a|": "!empty name", "a,b": "!has 2 paths: one is taken",
+		"a[x]": "!an index from 0 to 999", "a[1000]": "!an index", "a[-1]": "!an index", "a[01]": "!an index", "a[": "![ without its ]", "a]": `!has "]"`, "[0]": "!write @event[0]", "a[]": "!for each",
+		`a\b`: "!backslash before something else", `a\`: "!backslash", "'a": "!' without another", "''": "!without a text", "'a' b": `!has "b"`, "@": "!without a variable's name", "@header(x": "!( without its )",
+		strings.Repeat("a.", 20) + "a": "!more than 20 names", strings.Repeat("a|", 8) + "a": "!more than 8 alternatives", strings.Repeat("a", 1001): "!at most 1000",
+	} {
+		got, err := Texts{Queue: path}.Parse(ofAll)
+		found := ""
+		if err == nil {
+			m, _ := got.Message(ofGrammar())
+			found = m.Queue
+		} else {
+			found = "!" + err.Error()
+		}
+		if found != want && (want[0] != '!' || !strings.Contains(found, want[1:])) {
+			t.Errorf("%s: %s, want %s", path, found, want)
+		}
+	}
+}
+
+// TestErrorsNameThePathAndWhatIsThere of what cannot be found, or is of another type.
+func TestErrorsNameThePathAndWhatIsThere(t *testing.T) {
+	for path, want := range map[string]string{
+		"a.x | null.y":             "queue is missing at a.x | null.y: the event has no a.x; null is null",
+		"a.empty":                  "queue is missing at a.empty: a.empty is empty",
+		"a.list[7].id":             "queue is missing at a.list[7].id: the event has no a.list[7]",
+		"text.x":                   `queue is missing at text.x: text is "t"`,
+		"a.list.x":                 "queue is missing at a.list.x: a.list is a list",
+		"@header(X-None)":          "queue is missing at @header(X-None): the request has no header X-None",
+		"@record.meta.x":           "queue is missing at @record.meta.x: the event has no @record.meta.x",
+		"@form(x)":                 "queue is missing at @form(x): there is no @form(x)",
+		"a":                        "queue must be a string or an integer (a is an object)",
+		"a.list":                   "queue must be a string or an integer (a.list is a list)",
+		"@header(X-Two)":           `queue must stand once in the header, without a comma (@header(X-Two) is "a,b")`,
+		"bad.d":                    `queue cannot be found: the event has the member "d" twice`,
+		"@plain.x":                 "queue cannot be found: the event is not JSON",
+		`a\.b | @event.a.list.one`: `queue is missing at a\.b | @event.a.list.one: the event has no a\.b; @event.a.list is a list`,
+	} {
+		m, err := Texts{Queue: path}.Parse(ofAll)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		if _, err = m.Message(ofGrammar()); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", path, err, want)
+		}
+	}
+	m, err := Texts{Queue: "q", Seq: "n"}.Parse(Kind{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Message(&Event{Document: []byte(`{"q":"q","n":"` + strings.Repeat("é", 50) + `"}`)})
+	if err == nil || !strings.HasSuffix(err.Error(), `(n is "`+strings.Repeat("é", 19)+"…)") {
+		t.Errorf("a long value: %v", err)
+	}
+}
+
+// TestRefused: what can work for no event is refused when it is read.
+func TestRefused(t *testing.T) {
+	source, empty, tenant, cut, long := Kind{Source: "s"}, "", "@acme/", "@acme", strings.Repeat("p", 1024)
+	for want, c := range map[string]struct {
+		Texts
+		Kind
+	}{
+		"queue is missing":                                   {Texts{ID: "i"}, Kind{}},
+		"seq is missing, and so is id":                       {Texts{Queue: "q"}, Kind{}},
+		"key must not be given beside seq":                   {Texts{Queue: "q", Seq: "s", Key: "k"}, Kind{}},
+		"keyType must not be given without a key":            {Texts{Queue: "q", ID: "i", KeyType: "time"}, Kind{}},
+		"keyType is missing beside key":                      {Texts{Queue: "q", ID: "i", Key: "k"}, source},
+		"prev must not be given without a key":               {Texts{Queue: "q", ID: "i", Prev: "p"}, Kind{}},
+		"id is missing beside key":                           {Texts{Queue: "q", Key: "k"}, Kind{}},
+		"keyType has a part that is none":                    {Texts{Queue: "q", ID: "i", Key: "k", KeyType: "date"}, Kind{}},
+		"key has 2 paths, and keyType has 1":                 {Texts{Queue: "q", ID: "i", Key: "a,b", KeyType: "time"}, Kind{}},
+		"key has more than 3 paths":                          {Texts{Queue: "q", ID: "i", Key: "a,b,c,d"}, Kind{}},
+		"key has @received, which is a time":                 {Texts{Queue: "q", ID: "i", Key: "a | @received", KeyType: "number"}, Kind{}},
+		"id has @received, which is for key":                 {Texts{Queue: "q", ID: "i | @received"}, Kind{}},
+		"attributes.a has @received":                         {Texts{Queue: "q", ID: "i", Attributes: map[string]string{"a": "@received"}}, Kind{}},
+		"attributes has a name, or a path":                   {Texts{Queue: "q", ID: "i", Attributes: map[string]string{"": "a"}}, Kind{}},
+		"id is the same text":                                {Texts{Queue: "q", ID: "i | 'none'"}, Kind{}},
+		"seq is the same text":                               {Texts{Queue: "q", Seq: "'1'"}, Kind{}},
+		"prev is the same text":                              {Texts{Queue: "q", ID: "i", Key: "k", Prev: "p|'x'"}, Kind{}},
+		"prefix is given beside a fixed queue":               {Texts{Queue: "'q'", ID: "i", Prefix: &empty}, source},
+		"prefix begins with '@', and with no whole tenant":   {Texts{Queue: "q", ID: "i", Prefix: &cut}, source},
+		"queue has a default that begins with '@'":           {Texts{Queue: "q | '@acme/x'", ID: "i", Prefix: &empty}, source},
+		"queue has more than 1024 bytes":                     {Texts{Queue: "q", ID: "i", Prefix: &long}, source},
+		"each must be one path that ends with []":            {Texts{Queue: "q", ID: "i", Each: "a"}, Kind{}},
+		"each must be one path that ends with [], such":      {Texts{Queue: "q", ID: "i", Each: "a[] | b[]"}, Kind{}},
+		"each has @received, which is no list":               {Texts{Queue: "q", ID: "i", Each: "@received[]"}, Kind{}},
+		"each has @form, which is not known":                 {Texts{Queue: "q", ID: "i", Each: "@form(x)[]"}, Kind{}},
+		`queue has 2 paths: one is taken (a comma in a name`: {Texts{Queue: "a,b", ID: "i"}, Kind{}},
+	} {
+		if _, err := c.Parse(c.Kind); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		var wrong *invalid.Error
+		if _, err := c.Parse(c.Kind); !errors.As(err, &wrong) || wrong.Field == "" {
+			t.Errorf("%v is no error of a field", err)
+		}
+	}
+	if m, err := (Texts{Queue: "q | '@x'", ID: "i", Prefix: &tenant}).Parse(source); err != nil || m.Prefix != "@acme/" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// of maps an event, and says what became of it.
+func of(t *testing.T, texts Texts, k Kind, e *Event) string {
+	t.Helper()
+	m, err := texts.Parse(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := m.Split(e)
+	if err != nil {
+		return err.Error()
+	}
+	var all []string
+	for _, e := range events {
+		msg, err := m.Message(e)
+		if err != nil {
+			return err.Error()
+		}
+		said := fmt.Sprintf("%s|%s|%d|%v|%s", msg.Queue, msg.ID, msg.Seq, msg.Key, msg.Body)
+		if msg.ContentType != "" || msg.Prev != "" || msg.Attributes != nil {
+			said += fmt.Sprintf("|%s|%s|%v", msg.ContentType, msg.Prev, msg.Attributes)
+		}
+		all = append(all, said)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestMessages(t *testing.T) {
+	app := func(id string) *Event {
+		return &Event{Document: []byte(`{}`), Headers: map[string]string{"x-github-delivery": "d/1%", "x-github-hook-id": id}, Received: at}
+	}
+	ids := Texts{Queue: "'q'", ID: "@header(X-GitHub-Delivery),@header(X-GitHub-Hook-ID)"}
+	document := func(text string) *Event { return &Event{Document: []byte(text), Received: at} }
+	form := &Event{Document: []byte("mandrill_events=%5B%7B%22id%22%3A1%7D%2C%7B%22id%22%3A2%7D%5D")}
+	prefix := ""
+	for name, c := range map[string]struct{ got, want string }{
+		"two apps with one delivery": {of(t, ids, ofAll, app("1")) + " " + of(t, ids, ofAll, app("2")), "q|d%2F1%25/1|0|[]|{} q|d%2F1%25/2|0|[]|{}"},
+		"one part as it is":          {of(t, Texts{Queue: "'q'", ID: "@header(X-GitHub-Delivery)"}, ofAll, app("1")), "q|d/1%|0|[]|{}"},
+		"a part is missing":          {of(t, ids, ofAll, app("")), "id is missing at @header(X-GitHub-Hook-ID): the request has no header X-GitHub-Hook-ID"},
+		"a prefix, and its default":  {of(t, Texts{Queue: "a | 'other'", ID: "@digest"}, Kind{Source: "s"}, document(`{"a":null}`)), "s/other|d091f9c83c091f79652fe8786375b3fe4ce0861a56f5bfbafedbe431877ff0e8|0|[]|{\"a\":null}"},
+		"no prefix, and a tenant":    {of(t, Texts{Queue: "a", ID: "a", Prefix: &prefix}, Kind{Source: "s"}, document(`{"a":"@acme/x"}`)), `queue begins with '@', as the queues of tenants do: a source without a prefix may name none (a is "@acme/x")`},
+		"an operator's":              {of(t, Texts{Queue: "a", ID: "a"}, Kind{}, document(`{"a":"@acme/x"}`)), `@acme/x|@acme/x|0|[]|{"a":"@acme/x"}`},
+		"a seq, in digits":           {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":"12"}`)), `q||12|[]|{"n":"12"}`},
+		"a seq that is none":         {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":1.5}`)), "seq is not an integer from 0 to 9223372036854775807 written in plain digits (n is 1.5)"},
+		"a key": {of(t, Texts{Queue: "'q'", ID: "i", Key: "t | @received,k", Prev: "p.id", Attributes: map[string]string{"a": "i", "b": "none"}}, Kind{}, document(`{"i":1,"k":"x","p":{"id":0}}`)),
+			`q|1|0|[` + fmt.Sprint(cursor.Received(at)) + ` x]|{"i":1,"k":"x","p":{"id":0}}||0|map[a:1 streamsort-received:key]`},
+		"a list as the key":    {of(t, Texts{Queue: "'q'", ID: "i", Key: "k"}, Kind{}, document(`{"i":1,"k":[2,"x"]}`)), `q|1|0|[2 x]|{"i":1,"k":[2,"x"]}`},
+		"a list as a part":     {of(t, Texts{Queue: "'q'", ID: "i", Key: "i,k"}, Kind{}, document(`{"i":1,"k":[2,"x"]}`)), "key part 2 of 2 must be a string or a number (k is a list)"},
+		"a body":               {of(t, Texts{Queue: "'q'", ID: "i", Body: "b | 'none'"}, Kind{}, document(`{"i":1,"b":{"x" : 1}}`)), `q|1|0|[]|{"x" : 1}`},
+		"a body that is text":  {of(t, Texts{Queue: "'q'", ID: "i", Body: "b | 'none'"}, Kind{}, document(`{"i":1,"b":null}`)), `q|1|0|[]|none|text/plain; charset=utf-8||map[]`},
+		"each":                 {of(t, Texts{Queue: "@event.object", ID: "id,@index", Each: "entry[]"}, Kind{}, document(`{"object":"page","entry":[{"id":"a"},{"id":"a"}]}`)), `page|a/0|0|[]|{"id":"a"} page|a/1|0|[]|{"id":"a"}`},
+		"each within each":     {of(t, Texts{Queue: "'q'", ID: "@index,@digest", Each: "entry[].changes[]", Body: "@event.x"}, Kind{}, document(`{"x":1,"entry":[{"changes":[1,2]},{"changes":[]},{"changes":[3]}]}`))[:4], "q|0/"},
+		"each of a list":       {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document(` [{"id":1},{"id":2}]`)), `q|1|0|[]|{"id":1} q|2|0|[]|{"id":2}`},
+		"each of a form":       {of(t, Texts{Queue: "'q'", ID: "id", Each: "@form(mandrill_events)[]"}, ofAll, form), `q|1|0|[]|{"id":1} q|2|0|[]|{"id":2}`},
+		"each of nothing":      {of(t, Texts{Queue: "'q'", ID: "id", Each: "entry[]"}, Kind{}, document(`{"entry":[]}`)), "each is an empty list at entry[]: it must have 1 to 500 elements"},
+		"each of no list":      {of(t, Texts{Queue: "'q'", ID: "id", Each: "a.entry[]"}, Kind{}, document(`{"a":{"entry":7}}`)), "each must be a list at a.entry[]: it is 7"},
+		"each of what is gone": {of(t, Texts{Queue: "'q'", ID: "id", Each: "a[].b[]"}, Kind{}, document(`{"a":[{"c":1}]}`)), "each is missing: the event has no a[].b"},
+		"each of too many":     {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document("["+strings.Repeat("1,", 500)+"1]")), "each has too many elements: at most 500 are taken"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", name, c.got, c.want)
+		}
+	}
+}
+
+// TestIDsOfPartsAreUnambiguous: two lists of parts are never one id.
+func TestIDsOfPartsAreUnambiguous(t *testing.T) {
+	m, err := Texts{Queue: "'q'", ID: "a,b"}.Parse(Kind{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	parts := []string{"a", "b", "/", "%", "a/", "/a", "%2F", "a%2Fb", "a/b", "%25"}
+	for _, a := range parts {
+		for _, b := range parts {
+			event, _ := strictjson.Marshal(map[string]string{"a": a, "b": b})
+			msg, err := m.Message(&Event{Document: event})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before := seen[msg.ID]; before != "" {
+				t.Errorf("%s and %s are both %s", before, event, msg.ID)
+			}
+			seen[msg.ID] = string(event)
+		}
+	}
+}
+
+// oldFind is what a dotted path found before there was this grammar.
+func oldFind(path string, raw json.RawMessage) (json.RawMessage, bool) {
+	var name strings.Builder
+	names := []string{}
+	for i := 0; i < len(path); i++ {
+		switch c := path[i]; {
+		case c == '\\' && i+1 < len(path) && (path[i+1] == '.' || path[i+1] == '\\'):
+			i++
+			name.WriteByte(path[i])
+		case c == '.':
+			names = append(names, name.String())
+			name.Reset()
+		default:
+			name.WriteByte(c)
+		}
+	}
+	for _, n := range append(names, name.String()) {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) != nil || members[n] == nil {
+			return nil, false
+		}
+		raw = members[n]
+	}
+	return raw, true
+}
+
+// TestDottedPathsMeanWhatTheyMeant.
+func TestDottedPathsMeanWhatTheyMeant(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	names := []string{"a", "b", `x\.y`, `b\\c`, "ä ö", "0", "it's", "$ref", "a@b", "-", "a(b)"}
+	plain := func(name string) string { return strings.NewReplacer(`\.`, ".", `\\`, `\`).Replace(name) }
+	var document func(depth int) any
+	document = func(depth int) any {
+		if depth == 0 || random.IntN(4) == 0 {
+			return []any{"text", 7, "x"}[random.IntN(3)]
+		}
+		object := map[string]any{}
+		for range 4 {
+			object[plain(names[random.IntN(len(names))])] = document(depth - 1)
+		}
+		return object
+	}
+	found := 0
+	for range 5000 {
+		var path []string
+		for range 1 + random.IntN(3) {
+			path = append(path, names[random.IntN(len(names))])
+		}
+		text := strings.Join(path, ".")
+		raw, err := strictjson.Marshal(document(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := parse(text)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		v, err := l[0].find(&Event{Document: raw})
+		want, ok := oldFind(text, raw)
+		if err != nil || ok != (v.kind == inJSON) || ok && string(v.raw) != string(want) {
+			t.Fatalf("%s in %s: %s, %v; want %s", text, raw, v.raw, err, want)
+		}
+		if ok {
+			found++
+		}
+	}
+	if found < 500 {
+		t.Errorf("only %d were there", found)
+	}
+}
+
+// TestEachObjectIsReadOnce, however many paths lead into it.
+func TestEachObjectIsReadOnce(t *testing.T) {
+	var texts Texts
+	texts.Queue, texts.ID, texts.Key, texts.Prev, texts.KeyType = "a.b", "a.n", "a.n,a.big", "a.null | a.x", "number,number"
+	m, err := texts.Parse(Kind{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := ofGrammar()
+	if _, err := m.Message(e); err != nil || len(e.read) != 2 {
+		t.Errorf("%d were read, %v", len(e.read), err)
+	}
+}
+
+func TestMember(t *testing.T) {
+	var texts Texts
+	members, err := strictjson.Members([]byte(`{"queue":"q","prefix":"","attributes":{"a":"x"},"keyType":"time","each":"[]","other":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, member := range members {
+		if known, err := texts.Member(member); err != nil || known != (member.Name != "other") {
+			t.Errorf("%s: %v, %v", member.Name, known, err)
+		}
+	}
+	if want := (Texts{Queue: "q", KeyType: "time", Each: "[]", Prefix: new(string), Attributes: map[string]string{"a": "x"}}); !reflect.DeepEqual(texts, want) {
+		t.Errorf("%+v", texts)
+	}
+	for raw, want := range map[string]string{
+		`{"queue":{"path":"a","default":"b"}}`: "queue must be a string: a path, such as repository.full_name | 'other'", `{"id":""}`: "id is empty", `{"key":7}`: "key must be a string: a path",
+		`{"prefix":7}`: "prefix must be a string", `{"attributes":7}`: "attributes must be a JSON object", `{"attributes":{"a":{"path":"b"}}}`: "attributes.a must be a string: a path",
+	} {
+		members, _ := strictjson.Members([]byte(raw))
+		if _, err := texts.Member(members[0]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", raw, err, want)
+		}
+	}
+	if names := Names(); !slices.Contains(names, "each") || len(names) != len(slices.Collect(maps.Keys(texts.byName()))) {
+		t.Error(names)
+	}
+}
+
+// FuzzPath: nothing makes a panic, and what is printed is read as the same.
+func FuzzPath(f *testing.F) {
+	for _, seed := range []string{"a.b", `a\.b[0].c | @header(X) | 'd\'',x`, "@form(x).a[1]", "entry[].x[]", " a . b [0] ", `\@\'\\`} {
+		f.Add(seed, `{"a":{"b":[1,{"c":"d"}]},"x":null}`)
+	}
+	f.Fuzz(func(t *testing.T, text, event string) {
+		l, err := parse(text)
+		if err != nil {
+			return
+		}
+		again, err := parse(l.String())
+		if err != nil && len(l.String()) <= maxText || err == nil && !reflect.DeepEqual(l, again) {
+			t.Fatalf("%q is printed as %q: %v, %+v", text, l, err, again)
+		}
+		all := Texts{Queue: text, Seq: text, ID: text, Prev: text, Body: text}
+		for _, texts := range []Texts{{Queue: text, ID: text}, {Queue: "'q'", ID: "'x',a,b", Key: text}, {Queue: "'q'", Seq: text}, {Queue: "'q'", ID: "@digest", Each: text}, all} {
+			m, err := texts.Parse(ofAll)
+			if err != nil {
+				continue
+			}
+			e := ofGrammar()
+			e.Document = []byte(event)
+			events, _ := m.Split(e)
+			for _, e := range events {
+				_, _ = m.Message(e)
+			}
+		}
+	})
+}

@@ -101,7 +101,7 @@ func TestPoisonOfSources(t *testing.T) {
 	await(t, s, "src/good", 1)
 	waitFor(t, "the record in the failure queue", func() bool {
 		for _, f := range s.Failures() {
-			if strings.Contains(f.Queue, "SourcePaymentsFailures") && strings.Contains(string(f.Message), `"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"missing","field":"queue"`) &&
+			if strings.Contains(f.Queue, "SourcePaymentsFailures") && strings.Contains(string(f.Message), `"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"malformed","field":"queue"`) &&
 				strings.Contains(string(f.Message), `"body":"no JSON"`) {
 				return true
 			}

@@ -160,7 +160,7 @@ func (a *aside) announce(ctx context.Context, event *source.Event, all []poison)
 	if len(all) == 0 {
 		return nil
 	}
-	of, _ := tenant.Split(a.source.Prefix + a.source.Queue.Fixed)
+	of, _ := tenant.Split(a.source.Prefix + a.source.Fixed)
 	said := announce.SetAside{
 		ID: a.id(&event.Records[all[0].place]), Source: a.source.Name, Tenant: of, Count: len(all),
 	}

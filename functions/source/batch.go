@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/intake"
@@ -22,9 +24,10 @@ type batch struct {
 	event   *source.Event
 	metrics *emf.Metrics
 	// messages are those of the records that make one, places are where these stand in the
-	// event.
+	// event: the same several times, where a record makes several.
 	messages []cursor.Keyed
 	places   []int
+	received time.Time
 	// failed tells which records have to be repeated, poison which make no message.
 	failed []bool
 	poison []poison
@@ -51,7 +54,7 @@ const (
 )
 
 func newBatch(s *service, event *source.Event, metrics *emf.Metrics) *batch {
-	return &batch{service: s, event: event, metrics: metrics, failed: make([]bool, len(event.Records))}
+	return &batch{service: s, event: event, metrics: metrics, received: time.Now(), failed: make([]bool, len(event.Records))}
 }
 
 // read makes the messages.
@@ -62,12 +65,14 @@ func (b *batch) read() {
 			b.poison = append(b.poison, poison{place: i, reason: unreadable, detail: r.Err.Error()})
 			continue
 		}
-		m, err := b.source.Message(r)
+		messages, err := b.source.Messages(r, b.received)
 		if err != nil {
 			b.poison = append(b.poison, newPoison(i, err))
 			continue
 		}
-		b.messages, b.places = append(b.messages, m), append(b.places, i)
+		for _, m := range messages {
+			b.messages, b.places = append(b.messages, m), append(b.places, i)
+		}
 	}
 }
 
@@ -213,10 +218,14 @@ func (b *batch) again(ctx context.Context, places []int, why error) {
 		b.why = why
 		slog.WarnContext(ctx, "records have to be repeated", "source", b.source.Name, "error", why)
 	}
+	repeated := 0
 	for _, place := range places {
-		b.failed[place] = true
+		if !b.failed[place] {
+			b.failed[place] = true
+			repeated++
+		}
 	}
-	b.metrics.Count("RecordsRepeated", len(places))
+	b.metrics.Count("RecordsRepeated", repeated)
 }
 
 // setAside sends what makes no message to the failure queue, and announces it. What cannot be
@@ -225,6 +234,13 @@ func (b *batch) setAside(ctx context.Context) {
 	if len(b.poison) == 0 {
 		return
 	}
+	// Of a record that makes several messages, the first that is wrong says why.
+	seen := map[int]bool{}
+	b.poison = slices.DeleteFunc(b.poison, func(p poison) bool {
+		twice := seen[p.place]
+		seen[p.place] = true
+		return twice
+	})
 	sent := b.aside.send(ctx, b.event, b.poison)
 	var there []poison
 	for i, p := range b.poison {

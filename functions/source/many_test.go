@@ -194,11 +194,11 @@ func putAlone(t *testing.T, sorter *cursor.Sorter, of *source.Source, event json
 	var keyed []cursor.Keyed
 	var numbered []cursor.Message
 	for i := range e.Records {
-		m, err := of.Message(&e.Records[i])
+		made, err := of.Messages(&e.Records[i], time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		keyed, numbered = append(keyed, m), append(numbered, m.Message)
+		keyed, numbered = append(keyed, made[0]), append(numbered, made[0].Message)
 	}
 	var errs []error
 	if of.Numbered() {

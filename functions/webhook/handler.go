@@ -120,7 +120,7 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err := s.authenticate(ctx, c, source); err != nil {
 		return 0, nil, err
 	}
-	m, err := source.Message(&c.Request)
+	messages, err := source.Messages(&c.Request, s.now())
 	if err != nil {
 		// A sender that signs and is not understood has a wrong description here.
 		c.Metrics.Count("WebhooksInvalid", 1)
@@ -129,7 +129,7 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 		return 0, nil, err
 	}
 	c.Metrics.Count("WebhooksAccepted", 1)
-	return s.store(ctx, c, source, m)
+	return s.store(ctx, c, source, messages)
 }
 
 // authenticate is the problem of a request that the source has not signed, or of
@@ -171,35 +171,57 @@ type answer struct {
 	Detail  string         `json:"detail,omitempty"`
 }
 
-// store stores the message, through the code that enqueue stores by.
-func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, m cursor.Keyed) (int, any, error) {
-	// A sender is no tenant; but what it stores in a tenant's queue is that one's.
-	of, _ := tenant.Split(m.Queue)
-	put := &intake.Put{Single: true, Tenant: of, Quotas: s.quotas, Log: s.log}
-	switch {
-	case source.Numbered():
-		put.Add(m.Message)
-	case source.Keyed():
-		put.Sort(m)
-	default:
-		id := m.ID
-		m.ID = ""
-		put.Arrive(m.Message, id)
+// store stores the messages, through the code that enqueue stores by.
+func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, messages []cursor.Keyed) (int, any, error) {
+	// A sender is no tenant; but what it stores in a tenant's queue is that one's. Its queues are
+	// all of one tenant, or none.
+	of, _ := tenant.Split(messages[0].Queue)
+	put := &intake.Put{Single: !source.Splits(), Tenant: of, Quotas: s.quotas, Log: s.log}
+	for _, m := range messages {
+		switch {
+		case source.Numbered():
+			put.Add(m.Message)
+		case source.Keyed():
+			put.Sort(m)
+		default:
+			id := m.ID
+			m.ID = ""
+			put.Arrive(m.Message, id)
+		}
 	}
 	answers, err := put.Store(ctx, s.sorter, c.Metrics)
 	if err != nil {
 		return 0, nil, err
 	}
-	a := answers[0]
+	results := make([]answer, len(answers))
+	for i, a := range answers {
+		var wrong error
+		results[i], wrong = s.answer(source, a)
+		// What may pass has the sender repeat all: that comes first.
+		if wrong != nil && (err == nil || !httpapi.ProblemOf(ctx, c.Scope, err).MayPass()) {
+			err = wrong
+		}
+	}
+	if put.Single || err != nil {
+		return results[0].Status, results[0], err
+	}
+	return http.StatusOK, struct {
+		Status  int      `json:"status"`
+		Results []answer `json:"results"`
+	}{http.StatusOK, results}, nil
+}
+
+// answer is what became of one message, and the problem where it was not stored.
+func (s *service) answer(source *webhook.Source, a intake.Answer) (answer, error) {
 	if !source.Numbered() && a.Outcome == cursor.Conflict {
 		// The sender says by the id that it is the same delivery. Some change a
 		// detail of the body from one attempt to the next, and would try for days.
-		return http.StatusOK, answer{http.StatusOK, cursor.Duplicate, a.Queue, a.Detail}, nil
+		return answer{http.StatusOK, cursor.Duplicate, a.Queue, a.Detail}, nil
 	}
-	err = a.Refused()
+	err := a.Refused()
 	var problem *httpapi.Problem
 	if errors.As(err, &problem) {
 		problem.More = map[string]any{"queue": a.Queue}
 	}
-	return a.Status, answer{Status: a.Status, Outcome: a.Outcome, Queue: a.Queue}, err
+	return answer{Status: a.Status, Outcome: a.Outcome, Queue: a.Queue}, err
 }

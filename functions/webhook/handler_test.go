@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,23 +26,27 @@ import (
 
 const sources = `{"sources": [
   {"name": "github", "scheme": "github", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/github",
-   "queue": {"path": "repository.full_name", "default": "other"}, "attributes": {"event": "X-GitHub-Event"}},
+   "queue": "repository.full_name | 'other'", "attributes": {"event": "@header(X-GitHub-Event)"}},
   {"name": "stripe", "scheme": "stripe", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe",
-   "queue": {"fixed": "stripe"}, "maxBody": 1000},
+   "queue": "'stripe'", "maxBody": 1000},
   {"name": "shop", "scheme": "shopify", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/shop",
-   "queue": {"header": "X-Shopify-Shop-Domain", "prefix": "shops/"}},
+   "queue": "@header(X-Shopify-Shop-Domain)", "prefix": "shops/"},
   {"name": "svix", "scheme": "standard", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/svix",
-   "queue": {"path": "data.account"}, "keyProp": "timestamp", "keyType": "time"},
+   "queue": "data.account", "key": "timestamp", "keyType": "time"},
   {"name": "ledger", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/ledger",
-   "signature": {"header": "X-Sig", "encoding": "base64"}, "queue": {"path": "account"}, "seq": "n"},
+   "signature": {"header": "X-Sig", "encoding": "base64"}, "queue": "account", "seq": "n"},
   {"name": "raw", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/raw",
-   "signature": {"header": "X-Sig"}, "queue": {"fixed": "raw"}, "id": {"digest": true}},
+   "signature": {"header": "X-Sig"}, "queue": "'raw'", "id": "@digest"},
   {"name": "cms", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/cms",
-   "signature": {"header": "X-Sig"}, "queue": {"path": "page", "prefix": "cms/"}, "id": {"path": "id"}, "keyProp": "at,kind", "keyType": "time,rank(*.created|*)", "prevProp": "before"},
+   "signature": {"header": "X-Sig"}, "queue": "page", "prefix": "cms/", "id": "id", "key": "at,kind", "keyType": "time,rank(*.created|*)", "prev": "before"},
   {"name": "free", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/free",
-   "signature": {"header": "X-Sig"}, "queue": {"path": "q", "prefix": ""}, "id": {"digest": true}},
+   "signature": {"header": "X-Sig"}, "queue": "q", "prefix": "", "id": "@digest"},
   {"name": "acme", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/acme",
-   "signature": {"header": "X-Sig"}, "queue": {"path": "q", "prefix": "@acme/"}, "id": {"digest": true}}
+   "signature": {"header": "X-Sig"}, "queue": "q", "prefix": "@acme/", "id": "@digest"},
+  {"name": "page", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/page",
+   "signature": {"header": "X-Sig"}, "each": "entry[]", "queue": "@event.object", "id": "id", "key": "time | @received", "keyType": "time"},
+  {"name": "mandrill", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/mandrill",
+   "signature": {"header": "X-Sig"}, "each": "@form(mandrill_events)[]", "queue": "'mail'", "id": "_id", "attributes": {"event": "event"}}
 ]}`
 
 // canary is that of every source.
@@ -254,7 +259,7 @@ func TestASourceWithKeys(t *testing.T) {
 	s.Want("created", s.send(cms(created)), 202)
 	s.Want("again with another body", s.send(cms(created[:len(created)-1]+`,"attempt":2}`)), 200, `"outcome":"duplicate"`)
 	for body, names := range map[string]string{
-		`{"page":"p","id":3,"kind":"page.created"}`:                            "no field at",
+		`{"page":"p","id":3,"kind":"page.created"}`:                            "the event has no at",
 		`{"page":"p","id":3,"at":"yesterday","kind":"page.created"}`:           "RFC 3339",
 		`{"page":"p","id":3,"at":"2023-11-14T22:13:20","kind":"page.created"}`: "no time zone",
 		`{"page":"p","id":3,"at":1700000000,"kind":{}}`:                        "part 2 of 2",
@@ -337,13 +342,12 @@ func TestNotUnderstood(t *testing.T) {
 	}{
 		"no JSON":                {github("a", `{"repository":`), 400, "malformed", "body", ""},
 		"an empty body":          {github("a", ``), 400, "malformed", "body", ""},
-		"no object":              {github("a", `[1]`), 400, "missing", "queue", ""},
 		"no UTF-8":               {request{source: "github", body: "\"\xff\"", binary: true, headers: github("a", "\"\xff\"").headers}, 400, "malformed", "body", ""},
 		"a form":                 {github("a", "payload=%7B%7D").with("Content-Type", "application/x-www-form-urlencoded"), 415, "not-json", "content-type", ""},
 		"a queue that is a list": {github("a", `{"repository":{"full_name":[]}}`), 400, "malformed", "queue", ""},
 		"a queue over-long":      {github("a", `{"repository":{"full_name":"`+huge+`"}}`), 400, "too-large", "queue", ""},
-		"no id":                  {github("", `{}`), 400, "missing", "id", "x-github-delivery"},
-		"two ids":                {github("a,b", `{}`), 400, "malformed", "id", "x-github-delivery"},
+		"no id":                  {github("", `{}`), 400, "missing", "id", "X-GitHub-Delivery"},
+		"two ids":                {github("a,b", `{}`), 400, "malformed", "id", "X-GitHub-Delivery"},
 		"an id over-long":        {github(huge, `{}`), 400, "too-large", "id", "1024"},
 		"two shops":              {shop("a,b", "1"), 400, "malformed", "queue", ""},
 		"no shop":                {shop("", "1"), 400, "missing", "queue", ""},
@@ -458,4 +462,27 @@ func FuzzReceive(f *testing.F) {
 			t.Errorf("%s: %s, %v", event, answer, err)
 		}
 	})
+}
+
+// TestEach: a request with a list is a message of each element, by key of receipt where that
+// has no time; a repeat is known.
+func TestEach(t *testing.T) {
+	s := newServer(t)
+	signed := func(source, contentType, body string) request {
+		return request{source: source, body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body)), "Content-Type": contentType}}
+	}
+	page := signed("page", "application/json", `{"object":"page","entry":[{"id":"1","time":null},{"id":"2","time":1699999999}]}`)
+	s.Want("first", s.send(page), 200, `{"status":200,"results":[{"status":202,"outcome":"waiting","queue":"page/page"},{"status":202,"outcome":"waiting","queue":"page/page"}]}`)
+	s.now = s.now.Add(2 * time.Second)
+	s.Want("again", s.send(page), 200, `{"status":200,"results":[{"status":200,"outcome":"duplicate","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"}]}`)
+	s.now = s.now.Add(time.Minute)
+	if _, err := s.sorter.Settle(t.Context(), "page/page", cursor.EverySortKey); err != nil {
+		t.Fatal(err)
+	}
+	s.wantStored("page/page", `1 2 {"id":"2","time":1699999999}; 2 1 {"id":"1","time":null}`)
+	s.Want("one is not understood", s.send(signed("page", "application/json", `{"object":"page","entry":[{"id":"3"},{"id":[]}]}`)), 400, `"field":"messages[1].id"`, "id is a list")
+	s.Want("no list", s.send(signed("page", "application/json", `{"object":"page"}`)), 400, `"field":"each"`, "the event has no entry")
+	form := signed("mandrill", "application/x-www-form-urlencoded", "mandrill_events="+url.QueryEscape(`[{"_id":"a","event":"open"},{"_id":"b"}]`))
+	s.Want("a form", s.send(form), 200, `"outcome":"advanced","queue":"mail"`)
+	s.wantStored("mail", `1 a {"_id":"a","event":"open"}open; 2 b {"_id":"b"}`)
 }

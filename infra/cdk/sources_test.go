@@ -19,7 +19,7 @@ import (
 // come by a queue here.
 func addSources(stack *streamsort.Stack) error {
 	scope := stack.Stack
-	account := streamsort.SourceQueue{SourcePlace: streamsort.SourcePlace{Path: "account"}}
+	const account = "account"
 	payments := awssqs.NewQueue(scope, jsii.String("Payments"), nil)
 	notified := awssqs.NewQueue(scope, jsii.String("Notified"), nil)
 	ledger := awssqs.NewQueue(scope, jsii.String("Ledger"), &awssqs.QueueProps{Fifo: jsii.Bool(true), ContentBasedDeduplication: jsii.Bool(true)})
@@ -28,13 +28,13 @@ func addSources(stack *streamsort.Stack) error {
 		DynamoStream: awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES,
 	})
 	return errors.Join(
-		stack.AddSource("Payments", streamsort.Source{Name: "src", From: payments, Queue: account, Seq: &streamsort.SourcePlace{Path: "n"}}),
+		stack.AddSource("Payments", streamsort.Source{Name: "src", From: payments, Queue: account, Seq: "n"}),
 		stack.AddSource("Inbox", streamsort.Source{Name: "src", From: notified, Kind: "s3"}),
 		stack.AddSource("Ledger", streamsort.Source{Name: "src", From: ledger}),
 		stack.AddSource("Changes", streamsort.Source{Name: "src", From: awssns.NewTopic(scope, jsii.String("Topic"), nil), Queue: account}),
 		stack.AddSource("Orders", streamsort.Source{
 			Name: "src", From: awsevents.NewEventBus(scope, jsii.String("Bus"), nil), Pattern: &awsevents.EventPattern{Source: jsii.Strings("com.example.orders")},
-			Queue: account, Key: []streamsort.SourcePlace{{Field: "time"}, {Path: "n"}}, KeyType: "time,number",
+			Queue: account, Key: "@time,n", KeyType: "time,number",
 		}),
 		stack.AddSource("Clicks", streamsort.Source{Name: "src", From: awskinesis.NewStream(scope, jsii.String("Clicks"), nil)}),
 		stack.AddSource("Accounts", streamsort.Source{Name: "src", From: accounts}),

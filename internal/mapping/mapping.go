@@ -126,7 +126,7 @@ type Kind struct {
 	Source string
 	// Request: they come by HTTP requests, and have @header and @form.
 	Request bool
-	// Variables are those of the kind; Volatile ones are refused.
+	// Variables are those of the kind; Volatile ones are refused as a whole.
 	Variables, Volatile []string
 	// Known: without a seq, a key and an id too, a repeat is known, by the call's own key.
 	Known bool
@@ -141,7 +141,7 @@ func (k *Kind) variables(each bool) []string {
 	if k.Request {
 		all = append(all, header, form)
 	}
-	all = append(all, k.Variables...)
+	all = append(append(all, k.Variables...), k.Volatile...)
 	slices.Sort(all)
 	return all
 }
@@ -179,6 +179,9 @@ func (m *Mapping) Identified() bool { return m.id != nil }
 
 // Splits reports whether an event is several messages.
 func (m *Mapping) Splits() bool { return m.each != nil }
+
+// Whole reports whether the body of a message is all of the event.
+func (m *Mapping) Whole() bool { return m.body == nil && m.each == nil }
 
 // InDocument reports whether a path leads into the event's document, which is JSON then.
 func (m *Mapping) InDocument() bool {
@@ -341,6 +344,15 @@ func (m *Mapping) setQueue(t Texts, k Kind) error {
 		return invalid.New(invalid.TooLarge, "queue", fmt.Sprintf("has more than %d bytes", cursor.MaxQueueName))
 	}
 	return nil
+}
+
+// FixedQueue is the queue that a path of the queue always names; empty where it is found in
+// each event, or the path is not right.
+func FixedQueue(text string) string {
+	if l, err := parse(text); err == nil && len(l) == 1 && len(l[0]) == 1 {
+		return l[0][0].literal
+	}
+	return ""
 }
 
 // setEach reads where the list of an event's messages is.

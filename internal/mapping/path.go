@@ -341,7 +341,7 @@ func (k *Kind) check(t *term, each bool) error {
 		return invalid.New(invalid.Malformed, "", fmt.Sprintf("begins with [ (%s): write @event%s", t, t))
 	case t.variable == "":
 		return nil
-	case contains(k.Volatile, t.variable):
+	case t.steps == nil && contains(k.Volatile, t.variable):
 		return invalid.New(invalid.Misplaced, "", fmt.Sprintf("has @%s, which is not for a message: it may differ from one delivery of a record to the next", t.variable))
 	case !contains(k.variables(each), t.variable):
 		return unknown()

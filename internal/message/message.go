@@ -1,6 +1,5 @@
 // Package message is messages in JSON documents, as callers and consumers see
-// them. [New] writes one, [Read] reads one that is put, [Kind] and [Name] read
-// what is said of queues and of other people's documents.
+// them. [New] writes one, [Read] reads one that is put, [Kind] reads what is said of queues.
 package message
 
 import (

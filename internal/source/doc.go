@@ -2,10 +2,10 @@
 // each of their records: of SQS, SNS, EventBridge, Kinesis, S3, DynamoDB Streams and Kafka.
 //
 // Call [Read] for the source that a function's environment describes. Of an event,
-// [Source.Split] is its records, [Source.Message] the message of one, and
+// [Source.Split] is its records, [Source.Messages] the messages of one, and
 // [Event.Answer] what the function answers where some of them are to be repeated.
 //
-//	event ──Split──► records ──Message──► messages ──► stored
+//	event ──Split──► records ─Messages──► messages ──► stored
 //	                    │         │                      │
 //	                    └─ Err    └── an invalid.Error   └── failed: Answer has it repeated
 //	                        └──────────┴── poison: set aside, and done with
@@ -24,7 +24,7 @@
 // nothing of a message is taken from what changes from one delivery to the next. So a repeat
 // is known by the message's own id, and harmless.
 //
-// What a record holds is written by others. It never makes Split or Message panic, and
+// What a record holds is written by others. It never makes Split or Messages panic, and
 // chooses no queue outside of the source's prefix.
 //
 // # What a crash leaves behind

@@ -155,7 +155,7 @@ func (r *Record) read(k *kind, is string) {
 		r.Err = fmt.Errorf("is a record of %s, and the source is of %s", is, k.name)
 		return
 	}
-	if r.parts, r.Err = k.read(r.Raw); r.Err == nil && !slices.Contains(k.volatile, record) {
+	if r.parts, r.Err = k.read(r.Raw); r.Err == nil {
 		r.parts[record] = []byte(r.Raw)
 	}
 }

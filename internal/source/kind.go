@@ -76,17 +76,6 @@ func kindOf(name string) *kind {
 	return nil
 }
 
-// checkField is what is wrong with a field that a source names.
-func (k *kind) checkField(name string) error {
-	switch {
-	case slices.Contains(k.volatile, name):
-		return fmt.Errorf("%q is not for a message: it may differ from one delivery of a record to the next", name)
-	case name != record && !slices.Contains(k.fields, name):
-		return fmt.Errorf("%q is not known: %s has %s", name, k.name, strings.Join(FieldsOf(k.name), ", "))
-	}
-	return nil
-}
-
 // set sets a field, unless it is empty.
 func (p parts) set(name, value string) {
 	if value != "" {

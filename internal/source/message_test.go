@@ -22,13 +22,13 @@ func sqsEvent(bodies ...string) json.RawMessage {
 
 // Each error names the field of the message, and is the same each time.
 func TestPoison(t *testing.T) {
-	const numbered = `{"name":"src","kind":"sqs","queue":{"path":"q"},"seq":{"path":"n"}}`
-	const keyed = `{"name":"src","kind":"sqs","queue":{"path":"q"},"key":{"path":"k"},"keyType":"number","body":{"path":"b"}}`
+	const numbered = `{"name":"src","kind":"sqs","queue":"q","seq":"n"}`
+	const keyed = `{"name":"src","kind":"sqs","queue":"q","key":"k","keyType":"number","body":"b"}`
 	for _, test := range []struct{ source, body, want string }{
-		{numbered, `no JSON`, "queue is missing: event is broken JSON"},
-		{numbered, `{"n":1}`, "queue is missing: the event has no field q"},
+		{numbered, `no JSON`, "queue cannot be found: the event is not JSON"},
+		{numbered, `{"n":1}`, "queue is missing at q: the event has no q"},
 		{numbered, `{"q":null,"n":1}`, "queue is missing"},
-		{numbered, `{"q":"","n":1}`, "queue is empty"},
+		{numbered, `{"q":"","n":1}`, "queue is missing at q: q is empty"},
 		{numbered, `{"q":[],"n":1}`, "queue must be a string or an integer"},
 		{numbered, `{"q":"a","q":"b","n":1}`, `has the member "q" twice`},
 		{numbered, `{"q":"` + strings.Repeat("q", 1021) + `","n":1}`, "has 1025 bytes"},
@@ -37,15 +37,15 @@ func TestPoison(t *testing.T) {
 		{numbered, `{"q":"a"}`, "seq is missing"},
 		{numbered, `{"q":"a","n":1,"x":"` + strings.Repeat("x", 350<<10) + `"}`, "body has 358422 bytes: at most 358400"},
 		{keyed, `{"q":"a","k":"x","b":1}`, "key must be a number"},
-		{keyed, `{"q":"a","k":[1,2],"b":1}`, "key must be a string or a number"},
+		{keyed, `{"q":"a","k":[1,2],"b":1}`, "key has 2 parts: the queue's keys have 1, number"},
 		{keyed, `{"q":"a","b":1}`, "key is missing"},
-		{keyed, `{"q":"a","k":1}`, "body is missing: the event has no field b"},
-		{`{"name":"src","kind":"sqs","queue":{"path":"q","prefix":""}}`, `{"q":"@acme/a"}`, "queue begins with '@'"},
-		{`{"name":"src","kind":"sqs","id":{"path":"i"}}`, `{}`, "id is missing"},
-		{`{"name":"src","kind":"sqs","id":{"path":"i"}}`, `{"i":"` + strings.Repeat("i", 1025) + `"}`, "id has 1025 bytes"},
-		{`{"name":"src","kind":"sqs","attributes":{"a":{"path":"i"}}}`, `{"i":{}}`, "attributes must be a string or an integer"},
-		{`{"name":"src","kind":"sqs","attributes":{"a":{"path":"i"}}}`, `{"i":"` + strings.Repeat("i", 17<<10) + `"}`, "attributes have 17409 bytes"},
-		{`{"name":"src","kind":"sqsFifo"}`, `{}`, "queue is missing: the record has no groupId"},
+		{keyed, `{"q":"a","k":1}`, "body is missing at b: the event has no b"},
+		{`{"name":"src","kind":"sqs","queue":"q","prefix":""}`, `{"q":"@acme/a"}`, "queue begins with '@'"},
+		{`{"name":"src","kind":"sqs","id":"i"}`, `{}`, "id is missing"},
+		{`{"name":"src","kind":"sqs","id":"i"}`, `{"i":"` + strings.Repeat("i", 1025) + `"}`, "id has 1025 bytes"},
+		{`{"name":"src","kind":"sqs","attributes":{"a":"i"}}`, `{"i":{}}`, "attributes must be a string or an integer"},
+		{`{"name":"src","kind":"sqs","attributes":{"a":"i"}}`, `{"i":"` + strings.Repeat("i", 17<<10) + `"}`, "attributes have 17409 bytes"},
+		{`{"name":"src","kind":"sqsFifo"}`, `{}`, "queue is missing at @groupId: there is no @groupId"},
 	} {
 		s := read(t, test.source)
 		for range 2 {
@@ -53,7 +53,7 @@ func TestPoison(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = s.Message(&e.Records[0]); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err = one(s, &e.Records[0]); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s\n%.80s: error %v, want %s", test.source, test.body, err, test.want)
 			}
 		}
@@ -111,7 +111,7 @@ func FuzzSplit(f *testing.F) {
 			}
 			for i := range e.Records {
 				if r := &e.Records[i]; r.Err == nil {
-					m, err := s.Message(r)
+					m, err := one(s, r)
 					if err == nil && (!strings.HasPrefix(m.Queue, "src/") || m.ID == "" && !s.Numbered()) {
 						t.Errorf("%s: queue %q, id %q", event, m.Queue, m.ID)
 					}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -15,6 +16,15 @@ import (
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
+
+// one is the message of a record that makes one.
+func one(s *source.Source, r *source.Record) (cursor.Keyed, error) {
+	all, err := s.Messages(r, time.Time{})
+	if err != nil || len(all) != 1 {
+		return cursor.Keyed{}, err
+	}
+	return all[0], nil
+}
 
 func read(t testing.TB, text string) *source.Source {
 	t.Helper()
@@ -32,7 +42,7 @@ func made(t *testing.T, s *source.Source, event json.RawMessage) cursor.Keyed {
 	if err != nil || len(e.Records) != 1 {
 		t.Fatalf("%s\n%+v, %v", event, e, err)
 	}
-	m, err := s.Message(&e.Records[0])
+	m, err := one(s, &e.Records[0])
 	if e.Records[0].Err != nil || err != nil {
 		t.Fatalf("%s\n%v, %v", event, e.Records[0].Err, err)
 	}
@@ -98,7 +108,7 @@ func TestRecordsAreTheSameInAnyCompany(t *testing.T) {
 			}
 			seen := map[string]int{}
 			for i := range e.Records {
-				m, err := s.Message(&e.Records[i])
+				m, err := one(s, &e.Records[i])
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -276,26 +286,26 @@ func TestMappings(t *testing.T) {
 	for _, test := range []struct{ shape, source, want string }{
 		{"sqs", `{"name":"src","kind":"sqs"}`, `src/payments/ []  017b1f3c-0a5d-4c2e-9002-000000000005 {"account":"acct-002","amount":"35.05","n":5,"note":"größer als 5 € \u003c\u0026\u003e"} map[]`},
 		{
-			"sqs", `{"name":"src","kind":"sqs","queue":{"fixed":"all"},"order":"arrival","body":{"path":"amount"},"attributes":{"trace":{"record":"messageAttributes.trace.stringValue"},"none":{"path":"nothing"}}}`,
+			"sqs", `{"name":"src","kind":"sqs","queue":"'all'","order":"arrival","body":"amount","attributes":{"trace":"@record.messageAttributes.trace.stringValue","none":"nothing"}}`,
 			`all/ []  017b1f3c-0a5d-4c2e-9002-000000000005 "35.05" map[trace:017b1f3c-0a5d-4c2e-9002-000000000005]`,
 		},
-		{"sqsFifo", `{"name":"src","kind":"sqsFifo","id":{"field":"deduplicationId"},"prev":{"path":"nothing"}}`, `src/acct-002/ [18800000000000001280] number 2/5 {"account":"acct-002","amount":"35.05","n":5,"note":"größer als 5 € \u003c\u0026\u003e"} map[]`},
+		{"sqsFifo", `{"name":"src","kind":"sqsFifo","id":"@deduplicationId","prev":"nothing"}`, `src/acct-002/ [18800000000000001280] number 2/5 {"account":"acct-002","amount":"35.05","n":5,"note":"größer als 5 € \u003c\u0026\u003e"} map[]`},
 		{
-			"sns", `{"name":"src","kind":"sns","queue":{"field":"topic","prefix":"@acme/"},"attributes":{"kind":{"record":"MessageAttributes.kind.Value"},"subject":{"field":"subject"}},"body":{"path":"n"}}`,
+			"sns", `{"name":"src","kind":"sns","queue":"@topic","prefix":"@acme/","attributes":{"kind":"@record.MessageAttributes.kind.Value","subject":"@subject"},"body":"n"}`,
 			`@acme/changes/ [2026-03-01T09:00:00.685Z] time 037b1f3c-0a5d-4c2e-9002-000000000005 5 map[kind:change subject:a change]`,
 		},
-		{"eventbridge", `{"name":"src","kind":"eventbridge","seq":{"path":"n"},"body":{"field":"detailType"}}`, `src/com.example.orders/5 []   Order Changed map[]`},
+		{"eventbridge", `{"name":"src","kind":"eventbridge","seq":"n","body":"@detailType"}`, `src/com.example.orders/5 []   Order Changed map[]`},
 		{
-			"kinesis", `{"name":"src","kind":"kinesis","queue":{"path":"nothing","default":"rest","prefix":""},"key":{"field":"arrivedAt"},"keyType":"time","prev":{"path":"account"},"body":{"path":"n"}}`,
+			"kinesis", `{"name":"src","kind":"kinesis","queue":"nothing | 'rest'","prefix":"","key":"@arrivedAt","keyType":"time","prev":"account","body":"n"}`,
 			`rest/ [1772355600.685] time shardId-000000000006:49590338271490256608559692538361571095921575994138603904 prev=acct-002 5 map[]`,
 		},
-		{"s3 by eventbridge", `{"name":"src","kind":"s3","queue":{"field":"bucket"},"body":{"field":"key"}}`, `src/inbox/ [0055AED6DCD9000000005] text Object Created@0055AED6DCD9000000005 in/acct-002/Grüße + 100%.json map[]`},
+		{"s3 by eventbridge", `{"name":"src","kind":"s3","queue":"@bucket","body":"@key"}`, `src/inbox/ [0055AED6DCD9000000005] text Object Created@0055AED6DCD9000000005 in/acct-002/Grüße + 100%.json map[]`},
 		{
-			"dynamodb", `{"name":"src","kind":"dynamodb","queue":{"path":"dynamodb.Keys.account.S"},"key":[{"field":"createdAt"},{"field":"sequenceNumber"}],"keyType":"time,text","body":{"path":"dynamodb.NewImage"}}`,
+			"dynamodb", `{"name":"src","kind":"dynamodb","queue":"dynamodb.Keys.account.S","key":"@createdAt,@sequenceNumber","keyType":"time,text","body":"dynamodb.NewImage"}`,
 			`src/acct-002/ [1772355600 0000000000000004421584500000000000005002] time,text 00000000000000030000000000000005 {"account":{"S":"acct-002"},"n":{"N":"5"},"open":{"BOOL":true},"region/zone":{"N":"7"}} map[]`,
 		},
 		{
-			"kafka", `{"name":"src","kind":"kafka","queue":{"field":"key"},"key":{"field":"timestamp"},"keyType":"time","body":{"path":"n"},"attributes":{"topic":{"field":"topic"}}}`,
+			"kafka", `{"name":"src","kind":"kafka","queue":"@key","key":"@timestamp","keyType":"time","body":"n","attributes":{"topic":"@topic"}}`,
 			`src/acct-002/ [1772355600.685] time trades-2@15@1772355600685 5 map[topic:trades]`,
 		},
 	} {

@@ -3,8 +3,7 @@
 // error. Values are kept as they came, byte for byte.
 //
 // Read an object with [Members], an array with [Elements], and their values with
-// [Text] and [Positive]; a field of somebody else's document is found by its
-// [FieldPath]. [Marshal] writes.
+// [Text] and [Positive]. [Marshal] writes.
 //
 // An error is an [invalid.Error] without the field's name, which its caller knows.
 package strictjson

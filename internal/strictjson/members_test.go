@@ -81,31 +81,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestFieldPath(t *testing.T) {
-	event := json.RawMessage(`{"a":{"b.c":{"d\\":"found"}},"n":7}`)
-	path, err := strictjson.ParseFieldPath(`a.b\.c.d\\`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := path.Find(event); err != nil || string(got) != `"found"` {
-		t.Errorf("%s, %v", got, err)
-	}
-	for text, want := range map[string]string{"a.x": "is missing: the event has no field a.x", "n.x": "is missing: event.n must be a JSON object", "x": "is missing: the event has no field x"} {
-		path, err := strictjson.ParseFieldPath(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := path.Find(event); err == nil || err.Error() != want {
-			t.Errorf("%s: error %v, want %s", text, err, want)
-		}
-	}
-	for _, text := range []string{"", ".", "a.", ".a", "a..b", strings.Repeat("a.", 20) + "a"} {
-		if _, err := strictjson.ParseFieldPath(text); err == nil {
-			t.Errorf("%q: no error", text)
-		}
-	}
-}
-
 func TestTooDeepIsReportedSo(t *testing.T) {
 	for document, want := range map[string]invalid.Code{
 		`{"body":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`: invalid.OutOfRange,
@@ -122,9 +97,9 @@ func TestTooDeepIsReportedSo(t *testing.T) {
 
 func FuzzMembers(f *testing.F) {
 	for _, seed := range []string{`{"a":1}`, `{"a":{"b":"c"}}`, `[]`, `{"a":1,"a":2}`, `{"\ud800":1}`, ``} {
-		f.Add([]byte(seed), "a.b")
+		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, raw []byte, text string) {
+	f.Fuzz(func(t *testing.T, raw []byte) {
 		members, err := strictjson.Members(raw)
 		if err == nil && !json.Valid(raw) {
 			t.Errorf("%q is no JSON, and was taken", raw)
@@ -134,9 +109,6 @@ func FuzzMembers(f *testing.F) {
 				t.Errorf("%q: the value %q is no JSON", raw, m.Value)
 			}
 			_, _ = strictjson.Text(m.Value)
-		}
-		if path, err := strictjson.ParseFieldPath(text); err == nil {
-			_, _ = path.Find(raw)
 		}
 	})
 }

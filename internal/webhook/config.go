@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,11 +10,9 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
-	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // Variable is the environment variable of the ARN of the i-th source's secret,
@@ -31,22 +30,21 @@ var (
 //	{"sources": [
 //	  {"name": "github", "scheme": "github",
 //	   "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd",
-//	   "queue": {"path": "repository.full_name", "default": "other"},
-//	   "attributes": {"event": "X-GitHub-Event"}},
+//	   "queue": "repository.full_name | 'other'", "attributes": {"event": "@header(X-GitHub-Event)"}},
 //	  {"name": "stripe", "scheme": "stripe", "tolerance": "5m",
 //	   "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/stripe",
-//	   "queue": {"fixed": "stripe"}, "keyProp": "created,type", "keyType": "time,rank(*.created|*|*.deleted)"},
+//	   "queue": "'stripe'", "key": "created,type", "keyType": "time,rank(*.created|*|*.deleted)"},
 //	  {"name": "shop", "scheme": "shopify", "secret": "${STREAMSORT_WEBHOOK_SECRET_2}",
-//	   "queue": {"header": "X-Shopify-Shop-Domain"}, "maxBody": 100000},
+//	   "queue": "@header(X-Shopify-Shop-Domain)", "maxBody": 100000},
 //	  {"name": "bank", "scheme": "hmac", "secret": "…",
 //	   "signature": {"header": "X-Signature", "prefix": "v0=", "encoding": "hex",
 //	                 "timestampHeader": "X-Timestamp", "template": "v0:{timestamp}:{body}"},
-//	   "queue": {"path": "account", "prefix": "bank/"}, "seq": "number", "id": {"path": "event.id"}}
+//	   "queue": "account", "prefix": "bank/", "seq": "number", "id": "event.id"}
 //	]}
 //
 // It is read strictly: a member that is not known, given twice, or out of its
 // bounds is an error that names it. lookup finds the variables of the
-// environment that it names, as os.LookupEnv does.
+// environment that it names, as os.LookupEnv does. Package mapping has the paths.
 func Read(text []byte, lookup func(name string) (string, bool)) ([]Source, error) {
 	return file.Read(text, lookup)
 }
@@ -64,8 +62,7 @@ type draft struct {
 	tolerance time.Duration
 	// given has the members that are there.
 	given map[string]bool
-	// prefixed says that the queue has a prefix, if only an empty one.
-	prefixed bool
+	texts mapping.Texts
 }
 
 // read reads one source. Its error begins with a member's name.
@@ -98,43 +95,28 @@ func (d *draft) member(m strictjson.Member) (err error) {
 		if arn, err = strictjson.Text(m.Value); err == nil {
 			d.Secret, err = secret.ParseReference(arn)
 		}
-	case "key":
-		if d.Key, err = strictjson.Text(m.Value); err == nil && !keyARN.MatchString(d.Key) {
+	case "secretKey":
+		if d.SecretKey, err = strictjson.Text(m.Value); err == nil && !keyARN.MatchString(d.SecretKey) {
 			err = errors.New("must be the ARN of a key of KMS, such as arn:aws:kms:eu-west-1:123456789012:key/ID")
 		}
 	case "tolerance":
 		d.tolerance, err = duration(m.Value)
 	case "signature":
 		return inner(m, d.readSignature)
-	case "queue":
-		return inner(m, d.readQueue)
-	case "id":
-		return inner(m, d.readID)
-	case "attributes":
-		return inner(m, d.readAttributes)
-	case "seq":
-		d.Seq, err = path(m.Value)
-	case "keyProp":
-		var text string
-		if text, err = strictjson.Text(m.Value); err == nil {
-			d.KeyPaths, err = message.ParseKeyPaths(text)
-		}
-	case "prevProp":
-		d.Prev, err = path(m.Value)
-	case "keyType":
-		var text string
-		if text, err = strictjson.Text(m.Value); err == nil {
-			d.KeyType, err = cursor.ParseKeyType(text)
-		}
-		if err != nil {
-			return err // it names the field
-		}
 	case "maxBody":
 		if d.MaxBody, err = strictjson.Positive(m.Value); err != nil || d.MaxBody > maxBody {
 			err = fmt.Errorf("must be an integer from 1 to %d", maxBody)
 		}
 	default:
-		err = errors.New("is not known: there are name, scheme, secret, key, tolerance, signature, queue, seq, keyProp, keyType, prevProp, id, attributes and maxBody")
+		known, wrong := d.texts.Member(m)
+		switch {
+		case wrong != nil:
+			return wrong // it names the field
+		case known && m.Name == "key" && strings.HasPrefix(d.texts.Key, "arn:"):
+			err = errors.New("is an ARN: that of the secret's key is secretKey")
+		case !known:
+			err = fmt.Errorf("is not known: there are name, scheme, secret, secretKey, tolerance, signature, maxBody, attributes, prefix, %s", strings.Join(mapping.Names(), ", "))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s %w", m.Name, err)
@@ -157,9 +139,7 @@ func (d *draft) finish() error {
 			return fmt.Errorf("signature is for the scheme hmac: that of %s is known", d.scheme)
 		}
 		d.Signature = schemes[d.scheme].Signature
-		if d.ID.none() {
-			d.ID = schemes[d.scheme].id
-		}
+		d.texts.ID = cmp.Or(d.texts.ID, schemes[d.scheme].id)
 	} else if !d.given["signature"] {
 		return errors.New("signature is missing: the scheme hmac needs it")
 	}
@@ -172,26 +152,22 @@ func (d *draft) finish() error {
 			d.Signature.tolerance = d.tolerance
 		}
 	}
-	switch {
-	case d.Keyed() && d.Numbered():
-		return errors.New("keyProp is given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
-	case d.given["keyType"] != d.Keyed():
-		return errors.New("keyProp and keyType must both be given, or none of them")
-	case d.given["prevProp"] && !d.Keyed():
-		return errors.New("prevProp is given without keyProp: only messages of a keyed queue name the one before")
-	}
-	if d.ID.none() && !d.Numbered() {
-		return errors.New("id is missing: without a seq a repeat is known by it; without one in the request, write {\"digest\": true}")
-	}
-	// A sender that may write to one source's queues must not choose another's.
-	if d.Queue.Fixed == "" && !d.prefixed {
-		d.Prefix = d.Name + "/"
-	}
-	if longest := max(len(d.Queue.Fixed), len(d.Default), 1); len(d.Prefix)+longest > cursor.MaxQueueName {
-		return fmt.Errorf("queue has more than %d bytes", cursor.MaxQueueName)
-	}
-	return nil
+	return d.readMapping()
 }
+
+// readMapping reads the mapping.
+func (d *draft) readMapping() (err error) {
+	for name, path := range d.texts.Attributes {
+		if oldHeader.MatchString(path) {
+			return fmt.Errorf("attributes.%s is %q, a field of the body: for a header, write @header(%s)", name, path, path)
+		}
+	}
+	d.Mapping, err = d.texts.Parse(mapping.Kind{Source: d.Name, Request: true})
+	return err
+}
+
+// oldHeader is what is meant as a header's name.
+var oldHeader = regexp.MustCompile(`^[Xx]-[A-Za-z0-9-]+$`)
 
 // inner reads the members of a member, and puts its name before theirs.
 func inner(m strictjson.Member, read func(strictjson.Member) error) error {
@@ -214,92 +190,6 @@ func inner(m strictjson.Member, read func(strictjson.Member) error) error {
 		return fmt.Errorf("%s %w", m.Name, err)
 	}
 	return nil
-}
-
-// readQueue reads a member of the queue's place; the empty one ends it.
-func (d *draft) readQueue(m strictjson.Member) (err error) {
-	switch m.Name {
-	case "prefix":
-		d.prefixed = true
-		if d.Prefix, err = strictjson.Text(m.Value); err == nil && tenant.IsCut(d.Prefix) {
-			// The sender would choose the tenant, or a part of it.
-			err = errors.New("begins with '@', and with no whole tenant: it must be like @acme/, or begin otherwise")
-		}
-		return err
-	case "default":
-		if d.Default, err = strictjson.Text(m.Value); err == nil && d.Default == "" {
-			err = errors.New("is empty")
-		}
-		return err
-	case "":
-		if d.Queue.Fixed != "" && (d.prefixed || d.Default != "") {
-			return errors.New("has a prefix or a default beside fixed, which is the whole name")
-		}
-	case "fixed":
-		if d.Queue.Fixed != "" || !d.Queue.none() {
-			return errOnePlace
-		}
-		if d.Queue.Fixed, err = strictjson.Text(m.Value); err == nil {
-			err = cursor.ValidateQueue(d.Queue.Fixed)
-		}
-		return err
-	}
-	return d.Queue.read(m, "path, header, fixed, prefix and default")
-}
-
-func (d *draft) readID(m strictjson.Member) error {
-	if m.Name != "digest" {
-		return d.ID.read(m, "path, header and digest")
-	}
-	if !d.ID.none() {
-		return errOnePlace
-	}
-	if string(m.Value) != "true" {
-		return errors.New("must be true")
-	}
-	d.ID.Digest = true
-	return nil
-}
-
-var errOnePlace = errors.New("stands beside another place: there must be one")
-
-// read reads a member of a place; the empty one ends it.
-func (p *Place) read(m strictjson.Member, known string) (err error) {
-	switch m.Name {
-	case "":
-		if p.none() {
-			return fmt.Errorf("names no place: there are %s", known)
-		}
-		return nil
-	case "path":
-		if !p.none() {
-			return errOnePlace
-		}
-		p.Path, err = path(m.Value)
-	case "header":
-		if !p.none() {
-			return errOnePlace
-		}
-		p.Header, err = header(m.Value)
-	default:
-		err = fmt.Errorf("is not known: there are %s", known)
-	}
-	return err
-}
-
-func (d *draft) readAttributes(m strictjson.Member) error {
-	if m.Name == "" {
-		return nil
-	}
-	if len(d.Attributes) == MaxAttributes {
-		return fmt.Errorf("is one too many: there may be %d", MaxAttributes)
-	}
-	name, err := header(m.Value)
-	if d.Attributes == nil {
-		d.Attributes = map[string]string{}
-	}
-	d.Attributes[m.Name] = name
-	return err
 }
 
 // readSignature reads a member of a general signature; the empty one ends it.
@@ -393,14 +283,6 @@ func header(raw json.RawMessage) (string, error) {
 		err = errors.New("must be a header's name: 1 to 128 letters, digits or '-'")
 	}
 	return strings.ToLower(name), err
-}
-
-func path(raw json.RawMessage) (strictjson.FieldPath, error) {
-	text, err := strictjson.Text(raw)
-	if err != nil {
-		return nil, err
-	}
-	return strictjson.ParseFieldPath(text)
 }
 
 func duration(raw json.RawMessage) (time.Duration, error) {

@@ -9,17 +9,17 @@ import (
 	"github.com/streamsort/streamsort/internal/webhook"
 )
 
-const good = `{"name":"s","scheme":"github","secret":"arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd","queue":{"path":"repository.full_name"}}`
+const good = `{"name":"s","scheme":"github","secret":"arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd","queue":"repository.full_name"}`
 
 func TestRead(t *testing.T) {
 	text := `{"sources": [
 	  {"name": "github", "scheme": "github", "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd",
-	   "queue": {"path": "repository.full_name", "default": "other"}, "attributes": {"event": "X-GitHub-Event"},
-	   "key": "arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"},
+	   "queue": "repository.full_name | 'other'", "attributes": {"event": "@header(X-GitHub-Event)"},
+	   "secretKey": "arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"},
 	  {"name": "stripe", "scheme": "stripe", "secret": "${STREAMSORT_WEBHOOK_SECRET_1}", "tolerance": "1m",
-	   "queue": {"fixed": "stripe"}, "maxBody": 1000, "keyProp": "created,type", "keyType": "time, rank(a|*)"},
+	   "queue": "'stripe'", "maxBody": 1000, "key": "created,type", "keyType": "time, rank(a|*)"},
 	  {"name": "bank", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/a/b",
-	   "signature": {"header": "X-Signature"}, "queue": {"header": "X-Account", "prefix": ""}, "seq": "number"}]}`
+	   "signature": {"header": "X-Signature"}, "queue": "@header(X-Account)", "prefix": "", "seq": "number"}]}`
 	lookup := func(name string) (string, bool) {
 		return "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe", name == "STREAMSORT_WEBHOOK_SECRET_1"
 	}
@@ -29,11 +29,11 @@ func TestRead(t *testing.T) {
 	}
 	got := ""
 	for _, s := range all {
-		got += fmt.Sprintf("%s %s %s prefix=%q default=%q seq=%v id=%v queue=%v %v %d key=%v %s\n", s.Name, s.Secret, s.Key, s.Prefix, s.Default, s.Seq, s.ID, s.Queue, s.Attributes, s.MaxBody, s.KeyPaths, s.KeyType)
+		got += fmt.Sprintf("%s %s %s %q %q %v %v %v %d %s\n", s.Name, s.Secret, s.SecretKey, s.Prefix, s.Fixed, s.Numbered(), s.Keyed(), s.Identified(), s.MaxBody, s.KeyType)
 	}
-	const want = `github arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd arn:aws:kms:eu-west-1:123456789012:key/1234-abcd prefix="github/" default="other" seq=[] id={ x-github-delivery [] false} queue={  [repository full_name] false} map[event:x-github-event] 358400 key=[] 
-stripe arn:aws:ssm:eu-west-1:123456789012:parameter/stripe  prefix="" default="" seq=[] id={  [id] false} queue={stripe  [] false} map[] 1000 key=[[created] [type]] time,rank(a|*)
-bank arn:aws:ssm:eu-west-1:123456789012:parameter/a/b  prefix="" default="" seq=[number] id={  [] false} queue={ x-account [] false} map[] 358400 key=[] 
+	const want = `github arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd arn:aws:kms:eu-west-1:123456789012:key/1234-abcd "github/" "" false false true 358400 
+stripe arn:aws:ssm:eu-west-1:123456789012:parameter/stripe  "" "stripe" false true true 1000 time,rank(a|*)
+bank arn:aws:ssm:eu-west-1:123456789012:parameter/a/b  "" "" true false false 358400 
 `
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -53,7 +53,7 @@ func TestReadErrors(t *testing.T) {
 	}
 	add := func(members string) string { return change(`"name":"s"`, `"name":"s",`+members) }
 	general := func(signature string) string {
-		return change(`"scheme":"github"`, `"scheme":"hmac","id":{"digest":true},"signature":`+signature)
+		return change(`"scheme":"github"`, `"scheme":"hmac","id":"@digest","signature":`+signature)
 	}
 	for raw, want := range map[string]string{
 		`7`:                       "sources[0] must be a JSON object",
@@ -61,52 +61,38 @@ func TestReadErrors(t *testing.T) {
 		change(`"s"`, `""`):       "name must be 1 to 64 letters",
 		change(`"s"`, `"a/b"`):    "name must be 1 to 64 letters",
 		change(`"s"`, `"`+strings.Repeat("a", 65)+`"`): "name must be 1 to 64 letters",
-		good + `,` + good:                                                       `sources[1].name "s" is that of sources[0] too`,
-		change(`"github"`, `"gitlab"`):                                          "scheme must be github, stripe, shopify or hmac",
-		change(`"github"`, `"hmac"`):                                            "signature is missing",
-		add(`"signature":{"header":"X"}`):                                       "signature is for the scheme hmac",
-		change(`-Ab12Cd`, ``):                                                   "secret must be the whole ARN of a secret",
-		change(`arn:aws:secretsmanager`, `x`):                                   "secret must be the whole ARN of a secret",
-		change(`secretsmanager:eu-west-1`, `ssm:eu-west-1`):                     "secret must be the whole ARN of a secret",
-		add(`"key":"mine"`):                                                     "key must be the ARN of a key of KMS",
-		add(`"tolerance":"5m"`):                                                 "tolerance is for a signature with a timestamp",
-		strings.Replace(add(`"tolerance":"2h"`), `"github"`, `"stripe"`, 1):     "tolerance must be a duration from 10s to 1h0m0s",
-		add(`"colour":1`):                                                       "colour is not known: there are name, scheme",
-		add(`"seq":"a..b"`):                                                     "seq has an empty name",
-		add(`"keyProp":"a,b,c,d","keyType":"time"`):                             "keyProp has 4 paths: a key has at most 3 parts",
-		add(`"keyProp":"a,","keyType":"time"`):                                  "keyProp has an empty name",
-		add(`"keyProp":7,"keyType":"time"`):                                     "keyProp must be a string",
-		add(`"keyProp":"a","keyType":"date"`):                                   "sources[0].keyType has a part that is none",
-		add(`"prevProp":"a"`):                                                   "prevProp is given without keyProp",
-		add(`"keyProp":"a","keyType":"time","prevProp":""`):                     "prevProp",
-		add(`"keyProp":"a"`):                                                    "keyProp and keyType must both be given",
-		add(`"keyType":"time"`):                                                 "keyProp and keyType must both be given",
-		add(`"keyProp":"a","keyType":"time","seq":"n"`):                         "keyProp is given beside seq",
-		add(`"maxBody":358401`):                                                 "maxBody must be an integer from 1 to 358400",
-		add(`"maxBody":0`):                                                      "maxBody must be an integer from 1 to 358400",
-		add(`"queue":{}`):                                                       `has the member "queue" twice`,
-		change(`{"path":"repository.full_name"}`, `{}`):                         "queue is empty",
-		change(`{"path":"repository.full_name"}`, `{"prefix":"x"}`):             "queue names no place: there are path, header, fixed",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","header":"b"}`):  "queue.header stands beside another place",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","fixed":"b"}`):   "queue.fixed stands beside another place",
-		change(`{"path":"repository.full_name"}`, `{"fixed":"b","prefix":"c"}`): "queue has a prefix or a default beside fixed",
-		change(`{"path":"repository.full_name"}`, `{"fixed":""}`):               "queue.fixed",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","default":""}`):  "queue.default is empty",
-		change(`{"path":"repository.full_name"}`, `{"header":"a b"}`):           "queue.header must be a header's name",
-		change(`{"path":"repository.full_name"}`, `{"body":"a"}`):               "queue.body is not known",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","":1}`):          "queue has a member without a name",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","prefix":"`+strings.Repeat("p", 1024)+`"}`): "queue has more than 1024 bytes",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","prefix":"@"}`):                             "queue.prefix begins with '@', and with no whole tenant",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","prefix":"@acme"}`):                         "queue.prefix begins with '@', and with no whole tenant",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","prefix":"@/"}`):                            "queue.prefix begins with '@', and with no whole tenant",
-		change(`{"path":"repository.full_name"}`, `{"path":"a","prefix":"@a b/"}`):                         "queue.prefix begins with '@', and with no whole tenant",
-		change(`{"path":"repository.full_name"}`, `{"header":"X","prefix":"@ac\u2215/"}`):                  "queue.prefix begins with '@', and with no whole tenant",
-		add(`"id":{"digest":1}`):               "id.digest must be true",
-		add(`"id":{"digest":true,"path":"a"}`): "id.path stands beside another place",
-		add(`"id":{"fixed":"a"}`):              "id.fixed is not known: there are path, header and digest",
-		add(`"attributes":{"a":7}`):            "attributes.a must be a string",
-		add(`"attributes":{"a":"X","b":"X","c":"X","d":"X","e":"X","f":"X","g":"X","h":"X","i":"X","j":"X","k":"X"}`): "attributes.k is one too many",
-		strings.Replace(general(`{"header":"X"}`), `"id":{"digest":true},`, ``, 1):                                    "id is missing",
+		good + `,` + good:                                                   `sources[1].name "s" is that of sources[0] too`,
+		change(`"github"`, `"gitlab"`):                                      "scheme must be github, stripe, shopify or hmac",
+		change(`"github"`, `"hmac"`):                                        "signature is missing",
+		add(`"signature":{"header":"X"}`):                                   "signature is for the scheme hmac",
+		change(`-Ab12Cd`, ``):                                               "secret must be the whole ARN of a secret",
+		change(`arn:aws:secretsmanager`, `x`):                               "secret must be the whole ARN of a secret",
+		change(`secretsmanager:eu-west-1`, `ssm:eu-west-1`):                 "secret must be the whole ARN of a secret",
+		add(`"secretKey":"mine"`):                                           "secretKey must be the ARN of a key of KMS",
+		add(`"tolerance":"5m"`):                                             "tolerance is for a signature with a timestamp",
+		strings.Replace(add(`"tolerance":"2h"`), `"github"`, `"stripe"`, 1): "tolerance must be a duration from 10s to 1h0m0s",
+		add(`"colour":1`):                                                   "colour is not known: there are name, scheme",
+		add(`"seq":"a..b"`):                                                 "seq has an empty name",
+		add(`"key":"arn:aws:kms:r:1:key/x","keyType":"time"`):               "key is an ARN: that of the secret's key is secretKey",
+		add(`"keyProp":"a"`):                                                "keyProp is not known: there are name, scheme, secret, secretKey,",
+		add(`"key":"a,b,c,d","keyType":"time"`):                             "key has more than 3 paths",
+		add(`"key":7,"keyType":"time"`):                                     "key must be a string",
+		add(`"key":"a","keyType":"date"`):                                   "sources[0].keyType has a part that is none",
+		add(`"key":"a"`):                                                    "keyType is missing beside key",
+		add(`"key":"a","keyType":"time","seq":"n"`):                         "key must not be given beside seq",
+		add(`"maxBody":358401`):                                             "maxBody must be an integer from 1 to 358400",
+		add(`"maxBody":0`):                                                  "maxBody must be an integer from 1 to 358400",
+		add(`"queue":"a"`):                                                  `has the member "queue" twice`,
+		change(`"repository.full_name"`, `{"path":"a","default":"b"}`):      "queue must be a string: a path, such as repository.full_name | 'other'",
+		change(`"repository.full_name"`, `"a","prefix":"@acme"`):            "prefix begins with '@', and with no whole tenant",
+		change(`"repository.full_name"`, `"a","prefix":"@/"`):               "prefix begins with '@', and with no whole tenant",
+		change(`"repository.full_name"`, `"a","prefix":"@a b/"`):            "prefix begins with '@', and with no whole tenant",
+		change(`"repository.full_name"`, `"a","prefix":"@ac\u2215/"`):       "prefix begins with '@', and with no whole tenant",
+		add(`"id":{"path":"a"}`):                                            "id must be a string: a path",
+		add(`"attributes":{"a":7}`):                                         "attributes.a must be a string",
+		add(`"attributes":{"a":"X-Event"}`):                                 "for a header, write @header(X-Event)",
+		add(`"attributes":{"a":"x","b":"x","c":"x","d":"x","e":"x","f":"x","g":"x","h":"x","i":"x","j":"x","k":"x"}`): "attributes are 11: at most 10",
+		strings.Replace(general(`{"header":"X"}`), `"id":"@digest",`, ``, 1):                                          "seq is missing, and so is id",
 		general(`{"prefix":"x"}`):                                                        "signature has no header",
 		general(`{"header":"X","encoding":"base32"}`):                                    "signature.encoding must be hex or base64",
 		general(`{"header":"X","timestampHeader":"T"}`):                                  "signature must have both a timestampHeader and {timestamp}",
@@ -137,7 +123,7 @@ func TestReadErrors(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"sources":[` + good + `]}`))
-	f.Add([]byte(`{"sources":[{"name":"s",` + slack + `,"secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s","queue":{"fixed":"q"}}]}`))
+	f.Add([]byte(`{"sources":[{"name":"s",` + slack + `,"secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s","queue":"'q'"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		all, err := webhook.Read(text, func(string) (string, bool) { return "", false })
 		for _, s := range all {

@@ -59,29 +59,29 @@ var bodyAlone = []part{{is: body}}
 //     by its symmetric signatures, v1
 var schemes = map[string]struct {
 	Signature
-	id Place
+	id string // a path
 }{
 	"github": {
 		Signature{header: "x-hub-signature-256", prefix: "sha256=", template: bodyAlone},
-		Place{Header: "x-github-delivery"},
+		"@header(X-GitHub-Delivery)",
 	},
 	"stripe": {
 		Signature{
 			header: "stripe-signature", list: true, tolerance: DefaultTolerance,
 			template: []part{{is: timestamp}, {text: "."}, {is: body}},
 		},
-		Place{Path: []string{"id"}},
+		"id",
 	},
 	"standard": {
 		Signature{
 			header: "webhook-signature", standard: true, idHeader: "webhook-id", timestampHeader: "webhook-timestamp",
 			tolerance: DefaultTolerance, template: []part{{is: messageID}, {text: "."}, {is: timestamp}, {text: "."}, {is: body}},
 		},
-		Place{Header: "webhook-id"},
+		"@header(webhook-id)",
 	},
 	"shopify": {
 		Signature{header: "x-shopify-hmac-sha256", base64: true, template: bodyAlone},
-		Place{Header: "x-shopify-webhook-id"},
+		"@header(X-Shopify-Webhook-Id)",
 	},
 }
 

@@ -16,7 +16,7 @@ import (
 // source reads one source, of the members beside name, secret and queue.
 func source(t testing.TB, members string) webhook.Source {
 	t.Helper()
-	all, err := webhook.Read([]byte(`{"sources":[{"name":"s","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s","queue":{"fixed":"q"},`+members+`}]}`), nil)
+	all, err := webhook.Read([]byte(`{"sources":[{"name":"s","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s","queue":"'q'",`+members+`}]}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func sum(secret, text string) []byte {
 }
 
 const (
-	slack = `"scheme":"hmac","id":{"digest":true},"signature":{"header":"X-Slack-Signature","prefix":"v0=","timestampHeader":"X-Slack-Request-Timestamp","template":"v0:{timestamp}:{body}"}`
+	slack = `"scheme":"hmac","id":"@digest","signature":{"header":"X-Slack-Signature","prefix":"v0=","timestampHeader":"X-Slack-Request-Timestamp","template":"v0:{timestamp}:{body}"}`
 	// slackBody is that of Slack's own example.
 	slackBody = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
 )

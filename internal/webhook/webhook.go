@@ -3,11 +3,11 @@
 //
 // Call [Read] for the sources that a file describes. Of a request, [Claim] is
 // what its headers say ([Signature.Read]), [Claim.Check] reports whether one of
-// the source's secrets made it, and [Source.Message] is the message that it
+// the source's secrets made it, and [Source.Messages] are the messages that it
 // brings. In this order: nothing of a body is looked at before the signature is
 // known to be right.
 //
-//	request ──Signature.Read──► Claim ──Claim.Check────► Source.Message ──► stored
+//	request ──Signature.Read──► Claim ──Claim.Check────► Source.Messages ─► stored
 //	              │                        │      │              │
 //	              └── 401                  │      └── 401        └── 400, 413, 415
 //	                                       └── 503: the secrets cannot be had
@@ -34,9 +34,8 @@ package webhook
 import (
 	"time"
 
-	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/secret"
-	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -52,8 +51,6 @@ const (
 	MaxName = 64
 	// MaxHeader is how many bytes a header of signatures has at most.
 	MaxHeader = 4096
-	// MaxAttributes is how many headers become attributes at most.
-	MaxAttributes = 10
 	// MinTolerance, MaxTolerance and DefaultTolerance bound how old a signed
 	// timestamp may be, or how far ahead.
 	MinTolerance, MaxTolerance, DefaultTolerance = 10 * time.Second, time.Hour, 5 * time.Minute
@@ -65,49 +62,14 @@ type Source struct {
 	Name string
 	// Signature is how it signs.
 	Signature Signature
-	// Secret is where its secrets are, Key the ARN of the customer-managed KMS
+	// Secret is where its secrets are, SecretKey the ARN of the customer-managed KMS
 	// key that they are encrypted with; empty where it is AWS's own.
-	Secret secret.Reference
-	Key    string
-	// Queue is where the queue's name is found, behind Prefix; Default is the
-	// name where the place is empty.
-	Queue           Place
-	Prefix, Default string
-	// Seq is the path of the seq in the body, KeyPaths are those of the key and KeyType its
-	// type; neither means arrival order. Prev is the path of the id of the message before.
-	Seq, Prev strictjson.FieldPath
-	KeyPaths  message.KeyPaths
-	KeyType   cursor.KeyType
-	// ID is where the sender's own name for the delivery is.
-	ID Place
-	// Attributes are the headers that become the message's attributes, by the
-	// attributes' names; the headers' names are in small letters.
-	Attributes map[string]string
+	Secret    secret.Reference
+	SecretKey string
+	// Mapping is how its requests become messages.
+	*mapping.Mapping
 	// MaxBody is how many bytes a body has at most.
 	MaxBody int
-}
-
-// Numbered says that the source's messages have seqs.
-func (s *Source) Numbered() bool { return s.Seq != nil }
-
-// Keyed says that the source's messages have keys.
-func (s *Source) Keyed() bool { return s.KeyPaths != nil }
-
-// Place is where a value is found in a request: one of its fields is set, or
-// none.
-type Place struct {
-	// Fixed is the value itself.
-	Fixed string
-	// Header is a header's name in small letters. Headers are not signed.
-	Header string
-	// Path is that of a field of the body, a string or an integer.
-	Path strictjson.FieldPath
-	// Digest is the SHA-256 of the body, in hexadecimal digits.
-	Digest bool
-}
-
-func (p Place) none() bool {
-	return p.Fixed == "" && p.Header == "" && p.Path == nil && !p.Digest
 }
 
 // maxBody is the most that MaxBody may be.

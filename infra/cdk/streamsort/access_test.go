@@ -163,13 +163,13 @@ func conditions(t *testing.T, tmpl template, function, service string) map[strin
 // gives whole or a prefix of are texts, whatever is in them. Without a numbered
 // source it reads no message.
 func TestWebhookReachesItsQueuesAlone(t *testing.T) {
-	source := func(name string, queue WebhookQueue) Webhook {
-		return Webhook{Name: name, Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/" + name), Queue: queue}
+	source := func(name, queue string, prefix *string) Webhook {
+		return Webhook{Name: name, Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/" + name), Queue: queue, Prefix: prefix}
 	}
 	tmpl := synthesize("Streamsort", &Props{Webhooks: []Webhook{
-		source("github", WebhookQueue{Path: "repository.full_name"}),
-		source("shop", WebhookQueue{Fixed: "${all} of *?"}),
-		source("acme", WebhookQueue{Path: "q", Prefix: new("@acme/")}),
+		source("github", "repository.full_name", nil),
+		source("shop", "'${all} of *?'", nil),
+		source("acme", "q", new("@acme/")),
 	}})
 	like := []any{object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"github/*", "${$}{all} of ${*}${?}", "@acme/*"}}}}
 	diff(t, "confined", map[string][]any{"MessagesTable.Arn": like, "ArrivalsTable.Arn": like, "CursorsTable.Arn": like}, conditions(t, tmpl, "Webhook", "dynamodb"))

@@ -38,19 +38,15 @@ type Source struct {
 	// what comes by a queue, s3 of what comes by a topic or a bus. Empty means From's own.
 	Kind string
 
-	// Queue is where a record's queue is found. Seq is where its seq is; Key has the places
-	// of its key's parts, three at most, and KeyType is their type; Arrival has the order be that of
-	// arrival. Where none of these is set, it is the kind's own.
-	Queue   SourceQueue
-	Seq     *SourcePlace
-	Key     []SourcePlace
-	KeyType string
-	Arrival bool
-	// ID is where the id is by which a repeat is known, Prev where the id of the message before
-	// is, Body what becomes the body; nil means the kind's own. Attributes are places whose values become
-	// attributes, 10 at most.
-	ID, Prev, Body *SourcePlace
-	Attributes     map[string]SourcePlace
+	// Queue, Seq, Key, Prev, ID, Each, Body and Attributes are paths: docs/sources.md#paths. What
+	// is empty is the kind's own. Prefix stands before a queue that is found; nil means Name and
+	// a slash. KeyType is the type of the key. Arrival has the order be that of arrival.
+	Queue                string
+	Prefix               *string
+	Seq, Key, KeyType    string
+	Prev, ID, Each, Body string
+	Attributes           map[string]string
+	Arrival              bool
 
 	// Pattern chooses events of a bus. It is for an awsevents.IEventBus.
 	Pattern *awsevents.EventPattern
@@ -323,10 +319,10 @@ func (a *addedSource) addFunction(files map[string]string) error {
 func (a *addedSource) access() (statements []awsiam.PolicyStatement) {
 	s := a.Streamsort
 	messages := []string{"dynamodb:PutItem", "dynamodb:Query"}
-	if a.Seq != nil {
+	if a.Seq != "" {
 		messages = append(messages, "dynamodb:GetItem")
 	}
-	as := Webhook{Name: a.Name, Queue: WebhookQueue{Fixed: a.Queue.Fixed, Prefix: a.Queue.Prefix}}
+	as := Webhook{Name: a.Name, Queue: a.Queue, Prefix: a.Prefix}
 	for operator, queues := range webhookQueues([]Webhook{as}) {
 		for _, statement := range []awsiam.PolicyStatement{
 			allow(messages, s.MessagesTable.TableArn()),

@@ -71,13 +71,13 @@ func changedProps() *Props {
 		Webhooks: []Webhook{
 			{
 				Name: "github", Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
-				Queue: WebhookQueue{Path: "repository.full_name", Default: "other"}, Attributes: map[string]string{"event": "X-GitHub-Event"},
-				KeyProp: "updated_at,action", KeyType: "time,rank(opened|*|closed)", PrevProp: "before.id",
+				Queue: "repository.full_name | 'other'", Attributes: map[string]string{"event": "@header(X-GitHub-Event)"},
+				Key: "updated_at,action", KeyType: "time,rank(opened|*|closed)", Prev: "before.id",
 			},
 			{
-				Name: "bank", Scheme: "hmac", Secret: awscdk.Fn_ImportValue(jsii.String("BankSecretArn")), Key: new("arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"),
+				Name: "bank", Scheme: "hmac", Secret: awscdk.Fn_ImportValue(jsii.String("BankSecretArn")), SecretKey: new("arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"),
 				Tolerance: "1m", Signature: &WebhookSignature{Header: "X-Sig", Prefix: "v0=", Encoding: "base64", TimestampHeader: "X-Time", Template: "{timestamp}.{body}"},
-				Queue: WebhookQueue{Header: "X-Account", Prefix: new("")}, Seq: "number", ID: &WebhookID{Path: "event.id"}, MaxBody: 1000,
+				Queue: "@header(X-Account)", Prefix: new(""), Seq: "number", ID: "event.id", MaxBody: 1000,
 			},
 		},
 		WebhookRate: 30, WebhookBurst: 60, WebhookRefusals: 17,

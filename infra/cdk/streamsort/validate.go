@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 
 	"github.com/streamsort/streamsort/internal/egress"
+	paths "github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -88,42 +89,18 @@ func (p Props) checkQueues(c *checker) {
 			text(*p.Retention), text(cursor.MinRetention), text(cursor.MaxRetention))
 	}
 	between(c, "batchSize", p.BatchSize, 1, 1000)
-	if (p.QueueProp == "") != (p.SeqProp == "" && p.IDProp == "") {
-		c.fail("queueProp, seqProp, idProp", "are %q, %q and %q; write the first and one of the others, or none", p.QueueProp, p.SeqProp, p.IDProp)
-	}
-	checkPath(c, "queueProp", p.QueueProp)
-	checkPath(c, "seqProp", p.SeqProp)
-	checkPath(c, "idProp", p.IDProp)
-	p.checkKeys(c)
+	p.checkEvents(c)
 }
 
-// checkKeys checks how raw events of keyed queues are described.
-func (p Props) checkKeys(c *checker) {
-	if p.KeyProp == "" && p.KeyType == "" {
+// checkEvents checks how raw events become messages.
+func (p Props) checkEvents(c *checker) {
+	texts := paths.Texts{Queue: p.QueueProp, Seq: p.SeqProp, ID: p.IDProp, Key: p.KeyProp, KeyType: p.KeyType}
+	if texts.None() {
 		return
 	}
-	if p.KeyProp == "" || p.KeyType == "" || p.IDProp == "" || p.SeqProp != "" {
-		c.fail("keyProp, keyType", "are %q and %q; write both, with an idProp and without a seqProp, or none", p.KeyProp, p.KeyType)
-		return
-	}
-	if paths := strings.Split(p.KeyProp, ","); len(paths) > cursor.MaxKeyParts {
-		c.fail("keyProp", "is %q; write at most %d field names", p.KeyProp, cursor.MaxKeyParts)
-	} else {
-		for _, path := range paths {
-			if path == "" {
-				c.fail("keyProp", "is %q; write field names with commas between them, such as created,type", p.KeyProp)
-			}
-			checkPath(c, "keyProp", path)
-		}
-	}
-	if _, err := cursor.ParseKeyType(p.KeyType); err != nil {
-		c.fail("keyType", "is %q: it %s; write number, time or text, or up to three of them and a rank", p.KeyType, strings.TrimPrefix(err.Error(), "keyType "))
-	}
-}
-
-func checkPath(c *checker, field, path string) {
-	if path != "" && slices.Contains(strings.Split(path, "."), "") {
-		c.fail(field, "is %q; write field names with one dot between them, such as data.id", path)
+	if _, err := texts.Parse(paths.Kind{Request: true}); err != nil {
+		c.fail("queueProp, seqProp, idProp, keyProp, keyType", "are %q, %q, %q, %q and %q: the %v; write paths (docs/sources.md#paths)",
+			p.QueueProp, p.SeqProp, p.IDProp, p.KeyProp, p.KeyType, err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
+	paths "github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/webhook"
 )
@@ -33,59 +34,35 @@ type Webhook struct {
 	// Systems Manager. It may be one that is known after the deployment only. Its
 	// value is one secret, or a JSON list of those that are valid at a time.
 	Secret *string `json:"secret"`
-	// Key is the ARN of the customer-managed key that the secret is encrypted
+	// SecretKey is the ARN of the customer-managed key that the secret is encrypted
 	// with; nil where it is AWS's own.
-	Key *string `json:"key,omitempty"`
+	SecretKey *string `json:"secretKey,omitempty"`
 	// Tolerance is how old a signed timestamp may be, or how far ahead, as 90s or
 	// 5m: 10s to 1h; 5m. It is for stripe, and for hmac with a timestamp.
 	Tolerance string `json:"tolerance,omitempty"`
 	// Signature is how the scheme hmac signs.
 	Signature *WebhookSignature `json:"signature,omitempty"`
-	// Queue is where the queue's name is found.
-	Queue WebhookQueue `json:"queue"`
-	// Seq is the dotted path of the seq in the body; empty for a queue in arrival
-	// order, or a keyed one.
-	Seq string `json:"seq,omitempty"`
-	// KeyProp has the dotted paths of the parts of the key in the body, up to three with
-	// commas between, and KeyType is their type; both empty for a queue that is not keyed.
-	KeyProp string `json:"keyProp,omitempty"`
+	// Queue is the path of the queue's name (docs/sources.md#paths), or that name in quotes.
+	// Before what it finds stands Prefix, so that a sender can name no queue but its own; nil
+	// means the webhook's name and "/".
+	Queue  string  `json:"queue"`
+	Prefix *string `json:"prefix,omitempty"`
+	// Seq is the path of the seq, Key those of the parts of the key, and KeyType their type;
+	// without both a queue is in arrival order. Prev is the path of the id of the message before.
+	Seq     string `json:"seq,omitempty"`
+	Key     string `json:"key,omitempty"`
 	KeyType string `json:"keyType,omitempty"`
-	// PrevProp is the dotted path of the id of the message before, of a keyed queue; empty where
-	// the sender does not link its messages.
-	PrevProp string `json:"prevProp,omitempty"`
-	// ID is where the sender's own name for the delivery is found; nil means the
-	// scheme's own: X-GitHub-Delivery, the event's id, X-Shopify-Webhook-Id, webhook-id.
-	ID *WebhookID `json:"id,omitempty"`
-	// Attributes are headers that become attributes of the message, by the
-	// attributes' names: 10 at most.
+	Prev    string `json:"prev,omitempty"`
+	// ID is the path of the sender's own name for the delivery; empty means the scheme's own:
+	// X-GitHub-Delivery, the event's id, X-Shopify-Webhook-Id, webhook-id.
+	ID string `json:"id,omitempty"`
+	// Each is a list in the request, of which each element is a message; Body is the path of
+	// what becomes the body. Attributes are paths of the message's attributes, 10 at most.
+	Each       string            `json:"each,omitempty"`
+	Body       string            `json:"body,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 	// MaxBody is how many bytes a body has at most: 1 to 358,400; 358,400.
 	MaxBody int `json:"maxBody,omitempty"`
-}
-
-// WebhookQueue is where a queue's name is found: one of Path, Header and Fixed.
-type WebhookQueue struct {
-	// Path is that of a field of the body, dotted where it is nested.
-	Path string `json:"path,omitempty"`
-	// Header is a header's name. Headers are not signed.
-	Header string `json:"header,omitempty"`
-	// Fixed is the queue's whole name.
-	Fixed string `json:"fixed,omitempty"`
-	// Prefix stands before what Path or Header finds, so that a sender can name
-	// no queue but its own; nil means the webhook's name and "/".
-	Prefix *string `json:"prefix,omitempty"`
-	// Default takes the place of a value that is not there; empty: an error.
-	Default string `json:"default,omitempty"`
-}
-
-// WebhookID is where a delivery's id is found: one of its fields is set.
-type WebhookID struct {
-	// Path is that of a field of the body, Header a header's name.
-	Path   string `json:"path,omitempty"`
-	Header string `json:"header,omitempty"`
-	// Digest takes the SHA-256 of the body: two deliveries of the same bytes are
-	// one.
-	Digest bool `json:"digest,omitempty"`
 }
 
 // WebhookSignature is how a sender signs.
@@ -136,8 +113,8 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string, err 
 			variables[name], looks[name] = *w.Secret, "arn:aws:ssm:us-east-1:000000000000:parameter/s"
 			w.Secret = jsii.String("${" + name + "}")
 		}
-		if w.Key != nil && *awscdk.Token_IsUnresolved(*w.Key) {
-			w.Key = nil // the function has no use for it
+		if w.SecretKey != nil && *awscdk.Token_IsUnresolved(*w.SecretKey) {
+			w.SecretKey = nil // the function has no use for it
 		}
 		file[i] = w
 	}
@@ -203,8 +180,8 @@ func (s *Streamsort) webhookAccess() (statements []awsiam.PolicyStatement) {
 	}
 	for _, w := range s.props.Webhooks {
 		statements = append(statements, readSecret(*w.Secret))
-		if w.Key != nil {
-			statements = append(statements, allow([]string{"kms:Decrypt"}, w.Key))
+		if w.SecretKey != nil {
+			statements = append(statements, allow([]string{"kms:Decrypt"}, w.SecretKey))
 		}
 	}
 	return statements
@@ -226,15 +203,15 @@ func webhookQueues(all []Webhook) iter.Seq2[string, []string] {
 	var own []string
 	any := false
 	for _, w := range all {
-		switch {
-		case w.Queue.Fixed != "":
-			own = append(own, literal.Replace(w.Queue.Fixed))
-		case w.Queue.Prefix == nil:
+		switch fixed := paths.FixedQueue(w.Queue); {
+		case fixed != "":
+			own = append(own, literal.Replace(fixed))
+		case w.Prefix == nil:
 			own = append(own, literal.Replace(w.Name)+"/*")
-		case *w.Queue.Prefix == "":
+		case *w.Prefix == "":
 			any = true
 		default:
-			own = append(own, literal.Replace(*w.Queue.Prefix)+"*")
+			own = append(own, literal.Replace(*w.Prefix)+"*")
 		}
 	}
 	return func(yield func(string, []string) bool) {

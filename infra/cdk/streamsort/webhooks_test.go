@@ -11,10 +11,10 @@ import (
 // changedWebhooks is the file that changedProps' senders make.
 const changedWebhooks = `{"sources":[` +
 	`{"name":"github","scheme":"github","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github",` +
-	`"queue":{"path":"repository.full_name","default":"other"},"keyProp":"updated_at,action","keyType":"time,rank(opened|*|closed)","prevProp":"before.id","attributes":{"event":"X-GitHub-Event"}},` +
-	`{"name":"bank","scheme":"hmac","secret":"${STREAMSORT_WEBHOOK_SECRET_1}","key":"arn:aws:kms:eu-west-1:123456789012:key/1234-abcd","tolerance":"1m",` +
+	`"queue":"repository.full_name | 'other'","key":"updated_at,action","keyType":"time,rank(opened|*|closed)","prev":"before.id","attributes":{"event":"@header(X-GitHub-Event)"}},` +
+	`{"name":"bank","scheme":"hmac","secret":"${STREAMSORT_WEBHOOK_SECRET_1}","secretKey":"arn:aws:kms:eu-west-1:123456789012:key/1234-abcd","tolerance":"1m",` +
 	`"signature":{"header":"X-Sig","prefix":"v0=","encoding":"base64","timestampHeader":"X-Time","template":"{timestamp}.{body}"},` +
-	`"queue":{"header":"X-Account","prefix":""},"seq":"number","id":{"path":"event.id"},"maxBody":1000}]}`
+	`"queue":"@header(X-Account)","prefix":"","seq":"number","id":"event.id","maxBody":1000}]}`
 
 // What a file says is what the properties say.
 func TestWebhooksFile(t *testing.T) {

@@ -36,7 +36,7 @@ func text(document any) string { return string(marshal(document)) }
 func sqs() Shape {
 	return Shape{
 		Name: "sqs", Most: 10,
-		Source: `{"name":"src","kind":"sqs","queue":{"path":"account"},"seq":{"path":"n"}}`,
+		Source: `{"name":"src","kind":"sqs","queue":"account","seq":"n"}`,
 		record: func(queue, n int) any {
 			return message(id(1, queue, n), text(payload(queue, n)), "arn:aws:sqs:"+region+":"+account+":payments", Time(n), nil)
 		},
@@ -85,7 +85,7 @@ func forwarded(messageID, topic, message string, at time.Time) string {
 
 func sns() Shape {
 	return Shape{
-		Name: "sns", Most: 1, Source: `{"name":"src","kind":"sns","queue":{"path":"account"}}`, Settles: true,
+		Name: "sns", Most: 1, Source: `{"name":"src","kind":"sns","queue":"account"}`, Settles: true,
 		record: func(queue, n int) any { return notified(id(3, queue, n), "changes", text(payload(queue, n)), Time(n)) },
 		event:  list, Queue: byName, n: ofPayload,
 	}
@@ -93,7 +93,7 @@ func sns() Shape {
 
 func snsBySQS() Shape {
 	return Shape{
-		Name: "sns by sqs", Most: 10, Source: `{"name":"src","kind":"sns","queue":{"path":"account"}}`, Settles: true,
+		Name: "sns by sqs", Most: 10, Source: `{"name":"src","kind":"sns","queue":"account"}`, Settles: true,
 		record: func(queue, n int) any {
 			body := forwarded(id(4, queue, n), "changes", text(payload(queue, n)), Time(n))
 			return message(id(5, queue, n), body, "arn:aws:sqs:"+region+":"+account+":changes", Time(n), nil)
@@ -112,7 +112,7 @@ func busEvent(eventID, source, detailType string, at time.Time, detail object) o
 
 // byTimeAndNumber is the description of a source of EventBridge: its times have seconds, so a
 // number in the event tells those of one second apart.
-const byTimeAndNumber = `{"name":"src","kind":"eventbridge","queue":{"path":"account"},"key":[{"field":"time"},{"path":"n"}],"keyType":"time,number"}`
+const byTimeAndNumber = `{"name":"src","kind":"eventbridge","queue":"account","key":"@time,n","keyType":"time,number"}`
 
 func eventBridge() Shape {
 	return Shape{

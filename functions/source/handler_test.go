@@ -190,9 +190,12 @@ func TestEach(t *testing.T) {
 			t.Fatalf("%s, %v", answer, err)
 		}
 	}
-	stored, err := w.sorter.WaitingMessages(t.Context(), "src/a")
-	if err != nil || stored.Count != 2 {
-		t.Errorf("%+v, %v", stored, err)
+	status, err := w.sorter.Status(t.Context(), "src/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if waits, err := w.sorter.Waiting(t.Context(), status); err != nil || waits.Count != 2 {
+		t.Errorf("%+v, %v", waits, err)
 	}
 	if got := strings.Join(p.said(t), ", "); got != "m-2 malformed id, m-2 malformed id" {
 		t.Errorf("set aside: %s", got)

@@ -5,7 +5,7 @@ var (
 	storedEvents = test{"./functions/enqueue", "TestEventsAreNoOrders|TestPutAlias"}
 	eventMutants = []mutant{
 		{"events: a document of raw events orders", "functions/enqueue", storedEvents, []edit{
-			{"handler.go", `return c.Direct && c.Operation == "" && c.paths != (paths{})`, `return c.Direct && c.Alias != "" && c.paths != (paths{})`},
+			{"handler.go", `return c.Direct && c.Operation == "" && c.events != nil`, `return c.Direct && c.Alias != "" && c.events != nil`},
 		}},
 		{"events: the alias put takes requests", "internal/httpapi", storedEvents, []edit{
 			{"api.go", "if alias := aliasOf(ctx); a.Aliases[alias] != nil {", "if alias := aliasOf(ctx); a.Aliases[alias] != nil && !json.Valid(raw) {"},

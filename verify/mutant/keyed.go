@@ -15,7 +15,7 @@ var keyedMutants = []mutant{
 		{"settle.go", "\tlate := open(passed)\n", "\tlate := open(passed)[:0]\n"},
 	}},
 	{"keyed: a repeat is known by its own time of receipt", sorterFolder, keyedSchedule("one message by its receipt, from two"), []edit{
-		{"keyed.go", "m.Key[i] = first", "m.Key[i] = time.Time(at)"},
+		{"keyed.go", "m.Key[i] = first", "m.Key[i], _ = time.Time(at), first"},
 	}},
 	{"keyed: the last receipt counts", sorterFolder, keyedSchedule("one message by its receipt, from two"), []edit{
 		{"store_keyed.go", "\tif err != nil || there.Held {\n\t\treturn at, err", "\tif err != nil || there.Item.Exists() {\n\t\treturn at, err"},

@@ -5,7 +5,10 @@ const sourceFolder, sourceFunction = "internal/source", "functions/source"
 var (
 	sourceTests    = test{"./internal/source", "Test"}
 	sourceHandling = test{"./functions/source", "Test"}
+	mappingTests   = test{"./internal/mapping", "Test"}
 )
+
+const mappingFolder = "internal/mapping"
 
 // sourceMutants are bugs by which a record of AWS's is lost, makes another message than before,
 // stands at another place, or holds up others.
@@ -28,11 +31,20 @@ var sourceMutants = []mutant{
 	{"source: a Kafka topic that is made anew is the old one", sourceFolder, sourceTests, []edit{
 		{"kafka.go", `+"@"+r.Timestamp.String()`, ""},
 	}},
-	{"source: a record names a tenant's queue", sourceFolder, sourceTests, []edit{
-		{"message.go", `strings.HasPrefix(name, "@")`, `strings.HasPrefix(name, "@@")`},
+	{"source: a record names a tenant's queue", mappingFolder, sourceTests, []edit{
+		{"mapping.go", `strings.HasPrefix(name, "@")`, `strings.HasPrefix(name, "@@")`},
 	}},
-	{"source: what differs at each delivery is a body", sourceFolder, sourceTests, []edit{
-		{"kind.go", "case slices.Contains(k.volatile, name):", "case false:"},
+	{"source: what differs at each delivery is a body", mappingFolder, sourceTests, []edit{
+		{"path.go", "case t.steps == nil && contains(k.Volatile, t.variable):", "case false:"},
+	}},
+	{"mapping: null on the way is no reason for another", mappingFolder, mappingTests, []edit{
+		{"event.go", "if err != nil || isNothing(raw) {", "if err != nil || raw == nil {"},
+	}},
+	{"mapping: parts of ids run together", mappingFolder, mappingTests, []edit{
+		{"mapping.go", "joined.WriteString(escapePart.Replace(name))", "joined.WriteString(name)"},
+	}},
+	{"mapping: an element's key is the first's", mappingFolder, mappingTests, []edit{
+		{"mapping.go", "whole: e, place: i}", "whole: e, place: 0}"},
 	}},
 	{"source: those behind a failed one of a group are taken", sourceFolder, sourceTests, []edit{
 		{"answer.go", `case e.carrier == queue && at.group != "" && held[at.group]:`, "case false:"},

@@ -61,20 +61,20 @@ var webhookMutants = []mutant{
 	{"webhook: secrets go on while the store fails", secretFolder, webhookTests, []edit{
 		{"cache.go", "\t\th.values = nil\n\t\tif err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil {", "\t\tif err := h.refresh(ctx, s.fetch, of, now, failedInterval); err != nil && h.values == nil {"},
 	}},
-	{"webhook: a sender names any queue", webhookFolder, test{"./functions/webhook", "TestGitHub"}, []edit{
-		{"config.go", "d.Prefix = d.Name + \"/\"", "d.Prefix = \"\""},
+	{"webhook: a sender names any queue", mappingFolder, test{"./functions/webhook", "TestGitHub"}, []edit{
+		{"mapping.go", "m.Prefix = k.Source + \"/\"", "m.Prefix = \"\""},
 	}},
-	{"webhook: a sender names a tenant's queue", webhookFolder, webhookHandling, []edit{
-		{"message.go", "err == nil && s.Prefix == \"\" && strings.HasPrefix(name, \"@\")", "err == nil && name == \"@\""},
+	{"webhook: a sender names a tenant's queue", mappingFolder, webhookHandling, []edit{
+		{"mapping.go", "m.source != \"\" && m.Prefix == \"\" && strings.HasPrefix(name, \"@\")", "m.source != \"\" && name == \"@\""},
 	}},
-	{"webhook: a sender names a part of the tenant", webhookFolder, webhookTests, []edit{
-		{"config.go", "err == nil && tenant.IsCut(d.Prefix) {", `err == nil && tenant.IsCut(d.Prefix) && d.Prefix == "@" {`},
+	{"webhook: a sender names a part of the tenant", mappingFolder, webhookTests, []edit{
+		{"mapping.go", "case t.Prefix != nil && tenant.IsCut(*t.Prefix):", `case t.Prefix != nil && tenant.IsCut(*t.Prefix) && *t.Prefix == "@":`},
 	}},
 	{"webhook: a timestamp that touches the body", webhookFolder, webhookTests, []edit{
 		{"config.go", "if p.is != literal && before.is != literal || ", "if before.is == body && p.is == body || "},
 	}},
 	{"webhook: the body is looked at first", "functions/webhook", webhookHandling, []edit{
-		{"handler.go", "\tif err := s.authenticate(ctx, c, source); err != nil {\n\t\treturn 0, nil, err\n\t}\n\tm, err := source.Message(&c.Request)", "\tm, err := source.Message(&c.Request)\n\tif err == nil {\n\t\terr = s.authenticate(ctx, c, source)\n\t\tif err != nil {\n\t\t\treturn 0, nil, err\n\t\t}\n\t}"},
+		{"handler.go", "\tif err := s.authenticate(ctx, c, source); err != nil {\n\t\treturn 0, nil, err\n\t}\n\tmessages, err := source.Messages(&c.Request, s.now())", "\tmessages, err := source.Messages(&c.Request, s.now())\n\tif err == nil {\n\t\terr = s.authenticate(ctx, c, source)\n\t\tif err != nil {\n\t\t\treturn 0, nil, err\n\t\t}\n\t}"},
 	}},
 	{"webhook: accepted where the secrets cannot be had", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "\t\tif err != nil {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)", "\t\tif err != nil {\n\t\t\tsigned = true\n\t\t}\n\t\tif err != nil && !signed {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)"},

@@ -23,7 +23,7 @@ func (c *call) mapping() (m *mapping.Mapping, event json.RawMessage, key string,
 		return c.events, event, key, nil
 	case c.Direct:
 		given, event, key, err = c.directTexts()
-	default:
+	case len(c.Query) > 0:
 		given, err = c.queryTexts()
 	}
 	switch {
@@ -38,9 +38,6 @@ func (c *call) mapping() (m *mapping.Mapping, event json.RawMessage, key string,
 
 // queryTexts is the mapping that the query has.
 func (c *call) queryTexts() (given mapping.Texts, err error) {
-	if len(c.Query) == 0 {
-		return given, nil
-	}
 	names := mapping.Names()
 	if err := c.Only(names...); err != nil {
 		return given, err

@@ -227,8 +227,12 @@ func (t Texts) Parse(k Kind) (*Mapping, error) {
 		one         *path
 		many        *list
 	}{
-		{"queue", t.Queue, &m.queue, nil}, {"seq", t.Seq, &m.seq, nil}, {"body", t.Body, &m.body, nil},
-		{"id", t.ID, nil, &m.id}, {"key", t.Key, nil, &m.key}, {"prev", t.Prev, nil, &m.prev},
+		{"queue", t.Queue, &m.queue, nil},
+		{"seq", t.Seq, &m.seq, nil},
+		{"body", t.Body, &m.body, nil},
+		{"id", t.ID, nil, &m.id},
+		{"key", t.Key, nil, &m.key},
+		{"prev", t.Prev, nil, &m.prev},
 	} {
 		l, err := one(to.field, to.text, to.many != nil)
 		switch {

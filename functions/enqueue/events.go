@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
@@ -38,16 +40,25 @@ func (c *call) mapping() (m *mapping.Mapping, event json.RawMessage, key string,
 
 // queryTexts is the mapping that the query has.
 func (c *call) queryTexts() (given mapping.Texts, err error) {
-	names := mapping.Names()
+	names := append(mapping.Names(), "attributes", "prefix")
 	if err := c.Only(names...); err != nil {
 		return given, err
 	}
 	for _, name := range names {
 		text, err := c.One(name)
-		if err != nil {
+		switch {
+		case err != nil:
 			return given, err
+		case text == "":
+		case name == "attributes":
+			if err := given.Read(strictjson.Member{Name: name, Value: json.RawMessage(text)}); err != nil {
+				return given, err
+			}
+		case name == "prefix":
+			given.Prefix = &text
+		default:
+			given.Set(name, text)
 		}
-		given.Set(name, text)
 	}
 	return given, nil
 }
@@ -67,13 +78,10 @@ func (c *call) directTexts() (given mapping.Texts, event json.RawMessage, key st
 		return mapping.Texts{}, nil, "", err
 	}
 	for _, m := range texts {
-		text, wrong := strictjson.Text(m.Value)
-		if !given.Set(m.Name, text) {
+		if !given.Has(m.Name) {
 			return mapping.Texts{}, c.Body, "", nil
 		}
-		if wrong != nil && err == nil {
-			err = invalid.Named(m.Name, wrong)
-		}
+		err = cmp.Or(err, given.Read(m))
 	}
 	return given, event, key, err
 }
@@ -137,11 +145,9 @@ func (c *call) place(m *mapping.Mapping, to *cursor.Keyed, event json.RawMessage
 		return err
 	}
 	to.Queue, to.ID, to.Seq, to.Key, to.KeyType, to.Prev = found.Queue, found.ID, found.Seq, found.Key, found.KeyType, found.Prev
-	if at := found.Attributes[mapping.ReceivedAttribute]; at != "" {
-		if to.Attributes == nil {
-			to.Attributes = map[string]string{}
-		}
-		to.Attributes[mapping.ReceivedAttribute] = at
+	if to.Attributes == nil {
+		to.Attributes = found.Attributes
 	}
+	maps.Copy(to.Attributes, found.Attributes)
 	return nil
 }

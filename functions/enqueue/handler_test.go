@@ -377,6 +377,10 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 	s.Want("another app", s.with(headers, query, `{"account":{"id":7}}`), 200, `"queue":"7","seq":2`)
 	s.Want("again", s.with(headers, query, `{"account":{"id":7}}`), 200, `duplicate`, `"queue":"7","seq":2`)
 
+	query = "queue=q&prefix=p/&id=id&attributes=" + url.QueryEscape(`{"event":"@header(X-Event)","kind":"k"}`)
+	s.Want("attributes", s.with(map[string]string{"X-Event": "push"}, query, `{"q":"r","id":1}`), 200, `"queue":"p/r"`)
+	s.Want("read", s.get("/messages", "queue=p/r"), 200, `"attributes":{"event":"push"}`)
+	s.Want("no attributes", s.post("queue=q&id=id&attributes=x", `{}`), 400, `"field":"attributes"`)
 	query = "each=" + url.QueryEscape("entry[]") + "&queue=" + url.QueryEscape("@event.object") + "&id=id"
 	s.Want("a list", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"a"},{"id":"b","x":1}]}`), 200, `"queue":"page","seq":1`, `"queue":"page","seq":2`)
 	s.Want("its bodies", s.get("/messages", "queue=page"), 200, `"body":{"id":"a"}`, `"body":{"id":"b","x":1}`)

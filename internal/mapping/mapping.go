@@ -63,13 +63,12 @@ func (t *Texts) byName() map[string]*string {
 	}
 }
 
-// Set sets a member that is a text; false where there is none of the name.
-func (t *Texts) Set(name, text string) bool {
-	to := t.byName()[name]
-	if to != nil {
-		*to = text
-	}
-	return to != nil
+// Set sets a member that is a text.
+func (t *Texts) Set(name, text string) { *t.byName()[name] = text }
+
+// Has reports whether a mapping has a member of the name.
+func (t *Texts) Has(name string) bool {
+	return name == "prefix" || name == "attributes" || t.byName()[name] != nil
 }
 
 // None reports whether nothing is set.
@@ -77,44 +76,40 @@ func (t *Texts) None() bool {
 	return t.Queue+t.Seq+t.ID+t.Key+t.KeyType+t.Prev+t.Each+t.Body == "" && t.Prefix == nil && t.Attributes == nil
 }
 
-// Member reads a member of a JSON document; false where it is none of a mapping. The error
-// begins with its name.
-func (t *Texts) Member(m strictjson.Member) (bool, error) {
-	of := func(err error) error {
-		if err != nil {
-			return fmt.Errorf("%s %w", m.Name, err)
-		}
-		return nil
-	}
-	switch m.Name {
-	case "prefix":
-		prefix, err := strictjson.Text(m.Value)
+// Read reads a member of a JSON document that a mapping has. The error is an [invalid.Error].
+func (t *Texts) Read(m strictjson.Member) (err error) {
+	switch to := t.byName()[m.Name]; {
+	case m.Name == "prefix":
+		var prefix string
+		prefix, err = strictjson.Text(m.Value)
 		t.Prefix = &prefix
-		return true, of(err)
-	case "attributes":
-		members, err := strictjson.Members(m.Value)
-		if err != nil {
-			return true, of(err)
+	case m.Name == "attributes":
+		return t.readAttributes(m.Value)
+	default:
+		if *to, err = strictjson.Text(m.Value); err != nil {
+			err = errPath
+		} else if *to == "" {
+			err = errors.New("is empty: leave it out where there is none")
 		}
-		t.Attributes = map[string]string{}
-		for _, a := range members {
-			if t.Attributes[a.Name], err = strictjson.Text(a.Value); err != nil {
-				return true, fmt.Errorf("attributes.%s %w", a.Name, errPath)
-			}
+	}
+	if err != nil {
+		return invalid.Named(m.Name, err)
+	}
+	return nil
+}
+
+func (t *Texts) readAttributes(raw json.RawMessage) error {
+	members, err := strictjson.Members(raw)
+	if err != nil {
+		return invalid.Named("attributes", err)
+	}
+	t.Attributes = map[string]string{}
+	for _, a := range members {
+		if t.Attributes[a.Name], err = strictjson.Text(a.Value); err != nil {
+			return invalid.Named("attributes."+a.Name, errPath)
 		}
-		return true, nil
 	}
-	to := t.byName()[m.Name]
-	if to == nil {
-		return false, nil
-	}
-	var err error
-	if *to, err = strictjson.Text(m.Value); err == nil && *to == "" {
-		err = errors.New("is empty: leave it out where there is none")
-	} else if err != nil {
-		err = errPath
-	}
-	return true, of(err)
+	return nil
 }
 
 var errPath = errors.New(`must be a string: a path, such as repository.full_name | 'other', @header(X-Id) or 'fixed'`)

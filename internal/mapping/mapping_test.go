@@ -318,15 +318,15 @@ func TestEachObjectIsReadOnce(t *testing.T) {
 	}
 }
 
-func TestMember(t *testing.T) {
+func TestRead(t *testing.T) {
 	var texts Texts
 	members, err := strictjson.Members([]byte(`{"queue":"q","prefix":"","attributes":{"a":"x"},"keyType":"time","each":"[]","other":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, member := range members {
-		if known, err := texts.Member(member); err != nil || known != (member.Name != "other") {
-			t.Errorf("%s: %v, %v", member.Name, known, err)
+		if known := texts.Has(member.Name); known != (member.Name != "other") || known && texts.Read(member) != nil {
+			t.Errorf("%s: %v", member.Name, known)
 		}
 	}
 	if want := (Texts{Queue: "q", KeyType: "time", Each: "[]", Prefix: new(string), Attributes: map[string]string{"a": "x"}}); !reflect.DeepEqual(texts, want) {
@@ -337,7 +337,7 @@ func TestMember(t *testing.T) {
 		`{"prefix":7}`: "prefix must be a string", `{"attributes":7}`: "attributes must be a JSON object", `{"attributes":{"a":{"path":"b"}}}`: "attributes.a must be a string: a path",
 	} {
 		members, _ := strictjson.Members([]byte(raw))
-		if _, err := texts.Member(members[0]); err == nil || !strings.Contains(err.Error(), want) {
+		if err := texts.Read(members[0]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", raw, err, want)
 		}
 	}

@@ -88,13 +88,10 @@ func (d *draft) member(m strictjson.Member) (err error) {
 			err = errors.New("must be true or false")
 		}
 	default:
-		known, wrong := d.texts.Member(m)
-		if wrong != nil {
-			return wrong // it names the field
+		if d.texts.Has(m.Name) {
+			return d.texts.Read(m) // the error names the field
 		}
-		if !known {
-			err = fmt.Errorf("is not known: there are name, kind, order, partial, attributes, prefix, %s", strings.Join(mapping.Names(), ", "))
-		}
+		err = fmt.Errorf("is not known: there are name, kind, order, partial, attributes, prefix, %s", strings.Join(mapping.Names(), ", "))
 	}
 	if err != nil {
 		return fmt.Errorf("%s %w", m.Name, err)

@@ -108,14 +108,16 @@ func (d *draft) member(m strictjson.Member) (err error) {
 			err = fmt.Errorf("must be an integer from 1 to %d", maxBody)
 		}
 	default:
-		known, wrong := d.texts.Member(m)
 		switch {
-		case wrong != nil:
-			return wrong // it names the field
-		case known && m.Name == "key" && strings.HasPrefix(d.texts.Key, "arn:"):
-			err = errors.New("is an ARN: that of the secret's key is secretKey")
-		case !known:
+		case !d.texts.Has(m.Name):
 			err = fmt.Errorf("is not known: there are name, scheme, secret, secretKey, tolerance, signature, maxBody, attributes, prefix, %s", strings.Join(mapping.Names(), ", "))
+		default:
+			if err := d.texts.Read(m); err != nil {
+				return err // it names the field
+			}
+			if m.Name == "key" && strings.HasPrefix(d.texts.Key, "arn:") {
+				err = errors.New("is an ARN: that of the secret's key is secretKey")
+			}
 		}
 	}
 	if err != nil {

@@ -112,6 +112,19 @@ func TestKeyedFigures(t *testing.T) {
 			t.Errorf("%v, want 25 writes and a strong read", counts)
 		}
 	})
+	t.Run("a put by its receipt", func(t *testing.T) {
+		m := keyedMeter(t)
+		m.stage(0, 1)
+		counts := m.cost(func() {
+			received := byTime(1)
+			received.Key = []any{cursor.Received(received.Key[0].(time.Time))}
+			_, err := m.sorter.PutKeyedGroup(t.Context(), []cursor.Keyed{received})
+			check(t, err)
+		})
+		if total := counts.Total(); counts["PutItem"].Requests != 2 || total.Requests != 3 || total.Writes != 2 || total.Reads != 1 {
+			t.Errorf("%v, want two writes of a unit and a strong read", counts)
+		}
+	})
 	t.Run("reading 1,000 that were settled together", func(t *testing.T) {
 		m := keyedMeter(t)
 		for i := range 40 {

@@ -260,7 +260,7 @@ func (p path) missing(e *Event) error {
 	for i := range p {
 		whys[i] = e.why(&p[i])
 	}
-	return invalid.New(invalid.Missing, "", fmt.Sprintf("is missing at %s: %s", p, strings.Join(whys, "; ")))
+	return fail(invalid.Missing, "", "is missing at %s: %s", p, strings.Join(whys, "; "))
 }
 
 // why says why a term is absent.
@@ -357,12 +357,14 @@ func (v value) name(once bool) (string, error) {
 		return "", v.wrong(invalid.New(invalid.Malformed, "", "must be a string or an integer"))
 	case binary:
 		if !utf8.Valid(v.raw) || len(v.raw) == 0 {
-			return "", v.wrong(invalid.New(invalid.Malformed, "", "must be text of UTF-8, which is not empty"))
+			return "", v.wrong(invalid.New(invalid.Malformed, "",
+				"must be text of UTF-8, which is not empty"))
 		}
 		return string(v.raw), nil
 	}
 	if once && v.at.variable == header && strings.Contains(v.text, ",") {
-		return "", v.wrong(invalid.New(invalid.Malformed, "", "must stand once in the header, without a comma"))
+		return "", v.wrong(invalid.New(invalid.Malformed, "",
+			"must stand once in the header, without a comma"))
 	}
 	return v.text, nil
 }

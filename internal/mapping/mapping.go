@@ -207,10 +207,13 @@ func (t Texts) Parse(k Kind) (*Mapping, error) {
 			err = l.check(&k, t.Each != "")
 		}
 		if err == nil && len(l) > 1 && !many {
-			err = invalid.New(invalid.Malformed, "", fmt.Sprintf(`has %d paths: one is taken (a comma in a name is written \,)`, len(l)))
+			err = fail(invalid.Malformed, "",
+				`has %d paths: one is taken (a comma in a name is written \,)`, len(l))
 		}
 		if err == nil && field != "key" && l.has(received) {
-			err = invalid.New(invalid.Misplaced, "", "has @received, which is for key: a repeat comes at another time, and would be another message")
+			err = invalid.New(invalid.Misplaced, "",
+				"has @received, which is for key: a repeat comes at another time, and would be "+
+					"another message")
 		}
 		if err != nil {
 			return nil, invalid.Named(field, err)
@@ -263,21 +266,30 @@ func (l list) has(variable string) bool {
 func (t *Texts) check(k Kind) error {
 	switch {
 	case t.Queue == "":
-		return invalid.New(invalid.Missing, "queue", "is missing: it must be the path of the queue's name, or that name in quotes: 'orders'")
+		return invalid.New(invalid.Missing, "queue",
+			"is missing: it must be the path of the queue's name, or that name in quotes: 'orders'")
 	case t.Key != "" && t.Seq != "":
-		return invalid.New(invalid.Clash, "key", "must not be given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
+		return invalid.New(invalid.Clash, "key",
+			"must not be given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
 	case t.Key == "" && t.KeyType != "":
 		return invalid.New(invalid.Misplaced, "keyType", "must not be given without a key")
 	case t.Key != "" && t.KeyType == "" && k.Source != "":
-		return invalid.New(invalid.Missing, "keyType", "is missing beside key: it must be number, time, text, or up to 3 of them and a rank, with commas between")
+		return invalid.New(invalid.Missing, "keyType",
+			"is missing beside key: it must be number, time, text, or up to 3 of them and a "+
+				"rank, with commas between")
 	case t.Key == "" && t.Prev != "":
-		return invalid.New(invalid.Misplaced, "prev", "must not be given without a key: only messages of a keyed queue name the one before")
+		return invalid.New(invalid.Misplaced, "prev",
+			"must not be given without a key: only messages of a keyed queue name the one before")
 	case t.Key != "" && t.ID == "":
-		return invalid.New(invalid.Missing, "id", "is missing beside key: in a keyed queue, a message is known by its key and its id")
+		return invalid.New(invalid.Missing, "id",
+			"is missing beside key: in a keyed queue, a message is known by its key and its id")
 	case t.Seq == "" && t.ID == "" && !k.Known:
-		return invalid.New(invalid.Missing, "seq", "is missing, and so is id: a numbered queue needs a seq; one in arrival order an id, such as @digest, or the header Idempotency-Key; a keyed one a key and an id")
+		return invalid.New(invalid.Missing, "seq",
+			"is missing, and so is id: a numbered queue needs a seq; one in arrival order an "+
+				"id, such as @digest, or the header Idempotency-Key; a keyed one a key and an id")
 	case len(t.Attributes) > MaxAttributes:
-		return invalid.New(invalid.OutOfRange, "attributes", fmt.Sprintf("are %d: at most %d are taken", len(t.Attributes), MaxAttributes))
+		return fail(invalid.OutOfRange, "attributes",
+			"are %d: at most %d are taken", len(t.Attributes), MaxAttributes)
 	}
 	return nil
 }
@@ -294,9 +306,11 @@ func (m *Mapping) finish(t Texts, k Kind) (err error) {
 		switch {
 		case m.KeyType == "":
 		case len(m.key) > 1 && len(m.key) != len(types):
-			return invalid.New(invalid.Clash, "key", fmt.Sprintf("has %d paths, and keyType has %d parts: %s", len(m.key), len(types), m.KeyType))
+			return fail(invalid.Clash, "key",
+				"has %d paths, and keyType has %d parts: %s", len(m.key), len(types), m.KeyType)
 		case list{p}.has(received) && (len(m.key) != len(types) || types[i] != "time"):
-			return invalid.New(invalid.Clash, "key", fmt.Sprintf("has @received, which is a time, and keyType has none in its place: %s", m.KeyType))
+			return fail(invalid.Clash, "key",
+				"has @received, which is a time, and keyType has none in its place: %s", m.KeyType)
 		}
 	}
 	for _, of := range []struct {
@@ -304,7 +318,8 @@ func (m *Mapping) finish(t Texts, k Kind) (err error) {
 		list  list
 	}{{"seq", list{m.seq}}, {"id", m.id}, {"prev", m.prev}} {
 		if len(of.list) > 0 && of.list[0] != nil && !slices.ContainsFunc(of.list, path.varies) {
-			return invalid.New(invalid.Clash, of.field, "is the same text in several messages ("+of.list.String()+"): it must differ from one to the next")
+			return invalid.New(invalid.Clash, of.field,
+				"is the same text in several messages ("+of.list.String()+"): it must differ from one to the next")
 		}
 	}
 	if err := m.setQueue(t, k); err != nil {
@@ -323,24 +338,28 @@ func (m *Mapping) setQueue(t Texts, k Kind) error {
 	last := m.queue[len(m.queue)-1].literal
 	if len(m.queue) == 1 && last != "" {
 		if m.Fixed = last; t.Prefix != nil {
-			return invalid.New(invalid.Clash, "prefix", "is given beside a fixed queue, whose name is whole: leave it out")
+			return invalid.New(invalid.Clash, "prefix",
+				"is given beside a fixed queue, whose name is whole: leave it out")
 		}
 		return cursor.ValidateQueue(last)
 	}
 	switch {
 	case t.Prefix != nil && tenant.IsCut(*t.Prefix):
 		// The sender would choose the tenant, or a part of it.
-		return invalid.New(invalid.Malformed, "prefix", "begins with '@', and with no whole tenant: it must be like @acme/, or begin otherwise")
+		return invalid.New(invalid.Malformed, "prefix",
+			"begins with '@', and with no whole tenant: it must be like @acme/, or begin otherwise")
 	case t.Prefix != nil:
 		m.Prefix = *t.Prefix
 	case k.Source != "":
 		m.Prefix = k.Source + "/" // a sender must not choose another's queues
 	}
 	if k.Source != "" && m.Prefix == "" && strings.HasPrefix(last, "@") {
-		return invalid.New(invalid.Misplaced, "queue", "has a default that begins with '@', as the queues of tenants do: a source without a prefix may name none")
+		return invalid.New(invalid.Misplaced, "queue",
+			"has a default that begins with '@', as the queues of tenants do: a source without "+
+				"a prefix may name none")
 	}
 	if len(m.Prefix)+max(1, len(last)) > cursor.MaxQueueName {
-		return invalid.New(invalid.TooLarge, "queue", fmt.Sprintf("has more than %d bytes", cursor.MaxQueueName))
+		return fail(invalid.TooLarge, "queue", "has more than %d bytes", cursor.MaxQueueName)
 	}
 	return nil
 }
@@ -373,11 +392,14 @@ func (m *Mapping) setEach(text string, k Kind) error {
 			return invalid.Named("each", err)
 		}
 		if root.variable != form && !contains(k.Variables, root.variable) {
-			return invalid.New(invalid.Misplaced, "each", "has @"+root.variable+", which is no list: write a path in the event")
+			return invalid.New(invalid.Misplaced, "each",
+				"has @"+root.variable+", which is no list: write a path in the event")
 		}
 		return nil
 	}
-	return invalid.New(invalid.Malformed, "each", fmt.Sprintf("must be one path that ends with [], such as entry[], or [] for an event that is a list: it is %q", text))
+	return fail(invalid.Malformed, "each",
+		"must be one path that ends with [], such as entry[], or [] for an event that is a "+
+			"list: it is %q", text)
 }
 
 // Split is the events that an event is, by each: 1 to [MaxEach]; itself without.
@@ -397,7 +419,8 @@ func (m *Mapping) Split(e *Event) ([]*Event, error) {
 	}
 	elements, err := e.elements(nil, document, m.each.steps, "")
 	if err == nil && len(elements) == 0 {
-		err = invalid.New(invalid.OutOfRange, "", fmt.Sprintf("is an empty list at %s: it must have 1 to %d elements", m.each, MaxEach))
+		err = fail(invalid.OutOfRange, "",
+			"is an empty list at %s: it must have 1 to %d elements", m.each, MaxEach)
 	}
 	if err != nil {
 		return nil, invalid.Named("each", err)
@@ -422,9 +445,10 @@ func (e *Event) elements(all []json.RawMessage, raw []byte, steps []step, behind
 	where := behind + stepsString(steps[:n], behind != "")
 	if first(there) != '[' {
 		if there == nil {
-			return nil, invalid.New(invalid.Missing, "", fmt.Sprintf("is missing: the event has no %s", where))
+			return nil, fail(invalid.Missing, "", "is missing: the event has no %s", where)
 		}
-		return nil, invalid.New(invalid.Malformed, "", fmt.Sprintf("must be a list at %s: it is %s", strings.TrimSpace(where+"[]"), described(there)))
+		return nil, fail(invalid.Malformed, "",
+			"must be a list at %s: it is %s", strings.TrimSpace(where+"[]"), described(there))
 	}
 	list, err := strictjson.Elements(there, MaxEach-len(all))
 	if err != nil {
@@ -515,7 +539,9 @@ func (m *Mapping) queueOf(e *Event) (string, error) {
 	}
 	name, err := v.name(true)
 	if err == nil && m.source != "" && m.Prefix == "" && strings.HasPrefix(name, "@") {
-		err = v.wrong(invalid.New(invalid.Misplaced, "", "begins with '@', as the queues of tenants do: a source without a prefix may name none"))
+		err = v.wrong(invalid.New(invalid.Misplaced, "",
+			"begins with '@', as the queues of tenants do: a source without a prefix may name "+
+				"none"))
 	}
 	return m.Prefix + name, err
 }

@@ -45,7 +45,8 @@ const special = `.,|[]@'\`
 // parse reads a list. Its error has no field.
 func parse(text string) (list, error) {
 	if len(text) > maxText {
-		return nil, invalid.New(invalid.TooLarge, "", fmt.Sprintf("has %d bytes: at most %d are taken", len(text), maxText))
+		return nil, fail(invalid.TooLarge, "",
+			"has %d bytes: at most %d are taken", len(text), maxText)
 	}
 	p := &parser{text: text}
 	paths := list{nil}
@@ -56,7 +57,8 @@ func parse(text string) (list, error) {
 		}
 		last := len(paths) - 1
 		if paths[last] = append(paths[last], t); len(paths[last]) > maxAlternatives {
-			return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has more than %d alternatives", maxAlternatives))
+			return nil, fail(invalid.OutOfRange, "",
+				"has more than %d alternatives", maxAlternatives)
 		}
 		switch p.next() {
 		case 0:
@@ -68,9 +70,15 @@ func parse(text string) (list, error) {
 			return nil, p.wrong("has %q where ',', '|' or its end must be", p.text[p.at-1:])
 		}
 		if len(paths) > cursor.MaxKeyParts {
-			return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has more than %d paths: at most %d parts are taken", cursor.MaxKeyParts, cursor.MaxKeyParts))
+			return nil, fail(invalid.OutOfRange, "",
+				"has more than %d paths: at most %d parts are taken", cursor.MaxKeyParts, cursor.MaxKeyParts)
 		}
 	}
+}
+
+// fail is an error whose problem is formatted.
+func fail(code invalid.Code, field, format string, args ...any) error {
+	return invalid.New(code, field, fmt.Sprintf(format, args...))
 }
 
 // parser is at a place in a text.
@@ -80,7 +88,7 @@ type parser struct {
 }
 
 func (p *parser) wrong(format string, args ...any) error {
-	return invalid.New(invalid.Malformed, "", fmt.Sprintf(format, args...)+fmt.Sprintf(": it is %q", p.text))
+	return fail(invalid.Malformed, "", format+": it is %q", append(args, p.text)...)
 }
 
 // peek is the next byte, 0 at the end; next takes it, behind spaces.
@@ -163,7 +171,7 @@ func (p *parser) term() (t term, err error) {
 	behind, err := p.steps()
 	t.steps = append([]step{{name: name}}, behind...)
 	if err == nil && len(t.steps) > maxSteps {
-		err = invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has more than %d names", maxSteps))
+		err = fail(invalid.OutOfRange, "", "has more than %d names", maxSteps)
 	}
 	return t, err
 }
@@ -234,7 +242,7 @@ func (p *parser) steps() (steps []step, err error) {
 			return nil, err
 		}
 		if steps = append(steps, s); len(steps) > maxSteps {
-			return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has more than %d names", maxSteps))
+			return nil, fail(invalid.OutOfRange, "", "has more than %d names", maxSteps)
 		}
 	}
 }
@@ -319,7 +327,8 @@ func (l list) check(k *Kind, each bool) error {
 				return err
 			}
 			if i+1 < len(p) && t.always() {
-				return invalid.New(invalid.Clash, "", fmt.Sprintf("has %s behind %s, which is always there", p[i+1:], t))
+				return fail(invalid.Clash, "",
+					"has %s behind %s, which is always there", p[i+1:], t)
 			}
 		}
 	}
@@ -329,28 +338,35 @@ func (l list) check(k *Kind, each bool) error {
 // check is what is wrong with a term in events of the kind. A header's name gets small letters.
 func (k *Kind) check(t *term, each bool) error {
 	unknown := func() error {
-		return invalid.New(invalid.Unknown, "", fmt.Sprintf("has @%s, which is not known: there are @%s", t.variable, strings.Join(k.variables(each), ", @")))
+		return fail(invalid.Unknown, "",
+			"has @%s, which is not known: there are @%s", t.variable, strings.Join(k.variables(each), ", @"))
 	}
 	for _, s := range t.steps {
 		if s.all {
-			return invalid.New(invalid.Misplaced, "", fmt.Sprintf("has [] (%s), which is for each: take one element, such as [0]", t))
+			return fail(invalid.Misplaced, "",
+				"has [] (%s), which is for each: take one element, such as [0]", t)
 		}
 	}
 	switch takes := t.variable == header || t.variable == form; {
 	case t.variable == "" && t.literal == "" && t.steps[0].name == "":
-		return invalid.New(invalid.Malformed, "", fmt.Sprintf("begins with [ (%s): write @event%s", t, t))
+		return fail(invalid.Malformed, "", "begins with [ (%s): write @event%s", t, t)
 	case t.variable == "":
 		return nil
 	case t.steps == nil && contains(k.Volatile, t.variable):
-		return invalid.New(invalid.Misplaced, "", fmt.Sprintf("has @%s, which is not for a message: it may differ from one delivery of a record to the next", t.variable))
+		return fail(invalid.Misplaced, "",
+			"has @%s, which is not for a message: it may differ from one delivery of a record "+
+				"to the next", t.variable)
 	case !contains(k.variables(each), t.variable):
 		return unknown()
 	case takes && t.argument == "", takes && t.variable == header && !headerName.MatchString(t.argument):
-		return invalid.New(invalid.Malformed, "", fmt.Sprintf("has @%s(%s): it must be @header(NAME), of 1 to 128 letters, digits or '-', or @form(NAME)", t.variable, t.argument))
+		return fail(invalid.Malformed, "",
+			"has @%s(%s): it must be @header(NAME), of 1 to 128 letters, digits or '-', or "+
+				"@form(NAME)", t.variable, t.argument)
 	case !takes && t.argument != "":
-		return invalid.New(invalid.Misplaced, "", fmt.Sprintf("has @%s(%s): only @header and @form have an argument", t.variable, t.argument))
+		return fail(invalid.Misplaced, "",
+			"has @%s(%s): only @header and @form have an argument", t.variable, t.argument)
 	case t.steps != nil && (t.variable == header || t.variable == received || t.variable == digest || t.variable == index):
-		return invalid.New(invalid.Misplaced, "", fmt.Sprintf("has %s: there is nothing within @%s", t, t.variable))
+		return fail(invalid.Misplaced, "", "has %s: there is nothing within @%s", t, t.variable)
 	}
 	if t.variable == header {
 		t.header = strings.ToLower(t.argument)

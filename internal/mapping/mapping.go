@@ -78,14 +78,15 @@ func (t *Texts) None() bool {
 
 // Read reads a member of a JSON document that a mapping has. The error is an [invalid.Error].
 func (t *Texts) Read(m strictjson.Member) (err error) {
-	switch to := t.byName()[m.Name]; {
-	case m.Name == "prefix":
+	switch m.Name {
+	case "prefix":
 		var prefix string
 		prefix, err = strictjson.Text(m.Value)
 		t.Prefix = &prefix
-	case m.Name == "attributes":
+	case "attributes":
 		return t.readAttributes(m.Value)
 	default:
+		to := t.byName()[m.Name]
 		if *to, err = strictjson.Text(m.Value); err != nil {
 			err = errPath
 		} else if *to == "" {

@@ -90,7 +90,7 @@ func (t *Texts) Read(m strictjson.Member) (err error) {
 		if *to, err = strictjson.Text(m.Value); err != nil {
 			err = errPath
 		} else if *to == "" {
-			err = errors.New("is empty: leave it out where there is none")
+			err = errors.New("is empty: write a path, or leave it out")
 		}
 	}
 	if err != nil {

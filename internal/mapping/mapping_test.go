@@ -186,7 +186,7 @@ func TestMessages(t *testing.T) {
 		"no prefix, and a tenant":    {of(t, Texts{Queue: "a", ID: "a", Prefix: &prefix}, Kind{Source: "s"}, document(`{"a":"@acme/x"}`)), `queue begins with '@', as the queues of tenants do: a source without a prefix may name none (a is "@acme/x")`},
 		"an operator's":              {of(t, Texts{Queue: "a", ID: "a"}, Kind{}, document(`{"a":"@acme/x"}`)), `@acme/x|@acme/x|0|[]|{"a":"@acme/x"}`},
 		"a seq, in digits":           {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":"12"}`)), `q||12|[]|{"n":"12"}`},
-		"a seq that is none":         {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":1.5}`)), "seq is not an integer from 0 to 9223372036854775807 written in plain digits (n is 1.5)"},
+		"no seq":                     {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":1.5}`)), "seq is not an integer from 0 to 9223372036854775807 written in plain digits (n is 1.5)"},
 		"a key": {
 			of(t, Texts{Queue: "'q'", ID: "i", Key: "t | @received,k", Prev: "p.id", Attributes: map[string]string{"a": "i", "b": "none"}}, Kind{}, document(`{"i":1,"k":"x","p":{"id":0}}`)),
 			`q|1|0|[` + fmt.Sprint(cursor.Received(at)) + ` x]|{"i":1,"k":"x","p":{"id":0}}||0|map[a:1 streamsort-received:key]`,

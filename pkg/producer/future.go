@@ -23,8 +23,6 @@ type Future struct {
 	// numbered: it has a seq, so that it may be set aside.
 	numbered bool
 
-	spooled // its place in the spool
-
 	notify func(Result, error)
 
 	mu      sync.Mutex
@@ -79,22 +77,8 @@ func (e *GaveUpError) Error() string {
 // Unwrap is the last try's error.
 func (e *GaveUpError) Unwrap() error { return e.Err }
 
-// SpoolError is that of a message that could not be written to the spool, and was not sent. Where the file could not
-// be cut back either, and the process ends before it can be, the next one may find the message there.
-type SpoolError struct{ Err error }
-
-func (e *SpoolError) Error() string { return fmt.Sprintf("the spool: %v", e.Err) }
-
-// Unwrap is what is wrong with the file.
-func (e *SpoolError) Unwrap() error { return e.Err }
-
-var (
-	// ErrClosed: the producer is closed. Of a message that was sent before, whether it is
-	// stored is not known; the spool, where there is one, still has it.
-	ErrClosed = errors.New("the producer is closed")
-	// ErrNoSpool: the producer has none.
-	ErrNoSpool = errors.New("the producer has no spool")
-)
+// ErrClosed: the producer is closed. A message that was sent before may be stored or not.
+var ErrClosed = errors.New("the producer is closed")
 
 // Done is closed when the message has an outcome.
 func (f *Future) Done() <-chan struct{} {
@@ -109,8 +93,8 @@ func (f *Future) Done() <-chan struct{} {
 	return f.done
 }
 
-// Wait waits for the outcome. The error is a [RefusedError], a [GaveUpError], a [SpoolError],
-// [ErrClosed], or the context's, which changes nothing for the message.
+// Wait waits for the outcome. The error is a [RefusedError], a [GaveUpError], [ErrClosed],
+// or the context's, which changes nothing for the message.
 func (f *Future) Wait(ctx context.Context) (Result, error) {
 	select {
 	case <-f.Done():
@@ -118,24 +102,6 @@ func (f *Future) Wait(ctx context.Context) (Result, error) {
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
 	}
-}
-
-// Spooled waits until the message is in the spool: what happens to the process then, the
-// message is sent, by this one or the next. The error is a [SpoolError], [ErrNoSpool], or the
-// context's.
-func (f *Future) Spooled(ctx context.Context) error {
-	if f.group == nil {
-		return ErrNoSpool
-	}
-	select {
-	case <-f.group.done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if f.group.err != nil {
-		return &SpoolError{f.group.err}
-	}
-	return nil
 }
 
 // settle gives the message its outcome.

@@ -7,8 +7,7 @@ import "time"
 type Hooks struct {
 	// Requested is told of each request that has ended.
 	Requested func(Requested)
-	// Settled is told of each message that has an outcome, those among them that an earlier process
-	// had spooled, of which nobody has a Future.
+	// Settled is told of each message that has an outcome.
 	Settled func(Settled)
 }
 
@@ -31,7 +30,7 @@ type Settled struct {
 	Document []byte
 	Result   Result
 	Err      error
-	// Tries is how often it was sent, After how long it took since Send, or since New.
+	// Tries is how often it was sent, After how long it took since Send.
 	Tries int
 	After time.Duration
 }
@@ -45,9 +44,4 @@ type Stats struct {
 	Queues, Troubled int
 	// Requests are those under way.
 	Requests int
-	// SpoolFiles and SpoolBytes are what the spool has on disk.
-	SpoolFiles int
-	SpoolBytes int64
-	// Recovered is how many messages of an earlier process New found in the spool.
-	Recovered int
 }

@@ -221,8 +221,6 @@ func TestBadOptions(t *testing.T) {
 		"GiveUpAfter":    {GiveUpAfter: -1},
 		"MaxBytes":       {MaxBytes: 1},
 		"QueueBytes":     {QueueBytes: 33 << 20},
-		"Spool.Dir":      {Spool: &producer.Spool{}},
-		"Spool.Sync":     {Spool: &producer.Spool{Dir: "x", Sync: 7}},
 	} {
 		if _, err := producer.New(&api{}, &o); err == nil || !strings.HasPrefix(err.Error(), field+" ") {
 			t.Errorf("%s: %v", field, err)

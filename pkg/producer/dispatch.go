@@ -3,6 +3,7 @@ package producer
 import (
 	"container/heap"
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -136,19 +137,11 @@ func (p *Producer) add(c *call, q *queue, now time.Time) bool {
 // outcome, and sends again what it has in a queue or an outbox of its own.
 func (p *Producer) request(c *call) {
 	began := time.Now()
-	var a Answer
-	err := p.sending.Err()
-	size := 0
-	if err == nil {
-		body := c.body()
-		size = len(body)
-		ctx, cancel := context.WithTimeout(p.sending, p.options.RequestTimeout)
-		a, err = p.transport.Put(ctx, body)
-		cancel()
-	}
+	ctx, cancel := context.WithTimeout(p.sending, p.options.RequestTimeout)
+	a, err := p.transport.Put(ctx, c.body())
+	cancel()
 	took := time.Since(began)
 	judged := judge(c, a, err)
-	again := 0
 	for i, f := range c.all() {
 		switch v := judged.of[i]; v.fate {
 		case accepted:
@@ -156,16 +149,11 @@ func (p *Producer) request(c *call) {
 		case refused:
 			p.settle(f, Result{}, v.err)
 		default:
-			if p.sending.Err() == nil && p.options.GiveUpAfter > 0 && time.Since(f.at) >= p.options.GiveUpAfter {
+			if p.options.GiveUpAfter > 0 && p.sending.Err() == nil && time.Since(f.at) >= p.options.GiveUpAfter {
 				judged.of[i].fate = refused
-				p.settle(f, Result{}, &GaveUpError{f.tries, v.err})
-				continue
+				p.settle(f, Result{}, fmt.Errorf("%w after %d tries: %w", ErrGaveUp, f.tries, v.err))
 			}
-			again++
 		}
-	}
-	if told := p.options.Hooks.Requested; told != nil {
-		told(Requested{Queues: len(c.parts), Messages: c.messages, Bytes: size, Again: again, Status: a.Status, Err: judged.err, Took: took})
 	}
 	p.finish(c, judged, took)
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,11 +17,14 @@ func TestGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(context.Context, int, []message) (producer.Answer, error) { return problem(503, "") }}
 		p := newProducer(t, a, &producer.Options{GiveUpAfter: time.Minute})
-		f := send(t, p, numbered("a", 1))[0]
-		_, err := f.Wait(t.Context())
-		var gaveUp *producer.GaveUpError
-		if !errors.As(err, &gaveUp) || gaveUp.Tries < 8 || !producer.Transient(err) {
-			t.Errorf("%v", err)
+		began := time.Now()
+		_, err := send(t, p, numbered("a", 1))[0].Wait(t.Context())
+		took, tries := time.Since(began), len(a.sent())
+		if want := fmt.Sprintf("given up after %d tries: 503", tries); !errors.Is(err, producer.ErrGaveUp) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if tries < 8 || took < time.Minute || took > time.Minute+15*time.Second {
+			t.Errorf("%d tries in %v", tries, took)
 		}
 	})
 }
@@ -81,48 +81,6 @@ func TestFlushIsForWhatCameBefore(t *testing.T) {
 		}
 		if s := p.Stats(); s.Messages != 1 {
 			t.Errorf("%+v", s)
-		}
-	})
-}
-
-// TestCallback: it has what Wait has, in the queue's order.
-func TestCallback(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var settled, got []string
-		var mu sync.Mutex
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			return say(m, func(m message) string {
-				return fmt.Sprintf(`{"status":%d,"outcome":"x"}`, []int{http.StatusOK, http.StatusConflict}[*m.Seq%2])
-			})
-		}}
-		p := newProducer(t, a, &producer.Options{Batch: 25, Hooks: producer.Hooks{
-			Settled: func(s producer.Settled) {
-				mu.Lock()
-				defer mu.Unlock()
-				settled = append(settled, fmt.Sprint(s.Queue, len(s.Document) > 0, s.Tries, s.Err != nil))
-			},
-			Requested: func(r producer.Requested) {
-				mu.Lock()
-				defer mu.Unlock()
-				settled = append(settled, fmt.Sprint(r.Queues, r.Messages, r.Status, r.Again, r.Err))
-			},
-		}})
-		for seq := range int64(2) {
-			if err := p.SendFunc(t.Context(), numbered("a", seq), func(r producer.Result, err error) {
-				got = append(got, fmt.Sprint(r.Outcome, err != nil))
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := p.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if !slices.Equal(got, []string{"x false", " true"}) && !slices.Equal(got, []string{"xfalse", "true"}) {
-			t.Errorf("%q", got)
-		}
-		if len(settled) != 3 || settled[2] != "1 2 200 0 <nil>" {
-			t.Errorf("%q", settled)
 		}
 	})
 }

@@ -23,10 +23,8 @@ type Future struct {
 	// numbered: it has a seq, so that it may be set aside.
 	numbered bool
 
-	notify func(Result, error)
-
 	mu      sync.Mutex
-	done    chan struct{} // made by the first that waits
+	done    chan struct{} // made by the first Wait before the outcome
 	settled bool
 	result  Result
 	err     error
@@ -63,41 +61,30 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the message was refused (%s): %s", what, e.Detail)
 }
 
-// GaveUpError is that of a message that was tried for as long as [Options.GiveUpAfter] says.
-// Whether it is stored is not known.
-type GaveUpError struct {
-	Tries int
-	Err   error // of the last try
-}
+var (
+	// ErrClosed is the error of messages that [Producer.Close] gives back, and of Send after it.
+	// A message that Close gives back may be stored or not.
+	ErrClosed = errors.New("the producer is closed")
+	// ErrGaveUp is the error of a message that was tried for as long as [Options.GiveUpAfter] says,
+	// together with the last try's. The message may be stored or not.
+	ErrGaveUp = errors.New("given up")
+)
 
-func (e *GaveUpError) Error() string {
-	return fmt.Sprintf("given up after %d tries: %v", e.Tries, e.Err)
-}
-
-// Unwrap is the last try's error.
-func (e *GaveUpError) Unwrap() error { return e.Err }
-
-// ErrClosed: the producer is closed. A message that was sent before may be stored or not.
-var ErrClosed = errors.New("the producer is closed")
-
-// Done is closed when the message has an outcome.
-func (f *Future) Done() <-chan struct{} {
+// Wait waits for the outcome. The error is a [RefusedError], [ErrGaveUp], [ErrClosed], or the
+// context's, which changes nothing for the message. After any but a RefusedError the caller may
+// send the same message again, under the same seq, key or id.
+func (f *Future) Wait(ctx context.Context) (Result, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	if f.settled {
+		f.mu.Unlock()
+		return f.result, f.err
+	}
 	if f.done == nil {
 		f.done = make(chan struct{})
-		if f.settled {
-			close(f.done)
-		}
 	}
-	return f.done
-}
-
-// Wait waits for the outcome. The error is a [RefusedError], a [GaveUpError], [ErrClosed],
-// or the context's, which changes nothing for the message.
-func (f *Future) Wait(ctx context.Context) (Result, error) {
+	f.mu.Unlock()
 	select {
-	case <-f.Done():
+	case <-f.done:
 		return f.result, f.err
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
@@ -112,7 +99,4 @@ func (f *Future) settle(r Result, err error) {
 		close(f.done)
 	}
 	f.mu.Unlock()
-	if f.notify != nil {
-		f.notify(r, err)
-	}
 }

@@ -28,14 +28,12 @@ type Options struct {
 	// or take a half: 1 ms to an hour; 100 ms and 10 seconds by default.
 	MinBackOff, MaxBackOff time.Duration
 	// GiveUpAfter is for how long a message is tried, from Send on: after that, its next failure is its
-	// last, with a [GaveUpError]. 0, the default, is for ever.
+	// last, with [ErrGaveUp]. 0, the default, is for ever.
 	GiveUpAfter time.Duration
 	// MaxBytes is what all messages that are not answered for have at most: 2 MiB to 64 GiB, 64 MiB
 	// by default; and QueueBytes what those of one queue have: 1 MiB to half of MaxBytes, an eighth of it by
 	// default. A message counts with its document, and 256 bytes more.
 	MaxBytes, QueueBytes int64
-	// Hooks are told what happens.
-	Hooks Hooks
 }
 
 // Bounds of a message's weight, and of a request.

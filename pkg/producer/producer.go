@@ -68,23 +68,6 @@ func New(transport Transport, o *Options) (*Producer, error) {
 // the context ends, or the producer is closed. The error is an [invalid.Error], [ErrClosed], or the context's, and
 // nothing was taken then. Messages of one queue are sent in the order in which Send took them.
 func (p *Producer) Send(ctx context.Context, m Message) (*Future, error) {
-	return p.send(ctx, &m, nil)
-}
-
-// SendFunc is Send with a function that is called with the outcome, as [Future.Wait] returns it. Those of
-// a queue are called in the order of its requests, and must return soon: the queue waits for them.
-func (p *Producer) SendFunc(ctx context.Context, m Message, then func(Result, error)) error {
-	_, err := p.send(ctx, &m, then)
-	return err
-}
-
-// scratch are documents that are being written.
-var scratch = sync.Pool{New: func() any { return new([]byte) }}
-
-// maxScratch is how large a document's memory may be to be used again, in bytes.
-const maxScratch = 64 << 10
-
-func (p *Producer) send(ctx context.Context, m *Message, then func(Result, error)) (*Future, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -104,7 +87,7 @@ func (p *Producer) send(ctx context.Context, m *Message, then func(Result, error
 
 	buffer := scratch.Get().(*[]byte)
 	written := m.appendTo((*buffer)[:0], p.prefix, number)
-	f := &Future{queue: q, numbered: m.Seq != nil, notify: then, doc: append([]byte(nil), written...)}
+	f := &Future{queue: q, numbered: m.Seq != nil, doc: append([]byte(nil), written...)}
 	if cap(written) <= maxScratch {
 		*buffer = written
 	}
@@ -123,13 +106,19 @@ func (p *Producer) send(ctx context.Context, m *Message, then func(Result, error
 		p.arrange(q, time.Now())
 		return nil, err
 	}
-	p.take(f, time.Now())
+	p.take(f)
 	return f, nil
 }
 
+// scratch are documents that are being written.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxScratch is how large a document's memory may be to be used again, in bytes.
+const maxScratch = 64 << 10
+
 // take puts a message into its queue.
-func (p *Producer) take(f *Future, now time.Time) {
-	q := f.queue
+func (p *Producer) take(f *Future) {
+	q, now := f.queue, time.Now()
 	f.at, f.epoch = now, p.epochs[len(p.epochs)-1]
 	f.epoch.open++
 	p.messages++
@@ -179,9 +168,6 @@ func (p *Producer) release(f *Future) {
 
 // settle gives a message its outcome. It is called without the mutex.
 func (p *Producer) settle(f *Future, r Result, err error) {
-	if told := p.options.Hooks.Settled; told != nil {
-		told(Settled{Queue: f.queue.name, Document: f.doc, Result: r, Err: err, Tries: f.tries, After: time.Since(f.at)})
-	}
 	f.settle(r, err)
 	p.mu.Lock()
 	p.messages--
@@ -260,20 +246,4 @@ func (p *Producer) abandon() {
 	for _, f := range left {
 		p.settle(f, Result{}, ErrClosed)
 	}
-}
-
-// Stats are what is there now.
-func (p *Producer) Stats() Stats {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := Stats{Messages: p.messages, Bytes: p.bytes, Requests: p.underway}
-	for _, q := range p.queues {
-		if q.busy || q.waiting.n+q.aside.n > 0 {
-			s.Queues++
-			if q.troubled {
-				s.Troubled++
-			}
-		}
-	}
-	return s
 }

@@ -192,6 +192,8 @@ func TestBadMessages(t *testing.T) {
 		"seq":         {Queue: "q", Seq: &seq},
 		"id":          {Queue: "q", Key: []byte(`1`)},
 		"key":         {Queue: "q", ID: "i", Key: []byte(`{`)},
+		"key (clash)": {Queue: "q", ID: "i", Key: []byte(`1`), Seq: new(int64(1))},
+		"key (large)": {Queue: "q", ID: "i", Key: []byte(`"` + strings.Repeat("x", 8<<10) + `"`)},
 		"keyType":     {Queue: "q", KeyType: "time"},
 		"prev":        {Queue: "q", Prev: "i"},
 		"body":        {Queue: "q", Body: make([]byte, 351<<10)},
@@ -202,6 +204,7 @@ func TestBadMessages(t *testing.T) {
 	} {
 		_, err := p.Send(t.Context(), m)
 		var wrong *invalid.Error
+		field, _, _ := strings.Cut(field, " ")
 		if !errors.As(err, &wrong) || wrong.Field != field {
 			t.Errorf("%s: %v", field, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // gate answers with successes, once it is open.
@@ -43,13 +44,15 @@ func TestIdleQueues(t *testing.T) {
 		for i := range maxIdle + 10 {
 			p.queueOf(fmt.Sprint("idle", i))
 		}
-		p.mu.Unlock()
-		ended, end := context.WithCancel(t.Context())
-		end()
-		_ = p.Flush(ended) // it looks at all queues
-		p.mu.Lock()
-		if n := len(p.queues); n > maxIdle || p.queues["waits"] != waits {
-			t.Errorf("%d queues are remembered; the one with a sender: %t", n, p.queues["waits"] == waits)
+		p.arrange(waits, time.Now())
+		if p.queues["waits"] != waits {
+			t.Error("the queue with a Send is forgotten")
+		}
+		for _, q := range p.queues {
+			p.arrange(q, time.Now())
+		}
+		if n := len(p.queues); n > maxIdle {
+			t.Errorf("%d queues are remembered", n)
 		}
 		p.mu.Unlock()
 		close(g)

@@ -58,4 +58,49 @@ var producerMutants = []mutant{
 	{"producer: white space around a body is lost", "pkg/producer", test{"./functions/enqueue", "TestProducerKeepsBodies"}, []edit{
 		{"message.go", " && !isSpace(m.Body[last]) &&", " &&"},
 	}},
+	{"producer: a queue whose request was too large has small ones for ever", producerFolder, producerTests, []edit{
+		{"dispatch.go", "q.most = min(q.most*2, p.options.Batch)", "q.most = min(q.most, p.options.Batch)"},
+	}},
+	{"producer: the message that fills a batch waits for the linger", producerFolder, producerTests, []edit{
+		{"producer.go", "(q.waiting.n == 1 || !wasFull && p.full(q))", "(q.waiting.n == 1 || wasFull && p.full(q))"},
+	}},
+	{"producer: a repeat waits for the linger", producerFolder, producerTests, []edit{
+		{"queue.go", " || q.waiting.head.tries > 0 {", " {"},
+	}},
+	{"producer: what is full goes before what waits", producerFolder, producerTests, []edit{
+		{"dispatch.go", "		q.waiting.behind(&q.aside)", "		q.aside.behind(&q.waiting)\n		q.waiting, q.aside = q.aside, list{}"},
+	}},
+	{"producer: an answer with too few results is taken", producerFolder, producerTests, []edit{
+		{"judge.go", "	if len(answer.Results) != c.messages {", "	if len(answer.Results) > c.messages {"},
+	}},
+	{"producer: a success does not start the back-off anew", producerFolder, producerTests, []edit{
+		{"dispatch.go", "			q.delay.Reset()\n", ""},
+	}},
+	{"producer: a message that is full is never given up", producerFolder, producerTests, []edit{
+		{"dispatch.go", "			if p.options.GiveUpAfter > 0 &&", "			if v.fate == repeat && p.options.GiveUpAfter > 0 &&"},
+	}},
+	{"producer: what was given up is sent again", producerFolder, producerTests, []edit{
+		{"dispatch.go", "				judged.of[i].fate = refused\n", ""},
+	}},
+	{"producer: a flush leaves out what an earlier one waited for", producerFolder, producerTests, []edit{
+		{"producer.go", "		if e.open > 0 {\n", "		if e == last && e.open > 0 {\n"},
+	}},
+	{"producer: Close forgets what is set aside", producerFolder, producerTests, []edit{
+		{"producer.go", "[]*list{&q.aside, &q.waiting}", "[]*list{&q.waiting}"},
+	}},
+	{"producer: Close leaves a Send waiting for room", producerFolder, producerTests, []edit{
+		{"producer.go", "	p.stopTakes()\n", ""},
+	}},
+	{"producer: a Send that gave up keeps its room in the queue", producerFolder, producerTests, []edit{
+		{"producer.go", "			f.queue.room.Release(f.weight)\n			return err\n", "			return err\n"},
+	}},
+	{"producer: a queue is forgotten while a Send waits in it", producerFolder, producerTests, []edit{
+		{"queue.go", "q.senders == 0 && ", ""},
+	}},
+	{"producer: all queues together have no bound", producerFolder, producerTests, []edit{
+		{"producer.go", "	if !p.memory.TryAcquire(f.weight) {", "	if false {"}, {"producer.go", "	p.memory.Release(f.weight)\n", ""},
+	}},
+	{"producer: seqs beyond 2^53 as numbers", producerFolder, producerTests, []edit{
+		{"message.go", "*m.Seq <= 1<<53", "*m.Seq >= 0"},
+	}},
 }

@@ -259,7 +259,7 @@ func TestBackOff(t *testing.T) {
 					return result
 				})
 			}}
-			p := newProducer(t, a, &producer.Options{MinBackOff: time.Second, MaxBackOff: 4 * time.Second, GiveUpAfter: time.Hour})
+			p := newProducer(t, a, &producer.Options{MinBackOff: time.Second, MaxBackOff: 4 * time.Second})
 			outcomes(t, send(t, p, numbered("a", 1)))
 			send(t, p, numbered("a", 2))
 			time.Sleep(2 * time.Second)
@@ -274,6 +274,9 @@ func TestBackOff(t *testing.T) {
 			if len(distinct) < 8 {
 				t.Errorf("%s: waits are not spread: %v", name, distinct)
 			}
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = p.Close(over)
 		})
 	}
 }

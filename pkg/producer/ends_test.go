@@ -21,7 +21,9 @@ func TestGiveUp(t *testing.T) {
 			}}
 			p := newProducer(t, a, &producer.Options{GiveUpAfter: time.Minute})
 			began := time.Now()
-			_, err := send(t, p, numbered("a", 1))[0].Wait(t.Context())
+			over, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			_, err := send(t, p, numbered("a", 1))[0].Wait(over)
 			took, tries := time.Since(began), len(a.sent())
 			if want := fmt.Sprintf("given up after %d tries: ", tries); !errors.Is(err, producer.ErrGaveUp) || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", name, err, want)
@@ -33,6 +35,7 @@ func TestGiveUp(t *testing.T) {
 			if more := len(a.sent()) - tries; more > 0 {
 				t.Errorf("%s: %d requests after the last try", name, more)
 			}
+			_ = p.Close(over)
 		})
 	}
 }

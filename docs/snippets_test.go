@@ -52,12 +52,15 @@ var (
 	claims    pull.Claims
 	markers   *sqlmarker.Markers
 	acker     *xorack.Acker
+	p         *producer.Producer
+	rows      []producer.Message
 	err       error
 )
 
 type Charge struct{}
 
 var store STORE
+var done func(producer.Message, error)
 var work func(context.Context, json.RawMessage) error
 var handle func(context.Context, handoff.Batch) error
 var charge func(context.Context, json.RawMessage) (Charge, error)

@@ -24,13 +24,6 @@ import (
 
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	if os.Getenv(childRun) != "" {
-		if err := runProducer(); err != nil {
-			fmt.Fprintln(os.Stderr, "producer:", err)
-			os.Exit(1)
-		}
-		return
-	}
 	os.Exit(m.Run())
 }
 

@@ -92,6 +92,30 @@ func put(t *testing.T, s *Stack, ids ...string) {
 
 var shop = []string{"testdata/consumer.template.json", "testdata/shop.template.json"} // the importing one first
 
+// byAnotherSite has a browser ask for an address as another site can have it: by a form, and by a name that the site
+// points here.
+func byAnotherSite(t *testing.T, address string) {
+	t.Helper()
+	for want, change := range map[int]func(*http.Request){
+		http.StatusForbidden:          func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
+		http.StatusMisdirectedRequest: func(r *http.Request) { r.Host = "evil.example:3000" },
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "text/plain")
+		change(request)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = response.Body.Close(); response.StatusCode != want {
+			t.Errorf("%s: %d, want %d", address, response.StatusCode, want)
+		}
+	}
+}
+
 func TestFrontDoors(t *testing.T) {
 	s := run(t, Config{
 		Templates: shop, Parameters: map[string]string{"Greeting": "moin"},
@@ -117,6 +141,9 @@ func TestFrontDoors(t *testing.T) {
 		if status != 200 || answer["direct"] != true {
 			t.Errorf("Invoke of %s: %d %v", name, status, answer)
 		}
+	}
+	for _, address := range []string{s.URL() + "/some/where", s.URL() + "/2015-03-31/functions/Echo/invocations", s.URL() + "/_streamsort/schedules/none", outputs["EchoUrl"]} {
+		byAnotherSite(t, address)
 	}
 	_, list := fetch[[]string](t, "GET", s.URL()+"/env", "")
 	env := map[string]string{}

@@ -74,6 +74,40 @@ func TestTextsOfOthers(t *testing.T) {
 	}
 }
 
+// TestNamesThatEndLines, as a live screen's events do, are shown escaped, and no event of theirs is sent.
+func TestNamesThatEndLines(t *testing.T) {
+	const odd = `q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez`
+	const shows = `q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez`
+	page := answering(t, map[string]string{
+		"/queues":     `{"queue":"` + odd + `","list":[{"queue":"` + odd + `"}],"first":1,"position":2}`,
+		"/consumers":  `{"list":[{"queue":"` + odd + `","consumer":"c"}],"consumers":[{"consumer":"c","failure":{"error":"a\rb","at":"2026-01-02T03:04:05Z"}}]}`,
+		"/messages":   `{"messages":[{"seq":2,"id":"` + odd + `","attributes":{"a` + odd + `":"` + odd + `"}}]}`,
+		"/operations": `{}`,
+		"/chains":     `{"list":[{"tag":"` + odd + `"}]}`,
+	}, ui.Options{Operate: true})
+	server := httptest.NewServer(page)
+	defer server.Close()
+	name := url.QueryEscape("q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez")
+	for _, screen := range []string{"queues?", "consumers?", "chains?", "message?seq=2&queue=" + name, "queue?queue=" + name} {
+		first, rest := screen[:strings.Index(screen, "?")], screen[strings.Index(screen, "?")+1:]
+		live, err := http.Get(server.URL + "/live?of=" + first + "&" + rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		for lines := bufio.NewScanner(live.Body); lines.Scan() && lines.Text() != ""; { // up to the event's end
+			text += lines.Text() + "\n"
+		}
+		_ = live.Body.Close()
+		if !strings.HasPrefix(text, "event: content\n") || strings.Count(strings.ReplaceAll(text, "\r", "\n"), "\nevent:") > 0 || strings.ContainsAny(text, "\r\u0085\u202e") || !strings.Contains(text, shows) {
+			t.Errorf("%s: %q", screen, text)
+		}
+		if body := shown(page, screen).Body.String(); strings.ContainsAny(body, "\u0085\u202e") || !strings.Contains(body, shows) {
+			t.Errorf("%s: %q", screen, body)
+		}
+	}
+}
+
 // TestOthersLoadNothing of the page, such as a live screen as a picture, but a link of theirs may lead to it.
 func TestOthersLoadNothing(t *testing.T) {
 	page := answering(t, oneQueue(), ui.Options{})

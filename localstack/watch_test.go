@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -77,6 +78,31 @@ func TestWatch(t *testing.T) {
 
 func watchedFunction(id, source string) string {
 	return `"` + id + `": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "` + source + `"}, "Properties": {"Runtime": "provided.al2023"}}`
+}
+
+// TestNotWatched: a function that runs from a copy of its source is named; one that runs where it is written is not.
+func TestNotWatched(t *testing.T) {
+	root := t.TempDir()
+	function := func(id, metadata string) string {
+		return `"` + id + `": {"Type": "AWS::Lambda::Function", "Metadata": {` + metadata + `}, "Properties": {"Runtime": "python3.13", "Handler": "handler.f"}}`
+	}
+	write(t, root, map[string]string{
+		"src/handler.py": "1", "cdk.out/asset.1/handler.py": "1",
+		"cdk.out/app.template.json": `{"Resources": {` + function("Copy", `"aws:asset:path": "asset.1"`) + `,` + function("Whole", `"aws:asset:path": "`+filepath.Join(root, "src")+`"`) + `,` + function("Named", `"aws:asset:path": "asset.1", "streamsort:source": "src"`) + `}}`,
+	})
+	var said bytes.Buffer
+	s := &Stack{config: Config{Templates: []string{filepath.Join(root, "cdk.out", "app.template.json")}, Logger: slog.New(slog.NewTextHandler(&said, nil))}, functionNames: newNames(), scheduleNames: newNames()}
+	if err := s.read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.doors.close()
+	all, err := s.watchedSources(t.Context(), nil)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	if log := said.String(); strings.Count(log, "not watched") != 1 || !strings.Contains(log, "function=app-Copy") || !strings.Contains(log, "streamsort.BuiltFrom") {
+		t.Error(log)
+	}
 }
 
 // TestWatchInterpreted: a change in the folder of a function in Python or Node is seen,

@@ -55,3 +55,29 @@ func TestDataNeedsAServerOfItsOwn(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestTables: the tables are known by the functions that work on them, also where an app names them, and has no outputs.
+func TestTables(t *testing.T) {
+	own, err := filepath.Abs("streamsort.template.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	write(t, root, map[string]string{"app.json": `{"Base": "` + own + `", "Patch": [{"op": "remove", "path": "/Outputs"},
+		{"op": "replace", "path": "/Resources/MessagesTable/Properties/TableName", "value": "Shop-Orders-1"},
+		{"op": "remove", "path": "/Resources/SweepsTable/Properties/TableName"}]}`})
+	s := &Stack{config: Config{Templates: []string{filepath.Join(root, "app.json")}, Logger: slog.New(slog.DiscardHandler)}, functionNames: newNames(), scheduleNames: newNames()}
+	if err := s.read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.doors.close()
+	tables := s.Tables()
+	for name, want := range map[string]string{
+		"Messages": "Shop-Orders-1", "Sweeps": "app-SweepsTable", "Cursors": "streamsort-cursors", "Arrivals": "streamsort-arrivals",
+		"Consumers": "streamsort-consumers", "Audit": "streamsort-audit", "Trouble": "streamsort-trouble", "Chains": "streamsort-chains",
+	} {
+		if tables[name] != want {
+			t.Errorf("%s is %q, want %q", name, tables[name], want)
+		}
+	}
+}

@@ -148,7 +148,7 @@ func (s *Stack) Tables() map[string]string {
 	tables := map[string]string{}
 	for _, l := range s.templates {
 		for _, f := range l.Functions {
-			for variable, name := range s.environment(f) {
+			for variable, name := range f.Env {
 				table, found := strings.CutPrefix(variable, "STREAMSORT_")
 				table, is := strings.CutSuffix(table, "_TABLE")
 				if !found || !is || table == "" {

@@ -127,7 +127,7 @@ func (c consumer) sink(clock clock, say func(format string, arguments ...any)) {
 		say("the sink has failed %s", clock.since(s.FailingSince))
 	}
 	if s.TakenAt != "" {
-		say("the sink last took something after a failure %s", clock.when(s.TakenAt))
+		say("the sink last took something %s, after a failure", clock.when(s.TakenAt))
 	}
 }
 

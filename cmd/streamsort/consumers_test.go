@@ -21,7 +21,7 @@ func TestStateOfAConsumer(t *testing.T) {
 		`{"state":"IDLE","attempts":0,"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict","since":"x"}}`:                    `: 1 reply refused, the last in claim 1-r1: to queue "n": seq 1: conflict`,
 		`{"state":"IDLE","attempts":2,"refused":{"count":3,"claim":"2-r2","reason":"late","since":"x"}}`:                                               `: attempt 2; 3 replies refused, the last in claim 2-r2: late`,
 		`{"state":"IDLE","sink":{"openSince":"x","probeAt":"y"}}`:                                                                                      ": circuit open since x, the next probe at y",
-		`{"state":"IDLE","sink":{"openSince":"x","probeAt":"y","probes":2,"failingSince":"w","takenAt":"v"}}`:                                          ": circuit open since x, the next probe at y; 2 probes made; the sink has failed since w; the sink last took something after a failure at v",
+		`{"state":"IDLE","sink":{"openSince":"x","probeAt":"y","probes":2,"failingSince":"w","takenAt":"v"}}`:                                          ": circuit open since x, the next probe at y; 2 probes made; the sink has failed since w; the sink last took something at v, after a failure",
 		`{"state":"IDLE","sink":{"waking":true}}`: ": the circuit has closed: queues that it held back are being woken up",
 	} {
 		var c consumer

@@ -18,9 +18,11 @@ var Loopback = []string{"127.0.0.1", "localhost", "::1"}
 // what changes something from another origin, and what another site loads, such as a picture. A link of another site
 // may lead here. The answer is 421 for a name, 403 else.
 func Protect(names []string, next http.Handler) http.Handler {
-	own := make([]string, len(names))
-	for i, name := range names {
-		own[i] = strings.ToLower(name)
+	var own []string
+	for _, name := range names {
+		if name = strings.ToLower(name); !slices.Contains(own, name) {
+			own = append(own, name)
+		}
 	}
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -104,6 +105,24 @@ func TestNamesThatEndLines(t *testing.T) {
 		}
 		if body := shown(page, screen).Body.String(); strings.ContainsAny(body, "\u0085\u202e") || !strings.Contains(body, shows) {
 			t.Errorf("%s: %q", screen, body)
+		}
+	}
+}
+
+// TestTimesThatPassed are not ahead, and what lasts has no "ago".
+func TestTimesThatPassed(t *testing.T) {
+	page := answering(t, map[string]string{
+		"/queues": `{"queue":"q","kind":"numbered","first":1,"position":2,"parked":1,"gapOpen":true,"gapSince":"2026-01-02T03:04:05Z"}`,
+		"/gaps":   `{"gaps":[{"from":3,"to":4}]}`,
+		"/consumers": `{"consumers":[{"consumer":"c","claim":{"from":1,"to":2,"leaseUntil":"2026-01-02T03:04:05Z"},
+			"failure":{"error":"no","at":"2026-01-02T03:04:05Z","retryAt":"2026-01-02T03:04:05Z"},
+			"sink":{"openSince":"2026-01-02T03:04:05Z","probeAt":"2026-01-02T03:04:05Z"}}]}`,
+		"/messages": `{}`, "/operations": `{}`,
+	}, ui.Options{})
+	text := regexp.MustCompile(`</?time[^>]*>`).ReplaceAllString(shown(page, "queue?queue=q").Body.String(), "")
+	for _, want := range []string{"parked beyond a gap, open for ", "lease ended ", " ago</div>", "; tries again now", "circuit open for ", "next probe now"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it has no %q:\n%s", want, text)
 		}
 	}
 }

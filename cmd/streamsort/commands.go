@@ -21,6 +21,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // commands are the verbs and their flags.
@@ -162,7 +163,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	case exitUsage:
 		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", err, line.Selected().FullPath())
 	case exitRefused, exitUnreachable:
-		fmt.Fprintln(errOut, "streamsort:", err)
+		fmt.Fprintln(errOut, "streamsort:", printable.Lines(err.Error()))
 		what := cmp.Or(advice(err, s.url), s.otherName(err, line))
 		if what != "" {
 			fmt.Fprintln(errOut, "streamsort:", what)

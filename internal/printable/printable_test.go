@@ -17,7 +17,7 @@ func TestText(t *testing.T) {
 		if got := printable.Text(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
-		if got := fmt.Sprintf("%s", printable.Name(text)); got != want {
+		if got := fmt.Sprint(printable.Name(text)); got != want {
 			t.Errorf("the name %q is %q, want %q", text, got, want)
 		}
 	}

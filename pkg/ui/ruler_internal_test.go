@@ -21,12 +21,14 @@ func TestRuler(t *testing.T) {
 		"a gap":    {queue{First: 1, Position: 2, MaxParked: 5, GapOpen: true}, []gap{{3, 4}}, nil, []span{{Kind: "done", From: 1, To: 2}, {Kind: "missing", From: 3, To: 4}, {Kind: "parked", From: 5, To: 5}}},
 		"parked beyond the first that is known": {
 			queue{First: 1, Position: 2, MaxParked: 5, Parked: 6, GapOpen: true},
-			[]gap{{3, 4}}, nil,
+			[]gap{{3, 4}},
+			nil,
 			[]span{{Kind: "done", From: 1, To: 2}, {Kind: "missing", From: 3, To: 4}, {Kind: "parked", From: 5, To: 10}},
 		},
 		"more gaps": {
 			queue{Queue: "more", First: 1, Position: 2, MaxParked: 5, Parked: 6, GapOpen: true},
-			[]gap{{3, 4}}, nil,
+			[]gap{{3, 4}},
+			nil,
 			[]span{{Kind: "done", From: 1, To: 2}, {Kind: "missing", From: 3, To: 4}, {Kind: "parked", From: 5, To: 5}},
 		},
 		"two gaps":      {queue{First: 1, Position: 2, MaxParked: 5, GapOpen: true}, []gap{{3, 4}, {7, 8}}, nil, []span{{Kind: "done", From: 1, To: 2}, {Kind: "missing", From: 3, To: 4}, {Kind: "parked", From: 5, To: 6}, {Kind: "missing", From: 7, To: 8}, {Kind: "parked", From: 9, To: 9}}},

@@ -142,8 +142,8 @@ func (s *Stack) Outputs() map[string]map[string]string {
 }
 
 // Tables are the names of the tables that this project's functions work on, as the outputs of their stack call them:
-// Messages, Cursors, …. They are in the functions' variables, such as STREAMSORT_MESSAGES_TABLE, also where an app of the
-// CDK has no such outputs. Where several stacks have functions, those of the first are meant.
+// Messages, Cursors, …. The functions' variables name them, such as STREAMSORT_MESSAGES_TABLE, also in an app of the CDK,
+// which has no such outputs. The first of several stacks is meant.
 func (s *Stack) Tables() map[string]string {
 	tables := map[string]string{}
 	for _, l := range s.templates {

@@ -222,7 +222,7 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
 	return d.layouts(ctx, on, def, check, is.TableStatus)
 }
 
-// fewFailures are so few that a function may have had them one after the other, and work.
+// fewFailures is how many failures in a row a function that works may have.
 const fewFailures = 2
 
 // functions looks whether a function of a stack on this machine fails each time that it is called, as one that cannot start

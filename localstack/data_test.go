@@ -56,7 +56,8 @@ func TestDataNeedsAServerOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestTables: the tables are known by the functions that work on them, also where an app names them, and has no outputs.
+// TestTables: the tables are known by the functions that work on them, also where an app names
+// them, and has no outputs.
 func TestTables(t *testing.T) {
 	own, err := filepath.Abs("streamsort.template.json")
 	if err != nil {
@@ -66,15 +67,11 @@ func TestTables(t *testing.T) {
 	write(t, root, map[string]string{"app.json": `{"Base": "` + own + `", "Patch": [{"op": "remove", "path": "/Outputs"},
 		{"op": "replace", "path": "/Resources/MessagesTable/Properties/TableName", "value": "Shop-Orders-1"},
 		{"op": "remove", "path": "/Resources/SweepsTable/Properties/TableName"}]}`})
-	s := &Stack{config: Config{Templates: []string{filepath.Join(root, "app.json")}, Logger: slog.New(slog.DiscardHandler)}, functionNames: newNames(), scheduleNames: newNames()}
-	if err := s.read(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer s.doors.close()
-	tables := s.Tables()
+	tables := readOnly(t, slog.DiscardHandler, filepath.Join(root, "app.json")).Tables()
 	for name, want := range map[string]string{
-		"Messages": "Shop-Orders-1", "Sweeps": "app-SweepsTable", "Cursors": "streamsort-cursors", "Arrivals": "streamsort-arrivals",
-		"Consumers": "streamsort-consumers", "Audit": "streamsort-audit", "Trouble": "streamsort-trouble", "Chains": "streamsort-chains",
+		"Messages": "Shop-Orders-1", "Sweeps": "app-SweepsTable", "Cursors": "streamsort-cursors",
+		"Arrivals": "streamsort-arrivals", "Consumers": "streamsort-consumers", "Chains": "streamsort-chains",
+		"Audit": "streamsort-audit", "Trouble": "streamsort-trouble",
 	} {
 		if tables[name] != want {
 			t.Errorf("%s is %q, want %q", name, tables[name], want)

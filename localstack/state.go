@@ -141,9 +141,10 @@ func (s *Stack) Outputs() map[string]map[string]string {
 	return out
 }
 
-// Tables are the names of the tables that this project's functions work on, as the outputs of their stack call them:
-// Messages, Cursors, …. The functions' variables name them, such as STREAMSORT_MESSAGES_TABLE, also in an app of the CDK,
-// which has no such outputs. The first of several stacks is meant.
+// Tables are the names of the tables that this project's functions work on, as the outputs of their
+// stack call them: Messages, Cursors, …. The functions' variables name them, such as
+// STREAMSORT_MESSAGES_TABLE, also in an app of the CDK, which has no such outputs. The first of
+// several stacks is meant.
 func (s *Stack) Tables() map[string]string {
 	tables := map[string]string{}
 	for _, l := range s.templates {

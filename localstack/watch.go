@@ -97,7 +97,8 @@ func (s *Stack) watchedSources(ctx context.Context, programs map[string]program)
 	return all, nil
 }
 
-// notWatched says that a function runs from its asset, which is a copy of its source: the CDK does not say of what.
+// notWatched says that a function runs from its asset, which is a copy of its source: the CDK does
+// not say of what.
 func (s *Stack) notWatched(f template.Function) {
 	s.config.Logger.Warn("not watched: it runs from its asset, a copy of its source. Name the source's folder by streamsort.BuiltFrom; "+
 		"for Python and Node, `cdk synth --no-staging` makes no copy", "function", f.Name)

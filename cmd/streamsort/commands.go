@@ -172,8 +172,9 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	return code
 }
 
-// emptyFlag is the first flag that was given without a text, such as a variable of the shell that is not set:
-// what it would select or say is not what was meant. The tag "empty" is of one whose empty text means something.
+// emptyFlag is the first flag that was given without a text, such as a variable of the shell that
+// is not set: what it would select or say is not what was meant. The tag "empty" is of one whose
+// empty text means something.
 func emptyFlag(line *kong.Context) error {
 	for _, given := range line.Path {
 		if given.Flag != nil && given.Flag.Target.Kind() == reflect.String && given.Flag.Target.Len() == 0 && !given.Flag.Tag.Has("empty") {

@@ -225,8 +225,9 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
 // fewFailures is how many failures in a row a function that works may have.
 const fewFailures = 2
 
-// functions looks whether a function of a stack on this machine fails each time that it is called, as one that cannot start
-// does, or has begun to. On AWS its event source mapping, and its alarm, say so.
+// functions looks whether a function of a stack on this machine fails each time that it is called,
+// as one that cannot start does, or has begun to. On AWS its event source mapping, and its alarm,
+// say so.
 func (d *doctor) functions() error {
 	var all []struct {
 		Name  string

@@ -69,8 +69,8 @@ func TestDoctorOfFunctions(t *testing.T) {
 	look("function streamsort-ProcessFunction\tcritical\tfails each time that it is called (1 so far); ")
 }
 
-// TestDoctorOfFunctionsThatBeganToFail: what went well before does not hide that nothing does now, and a failure or two
-// among what goes well is none of the function's.
+// TestDoctorOfFunctionsThatBeganToFail: what went well before does not hide that nothing does now,
+// and a failure or two among what goes well is none of the function's.
 func TestDoctorOfFunctionsThatBeganToFail(t *testing.T) {
 	for want, stats := range map[string]string{
 		"function f\tcritical\thas failed the last 3 times that it was called; ":   `{"Requests":9,"Errors":4,"Failing":3}`,

@@ -33,8 +33,8 @@ func withoutBus(env map[string]string) map[string]string {
 	return env
 }
 
-// register makes the context of a local stack, until it is forgotten: local, or, where that is of another stack that runs,
-// local-PORT.
+// register makes the context of a local stack, until it is forgotten: local, or, where that is of
+// another stack that runs, local-PORT.
 func register(p place) (name string, forget func(), err error) {
 	all, err := readPlaces()
 	if err != nil {
@@ -74,7 +74,8 @@ func (c *localCommand) Run(s *session) error {
 		Services: c.Services, Issuers: c.Issuer, Zips: c.Zips, Version: fetchable(),
 		Chaos: localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
 		Failed: func(function, text string) {
-			fmt.Fprintf(s.errOut, "%s failed: %s\n", function, strings.ReplaceAll(printable.Lines(text), "\n", "\n    "))
+			text = strings.ReplaceAll(printable.Lines(text), "\n", "\n    ")
+			fmt.Fprintf(s.errOut, "%s failed: %s\n", function, text)
 		},
 		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)),
 	}
@@ -110,7 +111,7 @@ func (c *localCommand) Run(s *session) error {
 		fmt.Fprintln(s.errOut, "streamsort: there is no live page, and --ui may name another place:", err)
 	}
 	if !stack.HasServices() {
-		fmt.Fprintln(s.out, "  no other services of AWS, such as SNS and EventBridge: no template needs them; --services starts them")
+		fmt.Fprintln(s.out, "  no other service of AWS, such as EventBridge: --services starts them")
 	}
 	fmt.Fprintf(s.out, "  the templates' outputs at %s/_streamsort/outputs\n", stack.URL())
 	fmt.Fprintf(s.out, "  a function's log at %s/_streamsort/logs?function=NAME; --log-dir has a file of each\n", stack.URL())

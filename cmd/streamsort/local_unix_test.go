@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestTwoLocalStacks: the context local is the stack that was started first, as long as it runs; another has one of its
-// own, and neither takes the other's away.
+// TestTwoLocalStacks: the context local is the stack that was started first, as long as it runs;
+// another has one of its own, and neither takes the other's away.
 func TestTwoLocalStacks(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())

@@ -75,18 +75,20 @@ func (c *skipCommand) Run(s *session) error {
 
 type redriveCommand struct {
 	orderOrAll
-	Seq string `arg:"" optional:"" help:"The message that blocks, to redrive no other; the one that blocks now where it is left out."`
+	Seq string `arg:"" optional:"" help:"The message that blocks; the one that blocks now where it is left out."`
 }
 
 // Run implements the verb.
 func (c *redriveCommand) Run(s *session) error {
 	if !c.All && c.Consumer != "" && c.Seq == "" {
 		var page struct{ Consumers []consumer }
-		if _, err := s.get("/consumers", url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}, &page); err != nil {
+		query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
+		if _, err := s.get("/consumers", query, &page); err != nil {
 			return err
 		}
 		if len(page.Consumers) != 1 || page.Consumers[0].Blocked == nil {
-			return fmt.Errorf("consumer %s of queue %q is not blocked: there is nothing to redrive", c.Consumer, c.Queue)
+			return fmt.Errorf("consumer %s of queue %q is not blocked: there is nothing to redrive",
+				c.Consumer, c.Queue)
 		}
 		c.Seq = string(page.Consumers[0].Blocked.Seq)
 	}

@@ -1,5 +1,6 @@
-// Package origin refuses what another web site has a browser ask of a server on this machine. [Protect] stands in
-// front of the whole server: requests of programs, and of the server's own pages, pass.
+// Package origin refuses what another web site has a browser ask of a server on this machine.
+// [Protect] stands in front of the whole server: requests of programs, and of the server's own
+// pages, pass.
 package origin
 
 import (
@@ -13,10 +14,11 @@ import (
 // Loopback are the names of this machine to itself.
 var Loopback = []string{"127.0.0.1", "localhost", "::1"}
 
-// Protect has a handler asked only by names that are the server's own, without ports, or by any where there is none:
-// another site could reach it by a name that it points here, and would then be the same origin to a browser. It refuses
-// what changes something from another origin, and what another site loads, such as a picture. A link of another site
-// may lead here. The answer is 421 for a name, 403 else.
+// Protect has a handler asked only by names that are the server's own, without ports, or by any
+// where there is none: another site could reach it by a name that it points here, and would then be
+// the same origin to a browser. It refuses what changes something from another origin, and what
+// another site loads, such as a picture. A link of another site may lead here. The answer is 421
+// for a name, 403 else.
 func Protect(names []string, next http.Handler) http.Handler {
 	var own []string
 	for _, name := range names {
@@ -29,7 +31,9 @@ func Protect(names []string, next http.Handler) http.Handler {
 		host := nameIn(r.Host)
 		switch err := cross.Check(r); {
 		case len(own) > 0 && !slices.Contains(own, host):
-			http.Error(w, fmt.Sprintf("the request names the host %q: it must name one of %s", host, strings.Join(own, ", ")), http.StatusMisdirectedRequest)
+			says := "the request names the host %q: it must name one of %s"
+			says = fmt.Sprintf(says, host, strings.Join(own, ", "))
+			http.Error(w, says, http.StatusMisdirectedRequest)
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusForbidden)
 		case loaded(r):
@@ -48,13 +52,14 @@ func nameIn(host string) string {
 	return strings.Trim(strings.ToLower(host), "[]")
 }
 
-// loaded reports whether another site has the browser load something, such as a live screen as a picture, which
-// would have the API asked for as long as that site is open. Browsers say so
+// loaded reports whether another site has the browser load something, such as a live screen as a
+// picture, which would have the API asked for as long as that site is open. Browsers say so
 // (https://www.w3.org/TR/fetch-metadata/).
 func loaded(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
 		return false
 	}
-	return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document"
+	navigates := r.Header.Get("Sec-Fetch-Mode") == "navigate"
+	return !navigates || r.Header.Get("Sec-Fetch-Dest") != "document"
 }

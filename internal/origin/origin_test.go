@@ -8,12 +8,19 @@ import (
 	"github.com/streamsort/streamsort/internal/origin"
 )
 
-// TestProtect: programs and the server's own pages pass; what another site has a browser ask does not.
+// TestProtect: programs and the server's own pages pass; what another site has a browser ask does
+// not.
 func TestProtect(t *testing.T) {
-	protected := origin.Protect(append([]string{"Box"}, origin.Loopback...), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	names := append([]string{"Box"}, origin.Loopback...)
+	protected := origin.Protect(names, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	type headers = map[string]string
+	fetch := func(site, mode, dest string) headers {
+		return headers{"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
+	}
+	local, evil := "http://localhost:3000", "https://evil.example"
 	for name, c := range map[string]struct {
 		method, host string
-		headers      map[string]string
+		headers      headers
 		want         int
 	}{
 		"a program":                     {"POST", "127.0.0.1:3000", nil, 200},
@@ -21,12 +28,12 @@ func TestProtect(t *testing.T) {
 		"a program, by IPv6":            {"POST", "[::1]:3000", nil, 200},
 		"a name that is given":          {"GET", "box:3000", nil, 200},
 		"a name that is pointed here":   {"GET", "evil.example:3000", nil, 421},
-		"the server's own page":         {"POST", "localhost:3000", map[string]string{"Origin": "http://localhost:3000", "Sec-Fetch-Site": "same-origin"}, 200},
-		"a form of another site":        {"POST", "localhost:3000", map[string]string{"Origin": "https://evil.example", "Content-Type": "text/plain"}, 403},
-		"one of a browser that says so": {"POST", "localhost:3000", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 403},
-		"another port's":                {"PUT", "localhost:3000", map[string]string{"Origin": "http://localhost:8080", "Sec-Fetch-Site": "same-site"}, 403},
-		"a picture of another site":     {"GET", "localhost:3000", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}, 403},
-		"a link of another site":        {"GET", "localhost:3000", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 200},
+		"the server's own page":         {"POST", "localhost:3000", headers{"Origin": local, "Sec-Fetch-Site": "same-origin"}, 200},
+		"a form of another site":        {"POST", "localhost:3000", headers{"Origin": evil, "Content-Type": "text/plain"}, 403},
+		"one of a browser that says so": {"POST", "localhost:3000", fetch("cross-site", "navigate", "document"), 403},
+		"another port's":                {"PUT", "localhost:3000", headers{"Origin": "http://localhost:8080"}, 403},
+		"a picture of another site":     {"GET", "localhost:3000", fetch("cross-site", "no-cors", "image"), 403},
+		"a link of another site":        {"GET", "localhost:3000", fetch("cross-site", "navigate", "document"), 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := httptest.NewRequest(c.method, "/", nil)

@@ -1,5 +1,6 @@
-// Package printable shows texts that others wrote. A name, an id or an attribute may have any character: one that
-// orders a terminal about, that ends a line, or that turns the direction of what follows.
+// Package printable shows texts that others wrote. A name, an id or an attribute may have any
+// character: one that orders a terminal about, that ends a line, or that turns the direction of
+// what follows.
 package printable
 
 import (
@@ -10,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Name is a text that a sender chose. It prints as [Text] shows it; string(name) is the text itself.
+// Name is a text that a sender chose. It prints as [Text] shows it; string(name) is the text
+// itself.
 type Name string
 
 // String implements fmt.Stringer.
@@ -34,8 +36,8 @@ func escaped(text, but string) string {
 	return b.String()
 }
 
-// JSON escapes what is not graphic in the strings of a document, which stays equal: JSON itself escapes the control
-// characters below U+0020 there.
+// JSON escapes what is not graphic in the strings of a document, which stays equal: JSON itself
+// escapes the control characters below U+0020 there.
 func JSON(document []byte) []byte {
 	out := make([]byte, 0, len(document))
 	for len(document) > 0 {

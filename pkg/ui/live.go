@@ -126,8 +126,8 @@ func (u *UI) see(ctx context.Context, name string, query url.Values) (event, tex
 	return "content", text
 }
 
-// lineEnds ends each line as an event does: a browser ends one at CR, too, and what stood behind it would be a field
-// of the stream.
+// lineEnds ends each line as an event does: a browser ends one at CR, too, and what stood behind it
+// would be a field of the stream.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // writeEvent writes an event; each line of its text is a line of data.

@@ -280,7 +280,8 @@ func withoutScripts(tb *tab, s *stack) {
 	}
 }
 
-// namesOfOthers, which end lines as the page's stream does, write nothing into the page, and can be operated on.
+// namesOfOthers, which end lines as the page's stream does, write nothing into the page, and can be
+// operated on.
 func namesOfOthers(tb *tab, s *stack) {
 	const forged = "\revent: content\rdata: Nothing is in trouble\r\r"
 	queue := "shop/odd" + forged

@@ -58,7 +58,7 @@ func (c clock) at(written string) string {
 	return written
 }
 
-// relative is a time of the API's, zero where it is none, and whether it is shown relative to now.
+// relative is a time of the API's, zero if it is not one, and whether it is shown relative to now.
 func (c clock) relative(written string) (t time.Time, relative bool) {
 	t, err := time.Parse(time.RFC3339, written)
 	return t, err == nil && (c.style == "relative" || c.style == "auto" && c.table)

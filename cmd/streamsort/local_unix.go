@@ -111,7 +111,7 @@ func (c *localCommand) Run(s *session) error {
 		fmt.Fprintln(s.errOut, "streamsort: there is no live page, and --ui may name another place:", err)
 	}
 	if !stack.HasServices() {
-		fmt.Fprintln(s.out, "  no other service of AWS, such as EventBridge: --services starts them")
+		fmt.Fprintln(s.out, "  no other services of AWS, such as EventBridge; --services starts them")
 	}
 	fmt.Fprintf(s.out, "  the templates' outputs at %s/_streamsort/outputs\n", stack.URL())
 	fmt.Fprintf(s.out, "  a function's log at %s/_streamsort/logs?function=NAME; --log-dir has a file of each\n", stack.URL())

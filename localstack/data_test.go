@@ -55,3 +55,26 @@ func TestDataNeedsAServerOfItsOwn(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestTables: the tables are known by the functions that work on them, also where an app names
+// them, and has no outputs.
+func TestTables(t *testing.T) {
+	own, err := filepath.Abs("streamsort.template.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	write(t, root, map[string]string{"app.json": `{"Base": "` + own + `", "Patch": [{"op": "remove", "path": "/Outputs"},
+		{"op": "replace", "path": "/Resources/MessagesTable/Properties/TableName", "value": "Shop-Orders-1"},
+		{"op": "remove", "path": "/Resources/SweepsTable/Properties/TableName"}]}`})
+	tables := readOnly(t, slog.DiscardHandler, filepath.Join(root, "app.json")).Tables()
+	for name, want := range map[string]string{
+		"Messages": "Shop-Orders-1", "Sweeps": "app-SweepsTable", "Cursors": "streamsort-cursors",
+		"Arrivals": "streamsort-arrivals", "Consumers": "streamsort-consumers", "Chains": "streamsort-chains",
+		"Audit": "streamsort-audit", "Trouble": "streamsort-trouble",
+	} {
+		if tables[name] != want {
+			t.Errorf("%s is %q, want %q", name, tables[name], want)
+		}
+	}
+}

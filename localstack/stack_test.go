@@ -92,6 +92,30 @@ func put(t *testing.T, s *Stack, ids ...string) {
 
 var shop = []string{"testdata/consumer.template.json", "testdata/shop.template.json"} // the importing one first
 
+// byAnotherSite has a browser ask for an address as another site can have it: by a form, and by a
+// name that the site points here.
+func byAnotherSite(t *testing.T, address string) {
+	t.Helper()
+	for want, change := range map[int]func(*http.Request){
+		http.StatusForbidden:          func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
+		http.StatusMisdirectedRequest: func(r *http.Request) { r.Host = "evil.example:3000" },
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "text/plain")
+		change(request)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = response.Body.Close(); response.StatusCode != want {
+			t.Errorf("%s: %d, want %d", address, response.StatusCode, want)
+		}
+	}
+}
+
 func TestFrontDoors(t *testing.T) {
 	s := run(t, Config{
 		Templates: shop, Parameters: map[string]string{"Greeting": "moin"},
@@ -118,6 +142,10 @@ func TestFrontDoors(t *testing.T) {
 			t.Errorf("Invoke of %s: %d %v", name, status, answer)
 		}
 	}
+	for _, path := range []string{"/some/where", "/2015-03-31/functions/Echo/invocations", "/_streamsort/schedules/none"} {
+		byAnotherSite(t, s.URL()+path)
+	}
+	byAnotherSite(t, outputs["EchoUrl"])
 	_, list := fetch[[]string](t, "GET", s.URL()+"/env", "")
 	env := map[string]string{}
 	for _, entry := range list {

@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -79,6 +80,46 @@ func watchedFunction(id, source string) string {
 	return `"` + id + `": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "` + source + `"}, "Properties": {"Runtime": "provided.al2023"}}`
 }
 
+// readOnly is a stack whose template is read, and nothing started.
+func readOnly(t *testing.T, log slog.Handler, template string) *Stack {
+	t.Helper()
+	s := &Stack{
+		config:        Config{Templates: []string{template}, Logger: slog.New(log)},
+		functionNames: newNames(), scheduleNames: newNames(),
+	}
+	if err := s.read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.doors.close)
+	return s
+}
+
+// TestNotWatched: a function that runs from a copy of its source is named; one that runs where it
+// is written is not.
+func TestNotWatched(t *testing.T) {
+	root := t.TempDir()
+	function := func(id, metadata string) string {
+		return `"` + id + `": {"Type": "AWS::Lambda::Function", "Metadata": {` + metadata + `}, ` +
+			`"Properties": {"Runtime": "python3.13", "Handler": "handler.f"}}`
+	}
+	whole := filepath.Join(root, "src")
+	write(t, root, map[string]string{
+		"src/handler.py": "1", "cdk.out/asset.1/handler.py": "1",
+		"cdk.out/app.template.json": `{"Resources": {` + function("Copy", `"aws:asset:path": "asset.1"`) + `,` +
+			function("Whole", `"aws:asset:path": "`+whole+`"`) + `,` +
+			function("Named", `"aws:asset:path": "asset.1", "streamsort:source": "src"`) + `}}`,
+	})
+	var said bytes.Buffer
+	s := readOnly(t, slog.NewTextHandler(&said, nil), filepath.Join(root, "cdk.out", "app.template.json"))
+	all, err := s.watchedSources(t.Context(), nil)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	if log := said.String(); strings.Count(log, "not watched") != 1 || !strings.Contains(log, "function=app-Copy") {
+		t.Error(log)
+	}
+}
+
 // TestWatchInterpreted: a change in the folder of a function in Python or Node is seen,
 // and what its packages' folders have in them is not.
 func TestWatchInterpreted(t *testing.T) {
@@ -87,11 +128,7 @@ func TestWatchInterpreted(t *testing.T) {
 		"f/handler.mjs": "1", "f/lib/a.mjs": "1", "f/node_modules/x/index.js": "1",
 		"template.json": `{"Resources": {"F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "f"}, "Properties": {"Runtime": "nodejs22.x", "Handler": "handler.f"}}}}`,
 	})
-	s := &Stack{config: Config{Templates: []string{filepath.Join(root, "template.json")}, Logger: slog.New(slog.DiscardHandler)}, functionNames: newNames(), scheduleNames: newNames()}
-	if err := s.read(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer s.doors.close()
+	s := readOnly(t, slog.DiscardHandler, filepath.Join(root, "template.json"))
 	programs, err := plan(s.templates, s.config)
 	if err != nil {
 		t.Fatal(err)

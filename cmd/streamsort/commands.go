@@ -21,6 +21,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // commands are the verbs and their flags.
@@ -162,7 +163,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	case exitUsage:
 		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", err, line.Selected().FullPath())
 	case exitRefused, exitUnreachable:
-		fmt.Fprintln(errOut, "streamsort:", err)
+		fmt.Fprintln(errOut, "streamsort:", printable.Lines(err.Error()))
 		what := cmp.Or(advice(err, s.url), s.otherName(err, line))
 		if what != "" {
 			fmt.Fprintln(errOut, "streamsort:", what)
@@ -171,11 +172,12 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	return code
 }
 
-// emptyFlag is the first flag that was given without a text, such as a variable of the shell that is not set:
-// what it would select or say is not what was meant.
+// emptyFlag is the first flag that was given without a text, such as a variable of the shell that
+// is not set: what it would select or say is not what was meant. The tag "empty" is of one whose
+// empty text means something.
 func emptyFlag(line *kong.Context) error {
 	for _, given := range line.Path {
-		if given.Flag != nil && given.Flag.Target.Kind() == reflect.String && given.Flag.Target.Len() == 0 {
+		if given.Flag != nil && given.Flag.Target.Kind() == reflect.String && given.Flag.Target.Len() == 0 && !given.Flag.Tag.Has("empty") {
 			return usageError(fmt.Sprintf("--%s is empty: it must have a text, or be left out", given.Flag.Name))
 		}
 	}

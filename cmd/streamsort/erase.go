@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // eraseCommand erases a queue, or all queues of a tenant.
@@ -53,21 +55,23 @@ func (c *eraseCommand) Run(s *session) error {
 
 // erasedQueue is how far the erasing of a queue is.
 type erasedQueue struct {
-	Queue, State, Until, Emptied string
-	Deleted                      struct{ Messages, Arrivals int }
+	Queue                 printable.Name
+	State, Until, Emptied string
+	Deleted               struct{ Messages, Arrivals int }
 }
 
 // String is the state in words.
 func (e erasedQueue) String() string {
-	switch e.State {
+	state := e.State
+	switch state {
 	case "erasing":
-		return e.Queue + "\terasing: the sweep goes on"
+		state += ": the sweep goes on"
 	case "settling":
-		return e.Queue + "\tsettling: nothing is left, and it is looked once more at " + e.Until
+		state += ": nothing is left, and it is looked once more at " + e.Until
 	case "erased":
-		return e.Queue + "\terased: empty since " + e.Emptied
+		state += ": empty since " + e.Emptied
 	}
-	return e.Queue + "\t" + e.State
+	return e.Queue.String() + "\t" + state
 }
 
 // show prints what would be erased with a queue.

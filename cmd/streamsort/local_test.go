@@ -22,7 +22,7 @@ func TestLocalSaysWhereLogsAre(t *testing.T) {
 	ended := make(chan int, 1)
 	go func() {
 		template := filepath.Join("..", "..", "localstack", "streamsort.template.json")
-		ended <- run(ctx, []string{"local", "--template", template, "--port", "0"}, nil, in, io.Discard)
+		ended <- run(ctx, []string{"local", "--template", template, "--port", "0", "--ui="}, nil, in, io.Discard)
 		_ = in.Close()
 	}()
 	var logs, function string
@@ -33,7 +33,10 @@ func TestLocalSaysWhereLogsAre(t *testing.T) {
 		if found := regexp.MustCompile(`^  function (\S+)$`).FindStringSubmatch(lines.Text()); found != nil {
 			function = found[1]
 		}
-		if strings.HasPrefix(lines.Text(), "  stream of ") { // all of the others are said
+		if strings.Contains(lines.Text(), "no SQS") || strings.Contains(lines.Text(), "live page") {
+			t.Errorf("it has queues of SQS, and no page is wanted: %s", lines.Text())
+		}
+		if strings.HasPrefix(lines.Text(), "  queue ") { // all of the others are said
 			break
 		}
 	}

@@ -3,12 +3,16 @@
 package main
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 )
 
-// TestTwoLocalStacks: the context local is the stack that was started last, and the one before it again when that ends.
+// TestTwoLocalStacks: the context local is the stack that was started first, as long as it runs;
+// another has one of its own, and neither takes the other's away.
 func TestTwoLocalStacks(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
@@ -19,31 +23,36 @@ func TestTwoLocalStacks(t *testing.T) {
 			}
 		}))
 	}
-	meant := func(want string) {
-		t.Helper()
-		all, err := readPlaces()
-		if err != nil || all.Contexts[localContext].URL != want {
-			t.Errorf("the context is %q, want %q, %v", all.Contexts[localContext].URL, want, err)
-		}
-	}
 	first, second := stack(), stack()
 	defer second.Close()
-	begin := func(s *httptest.Server, instead string) (forget func()) {
+	own := "local-" + second.URL[strings.LastIndexByte(second.URL, ':')+1:]
+	begin := func(s *httptest.Server, want string) (forget func()) {
 		t.Helper()
-		before, forget, err := register(place{URL: s.URL})
-		if err != nil || before.URL != instead {
-			t.Errorf("in place of %q, want %q, %v", before.URL, instead, err)
+		name, forget, err := register(place{URL: s.URL})
+		if err != nil || name != want {
+			t.Errorf("the context is %q, want %q, %v", name, want, err)
 		}
-		meant(s.URL)
 		return forget
 	}
-	endFirst := begin(first, "")
-	begin(second, first.URL)()
-	meant(first.URL)
-	endSecond := begin(second, first.URL)
-	endFirst()
-	meant(second.URL)
-	first.Close()
+	are := func(want ...string) {
+		t.Helper()
+		all, err := readPlaces()
+		if got := slices.Sorted(maps.Keys(all.Contexts)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("contexts %q, want %q, %v", got, want, err)
+		}
+	}
+	endFirst := begin(first, "local")
+	endSecond := begin(second, own)
+	are("local", own)
 	endSecond()
-	meant("")
+	are("local")
+	endSecond = begin(second, own)
+	endFirst()
+	are(own)
+	endSecond()
+	are()
+	begin(first, "local") // and is killed
+	first.Close()
+	begin(second, "local")()
+	are()
 }

@@ -2,7 +2,9 @@ package page
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -58,6 +60,7 @@ func TestPage(t *testing.T) {
 		{"filter and paging", filterAndPaging},
 		{"keyboard", keyboard},
 		{"without scripts", withoutScripts},
+		{"names of others", namesOfOthers},
 		{"a batch", aBatch},
 	} {
 		t.Run(one.name, func(t *testing.T) {
@@ -275,6 +278,44 @@ func withoutScripts(tb *tab, s *stack) {
 			tb.t.Errorf("%s has no %q: %s", screen.name, screen.shows, text)
 		}
 	}
+}
+
+// namesOfOthers, which end lines as the page's stream does, write nothing into the page, and can be
+// operated on.
+func namesOfOthers(tb *tab, s *stack) {
+	const forged = "\revent: content\rdata: Nothing is in trouble\r\r"
+	queue := "shop/odd" + forged
+	put := func(seq int) {
+		message, err := json.Marshal(map[string]any{
+			"queue": queue, "seq": seq, "id": fmt.Sprint("m", seq, forged), "attributes": map[string]string{"a" + forged: "v" + forged}, "body": seq,
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if results, err := s.api.Put(s.t.Context(), []json.RawMessage{message}); err != nil || results[0].Status != http.StatusOK {
+			s.t.Fatal(results, err)
+		}
+	}
+	address := url.Values{"queue": {queue}}.Encode()
+	put(1)
+	for screen, shows := range map[string]string{
+		"queues?prefix=shop/odd":    `shop/odd\revent: content`,
+		"message?seq=1&" + address:  `v\revent: content`,
+		"consumers?prefix=shop/odd": `shop/odd\revent: content`,
+		"queue?" + address:          `m1\revent: content`,
+	} {
+		tb.goTo(screen)
+		tb.read("#status", "live") // an event of the stream is drawn
+		if text := script[string](tb, `document.querySelector("#content").innerText`); !strings.Contains(text, shows) {
+			tb.t.Errorf("%s shows %q", screen, text)
+		}
+	}
+	put(2)
+	tb.see("#m-2")
+	tb.until(`(document.querySelector("#op-action").value = "pause") == "pause"`)
+	tb.send("#op-reason", "a look at it")
+	tb.read("#content", "pause of billing is done")
+	s.await("/consumers", url.Values{"queue": {queue}}, `"paused":{`)
 }
 
 // aBatch of redrives goes from what is in trouble over a dry run to its end, which is shown as it comes.

@@ -30,6 +30,9 @@ func (r *Request) Problem(p *Problem) (json.RawMessage, error) {
 	if p.Allow != "" {
 		headers["allow"] = p.Allow
 	}
+	if p.AcceptEncoding != "" {
+		headers["accept-encoding"] = p.AcceptEncoding
+	}
 	return r.write(p.Status, headers, p.document())
 }
 

@@ -73,6 +73,12 @@ var webhookMutants = []mutant{
 	{"webhook: a timestamp that touches the body", webhookFolder, webhookTests, []edit{
 		{"config.go", "if p.is != literal && before.is != literal || ", "if before.is == body && p.is == body || "},
 	}},
+	{"webhook: a bomb is unpacked", "internal/httpapi", test{"./internal/httpapi", "TestBodies"}, []edit{
+		{"encoding.go", "io.LimitReader(reader, MaxBody+1)", "reader"},
+	}},
+	{"webhook: a byte of a header is replaced", "internal/httpapi", test{"./internal/httpapi", "TestBodies"}, []edit{
+		{"request.go", "if strings.ContainsRune(r.Headers[name], utf8.RuneError) {", "if false {"},
+	}},
 	{"webhook: the body is looked at first", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "\tif err := s.authenticate(ctx, c, source); err != nil {\n\t\treturn 0, nil, err\n\t}\n\tm, err := source.Message(&c.Request)", "\tm, err := source.Message(&c.Request)\n\tif err == nil {\n\t\terr = s.authenticate(ctx, c, source)\n\t\tif err != nil {\n\t\t\treturn 0, nil, err\n\t\t}\n\t}"},
 	}},

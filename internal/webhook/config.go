@@ -19,10 +19,10 @@ import (
 )
 
 // Variable is the environment variable of the ARN of the i-th source's secret,
-// where the file does not hold it; TokenVariable is that of its verify token.
+// where the file does not hold it.
 func Variable(i int) string { return fmt.Sprintf("STREAMSORT_WEBHOOK_SECRET_%d", i) }
 
-// TokenVariable: see [Variable].
+// TokenVariable is Variable of a verify token.
 func TokenVariable(i int) string { return fmt.Sprintf("STREAMSORT_WEBHOOK_TOKEN_%d", i) }
 
 var (

@@ -119,8 +119,14 @@ func schemeNames() string {
 
 // adyenFields are those of a notification item that are signed, in their order, with colons between.
 var adyenFields = []strictjson.FieldPath{
-	{"pspReference"}, {"originalReference"}, {"merchantAccountCode"}, {"merchantReference"},
-	{"amount", "value"}, {"amount", "currency"}, {"eventCode"}, {"success"},
+	{"pspReference"},
+	{"originalReference"},
+	{"merchantAccountCode"},
+	{"merchantReference"},
+	{"amount", "value"},
+	{"amount", "currency"},
+	{"eventCode"},
+	{"success"},
 }
 
 // maxItems is how many notification items a body has at most.

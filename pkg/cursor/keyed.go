@@ -217,9 +217,11 @@ func (s *Sorter) lookToPutKeyed(ctx context.Context, messages []Keyed) (Cursor, 
 	}
 	switch {
 	case !cur.Exists():
-		return Cursor{}, &InvalidError{Field: "keyType", Code: invalid.Missing, Queue: queue,
+		return Cursor{}, &InvalidError{
+			Field: "keyType", Code: invalid.Missing, Queue: queue,
 			Problem: `is missing: the queue is new, and needs the type of its keys: give keyType, such as time, ` +
-				`with its first message, or make it with PUT /queues {"kind": "keyed", "keyType": "time"}`}
+				`with its first message, or make it with PUT /queues {"kind": "keyed", "keyType": "time"}`,
+		}
 	case !keyed(cur):
 		return Cursor{}, &InvalidError{Field: "key", Code: invalid.Misplaced, Problem: "must not be given: " + cur.Settings.Kind.takes(), Queue: queue}
 	}

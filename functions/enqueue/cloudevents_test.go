@@ -72,7 +72,7 @@ func TestSequences(t *testing.T) {
 	s.Want("no number", s.events(ce, "", "%s", event("mixed", "4", `"sequence":"4f"`)), 400, `"field":"sequence"`, "the queue is numbered")
 	s.Want("none", s.events(ce, "", "%s", event("mixed", "4", `"time":"2018-04-05T17:31:00Z"`)), 400, `"field":"sequence"`, "is missing")
 	s.Want("a leap second", s.events(ce, "", "%s", event("timed", "1", `"time":"2016-12-31T23:59:60Z"`)), 202, "waiting")
-	s.Want("a leap second that is none", s.events(ce, "", "%s", event("timed", "2", `"time":"2016-12-31T23:58:60Z"`)), 400, `"field":"time"`)
+	s.Want("a leap second that does not exist", s.events(ce, "", "%s", event("timed", "2", `"time":"2016-12-31T23:58:60Z"`)), 400, `"field":"time"`)
 	s.Want("a sequence in a queue of times", s.events(ce, "", "%s", event("timed", "3", `"sequence":"x"`)), 400, `"field":"sequence"`)
 	s.Want("a queue of log positions", s.Request("PUT", "/queues", "", `{"queue":"/s|log","kind":"keyed","keyType":"lsn"}`), 200)
 	s.Want("a log position", s.events(ce, "", "%s", event("log", "1", `"sequence":"0/A0000010"`)), 202, "waiting")

@@ -83,7 +83,7 @@ func TestChallenges(t *testing.T) {
 		t.Errorf("headers %v", a.Headers)
 	}
 	s.Want("no origin", s.asked("OPTIONS", "grid", "", nil), 400, `"field":"WebHook-Request-Origin"`)
-	s.Want("an origin that is none", s.asked("OPTIONS", "grid", "", map[string]string{"webhook-request-origin": "a\r\nb"}), 400)
+	s.Want("an origin that is no host", s.asked("OPTIONS", "grid", "", map[string]string{"webhook-request-origin": "a\r\nb"}), 400)
 	s.Want("a source that does not ask", s.asked("OPTIONS", "meta", "", origin), 405)
 	grid := request{source: "grid", body: `{"id":1}`, headers: map[string]string{"Authorization": "Bearer " + canary}}
 	s.Want("an event of Event Grid", s.send(grid), 200, "advanced")
@@ -123,13 +123,13 @@ func TestPackedBodies(t *testing.T) {
 }
 
 // TestSecretsWhenTheFunctionStarts: it does not start with a secret that its scheme cannot use; it starts
-// where one cannot be fetched. Whoever may invoke it is told of each.
+// where one cannot be fetched. A direct invoke reports each.
 func TestSecretsWhenTheFunctionStarts(t *testing.T) {
 	s := newServer(t)
 	s.value = canary
 	err := s.service.checkSecrets()
 	if err == nil {
-		t.Fatal("it starts with a secret that is none of Standard Webhooks")
+		t.Fatal("it starts with a secret that Standard Webhooks does not have")
 	}
 	const want = "source svix: secret arn:aws:ssm:eu-west-1:123456789012:parameter/svix: secret 1 of 1 is not whsec_ and 16 bytes or more in base64, as the scheme has it"
 	if err.Error() != want {

@@ -72,7 +72,7 @@ func (e Event) contentType() string {
 	return ""
 }
 
-// Settings are those of the queue that the event makes where there is none: numbered where its
+// Settings are those of the queue that the event makes where the queue is new: numbered where its
 // sequencetype says that its sequence is an integer; else sorted by sequence, as a text; else by
 // time; else in arrival order. Only kind and key type are set.
 func (e Event) Settings() cursor.Settings {

@@ -66,12 +66,12 @@ func (e Encoding) Keys(values [][]byte) ([][]byte, error) {
 	return keys, nil
 }
 
-// fromBase64 is the key that a text stands for; nil where it is none.
+// fromBase64 is the key that a text stands for; nil where it is not base64.
 func fromBase64(text string) []byte {
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "v1,"), signingPrefix)
 	encoding := base64.RawStdEncoding
 	if !strings.HasSuffix(text, "=") {
-		encoding = encoding.Strict() // most of the texts that were cut off are none
+		encoding = encoding.Strict() // most of the texts that were cut off are refused
 	}
 	key, err := encoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "=")))
 	if err != nil {
@@ -80,7 +80,7 @@ func fromBase64(text string) []byte {
 	return key
 }
 
-// publicKey is a key's DER; nil where the text is none of the curve.
+// publicKey is a key's DER; nil where the text has no key of the curve.
 func publicKey(text string) []byte {
 	var der []byte
 	if block, _ := pem.Decode([]byte(text)); block != nil {

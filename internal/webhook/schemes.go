@@ -164,7 +164,7 @@ func itemsBy(keys [][]byte, body []byte) bool {
 	return err == nil && len(items) > 0
 }
 
-// fieldText is a field's text, or its number or boolean as it is written; empty where there is none.
+// fieldText is a field's text, or its number or boolean as it is written; empty where it is missing.
 func fieldText(raw []byte, path strictjson.FieldPath) (string, error) {
 	value, err := path.Find(raw)
 	switch {

@@ -35,7 +35,7 @@ type way struct {
 	// timestampHeader holds the timestamp that is signed too, in seconds since
 	// 1970; empty where there is none, or where the list has it.
 	timestampHeader string
-	// stamp is the field of the body with the milliseconds since 1970; nil where there is none.
+	// stamp is the field of the body with the milliseconds since 1970; nil where the body has no timestamp.
 	stamp strictjson.FieldPath
 	// template is what is signed, in parts.
 	template []part

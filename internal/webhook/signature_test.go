@@ -313,7 +313,7 @@ func TestSendGrid(t *testing.T) {
 	}
 }
 
-// TestGitLab: a token is compared; one that signs is none to be shown, and none that is shown signs.
+// TestGitLab: a secret token is compared, and a signing token is not.
 func TestGitLab(t *testing.T) {
 	s := source(t, `"scheme":"gitlab"`)
 	const token, signing = "glwt-0123456789abcdef", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -423,7 +423,7 @@ func TestAdyen(t *testing.T) {
 		}
 	}
 	claim, _ := s.Signature.Read(nil, time.Unix(0, 0))
-	if _, err := claim.By([][]byte{[]byte("a key that is none in hex digits")}, []byte(items(good))); err == nil {
+	if _, err := claim.By([][]byte{[]byte("a key of 32 bytes in no hex digit")}, []byte(items(good))); err == nil {
 		t.Error("a key that is no hex will do")
 	}
 }

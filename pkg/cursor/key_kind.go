@@ -46,7 +46,7 @@ func keyKindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// kindOf is the kind of texts that are stored behind a tag; nil where there is none.
+// kindOf is the kind of texts that are stored behind a tag; nil for any other tag.
 func kindOf(tag keyTag) *keyKind {
 	for _, kind := range keyKinds {
 		if kind.tag == tag && kind.code != nil {
@@ -109,7 +109,7 @@ func lsnCode(text string) (string, error) {
 }
 
 func lsnText(code string) string {
-	n, _ := strconv.ParseUint(hexText(code), 16, 64) // what is none makes another code
+	n, _ := strconv.ParseUint(hexText(code), 16, 64) // a bad code becomes another one
 	return fmt.Sprintf("%X/%X", n>>32, n&0xFFFFFFFF)
 }
 
@@ -155,7 +155,7 @@ func semverCode(text string) (string, error) {
 	return code.String() + semverEnd, nil
 }
 
-// semverText reads a code. What is none becomes a text that has another code, or none.
+// semverText reads a code. A bad one becomes a text with another code, or without one.
 func semverText(code string) string {
 	var text strings.Builder
 	before, digits := "", ""

@@ -33,7 +33,7 @@ func TestWebhooksFile(t *testing.T) {
 
 // The senders' routes are the only ones without authorisation: one for each, and another for the
 // method of its challenge, with throttles of their own, and they lead to no other function. Without
-// senders there is none.
+// senders there are no such routes.
 func TestWebhookRoutes(t *testing.T) {
 	for name, tmpl := range map[string]template{"default": defaults(), "changed": changed()} {
 		open := object{}

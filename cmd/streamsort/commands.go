@@ -71,7 +71,7 @@ type commands struct {
 	Release   releaseCommand   `cmd:"" group:"steer" help:"Give up the messages of an aborted claim in quarantine."`
 	Remove    removeCommand    `cmd:"" group:"steer" help:"Delete a consumer of a queue."`
 	Erase     eraseCommand     `cmd:"" group:"steer" help:"Erase a queue, or all queues of a tenant: they take nothing any more, and all that is stored of them is deleted."`
-	Doctor    doctorCommand    `cmd:"" group:"look" help:"Look whether a stack is well: its API, its tables, its sweep, the clocks, and what is in trouble. Exits as monitoring plug-ins do: 0 ok, 1 warning, 2 critical, 3 unknown."`
+	Doctor    doctorCommand    `cmd:"" group:"look" help:"Look whether a stack is well: its API, its tables, its sweep, the clocks, the secrets of its webhooks, and what is in trouble. Exits as monitoring plug-ins do: 0 ok, 1 warning, 2 critical, 3 unknown."`
 	UI        uiCommand        `cmd:"" name:"ui" group:"look" help:"Serve a live page of the stack on this machine, until it is interrupted."`
 	Verify    verifyCommand    `cmd:"" group:"look" help:"Read what a queue has stored, and prove that it is whole: no hole, nothing twice, every message as it was put, consumers within bounds. In the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Replay    replayCommand    `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`

@@ -26,7 +26,7 @@ type putCommand struct {
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
 	Order       string `help:"What orders the messages: 'number', their seqs; 'arrival', the queue as they come; or 'key', their keys. Without numbers, what the lines say of a seq is left out, and each needs an id." enum:"number,arrival,key" default:"number"`
-	KeyType     string `help:"With --order key or --key-prop: what the keys are, where the put makes the queue: number, time, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
+	KeyType     string `help:"With --order key or --key-prop: what the keys are, where the put makes the queue: number, time, utc, lsn, ulid, semver, hex, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
 	QueueProp   string `help:"The lines are events as they are: the dotted path of the field that names the queue. It needs --seq-prop, --id-prop or --key-prop." placeholder:"PATH"`
 	SeqProp     string `help:"The path of an event's seq." placeholder:"PATH"`
 	KeyProp     string `help:"The path of an event's key; several with commas between for a key of several parts." placeholder:"PATH"`

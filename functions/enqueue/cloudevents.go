@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/cloudevents"
@@ -18,13 +20,25 @@ import (
 type eventPaths struct {
 	given paths
 	props *props
+	// settings are those of the queues that the call's events are for: a new one is as the first
+	// of them makes it.
+	settings map[string]cursor.Settings
+	look     func(queue string) (cursor.Settings, error)
 }
 
 // cloudEvents reads the messages of a put of CloudEvents.
-func (c *call) cloudEvents(mode cloudevents.Mode) (*intake.Put, error) {
+func (c *call) cloudEvents(ctx context.Context, mode cloudevents.Mode) (*intake.Put, error) {
 	to, err := c.eventPaths()
 	if err != nil {
 		return nil, err
+	}
+	to.settings = map[string]cursor.Settings{}
+	to.look = func(queue string) (cursor.Settings, error) {
+		full, err := c.Full("queue", queue)
+		if err != nil {
+			return cursor.Settings{}, err
+		}
+		return c.sorter.Settings(ctx, full)
 	}
 	p := c.newPut()
 	p.Single = true
@@ -61,7 +75,7 @@ func (c *call) eventPaths() (*eventPaths, error) {
 	whole := given
 	whole.queue, whole.id = cmp.Or(given.queue, "source"), cmp.Or(given.id, "id")
 	parsed, err := whole.parse("")
-	return &eventPaths{given, parsed}, err
+	return &eventPaths{given: given, props: parsed}, err
 }
 
 func (to *eventPaths) read(p *intake.Put, raw json.RawMessage, key string) error {
@@ -103,9 +117,28 @@ func (to *eventPaths) add(p *intake.Put, e cloudevents.Event, key string) error 
 	}
 	numbered := to.given.seq != ""
 	if !numbered && to.given.key == "" {
-		if numbered, err = e.Place(&m); err != nil {
+		of, err := to.settingsOf(m.Queue, e)
+		if err != nil {
+			return err
+		}
+		if numbered, err = e.Place(&m, of); err != nil {
 			return err
 		}
 	}
 	return add(p, m, numbered, key)
+}
+
+// settingsOf are those of the queue, or of the one that the event makes.
+func (to *eventPaths) settingsOf(queue string, e cloudevents.Event) (cursor.Settings, error) {
+	if of, known := to.settings[queue]; known {
+		return of, nil
+	}
+	of, err := to.look(queue)
+	if errors.Is(err, cursor.ErrNoQueue) {
+		of, err = e.Settings(), nil
+	}
+	if err == nil {
+		to.settings[queue] = of
+	}
+	return of, err
 }

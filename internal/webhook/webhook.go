@@ -1,5 +1,5 @@
-// Package webhook takes requests of senders that cannot sign for IAM, such as
-// GitHub, Stripe and Shopify, or Standard Webhooks, under their own HMAC signatures.
+// Package webhook takes requests of senders that cannot sign for IAM, such as GitHub, Stripe and
+// Slack, or Standard Webhooks, under their own signatures. schemes.go has the senders.
 //
 // Call [Read] for the sources that a file describes. Of a request, [Claim] is
 // what its headers say ([Signature.Read]), [Claim.Check] reports whether one of
@@ -69,6 +69,10 @@ type Source struct {
 	// key that they are encrypted with; empty where it is AWS's own.
 	Secret secret.Reference
 	Key    string
+	// Challenge is what the sender asks before it sends; VerifyToken is where the token is that it
+	// shows with [ChallengeHub].
+	Challenge   Challenge
+	VerifyToken secret.Reference
 	// Queue is where the queue's name is found, behind Prefix; Default is the
 	// name where the place is empty.
 	Queue           Place
@@ -85,6 +89,14 @@ type Source struct {
 	Attributes map[string]string
 	// MaxBody is how many bytes a body has at most.
 	MaxBody int
+}
+
+// References are where all its secrets are.
+func (s *Source) References() []secret.Reference {
+	if s.VerifyToken == (secret.Reference{}) {
+		return []secret.Reference{s.Secret}
+	}
+	return []secret.Reference{s.Secret, s.VerifyToken}
 }
 
 // Numbered says that the source's messages have seqs.

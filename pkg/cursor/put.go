@@ -83,7 +83,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	queue := messages[places[0]].Queue
 	cur, err := s.look(ctx, queue, func(first int64) bool { return packable(messages, inOrder(messages, places), first-1) > 1 })
 	if err == nil && !numbered(cur) {
-		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.is())
+		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.takes())
 	}
 	// A caller that gets FULL may give up: memory is not good enough for that. Nor is it for a batch that
 	// would be one item, if only another process had put what is before it.

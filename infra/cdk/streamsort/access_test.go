@@ -92,6 +92,7 @@ func TestAccess(t *testing.T) {
 	receives["ArrivalsTable.Arn"] = "dynamodb:PutItem dynamodb:UpdateItem"
 	receives["arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"] = "ssm:GetParameter"
 	receives["BankSecretArn"] = "secretsmanager:GetSecretValue"
+	receives["BankTokenArn"] = "secretsmanager:GetSecretValue"
 	receives["arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"] = "kms:Decrypt"
 	receives[theKey] = useKey
 	receives["QuotasTable.Arn"] = "dynamodb:UpdateItem"

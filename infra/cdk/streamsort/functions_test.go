@@ -102,6 +102,7 @@ func TestFunctions(t *testing.T) {
 		{"webhook", "Webhook", changed(), "x86_64", 448, 7, 18, with(sharedChanged(), object{
 			"STREAMSORT_QUOTAS_TABLE":     ref("QuotasTable"),
 			"STREAMSORT_WEBHOOK_SECRET_1": object{"Fn::ImportValue": "BankSecretArn"},
+			"STREAMSORT_WEBHOOK_TOKEN_1":  object{"Fn::ImportValue": "BankTokenArn"},
 		})},
 	}
 	for _, test := range tests {

@@ -70,13 +70,16 @@ func changedProps() *Props {
 		},
 		Webhooks: []Webhook{
 			{
-				Name: "github", Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
+				Name: "github", Scheme: "github", Challenge: "cloudevents", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
 				Queue: WebhookQueue{Path: "repository.full_name", Default: "other"}, Attributes: map[string]string{"event": "X-GitHub-Event"},
 				KeyProp: "updated_at,action", KeyType: "time,rank(opened|*|closed)", PrevProp: "before.id",
 			},
 			{
 				Name: "bank", Scheme: "hmac", Secret: awscdk.Fn_ImportValue(jsii.String("BankSecretArn")), Key: new("arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"),
-				Tolerance: "1m", Signature: &WebhookSignature{Header: "X-Sig", Prefix: "v0=", Encoding: "base64", TimestampHeader: "X-Time", Template: "{timestamp}.{body}"},
+				Challenge: "hub", VerifyToken: awscdk.Fn_ImportValue(jsii.String("BankTokenArn")), Tolerance: "1m",
+				Signature: &WebhookSignature{
+					Header: "X-Sig", Prefix: "v0=", Encoding: "base64", KeyEncoding: "hex", IDHeader: "X-Id", TimestampHeader: "X-Time", Template: "{id}.{timestamp}.{body}",
+				},
 				Queue: WebhookQueue{Header: "X-Account", Prefix: new("")}, Seq: "number", ID: &WebhookID{Path: "event.id"}, MaxBody: 1000,
 			},
 		},
@@ -242,7 +245,10 @@ func TestLogicalIDs(t *testing.T) {
 				want["PostWebhooks"+sender+"Route"] = "AWS::ApiGatewayV2::Route"
 			}
 			want["WebhooksThrottled"] = "AWS::Logs::MetricFilter"
-			want["PostWebhooksPermission"] = "AWS::Lambda::Permission"
+			want["OptionsWebhooksgithubRoute"], want["GetWebhooksbankRoute"] = "AWS::ApiGatewayV2::Route", "AWS::ApiGatewayV2::Route"
+			for _, method := range []string{"Post", "Get", "Options"} {
+				want[method+"WebhooksPermission"] = "AWS::Lambda::Permission"
+			}
 			for _, id := range queries {
 				delete(want, id) // Props.SavedQueries is false
 			}

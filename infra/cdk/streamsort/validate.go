@@ -117,7 +117,7 @@ func (p Props) checkKeys(c *checker) {
 		}
 	}
 	if _, err := cursor.ParseKeyType(p.KeyType); err != nil {
-		c.fail("keyType", "is %q: it %s; write number, time or text, or up to three of them and a rank", p.KeyType, strings.TrimPrefix(err.Error(), "keyType "))
+		c.fail("keyType", "is %q: it %s", p.KeyType, strings.TrimPrefix(err.Error(), "keyType "))
 	}
 }
 

@@ -91,7 +91,7 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (remember
 			}
 			// Invalidated a moment ago, or lost.
 			var again Row
-			if again, _, err = d.store.Row(ctx, a.key, true); err != nil {
+			if again, err = d.store.Row(ctx, a.key, true); err != nil {
 				return remembered{}, Row{}, false, err
 			}
 			if again.Fence == r.Fence && again.ValidUntil.Equal(r.ValidUntil) {
@@ -116,7 +116,7 @@ func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *request) (Row, e
 	if !d.options.LookFirst {
 		return Row{}, nil
 	}
-	r, _, err := d.store.Row(ctx, a.key, false)
+	r, err := d.store.Row(ctx, a.key, false)
 	if err != nil {
 		return Row{}, err
 	}
@@ -146,7 +146,7 @@ func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *request, seen Row, n
 	var r Row
 	var claimed bool
 	if seen.Exists() && seen.expired(now) {
-		r, claimed, err = d.store.Replace(ctx, c, seen.Fence)
+		r, claimed, err = d.store.Swap(ctx, seen, c.row(seen))
 	} else {
 		r, claimed, err = d.store.Claim(ctx, c)
 	}
@@ -186,7 +186,7 @@ func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *request, seen Row) (f
 		}
 		a.waited += delay
 		a.looks++
-		r, _, err := d.store.Row(ctx, a.key, false)
+		r, err := d.store.Row(ctx, a.key, false)
 		if err != nil {
 			return Row{}, err
 		}

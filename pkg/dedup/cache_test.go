@@ -49,14 +49,14 @@ func TestCacheAfterInvalidate(t *testing.T) {
 			_, err := d.Once(context.Background(), "a", old)
 			return err
 		}},
-		"an attempt completes": {"complete", func(d *dedup.Deduplicator[string, string]) error {
+		"an attempt completes": {"swap", func(d *dedup.Deduplicator[string, string]) error {
 			start, err := d.TryStart(context.Background(), "a")
 			if err != nil {
 				return err
 			}
 			return start.Attempt.Complete(context.Background(), "old")
 		}},
-		"an effect completes": {"complete", func(d *dedup.Deduplicator[string, string]) error {
+		"an effect completes": {"swap", func(d *dedup.Deduplicator[string, string]) error {
 			_, err := d.Once(context.Background(), "a", old)
 			return err
 		}},
@@ -106,7 +106,7 @@ func TestCacheWhileInvalidating(t *testing.T) {
 		h := newHeld()
 		d := process(t, on(t, h), &options{CacheSize: 10})
 		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", old))
-		h.before = "invalidate"
+		h.before = "swap"
 		done := make(chan error)
 		go func() {
 			_, err := d.Invalidate(t.Context(), "a")

@@ -204,8 +204,8 @@ func (agrees) Claim(_ context.Context, c dedup.Claim) (dedup.Row, bool, error) {
 	return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil}, true, nil
 }
 
-func (agrees) Complete(_ context.Context, o dedup.Owner, c dedup.Completion) (dedup.Row, bool, error) {
-	return dedup.Row{Key: o.Key, Token: o.Token, Fence: o.Fence, CompletedAt: c.At, Result: c.Result}, true, nil
+func (agrees) Swap(_ context.Context, _, next dedup.Row) (dedup.Row, bool, error) {
+	return next, true, nil
 }
 
 // TestAllocations pins what Once adds to an effect and its store in allocations.

@@ -22,7 +22,7 @@ func (d *Deduplicator[ID, R]) Status(ctx context.Context, id ID) (Entry, error) 
 	if err != nil {
 		return Entry{}, err
 	}
-	r, _, err := d.store.Row(ctx, k, true)
+	r, err := d.store.Row(ctx, k, true)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -124,38 +124,36 @@ func (d *Deduplicator[ID, R]) override(ctx context.Context, id ID, audit Audit, 
 		return false, err
 	}
 	for {
-		r, found, err := d.store.Row(ctx, k, true)
+		r, err := d.store.Row(ctx, k, true)
 		now := ddb.ToMillis(d.options.Now())
 		switch {
-		case err != nil || !found || r.expired(now) || r.completed():
+		case err != nil || !r.Exists() || r.expired(now) || r.completed():
 			return false, err
 		case r.running(now, d.options.Margin) && !audit.Force:
 			return false, &StillRunningError{Key: k, Until: r.LeaseUntil}
 		}
-		o := Override{
-			Key: k, Seen: r.Fence, Token: d.options.NewToken(),
-			Repair: Repair{Kind: kind, By: audit.By, Reason: audit.Reason, At: now},
-		}
-		if value != nil {
-			c := Completion{At: now}
-			c.ValidUntil, c.ExpiresOn = d.validity(now, r.LeaseUntil)
+		next, event := r, EventReleased
+		next.Fence++
+		next.Token = d.options.NewToken()
+		next.Repair = Repair{Kind: kind, By: audit.By, Reason: audit.Reason, At: now}
+		if value == nil {
+			next.LeaseUntil, next.Attempt, next.Payload = longAgo, 0, nil
+		} else {
+			event = EventForced
+			validUntil, expiresOn := d.validity(now, r.LeaseUntil)
 			// The result is the operator's: it bears the override's token.
-			made, err := d.place(ctx, Owner{Key: k, Token: o.Token}, *value, c.ExpiresOn)
+			made, err := d.place(ctx, next, *value, expiresOn)
 			if err = cmp.Or(err, made.refused); err != nil {
 				return false, err
 			}
-			c.Result = d.kept(made.result, now)
-			o.Completion = &c
+			next = next.asCompleted(now, validUntil, expiresOn)
+			next.Result = d.kept(made.result, now)
 		}
-		r, done, err := d.store.Override(ctx, o)
+		r, done, err := d.store.Swap(ctx, r, next)
 		if err != nil {
 			return false, err
 		}
-		if done || r.Token == o.Token {
-			event := EventReleased
-			if value != nil {
-				event = EventForced
-			}
+		if done || r.Token == next.Token {
 			d.note(ctx, event, r)
 			return true, nil
 		}

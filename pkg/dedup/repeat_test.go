@@ -45,7 +45,7 @@ func TestTheFirstResultStands(t *testing.T) {
 	}
 }
 
-// deaf is a table whose first Complete has no answer, after its effect or
+// deaf is a table whose first swaps have no answer, after its effect or
 // without one.
 type deaf struct {
 	*ddb.Memory
@@ -53,12 +53,12 @@ type deaf struct {
 }
 
 func (d *deaf) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-	if r.Name() == "complete" && d.before > 0 {
+	if r.Name() == "swap" && d.before > 0 {
 		d.before--
 		return ddb.Answer{}, dedup.ErrUnavailable
 	}
 	a, err := d.Memory.Do(ctx, r)
-	if r.Name() == "complete" && d.after > 0 {
+	if r.Name() == "swap" && d.after > 0 {
 		d.after--
 		return ddb.Answer{}, dedup.ErrUnavailable
 	}

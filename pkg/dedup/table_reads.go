@@ -14,13 +14,12 @@ func (t *Table) Decode(it ddb.Item) (Row, error) { return ddb.Decoded(it, t.deco
 
 // Row implements [Store]: one GetItem; 1 read unit strong, half a unit
 // otherwise.
-func (t *Table) Row(ctx context.Context, k Key, strong bool) (Row, bool, error) {
+func (t *Table) Row(ctx context.Context, k Key, strong bool) (Row, error) {
 	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("read"), Key: t.names.key(k), Strong: strong})
 	if err != nil {
-		return Row{}, false, err
+		return Row{}, err
 	}
-	r, err := t.Decode(a.Item)
-	return r, r.Exists(), err
+	return t.Decode(a.Item)
 }
 
 // Rows implements [Store]: one Scan, eventually consistent; half a unit for
@@ -62,16 +61,16 @@ func (t *Table) Rows(ctx context.Context, scan RowScan) (RowPage, error) {
 
 // Result implements [Store]: one GetItem; 1 read unit for each 4 KB strong,
 // half a unit otherwise.
-func (t *Table) Result(ctx context.Context, k Key, token Token, strong bool) ([]byte, bool, error) {
+func (t *Table) Result(ctx context.Context, k Key, token Token, strong bool) ([]byte, error) {
 	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("get result"), Key: t.names.resultItemKey(k, token), Strong: strong})
 	if err != nil || !a.Item.Exists() {
-		return nil, false, err
+		return nil, err
 	}
 	d := ddb.Decoder{Item: t.names.plain(a.Item)}
 	d.Layout(attrVersion, layout)
 	body := d.BytesOr(attrResult)
 	if d.Err != nil {
-		return nil, false, &RowError{Key: k, Field: string(d.Failed), Err: d.Err}
+		return nil, &RowError{Key: k, Field: string(d.Failed), Err: d.Err}
 	}
-	return body, true, nil
+	return body, nil
 }

@@ -123,25 +123,13 @@ func TestNewerLayout(t *testing.T) {
 				c.Key = k
 				return store.Claim(t.Context(), c)
 			}},
-			"replace": {ddb.Fields{"validUntil": ddb.Int(0)}, func(k dedup.Key) (dedup.Row, bool, error) {
-				c := claim
-				c.Key = k
-				return store.Replace(t.Context(), c, 1)
+			"swap": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
+				seen := dedup.Row{Key: k, Fence: 1, LeaseUntil: time.UnixMilli(0)}
+				return store.Swap(t.Context(), seen, seen)
 			}},
-			"complete": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Complete(t.Context(), dedup.Owner{Key: k, Fence: 1}, dedup.Completion{At: at})
-			}},
-			"fail": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Fail(t.Context(), dedup.Owner{Key: k, Fence: 1}, "why")
-			}},
-			"extend": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Extend(t.Context(), dedup.Owner{Key: k, Fence: 1}, dedup.Extension{LeaseUntil: at, ValidUntil: at})
-			}},
-			"invalidate": {completed, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Invalidate(t.Context(), k, 1, at)
-			}},
-			"override": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Override(t.Context(), dedup.Override{Key: k, Seen: 1})
+			"swap of a completed row": {completed, func(k dedup.Key) (dedup.Row, bool, error) {
+				seen := dedup.Row{Key: k, Fence: 1, LeaseUntil: time.UnixMilli(0), CompletedAt: time.UnixMilli(1)}
+				return store.Swap(t.Context(), seen, seen)
 			}},
 		} {
 			known, newer := dedup.Key{ID: "known", Processor: name}, dedup.Key{ID: "newer", Processor: name}

@@ -54,6 +54,8 @@ type process struct {
 	calls []call
 	d     *dedup.Deduplicator[string, string]
 	made  int
+	// swaps is what the last swap does.
+	swaps kind
 	// tokens are those of the call under way; token is the last one, asked the
 	// clock as it was made for a claim, and fence that of the last run.
 	tokens map[dedup.Token]bool

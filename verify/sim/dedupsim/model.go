@@ -250,7 +250,7 @@ func (m *model) lastOwned(before dedup.Row) dedup.Row {
 // result is what a completed row remembers, by its place.
 func (m *model) result(r dedup.Row) string {
 	if r.Result.Place == dedup.InItem {
-		body, _, _ := m.table.Result(context.Background(), key, r.Token, true)
+		body, _ := m.table.Result(context.Background(), key, r.Token, true)
 		return r.Result.Codec + string(body)
 	}
 	return r.Result.Codec + string(r.Result.Bytes)

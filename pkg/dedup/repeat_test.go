@@ -123,3 +123,22 @@ func TestNothingFollowsAFail(t *testing.T) {
 		t.Errorf("%v, %v; want another attempt", next, err)
 	}
 }
+
+// TestAnExtensionInDoubt: an attempt whose extension was stored without an answer goes
+// on with its row as it stands, in each way.
+func TestAnExtensionInDoubt(t *testing.T) {
+	for name, ends := range map[string]func(*dedup.Attempt[string, string]) error{
+		"complete": func(a *dedup.Attempt[string, string]) error { return a.Complete(t.Context(), "x") },
+		"fail":     func(a *dedup.Attempt[string, string]) error { return a.Fail(t.Context(), errDown) },
+		"extend":   func(a *dedup.Attempt[string, string]) error { return a.Extend(t.Context(), 3*time.Hour) },
+	} {
+		d := process(t, on(t, &deaf{Memory: memory(), after: 1}), nil)
+		attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
+		if err := attempt.Extend(t.Context(), 2*time.Hour); !errors.Is(err, dedup.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		if err := ends(attempt); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

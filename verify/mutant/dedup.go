@@ -17,20 +17,29 @@ func dedupTrace(name string) test { return test{dedupSchedules.folder, "TestTrac
 
 // dedupMutants are bugs in deduplication.
 var dedupMutants = []mutant{
-	{"unconditional complete", dedupFolder, dedupSchedules, []edit{
-		{"table_writes.go", `"complete", o.Key, t.isOwned(o), `, `"complete", o.Key, t.isKnown(), `},
+	{"unconditional swap", dedupFolder, dedupSchedules, []edit{
+		{"table_writes.go", "ddb.And(t.isKnown(),\n\t\tt.at(attrToken).Eq(ddb.Blob(seen.Token[:])),\n\t\tt.at(attrFence).Eq(ddb.Int(seen.Fence)),\n\t\tt.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended)", "ddb.Or(t.isKnown(), ended)"},
 	}},
-	{"complete by token only", dedupFolder, dedupSchedules, []edit{
-		{"table_writes.go", ", t.at(attrFence).Eq(ddb.Int(o.Fence)),\n\t\tt.at(attrCompletedAt)", ",\n\t\tt.at(attrCompletedAt)"},
+	{"swap whatever the fence", dedupFolder, dedupTables, []edit{
+		{"table_writes.go", "\t\tt.at(attrFence).Eq(ddb.Int(seen.Fence)),\n", ""},
+	}},
+	{"swap whatever the token", dedupFolder, dedupTables, []edit{
+		{"table_writes.go", "\t\tt.at(attrToken).Eq(ddb.Blob(seen.Token[:])),\n", ""},
+	}},
+	{"swap whatever the lease", dedupFolder, dedupTables, []edit{
+		{"table_writes.go", "t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended", "ended"},
 	}},
 	{"complete what is completed", dedupFolder, dedupTables, []edit{
-		{"table_writes.go", "t.at(attrFence).Eq(ddb.Int(o.Fence)),\n\t\tt.at(attrCompletedAt).Missing())", `t.at(attrFence).Eq(ddb.Int(o.Fence)))`},
+		{"table_writes.go", "t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended)", "ddb.Or(t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended))"},
 	}},
 	{"lease not looked at", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
 		{"table_writes.go", `t.at(attrLeaseUntil).Le(ddb.Millis(c.Now.Add(-c.Margin)))`, `t.at(attrLeaseUntil).Exists()`},
 	}},
-	{"completed by anybody", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
-		{"table_writes.go", "t.isKnown(), t.at(attrToken).Eq(ddb.Blob(o.Token[:])), t.at(attrFence).Eq(ddb.Int(o.Fence)),\n", "t.isKnown(),\n"},
+	{"lost attempt goes on with another's row", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
+		{"attempt.go", "err != nil || done || !a.owns(r) || r.completed()", "err != nil || done || r.completed()"},
+	}},
+	{"attempt in doubt does not go on with its own row", dedupFolder, test{"./pkg/dedup", "TestAnExtensionInDoubt"}, []edit{
+		{"attempt.go", "\t\ta.row = r\n\t}\n", "\t\treturn r, false, nil\n\t}\n"},
 	}},
 	{"calls of a process do not share a wait", dedupFolder, test{"./pkg/dedup", "TestFiguresOfACrowd"}, []edit{
 		{"flight.go", "if other := f.of[k]; other != nil && other.left(now, margin) > 0 {", "if other := f.of[k]; other != nil && false {"},
@@ -75,7 +84,7 @@ var dedupMutants = []mutant{
 		{"cache.go", "{ c.lost = max(c.lost, fence) }", "{ _ = fence }"},
 	}},
 	{"result's item ends before its row", dedupFolder, test{"./pkg/dedup", "TestALateRepeatKeepsItsResult"}, []edit{
-		{"attempt.go", "c.ValidUntil.After(a.placed.expiresOn) &&", "c.ValidUntil.Before(a.placed.expiresOn) &&"},
+		{"attempt.go", "validUntil.After(a.placed.expiresOn) &&", "validUntil.Before(a.placed.expiresOn) &&"},
 	}},
 	{"codec's panic leaves the lease", dedupFolder, test{"./pkg/dedup", "TestCodecThatPanics"}, []edit{
 		{"codec.go", "\tdefer recovered(&err)\n\tencoded, err = c.Marshal(value)", "\tencoded, err = c.Marshal(value)"},
@@ -104,23 +113,14 @@ var dedupMutants = []mutant{
 	{"payload unchecked at a replay", dedupFolder, dedupSchedules, []edit{
 		{"acquire.go", "case payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload):\n\t\treturn mismatch", "case payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) && !r.completed():\n\t\treturn mismatch"},
 	}},
-	{"unconditional extend", dedupFolder, dedupSchedules, []edit{
-		{"table_writes.go", `ddb.And(t.isOwned(o), t.at(attrLeaseUntil).Lt(until))`, `t.isKnown()`},
-	}},
-	{"unconditional fail", dedupFolder, dedupSchedules, []edit{
-		{"table_writes.go", `"fail", o.Key, t.isOwned(o),`, `"fail", o.Key, t.isKnown(),`},
-	}},
-	{"unconditional invalidate", dedupFolder, dedupSchedule("invalidated"), []edit{
-		{"table_writes.go", `ddb.And(t.isKnown(), t.at(attrFence).Eq(ddb.Int(seen)), t.at(attrCompletedAt).Exists())`, `t.isKnown()`},
-	}},
-	{"unconditional release", dedupFolder, dedupSchedule("released by force"), []edit{
-		{"table_writes.go", `ddb.And(t.isKnown(), t.at(attrFence).Eq(ddb.Int(o.Seen)), t.at(attrCompletedAt).Missing())`, `t.isKnown()`},
-	}},
 	{"release leaves the owner its fence and token", dedupFolder, dedupTrace("ReleasedWhileItRuns"), []edit{
-		{"table_writes.go", "\t\tt.at(attrFence).Plus(1),\n\t\tt.at(attrToken).Set(ddb.Blob(o.Token[:])),\n", ``},
+		{"repair.go", "\t\tnext.Fence++\n\t\tnext.Token = d.options.NewToken()\n", ""},
 	}},
-	{"fail as a deletion", dedupFolder, dedupSchedules, []edit{
-		{"table_writes.go", "\treturn t.update(ctx, \"fail\", o.Key, t.isOwned(o),\n\t\tt.at(attrLeaseUntil).Set(ddb.Millis(longAgo)), t.at(attrError).Set(ddb.Text(why)), t.at(attrPayloadHash).Remove())", "\ta, err := t.engine.Do(ctx, ddb.Delete{Op: t.op(\"fail\"), Key: t.names.key(o.Key), If: t.isOwned(o)})\n\treturn Row{}, a.Held, err"},
+	{"fail forgets fence and attempt", dedupFolder, dedupSchedules, []edit{
+		{"attempt.go", "r.LeaseUntil, r.Error, r.Payload = longAgo, why, nil", "r.LeaseUntil, r.Error, r.Payload, r.Fence, r.Attempt = longAgo, why, nil, 0, 0"},
+	}},
+	{"new life under the old fence", dedupFolder, dedupSchedule("expires"), []edit{
+		{"store.go", "Fence: expired.Fence + 1,", "Fence: expired.Fence,"},
 	}},
 	{"expired and claimed in one update", dedupFolder, dedupSchedules, []edit{
 		{"table_writes.go", `ddb.Or(ddb.Path(t.names.IDKey).Missing(), ddb.And`, `ddb.Or(ddb.Path(t.names.IDKey).Missing(), t.at(attrValidUntil).Le(ddb.Millis(c.Now)), ddb.And`},

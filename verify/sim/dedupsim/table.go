@@ -14,16 +14,16 @@ import (
 type kind string
 
 const (
-	claiming       kind = "claim"
-	replacing      kind = "replace"
-	completing     kind = "complete"
-	failing        kind = "fail"
-	extending      kind = "extend"
-	invalidating   kind = "invalidate"
-	overriding     kind = "override"
-	reading        kind = "read"
-	puttingResult  kind = "put result"
-	gettingResult  kind = "get result"
+	claiming      kind = "claim"
+	replacing     kind = "replace"
+	completing    kind = "complete"
+	failing       kind = "fail"
+	extending     kind = "extend"
+	invalidating  kind = "invalidate"
+	overriding    kind = "override"
+	reading       kind = "read"
+	puttingResult kind = "put result"
+	gettingResult kind = "get result"
 )
 
 func (c *process) kindOf(r ddb.Request) kind {
@@ -56,7 +56,24 @@ type store struct {
 	c *process
 }
 
+func (s store) Claim(ctx context.Context, c dedup.Claim) (dedup.Row, bool, error) {
+	if s.c.elsewhere {
+		return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil}, true, nil
+	}
+	return s.Table.Claim(ctx, c)
+}
+
+func (s store) Row(ctx context.Context, k dedup.Key, strong bool) (dedup.Row, error) {
+	if s.c.elsewhere {
+		return dedup.Row{}, nil
+	}
+	return s.Table.Row(ctx, k, strong)
+}
+
 func (s store) Swap(ctx context.Context, seen, next dedup.Row) (dedup.Row, bool, error) {
+	if s.c.elsewhere {
+		return next, true, nil
+	}
 	s.c.swaps = swapping(seen, next)
 	return s.Table.Swap(ctx, seen, next)
 }
@@ -76,10 +93,16 @@ func (c *process) table() dedup.Store {
 		Label: c.label, Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
 	})
 	return store{newTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if c.asks++; c.asks == 1 {
+			c.looked = c.kindOf(r) == reading && !past.IsStrong(r)
+		}
 		if k := c.kindOf(r); k.claims() || k == overriding {
 			defer func() { c.asking-- }()
 		}
 		a, err := engine.Do(ctx, r)
+		if err == nil && c.kindOf(r) == reading && past.IsStrong(r) {
+			c.forgotten = max(c.forgotten, c.rowOf(a.Item).Fence)
+		}
 		if k := c.kindOf(r); err == nil && (k.claims() || k == reading) {
 			c.learns(k, c.rowOf(a.Item), done(r, a))
 		}

@@ -9,6 +9,7 @@ const (
 var (
 	dedupSchedules = test{"./verify/sim/dedupsim", "TestEverySmallSchedule|TestRandomSchedules"}
 	dedupTables    = test{"./pkg/dedup", "TestTableConforms"}
+	dedupStreams   = test{"./pkg/dedup", "TestFiguresOfStreams"}
 )
 
 func dedupSchedule(name string) test { return smallSchedule(dedupSchedules.folder, name) }
@@ -78,7 +79,7 @@ var dedupMutants = []mutant{
 		{"http.go", `return string(all)`, `return string(all[:0])`},
 	}},
 	{"invalidated result comes back into the cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
-		{"cache.go", "known && found.row.Fence <= fence ||", "known && found.row.Fence < fence ||"},
+		{"cache.go", "known && r.Fence <= fence ||", "known && r.Fence < fence ||"},
 	}},
 	{"invalidated result comes back into a small cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
 		{"cache.go", "{ c.lost = max(c.lost, fence) }", "{ _ = fence }"},
@@ -129,7 +130,7 @@ var dedupMutants = []mutant{
 		{"row.go", "return !r.ValidUntil.After(now)", "return !r.ValidUntil.After(longAgo)"},
 	}},
 	{"effect runs when the wait ends", dedupFolder, dedupSchedules, []edit{
-		{"acquire.go", "== running {\n\t\t\t\tr, err = d.wait(ctx, a, r)\n", "== running {\n\t\t\t\theld := r\n\t\t\t\tif r, err = d.wait(ctx, a, r); err != nil {\n\t\t\t\t\treturn remembered{}, held, true, nil\n\t\t\t\t}\n"},
+		{"acquire.go", "== running {\n\t\t\t\ta.met = true\n\t\t\t\tr, err = d.wait(ctx, a, r)\n", "== running {\n\t\t\t\theld := r\n\t\t\t\tif r, err = d.wait(ctx, a, r); err != nil {\n\t\t\t\t\treturn remembered{}, held, true, nil\n\t\t\t\t}\n"},
 	}},
 	{"effect runs after its lease", dedupFolder, dedupSchedules, []edit{
 		{"acquire.go", "if !mine || !r.LeaseUntil.After(d.options.Now()) {", "if !mine {"},
@@ -158,6 +159,19 @@ var dedupMutants = []mutant{
 	}},
 	{"cache without an end", dedupFolder, dedupSchedule("a cache"), []edit{
 		{"cache.go", "if !found || !entry.until.After(now) {", "if !found {"},
+	}},
+	{"looks first however few are duplicates", dedupFolder, dedupStreams, []edit{
+		{"lately.go", "return l.share >= lookShare && ", "return "},
+	}},
+	{"never claims where many are duplicates", dedupFolder, dedupStreams, []edit{
+		{"lately.go", " && l.calls%claimEach != 0", ""},
+	}},
+	{"a wait is no duplicate", dedupFolder, test{"./pkg/dedup", "TestAHeldIDIsADuplicate"}, []edit{
+		{"acquire.go", "a.met = a.met || means == done || means == running", "a.met = a.met || means == done"},
+		{"acquire.go", "\t\t\t\ta.met = true\n", ""},
+	}},
+	{"look believed that shows what was invalidated here", dedupFolder, dedupSchedule("looks first, and invalidated"), []edit{
+		{"acquire.go", "if err != nil || d.cache.forgot(r) {", "if err != nil {"},
 	}},
 	{"result stored without a place", dedupFolder, dedupSchedule("a result of its own"), []edit{
 		{"result.go", "err = d.putResult(ctx, o, &made, expiresOn)", "made.expiresOn = expiresOn"},

@@ -33,9 +33,6 @@ func (d *Deduplicator[ID, R]) entry(r Row) Entry {
 	return Entry{r, r.status(d.options.Now(), d.options.Margin, int64(d.options.MaxAttempts))}
 }
 
-// pageSize is how many items one request of List looks at.
-const pageSize = 500
-
 // List walks over the ids of this processor that are in one of the states: with
 // Running, what is under way; with TimedOut, what is stuck; with Quarantined,
 // what waits for an operator; with none, all of them. It reads the whole table,
@@ -46,30 +43,26 @@ func (d *Deduplicator[ID, R]) List(ctx context.Context, states ...Status) iter.S
 	if err := d.made(); err != nil {
 		return func(yield func(Entry, error) bool) { yield(Entry{}, err) }
 	}
-	scan := RowScan{Processor: d.processor, Limit: pageSize, Open: len(states) > 0}
-	for _, s := range states {
-		if s == Completed || s == Expired {
-			scan.Open = false
-		}
-	}
 	return func(yield func(Entry, error) bool) {
-		for {
-			page, err := d.store.Rows(ctx, scan)
+		for after := ""; ; {
+			page, err := d.store.Rows(ctx, after)
 			if err != nil {
 				yield(Entry{}, err)
 				return
 			}
 			for _, r := range page.Rows {
-				if e := d.entry(r); (len(states) == 0 || slices.Contains(states, e.Status)) && !yield(e, nil) {
+				e := d.entry(r)
+				if r.Processor == d.processor && (len(states) == 0 || slices.Contains(states, e.Status)) && !yield(e, nil) {
 					return
 				}
 			}
 			for _, broken := range page.Broken {
-				if !yield(Entry{}, &broken) {
+				// One whose processor is not known may be ours.
+				if p := broken.Key.Processor; (p == "" || p == d.processor) && !yield(Entry{}, &broken) {
 					return
 				}
 			}
-			if scan.After = page.Next; scan.After == "" {
+			if after = page.Next; after == "" {
 				return
 			}
 		}

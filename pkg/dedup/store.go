@@ -46,8 +46,9 @@ type Store interface {
 	// Row reads a row; the zero Row where there is none.
 	Row(ctx context.Context, k Key, strong bool) (Row, error)
 
-	// Rows reads one page of all rows, not strongly.
-	Rows(ctx context.Context, scan RowScan) (RowPage, error)
+	// Rows reads one page of all rows, not strongly: the first one, or the one that
+	// starts where a page before said.
+	Rows(ctx context.Context, after string) (RowPage, error)
 
 	// PutResult stores a result that is too large for its row, under the claim's
 	// token, in the place of what is there. Without a Body there is none any more.
@@ -92,18 +93,6 @@ type StoredResult struct {
 	Token     Token
 	Body      []byte
 	ExpiresOn time.Time
-}
-
-// RowScan asks for a page of all rows.
-type RowScan struct {
-	// Processor, where it is not empty, leaves out the rows of others; Open
-	// leaves out completed ones. The price is the same: every item is looked at.
-	Processor string
-	Open      bool
-	// After is the RowPage.Next of the page before, empty for the first.
-	After string
-	// Limit is the most items that are looked at.
-	Limit int
 }
 
 // RowPage is a page of all rows.

@@ -22,19 +22,15 @@ func (t *Table) Row(ctx context.Context, k Key, strong bool) (Row, error) {
 	return t.Decode(a.Item)
 }
 
+// pageSize is how many items one request of Rows looks at.
+const pageSize = 500
+
 // Rows implements [Store]: one Scan, eventually consistent; half a unit for
 // each 4 KB that are looked at, about 15 rows; results count with them.
-func (t *Table) Rows(ctx context.Context, scan RowScan) (RowPage, error) {
-	filter := []ddb.Cond{t.at(attrResultOf).Missing()}
-	if scan.Open {
-		filter = append(filter, t.at(attrCompletedAt).Missing())
-	}
-	if scan.Processor != "" && !t.names.OneKey {
-		filter = append(filter, ddb.Path(t.names.ProcessorKey).Eq(ddb.Text(scan.Processor)))
-	}
-	request := ddb.Scan{Op: t.op("list"), Limit: scan.Limit, Filter: ddb.And(filter...)}
-	if scan.After != "" {
-		if request.After = t.names.place(scan.After); !request.After.Exists() {
+func (t *Table) Rows(ctx context.Context, after string) (RowPage, error) {
+	request := ddb.Scan{Op: t.op("list"), Limit: pageSize, Filter: t.at(attrResultOf).Missing()}
+	if after != "" {
+		if request.After = t.names.place(after); !request.After.Exists() {
 			return RowPage{}, &InvalidError{Field: "after", Code: invalid.Malformed, Problem: "is not where a page ended"}
 		}
 	}
@@ -46,14 +42,11 @@ func (t *Table) Rows(ctx context.Context, scan RowScan) (RowPage, error) {
 	for _, it := range a.Items {
 		r, err := t.Decode(it)
 		var broken *RowError
-		switch {
-		case errors.As(err, &broken) && scan.Processor != "" && broken.Key.Processor != "" && broken.Key.Processor != scan.Processor:
-			// Another processor's, in a table with one key.
-		case errors.As(err, &broken):
+		if errors.As(err, &broken) {
 			page.Broken = append(page.Broken, *broken)
-		case scan.Processor == "" || scan.Processor == r.Processor:
-			page.Rows = append(page.Rows, r)
+			continue
 		}
+		page.Rows = append(page.Rows, r)
 	}
 	page.Next, err = t.names.placeText(a.Next)
 	return page, err

@@ -3,7 +3,9 @@ package dedup_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -90,6 +92,34 @@ func TestListOfATableWithOneKey(t *testing.T) {
 			t.Errorf("broken rows (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestListOfManyRows: those of all pages, each once, and none of another processor.
+func TestListOfManyRows(t *testing.T) {
+	for _, names := range []dedup.Names{{}, {OneKey: true}} {
+		store := must[*dedup.Table](t)(dedup.NewTable(ddb.NewMemory(names.Tables()...), names))
+		d, other := process(t, store, nil), must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "other", nil))
+		want := map[string]bool{}
+		for i := range 700 {
+			id := strconv.Itoa(i)
+			_ = must[dedup.Outcome[string]](t)(other.Once(t.Context(), id, answers("x")))
+			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, answers("x")))
+			want[id] = true
+		}
+		got := map[string]bool{}
+		for e, err := range d.List(t.Context(), dedup.Completed) {
+			if err != nil || got[e.Row.ID] || e.Row.Processor != "payments" {
+				t.Errorf("%s, twice: %v, %v", e.Row.Key, got[e.Row.ID], err)
+			}
+			got[e.Row.ID] = true
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%d rows listed, want %d", len(got), len(want))
+		}
+		for e := range d.List(t.Context(), dedup.Running) {
+			t.Errorf("%s listed as running", e.Row.Key)
+		}
+	}
 }
 
 func put(t *testing.T, engine ddb.Engine, names dedup.Names, it ddb.Item) {

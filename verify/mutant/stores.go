@@ -5,10 +5,7 @@ var stores = []store{
 	{sorterFolder, []test{arrivalTables, arrivalSchedules, schedules}, map[string]string{
 		"raise low if low < ? (bound)": "it stores the key that stands there",
 	}},
-	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, map[string]string{
-		"list if (resultOf missing and processorId = ?)": "what is read of another processor, and no row, is left out again: the filter saves its way",
-		"list if processorId = ?":                        "as above",
-	}},
+	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, nil},
 	{recordFolder, []test{{"./internal/record", "TestStore.*/memory"}, deliveries, twoPhases}, map[string]string{
 		"ask if asked < ? (bound)":                               "it stores the number that stands there",
 		"commit and claim does state":                            "a claim that is committed by a push is Started, as the next one: the two requests share their changes",

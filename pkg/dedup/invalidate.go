@@ -6,9 +6,9 @@ import "context"
 // reports whether there was something to forget. An id that is running is a
 // [StillRunningError]; one that has failed or timed out runs again anyway.
 //
-// A call that is under way may still return the old result; so may, for
-// Options.CacheAge, another process that has a cache. This process's own cache
-// has forgotten it.
+// A call that is under way may still return the old result. So may another process: for
+// about a second where it looks first, and for Options.CacheAge where it has a cache.
+// Later calls of this process do not.
 func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten bool, err error) {
 	k, err := d.Key(id)
 	if err != nil || d.off {
@@ -18,8 +18,7 @@ func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten 
 	defer func() { end(err) }()
 	r, err := d.store.Row(ctx, k, true)
 	now := d.options.Now()
-	// Of a row that is not completed, or not there, no result is known but old
-	// ones, in this cache.
+	// Of a row that is not completed, or not there, no result is known but old ones.
 	fence := r.Fence
 	if !r.completed() {
 		fence--

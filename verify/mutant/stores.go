@@ -5,7 +5,9 @@ var stores = []store{
 	{sorterFolder, []test{arrivalTables, arrivalSchedules, schedules}, map[string]string{
 		"raise low if low < ? (bound)": "it stores the key that stands there",
 	}},
-	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, nil},
+	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, map[string]string{
+		"swap does v": "a row that may be changed has this layout",
+	}},
 	{recordFolder, []test{{"./internal/record", "TestStore.*/memory"}, deliveries, twoPhases}, map[string]string{
 		"ask if asked < ? (bound)":                               "it stores the number that stands there",
 		"commit and claim does state":                            "a claim that is committed by a push is Started, as the next one: the two requests share their changes",

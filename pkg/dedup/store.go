@@ -43,7 +43,7 @@ type Store interface {
 	// after: the row says all that there is to know.
 	Swap(ctx context.Context, seen, next Row) (Row, bool, error)
 
-	// Row reads a row; the zero Row where there is none.
+	// Row reads a row; the zero Row where the key has no row.
 	Row(ctx context.Context, k Key, strong bool) (Row, error)
 
 	// Rows reads one page of all rows, not strongly: the first one, or the one that
@@ -51,14 +51,14 @@ type Store interface {
 	Rows(ctx context.Context, after string) (RowPage, error)
 
 	// PutResult stores a result that is too large for its row, under the claim's
-	// token, in the place of what is there. Without a Body there is none any more.
+	// token, in the place of what is there. Without a Body it is gone.
 	//
 	// Lost response: the repeat stores the same again. Another cannot do it: no
 	// two claims have one token. We die right after: nobody refers to the result
 	// until the row is completed; delete it after ExpiresOn.
 	PutResult(ctx context.Context, p StoredResult) error
 
-	// Result reads such a result; nil where there is none.
+	// Result reads such a result; nil where the claim has no result.
 	Result(ctx context.Context, k Key, t Token, strong bool) ([]byte, error)
 }
 

@@ -16,7 +16,7 @@ const streamOfOnce = 640
 func once(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: "Work done once",
-		About: fmt.Sprintf("A piece of work with a result of 20 bytes, on average over %d calls of a process; where half are duplicates, every second one is. "+
+		About: fmt.Sprintf("A piece of work with a result of 20 bytes, one of %d calls of a process. "+
 			"The limit is a write that says that it begins, and one with its result; of a duplicate, a read. "+
 			"Mnemosyne starts each by an unconditional write, a duplicate as well; Powertools by a conditional one, which is charged as much. SQS FIFO drops a message whose content it has seen within 5 minutes, "+
 			"for a request to send each; it remembers no result. The others run below, with larger results, and with a hundred that wait for one.", streamOfOnce),
@@ -46,38 +46,41 @@ func once(ctx context.Context) (Table, error) {
 }
 
 // streamOf is what a new piece of work costs, or a duplicate, among so many of each.
-func streamOf(ctx context.Context, news, duplicates int, ofNew bool) (Units, error) {
+func streamOf(ctx context.Context, news, duplicates int, ofNew bool) (sum Units, err error) {
 	work := func(context.Context) (string, error) { return "done, and remembered", nil }
 	m := newMetered(dedup.Names{}.Tables()...)
 	store, err := dedup.NewTable(m, dedup.Names{})
 	if err != nil {
-		return Units{}, err
+		return sum, err
 	}
-	var processes [2]*dedup.Deduplicator[string, string]
-	for i := range processes {
-		if processes[i], err = dedup.New[string, string](store, "figures", nil); err != nil {
-			return Units{}, err
-		}
+	before, err := dedup.New[string, string](store, "figures", nil)
+	if err != nil {
+		return sum, err
 	}
-	if _, err := processes[0].Once(ctx, "done", work); err != nil {
-		return Units{}, err
+	if _, err := before.Once(ctx, "done", work); err != nil {
+		return sum, err
 	}
-	var sum Units
-	counted := 0
+	d, err := dedup.New[string, string](store, "figures", nil)
+	if err != nil {
+		return sum, err
+	}
+	counted := float64(streamOfOnce * news / (news + duplicates))
+	if !ofNew {
+		counted = streamOfOnce - counted
+	}
 	for n := range streamOfOnce {
 		isNew, id := n%(news+duplicates) < news, "done"
 		if isNew {
 			id = fmt.Sprint("new-", n)
 		}
-		units, err := m.of(1, func() error { _, err := processes[1].Once(ctx, id, work); return err })
+		units, err := m.of(1, func() error { _, err := d.Once(ctx, id, work); return err })
 		if err != nil {
-			return Units{}, err
+			return sum, err
 		}
 		if isNew == ofNew {
-			sum.Writes += units.Writes
-			sum.Reads += units.Reads
-			counted++
+			sum.Writes += units.Writes / counted
+			sum.Reads += units.Reads / counted
 		}
 	}
-	return Units{Writes: sum.Writes / float64(counted), Reads: sum.Reads / float64(counted)}, nil
+	return sum, nil
 }

@@ -31,9 +31,8 @@ func (s *shelf) Claim(ctx context.Context, c dedup.Claim) (dedup.Row, bool, erro
 		c.Payload != nil && r.Payload != nil && !bytes.Equal(c.Payload, r.Payload):
 		return r, false, nil
 	}
-	r.Fence, r.Attempt, r.Token, r.Error = r.Fence+1, r.Attempt+1, c.Token, ""
-	r.StartedAt, r.LeaseUntil = c.Now, c.LeaseUntil
-	r.ValidUntil, r.ExpiresOn = c.ValidUntil, c.ExpiresOn
+	r.Fence, r.Attempt, r.Token, r.StartedAt, r.Error = r.Fence+1, r.Attempt+1, c.Token, c.Now, ""
+	r.LeaseUntil, r.ValidUntil, r.ExpiresOn = c.LeaseUntil, c.ValidUntil, c.ExpiresOn
 	if c.Payload != nil {
 		r.Payload = c.Payload
 	}

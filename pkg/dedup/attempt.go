@@ -66,10 +66,10 @@ func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]
 type Attempt[ID, R any] struct {
 	d *Deduplicator[ID, R]
 
-	// ending lets one call at a time end or extend the attempt, and guards the row as
-	// this attempt last saw it, and how it ended: what was placed for a first Complete is what a repeat stores, and
-	// nothing but a repeat follows a Fail (failing), also where nobody knows
-	// whether it was stored: the row may have lost its payload by then.
+	// ending lets one call at a time end or extend the attempt. It guards the row as this
+	// attempt last saw it, and how it ended: what was placed for a first Complete is what
+	// a repeat stores, and nothing but a repeat follows a Fail (failing), also where
+	// nobody knows whether it was stored: the row may have lost its payload by then.
 	ending                     sync.Mutex
 	row                        Row
 	completed, failing, failed bool
@@ -134,7 +134,7 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	now := ddb.ToMillis(a.d.options.Now())
 	validUntil, expiresOn := a.d.validity(now, time.Time{})
 	if err := a.place(ctx, value, validUntil, expiresOn); err != nil {
-		return &NotRememberedError{Key: a.run.Key, Err: err}
+		return &NotRememberedError{Key: a.row.Key, Err: err}
 	}
 	if err := a.complete(ctx, a.placed.stored, func(r Row) Row {
 		r = r.asCompleted(now, validUntil, expiresOn)
@@ -185,7 +185,7 @@ func (a *Attempt[ID, R]) complete(ctx context.Context, stored []byte, end func(R
 	r, completed, err := a.swap(ctx, end)
 	switch {
 	case err != nil:
-		return &NotRememberedError{Key: a.run.Key, Err: err}
+		return &NotRememberedError{Key: a.row.Key, Err: err}
 	case completed:
 		a.end(ctx, r, stored)
 	case !a.owns(r):

@@ -116,8 +116,8 @@ func TestListOfManyRows(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("%d rows listed, want %d", len(got), len(want))
 		}
-		for e := range d.List(t.Context(), dedup.Running) {
-			t.Errorf("%s listed as running", e.Row.Key)
+		for e, err := range d.List(t.Context(), dedup.Running) {
+			t.Errorf("%s listed as running, %v", e.Row.Key, err)
 		}
 	}
 }

@@ -58,13 +58,13 @@ func (t *Table) PutResult(ctx context.Context, p StoredResult) error {
 	_, err := t.engine.Do(ctx, ddb.Put{Op: t.op("put result"), Item: t.names.resultItemKey(p.Key, p.Token).Merge(ddb.Fields{
 		t.at(attrVersion):   ddb.Int(layout),
 		t.at(attrResultOf):  ddb.Text(p.Processor),
-		t.at(attrResult):    blob(p.Body),
+		t.at(attrResult):    where(len(p.Body) > 0, ddb.Blob(p.Body)),
 		t.at(attrExpiresOn): seconds(p.ExpiresOn),
 	}.Item())})
 	return err
 }
 
-// field is an attribute of a row and what it is; none where it is not there.
+// field is an attribute of a row and what it is; the zero Value where it is not there.
 type field struct {
 	name  ddb.Path
 	value ddb.Value
@@ -81,54 +81,28 @@ func fieldsOf(r Row) []field {
 		{attrLeaseUntil, ddb.Millis(r.LeaseUntil)},
 		{attrValidUntil, ddb.Millis(r.ValidUntil)},
 		{attrExpiresOn, seconds(r.ExpiresOn)},
-		{attrPayloadHash, blob(r.Payload)},
-		{attrCompletedAt, millis(r.CompletedAt)},
-		{attrFailed, flag(r.Failed)},
-		{attrError, text(r.Error)},
-		{attrResult, blob(r.Result.Bytes)},
-		{attrCodec, text(r.Result.Codec)},
-		{attrResultIn, text(string(r.Result.Place))},
-		{attrResultUntil, millis(r.Result.Until)},
-		{attrRepair, text(string(r.Repair.Kind))},
-		{attrRepairedBy, text(r.Repair.By)},
-		{attrReason, text(r.Repair.Reason)},
-		{attrRepairedAt, millis(r.Repair.At)},
+		{attrPayloadHash, where(len(r.Payload) > 0, ddb.Blob(r.Payload))},
+		{attrCompletedAt, where(r.completed(), ddb.Millis(r.CompletedAt))},
+		{attrFailed, where(r.Failed, ddb.Int(1))},
+		{attrError, where(r.Error != "", ddb.Text(r.Error))},
+		{attrResult, where(len(r.Result.Bytes) > 0, ddb.Blob(r.Result.Bytes))},
+		{attrCodec, where(r.Result.Codec != "", ddb.Text(r.Result.Codec))},
+		{attrResultIn, where(r.Result.Place != InRow, ddb.Text(string(r.Result.Place)))},
+		{attrResultUntil, where(!r.Result.Until.IsZero(), ddb.Millis(r.Result.Until))},
+		{attrRepair, where(r.Repair.Kind != "", ddb.Text(string(r.Repair.Kind)))},
+		{attrRepairedBy, where(r.Repair.By != "", ddb.Text(r.Repair.By))},
+		{attrReason, where(r.Repair.Reason != "", ddb.Text(r.Repair.Reason))},
+		{attrRepairedAt, where(!r.Repair.At.IsZero(), ddb.Millis(r.Repair.At))},
 	}
 }
 
-// What is zero in a row is no attribute.
-
-func text(s string) ddb.Value {
-	if s == "" {
+// where is a value that an item has only where it is there.
+func where(there bool, v ddb.Value) ddb.Value {
+	if !there {
 		return ddb.Value{}
 	}
-	return ddb.Text(s)
+	return v
 }
 
-func blob(b []byte) ddb.Value {
-	if len(b) == 0 {
-		return ddb.Value{}
-	}
-	return ddb.Blob(b)
-}
-
-func flag(set bool) ddb.Value {
-	if !set {
-		return ddb.Value{}
-	}
-	return ddb.Int(1)
-}
-
-func millis(at time.Time) ddb.Value {
-	if at.IsZero() {
-		return ddb.Value{}
-	}
-	return ddb.Millis(at)
-}
-
-func seconds(at time.Time) ddb.Value {
-	if at.IsZero() {
-		return ddb.Value{}
-	}
-	return ddb.Seconds(at)
-}
+// seconds is a time as TTL has it; none for the zero Time.
+func seconds(at time.Time) ddb.Value { return where(!at.IsZero(), ddb.Seconds(at)) }

@@ -68,12 +68,12 @@ type Attempt[ID, R any] struct {
 
 	// ending lets one call at a time end or extend the attempt. It guards the row as this
 	// attempt last saw it, and how it ended: what was placed for a first Complete is what
-	// a repeat stores, and nothing but a repeat follows a Fail (failing), also where
-	// nobody knows whether it was stored: the row may have lost its payload by then.
-	ending                     sync.Mutex
-	row                        Row
-	completed, failing, failed bool
-	placed                     *placed
+	// a repeat stores, and nothing but a repeat follows a Fail. Where nobody knows whether
+	// a Fail was stored, the row says it.
+	ending            sync.Mutex
+	row               Row
+	completed, failed bool
+	placed            *placed
 
 	mu  sync.Mutex
 	run Run
@@ -125,7 +125,7 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	}
 	a.ending.Lock()
 	defer a.ending.Unlock()
-	if a.failing {
+	if a.failed {
 		return ErrEnded
 	}
 	if a.completed && a.placed != nil {
@@ -274,12 +274,10 @@ func (a *Attempt[ID, R]) giveBack(ctx context.Context, why string) error {
 		r.LeaseUntil, r.Error, r.Payload = longAgo, why, nil
 		return r
 	})
-	failed = failed || err == nil && a.owns(r) && r.givenBack()
-	a.failing = err != nil || failed
 	switch {
 	case err != nil:
 		return err
-	case failed:
+	case failed || a.owns(r) && r.givenBack():
 		a.failed = true
 		a.d.note(ctx, EventFailed, r)
 		return nil
@@ -307,7 +305,7 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 	}
 	a.ending.Lock()
 	defer a.ending.Unlock()
-	if a.failing {
+	if a.failed {
 		return ErrEnded
 	}
 	now := ddb.ToMillis(a.d.options.Now())

@@ -186,6 +186,19 @@ func TestNothingFollowsAFailInDoubt(t *testing.T) {
 	}
 }
 
+// TestAFailThatWasNeverStored ends nothing.
+func TestAFailThatWasNeverStored(t *testing.T) {
+	h := newHurt(t)
+	attempt := must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a")).Attempt
+	h.table.Fail(1, ddbtest.Refused)
+	if err := attempt.Fail(h.Context(), errDown); !errors.Is(err, dedup.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if err := attempt.Complete(h.Context(), "x"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
 // no caller waits for its own claim.
 func TestTheSDKRepeats(t *testing.T) {

@@ -73,7 +73,7 @@ var dedupMutants = []mutant{
 		{"result.go", ` && len(encoded) <= maxDecoded {`, ` {`},
 	}},
 	{"complete after a fail in doubt", dedupFolder, test{"./pkg/dedup", "TestNothingFollowsAFailInDoubt"}, []edit{
-		{"attempt.go", `a.failing = err != nil || failed`, `a.failing = failed`},
+		{"attempt.go", " || r.completed() || r.givenBack() {\n\t\t\treturn r, done, err", " || r.completed() {\n\t\t\treturn r, done, err"},
 	}},
 	{"callers without a principal are one", dedupLambdaFolder, test{"./pkg/dedup/deduplambda", "TestCallersOfALambdaAuthorizer"}, []edit{
 		{"http.go", `return string(all)`, `return string(all[:0])`},

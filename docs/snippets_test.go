@@ -18,7 +18,8 @@ import (
 
 // packages are what the pages' Go code may call, by the name it is called by.
 var packages = map[string]string{
-	"context": "context", "json": "encoding/json", "fmt": "fmt", "http": "net/http", "sql": "database/sql",
+	"bytes": "bytes", "context": "context", "json": "encoding/json", "fmt": "fmt", "http": "net/http", "maps": "maps", "slices": "slices",
+	"sql": "database/sql", "sync": "sync",
 	"events":      "github.com/aws/aws-lambda-go/events",
 	"lambda":      "github.com/aws/aws-lambda-go/lambda",
 	"dynamodb":    "github.com/aws/aws-sdk-go-v2/service/dynamodb",

@@ -216,7 +216,7 @@ func TestInvalidate(t *testing.T) {
 func TestPayload(t *testing.T) {
 	var ran atomic.Int64
 	store := dedup.NewMemory()
-	for _, o := range []*options{{}, {CacheSize: 5}, {LookFirst: true}} {
+	for _, o := range []*options{{}, {CacheSize: 5}} {
 		d := process(t, store, o)
 		for _, same := range [][][]byte{{[]byte("100"), []byte("EUR")}, nil} {
 			if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran), same...)); out.Value != "1" {

@@ -3,7 +3,9 @@ package dedup_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -92,6 +94,34 @@ func TestListOfATableWithOneKey(t *testing.T) {
 	})
 }
 
+// TestListOfManyRows: those of all pages, each once, and none of another processor.
+func TestListOfManyRows(t *testing.T) {
+	for _, names := range []dedup.Names{{}, {OneKey: true}} {
+		store := must[*dedup.Table](t)(dedup.NewTable(ddb.NewMemory(names.Tables()...), names))
+		d, other := process(t, store, nil), must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "other", nil))
+		want := map[string]bool{}
+		for i := range 700 {
+			id := strconv.Itoa(i)
+			_ = must[dedup.Outcome[string]](t)(other.Once(t.Context(), id, answers("x")))
+			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, answers("x")))
+			want[id] = true
+		}
+		got := map[string]bool{}
+		for e, err := range d.List(t.Context(), dedup.Completed) {
+			if err != nil || got[e.Row.ID] || e.Row.Processor != "payments" {
+				t.Errorf("%s, twice: %v, %v", e.Row.Key, got[e.Row.ID], err)
+			}
+			got[e.Row.ID] = true
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%d rows listed, want %d", len(got), len(want))
+		}
+		for e, err := range d.List(t.Context(), dedup.Running) {
+			t.Errorf("%s listed as running, %v", e.Row.Key, err)
+		}
+	}
+}
+
 func put(t *testing.T, engine ddb.Engine, names dedup.Names, it ddb.Item) {
 	t.Helper()
 	if _, err := engine.Do(t.Context(), ddb.Put{Op: ddb.Op{Op: "put", Table: &names.Tables()[0]}, Item: it}); err != nil {
@@ -123,25 +153,13 @@ func TestNewerLayout(t *testing.T) {
 				c.Key = k
 				return store.Claim(t.Context(), c)
 			}},
-			"replace": {ddb.Fields{"validUntil": ddb.Int(0)}, func(k dedup.Key) (dedup.Row, bool, error) {
-				c := claim
-				c.Key = k
-				return store.Replace(t.Context(), c, 1)
+			"swap": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
+				seen := dedup.Row{Key: k, Fence: 1, LeaseUntil: time.UnixMilli(0)}
+				return store.Swap(t.Context(), seen, seen)
 			}},
-			"complete": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Complete(t.Context(), dedup.Owner{Key: k, Fence: 1}, dedup.Completion{At: at})
-			}},
-			"fail": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Fail(t.Context(), dedup.Owner{Key: k, Fence: 1}, "why")
-			}},
-			"extend": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Extend(t.Context(), dedup.Owner{Key: k, Fence: 1}, dedup.Extension{LeaseUntil: at, ValidUntil: at})
-			}},
-			"invalidate": {completed, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Invalidate(t.Context(), k, 1, at)
-			}},
-			"override": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Override(t.Context(), dedup.Override{Key: k, Seen: 1})
+			"swap of a completed row": {completed, func(k dedup.Key) (dedup.Row, bool, error) {
+				seen := dedup.Row{Key: k, Fence: 1, LeaseUntil: time.UnixMilli(0), CompletedAt: time.UnixMilli(1)}
+				return store.Swap(t.Context(), seen, seen)
 			}},
 		} {
 			known, newer := dedup.Key{ID: "known", Processor: name}, dedup.Key{ID: "newer", Processor: name}

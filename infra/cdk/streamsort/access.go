@@ -223,7 +223,7 @@ func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 
 // deduplicate: what package dedup does with its table, but for listing it.
 func (s *Streamsort) deduplicate() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.DedupTable.TableArn())
+	return allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.DedupTable.TableArn())
 }
 
 // deleteArrivals: delete what is stored of a queue.

@@ -162,9 +162,9 @@ func (s *service) checkURL(of, text string) error {
 	if err != nil {
 		return invalid.Named("url", invalid.New(invalid.Malformed, "", err.Error()))
 	}
-	rules := egress.Rules{Ports: []int{portOf(u)}}
-	if of == "" {
-		rules.Allow = s.allow
+	rules := s.rules
+	if rules.Ports = []int{portOf(u)}; of != "" {
+		rules.Allow = nil
 	}
 	if err := rules.Check(u); err != nil {
 		return invalid.New(invalid.OutOfRange, "url", "may not be asked: "+err.Error())

@@ -22,7 +22,7 @@ func (s *server) as(tenant, method, query, body string) httpapitest.Answer {
 	if tenant == "" {
 		return s.Request(method, "/endpoints", query, body)
 	}
-	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), allow: s.allow}
+	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
 	return httpapitest.New(s.t, tenants.api(emf.New(&s.logs, emf.Names{})).Handle).RequestAs("org", tenant, method, "/endpoints", query, body)
 }
 
@@ -179,6 +179,7 @@ func TestEndpointsRefused(t *testing.T) {
 		change(`"url":"https://[::ffff:127.0.0.1]/"`):                                      "written as an IPv6 one",
 		change(`"url":"https://[64:ff9b::7f00:1]/"`):                                       "not a public one",
 		change(`"url":"https://169.254.169.254/latest/meta-data/"`):                        "not a public one",
+		change(`"url":"https://[2600:1f18:1::5]/"`):                                        "not a public one",
 		change(`"url":"https://user@example.com/"`):                                        "a user",
 		change(`"url":"https://example.com/","paused":true`):                               "paused",
 		change(`"url":"https://example.com/","rotate":"yes"`):                              "rotate",

@@ -35,7 +35,7 @@ func (s *server) requestAs(as, path, query string) httpapitest.Answer {
 	if as == "" {
 		return s.Request("GET", path, query, "")
 	}
-	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), allow: s.allow}
+	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
 	return httpapitest.New(s.t, tenants.api(emf.New(&s.logs, emf.Names{})).Handle).RequestAs("org", as, "GET", path, query, "")
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
@@ -40,7 +41,7 @@ type server struct {
 	now       time.Time
 	consumers *handoff.Store
 	// allow is what endpoints of no tenant may have besides public addresses.
-	allow []netip.Prefix
+	rules egress.Rules
 	// before, if not nil, is called before each request to the consumers' tables.
 	before func(ddb.Request)
 }
@@ -64,7 +65,9 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	s.client, s.messages = client, "messages"+suffix
 	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix, Trouble: "trouble" + suffix}
 	s.table, s.names = names.Consumers, names
-	s.allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	s.rules = egress.Rules{
+		Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Deny: []netip.Prefix{netip.MustParsePrefix("2600:1f18:1::/48")},
+	}
 	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
 	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
 		t.Fatal(err)
@@ -87,7 +90,7 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	if s.deliverer, err = handoff.New(s.consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock, endpoints: s.endpoints(), allow: s.allow}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock, endpoints: s.endpoints(), rules: s.rules}).api(emf.New(&s.logs, emf.Names{})).Handle)
 	return s
 }
 

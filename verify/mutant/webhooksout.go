@@ -27,6 +27,9 @@ var webhooksOutMutants = []mutant{
 	{"egress: what is allowed may be a metadata service", egressFolder, egressTests, []edit{
 		{"url.go", "within(r.Allow, a) && !within(metadata, a)", "within(r.Allow, a)"},
 	}},
+	{"egress: what is allowed is not denied", egressFolder, egressTests, []edit{
+		{"url.go", " && !within(r.Deny, a):\n\t\treturn nil", ":\n\t\treturn nil"},
+	}},
 	{"egress: any address may be asked without TLS", egressFolder, egressTests, []edit{
 		{"url.go", "case plain:", "case false:"},
 	}},

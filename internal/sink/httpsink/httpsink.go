@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/egress"
@@ -43,14 +42,16 @@ type target struct {
 
 // Open implements [kind.Settings]. The transport is its own: no other one looks at the addresses.
 func (s settings) Open(options kind.Options) (kind.Sink, error) {
-	allow, err := egress.ParseAllow(os.Getenv(egress.AllowVariable))
+	rules, err := egress.FromEnvironment()
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", egress.AllowVariable, err)
+		return nil, err
 	}
+	rules.Ports = s.ports
 	client := func(rules egress.Rules) *http.Client {
 		return &http.Client{Transport: egress.NewTransport(rules, nil), CheckRedirect: egress.NoRedirect}
 	}
-	rules, public := egress.Rules{Ports: s.ports, Allow: allow}, egress.Rules{Ports: s.ports}
+	public := rules
+	public.Allow = nil
 	to := &sink{
 		settings: s, now: time.Now, endpoints: options.Endpoints,
 		client: client(rules), public: client(public), rules: rules, publicRules: public,

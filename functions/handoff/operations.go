@@ -116,7 +116,7 @@ func newWho(scope tenancy.Scope, w handoff.Who) *whoAnswer {
 func newRecordedOperation(scope tenancy.Scope, a handoff.Operation) recordedOperation {
 	r := recordedOperation{
 		At: a.At, ID: a.Op, Action: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Request: a.Request, Who: newWho(scope, a.Who),
-		Outcome: open, Error: a.Error, Batch: a.Batch,
+		Outcome: open, Error: scope.Words(a.Error), Batch: a.Batch,
 	}
 	if a.Chain != "" {
 		r.Error += fmt.Sprintf(" until its chain %q ends", scope.Short(a.Chain))

@@ -182,6 +182,8 @@ type Failure struct {
 	// ReplyQueue is the queue whose replies Error is about; empty where it is about
 	// none.
 	ReplyQueue string
+	// Shown is how many bytes of Error the queue's tenant may read; 0 for all: see [Shown].
+	Shown int
 	// Alone: the claim had one message, so the failure is that message's, or its sink's.
 	Alone   bool
 	Now     time.Time

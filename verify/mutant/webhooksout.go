@@ -60,6 +60,9 @@ var webhooksOutMutants = []mutant{
 	{"http: redirects are followed", httpSinkFolder, httpSinkTests, []edit{
 		{"httpsink.go", ", CheckRedirect: egress.NoRedirect}", "}"},
 	}},
+	{"http: anybody reads what an endpoint answered", httpSinkFolder, httpSinkTests, []edit{
+		{"answer.go", "At: now, Own: to.own,", "At: now, Own: true,"},
+	}},
 	{"http: Retry-After is a matter of days", httpSinkFolder, httpSinkTests, []edit{
 		{"answer.go", "maxRetryAfter = time.Hour", "maxRetryAfter = 48 * time.Hour"},
 	}},

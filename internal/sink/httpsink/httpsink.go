@@ -38,6 +38,8 @@ type target struct {
 	sign   sign
 	// secrets are those of the endpoint; nil where sign says where they are.
 	secrets [][]byte
+	// own says that it is the tenant's own.
+	own bool
 }
 
 // Open implements [kind.Settings]. The transport is its own: no other one looks at the addresses.
@@ -101,13 +103,13 @@ func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
 // target is where a batch goes to.
 func (s *sink) target(ctx context.Context, b handoff.Batch) (target, error) {
 	if !s.settings.each {
-		return target{s.client, s.settings.url, s.settings.sign, nil}, nil
+		return target{client: s.client, url: s.settings.url, sign: s.settings.sign}, nil
 	}
 	e, err := s.endpoints(ctx, b.Consumer, b.Queue)
 	if err != nil {
 		return target{}, err
 	}
-	to := target{client: s.client, sign: sign{scheme: standard}}
+	to := target{client: s.client, sign: sign{scheme: standard}, own: e.Own}
 	rules := s.rules
 	if e.Own {
 		to.client, rules = s.public, s.publicRules
@@ -138,7 +140,7 @@ func (s *sink) post(ctx context.Context, to target, c content) (handoff.Answer, 
 		return handoff.Answer{}, unanswered(err, to.url.Host, s.now().Sub(began))
 	}
 	defer answer.Body.Close()
-	return readAnswer(answer, to.url.Host, began, s.now)
+	return readAnswer(answer, to, began, s.now)
 }
 
 // unanswered is why a request has no answer: nothing of that is the message's. A URL may hold what nobody should read.

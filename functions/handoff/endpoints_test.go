@@ -108,9 +108,8 @@ func TestEndpoints(t *testing.T) {
 		}
 		s.Want("what was done", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"), ""), 200,
 			`"action":"removeEndpoint"`, `"action":"endpoint"`, `"host":"example.com"`, `"outcome":"refused"`)
-		// A consumer, or a queue, of such a name has nothing of them.
-		s.put("endpoints ", 1)
-		s.Want("a queue of that name", s.Request("GET", "/consumers", "queue=endpoints%20", ""), 200, `"consumers":[]`)
+		// No queue has the name of their partition.
+		s.Want("a queue of that name", s.Request("POST", "/consumers", "", `{"queue":"endpoints acme","consumer":"c"}`), 400, "must not begin with")
 	})
 }
 

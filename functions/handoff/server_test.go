@@ -44,6 +44,7 @@ type server struct {
 	rules egress.Rules
 	// before, if not nil, is called before each request to the consumers' tables.
 	before func(ddb.Request)
+	engine ddb.Engine
 }
 
 // onServers runs a test on each kind of server.
@@ -81,12 +82,13 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 		t.Fatal(err)
 	}
 	engine := dynamo.NewEngine(client)
-	s.consumers = record.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	s.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if s.before != nil {
 			s.before(r)
 		}
 		return engine.Do(ctx, r)
-	}), names.Tables())
+	})
+	s.consumers = record.NewStore(s.engine, names.Tables())
 	if s.deliverer, err = handoff.New(s.consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 
 // endpoints is the store of endpoints on the server.
 func (s *server) endpoints() *endpoint.Store {
-	return endpoint.NewStore(dynamo.NewEngine(s.client), s.names.Tables(), func() time.Time { return s.now })
+	return endpoint.NewStore(s.engine, s.names.Tables(), func() time.Time { return s.now })
 }
 
 // put puts messages up to a seq.

@@ -72,6 +72,18 @@ var webhooksOutMutants = []mutant{
 	{"endpoint: a tenant's queue has the endpoint of all", endpointFolder, test{"./functions/handoff", "TestEndpoints$"}, []edit{
 		{"endpoint.go", "\tif of == \"\" {\n\t\tall = append", "\tif of != \"x\" {\n\t\tall = append"},
 	}},
+	{"endpoint: a tenant's go before its queues", "functions/handoff", test{"./functions/handoff", "TestEraseTenantTakes"}, []edit{
+		{"erase.go", "\tfor goOn := margin.Half(ctx); ; {", "\t_, _ = s.eraseEndpoints(ctx, o, name, dry)\n\tfor goOn := margin.Half(ctx); ; {"},
+	}},
+	{"endpoint: an erased queue keeps it", "pkg/handoff", test{"./functions/handoff", "TestEraseTakes"}, []edit{
+		{"erase.go", "if erased.Erasure.Emptied.IsZero() {", "if !erased.Erasure.Emptied.IsZero() {"},
+	}},
+	{"endpoint: an erased queue takes others' along", endpointFolder, test{"./functions/handoff", "TestEraseTakes"}, []edit{
+		{"endpoint.go", "return found.Name == queue", "return found.Name >= queue"},
+	}},
+	{"endpoint: an erased queue gets another", "functions/handoff", test{"./functions/handoff", "TestEraseTakes"}, []edit{
+		{"endpoints.go", "errors.Is(err, cursor.ErrNoQueue) {", "err != nil || errors.Is(err, cursor.ErrNoQueue) {"},
+	}},
 	{"endpoint: any consumer gets one", "functions/handoff", test{"./functions/handoff", "TestEndpointsRefused"}, []edit{
 		{"endpoints.go", "len(s.hooks) > 0 &&", "len(s.hooks) > 9 &&"},
 	}},

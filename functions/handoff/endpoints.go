@@ -87,6 +87,9 @@ func place(c *httpapi.Call, consumer string, queue, prefix *string) (endpoint.Pl
 // any more. Those of a prefix are woken up by the sweep.
 func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	change, err := s.readEndpoint(c)
+	if err == nil {
+		err = s.takeMessages(ctx, c, endpointMessages)
+	}
 	if err == nil && !change.Prefix {
 		// One of a queue that was erased would stay: the sweep looks for it once, when an hour is over.
 		if _, err = s.sorter.Status(ctx, change.Name); errors.Is(err, cursor.ErrNoQueue) {
@@ -208,6 +211,9 @@ func (s *service) deleteEndpoint(ctx context.Context, c *httpapi.Call) (int, any
 		consumer = *given["consumer"]
 	}
 	p, err := place(c, consumer, given["queue"], given["prefix"])
+	if err == nil {
+		err = s.takeMessages(ctx, c, endpointMessages)
+	}
 	if err == nil {
 		err = s.endpoints.Delete(ctx, p, handoff.Who(c.Identity()))
 	}

@@ -22,6 +22,9 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err != nil {
 		return 0, nil, err
 	}
+	if err := s.takeRewind(ctx, c, o); err != nil {
+		return 0, nil, err
+	}
 	after, err := kinds[o.action].do(ctx, s.deliverer, o)
 	if errors.Is(err, handoff.ErrNoConsumer) {
 		if _, absent := s.sorter.Status(ctx, o.Queue); errors.Is(absent, cursor.ErrNoQueue) {

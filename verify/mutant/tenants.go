@@ -59,6 +59,9 @@ var tenantMutants = []mutant{
 	{"tenants: a tenant reads addresses of the network", "functions/handoff", test{"./functions/handoff", "TestWhatATenantReads"}, []edit{
 		{"consumers.go", "if why = scope.Words(why); replyQueue == \"\" {", "if replyQueue == \"\" {"},
 	}},
+	{"tenants: a rewind counts as one message", "functions/handoff", test{"./functions/handoff", "TestQuotasOfOperations"}, []edit{
+		{"quota.go", "max(n, 1))", "min(n, 1))"},
+	}},
 	{"tenants: a chain is shown by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
 		{"consumers.go", "scope.Short(handoff.ChainOf(c))", "handoff.ChainOf(c)"},
 	}},

@@ -62,6 +62,12 @@ var tenantMutants = []mutant{
 	{"tenants: a rewind counts as one message", "functions/handoff", test{"./functions/handoff", "TestQuotasOfOperations"}, []edit{
 		{"quota.go", "max(n, 1))", "min(n, 1))"},
 	}},
+	{"tenants: notes of all are in one part", "internal/trouble", test{"./internal/trouble", "TestANoisyTenant"}, []edit{
+		{"shard.go", "hash.Sum32()%shards", "hash.Sum32()%1"},
+	}},
+	{"tenants: rows of a part that a page cuts off are listed no more", "internal/trouble", test{"./internal/trouble", "TestANoisyTenant"}, []edit{
+		{"list.go", "waits[shardOf(row.Place())] = true", "waits[shardOf(row.Place())] = false"},
+	}},
 	{"tenants: a chain is shown by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
 		{"consumers.go", "scope.Short(handoff.ChainOf(c))", "handoff.ChainOf(c)"},
 	}},

@@ -105,8 +105,9 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 	for queues := 0; ; {
 		var page struct {
-			Queues []json.RawMessage
-			Next   string
+			Queues    []json.RawMessage
+			Endpoints int
+			Next      string
 		}
 		if _, err := s.delete("/queues", query, &page); err != nil {
 			return err
@@ -121,11 +122,14 @@ func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 				return err
 			}
 		}
-		if page.Next == "" && queues == 0 {
+		if page.Next == "" && queues+page.Endpoints == 0 {
 			return fmt.Errorf("0 queues of tenant %s", c.Tenant)
 		}
 		if page.Next == "" {
-			return nil
+			if page.Endpoints == 0 {
+				return nil
+			}
+			return s.print(json.RawMessage(fmt.Sprintf(`{"endpoints":%d}`, page.Endpoints)), "%s\n", count(page.Endpoints, "endpoint", "endpoints"))
 		}
 		query.Set("after", page.Next)
 	}

@@ -22,7 +22,7 @@ func (s *server) as(tenant, method, query, body string) httpapitest.Answer {
 	if tenant == "" {
 		return s.Request(method, "/endpoints", query, body)
 	}
-	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), allow: s.allow}
+	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
 	return httpapitest.New(s.t, tenants.api(emf.New(&s.logs, emf.Names{})).Handle).RequestAs("org", tenant, method, "/endpoints", query, body)
 }
 
@@ -108,9 +108,8 @@ func TestEndpoints(t *testing.T) {
 		}
 		s.Want("what was done", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"), ""), 200,
 			`"action":"removeEndpoint"`, `"action":"endpoint"`, `"host":"example.com"`, `"outcome":"refused"`)
-		// A consumer, or a queue, of such a name has nothing of them.
-		s.put("endpoints ", 1)
-		s.Want("a queue of that name", s.Request("GET", "/consumers", "queue=endpoints%20", ""), 200, `"consumers":[]`)
+		// No queue has the name of their partition.
+		s.Want("a queue of that name", s.Request("POST", "/consumers", "", `{"queue":"endpoints acme","consumer":"c"}`), 400, "must not begin with")
 	})
 }
 
@@ -179,6 +178,7 @@ func TestEndpointsRefused(t *testing.T) {
 		change(`"url":"https://[::ffff:127.0.0.1]/"`):                                      "written as an IPv6 one",
 		change(`"url":"https://[64:ff9b::7f00:1]/"`):                                       "not a public one",
 		change(`"url":"https://169.254.169.254/latest/meta-data/"`):                        "not a public one",
+		change(`"url":"https://[2600:1f18:1::5]/"`):                                        "not a public one",
 		change(`"url":"https://user@example.com/"`):                                        "a user",
 		change(`"url":"https://example.com/","paused":true`):                               "paused",
 		change(`"url":"https://example.com/","rotate":"yes"`):                              "rotate",

@@ -35,7 +35,7 @@ func (s *server) requestAs(as, path, query string) httpapitest.Answer {
 	if as == "" {
 		return s.Request("GET", path, query, "")
 	}
-	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), allow: s.allow}
+	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
 	return httpapitest.New(s.t, tenants.api(emf.New(&s.logs, emf.Names{})).Handle).RequestAs("org", as, "GET", path, query, "")
 }
 
@@ -74,8 +74,8 @@ func TestListsOfTrouble(t *testing.T) {
 		s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: "c"}, trouble.Row{State: trouble.HeldBy("c"), Queue: "@acme/x", Consumer: "c"})
 		s.note(trouble.Row{State: trouble.Failed, Queue: "@acme/x"}, trouble.Row{State: trouble.TimedOut, Queue: "job 7"}, trouble.Row{State: trouble.TimedOut, Queue: "job 8", ExpiresOn: s.now})
 		for _, c := range []struct{ as, query, want string }{
-			{"", "state=blocked", "@acme-eu/x|c @acme-eu/x|d @acme/x|c @acme/x|d @acme/y|c @acme/y|d a|c a|d b|c b|d"},
-			{"", "state=blocked&consumer=d", "@acme-eu/x|d @acme/x|d @acme/y|d a|d b|d"},
+			{"", "state=blocked", "a|c a|d b|c b|d @acme-eu/x|c @acme-eu/x|d @acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
+			{"", "state=blocked&consumer=d", "a|d b|d @acme-eu/x|d @acme/x|d @acme/y|d"},
 			{"", "state=blocked&prefix=@acme/", "@acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
 			{"", "state=paused", ""},
 			{"", "state=circuit-open", "|c"},
@@ -98,7 +98,7 @@ func TestListsOfTrouble(t *testing.T) {
 			}
 		}
 		a := s.Request("GET", "/consumers", "state=blocked&limit=1", "")
-		s.Want("a row", a, 200, `{"queue":"@acme-eu/x","consumer":"c","state":"blocked","since":"`, `"ageSeconds":60}`)
+		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"blocked","since":"`, `"ageSeconds":60}`)
 		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"blocked":{"count":10,"oldest":"`, `"ageSeconds":60}`, `"circuit-open":{"count":1,`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
 		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"blocked":{"count":4,`, `"circuit-open":{"count":0}`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
 		s.Want("summary of a prefix", s.requestAs("acme", "/summary", "prefix=y"), 200, `"blocked":{"count":2,`)

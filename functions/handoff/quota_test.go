@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func (s *server) limited(t *testing.T, limits quota.Amounts) {
 	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
 		[]quota.Quota{{Name: "acme", Limits: limits}}, clock)
 	s.Client = httpapitest.New(t, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, now: clock, tenantClaim: "org", quotas: quotas,
+		deliverer: s.deliverer, sorter: s.sorter, now: clock, tenantClaim: "org", quotas: quotas, endpoints: s.endpoints(),
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)
 }
 
@@ -75,4 +76,53 @@ func TestQuotasOfReplies(t *testing.T) {
 	}
 	window()
 	s.Want("more than a window has, to two new queues", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "b"), 200, `"answer":"OK"`)
+}
+
+// What a rewind goes back over, and a change of an endpoint, also one that is refused, count as messages, before they cost
+// anything; an operator's do not.
+func TestQuotasOfOperations(t *testing.T) {
+	s := newServer(t, localdb.Choose())
+	s.limited(t, quota.Amounts{quota.Messages: 2}) // 20 in a window
+	s.put("@acme/q", 30)
+	s.deliver("@acme/q", "billing", func(handoff.Batch) error { return nil })
+	touched := 0
+	s.before = func(ddb.Request) { touched++ }
+	window := func() { s.now, touched = s.now.Truncate(time.Minute).Add(time.Minute), 0 }
+	rewind := func(start string) httpapitest.Answer {
+		return s.RequestAs("org", "acme", "POST", "/operations", "", `{"action":"rewind","queue":"q","consumer":"billing","start":`+start+`,"reason":"r"}`)
+	}
+	put := func(body string) httpapitest.Answer {
+		return s.RequestAs("org", "acme", "PUT", "/endpoints", "", `{"consumer":"hooks",`+body+`}`)
+	}
+	for name, c := range map[string]struct {
+		ask  func() httpapitest.Answer
+		most int // in a window, and no more
+	}{
+		"of 10 messages": {func() httpapitest.Answer { return rewind("21") }, 2},
+		"of all":         {func() httpapitest.Answer { return rewind(`"first"`) }, 1},
+		"a refused PUT":  {func() httpapitest.Answer { return put(`"queue":"q","paused":"no URL yet"`) }, 2},
+		"a PUT":          {func() httpapitest.Answer { return put(`"prefix":"","url":"https://example.com/"`) }, 2},
+		"a DELETE": {func() httpapitest.Answer {
+			return s.RequestAs("org", "acme", "DELETE", "/endpoints", "consumer=hooks&queue=none", "")
+		}, 2},
+	} {
+		window()
+		for n := range c.most {
+			if a := c.ask(); a.Status == 429 {
+				t.Errorf("%s, time %d: %+v", name, n+1, a)
+			}
+		}
+		touched = 0
+		if s.Want(name, c.ask(), 429, `"quota":"messages"`); touched > 0 {
+			t.Errorf("%s: what is refused costs %d requests", name, touched)
+		}
+	}
+	window()
+	for range 3 {
+		if got := s.Invoke(`{"action":"rewind","queue":"@acme/q","consumer":"billing","start":1,"reason":"r"}`); !strings.Contains(got, `"status":200`) {
+			t.Errorf("an operator's: %s", got)
+		}
+	}
+	s.Want("one of a queue that is not there", s.RequestAs("org", "acme", "POST", "/operations", "",
+		`{"action":"rewind","queue":"none","consumer":"billing","start":1,"reason":"r"}`), 404, `"code":"no-queue"`)
 }

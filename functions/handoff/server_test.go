@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
@@ -40,9 +41,10 @@ type server struct {
 	now       time.Time
 	consumers *handoff.Store
 	// allow is what endpoints of no tenant may have besides public addresses.
-	allow []netip.Prefix
+	rules egress.Rules
 	// before, if not nil, is called before each request to the consumers' tables.
 	before func(ddb.Request)
+	engine ddb.Engine
 }
 
 // onServers runs a test on each kind of server.
@@ -64,7 +66,9 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	s.client, s.messages = client, "messages"+suffix
 	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix, Trouble: "trouble" + suffix}
 	s.table, s.names = names.Consumers, names
-	s.allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	s.rules = egress.Rules{
+		Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Deny: []netip.Prefix{netip.MustParsePrefix("2600:1f18:1::/48")},
+	}
 	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
 	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
 		t.Fatal(err)
@@ -78,22 +82,23 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 		t.Fatal(err)
 	}
 	engine := dynamo.NewEngine(client)
-	s.consumers = record.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	s.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if s.before != nil {
 			s.before(r)
 		}
 		return engine.Do(ctx, r)
-	}), names.Tables())
+	})
+	s.consumers = record.NewStore(s.engine, names.Tables())
 	if s.deliverer, err = handoff.New(s.consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock, endpoints: s.endpoints(), allow: s.allow}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock, endpoints: s.endpoints(), rules: s.rules}).api(emf.New(&s.logs, emf.Names{})).Handle)
 	return s
 }
 
 // endpoints is the store of endpoints on the server.
 func (s *server) endpoints() *endpoint.Store {
-	return endpoint.NewStore(dynamo.NewEngine(s.client), s.names.Tables(), func() time.Time { return s.now })
+	return endpoint.NewStore(s.engine, s.names.Tables(), func() time.Time { return s.now })
 }
 
 // put puts messages up to a seq.

@@ -89,9 +89,12 @@ func newClient(base string) (*Client, *url.URL, error) {
 // so that it may get another before one is over.
 type Token func(context.Context) (string, error)
 
-// NewWithToken returns a client of the tenants' API at a URL.
+// NewWithToken returns a client of the tenants' API at a URL. It refuses a URL without TLS, but of this machine.
 func NewWithToken(base string, token Token) (*Client, error) {
-	c, _, err := newClient(base)
+	c, u, err := newClient(base)
+	if err == nil {
+		err = private(u, "have a token")
+	}
 	if err != nil {
 		return nil, err
 	}

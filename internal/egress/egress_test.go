@@ -284,6 +284,40 @@ func TestTLSOrAllowed(t *testing.T) {
 	}
 }
 
+// TestDenied: what the owner denies is never asked, public or allowed, as an address or by a name.
+func TestDenied(t *testing.T) {
+	h := newHost(t, ok)
+	at := ":" + strconv.Itoa(h.port)
+	deny, err := egress.ParseDeny("2600:1f18:1::/48, 127.0.0.0/30,93.184.216.0/24")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Deny: deny}
+	for text, name := range map[string]string{
+		"https://[2600:1f18:1::5]" + at: "", "https://93.184.216.34" + at: "", "http://127.0.0.1" + at: "",
+		"https://inner.example" + at: "2600:1f18:1::5", "http://one.example" + at: "127.0.0.5 127.0.0.1", "https://other.example" + at: "::ffff:93.184.216.34",
+	} {
+		if _, err := get(t, rules, answers(t, name), text); !isForbidden(err) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"https://[2600:1f18:2::5]" + at, "https://1.1.1.1" + at, "http://127.0.0.4" + at} {
+		u, err := egress.ParseURL(text)
+		if err == nil {
+			err = rules.Check(u)
+		}
+		if err != nil {
+			t.Errorf("what is beside it: %v", err)
+		}
+	}
+	if h.asked != 0 {
+		t.Errorf("%d requests came", h.asked)
+	}
+	if _, err := egress.ParseDeny("10.0.0.1/8"); err == nil || !strings.Contains(err.Error(), "no prefix") {
+		t.Error(err)
+	}
+}
+
 // TestRedirects are answers, and nobody goes there.
 func TestRedirects(t *testing.T) {
 	var h *host

@@ -35,7 +35,7 @@ type Options struct {
 	Operate bool
 	// Every is how often a screen that somebody looks at is asked for again: 200 ms to 1 minute; 500 ms where it is
 	// zero. It is what a screen costs,
-	// however many look at it: an overview reads about 20 units each time, and one more for each 100 who are in trouble.
+	// however many look at it: an overview reads about 60 units each time, and one more for each 100 who are in trouble.
 	Every time.Duration
 	// Hosts are the names by which the page may be asked for, without ports: a page on the loopback has to
 	// name its own, or another site could reach it by a name that it points there. Any where it is empty.

@@ -164,12 +164,11 @@ func (s *Streamsort) letProcessCallItself() {
 	boundCalls(s.scope, "ProcessCalls", s.live[f], ownCallAge, 1, nil)
 }
 
-// httpEnvironment is what endpoints may be asked besides public ones.
+// httpEnvironment is what endpoints may be asked besides public ones, and what is never asked.
 func (p Props) httpEnvironment() map[string]string {
-	if p.HTTPAllow == "" {
-		return nil
-	}
-	return map[string]string{egress.AllowVariable: p.HTTPAllow}
+	environment := map[string]string{egress.AllowVariable: p.HTTPAllow, egress.DenyVariable: p.HTTPDeny}
+	maps.DeleteFunc(environment, func(_, value string) bool { return value == "" })
+	return environment
 }
 
 // packed is process's program with its configuration beside it.

@@ -533,8 +533,8 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestABatchOfMoreThanAQuota: records of a tenant that come together, and are more than its quota has in a window, take all of one:
-// by themselves they come again as they are, and would never pass.
+// TestABatchOfMoreThanAQuota: records of a tenant that come together, and are more than its quota has in a window, pass as a debt:
+// they come again as they are, and would else never pass.
 func TestABatchOfMoreThanAQuota(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, `{"name":"src","kind":"kinesis","order":"arrival","queue":{"field":"partitionKey","prefix":"@acme/"}}`), w.sorter, nil)

@@ -89,7 +89,4 @@ var sourceMutants = []mutant{
 	{"source: of records put together too", sorterFolder, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
 		{"append.go", "case before != nil && a.open():", "case false:"},
 	}},
-	{"source: records that are more than a quota never pass", sourceFunction, sourceHandling, []edit{
-		{"batch.go", "Whole: true, ", ""},
-	}},
 }

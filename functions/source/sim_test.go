@@ -189,7 +189,7 @@ func (s shardSide) Records(_ context.Context, said announce.SetAside) error {
 func (m *shard) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	d.Bool(a.Held)
 	d.Int(m.now.Unix())
-	if update, ok := r.(ddb.Update); ok && r.Name() == "take" || r.Name() == "move" {
+	if update, ok := r.(ddb.Update); ok && (r.Name() == "take" || r.Name() == "move account") {
 		d.Bool(slices.ContainsFunc(update.Do, func(set ddb.Action) bool { return set.Path == "op" && set.Value.Equal(a.Item.Get("op")) }))
 	}
 	for _, it := range append(slices.Clone(a.Items), a.Item) {

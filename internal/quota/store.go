@@ -138,7 +138,7 @@ func (s *Store) Move(ctx context.Context, tenant string, w Window, seen Account,
 			actions = append(actions, attrOf[k].Set(ddb.Int(n)))
 		}
 	}
-	a, err := s.engine.Do(ctx, ddb.Update{Op: ddb.Op{Op: "move", Table: s.definition}, Key: key(tenant, w), If: unchanged, Do: actions})
+	a, err := s.engine.Do(ctx, ddb.Update{Op: ddb.Op{Op: "move account", Table: s.definition}, Key: key(tenant, w), If: unchanged, Do: actions})
 	return took(a, op, err)
 }
 

@@ -13,7 +13,7 @@ var heldTests = test{"./pkg/handoff", "Held|TestProbesGoRound|TestBadMessagesKee
 // back.
 var circuitMutants = []mutant{
 	{"circuit: one that nobody probes stays open for ever", deliveryFolder, test{"./pkg/handoff", "TestACircuitThatNobodyProbes"}, []edit{
-		{"sweep_circuit.go", " || r.now().Sub(e.Circuit.ProbeAt) >= abandoned) {", ") {"},
+		{"sweep_circuit.go", " || r.now().Sub(e.Circuit.ProbeAt) >= abandoned):", "):"},
 	}},
 	{"the circuit opens by one queue more", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "opens && len(next.Failing) >= room", "opens && len(next.Failing) > room"},

@@ -70,7 +70,8 @@ func TestQuotasOfReplies(t *testing.T) {
 	window()
 	taken("other")
 	s.Want("to a new queue, where another was made", commit("a"), 429, `"quota":"newQueues"`)
-	s.Want("eleven replies, where one was taken", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a"), 429, `"quota":"messages"`)
+	s.Want("eleven replies, where nine are left", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a"), 429, `"quota":"newQueues"`)
+	s.Want("one more", commit("other"), 429, `"quota":"messages"`)
 	if known, err := s.sorter.Known(t.Context(), "@acme/a"); known || err != nil {
 		t.Errorf("a queue was made: %v", err)
 	}

@@ -44,6 +44,13 @@ func (s *Sorter) PutGroup(ctx context.Context, messages []Message) ([]Result, er
 	return results, nil
 }
 
+// ValidateMessages is the InvalidError that PutGroup would return, if any: for a caller
+// that has more to do, and wants nothing done of it then.
+func ValidateMessages(messages []Message) error {
+	_, err := group(messages)
+	return err
+}
+
 // group is the places of each queue's messages, queues in the order of their
 // first message.
 func group(messages []Message) ([][]int, error) {

@@ -97,9 +97,6 @@ func (j *judgement) problem(c *call, a Answer) {
 		// They speak of the way, or of who asks, and not of a message: what is in order later is sent then.
 	case http.StatusTooManyRequests:
 		// Not for one queue's sake: to go alone would make it worse.
-		if !problem.MayPass() {
-			j.smaller(c, problem)
-		}
 	case http.StatusBadRequest:
 		j.invalid(c, problem)
 	default:

@@ -12,6 +12,9 @@ var heldTests = test{"./pkg/handoff", "Held|TestProbesGoRound|TestBadMessagesKee
 // circuitMutants are bugs by which a sink that is away is asked too often, or is not found to be
 // back.
 var circuitMutants = []mutant{
+	{"circuit: one that nobody probes stays open for ever", deliveryFolder, test{"./pkg/handoff", "TestACircuitThatNobodyProbes"}, []edit{
+		{"sweep_circuit.go", " || r.now().Sub(e.Circuit.ProbeAt) >= abandoned):", "):"},
+	}},
 	{"the circuit opens by one queue more", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "opens && len(next.Failing) >= room", "opens && len(next.Failing) > room"},
 	}},

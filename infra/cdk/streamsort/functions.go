@@ -61,7 +61,7 @@ func (s *Streamsort) addFunctions() error {
 	})
 	s.SweepFunction = s.newFunction(function{
 		name: "sweep", id: "Sweep", description: "Heals queues, announces gaps, keeps waiting messages",
-		memory: p.SweepMemory, timeout: p.SweepTimeout, concurrency: p.SweepConcurrency,
+		memory: p.SweepMemory, timeout: sweepTimeout, concurrency: p.SweepConcurrency,
 		environment: merged(s.consumersEnvironment(), s.trackEnvironment(), s.announceEnvironment(), map[string]string{
 			"STREAMSORT_FULL_SWEEP_EVERY": text(p.FullSweepEvery),
 			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),

@@ -269,9 +269,6 @@ type Props struct {
 	EnqueueTimeout time.Duration
 	// SortTimeout is how long a batch may take: 1 to 900 whole seconds; 60.
 	SortTimeout time.Duration
-	// SweepTimeout is how long a call of sweep may take: 1 to 60 whole seconds, so that
-	// calls do not pile up; 60. The next one goes on where it stopped.
-	SweepTimeout time.Duration
 	// ProcessTimeout is how long a call of process may take: 1 to 900 whole
 	// seconds; 60. A batch must go through its sink within it; one whose
 	// process died is tried again when it is over.

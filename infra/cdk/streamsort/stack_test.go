@@ -92,7 +92,7 @@ func changedProps() *Props {
 		SettleWithin:     3 * time.Hour,
 		LagAfter:         time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), Timer: new(false), DeleteDelivered: true, KnownQueues: true,
 		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384, WebhookMemory: 448,
-		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
+		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second,
 		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,
 		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",

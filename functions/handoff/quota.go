@@ -13,8 +13,8 @@ import (
 // endpoints a tenant has costs about as much.
 const endpointMessages = 10
 
-// takeMessages takes from a tenant's quota what an operation costs, as messages, before it costs that: no more than a window
-// has, since an operation cannot be split.
+// takeMessages takes from a tenant's quota what an operation costs, as messages, before it
+// costs that: no more than a window has.
 func (s *service) takeMessages(ctx context.Context, c *httpapi.Call, n int64) error {
 	need := s.quotas.Within(c.Tenant(), quota.Amounts{quota.Messages: n})
 	return s.quotas.Take(ctx, c.Metrics, c.Tenant(), need)

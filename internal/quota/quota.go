@@ -148,6 +148,18 @@ func (k *Keeper) Take(ctx context.Context, metrics *emf.Metrics, tenant string, 
 	return nil
 }
 
+// Within is what to take for an operation whose cost has no bound: no more of a kind than a
+// tenant has in one window, so that it owes no more than that.
+func (k *Keeper) Within(tenant string, need Amounts) Amounts {
+	limits := k.limits(tenant)
+	for kind := range kinds {
+		if limits[kind] > 0 {
+			need[kind] = min(need[kind], limits.inWindow(kind))
+		}
+	}
+	return need
+}
+
 // take takes a request's part of one account.
 func (k *Keeper) take(ctx context.Context, metrics *emf.Metrics, of account, limits, need Amounts) error {
 	k.mu.Lock()

@@ -201,7 +201,7 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
 		s.consumers.Readers = []handoff.Reader{{Name: "c", Circuit: handoff.Circuit{WakeRate: 1}}}
-		var sink error = errors.New("nobody is there")
+		sink := errors.New("nobody is there")
 		reader := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error { return sink }}
 		const queues = 200
 		for n := range queues {

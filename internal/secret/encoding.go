@@ -53,8 +53,7 @@ func (e Encoding) Keys(values [][]byte) ([][]byte, error) {
 		case e == Base64, e == SigningToken:
 			key, must = fromBase64(text), fmt.Sprintf("%s and %d bytes or more in base64", signingPrefix, MinBytes)
 		case e == Hex:
-			key, _ = hex.DecodeString(text)
-			must = fmt.Sprintf("%d bytes or more in hexadecimal digits", MinBytes)
+			key, must = fromHex(text), fmt.Sprintf("%d bytes or more in hexadecimal digits", MinBytes)
 		case e == PublicKey:
 			key, must = publicKey(text), "a public key of the curve P-256, as DER in base64 or as PEM"
 		}
@@ -64,6 +63,15 @@ func (e Encoding) Keys(values [][]byte) ([][]byte, error) {
 		keys = append(keys, key)
 	}
 	return keys, nil
+}
+
+// fromHex is the key that digits stand for; nil where they are not hexadecimal.
+func fromHex(text string) []byte {
+	key, err := hex.DecodeString(text)
+	if err != nil {
+		return nil // some of it was read
+	}
+	return key
 }
 
 // fromBase64 is the key that a text stands for; nil where it is not base64.
@@ -86,7 +94,7 @@ func publicKey(text string) []byte {
 	if block, _ := pem.Decode([]byte(text)); block != nil {
 		der = block.Bytes
 	} else {
-		der, _ = base64.StdEncoding.DecodeString(text)
+		der = fromBase64(text)
 	}
 	if parsed, err := x509.ParsePKIXPublicKey(der); err == nil {
 		if key, ok := parsed.(*ecdsa.PublicKey); ok && key.Curve == elliptic.P256() {

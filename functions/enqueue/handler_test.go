@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,17 +21,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	if os.Getenv(childRun) != "" {
-		if err := runProducer(); err != nil {
-			fmt.Fprintln(os.Stderr, "producer:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
+func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
 
 // server is the handler on the memory store, with a client that holds every
 // answer to the contract.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -21,7 +21,7 @@ func (s *server) erase(more string) httpapitest.Answer {
 }
 
 func TestErase(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.Want("a queue that is not there", s.erase("queue=q"), 404, `"code":"no-queue"`)
 		s.put("q", 5)
 		s.create(`{"queue":"q","consumer":"billing"}`)
@@ -54,7 +54,7 @@ func TestErase(t *testing.T) {
 
 // A consumer whose replies find no room stays until they do: the rest goes.
 func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	ahead, seq := int64(1), int64(3)
 	if _, err := s.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
 }
 
 func TestEraseMistakes(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	for query, want := range map[string]string{
 		"":                    `"field":"queue"`,
 		"queue=q&tenant=acme": `"field":"tenant"`,
@@ -93,7 +93,7 @@ func TestEraseMistakes(t *testing.T) {
 
 // An operator erases all queues of a tenant; a tenant erases queues of its own only.
 func TestEraseTenant(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)

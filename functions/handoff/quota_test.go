@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -26,7 +26,7 @@ func (s *server) limited(t *testing.T, limits quota.Amounts) {
 
 // The queue that a new consumer makes is one as any other.
 func TestQuotasOfNewConsumers(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.limited(t, quota.Amounts{quota.NewQueues: 1})
 	create := func(queue, consumer string) httpapitest.Answer {
 		return s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
@@ -43,7 +43,7 @@ func TestQuotasOfNewConsumers(t *testing.T) {
 // The replies of a commit are messages of the tenant's: where there is no room for
 // them the claim stays as it is, and the commit goes through later.
 func TestQuotasOfReplies(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.limited(t, quota.Amounts{quota.Messages: 1, quota.NewQueues: 1})
 	s.put("@acme/orders", 1)
 	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", handoff.First); err != nil {

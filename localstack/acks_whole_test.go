@@ -67,9 +67,6 @@ func TestEndsOfChains(t *testing.T) {
 		"calm":           {},
 		"twice and late": {Seed: 1, Duplicate: 0.5, Late: 0.5, LateBy: 20 * time.Millisecond},
 	}
-	if testing.Short() {
-		delete(runs, "calm")
-	}
 	for name, chaos := range runs {
 		t.Run(name, func(t *testing.T) {
 			s := run(t, Config{

@@ -17,9 +17,6 @@ func TestStreamsort(t *testing.T) {
 		"calm":  {},
 		"chaos": {Seed: 1, Kill: 0.3, Duplicate: 0.3, Late: 0.3, LateBy: 20 * time.Millisecond},
 	}
-	if testing.Short() {
-		delete(runs, "calm")
-	}
 	for name, chaos := range runs {
 		t.Run(name, func(t *testing.T) {
 			s := run(t, Config{Templates: []string{"streamsort.template.json"}, Chaos: chaos})

@@ -21,9 +21,6 @@ func TestMain(m *testing.M) {
 
 func TestLedger(t *testing.T) {
 	o := options{count: 200, kills: 1}
-	if testing.Short() {
-		o.kills = 0 // the claim of one that dies takes half a minute to run out
-	}
 	var out bytes.Buffer
 	if err := run(t.Context(), o, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)

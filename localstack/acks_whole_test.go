@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -80,9 +81,9 @@ func TestEndsOfChains(t *testing.T) {
 			w := &notified{ends: map[string][]endLine{}}
 			t.Cleanup(s.Subscribe(w.see))
 			want := endChains(t, s)
-			waitFor(t, "all ends to be announced", func() bool { return len(w.outcomes(t)) >= len(want) })
+			await.True(t, "all ends to be announced", func() bool { return len(w.outcomes(t)) >= len(want) })
 			since := time.Now()
-			waitFor(t, "the streams to be dealt with", func() bool { return s.Idle(since) })
+			await.True(t, "the streams to be dealt with", func() bool { return s.Idle(since) })
 			if diff := cmp.Diff(want, w.outcomes(t)); diff != "" {
 				t.Errorf("ends (-want +got):\n%s", diff)
 			}
@@ -164,7 +165,7 @@ func endChains(t *testing.T, s *Stack) map[string]string {
 
 	// One that is never done, found by the sweep once its deadline is over.
 	ack(`{"operation":"create","tag":"late","deadline":"1ms"}`)
-	waitFor(t, "the deadline", func() bool {
+	await.True(t, "the deadline", func() bool {
 		responses, err := s.Trigger(t.Context(), "SweepSchedule")
 		if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {
 			t.Fatalf("sweep: %+v, %v", responses, err)
@@ -187,7 +188,7 @@ func nothingIsDue(t *testing.T, s *Stack) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "all chains to be sealed", func() bool {
+	await.True(t, "all chains to be sealed", func() bool {
 		due, err := client.Scan(t.Context(), &dynamodb.ScanInput{
 			TableName: &xorack.Names{}.Tables()[0].Name, FilterExpression: aws.String("attribute_exists(due)"),
 		})

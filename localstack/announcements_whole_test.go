@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -73,7 +74,7 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 			t.Fatalf("sweep: %+v, %v", responses, err)
 		}
 		from := map[string]bool{}
-		waitFor(t, c.kind+" on the bus, on the topic and by the function", func() bool {
+		await.True(t, c.kind+" on the bus, on the topic and by the function", func() bool {
 			all := hear(t, s)
 			select {
 			case h := <-said:

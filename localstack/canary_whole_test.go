@@ -11,7 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
 )
 
 // canary stands in every payload of [TestNoPayloadInLogs], and in the tokens.
@@ -143,13 +144,16 @@ func (s *tenants) sing() {
 	ask("POST", "/acks", `{"operation":"stamp","tag":"stamps","stamp":"`+hex.EncodeToString([]byte(canary))+`"}`)
 	ask("POST", "/acks", `{"operation":"get","tag":"tree","more":"`+canary+`"}`)
 
-	// What is due in a second: the gap and the chain.
+	// What is due in a second: the gap, and then the chain.
 	ask("PUT", "/queues", `{"queue":"orders","policy":"skip","gapAfter":"1s"}`)
-	began := time.Now()
-	waitFor(s.t, "what is due", func() bool { return time.Since(began) > 1500*time.Millisecond })
-	for range 2 {
+	sweep := func() {
 		if _, err := s.Trigger(s.t.Context(), "SweepSchedule"); err != nil {
 			s.t.Fatal(err)
 		}
 	}
+	await.True(s.t, "the end of the chain", func() bool {
+		sweep()
+		return strings.Contains(ask("GET", "/chains?tag=tree", ""), `"endedAt"`)
+	})
+	sweep()
 }

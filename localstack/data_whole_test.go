@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -46,7 +47,7 @@ func TestDataIsKept(t *testing.T) {
 				t.Errorf("kept %v, %v", items, err)
 			}
 			put(t, second, "b")
-			waitFor(t, "both records", func() bool { return second.Mappings()[0].Stats.Delivered == 2 })
+			await.True(t, "both records", func() bool { return second.Mappings()[0].Stats.Delivered == 2 })
 			second.Close()
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack/sqs"
 )
@@ -73,7 +74,7 @@ func makeKeyed(t *testing.T, s *Stack, queues int) {
 func persist(t *testing.T, s *Stack, method, path, body string) map[string]any {
 	t.Helper()
 	var answer map[string]any
-	wait(t, time.Minute, path, func() bool {
+	await.True(t, path, func() bool {
 		var status int
 		status, answer = fetch[map[string]any](t, method, s.URL()+path, body)
 		if status >= 400 && status < 500 {
@@ -151,7 +152,7 @@ func TestMessagesComeOutByTheirKeys(t *testing.T) {
 	n := warm + rate*seconds
 	keys := disordered(n)
 	persist(t, s, "POST", "/messages", messagesOf(keys[:warm], queues))
-	wait(t, time.Minute, "the first messages", func() bool { return out.count() == warm })
+	await.True(t, "the first messages", func() bool { return out.count() == warm })
 
 	const group = 10
 	put, tick := map[string]time.Time{}, time.NewTicker(group*time.Second/time.Duration(rate))
@@ -166,7 +167,7 @@ func TestMessagesComeOutByTheirKeys(t *testing.T) {
 		calls.Go(func() { persist(t, s, "POST", "/messages", messagesOf(part, queues)) })
 	}
 	calls.Wait()
-	wait(t, time.Minute, "all messages", func() bool { return out.count() == n })
+	await.True(t, "all messages", func() bool { return out.count() == n })
 
 	out.mu.Lock()
 	defer out.mu.Unlock()
@@ -209,8 +210,8 @@ func TestKeyedQueuesInChaos(t *testing.T) {
 		persist(t, s, "POST", "/messages", messagesOf(keys[from:from+20], queues))
 	}
 	last := time.Now()
-	waitFor(t, "the last one's window to be over", func() bool { return time.Since(last) > window })
-	wait(t, time.Minute, "a sweep that is not killed", func() bool {
+	await.True(t, "the last one's window to be over", func() bool { return time.Since(last) > window })
+	await.True(t, "a sweep that is not killed", func() bool {
 		responses, err := s.Trigger(t.Context(), "SweepSchedule")
 		return err == nil && len(responses) == 1 && responses[0].FunctionError == ""
 	})
@@ -266,7 +267,7 @@ func TestWhatWaitedIsSettledAfterARestart(t *testing.T) {
 	first.Close()
 	second := run(t, config)
 	var all []sorted
-	wait(t, time.Minute, "all of it", func() bool {
+	await.True(t, "all of it", func() bool {
 		all = readSorted(t, second, "k/0")
 		return len(all) == 3
 	})

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
 )
 
 // TestBatchesInOrderInChaos: batches of 25, each sent until all of it is accepted, are one item
@@ -54,7 +56,7 @@ func TestBatchesInOrderInChaos(t *testing.T) {
 		}
 		return all
 	}
-	wait(t, time.Minute, "all messages, and the sweep where one was forgotten", func() bool {
+	await.True(t, "all messages, and the sweep where one was forgotten", func() bool {
 		if out() == queues*batches*size {
 			return true
 		}
@@ -74,7 +76,7 @@ func sendBatch(t *testing.T, s *Stack, queue string, first, size int) {
 	for seq := first; seq < first+size; seq++ {
 		all = append(all, fmt.Sprintf(`{"queue":%q,"seq":%d,"body":%d}`, queue, seq, seq))
 	}
-	wait(t, time.Minute, queue, func() bool {
+	await.True(t, queue, func() bool {
 		status, answer := fetch[struct {
 			Results []struct{ Status int }
 		}](t, "POST", s.URL()+"/messages", `{"messages":[`+strings.Join(all, ",")+`]}`)

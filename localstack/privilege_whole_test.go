@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -235,7 +236,7 @@ func everything(t *testing.T, s *Stack) {
 	idle := func() {
 		t.Helper()
 		since := time.Now()
-		waitFor(t, "the streams to be dealt with", func() bool { return s.Idle(since) })
+		await.True(t, "the streams to be dealt with", func() bool { return s.Idle(since) })
 	}
 
 	// enqueue
@@ -319,7 +320,7 @@ func everything(t *testing.T, s *Stack) {
 	call("GET", "/consumers?state=paused", "")
 	batch := call("POST", "/acts", `{"action":"rewind","start":"latest","consumer":"operated","prefix":"new","reason":"trial"}`)["token"].(string)
 	call("POST", "/acts", fmt.Sprintf(`{"token":%q}`, batch))
-	waitFor(t, "the batch of acts", func() bool {
+	await.True(t, "the batch of acts", func() bool {
 		return call("GET", "/acts?batch="+batch, "")["state"] == "DONE"
 	})
 
@@ -347,7 +348,7 @@ func everything(t *testing.T, s *Stack) {
 	call("GET", "/chains?state=open", "")
 	broken := call("POST", "/acks", `{"operation":"create","tag":"broken"}`)["edges"].([]any)
 	call("POST", "/acks", fmt.Sprintf(`{"operation":"fail","edge":%q,"reason":"trial"}`, broken[0]))
-	waitFor(t, "the chain that failed to be listed", func() bool {
+	await.True(t, "the chain that failed to be listed", func() bool {
 		return len(call("GET", "/chains?state=failed", "")["list"].([]any)) == 1
 	})
 	call("POST", "/acks", `{"operation":"create","tag":"stamped","id":"1","stamp":"01"}`)
@@ -357,7 +358,7 @@ func everything(t *testing.T, s *Stack) {
 	// Gaps and chains are due by then; the second sweep announces what became of
 	// what the first one announced.
 	swept := time.Now()
-	waitFor(t, "what is due in a second", func() bool { return time.Since(swept) > 1500*time.Millisecond })
+	await.True(t, "what is due in a second", func() bool { return time.Since(swept) > 1500*time.Millisecond })
 	sweep()
 	sweep()
 	idle()
@@ -383,7 +384,7 @@ func keyedQueues(t *testing.T, store *cursor.Store, call func(method, path, body
 		if _, err := sorter.PutKeyedGroup(t.Context(), group); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, queue+" to be settled", func() bool {
+		await.True(t, queue+" to be settled", func() bool {
 			it, err := sorter.Status(t.Context(), queue)
 			return err == nil && it.Position >= int64(len(group))
 		})

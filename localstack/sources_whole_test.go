@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 )
@@ -66,7 +67,7 @@ func TestSources(t *testing.T) {
 	}
 	for i, shape := range shapes {
 		for queue := range sourceQueues {
-			bodies := await(t, s, shape.Queue(i*sourceQueues+queue), sourceRecords)
+			bodies := awaitBodies(t, s, shape.Queue(i*sourceQueues+queue), sourceRecords)
 			for at, body := range bodies {
 				if n, err := shape.N(body); n != at+1 || err != nil {
 					t.Errorf("%s: message %d of queue %s is %d, %v", shape.Name, at+1, shape.Queue(i*sourceQueues+queue), n, err)
@@ -86,7 +87,7 @@ func TestSources(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for at, body := range await(t, s, "src/accounts/anna%2F1", sourceRecords) {
+	for at, body := range awaitBodies(t, s, "src/accounts/anna%2F1", sourceRecords) {
 		if !strings.Contains(string(body), fmt.Sprintf(`"NewImage":{"id":{"S":"anna/1"},"n":{"N":"%d"}}`, at+1)) {
 			t.Errorf("change %d is %s", at+1, body)
 		}
@@ -100,8 +101,8 @@ func TestPoisonOfSources(t *testing.T) {
 	sendBodies(t, s, "Payments", []json.RawMessage{
 		json.RawMessage(`{"body":"no JSON"}`), json.RawMessage(`{"body":"{\"account\":\"good\",\"n\":1}"}`),
 	})
-	await(t, s, "src/good", 1)
-	waitFor(t, "the record in the failure queue", func() bool {
+	awaitBodies(t, s, "src/good", 1)
+	await.True(t, "the record in the failure queue", func() bool {
 		for _, f := range s.Failures() {
 			if strings.Contains(f.Queue, "SourcePaymentsFailures") && strings.Contains(string(f.Message), `"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"missing","field":"queue"`) &&
 				strings.Contains(string(f.Message), `"body":"no JSON"`) {
@@ -152,8 +153,8 @@ func bring(t *testing.T, s *Stack, of string, event json.RawMessage) {
 	}
 }
 
-// await waits until a queue has so many messages, and returns their bodies in its order.
-func await(t *testing.T, s *Stack, queue string, many int) []json.RawMessage {
+// awaitBodies waits until a queue has so many messages, and returns their bodies in its order.
+func awaitBodies(t *testing.T, s *Stack, queue string, many int) []json.RawMessage {
 	t.Helper()
 	type page struct {
 		Messages []struct {
@@ -163,7 +164,7 @@ func await(t *testing.T, s *Stack, queue string, many int) []json.RawMessage {
 		}
 	}
 	var bodies []json.RawMessage
-	wait(t, time.Minute, queue, func() bool {
+	await.True(t, queue, func() bool {
 		status, answer := fetch[page](t, http.MethodGet, s.URL()+"/messages?after=0&limit=500&queue="+url.QueryEscape(queue), "")
 		bodies = nil
 		for _, m := range answer.Messages {
@@ -250,7 +251,7 @@ func TestSourcesOfMiniStack(t *testing.T) {
 	}
 	for _, account := range []string{"told", "ruled", "ordered", "clicked"} {
 		seen := map[int]bool{}
-		for at, body := range await(t, s, "src/"+account, many) {
+		for at, body := range awaitBodies(t, s, "src/"+account, many) {
 			var m struct {
 				Account string
 				N       int
@@ -262,7 +263,7 @@ func TestSourcesOfMiniStack(t *testing.T) {
 			seen[m.N] = true
 		}
 	}
-	await(t, s, "src/kept/a file", many)
+	awaitBodies(t, s, "src/kept/a file", many)
 }
 
 type object = map[string]any
@@ -293,7 +294,7 @@ func query(t *testing.T, s *Stack, service string, form url.Values) {
 func receive(t *testing.T, client *sqs.Client, address, name string) object {
 	t.Helper()
 	var record object
-	wait(t, time.Minute, "a message in "+name, func() bool {
+	await.True(t, "a message in "+name, func() bool {
 		out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
 			QueueUrl: &address, MaxNumberOfMessages: 1, MessageSystemAttributeNames: []sqstypes.MessageSystemAttributeName{"All"},
 		})

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
@@ -38,19 +39,6 @@ func run(t *testing.T, c Config) *Stack {
 	}
 	t.Cleanup(s.Close)
 	return s
-}
-
-// waitFor waits until something is so, and looks less and less often: looking may
-// keep a function busy.
-func waitFor(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	pause := 5 * time.Millisecond
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(pause) {
-		if time.Now().After(end) {
-			t.Fatal("waited in vain for " + what)
-		}
-		pause = min(pause*5/4, 200*time.Millisecond)
-	}
 }
 
 // fetch makes a request and decodes its JSON answer.
@@ -175,9 +163,9 @@ func testStream(t *testing.T, s *Stack) {
 	})
 	defer cancel()
 	put(t, s, "a", "poison", "b", "c")
-	waitFor(t, "the failure", func() bool { return len(s.Failures()) == 1 })
+	await.True(t, "the failure", func() bool { return len(s.Failures()) == 1 })
 	since := time.Now()
-	waitFor(t, "the stream to be dealt with", func() bool { return s.Idle(since) })
+	await.True(t, "the stream to be dealt with", func() bool { return s.Idle(since) })
 	mu.Lock()
 	for _, id := range []string{"a", "b", "c"} {
 		if seen["Tally INSERT "+id] != 1 {

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
 )
 
 // TestStreamsort runs this project's own template, once as it is and once with
@@ -24,9 +26,9 @@ func TestStreamsort(t *testing.T) {
 			for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(n) {
 				send(t, s, i+1, chaos.Kill > 0)
 			}
-			waitFor(t, "the cursor", func() bool { return position(t, s) == n })
+			await.True(t, "the cursor", func() bool { return position(t, s) == n })
 			since := time.Now()
-			waitFor(t, "the stream to be dealt with", func() bool { return s.Idle(since) })
+			await.True(t, "the stream to be dealt with", func() bool { return s.Idle(since) })
 			if failures := s.Failures(); len(failures) != 0 {
 				t.Errorf("failures: %+v", failures)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -116,7 +117,7 @@ func (s *tenants) must(token, method, path, body string) map[string]any {
 func (s *tenants) idle() {
 	s.t.Helper()
 	since := time.Now()
-	waitFor(s.t, "the streams to be dealt with", func() bool { return s.Idle(since) })
+	await.True(s.t, "the streams to be dealt with", func() bool { return s.Idle(since) })
 }
 
 // belongings are a tenant's own things that a request may name.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -50,7 +51,7 @@ func newTracker(t *testing.T, client *dynamodb.Client, queue string) *tracker {
 // so long.
 func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 	k.t.Helper()
-	waitFor(k.t, "the next message", func() bool {
+	await.True(k.t, "the next message", func() bool {
 		done := k.d.Deliver(k.t.Context(), k.queue, handoff.Reader{
 			Name: "tracker", Track: track, MaxMessages: 1,
 			Handle: func(_ context.Context, b handoff.Batch) error { edge = b.Edges[0]; return nil },
@@ -67,7 +68,7 @@ func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 func (k *tracker) comes(delivered int64, failure string, meanwhile func()) {
 	k.t.Helper()
 	var c handoff.Consumer
-	waitFor(k.t, "the end of the claim", func() bool {
+	await.True(k.t, "the end of the claim", func() bool {
 		meanwhile()
 		var err error
 		if c, err = k.store.Consumer(k.t.Context(), k.queue, "tracker"); err != nil {

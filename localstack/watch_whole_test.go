@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
 )
 
 // answering is a function that needs nothing but Go, and answers what package said has.
@@ -61,7 +63,7 @@ func TestWatch(t *testing.T) {
 	}
 	began := time.Now()
 	write(t, root, map[string]string{"said/said.go": "package said\n\nconst Text = `\"three\"`\n"})
-	waitFor(t, "the new program", func() bool { return answer("One") == `"three"` })
+	await.True(t, "the new program", func() bool { return answer("One") == `"three"` })
 	t.Logf("after %v", time.Since(began))
 	write(t, root, map[string]string{"said/said.go": "package said\n\nconst Text = nothing\n"})
 	if text := <-failed; !strings.Contains(text, "said.go:3") || !strings.Contains(text, "undefined: nothing") {

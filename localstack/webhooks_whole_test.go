@@ -25,6 +25,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -205,7 +206,7 @@ func TestWebhooks(t *testing.T) {
 	if err := s.services.JSON(t.Context(), "secretsmanager", "secretsmanager.CreateSecret", secret, &struct{}{}); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the secret to be asked for again", func() bool {
+	await.True(t, "the secret to be asked for again", func() bool {
 		status, _ := w.github(newSecret, one, one.body)
 		return status == 401
 	})
@@ -257,7 +258,7 @@ func (w sender) rotate(all []delivery) {
 			// docs/operations.md says.
 			w.keep("github", `["`+newSecret+`","`+oldSecret+`"]`)
 			probe := delivery{"probe", []byte(`{"repository":{"full_name":"probe"}}`), ""}
-			waitFor(w.t, "the new secret to be taken up", func() bool {
+			await.True(w.t, "the new secret to be taken up", func() bool {
 				status, said := w.github(oldSecret, probe, probe.body)
 				if status != 200 {
 					w.t.Fatalf("the old secret beside the new one: %d %s", status, said)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -144,7 +145,7 @@ func TestSettlingGoesOnAtOnce(t *testing.T) {
 			query func(context.Context) error
 			want  []string
 		}{
-			"a page takes half of a turn": {func(context.Context) error { time.Sleep(settleTurn / 2); return nil }, []string{`"Unfinished":1`, `"WakeUpsFailed":1`, `"Settled":1`}},
+			"a page takes half of a turn": {func(context.Context) error { bubble.Sleep(settleTurn / 2); return nil }, []string{`"Unfinished":1`, `"WakeUpsFailed":1`, `"Settled":1`}},
 			"a page takes longer":         {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, []string{`"Unfinished":1`, `"WakeUpsFailed":1`}},
 		} {
 			query = its.query

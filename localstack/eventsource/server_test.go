@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
@@ -112,11 +113,7 @@ func (s *server) run(m eventsource.Mapping, c eventsource.Config) *eventsource.R
 func (s *server) drain(r *eventsource.Runner) {
 	s.t.Helper()
 	since := time.Now()
-	for deadline := since.Add(time.Minute); !r.Idle(since); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not drained within a minute: %+v", r.Stats())
-		}
-	}
+	await.Until(s.t, "the end of what is written", func() (bool, any) { return r.Idle(since), r.Stats() })
 }
 
 // items and versions are what TestOnServers writes: all versions of each item

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
 )
 
 func TestAsync(t *testing.T) {
@@ -23,7 +25,7 @@ func TestAsync(t *testing.T) {
 	if err := s.InvokeAsync(Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"append","n":1,"path":%q}`, path)}); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the effect", func() bool { _, err := os.Stat(path); return err == nil })
+	await.True(t, "the effect", func() bool { _, err := os.Stat(path); return err == nil })
 	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
 )
 
 func TestContext(t *testing.T) {
@@ -96,7 +98,7 @@ func TestRuntimeAPI(t *testing.T) {
 		r, _ := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
 		done <- r
 	}()
-	waitFor(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
+	await.True(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
 	r, err := http.Post("http://"+api+"/2018-06-01/runtime/invocation/another/response", "application/json", strings.NewReader(`"wrong"`))
 	if err != nil {
 		t.Fatal(err)

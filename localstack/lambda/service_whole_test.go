@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
@@ -97,16 +98,6 @@ func decode[T any](t *testing.T, r Response) T {
 	return v
 }
 
-// waitFor polls for what another process does.
-func waitFor(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("waited in vain for " + what)
-		}
-	}
-}
-
 type counted struct{ Count, Pid int }
 
 func TestWarm(t *testing.T) {
@@ -138,7 +129,7 @@ func TestConcurrent(t *testing.T) {
 			r, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
 			into <- result{r, err}
 		}()
-		waitFor(t, name, func() bool { _, err := os.Stat(path); return err == nil })
+		await.True(t, name, func() bool { _, err := os.Stat(path); return err == nil })
 		return path
 	}
 	end := func(path string, from chan result) int {
@@ -173,7 +164,7 @@ func TestThrottledByReserve(t *testing.T) {
 		_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
 		done <- err
 	}()
-	waitFor(t, "the first request", func() bool { _, err := os.Stat(path); return err == nil })
+	await.True(t, "the first request", func() bool { _, err := os.Stat(path); return err == nil })
 	if _, err := s.Invoke(context.Background(), Request{Function: "probe"}); !errors.Is(err, ErrThrottled) {
 		t.Errorf("second request: %v; want ErrThrottled", err)
 	}
@@ -308,7 +299,7 @@ func TestFrozen(t *testing.T) {
 	s := serve(t, Config{}, Function{Reserved: -1})
 	invoke(t, s, fmt.Sprintf(`{"do":"tick","path":%q}`, path))
 	pid := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
-	waitFor(t, "the process to stop", func() bool {
+	await.True(t, "the process to stop", func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		return err == nil && strings.Contains(string(stat), ") T ")
 	})
@@ -332,8 +323,8 @@ func TestIdleDies(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the process to be gone", func() bool { return syscall.Kill(pid, 0) != nil })
-	waitFor(t, "a new environment", func() bool {
+	await.True(t, "the process to be gone", func() bool { return syscall.Kill(pid, 0) != nil })
+	await.True(t, "a new environment", func() bool {
 		r := invoke(t, s, `{"do":"count"}`)
 		return r.FunctionError == "" && decode[counted](t, r).Pid != pid
 	})
@@ -351,7 +342,7 @@ func TestNothingLeft(t *testing.T) {
 		_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
 		done <- err
 	}()
-	waitFor(t, "the running request", func() bool { _, err := os.Stat(path); return err == nil })
+	await.True(t, "the running request", func() bool { _, err := os.Stat(path); return err == nil })
 	s.Close()
 	if err := <-done; !errors.Is(err, ErrClosed) {
 		t.Errorf("the running request: %v; want ErrClosed", err)
@@ -359,7 +350,7 @@ func TestNothingLeft(t *testing.T) {
 	if err := syscall.Kill(idle, 0); err == nil {
 		t.Error("the idle process is there after Close")
 	}
-	waitFor(t, "the child to be gone", func() bool { return gone(child) })
+	await.True(t, "the child to be gone", func() bool { return gone(child) })
 }
 
 // gone reports whether a process has ended. One that nobody has waited for may
@@ -377,7 +368,7 @@ func TestCrashTakesAll(t *testing.T) {
 		t.Fatal("the child does not run")
 	}
 	invoke(t, s, `{"do":"exit"}`)
-	waitFor(t, "the child to be gone", func() bool { return gone(child) })
+	await.True(t, "the child to be gone", func() bool { return gone(child) })
 }
 
 func TestCallerLeaves(t *testing.T) {
@@ -389,7 +380,7 @@ func TestCallerLeaves(t *testing.T) {
 		_, err := s.Invoke(ctx, Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
 		done <- err
 	}()
-	waitFor(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
+	await.True(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("Invoke = %v; want context.Canceled", err)
@@ -397,7 +388,7 @@ func TestCallerLeaves(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the request to end by itself", func() bool {
+	await.True(t, "the request to end by itself", func() bool {
 		stats, _ := s.Stats("probe")
 		return stats.Running == 0 && stats.Idle == 1
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -122,12 +123,10 @@ func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equa
 // show what stands there. Every older state is right until then.
 func settles[T any](t *testing.T, what string, read func() T, want T) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if got := read(); cmp.Equal(got, want) || time.Now().After(deadline) {
-			same(t, what, got, want)
-			return
-		}
-	}
+	await.Until(t, what, func() (bool, any) {
+		got := read()
+		return cmp.Equal(got, want), cmp.Diff(want, got)
+	})
 }
 
 func check(t testing.TB, err error) {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/pkg/dedup"
@@ -125,7 +126,7 @@ func TestFiguresOfACrowd(t *testing.T) {
 				var wait sync.WaitGroup
 				var ran atomic.Int64
 				second := func(context.Context) (string, error) {
-					time.Sleep(time.Second)
+					bubble.Sleep(time.Second)
 					return "value", nil
 				}
 				if c.seen {

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
 )
 
 // TestMain is also the parent that TestParentKilled kills.
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	fmt.Println(command.Process.Pid)
-	time.Sleep(time.Hour)
+	select {} // until it is killed
 }
 
 // TestParentKilled kills a process that has started a child: the child dies too.
@@ -57,16 +58,15 @@ func TestParentKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-		if time.Now().After(end) {
+	t.Cleanup(func() {
+		if t.Failed() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
-			t.Fatal("the child runs on")
 		}
-	}
+	})
+	await.True(t, "the end of the child", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
 }
 
 func TestSignal(t *testing.T) {

@@ -1,8 +1,5 @@
 //go:build !whole
 
-// Package whole reports whether the tests run whole, as make check runs them: with the
-// build tag whole. Files that have the tag are named *_whole_test.go. Without the tag the
-// tests start no process and no server, and do less of what takes long.
 package whole
 
 // Tests tells whether this build has the tag whole.

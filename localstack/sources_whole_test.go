@@ -3,7 +3,6 @@
 package localstack
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -12,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -197,9 +195,7 @@ const carriers = `{"Resources": {
 // S3 make the documents, which are handed to the deployed functions as AWS would, each twice.
 func TestSourcesOfMiniStack(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "5s"}})
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	if _, err := s.services.Deploy(ctx, "carriers", []byte(carriers)); err != nil {
+	if _, err := s.services.Deploy(t.Context(), "carriers", []byte(carriers)); err != nil {
 		t.Fatal(err)
 	}
 	const many = 5
@@ -215,11 +211,11 @@ func TestSourcesOfMiniStack(t *testing.T) {
 			{"events", "AWSEvents.PutEvents", map[string]any{"Entries": []any{map[string]any{"Source": "com.example.orders", "DetailType": "Order Changed", "Detail": body("ruled")}}}},
 			{"kinesis", "Kinesis_20131202.PutRecord", map[string]any{"StreamName": "clicked", "PartitionKey": "clicked", "Data": []byte(body("clicked"))}},
 		} {
-			if err := s.services.JSON(ctx, c.service, c.target, c.in, &ignored); err != nil {
+			if err := s.services.JSON(t.Context(), c.service, c.target, c.in, &ignored); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := client.SendMessage(ctx, &sqs.SendMessageInput{
+		if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{
 			QueueUrl: aws.String(s.services.Endpoint + "/000000000000/ordered.fifo"), MessageBody: aws.String(body("ordered")),
 			MessageGroupId: aws.String("ordered"), MessageDeduplicationId: aws.String(strconv.Itoa(n)),
 		}); err != nil {
@@ -227,7 +223,7 @@ func TestSourcesOfMiniStack(t *testing.T) {
 		}
 		request, err := http.NewRequest(http.MethodPut, s.services.Endpoint+"/kept/a%20file", nil)
 		if err == nil {
-			_, err = s.services.Request(ctx, "s3", request, []byte(body("stored")))
+			_, err = s.services.Request(t.Context(), "s3", request, []byte(body("stored")))
 		}
 		if err != nil {
 			t.Fatal(err)

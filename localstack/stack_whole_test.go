@@ -4,7 +4,6 @@ package localstack
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -31,9 +30,7 @@ import (
 func run(t *testing.T, c Config) *Stack {
 	t.Helper()
 	c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	s, err := Run(ctx, c)
+	s, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

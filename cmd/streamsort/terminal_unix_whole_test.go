@@ -14,10 +14,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/term"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
 )
 
 // console is a terminal that a command runs on.
@@ -31,9 +32,6 @@ type console struct {
 	seen   string // all that was shown so far
 	rest   string // what was shown behind what was waited for
 }
-
-// patience is how long a text is waited for that never comes.
-const patience = 30 * time.Second
 
 // startConsole runs the command line on a terminal of so many lines.
 func startConsole(t *testing.T, lines uint16, arguments ...string) *console {
@@ -87,19 +85,25 @@ func (c *console) press(keys string) {
 // wait waits until a text is shown, behind the one that was waited for before.
 func (c *console) wait(text string) {
 	c.t.Helper()
-	late := time.After(patience)
-	for {
-		if _, rest, ok := strings.Cut(c.rest, text); ok {
-			c.rest = rest
-			return
+	c.t.Cleanup(func() {
+		if c.t.Failed() {
+			c.t.Logf("shown: %q", c.seen)
 		}
-		select {
-		case piece := <-c.pieces:
-			c.seen, c.rest = c.seen+piece, c.rest+piece
-		case <-late:
-			c.t.Fatalf("%q is not shown: %q", text, c.rest)
+	})
+	await.True(c.t, fmt.Sprintf("%q to be shown", text), func() bool {
+		for {
+			if _, rest, ok := strings.Cut(c.rest, text); ok {
+				c.rest = rest
+				return true
+			}
+			select {
+			case piece := <-c.pieces:
+				c.seen, c.rest = c.seen+piece, c.rest+piece
+			default:
+				return false
+			}
 		}
-	}
+	})
 }
 
 // ends waits until the command has ended, which must have left the terminal as it was.

@@ -27,6 +27,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/child"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/localpg"
@@ -376,20 +377,18 @@ func ledgers() map[string]func(*testing.T) (driver, source string) {
 	}
 }
 
-// await waits until the consumer has everything, with a look now and then.
-func (k *killing) await(count int, limit time.Duration, meanwhile func()) {
+// await waits until the consumer has everything, and does something between two looks.
+func (k *killing) await(count int, meanwhile func()) {
 	k.Helper()
-	end := time.Now().Add(limit)
-	for k.consumer().Delivered < int64(count) || k.consumer().State != handoff.Idle {
-		if time.Now().After(end) {
-			k.Fatalf("after %v: %+v", limit, k.consumer())
+	await.Until(k, "all messages", func() (bool, any) {
+		c := k.consumer()
+		if c.Delivered >= int64(count) && c.State == handoff.Idle {
+			return true, nil
 		}
 		meanwhile()
-	}
+		return false, c
+	})
 }
-
-// moment passes while processes run: there is no signal to wait for.
-func moment(d time.Duration) { <-time.After(d) }
 
 // TestKilledAtEachStep: a consumer dies at each step of the protocol, and the
 // next one goes on.
@@ -411,7 +410,7 @@ func TestKilledAtEachStep(t *testing.T) {
 			}
 			last := k.start("consumer", "")
 			defer kill(last)
-			k.await(count, time.Minute, func() { moment(20 * time.Millisecond) })
+			k.await(count, func() {})
 			k.audit(count)
 		})
 	}
@@ -444,8 +443,10 @@ func TestKilledAtRandom(t *testing.T) {
 				}
 			}()
 			kills := 0
-			k.await(count, 5*time.Minute, func() {
-				moment(time.Duration(20+rand.IntN(280)) * time.Millisecond)
+			k.await(count, func() {
+				if rand.IntN(4) > 0 {
+					return
+				}
 				i := rand.IntN(len(kinds))
 				kill(running[i])
 				running[i] = k.start(kinds[i], "")

@@ -3,18 +3,15 @@
 package ministack
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 func TestDeploy(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
+	ctx := t.Context()
 	s, err := Start(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -79,8 +76,7 @@ func TestDeployFIFO(t *testing.T) {
 // A strict server takes what is signed by somebody who may, over TLS, and
 // nothing else.
 func TestStrict(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
+	ctx := t.Context()
 	s, err := StartStrict(ctx)
 	if err != nil {
 		t.Fatal(err)

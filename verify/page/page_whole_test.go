@@ -18,6 +18,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
 )
 
 // screen is a screen, with what it shows of a stack that is filled.
@@ -159,11 +161,7 @@ func pause(tb *tab, s *stack) {
 	tb.read("#status", "live")
 	tb.click("#pause")
 	tb.read("#status", "paused")
-	for late := time.Now().Add(patience); s.watching.Load() > 0; { // its stream is over
-		if time.Now().After(late) {
-			tb.t.Fatalf("%d live screens are being sent", s.watching.Load())
-		}
-	}
+	await.True(tb.t, "the end of its stream", func() bool { return s.watching.Load() == 0 })
 	s.put("shop/pause", 2, "2")
 	s.await("/consumers", url.Values{"queue": {"shop/pause"}}, `"delivered":2`)
 	if script[bool](tb, `!!document.querySelector("#m-2")`) {
@@ -184,11 +182,7 @@ func outage(tb *tab, s *stack) {
 	s.page.CloseClientConnections()
 	tb.read("#status", "not reached")
 	s.put("shop/outage", 2, "2")
-	for late := time.Now().Add(patience); s.turned.Load() == 0; {
-		if time.Now().After(late) {
-			tb.t.Fatal("it does not try again")
-		}
-	}
+	await.True(tb.t, "another try", func() bool { return s.turned.Load() > 0 })
 	tb.see("#m-1")
 	s.away.Store(false)
 	tb.see("#m-2")

@@ -3,7 +3,6 @@
 package page
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,9 +15,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/ui"
@@ -155,26 +154,14 @@ func (s *stack) post(path, document string) (edges []string) {
 	return answer.Edges
 }
 
-// patience is how long what does not come is waited for.
-const patience = time.Minute
-
 // await asks the API until it answers what is awaited.
 func (s *stack) await(path string, query url.Values, what string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-	defer cancel()
-	var raw json.RawMessage
-	for {
-		err := s.api.Call(ctx, http.MethodGet, path, query, nil, &raw)
-		if err == nil && strings.Contains(string(raw), what) {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			s.t.Fatalf("%s %v has no %s: %s, %v", path, query, what, raw, err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	await.Until(s.t, fmt.Sprint(path, " ", query, " to have ", what), func() (bool, any) {
+		var raw json.RawMessage
+		err := s.api.Call(s.t.Context(), http.MethodGet, path, query, nil, &raw)
+		return err == nil && strings.Contains(string(raw), what), fmt.Sprint(string(raw), err)
+	})
 }
 
 // blocked are the queues whose consumer is blocked.

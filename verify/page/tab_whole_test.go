@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/browser"
 )
 
@@ -76,9 +77,7 @@ func complaints(said iter.Seq2[chromedp.ConsoleMessage, error]) (all []string) {
 // do does something in the tab.
 func (tb *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	tb.t.Helper()
-	ctx, cancel := context.WithTimeout(tb.ctx, patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
+	if err := chromedp.Do(tb.ctx, actions...); err != nil {
 		tb.t.Fatalf("%s: %v\n%s", what, err, tb.text())
 	}
 }
@@ -97,19 +96,11 @@ func (tb *tab) text() string {
 // until waits until an expression is true, on whatever screen there is then.
 func (tb *tab) until(expression string) {
 	tb.t.Helper()
-	ctx, cancel := context.WithTimeout(tb.ctx, patience)
-	defer cancel()
-	for {
+	await.Until(tb.t, expression, func() (bool, any) {
 		// A screen that goes away while it is asked has no answer.
-		if is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression)); err == nil && is {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			tb.t.Fatalf("never true: %s\n%s", expression, tb.text())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+		is, err := chromedp.Run(tb.ctx, chromedp.Evaluate[bool](expression))
+		return err == nil && is, tb.text()
+	})
 }
 
 // goTo opens a screen.
@@ -139,15 +130,13 @@ func (tb *tab) click(selector string) {
 // onNode does something to an element, again where the screen was drawn anew meanwhile.
 func (tb *tab) onNode(what, selector string, actions ...chromedp.Action[chromedp.Void]) {
 	tb.t.Helper()
-	ctx, cancel := context.WithTimeout(tb.ctx, patience)
-	defer cancel()
 	for {
 		tb.see(selector)
-		err := chromedp.Do(ctx, actions...)
+		err := chromedp.Do(tb.ctx, actions...)
 		if err == nil {
 			return
 		}
-		if ctx.Err() != nil || !strings.Contains(err.Error(), "node with given id") {
+		if tb.ctx.Err() != nil || !strings.Contains(err.Error(), "node with given id") {
 			tb.t.Fatalf("%s %s: %v\n%s", what, selector, err, tb.text())
 		}
 	}
@@ -169,9 +158,7 @@ func (tb *tab) press(keys string) {
 // value is what an action finds.
 func value[T any](tb *tab, what string, action chromedp.Action[T]) T {
 	tb.t.Helper()
-	ctx, cancel := context.WithTimeout(tb.ctx, patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, action)
+	v, err := chromedp.Run(tb.ctx, action)
 	if err != nil {
 		tb.t.Fatalf("%s: %v\n%s", what, err, tb.text())
 	}

@@ -240,8 +240,13 @@ lint: ## check format, style and that go.mod is tidy
 	cd pkg/dedup/dedupotel && $$(cd ../../.. && $(TOOL) -n golangci-lint) run ./...
 	cd pkg/handoff/handoffotel && $$(cd ../../.. && $(TOOL) -n golangci-lint) run ./...
 	cd examples/shop && $$(cd ../.. && $(TOOL) -n golangci-lint) run ./...
+	@$(GO) run ./verify/size -check
 	$(GO) mod tidy -diff
 	@for folder in infra/cdk examples/shop pkg/dedup/dedupotel pkg/handoff/handoffotel; do ./.ci/tidy $$folder || exit 1; done
+
+.PHONY: size
+size: ## count how much there is to know, beside the counts that may only fall (UPDATE=1 writes what fell; WHY="…" what rose)
+	@$(GO) run ./verify/size $(if $(UPDATE),-update) $(if $(WHY),-why "$(WHY)")
 
 .PHONY: newcomer
 newcomer: ## do what a new user does, from an empty folder: library, command line, an app of the CDK, the local stack

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLines and maxColumns bound a function and a line.
+const (
+	maxLines   = 80
+	maxColumns = 100
+)
+
+// tree is what is counted of a repository.
+type tree struct {
+	counts map[string]int
+	order  []string
+	// variables are the environment variables that the product's code names.
+	variables map[string]bool
+	// tables are the tables' variables among them, layouts the numbers of the items' layouts
+	// by the file's folder.
+	tables map[string]bool
+	layout map[string]bool
+}
+
+// count counts a repository.
+func count(repository fs.FS) ([]entry, error) {
+	t := &tree{
+		counts: map[string]int{}, variables: map[string]bool{}, tables: map[string]bool{}, layout: map[string]bool{},
+	}
+	for _, name := range names {
+		t.add(name, 0)
+	}
+	if err := fs.WalkDir(repository, ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && passedOver(file):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		return t.file(repository, file)
+	}); err != nil {
+		return nil, err
+	}
+	t.add("environment variables", len(t.variables))
+	t.add("tables", len(t.tables))
+	t.add("layouts of a cursor", len(t.layout))
+	slices.Sort(t.order[len(names):])
+	counts := make([]entry, len(t.order))
+	for i, name := range t.order {
+		counts[i] = entry{name, t.counts[name]}
+	}
+	return counts, nil
+}
+
+// names are the counts that each repository has, in the order of the file. Those of the
+// exported names of a package come behind them.
+var names = []string{
+	"Go, product", "Go, tools", "Go, tests", "JSON", "words of docs", "README lines",
+	"CDK properties", "environment variables", "queue settings", "CLI verbs", "CLI flags", "make targets",
+	"tables", "layouts of a cursor",
+	"functions over 80 lines", "lines over 100 columns, Go", "lines over 100 columns, docs",
+	"package comments over 80 lines", "words of the style list", "sentences that begin with Of, Who, Whoever, Nobody",
+}
+
+func (t *tree) add(name string, n int) {
+	if _, ok := t.counts[name]; !ok {
+		t.order = append(t.order, name)
+	}
+	t.counts[name] += n
+}
+
+// passedOver says whether a folder is made by tools, and not part of the repository.
+func passedOver(folder string) bool {
+	base := path.Base(folder)
+	return folder != "." && strings.HasPrefix(base, ".") || base == "node_modules" || base == "dist" || base == "cdk.out"
+}
+
+// file counts one file.
+func (t *tree) file(repository fs.FS, file string) error {
+	ending := path.Ext(file)
+	if ending != ".go" && ending != ".md" && ending != ".json" && file != "Makefile" {
+		return nil
+	}
+	content, err := fs.ReadFile(repository, file)
+	if err != nil {
+		return err
+	}
+	text := string(content)
+	switch {
+	case file == "Makefile":
+		t.add("make targets", len(target.FindAllString(text, -1)))
+	case ending == ".json" && path.Base(file) != "package-lock.json":
+		t.add("JSON", lines(text))
+	case ending == ".md":
+		t.page(file, text)
+	case ending == ".go":
+		return t.source(file, text)
+	}
+	return nil
+}
+
+var target = regexp.MustCompile(`(?m)^[a-z-]+:.*## `)
+
+// page counts a page of the documentation.
+func (t *tree) page(file, text string) {
+	t.style(text)
+	if file == "README.md" {
+		t.add("README lines", lines(text))
+	}
+	if top, _, _ := strings.Cut(file, "/"); top == "docs" || top == "infra" || top == "README.md" {
+		t.add("words of docs", len(strings.Fields(text)))
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); utf8.RuneCountInString(line) > maxColumns && line[0] != '|' && !strings.Contains(line, "](http") {
+			t.add("lines over 100 columns, docs", 1)
+		}
+	}
+}
+
+// source counts a file of Go.
+func (t *tree) source(file, text string) error {
+	wing := wingOf(file)
+	t.add("Go, "+wing, lines(text))
+	for line := range strings.Lines(text) {
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > maxColumns {
+			t.add("lines over 100 columns, Go", 1)
+		}
+	}
+	if wing == "tests" {
+		return nil
+	}
+	t.style(text)
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, file, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	t.functions(files, parsed)
+	if parsed.Doc != nil && strings.Count(parsed.Doc.Text(), "\n") > maxLines {
+		t.add("package comments over 80 lines", 1)
+	}
+	if wing != "product" {
+		return nil
+	}
+	t.exported(path.Dir(file), parsed)
+	t.knobs(path.Dir(file), parsed)
+	for _, name := range variable.FindAllString(text, -1) {
+		t.variables[name] = true
+		if strings.HasSuffix(name, `_TABLE"`) {
+			t.tables[name] = true
+		}
+	}
+	return nil
+}
+
+var variable = regexp.MustCompile(`"STREAMSORT_[A-Z_]+"`)
+
+// wingOf returns the part of the repository that a file of Go is in.
+func wingOf(file string) string {
+	top, _, _ := strings.Cut(file, "/")
+	switch {
+	case strings.HasSuffix(file, "_test.go"):
+		return "tests"
+	case strings.HasPrefix(file, "internal/dev/"):
+		return "tools"
+	case slices.Contains([]string{"pkg", "functions", "internal", "cmd", "infra"}, top):
+		return "product"
+	}
+	return "tools"
+}
+
+// functions counts the functions that are too long.
+func (t *tree) functions(files *token.FileSet, parsed *ast.File) {
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && files.Position(f.End()).Line-files.Position(f.Pos()).Line+1 > maxLines {
+			t.add("functions over 80 lines", 1)
+		}
+	}
+}
+
+// lines counts lines.
+func lines(text string) int { return strings.Count(text, "\n") }

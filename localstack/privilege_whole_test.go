@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -81,8 +79,6 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 	t.Cleanup(server.Close)
 	tables.forward(t, server.Endpoint)
-	port := freePort(t)
-	functionsAPI.forward(t, "http://127.0.0.1:"+strconv.Itoa(port))
 	env := map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"}
 	for function := range functions {
 		env[function+".AWS_ACCESS_KEY_ID"] = function
@@ -90,7 +86,8 @@ func TestLeastPrivilege(t *testing.T) {
 		env[function+".AWS_ENDPOINT_URL_LAMBDA"] = functionsAPI.URL
 		env[function+".AWS_ENDPOINT_URL_SQS"] = functionsAPI.URL
 	}
-	s := run(t, Config{Templates: []string{path, onlySinks(t)}, Env: env, Server: tables.URL, Port: port})
+	s := run(t, Config{Templates: []string{path, onlySinks(t)}, Env: env, Server: tables.URL})
+	functionsAPI.forward(t, s.URL())
 	services.forward(t, s.services.Endpoint)
 	everything(t, s)
 
@@ -199,16 +196,6 @@ func onlySinks(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // everything has the functions do all that they can.

@@ -48,27 +48,6 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorOfFunctions: a function on this machine that cannot start is seen.
-func TestDoctorOfFunctions(t *testing.T) {
-	stack := delivering(t, map[string]string{"ProcessFunction.STREAMSORT_CONSUMERS": `{"consumers":[{"name":"a b"}]}`})
-	t.Setenv("HOME", t.TempDir()) // without contexts
-	look := func(want string) {
-		t.Helper()
-		var out, errOut bytes.Buffer
-		run(t.Context(), []string{"--url", stack.URL(), "doctor"}, strings.NewReader(""), &out, &errOut)
-		if !strings.Contains(out.String(), want) || errOut.Len() > 0 {
-			t.Errorf("no %q in\n%s%s", want, &out, &errOut)
-		}
-	}
-	look("functions\tok\tnone of 7 fails each time")
-	for _, function := range []string{"ProcessFunction", "SweepFunction"} {
-		if _, err := stack.Invoke(t.Context(), function, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	look("function streamsort-ProcessFunction\tcritical\tfails each time that it is called (1 so far); ")
-}
-
 // TestDoctorOfFunctionsThatBeganToFail: what went well before does not hide that nothing does now,
 // and a failure or two among what goes well is none of the function's.
 func TestDoctorOfFunctionsThatBeganToFail(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,10 +21,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
-}
+func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
 
 // server is the handler on the memory store, with a client that holds every
 // answer to the contract.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
@@ -47,7 +47,7 @@ func (s *server) of(queue string) string {
 // TestEndpoints: a tenant manages its own, and sees and touches nobody else's; a queue has that of its name, else that of
 // its longest prefix.
 func TestEndpoints(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		put := func(tenant, members, path string) httpapitest.Answer {
 			return s.as(tenant, "PUT", "", fmt.Sprintf(`{"consumer":"hooks",%s,"url":"https://example.com/%s"}`, members, path))
 		}
@@ -115,7 +115,7 @@ func TestEndpoints(t *testing.T) {
 
 // TestAnEndpointWakesItsQueueUp: what waited for one goes on; an endpoint may be there before its queue.
 func TestAnEndpointWakesItsQueueUp(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.put("q", 1)
 		for _, queue := range []string{"q", "not yet"} {
 			s.Want(queue, s.as("", "PUT", "", `{"consumer":"hooks","queue":"`+queue+`","url":"https://example.com/"}`), 200)
@@ -131,7 +131,7 @@ func TestAnEndpointWakesItsQueueUp(t *testing.T) {
 
 // TestRotation: both secrets sign for a day, and then the new one alone.
 func TestRotation(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		const members = `{"consumer":"hooks","queue":"q","url":"https://example.com/"`
 		first := secretOf(t, s.as("", "PUT", "", members+`}`))
 		a := s.as("", "PUT", "", members+`,"rotate":true}`)
@@ -159,7 +159,7 @@ func TestRotation(t *testing.T) {
 }
 
 func TestEndpointsRefused(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	change := func(more string) string { return `{"consumer":"hooks","queue":"q",` + more + `}` }
 	for body, want := range map[string]string{
 		`{"queue":"q","url":"https://example.com/"}`:                                               "consumer",

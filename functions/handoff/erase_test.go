@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
@@ -24,7 +24,7 @@ func (s *server) erase(more string) httpapitest.Answer {
 }
 
 func TestErase(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.Want("a queue that is not there", s.erase("queue=q"), 404, `"code":"no-queue"`)
 		s.put("q", 5)
 		s.create(`{"queue":"q","consumer":"billing"}`)
@@ -70,7 +70,7 @@ func (s *server) secrets() (n int) {
 
 // An erased queue has no endpoint, for whichever consumer, however late one is put, and takes none: its neighbours, and the prefix, keep theirs.
 func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.put("q", 1)
 		endpoint := func(consumer, name string) string {
 			return `{"consumer":"` + consumer + `",` + name + `,"url":"https://example.com/"}`
@@ -109,7 +109,7 @@ func endpointOf(queue string) endpoint.Change {
 
 // A tenant's endpoints go with it, behind its queues; nobody else's do. So who gets the name next sends nothing to the old URL.
 func TestEraseTenantTakesItsEndpoints(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		all := func() string { return s.of("@acme/next") + s.of("@acme/q") + s.of("@acme/shop/x") }
 		for _, body := range []string{`"prefix":"@acme/"`, `"queue":"@acme/q"`, `"prefix":"@acme/shop/"`, `"queue":"@globex/q"`, `"prefix":""`} {
 			body = `{"consumer":"hooks",` + body + `,"url":"https://example.com/"}`
@@ -148,7 +148,7 @@ func TestEraseTenantTakesItsEndpoints(t *testing.T) {
 
 // A consumer whose replies find no room stays until they do: the rest goes.
 func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	ahead, seq := int64(1), int64(3)
 	if _, err := s.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
 }
 
 func TestEraseMistakes(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	for query, want := range map[string]string{
 		"":                    `"field":"queue"`,
 		"queue=q&tenant=acme": `"field":"tenant"`,
@@ -187,7 +187,7 @@ func TestEraseMistakes(t *testing.T) {
 
 // An operator erases all queues of a tenant; a tenant erases queues of its own only.
 func TestEraseTenant(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(),
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)

@@ -67,7 +67,7 @@ func (s *server) listed(as, path string, query url.Values) string {
 
 // TestListsOfTrouble: each row of a state once, whoever asks, and nobody another's.
 func TestListsOfTrouble(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for _, queue := range []string{"b", "a", "@acme/x", "@acme/y", "@acme-eu/x"} {
 			s.note(trouble.Row{State: trouble.Blocked, Queue: queue, Consumer: "c"}, trouble.Row{State: trouble.Blocked, Queue: queue, Consumer: "d"})
 		}
@@ -107,7 +107,7 @@ func TestListsOfTrouble(t *testing.T) {
 
 // TestForgedTokensOfLists: one of a place that is longer than any key is refused before anything is read.
 func TestForgedTokensOfLists(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for _, state := range []string{"blocked", ""} {
 			sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{"consumers", state, "", ""}))
 			for length, status := range map[int]int{1024: 200, 1025: 400, 100_000: 400} {
@@ -128,7 +128,7 @@ func TestForgedTokensOfLists(t *testing.T) {
 
 // TestUnreadableInList: a consumer that cannot be read keeps no other out of a page, and is named.
 func TestUnreadableInList(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for _, queue := range []string{"@acme/a", "@acme/b", "c"} {
 			s.put(queue, 1)
 			s.deliver(queue, "c", func(handoff.Batch) error { return nil })
@@ -143,7 +143,7 @@ func TestUnreadableInList(t *testing.T) {
 
 // TestLongLists: a page ends before its answer is longer than one may be, and the next goes on.
 func TestLongLists(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		const queues, consumers = 3, 250
 		want := make([]string, queues*consumers)
 		fanout.SideBySide(len(want), func(i int) {
@@ -164,7 +164,7 @@ func TestLongLists(t *testing.T) {
 
 // TestTokensOfLists: a token is good for the list that it came of, and for its reader.
 func TestTokensOfLists(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for n := range 3 {
 			s.note(trouble.Row{State: trouble.Blocked, Queue: fmt.Sprintf("@acme/%d", n), Consumer: "c"}, trouble.Row{State: trouble.Paused, Queue: fmt.Sprintf("@globex/%d", n), Consumer: "c"})
 		}
@@ -196,7 +196,7 @@ func TestTokensOfLists(t *testing.T) {
 
 // TestBadLists names what is wrong.
 func TestBadLists(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for query, field := range map[string]string{
 			"state=gap": "state", "state=failed": "state", "state=no": "state", "limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "consumer=a+b": "consumer",
 			"prefix=%ff": "prefix", "prefix=" + strings.Repeat("p", 1025): "prefix", "other=1": "other", "prefix=a&prefix=b": "prefix",
@@ -211,7 +211,7 @@ func TestBadLists(t *testing.T) {
 
 // TestListOfAllConsumers walks the queues.
 func TestListOfAllConsumers(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for _, queue := range []string{"a", "b", "@acme/x", "@acme/y"} {
 			s.put(queue, 2)
 			for _, consumer := range []string{"c", "d"} {

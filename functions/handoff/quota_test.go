@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -27,7 +27,7 @@ func (s *server) limited(t *testing.T, limits quota.Amounts) {
 
 // The queue that a new consumer makes is one as any other.
 func TestQuotasOfNewConsumers(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.limited(t, quota.Amounts{quota.NewQueues: 1})
 	create := func(queue, consumer string) httpapitest.Answer {
 		return s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
@@ -44,7 +44,7 @@ func TestQuotasOfNewConsumers(t *testing.T) {
 // The replies of a commit are messages of the tenant's: where there is no room for
 // them the claim stays as it is, and the commit goes through later.
 func TestQuotasOfReplies(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.limited(t, quota.Amounts{quota.Messages: 1, quota.NewQueues: 1})
 	s.put("@acme/orders", 1)
 	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", handoff.First); err != nil {
@@ -82,7 +82,7 @@ func TestQuotasOfReplies(t *testing.T) {
 // What a rewind goes back over, and a change of an endpoint, also one that is refused, count as messages, before they cost
 // anything; an operator's do not.
 func TestQuotasOfOperations(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.limited(t, quota.Amounts{quota.Messages: 2}) // 20 in a window
 	s.put("@acme/q", 30)
 	s.deliver("@acme/q", "billing", func(handoff.Batch) error { return nil })

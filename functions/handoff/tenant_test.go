@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/record"
@@ -23,7 +23,7 @@ import (
 // A function of the account's answers a tenant's batch with replies to queues of
 // others, and they are refused: the tenant learns that, and not of which queues.
 func TestRepliesToOthers(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)
@@ -81,7 +81,7 @@ func TestRepliesToOthers(t *testing.T) {
 // A tenant reads of a sink that is not its own neither what it answered nor addresses of the function's network; of its own
 // it reads what it answered. An operator reads all.
 func TestWhatATenantReadsOfASink(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)
@@ -125,7 +125,7 @@ func TestWhatATenantReadsOfASink(t *testing.T) {
 
 // A tenant sees the chain of a batch of its own under the tenant's name for it.
 func TestATenantsChain(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)
@@ -266,7 +266,7 @@ func queuesOf(t *testing.T, store *cursor.Store) []string {
 
 // The audit log names who asked; a tenant sees that an operator did, and not which.
 func TestWhoAsked(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -147,7 +148,7 @@ func TestSettlingGoesOnAtOnce(t *testing.T) {
 			want  []string
 		}{
 			{"a page takes longer than a turn", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 1, []string{`"Unfinished":1`, `"WakeUpsFailed":1`}},
-			{"a page takes half of a turn", func(context.Context) error { time.Sleep(turn / 2); return nil }, 2, []string{`"Settled":2`, `"WakeUpLate":`}},
+			{"a page takes half of a turn", func(context.Context) error { bubble.Sleep(turn / 2); return nil }, 2, []string{`"Settled":2`, `"WakeUpLate":`}},
 		} {
 			query = its.query
 			began := time.Now()

@@ -170,8 +170,8 @@ func answers(t *testing.T, all ...string) egress.Lookup {
 func get(t *testing.T, rules egress.Rules, lookup egress.Lookup, text string) (int, error) {
 	t.Helper()
 	client := http.Client{Transport: egress.NewTransport(rules, lookup), CheckRedirect: egress.NoRedirect}
-	// What is dialled by mistake most likely does not answer.
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	// What is dialled by mistake most likely does not answer; what is dialled rightly is here.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, text, strings.NewReader("x"))
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -24,8 +23,8 @@ var at = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // Each write is one request. An account is taken from in its own window, up to a bound, and is
 // moved from what was seen alone.
 func TestAccountConforms(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
-		names := quota.Names{Quotas: "quotas" + localdb.Suffix()}
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
+		names := quota.Names{Quotas: "quotas" + ddbtest.Suffix()}
 		meter := ddbtest.NewMeter(ddbtest.Open(t, kind, names.Tables()...))
 		s := quota.NewStore(meter, names)
 		at := time.Now().Truncate(time.Minute) // a server deletes what has expired

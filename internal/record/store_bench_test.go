@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -30,13 +29,13 @@ type bench struct {
 var shared = struct {
 	sync.Mutex
 	tables  []table.Definition
-	engines map[localdb.Kind]ddb.Engine
+	engines map[ddbtest.Kind]ddb.Engine
 }{
-	tables:  record.Definitions("consumers"+localdb.Suffix(), "operations"+localdb.Suffix()),
-	engines: map[localdb.Kind]ddb.Engine{},
+	tables:  record.Definitions("consumers"+ddbtest.Suffix(), "operations"+ddbtest.Suffix()),
+	engines: map[ddbtest.Kind]ddb.Engine{},
 }
 
-func sharedEngine(t *testing.T, kind localdb.Kind) ddb.Engine {
+func sharedEngine(t *testing.T, kind ddbtest.Kind) ddb.Engine {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
@@ -49,7 +48,7 @@ func sharedEngine(t *testing.T, kind localdb.Kind) ddb.Engine {
 // each runs a test on every engine.
 func each(t *testing.T, test func(b *bench)) {
 	t.Helper()
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		faults := ddbtest.NewFaults(sharedEngine(t, kind))
 		test(&bench{T: t, Store: record.NewStore(faults, shared.tables), queue: t.Name(), faults: faults})
 	})

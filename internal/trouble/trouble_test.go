@@ -11,7 +11,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -25,14 +24,14 @@ type bench struct {
 	faults *ddbtest.Faults
 	meter  *ddbtest.Meter
 	table  table.Definition
-	kind   localdb.Kind
+	kind   ddbtest.Kind
 }
 
 // each runs a test on every engine.
 func each(t *testing.T, test func(b *bench)) {
 	t.Helper()
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
-		b := &bench{T: t, table: trouble.Definition("trouble" + localdb.Suffix()), kind: kind}
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
+		b := &bench{T: t, table: trouble.Definition("trouble" + ddbtest.Suffix()), kind: kind}
 		b.meter = ddbtest.NewMeter(ddbtest.Open(t, kind, b.table))
 		b.faults = ddbtest.NewFaults(b.meter)
 		b.Store = trouble.NewStore(b.faults, b.table)

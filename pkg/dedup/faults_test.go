@@ -10,7 +10,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
@@ -202,11 +201,14 @@ func TestAFailThatWasNeverStored(t *testing.T) {
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
 // no caller waits for its own claim.
 func TestTheSDKRepeats(t *testing.T) {
+	ddbtest.EachServer(t, testTheSDKRepeats)
+}
+
+func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
 	for request := 1; request <= 3; request++ {
-		h, network, names := newHurt(t), faulty.New(dynamo.Transport()), dedup.Names{Table: "processes" + localdb.Suffix()}
-		kind := localdb.Choose()
+		h, network, names := newHurt(t), faulty.New(dynamo.Transport()), dedup.Names{Table: "processes" + ddbtest.Suffix()}
 		ddbtest.Open(t, kind, names.Tables()...)
-		client := must[*dynamodb.Client](t)(dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), Transport: network, MaxAttempts: 3}))
+		client := must[*dynamodb.Client](t)(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 3}))
 		h.d = h.on(must[*dedup.Table](t)(dedup.NewDynamo(client, names)))
 		network.Fail(request, faulty.Lost)
 		if err := h.once(5); err != nil || h.ran != 1 || network.Pending() {

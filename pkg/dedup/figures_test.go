@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/pkg/dedup"
@@ -132,7 +133,7 @@ func TestFiguresOfACrowd(t *testing.T) {
 				var wait sync.WaitGroup
 				var ran atomic.Int64
 				second := func(context.Context) (string, error) {
-					time.Sleep(time.Second)
+					bubble.Sleep(time.Second)
 					return "value", nil
 				}
 				for n, d := range processes {

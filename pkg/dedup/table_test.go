@@ -13,16 +13,15 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduptest"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // open makes a new table with these names on an engine of a kind.
-func open(t testing.TB, kind localdb.Kind, names dedup.Names) (*dedup.Table, ddb.Engine, dedup.Names) {
+func open(t testing.TB, kind ddbtest.Kind, names dedup.Names) (*dedup.Table, ddb.Engine, dedup.Names) {
 	t.Helper()
-	names.Table = "processes" + localdb.Suffix()
+	names.Table = "processes" + ddbtest.Suffix()
 	engine := ddbtest.Open(t, kind, names.Tables()...)
 	return must[*dedup.Table](t)(dedup.NewTable(engine, names)), engine, names
 }
@@ -37,7 +36,7 @@ func on(t testing.TB, engine ddb.Engine) *dedup.Table {
 }
 
 func TestTableConforms(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		for name, names := range map[string]dedup.Names{
 			"two keys": {},
 			"one key":  {OneKey: true},
@@ -56,7 +55,7 @@ func TestTableConforms(t *testing.T) {
 // TestKeyNamedAsAnAttribute: a table whose key has the name of an attribute can
 // be used if the attribute gets another one.
 func TestKeyNamedAsAnAttribute(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		for _, name := range []string{"token", "v", "expiresOn"} {
 			store, _, _ := open(t, kind, dedup.Names{IDKey: name, Attributes: map[string]string{name: "other"}})
 			d := process(t, store, nil)
@@ -78,7 +77,7 @@ func TestKeyNamedAsAnAttribute(t *testing.T) {
 // TestListOfATableWithOneKey: a broken row of another processor is not reported to
 // this one; one without a processor is reported to all.
 func TestListOfATableWithOneKey(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		store, engine, names := open(t, kind, dedup.Names{OneKey: true})
 		for _, key := range []string{"7:another:x", "8:payments:x", "nobody's"} {
 			put(t, engine, names, ddb.Fields{"id": ddb.Text(key)}.Item())
@@ -142,7 +141,7 @@ func TestNewerLayout(t *testing.T) {
 		}.Item().Merge(more.Item())
 	}
 	completed := ddb.Fields{"completedAt": ddb.Int(1)}
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		store, engine, names := open(t, kind, dedup.Names{})
 		for name, c := range map[string]struct {
 			row   ddb.Fields

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -29,7 +30,7 @@ func TestLostAnswer(t *testing.T) {
 		}}
 		p := newProducer(t, a, nil)
 		first := send(t, p, producer.Message{Queue: "a", Body: []byte(`1`)}, producer.Message{Queue: "a", Body: []byte(`2`)})
-		time.Sleep(11 * time.Millisecond)
+		bubble.Sleep(11 * time.Millisecond)
 		first = append(first, send(t, p, producer.Message{Queue: "a", Body: []byte(`3`)})...)
 		got := outcomes(t, first)
 		a.mu.Lock()
@@ -106,7 +107,7 @@ func TestFull(t *testing.T) {
 		}}
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 9), numbered("b", 2))
-		time.Sleep(20 * time.Millisecond)
+		bubble.Sleep(20 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 2), numbered("a", 1))...)
 		if got := outcomes(t, futures); got != "advanced advanced advanced advanced" {
 			t.Error(got)
@@ -128,7 +129,7 @@ func TestPartlyUnknown(t *testing.T) {
 		}}
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 1), numbered("a", 2), numbered("a", 3), numbered("b", 1))
-		time.Sleep(11 * time.Millisecond)
+		bubble.Sleep(11 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 4), numbered("b", 2))...)
 		outcomes(t, futures)
 		want(t, a, "a1 a2 a3 b1", "b2", "a2 a4")

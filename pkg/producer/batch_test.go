@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -20,9 +21,9 @@ func TestLinger(t *testing.T) {
 		p := newProducer(t, a, nil)
 		began := time.Now()
 		send(t, p, numbered("a", 1))
-		time.Sleep(4 * time.Millisecond)
+		bubble.Sleep(4 * time.Millisecond)
 		send(t, p, numbered("b", 1), numbered("a", 2))
-		time.Sleep(2 * time.Millisecond)
+		bubble.Sleep(2 * time.Millisecond)
 		futures := send(t, p, numbered("c", 1))
 		if got := outcomes(t, futures); got != "advanced" {
 			t.Error(got)
@@ -38,7 +39,7 @@ func TestLinger(t *testing.T) {
 func TestFullBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			return accept(m)
 		}}
 		p := newProducer(t, a, &producer.Options{Batch: 25, Linger: time.Minute})
@@ -68,13 +69,13 @@ func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
 			if n == 0 {
-				time.Sleep(time.Second)
+				bubble.Sleep(time.Second)
 			}
 			return accept(m)
 		}}
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 1))
-		time.Sleep(100 * time.Millisecond)
+		bubble.Sleep(100 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 2), numbered("b", 1))...)
 		if got := outcomes(t, futures); got != "advanced advanced advanced" {
 			t.Error(got)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -44,7 +45,7 @@ func TestGiveUp(t *testing.T) {
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			return accept(m)
 		}}
 		p := newProducer(t, a, &producer.Options{Linger: time.Minute, MaxBytes: 2 << 20})
@@ -77,14 +78,14 @@ func TestClose(t *testing.T) {
 func TestFlushIsForWhatCameBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			return accept(m)
 		}}
 		p := newProducer(t, a, &producer.Options{Linger: time.Minute})
 		send(t, p, numbered("a", 1))
 		began := time.Now()
 		go func() {
-			time.Sleep(time.Millisecond)
+			bubble.Sleep(time.Millisecond)
 			_, _ = p.Send(context.Background(), numbered("b", 1))
 		}()
 		if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second {

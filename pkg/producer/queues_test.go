@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -32,7 +33,7 @@ func TestOneQueueHangs(t *testing.T) {
 		}
 		with := send(t, p, numbered("good", 1))
 		began := time.Now()
-		time.Sleep(20 * time.Millisecond)
+		bubble.Sleep(20 * time.Millisecond)
 		if got, took := outcomes(t, send(t, p, numbered("other", 1))), time.Since(began); got != "advanced" || took > 40*time.Millisecond {
 			t.Errorf("another queue: %s after %v", got, took)
 		}
@@ -41,7 +42,7 @@ func TestOneQueueHangs(t *testing.T) {
 		}
 		for seq := range int64(50) {
 			began := time.Now()
-			time.Sleep(100 * time.Millisecond)
+			bubble.Sleep(100 * time.Millisecond)
 			if got, took := outcomes(t, send(t, p, numbered("good", 2+seq))), time.Since(began); got != "advanced" || took > 111*time.Millisecond {
 				t.Errorf("message %d of a good queue: %s after %v", seq, got, took)
 			}
@@ -63,7 +64,7 @@ func TestTroubledHasItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed atomic.Bool
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			time.Sleep(100 * time.Millisecond)
+			bubble.Sleep(100 * time.Millisecond)
 			return say(m, func(m message) string {
 				if m.Queue == "bad" && failed.CompareAndSwap(false, true) {
 					return `{"status":503,"detail":"busy"}`

@@ -17,6 +17,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
 
@@ -277,7 +278,7 @@ func TestFarAhead(t *testing.T) {
 			s.takes(t, fmt.Sprintf("chain t %s %d", delay, again))
 			it.Chain("t", due) // one is under way
 			flush(t, it, 0, 0)
-			time.Sleep(min(15*time.Minute, time.Until(due)))
+			bubble.Sleep(min(15*time.Minute, time.Until(due)))
 			w.Again = again
 			it.Again(w, due)
 		}

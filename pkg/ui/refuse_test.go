@@ -271,7 +271,7 @@ func watch(ctx context.Context, address string) <-chan string {
 func TestWindowsTakeTurns(t *testing.T) {
 	server := httptest.NewServer(answering(t, oneQueue(), ui.Options{Every: time.Minute}))
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // for an event that never comes
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	window := func(mark string) <-chan string {
 		events := watch(ctx, server.URL+"/live?of=acts"+mark)
@@ -305,11 +305,12 @@ func TestWindowsTakeTurns(t *testing.T) {
 // TestSlowAPI: those who wait for a slow API all get its next answer, and do not ask it one after another.
 func TestSlowAPI(t *testing.T) {
 	const tabs = 8
-	var asked atomic.Int64
+	var asked, came atomic.Int64
+	allCame := make(chan struct{})
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		select {
-		case <-time.After(time.Second): // it is slow
+		case <-allCame: // it is slow
 		case <-r.Context().Done():
 		}
 		_, _ = fmt.Fprintf(w, `{"batches":[{"batch":"b%d"}]}`, n)
@@ -319,9 +320,14 @@ func TestSlowAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(page)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if came.Add(1) == tabs {
+			close(allCame)
+		}
+		page.ServeHTTP(w, r)
+	}))
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var all sync.WaitGroup
 	for range tabs {

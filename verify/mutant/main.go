@@ -211,7 +211,7 @@ func (m mutant) try(root, scratch string) (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(scratch, "test")
-	build := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", binary, m.caught.folder)
+	build := exec.Command("go", "test", "-c", "-tags", "whole", "-overlay", overlay, "-o", binary, m.caught.folder)
 	build.Dir = root
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("does not compile: %s", strings.TrimSpace(string(said)))

@@ -1,0 +1,282 @@
+//go:build whole
+
+package dedup_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/pkg/dedup"
+)
+
+const (
+	shortLease  = 60 * time.Millisecond
+	shortMargin = time.Millisecond
+)
+
+// step is an operation on one id.
+type step struct {
+	kind  string // start, complete, fail
+	fence int64  // of the attempt that completes or fails
+	value string
+	at    time.Time
+}
+
+// answer is what an operation was answered.
+type answer struct {
+	// result is new, duplicate, busy, ok, lost or unknown.
+	result string
+	fence  int64
+	lease  time.Time
+	value  string
+}
+
+// register is what there is to be known of an id: who has it until when, and
+// how it ended. It is the model.
+type register struct {
+	exists bool
+	// fence is -1 where a claim whose answer is unknown made the row.
+	fence int64
+	lease time.Time
+	done  bool
+	value string
+}
+
+// leaseRegister is the model of one id. A call whose answer is unknown may have
+// taken effect or not.
+var leaseRegister = porcupine.NondeterministicModel{
+	Init: func() []any { return []any{register{}} },
+	Step: func(state, input, output any) []any {
+		var next []any
+		for _, r := range state.(register).step(input.(step), output.(answer)) {
+			next = append(next, r)
+		}
+		return next
+	},
+	Equal: func(a, b any) bool { return a == b },
+	Hash: func(state any) uint64 {
+		r := state.(register)
+		return uint64(r.fence)<<20 ^ uint64(r.lease.UnixMilli())
+	},
+	DescribeOperation: func(input, output any) string {
+		in, out := input.(step), output.(answer)
+		return fmt.Sprintf("%s %d %s: %s %d %s", in.kind, in.fence, in.value, out.result, out.fence, out.value)
+	},
+}
+
+// step is the states that an operation may lead to: none where it could not have
+// been answered so.
+func (r register) step(in step, out answer) []register {
+	switch {
+	case in.kind == "start":
+		return r.start(in, out)
+	case out.result == "lost" && r.fence != in.fence:
+		return []register{r}
+	case out.result == "unknown" && (r.fence != in.fence || r.done):
+		return []register{r}
+	case out.result == "lost" || r.fence != in.fence || r.done:
+		return nil
+	}
+	after := r
+	if in.kind == "complete" {
+		after.done, after.value = true, in.value
+	} else {
+		after.lease = time.Time{}
+	}
+	if out.result == "unknown" {
+		return []register{r, after}
+	}
+	return []register{after}
+}
+
+func (r register) start(in step, out answer) []register {
+	switch out.result {
+	case "new":
+		started := out.lease.Add(-shortLease)
+		if r.exists && (r.done || r.lease.After(started.Add(-shortMargin)) || r.fence >= 0 && out.fence != r.fence+1) {
+			return nil
+		}
+		return []register{{exists: true, fence: out.fence, lease: out.lease}}
+	case "duplicate":
+		if r.done && r.value == out.value {
+			return []register{r}
+		}
+	case "busy":
+		if r.exists && !r.done && r.lease.After(in.at.Add(-shortMargin)) {
+			return []register{r}
+		}
+	case "unknown":
+		if r.done {
+			return []register{r}
+		}
+		claimed := register{exists: true, fence: -1, lease: in.at.Add(shortLease)}
+		if r.exists && r.fence >= 0 {
+			claimed.fence = r.fence + 1
+		}
+		return []register{r, claimed}
+	}
+	return nil
+}
+
+// TestLinearizable: histories of 8 to 32 clients of one id, on a real server
+// of which requests go wrong, are those of a lease register.
+func TestLinearizable(t *testing.T) {
+	names := dedup.Names{Table: "processes" + ddbtest.Suffix()}
+	server := ddbtest.Open(t, localdb.Choose(), names.Tables()...)
+	results, decided := map[string]int{}, 0
+	for n, clients := range []int{8, 12, 16, 24, 32, 8, 12, 16, 24, 32} {
+		history := concurrently(t, server, names, fmt.Sprint("id-", n), clients)
+		for _, o := range history {
+			results[o.Input.(step).kind+" "+o.Output.(answer).result]++
+			results[o.Output.(answer).result]++
+		}
+		switch porcupine.CheckOperationsTimeout(leaseRegister.ToModel(), history, 5*time.Second) {
+		case porcupine.Ok:
+			decided++
+		case porcupine.Illegal:
+			t.Errorf("the history of %d clients is not linearizable:", clients)
+			for _, o := range history {
+				t.Logf("client %d, %d to %d: %s", o.ClientId, o.Call, o.Return, leaseRegister.DescribeOperation(o.Input.(step), o.Output.(answer)))
+			}
+			return
+		case porcupine.Unknown:
+			t.Logf("no answer in 5 seconds for %d clients and %d operations", clients, len(history))
+		}
+	}
+	for _, kind := range []string{"start new", "start duplicate", "start busy", "start unknown", "complete ok", "fail ok", "lost"} {
+		if results[kind] == 0 {
+			t.Errorf("no %q in %v: the histories show too little", kind, results)
+		}
+	}
+	// On a machine that stalls, many calls outlast their leases, and there are
+	// more orders than can be tried.
+	if decided < 5 {
+		t.Errorf("%d of 10 histories were checked to their end, want 5 at least", decided)
+	}
+	t.Log(decided, results)
+}
+
+// recorder is a history in the making.
+type recorder struct {
+	began time.Time
+	// inFlight bounds the calls at one moment: with more, the checker takes for
+	// ever.
+	inFlight chan struct{}
+	mu       sync.Mutex
+	history  []porcupine.Operation
+}
+
+// record notes an operation. One whose answer is unknown has had its effect, if
+// any, before it returned: nothing is delivered late here. Where a request
+// was repeated, its first copy may have had an effect of its own before the
+// second one was answered, and so may a claim have whose lease was over when its
+// answer came: as an operation whose answer nobody knows.
+func (h *recorder) record(in step, began time.Time, out answer, wentWrong bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	o := porcupine.Operation{
+		ClientId: len(h.history), Input: in, Call: int64(began.Sub(h.began)), Output: out, Return: int64(time.Since(h.began)),
+	}
+	h.history = append(h.history, o)
+	if (wentWrong || time.Since(began) > shortLease-5*time.Millisecond) && out.result != "unknown" {
+		o.ClientId, o.Output = len(h.history), answer{result: "unknown"}
+		h.history = append(h.history, o)
+	}
+}
+
+// concurrently lets clients act on one id at once.
+func concurrently(t *testing.T, server ddb.Engine, names dedup.Names, id string, clients int) []porcupine.Operation {
+	t.Helper()
+	h := &recorder{began: time.Now(), inFlight: make(chan struct{}, 5)}
+	var wait sync.WaitGroup
+	for n := range clients {
+		random := rand.New(rand.NewPCG(uint64(clients), uint64(n)))
+		table := ddbtest.NewFaults(server)
+		store := must[*dedup.Table](t)(dedup.NewTable(table, names))
+		d := process(t, store, &options{Lease: shortLease, Margin: shortMargin, Poll: dedup.NoWait()})
+		wait.Go(func() {
+			for turn := range 6 {
+				if !act(t, h, d, table, random, id, fmt.Sprintf("%d.%d", n, turn)) {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return h.history
+}
+
+// act starts once, and ends what it has started, or does not. It reports
+// whether there is more to do.
+func act(t *testing.T, h *recorder, d *dedup.Deduplicator[string, string], table *ddbtest.Faults, random *rand.Rand, id, value string) bool {
+	goWrong := func() bool {
+		fault := ddbtest.EveryFault()[random.IntN(len(ddbtest.EveryFault()))]
+		wrong := random.IntN(12) == 0
+		if wrong {
+			table.Fail(1, fault)
+		}
+		return wrong && fault == ddbtest.Repeated
+	}
+	h.inFlight <- struct{}{}
+	wrong := goWrong()
+	in, began := step{kind: "start", at: time.Now().Truncate(time.Millisecond)}, time.Now()
+	started, err := d.TryStart(t.Context(), id)
+	<-h.inFlight
+	attempt := started.Attempt
+	out := answer{result: result(err)}
+	switch {
+	case err == nil && attempt == nil:
+		out = answer{result: "duplicate", value: started.Duplicate.Value}
+	case err == nil:
+		out = answer{result: "new", fence: attempt.Run().Fence, lease: attempt.Run().LeaseUntil}
+	}
+	h.record(in, began, out, wrong)
+	if attempt == nil {
+		pause(shortLease / 4)
+		return out.result != "duplicate"
+	}
+	if random.IntN(2) == 0 {
+		pause(2 * shortLease) // a zombie, if anybody else is there
+	}
+	h.inFlight <- struct{}{}
+	defer func() { <-h.inFlight }()
+	wrong = goWrong()
+	in, began = step{kind: "complete", fence: attempt.Run().Fence, value: value}, time.Now()
+	switch random.IntN(4) {
+	case 0:
+		err = attempt.Complete(t.Context(), value)
+	case 1, 2:
+		in.kind = "fail"
+		err = attempt.Fail(t.Context(), errDown)
+	default:
+		return true // it is never heard of again
+	}
+	h.record(in, began, answer{result: result(err)}, wrong)
+	return true
+}
+
+// pause lets leases end.
+func pause(d time.Duration) { <-time.After(d) }
+
+func result(err error) string {
+	var busy *dedup.StillRunningError
+	var lost *dedup.LostError
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &busy):
+		return "busy"
+	case errors.As(err, &lost):
+		return "lost"
+	}
+	return "unknown"
+}

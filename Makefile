@@ -79,17 +79,12 @@ build-traced: ## compile process with OpenTelemetry in it, in place of the one t
 # What the command line is released for.
 CLI_TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-# How many bytes it has at most, stripped as it is released.
-CLI_MOST := 25000000
-
 .PHONY: cross
-cross: ## compile the command line for Linux, macOS and Windows, amd64 and arm64, at most 25 MB each: minutes the first time
+cross: ## compile the command line for Linux, macOS and Windows, amd64 and arm64: minutes the first time
 	@mkdir -p .build
 	@for target in $(or $(TARGETS),$(CLI_TARGETS)); do \
 		echo "streamsort ($$target)"; \
 		GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) build -ldflags "-s -w" -o .build/cross ./cmd/streamsort; \
-		bytes=$$(wc -c < .build/cross); \
-		if [ $$bytes -gt $(CLI_MOST) ]; then echo "it has $$bytes bytes: $(CLI_MOST) are the most"; exit 1; fi; \
 	done
 
 .PHONY: demo
@@ -139,13 +134,9 @@ local: deps ## start the local stack and leave it running (ARGS='--port 3001')
 	@CGO_ENABLED=0 $(GO) build $(LAMBDA_FLAGS) -o .build/streamsort ./cmd/streamsort
 	@exec .build/streamsort local $(ARGS)
 
-# make test is what a developer runs before a commit: every kind of test, and less of
-# each (one server, fewer rounds). make check leaves nothing out.
-
-# What makes no sense in part: it waits for half a minute until a dead process's claim
-# has run out, or runs pip, cfn-lint or the CDK's command. Only make check runs it.
-WHOLE_ONLY := TestEveryOrderIsChargedOnce|TestPython|TestTemplatesLint|TestCommandSynthesizesGolden
-SHORT := -short -skip '$(WHOLE_ONLY)'
+# go test ./... starts nothing. make test is what a developer runs before a commit: the same
+# on a server too, and the templates. make check leaves nothing out: the tag whole.
+WHOLE := -tags whole
 # What the tests of the stack read lies outside of their modules, where the go command
 # does not see that it has changed.
 UNCACHED := -count=1
@@ -157,12 +148,12 @@ AT_ONCE := -p 4
 ifdef CI
 test: test-whole
 else
-test: deps deps-infra deps-browser ## the tests to run before a commit: every kind, less of each
-	$(GO) vet ./...
-	$(GO) test $(SHORT) $(AT_ONCE) -timeout 12m ./...
+test: deps ## the tests to run before a commit: go test ./... on a server too, and the templates
+	$(GO) vet $(WHOLE) ./...
+	STREAMSORT_SERVERS=any $(GO) test -timeout 12m ./...
 	cd pkg/dedup/dedupotel && $(GO) test ./...
 	cd pkg/handoff/handoffotel && $(GO) test ./...
-	cd infra/cdk && $(GO) test $(SHORT) $(UNCACHED) -timeout 12m ./...
+	cd infra/cdk && $(GO) test $(UNCACHED) -timeout 12m ./...
 endif
 
 .PHONY: check
@@ -176,12 +167,12 @@ check: lint test-whole deploy-local ## all that CI runs: lint, the command line 
 
 .PHONY: test-whole
 test-whole: deps deps-infra deps-browser ## every test, whole
-	$(GO) vet ./...
-	$(GO) test $(AT_ONCE) -timeout 20m ./...
+	$(GO) vet $(WHOLE) ./...
+	$(GO) test $(WHOLE) $(AT_ONCE) -timeout 20m ./...
 	cd pkg/dedup/dedupotel && $(GO) vet ./... && $(GO) test ./...
-	cd pkg/handoff/handoffotel && $(GO) vet ./... && $(GO) test ./...
-	cd infra/cdk && $(GO) vet ./... && $(GO) test $(UNCACHED) -timeout 12m ./...
-	cd examples/shop && $(GO) vet ./... && $(GO) test $(UNCACHED) -timeout 12m ./...
+	cd pkg/handoff/handoffotel && $(GO) vet $(WHOLE) ./... && $(GO) test $(WHOLE) ./...
+	cd infra/cdk && $(GO) vet $(WHOLE) ./... && $(GO) test $(WHOLE) $(UNCACHED) -timeout 12m ./...
+	cd examples/shop && $(GO) vet $(WHOLE) ./... && $(GO) test $(WHOLE) $(UNCACHED) -timeout 12m ./...
 
 # make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule,
 # SUITE=cursor (arrival, keyed, handoff, twophase, replies, dedup, xorack, tracked) walks
@@ -210,13 +201,13 @@ bench: deps ## count and measure for minutes, and write docs/figures.md: cost of
 .PHONY: screenshots
 screenshots: deps deps-browser ## draw every screen of the live page, light and dark, wide and narrow, into .build/screenshots, and those of the README
 	@mkdir -p .build/screenshots
-	@SCREENSHOTS=$(CURDIR)/.build/screenshots $(GO) test ./verify/page -count=1 -run TestPage/every
+	@SCREENSHOTS=$(CURDIR)/.build/screenshots $(GO) test $(WHOLE) ./verify/page -count=1 -run TestPage/every
 	@cp .build/screenshots/gaps-wide-light-small.png docs/page-queue.png
 	@cp .build/screenshots/blocked-wide-dark-small.png docs/page-blocked.png
 
 .PHONY: bench-page
 bench-page: deps deps-browser ## measure the live page in a browser, on DynamoDB Local with QUEUES=100000: the first page of a list, and redraws at 50 messages a second
-	@QUEUES=$(QUEUES) $(GO) test ./verify/page -run '^$$' -bench Page -benchtime 1x
+	@QUEUES=$(QUEUES) $(GO) test $(WHOLE) ./verify/page -run '^$$' -bench Page -benchtime 1x
 
 # make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.
 BATCH ?= 1
@@ -240,7 +231,7 @@ fuzz: ## look for inputs that break the readers, 20 seconds each
 
 .PHONY: race
 race: deps ## run the tests of the packages with goroutines under the race detector
-	$(GO) test -race -timeout 20m ./pkg/... ./internal/... ./functions/... ./localstack/...
+	$(GO) test -race $(WHOLE) -timeout 20m ./pkg/... ./internal/... ./functions/... ./localstack/...
 
 .PHONY: lint
 lint: ## check format, style and that go.mod is tidy

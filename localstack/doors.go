@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/origin"
 	"github.com/streamsort/streamsort/localstack/gateway"
 )
 
@@ -63,9 +64,10 @@ func (d *doors) endpoint(stack, id, resourceType string) (string, error) {
 	return d.others[key].url, nil
 }
 
-// serve lets a handler answer behind a door.
+// serve lets a handler answer behind a door, to programs on this machine: no web site has a browser
+// call it.
 func (d *doors) serve(at *door, handler http.Handler) {
-	at.server.Handler = handler
+	at.server.Handler = origin.Protect(origin.Loopback, handler)
 	d.serving.Go(func() { _ = at.server.Serve(at.listener) })
 }
 

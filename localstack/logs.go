@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -54,10 +55,21 @@ func newLogs(dir string, all []*loaded) (*logs, error) {
 	return l, nil
 }
 
-// add takes one line. Lines of one process come in their order.
+// lineEnds ends each line with a line feed. Lambda's runtime of Python ends those of a traceback
+// with CR, so that CloudWatch keeps them together.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// add takes one line, which may have several in it. Lines of one process come in their order.
 func (l *logs) add(function, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for line := range strings.SplitSeq(strings.TrimSuffix(lineEnds.Replace(text), "\n"), "\n") {
+		l.addLine(function, line)
+	}
+}
+
+// addLine adds a line; the lock is held.
+func (l *logs) addLine(function, text string) {
 	if file := l.files[function]; file != nil {
 		_, _ = fmt.Fprintln(file, text) // a full disk must not stop the function
 	}

@@ -24,7 +24,7 @@ func (c Config) OwnTemplate() (string, error) {
 		return filepath.Join(root, "localstack", name), nil
 	case c.Version == "" && c.Zips == "":
 		return "", fmt.Errorf("the project's own template needs its functions, and this program has no version by which to fetch them: "+
-			"run a release, or one of `go install`, or with the zips of a release (--zips): %w", outside)
+			"run it in the project's folder, or run a release, or with the zips of one (--zips): %w", outside)
 	}
 	folder, err := cache.Folder("template")
 	if err == nil {

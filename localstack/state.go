@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/streamsort/streamsort/localstack/lambda"
 )
@@ -138,4 +139,28 @@ func (s *Stack) Outputs() map[string]map[string]string {
 		}
 	}
 	return out
+}
+
+// Tables are the names of the tables that this project's functions work on, as the outputs of their
+// stack call them: Messages, Cursors, …. The functions' variables name them, such as
+// STREAMSORT_MESSAGES_TABLE, also in an app of the CDK, which has no such outputs. The first of
+// several stacks is meant.
+func (s *Stack) Tables() map[string]string {
+	tables := map[string]string{}
+	for _, l := range s.templates {
+		for _, f := range l.Functions {
+			for variable, name := range f.Env {
+				table, found := strings.CutPrefix(variable, "STREAMSORT_")
+				table, is := strings.CutSuffix(table, "_TABLE")
+				if !found || !is || table == "" {
+					continue
+				}
+				table = table[:1] + strings.ToLower(table[1:])
+				if tables[table] == "" {
+					tables[table] = name
+				}
+			}
+		}
+	}
+	return tables
 }

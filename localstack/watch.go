@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // watchEvery is the time between two looks at the sources. A look reads no file.
@@ -58,10 +60,16 @@ func (s *Stack) watchedSources(ctx context.Context, programs map[string]program)
 				if err != nil {
 					return nil, err
 				}
+				if f.Source == "" && !filepath.IsAbs(f.Asset) {
+					s.notWatched(f)
+				}
 				all = append(all, &watched{programs: map[string]string{f.Name: ""}, folders: below(folder)})
 				continue
 			}
 			p := programs[f.Name]
+			if p.whole {
+				s.notWatched(f)
+			}
 			if p.run.root == "" {
 				continue // an asset, or a version, does not change
 			}
@@ -87,6 +95,13 @@ func (s *Stack) watchedSources(ctx context.Context, programs map[string]program)
 		w.seen = fingerprint(w.folders)
 	}
 	return all, nil
+}
+
+// notWatched says that a function runs from its asset, which is a copy of its source: the CDK does
+// not say of what.
+func (s *Stack) notWatched(f template.Function) {
+	s.config.Logger.Warn("not watched: it runs from its asset, a copy of its source. Name the source's folder by streamsort.BuiltFrom; "+
+		"for Python and Node, `cdk synth --no-staging` makes no copy", "function", f.Name)
 }
 
 // renew builds what has changed, and restarts the functions whose programs are others

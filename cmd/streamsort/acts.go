@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // many is whom an operation with --all is done to.
@@ -23,7 +25,7 @@ type many struct {
 	State string `help:"With --all: only those in this state, such as blocked, lagging, paused or circuit-open. Skip and redrive are for blocked ones, resume for paused ones."`
 
 	Prefix string `help:"With --all: only in queues whose names begin so."`
-	Error  string `help:"With --all: only those that failed with this text in the error, or with an error like this pattern, where it has a * for any text."`
+	Error  string `help:"With --all: only those that failed with this text in the error; a * stands for any text."`
 	Since  string `help:"With --all: only those that are in the state for no longer than this (1h, 30m), or since no earlier than this time (2026-01-02T15:04:05Z)."`
 	Rate   *int   `help:"With --all: how many a second; 50 where it is not given."`
 	To     string `help:"With --all of rewind: where they go on: first, latest or a seq."`
@@ -47,7 +49,10 @@ type batch struct {
 	Rate, Selected, Done, Failed, Passed           int
 	More                                           bool
 	Who                                            who
-	First, Failures                                []struct{ Queue, Consumer, Why string }
+	First, Failures                                []struct {
+		Queue         printable.Name
+		Consumer, Why string
+	}
 }
 
 // over reports whether nothing is left to do.
@@ -110,7 +115,7 @@ func (s *session) actOnMany(action, reason string, m many) error {
 	}
 	if b.Selected == 0 {
 		if other := s.otherConsumer(m.Named); other != "" {
-			fmt.Fprintf(s.errOut, "did you mean --consumer %s?\n", printable(other))
+			fmt.Fprintf(s.errOut, "did you mean --consumer %s?\n", printable.Text(other))
 		}
 		return s.print(raw, "%s: no consumer is like that, and nothing is done\n", b.Action)
 	}
@@ -145,20 +150,20 @@ func (s *session) sayRefusals(b batch, to string) {
 	if err != nil {
 		return // first, latest, or no place
 	}
-	seen := map[string]bool{}
+	seen := map[printable.Name]bool{}
 	for _, one := range b.First {
 		if seen[one.Queue] {
 			continue
 		}
 		seen[one.Queue] = true
 		var q queue
-		if _, err := s.get("/queues", url.Values{"queue": {one.Queue}}, &q); err != nil {
-			fmt.Fprintf(s.errOut, "%s: %v\n", printable(one.Queue), err)
+		if _, err := s.get("/queues", url.Values{"queue": {string(one.Queue)}}, &q); err != nil {
+			fmt.Fprintf(s.errOut, "%s: %v\n", one.Queue, err)
 			continue
 		}
 		first, errFirst := q.First.number()
 		position, errPosition := q.Position.number()
-		switch refused := printable(one.Queue) + ": would be refused: --to is " + to; {
+		switch refused := one.Queue.String() + ": would be refused: --to is " + to; {
 		case errPosition == nil && place > position+1:
 			fmt.Fprintf(s.errOut, "%s, and the next message to come is %d\n", refused, position+1)
 		case errFirst == nil && place < first:

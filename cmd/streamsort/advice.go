@@ -26,8 +26,6 @@ func advice(err error, api string) string {
 		return "nothing answers at " + api + ": `streamsort local` starts a stack here; --url, STREAMSORT_URL or a context says where another is"
 	case errors.As(err, &problem) && problem.Code == "":
 		return adviceAbout(problem.Status)
-	case errors.As(err, &problem) && problem.Code == "quota" && !problem.MayPass():
-		return "a lower --batch puts fewer messages a call"
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/localstack/eventsource"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -61,7 +62,7 @@ func (c *tailCommand) batches(s *session) error {
 			defer cancel()
 		}
 		return s.print(document, "%s\t%d to %d\t%s, %d skipped\n",
-			printable(b.Queue), b.From+1, b.To, count(len(b.Messages), "message", "messages"), len(b.Skipped))
+			printable.Text(b.Queue), b.From+1, b.To, count(len(b.Messages), "message", "messages"), len(b.Skipped))
 	}, &cursor.StatelessOptions{Failed: func(err error) { fmt.Fprintln(s.errOut, "streamsort:", err) }})
 	runner, err := eventsource.New(eventsource.Mapping{
 		ID: "tail", FunctionName: "tail", StreamARN: aws.ToString(described.Table.LatestStreamArn),

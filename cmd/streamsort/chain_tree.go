@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/list"
 
 	"github.com/streamsort/streamsort/internal/fantree"
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // printChain prints what is known of a chain, and its tree.
@@ -45,9 +46,9 @@ func (c chain) about(clock clock) string {
 	if c.Idle != "" {
 		said = append(said, "times out "+c.Idle+" after its last progress")
 	}
-	text := fmt.Sprintf("%s: %s, %s\n  %s\n", printable(c.Tag), c.State, c.counted(), strings.Join(said, ", "))
+	text := fmt.Sprintf("%s: %s, %s\n  %s\n", printable.Text(c.Tag), c.State, c.counted(), strings.Join(said, ", "))
 	if c.Reason != "" {
-		text += "  reason: " + printable(c.Reason) + "\n"
+		text += "  reason: " + printable.Text(c.Reason) + "\n"
 	}
 	if c.isPart() {
 		text += "  a part of a fan: it ends an edge of the chain above it\n"
@@ -95,7 +96,7 @@ func (s *session) branch(w list.Writer, n *fantree.Node) error {
 	if c.Stamps == 0 {
 		drawn = c.bar() + " " + drawn
 	}
-	w.AppendItem(printable(c.Tag) + "  " + drawn)
+	w.AppendItem(printable.Text(c.Tag) + "  " + drawn)
 	w.Indent()
 	defer w.UnIndent()
 	for _, one := range n.Parts {

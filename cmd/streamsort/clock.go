@@ -42,18 +42,56 @@ func (c clock) lasting(seconds float64) string {
 
 // at is a time of the API's; what is none stays as it is.
 func (c clock) at(written string) string {
-	t, err := time.Parse(time.RFC3339, written)
-	if err != nil || c.style == "auto" && !c.table || c.style == "" {
+	t, relative := c.relative(written)
+	switch {
+	case t.IsZero():
 		return written
-	}
-	switch c.style {
-	case "iso":
+	case relative && time.Until(t) > 0:
+		return "in " + age(time.Until(t).Seconds())
+	case relative:
+		return age(time.Since(t).Seconds()) + " ago"
+	case c.style == "iso":
 		return t.UTC().Format(time.RFC3339)
-	case "unix":
+	case c.style == "unix":
 		return strconv.FormatInt(t.Unix(), 10)
 	}
-	if ahead := time.Until(t); ahead > 0 {
-		return age(ahead.Seconds()) + " from now"
+	return written
+}
+
+// relative is a time of the API's, zero if it is not one, and whether it is shown relative to now.
+func (c clock) relative(written string) (t time.Time, relative bool) {
+	t, err := time.Parse(time.RFC3339, written)
+	return t, err == nil && (c.style == "relative" || c.style == "auto" && c.table)
+}
+
+// when is at, to stand behind a verb: a time that is not relative is "at" it.
+func (c clock) when(written string) string {
+	if _, relative := c.relative(written); relative {
+		return c.at(written)
 	}
-	return age(time.Since(t).Seconds()) + " ago"
+	return "at " + c.at(written)
+}
+
+// due is when of something that happens then: it is due now where the time has passed.
+func (c clock) due(written string) string {
+	if t, relative := c.relative(written); relative && time.Until(t) <= 0 {
+		return "now"
+	}
+	return c.when(written)
+}
+
+// end is when something ends, or ended.
+func (c clock) end(written string) string {
+	if t, _ := c.relative(written); !t.IsZero() && time.Until(t) <= 0 {
+		return "ended " + c.when(written)
+	}
+	return "ends " + c.when(written)
+}
+
+// since is for how long, or since when, something is.
+func (c clock) since(written string) string {
+	if t, relative := c.relative(written); relative {
+		return "for " + age(max(time.Since(t), 0).Seconds())
+	}
+	return "since " + c.at(written)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // commands are the verbs and their flags.
@@ -70,7 +71,7 @@ type commands struct {
 	Release   releaseCommand   `cmd:"" group:"steer" help:"Give up the messages of an aborted claim in quarantine."`
 	Remove    removeCommand    `cmd:"" group:"steer" help:"Delete a consumer of a queue."`
 	Erase     eraseCommand     `cmd:"" group:"steer" help:"Erase a queue, or all queues of a tenant: they take nothing any more, and all that is stored of them is deleted."`
-	Doctor    doctorCommand    `cmd:"" group:"look" help:"Look whether a stack is well: its API, its tables, its sweep, the clocks, and what is in trouble. Exits as monitoring plug-ins do: 0 ok, 1 warning, 2 critical, 3 unknown."`
+	Doctor    doctorCommand    `cmd:"" group:"look" help:"Look whether a stack is well: its API, its tables, its sweep, the clocks, the secrets of its webhooks, and what is in trouble. Exits as monitoring plug-ins do: 0 ok, 1 warning, 2 critical, 3 unknown."`
 	UI        uiCommand        `cmd:"" name:"ui" group:"look" help:"Serve a live page of the stack on this machine, until it is interrupted."`
 	Verify    verifyCommand    `cmd:"" group:"look" help:"Read what a queue has stored, and prove that it is whole: no hole, nothing twice, every message as it was put, consumers within bounds. In the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
 	Replay    replayCommand    `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
@@ -162,7 +163,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	case exitUsage:
 		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", err, line.Selected().FullPath())
 	case exitRefused, exitUnreachable:
-		fmt.Fprintln(errOut, "streamsort:", err)
+		fmt.Fprintln(errOut, "streamsort:", printable.Lines(err.Error()))
 		what := cmp.Or(advice(err, s.url), s.otherName(err, line))
 		if what != "" {
 			fmt.Fprintln(errOut, "streamsort:", what)
@@ -171,11 +172,12 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	return code
 }
 
-// emptyFlag is the first flag that was given without a text, such as a variable of the shell that is not set:
-// what it would select or say is not what was meant.
+// emptyFlag is the first flag that was given without a text, such as a variable of the shell that
+// is not set: what it would select or say is not what was meant. The tag "empty" is of one whose
+// empty text means something.
 func emptyFlag(line *kong.Context) error {
 	for _, given := range line.Path {
-		if given.Flag != nil && given.Flag.Target.Kind() == reflect.String && given.Flag.Target.Len() == 0 {
+		if given.Flag != nil && given.Flag.Target.Kind() == reflect.String && given.Flag.Target.Len() == 0 && !given.Flag.Tag.Has("empty") {
 			return usageError(fmt.Sprintf("--%s is empty: it must have a text, or be left out", given.Flag.Name))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // consumer is a consumer as the API shows it.
@@ -27,8 +28,11 @@ type consumer struct {
 		Token, State, Since string
 		From, To            seq
 	}
-	Failure *struct{ Error, RetryAt string }
-	Answer  *struct {
+	Failure *struct {
+		Error   printable.Name
+		RetryAt string
+	}
+	Answer *struct {
 		Code int
 		Ms   int64
 		At   string
@@ -38,7 +42,10 @@ type consumer struct {
 		Seq        seq
 		AgeSeconds float64
 	}
-	Paused  *struct{ Reason, Since string }
+	Paused *struct {
+		Reason printable.Name
+		Since  string
+	}
 	Refused *struct {
 		Count         int64
 		Claim, Reason string
@@ -63,20 +70,20 @@ func (c consumer) state(clock clock) string {
 		say("finding its place")
 	}
 	if c.State == "IN_DOUBT" && c.Claim != nil {
-		say("in doubt: claim %s of %s to %s, whose lease ended at %s", c.Claim.Token, c.Claim.From, c.Claim.To, clock.at(c.Claim.LeaseUntil))
+		say("in doubt: claim %s of %s to %s, whose lease ended %s", c.Claim.Token, c.Claim.From, c.Claim.To, clock.when(c.Claim.LeaseUntil))
 	} else if c.Claim != nil && c.Claim.Chain != "" {
 		say("at %s to %s, until the work in chain %s ends", c.Claim.From, c.Claim.To, c.Claim.Chain)
 	} else if c.Claim != nil {
-		say("at %s to %s, until %s at the latest", c.Claim.From, c.Claim.To, clock.at(c.Claim.LeaseUntil))
+		say("at %s to %s, lease %s", c.Claim.From, c.Claim.To, clock.end(c.Claim.LeaseUntil))
 	}
 	if c.Blocked != nil {
 		say("blocked on %s %s", c.Blocked.Seq, clock.lasting(c.Blocked.AgeSeconds))
 	}
 	for _, q := range c.Quarantine {
-		say("quarantine: claim %s of %s to %s, %s since %s", q.Token, q.From, q.To, q.State, clock.at(q.Since))
+		say("quarantine: claim %s of %s to %s, %s %s", q.Token, q.From, q.To, q.State, clock.since(q.Since))
 	}
 	if c.Paused != nil {
-		say("paused since %s: %s", clock.at(c.Paused.Since), c.Paused.Reason)
+		say("paused %s: %s", clock.since(c.Paused.Since), c.Paused.Reason)
 	}
 	if c.Attempts > 0 {
 		say("attempt %d", c.Attempts)
@@ -84,7 +91,7 @@ func (c consumer) state(clock clock) string {
 	if c.Failure != nil {
 		say("failed: %s", c.Failure.Error)
 		if c.Failure.RetryAt != "" && (c.Sink == nil || c.Sink.OpenSince == "") { // else a probe decides
-			say("tries again at %s", clock.at(c.Failure.RetryAt))
+			say("tries again %s", clock.due(c.Failure.RetryAt))
 		}
 	}
 	if c.Waiting != nil && c.Waiting.Missing {
@@ -109,7 +116,7 @@ func (c consumer) sink(clock clock, say func(format string, arguments ...any)) {
 	s := c.Sink
 	switch {
 	case s.OpenSince != "":
-		say("circuit open since %s, the next probe at %s", clock.at(s.OpenSince), clock.at(s.ProbeAt))
+		say("circuit open %s, the next probe %s", clock.since(s.OpenSince), clock.due(s.ProbeAt))
 		if s.Probes > 0 {
 			say("%s made", count(s.Probes, "probe", "probes"))
 		}
@@ -117,10 +124,10 @@ func (c consumer) sink(clock clock, say func(format string, arguments ...any)) {
 		say("the circuit has closed: queues that it held back are being woken up")
 	}
 	if s.FailingSince != "" {
-		say("the sink fails since %s", clock.at(s.FailingSince))
+		say("the sink has failed %s", clock.since(s.FailingSince))
 	}
 	if s.TakenAt != "" {
-		say("the sink last took something after a failure at %s", clock.at(s.TakenAt))
+		say("the sink last took something %s, after a failure", clock.when(s.TakenAt))
 	}
 }
 

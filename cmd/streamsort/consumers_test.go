@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"testing"
+	"time"
 )
 
 // TestStateOfAConsumer: what an operator has to know stands in the line.
@@ -10,7 +11,7 @@ func TestStateOfAConsumer(t *testing.T) {
 	for document, want := range map[string]string{
 		`{"state":"IDLE","attempts":0}`: "",
 		`{"state":"IDLE","starting":true,"waiting":{"seq":7,"since":"2026-01-01T00:00:00Z","ageSeconds":60}}`:                                          ": finding its place; 7 waits for 1m0s",
-		`{"state":"STARTED","attempts":1,"claim":{"token":"4-x","from":7,"to":"9007199254740993","leaseUntil":"2026-01-01T00:00:00Z"}}`:                ": at 7 to 9007199254740993, until 2026-01-01T00:00:00Z at the latest; attempt 1",
+		`{"state":"STARTED","attempts":1,"claim":{"token":"4-x","from":7,"to":"9007199254740993","leaseUntil":"2026-01-01T00:00:00Z"}}`:                ": at 7 to 9007199254740993, lease ended at 2026-01-01T00:00:00Z; attempt 1",
 		`{"state":"STARTED","attempts":1,"claim":{"token":"4-x","from":7,"to":9,"leaseUntil":"x","chain":"handoff/y/4-x"}}`:                            ": at 7 to 9, until the work in chain handoff/y/4-x ends; attempt 1",
 		`{"state":"BLOCKED","attempts":5,"blocked":{"seq":7,"since":"x","ageSeconds":90.4},"failure":{"error":"no account","at":"x"}}`:                 ": blocked on 7 for 1m30s; attempt 5; failed: no account",
 		`{"state":"IDLE","attempts":2,"failure":{"error":"no answer","at":"x","retryAt":"2026-01-01T00:00:10Z"}}`:                                      ": attempt 2; failed: no answer; tries again at 2026-01-01T00:00:10Z",
@@ -20,7 +21,7 @@ func TestStateOfAConsumer(t *testing.T) {
 		`{"state":"IDLE","attempts":0,"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict","since":"x"}}`:                    `: 1 reply refused, the last in claim 1-r1: to queue "n": seq 1: conflict`,
 		`{"state":"IDLE","attempts":2,"refused":{"count":3,"claim":"2-r2","reason":"late","since":"x"}}`:                                               `: attempt 2; 3 replies refused, the last in claim 2-r2: late`,
 		`{"state":"IDLE","sink":{"openSince":"x","probeAt":"y"}}`:                                                                                      ": circuit open since x, the next probe at y",
-		`{"state":"IDLE","sink":{"openSince":"x","probeAt":"y","probes":2,"failingSince":"w","takenAt":"v"}}`:                                          ": circuit open since x, the next probe at y; 2 probes made; the sink fails since w; the sink last took something after a failure at v",
+		`{"state":"IDLE","sink":{"openSince":"x","probeAt":"y","probes":2,"failingSince":"w","takenAt":"v"}}`:                                          ": circuit open since x, the next probe at y; 2 probes made; the sink has failed since w; the sink last took something at v, after a failure",
 		`{"state":"IDLE","sink":{"waking":true}}`: ": the circuit has closed: queues that it held back are being woken up",
 	} {
 		var c consumer
@@ -29,6 +30,29 @@ func TestStateOfAConsumer(t *testing.T) {
 		}
 		if got := c.state(clock{}); got != want {
 			t.Errorf("%s: %q, want %q", document, got, want)
+		}
+	}
+}
+
+// TestTimesThatPassed are not ahead, and stand behind the word that is true of them.
+func TestTimesThatPassed(t *testing.T) {
+	now := time.Now()
+	ahead, passed := now.Add(90*time.Second+500*time.Millisecond).Format(time.RFC3339Nano), now.Add(-27*time.Second).Format(time.RFC3339Nano)
+	table := clock{style: "auto", table: true}
+	for name, c := range map[string]struct{ got, want string }{
+		"due ahead":   {table.due(ahead), "in 1m30s"},
+		"due passed":  {table.due(passed), "now"},
+		"due in text": {clock{style: "auto"}.due("2026-01-01T00:00:10Z"), "at 2026-01-01T00:00:10Z"},
+		"end ahead":   {table.end(ahead), "ends in 1m30s"},
+		"end passed":  {table.end(passed), "ended 27s ago"},
+		"end in text": {clock{style: "iso"}.end("2026-01-01T00:00:10Z"), "ended at 2026-01-01T00:00:10Z"},
+		"since":       {table.since(passed), "for 27s"},
+		"since, text": {clock{style: "auto"}.since("2026-01-01T00:00:10Z"), "since 2026-01-01T00:00:10Z"},
+		"when":        {table.when(passed), "27s ago"},
+		"when, never": {table.when("never"), "at never"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %q, want %q", name, c.got, c.want)
 		}
 	}
 }

@@ -222,29 +222,39 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
 	return d.layouts(ctx, on, def, check, is.TableStatus)
 }
 
-// functions looks whether a function of a stack on this machine fails at all that it is called for, as one that cannot start
-// does. On AWS its event source mapping, and its alarm, say so.
+// fewFailures is how many failures in a row a function that works may have.
+const fewFailures = 2
+
+// functions looks whether a function of a stack on this machine fails each time that it is called,
+// as one that cannot start does, or has begun to. On AWS its event source mapping, and its alarm,
+// say so.
 func (d *doctor) functions() error {
 	var all []struct {
 		Name  string
-		Stats struct{ Requests, Errors, Running int }
+		Stats struct{ Requests, Errors, Failing, Running int }
 	}
 	if _, err := d.get("/_streamsort/functions", nil, &all); err != nil || len(all) == 0 {
 		return nil //nolint:nilerr // not a stack on this machine, or the check of the API says so
 	}
 	fail := false
 	for _, f := range all {
-		if n := f.Stats.Errors; n > 0 && n >= f.Stats.Requests-f.Stats.Running {
-			fail = true
-			if err := d.say("function "+f.Name, critical, "fails each time that it is called (%d so far); %s/_streamsort/logs?function=%s says why", n, d.url, f.Name); err != nil {
-				return err
-			}
+		n, how := f.Stats.Failing, "fails each time that it is called (%d so far)"
+		switch {
+		case n > 0 && n >= f.Stats.Requests-f.Stats.Running:
+		case n > fewFailures:
+			how = "has failed the last %d times that it was called"
+		default:
+			continue
+		}
+		fail = true
+		if err := d.say("function "+f.Name, critical, how+"; %s/_streamsort/logs?function=%s says why", n, d.url, f.Name); err != nil {
+			return err
 		}
 	}
 	if fail {
 		return nil
 	}
-	return d.say("functions", well, "none of %d fails at all that it is called for", len(all))
+	return d.say("functions", well, "none of %d fails each time that it is called", len(all))
 }
 
 // layoutLooks is how many items of a table are read for their layouts: 1 read unit, and 128 where they are long.

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -10,12 +12,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	watch "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 )
 
 // What a stack's resources are called that the doctor looks at.
 const (
 	mappingResource = "AWS::Lambda::EventSourceMapping"
 	alarmResource   = "AWS::CloudWatch::Alarm"
+	// webhookFunction ends the logical id of the function that takes webhooks.
+	webhookFunction = "WebhookFunction"
 )
 
 // alarmsAsked is how many alarms can be asked for at once.
@@ -36,10 +41,16 @@ func (d *doctor) deployment() error {
 			return err
 		}
 	}
+	for _, function := range resources[webhookFunction] {
+		if err := d.secrets(function); err != nil {
+			return err
+		}
+	}
 	return d.alarms(resources[alarmResource])
 }
 
-// resources are the names of the stack's resources, by their types.
+// resources are the names of the stack's resources, by their types; and of the function that takes
+// webhooks.
 func (d *doctor) resources() (map[string][]string, error) {
 	where, err := d.service("CLOUDFORMATION")
 	if err != nil {
@@ -58,6 +69,9 @@ func (d *doctor) resources() (map[string][]string, error) {
 		for _, r := range page.StackResourceSummaries {
 			kind := aws.ToString(r.ResourceType)
 			names[kind] = append(names[kind], aws.ToString(r.PhysicalResourceId))
+			if kind == "AWS::Lambda::Function" && strings.HasSuffix(aws.ToString(r.LogicalResourceId), webhookFunction) {
+				names[webhookFunction] = append(names[webhookFunction], aws.ToString(r.PhysicalResourceId))
+			}
 		}
 		if input.NextToken = page.NextToken; aws.ToString(page.NextToken) == "" {
 			return names, nil
@@ -87,6 +101,61 @@ func (d *doctor) mapping(id string) error {
 		return d.say(check, warning, "is %s, and its last result is %s", state, result)
 	}
 	return d.say(check, well, "is %s", state)
+}
+
+// secrets asks the function that takes webhooks whether it has the secrets of its senders, and can
+// use them. One that cannot start says so in its log.
+func (d *doctor) secrets(function string) error {
+	const check = "secrets of webhooks"
+	where, err := d.service("LAMBDA")
+	if err != nil {
+		return d.say(check, unknown, "%v", err)
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
+	defer cancel()
+	answer, err := lambda.New(lambda.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}).
+		Invoke(ctx, &lambda.InvokeInput{
+			FunctionName: &function, Qualifier: aws.String("live"), LogType: lambdatypes.LogTypeTail,
+			Payload: []byte(`{"operation":"secrets"}`),
+		})
+	var found struct {
+		Sources []struct{ Source, Problem string }
+	}
+	switch {
+	case err != nil:
+		return d.say(check, unknown, "%s: %v", function, err)
+	case answer.FunctionError != nil:
+		log, _ := base64.StdEncoding.DecodeString(aws.ToString(answer.LogResult))
+		return d.say(check, critical, "%s does not start: %s", function, cannotStart(string(log)))
+	}
+	if err := json.Unmarshal(answer.Payload, &found); err != nil {
+		return d.say(check, unknown, "%s: %v", function, err)
+	}
+	wrong := 0
+	for _, of := range found.Sources {
+		if of.Problem == "" {
+			continue
+		}
+		wrong++
+		if err := d.say("secret of "+of.Source, critical, "%s: its deliveries are not taken", of.Problem); err != nil {
+			return err
+		}
+	}
+	if wrong > 0 {
+		return nil
+	}
+	return d.say(check, well, "those of %d senders can be used", len(found.Sources))
+}
+
+// cannotStart is the line of a log that says why a function does not start; or the whole.
+func cannotStart(log string) string {
+	for line := range strings.Lines(log) {
+		var entry struct{ Message, Error string }
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Message == "cannot start" {
+			return entry.Error
+		}
+	}
+	return strings.TrimSpace(log)
 }
 
 // functionIn is the name of the function in an ARN: arn:aws:lambda:REGION:ACCOUNT:function:NAME, and perhaps :ALIAS.

@@ -48,25 +48,20 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorOfFunctions: a function on this machine that cannot start is seen.
-func TestDoctorOfFunctions(t *testing.T) {
-	stack := delivering(t, map[string]string{"ProcessFunction.STREAMSORT_CONSUMERS": `{"consumers":[{"name":"a b"}]}`})
-	t.Setenv("HOME", t.TempDir()) // without contexts
-	look := func(want string) {
-		t.Helper()
-		var out, errOut bytes.Buffer
-		run(t.Context(), []string{"--url", stack.URL(), "doctor"}, strings.NewReader(""), &out, &errOut)
-		if !strings.Contains(out.String(), want) || errOut.Len() > 0 {
-			t.Errorf("no %q in\n%s%s", want, &out, &errOut)
+// TestDoctorOfFunctionsThatBeganToFail: what went well before does not hide that nothing does now,
+// and a failure or two among what goes well is none of the function's.
+func TestDoctorOfFunctionsThatBeganToFail(t *testing.T) {
+	for want, stats := range map[string]string{
+		"function f\tcritical\thas failed the last 3 times that it was called; ":   `{"Requests":9,"Errors":4,"Failing":3}`,
+		"function f\tcritical\tfails each time that it is called (1 so far); ":     `{"Requests":1,"Errors":1,"Failing":1}`,
+		"functions\tok\tnone of 1 fails each time that it is called\n":             `{"Requests":9,"Errors":4,"Failing":2}`,
+		"function f\tcritical\tfails each time that it is called (2 so far); http": `{"Requests":3,"Errors":2,"Failing":2,"Running":1}`,
+	} {
+		url := answers(t, map[string]string{"/summary": `{"states":{}}`, "/_streamsort/functions": `[{"Name":"f","Stats":` + stats + `}]`})
+		if out, errOut, _ := prints(t, "--url", url, "doctor"); !strings.Contains(out, want) {
+			t.Errorf("%s: no %q in\n%s%s", stats, want, out, errOut)
 		}
 	}
-	look("functions\tok\tnone of 7 fails")
-	for _, function := range []string{"ProcessFunction", "SweepFunction"} {
-		if _, err := stack.Invoke(t.Context(), function, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	look("function streamsort-ProcessFunction\tcritical\tfails each time that it is called (1 so far); ")
 }
 
 // TestDiagnoses: what does not work goes before what nobody can tell.

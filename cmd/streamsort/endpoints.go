@@ -5,21 +5,27 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // endpoint is where webhooks go to, as the API shows it.
 type endpoint struct {
-	Consumer, Queue, URL, Secret, OldSecretUntil, At string
-	Prefix                                           *string
-	Paused                                           *struct{ Reason, Since string }
+	Consumer, URL, Secret, OldSecretUntil, At string
+	Queue                                     printable.Name
+	Prefix                                    *printable.Name
+	Paused                                    *struct {
+		Reason printable.Name
+		Since  string
+	}
 }
 
 // place is for what it is.
 func (e endpoint) place() string {
 	if e.Prefix != nil {
-		return "prefix " + *e.Prefix
+		return "prefix " + e.Prefix.String()
 	}
-	return "queue " + e.Queue
+	return "queue " + e.Queue.String()
 }
 
 // state says whether anything is sent there.
@@ -27,7 +33,7 @@ func (e endpoint) state(c clock) string {
 	if e.Paused == nil {
 		return "sent to"
 	}
-	return fmt.Sprintf("paused since %s: %s", c.at(e.Paused.Since), e.Paused.Reason)
+	return fmt.Sprintf("paused %s: %s", c.since(e.Paused.Since), e.Paused.Reason)
 }
 
 // endpointsCommand lists endpoints.

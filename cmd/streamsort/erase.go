@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // eraseCommand erases a queue, or all queues of a tenant.
@@ -53,21 +55,23 @@ func (c *eraseCommand) Run(s *session) error {
 
 // erasedQueue is how far the erasing of a queue is.
 type erasedQueue struct {
-	Queue, State, Until, Emptied string
-	Deleted                      struct{ Messages, Arrivals int }
+	Queue                 printable.Name
+	State, Until, Emptied string
+	Deleted               struct{ Messages, Arrivals int }
 }
 
 // String is the state in words.
 func (e erasedQueue) String() string {
-	switch e.State {
+	state := e.State
+	switch state {
 	case "erasing":
-		return e.Queue + "\terasing: the sweep goes on"
+		state += ": the sweep goes on"
 	case "settling":
-		return e.Queue + "\tsettling: nothing is left, and it is looked once more at " + e.Until
+		state += ": nothing is left, and it is looked once more at " + e.Until
 	case "erased":
-		return e.Queue + "\terased: empty since " + e.Emptied
+		state += ": empty since " + e.Emptied
 	}
-	return e.Queue + "\t" + e.State
+	return e.Queue.String() + "\t" + state
 }
 
 // show prints what would be erased with a queue.
@@ -101,8 +105,9 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 	for queues := 0; ; {
 		var page struct {
-			Queues []json.RawMessage
-			Next   string
+			Queues    []json.RawMessage
+			Endpoints int
+			Next      string
 		}
 		if _, err := s.delete("/queues", query, &page); err != nil {
 			return err
@@ -117,11 +122,14 @@ func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 				return err
 			}
 		}
-		if page.Next == "" && queues == 0 {
+		if page.Next == "" && queues+page.Endpoints == 0 {
 			return fmt.Errorf("0 queues of tenant %s", c.Tenant)
 		}
 		if page.Next == "" {
-			return nil
+			if page.Endpoints == 0 {
+				return nil
+			}
+			return s.print(json.RawMessage(fmt.Sprintf(`{"endpoints":%d}`, page.Endpoints)), "%s\n", count(page.Endpoints, "endpoint", "endpoints"))
 		}
 		query.Set("after", page.Next)
 	}

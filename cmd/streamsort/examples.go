@@ -126,7 +126,7 @@ func (*skipCommand) Help() string {
 // Help implements kong.HelpProvider.
 func (*redriveCommand) Help() string {
 	return examples("streamsort redrive orders billing 17 --reason 'ledger is back'",
-		"streamsort redrive --all --consumer billing --error '*time*' --since 1h --reason 'ledger is back'")
+		"streamsort redrive --all --consumer billing --error 'time*out' --since 1h --reason 'ledger is back'")
 }
 
 // Help implements kong.HelpProvider.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/guptarohit/asciigraph"
 	"golang.org/x/term"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // graphCommand draws how fast a queue moves, and how far its consumers are behind.
@@ -141,7 +143,7 @@ func (g *graph) end(ended error) error {
 
 // picture is both plots, and the last numbers under them.
 func (g *graph) picture() string {
-	name := printable(g.last.Queue)
+	name := printable.Text(g.last.Queue)
 	if len(g.rates) == 0 {
 		return fmt.Sprintf("%s: position %d; a rate is known after a second look\n", name, g.last.Position)
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -108,7 +109,7 @@ func (m message) beside() string {
 	var said strings.Builder
 	line := func(what, text string) {
 		if text != "" {
-			fmt.Fprintf(&said, "  %s\t%s\n", what, printable(text))
+			fmt.Fprintf(&said, "  %s\t%s\n", what, printable.Text(text))
 		}
 	}
 	line("content type", m.ContentType)
@@ -194,7 +195,7 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 		}
 		fmt.Fprintf(&said, "  %s %s\n", it.Consumer, what)
 		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer] {
-			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, printable(a.Text))), a.Ms, s.clock.at(a.At))
+			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, printable.Text(a.Text))), a.Ms, s.clock.at(a.At))
 		}
 		documents = append(documents, raw)
 	})

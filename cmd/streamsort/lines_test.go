@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 )
 
 func TestBatchesKeepBytes(t *testing.T) {
@@ -40,7 +42,7 @@ func TestLinesOfAPipeDoNotWait(t *testing.T) {
 			reader, writer := io.Pipe()
 			go func() {
 				_, _ = io.WriteString(writer, "1\n2\n")
-				time.Sleep(10 * linger)
+				bubble.Sleep(10 * linger)
 				_, _ = io.WriteString(writer, "3\n")
 				_ = writer.Close()
 			}()

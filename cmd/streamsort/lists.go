@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // listFlags are those of each list.
@@ -21,15 +23,19 @@ type listFlags struct {
 // defaultListed is how many of a list are printed where nothing else is said.
 const defaultListed = 100
 
+// moreThan says that a list is longer than its limit.
+const moreThan = "there are more than %d: --limit 0 prints all\n"
+
 // listed is a queue, a consumer or a chain in a list.
 type listed struct {
-	Queue, Consumer, Tag, State string
-	Kind                        string
-	Delivered, Position, Lag    seq
-	Paused, GapOpen             bool
-	GapAgeSeconds               float64
-	AgeSeconds                  float64
-	Due                         string
+	Queue, Tag               printable.Name
+	Consumer, State          string
+	Kind                     string
+	Delivered, Position, Lag seq
+	Paused, GapOpen          bool
+	GapAgeSeconds            float64
+	AgeSeconds               float64
+	Due                      string
 }
 
 // errEnough ends a list.
@@ -66,7 +72,7 @@ func (s *session) limited(l *listing, path string, query url.Values, member stri
 		return add(raw)
 	})
 	if errors.Is(err, errEnough) {
-		_, err = fmt.Fprintf(s.errOut, "there are more than %d: --limit 0 prints all\n", most)
+		_, err = fmt.Fprintf(s.errOut, moreThan, most)
 	}
 	return l.end("none", err)
 }
@@ -116,11 +122,11 @@ type chainsCommand struct {
 
 // Run implements the verb.
 func (c *chainsCommand) Run(s *session) error {
-	heads := []string{"chain", "state", "due, or for or since"}
+	heads := []string{"chain", "state", "due, or since"}
 	return s.list("/chains", c.State, c.listFlags, url.Values{}, heads, func(it listed) (string, []any) {
 		if it.Due != "" {
-			due := s.clock.at(it.Due)
-			return it.Tag + "\t" + it.State + "\tdue at " + due, []any{it.Tag, it.State, due}
+			due := "due " + s.clock.due(it.Due)
+			return fmt.Sprintf("%s\t%s\t%s", it.Tag, it.State, due), []any{it.Tag, it.State, due}
 		}
 		return it.inState(s.clock, it.Tag)
 	})

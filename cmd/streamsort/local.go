@@ -11,7 +11,7 @@ type localCommand struct {
 	Zips      string            `help:"A folder with the zips of a release: the project's own functions are taken from them, and no Go toolchain is needed for them." type:"existingdir"`
 	Server    string            `help:"The DynamoDB server: a URL, given, dynoxide or dynamodb-local."`
 	Port      int               `help:"The port of the API." default:"3000"`
-	UI        string            `name:"ui" help:"Where the live page of the stack listens; empty for none." default:"127.0.0.1:4001"`
+	UI        string            `name:"ui" help:"Where the live page of the stack listens; empty for none." default:"127.0.0.1:4001" empty:"none"`
 	Watch     bool              `help:"Rebuild and restart a function when its source changes."`
 	Data      string            `help:"A folder that keeps the tables between runs; what queues, topics and buses hold is not kept." type:"path"`
 	LogDir    string            `help:"A folder for the functions' logs, a file each." type:"path"`

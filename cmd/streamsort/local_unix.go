@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
@@ -32,26 +33,24 @@ func withoutBus(env map[string]string) map[string]string {
 	return env
 }
 
-// register makes the context of a local stack, until it is forgotten: that of a stack which was started before, and
-// runs still, is there again then. That of a stack which was started later stays.
-func register(p place) (before place, forget func(), err error) {
+// register makes the context of a local stack, until it is forgotten: local, or, where that is of
+// another stack that runs, local-PORT.
+func register(p place) (name string, forget func(), err error) {
 	all, err := readPlaces()
 	if err != nil {
-		return place{}, func() {}, err
+		return "", func() {}, err
 	}
-	if before = all.Contexts[localContext]; !runs(before) {
-		before = place{}
+	name = localContext
+	if runs(all.Contexts[name]) {
+		name += "-" + p.URL[strings.LastIndexByte(p.URL, ':')+1:]
 	}
-	all.Contexts[localContext] = p
-	return before, func() {
+	all.Contexts[name] = p
+	return name, func() {
 		now, err := readPlaces()
-		if err != nil || now.Contexts[localContext].URL != p.URL {
+		if err != nil || now.Contexts[name].URL != p.URL {
 			return
 		}
-		now.forget(localContext)
-		if runs(before) {
-			now.Contexts[localContext] = before
-		}
+		now.forget(name)
 		_ = now.write() // the next stack replaces what stays
 	}, all.write()
 }
@@ -75,7 +74,8 @@ func (c *localCommand) Run(s *session) error {
 		Services: c.Services, Issuers: c.Issuer, Zips: c.Zips, Version: fetchable(),
 		Chaos: localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
 		Failed: func(function, text string) {
-			fmt.Fprintf(s.errOut, "%s failed: %s\n", function, strings.ReplaceAll(text, "\n", "\n    "))
+			text = strings.ReplaceAll(printable.Lines(text), "\n", "\n    ")
+			fmt.Fprintf(s.errOut, "%s failed: %s\n", function, text)
 		},
 		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)),
 	}
@@ -95,19 +95,15 @@ func (c *localCommand) Run(s *session) error {
 		return err
 	}
 	defer stack.Close()
-	tables := map[string]string{}
-	for _, outputs := range stack.Outputs() {
-		maps.Copy(tables, tablesIn(outputs))
-	}
-	before, forget, err := register(place{URL: stack.URL(), DynamoDB: stack.DynamoDB(), Tables: tables})
+	name, forget, err := register(place{URL: stack.URL(), DynamoDB: stack.DynamoDB(), Tables: stack.Tables()})
 	if err != nil {
-		fmt.Fprintln(s.errOut, "streamsort: there is no context `local`:", err)
+		fmt.Fprintln(s.errOut, "streamsort: this stack has no context:", err)
 	}
 	defer forget()
-	if before.URL != "" {
-		fmt.Fprintf(s.errOut, "streamsort: the context `local` is this stack until it ends; --url %s is the one that was\n", before.URL)
-	}
 	fmt.Fprintf(s.out, "%s runs after %.1fs; interrupt to end\n", stack.URL(), time.Since(began).Seconds())
+	if name != "" && name != localContext {
+		fmt.Fprintf(s.out, "  another stack is the context %s; this one is --context %s\n", localContext, name)
+	}
 	for _, a := range stack.Addresses() {
 		fmt.Fprintf(s.out, "  %s at %s\n", a.Name, a.URL)
 	}
@@ -115,7 +111,7 @@ func (c *localCommand) Run(s *session) error {
 		fmt.Fprintln(s.errOut, "streamsort: there is no live page, and --ui may name another place:", err)
 	}
 	if !stack.HasServices() {
-		fmt.Fprintln(s.out, "  no SQS, SNS or EventBridge: no template has any of them; --services starts them")
+		fmt.Fprintln(s.out, "  no other services of AWS, such as EventBridge; --services starts them")
 	}
 	fmt.Fprintf(s.out, "  the templates' outputs at %s/_streamsort/outputs\n", stack.URL())
 	fmt.Fprintf(s.out, "  a function's log at %s/_streamsort/logs?function=NAME; --log-dir has a file of each\n", stack.URL())

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // order is what every operation on a consumer has.
@@ -72,11 +75,23 @@ func (c *skipCommand) Run(s *session) error {
 
 type redriveCommand struct {
 	orderOrAll
-	Seq string `arg:"" optional:"" help:"The message that blocks."`
+	Seq string `arg:"" optional:"" help:"The message that blocks; the one that blocks now where it is left out."`
 }
 
 // Run implements the verb.
 func (c *redriveCommand) Run(s *session) error {
+	if !c.All && c.Consumer != "" && c.Seq == "" {
+		var page struct{ Consumers []consumer }
+		query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
+		if _, err := s.get("/consumers", query, &page); err != nil {
+			return err
+		}
+		if len(page.Consumers) != 1 || page.Consumers[0].Blocked == nil {
+			return fmt.Errorf("consumer %s of queue %q is not blocked: there is nothing to redrive",
+				c.Consumer, c.Queue)
+		}
+		c.Seq = string(page.Consumers[0].Blocked.Seq)
+	}
 	return c.do(s, "redrive", "tries "+c.Seq+" again", "seq", c.Seq)
 }
 
@@ -156,10 +171,11 @@ func (c *auditCommand) Run(s *session) error {
 
 // operation is an entry of the audit log, as the API shows it.
 type operation struct {
-	At, ID, Action, Consumer, Reason, Outcome, Error string
-	Seq                                              seq
-	Request                                          map[string]string
-	Who                                              who
+	At, Action, Consumer, Outcome string
+	ID, Reason, Error             printable.Name
+	Seq                           seq
+	Request                       map[string]printable.Name
+	Who                           who
 }
 
 // who is who asked for an operation, or for a batch of acts; the zero who where that was not kept.
@@ -181,11 +197,11 @@ func (a operation) texts(c clock) []string {
 		what += " " + string(a.Seq)
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Request)) {
-		what += " " + name + "=" + a.Request[name]
+		what += " " + name + "=" + a.Request[name].String()
 	}
 	outcome := a.Outcome
 	if a.Error != "" {
-		outcome += " (" + a.Error + ")"
+		outcome += " (" + a.Error.String() + ")"
 	}
-	return []string{c.at(a.At), a.Consumer, what, outcome, a.Reason, a.ID, a.Who.String()}
+	return []string{c.at(a.At), a.Consumer, what, outcome, a.Reason.String(), a.ID.String(), a.Who.String()}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // The formats of --output. In text, columns are apart by tabs and times are as the API
@@ -48,9 +50,9 @@ func (s *session) print(document json.RawMessage, text string, arguments ...any)
 	switch s.format {
 	case asNone:
 	case asJSON, asLines:
-		_, err = fmt.Fprintf(s.out, "%s\n", document)
+		_, err = fmt.Fprintf(s.out, "%s\n", printable.JSON(document))
 	default:
-		_, err = io.WriteString(s.out, printableLines(fmt.Sprintf(text, arguments...)))
+		_, err = io.WriteString(s.out, printable.Lines(fmt.Sprintf(text, arguments...)))
 	}
 	return err
 }
@@ -80,7 +82,7 @@ func (l *listing) add(raw json.RawMessage, text string, cells ...any) error {
 	case l.s.format == asTable:
 		row := make(table.Row, len(cells))
 		for i, cell := range cells {
-			row[i] = l.s.paint(printable(fmt.Sprint(cell)))
+			row[i] = l.s.paint(printable.Text(fmt.Sprint(cell)))
 		}
 		l.rows = append(l.rows, row)
 	default:

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // bar shows on a terminal how far something is, in a line that stays when it is over. The nil bar,
@@ -43,7 +45,7 @@ func (s *session) bar(text string, total int64, units progress.Units) *bar {
 // say changes the text.
 func (b *bar) say(text string) {
 	if b != nil {
-		b.tracker.UpdateMessage(printable(text))
+		b.tracker.UpdateMessage(printable.Text(text))
 	}
 }
 

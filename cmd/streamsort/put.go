@@ -26,7 +26,7 @@ type putCommand struct {
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
 	Order       string `help:"What orders the messages: 'number', their seqs; 'arrival', the queue as they come; or 'key', their keys. Without numbers, what the lines say of a seq is left out, and each needs an id." enum:"number,arrival,key" default:"number"`
-	KeyType     string `help:"With --order key or --key: what the keys are, where the put makes the queue: number, time, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
+	KeyType     string `help:"With --order key or --key: what the keys are, where the put makes the queue: number, time, utc, lsn, ulid, semver, hex, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
 	Queue       string `help:"The lines are events as they are: the path of the queue's name in them, such as repository.full_name | 'other' (docs/sources.md). It needs --seq, --id or --key." placeholder:"PATH"`
 	Seq         string `help:"The path of an event's seq." placeholder:"PATH"`
 	Key         string `help:"The path of an event's key; several with commas between for a key of several parts." placeholder:"PATH"`

@@ -80,22 +80,6 @@ func TestPutStops(t *testing.T) {
 	}
 }
 
-// TestMoreThanAQuota: a call that no window has room for is not made again, and it is said
-// that nothing is stored.
-func TestMoreThanAQuota(t *testing.T) {
-	calls := 0
-	code, _, said := putTo(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		calls++
-		w.WriteHeader(http.StatusTooManyRequests)
-		_, _ = io.WriteString(w, `{"code":"quota","detail":"the request has 2 messages, and the tenant 1 in 1s: it has to be split"}`)
-	}), []string{"a", "b"})
-	want := "streamsort: 429: the request has 2 messages, and the tenant 1 in 1s: it has to be split\nnothing was put; put the same again: what is stored is recognised\n" +
-		"streamsort: a lower --batch puts fewer messages a call\n"
-	if code != 1 || calls != 1 || said != want {
-		t.Errorf("exit code %d, %d calls, %s", code, calls, said)
-	}
-}
-
 // TestTooLarge: a batch that is too large is refused, and the next one is put.
 func TestTooLarge(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

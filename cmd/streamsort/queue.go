@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // seq is a seq as the API writes it: a number, or a string of digits.
@@ -40,7 +42,7 @@ func (c *statusCommand) Run(s *session) error {
 
 // queue is a queue's status and settings, as the API shows them.
 type queue struct {
-	Queue                      string
+	Queue                      printable.Name
 	First, Position, MaxParked seq
 	Parked                     int
 	ParkedMore                 bool
@@ -64,14 +66,14 @@ func (q queue) text(c clock) string {
 		return q.keyed(c)
 	}
 	if q.Kind == "arrival" {
-		return fmt.Sprintf("%s: position %s, in arrival order\n  first %s\n", printable(q.Queue), q.Position, q.First)
+		return fmt.Sprintf("%s: position %s, in arrival order\n  first %s\n", q.Queue, q.Position, q.First)
 	}
 	gap := "no gap"
 	if q.GapOpen {
-		gap = fmt.Sprintf("a gap %s, %sparked up to %s", c.lasting(q.GapAgeSeconds), q.parked(), q.MaxParked)
+		gap = "a gap " + c.lasting(q.GapAgeSeconds) + q.parked()
 	}
 	return fmt.Sprintf("%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
-		printable(q.Queue), q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
+		q.Queue, q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
 }
 
 // keyed is a keyed queue in two lines.
@@ -82,13 +84,13 @@ func (q queue) keyed(c clock) string {
 		if q.WaitingMore {
 			more = " or more"
 		}
-		waits = fmt.Sprintf("%d%s wait, the first until %s", q.Waiting, more, c.at(q.DueAt.Format(time.RFC3339)))
+		waits = fmt.Sprintf("%d%s wait, the first is due %s", q.Waiting, more, c.due(q.DueAt.Format(time.RFC3339)))
 	}
 	if len(q.HighKey) > 0 {
-		high = ", keys up to " + printable(string(q.HighKey))
+		high = ", keys up to " + printable.Text(string(q.HighKey))
 	}
 	return fmt.Sprintf("%s: position %s, by key, %s, %d late so far\n  first %s, keys of %s%s, settled after %s, late: %s\n",
-		printable(q.Queue), q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, q.Settle, q.Late)
+		q.Queue, q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, q.Settle, q.Late)
 }
 
 // parked is how many messages wait beyond the gap, where the answer says so.
@@ -97,9 +99,9 @@ func (q queue) parked() string {
 	case q.Parked == 0:
 		return ""
 	case q.ParkedMore:
-		return fmt.Sprintf("%d or more ", q.Parked)
+		return fmt.Sprintf(", %d or more parked", q.Parked)
 	}
-	return fmt.Sprintf("%d ", q.Parked)
+	return fmt.Sprintf(", %d parked", q.Parked)
 }
 
 // configureCommand changes a queue's settings.

@@ -8,13 +8,15 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // queuesCommand lists queues.
 type queuesCommand struct {
 	readFlags
 	State string `help:"Only those in this state: ${enum}. A queue comes once for each consumer that is in it." enum:",gap,lagging,blocked,paused,in-doubt,quarantined,missing,replying" default:""`
-	Sort  string `help:"Sort by ${enum}: the greatest lag of a queue's consumers, or the age of its gap, the greatest first, or the name. What is sorted is what was read, 10,000 queues at most, or as many as --limit says." enum:",lag,gap,name" default:""`
+	Sort  string `help:"Sort by ${enum}: the greatest lag of a queue's consumers, or the age of its gap, the greatest first, or the name. 10,000 queues are read at most." enum:",lag,gap,name" default:""`
 	listFlags
 }
 
@@ -56,25 +58,25 @@ func (c *queuesCommand) sorted(s *session) error {
 	if c.State != "" {
 		return usageError("--sort is for a list of all: with --state, queues come by their names; leave out one of the two")
 	}
-	limit, err := c.Limit.orAll(maxSorted)
+	limit, err := c.Limit.orAll(defaultListed)
 	if err != nil {
 		return err
 	}
-	if limit == 0 {
-		limit = maxSorted
-	}
-	limit = min(limit, maxSorted)
-	all, more, err := s.queues(c.Prefix, limit)
+	all, more, err := s.queues(c.Prefix)
 	if err != nil {
 		return err
 	}
 	if more {
-		fmt.Fprintf(s.errOut, "there are more than %d: only those that were read first are sorted\n", limit)
+		fmt.Fprintf(s.errOut, "there are more than %d: only those that were read first are sorted\n", maxSorted)
 	}
 	if c.Sort == "lag" {
 		err = s.lags(c.Prefix, all) // some may be known all the same
 	}
 	slices.SortStableFunc(all, orders[c.Sort])
+	if limit > 0 && len(all) > limit {
+		all = all[:limit]
+		fmt.Fprintf(s.errOut, moreThan, limit)
+	}
 	return c.print(s, all, err)
 }
 
@@ -105,10 +107,10 @@ func pageOf(prefix string) url.Values {
 	return query
 }
 
-// queues reads queues, so many at most, and whether there are more.
-func (s *session) queues(prefix string, limit int) (all []*sortable, more bool, err error) {
+// queues reads queues, maxSorted at most, and whether there are more.
+func (s *session) queues(prefix string) (all []*sortable, more bool, err error) {
 	err = s.pages("/queues", pageOf(prefix), "list", func(raw json.RawMessage) error {
-		if len(all) == limit {
+		if len(all) == maxSorted {
 			return errEnough
 		}
 		it := &sortable{raw: raw, greatest: -1}
@@ -125,11 +127,11 @@ func (s *session) queues(prefix string, limit int) (all []*sortable, more bool, 
 // the queues, so that those of queues which were not read come behind all others: a page of
 // them is enough.
 func (s *session) lags(prefix string, queues []*sortable) error {
-	of := make(map[string]*sortable, len(queues))
+	of := make(map[printable.Name]*sortable, len(queues))
 	for _, q := range queues {
 		of[q.Queue] = q
 	}
-	others := map[string]bool{}
+	others := map[printable.Name]bool{}
 	err := s.pages("/consumers", pageOf(prefix), "list", func(raw json.RawMessage) error {
 		var it listed
 		if err := json.Unmarshal(raw, &it); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -91,7 +92,7 @@ func notThere(kind, name, other string) string {
 	if other == "" {
 		return ""
 	}
-	return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable(name), printable(other))
+	return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable.Text(name), printable.Text(other))
 }
 
 // otherConsumer is the consumer of some queue that is nearly called like one that a selection names; empty where none

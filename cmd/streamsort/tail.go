@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -126,7 +127,7 @@ func (c *tailCommand) messages(s *session) error {
 			return nil
 		}
 		if !told {
-			fmt.Fprintf(s.errOut, "streamsort: waiting for more of %s; an interrupt ends it\n", printable(c.Queue))
+			fmt.Fprintf(s.errOut, "streamsort: waiting for more of %s; an interrupt ends it\n", printable.Text(c.Queue))
 			told = true
 		}
 		select {
@@ -165,9 +166,9 @@ func (m message) text() string {
 			body = "base64 " + m.BodyBase64
 		}
 	}
-	id := printable(m.ID)
+	id := printable.Text(m.ID)
 	if len(m.Key) > 0 {
-		id = printable(string(m.Key)) + "\t" + id
+		id = printable.Text(string(m.Key)) + "\t" + id
 		if m.Late && m.Tombstone == "" {
 			id += " (late)"
 		}

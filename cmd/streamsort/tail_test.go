@@ -41,7 +41,7 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 }
 
 // TestControlCharacters of a message or a name do nothing to the terminal; those that are no
-// harm to it are shown as they are, and JSON has all as they are.
+// harm to it are shown as they are, and JSON escapes the others, and is equal.
 func TestControlCharacters(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/queues" {
@@ -57,7 +57,7 @@ func TestControlCharacters(t *testing.T) {
 	}{
 		{[]string{"tail", "q"}, "1\ta\\x1b[2J\\n\\t\\u202eé\t\"\\u009b31m \u00a0ü\"\n"},
 		{[]string{"status", "q"}, "\\x1b]0;x\\a\\nq: position 1, in arrival order\n  first 1\n"},
-		{[]string{"-o", "json", "tail", "q"}, `{"seq":1,"id":"a\u001b[2J\n\t\u202eé","body":"` + "\u009b31m \u00a0ü" + "\"}\n"},
+		{[]string{"-o", "json", "tail", "q"}, `{"seq":1,"id":"a\u001b[2J\n\t\u202eé","body":"\u009b31m ` + "\u00a0ü\"}\n"},
 	} {
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), append([]string{"--url", server.URL}, c.arguments...), nil, &out, &errOut)

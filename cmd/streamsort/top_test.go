@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // TestViewFits the terminal, whatever its size is, and says what it does not show.
 func TestViewFits(t *testing.T) {
 	r := &reading{at: time.Now(), more: true}
-	for _, queue := range []string{"a", "b", "c"} {
+	for _, queue := range []printable.Name{"a", "b", "c"} {
 		r.consumers = append(r.consumers, listed{Queue: queue + "\x1b[2J", Consumer: "x", State: "IDLE", Paused: true, Lag: "5"})
 	}
 	v := &view{s: &session{}}
@@ -40,7 +42,7 @@ func TestTrend(t *testing.T) {
 	v.take(&reading{at: now, consumers: []listed{{Queue: "a", Lag: "10"}, {Queue: "b", Lag: "10"}, {Queue: "c", Lag: "9007199254740993"}}})
 	v.take(&reading{at: now.Add(2 * time.Second), consumers: []listed{{Queue: "a", Lag: "13"}, {Queue: "b", Lag: "4"}, {Queue: "c", Lag: "9007199254740993"}, {Queue: "d"}}})
 	for i, want := range []string{"c = 0/s", "a ▲ +1.5/s", "b ▼ -3.0/s", "d -"} {
-		if got := v.rows[i].Queue + " " + v.rows[i].trend(); got != want {
+		if got := string(v.rows[i].Queue) + " " + v.rows[i].trend(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // view is what a terminal shows of the latest reading.
@@ -50,7 +52,7 @@ func (v *view) take(r *reading) {
 	}
 	before, passed := map[[2]string]int64{}, 0.0
 	for _, it := range v.rows {
-		before[[2]string{it.Queue, it.Consumer}] = it.lag
+		before[[2]string{string(it.Queue), it.Consumer}] = it.lag
 	}
 	if v.last != nil {
 		passed = r.at.Sub(v.last.at).Seconds()
@@ -59,7 +61,7 @@ func (v *view) take(r *reading) {
 	for _, it := range r.consumers {
 		now := row{listed: it}
 		now.lag, _ = it.Lag.number() // the API's own number
-		if was, ok := before[[2]string{it.Queue, it.Consumer}]; ok && passed > 0 {
+		if was, ok := before[[2]string{string(it.Queue), it.Consumer}]; ok && passed > 0 {
 			now.change, now.known = float64(now.lag-was)/passed, true
 		}
 		v.rows = append(v.rows, now)
@@ -89,7 +91,7 @@ func (v *view) lines(of size) []string {
 	}
 	head := v.head()
 	if v.fault != nil {
-		head = "not reached, trying again: " + printable(v.fault.Error())
+		head = "not reached, trying again: " + printable.Text(v.fault.Error())
 	}
 	lines := []string{head, "at " + v.last.at.Format(time.TimeOnly) + ", " + keys, ""}
 	if len(v.rows) == 0 {
@@ -135,7 +137,7 @@ func (v *view) table(fit []row) string {
 		if it.Paused {
 			state += " " + v.s.paint("paused")
 		}
-		rows[i] = table.Row{it.lag, it.trend(), state, printable(it.Consumer), printable(it.Queue)}
+		rows[i] = table.Row{it.lag, it.trend(), state, printable.Text(it.Consumer), it.Queue}
 	}
 	return v.s.table([]string{"lag", "change", "state", "consumer", "queue"}, rows)
 }

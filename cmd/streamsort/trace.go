@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -78,7 +79,7 @@ func (c *traceCommand) Run(s *session) error {
 	if err := s.print(raw, "%s", t.lines(s.clock)); err != nil || t.State == "in-order" || t.State == "parked" {
 		return err
 	}
-	return fmt.Errorf("no message is known at %s@%s", printable(t.Queue), t.Seq)
+	return fmt.Errorf("no message is known at %s@%s", printable.Text(t.Queue), t.Seq)
 }
 
 // trace gathers what is known of a message's way.

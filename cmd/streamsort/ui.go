@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/origin"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
@@ -45,7 +47,7 @@ func startPage(ctx context.Context, listen string, names []string, options ui.Op
 	if err != nil {
 		return served{}, usageError(fmt.Sprintf("%q: where to listen must be like 127.0.0.1:4001", listen))
 	}
-	options.Hosts = append([]string{"127.0.0.1", "localhost", "::1", host}, names...)
+	options.Hosts = slices.Concat(origin.Loopback, []string{host}, names)
 	page, err := ui.New(options)
 	if err != nil {
 		return served{}, usageError(err.Error())

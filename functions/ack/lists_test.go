@@ -146,7 +146,7 @@ func TestListsOfChains(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ as, query, want string }{
-		{"", "state=failed", "@acme-eu/failed a c @acme-eu/failed b @acme-eu/failed c @acme/failed a c @acme/failed b @acme/failed c failed a c failed b failed c"},
+		{"", "state=failed", "failed a c failed b failed c @acme-eu/failed a c @acme-eu/failed b @acme-eu/failed c @acme/failed a c @acme/failed b @acme/failed c"},
 		{"", "state=timed-out&prefix=@acme/", "@acme/late a c @acme/late b @acme/late c"},
 		{"", "state=open", "@acme-eu/x @acme-eu/y z @acme/x @acme/y z x y z"},
 		{"", "state=open&prefix=y", "y z"},

@@ -68,7 +68,7 @@ type chainAnswer struct {
 func (s *service) answer(to *httpapi.Call, c xorack.Chain) *chainAnswer {
 	a := &chainAnswer{
 		Tag: to.Short(c.Tag), State: string(c.End()), Created: c.IsCreated(), Edges: c.Edges, EdgesEnded: c.EdgesEnded(),
-		Stamps: len(c.Stamps), Age: c.Age(s.now()).Seconds(), Reason: c.Reason,
+		Stamps: len(c.Stamps), Age: c.Age(s.now()).Seconds(), Reason: to.Words(c.Reason),
 	}
 	if c.IsCreated() {
 		a.CreatedAt, a.Deadline = &c.Created, &c.Deadline

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -14,9 +15,9 @@ import (
 )
 
 // put reads the messages of a put.
-func (c *call) put() (*intake.Put, error) {
+func (c *call) put(ctx context.Context) (*intake.Put, error) {
 	if mode := cloudevents.ModeOf(c.Headers); mode != cloudevents.None {
-		return c.cloudEvents(mode)
+		return c.cloudEvents(ctx, mode)
 	}
 	of, event, key, err := c.mapping()
 	if err != nil {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/cloudevents"
@@ -20,13 +22,25 @@ type eventPaths struct {
 	*call
 	given  mapping.Texts
 	parsed *mapping.Mapping
+	// settings are those of the queues that the call's events are for: a new one is as the first
+	// of them makes it.
+	settings map[string]cursor.Settings
+	look     func(queue string) (cursor.Settings, error)
 }
 
 // cloudEvents reads the messages of a put of CloudEvents.
-func (c *call) cloudEvents(mode cloudevents.Mode) (*intake.Put, error) {
+func (c *call) cloudEvents(ctx context.Context, mode cloudevents.Mode) (*intake.Put, error) {
 	to, err := c.eventPaths()
 	if err != nil {
 		return nil, err
+	}
+	to.settings = map[string]cursor.Settings{}
+	to.look = func(queue string) (cursor.Settings, error) {
+		full, err := c.Full("queue", queue)
+		if err != nil {
+			return cursor.Settings{}, err
+		}
+		return c.sorter.Settings(ctx, full)
 	}
 	p := c.newPut()
 	p.Single = true
@@ -109,9 +123,28 @@ func (to *eventPaths) add(p *intake.Put, e cloudevents.Event, key string) error 
 	}
 	numbered := to.given.Seq != ""
 	if !numbered && to.given.Key == "" {
-		if numbered, err = e.Place(&m); err != nil {
+		of, err := to.settingsOf(m.Queue, e)
+		if err != nil {
+			return err
+		}
+		if numbered, err = e.Place(&m, of); err != nil {
 			return err
 		}
 	}
 	return add(p, m, numbered, key)
+}
+
+// settingsOf are those of the queue, or of the one that the event makes.
+func (to *eventPaths) settingsOf(queue string, e cloudevents.Event) (cursor.Settings, error) {
+	if of, known := to.settings[queue]; known {
+		return of, nil
+	}
+	of, err := to.look(queue)
+	if errors.Is(err, cursor.ErrNoQueue) {
+		of, err = e.Settings(), nil
+	}
+	if err == nil {
+		to.settings[queue] = of
+	}
+	return of, err
 }

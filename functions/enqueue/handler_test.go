@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -23,17 +22,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	if os.Getenv(childRun) != "" {
-		if err := runProducer(); err != nil {
-			fmt.Fprintln(os.Stderr, "producer:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
+func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
 
 // server is the handler on the memory store, with a client that holds every
 // answer to the contract.
@@ -100,7 +89,7 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s.Want("full", s.put(9, `"d"`), 429, "problems/full", `"maxAhead":3`, `"position":1`)
 	s.Want("full in a batch", s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q","seq":3,"body":"c"}]}`), 200,
 		`"outcome":"full","queue":"q","seq":9,"old":1,"new":1,"maxAhead":3`)
-	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale", `"first":1`)
+	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale", `"first":1`, `{\"queue\": \"NAME\", \"first\": 0}`)
 	if a := s.put(9, `"d"`); a.Headers["retry-after"] == "" {
 		t.Errorf("full without Retry-After: %v", a.Headers)
 	}

@@ -18,7 +18,7 @@ const maxMessages = 500
 
 // putMessages stores one message or several.
 func putMessages(ctx context.Context, c *call) (int, any, error) {
-	p, err := c.put()
+	p, err := c.put(ctx)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -39,32 +39,30 @@ func TestQuotas(t *testing.T) {
 		}
 		return `{"messages":[` + strings.Join(all, ",") + `]}`
 	}
-	a := put("acme", "", batch(11, "q"))
-	s.Want("a batch over it", a, 429, `problems/quota"`, `"code":"quota"`, `"quota":"messages"`, `"limit":1`, `"per":"second"`, "split")
-	if after, ok := a.Headers["retry-after"]; ok {
-		t.Errorf("what never passes is to be repeated after %s", after)
-	}
-	if queues := queuesOf(t, s.memory); len(queues) != 0 {
-		t.Errorf("stored something in %v", queues)
-	}
-	s.Want("too many bytes", put("acme", "", `{"queue":"q","seq":1,"body":"`+strings.Repeat("x", 900)+`","attributes":{"a":"`+strings.Repeat("y", 101)+`"}}`), 429, `"quota":"bytes"`)
 	s.Want("a batch", put("acme", "", batch(8, "q")), 200)
-	s.Want("three new queues", put("acme", "", `{"messages":[{"queue":"q2","seq":1,"body":1},{"queue":"q3","id":"i","body":1}]}`), 429, `"quota":"newQueues"`, `"per":"minute"`)
-	if queues := queuesOf(t, s.memory); len(queues) != 1 {
-		t.Errorf("made %v", queues)
-	}
-	a = put("acme", "queue=q&seq=n", `{"q":"q","n":9}`)
-	s.Want("one more", a, 429, `"quota":"messages"`)
+	s.Want("three messages where two are left, to two new queues where one is", put("acme", "", `{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q2","seq":1,"body":1},{"queue":"q3","id":"i","body":1}]}`), 200)
+	a := put("acme", "queue=q&seq=n", `{"q":"q","n":9}`)
+	s.Want("one more", a, 429, `problems/quota"`, `"code":"quota"`, `"quota":"messages"`, `"limit":1`, `"per":"second"`)
 	if a.Headers["retry-after"] != "5" {
 		t.Errorf("retry after %q, want 5 s to the end of the window", a.Headers["retry-after"])
 	}
-	s.Want("globex", put("globex", "", batch(10, "q")), 200)
+	s.Want("too many bytes", put("hooli", "", `{"queue":"q","seq":1,"body":"`+strings.Repeat("x", 900)+`","attributes":{"a":"`+strings.Repeat("y", 101)+`"}}`), 200)
+	s.Want("more bytes", put("hooli", "", `{"queue":"q","seq":2,"body":1}`), 429, `"quota":"bytes"`)
+	s.Want("more than two windows", put("globex", "", batch(25, "q")), 200)
+	a = put("globex", "", `{"queue":"q","seq":26,"body":1}`)
+	s.Want("behind that", a, 429, `"quota":"messages"`)
+	if a.Headers["retry-after"] != "15" {
+		t.Errorf("retry after %q, want 15 s to the window after the debt", a.Headers["retry-after"])
+	}
 	s.Want("an operator", s.Request("POST", "/messages", "", batch(20, "@acme/q")), 403)
 	if answer := s.Invoke(batch(20, "@acme/q")); !strings.Contains(answer, `"seq":20`) {
 		t.Errorf("an operator in the account is answered %s", answer)
 	}
+	if queues := queuesOf(t, s.memory); len(queues) != 5 {
+		t.Errorf("made %v", queues)
+	}
 	s.now = s.now.Add(5 * time.Second)
-	s.Want("in the next window", put("acme", "", `{"queue":"q2","seq":1,"body":1}`), 200)
+	s.Want("in the next window", put("acme", "", `{"queue":"q2","seq":2,"body":1}`), 200)
 	s.Want("a queue that is set up", s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q4","maxAhead":9}`), 429, `"quota":"newQueues"`)
 	s.Want("one that is there", s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q2","maxAhead":9}`), 200)
 	s.Want("in the next minute", func() httpapitest.Answer {
@@ -120,5 +118,24 @@ func TestANoisyNeighbour(t *testing.T) {
 	t.Logf("alone %+v, beside a noisy neighbour %+v", alone, beside)
 	if beside.Units != alone.Units || beside.Reads+beside.Writes != alone.Reads+alone.Writes {
 		t.Errorf("alone %+v, beside a noisy neighbour %+v", alone, beside)
+	}
+}
+
+// A call that is answered 400 for what is in it takes nothing of a quota.
+func TestARefusedCallTakesNoQuota(t *testing.T) {
+	for name, bad := range map[string]string{
+		"two under one seq":          `{"queue":"q","seq":1,"body":1},{"queue":"q","seq":1,"body":2}`,
+		"an id that is too long":     `{"queue":"q","seq":1,"body":1},{"queue":"q","seq":2,"id":"` + strings.Repeat("x", 2000) + `","body":2}`,
+		"two under one id":           `{"queue":"q","id":"a","body":1},{"queue":"q","id":"a","body":2}`,
+		"a key that is none":         `{"queue":"q","id":"a","key":1,"keyType":"number","body":1},{"queue":"q","id":"b","key":"x","keyType":"number","body":2}`,
+		"a seq, and one without one": `{"queue":"q","seq":1,"body":1},{"queue":"q","id":"a","body":2}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newQuotaServer(t, `{"quotas": [{"name": "*", "messages": 1, "newQueues": 1}]}`)
+			for range 11 {
+				s.Want("bad", s.RequestAs("org", "acme", "POST", "/messages", "", `{"messages":[`+bad+`]}`), 400)
+			}
+			s.Want("good", s.RequestAs("org", "acme", "POST", "/messages", "", `{"queue":"q","seq":1,"body":1}`), 200)
+		})
 	}
 }

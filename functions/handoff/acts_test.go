@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/acts"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -18,7 +18,7 @@ import (
 
 // TestActsOnMany: looked at, started, carried out, shown; and stopped.
 func TestActsOnMany(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	for i := range 3 {
 		s.put(fmt.Sprint("q", i), 1)
 		s.create(fmt.Sprintf(`{"queue":"q%d","consumer":"billing"}`, i))
@@ -56,7 +56,7 @@ func TestActsOnMany(t *testing.T) {
 
 // TestActsThatAreRefused names the field.
 func TestActsThatAreRefused(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	for document, field := range map[string]string{
 		`{"action":"remove","reason":"r"}`:                      "action",
 		`{"action":"redrive"}`:                                  "reason",

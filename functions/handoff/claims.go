@@ -335,10 +335,9 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 	return pulled(c, a, err)
 }
 
-// takeReplies takes the replies from the tenant's quotas: they are messages as any
-// other. A commit cannot be split: what was prepared is committed with all of its replies.
+// takeReplies takes the replies from the tenant's quotas: they are messages as any other.
 func (s *service) takeReplies(ctx context.Context, c *httpapi.Call, replies []handoff.Reply) error {
-	load := intake.Load{Whole: true}
+	var load intake.Load
 	for _, r := range replies {
 		load.Add(r.Queue, r.Body, r.Attributes)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -39,7 +39,7 @@ func (s *server) web() string {
 // on the tables.
 func TestClaimsConformOverHTTP(t *testing.T) {
 	claimstest.Run(t, func(t *testing.T) claimstest.Env {
-		s := newServer(t, localdb.Choose())
+		s := newServer(t, ddbtest.Memory)
 		claims, err := pullhttp.New(s.web())
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestClaimsConformOverHTTP(t *testing.T) {
 
 // TestClaimDocuments shows the documents as they travel.
 func TestClaimDocuments(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.put("q", 2)
 		s.create(`{"queue":"q","consumer":"billing"}`)
 		claimed := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1}`)
@@ -108,7 +108,7 @@ func TestClaimDocuments(t *testing.T) {
 
 // TestMessagesTravelUnchanged: over HTTP they are what they are on the tables.
 func TestMessagesTravelUnchanged(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		messages := []cursor.Message{
 			{Queue: "q", Seq: 1, Body: []byte(`{"a": 1.50,  "b":"<é>"}`), ID: "one", Attributes: map[string]string{"k": "v"}},
 			{Queue: "q", Seq: 2, Body: []byte{0, 255, 10}, ContentType: "application/octet-stream"},
@@ -160,7 +160,7 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 
 // TestBadClaims: each is refused with the field's name, and changes nothing.
 func TestBadClaims(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.put("q", 2)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	for _, c := range []struct{ method, query, body, field string }{
@@ -213,7 +213,7 @@ func TestBadClaims(t *testing.T) {
 
 // TestOperatorsOfQuarantine: what an operator sees and does.
 func TestOperatorsOfQuarantine(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.put("q", 1)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
@@ -260,7 +260,7 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 // TestReplyDocuments shows replies as they travel, what is wrong with some, and
 // what is reported of one that could never be stored.
 func TestReplyDocuments(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.put("q", 1)
 		s.put("n", 1)
 		s.create(`{"queue":"q","consumer":"billing"}`)
@@ -308,7 +308,7 @@ func TestReplyDocuments(t *testing.T) {
 // TestClaimsStayBelowLambdas6MB: whatever the messages hold, a claim's answer is one
 // that Lambda takes. Else the claim is lost for its lease, and so is the next one.
 func TestClaimsStayBelowLambdas6MB(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for seq := range int64(150) {
 			if _, err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: seq + 1, Body: []byte(`1`), Attributes: map[string]string{"a": strings.Repeat("\x01", 8000)}}); err != nil {
 				s.t.Fatal(err)

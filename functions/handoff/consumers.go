@@ -97,7 +97,7 @@ type pausedAnswer struct {
 // reasonFor is why something failed, in words for this scope; where it is about
 // replies, also to which queue they go: it may be any queue of the stack.
 func reasonFor(scope tenancy.Scope, replyQueue, why string) string {
-	if replyQueue == "" {
+	if why = scope.Words(why); replyQueue == "" {
 		return why
 	}
 	return "replies " + toQueue(scope, replyQueue) + ": " + why
@@ -120,12 +120,19 @@ func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswe
 		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, scope.Short(handoff.ChainOf(c))}
 	}
 	if c.Error != "" {
-		a.Failure = &failureAnswer{Error: reasonFor(scope, c.ReplyQueue, c.Error), At: c.Failed}
+		why := c.Error
+		if scope.Tenant() != "" {
+			why = c.ShownError()
+		}
+		a.Failure = &failureAnswer{Error: reasonFor(scope, c.ReplyQueue, why), At: c.Failed}
 		if !c.RetryAt.IsZero() {
 			a.Failure.RetryAt = &c.RetryAt
 		}
 	}
 	if said := c.Answer; said != (handoff.Answer{}) {
+		if scope.Tenant() != "" && !said.Own {
+			said.Text = "" // the stack's owner's endpoint said it
+		}
 		a.Answer = &sinkSaid{said.Status, said.Took.Milliseconds(), said.At, said.Text}
 	}
 	if c.State == handoff.Blocked {
@@ -135,7 +142,7 @@ func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswe
 		a.Paused = &pausedAnswer{c.Paused, c.PausedSince}
 	}
 	if r := c.Refused; r.N > 0 {
-		a.Refused = &refusedAnswer{r.N, r.By, toQueue(scope, r.Queue) + ": " + r.Why, r.Since}
+		a.Refused = &refusedAnswer{r.N, r.By, toQueue(scope, r.Queue) + ": " + scope.Words(r.Why), r.Since}
 	}
 	for _, q := range c.Quarantine {
 		if q != (handoff.Quarantined{}) {

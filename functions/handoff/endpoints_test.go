@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
@@ -22,7 +22,7 @@ func (s *server) as(tenant, method, query, body string) httpapitest.Answer {
 	if tenant == "" {
 		return s.Request(method, "/endpoints", query, body)
 	}
-	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), allow: s.allow}
+	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
 	return httpapitest.New(s.t, tenants.api(emf.New(&s.logs, emf.Names{})).Handle).RequestAs("org", tenant, method, "/endpoints", query, body)
 }
 
@@ -47,7 +47,7 @@ func (s *server) of(queue string) string {
 // TestEndpoints: a tenant manages its own, and sees and touches nobody else's; a queue has that of its name, else that of
 // its longest prefix.
 func TestEndpoints(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		put := func(tenant, members, path string) httpapitest.Answer {
 			return s.as(tenant, "PUT", "", fmt.Sprintf(`{"consumer":"hooks",%s,"url":"https://example.com/%s"}`, members, path))
 		}
@@ -108,15 +108,14 @@ func TestEndpoints(t *testing.T) {
 		}
 		s.Want("what was done", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"), ""), 200,
 			`"action":"removeEndpoint"`, `"action":"endpoint"`, `"host":"example.com"`, `"outcome":"refused"`)
-		// A consumer, or a queue, of such a name has nothing of them.
-		s.put("endpoints ", 1)
-		s.Want("a queue of that name", s.Request("GET", "/consumers", "queue=endpoints%20", ""), 200, `"consumers":[]`)
+		// No queue has the name of their partition.
+		s.Want("a queue of that name", s.Request("POST", "/consumers", "", `{"queue":"endpoints acme","consumer":"c"}`), 400, "must not begin with")
 	})
 }
 
 // TestAnEndpointWakesItsQueueUp: what waited for one goes on; an endpoint may be there before its queue.
 func TestAnEndpointWakesItsQueueUp(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.put("q", 1)
 		for _, queue := range []string{"q", "not yet"} {
 			s.Want(queue, s.as("", "PUT", "", `{"consumer":"hooks","queue":"`+queue+`","url":"https://example.com/"}`), 200)
@@ -132,7 +131,7 @@ func TestAnEndpointWakesItsQueueUp(t *testing.T) {
 
 // TestRotation: both secrets sign for a day, and then the new one alone.
 func TestRotation(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		const members = `{"consumer":"hooks","queue":"q","url":"https://example.com/"`
 		first := secretOf(t, s.as("", "PUT", "", members+`}`))
 		a := s.as("", "PUT", "", members+`,"rotate":true}`)
@@ -160,7 +159,7 @@ func TestRotation(t *testing.T) {
 }
 
 func TestEndpointsRefused(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	change := func(more string) string { return `{"consumer":"hooks","queue":"q",` + more + `}` }
 	for body, want := range map[string]string{
 		`{"queue":"q","url":"https://example.com/"}`:                                               "consumer",
@@ -179,6 +178,7 @@ func TestEndpointsRefused(t *testing.T) {
 		change(`"url":"https://[::ffff:127.0.0.1]/"`):                                      "written as an IPv6 one",
 		change(`"url":"https://[64:ff9b::7f00:1]/"`):                                       "not a public one",
 		change(`"url":"https://169.254.169.254/latest/meta-data/"`):                        "not a public one",
+		change(`"url":"https://[2600:1f18:1::5]/"`):                                        "not a public one",
 		change(`"url":"https://user@example.com/"`):                                        "a user",
 		change(`"url":"https://example.com/","paused":true`):                               "paused",
 		change(`"url":"https://example.com/","rotate":"yes"`):                              "rotate",

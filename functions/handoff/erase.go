@@ -154,18 +154,23 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 // erasePage is how many queues are looked through at once.
 const erasePage = 1000
 
-// eraseTenant erases the queues of a tenant, as many as there is time for: what is
-// stored in them is the sweep's. The queues are looked through behind after.
+// eraseTenant erases the queues of a tenant, as many as there is time for, and behind the last its endpoints: what is
+// stored in the queues is the sweep's. The queues are looked through behind after.
 func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o handoff.Order, name, after string, dry bool) (int, any, error) {
 	if err := tenant.Validate(name); err != nil {
 		return 0, nil, invalid.Named("tenant", err)
+	}
+	if o.Reason == "" && !dry { // a tenant without queues may have endpoints
+		return 0, nil, invalid.New(invalid.Missing, "reason", "is missing: it is kept")
 	}
 	document := struct {
 		Status int            `json:"status"`
 		ID     string         `json:"id"`
 		Tenant string         `json:"tenant"`
 		Queues []erasedAnswer `json:"queues"`
-		Next   string         `json:"next,omitempty"`
+		// Endpoints are how many were deleted behind the last queue, or would be.
+		Endpoints int    `json:"endpoints,omitempty"`
+		Next      string `json:"next,omitempty"`
 	}{Status: http.StatusOK, ID: o.Op, Tenant: name, Queues: []erasedAnswer{}, Next: after}
 	for goOn := margin.Half(ctx); ; {
 		page, err := s.sorter.Queues(ctx, document.Next, erasePage)
@@ -190,8 +195,28 @@ func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o handoff.Or
 				return 0, nil, withID(ctx, c, o, it) // nobody is told that all are erased
 			}
 		}
-		if document.Next = page.Next; page.Next == "" || !goOn() {
+		if document.Next = page.Next; page.Next == "" {
+			// Behind the queues: one that is left would wait for an endpoint.
+			if document.Endpoints, err = s.eraseEndpoints(ctx, o, name, dry); err != nil {
+				return 0, nil, withID(ctx, c, o, err)
+			}
 			return http.StatusOK, document, nil
+		}
+		if !goOn() {
+			return http.StatusOK, document, nil
+		}
+	}
+}
+
+// eraseEndpoints erases the endpoints of a tenant, or counts them.
+func (s *service) eraseEndpoints(ctx context.Context, o handoff.Order, tenant string, dry bool) (n int, err error) {
+	if !dry {
+		return s.endpoints.EraseTenant(ctx, tenant, o.Reason, o.Who)
+	}
+	for after := ""; ; {
+		page, next, err := s.endpoints.List(ctx, tenant, "", after, erasePage)
+		if n, after = n+len(page), next; err != nil || next == "" {
+			return n, err
 		}
 	}
 }

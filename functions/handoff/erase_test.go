@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -21,7 +24,7 @@ func (s *server) erase(more string) httpapitest.Answer {
 }
 
 func TestErase(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.Want("a queue that is not there", s.erase("queue=q"), 404, `"code":"no-queue"`)
 		s.put("q", 5)
 		s.create(`{"queue":"q","consumer":"billing"}`)
@@ -52,9 +55,100 @@ func TestErase(t *testing.T) {
 	})
 }
 
+// secrets counts the endpoints that the table has, of whomever.
+func (s *server) secrets() (n int) {
+	s.t.Helper()
+	for _, tenant := range []string{"", "acme", "globex"} {
+		page, _, err := s.endpoints().List(s.t.Context(), tenant, "", "", 1000)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		n += len(page)
+	}
+	return n
+}
+
+// An erased queue has no endpoint, for whichever consumer, however late one is put, and takes none: its neighbours, and the prefix, keep theirs.
+func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.put("q", 1)
+		endpoint := func(consumer, name string) string {
+			return `{"consumer":"` + consumer + `",` + name + `,"url":"https://example.com/"}`
+		}
+		for _, body := range []string{
+			endpoint("hooks", `"queue":"q"`), endpoint("more", `"queue":"q"`),
+			endpoint("hooks", `"queue":"q r"`), endpoint("hooks", `"queue":"q1"`), endpoint("hooks", `"prefix":""`),
+		} {
+			s.Want(body, s.Request("PUT", "/endpoints", "", body), 200)
+		}
+		s.Want("erased", s.erase("queue=q&id=op"), 202, `"state":"settling"`)
+		if n := s.secrets(); n != 3 {
+			t.Errorf("%d endpoints are left, want 3", n)
+		}
+		s.Want("of an erased queue", s.Request("PUT", "/endpoints", "", endpoint("hooks", `"queue":"q"`)), 410, `"code":"erased"`)
+
+		// One that looked at the queue before is late.
+		late := endpointOf("q")
+		if _, _, err := s.endpoints().Put(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		s.now = s.now.Add(cursor.EraseGrace)
+		if _, err := s.deliverer.Sweep(t.Context(), handoff.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.secrets(); n != 3 {
+			t.Errorf("%d endpoints are left behind the sweep, want 3", n)
+		}
+		s.Want("after the grace", s.erase("queue=q&id=op"), 200, `"state":"erased"`)
+	})
+}
+
+func endpointOf(queue string) endpoint.Change {
+	return endpoint.Change{Place: endpoint.Place{Consumer: "hooks", Name: queue}, URL: "https://example.com/"}
+}
+
+// A tenant's endpoints go with it, behind its queues; nobody else's do. So who gets the name next sends nothing to the old URL.
+func TestEraseTenantTakesItsEndpoints(t *testing.T) {
+	onEach(t, func(s *server) {
+		all := func() string { return s.of("@acme/next") + s.of("@acme/q") + s.of("@acme/shop/x") }
+		for _, body := range []string{`"prefix":"@acme/"`, `"queue":"@acme/q"`, `"prefix":"@acme/shop/"`, `"queue":"@globex/q"`, `"prefix":""`} {
+			body = `{"consumer":"hooks",` + body + `,"url":"https://example.com/"}`
+			s.Want(body, s.Request("PUT", "/endpoints", "", body), 200)
+		}
+		s.put("@acme/q", 1)
+		s.put("@acme/r", 1)
+		s.Want("dry", s.Request("DELETE", "/queues", "tenant=acme&dryRun=true", ""), 200, `"endpoints":3`)
+		if all() == "" || s.secrets() != 5 {
+			t.Errorf("a dry run deletes: %d are left", s.secrets())
+		}
+		// While a queue is live, the endpoints are there.
+		s.before = func(r ddb.Request) {
+			if _, deletes := r.(ddb.Delete); !deletes || !strings.HasPrefix(r.On().Name, "consumers") {
+				return
+			}
+			for _, queue := range []string{"@acme/q", "@acme/r"} {
+				if _, err := s.sorter.Status(context.Background(), queue); err == nil {
+					t.Errorf("an endpoint is deleted while %s is live", queue)
+				}
+			}
+		}
+		s.Want("erased", s.erase("tenant=acme&id=op"), 200, `"endpoints":3`, `"queue":"@acme/r"`)
+		s.before = nil
+		if got := all(); got != "" || s.secrets() != 2 {
+			t.Errorf("%d are left, and the next owner's queue goes to %q", s.secrets(), got)
+		}
+		if s.of("@globex/q") == "" || s.of("other") == "" {
+			t.Error("others have lost theirs")
+		}
+		s.Want("again", s.erase("tenant=acme&id=op"), 200, `"tenant":"acme"`)
+		s.Want("on record", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/"), ""), 200, `"action":"erase","reason":"why"`, `"outcome":"done"`)
+		s.Want("without a reason", s.Request("DELETE", "/queues", "tenant=nobody", ""), 400, `"field":"reason"`)
+	})
+}
+
 // A consumer whose replies find no room stays until they do: the rest goes.
 func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	ahead, seq := int64(1), int64(3)
 	if _, err := s.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}); err != nil {
 		t.Fatal(err)
@@ -74,7 +168,7 @@ func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
 }
 
 func TestEraseMistakes(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	for query, want := range map[string]string{
 		"":                    `"field":"queue"`,
 		"queue=q&tenant=acme": `"field":"tenant"`,
@@ -93,9 +187,9 @@ func TestEraseMistakes(t *testing.T) {
 
 // An operator erases all queues of a tenant; a tenant erases queues of its own only.
 func TestEraseTenant(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.Client = httpapitest.New(t, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
+		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(),
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)
 	for i := range 5 {
 		s.put(fmt.Sprintf("@acme/q%d", i), 1)

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -47,9 +45,9 @@ type service struct {
 	goOn func(batch string, at time.Time)
 	// after is called behind each request.
 	after func(context.Context, *emf.Metrics)
-	// endpoints are those of webhooks that go out, allow the addresses that those of no tenant may have besides public ones.
+	// endpoints are those of webhooks that go out, rules what those of no tenant may ask.
 	endpoints *endpoint.Store
-	allow     []netip.Prefix
+	rules     egress.Rules
 	// hooks are the consumers that endpoints are for; none where they are not known.
 	hooks []string
 }
@@ -73,12 +71,12 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	allow, err := egress.ParseAllow(os.Getenv(egress.AllowVariable))
+	rules, err := egress.FromEnvironment()
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", egress.AllowVariable, err)
+		return nil, err
 	}
 	hooks := strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool { return c == ',' })
-	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps, endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now), allow, hooks}).handler(settings.NewEmitter(out)), nil
+	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps, endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now), rules, hooks}).handler(settings.NewEmitter(out)), nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is

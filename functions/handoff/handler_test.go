@@ -11,19 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dev/faulty"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 func TestWhatHappensToAConsumer(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.Want("a queue that is not there", s.Request("GET", "/consumers", "queue=q", ""), 404, "problems/no-queue")
 		began := s.now
 		at := func(after time.Duration) string { return began.Add(after).Format(time.RFC3339) }
@@ -122,7 +117,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 // TestMissing: the operator sees that the next message is gone, and gets the
 // consumer over the loss: behind the last hole, if there are several.
 func TestMissing(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.put("q", 9)
 		s.create(`{"queue":"q","consumer":"billing"}`)
 		s.lose("q", 4)
@@ -138,7 +133,7 @@ func TestMissing(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for i := range 5 {
 			s.create(fmt.Sprintf(`{"queue":"q","consumer":"c%d"}`, i))
 		}
@@ -178,7 +173,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestEveryShapeOfEvent(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.put("q", 2)
 	made := `{"queue":"q","consumer":"billing"}`
 	s.Want("HTTP API, a stage", s.Raw(httpapitest.V2("POST", "/prod/consumers", "", made, false)), 200, `"billing"`)
@@ -213,18 +208,18 @@ func TestEveryShapeOfEvent(t *testing.T) {
 // TestRepeatsUnderAnID: whatever request of an operation goes wrong, the same order
 // again comes to its end, and is carried out once.
 func TestRepeatsUnderAnID(t *testing.T) {
-	for _, fault := range faulty.Faults() {
+	for _, fault := range ddbtest.EveryFault() {
 		t.Run(string(fault), func(t *testing.T) {
-			s := newServer(t, localdb.Choose())
+			s := newServer(t, ddbtest.Memory)
 			s.put("q", 9)
 			s.create(`{"queue":"q","consumer":"billing","start":2}`)
 			s.block("q", "billing", 2)
 			for nth, rewinds := 1, 0; ; nth++ {
 				order := fmt.Sprintf(`,"start":3,"id":"op-%d"`, nth)
-				s.network.Fail(nth, fault)
+				s.faults.Fail(nth, fault)
 				a := s.operate("rewind", order)
-				if s.network.Pending() {
-					s.network.Fail(0, fault)
+				if s.faults.Pending() {
+					s.faults.Fail(0, fault)
 					break
 				}
 				if a.Status != http.StatusOK {
@@ -234,7 +229,7 @@ func TestRepeatsUnderAnID(t *testing.T) {
 				rewinds++
 				s.Want("again", a, 200, `"delivered":2`, fmt.Sprintf(`"rewinds":%d`, rewinds))
 			}
-			s.network.Fail(1, faulty.Throttled)
+			s.faults.Fail(1, ddbtest.Throttled)
 			a := s.status()
 			s.Want("throttled", a, 503, "problems/unavailable")
 			if a.Headers["retry-after"] == "" {
@@ -246,7 +241,7 @@ func TestRepeatsUnderAnID(t *testing.T) {
 
 // TestOutran has somebody else come first.
 func TestOutran(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.put("q", 3)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	s.block("q", "billing", 2)
@@ -263,7 +258,7 @@ func TestOutran(t *testing.T) {
 
 // TestNothingIsLogged looks for a reason and a body in what the function prints.
 func TestNothingIsLogged(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
 	defer slog.SetDefault(before)
@@ -318,16 +313,10 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 
 // TestAuditNamesWhatItCannotRead, and shows the rest.
 func TestAuditNamesWhatItCannotRead(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.put("q", 1)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	s.operate("pause", `,"id":"op"`)
-	_, err := s.client.PutItem(t.Context(), &dynamodb.PutItemInput{
-		TableName: aws.String(strings.Replace(s.messages, "messages", "operations", 1)),
-		Item:      dynamo.Item{"queue": dynamo.Text("q"), "operation": dynamo.Text("0 newer"), "v": dynamo.Number(99)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
 	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
 }

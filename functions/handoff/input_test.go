@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -17,7 +17,7 @@ import (
 
 // TestBadInput: a clear error that names the field, and nothing is changed.
 func TestBadInput(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.put("q", 3)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	s.block("q", "billing", 2)

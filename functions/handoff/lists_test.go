@@ -35,7 +35,7 @@ func (s *server) requestAs(as, path, query string) httpapitest.Answer {
 	if as == "" {
 		return s.Request("GET", path, query, "")
 	}
-	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), allow: s.allow}
+	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
 	return httpapitest.New(s.t, tenants.api(emf.New(&s.logs, emf.Names{})).Handle).RequestAs("org", as, "GET", path, query, "")
 }
 
@@ -67,15 +67,15 @@ func (s *server) listed(as, path string, query url.Values) string {
 
 // TestListsOfTrouble: each row of a state once, whoever asks, and nobody another's.
 func TestListsOfTrouble(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for _, queue := range []string{"b", "a", "@acme/x", "@acme/y", "@acme-eu/x"} {
 			s.note(trouble.Row{State: trouble.Blocked, Queue: queue, Consumer: "c"}, trouble.Row{State: trouble.Blocked, Queue: queue, Consumer: "d"})
 		}
 		s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: "c"}, trouble.Row{State: trouble.HeldBy("c"), Queue: "@acme/x", Consumer: "c"})
 		s.note(trouble.Row{State: trouble.Failed, Queue: "@acme/x"}, trouble.Row{State: trouble.TimedOut, Queue: "job 7"}, trouble.Row{State: trouble.TimedOut, Queue: "job 8", ExpiresOn: s.now})
 		for _, c := range []struct{ as, query, want string }{
-			{"", "state=blocked", "@acme-eu/x|c @acme-eu/x|d @acme/x|c @acme/x|d @acme/y|c @acme/y|d a|c a|d b|c b|d"},
-			{"", "state=blocked&consumer=d", "@acme-eu/x|d @acme/x|d @acme/y|d a|d b|d"},
+			{"", "state=blocked", "a|c a|d b|c b|d @acme-eu/x|c @acme-eu/x|d @acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
+			{"", "state=blocked&consumer=d", "a|d b|d @acme-eu/x|d @acme/x|d @acme/y|d"},
 			{"", "state=blocked&prefix=@acme/", "@acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
 			{"", "state=paused", ""},
 			{"", "state=circuit-open", "|c"},
@@ -98,7 +98,7 @@ func TestListsOfTrouble(t *testing.T) {
 			}
 		}
 		a := s.Request("GET", "/consumers", "state=blocked&limit=1", "")
-		s.Want("a row", a, 200, `{"queue":"@acme-eu/x","consumer":"c","state":"blocked","since":"`, `"ageSeconds":60}`)
+		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"blocked","since":"`, `"ageSeconds":60}`)
 		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"blocked":{"count":10,"oldest":"`, `"ageSeconds":60}`, `"circuit-open":{"count":1,`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
 		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"blocked":{"count":4,`, `"circuit-open":{"count":0}`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
 		s.Want("summary of a prefix", s.requestAs("acme", "/summary", "prefix=y"), 200, `"blocked":{"count":2,`)
@@ -107,7 +107,7 @@ func TestListsOfTrouble(t *testing.T) {
 
 // TestForgedTokensOfLists: one of a place that is longer than any key is refused before anything is read.
 func TestForgedTokensOfLists(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for _, state := range []string{"blocked", ""} {
 			sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{"consumers", state, "", ""}))
 			for length, status := range map[int]int{1024: 200, 1025: 400, 100_000: 400} {
@@ -128,7 +128,7 @@ func TestForgedTokensOfLists(t *testing.T) {
 
 // TestUnreadableInList: a consumer that cannot be read keeps no other out of a page, and is named.
 func TestUnreadableInList(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for _, queue := range []string{"@acme/a", "@acme/b", "c"} {
 			s.put(queue, 1)
 			s.deliver(queue, "c", func(handoff.Batch) error { return nil })
@@ -143,7 +143,7 @@ func TestUnreadableInList(t *testing.T) {
 
 // TestLongLists: a page ends before its answer is longer than one may be, and the next goes on.
 func TestLongLists(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		const queues, consumers = 3, 250
 		want := make([]string, queues*consumers)
 		fanout.SideBySide(len(want), func(i int) {
@@ -164,7 +164,7 @@ func TestLongLists(t *testing.T) {
 
 // TestTokensOfLists: a token is good for the list that it came of, and for its reader.
 func TestTokensOfLists(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for n := range 3 {
 			s.note(trouble.Row{State: trouble.Blocked, Queue: fmt.Sprintf("@acme/%d", n), Consumer: "c"}, trouble.Row{State: trouble.Paused, Queue: fmt.Sprintf("@globex/%d", n), Consumer: "c"})
 		}
@@ -196,7 +196,7 @@ func TestTokensOfLists(t *testing.T) {
 
 // TestBadLists names what is wrong.
 func TestBadLists(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for query, field := range map[string]string{
 			"state=gap": "state", "state=failed": "state", "state=no": "state", "limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "consumer=a+b": "consumer",
 			"prefix=%ff": "prefix", "prefix=" + strings.Repeat("p", 1025): "prefix", "other=1": "other", "prefix=a&prefix=b": "prefix",
@@ -211,7 +211,7 @@ func TestBadLists(t *testing.T) {
 
 // TestListOfAllConsumers walks the queues.
 func TestListOfAllConsumers(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		for _, queue := range []string{"a", "b", "@acme/x", "@acme/y"} {
 			s.put(queue, 2)
 			for _, consumer := range []string{"c", "d"} {

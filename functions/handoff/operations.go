@@ -22,6 +22,9 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err != nil {
 		return 0, nil, err
 	}
+	if err := s.takeRewind(ctx, c, o); err != nil {
+		return 0, nil, err
+	}
 	after, err := kinds[o.action].do(ctx, s.deliverer, o)
 	if errors.Is(err, handoff.ErrNoConsumer) {
 		if _, absent := s.sorter.Status(ctx, o.Queue); errors.Is(absent, cursor.ErrNoQueue) {
@@ -116,7 +119,7 @@ func newWho(scope tenancy.Scope, w handoff.Who) *whoAnswer {
 func newRecordedOperation(scope tenancy.Scope, a handoff.Operation) recordedOperation {
 	r := recordedOperation{
 		At: a.At, ID: a.Op, Action: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Request: a.Request, Who: newWho(scope, a.Who),
-		Outcome: open, Error: a.Error, Batch: a.Batch,
+		Outcome: open, Error: scope.Words(a.Error), Batch: a.Batch,
 	}
 	if a.Chain != "" {
 		r.Error += fmt.Sprintf(" until its chain %q ends", scope.Short(a.Chain))

@@ -5,16 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dev/faulty"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
@@ -24,52 +23,54 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// server is the handler on fresh tables of a real server, with a client that
-// holds every answer to the contract.
+func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
+
+// server is the handler on fresh tables, with a client that holds every answer to the
+// contract.
 type server struct {
 	*httpapitest.Client
 	t         *testing.T
 	sorter    *cursor.Sorter
 	deliverer *handoff.Deliverer
-	network   *faulty.Transport
-	client    *dynamodb.Client
-	messages  string // the table's name
-	table     string // that of consumers
+	queues    cursor.Names
 	names     handoff.Names
 	logs      bytes.Buffer
 	now       time.Time
 	consumers *handoff.Store
 	// allow is what endpoints of no tenant may have besides public addresses.
-	allow []netip.Prefix
+	rules egress.Rules
 	// before, if not nil, is called before each request to the consumers' tables.
 	before func(ddb.Request)
+	// faults is the engine without that, engine the one with it.
+	faults *ddbtest.Faults
+	engine ddb.Engine
 }
 
-// onServers runs a test on each kind of server.
-func onServers(t *testing.T, test func(*server)) {
-	for _, kind := range localdb.Kinds() {
-		t.Run(string(kind), func(t *testing.T) { test(newServer(t, kind)) })
-	}
-}
-
-func newServer(t *testing.T, kind localdb.Kind) *server {
+// onEach runs a test on each engine.
+func onEach(t *testing.T, test func(*server)) {
 	t.Helper()
-	// Today: the servers delete what expired by their own clock.
-	s := &server{t: t, network: faulty.New(dynamo.Transport()), now: time.Now().UTC().Truncate(time.Second)}
-	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), Transport: s.network, MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) { test(newServer(t, kind)) })
+}
+
+func newServer(t *testing.T, kind ddbtest.Kind) *server {
+	t.Helper()
+	// Far ahead: the servers delete what expired by their own clock.
+	s := &server{t: t, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
+	suffix := ddbtest.Suffix()
+	s.names = handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix, Trouble: "trouble" + suffix}
+	s.queues = cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	s.rules = egress.Rules{
+		Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Deny: []netip.Prefix{netip.MustParsePrefix("2600:1f18:1::/48")},
 	}
-	suffix := localdb.Suffix()
-	s.client, s.messages = client, "messages"+suffix
-	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix, Trouble: "trouble" + suffix}
-	s.table, s.names = names.Consumers, names
-	s.allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-	queues := cursor.Names{Messages: s.messages, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
-	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
-		t.Fatal(err)
-	}
-	store, err := cursor.NewDynamo(client, queues)
+	tables := append(append(s.names.Tables(), s.queues.Tables()...), s.queues.ArrivalsTable())
+	s.faults = ddbtest.NewFaults(ddbtest.Open(t, kind, tables...))
+	s.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if s.before != nil {
+			s.before(r)
+		}
+		return s.faults.Do(ctx, r)
+	})
+	store, err := cursor.NewStore(s.faults, s.queues)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,23 +78,17 @@ func newServer(t *testing.T, kind localdb.Kind) *server {
 	if s.sorter, err = cursor.New(store, &cursor.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	engine := dynamo.NewEngine(client)
-	s.consumers = record.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if s.before != nil {
-			s.before(r)
-		}
-		return engine.Do(ctx, r)
-	}), names.Tables())
+	s.consumers = record.NewStore(s.engine, s.names.Tables())
 	if s.deliverer, err = handoff.New(s.consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock, endpoints: s.endpoints(), allow: s.allow}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock, endpoints: s.endpoints(), rules: s.rules}).api(emf.New(&s.logs, emf.Names{})).Handle)
 	return s
 }
 
-// endpoints is the store of endpoints on the server.
+// endpoints is the store of endpoints on the tables.
 func (s *server) endpoints() *endpoint.Store {
-	return endpoint.NewStore(dynamo.NewEngine(s.client), s.names.Tables(), func() time.Time { return s.now })
+	return endpoint.NewStore(s.engine, s.names.Tables(), func() time.Time { return s.now })
 }
 
 // put puts messages up to a seq.
@@ -109,21 +104,24 @@ func (s *server) put(queue string, to int64) {
 // lose deletes a message behind everybody's back.
 func (s *server) lose(queue string, seq int64) {
 	s.t.Helper()
-	_, err := s.client.DeleteItem(s.t.Context(), &dynamodb.DeleteItemInput{
-		TableName: &s.messages, Key: dynamo.Item{"queue": dynamo.Text(queue), "seq": dynamo.Number(seq)},
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.do(ddb.Delete{Op: s.on(s.queues.Messages), Key: ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(seq)}.Item()})
 }
 
 // unreadable has a consumer that a newer version wrote.
 func (s *server) unreadable(queue, consumer string) {
 	s.t.Helper()
-	_, err := s.client.PutItem(s.t.Context(), &dynamodb.PutItemInput{
-		TableName: &s.table, Item: dynamo.Item{"queue": dynamo.Text(queue), "consumer": dynamo.Text(consumer), "v": dynamo.Number(99)},
-	})
-	if err != nil {
+	s.do(ddb.Put{Op: s.on(s.names.Consumers), Item: ddb.Fields{"queue": ddb.Text(queue), "consumer": ddb.Text(consumer), "v": ddb.Int(99)}.Item()})
+}
+
+// on names a table as one that a request is made of.
+func (s *server) on(name string) ddb.Op {
+	all := append(s.names.Tables(), s.queues.Tables()...)
+	return ddb.Op{Op: "test", Table: &all[slices.IndexFunc(all, func(d table.Definition) bool { return d.Name == name })]}
+}
+
+func (s *server) do(r ddb.Request) {
+	s.t.Helper()
+	if _, err := s.engine.Do(s.t.Context(), r); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // TestSinks: what is known of a consumer's sink, once for each name of the page; a tenant sees when
 // it is asked again, and nothing of what others handed on.
 func TestSinks(t *testing.T) {
-	onServers(t, func(s *server) {
+	onEach(t, func(s *server) {
 		s.put("@acme/q", 1)
 		for _, consumer := range []string{"billing", "fine"} {
 			s.Want("create", s.Request("POST", "/consumers", "", fmt.Sprintf(`{"queue":"@acme/q","consumer":%q}`, consumer)), 200)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -9,10 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/record"
+	sinkkind "github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
@@ -21,7 +23,7 @@ import (
 // A function of the account's answers a tenant's batch with replies to queues of
 // others, and they are refused: the tenant learns that, and not of which queues.
 func TestRepliesToOthers(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)
@@ -76,9 +78,54 @@ func TestRepliesToOthers(t *testing.T) {
 	}
 }
 
+// A tenant reads of a sink that is not its own neither what it answered nor addresses of the function's network; of its own
+// it reads what it answered. An operator reads all.
+func TestWhatATenantReadsOfASink(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.Client = httpapitest.New(t, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
+	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	answered := func(own bool) error {
+		return &sinkkind.AnswerError{Host: "billing.example", Status: 500, Took: time.Second, Text: "the inner words", Own: own}
+	}
+	for i, c := range []struct {
+		fails       error
+		own         bool
+		want, never string
+	}{
+		{errors.New("example.com: read tcp 10.0.1.7:43210->93.184.216.34:443: i/o timeout"), true, `"error":"example.com: read tcp (an address)-`, "10.0.1.7"},
+		{errors.New("lookup db.example on 169.254.78.1:53: no such host"), true, `"error":"lookup db.example on (an address): no such host"`, "169.254"},
+		{errors.New("dial tcp [2600:1f18::5%eth0]:443: refused"), false, `"error":"dial tcp (an address): refused"`, "1f18"},
+		{fmt.Errorf("call: %w", answered(false)), false, `"error":"call: billing.example answered 500 in 1000 ms"`, "inner"},
+		{answered(true), true, `"error":"billing.example answered 500 in 1000 ms: the inner words"`, "nothing"},
+		{nil, false, `"answer":{"code":200,"ms":5,`, "inner"},
+		{nil, true, `"text":"the inner words"`, "nothing"},
+	} {
+		queue, consumer := fmt.Sprint("orders-", i), fmt.Sprint("billing-", i) // no failure opens another's circuit
+		s.put("@acme/"+queue, 1)
+		s.deliver("@acme/"+queue, consumer, func(b handoff.Batch) error {
+			b.Answered(handoff.Answer{Status: 200, Took: 5 * time.Millisecond, At: s.now, Text: "the inner words", Own: c.own})
+			return c.fails
+		})
+		for _, path := range []string{"/consumers", "/claims"} {
+			a := s.RequestAs("org", "acme", "GET", path, "queue="+queue+"&consumer="+consumer, "")
+			if s.Want(path, a, 200); strings.Contains(a.Body, c.never) || path == "/consumers" && !strings.Contains(a.Body, c.want) {
+				t.Errorf("a tenant reads %s, want %s", a.Body, c.want)
+			}
+		}
+		want := "the inner words"
+		if c.fails != nil {
+			want = c.fails.Error()
+		}
+		if a := s.Invoke(`{"operation":"status","queue":"@acme/` + queue + `"}`); !strings.Contains(a, want) {
+			t.Errorf("an operator reads %s, want %s", a, want)
+		}
+	}
+}
+
 // A tenant sees the chain of a batch of its own under the tenant's name for it.
 func TestATenantsChain(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)
@@ -219,7 +266,7 @@ func queuesOf(t *testing.T, store *cursor.Store) []string {
 
 // The audit log names who asked; a tenant sees that an operator did, and not which.
 func TestWhoAsked(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.Client = httpapitest.New(t, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api(emf.New(&s.logs, emf.Names{})).Handle)

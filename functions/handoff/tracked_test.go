@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -12,7 +12,7 @@ import (
 // TestATrackedClaimNamesItsChain: to see what a consumer waits for, a caller asks
 // for that chain.
 func TestATrackedClaimNamesItsChain(t *testing.T) {
-	s := newServer(t, localdb.Choose())
+	s := newServer(t, ddbtest.Memory)
 	s.create(`{"queue":"q","consumer":"billing","start":"first"}`)
 	s.put("q", 2)
 	seen, err := s.consumers.Consumer(t.Context(), "q", "billing")

@@ -35,16 +35,26 @@ const maxExamples = 10
 type aside struct {
 	source    *source.Source
 	url       string
-	queue     *awscall.Client
-	announcer *announce.Announcer
+	queue     sender
+	announcer announcer
 	now       func() time.Time
 }
+
+// sender is the client of the failure queue, announcer that of who is told.
+type (
+	sender interface {
+		SendBatch(ctx context.Context, queueURL string, entries []awscall.Entry) (awscall.Verdicts, error)
+	}
+	announcer interface {
+		Records(ctx context.Context, said announce.SetAside) error
+	}
+)
 
 // asideTimeout bounds one try of a request.
 const asideTimeout = 3 * time.Second
 
 // newAside returns what sends to the queue of a URL. It makes no request.
-func newAside(of *source.Source, url string, announcer *announce.Announcer) (*aside, error) {
+func newAside(of *source.Source, url string, announcer announcer) (*aside, error) {
 	if url == "" {
 		return nil, fmt.Errorf("%s is not set", failureVariable)
 	}

@@ -28,9 +28,13 @@ type batch struct {
 	messages []cursor.Keyed
 	places   []int
 	received time.Time
-	// failed tells which records have to be repeated, poison which make no message.
+	// failed tells which records have to be repeated, poison which make no message. ahead are
+	// those of the messages that were too far ahead, and would hold up others if they were repeated.
 	failed []bool
 	poison []poison
+	ahead  []int
+	// last tells that these are put for the last time.
+	last bool
 	// why is the first reason for which one has to be repeated.
 	why error
 }
@@ -98,6 +102,16 @@ func (b *batch) store(ctx context.Context) {
 		}
 		b.storePart(ctx, messages, places)
 	}
+	// What was stored since may have filled the gap before them.
+	var messages []cursor.Keyed
+	var places []int
+	for i, place := range b.places {
+		if slices.Contains(b.ahead, place) {
+			messages, places = append(messages, b.messages[i]), append(places, place)
+		}
+	}
+	b.last = true
+	b.storePart(ctx, messages, places)
 }
 
 // inOrder are a part of the messages, but for those behind one of their queue that has to be repeated: in arrival order they
@@ -166,8 +180,7 @@ func without[T any](all []T, at int) []T {
 func (b *batch) put(messages []cursor.Keyed) *intake.Put {
 	// Where a source's queues are a tenant's, they all are: its prefix says so.
 	of, _ := tenant.Split(messages[0].Queue)
-	// Records come again as they came: more than a tenant may have in a window would never pass.
-	put := &intake.Put{Tenant: of, Quotas: b.quotas, Whole: true, Log: b.log}
+	put := &intake.Put{Tenant: of, Quotas: b.quotas, Log: b.log}
 	for _, m := range messages {
 		switch {
 		case b.source.Numbered():
@@ -202,9 +215,11 @@ func (b *batch) judge(ctx context.Context, place int, a intake.Answer) {
 	case a.Outcome == cursor.Stale && numbered:
 		// It may be a repeat of one that was delivered long ago, and deleted: nobody can tell.
 		set(stale, "seq")
-	case a.Outcome == cursor.Full && numbered && b.event.Alone():
+	case a.Outcome == cursor.Full && numbered && b.event.Alone(place):
 		// The gap before it may be filled meanwhile.
 		b.again(ctx, []int{place}, errFull)
+	case a.Outcome == cursor.Full && numbered && !b.last:
+		b.ahead = append(b.ahead, place)
 	case a.Outcome == cursor.Full:
 		set(full, "seq")
 	}

@@ -297,6 +297,44 @@ func TestWhatQueuesRefuse(t *testing.T) {
 	}
 }
 
+// One that is too far ahead in its message group waits for nothing, since what fills the gap may be
+// behind it: it is put again when the others are, and set aside where that does not help.
+func TestTooFarAheadInAGroup(t *testing.T) {
+	p := newPeers(t)
+	w := newWorld(t)
+	ahead := int64(3)
+	if _, err := w.sorter.Configure(t.Context(), "src/g", cursor.Change{MaxAhead: &ahead}); err != nil {
+		t.Fatal(err)
+	}
+	h := newTaker(t, read(t, `{"name":"src","kind":"sqsFifo","seq":"n"}`), w.sorter, p)
+	group := func(seqs ...int) json.RawMessage {
+		var records []string
+		for _, n := range seqs {
+			records = append(records, fmt.Sprintf(`{"messageId":"m-%d","body":"{\"n\":%d}","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q.fifo","attributes":{"MessageGroupId":"g","SequenceNumber":"%d"}}`, n, n, 100+len(records)))
+		}
+		return json.RawMessage(`{"Records":[` + strings.Join(records, ",") + `]}`)
+	}
+	for _, step := range []struct {
+		seqs     []int
+		position int64
+		aside    string
+	}{
+		{[]int{6, 1, 2, 3}, 3, ""}, // 6 waits behind 4 and 5
+		{[]int{20}, 3, "m-20 full seq"},
+		{[]int{12, 4, 5}, 6, "m-20 full seq, m-12 full seq"},
+		{[]int{9, 7, 8}, 9, "m-20 full seq, m-12 full seq"},
+	} {
+		answer, err := h.handle(t.Context(), group(step.seqs...))
+		if err != nil || string(answer) != `{"batchItemFailures":[]}` {
+			t.Errorf("%v: %s, %v", step.seqs, answer, err)
+		}
+		status, err := w.sorter.Status(t.Context(), "src/g")
+		if got := strings.Join(p.said(t), ", "); err != nil || status.Position != step.position || got != step.aside {
+			t.Errorf("%v: at %d, %v, set aside: %s; want %d and %s", step.seqs, status.Position, err, got, step.position, step.aside)
+		}
+	}
+}
+
 // What cannot be set aside is repeated: it is nowhere else.
 func TestFailureQueueAway(t *testing.T) {
 	p := newPeers(t)
@@ -557,8 +595,8 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestABatchOfMoreThanAQuota: records of a tenant that come together, and are more than its quota has in a window, take all of one:
-// by themselves they come again as they are, and would never pass.
+// TestABatchOfMoreThanAQuota: records of a tenant that come together, and are more than its quota has in a window, pass as a debt:
+// they come again as they are, and would else never pass.
 func TestABatchOfMoreThanAQuota(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, `{"name":"src","kind":"kinesis","order":"arrival","queue":"@partitionKey","prefix":"@acme/"}`), w.sorter, nil)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/whole"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
@@ -20,7 +21,7 @@ import (
 )
 
 // many is how many records of each shape go through the handler; make sources has 100,000.
-var many = flag.Int("events", 4_000, "how many records of each shape go through the handler")
+var many = flag.Int("events", map[bool]int{true: 4_000, false: 800}[whole.Tests], "how many records of each shape go through the handler")
 
 // How records come: up to a delay after the time at which they were made, which is less than
 // the settle window; one in twenty a second time, up to a minute later.

@@ -19,12 +19,15 @@ func (s *sweeper) sweepActs(ctx context.Context, metrics *emf.Metrics) error {
 	return err
 }
 
-// goOnWith has a turn at the batch of acts that a wake-up is about. Where that does not last for all of it,
-// it is woken up again at once; where another process is at it, that one goes on.
-func (r *waking) goOnWith(ctx context.Context, batch string) (did acts.Turn, more bool, err error) {
-	did, err = acts.New(r.deliverer).Turn(ctx, acts.ParseID(batch))
-	countActs(r.metrics, did)
-	return did, err == nil && !did.Next.IsZero() && !did.Next.After(time.Now()), err
+// goOnWith has a turn at the batch of acts that a wake-up is about. Where another process is at it,
+// that one goes on.
+func (r *waking) goOnWith(ctx context.Context, batch string) (did bool, next time.Time, err error) {
+	turn, err := acts.New(r.deliverer).Turn(ctx, acts.ParseID(batch))
+	countActs(r.metrics, turn)
+	if turn.Next.After(time.Now()) {
+		turn.Next = time.Time{}
+	}
+	return turn.Acted > 0, turn.Next, err
 }
 
 func countActs(metrics *emf.Metrics, did acts.Turn) {

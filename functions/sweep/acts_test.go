@@ -17,6 +17,12 @@ import (
 // startedBatch blocks consumers of queues, and starts a batch that redrives them.
 func startedBatch(t *testing.T, s *sweeper, queues int) acts.ID {
 	t.Helper()
+	return startedBatchAt(t, s, queues, acts.MaxRate)
+}
+
+// startedBatchAt does so at so many a second.
+func startedBatchAt(t *testing.T, s *sweeper, queues, rate int) acts.ID {
+	t.Helper()
 	for i := range queues {
 		queue := fmt.Sprint("blocked ", i)
 		if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
@@ -28,7 +34,7 @@ func startedBatch(t *testing.T, s *sweeper, queues int) acts.ID {
 		}
 	}
 	desk := acts.New(s.deliverer)
-	looked, err := desk.Look(t.Context(), acts.Ask{Action: handoff.OpRedrive, Reason: "the sink is back", Rate: acts.MaxRate})
+	looked, err := desk.Look(t.Context(), acts.Ask{Action: handoff.OpRedrive, Reason: "the sink is back", Rate: rate})
 	if err == nil {
 		_, err = desk.Start(t.Context(), looked.Name(), looked.Who)
 	}

@@ -122,6 +122,9 @@ func (s *sweeper) run(ctx context.Context, event json.RawMessage) (report, error
 	metrics := s.emitter.Begin()
 	defer metrics.Flush()
 	defer s.after(ctx, metrics)
+	// A call for wake-ups may take longer: the next scheduled one goes on where this one stops.
+	ctx, end := context.WithTimeout(ctx, calls)
+	defer end()
 	ctx, cancel := margin.Keep(ctx, margins)
 	defer cancel()
 	seen := s.troubles()
@@ -215,6 +218,13 @@ func (s *sweeper) queueOptions(metrics *emf.Metrics, seen *troubles) cursor.Swee
 		if age >= s.overdueAfter {
 			seen.worst("SettleAge", queue, age.Seconds())
 		}
+	}
+	options.Left = func(of cursor.Cursor) {
+		if of.Settings.Kind == cursor.KindKeyed {
+			s.timer.Settle(of.Queue, string(cursor.EverySortKey), time.Now())
+			return
+		}
+		s.timer.Gap(of.Queue, time.Now())
 	}
 	options.Announce = func(ctx context.Context, a cursor.Announcement) error {
 		metrics.Count(metricOf[a.Kind], 1)

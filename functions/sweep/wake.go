@@ -32,18 +32,31 @@ func wakeUps(raw json.RawMessage) ([]events.SQSMessage, bool) {
 	return event.Records, true
 }
 
-// wake sees to what wake-ups are about, side by side. It answers which of them have to come
-// again: those that failed, or that there was no time for.
+// What a wake-up may take.
+const (
+	// turn is how long it goes on until its call's other wake-ups are sent that were noted.
+	turn = 5 * time.Second
+	// piece is how long it goes on in one call: as long as a round of the sweep lasts.
+	piece = 4 * time.Minute
+	// congested is how late wake-ups come where no call is free for them. A piece is one turn then.
+	congested = 10 * time.Second
+)
+
+// wake does what wake-ups are about, side by side, each for a piece at most. It answers which of
+// them have to come again: those that failed, or that there was no time for.
 func (s *sweeper) wake(ctx context.Context, messages []events.SQSMessage) events.SQSEventResponse {
 	metrics := s.emitter.Begin()
 	defer metrics.Flush()
 	defer s.after(ctx, metrics)
 	ctx, cancel := margin.Keep(ctx, margins)
 	defer cancel()
-	run := waking{s, metrics, s.troubles()}
+	all, late := together(ctx, metrics, messages, time.Now())
+	run := waking{sweeper: s, metrics: metrics, seen: s.troubles(), until: time.Now().Add(piece)}
+	if late > congested {
+		run.until = time.Now().Add(turn)
+	}
 	var response events.SQSEventResponse
 	var mu sync.Mutex
-	all := together(ctx, metrics, messages)
 	fanout.SideBySide(len(all), func(i int) {
 		if run.one(ctx, all[i].WakeUp) {
 			return
@@ -65,11 +78,10 @@ type asked struct {
 	messages []string
 }
 
-// together are the wake-ups of a batch, one a settle window: two settlers of a queue at once
-// would read the same, and one of them in vain. A message that cannot be read would come again
-// for nothing.
-func together(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMessage) []*asked {
-	var all []*asked
+// together are the wake-ups of a batch, and how late the last of them is. Those of a keyed queue that are due are one, up to the
+// greatest bound: two settlers of a queue at once would read the same, and one of them in vain. What is due later
+// keeps its own. A message that cannot be read would come again for nothing.
+func together(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMessage, now time.Time) (all []*asked, late time.Duration) {
 	windows := map[string]*asked{}
 	for _, m := range messages {
 		w, err := timer.Parse(m.Body)
@@ -78,17 +90,19 @@ func together(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMe
 			slog.ErrorContext(ctx, "a message of the timer's queue is dropped", "error", err)
 			continue
 		}
-		if of := windows[w.Queue]; w.Kind == timer.Settle && of != nil {
+		late = max(late, now.Sub(w.Due))
+		settles := w.Kind == timer.Settle && !w.Due.After(now)
+		if of := windows[w.Queue]; settles && of != nil {
 			of.UpTo, of.Again = max(of.UpTo, w.UpTo), max(of.Again, w.Again)
 			of.messages = append(of.messages, m.MessageId)
 			continue
 		}
 		new := &asked{w, []string{m.MessageId}}
-		if all = append(all, new); w.Kind == timer.Settle {
+		if all = append(all, new); settles {
 			windows[w.Queue] = new
 		}
 	}
-	return all
+	return all, late
 }
 
 // waking is a batch of wake-ups.
@@ -96,33 +110,49 @@ type waking struct {
 	*sweeper
 	metrics *emf.Metrics
 	seen    *troubles
+	// until is when the piece is over.
+	until time.Time
 }
 
-// one sees to what a wake-up is about, and reports whether that is done.
+// one does what a wake-up is about, turn by turn, and reports whether that is done. What is due
+// later, and what the piece does not last for, is sent again.
 func (r *waking) one(ctx context.Context, w timer.WakeUp) bool {
 	if ctx.Err() != nil {
 		return false
 	}
 	late := time.Since(w.Due)
-	did, next, err := r.see(ctx, w)
-	switch {
-	case err != nil:
-		r.metrics.Count("Errors", 1)
-		slog.ErrorContext(ctx, "what is due was not done; the wake-up comes again", "kind", w.Kind, "queue", w.Queue, "consumer", w.Consumer, "tag", w.Tag, "error", err)
-		return false
-	case !next.IsZero():
-		r.metrics.Count("WakeUpsEarly", 1)
-		r.timer.Again(w, next)
-	case did:
-		r.metrics.Add("WakeUpLate", emf.Seconds, max(late, 0).Seconds())
-	default:
-		r.metrics.Count("WakeUpsInVain", 1)
+	for done := false; ; {
+		did, next, err := r.see(ctx, w)
+		done = done || did
+		if err != nil {
+			r.metrics.Count("Errors", 1)
+			slog.ErrorContext(ctx, "what is due was not done; the wake-up comes again", "kind", w.Kind, "queue", w.Queue, "consumer", w.Consumer, "tag", w.Tag, "error", err)
+			return false
+		}
+		goesOn := (did || w.Kind == timer.Settle || w.Kind == timer.Acts) && !next.IsZero() && !next.After(time.Now())
+		if goesOn && ctx.Err() == nil && time.Now().Before(r.until) {
+			r.timer.Flush(ctx) // what others of the call have noted does not wait for this one
+			continue
+		}
+		switch {
+		case goesOn:
+			r.metrics.Count("Unfinished", 1)
+		case done:
+			r.metrics.Add("WakeUpLate", emf.Seconds, max(late, 0).Seconds())
+		case next.IsZero():
+			r.metrics.Count("WakeUpsInVain", 1)
+		default:
+			r.metrics.Count("WakeUpsEarly", 1)
+		}
+		if !next.IsZero() {
+			r.timer.Again(w, next)
+		}
+		return true
 	}
-	return true
 }
 
-// see does for one thing what a scheduled run does, if it is due. It reports whether there
-// was something to do, and when the thing is due that is not due yet.
+// see does for one thing what a scheduled run does, if it is due, for a turn. It reports whether there
+// was something to do, and when the thing is due next: what the turn did not last for is due now.
 func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.Time, err error) {
 	switch w.Kind {
 	case timer.Gap:
@@ -149,11 +179,7 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 	case timer.Settle:
 		return r.settle(ctx, w)
 	case timer.Acts:
-		turn, more, err := r.goOnWith(ctx, w.Tag)
-		if more {
-			r.timer.Again(w, time.Now())
-		}
-		return turn.Acted > 0, time.Time{}, err
+		return r.goOnWith(ctx, w.Tag)
 	default:
 		report, next, err := r.acker.Wake(ctx, w.Tag, r.chainOptions(r.seen))
 		r.metrics.Count("ChainsTimedOut", report.TimedOut)
@@ -162,17 +188,13 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 	}
 }
 
-// settleTurn is how long a keyed queue may take in a call, as in a round of the sweep: the
-// call's other wake-ups, and those that wait for a call, come between.
-const settleTurn = 5 * time.Second
-
-// settle settles a keyed queue up to where messages are due, for a turn. Where that does not
-// last for all of it, it is woken up again at once.
+// settle settles a keyed queue up to where messages are due, for a turn. What it leaves is due
+// when the first of it is.
 func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next time.Time, err error) {
 	if time.Now().Before(w.Due) {
 		return false, w.Due, nil // SQS delays by 15 minutes at most
 	}
-	within, cancel := context.WithTimeout(ctx, settleTurn)
+	within, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
 	done, err := r.sorter.Settle(within, w.Queue, cursor.SortKey(w.UpTo))
 	settings.CountSettled(r.metrics, done)
@@ -180,13 +202,14 @@ func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next tim
 	switch {
 	case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):
 		return false, time.Time{}, nil // no keyed queue, or no more
-	case done.More, within.Err() != nil && ctx.Err() == nil:
+	case err == nil && done.More:
+		next = time.Now()
+	case within.Err() != nil && ctx.Err() == nil:
 		r.metrics.Count("Unfinished", 1)
-		r.timer.Again(w, time.Now())
+		next = time.Now().Add(time.Second) // in a call of its own: this turn may have been another's
 	case err != nil:
 		return false, time.Time{}, err
-	case done.Placed == 0:
-		// The clock of who stored the first of them is ahead of ours.
+	default:
 		next = done.Waiting.Due
 	}
 	return done.Placed > 0, next, nil

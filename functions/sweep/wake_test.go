@@ -128,7 +128,7 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	if _, err := s.run(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	hasMetrics(t, &out, `"WakeUpsEarly":1`, `"CircuitsOpen":1`)
+	hasMetrics(t, &out, `"WakeUpLate":`, `"CircuitsOpen":1`)
 	if said["consumer.circuit-open"] != 1 {
 		t.Errorf("said %v", said)
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
@@ -62,9 +62,9 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	refs := make([]secret.Reference, len(sources))
-	for i, source := range sources {
-		refs[i] = source.Secret
+	var refs []secret.Reference
+	for _, source := range sources {
+		refs = append(refs, source.References()...)
 	}
 	store, err := secret.NewStore(refs...)
 	if err != nil {
@@ -74,10 +74,14 @@ func fromEnvironment(out io.Writer) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&service{
+	all := &service{
 		sorter: sorter, quotas: quotas, sources: byName(sources), secrets: secret.NewCache(store.Fetch, time.Now), now: time.Now,
 		log: s.Log, after: s.SendWakeUps,
-	}).handler(out), nil
+	}
+	if err := all.checkSecrets(); err != nil {
+		return nil, err
+	}
+	return all.handler(out), nil
 }
 
 // sourcesFrom are the sources of the file that lies in a folder.
@@ -101,24 +105,32 @@ func (s *service) handler(out io.Writer) handler {
 // whatever is wrong is answered in the same words, also where there is no
 // such source.
 func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	if c.Direct {
+		return s.direct(ctx, c)
+	}
+	source := s.sources[c.Resource]
 	switch {
-	case c.Direct:
-		return 0, nil, invalid.New(invalid.Misplaced, "event", "is a direct invoke: signed requests come by the HTTP API alone")
+	case source != nil && source.Challenge.Method() != "" && c.Method == source.Challenge.Method():
+		return s.challenge(ctx, c, source)
 	case c.Method != http.MethodPost:
 		return 0, nil, &httpapi.Problem{
 			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
-			Detail: "webhooks have POST", Allow: http.MethodPost,
+			Detail: "webhooks have POST; the method of a challenge only where the source asks for it", Allow: http.MethodPost,
 		}
 	case len(c.Body) > cursor.MaxBody:
 		return 0, nil, webhook.TooLarge(cursor.MaxBody)
-	}
-	source := s.sources[c.Resource]
-	if source == nil {
+	case source == nil:
 		c.Metrics.Count("WebhooksUnknown", 1)
 		return 0, nil, refused()
 	}
 	if err := s.authenticate(ctx, c, source); err != nil {
 		return 0, nil, err
+	}
+	if kind := c.Headers["content-type"]; kind == "" || strictjson.IsJSON(kind) {
+		c.Body = httpapi.WithoutMark(c.Body)
+	}
+	if answer, asked := source.Challenge.Slack(c.Body); asked {
+		return http.StatusOK, answer, nil
 	}
 	messages, err := source.Messages(&c.Request, s.now())
 	if err != nil {
@@ -137,22 +149,37 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 func (s *service) authenticate(ctx context.Context, c *httpapi.Call, source *webhook.Source) error {
 	claim, why := source.Signature.Read(c.Headers, s.now())
 	if why == "" {
-		signed, err := claim.Check(ctx, s.secrets, source.Secret, c.Body)
+		// Some senders sign what they pack, others what they have packed.
+		bodies := [][]byte{c.Body, c.Packed}
+		if c.Packed == nil {
+			bodies = bodies[:1]
+		}
+		var err error
+		why, err = claim.Check(ctx, s.secrets, source.Secret, bodies...)
 		if err != nil {
 			slog.ErrorContext(ctx, "the secrets cannot be had", "source", source.Name, "error", err)
-			return &httpapi.Problem{
-				Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
-				Detail: "whether the request is signed cannot be known now; repeating it is safe", RetryAfter: 1,
-			}
+			return unknown()
 		}
-		if signed {
-			return nil
-		}
-		why = webhook.Mismatch
 	}
+	if why == "" {
+		return nil
+	}
+	return s.refuse(ctx, c, source, why)
+}
+
+// refuse is the problem of a request that is refused, whose reason the log has.
+func (s *service) refuse(ctx context.Context, c *httpapi.Call, source *webhook.Source, why webhook.Refusal) error {
 	c.Metrics.Count("WebhooksRefused", 1)
 	slog.WarnContext(ctx, "refused", "source", source.Name, "why", string(why))
 	return refused()
+}
+
+// unknown is the answer where the secrets cannot be had.
+func unknown() error {
+	return &httpapi.Problem{
+		Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
+		Detail: "whether the request is signed cannot be known now; repeating it is safe", RetryAfter: 1,
+	}
 }
 
 // refused is the answer to everybody who has not signed.

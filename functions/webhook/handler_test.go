@@ -33,6 +33,13 @@ const sources = `{"sources": [
    "queue": "@header(X-Shopify-Shop-Domain)", "prefix": "shops/"},
   {"name": "svix", "scheme": "standard", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/svix",
    "queue": "data.account", "key": "timestamp", "keyType": "time"},
+  {"name": "slack", "scheme": "slack", "challenge": "slack", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/slack",
+   "queue": "'slack'"},
+  {"name": "quiet", "scheme": "slack", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/quiet", "queue": "'quiet'"},
+  {"name": "meta", "scheme": "meta", "challenge": "hub", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/meta",
+   "verifyToken": "arn:aws:ssm:eu-west-1:123456789012:parameter/meta-token", "queue": "'meta'"},
+  {"name": "grid", "scheme": "token", "challenge": "cloudevents", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/grid",
+   "signature": {"header": "Authorization", "prefix": "Bearer "}, "queue": "'grid'", "id": "id"},
   {"name": "ledger", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/ledger",
    "signature": {"header": "X-Sig", "encoding": "base64"}, "queue": "account", "seq": "n"},
   {"name": "raw", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/raw",
@@ -52,6 +59,8 @@ const sources = `{"sources": [
 // canary is that of every source.
 const canary = "canary secret of this test"
 
+func base64Of(raw []byte) string { return base64.StdEncoding.EncodeToString(raw) }
+
 func sign(text string) []byte {
 	mac := hmac.New(sha256.New, []byte(canary))
 	mac.Write([]byte(text))
@@ -61,9 +70,10 @@ func sign(text string) []byte {
 // server is the handler on the memory store.
 type server struct {
 	*httpapitest.Client
-	t      *testing.T
-	memory *cursor.Store
-	sorter *cursor.Sorter
+	t       *testing.T
+	service *service
+	memory  *cursor.Store
+	sorter  *cursor.Sorter
 	// logs are what the function prints: lines of its log, and metrics.
 	logs  bytes.Buffer
 	now   time.Time
@@ -78,7 +88,7 @@ func newServer(t *testing.T) *server {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
 	service := newService(t, s.memory, func() time.Time { return s.now }, func(context.Context, secret.Reference) (string, error) { return s.value, s.err })
-	s.sorter = service.sorter
+	s.service, s.sorter = service, service.sorter
 	s.Client = httpapitest.New(t, service.handler(&s.logs))
 	return s
 }
@@ -215,6 +225,7 @@ func TestStandardWebhooks(t *testing.T) {
 	s.value = canary
 	s.now = s.now.Add(time.Hour)
 	s.Want("a secret that is none of the scheme", s.send(send("msg_3", `{}`)), 503)
+	s.Want("the same at once again", s.send(send("msg_3", `{}`)), 503)
 	if logged := s.logs.String(); !strings.Contains(logged, "secret 1 of 1 is not whsec_") || strings.Contains(logged, canary) {
 		t.Error("the log does not say what is wrong, or has the secret")
 	}

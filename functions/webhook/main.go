@@ -1,5 +1,5 @@
 // Command webhook is the function that takes the requests of senders who sign
-// them by HMAC instead of IAM, behind a route of the HTTP API that asks for no
+// them with a secret of their own instead of for IAM, behind a route of the HTTP API that asks for no
 // authorisation. Its senders are described by webhooks.json, which lies beside
 // the program; package webhook of internal has its format, and what is promised.
 package main

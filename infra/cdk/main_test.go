@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 	"github.com/streamsort/streamsort/infra/cdk/streamsort"
+	"github.com/streamsort/streamsort/internal/dev/whole"
 )
 
 // asApp makes the test binary be the app: that is how the CDK command runs it
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	}
 	// Checking templates against CloudFormation's rules takes longer than to write
 	// them; jsii has the environment of when it was initialised, and begins anew.
-	if flag.Parse(); testing.Short() {
+	if !whole.Tests {
 		if err := os.Setenv("CDK_VALIDATION", "false"); err != nil {
 			panic(err)
 		}

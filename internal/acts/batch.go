@@ -70,8 +70,8 @@ type Ask struct {
 	State trouble.State `json:"state,omitempty"`
 	// Prefix begins the queues' names, as they are stored.
 	Prefix string `json:"prefix,omitempty"`
-	// Error is what is in the text of why the consumer failed last, or, where it has a *, which stands for any
-	// text, all of that text; empty where it does not matter.
+	// Error is what is in the text of why the consumer failed last, where a * stands for any text;
+	// empty where it does not matter.
 	Error string `json:"error,omitempty"`
 	// Since is when they came into the state at the earliest; the zero time where that does not matter.
 	Since time.Time `json:"since,omitzero"`
@@ -196,20 +196,16 @@ func (a *Ask) validateTexts() error {
 // inState reports whether a row, or a consumer, came into the state within the times that are asked for.
 func (a Ask) inState(since time.Time) bool { return !since.After(a.At) && !since.Before(a.Since) }
 
-// like reports whether a text is like a pattern: it has it in it, or, where the pattern has a *, which stands for
-// any text, is all of it. It looks at the text once.
+// like reports whether a text has a pattern in it, in which a * stands for any text. It looks at
+// the text once.
 func like(text, pattern string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return strings.Contains(text, pattern)
-	}
-	text, ok := strings.CutPrefix(text, parts[0])
-	for _, part := range parts[1 : len(parts)-1] {
-		if ok {
-			_, text, ok = strings.Cut(text, part)
+	ok := true
+	for part := range strings.SplitSeq(pattern, "*") {
+		if _, text, ok = strings.Cut(text, part); !ok {
+			break
 		}
 	}
-	return ok && strings.HasSuffix(text, parts[len(parts)-1])
+	return ok
 }
 
 // selects reports whether a consumer, as it stands, is one to act on.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/acts"
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -156,7 +157,7 @@ func TestALookEnds(t *testing.T) {
 		defer cancel()
 		d := acts.New(b.deliverer(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			if r.Name() == "list trouble" || r.Name() == "query list trouble" {
-				time.Sleep(31 * time.Second)
+				bubble.Sleep(31 * time.Second)
 			}
 			return b.do(ctx, r)
 		}))

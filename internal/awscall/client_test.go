@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 )
 
 // answer is what a service says: a status, a type of error and a body.
@@ -86,7 +87,7 @@ func TestTriesAgain(t *testing.T) {
 			raw, err := io.ReadAll(r.Body)
 			bodies, dates = append(bodies, string(raw)), append(dates, r.Header.Get("X-Amz-Date"))
 			if len(bodies) == 1 {
-				time.Sleep(2 * time.Second)
+				bubble.Sleep(2 * time.Second)
 				return nil, io.ErrUnexpectedEOF
 			}
 			if len(bodies) == 2 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 )
 
 // TestSuccess: none, all, and about as many as the share says.
@@ -36,7 +37,7 @@ func TestWatched(t *testing.T) {
 			if log.Watched() != "q" || (calllog.Log{Queue: "q"}).Watched() != "" {
 				t.Fatal("not watched, or without an end")
 			}
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 		}
 		if log.Watched() != "" {
 			t.Error("still watched when the time is over")

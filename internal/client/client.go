@@ -89,9 +89,12 @@ func newClient(base string) (*Client, *url.URL, error) {
 // so that it may get another before one is over.
 type Token func(context.Context) (string, error)
 
-// NewWithToken returns a client of the tenants' API at a URL.
+// NewWithToken returns a client of the tenants' API at a URL. It refuses a URL without TLS, but of this machine.
 func NewWithToken(base string, token Token) (*Client, error) {
-	c, _, err := newClient(base)
+	c, u, err := newClient(base)
+	if err == nil {
+		err = private(u, "have a token")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -140,19 +143,15 @@ func (f FieldError) Of(list string) (name string, index int, ok bool) {
 	return strings.TrimPrefix(name, "."), *f.Index, ok
 }
 
-// MayPass reports whether the same request may be answered otherwise later. A 429 of the
-// functions' own says when, unless it never will: one that is larger than a quota.
+// MayPass reports whether the same request may be answered otherwise later.
 func (p *Problem) MayPass() bool {
-	if p.Status == http.StatusTooManyRequests {
-		return p.Code == "" || p.RetryAfter > 0
-	}
-	return p.Status >= http.StatusInternalServerError
+	return p.Status == http.StatusTooManyRequests || p.Status >= http.StatusInternalServerError
 }
 
 func (p *Problem) Error() string { return fmt.Sprintf("%d: %s", p.Status, p.Detail) }
 
 // Call makes a request and reads its answer into out. It repeats one that fails
-// on the way, or is answered 429 or 5xx, unless it never passes. The error is a *Problem where the API
+// on the way, or is answered 429 or 5xx. The error is a *Problem where the API
 // gave one.
 func (c *Client) Call(ctx context.Context, method, path string, query url.Values, body []byte, out any) error {
 	var before error

@@ -150,21 +150,6 @@ func (a *answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return next, nil
 }
 
-// A 429 of the functions' own that does not say when is never answered otherwise: it is not
-// repeated. One of a gateway says nothing at all.
-func TestCallDoesNotRepeatWhatNeverPasses(t *testing.T) {
-	c, err := New("http://127.0.0.1:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	split := &http.Response{StatusCode: 429, Body: io.NopCloser(strings.NewReader(`{"code":"quota","detail":"it has to be split"}`))}
-	c.http = &http.Client{Transport: &answering{split}}
-	var problem *Problem
-	if err := c.Call(t.Context(), http.MethodPost, "/messages", nil, nil, &struct{}{}); !errors.As(err, &problem) || problem.Code != "quota" || problem.MayPass() {
-		t.Errorf("%v", err)
-	}
-}
-
 // What is wrong with messages of a repeat, which brings only some, is told with their places
 // in the call.
 func TestPutNamesPlacesInTheWholeCall(t *testing.T) {

@@ -28,8 +28,8 @@ type signer struct {
 // standard chain. Where no region is given, it is that of the host's name, or else that
 // of the configuration.
 func newSigner(u *url.URL, region string) (*signer, error) {
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
-		return nil, fmt.Errorf("requests to %s would be signed, and anybody on the way could read and repeat them: use https", u.Host)
+	if err := private(u, "be signed"); err != nil {
+		return nil, err
 	}
 	s, err := awschain.Read()
 	if err != nil {
@@ -64,6 +64,14 @@ func ofAWS(host string) (service, region string) {
 		}
 	}
 	return service, ""
+}
+
+// private reports a URL to which anybody on the way could read what says who makes a request.
+func private(u *url.URL, would string) error {
+	if u.Scheme == "http" && !loopback(u.Hostname()) {
+		return fmt.Errorf("requests to %s would %s, and anybody on the way could read and repeat them: use https", u.Host, would)
+	}
+	return nil
 }
 
 // loopback reports whether what is sent to a host stays on this machine.

@@ -93,13 +93,20 @@ func TestWhatIsSigned(t *testing.T) {
 	}
 }
 
-// TestNothingIsSignedOverPlainHTTP but for this machine.
+// TestNothingIsSignedOverPlainHTTP, and no token is sent, but to this machine.
 func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 	nowhere(t)
 	withKeys(t)
+	token := func(context.Context) (string, error) { return "t", nil }
+	if _, err := NewWithToken("http://localhost:3000", token); err != nil {
+		t.Error(err)
+	}
 	for _, base := range []string{"http://api.example.com", "http://10.0.0.1:3000", "http://localhost.example.com", "http://notlocalhost"} {
 		if _, err := NewSigned(base, "eu-west-1"); err == nil || !strings.Contains(err.Error(), "use https") {
 			t.Errorf("%s: %v", base, err)
+		}
+		if _, err := NewWithToken(base, token); err == nil || !strings.Contains(err.Error(), "would have a token") {
+			t.Errorf("a token to %s: %v", base, err)
 		}
 	}
 	if _, err := New("http://abc.execute-api.eu-west-1.amazonaws.com"); err == nil || !strings.Contains(err.Error(), "use https") {

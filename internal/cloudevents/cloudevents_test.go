@@ -308,36 +308,74 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestPlaces: by which attribute an event is placed.
+// TestPlaces: by which attribute an event is placed, in the queue that it makes, and in others.
 func TestPlaces(t *testing.T) {
-	for attributes, want := range map[string]string{
-		"sequence=12": "seq 12", "sequence=0012,sequencetype=Integer": "seq 12", "sequence=0": "seq 0", "sequence=000": "seq 0",
-		"sequence=9223372036854775807": "seq 9223372036854775807", "sequence=12,time=2018-04-05T17:31:00Z": "seq 12",
-		"sequence=a12": "text a12", "sequence=12,sequencetype=Version": "text 12", "sequence=-1": "text -1",
-		"sequence=-1,sequencetype=Integer": "sequence", "sequence=x,sequencetype=Integer": "sequence", "sequence=": "sequence",
-		"sequence=" + strings.Repeat("x", 65): "sequence",
-		"time=2018-04-05T17:31:00.123456789Z": "time 2018-04-05T17:31:00.123456789Z", "time=2018-04-05t17:31:00z": "time 2018-04-05T17:31:00Z", "": "none",
+	keyed := func(keys cursor.KeyType) *cursor.Settings {
+		return &cursor.Settings{Kind: cursor.KindKeyed, KeyType: keys}
+	}
+	numbered, arrival := &cursor.Settings{Kind: cursor.KindNumbered}, &cursor.Settings{Kind: cursor.KindArrival}
+	for _, c := range []struct {
+		of               *cursor.Settings
+		attributes, want string
+	}{
+		{nil, "sequence=0012,sequencetype=Integer", "seq 12"},
+		{nil, "sequence=000,sequencetype=Integer", "seq 0"},
+		{nil, "sequence=9223372036854775807,sequencetype=Integer", "seq 9223372036854775807"},
+		{nil, "sequence=-1,sequencetype=Integer", "error sequence"},
+		{nil, "sequence=x,sequencetype=Integer", "error sequence"},
+		{nil, "sequence=12", "text 12"},
+		{nil, "sequence=0012", "text 0012"},
+		{nil, "sequence=a12,time=2018-04-05T17:31:00Z", "text a12"},
+		{nil, "sequence=2018-04-05/17", "text 2018-04-05/17"},
+		{nil, "sequence=12,sequencetype=Version", "text 12"},
+		{nil, "sequence=" + strings.Repeat("x", 65), "error sequence"},
+		{nil, "time=2018-04-05T17:31:00.123456789Z", "time 2018-04-05T17:31:00.123456789Z"},
+		{nil, "time=2016-12-31t23:59:60z", "time 2016-12-31t23:59:60z"},
+		{nil, "", "none"},
+		{numbered, "sequence=12", "seq 12"},
+		{numbered, "sequence=1f", "error sequence"},
+		{numbered, "time=2018-04-05T17:31:00Z", "error sequence"},
+		{arrival, "sequence=12,sequencetype=Integer", "none"},
+		{keyed("text"), "sequence=12,sequencetype=Integer", "text 12"},
+		{keyed("hex"), "sequence=1f", "hex 1f"},
+		{keyed("hex"), "sequence=1g", "error sequence"},
+		{keyed("number"), "sequence=12", "number 12"},
+		{keyed("time"), "sequence=1f,time=2018-04-05T17:31:00Z", "time 2018-04-05T17:31:00Z"},
+		{keyed("utc"), "sequence=2018-04-05 17:31:00", "utc 2018-04-05 17:31:00"},
+		{keyed("text"), "time=2018-04-05T17:31:00Z", "error sequence"},
+		{keyed("time"), "", "error sequence"},
+		{keyed("time,lsn,rank(t|*)"), "sequence=0/A,time=2018-04-05T17:31:00Z", "time,lsn,rank(t|*) 2018-04-05T17:31:00Z 0/A t"},
 	} {
 		e := Event{Attributes: map[string]string{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}}
-		for a := range strings.SplitSeq(attributes, ",") {
+		for a := range strings.SplitSeq(c.attributes, ",") {
 			if name, value, ok := strings.Cut(a, "="); ok {
 				e.Attributes[name] = value
 			}
 		}
+		if err := e.check(); err != nil {
+			t.Errorf("%s: %v", c.attributes, err)
+		}
+		of := e.Settings()
+		if c.of != nil {
+			of = *c.of
+		}
 		var m cursor.Keyed
-		numbered, err := e.Place(&m)
+		numbered, err := e.Place(&m, of)
 		got := "none"
 		var wrong *invalid.Error
 		switch {
 		case errors.As(err, &wrong):
-			got = wrong.Field
+			got = "error " + wrong.Field
 		case numbered:
 			got = "seq " + strconv.FormatInt(m.Seq, 10)
 		case m.Key != nil:
-			got = string(m.KeyType) + " " + m.Key[0].(string)
+			got = string(m.KeyType)
+			for _, part := range m.Key {
+				got += " " + part.(string)
+			}
 		}
-		if got != want {
-			t.Errorf("%s: %s, want %s", attributes, got, want)
+		if got != c.want {
+			t.Errorf("%v: %s: %s, want %s", c.of, c.attributes, got, c.want)
 		}
 	}
 }

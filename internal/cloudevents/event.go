@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -251,6 +252,7 @@ func (e *Event) check() error {
 		{"source", badReference},
 		{"type", notEmpty},
 		{"subject", notEmpty},
+		{"sequence", notEmpty},
 		{"time", badTime},
 		{"datacontenttype", badMediaType},
 		{"dataschema", badURI},
@@ -316,7 +318,13 @@ func badURI(text string) string {
 }
 
 func badTime(text string) string {
-	if _, err := time.Parse(time.RFC3339, strings.ToUpper(text)); err != nil {
+	// Package time has no leap seconds.
+	second := strings.Replace(strings.ToUpper(text), ":60", ":59", 1)
+	_, err := cursor.KeyType("time").Key(text)
+	if leap := strings.Contains(text, ":60"); leap && err != nil {
+		return "is no time: " + err.Error()
+	}
+	if _, err := time.Parse(time.RFC3339, second); err != nil {
 		return "is no time as RFC 3339 has it, such as 2018-04-05T17:31:00Z"
 	}
 	return ""

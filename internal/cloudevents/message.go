@@ -2,6 +2,7 @@ package cloudevents
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -71,36 +72,67 @@ func (e Event) contentType() string {
 	return ""
 }
 
-// Place puts the event into its order: under its sequence, where that is an integer; by it, where it is another text; else
-// by its time. It reports whether it has a seq; an event that has none of these is placed as it arrives.
-func (e Event) Place(m *cursor.Keyed) (numbered bool, err error) {
-	sequence, given := e.Attributes["sequence"]
-	kind := e.Attributes["sequencetype"]
-	if given && (kind == "" || kind == "Integer") {
+// Settings are those of the queue that the event makes where the queue is new: numbered where its
+// sequencetype says that its sequence is an integer; else sorted by sequence, as a text; else by
+// time; else in arrival order. Only kind and key type are set.
+func (e Event) Settings() cursor.Settings {
+	_, ordered := e.Attributes["sequence"]
+	_, timed := e.Attributes["time"]
+	switch {
+	case ordered && e.Attributes["sequencetype"] == "Integer":
+		return cursor.Settings{Kind: cursor.KindNumbered}
+	case ordered:
+		return cursor.Settings{Kind: cursor.KindKeyed, KeyType: "text"}
+	case timed:
+		return cursor.Settings{Kind: cursor.KindKeyed, KeyType: "time"}
+	}
+	return cursor.Settings{Kind: cursor.KindArrival}
+}
+
+// Place puts the event into its order in a queue of these settings, and reports whether it has a
+// seq. The error names the attribute.
+func (e Event) Place(m *cursor.Keyed, of cursor.Settings) (numbered bool, err error) {
+	switch of.Kind {
+	case cursor.KindNumbered:
+		sequence, given := e.Attributes["sequence"]
+		if !given {
+			return false, missing("sequence", "is missing: the queue is numbered, by it")
+		}
 		digits := strings.TrimLeft(sequence, "0")
 		if digits == "" && sequence != "" {
 			digits = "0"
 		}
-		if m.Seq, err = cursor.ParseSeq(digits); err == nil {
-			return true, nil
+		if m.Seq, err = cursor.ParseSeq(digits); err != nil {
+			return false, invalid.New(invalid.Malformed, "sequence", fmt.Sprintf("is %.40q, and the queue is numbered: "+
+				"it must be an integer from 0 to %d; one that has wrapped around goes to a queue of its own", sequence, cursor.MaxSeq))
 		}
-		if kind == "Integer" || sequence == "" {
-			return false, invalid.New(invalid.Malformed, "sequence", "is no integer from 0 on; one that has wrapped around goes to a queue of its own")
+		return true, nil
+	case cursor.KindKeyed:
+		m.KeyType = of.KeyType
+		// Patterns have no commas.
+		for part := range strings.SplitSeq(string(of.KeyType), ",") {
+			name := "sequence"
+			switch _, timed := e.Attributes["time"]; {
+			case strings.HasPrefix(part, "rank("):
+				name = "type"
+			case timed && (part == "time" || part == "utc"):
+				name = "time"
+			}
+			value, given := e.Attributes[name]
+			if !given {
+				return false, missing(name, "is missing: the queue sorts by it, with the key type "+string(of.KeyType))
+			}
+			if _, err := cursor.KeyType(part).Key(value); err != nil {
+				return false, invalid.Named(name, err)
+			}
+			m.Key = append(m.Key, value)
 		}
-	}
-	field := "sequence"
-	switch at, timed := e.Attributes["time"]; {
-	case given:
-		m.KeyType, m.Key = "text", []any{sequence}
-	case timed:
-		field, m.KeyType, m.Key = "time", "time", []any{strings.ToUpper(at)}
-	default:
-		return false, nil
-	}
-	if _, err := m.KeyType.Key(m.Key...); err != nil {
-		return false, invalid.Named(field, err)
 	}
 	return false, nil
+}
+
+func missing(attribute, problem string) error {
+	return invalid.New(invalid.Missing, attribute, problem)
 }
 
 // isOf reports whether a text is a value of a kind, as JSON has it.

@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -36,42 +36,40 @@ func put(ctx context.Context, client *dynamodb.Client, name, value string) error
 }
 
 func TestOnServers(t *testing.T) {
-	for _, kind := range localdb.Kinds() {
-		t.Run(string(kind), func(t *testing.T) {
-			endpoint := localdb.ForTest(t, kind)
-			client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint, MaxAttempts: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			definition := table.Definition{
-				Name: "errors" + localdb.Suffix(), Partition: table.Key{Name: "p", Type: table.String}, Stream: table.KeysOnly,
-			}
-			if err := table.Create(t.Context(), client, definition); err != nil {
-				t.Fatal(err)
-			}
-			if err := put(t.Context(), client, definition.Name, "first"); err != nil {
-				t.Fatal(err)
-			}
-			there, failed := dynamo.ConditionFailed(put(t.Context(), client, definition.Name, "second"))
-			if v, ok := there["v"].(*types.AttributeValueMemberS); !failed || !ok || v.Value != "first" {
-				t.Errorf("a put over another: failed %v, item %v", failed, there)
-			}
-			if err := dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name+"-other", "x")); !errors.Is(err, ddb.ErrNoTable) {
-				t.Errorf("a table that there is not: error %v", err)
-			}
-			large := dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name, strings.Repeat("x", 401*1024)))
-			if !errors.Is(large, ddb.ErrTooLarge) {
-				t.Errorf("an item over 400 KB: error %v", large)
-			}
-			reader, err := streams.New(endpoint)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if out, err := reader.ListStreams(t.Context(), nil); err != nil || len(out.Streams) == 0 {
-				t.Errorf("streams %+v, %v", out, err)
-			}
-		})
-	}
+	ddbtest.EachServer(t, func(t *testing.T, kind ddbtest.Kind) {
+		endpoint := ddbtest.Endpoint(t, kind)
+		client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint, MaxAttempts: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		definition := table.Definition{
+			Name: "errors" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String}, Stream: table.KeysOnly,
+		}
+		if err := table.Create(t.Context(), client, definition); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(t.Context(), client, definition.Name, "first"); err != nil {
+			t.Fatal(err)
+		}
+		there, failed := dynamo.ConditionFailed(put(t.Context(), client, definition.Name, "second"))
+		if v, ok := there["v"].(*types.AttributeValueMemberS); !failed || !ok || v.Value != "first" {
+			t.Errorf("a put over another: failed %v, item %v", failed, there)
+		}
+		if err := dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name+"-other", "x")); !errors.Is(err, ddb.ErrNoTable) {
+			t.Errorf("a table that there is not: error %v", err)
+		}
+		large := dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name, strings.Repeat("x", 401*1024)))
+		if !errors.Is(large, ddb.ErrTooLarge) {
+			t.Errorf("an item over 400 KB: error %v", large)
+		}
+		reader, err := streams.New(endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := reader.ListStreams(t.Context(), nil); err != nil || len(out.Streams) == 0 {
+			t.Errorf("streams %+v, %v", out, err)
+		}
+	})
 }
 
 func TestTranslate(t *testing.T) {
@@ -166,8 +164,13 @@ func (c *closing) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestClosedBodyIsAtItsEnd: what is left of a closed body is nothing, and no error, for
 // which net/http closes the connection under the response that is being read.
 func TestClosedBodyIsAtItsEnd(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_, _ = io.WriteString(w, `{"TableNames":[]}`)
+	}))
+	defer server.Close()
 	network := &closing{next: dynamo.Transport()}
-	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Choose()), Transport: network, MaxAttempts: 1})
+	client, err := dynamo.New(&dynamo.Options{Endpoint: server.URL, Transport: network, MaxAttempts: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

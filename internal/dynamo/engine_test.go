@@ -12,22 +12,22 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // engines are the engine in memory and one on each server, with the same table.
-func engines(t *testing.T) (*table.Definition, map[localdb.Kind]ddb.Engine) {
+func engines(t *testing.T) (*table.Definition, map[ddbtest.Kind]ddb.Engine) {
 	t.Helper()
 	def := &table.Definition{
-		Name: "differ" + localdb.Suffix(), TTL: "ttl",
+		Name: "differ" + ddbtest.Suffix(), TTL: "ttl",
 		Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
 		Index: table.Index{Name: "due", Partition: table.Key{Name: "n", Type: table.Number}, Sort: table.Key{Name: "t", Type: table.String}},
 	}
-	all := map[localdb.Kind]ddb.Engine{"memory": ddb.NewMemory(*def)}
-	for _, kind := range localdb.Kinds() {
-		client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), MaxAttempts: 1})
+	all := map[ddbtest.Kind]ddb.Engine{"memory": ddb.NewMemory(*def)}
+	for _, kind := range ddbtest.Servers(t) {
+		client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), MaxAttempts: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func engines(t *testing.T) (*table.Definition, map[localdb.Kind]ddb.Engine) {
 // known are the differences between a server and DynamoDB's rules that are
 // taken as they are, each with what it is.
 type known struct {
-	kind localdb.Kind
+	kind ddbtest.Kind
 	what string
 	// is tells the difference from others.
 	is func(r ddb.Request, memory, server answer) bool
@@ -103,7 +103,7 @@ func TestEnginesAgree(t *testing.T) {
 		for i := range rapid.IntRange(5, 30).Draw(rt, "requests") {
 			r := requests(def).Draw(rt, fmt.Sprint("request ", i))
 			want := do(t.Context(), all["memory"], r)
-			for _, kind := range slices.Backward(localdb.Kinds()) {
+			for _, kind := range slices.Backward(ddbtest.Servers(t)) {
 				got := do(t.Context(), all[kind], r)
 				if slices.ContainsFunc(differences, func(k known) bool { return k.kind == kind && k.is(r, want, got) }) {
 					if r.Writes() {
@@ -130,16 +130,16 @@ func do(ctx context.Context, engine ddb.Engine, r ddb.Request) answer {
 // differences are those of the servers. DynamoDB Local is taken for right where
 // the two servers differ.
 var differences = []known{
-	{localdb.Dynoxide, "removes an element of what the item does not have", takesInvalid("is in nothing that the item has")},
-	{localdb.Dynoxide, "compares a path with itself", takesInvalid("is compared with itself")},
-	{localdb.Dynoxide, "compares values that have no order", takesInvalid("is compared with a value of the wrong type")},
-	{localdb.Dynoxide, "fills a list with nulls up to an element that is set beyond its end", func(r ddb.Request, _, server answer) bool {
+	{ddbtest.Dynoxide, "removes an element of what the item does not have", takesInvalid("is in nothing that the item has")},
+	{ddbtest.Dynoxide, "compares a path with itself", takesInvalid("is compared with itself")},
+	{ddbtest.Dynoxide, "compares values that have no order", takesInvalid("is compared with a value of the wrong type")},
+	{ddbtest.Dynoxide, "fills a list with nulls up to an element that is set beyond its end", func(r ddb.Request, _, server answer) bool {
 		update, ok := r.(ddb.Update)
 		return ok && server.Held && slices.ContainsFunc(update.Do, func(a ddb.Action) bool {
 			return a.Verb != ddb.Remove && a.Path == ddb.Path("l").Index(2)
 		})
 	}},
-	{localdb.DynamoDBLocal, "tells no next page where this one ends at the bound that was asked for", func(r ddb.Request, memory, server answer) bool {
+	{ddbtest.DynamoDBLocal, "tells no next page where this one ends at the bound that was asked for", func(r ddb.Request, memory, server answer) bool {
 		q, ok := r.(ddb.Query)
 		return ok && !q.Where.IsZero() && len(server.Items) == q.Limit && !server.Next.Exists() && slices.EqualFunc(memory.Items, server.Items, ddb.Item.Equal)
 	}},
@@ -149,14 +149,14 @@ var differences = []known{
 // DynamoDB does: neither has its units with a failed condition, and
 // DynamoDB Local charges nothing for a page or a batch that found nothing, more
 // than is written by a batch, and an index for an entry that stays as it is.
-func chargedElsewise(kind localdb.Kind, r ddb.Request, memory answer) bool {
+func chargedElsewise(kind ddbtest.Kind, r ddb.Request, memory answer) bool {
 	switch r.(type) {
 	case ddb.Put, ddb.Update, ddb.Delete:
-		return !memory.Held || kind == localdb.DynamoDBLocal && memory.Units.Index == 0
+		return !memory.Held || kind == ddbtest.DynamoDBLocal && memory.Units.Index == 0
 	case ddb.Query, ddb.Scan:
-		return kind == localdb.DynamoDBLocal && len(memory.Items) == 0
+		return kind == ddbtest.DynamoDBLocal && len(memory.Items) == 0
 	case ddb.BatchGet, ddb.BatchWrite:
-		return kind == localdb.DynamoDBLocal
+		return kind == ddbtest.DynamoDBLocal
 	}
 	return false
 }

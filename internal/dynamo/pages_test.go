@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 )
 
 // TestPagesEndAtOneMegabyte reads items of sizes that fill pages, on every
@@ -16,7 +16,7 @@ func TestPagesEndAtOneMegabyte(t *testing.T) {
 	def, all := engines(t)
 	op := ddb.Op{Op: "pages", Table: def}
 	for size, perPage := range map[int]int{100_000: 10, 300_000: 3, 400_000: 2} {
-		pages := map[localdb.Kind][]int{}
+		pages := map[ddbtest.Kind][]int{}
 		for kind, engine := range all {
 			for s := range 12 {
 				it := keyFields("a", s).Item().Merge(ddb.Fields{"b": ddb.Blob(make([]byte, size))}.Item())
@@ -38,7 +38,7 @@ func TestPagesEndAtOneMegabyte(t *testing.T) {
 		}
 		for kind, got := range pages {
 			want := perPage
-			if kind == localdb.DynamoDBLocal {
+			if kind == ddbtest.DynamoDBLocal {
 				want++ // it shows the item that crosses 1 MB, too
 			}
 			if got[0] != want || pages["memory"][0] != perPage {
@@ -115,7 +115,7 @@ func TestLimitsAreRefused(t *testing.T) {
 		"a page of another partition": ddb.Query{Op: op, Partition: ddb.Text("a"), After: keyFields("b", 1).Item()},
 		"a page of another range":     ddb.Query{Op: op, Partition: ddb.Text("a"), Where: ddb.Path("s").Gt(ddb.Int(3)), After: key},
 	} {
-		for _, kind := range []localdb.Kind{"memory", localdb.DynamoDBLocal} {
+		for _, kind := range []ddbtest.Kind{"memory", ddbtest.DynamoDBLocal} {
 			if engine := all[kind]; engine != nil {
 				if a := do(t.Context(), engine, r); !errors.Is(a.err, ddb.ErrInvalid) {
 					t.Errorf("%s on %s: error %v", name, kind, a.err)

@@ -3,6 +3,7 @@ package egress
 import (
 	"fmt"
 	"net/netip"
+	"os"
 	"strings"
 )
 
@@ -63,32 +64,55 @@ func Public(a netip.Addr) bool {
 	return a.IsValid() && a.Zone() == "" && (a.Is4() || global.Contains(a)) && !within(special, a)
 }
 
-// AllowVariable is the environment variable of the addresses that the stack's owner allows: see [ParseAllow].
-const AllowVariable = "STREAMSORT_HTTP_ALLOW"
+// The environment variables of the addresses that the stack's owner allows, and of those that are never asked: see
+// [ParseAllow] and [ParseDeny].
+const (
+	AllowVariable = "STREAMSORT_HTTP_ALLOW"
+	DenyVariable  = "STREAMSORT_HTTP_DENY"
+)
 
-// maxAllow is how many prefixes are allowed at most.
-const maxAllow = 20
+// FromEnvironment reads what the stack's owner allows and denies. The error begins with the variable's name.
+func FromEnvironment() (r Rules, err error) {
+	if r.Allow, err = ParseAllow(os.Getenv(AllowVariable)); err != nil {
+		return r, fmt.Errorf("%s %w", AllowVariable, err)
+	}
+	if r.Deny, err = ParseDeny(os.Getenv(DenyVariable)); err != nil {
+		return r, fmt.Errorf("%s %w", DenyVariable, err)
+	}
+	return r, nil
+}
 
-// ParseAllow reads the addresses that the stack's owner allows besides public ones: prefixes such as 10.1.0.0/16, with
-// commas between; nothing for none. The error says which one is none, or is one of a metadata service.
+// maxPrefixes is how many prefixes a list has at most.
+const maxPrefixes = 20
+
+// ParseAllow reads the addresses that the stack's owner allows besides public ones: prefixes as [ParseDeny] reads them. The
+// error says too which one is of a metadata service.
 func ParseAllow(text string) ([]netip.Prefix, error) {
-	if text == "" {
-		return nil, nil
-	}
-	parts := strings.Split(text, ",")
-	if len(parts) > maxAllow {
-		return nil, fmt.Errorf("has %d prefixes: at most %d are taken", len(parts), maxAllow)
-	}
-	var all []netip.Prefix
-	for _, part := range parts {
-		p, err := netip.ParsePrefix(strings.TrimSpace(part))
-		if err != nil || p != p.Masked() || p.Addr().Is4In6() {
-			return nil, fmt.Errorf("has %.50q, which is no prefix such as 10.1.0.0/16", part)
-		}
+	all, err := ParseDeny(text)
+	for _, p := range all {
 		for _, never := range metadata {
 			if p.Overlaps(never) {
 				return nil, fmt.Errorf("has %s: %s is where metadata services are, and is never allowed", p, never)
 			}
+		}
+	}
+	return all, err
+}
+
+// ParseDeny reads the addresses that are never asked: prefixes such as 10.1.0.0/16, with commas between; nothing for none.
+// The error says which one is none.
+func ParseDeny(text string) (all []netip.Prefix, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	parts := strings.Split(text, ",")
+	if len(parts) > maxPrefixes {
+		return nil, fmt.Errorf("has %d prefixes: at most %d are taken", len(parts), maxPrefixes)
+	}
+	for _, part := range parts {
+		p, err := netip.ParsePrefix(strings.TrimSpace(part))
+		if err != nil || p != p.Masked() || p.Addr().Is4In6() {
+			return nil, fmt.Errorf("has %.50q, which is no prefix such as 10.1.0.0/16", part)
 		}
 		all = append(all, p)
 	}

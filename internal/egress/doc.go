@@ -13,5 +13,6 @@
 // used, nothing is decompressed, and who sends follows no redirect ([NoRedirect]).
 //
 // Public is what IANA's registries of special-purpose addresses do not list: see [Public]. What the stack's owner
-// allows besides ([Rules].Allow) is reached too, also without TLS; the addresses of metadata services never are.
+// allows besides ([Rules].Allow) is reached too, also without TLS; the addresses of metadata services
+// never are, nor what the owner denies ([Rules].Deny).
 package egress

@@ -170,8 +170,8 @@ func answers(t *testing.T, all ...string) egress.Lookup {
 func get(t *testing.T, rules egress.Rules, lookup egress.Lookup, text string) (int, error) {
 	t.Helper()
 	client := http.Client{Transport: egress.NewTransport(rules, lookup), CheckRedirect: egress.NoRedirect}
-	// What is dialled by mistake most likely does not answer.
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	// What is dialled by mistake most likely does not answer; what is dialled rightly is here.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, text, strings.NewReader("x"))
 	if err != nil {
@@ -281,6 +281,40 @@ func TestTLSOrAllowed(t *testing.T) {
 	everything := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}}
 	if _, err := get(t, everything, nil, "http://169.254.169.254"+at); !isForbidden(err) {
 		t.Errorf("everything is allowed, and so are metadata services: %v", err)
+	}
+}
+
+// TestDenied: what the owner denies is never asked, public or allowed, as an address or by a name.
+func TestDenied(t *testing.T) {
+	h := newHost(t, ok)
+	at := ":" + strconv.Itoa(h.port)
+	deny, err := egress.ParseDeny("2600:1f18:1::/48, 127.0.0.0/30,93.184.216.0/24")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Deny: deny}
+	for text, name := range map[string]string{
+		"https://[2600:1f18:1::5]" + at: "", "https://93.184.216.34" + at: "", "http://127.0.0.1" + at: "",
+		"https://inner.example" + at: "2600:1f18:1::5", "http://one.example" + at: "127.0.0.5 127.0.0.1", "https://other.example" + at: "::ffff:93.184.216.34",
+	} {
+		if _, err := get(t, rules, answers(t, name), text); !isForbidden(err) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"https://[2600:1f18:2::5]" + at, "https://1.1.1.1" + at, "http://127.0.0.4" + at} {
+		u, err := egress.ParseURL(text)
+		if err == nil {
+			err = rules.Check(u)
+		}
+		if err != nil {
+			t.Errorf("what is beside it: %v", err)
+		}
+	}
+	if h.asked != 0 {
+		t.Errorf("%d requests came", h.asked)
+	}
+	if _, err := egress.ParseDeny("10.0.0.1/8"); err == nil || !strings.Contains(err.Error(), "no prefix") {
+		t.Error(err)
 	}
 }
 

@@ -25,6 +25,8 @@ type Rules struct {
 	Ports []int
 	// Allow are addresses that may be reached besides public ones, and without TLS.
 	Allow []netip.Prefix
+	// Deny are addresses that are never reached, whatever else they are: a network of one's own has public ones too.
+	Deny []netip.Prefix
 }
 
 // ForbiddenError is a host, or one of its addresses, that no request may go to.
@@ -138,9 +140,9 @@ func (r Rules) ports() []int {
 // checkAddress reports why an address of a host may not be dialled; plain says that it is without TLS.
 func (r Rules) checkAddress(host string, a netip.Addr, plain bool) error {
 	switch {
-	case within(r.Allow, a) && !within(metadata, a):
+	case within(r.Allow, a) && !within(metadata, a) && !within(r.Deny, a):
 		return nil
-	case !Public(a):
+	case !Public(a) || within(r.Deny, a):
 		// Which one it is stays unsaid: who chose the name may not be who may know the names of this network.
 		return &ForbiddenError{host, "has an address which is not a public one"}
 	case plain:

@@ -7,8 +7,9 @@
 //
 // # What is stored
 //
-// In the consumers table, an endpoint an item, under (queue, consumer): "endpoints " and the tenant, and " endpoint ", the
-// consumer, " queue " or " prefix ", and the name. No consumer has a name with a space.
+// In the consumers table, an endpoint an item, under (queue, consumer): "endpoints " and the tenant, and " endpoint ", "queue "
+// or "prefix ", the name, a space, and the consumer. No consumer has a name with a space, and no queue one that begins with
+// [Keys]: so a role may be kept from all endpoints, and their secrets, by the partitions' names.
 //
 //	v             N  layout of the item, 1
 //	rev           N  rises with each change, each of which compares it
@@ -167,16 +168,21 @@ const (
 // layout is that of an item.
 const layout = 1
 
+// Keys begins the partition keys of all endpoints, and of nothing else in the table.
+const Keys = cursor.Reserved
+
 // keysBegin begins the sort keys of all endpoints: before those of consumers, and of what is known of their sinks.
 const keysBegin = " endpoint "
 
-func partitionOf(tenant string) ddb.Value { return ddb.Text("endpoints " + tenant) }
+func partitionOf(tenant string) ddb.Value { return ddb.Text(Keys + tenant) }
 
-func (p Place) sort() string {
-	if p.Prefix {
-		return keysBegin + p.Consumer + " prefix " + p.Name
-	}
-	return keysBegin + p.Consumer + " queue " + p.Name
+func (p Place) sort() string { return keysBegin + p.field() + " " + p.Name + " " + p.Consumer }
+
+// placeOf is the place of a sort key.
+func placeOf(sort string) Place {
+	field, rest, _ := strings.Cut(strings.TrimPrefix(sort, keysBegin), " ")
+	space := max(strings.LastIndexByte(rest, ' '), 0)
+	return Place{Consumer: strings.TrimPrefix(rest[space:], " "), Name: rest[:space], Prefix: field == "prefix"}
 }
 
 func (p Place) key() ddb.Item {
@@ -200,10 +206,8 @@ func encode(e Endpoint) ddb.Item {
 func decode(it ddb.Item) (Endpoint, error) {
 	d := ddb.Decoder{Item: it}
 	d.Layout(attrVersion, layout)
-	consumer, rest, _ := strings.Cut(strings.TrimPrefix(d.Text(attrConsumer), keysBegin), " ")
-	kind, name, _ := strings.Cut(rest, " ")
 	e := Endpoint{
-		Place: Place{consumer, name, kind == "prefix"}, URL: d.Text(attrURL), Secret: d.Text(attrSecret),
+		Place: placeOf(d.Text(attrConsumer)), URL: d.Text(attrURL), Secret: d.Text(attrSecret),
 		OldSecret: d.TextOr(attrOldSecret, ""), OldUntil: d.MillisOr(attrOldUntil),
 		Paused: d.TextOr(attrPaused, ""), PausedSince: d.MillisOr(attrPausedSince), At: d.MillisOr(attrAt), rev: d.Number(attrRev),
 	}
@@ -403,16 +407,77 @@ func (s *Store) noted(ctx context.Context, p Place, kind, reason string, request
 	return err
 }
 
-// List reads a page of the endpoints of a tenant, or of nobody, in the order of their consumers and names, after
-// a token; next is empty after the last page. A consumer's name that is not empty bounds them to its own. 1 read unit for
-// each 8 KB.
-func (s *Store) List(ctx context.Context, tenant, consumer, after string, limit int) (page []Endpoint, next string, err error) {
-	begins := keysBegin
-	if consumer != "" {
-		begins += consumer + " "
+// EraseQueue deletes the endpoints of a queue that was erased, those of its name, whichever consumer they are for. Half a
+// read unit or one, and a write unit for each.
+//
+// Lost response, another did it first: it is gone. We die right after: the sweep comes to the queue again. One that is put
+// meanwhile, by a call that looked at the queue before, is found by a later look: there is one when an hour is over.
+func EraseQueue(ctx context.Context, engine ddb.Engine, on table.Definition, queue string) error {
+	if len(queue) > MaxName {
+		return nil
 	}
+	p := Place{Name: queue}
+	// Also of queues whose names go on behind a space.
+	_, err := erase(ctx, engine, on, p.tenant(), p.sort(), func(found Place) bool { return found.Name == queue })
+	return err
+}
+
+// EraseTenant deletes all endpoints of a tenant whose queues were erased, and returns how many there were: before that, queues
+// would be left that wait for one. 2 write units for the record of it where there are any, and one for each.
+//
+// Lost response, another did it first: they are gone. We die right after: the operator repeats the order, since there was no
+// answer.
+func (s *Store) EraseTenant(ctx context.Context, of, reason string, who record.Who) (n int, err error) {
+	if there, _, err := s.List(ctx, of, "", "", 1); err != nil || len(there) == 0 {
+		return 0, err
+	}
+	all := Place{Name: tenant.Name(of, ""), Prefix: true}
+	err = s.noted(ctx, all, "erase", reason, nil, who, func() (err error) {
+		n, err = erase(ctx, s.engine, s.table, of, keysBegin, func(Place) bool { return true })
+		return err
+	})
+	return n, err
+}
+
+// erase deletes those of a tenant's endpoints whose sort keys begin so, and that are meant.
+func erase(ctx context.Context, engine ddb.Engine, on table.Definition, of, begins string, meant func(Place) bool) (n int, err error) {
 	query := ddb.Query{
-		Op: ddb.Op{Op: "endpoints", Table: &s.table}, Partition: partitionOf(tenant), Where: attrConsumer.BeginsWith(ddb.Text(begins)), Limit: limit,
+		Op: ddb.Op{Op: "endpoints to erase", Table: &on}, Partition: partitionOf(of), Where: attrConsumer.BeginsWith(ddb.Text(begins)),
+		Limit: pageSize, Strong: true,
+	}
+	for {
+		a, err := engine.Do(ctx, query)
+		if err != nil {
+			return n, err
+		}
+		for _, it := range a.Items {
+			p := placeOf(it.Get(attrConsumer).Str())
+			if !meant(p) {
+				continue
+			}
+			if _, err := engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "erase endpoint", Table: &on}, Key: p.key()}); err != nil {
+				return n, err
+			}
+			n++
+		}
+		if query.After = a.Next; !a.Next.Exists() {
+			return n, nil
+		}
+	}
+}
+
+// pageSize is how many endpoints are read at once.
+const pageSize = 1000
+
+// List reads a page of the endpoints of a tenant, or of nobody, in the order of their names, queues' before prefixes, after
+// a token; next is empty after the last page. Where a consumer is named a page has those of its own among the next 1,000, so
+// that it may be empty and not the last. 1 read unit for each 8 KB.
+func (s *Store) List(ctx context.Context, tenant, consumer, after string, limit int) (page []Endpoint, next string, err error) {
+	query := ddb.Query{
+		Op: ddb.Op{Op: "endpoints", Table: &s.table}, Partition: partitionOf(tenant), Where: attrConsumer.BeginsWith(ddb.Text(keysBegin)), Limit: limit,
+	}
+	if consumer != "" {
+		query.Limit = pageSize
 	}
 	if after != "" {
 		query.After = ddb.Fields{attrQueue: partitionOf(tenant), attrConsumer: ddb.Text(keysBegin + after)}.Item()
@@ -426,12 +491,17 @@ func (s *Store) List(ctx context.Context, tenant, consumer, after string, limit 
 		if err != nil {
 			return nil, "", err
 		}
-		page = append(page, e)
+		if consumer != "" && e.Consumer != consumer {
+			continue
+		}
+		if page = append(page, e); len(page) == limit && consumer != "" {
+			return page, strings.TrimPrefix(e.sort(), keysBegin), nil
+		}
 	}
 	return page, strings.TrimPrefix(a.Next.Get(attrConsumer).Str(), keysBegin), nil
 }
 
 // ValidAfter reports whether a token may be one that [Store.List] gave.
-func ValidAfter(consumer, after string) bool {
-	return len(keysBegin)+len(after) <= 1024 && (consumer == "" || strings.HasPrefix(after, consumer+" "))
+func ValidAfter(after string) bool {
+	return len(keysBegin)+len(after) <= 1024 && (strings.HasPrefix(after, "queue ") || strings.HasPrefix(after, "prefix "))
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -15,9 +16,21 @@ type response struct {
 	IsBase64Encoded bool              `json:"isBase64Encoded"`
 }
 
+// Text is an answer that is no document, with headers of its own.
+type Text struct {
+	Text    string
+	Headers map[string]string
+}
+
 // Answer writes a document, which must have a member "status" of the same
-// value, in the shape that the request came in.
+// value, or a [Text], in the shape that the request came in.
 func (r *Request) Answer(status int, document any) (json.RawMessage, error) {
+	if text, is := document.(Text); is {
+		// What a sender sent must not become a page.
+		headers := map[string]string{"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
+		maps.Copy(headers, text.Headers)
+		return strictjson.Marshal(response{StatusCode: status, Headers: headers, Body: text.Text})
+	}
 	return r.write(status, map[string]string{"content-type": "application/json"}, document)
 }
 
@@ -29,6 +42,9 @@ func (r *Request) Problem(p *Problem) (json.RawMessage, error) {
 	}
 	if p.Allow != "" {
 		headers["allow"] = p.Allow
+	}
+	if p.AcceptEncoding != "" {
+		headers["accept-encoding"] = p.AcceptEncoding
 	}
 	return r.write(p.Status, headers, p.document())
 }

@@ -27,6 +27,8 @@ type Problem struct {
 	RetryAfter int
 	// Allow are the methods that the resource has.
 	Allow string
+	// AcceptEncoding are the encodings that a body may have, where its own is not taken.
+	AcceptEncoding string
 	// More are members of the type's own.
 	More map[string]any
 }

@@ -7,12 +7,14 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -58,9 +60,10 @@ type Request struct {
 	// before it.
 	Resource string
 	Query    url.Values
-	Body     []byte
-	// IdempotencyKey is the header of that name, without quotes around it; empty
-	// where there is none.
+	// Body is without its Content-Encoding; Packed is as it came where it had one, else nil.
+	Body, Packed []byte
+	// IdempotencyKey is the header of that name, without quotes and parameters; empty where there is
+	// none.
 	IdempotencyKey string
 	// Headers are all headers by their names in small letters. API Gateway joins
 	// the values of one that stands twice by commas; names that differ by the
@@ -148,13 +151,27 @@ func decode(raw json.RawMessage) (Request, error) {
 		r.Body = body
 	}
 	if len(r.Body) > MaxBody {
-		return r, &Problem{
-			Status: http.StatusRequestEntityTooLarge, Type: "too-large", Title: "The request is too large",
-			Errors: []FieldError{{Field: RequestBody, Code: invalid.TooLarge, Detail: "has more than 6291456 bytes"}},
-		}
+		return r, tooLarge()
 	}
 	r.setHeaders(e.Headers)
-	return r, nil
+	if err := r.checkUTF8(raw); err != nil {
+		return r, err
+	}
+	return r, r.unpack()
+}
+
+// checkUTF8 refuses what would be stored otherwise than it was sent: a JSON reader replaces each
+// byte that is not UTF-8.
+func (r *Request) checkUTF8(raw json.RawMessage) error {
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		if strings.ContainsRune(r.Headers[name], utf8.RuneError) {
+			return invalid.New(invalid.Malformed, name, "has a byte that is not UTF-8: send UTF-8, or ASCII with percent signs")
+		}
+	}
+	if !utf8.Valid(raw) {
+		return invalid.New(invalid.Malformed, RequestBody, "is not valid UTF-8")
+	}
+	return nil
 }
 
 // setHeaders takes the headers in the order of their names, so that two of one
@@ -171,12 +188,26 @@ func (r *Request) setHeaders(headers map[string]string) {
 	}
 }
 
-// setIdempotencyKey takes the header: a text in quotes, as the draft standard
-// has it, or without them, as most callers do.
+// keyItem is a structured field's item that is a string, with parameters (RFC 9651, section 3.3).
+var keyItem = func() *regexp.Regexp {
+	const text = `"(?:[ !#-\[\]-~]|\\["\\])*"`
+	const value = `-?[0-9]{1,15}(?:\.[0-9]{1,3})?|` + text + "|[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*|:[A-Za-z0-9+/=]*:|\\?[01]"
+	return regexp.MustCompile(`^ *(` + text + `)(?:; *[a-z*][a-z0-9_.*-]*(?:=(?:` + value + `))?)* *$`)
+}()
+
+var unescaped = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
+
+// setIdempotencyKey takes the header: a string in quotes, with parameters that mean nothing here, as
+// the draft standard has it; or a text without quotes, as most callers do.
 // https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
 func (r *Request) setIdempotencyKey(value string) error {
-	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
-		value = value[1 : len(value)-1]
+	if strings.HasPrefix(strings.TrimLeft(value, " "), `"`) {
+		item := keyItem.FindStringSubmatch(value)
+		if item == nil {
+			return invalid.New(invalid.Malformed, "Idempotency-Key",
+				`begins with a quote, and is no string of a structured field, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`)
+		}
+		value = unescaped.Replace(item[1][1 : len(item[1])-1])
 	}
 	if value == "" || len(value) > maxIdempotencyKey {
 		return invalid.New(invalid.TextCode(value, maxIdempotencyKey), "Idempotency-Key", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(value), maxIdempotencyKey))
@@ -198,8 +229,12 @@ func (r *Request) checkJSON() error {
 	if !utf8.Valid(r.Body) {
 		return invalid.New(invalid.Malformed, RequestBody, "is not valid UTF-8")
 	}
+	r.Body = WithoutMark(r.Body)
 	return nil
 }
+
+// WithoutMark is a text without the byte order mark before it.
+func WithoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) }
 
 // Trace is the trace context that the headers bring: traceparent and tracestate, else that of
 // X-Ray. None where none is right.

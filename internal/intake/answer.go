@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -55,7 +56,7 @@ var statusOf = map[cursor.Outcome]int{
 var detailOf = map[cursor.Outcome]string{
 	cursor.Conflict: "another message is stored under this seq; it stays",
 	cursor.Late:     "the seq was skipped: the queue's policy gave up waiting for it",
-	cursor.Stale:    "the queue is past this seq, and nothing is stored there any more, or the queue begins behind it",
+	cursor.Stale:    "the queue is past this seq, and nothing is stored there any more",
 	cursor.Full:     "the seq is farther ahead of the queue's position than its maxAhead allows; nothing was stored",
 }
 
@@ -79,6 +80,10 @@ func (p *Put) newAnswer(r cursor.Result) Answer {
 	}
 	if r.Outcome == cursor.Stale {
 		a.First = seqOf(r.First)
+		if r.Seq < r.First {
+			a.Detail = fmt.Sprintf("the queue starts at seq %d, which is fixed: make another with PUT /queues "+
+				`{"queue": "NAME", "first": %d} before its first message`, r.First, r.Seq)
+		}
 	}
 	return a
 }

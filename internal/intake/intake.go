@@ -33,8 +33,6 @@ type Put struct {
 	// nobody's where one of them is not set.
 	Tenant string
 	Quotas *quota.Keeper
-	// Whole tells that who brings the messages cannot split them: see [Load].
-	Whole bool
 	// Log names the queue that is watched.
 	Log calllog.Log
 	// Trace is that of each message which has none of its own.
@@ -109,14 +107,15 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 	if err := p.mixed(); err != nil {
 		return nil, err
 	}
-	// All is looked at before anything is stored.
+	// A call that contradicts itself takes no quota, and nothing of it is stored.
+	if err := cursor.ValidateMessages(p.messages); err != nil {
+		return nil, p.inCall(err, p.numbered)
+	}
 	if err := cursor.ValidateKeyed(p.keyed); err != nil {
 		return nil, p.inCall(err, p.sorted)
 	}
-	if len(p.arrivals) > 0 {
-		if err := cursor.ValidateArrivals(p.arrivals); err != nil {
-			return nil, p.inCall(err, p.arrived)
-		}
+	if err := cursor.ValidateArrivals(p.arrivals); err != nil {
+		return nil, p.inCall(err, p.arrived)
 	}
 	if err := p.load().Take(ctx, p.Quotas, metrics, p.Tenant, sorter); err != nil {
 		return nil, err
@@ -177,7 +176,7 @@ func (p *Put) logWatched(ctx context.Context, answers []Answer) {
 
 // load is what the call brings.
 func (p *Put) load() *Load {
-	l := Load{Whole: p.Whole}
+	var l Load
 	for _, m := range p.messages {
 		l.Add(m.Queue, m.Body, m.Attributes)
 	}

@@ -12,10 +12,6 @@ import (
 // Load is what a request of a tenant's brings, as its quotas count it. The zero Load
 // is nothing.
 type Load struct {
-	// Whole tells that the request cannot be split: where it has more than a window has, it
-	// takes the whole window.
-	Whole bool
-
 	messages, bytes int64
 	queues          []string
 }
@@ -38,13 +34,7 @@ func (l *Load) Use(queue string) { l.queues = append(l.queues, queue) }
 // room for the messages: the queues that this process has not seen lately, one strong
 // read each.
 func (l *Load) Take(ctx context.Context, quotas *quota.Keeper, metrics *emf.Metrics, tenant string, sorter *cursor.Sorter) error {
-	take := func(need quota.Amounts) error {
-		if l.Whole {
-			need = quotas.Within(tenant, need)
-		}
-		return quotas.Take(ctx, metrics, tenant, need)
-	}
-	if err := take(quota.Amounts{quota.Messages: l.messages, quota.Bytes: l.bytes}); err != nil {
+	if err := quotas.Take(ctx, metrics, tenant, quota.Amounts{quota.Messages: l.messages, quota.Bytes: l.bytes}); err != nil {
 		return err
 	}
 	if !quotas.Bounds(tenant, quota.NewQueues) {
@@ -54,7 +44,7 @@ func (l *Load) Take(ctx context.Context, quotas *quota.Keeper, metrics *emf.Metr
 	if err != nil {
 		return err
 	}
-	return take(quota.Amounts{quota.NewQueues: missing})
+	return quotas.Take(ctx, metrics, tenant, quota.Amounts{quota.NewQueues: missing})
 }
 
 // missingOf is how many of the queues are not there. One whose name is none is left to

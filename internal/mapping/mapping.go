@@ -276,8 +276,8 @@ func (t *Texts) check(k Kind) error {
 		return invalid.New(invalid.Misplaced, "keyType", "must not be given without a key")
 	case t.Key != "" && t.KeyType == "" && k.Source != "":
 		return invalid.New(invalid.Missing, "keyType",
-			"is missing beside key: it must be number, time, text, or up to 3 of them and a "+
-				"rank, with commas between")
+			"is missing beside key: it must be a type of keys, such as time, number or "+
+				"time,text (docs/keyed.md)")
 	case t.Key == "" && t.Prev != "":
 		return invalid.New(invalid.Misplaced, "prev",
 			"must not be given without a key: only messages of a keyed queue name the one before")
@@ -309,7 +309,7 @@ func (m *Mapping) finish(t Texts, k Kind) (err error) {
 		case len(m.key) > 1 && len(m.key) != len(types):
 			return fail(invalid.Clash, "key",
 				"has %d paths, and keyType has %d parts: %s", len(m.key), len(types), m.KeyType)
-		case list{p}.has(received) && (len(m.key) != len(types) || types[i] != "time"):
+		case list{p}.has(received) && (len(m.key) != len(types) || types[i] != "time" && types[i] != "utc"):
 			return fail(invalid.Clash, "key",
 				"has @received, which is a time, and keyType has none in its place: %s", m.KeyType)
 		}

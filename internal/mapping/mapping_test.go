@@ -111,7 +111,7 @@ func TestRefused(t *testing.T) {
 		"keyType is missing beside key":                      {Texts{Queue: "q", ID: "i", Key: "k"}, source},
 		"prev must not be given without a key":               {Texts{Queue: "q", ID: "i", Prev: "p"}, Kind{}},
 		"id is missing beside key":                           {Texts{Queue: "q", Key: "k"}, Kind{}},
-		"keyType has a part that is none":                    {Texts{Queue: "q", ID: "i", Key: "k", KeyType: "date"}, Kind{}},
+		`keyType has the part "date"`:                        {Texts{Queue: "q", ID: "i", Key: "k", KeyType: "date"}, Kind{}},
 		"key has 2 paths, and keyType has 1":                 {Texts{Queue: "q", ID: "i", Key: "a,b", KeyType: "time"}, Kind{}},
 		"key has more than 3 paths":                          {Texts{Queue: "q", ID: "i", Key: "a,b,c,d"}, Kind{}},
 		"key has @received, which is a time":                 {Texts{Queue: "q", ID: "i", Key: "a | @received", KeyType: "number"}, Kind{}},

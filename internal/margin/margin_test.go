@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/margin"
 )
 
@@ -35,11 +36,11 @@ func TestHalf(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		goOn := margin.Half(ctx)
-		time.Sleep(29 * time.Second)
+		bubble.Sleep(29 * time.Second)
 		if !goOn() {
 			t.Error("it ends before half of the time")
 		}
-		time.Sleep(2 * time.Second)
+		bubble.Sleep(2 * time.Second)
 		if goOn() || !margin.Half(t.Context())() {
 			t.Error("it goes on after half of the time, or ends where there is no end")
 		}

@@ -5,45 +5,56 @@
 // # How it counts
 //
 // Time is cut into windows, of ten seconds for messages and bytes and of a minute for
-// what is new, and a [Store] has one item for each tenant and window: how much of the
+// what is new, and a [Store] has an account for each tenant and length: how much of the
 // window's limit was taken. A process takes a share of it at a time, not each request's
 // part: as much as it used in the window before, and when that is used up as much again
-// as it has used in this one. So a steady tenant costs one write a process and window,
-// and one that speeds up a few more. What a process does not use of its share is lost
-// with the window.
+// as it has used in this one, as far as there is so much. So a steady tenant costs one write a
+// process and window, and a few more where it speeds up or several processes share it. What a
+// process does not use of its share is lost with the window.
+//
+// A request passes while something is left, however large it is. What it takes beyond that
+// is a debt: each window that begins pays its limit back, and nothing is taken until it is
+// paid. So
+//
+//   - in any windows in a row a tenant takes no more than their limits, and one request more;
+//   - a debt of d is over after d/limit windows, and a request passes within two windows then
+//     if others use less than a quarter of the limit in each: what processes take at a time
+//     comes to less than the limit together, so that something is left.
 //
 // A hundredth of each limit is free in each process: a tenant that stays below it
 // there costs nothing. It is put on the account with the first share that is taken, so
 // that a tenant gets no more than its limit and a hundredth of it for each process that
 // has nothing but that.
 //
-// Once a counter says that the limit is reached, no more is asked of it in its window: a
-// tenant that goes on costs nothing.
+// Once an account says that nothing is left, no more is asked of it until the window in which
+// there is: a tenant that goes on costs nothing.
 //
 // # What is stored
 //
-// An item for each tenant and window, which expires an hour after the window's end:
+// An item for each tenant and length, which expires a month after its window's end:
 //
-//	window     tenant, seconds that the window has, second that it begins in, with
-//	           slashes between: a tenant has none
+//	window     tenant and seconds that its windows have, with a slash between: a tenant has none
+//	begins     second that the window begins in that was last taken from
+//	op         the request that changed it last, by a name of its own
 //	expiresOn  when DynamoDB may delete it (TTL)
-//	messages   how many messages were taken; so do
+//	messages   how many messages were taken, with the debt; so do
 //	bytes      bytes of bodies and attributes,
 //	newQueues  queues that were to be made, and
 //	newChains  chains
 //
-// It has no version: it is read in its own window alone, by who adds to it.
+// It has no version: an account that cannot be read is a counter that does not answer.
 //
 // # What it does not do
 //
 // A quota is for fairness, and not part of what is promised of messages: it hangs on
-// clocks (processes whose clocks differ count in different windows), and where the
+// clocks (one that is far ahead pays debts back), and where the
 // counters do not answer, tenants go on without a bound, until the window's end.
 // Refusing them then would stop all tenants for the sake of what stops one.
 package quota
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"sync"
 	"time"
@@ -61,6 +72,7 @@ type Keeper struct {
 	own    map[string]Amounts
 	others Amounts
 	now    func() time.Time
+	newOp  func() string
 
 	mu sync.Mutex
 	// shares is guarded by mu.
@@ -86,7 +98,7 @@ func NewKeeper(store *Store, quotas []Quota, now func() time.Time) *Keeper {
 	if err != nil {
 		panic(err) // unreachable: the size is a positive constant
 	}
-	k := &Keeper{store: store, own: map[string]Amounts{}, now: now, shares: shares}
+	k := &Keeper{store: store, own: map[string]Amounts{}, now: now, newOp: rand.Text, shares: shares}
 	for _, q := range quotas {
 		if q.Name == everyone {
 			k.others = q.Limits
@@ -136,8 +148,8 @@ func (k *Keeper) Take(ctx context.Context, metrics *emf.Metrics, tenant string, 
 	return nil
 }
 
-// Within is what to take for a request that cannot be split: no more of a kind than a tenant
-// has in one window, so that it passes in one of which nothing was taken.
+// Within is what to take for an operation whose cost has no bound: no more of a kind than a
+// tenant has in one window, so that it owes no more than that.
 func (k *Keeper) Within(tenant string, need Amounts) Amounts {
 	limits := k.limits(tenant)
 	for kind := range kinds {
@@ -154,33 +166,59 @@ func (k *Keeper) take(ctx context.Context, metrics *emf.Metrics, of account, lim
 	defer k.mu.Unlock()
 	now := k.now()
 	s := k.share(of, windowAt(now, of.window), limits)
-	kind, refused := s.without(need, limits)
+	kind, refused := k.refill(ctx, metrics, of, s, need, limits)
 	if !refused {
-		k.refill(ctx, metrics, of, s, s.toAsk(need, limits), limits)
 		kind, refused = s.use(need)
 	}
 	if !refused {
 		return nil
 	}
 	metrics.Of("quota", kind.String()).Count("QuotaExceeded", 1)
-	return exceeded(kind, limits, need[kind], s.window.end().Sub(now))
+	return s.exceeded(kind, limits, now)
 }
 
-// refill takes what is asked for from the account.
-func (k *Keeper) refill(ctx context.Context, metrics *emf.Metrics, of account, s *share, ask, limits Amounts) {
-	if ask == (Amounts{}) {
-		return
-	}
+// maxLosses is how often a request asks again of an account that others change meanwhile. It
+// is refused then, and comes again.
+const maxLosses = 10
+
+// refill takes from the account what a request lacks. It reports the kind of which nothing is left.
+func (k *Keeper) refill(ctx context.Context, metrics *emf.Metrics, of account, s *share, need, limits Amounts) (kind Kind, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	sums, err := k.store.Take(ctx, of.tenant, s.window, ask)
-	if err != nil {
-		slog.WarnContext(ctx, "a quota cannot be looked at: the tenant has none until the end of the window", "tenant", of.tenant, "error", err)
-		metrics.Count("QuotaUnknown", 1)
-		s.open = true
-		return
+	for range maxLosses {
+		asks, kind, refused := s.asks(need, limits)
+		if !asks || refused {
+			return kind, refused
+		}
+		take, most := s.ask(need, limits)
+		there, taken, err := k.takeFrom(ctx, of.tenant, s, take, most, limits)
+		if err != nil {
+			slog.WarnContext(ctx, "a quota cannot be looked at: the tenant has none until the end of the window", "tenant", of.tenant, "error", err)
+			metrics.Count("QuotaUnknown", 1)
+			s.open = true
+			break
+		}
+		s.there, s.seen = there, true
+		if taken {
+			s.give(take)
+			break
+		}
 	}
-	s.give(ask, sums, limits)
+	return 0, false
+}
+
+// takeFrom takes from an account that is at the share's window, or has not been seen, and
+// moves one that is at another.
+func (k *Keeper) takeFrom(ctx context.Context, tenant string, s *share, take, most, limits Amounts) (Account, bool, error) {
+	w := Window{s.at(), s.window.Length}
+	if !s.seen || s.there.Window.Equal(w.Start) {
+		return k.store.Take(ctx, tenant, w, take, most, k.newOp())
+	}
+	taken := s.there.in(w, limits)
+	for kind, n := range take {
+		taken[kind] += n
+	}
+	return k.store.Move(ctx, tenant, w, s.there, taken, k.newOp())
 }
 
 // share is the process's share of an account in this window.
@@ -189,14 +227,10 @@ func (k *Keeper) share(of account, w Window, limits Amounts) *share {
 	if found && last.window == w {
 		return last
 	}
-	s := &share{window: w}
-	if found && last.window.end().Equal(w.Start) {
-		s.before = last.used
+	if !found {
+		last = &share{}
 	}
-	for kind := range kinds {
-		s.given[kind] = limits.inWindow(kind) / 100
-	}
-	s.owed = s.given
+	s := last.next(w, limits)
 	k.shares.Add(of, s)
 	return s
 }

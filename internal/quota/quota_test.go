@@ -13,7 +13,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -21,47 +20,90 @@ import (
 
 var at = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Each take is one request, and answers the sums of its tenant and window alone.
-func TestTakeConforms(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
-		names := quota.Names{Quotas: "quotas" + localdb.Suffix()}
+// Each write is one request. An account is taken from in its own window, up to a bound, and is
+// moved from what was seen alone.
+func TestAccountConforms(t *testing.T) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
+		names := quota.Names{Quotas: "quotas" + ddbtest.Suffix()}
 		meter := ddbtest.NewMeter(ddbtest.Open(t, kind, names.Tables()...))
 		s := quota.NewStore(meter, names)
 		at := time.Now().Truncate(time.Minute) // a server deletes what has expired
-		window := quota.WindowAt(at.Add(3*time.Second), 10*time.Second)
+		w, next, minute := quota.WindowAt(at.Add(3*time.Second), 10*time.Second), quota.WindowAt(at.Add(10*time.Second), 10*time.Second), quota.WindowAt(at, time.Minute)
+		var there quota.Account
+		amounts := func(messages, bytes int64) quota.Amounts {
+			return quota.Amounts{quota.Messages: messages, quota.Bytes: bytes}
+		}
+		take := func(w quota.Window, n, most int64, op string) func() (quota.Account, bool, error) {
+			return func() (quota.Account, bool, error) {
+				return s.Take(t.Context(), "a", w, amounts(n, 0), amounts(most, 0), op)
+			}
+		}
+		move := func(seen quota.Account, w quota.Window, taken quota.Amounts, op string) func() (quota.Account, bool, error) {
+			return func() (quota.Account, bool, error) { return s.Move(t.Context(), "a", w, seen, taken, op) }
+		}
 		for _, step := range []struct {
-			tenant     string
-			window     quota.Window
-			take, want quota.Amounts
+			name  string
+			write func() (quota.Account, bool, error)
+			taken bool
+			want  quota.Account
 		}{
-			{"a", window, quota.Amounts{quota.Messages: 3}, quota.Amounts{quota.Messages: 3}},
-			{"a", window, quota.Amounts{quota.Messages: 2, quota.Bytes: 70}, quota.Amounts{quota.Messages: 5, quota.Bytes: 70}},
-			{"b", window, quota.Amounts{quota.Bytes: 1}, quota.Amounts{quota.Bytes: 1}},
-			{"a", quota.WindowAt(at.Add(10*time.Second), 10*time.Second), quota.Amounts{quota.Messages: 4}, quota.Amounts{quota.Messages: 4}},
-			{"a", quota.WindowAt(at, time.Minute), quota.Amounts{quota.NewQueues: 1, quota.NewChains: 2}, quota.Amounts{quota.NewQueues: 1, quota.NewChains: 2}},
+			{"nothing is there", take(w, 3, 9, "1"), false, quota.Account{}},
+			{"the first", move(there, w, amounts(3, 70), "2"), true, quota.Account{Window: w.Start, Taken: amounts(3, 70), Op: "2"}},
+			{"another was first", move(there, w, amounts(5, 5), "3"), false, quota.Account{Window: w.Start, Taken: amounts(3, 70), Op: "2"}},
+			{"more than most", take(w, 3, 2, "4"), false, quota.Account{Window: w.Start, Taken: amounts(3, 70), Op: "2"}},
+			{"another window", take(next, 3, 9, "5"), false, quota.Account{Window: w.Start, Taken: amounts(3, 70), Op: "2"}},
+			{"no more than most", take(w, 30, 3, "6"), true, quota.Account{Window: w.Start, Taken: amounts(33, 70), Op: "6"}},
+			{"the same again", take(w, 30, 99, "6"), true, quota.Account{Window: w.Start, Taken: amounts(33, 70), Op: "6"}},
+			{"moved from what is over", move(quota.Account{Op: "2"}, next, amounts(1, 1), "7"), false, quota.Account{Window: w.Start, Taken: amounts(33, 70), Op: "6"}},
+			{"moved", move(quota.Account{Op: "6"}, next, amounts(1, 0), "8"), true, quota.Account{Window: next.Start, Taken: amounts(1, 0), Op: "8"}},
+			{"the same move again", move(quota.Account{Op: "6"}, next, amounts(1, 0), "8"), true, quota.Account{Window: next.Start, Taken: amounts(1, 0), Op: "8"}},
 		} {
-			got, err := s.Take(t.Context(), step.tenant, step.window, step.take)
-			if diff := cmp.Diff(step.want, got); err != nil || diff != "" {
-				t.Errorf("%+v: %v\n%s", step, err, diff)
+			got, taken, err := step.write()
+			if diff := cmp.Diff(step.want, got, cmp.Comparer(time.Time.Equal)); err != nil || taken != step.taken || diff != "" {
+				t.Errorf("%s: %v, taken %v\n%s", step.name, err, taken, diff)
 			}
 			if total := meter.Take(); total.Writes != 1 || total.Reads != 0 {
-				t.Errorf("%+v: %d writes, %d reads", step, total.Writes, total.Reads)
+				t.Errorf("%s: %d writes, %d reads", step.name, total.Writes, total.Reads)
+			}
+		}
+		// Another tenant's, and that of another length, are others.
+		for _, other := range []func() (quota.Account, bool, error){
+			func() (quota.Account, bool, error) {
+				return s.Move(t.Context(), "b", w, quota.Account{}, amounts(1, 1), "1")
+			},
+			func() (quota.Account, bool, error) {
+				return s.Move(t.Context(), "a", minute, quota.Account{}, quota.Amounts{quota.NewQueues: 1, quota.NewChains: 2}, "1")
+			},
+		} {
+			if got, taken, err := other(); !taken || err != nil {
+				t.Errorf("%+v, %v, %v", got, taken, err)
 			}
 		}
 	})
 }
 
-// Whatever becomes of the request, a tenant is never given more than there is.
+// Whatever becomes of a request, a tenant is never given more than there is; and one whose
+// answer is lost is known by its own name, and takes nothing twice.
 func TestTakeThatGoesWrong(t *testing.T) {
 	for _, fault := range []ddbtest.Fault{ddbtest.Refused, ddbtest.Throttled, ddbtest.Lost, ddbtest.Repeated} {
-		faults := ddbtest.NewFaults(ddb.NewMemory(quota.Names{}.Tables()...))
-		s, window, part := quota.NewStore(faults, quota.Names{}), quota.WindowAt(at, time.Minute), quota.Amounts{quota.NewQueues: 2}
-		faults.Fail(1, fault)
-		got, err := s.Take(t.Context(), "a", window, part)
-		after, check := s.Take(t.Context(), "a", window, part)
-		want := map[ddbtest.Fault][2]int64{ddbtest.Refused: {0, 2}, ddbtest.Throttled: {0, 2}, ddbtest.Lost: {0, 4}, ddbtest.Repeated: {4, 6}}[fault]
-		if (err != nil) != (fault != ddbtest.Repeated) || got[quota.NewQueues] != want[0] || after[quota.NewQueues] != want[1] || check != nil {
-			t.Errorf("%s: %v, %v; then %v, %v; want %v", fault, got, err, after, check, want)
+		for nth := 1; nth < 5; nth++ {
+			d := newDesk(t)
+			faults := ddbtest.NewFaults(d.memory)
+			d.store = quota.NewStore(faults, quota.Names{})
+			k, other := d.process(quota.Amounts{quota.NewQueues: 10}), d.process(quota.Amounts{quota.NewQueues: 10})
+			faults.Fail(nth, fault)
+			passed := int64(0)
+			for n := range int64(6) {
+				if d.take([]*quota.Keeper{k, other}[n%2], "a", quota.Amounts{quota.NewQueues: 4}) == "" {
+					passed += 4
+				}
+			}
+			if fault == ddbtest.Repeated && passed != 12 {
+				t.Errorf("request %d, %s: %d passed, want 12", nth, fault, passed)
+			}
+			if fault != ddbtest.Repeated && !strings.Contains(d.out.String(), "QuotaUnknown") {
+				t.Errorf("request %d, %s: nothing went wrong", nth, fault)
+			}
 		}
 	}
 }
@@ -69,21 +111,22 @@ func TestTakeThatGoesWrong(t *testing.T) {
 // desk is processes that share counters.
 type desk struct {
 	testing.TB
-	now   time.Time
-	meter *ddbtest.Meter
-	fail  error
-	store *quota.Store
-	out   bytes.Buffer
+	now    time.Time
+	memory *ddb.Memory
+	meter  *ddbtest.Meter
+	fail   error
+	store  *quota.Store
+	out    bytes.Buffer
 }
 
 func newDesk(t testing.TB) *desk {
 	d := &desk{TB: t, now: at}
-	memory := ddb.NewMemory(quota.Names{}.Tables()...)
+	d.memory = ddb.NewMemory(quota.Names{}.Tables()...)
 	d.meter = ddbtest.NewMeter(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if d.fail != nil {
 			return ddb.Answer{}, d.fail
 		}
-		return memory.Do(ctx, r)
+		return d.memory.Do(ctx, r)
 	}))
 	d.store = quota.NewStore(d.meter, quota.Names{})
 	return d
@@ -104,7 +147,7 @@ func (d *desk) take(k *quota.Keeper, tenant string, need quota.Amounts) string {
 	if err == nil {
 		return ""
 	}
-	if !errors.As(err, &problem) || problem.Status != 429 || problem.Code() != "quota" || (problem.RetryAfter < 1) != strings.Contains(problem.Error(), "split") {
+	if !errors.As(err, &problem) || problem.Status != 429 || problem.Code() != "quota" || problem.RetryAfter < 1 {
 		d.Fatalf("error %v", err)
 	}
 	return problem.More["quota"].(string)
@@ -145,8 +188,8 @@ func TestAnotherTenantHasItsOwn(t *testing.T) {
 	}
 }
 
-// A request is refused for the kind of which there is not enough; nothing is counted
-// of that, or of the others of its window.
+// A request is refused for the kind of which nothing is left; nothing is counted of that, or of
+// the others of its window.
 func TestARequestPassesWhollyOrNotAtAll(t *testing.T) {
 	d := newDesk(t)
 	k := d.process(quota.Amounts{quota.Messages: 1, quota.Bytes: 100, quota.NewQueues: 2, quota.NewChains: 1})
@@ -154,19 +197,14 @@ func TestARequestPassesWhollyOrNotAtAll(t *testing.T) {
 		need quota.Amounts
 		want string
 	}{
-		{quota.Amounts{quota.Messages: 11}, "messages"},
-		{quota.Amounts{quota.Messages: 8, quota.Bytes: 1001}, "bytes"},
-		{quota.Amounts{quota.Messages: 8, quota.Bytes: 900}, ""},
-		{quota.Amounts{quota.Messages: 3, quota.Bytes: 1}, "messages"},
-		{quota.Amounts{quota.Messages: 1, quota.Bytes: 101}, "bytes"},
-		{quota.Amounts{quota.Messages: 1, quota.Bytes: 100, quota.NewQueues: 3}, "newQueues"},
-		{quota.Amounts{quota.NewQueues: 2}, ""},
+		{quota.Amounts{quota.Messages: 8, quota.Bytes: 1000}, ""},
+		{quota.Amounts{quota.Messages: 1, quota.Bytes: 1}, "bytes"},
+		{quota.Amounts{quota.Messages: 1}, ""},
+		{quota.Amounts{quota.Messages: 1, quota.NewQueues: 2}, ""},
+		{quota.Amounts{quota.Messages: 1}, "messages"},
 		{quota.Amounts{quota.NewQueues: 1}, "newQueues"},
 		{quota.Amounts{quota.NewChains: 1}, ""},
 		{quota.Amounts{quota.NewChains: 1}, "newChains"},
-		// What passed the messages' window is taken, though it was refused after it.
-		{quota.Amounts{quota.Messages: 1}, ""},
-		{quota.Amounts{quota.Messages: 1}, "messages"},
 	} {
 		if got := d.take(k, "a", step.need); got != step.want {
 			t.Errorf("%d: %v is refused for %q, want %q", i, step.need, got, step.want)
@@ -179,22 +217,58 @@ func TestARequestPassesWhollyOrNotAtAll(t *testing.T) {
 	}
 }
 
-// The answer says which quota it is, and when to come again.
-func TestWhatARefusedRequestIsTold(t *testing.T) {
+// What a request takes beyond its window is a debt, which windows pay back: meanwhile nothing
+// passes, and nothing is asked, by processes that know of it.
+func TestALargeRequestIsADebt(t *testing.T) {
 	d := newDesk(t)
-	d.now = d.now.Add(3500 * time.Millisecond)
-	k := d.process(quota.Amounts{quota.Messages: 2})
-	metrics := emf.New(&d.out, emf.Names{}).Begin()
-	var problem *httpapi.Problem
-	if err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: 21}); !errors.As(err, &problem) || !strings.Contains(problem.Detail, "split") {
-		t.Errorf("%v", err)
+	limits := quota.Amounts{quota.Messages: 1}
+	k, other := d.process(limits), d.process(limits)
+	need := quota.Amounts{quota.Messages: 1}
+	for _, step := range []struct {
+		after  time.Duration
+		k      *quota.Keeper
+		n      int64
+		want   string
+		writes int
+	}{
+		{0, k, 7, "", 2},
+		{0, other, 38, "", 1}, // 45 of 10: 3 windows and a half
+		{0, k, 1, "messages", 1},
+		{10 * time.Second, k, 1, "messages", 0},
+		{0, other, 1, "messages", 0},
+		{20 * time.Second, d.process(limits), 1, "messages", 1},
+		{0, k, 1, "messages", 0},
+		{10 * time.Second, k, 5, "", 1},
+		{0, k, 1, "messages", 0},
+		{time.Hour, other, 100, "", 2},
+	} {
+		d.now = d.now.Add(step.after)
+		d.meter.Take()
+		need[quota.Messages] = step.n
+		got, writes := d.take(step.k, "a", need), d.meter.Take().Writes
+		if got != step.want || writes > step.writes {
+			t.Errorf("%s: %d is refused for %q, want %q, after %d writes", d.now, step.n, got, step.want, writes)
+		}
 	}
-	_ = k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: 20})
-	if err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: 1}); !errors.As(err, &problem) || problem.RetryAfter != 7 {
-		t.Errorf("%v", err)
-	}
-	if diff := cmp.Diff(map[string]any{"quota": "messages", "limit": int64(2), "per": "second"}, problem.More); diff != "" {
-		t.Error(diff)
+}
+
+// The answer says which quota it is, and when to come again: after the debt.
+func TestWhatARefusedRequestIsTold(t *testing.T) {
+	for n, want := range map[int64]int{20: 7, 39: 7, 40: 17, 77: 27} {
+		d := newDesk(t)
+		d.now = d.now.Add(3500 * time.Millisecond)
+		k := d.process(quota.Amounts{quota.Messages: 2})
+		metrics := emf.New(&d.out, emf.Names{}).Begin()
+		var problem *httpapi.Problem
+		if err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: n}); err != nil {
+			t.Errorf("%v", err)
+		}
+		if err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: 1}); !errors.As(err, &problem) || problem.RetryAfter != want {
+			t.Errorf("behind %d: %v, want after %d s", n, err, want)
+		}
+		if diff := cmp.Diff(map[string]any{"quota": "messages", "limit": int64(2), "per": "second"}, problem.More); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
@@ -220,7 +294,7 @@ func TestFigures(t *testing.T) {
 				}
 				total := d.meter.Take()
 				t.Logf("window %d: %v write units, %.4f a message", window, total.Units.Writes, float64(total.Units.Writes)/float64(c.requests*c.batch))
-				if window > 0 && float64(total.Units.Writes) > c.units || window == 0 && total.Writes > 7 || total.Reads != 0 {
+				if window > 0 && float64(total.Units.Writes) > c.units || window == 0 && total.Writes > 8 || total.Reads != 0 {
 					t.Errorf("window %d: %+v, want %v write units", window, total, c.units)
 				}
 				d.now = d.now.Add(10 * time.Second)
@@ -265,8 +339,9 @@ func TestACounterThatHangs(t *testing.T) {
 	}
 }
 
-// Processes together give a tenant its limit, and a hundredth of it each at the most
-// beyond; one alone gives all of it.
+// In any windows in a row, processes together give a tenant their limits, one request beyond
+// them, and a hundredth of a limit for each process and window; one alone refuses nothing while
+// something is left.
 func TestProcessesShareALimit(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := newDesk(t)
@@ -276,19 +351,66 @@ func TestProcessesShareALimit(t *testing.T) {
 			processes[i] = d.process(limits)
 		}
 		limit := limits[quota.Messages] * 10
-		for range rapid.IntRange(1, 4).Draw(r, "windows") {
-			var passed int64
-			for range rapid.IntRange(0, 60).Draw(r, "requests") {
+		var passed []int64 // in each window
+		var largest, debt int64
+		for window := range rapid.IntRange(1, 8).Draw(r, "windows") {
+			passed = append(passed, 0)
+			for range rapid.IntRange(0, 40).Draw(r, "requests") {
 				k := processes[rapid.IntRange(0, len(processes)-1).Draw(r, "process")]
-				n := rapid.Int64Range(1, limit).Draw(r, "messages")
+				n := rapid.OneOf(rapid.Int64Range(1, limit/5+1), rapid.Int64Range(1, 4*limit)).Draw(r, "messages")
 				if d.take(k, "a", quota.Amounts{quota.Messages: n}) == "" {
-					passed += n
-				} else if len(processes) == 1 && passed+n <= limit {
-					r.Fatalf("%d refused after %d of %d", n, passed, limit)
+					passed[window] += n
+					largest = max(largest, n)
+				} else if len(processes) == 1 && debt+passed[window] < limit {
+					r.Fatalf("window %d: %d refused after %d and %d of %d", window, n, debt, passed[window], limit)
 				}
 			}
-			if most := limit + int64(len(processes))*(limit/100); passed > most || len(processes) == 1 && passed > limit {
-				r.Fatalf("%d passed, the limit is %d", passed, limit)
+			debt = max(debt+passed[window]-limit, 0)
+			d.now = d.now.Add(10 * time.Second)
+		}
+		for first := range passed {
+			var sum int64
+			for last := first; last < len(passed); last++ {
+				sum += passed[last]
+				if most := int64(last-first+1)*(limit+int64(len(processes))*(limit/100)) + largest; sum > most {
+					r.Fatalf("in the windows %d to %d %d passed, the limit is %d, and the largest request %d", first, last, sum, limit, largest)
+				}
+			}
+		}
+	})
+}
+
+// A large request passes beside others of its tenant, whichever process gets it, and whenever in a
+// window it comes again.
+func TestALargeRequestBesideATrickle(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		d := newDesk(t)
+		limits := quota.Amounts{quota.Messages: rapid.Int64Range(4, 500).Draw(r, "limit")}
+		processes := make([]*quota.Keeper, rapid.IntRange(1, 5).Draw(r, "processes"))
+		for i := range processes {
+			processes[i] = d.process(limits)
+		}
+		take := func(n int64) bool {
+			k := processes[rapid.IntRange(0, len(processes)-1).Draw(r, "process")]
+			return d.take(k, "a", quota.Amounts{quota.Messages: n}) == ""
+		}
+		limit := limits[quota.Messages] * 10
+		large := rapid.Int64Range(limit/2, 5*limit).Draw(r, "large")
+		phase := rapid.IntRange(0, 10).Draw(r, "phase")
+		most := int((large+limit-1)/limit) + 2
+		for waited, window := 0, 0; window < 30; window++ {
+			for at := range 11 {
+				if at == phase {
+					if waited++; take(large) {
+						waited = 0
+					}
+				}
+				if at > 0 {
+					take(rapid.Int64Range(0, limit/40).Draw(r, "small"))
+				}
+			}
+			if waited > most {
+				r.Fatalf("%d of %d a window wait for %d windows, want %d at most", large, limit, waited, most)
 			}
 			d.now = d.now.Add(10 * time.Second)
 		}
@@ -320,5 +442,47 @@ func TestAProcessThatRestedTakesLittle(t *testing.T) {
 	d.passed(rested, "a", 11)
 	if n := d.passed(other, "a", 1000); n < 900 {
 		t.Errorf("%d were left for another process", n)
+	}
+}
+
+// Two processes, one of which has the next window already: the account is the next window's for
+// both, and nothing that was taken is lost. One whose clock is far ahead is not followed.
+func TestAClockThatIsBehind(t *testing.T) {
+	d := newDesk(t)
+	limits := []quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: 1}}}
+	keeper := func(ahead time.Duration) *quota.Keeper {
+		return quota.NewKeeper(d.store, limits, func() time.Time { return d.now.Add(ahead) })
+	}
+	behind, ahead := keeper(0), keeper(10*time.Second)
+	if n := d.passed(ahead, "a", 7); n != 7 {
+		t.Fatalf("%d passed", n)
+	}
+	if n := d.passed(behind, "a", 9); n != 2 {
+		t.Errorf("%d passed behind 8 of 10", n)
+	}
+	d.meter.Take()
+	if n := d.passed(ahead, "a", 9); n != 1 {
+		t.Errorf("%d more passed, want the one that was given", n)
+	}
+	if total := d.meter.Take(); total.Writes > 1 {
+		t.Errorf("%d writes", total.Writes)
+	}
+	d.passed(keeper(time.Hour), "a", 1)
+	if n := d.passed(keeper(0), "b", 1) + d.passed(keeper(0), "a", 1); n != 2 {
+		t.Errorf("%d of 2 passed beside a clock that is far ahead", n)
+	}
+}
+
+// What processes take ahead is no debt: they take no more of a window than it has.
+func TestWhatIsTakenAheadIsNoDebt(t *testing.T) {
+	d := newDesk(t)
+	limits := quota.Amounts{quota.Messages: 1}
+	a, b := d.process(limits), d.process(limits)
+	d.passed(a, "a", 3)
+	d.passed(b, "a", 5)
+	d.passed(a, "a", 3)
+	d.now = d.now.Add(10 * time.Second)
+	if n := d.passed(a, "a", 20); n != 10 {
+		t.Errorf("%d passed in the next window, want 10", n)
 	}
 }

@@ -16,65 +16,100 @@ type share struct {
 	given, used, before Amounts
 	// owed is what is free until something is taken, and is put on the account then.
 	owed Amounts
-	// spent are the kinds of which the account has no more.
-	spent [kinds]bool
+	// there is the account as this process last saw it; seen tells that it did.
+	there Account
+	seen  bool
 	// open: the counter did not answer.
 	open bool
 }
 
-// without is the kind for which a request is refused, whatever there is of others.
-func (s *share) without(need, limits Amounts) (kind Kind, refused bool) {
-	for kind, n := range need {
-		if n > 0 && s.lacks(kind, n) && (s.spent[kind] || s.used[kind]+n > limits.inWindow(Kind(kind))) {
-			return Kind(kind), true
-		}
+// next is the share of a later window.
+func (s *share) next(w Window, limits Amounts) *share {
+	next := &share{window: w, there: s.there, seen: s.seen}
+	if s.window.end().Equal(w.Start) {
+		next.before = s.used
 	}
-	return 0, false
+	for kind := range kinds {
+		next.given[kind] = limits.inWindow(kind) / 100
+	}
+	next.owed = next.given
+	return next
 }
 
 // lacks reports whether n more of a kind are more than was given.
-func (s *share) lacks(kind int, n int64) bool { return !s.open && s.used[kind]+n > s.given[kind] }
-
-// toAsk is what to take for a request: nothing where there is enough of all kinds,
-// and otherwise so much of each that the next ones have enough.
-func (s *share) toAsk(need, limits Amounts) (ask Amounts) {
-	short := false
-	for kind, n := range need {
-		if n == 0 || s.spent[kind] {
-			continue
-		}
-		short = short || s.lacks(kind, n)
-		enough := min(max(s.used[kind]+n, s.before[kind], 2*s.used[kind]), limits.inWindow(Kind(kind)))
-		if enough > s.given[kind] {
-			ask[kind] = enough - s.given[kind] + s.owed[kind]
-		}
-	}
-	if !short {
-		return Amounts{}
-	}
-	return ask
+func (s *share) lacks(kind Kind, n int64) bool {
+	return n > 0 && !s.open && s.used[kind]+n > s.given[kind]
 }
 
-// give adds to the share what was left of what was asked for, by the account's sums
-// with that in them.
-func (s *share) give(ask, sums, limits Amounts) {
-	for kind, n := range ask {
+// taken is how much of a kind the account has taken of this window, as this process last saw it.
+func (s *share) taken(kind Kind, limits Amounts) int64 { return s.there.in(s.window, limits)[kind] }
+
+// unused is what was taken of a kind for this process, and is not used.
+func (s *share) unused(kind Kind) int64 {
+	return max(s.given[kind]-s.owed[kind]-s.used[kind], 0)
+}
+
+// asks reports whether a request needs more than was given; and if so, the first kind that it
+// lacks and of which nothing is left, neither in the account nor here.
+func (s *share) asks(need, limits Amounts) (asks bool, kind Kind, refused bool) {
+	for kind := range kinds {
+		if !s.lacks(kind, need[kind]) {
+			continue
+		}
+		if asks = true; s.taken(kind, limits)-s.unused(kind) >= limits.inWindow(kind) {
+			return true, kind, true
+		}
+	}
+	return asks, 0, false
+}
+
+// ask is what to take from the account for a request: so much of each kind that the next
+// requests have enough, as far as the window has it, and what this one lacks in any case. It
+// is only taken of an account that has taken no more than most.
+func (s *share) ask(need, limits Amounts) (take, most Amounts) {
+	for kind, n := range need {
+		kind, limit := Kind(kind), limits.inWindow(Kind(kind))
 		if n == 0 {
 			continue
 		}
-		left := limits.inWindow(Kind(kind)) - (sums[kind] - n)
-		s.given[kind] += max(min(n, left)-s.owed[kind], 0)
-		s.owed[kind] = 0
-		s.spent[kind] = left <= n
+		has := s.given[kind] - s.owed[kind]
+		left, lack := max(limit-s.taken(kind, limits), 0), s.used[kind]+n-has
+		if s.lacks(kind, n) && lack > left {
+			take[kind], most[kind] = lack, limit-1+s.unused(kind) // a debt
+			continue
+		}
+		enough := min(max(s.before[kind], 2*s.used[kind]), limit) - has
+		take[kind] = max(min(max(enough, lack), left), 0)
+		most[kind] = limit - take[kind]
+	}
+	return take, most
+}
+
+// at is the start of the window that is taken from: this one, or the next where that has begun
+// by another's clock.
+func (s *share) at() time.Time {
+	if s.there.Window.Equal(s.window.end()) {
+		return s.there.Window
+	}
+	return s.window.Start
+}
+
+// give adds to the share what was taken.
+func (s *share) give(take Amounts) {
+	for kind, n := range take {
+		if n > 0 {
+			s.given[kind] += max(n-s.owed[kind], 0)
+			s.owed[kind] = 0
+		}
 	}
 }
 
 // use uses what a request needs, all of it or nothing: then the kind is the first of
 // which there is not enough.
 func (s *share) use(need Amounts) (kind Kind, refused bool) {
-	for kind, n := range need {
-		if n > 0 && s.lacks(kind, n) {
-			return Kind(kind), true
+	for kind := range kinds {
+		if s.lacks(kind, need[kind]) {
+			return kind, true
 		}
 	}
 	for kind, n := range need {
@@ -83,19 +118,15 @@ func (s *share) use(need Amounts) (kind Kind, refused bool) {
 	return 0, false
 }
 
-// exceeded is the answer to a request for which a quota has no room until the end of
-// the window; to one that is larger than a whole window's, no time to wait helps.
-func exceeded(kind Kind, limits Amounts, need int64, left time.Duration) error {
-	t, most := terms[kind], limits.inWindow(kind)
-	detail := fmt.Sprintf("the tenant has %d %s a %s, counted in %s; nothing of the request was stored", limits[kind], t.name, t.word, t.window)
-	retryAfter := max(int((left+time.Second-1)/time.Second), 1)
-	if need > most {
-		detail = fmt.Sprintf("the request has %d %s, and the tenant %d in %s: it has to be split; nothing of it was stored", need, t.name, most, t.window)
-		retryAfter = 0
-	}
+// exceeded is the answer to a request for which a quota has nothing left: it may come again in
+// the first window for which no debt is left.
+func (s *share) exceeded(kind Kind, limits Amounts, now time.Time) error {
+	t, passed := terms[kind], max(s.taken(kind, limits)/limits.inWindow(kind), 1)
+	left := s.at().Add(time.Duration(passed) * s.window.Length).Sub(now)
 	return &httpapi.Problem{
-		Status: http.StatusTooManyRequests, Type: "quota", Title: "The tenant's quota is used up", Detail: detail,
-		RetryAfter: retryAfter,
+		Status: http.StatusTooManyRequests, Type: "quota", Title: "The tenant's quota is used up",
+		Detail:     fmt.Sprintf("the tenant has %d %s a %s, counted in %s; nothing of the request was stored", limits[kind], t.name, t.word, t.window),
+		RetryAfter: max(int((left+time.Second-1)/time.Second), 1),
 		More:       map[string]any{"quota": t.name, "limit": limits[kind], "per": t.word},
 	}
 }

@@ -19,6 +19,8 @@ type Answer struct {
 	At   time.Time
 	// Text is the beginning of what it said.
 	Text string
+	// Own says that the sink is the own one of the queue's tenant, which may read Text.
+	Own bool
 }
 
 // setAnswer keeps what a sink answered, and the last answer where it said nothing.
@@ -32,6 +34,9 @@ func setAnswer(a Answer) []ddb.Action {
 	if a.Text != "" {
 		fields[attrText] = ddb.Text(Cut(strings.ToValidUTF8(a.Text, "?"), MaxAnswer))
 	}
+	if a.Own {
+		fields[attrOwn] = ddb.Bool(true)
+	}
 	return []ddb.Action{attrAnswer.Set(ddb.MapOf(fields))}
 }
 
@@ -42,7 +47,7 @@ func decodeAnswer(d *ddb.Decoder, c *Consumer) {
 	inner := ddb.Decoder{Item: d.MapOr(attrAnswer)}
 	c.Answer = Answer{
 		Status: int(inner.Number(attrStatus)), Took: time.Duration(inner.Number(attrTook)) * time.Millisecond,
-		At: inner.Millis(attrAt), Text: inner.TextOr(attrText, ""),
+		At: inner.Millis(attrAt), Text: inner.TextOr(attrText, ""), Own: inner.Item.Has(attrOwn),
 	}
 	if inner.Err != nil {
 		d.Fail(attrAnswer, "is not an answer")

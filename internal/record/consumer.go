@@ -99,6 +99,8 @@ type Consumer struct {
 	Failed     time.Time
 	Error      string
 	ReplyQueue string
+	// Shown is how many bytes of Error the queue's tenant may read; 0 for all.
+	Shown int
 	// Away is how often in a row the sink was away when the message behind Delivered was
 	// tried: such a try counts for nothing.
 	Away int
@@ -165,6 +167,14 @@ type Refused struct {
 	By         string
 	Queue, Why string
 	Since      time.Time
+}
+
+// ShownError is what the queue's tenant may read of Error.
+func (c Consumer) ShownError() string {
+	if c.Shown > 0 {
+		return c.Error[:min(c.Shown, len(c.Error))]
+	}
+	return c.Error
 }
 
 // Cause is why a batch last failed, in a sentence for a reader who may know the names of all

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -45,6 +46,19 @@ func Words(err error) (why, replyQueue string) {
 		return unnamed(reply.Err), reply.Queue
 	}
 	return err.Error(), ""
+}
+
+// Shown are how many bytes of an error's words, from their beginning, the queue's tenant may read; 0 for all of them. An
+// error that has words for its operator alone says by its method Shown which the others are.
+func Shown(err error, why string) int {
+	var some interface {
+		error
+		Shown() string
+	}
+	if !errors.As(err, &some) || some.Shown() == some.Error() {
+		return 0
+	}
+	return max(strings.Index(why, some.Shown())+len(some.Shown()), 1)
 }
 
 // unnamed are the words of an error about a queue, without its name.

@@ -37,6 +37,7 @@ const (
 	attrBatchAt          ddb.Path = "batchAt" // ms
 	attrFailed           ddb.Path = "failed"  // ms
 	attrError            ddb.Path = "error"
+	attrShown            ddb.Path = "shown"
 	attrReplyQueue       ddb.Path = "replyQueue"
 	attrAway             ddb.Path = "away"
 	attrFailingSince     ddb.Path = "failingSince" // ms
@@ -97,6 +98,7 @@ const (
 	attrStatus ddb.Path = "status"
 	attrTook   ddb.Path = "ms"
 	attrText   ddb.Path = "text"
+	attrOwn    ddb.Path = "own"
 
 	// Within an outcome.
 	attrN       ddb.Path = "n"
@@ -170,6 +172,7 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		BatchAt:      d.MillisOr(attrBatchAt),
 		Failed:       d.MillisOr(attrFailed),
 		Error:        d.TextOr(attrError, ""),
+		Shown:        int(d.NumberOr(attrShown, 0)),
 		ReplyQueue:   d.TextOr(attrReplyQueue, ""),
 		Away:         int(d.NumberOr(attrAway, 0)),
 		FailingSince: d.MillisOr(attrFailingSince),

@@ -46,6 +46,9 @@ func NewStore(engine ddb.Engine, tables []table.Definition) *Store {
 // Operations are the engine and the operations table, which has batches of acts too.
 func (s *Store) Operations() (ddb.Engine, table.Definition) { return s.engine, s.audit }
 
+// Endpoints are the engine and the consumers table, which has the endpoints of webhooks too.
+func (s *Store) Endpoints() (ddb.Engine, table.Definition) { return s.engine, s.consumers }
+
 // Trouble is the store of the table of trouble; nil where there is none.
 func (s *Store) Trouble() *trouble.Store { return s.trouble }
 
@@ -182,6 +185,8 @@ type Failure struct {
 	// ReplyQueue is the queue whose replies Error is about; empty where it is about
 	// none.
 	ReplyQueue string
+	// Shown is how many bytes of Error the queue's tenant may read; 0 for all: see [Shown].
+	Shown int
 	// Alone: the claim had one message, so the failure is that message's, or its sink's.
 	Alone   bool
 	Now     time.Time

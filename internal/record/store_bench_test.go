@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -30,13 +29,13 @@ type bench struct {
 var shared = struct {
 	sync.Mutex
 	tables  []table.Definition
-	engines map[localdb.Kind]ddb.Engine
+	engines map[ddbtest.Kind]ddb.Engine
 }{
-	tables:  record.Definitions("consumers"+localdb.Suffix(), "operations"+localdb.Suffix()),
-	engines: map[localdb.Kind]ddb.Engine{},
+	tables:  record.Definitions("consumers"+ddbtest.Suffix(), "operations"+ddbtest.Suffix()),
+	engines: map[ddbtest.Kind]ddb.Engine{},
 }
 
-func sharedEngine(t *testing.T, kind localdb.Kind) ddb.Engine {
+func sharedEngine(t *testing.T, kind ddbtest.Kind) ddb.Engine {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
@@ -49,7 +48,7 @@ func sharedEngine(t *testing.T, kind localdb.Kind) ddb.Engine {
 // each runs a test on every engine.
 func each(t *testing.T, test func(b *bench)) {
 	t.Helper()
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		faults := ddbtest.NewFaults(sharedEngine(t, kind))
 		test(&bench{T: t, Store: record.NewStore(faults, shared.tables), queue: t.Name(), faults: faults})
 	})
@@ -137,7 +136,7 @@ func committed(c record.Consumer) record.Consumer {
 
 // taken is c when nothing failed since.
 func taken(c record.Consumer) record.Consumer {
-	c.Failed, c.Error, c.ReplyQueue, c.Away = time.Time{}, "", "", 0
+	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Away = time.Time{}, "", 0, "", 0
 	c.FailingSince, c.FailedAlone, c.Taken, c.Proven = time.Time{}, false, 0, false
 	return c
 }
@@ -145,7 +144,7 @@ func taken(c record.Consumer) record.Consumer {
 // failed is c after a failure.
 func failed(c record.Consumer, f record.Failure) record.Consumer {
 	c = ended(c, record.Aborted)
-	c.Failed, c.Error, c.ReplyQueue, c.Tracked, c.Away = f.Now, f.Error, f.ReplyQueue, false, f.Away
+	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Tracked, c.Away = f.Now, f.Error, f.Shown, f.ReplyQueue, false, f.Away
 	if !f.Since.IsZero() {
 		c.FailingSince = f.Since
 		if f.Alone {
@@ -182,7 +181,7 @@ func under(c record.Consumer, token record.Token) record.Consumer {
 
 func failure(block bool) record.Failure {
 	return record.Failure{
-		Error: "no", ReplyQueue: "x", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block,
+		Error: "no", Shown: 1, ReplyQueue: "x", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block,
 		Since: at, Taken: 7, Proven: true,
 	}
 }

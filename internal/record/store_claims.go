@@ -77,7 +77,7 @@ func setClaim(n int64, claim Claim) []ddb.Action {
 
 // setTaken takes down that nothing failed since.
 func setTaken() []ddb.Action {
-	return ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway, attrFailingSince, attrTaken, attrProven)
+	return ddb.Removed(attrFailed, attrError, attrShown, attrReplyQueue, attrAway, attrFailingSince, attrTaken, attrProven)
 }
 
 // setPassed is what a consumer is that has its claim's range behind it.
@@ -103,7 +103,11 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 	if failure.ReplyQueue != "" {
 		about = attrReplyQueue.Set(ddb.Text(failure.ReplyQueue))
 	}
-	set = append(set, about)
+	shown := attrShown.Remove()
+	if failure.Shown > 0 {
+		shown = attrShown.Set(ddb.Int(int64(failure.Shown)))
+	}
+	set = append(set, about, shown)
 	if failure.Away > 0 {
 		set = append(set, attrAttempts.Plus(-1), attrAway.Set(ddb.Int(int64(failure.Away))))
 		if !failure.Alone {

@@ -253,7 +253,7 @@ func TestStoreFail(t *testing.T) {
 		b.answer("failed", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
 		b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
 		aside := failure(false)
-		aside.ReplyQueue = ""
+		aside.ReplyQueue, aside.Shown = "", 0
 		c = b.claim(want, "r of no replies", 4)
 		want = failed(c, aside)
 		b.answer("failed, about no replies", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, aside))

@@ -2,7 +2,6 @@ package secret
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -83,10 +82,14 @@ func (s *Cache) Try(ctx context.Context, of Reference, test func(values [][]byte
 		}
 		return h.passes(of, test)
 	}
-	if passes, err := h.passes(of, test); passes {
-		return true, err
+	passes, err := h.passes(of, test)
+	if passes {
+		return true, nil
 	}
 	if within(now, h.tried, Interval) {
+		if err != nil {
+			return false, err
+		}
 		return false, h.err
 	}
 	if err := h.refresh(ctx, s.fetch, of, now, Interval); err != nil {
@@ -139,34 +142,34 @@ func (h *held) refresh(ctx context.Context, fetch func(context.Context, Referenc
 }
 
 // parseValues reads a secret's value: one secret, or a JSON list of those that
-// are valid at a time. An error says nothing of what is in it.
+// are valid at a time. An error is a [ValueError].
 func parseValues(text string) ([][]byte, error) {
 	list := []string{strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")}
 	if strictjson.IsArray([]byte(text)) {
 		elements, err := strictjson.Elements([]byte(text), math.MaxInt)
 		if err != nil {
-			return nil, errors.New("its value starts as a JSON list, and is none")
+			return nil, &ValueError{"its value starts as a JSON list, and is none"}
 		}
 		list = nil
 		for _, element := range elements {
 			secret, err := strictjson.Text(element)
 			if err != nil {
-				return nil, errors.New("its value is a JSON list with something else than strings")
+				return nil, &ValueError{"its value is a JSON list with something else than strings"}
 			}
 			list = append(list, secret)
 		}
 	}
 	if len(list) < 1 || len(list) > MaxValues {
-		return nil, fmt.Errorf("its value has %d secrets: there must be from 1 to %d", len(list), MaxValues)
+		return nil, &ValueError{fmt.Sprintf("its value has %d secrets: there must be from 1 to %d", len(list), MaxValues)}
 	}
 	if _, err := strictjson.Members([]byte(text)); err == nil {
 		// What the console of Secrets Manager makes: nobody signs with all of that.
-		return nil, errors.New("its value is a JSON object: it must be the secret alone, as plain text, or a JSON list of secrets")
+		return nil, &ValueError{"its value is a JSON object: it must be the secret alone, as plain text, or a JSON list of secrets"}
 	}
 	values := make([][]byte, len(list))
 	for i, secret := range list {
 		if len(secret) < MinBytes || len(secret) > MaxBytes {
-			return nil, fmt.Errorf("secret %d of %d has not from %d to %d bytes", i+1, len(list), MinBytes, MaxBytes)
+			return nil, &ValueError{fmt.Sprintf("secret %d of %d has not from %d to %d bytes", i+1, len(list), MinBytes, MaxBytes)}
 		}
 		values[i] = []byte(secret)
 	}

@@ -118,7 +118,7 @@ func TestKeysOfRawEvents(t *testing.T) {
 		{"", "", "i", "", "", "queue is missing"},
 		{"q..r", "", "i", "", "", "queue has an empty name"},
 		{"q", "", "i", "", "time", "keyType must not be given without a key"},
-		{"q", "", "i", "k", "date", "keyType has a part that is none"},
+		{"q", "", "i", "k", "date", `keyType has the part "date"`},
 		{"q", "s", "i", "k", "time", "key must not be given beside seq"},
 		{"q", "", "", "k", "time", "id is missing beside key"},
 		{"", "", "", "k", "time", "queue is missing"},

@@ -75,5 +75,7 @@ func (e *Event) repeated(failed []bool) (all []item) {
 }
 
 // Alone reports whether a record that is repeated holds up no other one: it comes again by
-// itself, or in a call of its own. A stream's holds up all behind it.
-func (e *Event) Alone() bool { return e.carrier == queue || e.carrier == once }
+// itself, or in a call of its own. A stream's holds up all behind it, a FIFO queue's all of its group.
+func (e *Event) Alone(i int) bool {
+	return e.carrier == once || e.carrier == queue && e.Records[i].item.group == ""
+}

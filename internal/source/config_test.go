@@ -66,7 +66,7 @@ func TestReadErrors(t *testing.T) {
 		of(`"keyType":"text"`):                              "keyType must not be given without a key",
 		of(`"key":"a,b","keyType":"text"`):                  "key has 2 paths, and keyType has 1 parts",
 		of(`"key":"a,","keyType":"text,text"`):              "key has an empty name",
-		of(`"key":"a","keyType":"date"`):                    "keyType has a part that is none",
+		of(`"key":"a","keyType":"date"`):                    `keyType has the part "date"`,
 		of(`"key":[{"path":"a"}],"keyType":"text"`):         "key must be a string: a path",
 		of(`"prev":"p","order":"arrival"`):                  "prev must not be given without a key",
 		of(`"order":"time"`):                                `order must be "arrival"`,

@@ -77,3 +77,21 @@ func TestOperator(t *testing.T) {
 		t.Errorf("%q, %v, %q", full, err, scope.Short("@acme/q"))
 	}
 }
+
+// TestWords: a tenant reads no address, however it is written, and all that only looks like one; an operator reads all.
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"read tcp 10.0.1.7:43210->93.184.216.34:443: i/o timeout": "read tcp (an address)->(an address): i/o timeout",
+		"lookup a.example on 169.254.78.1:53: no such host":       "lookup a.example on (an address): no such host",
+		"dial tcp [2600:1f18::5%eth0]:443: refused":               "dial tcp (an address): refused",
+		"dial fe80::: refused, 10.1.2.3.":                         "dial (an address): refused, (an address).",
+		"at 12:30:45 seq 1.5 of q:7 failed: dead.beef: a::":       "at 12:30:45 seq 1.5 of q:7 failed: dead.beef: (an address)",
+	} {
+		if got := acme(t).Words(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if got := (tenancy.Scope{}).Words(text); got != text {
+			t.Errorf("an operator reads %q of %q", got, text)
+		}
+	}
+}

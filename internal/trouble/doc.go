@@ -6,7 +6,8 @@
 //
 // A row is under (state, at), and in the index by (state, since):
 //
-//	state      S  what it is in
+//	state      S  what it is in; of a tenant's, a slash behind it and the shard, 1 to 8, that a hash of the tenant says: many
+//	              notes of one tenant do not throttle those of all
 //	at         S  the queue, a space, and the consumer: none where it is about the queue itself; or
 //	              the chain's tag and a space
 //	since      N  ms, since when it is so

@@ -111,12 +111,13 @@ func at(queue, consumer string) string { return queue + " " + consumer }
 func fits(queue, consumer string) bool { return len(at(queue, consumer)) <= maxKey }
 
 func keyOf(state State, at string) ddb.Item {
-	return ddb.Fields{attrState: ddb.Text(string(state)), attrAt: ddb.Text(at)}.Item()
+	return ddb.Fields{attrState: partition(state, shardOf(at)), attrAt: ddb.Text(at)}.Item()
 }
 
 func encode(r Row) ddb.Item {
+	place := at(r.Queue, r.Consumer)
 	fields := ddb.Fields{
-		attrState: ddb.Text(string(r.State)), attrAt: ddb.Text(at(r.Queue, r.Consumer)),
+		attrState: partition(r.State, shardOf(place)), attrAt: ddb.Text(place),
 		attrSince: ddb.Millis(r.Since), attrN: ddb.Int(r.N), attrVersion: ddb.Int(layout),
 	}
 	if !r.ExpiresOn.IsZero() {
@@ -138,7 +139,7 @@ func decode(it ddb.Item) (Row, error) {
 		return Row{}, d.Err
 	}
 	r := Row{
-		State: State(d.Text(attrState)), Queue: name[:space], Consumer: name[space+1:],
+		State: stateOf(d.Text(attrState)), Queue: name[:space], Consumer: name[space+1:],
 		Since: d.Millis(attrSince), N: d.NumberOr(attrN, 0), ExpiresOn: d.SecondsOr(attrExpires),
 	}
 	return r, d.Err

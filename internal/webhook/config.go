@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 // Variable is the environment variable of the ARN of the i-th source's secret,
 // where the file does not hold it.
 func Variable(i int) string { return fmt.Sprintf("STREAMSORT_WEBHOOK_SECRET_%d", i) }
+
+// TokenVariable is Variable of a verify token.
+func TokenVariable(i int) string { return fmt.Sprintf("STREAMSORT_WEBHOOK_TOKEN_%d", i) }
 
 var (
 	sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
@@ -36,9 +40,11 @@ var (
 //	   "queue": "'stripe'", "key": "created,type", "keyType": "time,rank(*.created|*|*.deleted)"},
 //	  {"name": "shop", "scheme": "shopify", "secret": "${STREAMSORT_WEBHOOK_SECRET_2}",
 //	   "queue": "@header(X-Shopify-Shop-Domain)", "maxBody": 100000},
+//	  {"name": "meta", "scheme": "meta", "secret": "…", "challenge": "hub", "verifyToken": "…",
+//	   "queue": "'meta'"},
 //	  {"name": "bank", "scheme": "hmac", "secret": "…",
-//	   "signature": {"header": "X-Signature", "prefix": "v0=", "encoding": "hex",
-//	                 "timestampHeader": "X-Timestamp", "template": "v0:{timestamp}:{body}"},
+//	   "signature": {"header": "X-Signature", "prefix": "v0=", "encoding": "hex", "keyEncoding": "base64",
+//	                 "idHeader": "X-Id", "timestampHeader": "X-Timestamp", "template": "{id}.{timestamp}.{body}"},
 //	   "queue": "account", "prefix": "bank/", "seq": "number", "id": "event.id"}
 //	]}
 //
@@ -51,7 +57,7 @@ func Read(text []byte, lookup func(name string) (string, bool)) ([]Source, error
 
 // file is what the file holds.
 var file = assetfile.List[Source]{
-	Name: "sources", Max: MaxSources, Variable: regexp.MustCompile(`\$\{(STREAMSORT_WEBHOOK_SECRET_[0-9]+)\}`),
+	Name: "sources", Max: MaxSources, Variable: regexp.MustCompile(`\$\{(STREAMSORT_WEBHOOK_(?:SECRET|TOKEN)_[0-9]+)\}`),
 	Element: read, NameOf: func(s Source) string { return s.Name },
 }
 
@@ -59,6 +65,7 @@ var file = assetfile.List[Source]{
 type draft struct {
 	Source
 	scheme    string
+	way       way
 	tolerance time.Duration
 	// given has the members that are there.
 	given map[string]bool
@@ -87,14 +94,19 @@ func (d *draft) member(m strictjson.Member) (err error) {
 		}
 	case "scheme":
 		d.scheme, err = strictjson.Text(m.Value)
-		if _, known := schemes[d.scheme]; err == nil && !known && d.scheme != general {
-			err = errors.New("must be github, stripe, shopify or hmac")
+		if _, known := schemes[d.scheme]; err == nil && !known && d.scheme != general && d.scheme != plain {
+			err = fmt.Errorf("is %.40q: it must be %s", d.scheme, schemeNames())
 		}
 	case "secret":
-		var arn string
-		if arn, err = strictjson.Text(m.Value); err == nil {
-			d.Secret, err = secret.ParseReference(arn)
+		d.Secret, err = reference(m.Value)
+	case "challenge":
+		var text string
+		text, err = strictjson.Text(m.Value)
+		if d.Challenge = Challenge(text); err == nil && !slices.Contains(challenges, d.Challenge) {
+			err = fmt.Errorf("is %.40q: it must be slack, cloudevents or hub", text)
 		}
+	case "verifyToken":
+		d.VerifyToken, err = reference(m.Value)
 	case "secretKey":
 		if d.SecretKey, err = strictjson.Text(m.Value); err == nil && !keyARN.MatchString(d.SecretKey) {
 			err = errors.New("must be the ARN of a key of KMS, such as arn:aws:kms:eu-west-1:123456789012:key/ID")
@@ -110,7 +122,7 @@ func (d *draft) member(m strictjson.Member) (err error) {
 	default:
 		switch {
 		case !d.texts.Has(m.Name):
-			err = fmt.Errorf("is not known: there are name, scheme, secret, secretKey, tolerance, signature, maxBody, attributes, prefix, %s", strings.Join(mapping.Names(), ", "))
+			err = fmt.Errorf("is not known: there are name, scheme, secret, secretKey, challenge, verifyToken, tolerance, signature, maxBody, attributes, prefix, %s", strings.Join(mapping.Names(), ", "))
 		default:
 			if err := d.texts.Read(m); err != nil {
 				return err // it names the field
@@ -126,9 +138,6 @@ func (d *draft) member(m strictjson.Member) (err error) {
 	return nil
 }
 
-// general is the scheme whose every part is said.
-const general = "hmac"
-
 // finish fills in what the scheme says, and checks what belongs together.
 func (d *draft) finish() error {
 	for _, name := range []string{"name", "scheme", "secret", "queue"} {
@@ -136,16 +145,35 @@ func (d *draft) finish() error {
 			return fmt.Errorf("%s is missing", name)
 		}
 	}
-	if d.scheme != general {
-		if d.given["signature"] {
-			return fmt.Errorf("signature is for the scheme hmac: that of %s is known", d.scheme)
+	known, isKnown := schemes[d.scheme]
+	switch {
+	case isKnown && d.given["signature"]:
+		return fmt.Errorf("signature is for the schemes hmac and token: that of %s is known", d.scheme)
+	case !isKnown && !d.given["signature"]:
+		return fmt.Errorf("signature is missing: the scheme %s needs it", d.scheme)
+	case isKnown:
+		d.Signature = known.Signature
+	case d.scheme == plain:
+		if d.way.form != inHex || d.way.template != nil || d.way.idHeader != "" || d.way.timestampHeader != "" || d.way.secrets != "" {
+			return errors.New("signature has header and prefix alone with the scheme token, which signs nothing")
 		}
-		d.Signature = schemes[d.scheme].Signature
-		d.texts.ID = cmp.Or(d.texts.ID, schemes[d.scheme].id)
-	} else if !d.given["signature"] {
-		return errors.New("signature is missing: the scheme hmac needs it")
+		d.way.form = inPlain
+		fallthrough
+	default:
+		if d.way.template == nil {
+			d.way.template = bodyAlone
+		}
+		d.way.secrets = cmp.Or(d.way.secrets, secret.Text)
+		d.Signature.ways = []way{d.way}
+		if d.way.idHeader != "" {
+			known.id = "@header(" + d.way.idHeader + ")"
+		}
 	}
-	switch timed := d.Signature.list || d.Signature.timestampHeader != ""; {
+	d.texts.ID = cmp.Or(d.texts.ID, known.id)
+	if (d.Challenge == ChallengeHub) != d.given["verifyToken"] {
+		return errors.New("verifyToken must be given with the challenge hub, and with no other: it is what the sender shows")
+	}
+	switch timed := d.Signature.timed(); {
 	case !timed && d.given["tolerance"]:
 		return errors.New("tolerance is for a signature with a timestamp: this one has none")
 	case timed:
@@ -196,7 +224,7 @@ func inner(m strictjson.Member, read func(strictjson.Member) error) error {
 
 // readSignature reads a member of a general signature; the empty one ends it.
 func (d *draft) readSignature(m strictjson.Member) (err error) {
-	s := &d.Signature
+	s := &d.way
 	switch m.Name {
 	case "header":
 		s.header, err = header(m.Value)
@@ -207,10 +235,20 @@ func (d *draft) readSignature(m strictjson.Member) (err error) {
 	case "encoding":
 		var encoding string
 		encoding, err = strictjson.Text(m.Value)
-		s.base64 = encoding == "base64"
-		if err == nil && !s.base64 && encoding != "hex" {
+		if encoding == "base64" {
+			s.form = inBase64
+		} else if err == nil && encoding != "hex" {
 			err = errors.New("must be hex or base64")
 		}
+	case "keyEncoding":
+		var encoding string
+		encoding, err = strictjson.Text(m.Value)
+		s.secrets = secret.Encoding(encoding)
+		if err == nil && s.secrets != secret.Text && s.secrets != secret.Base64 && s.secrets != secret.Hex {
+			err = fmt.Errorf("is %.40q: it must be text, base64 or hex", encoding)
+		}
+	case "idHeader":
+		s.idHeader, err = header(m.Value)
 	case "timestampHeader":
 		s.timestampHeader, err = header(m.Value)
 	case "template":
@@ -222,23 +260,22 @@ func (d *draft) readSignature(m strictjson.Member) (err error) {
 		if s.header == "" {
 			return errors.New("has no header")
 		}
-		if s.template == nil {
-			s.template = bodyAlone
+		signs := func(kind partKind) bool {
+			return slices.ContainsFunc(s.template, func(p part) bool { return p.is == kind })
 		}
-		signed := false
-		for _, p := range s.template {
-			signed = signed || p.is == timestamp
-		}
-		if signed != (s.timestampHeader != "") {
+		if signs(timestamp) != (s.timestampHeader != "") {
 			return errors.New("must have both a timestampHeader and {timestamp} in its template, or neither: a timestamp that is not signed is worth nothing")
 		}
+		if signs(messageID) != (s.idHeader != "") {
+			return errors.New("must have both an idHeader and {id} in its template, or neither")
+		}
 	default:
-		err = errors.New("is not known: there are header, prefix, encoding, timestampHeader and template")
+		err = errors.New("is not known: there are header, prefix, encoding, keyEncoding, idHeader, timestampHeader and template")
 	}
 	return err
 }
 
-// parseTemplate reads what is signed: {body} once, {timestamp} once at most, and
+// parseTemplate reads what is signed: {body} once, {timestamp} and {id} once at most, and
 // any text around them.
 func parseTemplate(text string) (parts []part, err error) {
 	if len(text) > 256 {
@@ -258,25 +295,33 @@ func parseTemplate(text string) (parts []part, err error) {
 			break
 		}
 		name, rest, found := strings.Cut(rest, "}")
-		kind, known := map[string]partKind{"timestamp": timestamp, "body": body}[name]
+		kind, known := map[string]partKind{"timestamp": timestamp, "body": body, "id": messageID}[name]
 		if !found || !known {
-			return nil, errors.New("has a '{' that is not that of {body} or {timestamp}")
+			return nil, errors.New("has a '{' that is not that of {body}, {timestamp} or {id}")
 		}
 		add(part{is: kind})
 		text = rest
 	}
-	if has[body] != 1 || has[timestamp] > 1 {
-		return nil, errors.New("must have {body} once, and {timestamp} at most once")
+	if has[body] != 1 || has[timestamp] > 1 || has[messageID] > 1 {
+		return nil, errors.New("must have {body} once, and {timestamp} and {id} at most once")
 	}
 	// Where they touch, digits could move from one to the other, and the
 	// signature would stay right.
 	for i, p := range parts[1:] {
 		before := parts[i]
 		if p.is != literal && before.is != literal || p.is == literal && strings.Trim(p.text, "0123456789") == "" && i+2 < len(parts) {
-			return nil, errors.New("must have a character that is no digit between {timestamp} and {body}")
+			return nil, errors.New("must have a character that is no digit between {timestamp}, {id} and {body}")
 		}
 	}
 	return parts, nil
+}
+
+func reference(raw json.RawMessage) (secret.Reference, error) {
+	arn, err := strictjson.Text(raw)
+	if err != nil {
+		return secret.Reference{}, err
+	}
+	return secret.ParseReference(arn)
 }
 
 func header(raw json.RawMessage) (string, error) {

@@ -48,7 +48,8 @@ func (v *vault) check(secret string) (bool, error) {
 	if why != "" {
 		v.t.Fatal(why)
 	}
-	return claim.Check(v.t.Context(), v.Cache, v.source.Secret, []byte(body))
+	why, err := claim.Check(v.t.Context(), v.Cache, v.source.Secret, []byte(body))
+	return why == "", err
 }
 
 func (v *vault) want(what, secret string, signed, fails bool, calls int) {

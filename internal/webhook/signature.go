@@ -2,8 +2,10 @@ package webhook
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
@@ -13,23 +15,67 @@ import (
 	"github.com/streamsort/streamsort/internal/secret"
 )
 
-// Signature is how a source signs: with HMAC-SHA-256 over what template says.
+// Signature is how a source signs, in one or more ways.
 type Signature struct {
-	// header holds the signature, in small letters, behind prefix.
+	// ways are tried in their order: that whose header is there counts.
+	ways []way
+	// known and alias begin names of headers: what is under the second is read as if under the first.
+	known, alias string
+	tolerance    time.Duration
+}
+
+// way is one way to sign.
+type way struct {
+	form form
+	// header holds the signature, in small letters, behind prefix; empty where the body has it.
 	header, prefix string
-	// base64 says that it is written so, and not in hexadecimal digits.
-	base64 bool
-	// list says that the header is Stripe's list of a timestamp and signatures, standard that it is
-	// Standard Webhooks' of versions and signatures, whose secrets are written in base64.
-	list, standard bool
 	// idHeader holds the request's id, which is signed too; empty where there is none.
 	idHeader string
 	// timestampHeader holds the timestamp that is signed too, in seconds since
 	// 1970; empty where there is none, or where the list has it.
 	timestampHeader string
-	tolerance       time.Duration
+	// stamp is the field of the body with the milliseconds since 1970; empty where the body has no timestamp.
+	stamp string
 	// template is what is signed, in parts.
 	template []part
+	// secrets is how the secrets are written.
+	secrets secret.Encoding
+}
+
+// form is how a signature is written, and made.
+type form int
+
+const (
+	inHex      form = iota // HMAC-SHA-256 in hexadecimal digits
+	inBase64               // the same in base64
+	inList                 // Stripe's list of a timestamp and signatures
+	inVersions             // Standard Webhooks' list of versions and signatures
+	inPlain                // the secret itself
+	inECDSA                // a signature by a key of P-256, in base64
+	inItems                // Adyen's, each in an item of the body
+)
+
+// timed reports whether the way has a timestamp.
+func (w *way) timed() bool { return w.timestampHeader != "" || w.form == inList || w.stamp != "" }
+
+// timed reports whether the signature has a timestamp.
+func (s *Signature) timed() bool {
+	for i := range s.ways {
+		if s.ways[i].timed() {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckSecrets is the [secret.ValueError] of a secret that the scheme cannot use.
+func (s *Signature) CheckSecrets(values [][]byte) error {
+	for _, w := range s.ways {
+		if _, err := w.secrets.Keys(values); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // part is a part of what is signed: a text, or what the request has in its place.
@@ -47,44 +93,6 @@ const (
 	messageID
 )
 
-// bodyAlone is the template of a source that signs nothing but the body.
-var bodyAlone = []part{{is: body}}
-
-// schemes are those of known senders.
-//
-//   - GitHub: https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
-//   - Stripe: https://docs.stripe.com/webhooks#verify-manually
-//   - Shopify: https://shopify.dev/docs/apps/build/webhooks/subscribe/https
-//   - Standard Webhooks: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md,
-//     by its symmetric signatures, v1
-var schemes = map[string]struct {
-	Signature
-	id string // a path
-}{
-	"github": {
-		Signature{header: "x-hub-signature-256", prefix: "sha256=", template: bodyAlone},
-		"@header(X-GitHub-Delivery)",
-	},
-	"stripe": {
-		Signature{
-			header: "stripe-signature", list: true, tolerance: DefaultTolerance,
-			template: []part{{is: timestamp}, {text: "."}, {is: body}},
-		},
-		"id",
-	},
-	"standard": {
-		Signature{
-			header: "webhook-signature", standard: true, idHeader: "webhook-id", timestampHeader: "webhook-timestamp",
-			tolerance: DefaultTolerance, template: []part{{is: messageID}, {text: "."}, {is: timestamp}, {text: "."}, {is: body}},
-		},
-		"@header(webhook-id)",
-	},
-	"shopify": {
-		Signature{header: "x-shopify-hmac-sha256", base64: true, template: bodyAlone},
-		"@header(X-Shopify-Webhook-Id)",
-	},
-}
-
 // Refusal is why a request is refused, for the operator's log; no sender gets
 // it. Empty means that it is not refused.
 type Refusal string
@@ -101,67 +109,101 @@ const (
 
 // Claim is what a request says of its signature. It may be a lie.
 type Claim struct {
+	way
 	id, timestamp string
 	signatures    [][]byte
-	template      []part
-	// coded says that the secrets are written in base64.
-	coded bool
+	tolerance     time.Duration
+	now           time.Time
 }
 
 // Read reads a request's headers, which have their names in small letters. Its
-// claim is good for Claim.By where nothing is to be refused.
+// claim is good for Claim.Check where nothing is to be refused. What is under another name of the
+// scheme it puts under the one that is known.
 func (s *Signature) Read(headers map[string]string, now time.Time) (Claim, Refusal) {
-	c := Claim{template: s.template, coded: s.standard}
-	value := headers[s.header]
+	for name, value := range headers {
+		rest, is := strings.CutPrefix(name, s.alias)
+		if _, there := headers[s.known+rest]; is && s.alias != "" && !there {
+			headers[s.known+rest] = value
+		}
+	}
+	for _, w := range s.ways {
+		if w.form == inItems || headers[w.header] != "" {
+			c := Claim{way: w, tolerance: s.tolerance, now: now}
+			return c, c.read(headers)
+		}
+	}
+	return Claim{}, NoSignature
+}
+
+// read reads what the headers say.
+func (c *Claim) read(headers map[string]string) Refusal {
+	if why := c.readSignature(headers[c.header]); why != "" {
+		return why
+	}
+	if c.idHeader != "" {
+		switch c.id = headers[c.idHeader]; {
+		case c.id == "":
+			return NoSignature
+		case len(c.id) > MaxHeader:
+			return TooLong
+		}
+	}
+	if c.timestampHeader != "" {
+		c.timestamp = headers[c.timestampHeader]
+		if c.timestamp == "" {
+			return NoSignature
+		}
+	}
+	if c.form == inList || c.timestampHeader != "" {
+		return c.checkTime(c.timestamp, maxTimestamp, time.Second)
+	}
+	return ""
+}
+
+// readSignature reads the header of the signature.
+func (c *Claim) readSignature(value string) Refusal {
+	rest, ok := strings.CutPrefix(value, c.prefix)
 	switch {
-	case value == "":
-		return c, NoSignature
 	case len(value) > MaxHeader:
-		return c, TooLong
-	case s.list:
-		if why := c.readList(value); why != "" {
-			return c, why
-		}
-	case s.standard:
-		if why := c.readVersions(value); why != "" {
-			return c, why
-		}
-	default:
-		rest, ok := strings.CutPrefix(value, s.prefix)
-		signature, readable := s.decode(rest)
-		if !ok || !readable {
-			return c, Unreadable
+		return TooLong
+	case !ok:
+		return Unreadable
+	}
+	switch c.form {
+	case inItems:
+		return ""
+	case inList:
+		return c.readList(rest)
+	case inVersions:
+		return c.readVersions(rest)
+	case inPlain:
+		sum := sha256.Sum256([]byte(rest))
+		c.signatures = [][]byte{sum[:]}
+		return ""
+	case inECDSA:
+		signature, err := base64.StdEncoding.Strict().DecodeString(rest)
+		if err != nil || len(signature) == 0 {
+			return Unreadable
 		}
 		c.signatures = [][]byte{signature}
+		return ""
 	}
-	if s.idHeader != "" {
-		switch c.id = headers[s.idHeader]; {
-		case c.id == "":
-			return c, NoSignature
-		case len(c.id) > MaxHeader:
-			return c, TooLong
-		}
+	signature, readable := c.form.decode(rest)
+	if !readable {
+		return Unreadable
 	}
-	if s.timestampHeader != "" {
-		c.timestamp = headers[s.timestampHeader]
-		if c.timestamp == "" {
-			return c, NoSignature
-		}
-	}
-	if s.list || s.timestampHeader != "" {
-		return c, s.checkTime(c.timestamp, now)
-	}
-	return c, ""
+	c.signatures = [][]byte{signature}
+	return ""
 }
 
 // decode reads a signature, which has 32 bytes. Base64 is taken in its one form
 // only: with other bits behind the end two texts would be one signature.
-func (s *Signature) decode(text string) (signature []byte, ok bool) {
+func (f form) decode(text string) (signature []byte, ok bool) {
 	var err error
 	switch {
-	case s.base64 && len(text) == base64.StdEncoding.EncodedLen(sha256.Size):
+	case f != inHex && len(text) == base64.StdEncoding.EncodedLen(sha256.Size):
 		signature, err = base64.StdEncoding.Strict().DecodeString(text)
-	case !s.base64 && len(text) == hex.EncodedLen(sha256.Size):
+	case f == inHex && len(text) == hex.EncodedLen(sha256.Size):
 		signature, err = hex.DecodeString(text)
 	default:
 		return nil, false
@@ -172,7 +214,6 @@ func (s *Signature) decode(text string) (signature []byte, ok bool) {
 // readList reads Stripe's header: t=…,v1=…,v1=…, and older schemes, which are
 // passed over.
 func (c *Claim) readList(value string) Refusal {
-	hexadecimal := &Signature{}
 	for item := range strings.SplitSeq(value, ",") {
 		switch name, text, _ := strings.Cut(item, "="); name {
 		case "t":
@@ -181,7 +222,7 @@ func (c *Claim) readList(value string) Refusal {
 			}
 			c.timestamp = text
 		case "v1":
-			if signature, ok := hexadecimal.decode(text); ok {
+			if signature, ok := inHex.decode(text); ok {
 				c.signatures = append(c.signatures, signature)
 			}
 		}
@@ -195,10 +236,9 @@ func (c *Claim) readList(value string) Refusal {
 // readVersions reads Standard Webhooks' header: "v1,… v1,…", and versions that are none of ours, which
 // are passed over.
 func (c *Claim) readVersions(value string) Refusal {
-	coded := &Signature{base64: true}
 	for item := range strings.SplitSeq(value, " ") {
 		if text, ours := strings.CutPrefix(item, "v1,"); ours {
-			if signature, ok := coded.decode(text); ok {
+			if signature, ok := inBase64.decode(text); ok {
 				c.signatures = append(c.signatures, signature)
 			}
 		}
@@ -209,64 +249,123 @@ func (c *Claim) readVersions(value string) Refusal {
 	return ""
 }
 
-// maxTimestamp is how many digits a timestamp has at most.
+// maxTimestamp is how many digits a timestamp in seconds has at most.
 const maxTimestamp = 12
 
-// checkTime refuses a timestamp that is none, or too far away.
-func (s *Signature) checkTime(text string, now time.Time) Refusal {
-	if text == "" || len(text) > maxTimestamp || strings.Trim(text, "0123456789") != "" {
+// checkTime refuses a timestamp in some unit that is none, or too far away.
+func (c *Claim) checkTime(text string, digits int, unit time.Duration) Refusal {
+	if text == "" || len(text) > digits || strings.Trim(text, "0123456789") != "" {
 		return BadTimestamp
 	}
-	seconds, err := strconv.ParseInt(text, 10, 64)
+	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return BadTimestamp // unreachable: twelve digits
+		return BadTimestamp // unreachable: at most 15 digits
 	}
-	if now.Sub(time.Unix(seconds, 0)).Abs() > s.tolerance {
+	at := time.Unix(n, 0)
+	if unit == time.Millisecond {
+		at = time.UnixMilli(n)
+	}
+	if c.now.Sub(at).Abs() > c.tolerance {
 		return OutOfTolerance
 	}
 	return ""
 }
 
-// keys are what secrets sign with: themselves, or what they are in base64.
-func (c Claim) keys(secrets [][]byte) ([][]byte, error) {
-	if !c.coded {
-		return secrets, nil
+// checkStamp refuses a body, which is signed, for the timestamp in it.
+func (c *Claim) checkStamp(body []byte) Refusal {
+	if c.stamp == "" {
+		return ""
 	}
-	return secret.StandardKeys(secrets)
+	raw, err := find(body, c.stamp)
+	if err != nil {
+		return BadTimestamp
+	}
+	return c.checkTime(string(raw), maxTimestamp+3, time.Millisecond)
 }
 
-// Check reports whether one of the secrets of a reference made the claim's signature over the body:
-// see [secret.Cache.Try].
-func (c Claim) Check(ctx context.Context, secrets *secret.Cache, of secret.Reference, body []byte) (bool, error) {
-	return secrets.Try(ctx, of, func(values [][]byte) (bool, error) { return c.By(values, body) })
+// Check is why a request is refused, whose body came in one of these forms: with its encoding, or
+// without. The error says why the secrets cannot be had, or used: see [secret.Cache.Try].
+func (c Claim) Check(ctx context.Context, secrets *secret.Cache, of secret.Reference, bodies ...[]byte) (why Refusal, err error) {
+	why = Mismatch
+	_, err = secrets.Try(ctx, of, func(values [][]byte) (bool, error) {
+		for _, body := range bodies {
+			signed, err := c.By(values, body)
+			if err != nil {
+				return false, err
+			}
+			if signed {
+				why = c.checkStamp(body)
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	return why, err
 }
 
 // By reports whether one of the secrets made the claim's signature over the
 // body. It takes as long whichever did, and wherever a wrong one differs. The error says which
 // secret is none of the scheme's, and nothing of what is in it.
 func (c Claim) By(secrets [][]byte, content []byte) (bool, error) {
-	keys, err := c.keys(secrets)
+	keys, err := c.secrets.Keys(secrets)
+	if err != nil {
+		return false, err
+	}
+	if c.form == inItems {
+		return itemsBy(keys, content), nil
+	}
+	signed := c.signed(content)
 	made := false
 	for _, key := range keys {
-		mac := hmac.New(sha256.New, key)
-		for _, p := range c.template {
-			switch p.is {
-			case timestamp:
-				mac.Write([]byte(c.timestamp))
-			case body:
-				mac.Write(content)
-			case messageID:
-				mac.Write([]byte(c.id))
-			default:
-				mac.Write([]byte(p.text))
-			}
+		if c.form == inECDSA {
+			made = verifies(key, signed, c.signatures[0]) || made
+			continue
 		}
-		sum := mac.Sum(nil)
+		sum := c.form.sum(key, signed)
 		for _, signature := range c.signatures {
 			if hmac.Equal(sum, signature) {
 				made = true
 			}
 		}
 	}
-	return made, err
+	return made, nil
+}
+
+// signed is what is signed of a request.
+func (c *Claim) signed(content []byte) (text []byte) {
+	for _, p := range c.template {
+		switch p.is {
+		case timestamp:
+			text = append(text, c.timestamp...)
+		case body:
+			text = append(text, content...)
+		case messageID:
+			text = append(text, c.id...)
+		default:
+			text = append(text, p.text...)
+		}
+	}
+	return text
+}
+
+// sum is what a key makes of a text: of a token, which signs nothing, its own digest.
+func (f form) sum(key, text []byte) []byte {
+	if f == inPlain {
+		sum := sha256.Sum256(key)
+		return sum[:]
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write(text)
+	return mac.Sum(nil)
+}
+
+// verifies reports whether the owner of a public key signed a text.
+func verifies(der, text, signature []byte) bool {
+	parsed, err := x509.ParsePKIXPublicKey(der)
+	key, ok := parsed.(*ecdsa.PublicKey)
+	if err != nil || !ok {
+		return false // unreachable: it was read before
+	}
+	sum := sha256.Sum256(text)
+	return ecdsa.VerifyASN1(key, sum[:], signature)
 }

@@ -1,8 +1,13 @@
 package webhook_test
 
 import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -10,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/webhook"
 )
 
@@ -41,13 +47,15 @@ func sum(secret, text string) []byte {
 
 const (
 	slack = `"scheme":"hmac","id":"@digest","signature":{"header":"X-Slack-Signature","prefix":"v0=","timestampHeader":"X-Slack-Request-Timestamp","template":"v0:{timestamp}:{body}"}`
+	// sendGridKey is that of the tests of SendGrid's own library.
+	sendGridKey = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEDr2LjtURuePQzplybdC+u4CwrqDqBaWjcMMsTbhdbcwHBcepxo7yAQGhHPTnlvFYPAZFceEu/1FwCM/QmGUhA=="
 	// slackBody is that of Slack's own example.
 	slackBody = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
 )
 
-// Known answers: what GitHub, Slack and Standard Webhooks publish; for Shopify, whose page has no
-// example with its result, one that SQLPage's tests have; for Stripe, which has
-// none either, one made by `openssl dgst -sha256 -hmac`.
+// Known answers: what GitHub, Slack, Jira and Standard Webhooks publish, and SendGrid in its library's
+// tests; for Shopify, whose page has no example with its result, one that SQLPage's tests have; for
+// Stripe, Linear and Meta, which have none either, one made by `openssl dgst -sha256 -hmac`.
 func TestKnownAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		members, secret, body string
@@ -69,6 +77,55 @@ func TestKnownAnswers(t *testing.T) {
 			`"scheme":"shopify"`, "test-webhook-secret", `{"id":1234567890,"email":"customer@example.com","total_price":"123.45"}`, 0,
 			map[string]string{"x-shopify-hmac-sha256": "QNyObTlKbMx2qDlPF/ZOZcBqg5OgPg+2oky3zldc0Gw="},
 		},
+		"slack": {
+			`"scheme":"slack"`, "8f742231b10e8888abcd99yyyzzz85a5", slackBody, 1531420618,
+			map[string]string{
+				"x-slack-signature":         "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503",
+				"x-slack-request-timestamp": "1531420618",
+			},
+		},
+		"jira": {
+			`"scheme":"jira"`, "It's a Secret to Everybody", "Hello World!", 0,
+			map[string]string{"x-hub-signature": "sha256=a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9"},
+		},
+		"meta": {
+			`"scheme":"meta"`, "It's a Secret to Everybody", "Hello, World!", 0,
+			map[string]string{"x-hub-signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"},
+		},
+		"linear": {
+			`"scheme":"linear"`, "lin_wh_secret_of_streamsort", `{"action":"create","webhookTimestamp":1700000000123}`, 1700000000,
+			map[string]string{"linear-signature": "763f8d6988f2dacb3b887404e5534e6d07c42a424d9a59e87bfdcb091ef7f001"},
+		},
+		"sendgrid": {
+			`"scheme":"sendgrid"`, sendGridKey, `{"category":"example_payload","event":"test_event","message_id":"message_id"}`, 1588788367,
+			map[string]string{
+				"x-twilio-email-event-webhook-timestamp": "1588788367",
+				"x-twilio-email-event-webhook-signature": "MEUCIQCtIHJeH93Y+qpYeWrySphQgpNGNr/U+UyUlBkU6n7RAwIgJTz2C+8a8xonZGi6BpSzoQsbVRamr2nlxFDWYNH2j/0=",
+			},
+		},
+		"shopify, by its other names": {
+			`"scheme":"shopify"`, "test-webhook-secret", `{"id":1234567890,"email":"customer@example.com","total_price":"123.45"}`, 0,
+			map[string]string{"shopify-hmac-sha256": "QNyObTlKbMx2qDlPF/ZOZcBqg5OgPg+2oky3zldc0Gw="},
+		},
+		"svix": {
+			`"scheme":"standard"`, "v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", `{"test": 2432232314}`, 1614265330,
+			map[string]string{
+				"svix-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "svix-timestamp": "1614265330",
+				"svix-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+			},
+		},
+		"gitlab, with a signing token": {
+			`"scheme":"gitlab"`, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", `{"test": 2432232314}`, 1614265330,
+			map[string]string{
+				"webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330", "x-gitlab-token": "another/secret/of/this/length/00",
+				"webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+			},
+		},
+		"by the general scheme, with an id and a key in base64": {
+			`"scheme":"hmac","signature":{"header":"X-Sig","encoding":"base64","keyEncoding":"base64","idHeader":"X-Id","timestampHeader":"X-At","template":"{id}.{timestamp}.{body}"}`,
+			"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", `{"test": 2432232314}`, 1614265330,
+			map[string]string{"x-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "x-at": "1614265330", "x-sig": "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="},
+		},
 		"standard": {
 			`"scheme":"standard"`, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", `{"test": 2432232314}`, 1614265330,
 			map[string]string{
@@ -85,6 +142,9 @@ func TestKnownAnswers(t *testing.T) {
 			s := source(t, test.members)
 			claim, why := s.Signature.Read(test.headers, time.Unix(test.at, 0))
 			secrets := [][]byte{[]byte("another/secret/of/this/length/00"), []byte(test.secret)}
+			if strings.HasPrefix(name, "sendgrid") {
+				secrets[0] = []byte(newPublicKey(t, elliptic.P256(), nil))
+			}
 			if why != "" || !made(t, claim, secrets, []byte(test.body)) {
 				t.Errorf("refused: %q", why)
 			}
@@ -152,6 +212,15 @@ func TestRefusedHeaders(t *testing.T) {
 		"standard, stale":            {`"scheme":"standard"`, map[string]string{"webhook-id": "i", "webhook-timestamp": "1699999699", "webhook-signature": "v1," + in64}, webhook.OutOfTolerance},
 		"standard, v1a alone":        {`"scheme":"standard"`, map[string]string{"webhook-id": "i", "webhook-timestamp": "1700000000", "webhook-signature": "v1a," + in64}, webhook.Unreadable},
 		"standard, commas":           {`"scheme":"standard"`, map[string]string{"webhook-id": "i", "webhook-timestamp": "1700000000", "webhook-signature": "v1," + in64 + ",v1," + in64}, webhook.Unreadable},
+		"svix, stale":                {`"scheme":"standard"`, map[string]string{"svix-id": "i", "svix-timestamp": "1699999699", "svix-signature": "v1," + in64}, webhook.OutOfTolerance},
+		"svix, another id before":    {`"scheme":"standard"`, map[string]string{"webhook-id": strings.Repeat("i", 5000), "svix-id": "i", "svix-timestamp": "1700000000", "svix-signature": "v1," + in64}, webhook.TooLong},
+		"gitlab, signed and stale":   {`"scheme":"gitlab"`, map[string]string{"webhook-id": "i", "webhook-timestamp": "1699999699", "webhook-signature": "v1," + in64, "x-gitlab-token": secret}, webhook.OutOfTolerance},
+		"gitlab, a long token":       {`"scheme":"gitlab"`, map[string]string{"x-gitlab-token": strings.Repeat("t", 5000)}, webhook.TooLong},
+		"slack, stale":               {`"scheme":"slack"`, map[string]string{"x-slack-signature": "v0=" + hexOf(body), "x-slack-request-timestamp": "1699999699"}, webhook.OutOfTolerance},
+		"slack, another version":     {`"scheme":"slack"`, map[string]string{"x-slack-signature": "v1=" + hexOf(body), "x-slack-request-timestamp": "1700000000"}, webhook.Unreadable},
+		"jira, SHA-1":                {`"scheme":"jira"`, map[string]string{"x-hub-signature": "sha1=" + hexOf(body)[:40]}, webhook.Unreadable},
+		"meta, SHA-1 alone":          {`"scheme":"meta"`, map[string]string{"x-hub-signature": "sha1=" + hexOf(body)[:40]}, webhook.NoSignature},
+		"linear, base64":             {`"scheme":"linear"`, map[string]string{"linear-signature": in64}, webhook.Unreadable},
 		"general, no timestamp":      {slack, map[string]string{"x-slack-signature": "v0=" + hexOf(body)}, webhook.NoSignature},
 		"general, stale":             {slack, map[string]string{"x-slack-signature": "v0=" + hexOf(body), "x-slack-request-timestamp": "1"}, webhook.OutOfTolerance},
 	} {
@@ -187,17 +256,214 @@ func TestSeveralSignatures(t *testing.T) {
 	}
 }
 
+// newPublicKey is the public half of a new key, as DER in base64, and by the other half a signature over a text.
+func newPublicKey(t testing.TB, curve elliptic.Curve, sign func(*ecdsa.PrivateKey)) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sign != nil {
+		sign(key)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(der)
+}
+
+// TestSendGrid: a signature over timestamp and body by the owner of the public key, as DER or as PEM.
+func TestSendGrid(t *testing.T) {
+	const at, content = "1700000000", `[{"event":"delivered"}]` + "\r\n"
+	var signature string
+	public := newPublicKey(t, elliptic.P256(), func(key *ecdsa.PrivateKey) {
+		digest := sha256.Sum256([]byte(at + content))
+		made, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		signature = base64.StdEncoding.EncodeToString(made)
+	})
+	s := source(t, `"scheme":"sendgrid"`)
+	read := func(signature, at string, now int64) (webhook.Claim, webhook.Refusal) {
+		return s.Signature.Read(map[string]string{
+			"x-twilio-email-event-webhook-signature": signature, "x-twilio-email-event-webhook-timestamp": at,
+		}, time.Unix(now, 0))
+	}
+	claim, why := read(signature, at, 1_700_000_000)
+	for _, secret := range []string{public, "-----BEGIN PUBLIC KEY-----\n" + public + "\n-----END PUBLIC KEY-----\n"} {
+		if why != "" || !made(t, claim, [][]byte{[]byte(secret)}, []byte(content)) {
+			t.Errorf("refused: %q", why)
+		}
+	}
+	if made(t, claim, [][]byte{[]byte(public)}, []byte(content[:len(content)-1])) {
+		t.Error("another body will do")
+	}
+	if _, why := read(signature, at, 1_700_000_301); why != webhook.OutOfTolerance {
+		t.Errorf("301 seconds old: %q", why)
+	}
+	if _, why := read("no base64", at, 1_700_000_000); why != webhook.Unreadable {
+		t.Errorf("no base64: %q", why)
+	}
+	for _, secret := range []string{newPublicKey(t, elliptic.P384(), nil), "whsec_no_public_key_of_any_curve", public[4:]} {
+		if made, err := claim.By([][]byte{[]byte(secret)}, []byte(content)); made || err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v, %v; want an error", secret, made, err)
+		}
+	}
+}
+
+// TestGitLab: a secret token is compared, and a signing token is not.
+func TestGitLab(t *testing.T) {
+	s := source(t, `"scheme":"gitlab"`)
+	const token, signing = "glwt-0123456789abcdef", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	for _, c := range []struct {
+		shown   string
+		secrets []string
+		want    bool
+	}{
+		{token, []string{token}, true},
+		{token, []string{signing, token}, true},
+		{token + "0", []string{token}, false},
+		{token[1:], []string{token}, false},
+		{signing, []string{signing}, false},
+		{signing, []string{token}, false},
+	} {
+		claim, why := s.Signature.Read(map[string]string{"x-gitlab-token": c.shown}, time.Unix(0, 0))
+		secrets := make([][]byte, len(c.secrets))
+		for i, text := range c.secrets {
+			secrets[i] = []byte(text)
+		}
+		if got := made(t, claim, secrets, []byte(`{}`)); why != "" || got != c.want {
+			t.Errorf("%s of %v: %v, %q", c.shown, c.secrets, got, why)
+		}
+	}
+	if _, why := s.Signature.Read(map[string]string{}, time.Unix(0, 0)); why != webhook.NoSignature {
+		t.Errorf("no token: %q", why)
+	}
+	general := source(t, `"scheme":"token","id":"@digest","signature":{"header":"Authorization","prefix":"Bearer "}`)
+	claim, why := general.Signature.Read(map[string]string{"authorization": "Bearer " + token}, time.Unix(0, 0))
+	if why != "" || !made(t, claim, [][]byte{[]byte(token)}, nil) || made(t, claim, [][]byte{[]byte("Bearer " + token)}, nil) {
+		t.Errorf("a token behind a prefix: %q", why)
+	}
+}
+
+// TestLinear: the timestamp in the body counts, once the body is known to be signed.
+func TestLinear(t *testing.T) {
+	s := source(t, `"scheme":"linear"`)
+	const key = "lin_wh_secret_of_streamsort"
+	secrets := secret.NewCache(func(context.Context, secret.Reference) (string, error) { return key, nil }, time.Now)
+	for body, want := range map[string]webhook.Refusal{
+		`{"webhookTimestamp":1700000000999}`:   "",
+		`{"webhookTimestamp":1699999700000}`:   "",
+		`{"webhookTimestamp":1699999699999}`:   webhook.OutOfTolerance,
+		`{"webhookTimestamp":1700000300001}`:   webhook.OutOfTolerance,
+		`{"webhookTimestamp":"1700000000000"}`: webhook.BadTimestamp,
+		`{"webhookTimestamp":17e11}`:           webhook.BadTimestamp,
+		`{}`:                                   webhook.BadTimestamp,
+		`no JSON`:                              webhook.BadTimestamp,
+	} {
+		claim, why := s.Signature.Read(map[string]string{"linear-signature": hex.EncodeToString(sum(key, body))}, time.Unix(1_700_000_000, 0))
+		if why == "" {
+			var err error
+			if why, err = claim.Check(t.Context(), secrets, s.Secret, []byte(body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if why != want {
+			t.Errorf("%s: %q, want %q", body, why, want)
+		}
+	}
+}
+
+// adyenItem is the item of the tests of Adyen's own libraries for Ruby and PHP.
+const adyenItem = `{"NotificationRequestItem":{"additionalData":{"hmacSignature":"%s"},"amount":{"value":1130,"currency":"EUR"},` +
+	`"pspReference":"7914073381342284","eventCode":"AUTHORISATION","eventDate":"2026-05-06T17:15:34.121+02:00","merchantAccountCode":"TestMerchant",` +
+	`"merchantReference":"TestPayment-1407325143704","paymentMethod":"visa","success":"true"}}`
+
+// TestAdyen: each item of a notification has to be signed.
+func TestAdyen(t *testing.T) {
+	s := source(t, `"scheme":"adyen"`)
+	const (
+		key, signature   = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056", "coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0="
+		other, otherSign = "DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00", "Ny9gS2veKo5E4w8/OL6xz1/wvT/hYkAXy1xNc/QvO4I="
+	)
+	items := func(all ...string) string {
+		return `{"live":"false","notificationItems":[` + strings.Join(all, ",") + `]}`
+	}
+	good, second := fmt.Sprintf(adyenItem, signature), fmt.Sprintf(adyenItem, otherSign)
+	for name, c := range map[string]struct {
+		body    string
+		secrets []string
+		want    bool
+	}{
+		"one":                    {items(good), []string{key}, true},
+		"under another key":      {items(good), []string{other}, false},
+		"two keys":               {items(good, second), []string{other, key}, true},
+		"one of two":             {items(good, second), []string{key}, false},
+		"another amount":         {items(strings.Replace(good, "1130", "1131", 1)), []string{key}, false},
+		"a reference before":     {items(strings.Replace(good, `"pspReference"`, `"originalReference":"1","pspReference"`, 1)), []string{key}, false},
+		"null before":            {items(strings.Replace(good, `"pspReference"`, `"originalReference":null,"pspReference"`, 1)), []string{key}, true},
+		"a boolean":              {items(strings.Replace(good, `"true"`, `true`, 1)), []string{key}, true},
+		"a field twice":          {items(strings.Replace(good, `"success":"true"`, `"success":"true","success":"false"`, 1)), []string{key}, false},
+		"what is not signed":     {items(strings.Replace(good, "visa", "mc", 1)), []string{key}, true},
+		"none":                   {items(), []string{key}, false},
+		"no items":               {`{}`, []string{key}, false},
+		"no JSON":                {`x`, []string{key}, false},
+		"no signature":           {items(fmt.Sprintf(adyenItem, "")), []string{key}, false},
+		"a signature of another": {items(fmt.Sprintf(adyenItem, otherSign)), []string{key}, false},
+	} {
+		claim, why := s.Signature.Read(nil, time.Unix(0, 0))
+		secrets := make([][]byte, len(c.secrets))
+		for i, text := range c.secrets {
+			secrets[i] = []byte(text)
+		}
+		if got := made(t, claim, secrets, []byte(c.body)); why != "" || got != c.want {
+			t.Errorf("%s: %v, %q; want %v", name, got, why, c.want)
+		}
+	}
+	claim, _ := s.Signature.Read(nil, time.Unix(0, 0))
+	if _, err := claim.By([][]byte{[]byte("a key of 32 bytes in no hex digit")}, []byte(items(good))); err == nil {
+		t.Error("a key that is no hex will do")
+	}
+}
+
+// TestNamesOfHeaders: what is under another name of the scheme is there under the one that is known; what
+// is there already stays.
+func TestNamesOfHeaders(t *testing.T) {
+	headers := map[string]string{"shopify-hmac-sha256": "x", "shopify-webhook-id": "new", "x-shopify-topic": "known", "shopify-topic": "other"}
+	s := source(t, `"scheme":"shopify"`)
+	s.Signature.Read(headers, time.Unix(0, 0))
+	if headers["x-shopify-webhook-id"] != "new" || headers["x-shopify-topic"] != "known" {
+		t.Errorf("headers %v", headers)
+	}
+}
+
+// FuzzAdyen: nothing is signed by a key that signed nothing, whatever the body is.
+func FuzzAdyen(f *testing.F) {
+	f.Add([]byte(`{"notificationItems":[` + fmt.Sprintf(adyenItem, strings.Repeat("A", 43)+"=") + `]}`))
+	f.Add([]byte(`{"notificationItems":[{"NotificationRequestItem":null}]}`))
+	s := source(f, `"scheme":"adyen"`)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		claim, _ := s.Signature.Read(nil, time.Unix(0, 0))
+		if made(t, claim, [][]byte{[]byte(strings.Repeat("5f", 32))}, body) {
+			t.Errorf("%q was signed by a key that signed nothing", body)
+		}
+	})
+}
+
 func FuzzSignature(f *testing.F) {
 	for _, seed := range []string{"", "sha256=00", "t=1,v1=00,v1=", "t=1700000000,v1=" + strings.Repeat("0", 64), strings.Repeat("A", 43) + "=", "t=,t=,,=,v1", "v1," + strings.Repeat("A", 43) + "= v1,"} {
 		f.Add(seed, "1700000000", []byte(`{}`))
 	}
+	sendGrid := source(f, `"scheme":"sendgrid"`)
 	var sources []webhook.Source
-	for _, members := range []string{`"scheme":"github"`, `"scheme":"stripe"`, `"scheme":"shopify"`, `"scheme":"standard"`, slack} {
+	for _, members := range []string{`"scheme":"github"`, `"scheme":"stripe"`, `"scheme":"shopify"`, `"scheme":"standard"`, `"scheme":"linear"`, `"scheme":"gitlab"`, `"scheme":"jira"`, slack} {
 		sources = append(sources, source(f, members))
 	}
 	f.Fuzz(func(t *testing.T, header, timestamp string, body []byte) {
 		headers := map[string]string{"x-slack-request-timestamp": timestamp, "webhook-timestamp": timestamp, "webhook-id": header}
-		for _, name := range []string{"webhook-signature", "x-hub-signature-256", "stripe-signature", "x-shopify-hmac-sha256", "x-slack-signature"} {
+		for _, name := range []string{"webhook-signature", "linear-signature", "x-gitlab-token", "x-hub-signature", "x-hub-signature-256", "stripe-signature", "x-shopify-hmac-sha256", "x-slack-signature"} {
 			headers[name] = header
 		}
 		for _, s := range sources {
@@ -205,6 +471,12 @@ func FuzzSignature(f *testing.F) {
 			if why == "" && made(t, claim, [][]byte{[]byte("nobody+knows+this+secret")}, body) {
 				t.Errorf("%q was made by a secret that made nothing", header)
 			}
+		}
+		claim, why := sendGrid.Signature.Read(map[string]string{
+			"x-twilio-email-event-webhook-signature": header, "x-twilio-email-event-webhook-timestamp": timestamp,
+		}, time.Unix(1_700_000_000, 0))
+		if why == "" && made(t, claim, [][]byte{[]byte(sendGridKey)}, body) {
+			t.Errorf("%q was made by SendGrid", header)
 		}
 	})
 }

@@ -88,13 +88,15 @@ func TestStandardSecrets(t *testing.T) {
 	}
 	for value, want := range map[string]string{
 		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw":                                  "",
+		"v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n":                             "",
 		"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw":                                        "",
 		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS":                                   "secret 1 of 1 is not whsec_ and 16 bytes or more in base64",
 		`["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw","a secret as others have it"]`: "secret 2 of 2 is not whsec_",
 		"whsec_c2hvcnQga2V5":                                                      "secret 1 of 1 is not whsec_ and 16 bytes",
 	} {
 		secrets := secret.NewCache(func(context.Context, secret.Reference) (string, error) { return value, nil }, func() time.Time { return at })
-		good, err := claim.Check(t.Context(), secrets, s.Secret, []byte(`{"test": 2432232314}`))
+		why, err := claim.Check(t.Context(), secrets, s.Secret, []byte(`{"test": 2432232314}`))
+		good := why == ""
 		switch {
 		case want == "" && (err != nil || !good):
 			t.Errorf("%s: %v, %v; want that it made it", value, good, err)

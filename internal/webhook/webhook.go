@@ -1,5 +1,5 @@
-// Package webhook takes requests of senders that cannot sign for IAM, such as
-// GitHub, Stripe and Shopify, or Standard Webhooks, under their own HMAC signatures.
+// Package webhook takes requests of senders that cannot sign for IAM, such as GitHub, Stripe and
+// Slack, or Standard Webhooks, under their own signatures. schemes.go has the senders.
 //
 // Call [Read] for the sources that a file describes. Of a request, [Claim] is
 // what its headers say ([Signature.Read]), [Claim.Check] reports whether one of
@@ -66,10 +66,22 @@ type Source struct {
 	// key that they are encrypted with; empty where it is AWS's own.
 	Secret    secret.Reference
 	SecretKey string
+	// Challenge is what the sender asks before it sends; VerifyToken is where the token is that it
+	// shows with [ChallengeHub].
+	Challenge   Challenge
+	VerifyToken secret.Reference
 	// Mapping is how its requests become messages.
 	*mapping.Mapping
 	// MaxBody is how many bytes a body has at most.
 	MaxBody int
+}
+
+// References are where all its secrets are.
+func (s *Source) References() []secret.Reference {
+	if s.VerifyToken == (secret.Reference{}) {
+		return []secret.Reference{s.Secret}
+	}
+	return []secret.Reference{s.Secret, s.VerifyToken}
 }
 
 // maxBody is the most that MaxBody may be.

@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 )
 
 func TestRunnerRenewsItsIterator(t *testing.T) {
@@ -48,7 +50,7 @@ func TestRunnerKeepsItsIteratorThroughErrors(t *testing.T) {
 		}
 		f := &function{t: t}
 		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		stream.put("a", "1")
 		stream.change(func() { down = false })
 		run.drain()
@@ -74,7 +76,7 @@ func TestRunnerBacksOffFromErrors(t *testing.T) {
 				}
 				f := &function{t: t}
 				run := startRunner(t, stream, f.invoke, nil)
-				time.Sleep(time.Minute)
+				bubble.Sleep(time.Minute)
 				calls := 0
 				stream.change(func() { calls, down = stream.calls[op], false })
 				if calls < 10 || calls > 20 {
@@ -100,9 +102,9 @@ func TestRunnerPollsLittleWhenIdle(t *testing.T) {
 			return "", "", nil
 		}
 		run := startRunner(t, stream, f.invoke, nil)
-		time.Sleep(10 * time.Second)
+		bubble.Sleep(10 * time.Second)
 		before := run.Stats().Polls
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		if polls := run.Stats().Polls - before; polls > 240 {
 			t.Errorf("%d polls in an idle minute, at most 240 are expected", polls)
 		}
@@ -133,7 +135,7 @@ func TestRunnerDoesNotReadAheadForEver(t *testing.T) {
 		f := &function{t: t}
 		f.answer = func([]received) (string, string, error) { <-open; return "", "", nil }
 		run := startRunner(t, stream, f.invoke, nil)
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		if read := run.Stats().Read; read < readAhead || read > readAhead+2*pollLimit {
 			t.Errorf("%d records were read ahead", read)
 		}
@@ -152,7 +154,7 @@ func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a")
 		stream.put("a", "old") // at 00:00:00
-		time.Sleep(59*time.Minute + 59*time.Second)
+		bubble.Sleep(59*time.Minute + 59*time.Second)
 		f := &function{t: t}
 		calls := 0
 		f.answer = func([]received) (string, string, error) {

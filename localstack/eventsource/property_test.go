@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 )
 
 // TestMain has 1,000 random cases checked where the command line does not say
@@ -137,7 +139,7 @@ func (w *world) write() {
 		}
 		w.put(shard, key, w.poison[i])
 		if i%5 == 4 {
-			time.Sleep(time.Duration(i%3) * 500 * time.Millisecond)
+			bubble.Sleep(time.Duration(i%3) * 500 * time.Millisecond)
 		}
 	}
 }
@@ -193,7 +195,7 @@ func (w *world) invoke(_ context.Context, payload []byte) ([]byte, string, error
 	pause := time.Duration(w.dice.IntN(1000)) * time.Millisecond
 	w.mu.Unlock()
 
-	time.Sleep(pause)
+	bubble.Sleep(pause)
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -298,7 +300,7 @@ func (w *world) run(t *testing.T) []string {
 		if r.Idle(since) {
 			break
 		}
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 	}
 	stop()
 	if err := <-done; err != nil {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 )
 
 // started is a runner at work in a bubble of virtual time.
@@ -51,7 +53,7 @@ func (s *started) drain() {
 		if s.Idle(since) {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		bubble.Sleep(50 * time.Millisecond)
 	}
 	s.t.Fatalf("not drained: %+v", s.Stats())
 }
@@ -177,11 +179,11 @@ func TestRunnerWaitsForInvocationsWhenItStops(t *testing.T) {
 		finished := false
 		var inner error
 		run := startRunner(t, stream, func(ctx context.Context, _ []byte) ([]byte, string, error) {
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 			finished, inner = true, ctx.Err()
 			return nil, "", nil
 		}, func(m *Mapping, _ *Config) { m.BatchSize = 1 })
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		if got := run.Stats(); got.InFlight != 1 || got.Waiting != 3 {
 			t.Errorf("stats = %+v", got)
 		}
@@ -218,7 +220,7 @@ func TestRunnerInvokesLanesInParallel(t *testing.T) {
 			active[records[0].key()] = true
 			most = max(most, len(active))
 			mu.Unlock()
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			mu.Lock()
 			delete(active, records[0].key())
 			mu.Unlock()
@@ -240,7 +242,7 @@ func TestRunnerGathersForTheWindow(t *testing.T) {
 		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.BatchSize, m.BatchingWindow = 3, 10*time.Second })
 		for i := range 5 {
 			stream.put("a", fmt.Sprint(i))
-			time.Sleep(2 * time.Second)
+			bubble.Sleep(2 * time.Second)
 		}
 		run.drain()
 		_ = run.end()
@@ -284,7 +286,7 @@ func TestRunnerReportsFailures(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // virtual time begins at midnight of 2000-01-01
 				stream := newMemoryStream("a")
 				first := stream.put("a", "1")
-				time.Sleep(time.Second)
+				bubble.Sleep(time.Second)
 				last := stream.put("a", "2")
 				f := &function{t: t}
 				f.answer = func([]received) (string, string, error) { return test.response, test.functionError, nil }

@@ -17,7 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
 	"github.com/streamsort/streamsort/localstack/eventsource"
@@ -34,10 +35,10 @@ type server struct {
 }
 
 // onServers runs a test on each kind of server.
-func onServers(t *testing.T, view table.StreamView, test func(*testing.T, localdb.Kind, *server)) {
-	for _, kind := range localdb.Kinds() {
+func onServers(t *testing.T, view table.StreamView, test func(*testing.T, ddbtest.Kind, *server)) {
+	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
-			endpoint := localdb.ForTest(t, kind)
+			endpoint := ddbtest.Endpoint(t, kind)
 			db, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
 			if err != nil {
 				t.Fatal(err)
@@ -46,7 +47,7 @@ func onServers(t *testing.T, view table.StreamView, test func(*testing.T, locald
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &server{t: t, db: db, streams: reader, table: "eventsource" + localdb.Suffix()}
+			s := &server{t: t, db: db, streams: reader, table: "eventsource" + ddbtest.Suffix()}
 			if err := table.Create(t.Context(), db, table.Definition{
 				Name: s.table, Partition: table.Key{Name: "queue", Type: table.String}, Sort: table.Key{Name: "seq", Type: table.Number}, Stream: view,
 			}); err != nil {
@@ -112,11 +113,7 @@ func (s *server) run(m eventsource.Mapping, c eventsource.Config) *eventsource.R
 func (s *server) drain(r *eventsource.Runner) {
 	s.t.Helper()
 	since := time.Now()
-	for deadline := since.Add(time.Minute); !r.Idle(since); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not drained within a minute: %+v", r.Stats())
-		}
-	}
+	await.Until(s.t, "the end of what is written", func() (bool, any) { return r.Idle(since), r.Stats() })
 }
 
 // items and versions are what TestOnServers writes: all versions of each item
@@ -173,7 +170,7 @@ func (h *history) invoke(_ context.Context, payload []byte) ([]byte, string, err
 // with duplicates. Each item's changes have to come in order, repetitions
 // aside, and all of them, but none for a write that changed nothing.
 func TestOnServers(t *testing.T) {
-	onServers(t, table.NewAndOldImages, func(t *testing.T, kind localdb.Kind, s *server) {
+	onServers(t, table.NewAndOldImages, func(t *testing.T, kind ddbtest.Kind, s *server) {
 		h := &history{t: t, dice: rand.New(rand.NewPCG(7, 7)), seen: map[string][]int{}}
 		r := s.run(eventsource.Mapping{
 			StartingPosition: eventsource.TrimHorizon, BatchSize: 7, ParallelizationFactor: 4, BisectBatchOnFunctionError: true,
@@ -216,7 +213,7 @@ func TestOnServers(t *testing.T) {
 		}
 		stats := r.Stats()
 		const want = items * (versions + 1)
-		unchanged := map[localdb.Kind]int64{localdb.Dynoxide: items * versions / 5}[kind]
+		unchanged := map[ddbtest.Kind]int64{ddbtest.Dynoxide: items * versions / 5}[kind]
 		if stats.Delivered != want || stats.Read != want+unchanged || stats.Unchanged != unchanged || stats.Failed != 0 || stats.Unreadable != 0 || stats.Repeated == 0 {
 			t.Errorf("stats = %+v, want %d delivered, %d unchanged", stats, want, unchanged)
 		}
@@ -227,7 +224,7 @@ func TestOnServers(t *testing.T) {
 // has, from its end: what was there before does not come, nor what the filter
 // holds back, and no record has images.
 func TestOnServersLatestAndFilter(t *testing.T) {
-	onServers(t, table.KeysOnly, func(t *testing.T, kind localdb.Kind, s *server) {
+	onServers(t, table.KeysOnly, func(t *testing.T, kind ddbtest.Kind, s *server) {
 		var mu sync.Mutex
 		var got []string
 		invoke := func(_ context.Context, payload []byte) ([]byte, string, error) {
@@ -249,7 +246,7 @@ func TestOnServersLatestAndFilter(t *testing.T) {
 			return nil, "", nil
 		}
 		position := eventsource.Latest
-		if kind == localdb.Given {
+		if kind == ddbtest.Given {
 			position = eventsource.TrimHorizon // whether it knows LATEST is its own matter
 		} else {
 			s.put(0, 0)
@@ -276,7 +273,7 @@ func TestOnServersLatestAndFilter(t *testing.T) {
 // TestOnServersEmptyStream starts at the end of a stream without records,
 // which DynamoDB Local may refuse.
 func TestOnServersEmptyStream(t *testing.T) {
-	onServers(t, table.NewImage, func(t *testing.T, _ localdb.Kind, s *server) {
+	onServers(t, table.NewImage, func(t *testing.T, _ ddbtest.Kind, s *server) {
 		r := s.run(eventsource.Mapping{StartingPosition: eventsource.Latest}, eventsource.Config{
 			Invoke: func(context.Context, []byte) ([]byte, string, error) { return nil, "", nil },
 		})

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 )
 
 func TestRunnerStartsAtLatest(t *testing.T) {
@@ -70,11 +72,11 @@ func TestRunnerReadsParentsFirst(t *testing.T) {
 		stream.put("d", "4")
 		f := &function{t: t}
 		f.answer = func(records []received) (string, string, error) {
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 			return "", "", nil
 		}
 		run := startRunner(t, stream, f.invoke, nil)
-		time.Sleep(30 * time.Second)
+		bubble.Sleep(30 * time.Second)
 		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
 			t.Errorf("while the parent's records are in work (-want +got):\n%s", diff)
 		}
@@ -116,13 +118,13 @@ func TestRunnerAwaitsTheFirstShard(t *testing.T) {
 		f := &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		since := time.Now()
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		if run.Idle(since) {
 			t.Error("idle without a shard")
 		}
 		stream.change(func() { stream.shards = []*memoryShard{{id: "a"}} })
 		stream.put("a", "1")
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
 			t.Errorf("delivered within a second (-want +got):\n%s", diff)
 		}
@@ -149,7 +151,7 @@ func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
 		stream.split("a", "b")
 		stream.put("b", "1")
 		since := time.Now()
-		time.Sleep(3 * time.Second)
+		bubble.Sleep(3 * time.Second)
 		if run.Idle(since) {
 			t.Error("idle while the child is not known")
 		}

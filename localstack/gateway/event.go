@@ -138,7 +138,7 @@ func headers(r *http.Request) map[string]string {
 	out := map[string]string{"host": r.Host}
 	for name, values := range r.Header {
 		if name != "Cookie" {
-			out[strings.ToLower(name)] = strings.Join(values, ",")
+			out[strings.ToLower(name)] = utf8Of(strings.Join(values, ","))
 		}
 	}
 	if r.ContentLength >= 0 {
@@ -149,6 +149,18 @@ func headers(r *http.Request) map[string]string {
 	out["x-forwarded-port"] = port
 	out["x-forwarded-proto"] = "http"
 	return out
+}
+
+// utf8Of is a header's value; one that is not UTF-8 is Latin-1, as HTTP had it.
+func utf8Of(value string) string {
+	if utf8.ValidString(value) {
+		return value
+	}
+	characters := make([]rune, len(value))
+	for i, b := range []byte(value) {
+		characters[i] = rune(b)
+	}
+	return string(characters)
 }
 
 func cookies(r *http.Request) []string {

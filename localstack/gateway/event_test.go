@@ -17,6 +17,7 @@ func TestEvent(t *testing.T) {
 	r := httptest.NewRequest("POST", "http://here:8080/pets/a%20b?x=1&x=2&y=%20z&empty", strings.NewReader(`{"a":1}`))
 	r.RemoteAddr = "192.0.2.7:1234"
 	r.Header.Set("Content-Type", "application/json; charset=utf-8")
+	r.Header.Set("X-Latin", "caf\xe9")
 	r.Header.Add("X-Many", "one")
 	r.Header.Add("X-Many", "two")
 	r.Header.Add("Cookie", "a=1; b=2")
@@ -37,7 +38,7 @@ func TestEvent(t *testing.T) {
 	 "headers": {
 	  "authorization": "AWS4-HMAC-SHA256 Credential=AKID/20261121/us-east-1/execute-api/aws4_request, SignedHeaders=host, Signature=00",
 	  "content-length": "7", "content-type": "application/json; charset=utf-8", "host": "here:8080", "user-agent": "test/1",
-	  "x-forwarded-for": "192.0.2.7", "x-forwarded-port": "8080", "x-forwarded-proto": "http", "x-many": "one,two"
+	  "x-forwarded-for": "192.0.2.7", "x-forwarded-port": "8080", "x-forwarded-proto": "http", "x-latin": "café", "x-many": "one,two"
 	 },
 	 "queryStringParameters": {"x": "1,2", "y": " z", "empty": ""},
 	 "requestContext": {

@@ -13,6 +13,7 @@ import (
 type Stats struct {
 	Requests  int // begun
 	Errors    int // answered with a function error
+	Failing   int // those of them since the last success
 	Throttled int
 	Started   int // environments
 	Killed    int // environments killed by chaos
@@ -173,7 +174,9 @@ func (f *function) finish(inv *invocation, a answer, tail []byte, took time.Dura
 	f.mu.Lock()
 	if a.functionError != "" {
 		f.counted.Errors++
+		f.counted.Failing++
 	} else {
+		f.counted.Failing = 0
 		f.mean = (3*f.mean + took) / 4
 	}
 	f.mu.Unlock()

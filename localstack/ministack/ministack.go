@@ -15,7 +15,6 @@ import (
 	_ "embed" // for requirements
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -26,6 +25,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/child"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/pyenv"
 )
 
@@ -79,14 +79,16 @@ from ministack.app import main
 main()`
 
 func startOnce(ctx context.Context, python string, strict bool) (*Server, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	free, held, err := localdb.FreePort()
 	if err != nil {
 		return nil, err
 	}
-	port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
-	if err := listener.Close(); err != nil {
-		return nil, err
-	}
+	port, started := strconv.Itoa(free), false
+	defer func() {
+		if !started {
+			_ = held.Close()
+		}
+	}()
 	folder, err := os.MkdirTemp("", "streamsort-ministack-*")
 	if err != nil {
 		return nil, err
@@ -119,11 +121,14 @@ func startOnce(ctx context.Context, python string, strict bool) (*Server, error)
 		_ = os.RemoveAll(folder)
 		return nil, err
 	}
+	started = true
 	go func() {
+		defer held.Close()
 		_ = s.process.Wait() // it is always killed
 		close(s.exited)
 	}()
 	if err := s.await(ctx); err != nil {
+		s.end()
 		said, _ := os.ReadFile(log.Name())
 		s.Close()
 		return nil, fmt.Errorf("MiniStack: %w\n%s", err, said[max(0, len(said)-4096):])
@@ -131,11 +136,9 @@ func startOnce(ctx context.Context, python string, strict bool) (*Server, error)
 	return s, nil
 }
 
-// await waits until the server answers, at most a minute.
+// await waits until the server answers, for 2,000 polls and not by the clock.
 func (s *Server) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
+	for polls := 1; ; polls++ {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Endpoint+"/_ministack/health", nil)
 		if err != nil {
 			return err
@@ -145,6 +148,9 @@ func (s *Server) await(ctx context.Context) error {
 			if response.StatusCode == http.StatusOK {
 				return nil
 			}
+		}
+		if polls == 2000 {
+			return fmt.Errorf("no answer in %d polls", polls)
 		}
 		select {
 		case <-s.exited:
@@ -156,12 +162,16 @@ func (s *Server) await(ctx context.Context) error {
 	}
 }
 
+func (s *Server) end() {
+	child.Signal(s.process, syscall.SIGKILL)
+	<-s.exited
+}
+
 // Close ends the server and waits until it is gone. Calling it again does
 // nothing.
 func (s *Server) Close() {
 	s.closing.Do(func() {
-		child.Signal(s.process, syscall.SIGKILL)
-		<-s.exited
+		s.end()
 		s.starter.Close()
 		_ = os.RemoveAll(s.folder)
 	})

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 )
 
 // TestNext gives the first three moments after Saturday, 21 November 2026, 10:30:20 UTC.
@@ -124,7 +126,7 @@ func TestRun(t *testing.T) {
 			}
 			got = append(got, at.Sub(begun))
 			if len(got) == 2 {
-				time.Sleep(6 * time.Minute) // one moment passes meanwhile
+				bubble.Sleep(6 * time.Minute) // one moment passes meanwhile
 			}
 		})
 		if want := []time.Duration{5 * time.Minute, 10 * time.Minute}; !slices.Equal(got, want) {

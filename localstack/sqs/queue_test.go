@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/localstack/sqs"
 )
 
@@ -66,7 +67,7 @@ func run(t *testing.T, r *reader, config sqs.Config, lasts time.Duration, do fun
 		close(ended)
 	}()
 	do(q)
-	time.Sleep(lasts)
+	bubble.Sleep(lasts)
 	stats := q.Stats()
 	cancel()
 	<-ended

@@ -14,7 +14,7 @@ import (
 // ReadFile reads the text of a template from a file. The file may hold a patch
 // instead, with these two members and no other:
 //
-//	Base   the path, from the file's folder, of what is patched: a template, or again a patch
+//	Base   the path, absolute or from the file's folder, of what is patched: a template, or again a patch
 //	Patch  the operations on it, a JSON Patch (RFC 6902)
 //
 // Errors name the file.
@@ -38,7 +38,10 @@ func readBelow(above []string, path string) ([]byte, error) {
 	if decoder.Decode(&file) != nil || file.Base == "" {
 		return text, nil // a template, or what Parse says is wrong with it
 	}
-	base, err := readBelow(append(above, path), filepath.Join(filepath.Dir(path), file.Base))
+	if !filepath.IsAbs(file.Base) {
+		file.Base = filepath.Join(filepath.Dir(path), file.Base)
+	}
+	base, err := readBelow(append(above, path), file.Base)
 	if err != nil {
 		return nil, err
 	}

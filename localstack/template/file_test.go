@@ -54,6 +54,15 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
+// TestAbsoluteBase: a patch names its base from its own folder, or by a path that is whole.
+func TestAbsoluteBase(t *testing.T) {
+	dir := folder(t, map[string]string{"base.json": `{"Resources": {}}`})
+	patch := filepath.Join(folder(t, map[string]string{"patch.json": `{"Base": "` + filepath.ToSlash(filepath.Join(dir, "base.json")) + `", "Patch": []}`}), "patch.json")
+	if text, err := ReadFile(patch); err != nil || !strings.Contains(string(text), "Resources") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 // exact is a JSON text as a value that keeps each digit of its numbers.
 func exact(t *testing.T, text string) (value any) {
 	t.Helper()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/archive/archivetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -20,8 +19,8 @@ import (
 )
 
 func TestTableConforms(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
-		names := archive.Names{Archive: "archive" + localdb.Suffix()}
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
+		names := archive.Names{Archive: "archive" + ddbtest.Suffix()}
 		archivetest.Run(t, archive.NewTable(ddbtest.Open(t, kind, names.Tables()...), names))
 	})
 }

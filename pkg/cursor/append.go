@@ -9,7 +9,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// inArrivalOrder and inNumbers say what is wrong with a put of another kind.
+// inArrivalOrder and inNumbers are what queues of the other kinds are.
 const (
 	inArrivalOrder = "the queue is in arrival order, and gives the seqs itself"
 	inNumbers      = "the queue is numbered, and its producers give the seqs"
@@ -26,13 +26,21 @@ func (k Kind) is() string {
 	return inNumbers
 }
 
+// takes says what the queue is, and what to do instead of a put of another kind.
+func (k Kind) takes() string {
+	put := map[Kind]string{
+		KindNumbered: "a seq and no key", KindArrival: "an id, no seq and no key", KindKeyed: "a key, an id and no seq",
+	}[k]
+	return k.is() + ": put it with " + put + ", or make a queue of another kind with PUT /queues"
+}
+
 // refusesArrivals is why a queue of the kind, which is not in arrival order, takes no
 // arrival.
 func (k Kind) refusesArrivals() error {
 	if k == KindKeyed {
-		return &InvalidError{Field: "key", Code: invalid.Missing, Problem: "is missing: " + byKey}
+		return &InvalidError{Field: "key", Code: invalid.Missing, Problem: "is missing: " + k.takes()}
 	}
-	return invalidSeq(invalid.Missing, "is missing: "+inNumbers)
+	return invalidSeq(invalid.Missing, "is missing: "+k.takes())
 }
 
 // Appended is the answer for one arrival.

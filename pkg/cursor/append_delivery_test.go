@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -15,7 +15,7 @@ import (
 // get everything, in order; a rewind repeats it; what they have not
 // got is kept, and what they have is not deleted.
 func TestArrivalsAreDelivered(t *testing.T) {
-	store := freshStore(t, localdb.Choose())
+	store := freshStore(t, ddbtest.Memory)
 	now := time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
 	clock := func() time.Time { return now }
 	sorter, err := cursor.New(store, &cursor.Options{Now: clock})

@@ -95,7 +95,7 @@ func (a *Arrival) validate() error {
 
 func (a *Arrival) validateMessage(m Message) error {
 	if m.Seq != 0 {
-		return invalidSeq(invalid.Misplaced, "must not be given: "+inArrivalOrder)
+		return invalidSeq(invalid.Misplaced, "must not be given: "+KindArrival.takes())
 	}
 	m.Queue = a.Queue
 	return m.Validate()

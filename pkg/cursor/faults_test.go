@@ -9,7 +9,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -207,12 +206,14 @@ func goesWrong(t *testing.T, prepare, do func(*hurt) error, want int64, fault dd
 
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of.
 func TestTheSDKRepeats(t *testing.T) {
-	network := faulty.New(dynamo.Transport())
-	h := hurtOn(t, nil, freshTables(t, localdb.Choose(), &dynamo.Options{Transport: network, MaxAttempts: 3}))
-	h.must(h.put(1))
-	network.Fail(2, faulty.Lost)
-	h.must(h.put(2))
-	if position, _ := h.check(); position != 2 || network.Pending() {
-		t.Errorf("position %d, pending %v; want 2 after a lost response", position, network.Pending())
-	}
+	ddbtest.EachServer(t, func(t *testing.T, kind ddbtest.Kind) {
+		network := faulty.New(dynamo.Transport())
+		h := hurtOn(t, nil, freshTables(t, kind, &dynamo.Options{Transport: network, MaxAttempts: 3}))
+		h.must(h.put(1))
+		network.Fail(2, faulty.Lost)
+		h.must(h.put(2))
+		if position, _ := h.check(); position != 2 || network.Pending() {
+			t.Errorf("position %d, pending %v; want 2 after a lost response", position, network.Pending())
+		}
+	})
 }

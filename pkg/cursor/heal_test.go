@@ -1,9 +1,7 @@
 package cursor_test
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -26,9 +24,7 @@ func TestRecheckOfAnEmptyQueueThatStartsAtZero(t *testing.T) {
 	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{First: &first}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	advance, err := b.sorter.Recheck(ctx, "q")
+	advance, err := b.sorter.Recheck(t.Context(), "q")
 	if err != nil || advance.Cursor.Position != -1 || advance.Cursor.MaxParked != -1 {
 		t.Errorf("%+v, %v; want position and parked -1", advance, err)
 	}

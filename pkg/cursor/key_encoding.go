@@ -3,7 +3,6 @@ package cursor
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -21,8 +20,8 @@ const MaxKeyText = 64
 //
 //	number  see [decimal]
 //	time    its Unix seconds with their fraction, as a number
-//	text    its bytes, each plus one, and 0: UTF-8 has no byte over 0xF4
 //	rank    one byte
+//	others  the bytes that its kind sorts by, each plus one, and 0: none is over 0xF4
 //
 // A part ends where it says itself, so parts, and what follows a key, just stand one
 // behind the other.
@@ -33,11 +32,11 @@ const (
 	tagTime
 	tagText
 	tagRank
+	tagLSN
+	tagULID
+	tagSemver
+	tagHex
 )
-
-func (t keyTag) String() string {
-	return map[keyTag]string{tagNumber: "number", tagTime: "time", tagText: "text", tagRank: "rank"}[t]
-}
 
 // readKeyPart reads a string or a number.
 func readKeyPart(raw []byte) (any, error) {
@@ -53,43 +52,53 @@ func readKeyPart(raw []byte) (any, error) {
 	return number, nil
 }
 
-// append writes a value of this part's type.
+// append writes a value of this part's type. The error names the type that would take it.
 func (p keyPart) append(to []byte, value any) ([]byte, error) {
-	to = append(to, byte(p.tag))
-	switch p.tag {
-	case tagNumber:
-		d, err := decimalOf(value)
-		return d.append(to), err
-	case tagTime:
-		d, err := secondsOf(value)
+	stored, err := p.encode(to, value)
+	var wrong *InvalidError
+	if !errors.As(err, &wrong) {
+		return stored, err
+	}
+	for _, kind := range keyKinds {
+		if kind.name == p.kind.name {
+			continue
+		}
+		if _, err := (keyPart{kind: kind}).encode(nil, value); err == nil {
+			wrong.Problem += "; the type " + kind.name + " takes it"
+			break
+		}
+	}
+	return stored, err
+}
+
+// encode is append without a look at the other types.
+func (p keyPart) encode(to []byte, value any) ([]byte, error) {
+	to = append(to, byte(p.kind.tag))
+	if p.kind.number != nil {
+		d, err := p.kind.number(value)
 		return d.append(to), err
 	}
 	text, isText := value.(string)
 	switch {
 	case !isText:
-		return nil, invalid.New(invalid.Malformed, "", "must be a string: a "+p.tag.String()+" is one")
+		return nil, invalid.New(invalid.Malformed, "", "must be a string: a "+p.kind.name+" is one")
 	case !utf8.ValidString(text):
 		return nil, invalid.New(invalid.Malformed, "", "is not valid UTF-8")
-	case p.tag == tagText:
-		return appendText(to, text)
+	case p.kind.tag != tagRank:
+		code, err := p.kind.code(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range []byte(code) {
+			to = append(to, b+1)
+		}
+		return append(to, 0), nil
 	}
 	rank, found := p.patterns.of(text)
 	if !found {
 		return nil, invalid.New(invalid.Unknown, "", "has no rank: it must match one of "+p.patterns.String())
 	}
 	return append(to, byte(rank)), nil
-}
-
-func appendText(to []byte, text string) ([]byte, error) {
-	if len(text) > MaxKeyText {
-		return nil, &InvalidError{
-			Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: a text in a key has 0 to %d", len(text), MaxKeyText), Size: len(text), Most: MaxKeyText,
-		}
-	}
-	for _, b := range []byte(text) {
-		to = append(to, b+1)
-	}
-	return append(to, 0), nil
 }
 
 // decimalOf is the number that a value is.
@@ -147,14 +156,6 @@ func readKeyValue(stored string) (value keyValue, rest string, ok bool) {
 	case tagNumber, tagTime:
 		value.number, rest, ok = readDecimal(stored)
 		return value, rest, ok && (value.tag == tagNumber || checkSeconds(value.number) == nil)
-	case tagText:
-		coded, rest, ended := strings.Cut(stored, "\x00")
-		text := []byte(coded)
-		for i := range text {
-			text[i]--
-		}
-		value.text = string(text)
-		return value, rest, ended && len(text) <= MaxKeyText && utf8.Valid(text)
 	case tagRank:
 		if stored == "" || stored[0] >= MaxRankPatterns {
 			return value, "", false
@@ -162,7 +163,18 @@ func readKeyValue(stored string) (value keyValue, rest string, ok bool) {
 		value.rank = int(stored[0])
 		return value, stored[1:], true
 	}
-	return value, "", false
+	coded, rest, ended := strings.Cut(stored, "\x00")
+	kind := kindOf(value.tag)
+	if !ended || kind == nil {
+		return value, "", false
+	}
+	code := []byte(coded)
+	for i := range code {
+		code[i]--
+	}
+	value.text = kind.text(string(code))
+	again, err := kind.code(value.text)
+	return value, rest, err == nil && again == string(code) && utf8.ValidString(value.text)
 }
 
 // String is the value in plain words, json the value in JSON.
@@ -172,10 +184,10 @@ func (v keyValue) String() string {
 		return v.number.String()
 	case tagTime:
 		return timeOf(v.number).Format(time.RFC3339Nano)
-	case tagText:
-		return v.text
+	case tagRank:
+		return strconv.Itoa(v.rank)
 	}
-	return strconv.Itoa(v.rank)
+	return v.text
 }
 
 func (v keyValue) json() []byte {

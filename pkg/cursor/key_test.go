@@ -2,10 +2,12 @@ package cursor_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +60,7 @@ func ExampleKeyType_Key() {
 	// ["2023-11-14T22:13:20Z",0] customer.subscription.created
 	// ["2023-11-14T22:13:20Z",1] customer.subscription.updated
 	// ["2023-11-14T22:13:20Z",2] customer.subscription.deleted
-	// key part 1 of 2 must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds as a number
+	// key part 1 of 2 must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds; the type utc takes it
 }
 
 // keyOf is the key of a JSON value.
@@ -110,6 +112,27 @@ func TestKeysForReaders(t *testing.T) {
 		{"time", `"0000-01-01T00:00:00Z"`, `"0000-01-01T00:00:00Z"`},
 		{"time", `"9999-12-31T23:59:59.999999999Z"`, `"9999-12-31T23:59:59.999999999Z"`},
 		{"time", `"2024-02-29T00:00:00Z"`, `"2024-02-29T00:00:00Z"`},
+		{"time", `"2018-10-03T23:13:54.12+0200"`, `"2018-10-03T21:13:54.12Z"`},
+		{"time", `"2018-10-03T21:13:54-0000"`, `"2018-10-03T21:13:54Z"`},
+		{"time", `"1746515289.000200"`, `"2025-05-06T07:08:09.0002Z"`},
+		{"time", `"1538601234"`, `"2018-10-03T21:13:54Z"`},
+		{"time", `"2016-12-31T23:59:60Z"`, `"2016-12-31T23:59:59.999999999Z"`},
+		{"time", `"1990-12-31T15:59:60.5-0800"`, `"1990-12-31T23:59:59.999999999Z"`},
+		{"utc", `"2018-10-03 21:13:54.5"`, `"2018-10-03T21:13:54.5Z"`},
+		{"utc", `"2018-10-03T21:13:54"`, `"2018-10-03T21:13:54Z"`},
+		{"utc", `"2018-10-03T21:13:54+02:00"`, `"2018-10-03T19:13:54Z"`},
+		{"utc", `1538601234`, `"2018-10-03T21:13:54Z"`},
+		{"lsn", `"0/A0000010"`, `"0/A0000010"`},
+		{"lsn", `"00000001/0000000a"`, `"1/A"`},
+		{"lsn", `"ffffffff/FFFFFFFF"`, `"FFFFFFFF/FFFFFFFF"`},
+		{"lsn", `"0/0"`, `"0/0"`},
+		{"ulid", `"01arz3ndektsv4rrffq69g5fav"`, `"01ARZ3NDEKTSV4RRFFQ69G5FAV"`},
+		{"semver", `"v1.010.2+build.7"`, `"1.10.2"`},
+		{"semver", `"1.0.0-rc.01.x-y"`, `"1.0.0-rc.1.x-y"`},
+		{"semver", `"0"`, `"0"`},
+		{"hex", `"0x00FF"`, `"ff"`},
+		{"hex", `"0000"`, `"0"`},
+		{"hex", `"` + strings.Repeat("f", 64) + `"`, `"` + strings.Repeat("f", 64) + `"`},
 		{"text", `""`, `""`},
 		{"text", `"a\u0000<b>"`, `"a\u0000<b>"`},
 		{"text", `"\ud83d\ude00"`, `"😀"`},
@@ -180,6 +203,10 @@ func TestSizesOfKeys(t *testing.T) {
 		{"number", `9223372036854775807`, 12},
 		{"number", `-9876543211`, 7},
 		{"text", `"abc"`, 5},
+		{"lsn", `"0/A0000010"`, 11},
+		{"lsn", `"FFFFFFFF/FFFFFFFF"`, 19},
+		{"ulid", `"01ARZ3NDEKTSV4RRFFQ69G5FAV"`, 28},
+		{"semver", `"1.10.2"`, 14},
 		{"rank(*)", `"abc"`, 2},
 		{"time,rank(*)", `["2018-10-03T21:13:54.123Z","x"]`, 11},
 	} {
@@ -209,8 +236,13 @@ var (
 		nanos := rapid.OneOf(rapid.SampledFrom([]int64{0, 1, 500_000_000, 999_999_999}), rapid.Int64Range(0, 999_999_999)).Draw(t, "nanos")
 		return time.Unix(seconds, nanos)
 	})
-	keyTexts = rapid.OneOf(rapid.StringN(0, 16, 64), rapid.StringMatching("[\x00\x01ab]{0,4}"))
-	keyEvent = rapid.SampledFrom([]string{"a", "b.x", "c"})
+	keyHex   = rapid.StringMatching(`(0x)?0{0,3}[0-9a-fA-F]{1,20}`)
+	keyLSNs  = rapid.StringMatching(`[0-9a-fA-F]{1,8}/[0-9a-fA-F]{1,8}`)
+	keyULIDs = rapid.StringMatching(`[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}`)
+	// keyVersions have numbers and identifiers that are often equal.
+	keyVersions = rapid.StringMatching(`[0-9]{1,2}(\.[0-9]{1,2}){0,3}(-(a|ab|1|10)(\.(a|A|2|10|-)){0,2})?`)
+	keyTexts    = rapid.OneOf(rapid.StringN(0, 16, 64), rapid.StringMatching("[\x00\x01ab]{0,4}"))
+	keyEvent    = rapid.SampledFrom([]string{"a", "b.x", "c"})
 )
 
 // keySample is a key with its parts.
@@ -220,6 +252,63 @@ type keySample struct {
 	times   time.Time
 	texts   string
 	rank    int
+	// words are those of the other types, by their names.
+	words map[string]string
+}
+
+// word draws a text of a type.
+func word(name string, of *rapid.Generator[string]) func(*rapid.T, *keySample) any {
+	return func(t *rapid.T, s *keySample) any {
+		if s.words == nil {
+			s.words = map[string]string{}
+		}
+		s.words[name] = of.Draw(t, name)
+		return s.words[name]
+	}
+}
+
+// integer is the value of hexadecimal digits, which a slash may cut in two halves of 32 bits.
+func integer(text string) *big.Int {
+	high, low, cut := strings.Cut(strings.TrimPrefix(text, "0x"), "/")
+	n, _ := new(big.Int).SetString(high, 16)
+	if cut {
+		more, _ := new(big.Int).SetString(low, 16)
+		n.Lsh(n, 32).Add(n, more)
+	}
+	return n
+}
+
+// compareVersions compares as SemVer 2.0.0 says in its item 11, also more and fewer numbers than three.
+func compareVersions(a, b string) int {
+	a, preA, isPreA := strings.Cut(a, "-")
+	b, preB, isPreB := strings.Cut(b, "-")
+	identifiers := func(a, b []string) int {
+		return slices.CompareFunc(a, b, func(a, b string) int {
+			x, errX := strconv.Atoi(a)
+			y, errY := strconv.Atoi(b)
+			switch digits := strings.Trim(a, "0123456789") == ""; {
+			case errX == nil && errY == nil && digits && strings.Trim(b, "0123456789") == "":
+				return cmp.Compare(x, y)
+			case digits:
+				return -1
+			case strings.Trim(b, "0123456789") == "":
+				return 1
+			}
+			return strings.Compare(a, b)
+		})
+	}
+	if c := identifiers(strings.Split(a, "."), strings.Split(b, ".")); c != 0 {
+		return c
+	}
+	switch {
+	case isPreA && isPreB:
+		return identifiers(strings.Split(preA, "."), strings.Split(preB, "."))
+	case isPreA:
+		return -1
+	case isPreB:
+		return 1
+	}
+	return 0
 }
 
 var sampleParts = map[string]func(*rapid.T, *keySample) any{
@@ -230,6 +319,11 @@ var sampleParts = map[string]func(*rapid.T, *keySample) any{
 	},
 	"time": func(t *rapid.T, s *keySample) any { s.times = keyTimes.Draw(t, "time"); return s.times },
 	"text": func(t *rapid.T, s *keySample) any { s.texts = keyTexts.Draw(t, "text"); return s.texts },
+	"hex":  word("hex", keyHex), "lsn": word("lsn", keyLSNs), "ulid": word("ulid", keyULIDs), "semver": word("semver", keyVersions),
+	"utc": func(t *rapid.T, s *keySample) any {
+		s.times = keyTimes.Draw(t, "utc")
+		return s.times.UTC().Format("2006-01-02 15:04:05.999999999")
+	},
 	"rank(a|b*|c)": func(t *rapid.T, s *keySample) any {
 		event := keyEvent.Draw(t, "event")
 		s.rank = strings.IndexByte("abc", event[0])
@@ -242,19 +336,27 @@ func (s keySample) compare(name string, o keySample) int {
 	switch name {
 	case "number":
 		return s.numbers.Cmp(o.numbers)
-	case "time":
+	case "time", "utc":
 		return s.times.Compare(o.times)
+	case "hex", "lsn":
+		return integer(s.words[name]).Cmp(integer(o.words[name]))
+	case "ulid":
+		return strings.Compare(strings.ToUpper(s.words[name]), strings.ToUpper(o.words[name]))
+	case "semver":
+		return compareVersions(s.words[name], o.words[name])
 	case "text":
 		return strings.Compare(s.texts, o.texts)
 	}
 	return s.rank - o.rank
 }
 
+var keyNames = []string{"number", "time", "utc", "text", "hex", "lsn", "ulid", "semver", "rank(a|b*|c)"}
+
 // TestOrderOfKeys: keys sort as what they are of, part by part; equal ones are one key;
 // none is the beginning of another, whatever follows it.
 func TestOrderOfKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"number", "time", "text", "rank(a|b*|c)"}), 1, 3, rapid.ID).Draw(t, "parts")
+		names := rapid.SliceOfNDistinct(rapid.SampledFrom(keyNames), 1, 3, func(name string) string { return strings.Replace(name, "utc", "time", 1) }).Draw(t, "parts")
 		keys, err := cursor.ParseKeyType(strings.Join(names, ","))
 		if err != nil {
 			t.Fatal(err)
@@ -292,7 +394,8 @@ func TestStoredKeysThatAreNone(t *testing.T) {
 	good := string(keyOf(t, "number", `12345`))
 	for name, stored := range map[string]string{
 		"nothing": "", "no such tag": "\x09\x00", "tag alone": "\x01", "a time's tag alone": "\x02", "a rank's tag alone": "\x04", "rank of 17 patterns": "\x04\x10",
-		"a text without its end": "\x03bc", "a text of 65": "\x03" + strings.Repeat("b", 65) + "\x00", "a text that is no UTF-8": "\x03\xff\x00",
+		"digits with a zero before them": "\x08\x03\x31\x32\x00", "more digits than are counted": "\x08\x02\x32\x33\x00", "a version without its end": "\x07\x03\x02\x32\x00",
+		"a position of 72 bits": "\x05\x13" + strings.Repeat("2", 18) + "\x00", "a ULID in small letters": "\x06" + strings.Repeat("b", 26) + "\x00", "a text without its end": "\x03bc", "a text of 65": "\x03" + strings.Repeat("b", 65) + "\x00", "a text that is no UTF-8": "\x03\xff\x00",
 		"a number without its end": good[:len(good)-1], "a number that goes on": good + "\x02", "a digit over 99": "\x01\xc0\xc8", "a digit over 99 that is not the last": "\x01\xc0\xc9\x02",
 		"a 0 at the front": "\x01\xc0\x01\x02", "a 0 at the end": "\x01\xc0\x03\x00", "a negative 0 at the front": "\x01\x3f\xfe\xfd", "40 digits": "\x01\xc0" + strings.Repeat("\x17", 19) + "\x16",
 		"too great": "\x01\xff\x02", "too small": "\x01\x00\xfd", "a time after 9999": "\x02\xc7\x02", "ten digits of a fraction": "\x02\xba\x02",
@@ -326,6 +429,8 @@ func FuzzDecodeKey(f *testing.F) {
 		f.Add([]byte(keyOf(f, "time,number,text", raw)))
 	}
 	f.Add([]byte{4, 3})
+	f.Add([]byte(keyOf(f, "lsn,ulid", `["0/A0000010","01ARZ3NDEKTSV4RRFFQ69G5FAV"]`)))
+	f.Add([]byte(keyOf(f, "hex,semver", `["00ff","1.10.0-rc.1"]`)))
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		key, err := cursor.DecodeKey(stored)
 		if err != nil {
@@ -334,7 +439,7 @@ func FuzzDecodeKey(f *testing.F) {
 		if string(key) != string(stored) || !json.Valid(key.JSON()) {
 			t.Fatalf("%x is read as %x, %s", stored, string(key), key.JSON())
 		}
-		for _, keys := range []cursor.KeyType{"number", "time", "text", "time,number,text", "time,time", "number,number", "text,text"} {
+		for _, keys := range []cursor.KeyType{"number", "time", "text", "lsn", "ulid", "semver", "hex", "time,number,text", "time,time", "number,number", "text,text", "hex,semver"} {
 			if !keys.Has(key) {
 				continue
 			}
@@ -352,7 +457,7 @@ func FuzzParseKey(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		for _, keys := range []cursor.KeyType{"number", "time", "text", "rank(a|*)", "text,number"} {
+		for _, keys := range []cursor.KeyType{"number", "time", "utc", "text", "lsn", "ulid", "semver", "hex", "rank(a|*)", "text,number"} {
 			key, err := keys.ParseKey([]byte(a))
 			if err != nil {
 				continue

@@ -3,6 +3,7 @@ package cursor
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -19,15 +20,26 @@ const (
 // maxFraction is the most digits of a second's fraction.
 const maxFraction = 9
 
-// secondsOf is the time that a value is, in Unix seconds with their fraction.
-func secondsOf(value any) (decimal, error) {
+// unixText is a text of Unix seconds: with fewer digits it would be a date.
+var unixText = regexp.MustCompile(`^[1-9][0-9]{8,11}(\.[0-9]+)?$`)
+
+// secondsOf is the time that a value is, in Unix seconds with their fraction; utcSecondsOf also
+// where it has no zone.
+func secondsOf(value any) (decimal, error) { return secondsIn(value, parseTime) }
+
+func utcSecondsOf(value any) (decimal, error) { return secondsIn(value, parseUTC) }
+
+func secondsIn(value any, parse func(string) (time.Time, error)) (decimal, error) {
 	switch v := value.(type) {
 	case time.Time:
 		return secondsOfTime(v)
 	case Received:
 		return secondsOfTime(time.Time(v))
 	case string:
-		t, err := parseTime(v)
+		if unixText.MatchString(v) {
+			break
+		}
+		t, err := parse(v)
 		if err != nil {
 			return decimal{}, err
 		}
@@ -99,10 +111,29 @@ func timeOf(d decimal) time.Time {
 	return time.Unix(seconds, nanos).UTC()
 }
 
-// parseTime reads a time as RFC 3339 writes it, with at most 9 digits of a fraction.
+// Times without a zone, and offsets without a colon.
+var (
+	zoneless = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?$`)
+	plainOff = regexp.MustCompile(`^(.+:\d\d(?:\.\d+)?[+-]\d\d)(\d\d)$`)
+)
+
+// parseUTC is parseTime, which takes a time without a zone as one in UTC.
+func parseUTC(text string) (time.Time, error) {
+	if zoneless.MatchString(text) {
+		text = strings.Replace(text, " ", "T", 1) + "Z"
+	}
+	return parseTime(text)
+}
+
+// parseTime reads a time as RFC 3339 writes it, with at most 9 digits of a fraction, or with an
+// offset that has no colon. A leap second is the last nanosecond before it: so it sorts behind
+// what was before it, and before what comes after.
 func parseTime(text string) (time.Time, error) {
 	// RFC 3339 takes t and z as T and Z.
-	upper := strings.ToUpper(text)
+	upper := plainOff.ReplaceAllString(strings.ToUpper(text), "$1:$2")
+	if leap, is := leapSecond(upper); is {
+		return leap, checkTime(upper)
+	}
 	t, err := time.Parse(time.RFC3339, upper)
 	if err == nil {
 		return t, checkTime(upper)
@@ -115,6 +146,18 @@ func parseTime(text string) (time.Time, error) {
 		return t, doesNotExist(strings.TrimPrefix(wrong.Message, ": "))
 	}
 	return t, notRFC3339()
+}
+
+// leapSecond is the last nanosecond before a leap second: those are at the end of a month in UTC.
+func leapSecond(upper string) (time.Time, bool) {
+	const seconds = len("2006-01-02T15:04")
+	rest, isLeap := strings.CutPrefix(upper[min(seconds, len(upper)):], ":60")
+	if !isLeap {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339, upper[:seconds]+":59"+rest)
+	next := t.UTC().Truncate(time.Second).Add(time.Second)
+	return next.Add(-1), err == nil && next.Day() == 1 && next.Hour() == 0 && next.Minute() == 0
 }
 
 // checkTime reports what package time reads and RFC 3339 does not have: an hour of one
@@ -137,11 +180,11 @@ func checkTime(text string) error {
 
 func doesNotExist(why string) error {
 	if strings.HasPrefix(why, "second") {
-		why += ", a second is from 00 to 59 and leap seconds are none"
+		why += ", a second is from 00 to 59, and 60 where a month ends in UTC"
 	}
 	return invalid.New(invalid.OutOfRange, "", "is a time that does not exist: "+why)
 }
 
 func notRFC3339() error {
-	return invalid.New(invalid.Malformed, "", "must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds as a number")
+	return invalid.New(invalid.Malformed, "", "must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05.999Z, or Unix seconds")
 }

@@ -16,8 +16,13 @@ const MaxKeyParts = 3
 // KeyType is what the keys of a queue are: one to three parts with commas between, each
 //
 //	number        a decimal number of at most 38 digits: a version, a log position
-//	time          a time as RFC 3339 writes it, of any zone, or Unix seconds as a number;
-//	              to the nanosecond
+//	time          a time as RFC 3339 writes it, of any zone, or Unix seconds, as a number
+//	              or a text of 9 digits and more; to the nanosecond
+//	utc           a time, where one without a zone is in UTC
+//	lsn           a position in PostgreSQL's log: 0/A0000010
+//	ulid          26 characters, in capitals or small letters
+//	semver        1 to 16 numbers with dots between, and what SemVer has behind them: 1.10.2-rc.1
+//	hex           1 to 64 hexadecimal digits, by value
 //	text          0 to 64 bytes of UTF-8, in the order of their bytes
 //	rank(P|P|…)   a text of any length, sorted by which of 1 to 16 patterns it matches
 //
@@ -48,21 +53,21 @@ func ParseKeyType(text string) (KeyType, error) {
 
 // keyPart is one part of a KeyType.
 type keyPart struct {
-	tag keyTag
+	kind *keyKind
 	// patterns are those of a rank.
 	patterns ranks
 }
 
 func (p keyPart) String() string {
-	if p.tag == tagRank {
-		return p.tag.String() + "(" + p.patterns.String() + ")"
+	if p.isRank() {
+		return p.kind.name + "(" + p.patterns.String() + ")"
 	}
-	return p.tag.String()
+	return p.kind.name
 }
 
 func parseKeyType(text string) ([]keyPart, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, invalid.New(invalid.Missing, "", "is missing: it must be number, time, text, or up to 3 of them and a rank, with commas between")
+		return nil, invalid.New(invalid.Missing, "", "is missing: it must be one of "+keyKindNames()+", or up to 3 of them and a rank, with commas between")
 	}
 	// Patterns have no commas, so each comma is between parts.
 	names := strings.Split(text, ",")
@@ -75,7 +80,7 @@ func parseKeyType(text string) ([]keyPart, error) {
 		if err != nil {
 			return nil, err
 		}
-		if part.tag == tagRank && slices.ContainsFunc(parts[:i], keyPart.isRank) {
+		if part.isRank() && slices.ContainsFunc(parts[:i], keyPart.isRank) {
 			return nil, invalid.New(invalid.Clash, "", "has two ranks: at most one is taken")
 		}
 		parts[i] = part
@@ -83,26 +88,26 @@ func parseKeyType(text string) ([]keyPart, error) {
 	return parts, nil
 }
 
-func (p keyPart) isRank() bool { return p.tag == tagRank }
+func (p keyPart) isRank() bool { return p.kind == rankKind }
 
 func parseKeyPart(text string) (keyPart, error) {
-	for _, tag := range []keyTag{tagNumber, tagTime, tagText} {
-		if text == tag.String() {
-			return keyPart{tag: tag}, nil
+	for _, kind := range keyKinds {
+		if text == kind.name {
+			return keyPart{kind: kind}, nil
 		}
 	}
-	patterns, isRank := strings.CutPrefix(text, tagRank.String()+"(")
+	patterns, isRank := strings.CutPrefix(text, rankKind.name+"(")
 	patterns, closed := strings.CutSuffix(patterns, ")")
 	if !isRank || !closed {
-		return keyPart{}, invalid.New(invalid.Unknown, "", "has a part that is none: each must be number, time, text or rank(P|P|…)")
+		return keyPart{}, invalid.New(invalid.Unknown, "", fmt.Sprintf("has the part %.20q: each must be %s or rank(P|P|…)", text, keyKindNames()))
 	}
 	of, err := parseRanks(patterns)
-	return keyPart{tagRank, of}, err
+	return keyPart{rankKind, of}, err
 }
 
 // Key is the key of these parts, each an int, an int64, a uint64, a float64 or a
 // json.Number for a number; one of them, a time.Time, a [Received] or a string for a time; a string
-// for a text, a rank, or a number in digits. An error is an [InvalidError] of field "key".
+// for all others, or a number in digits. An error is an [InvalidError] of field "key".
 func (t KeyType) Key(parts ...any) (Key, error) {
 	of, err := parseKeyType(string(t))
 	if err != nil {
@@ -167,7 +172,7 @@ func (t KeyType) Has(k Key) bool {
 		return false
 	}
 	for i, part := range parts {
-		if part.tag != of[i].tag || part.tag == tagRank && part.rank >= len(of[i].patterns) {
+		if part.tag != of[i].kind.tag || part.tag == tagRank && part.rank >= len(of[i].patterns) {
 			return false
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// byKey and noKey say what is wrong with a put of another kind.
+// byKey is what a keyed queue is; noKey says what is wrong with a call for such a queue.
 const (
 	byKey = "the queue is a keyed one, which sorts by keys"
 	noKey = "the queue is no keyed one"
@@ -121,7 +121,7 @@ func ValidateKeyed(messages []Keyed) error {
 // validate reports the first field that is out of its bounds.
 func (m *Keyed) validate() error {
 	if len(m.Key) == 0 {
-		return &InvalidError{Field: "key", Code: invalid.Missing, Problem: "is missing: " + byKey}
+		return &InvalidError{Field: "key", Code: invalid.Missing, Problem: "is missing: " + KindKeyed.takes()}
 	}
 	if m.KeyType != "" {
 		if _, err := m.KeyType.Key(m.Key...); err != nil {
@@ -130,7 +130,7 @@ func (m *Keyed) validate() error {
 	}
 	switch {
 	case m.Seq != 0:
-		return invalidSeq(invalid.Misplaced, "must not be given: "+byKey)
+		return invalidSeq(invalid.Misplaced, "must not be given: "+KindKeyed.takes())
 	case len(m.Prev) > MaxID:
 		return tooLarge("prev", len(m.Prev), MaxID)
 	case !utf8.ValidString(m.Prev):
@@ -229,9 +229,13 @@ func (s *Sorter) lookToPutKeyed(ctx context.Context, messages []Keyed) (Cursor, 
 	}
 	switch {
 	case !cur.Exists():
-		return Cursor{}, &InvalidError{Field: "keyType", Code: invalid.Missing, Problem: "is missing: the queue is new, and is made with the type of its keys, such as time", Queue: queue}
+		return Cursor{}, &InvalidError{
+			Field: "keyType", Code: invalid.Missing, Queue: queue,
+			Problem: `is missing: the queue is new, and needs the type of its keys: give keyType, such as time, ` +
+				`with its first message, or make it with PUT /queues {"kind": "keyed", "keyType": "time"}`,
+		}
 	case !keyed(cur):
-		return Cursor{}, &InvalidError{Field: "key", Code: invalid.Misplaced, Problem: "must not be given: " + noKey, Queue: queue}
+		return Cursor{}, &InvalidError{Field: "key", Code: invalid.Misplaced, Problem: "must not be given: " + cur.Settings.Kind.takes(), Queue: queue}
 	}
 	return cur, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -102,7 +103,7 @@ func TestALookThatIsStoppedGoesOn(t *testing.T) {
 		next := b.engine
 		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			if q, ok := r.(ddb.Query); ok && q.Name() == "query waiting" {
-				time.Sleep(time.Second)
+				bubble.Sleep(time.Second)
 				q.Limit = 10
 				r = q
 			}

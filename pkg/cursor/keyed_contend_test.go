@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -28,7 +29,7 @@ func TestLateOnesSideBySide(t *testing.T) {
 		moves := 0
 		next := b.engine
 		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-			time.Sleep(5 * time.Millisecond)
+			bubble.Sleep(5 * time.Millisecond)
 			if r.Name() == "give places" {
 				one.Lock()
 				defer one.Unlock()

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -118,9 +119,15 @@ func ValidateQueue(queue string) error {
 		return &InvalidError{Field: "queue", Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: it must be a name of 1 to %d bytes", len(queue), MaxQueueName)}
 	case !utf8.ValidString(queue):
 		return &InvalidError{Field: "queue", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
+	case strings.HasPrefix(queue, Reserved):
+		return &InvalidError{Field: "queue", Code: invalid.Malformed, Problem: fmt.Sprintf("must not begin with %q: items of the stack's own are there", Reserved)}
 	}
 	return nil
 }
+
+// Reserved begins no queue's name. In the tables whose items are under queues' names, items of the stack's own are under
+// names that begin so: a role may be kept from them.
+const Reserved = "endpoints "
 
 // digest is the message's Digest. Each part is length-prefixed, so that no
 // two different messages feed the hash the same bytes.

@@ -44,6 +44,13 @@ func (s *Sorter) PutGroup(ctx context.Context, messages []Message) ([]Result, er
 	return results, nil
 }
 
+// ValidateMessages is the InvalidError that PutGroup would return, if any: for a caller
+// that has more to do, and wants nothing done of it then.
+func ValidateMessages(messages []Message) error {
+	_, err := group(messages)
+	return err
+}
+
 // group is the places of each queue's messages, queues in the order of their
 // first message.
 func group(messages []Message) ([][]int, error) {
@@ -83,7 +90,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	queue := messages[places[0]].Queue
 	cur, err := s.look(ctx, queue, func(first int64) bool { return packable(messages, inOrder(messages, places), first-1) > 1 })
 	if err == nil && !numbered(cur) {
-		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.is())
+		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.takes())
 	}
 	// A caller that gets FULL may give up: memory is not good enough for that. Nor is it for a batch that
 	// would be one item, if only another process had put what is before it.

@@ -21,6 +21,26 @@ func (s *Sorter) Status(ctx context.Context, queue string) (Cursor, error) {
 	return cur, nil
 }
 
+// Settings are a queue's settings, which may be half an hour old; its kind and its key type never
+// change. A queue that was never put to is ErrNoQueue. It costs half a read unit where this Sorter
+// has not seen the queue lately.
+func (s *Sorter) Settings(ctx context.Context, queue string) (Settings, error) {
+	if err := ValidateQueue(queue); err != nil {
+		return Settings{}, err
+	}
+	cur, known := s.seen.get(queue)
+	if !known {
+		var err error
+		if cur, err = s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) }); err != nil {
+			return Settings{}, err
+		}
+	}
+	if !cur.Exists() {
+		return Settings{}, ErrNoQueue
+	}
+	return cur.Settings, nil
+}
+
 // Parked counts the messages that are stored beyond the gap of a queue, as far as one
 // request shows: more is true where there may be further ones. It costs nothing where no gap
 // is open, else one query, not strong, of at most 1,000 messages and 1 MB.

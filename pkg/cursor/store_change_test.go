@@ -8,7 +8,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -16,7 +15,7 @@ import (
 // last write to a cursor says that it was, and a write that changes nothing must
 // not be made.
 func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		names := freshNames()
 		tables := ddbtest.Open(t, kind, tablesOf(names)...)
 		var last ddb.Answer

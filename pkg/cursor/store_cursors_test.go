@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -347,7 +346,7 @@ func TestStoreNoCursor(t *testing.T) {
 }
 
 func TestStoreScan(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		s := freshStore(t, kind) // nobody else's queues
 		const queues = 25
 		want := map[string]bool{}

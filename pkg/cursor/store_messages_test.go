@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -139,7 +138,7 @@ func TestStoreTombstone(t *testing.T) {
 
 // TestStoreNames: a name is bytes, and nothing in it means anything.
 func TestStoreNames(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		s := freshStore(t, kind)
 		names := []string{
 			"a", "A", "a ", " a", "a/b", "a#b", "é", "e\u0301", "\x00", "日本", "../..", "{}", `"`,

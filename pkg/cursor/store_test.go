@@ -2,6 +2,7 @@ package cursor_test
 
 import (
 	"bytes"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -9,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -18,7 +19,7 @@ import (
 
 // freshNames are tables that no other test has, with keys named otherwise.
 func freshNames() cursor.Names {
-	suffix := localdb.Suffix()
+	suffix := ddbtest.Suffix()
 	return cursor.Names{
 		Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix,
 		QueueKey: "author", SeqKey: "number",
@@ -40,7 +41,7 @@ func storeOn(t testing.TB, engine ddb.Engine, names cursor.Names) *cursor.Store 
 }
 
 // freshStore returns a Store on tables of its own.
-func freshStore(t testing.TB, kind localdb.Kind) *cursor.Store {
+func freshStore(t testing.TB, kind ddbtest.Kind) *cursor.Store {
 	t.Helper()
 	names := freshNames()
 	return storeOn(t, ddbtest.Open(t, kind, tablesOf(names)...), names)
@@ -48,11 +49,11 @@ func freshStore(t testing.TB, kind localdb.Kind) *cursor.Store {
 
 // freshTables makes new tables on a server, and returns the Store on them that a
 // client with these options makes.
-func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) *cursor.Store {
+func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) *cursor.Store {
 	t.Helper()
 	names := freshNames()
 	ddbtest.Open(t, kind, tablesOf(names)...)
-	options.Endpoint = localdb.ForTest(t, kind)
+	options.Endpoint = ddbtest.Endpoint(t, kind)
 	client, err := dynamo.New(options)
 	if err != nil {
 		t.Fatal(err)
@@ -67,21 +68,21 @@ func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) *curs
 // shared are the Stores that tests share which have queues of their own.
 var shared = struct {
 	sync.Mutex
-	stores map[localdb.Kind]*cursor.Store
-}{stores: map[localdb.Kind]*cursor.Store{}}
+	stores map[ddbtest.Kind]*cursor.Store
+}{stores: map[ddbtest.Kind]*cursor.Store{}}
 
 // onEach runs a test on every engine there is, with the name of a queue that no
 // other test has.
 func onEach(t *testing.T, test func(t *testing.T, s *cursor.Store, q string)) {
 	t.Helper()
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		shared.Lock()
 		if shared.stores[kind] == nil {
 			shared.stores[kind] = freshStore(t, kind)
 		}
 		s := shared.stores[kind]
 		shared.Unlock()
-		test(t, s, "q"+localdb.Suffix())
+		test(t, s, "q"+ddbtest.Suffix())
 	})
 }
 
@@ -122,12 +123,10 @@ func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equa
 // show what stands there. Every older state is right until then.
 func settles[T any](t *testing.T, what string, read func() T, want T) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if got := read(); cmp.Equal(got, want) || time.Now().After(deadline) {
-			same(t, what, got, want)
-			return
-		}
-	}
+	await.Until(t, what, func() (bool, any) {
+		got := read()
+		return cmp.Equal(got, want), cmp.Diff(want, got)
+	})
 }
 
 func check(t testing.TB, err error) {
@@ -158,4 +157,9 @@ func standing(t *testing.T, s *cursor.Store, queue string) cursor.Cursor {
 	c, err := s.Cursor(t.Context(), queue, true)
 	check(t, err)
 	return c
+}
+
+// hundred is a message with a body of 100 bytes.
+func hundred(seq int64) cursor.Message {
+	return cursor.Message{Queue: "octo-org/octo-repo", Seq: seq, Body: []byte(fmt.Sprintf("%-100d", seq))}
 }

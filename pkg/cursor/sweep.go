@@ -42,6 +42,9 @@ type SweepOptions struct {
 	// Overdue gets how long ago the first message of each keyed queue in which some wait was
 	// due when it was seen; 0 where none was. nil means that nobody listens.
 	Overdue func(queue string, age time.Duration)
+	// Left gets each queue for which the run had no time: [Sorter.Wake], and [Sorter.Settle] of a
+	// keyed one, go on with it. nil leaves it to the next round.
+	Left func(Cursor)
 	// Announce hands an announcement on. An error keeps it due: the next run
 	// tries again. nil means that nobody listens.
 	Announce func(context.Context, Announcement) error
@@ -83,6 +86,9 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 	}
 	if o.Overdue == nil {
 		o.Overdue = func(string, time.Duration) {}
+	}
+	if o.Left == nil {
+		o.Left = func(Cursor) {}
 	}
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
@@ -315,6 +321,9 @@ func (w *sweep) goOnWithRest(ctx context.Context) {
 func (w *sweep) goOn(ctx context.Context, c Cursor) {
 	run := sweepRun{sweep: w, full: true, seen: &Tally{}}
 	err := run.queue(ctx, c)
+	if run.more {
+		w.options.Left(c)
+	}
 	w.saw(c, run.report, err)
 }
 

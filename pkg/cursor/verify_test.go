@@ -225,20 +225,3 @@ func TestVerifyIsBroken(t *testing.T) {
 		}
 	}
 }
-
-// TestVerifyFigures: the cursor twice, a request for each MB, and one for what is behind the position.
-func TestVerifyFigures(t *testing.T) {
-	m := newMetered(t, cursor.ModeSync)
-	for first := int64(1); first < 1000; first += 25 {
-		m.group(first, first+24)
-	}
-	counts := m.cost(func() {
-		for _, err := range m.process(cursor.ModeSync).Verify(t.Context(), hundred(1).Queue, cursor.Range{To: all}) {
-			check(t, err)
-		}
-	}).Total()
-	t.Logf("1,000 messages of 100 bytes: %d requests, %.1f read units", counts.Requests, counts.Reads)
-	if counts.Requests != 4 || counts.Writes != 0 || counts.Reads > 75 {
-		t.Errorf("%+v; want 4 reads", counts)
-	}
-}

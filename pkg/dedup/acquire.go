@@ -59,26 +59,35 @@ type request struct {
 	// waited is the sum of the delays so far, looks how many there were.
 	waited time.Duration
 	looks  int
+	// met: the effect was done or running.
+	met bool
 }
 
 // acquire makes the caller the owner of a key (true), or finds how its effect
 // ended.
-func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (remembered, Row, bool, error) {
+func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (_ remembered, _ Row, mine bool, err error) {
+	defer func() {
+		if err == nil || a.met {
+			d.lately.learn(a.met)
+		}
+	}()
 	r, err := d.firstLook(ctx, a)
 	if err != nil {
 		return remembered{}, Row{}, false, err
 	}
 	for {
 		now := ddb.ToMillis(d.options.Now())
-		switch d.judge(r, a.payload, now) {
+		means := d.judge(r, a.payload, now)
+		a.met = a.met || means == done || means == running
+		switch means {
 		case free, expired:
-			var mine bool
 			if r, mine, err = d.claim(ctx, a, r, now); err != nil || mine {
 				return remembered{}, r, mine, err
 			}
 			// The stored row is judged by the time of the claim: if that refused it
 			// as running, it is running.
 			if d.judge(r, a.payload, now) == running {
+				a.met = true
 				r, err = d.wait(ctx, a, r)
 			}
 		case running:
@@ -91,7 +100,7 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (remember
 			}
 			// Invalidated a moment ago, or lost.
 			var again Row
-			if again, _, err = d.store.Row(ctx, a.key, true); err != nil {
+			if again, err = d.store.Row(ctx, a.key, true); err != nil {
 				return remembered{}, Row{}, false, err
 			}
 			if again.Fence == r.Fence && again.ValidUntil.Equal(r.ValidUntil) {
@@ -110,17 +119,18 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (remember
 	}
 }
 
-// firstLook reads the row where the options say so. What such a read says is
-// taken only where it saves a claim: it may be a moment old.
+// firstLook reads the row where duplicates are many lately. What such a read says is
+// taken only where it saves a claim: it may be a moment old. It is never so old that
+// it shows what this process has invalidated.
 func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *request) (Row, error) {
-	if !d.options.LookFirst {
+	if !d.lately.looks() {
 		return Row{}, nil
 	}
-	r, _, err := d.store.Row(ctx, a.key, false)
-	if err != nil {
+	r, err := d.store.Row(ctx, a.key, false)
+	if err != nil || d.cache.forgot(r) {
 		return Row{}, err
 	}
-	if v := d.judge(r, a.payload, d.options.Now()); v == done || v == running {
+	if means := d.judge(r, a.payload, d.options.Now()); means == done || means == running {
 		return r, nil
 	}
 	return Row{}, nil
@@ -146,7 +156,7 @@ func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *request, seen Row, n
 	var r Row
 	var claimed bool
 	if seen.Exists() && seen.expired(now) {
-		r, claimed, err = d.store.Replace(ctx, c, seen.Fence)
+		r, claimed, err = d.store.Swap(ctx, seen, c.row(seen))
 	} else {
 		r, claimed, err = d.store.Claim(ctx, c)
 	}
@@ -186,7 +196,7 @@ func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *request, seen Row) (f
 		}
 		a.waited += delay
 		a.looks++
-		r, _, err := d.store.Row(ctx, a.key, false)
+		r, err := d.store.Row(ctx, a.key, false)
 		if err != nil {
 			return Row{}, err
 		}

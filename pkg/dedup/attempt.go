@@ -64,16 +64,16 @@ func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]
 // caller takes it. End it with Complete or Fail. Its methods may be called by
 // any number of goroutines.
 type Attempt[ID, R any] struct {
-	d     *Deduplicator[ID, R]
-	owner Owner
+	d *Deduplicator[ID, R]
 
-	// ending lets one call at a time end or extend the attempt, and guards how
-	// it ended: what was placed for a first Complete is what a repeat stores, and
-	// nothing but a repeat follows a Fail (failing), also where nobody knows
-	// whether it was stored: the row may have lost its payload by then.
-	ending                     sync.Mutex
-	completed, failing, failed bool
-	placed                     *placed
+	// ending lets one call at a time end or extend the attempt. It guards the row as this
+	// attempt last saw it, and how it ended: what was placed for a first Complete is what
+	// a repeat stores, and nothing but a repeat follows a Fail. Where nobody knows whether
+	// a Fail was stored, the row says it.
+	ending            sync.Mutex
+	row               Row
+	completed, failed bool
+	placed            *placed
 
 	mu  sync.Mutex
 	run Run
@@ -83,9 +83,9 @@ type Attempt[ID, R any] struct {
 
 func (d *Deduplicator[ID, R]) attempt(r Row) *Attempt[ID, R] {
 	return &Attempt[ID, R]{
-		d:     d,
-		owner: Owner{Key: r.Key, Token: r.Token, Fence: r.Fence},
-		run:   Run{Key: r.Key, Attempt: r.Attempt, Fence: r.Fence, LeaseUntil: r.LeaseUntil},
+		d:   d,
+		row: r,
+		run: Run{Key: r.Key, Attempt: r.Attempt, Fence: r.Fence, LeaseUntil: r.LeaseUntil},
 	}
 }
 
@@ -125,20 +125,22 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	}
 	a.ending.Lock()
 	defer a.ending.Unlock()
-	if a.failing {
+	if a.failed {
 		return ErrEnded
 	}
 	if a.completed && a.placed != nil {
 		return a.placed.refused
 	}
 	now := ddb.ToMillis(a.d.options.Now())
-	completion := Completion{At: now}
-	completion.ValidUntil, completion.ExpiresOn = a.d.validity(now, time.Time{})
-	if err := a.place(ctx, value, completion); err != nil {
-		return &NotRememberedError{Key: a.owner.Key, Err: err}
+	validUntil, expiresOn := a.d.validity(now, time.Time{})
+	if err := a.place(ctx, value, validUntil, expiresOn); err != nil {
+		return &NotRememberedError{Key: a.row.Key, Err: err}
 	}
-	completion.Result = a.d.kept(a.placed.result, now)
-	if err := a.complete(ctx, completion, a.placed.stored); err != nil {
+	if err := a.complete(ctx, a.placed.stored, func(r Row) Row {
+		r = r.asCompleted(now, validUntil, expiresOn)
+		r.Result = a.d.kept(a.placed.result, now)
+		return r
+	}); err != nil {
 		return err
 	}
 	return a.placed.refused
@@ -147,34 +149,48 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 // place makes the first value that is given ready for the row; a repeat keeps
 // it. Where the repeat comes so late that the item of its own would be deleted
 // while the row is valid, it is stored again, with a later end.
-func (a *Attempt[ID, R]) place(ctx context.Context, value R, c Completion) error {
+func (a *Attempt[ID, R]) place(ctx context.Context, value R, validUntil, expiresOn time.Time) error {
 	if a.placed == nil {
-		made, err := a.d.place(ctx, a.owner, value, c.ExpiresOn)
+		made, err := a.d.place(ctx, a.row, value, expiresOn)
 		if err == nil {
 			a.placed = &made
 		}
 		return err
 	}
-	if a.placed.result.Place == InItem && c.ValidUntil.After(a.placed.expiresOn) && !a.placed.expiresOn.IsZero() {
-		return a.d.putResult(ctx, a.owner, a.placed, c.ExpiresOn)
+	if a.placed.result.Place == InItem && validUntil.After(a.placed.expiresOn) && !a.placed.expiresOn.IsZero() {
+		return a.d.putResult(ctx, a.row, a.placed, expiresOn)
 	}
 	return nil
 }
 
+// swap changes the attempt's row, and returns it as it is stored then. Where the
+// condition fails and the row is still ours and under way, an earlier request of ours,
+// whose response was lost, has changed it: again, with what is there. Each such request
+// leads to one more turn at most.
+func (a *Attempt[ID, R]) swap(ctx context.Context, change func(Row) Row) (Row, bool, error) {
+	for {
+		r, done, err := a.d.store.Swap(ctx, a.row, change(a.row))
+		if err != nil || done || !a.owns(r) || r.completed() || r.givenBack() {
+			return r, done, err
+		}
+		a.row = r
+	}
+}
+
 // complete stores how the effect ended.
 //
-// Where the condition fails and the row is completed under our own token, an
-// earlier request was ours, and what it stored stands.
-func (a *Attempt[ID, R]) complete(ctx context.Context, c Completion, stored []byte) error {
-	r, completed, err := a.d.store.Complete(ctx, a.owner, c)
+// Where the row is completed under our own token already, an earlier request was
+// ours, and what it stored stands.
+func (a *Attempt[ID, R]) complete(ctx context.Context, stored []byte, end func(Row) Row) error {
+	r, completed, err := a.swap(ctx, end)
 	switch {
 	case err != nil:
-		return &NotRememberedError{Key: a.owner.Key, Err: err}
+		return &NotRememberedError{Key: a.row.Key, Err: err}
 	case completed:
 		a.end(ctx, r, stored)
 	case !a.owns(r):
 		return a.lost(ctx)
-	case !r.completed() || r.Failed != c.Failed:
+	case !r.completed() || r.Failed != end(a.row).Failed:
 		return ErrEnded
 	case r.Result.Place == InRow:
 		a.end(ctx, r, r.Result.Bytes)
@@ -232,9 +248,12 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	judged = true
 	if failure == Remember {
 		now := ddb.ToMillis(a.d.options.Now())
-		c := Completion{At: now, Failed: true, Error: message}
-		c.ValidUntil, c.ExpiresOn = a.d.validity(now, time.Time{})
-		return a.complete(ctx, c, nil)
+		validUntil, expiresOn := a.d.validity(now, time.Time{})
+		return a.complete(ctx, nil, func(r Row) Row {
+			r = r.asCompleted(now, validUntil, expiresOn)
+			r.Failed, r.Error = true, message
+			return r
+		})
 	}
 	return a.giveBack(ctx, message)
 }
@@ -251,12 +270,14 @@ func messageOf(err error) (text string) {
 
 // giveBack lets the next call run the effect.
 func (a *Attempt[ID, R]) giveBack(ctx context.Context, why string) error {
-	r, failed, err := a.d.store.Fail(ctx, a.owner, why)
-	a.failing = err != nil || failed
+	r, failed, err := a.swap(ctx, func(r Row) Row {
+		r.LeaseUntil, r.Error, r.Payload = longAgo, why, nil
+		return r
+	})
 	switch {
 	case err != nil:
 		return err
-	case failed:
+	case failed || a.owns(r) && r.givenBack():
 		a.failed = true
 		a.d.note(ctx, EventFailed, r)
 		return nil
@@ -284,21 +305,28 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 	}
 	a.ending.Lock()
 	defer a.ending.Unlock()
-	if a.failing {
+	if a.failed {
 		return ErrEnded
 	}
 	now := ddb.ToMillis(a.d.options.Now())
-	e := Extension{LeaseUntil: now.Add(lease)}
-	e.ValidUntil, e.ExpiresOn = a.d.validity(now, e.LeaseUntil)
-	r, _, err := a.d.store.Extend(ctx, a.owner, e)
+	until := now.Add(lease)
+	r, _, err := a.swap(ctx, func(r Row) Row {
+		// A lease that ends later is stored again: so we learn whether it is ours.
+		if r.LeaseUntil.Before(until) {
+			r.LeaseUntil = until
+			r.ValidUntil, r.ExpiresOn = a.d.validity(now, until)
+		}
+		return r
+	})
 	switch {
 	case err != nil:
 		return err
 	case !a.owns(r):
 		return a.lost(ctx)
-	case r.completed():
+	case r.completed() || r.givenBack():
 		return ErrEnded
 	}
+	a.row = r
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.run.LeaseUntil = r.LeaseUntil
@@ -307,7 +335,7 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 
 // owns reports whether the row is still this attempt's.
 func (a *Attempt[ID, R]) owns(r Row) bool {
-	return r.Exists() && r.Token == a.owner.Token && r.Fence == a.owner.Fence
+	return r.Exists() && r.Token == a.row.Token && r.Fence == a.row.Fence
 }
 
 func (a *Attempt[ID, R]) lost(ctx context.Context) error {

@@ -45,30 +45,33 @@ func TestCacheAfterInvalidate(t *testing.T) {
 		request string
 		during  func(*dedup.Deduplicator[string, string]) error
 	}{
-		"a duplicate reads": {"claim", func(d *dedup.Deduplicator[string, string]) error {
+		"a duplicate claims": {"claim", func(d *dedup.Deduplicator[string, string]) error {
 			_, err := d.Once(context.Background(), "a", old)
 			return err
 		}},
-		"an attempt completes": {"complete", func(d *dedup.Deduplicator[string, string]) error {
+		"an attempt completes": {"swap", func(d *dedup.Deduplicator[string, string]) error {
 			start, err := d.TryStart(context.Background(), "a")
 			if err != nil {
 				return err
 			}
 			return start.Attempt.Complete(context.Background(), "old")
 		}},
-		"an effect completes": {"complete", func(d *dedup.Deduplicator[string, string]) error {
+		"an effect completes": {"swap", func(d *dedup.Deduplicator[string, string]) error {
 			_, err := d.Once(context.Background(), "a", old)
 			return err
 		}},
 	} {
-		for _, size := range []int{1, 100} {
+		for _, others := range []int{1, 2000} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					h := newHeld()
 					if c.request == "claim" {
 						_ = must[dedup.Outcome[string]](t)(process(t, on(t, h), nil).Once(t.Context(), "a", old))
 					}
-					d := process(t, on(t, h), &options{CacheSize: size})
+					d := process(t, on(t, h), &options{CacheSize: 10})
+					if c.request == "claim" {
+						meetsNew(t, d)
+					}
 					h.after = c.request
 					done := make(chan error)
 					go func() { done <- c.during(d) }()
@@ -76,8 +79,8 @@ func TestCacheAfterInvalidate(t *testing.T) {
 					if !must[bool](t)(d.Invalidate(t.Context(), "a")) {
 						t.Error("nothing was invalidated")
 					}
-					// As many others as the cache remembers.
-					for i := range 2 * size {
+					// More than there is room for, or not.
+					for i := range others {
 						other := time.Duration(i).String()
 						_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), other, old))
 						_ = must[bool](t)(d.Invalidate(t.Context(), other))
@@ -106,7 +109,7 @@ func TestCacheWhileInvalidating(t *testing.T) {
 		h := newHeld()
 		d := process(t, on(t, h), &options{CacheSize: 10})
 		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", old))
-		h.before = "invalidate"
+		h.before = "swap"
 		done := make(chan error)
 		go func() {
 			_, err := d.Invalidate(t.Context(), "a")

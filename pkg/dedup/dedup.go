@@ -20,6 +20,7 @@ type Deduplicator[ID, R any] struct {
 	cache     *cache
 	flights   flights
 	pace      pace
+	lately    lately
 	packer    packer
 	off       bool
 }
@@ -44,6 +45,7 @@ func New[ID, R any](store Store, processor string, options *Options[ID, R]) (*De
 	return &Deduplicator[ID, R]{
 		store: store, processor: processor, options: complete,
 		cache: newCache(complete.CacheSize, complete.CacheAge), off: complete.Off,
+		lately: lately{share: firstShare},
 	}, nil
 }
 

@@ -17,7 +17,7 @@
 // events with an Idempotency-Key, and of batches. [Deduplicator.TryStart] is for
 // callers that end their attempt explicitly. [Deduplicator.List],
 // [Deduplicator.Release] and [Deduplicator.ForceComplete] are for operators. For
-// another database, write a [Store].
+// another database, write a [Store]: it has six methods.
 //
 // # The table
 //
@@ -25,8 +25,8 @@
 // TTL by expiresOn. This project's stack has it, under the default name of
 // [Names]; elsewhere you make it yourself (docs/dedup.md has the two commands):
 // nothing here does, and a table that is not there is an error of the first
-// call. The functions need dynamodb:UpdateItem on it, GetItem to wait and to
-// read larger results, PutItem and DeleteItem for these, and Scan for List.
+// call. The functions need dynamodb:UpdateItem and GetItem on it, PutItem for larger
+// results, and Scan for List.
 //
 //	config, err := config.LoadDefaultConfig(ctx)
 //	...
@@ -99,8 +99,9 @@
 //
 // Every arrow but those of the clock and TTL is one conditional update. A claim
 // takes a row that is not there, failed or timed out, and raises fence and
-// attempt; complete, fail and extend ask for the claim's token and fence, so an
-// owner that was replaced changes nothing any more.
+// attempt. All else swaps the row that was seen for its next one, if token, fence,
+// lease and completion are those that were seen: an owner that was replaced changes
+// nothing any more, nor does a late copy of a swap.
 //
 // # What is guaranteed
 //

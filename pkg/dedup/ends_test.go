@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -132,22 +133,22 @@ func TestLifetimes(t *testing.T) {
 			return must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("value", &ran)))
 		}
 		once()
-		time.Sleep(59 * time.Second)
+		bubble.Sleep(59 * time.Second)
 		if out := once(); out.Value != "value" || !out.Replayed {
 			t.Errorf("within both: %+v", out)
 		}
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		if out := once(); !out.Replayed || !out.Omitted || out.Value != "" {
 			t.Errorf("after the result's: %+v", out)
 		}
-		time.Sleep(time.Hour - time.Minute - time.Millisecond)
+		bubble.Sleep(time.Hour - time.Minute - time.Millisecond)
 		if out := once(); !out.Replayed {
 			t.Errorf("just before the id's end: %+v", out)
 		}
 		if s := must[dedup.Entry](t)(d.Status(t.Context(), "a")); s.Status != dedup.Completed {
 			t.Error(s.Status)
 		}
-		time.Sleep(time.Millisecond)
+		bubble.Sleep(time.Millisecond)
 		if s := must[dedup.Entry](t)(d.Status(t.Context(), "a")); s.Status != dedup.Expired {
 			t.Error(s.Status)
 		}
@@ -156,7 +157,7 @@ func TestLifetimes(t *testing.T) {
 		}
 		forever := process(t, store, &options{KeepForever: true})
 		_ = must[dedup.Outcome[string]](t)(forever.Once(t.Context(), "b", returns("value", &ran)))
-		time.Sleep(100 * 365 * 24 * time.Hour)
+		bubble.Sleep(100 * 365 * 24 * time.Hour)
 		if store.Expire(time.Now()) != 1 {
 			t.Error("a was not deleted, or b was")
 		}
@@ -206,7 +207,7 @@ func TestInvalidate(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 		_ = must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "b"))
-		time.Sleep(time.Hour)
+		bubble.Sleep(time.Hour)
 		if must[bool](t)(d.Invalidate(t.Context(), "b")) {
 			t.Error("a timed out id runs again unasked")
 		}
@@ -216,7 +217,7 @@ func TestInvalidate(t *testing.T) {
 func TestPayload(t *testing.T) {
 	var ran atomic.Int64
 	store := dedup.NewMemory()
-	for _, o := range []*options{{}, {CacheSize: 5}, {LookFirst: true}} {
+	for _, o := range []*options{{}, {CacheSize: 5}} {
 		d := process(t, store, o)
 		for _, same := range [][][]byte{{[]byte("100"), []byte("EUR")}, nil} {
 			if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran), same...)); out.Value != "1" {

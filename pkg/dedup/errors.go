@@ -26,8 +26,8 @@ var (
 	// ErrEnded: the attempt was ended before, in another way.
 	ErrEnded = errors.New("the attempt has ended already")
 	// ErrNoTime: the caller's deadline is nearer than 510 ms, and Options.Lease is
-	// 0: no lease would be left. It is found before the table is asked, so it may
-	// be the answer to a duplicate as well.
+	// 0: no lease would be left. It is found before the claim, so it may be the
+	// answer to a duplicate as well.
 	ErrNoTime = errors.New("the deadline is too near to start")
 )
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
@@ -186,14 +185,30 @@ func TestNothingFollowsAFailInDoubt(t *testing.T) {
 	}
 }
 
+// TestAFailThatWasNeverStored ends nothing.
+func TestAFailThatWasNeverStored(t *testing.T) {
+	h := newHurt(t)
+	attempt := must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a")).Attempt
+	h.table.Fail(1, ddbtest.Refused)
+	if err := attempt.Fail(h.Context(), errDown); !errors.Is(err, dedup.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if err := attempt.Complete(h.Context(), "x"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
 // no caller waits for its own claim.
 func TestTheSDKRepeats(t *testing.T) {
-	for request := 1; request <= 2; request++ {
-		h, network, names := newHurt(t), faulty.New(dynamo.Transport()), dedup.Names{Table: "processes" + localdb.Suffix()}
-		kind := localdb.Choose()
+	ddbtest.EachServer(t, testTheSDKRepeats)
+}
+
+func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
+	for request := 1; request <= 3; request++ {
+		h, network, names := newHurt(t), faulty.New(dynamo.Transport()), dedup.Names{Table: "processes" + ddbtest.Suffix()}
 		ddbtest.Open(t, kind, names.Tables()...)
-		client := must[*dynamodb.Client](t)(dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), Transport: network, MaxAttempts: 3}))
+		client := must[*dynamodb.Client](t)(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 3}))
 		h.d = h.on(must[*dedup.Table](t)(dedup.NewDynamo(client, names)))
 		network.Fail(request, faulty.Lost)
 		if err := h.once(5); err != nil || h.ran != 1 || network.Pending() {
@@ -209,12 +224,12 @@ func TestTheSDKRepeats(t *testing.T) {
 // its value.
 func TestNotRemembered(t *testing.T) {
 	h := newHurt(t)
-	h.table.Fail(2, ddbtest.Refused)
+	h.table.Fail(3, ddbtest.Refused)
 	out, err := h.d.Once(t.Context(), "a", func(context.Context) (string, error) { return "value", nil })
 	if isA[*dedup.NotRememberedError](t, err); out.Value != "value" || !errors.Is(err, dedup.ErrUnavailable) {
 		t.Errorf("%+v, %v", out, err)
 	}
-	h.table.Fail(2, ddbtest.Refused)
+	h.table.Fail(3, ddbtest.Refused)
 	done, err := dedup.Each(t.Context(), h.d, []string{"c"}, func(s string) (string, error) { return s, nil },
 		func(context.Context, string) (string, error) { return "value", nil })
 	if done != 1 || err != nil {

@@ -3,12 +3,15 @@ package dedup_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/pkg/dedup"
@@ -40,6 +43,10 @@ func TestFigures(t *testing.T) {
 		_ = must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), id))
 	}
 	type action = func(*testing.T, *dedup.Deduplicator[string, string])
+	allNew := func(t *testing.T, d *dedup.Deduplicator[string, string]) { meetsNew(t, d) }
+	both := func(first, second action) action {
+		return func(t *testing.T, d *dedup.Deduplicator[string, string]) { first(t, d); second(t, d) }
+	}
 	for _, c := range []struct {
 		name    string
 		options options
@@ -47,26 +54,26 @@ func TestFigures(t *testing.T) {
 		do      action
 		want    figure
 	}{
-		{"new", options{}, nil, small, figure{2, 0, 2, 0}},
-		{"new, looks first", options{LookFirst: true}, nil, small, figure{2, 1, 2, 0.5}},
-		{"duplicate", options{}, small, small, figure{1, 0, 1, 0}},
-		{"duplicate, looks first", options{LookFirst: true}, small, small, figure{0, 1, 0, 0.5}},
+		{"new", options{}, nil, small, figure{2, 1, 2, 0.5}},
+		{"new, after new ones", options{}, allNew, small, figure{2, 0, 2, 0}},
+		{"duplicate", options{}, small, small, figure{0, 1, 0, 0.5}},
+		{"duplicate, after new ones", options{}, both(small, allNew), small, figure{1, 0, 1, 0}},
 		{"duplicate, from the cache", options{CacheSize: 10}, small, small, figure{0, 0, 0, 0}},
-		{"duplicate, 610 bytes", options{ResultTTL: time.Hour}, medium, medium, figure{1, 0, 1, 0}},
-		{"new, 10 KB", options{}, nil, big, figure{3, 0, 2 + 10, 0}},
-		{"duplicate, 10 KB", options{}, big, big, figure{1, 1, 1, 1.5}},
-		{"duplicate, 10 KB, looks first", options{LookFirst: true}, big, big, figure{0, 2, 0, 0.5 + 1.5}},
+		{"duplicate, 610 bytes", options{ResultTTL: time.Hour}, medium, medium, figure{0, 1, 0, 0.5}},
+		{"new, 10 KB", options{}, allNew, big, figure{3, 0, 2 + 10, 0}},
+		{"duplicate, 10 KB", options{}, big, big, figure{0, 2, 0, 0.5 + 1.5}},
+		{"duplicate, 10 KB, after new ones", options{}, both(big, allNew), big, figure{1, 1, 1, 1.5}},
 		{"duplicate, 10 KB, from the cache", options{CacheSize: 10}, big, big, figure{0, 0, 0, 0}},
-		{"effect that fails", options{}, nil, fails, figure{2, 0, 2, 0}},
-		{"after one that failed", options{}, fails, small, figure{2, 0, 2, 0}},
+		{"effect that fails", options{}, allNew, fails, figure{2, 0, 2, 0}},
+		{"after one that failed", options{}, both(fails, allNew), small, figure{2, 0, 2, 0}},
 		{"held, without a wait", options{Poll: dedup.NoWait()}, started, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 			_, err := d.Once(t.Context(), id, never(t))
 			isA[*dedup.StillRunningError](t, err)
-		}, figure{1, 0, 1, 0}},
+		}, figure{0, 1, 0, 0.5}},
 		{"quarantined", options{MaxAttempts: 1}, fails, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 			_, err := d.Once(t.Context(), id, never(t))
 			isA[*dedup.QuarantinedError](t, err)
-		}, figure{1, 0, 1, 0}},
+		}, figure{1, 1, 1, 0.5}},
 		{"invalidate", options{}, small, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 			_ = must[bool](t)(d.Invalidate(t.Context(), id))
 		}, figure{1, 1, 1, 1}},
@@ -95,22 +102,23 @@ func TestFigures(t *testing.T) {
 func TestFiguresOfACrowd(t *testing.T) {
 	const waiters = 99
 	for name, c := range map[string]struct {
-		options       options
-		oneProcess    bool
-		seen          bool
+		// others is how many processes the waiters are in.
+		others        int
+		seen, met     bool
 		writes, reads float64
 		// cheaper is by how much at least it costs less than the 355 write units
 		// that Mnemosyne was measured at.
 		cheaper float64
 	}{
-		"a process each": {writes: 2 + waiters, reads: waiters * 4 * 0.5, cheaper: 2.5},
+		"a process each": {others: waiters, writes: 2, reads: 0.5 + waiters*5*0.5, cheaper: 6},
 		"a process each, that has seen such an effect": {
-			seen: true, writes: 2 + waiters, reads: waiters * 0.5, cheaper: 3,
+			others: waiters, seen: true, writes: 2, reads: 0.5 + waiters*2*0.5, cheaper: 16,
 		},
-		"a process each, looks first": {options: options{LookFirst: true}, writes: 2, reads: 0.5 + waiters*5*0.5, cheaper: 6},
-		"one owner, one other process": {
-			oneProcess: true, writes: 2 + 1, reads: 4 * 0.5, cheaper: 100,
+		"a process each, that has met new ids": {
+			others: waiters, met: true, writes: 2 + waiters, reads: waiters * 4 * 0.5, cheaper: 2.5,
 		},
+		"eleven a process": {others: waiters / 11, writes: 2, reads: 0.5 + waiters/11*5*0.5, cheaper: 50},
+		"one process":      {others: 1, writes: 2, reads: 0.5 + 5*0.5, cheaper: 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,22 +126,27 @@ func TestFiguresOfACrowd(t *testing.T) {
 				store := on(t, metered)
 				processes := make([]*dedup.Deduplicator[string, string], 1+waiters)
 				for i := range processes {
-					if processes[i] = processes[min(i, 1)]; i < 2 || !c.oneProcess {
-						processes[i] = process(t, store, &c.options)
+					if processes[i] = processes[max(i-c.others, 0)]; i <= c.others {
+						processes[i] = process(t, store, nil)
 					}
 				}
 				var wait sync.WaitGroup
 				var ran atomic.Int64
 				second := func(context.Context) (string, error) {
-					time.Sleep(time.Second)
+					bubble.Sleep(time.Second)
 					return "value", nil
 				}
-				if c.seen {
-					for _, d := range processes {
+				for n, d := range processes {
+					if c.seen {
 						_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "before", second))
 					}
-					metered.Take()
+					if c.met {
+						for i := range 4 {
+							_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), fmt.Sprint(n, "-", i), answers("x")))
+						}
+					}
 				}
+				metered.Take()
 				wait.Go(func() { _, _ = processes[0].Once(t.Context(), "a", second) })
 				synctest.Wait()
 				began := time.Now()
@@ -149,7 +162,7 @@ func TestFiguresOfACrowd(t *testing.T) {
 				if units.Writes != c.writes || units.Reads > c.reads || ran.Load() != 0 {
 					t.Errorf("%.1f write and %.1f read units, want %.1f and at most %.1f", units.Writes, units.Reads, c.writes, c.reads)
 				}
-				if c.oneProcess && units.Writes+units.Reads > 5 {
+				if c.others == 1 && units.Writes+units.Reads > 5 {
 					t.Errorf("%.1f units in all, want 5 at most", units.Writes+units.Reads)
 				}
 				if took := time.Since(began); took > 1600*time.Millisecond || c.seen && took > 1200*time.Millisecond {
@@ -163,6 +176,76 @@ func TestFiguresOfACrowd(t *testing.T) {
 				t.Logf("ours: %s: %.1f write units, %.1f read units, $%.1f a million times; 355 write units are %.1f times dearer", name, units.Writes, units.Reads, dollars, cheaper)
 			})
 		})
+	}
+}
+
+// TestFiguresOfStreams pins what a process pays for many calls, by the share of
+// duplicates among them and the order in which they come.
+func TestFiguresOfStreams(t *testing.T) {
+	const calls = 640
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, c := range map[string]struct {
+		duplicate func(n int) bool
+		// looks are those that were made before a claim of a new id, claims those that
+		// were refused.
+		looks, claims int
+	}{
+		"all new":                        {func(int) bool { return false }, 4, 0},
+		"all duplicates":                 {func(int) bool { return true }, 0, calls / 64},
+		"half, in turn":                  {func(n int) bool { return n%2 == 0 }, calls/2 - calls/64, 0},
+		"half, in turn, a new one first": {func(n int) bool { return n%2 == 1 }, calls / 2, calls / 64},
+		"half, ten by ten":               {func(n int) bool { return n/10%2 == 0 }, 314, 4},
+		"half, at random":                {func(int) bool { return random.IntN(2) == 0 }, 331, 3},
+		"new ones, after duplicates":     {func(n int) bool { return n < 64 }, 36, 1},
+		"duplicates, after new ones":     {func(n int) bool { return n > 64 }, 4, 2 + 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			metered := ddbtest.NewMeter(memory())
+			d := process(t, on(t, metered), nil)
+			_ = must[dedup.Outcome[string]](t)(process(t, on(t, metered), nil).Once(t.Context(), "done", answers("x")))
+			var news, duplicates, looks, claims int
+			for n := range calls {
+				metered.Take()
+				if c.duplicate(n) {
+					duplicates++
+					_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "done", never(t)))
+					claims += metered.Take().Writes
+					continue
+				}
+				news++
+				_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), fmt.Sprint("new-", n), answers("x")))
+				looks += metered.Take().Reads
+			}
+			if looks != c.looks || claims != c.claims {
+				t.Errorf("%d looks for %d new ids, want %d; %d refused claims of %d duplicates, want %d", looks, news, c.looks, claims, duplicates, c.claims)
+			}
+			dollars := func(writes, reads int) float64 {
+				return meter.Count{Writes: float64(writes), Reads: float64(reads) / 2}.Dollars()
+			}
+			if news > 0 && dollars(2*news, looks) > 1.05*dollars(2*news, 0) {
+				t.Error("a new id costs more than 1.05 of two writes")
+			}
+			if duplicates > 300 && dollars(claims, duplicates-claims) > 1.5*dollars(0, duplicates) {
+				t.Error("a duplicate costs more than 1.5 of a look")
+			}
+		})
+	}
+}
+
+// TestAHeldIDIsADuplicate: a call that is refused at once because another one runs the
+// effect has met a duplicate as well.
+func TestAHeldIDIsADuplicate(t *testing.T) {
+	metered := ddbtest.NewMeter(memory())
+	_ = must[dedup.Start[string, string]](t)(process(t, on(t, metered), nil).TryStart(t.Context(), "a"))
+	d := process(t, on(t, metered), &options{Poll: dedup.NoWait()})
+	meetsNew(t, d)
+	for _, want := range []int{1, 0, 0} {
+		metered.Take()
+		_, err := d.Once(t.Context(), "a", never(t))
+		isA[*dedup.StillRunningError](t, err)
+		if got := metered.Take().Writes; got != want {
+			t.Errorf("%d claims, want %d", got, want)
+		}
 	}
 }
 
@@ -200,12 +283,14 @@ func BenchmarkOnce(b *testing.B) {
 // agrees is a Store that every write succeeds on.
 type agrees struct{ dedup.Store }
 
+func (agrees) Row(context.Context, dedup.Key, bool) (dedup.Row, error) { return dedup.Row{}, nil }
+
 func (agrees) Claim(_ context.Context, c dedup.Claim) (dedup.Row, bool, error) {
 	return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil}, true, nil
 }
 
-func (agrees) Complete(_ context.Context, o dedup.Owner, c dedup.Completion) (dedup.Row, bool, error) {
-	return dedup.Row{Key: o.Key, Token: o.Token, Fence: o.Fence, CompletedAt: c.At, Result: c.Result}, true, nil
+func (agrees) Swap(_ context.Context, _, next dedup.Row) (dedup.Row, bool, error) {
+	return next, true, nil
 }
 
 // TestAllocations pins what Once adds to an effect and its store in allocations.

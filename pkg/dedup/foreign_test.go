@@ -130,24 +130,29 @@ func TestOverflowObjectThatIsGone(t *testing.T) {
 }
 
 // TestNoTime: half a second and the shortest lease must be left, also for a
-// duplicate; not where the lease is set.
+// duplicate, unless a look finds it; not where the lease is set.
 func TestNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		var ran atomic.Int64
 		for _, c := range []struct {
 			options options
+			met     bool
 			left    time.Duration
 			want    error
 		}{
-			{options{}, 509 * time.Millisecond, dedup.ErrNoTime},
-			{options{}, 510 * time.Millisecond, nil},
-			{options{}, 509 * time.Millisecond, dedup.ErrNoTime},
-			{options{LookFirst: true}, 100 * time.Millisecond, nil},
-			{options{Lease: time.Minute}, 100 * time.Millisecond, nil},
+			{options{}, false, 509 * time.Millisecond, dedup.ErrNoTime},
+			{options{}, false, 510 * time.Millisecond, nil},
+			{options{}, true, 509 * time.Millisecond, dedup.ErrNoTime},
+			{options{}, false, 100 * time.Millisecond, nil},
+			{options{Lease: time.Minute}, true, 100 * time.Millisecond, nil},
 		} {
+			d := process(t, store, &c.options)
+			if c.met {
+				meetsNew(t, d)
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), c.left)
-			if _, err := process(t, store, &c.options).Once(ctx, "a", returns("x", &ran)); !errors.Is(err, c.want) {
+			if _, err := d.Once(ctx, "a", returns("x", &ran)); !errors.Is(err, c.want) {
 				t.Errorf("%+v left: %v, want %v", c.left, err, c.want)
 			}
 			cancel()

@@ -6,9 +6,9 @@ import "context"
 // reports whether there was something to forget. An id that is running is a
 // [StillRunningError]; one that has failed or timed out runs again anyway.
 //
-// A call that is under way may still return the old result; so may, for
-// Options.CacheAge, another process that has a cache. This process's own cache
-// has forgotten it.
+// A call that is under way may still return the old result. So may another process: for
+// about a second where it looks first, and for Options.CacheAge where it has a cache.
+// Later calls of this process do not.
 func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten bool, err error) {
 	k, err := d.Key(id)
 	if err != nil || d.off {
@@ -16,17 +16,16 @@ func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten 
 	}
 	ctx, end := d.begin(ctx, "invalidate", k)
 	defer func() { end(err) }()
-	r, found, err := d.store.Row(ctx, k, true)
+	r, err := d.store.Row(ctx, k, true)
 	now := d.options.Now()
-	// Of a row that is not completed, or not there, no result is known but old
-	// ones, in this cache.
-	over := r.Fence
+	// Of a row that is not completed, or not there, no result is known but old ones.
+	fence := r.Fence
 	if !r.completed() {
-		over--
+		fence--
 	}
-	d.cache.forget(k, over)
+	d.cache.forget(k, fence)
 	switch {
-	case err != nil || !found || r.expired(now):
+	case err != nil || !r.Exists() || r.expired(now):
 		return false, err
 	case !r.completed() && r.running(now, d.options.Margin):
 		return false, &StillRunningError{Key: k, Until: r.LeaseUntil}
@@ -35,12 +34,14 @@ func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten 
 	}
 	// Where the condition fails, a new life has begun meanwhile: the old result is
 	// forgotten already.
-	if _, _, err = d.store.Invalidate(ctx, k, r.Fence, deletionTime(longAgo, now)); err != nil {
+	over := r
+	over.ValidUntil, over.ExpiresOn = longAgo, deletionTime(longAgo, now)
+	if _, _, err = d.store.Swap(ctx, r, over); err != nil {
 		return false, err
 	}
 	if r.Result.Place == InItem && r.ExpiresOn.IsZero() {
 		// TTL would never take it.
-		err = d.store.DeleteResult(ctx, k, r.Token)
+		err = d.store.PutResult(ctx, StoredResult{Key: k, Token: r.Token, ExpiresOn: over.ExpiresOn})
 	}
 	d.note(ctx, EventInvalidated, r)
 	return true, err

@@ -49,12 +49,6 @@ var attributes = []ddb.Path{
 	attrRepair, attrRepairedBy, attrRepairedAt, attrReason, attrResultOf,
 }
 
-// ofOneLife are the attributes that a new life of a row does not have.
-var ofOneLife = []ddb.Path{
-	attrCompletedAt, attrFailed, attrError, attrResult, attrCodec, attrResultIn, attrResultUntil,
-	attrRepair, attrRepairedBy, attrRepairedAt, attrReason,
-}
-
 // attribute is where a table has an attribute.
 func (n Names) attribute(name ddb.Path) ddb.Path {
 	return ddb.Path(cmp.Or(n.Attributes[string(name)], string(name)))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -60,7 +61,7 @@ func TestEventsLogAndSpans(t *testing.T) {
 		_, err := process(t, store, o).Once(t.Context(), "b", never(t))
 		isA[*dedup.StillRunningError](t, err)
 		expect("held", "looked 2", "looked 2", "still running 2")
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		_, _ = d.Once(t.Context(), "b", never(t))
 		expect("quarantined", "quarantined 2")
 		_, _ = d.Release(t.Context(), "b", dedup.Audit{By: "ada", Reason: "fixed"})

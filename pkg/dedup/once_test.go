@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -23,6 +24,14 @@ func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[st
 		t.Fatal(err)
 	}
 	return d
+}
+
+// meetsNew lets a process meet so many new ids that it claims first.
+func meetsNew(t testing.TB, d *dedup.Deduplicator[string, string]) {
+	t.Helper()
+	for i := range 4 {
+		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), fmt.Sprint("new-", i), answers("x")))
+	}
 }
 
 // returns is an effect that returns a value, and counts how often it ran.
@@ -79,7 +88,7 @@ func TestOnceRunsOnce(t *testing.T) {
 	if first.Value != "1" || first.Replayed || first.Attempt != 1 {
 		t.Errorf("first: %+v", first)
 	}
-	for _, other := range []*dedup.Deduplicator[string, string]{d, process(t, store, nil), process(t, store, &options{LookFirst: true, CacheSize: 1})} {
+	for _, other := range []*dedup.Deduplicator[string, string]{d, process(t, store, nil), process(t, store, &options{CacheSize: 1})} {
 		second := must[dedup.Outcome[string]](t)(other.Once(t.Context(), "a", returns("2", &ran)))
 		if second.Value != "1" || !second.Replayed || second.Omitted || second.CompletedAt.IsZero() {
 			t.Errorf("second: %+v", second)
@@ -136,7 +145,7 @@ func TestWaiterGetsTheResult(t *testing.T) {
 				go func() {
 					_, _ = process(t, store, o).Once(t.Context(), "a", func(context.Context) (string, error) {
 						close(started)
-						time.Sleep(5 * time.Second)
+						bubble.Sleep(5 * time.Second)
 						return "slow", nil
 					})
 				}()
@@ -179,7 +188,7 @@ func TestWaiterNeverRuns(t *testing.T) {
 			t.Errorf("waited %v with 3 s left, want 2.5 s: %v", time.Since(began), err)
 		}
 		ended, stop := context.WithCancel(t.Context())
-		go func() { time.Sleep(150 * time.Millisecond); stop() }()
+		go func() { bubble.Sleep(150 * time.Millisecond); stop() }()
 		_, err = process(t, store, &options{Lease: lease}).Once(ended, "a", never(t))
 		if isA[*dedup.StillRunningError](t, err); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v, want one that is context.Canceled", err)
@@ -194,7 +203,7 @@ func TestZombie(t *testing.T) {
 		store := dedup.NewMemory()
 		o := &options{Lease: time.Second}
 		zombie := must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a")).Attempt
-		time.Sleep(3 * time.Second)
+		bubble.Sleep(3 * time.Second)
 		var second dedup.Run
 		out, err := process(t, store, o).Once(t.Context(), "a", func(ctx context.Context) (string, error) {
 			second, _ = dedup.RunOf(ctx)
@@ -226,7 +235,7 @@ func TestLateCompletionBeforeATakeover(t *testing.T) {
 		store := dedup.NewMemory()
 		d := process(t, store, &options{Lease: time.Second})
 		attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		for range 2 {
 			if err := attempt.Complete(t.Context(), "late"); err != nil {
 				t.Fatal(err)
@@ -252,7 +261,7 @@ func TestExtend(t *testing.T) {
 		o := &options{Lease: time.Second, Poll: dedup.NoWait()}
 		attempt := must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a")).Attempt
 		for range 3 {
-			time.Sleep(900 * time.Millisecond)
+			bubble.Sleep(900 * time.Millisecond)
 			if err := attempt.Extend(t.Context(), time.Minute); err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +272,7 @@ func TestExtend(t *testing.T) {
 		if err := attempt.Extend(t.Context(), time.Second); err != nil || attempt.Run().LeaseUntil.Before(time.Now().Add(time.Minute)) {
 			t.Errorf("a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)
 		}
-		time.Sleep(30 * time.Second)
+		bubble.Sleep(30 * time.Second)
 		_, err := process(t, store, o).Once(t.Context(), "a", never(t))
 		isA[*dedup.StillRunningError](t, err)
 	})
@@ -292,7 +301,7 @@ func TestLeaseOver(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		time.Sleep(9495 * time.Millisecond)
+		bubble.Sleep(9495 * time.Millisecond)
 		if _, err := process(t, store, nil).Once(ctx, "c", never(t)); !errors.Is(err, dedup.ErrNoTime) {
 			t.Errorf("error %v with half a second left, want ErrNoTime", err)
 		}
@@ -340,7 +349,7 @@ func TestHundredCallersAfterATimeOut(t *testing.T) {
 		store := dedup.NewMemory()
 		o := &options{Lease: 10 * time.Second}
 		_ = must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a"))
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		crowd(t, 100, func(int) *dedup.Deduplicator[string, string] { return process(t, store, o) })
 	})
 }
@@ -373,7 +382,7 @@ func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, str
 		wait.Go(func() {
 			out, err := caller(i).Once(t.Context(), "a", func(context.Context) (string, error) {
 				ran.Add(1)
-				time.Sleep(time.Second)
+				bubble.Sleep(time.Second)
 				return fmt.Sprint("value of ", i), nil
 			})
 			if err != nil || out.Value == "" {

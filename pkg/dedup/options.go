@@ -57,10 +57,6 @@ type Options[ID, R any] struct {
 	KeyPrefix string
 	// Codec encodes results; nil means JSON.
 	Codec Codec
-	// LookFirst reads before it claims: a duplicate then costs reads only, and
-	// a new id half a read unit more. The read may be a second old: what was
-	// invalidated in that second may be answered once more.
-	LookFirst bool
 	// CompressOver is the size in bytes from which results are compressed;
 	// 1,024 where it is 0, and never where it is negative.
 	CompressOver int

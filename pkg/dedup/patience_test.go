@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
@@ -19,7 +20,7 @@ func TestEachCallerHasItsOwnDeadline(t *testing.T) {
 		elsewhere, here := process(t, store, &options{Lease: time.Minute}), process(t, store, &options{Lease: time.Minute})
 		go func() {
 			_, _ = elsewhere.Once(t.Context(), "a", func(context.Context) (string, error) {
-				time.Sleep(8 * time.Second)
+				bubble.Sleep(8 * time.Second)
 				return "value", nil
 			})
 		}()
@@ -104,7 +105,7 @@ func TestStuckEffectKeepsNobody(t *testing.T) {
 			stuck <- err
 		}()
 		synctest.Wait()
-		time.Sleep(30 * time.Second)
+		bubble.Sleep(30 * time.Second)
 		// Some wait as the lease ends; one of them runs the effect.
 		began := time.Now()
 		var ran atomic.Int64

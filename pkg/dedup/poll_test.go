@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -71,13 +72,13 @@ func TestPace(t *testing.T) {
 				})
 				if c.took > 0 {
 					_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "before", func(context.Context) (string, error) {
-						time.Sleep(c.took)
+						bubble.Sleep(c.took)
 						return "x", nil
 					}))
 				}
 				ahead := process(t, store, &options{Now: func() time.Time { return time.Now().Add(max(-c.age, 0)) }})
 				_ = must[dedup.Start[string, string]](t)(ahead.TryStart(t.Context(), "a"))
-				time.Sleep(max(c.age, 0))
+				bubble.Sleep(max(c.age, 0))
 				_, err := d.Once(t.Context(), "a", never(t))
 				isA[*dedup.StillRunningError](t, err)
 				if diff := cmp.Diff([]time.Duration{c.first}, slept); diff != "" {

@@ -22,7 +22,7 @@ func (d *Deduplicator[ID, R]) Status(ctx context.Context, id ID) (Entry, error) 
 	if err != nil {
 		return Entry{}, err
 	}
-	r, _, err := d.store.Row(ctx, k, true)
+	r, err := d.store.Row(ctx, k, true)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -32,9 +32,6 @@ func (d *Deduplicator[ID, R]) Status(ctx context.Context, id ID) (Entry, error) 
 func (d *Deduplicator[ID, R]) entry(r Row) Entry {
 	return Entry{r, r.status(d.options.Now(), d.options.Margin, int64(d.options.MaxAttempts))}
 }
-
-// pageSize is how many items one request of List looks at.
-const pageSize = 500
 
 // List walks over the ids of this processor that are in one of the states: with
 // Running, what is under way; with TimedOut, what is stuck; with Quarantined,
@@ -46,30 +43,26 @@ func (d *Deduplicator[ID, R]) List(ctx context.Context, states ...Status) iter.S
 	if err := d.made(); err != nil {
 		return func(yield func(Entry, error) bool) { yield(Entry{}, err) }
 	}
-	scan := RowScan{Processor: d.processor, Limit: pageSize, Open: len(states) > 0}
-	for _, s := range states {
-		if s == Completed || s == Expired {
-			scan.Open = false
-		}
-	}
 	return func(yield func(Entry, error) bool) {
-		for {
-			page, err := d.store.Rows(ctx, scan)
+		for after := ""; ; {
+			page, err := d.store.Rows(ctx, after)
 			if err != nil {
 				yield(Entry{}, err)
 				return
 			}
 			for _, r := range page.Rows {
-				if e := d.entry(r); (len(states) == 0 || slices.Contains(states, e.Status)) && !yield(e, nil) {
+				e := d.entry(r)
+				if r.Processor == d.processor && (len(states) == 0 || slices.Contains(states, e.Status)) && !yield(e, nil) {
 					return
 				}
 			}
 			for _, broken := range page.Broken {
-				if !yield(Entry{}, &broken) {
+				// One whose processor is not known may be ours.
+				if p := broken.Key.Processor; (p == "" || p == d.processor) && !yield(Entry{}, &broken) {
 					return
 				}
 			}
-			if scan.After = page.Next; scan.After == "" {
+			if after = page.Next; after == "" {
 				return
 			}
 		}
@@ -124,38 +117,36 @@ func (d *Deduplicator[ID, R]) override(ctx context.Context, id ID, audit Audit, 
 		return false, err
 	}
 	for {
-		r, found, err := d.store.Row(ctx, k, true)
+		r, err := d.store.Row(ctx, k, true)
 		now := ddb.ToMillis(d.options.Now())
 		switch {
-		case err != nil || !found || r.expired(now) || r.completed():
+		case err != nil || !r.Exists() || r.expired(now) || r.completed():
 			return false, err
 		case r.running(now, d.options.Margin) && !audit.Force:
 			return false, &StillRunningError{Key: k, Until: r.LeaseUntil}
 		}
-		o := Override{
-			Key: k, Seen: r.Fence, Token: d.options.NewToken(),
-			Repair: Repair{Kind: kind, By: audit.By, Reason: audit.Reason, At: now},
-		}
-		if value != nil {
-			c := Completion{At: now}
-			c.ValidUntil, c.ExpiresOn = d.validity(now, r.LeaseUntil)
+		next, event := r, EventReleased
+		next.Fence++
+		next.Token = d.options.NewToken()
+		next.Repair = Repair{Kind: kind, By: audit.By, Reason: audit.Reason, At: now}
+		if value == nil {
+			next.LeaseUntil, next.Attempt, next.Payload = longAgo, 0, nil
+		} else {
+			event = EventForced
+			validUntil, expiresOn := d.validity(now, r.LeaseUntil)
 			// The result is the operator's: it bears the override's token.
-			made, err := d.place(ctx, Owner{Key: k, Token: o.Token}, *value, c.ExpiresOn)
+			made, err := d.place(ctx, next, *value, expiresOn)
 			if err = cmp.Or(err, made.refused); err != nil {
 				return false, err
 			}
-			c.Result = d.kept(made.result, now)
-			o.Completion = &c
+			next = next.asCompleted(now, validUntil, expiresOn)
+			next.Result = d.kept(made.result, now)
 		}
-		r, done, err := d.store.Override(ctx, o)
+		r, done, err := d.store.Swap(ctx, r, next)
 		if err != nil {
 			return false, err
 		}
-		if done || r.Token == o.Token {
-			event := EventReleased
-			if value != nil {
-				event = EventForced
-			}
+		if done || r.Token == next.Token {
 			d.note(ctx, event, r)
 			return true, nil
 		}

@@ -45,7 +45,7 @@ func TestTheFirstResultStands(t *testing.T) {
 	}
 }
 
-// deaf is a table whose first Complete has no answer, after its effect or
+// deaf is a table whose first swaps have no answer, after its effect or
 // without one.
 type deaf struct {
 	*ddb.Memory
@@ -53,12 +53,12 @@ type deaf struct {
 }
 
 func (d *deaf) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-	if r.Name() == "complete" && d.before > 0 {
+	if r.Name() == "swap" && d.before > 0 {
 		d.before--
 		return ddb.Answer{}, dedup.ErrUnavailable
 	}
 	a, err := d.Memory.Do(ctx, r)
-	if r.Name() == "complete" && d.after > 0 {
+	if r.Name() == "swap" && d.after > 0 {
 		d.after--
 		return ddb.Answer{}, dedup.ErrUnavailable
 	}
@@ -121,5 +121,24 @@ func TestNothingFollowsAFail(t *testing.T) {
 	}
 	if next, err := d.TryStart(t.Context(), "y", []byte("payload")); err != nil || next.Attempt == nil {
 		t.Errorf("%v, %v; want another attempt", next, err)
+	}
+}
+
+// TestAnExtensionInDoubt: an attempt whose extension was stored without an answer goes
+// on with its row as it stands, in each way.
+func TestAnExtensionInDoubt(t *testing.T) {
+	for name, ends := range map[string]func(*dedup.Attempt[string, string]) error{
+		"complete": func(a *dedup.Attempt[string, string]) error { return a.Complete(t.Context(), "x") },
+		"fail":     func(a *dedup.Attempt[string, string]) error { return a.Fail(t.Context(), errDown) },
+		"extend":   func(a *dedup.Attempt[string, string]) error { return a.Extend(t.Context(), 3*time.Hour) },
+	} {
+		d := process(t, on(t, &deaf{Memory: memory(), after: 1}), nil)
+		attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
+		if err := attempt.Extend(t.Context(), 2*time.Hour); !errors.Is(err, dedup.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		if err := ends(attempt); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

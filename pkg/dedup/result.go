@@ -29,7 +29,7 @@ func overflowKey(t Token) string { return "streamsort-" + t.String()[:2] + "/" +
 // into the row; what lies elsewhere is stored when it returns, and belongs to
 // nobody until the row is completed. A result that cannot be encoded is
 // omitted, and refused says why. The error is the store's.
-func (d *Deduplicator[ID, R]) place(ctx context.Context, o Owner, value R, expiresOn time.Time) (made placed, err error) {
+func (d *Deduplicator[ID, R]) place(ctx context.Context, o Row, value R, expiresOn time.Time) (made placed, err error) {
 	encoded, err := encode(d.options.Codec, value)
 	if err != nil {
 		made.result.Place = Omitted
@@ -70,7 +70,7 @@ func (d *Deduplicator[ID, R]) kept(r Result, now time.Time) Result {
 
 // putResult stores a result in an item of its own, or once more, with a later
 // end.
-func (d *Deduplicator[ID, R]) putResult(ctx context.Context, o Owner, made *placed, expiresOn time.Time) error {
+func (d *Deduplicator[ID, R]) putResult(ctx context.Context, o Row, made *placed, expiresOn time.Time) error {
 	err := d.store.PutResult(ctx, StoredResult{Key: o.Key, Token: o.Token, Body: made.stored, ExpiresOn: expiresOn})
 	if err == nil {
 		made.expiresOn = expiresOn
@@ -103,7 +103,8 @@ func (d *Deduplicator[ID, R]) fetch(ctx context.Context, r Row) (remembered, err
 		return found, nil
 	case InItem:
 		var err error
-		found.stored, found.kept, err = d.resultItem(ctx, r)
+		found.stored, err = d.resultItem(ctx, r)
+		found.kept = err == nil
 		return found, err
 	case InOverflow:
 		if d.options.Overflow == nil {
@@ -122,14 +123,14 @@ func (d *Deduplicator[ID, R]) fetch(ctx context.Context, r Row) (remembered, err
 // resultItem reads a result that has an item of its own. The item was there
 // before the row was completed, so a strong read finds it; a read at half the
 // price nearly always does.
-func (d *Deduplicator[ID, R]) resultItem(ctx context.Context, r Row) ([]byte, bool, error) {
+func (d *Deduplicator[ID, R]) resultItem(ctx context.Context, r Row) ([]byte, error) {
 	for _, strong := range []bool{false, true} {
-		body, found, err := d.store.Result(ctx, r.Key, r.Token, strong)
-		if err != nil || found {
-			return body, found, err
+		body, err := d.store.Result(ctx, r.Key, r.Token, strong)
+		if err != nil || body != nil {
+			return body, err
 		}
 	}
-	return nil, false, errResultGone
+	return nil, errResultGone
 }
 
 var errResultGone = errors.New("the item with the result is gone")

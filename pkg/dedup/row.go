@@ -109,6 +109,15 @@ func (r Row) expired(now time.Time) bool { return !r.ValidUntil.After(now) }
 // completed reports whether the effect is done, with a result or an error.
 func (r Row) completed() bool { return !r.CompletedAt.IsZero() }
 
+// givenBack reports whether the owner, or an operator, has ended the lease.
+func (r Row) givenBack() bool { return r.LeaseUntil.Equal(longAgo) }
+
+// asCompleted is the row when its effect is done, and no error is left.
+func (r Row) asCompleted(now, validUntil, expiresOn time.Time) Row {
+	r.CompletedAt, r.ValidUntil, r.ExpiresOn, r.Error = now, validUntil, expiresOn, ""
+	return r
+}
+
 // running reports whether nobody else may claim the row yet: its lease is over
 // only after the margin by which clocks may differ.
 func (r Row) running(now time.Time, margin time.Duration) bool {
@@ -128,7 +137,7 @@ func (r Row) status(now time.Time, margin time.Duration, maxAttempts int64) Stat
 		return Running
 	case maxAttempts > 0 && r.Attempt >= maxAttempts:
 		return Quarantined
-	case r.LeaseUntil.Equal(longAgo):
+	case r.givenBack():
 		return Failed
 	}
 	return TimedOut

@@ -45,7 +45,7 @@ func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
 
 // TestAResultThatWasJustStored: a process that learns that an id is completed finds its result.
 func TestAResultThatWasJustStored(t *testing.T) {
-	d, _ := behind(t, nil, nil)
+	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "get result" })
 	want := incompressible(10_000)
 	for range 2 {
 		if out, err := d.Once(t.Context(), "a", answers(want)); err != nil || out.Value != want {
@@ -55,16 +55,31 @@ func TestAResultThatWasJustStored(t *testing.T) {
 }
 
 // TestAResultThatWasJustForgotten: a look may show an id as completed that was
-// invalidated a moment ago, and whose result is gone. That is no loss: the effect runs.
+// another process invalidated a moment ago, and whose result is gone. That is no loss: the effect runs.
 func TestAResultThatWasJustForgotten(t *testing.T) {
-	d, store := behind(t, &options{LookFirst: true}, func(r ddb.Request) bool { return r.Name() == "read" })
-	_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", answers(incompressible(10_000))))
-	row := must[dedup.Entry](t)(d.Status(t.Context(), "a")).Row
-	_ = must[bool](t)(d.Invalidate(t.Context(), "a"))
-	if err := store.DeleteResult(t.Context(), row.Key, row.Token); err != nil {
+	other, store := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
+	d := must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "p", nil))
+	_ = must[dedup.Outcome[string]](t)(other.Once(t.Context(), "a", answers(incompressible(10_000))))
+	row := must[dedup.Entry](t)(other.Status(t.Context(), "a")).Row
+	_ = must[bool](t)(other.Invalidate(t.Context(), "a"))
+	if err := store.PutResult(t.Context(), dedup.StoredResult{Key: row.Key, Token: row.Token}); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := d.Once(t.Context(), "a", answers("anew")); err != nil || out.Value != "anew" {
 		t.Errorf("%.20q, %v; want the effect to run anew", out.Value, err)
+	}
+}
+
+// TestALookAfterAnInvalidation: a look that shows what this process has invalidated is
+// not believed, however old it is.
+func TestALookAfterAnInvalidation(t *testing.T) {
+	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
+	for _, want := range []string{"first", "second", "third"} {
+		if out, err := d.Once(t.Context(), "a", answers(want)); err != nil || out.Value != want {
+			t.Errorf("%q, %v; want %q", out.Value, err, want)
+		}
+		if !must[bool](t)(d.Invalidate(t.Context(), "a")) {
+			t.Error("not invalidated")
+		}
 	}
 }

@@ -76,19 +76,3 @@ func (t *Table) update(ctx context.Context, op string, k Key, condition ddb.Cond
 	r, err := t.Decode(a.Item)
 	return r, a.Held && err == nil, err
 }
-
-// expires sets when a row expires, by its own account and by TTL's.
-func (t *Table) expires(validUntil, expiresOn time.Time) []ddb.Action {
-	return []ddb.Action{
-		t.at(attrValidUntil).Set(ddb.Millis(validUntil)),
-		t.at(attrExpiresOn).Set(seconds(expiresOn)),
-	}
-}
-
-// seconds is a time as TTL has it; none for the zero Time.
-func seconds(at time.Time) ddb.Value {
-	if at.IsZero() {
-		return ddb.Value{}
-	}
-	return ddb.Seconds(at)
-}

@@ -14,28 +14,23 @@ func (t *Table) Decode(it ddb.Item) (Row, error) { return ddb.Decoded(it, t.deco
 
 // Row implements [Store]: one GetItem; 1 read unit strong, half a unit
 // otherwise.
-func (t *Table) Row(ctx context.Context, k Key, strong bool) (Row, bool, error) {
+func (t *Table) Row(ctx context.Context, k Key, strong bool) (Row, error) {
 	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("read"), Key: t.names.key(k), Strong: strong})
 	if err != nil {
-		return Row{}, false, err
+		return Row{}, err
 	}
-	r, err := t.Decode(a.Item)
-	return r, r.Exists(), err
+	return t.Decode(a.Item)
 }
+
+// pageSize is how many items one request of Rows looks at.
+const pageSize = 500
 
 // Rows implements [Store]: one Scan, eventually consistent; half a unit for
 // each 4 KB that are looked at, about 15 rows; results count with them.
-func (t *Table) Rows(ctx context.Context, scan RowScan) (RowPage, error) {
-	filter := []ddb.Cond{t.at(attrResultOf).Missing()}
-	if scan.Open {
-		filter = append(filter, t.at(attrCompletedAt).Missing())
-	}
-	if scan.Processor != "" && !t.names.OneKey {
-		filter = append(filter, ddb.Path(t.names.ProcessorKey).Eq(ddb.Text(scan.Processor)))
-	}
-	request := ddb.Scan{Op: t.op("list"), Limit: scan.Limit, Filter: ddb.And(filter...)}
-	if scan.After != "" {
-		if request.After = t.names.place(scan.After); !request.After.Exists() {
+func (t *Table) Rows(ctx context.Context, after string) (RowPage, error) {
+	request := ddb.Scan{Op: t.op("list"), Limit: pageSize, Filter: t.at(attrResultOf).Missing()}
+	if after != "" {
+		if request.After = t.names.place(after); !request.After.Exists() {
 			return RowPage{}, &InvalidError{Field: "after", Code: invalid.Malformed, Problem: "is not where a page ended"}
 		}
 	}
@@ -47,14 +42,11 @@ func (t *Table) Rows(ctx context.Context, scan RowScan) (RowPage, error) {
 	for _, it := range a.Items {
 		r, err := t.Decode(it)
 		var broken *RowError
-		switch {
-		case errors.As(err, &broken) && scan.Processor != "" && broken.Key.Processor != "" && broken.Key.Processor != scan.Processor:
-			// Another processor's, in a table with one key.
-		case errors.As(err, &broken):
+		if errors.As(err, &broken) {
 			page.Broken = append(page.Broken, *broken)
-		case scan.Processor == "" || scan.Processor == r.Processor:
-			page.Rows = append(page.Rows, r)
+			continue
 		}
+		page.Rows = append(page.Rows, r)
 	}
 	page.Next, err = t.names.placeText(a.Next)
 	return page, err
@@ -62,16 +54,16 @@ func (t *Table) Rows(ctx context.Context, scan RowScan) (RowPage, error) {
 
 // Result implements [Store]: one GetItem; 1 read unit for each 4 KB strong,
 // half a unit otherwise.
-func (t *Table) Result(ctx context.Context, k Key, token Token, strong bool) ([]byte, bool, error) {
+func (t *Table) Result(ctx context.Context, k Key, token Token, strong bool) ([]byte, error) {
 	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("get result"), Key: t.names.resultItemKey(k, token), Strong: strong})
 	if err != nil || !a.Item.Exists() {
-		return nil, false, err
+		return nil, err
 	}
 	d := ddb.Decoder{Item: t.names.plain(a.Item)}
 	d.Layout(attrVersion, layout)
 	body := d.BytesOr(attrResult)
 	if d.Err != nil {
-		return nil, false, &RowError{Key: k, Field: string(d.Failed), Err: d.Err}
+		return nil, &RowError{Key: k, Field: string(d.Failed), Err: d.Err}
 	}
-	return body, true, nil
+	return body, nil
 }

@@ -3,7 +3,9 @@ package dedup_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -11,16 +13,15 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduptest"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // open makes a new table with these names on an engine of a kind.
-func open(t testing.TB, kind localdb.Kind, names dedup.Names) (*dedup.Table, ddb.Engine, dedup.Names) {
+func open(t testing.TB, kind ddbtest.Kind, names dedup.Names) (*dedup.Table, ddb.Engine, dedup.Names) {
 	t.Helper()
-	names.Table = "processes" + localdb.Suffix()
+	names.Table = "processes" + ddbtest.Suffix()
 	engine := ddbtest.Open(t, kind, names.Tables()...)
 	return must[*dedup.Table](t)(dedup.NewTable(engine, names)), engine, names
 }
@@ -35,7 +36,7 @@ func on(t testing.TB, engine ddb.Engine) *dedup.Table {
 }
 
 func TestTableConforms(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		for name, names := range map[string]dedup.Names{
 			"two keys": {},
 			"one key":  {OneKey: true},
@@ -54,7 +55,7 @@ func TestTableConforms(t *testing.T) {
 // TestKeyNamedAsAnAttribute: a table whose key has the name of an attribute can
 // be used if the attribute gets another one.
 func TestKeyNamedAsAnAttribute(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		for _, name := range []string{"token", "v", "expiresOn"} {
 			store, _, _ := open(t, kind, dedup.Names{IDKey: name, Attributes: map[string]string{name: "other"}})
 			d := process(t, store, nil)
@@ -76,7 +77,7 @@ func TestKeyNamedAsAnAttribute(t *testing.T) {
 // TestListOfATableWithOneKey: a broken row of another processor is not reported to
 // this one; one without a processor is reported to all.
 func TestListOfATableWithOneKey(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		store, engine, names := open(t, kind, dedup.Names{OneKey: true})
 		for _, key := range []string{"7:another:x", "8:payments:x", "nobody's"} {
 			put(t, engine, names, ddb.Fields{"id": ddb.Text(key)}.Item())
@@ -90,6 +91,34 @@ func TestListOfATableWithOneKey(t *testing.T) {
 			t.Errorf("broken rows (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestListOfManyRows: those of all pages, each once, and none of another processor.
+func TestListOfManyRows(t *testing.T) {
+	for _, names := range []dedup.Names{{}, {OneKey: true}} {
+		store := must[*dedup.Table](t)(dedup.NewTable(ddb.NewMemory(names.Tables()...), names))
+		d, other := process(t, store, nil), must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "other", nil))
+		want := map[string]bool{}
+		for i := range 700 {
+			id := strconv.Itoa(i)
+			_ = must[dedup.Outcome[string]](t)(other.Once(t.Context(), id, answers("x")))
+			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, answers("x")))
+			want[id] = true
+		}
+		got := map[string]bool{}
+		for e, err := range d.List(t.Context(), dedup.Completed) {
+			if err != nil || got[e.Row.ID] || e.Row.Processor != "payments" {
+				t.Errorf("%s, twice: %v, %v", e.Row.Key, got[e.Row.ID], err)
+			}
+			got[e.Row.ID] = true
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%d rows listed, want %d", len(got), len(want))
+		}
+		for e, err := range d.List(t.Context(), dedup.Running) {
+			t.Errorf("%s listed as running, %v", e.Row.Key, err)
+		}
+	}
 }
 
 func put(t *testing.T, engine ddb.Engine, names dedup.Names, it ddb.Item) {
@@ -112,7 +141,7 @@ func TestNewerLayout(t *testing.T) {
 		}.Item().Merge(more.Item())
 	}
 	completed := ddb.Fields{"completedAt": ddb.Int(1)}
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		store, engine, names := open(t, kind, dedup.Names{})
 		for name, c := range map[string]struct {
 			row   ddb.Fields
@@ -123,25 +152,13 @@ func TestNewerLayout(t *testing.T) {
 				c.Key = k
 				return store.Claim(t.Context(), c)
 			}},
-			"replace": {ddb.Fields{"validUntil": ddb.Int(0)}, func(k dedup.Key) (dedup.Row, bool, error) {
-				c := claim
-				c.Key = k
-				return store.Replace(t.Context(), c, 1)
+			"swap": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
+				seen := dedup.Row{Key: k, Fence: 1, LeaseUntil: time.UnixMilli(0)}
+				return store.Swap(t.Context(), seen, seen)
 			}},
-			"complete": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Complete(t.Context(), dedup.Owner{Key: k, Fence: 1}, dedup.Completion{At: at})
-			}},
-			"fail": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Fail(t.Context(), dedup.Owner{Key: k, Fence: 1}, "why")
-			}},
-			"extend": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Extend(t.Context(), dedup.Owner{Key: k, Fence: 1}, dedup.Extension{LeaseUntil: at, ValidUntil: at})
-			}},
-			"invalidate": {completed, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Invalidate(t.Context(), k, 1, at)
-			}},
-			"override": {nil, func(k dedup.Key) (dedup.Row, bool, error) {
-				return store.Override(t.Context(), dedup.Override{Key: k, Seen: 1})
+			"swap of a completed row": {completed, func(k dedup.Key) (dedup.Row, bool, error) {
+				seen := dedup.Row{Key: k, Fence: 1, LeaseUntil: time.UnixMilli(0), CompletedAt: time.UnixMilli(1)}
+				return store.Swap(t.Context(), seen, seen)
 			}},
 		} {
 			known, newer := dedup.Key{ID: "known", Processor: name}, dedup.Key{ID: "newer", Processor: name}

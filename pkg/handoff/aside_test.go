@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -53,7 +54,7 @@ func (b *besideDesk) wakesIn(queue string, want time.Duration) {
 	if got := time.Until(due); !told || got != want {
 		b.t.Fatalf("%s is woken up in %s (%v), want %s", queue, got, told, want)
 	}
-	time.Sleep(want)
+	bubble.Sleep(want)
 	report, next, err := b.d.Wake(b.t.Context(), queue, "c", handoff.SweepOptions{})
 	b.must(err)
 	if report.Nudged != 1 {
@@ -141,7 +142,7 @@ func TestASlowQueueHoldsUpNoOther(t *testing.T) {
 		b.own("slow", handoff.EndedCaughtUp)
 		b.gets("slow 3 #1")
 
-		time.Sleep(10 * time.Minute)
+		bubble.Sleep(10 * time.Minute)
 		b.slow["slow"] = 0
 		b.put("slow", 4)
 		b.records(0, "slow")
@@ -462,7 +463,7 @@ func TestASlowQueueGathersToo(t *testing.T) {
 		comes(3)
 		b.gets()
 		b.aside()
-		time.Sleep(30 * time.Second)
+		bubble.Sleep(30 * time.Second)
 		comes(4)
 		b.aside("slow c")
 		b.must(d.DeliverAside(t.Context(), "slow", r).Err)

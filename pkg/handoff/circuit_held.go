@@ -65,7 +65,7 @@ const looksForProbe = 25
 // message did not fail, or else those that are known to fail. Where none of them has anything to deliver, the
 // circuit is closed.
 func (r *sweepRun) wakeForProbe(ctx context.Context, e record.Evidence) error {
-	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), "", looksForProbe)
+	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, looksForProbe)
 	if err != nil || len(rows) == 0 {
 		return errors.Join(err, r.wakeAll(ctx, e.Failing))
 	}
@@ -97,7 +97,7 @@ func (r *sweepRun) wakeForProbe(ctx context.Context, e record.Evidence) error {
 // Another did it first, or made a probe: the evidence is not what was seen, and nothing changes. We die right
 // after: the next who comes wakes up what was held back meanwhile.
 func (r *sweepRun) endsUnproven(ctx context.Context, e record.Evidence) (bool, error) {
-	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), "", 1)
+	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, 1)
 	if err != nil || len(rows) > 0 {
 		return false, err
 	}
@@ -174,9 +174,9 @@ func (r *sweepRun) holdAgain(ctx context.Context, asleep []trouble.Row) error {
 }
 
 // wakeLate wakes up queues of which it was noted that they are held back when the circuit had closed, and all others
-// were woken up: as many as a second has. Half a read unit where there is none.
+// were woken up: as many as a second has. 4.5 read units where there is none.
 func (r *sweepRun) wakeLate(ctx context.Context, e record.Evidence) error {
-	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), "", r.bounds(e.Consumer).WakeRate)
+	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, r.bounds(e.Consumer).WakeRate)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -241,12 +241,12 @@ func (r *sweepRun) wakes(ctx context.Context, e record.Evidence) (time.Time, err
 // cannot be woken up are held back again behind it, so that each is tried once in a turn.
 func (r *sweepRun) wakeInTurn(ctx context.Context, e record.Evidence) (left bool, err error) {
 	rate := r.bounds(e.Consumer).WakeRate
-	began, woken, after := r.now(), 0, ""
+	began, woken, after := r.now(), 0, trouble.Ages{}
 	var asleep []trouble.Row
 	defer func() { err = errors.Join(err, r.holdAgain(ctx, asleep)) }()
 	for {
 		rows, next, failed := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), after, max(rate/wakeSteps, 1))
-		if failed != nil || len(rows) == 0 && after == "" {
+		if failed != nil || len(rows) == 0 && (after == trouble.Ages{}) {
 			return len(asleep) > 0, errors.Join(err, failed)
 		}
 		after = next

@@ -47,7 +47,7 @@ func (k *desk) holder(waits *[]time.Duration) {
 // heldBack are the queues that the circuit holds back, those first that are for longest.
 func (k *desk) heldBack() []string {
 	k.t.Helper()
-	rows, _, err := k.store.Trouble().Oldest(k.t.Context(), trouble.HeldBy("c"), "", 0)
+	rows, _, err := k.store.Trouble().Oldest(k.t.Context(), trouble.HeldBy("c"), trouble.Ages{}, 0)
 	k.must(err)
 	var queues []string
 	for _, row := range rows {

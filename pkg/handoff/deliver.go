@@ -418,7 +418,7 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error) recor
 	now := run.now()
 	why, replyQueue := record.Words(cause)
 	is := failed{Consumer: c, circuit: &run.reader.Circuit, probe: run.probe}
-	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Alone: c.Alone(), Now: now}
+	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Shown: record.Shown(cause, why), Alone: c.Alone(), Now: now}
 	switch {
 	case isSlow(cause):
 		failure.RetryAt, failure.Away = now, c.Away+1

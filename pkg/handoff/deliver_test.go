@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -449,7 +450,7 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 			if err != nil || !c.LeaseUntil.Equal(began.Add(want)) {
 				t.Errorf("the claim is good until %s after the begin (%v), want %s", c.LeaseUntil.Sub(began), err, want)
 			}
-			time.Sleep(11 * time.Second)
+			bubble.Sleep(11 * time.Second)
 			return nil
 		}}
 		done := d.Deliver(ctx, "q", r, -1)

@@ -45,6 +45,7 @@
 //	proven       BOOL  where it failed alone again after something else was taken
 //	away         N  how often in a row the sink was away when it was tried
 //	replyQueue   S  where error is about replies: the queue that they go to
+//	shown        N  how many bytes of error the queue's tenant may read, where that is not all
 //	outcomes     M  how the last four claims ended, in slot tokenN mod 4, of each
 //	  n          N  its number
 //	  outcome    S  COMMITTED, ABORTED or CANCELLED
@@ -60,6 +61,7 @@
 //	  ms         N  how long the answer took
 //	  at         N  ms, when it came
 //	  text       S  the beginning of what it said, 200 bytes at most
+//	  own        BOOL  where the queue's tenant set the sink itself: it may read text
 //	paused, pausedSince   why nothing is claimed, and since when
 //	rewinds      N  how often the consumer was set to another place
 //	starting     S  the operation that sets it to a place, until that is done

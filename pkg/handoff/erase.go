@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -61,19 +62,30 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 // EraseMore deletes what is stored of a queue that was erased, for half of the time that
 // the context has left: see [cursor.Sorter.EraseMore]. The consumers go first, so that nobody
 // makes a claim: one that is out ends by that, and its commit is answered as of a consumer
-// that is not there.
+// that is not there. Then the queue's own endpoints go, with their secrets.
 //
 // An archive is left to the sweep, and so is the end: only the sweep knows that nobody has
 // stored anything.
 func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor) (Erasing, error) {
 	deleted, err := d.sorter.EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
-		return d.eraseConsumers(ctx, erased.Queue)
+		return d.eraseOthers(ctx, erased)
 	})
 	if err != nil {
 		return Erasing{erased, deleted}, err
 	}
 	now, err := d.sorter.ErasureOf(ctx, erased.Queue)
 	return Erasing{now, deleted}, err
+}
+
+// eraseOthers deletes what the tables of this package have of a queue that was erased, and reports whether something is left.
+// Its endpoints are looked for until the queue is known to be empty: none is put after that.
+func (d *Deliverer) eraseOthers(ctx context.Context, erased cursor.Cursor) (left bool, err error) {
+	left, err = d.eraseConsumers(ctx, erased.Queue)
+	if erased.Erasure.Emptied.IsZero() {
+		engine, consumers := d.store.Endpoints()
+		err = errors.Join(err, endpoint.EraseQueue(ctx, engine, consumers, erased.Queue))
+	}
+	return left, err
 }
 
 // eraseConsumers deletes the consumers of a queue that was erased, and the chains of their

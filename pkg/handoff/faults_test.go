@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/record"
@@ -301,8 +300,12 @@ func firstError(errs ...error) error {
 
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of.
 func TestTheSDKRepeats(t *testing.T) {
+	ddbtest.EachServer(t, testTheSDKRepeats)
+}
+
+func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
 	network := faulty.New(dynamo.Transport())
-	store, queues := freshTables(t, localdb.Choose(), &dynamo.Options{Transport: network, MaxAttempts: 3})
+	store, queues := freshTables(t, kind, &dynamo.Options{Transport: network, MaxAttempts: 3})
 	h := newHurt(t, store, queues)
 	h.must(firstError(h.put(1), h.deliver(), h.put(2, 3, 4)))
 	for request := 1; request <= 6; request++ {

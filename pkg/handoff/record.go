@@ -34,6 +34,7 @@ type (
 	//	BatchAt time.Time           when the last batch was claimed, where its reader has a BatchWindow
 	//	Failed time.Time            when a batch last failed since the last commit
 	//	Error string                why it failed
+	//	Shown int                   how many bytes of Error the queue's tenant may read; 0 for all
 	//	ReplyQueue string           the queue of the replies that Error is about; it does not name it
 	//	Away int                    how often in a row its sink was away
 	//	FailingSince time.Time      when the message behind Delivered, or a batch with it, first failed
@@ -66,6 +67,7 @@ type (
 	//	Alone() bool                             the last claim had one message
 	//	OwnAttempts() int                        the Attempts that had
 	//	FailedTo() int64                         IsolateTo, also of a claim whose process died
+	//	ShownError() string                      what of Error the queue's tenant may read
 	//	Cause() string                           Error, with the queue of replies named
 	//	Outcome(Token) (TokenOutcome, bool)      how a claim ended, where that is remembered
 	//	Quarantined(Token) (Quarantined, bool)   the claim, where it is in quarantine
@@ -124,6 +126,7 @@ type (
 	//	Took time.Duration   to the millisecond, where it is kept
 	//	At time.Time
 	//	Text string          at most 200 bytes, where it is kept
+	//	Own bool             the queue's tenant set the sink itself, and may read Text
 	Answer = record.Answer
 	// Reply is a message that a consumer sends with the commit of a claim: it is
 	// stored exactly once if the claim is committed, and not at all otherwise. Queue

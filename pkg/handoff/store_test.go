@@ -5,7 +5,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -34,17 +33,17 @@ func storesOn(t testing.TB, engine ddb.Engine) (*handoff.Store, *cursor.Store) {
 }
 
 // freshTables makes new tables on a server and returns the stores on them.
-func freshTables(t testing.TB, kind localdb.Kind, options *dynamo.Options) (*handoff.Store, *cursor.Store) {
+func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) (*handoff.Store, *cursor.Store) {
 	t.Helper()
 	if options == nil {
 		options = &dynamo.Options{}
 	}
-	options.Endpoint = localdb.ForTest(t, kind)
+	options.Endpoint = ddbtest.Endpoint(t, kind)
 	client, err := dynamo.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	suffix := localdb.Suffix()
+	suffix := ddbtest.Suffix()
 	names := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
 	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {

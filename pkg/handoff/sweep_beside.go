@@ -49,9 +49,9 @@ func (s *consumerSweep) of() string {
 	return "/" + hex.EncodeToString(sum[:8])
 }
 
-// erase deletes consumers and the archive of a queue that was erased.
+// erase deletes consumers, endpoints and the archive of a queue that was erased.
 func (s *consumerSweep) erase(ctx context.Context, c cursor.Cursor) (left bool, err error) {
-	left, err = s.deliverer.eraseConsumers(ctx, c.Queue)
+	left, err = s.deliverer.eraseOthers(ctx, c)
 	if err != nil || s.options.Archive == nil {
 		return left, err
 	}

@@ -14,6 +14,10 @@ import (
 // unprobed is how long after a probe was due who woke queues up for it looks again.
 const unprobed = 5 * time.Second
 
+// abandoned is how long after a probe was due nobody delivers to the consumer any more, though its queues
+// were woken up: it was taken out of its file, or its function is gone.
+const abandoned = time.Hour
+
 // tellCircuit tells when somebody has to see to a circuit that has changed, or that stopped a
 // delivery.
 func (d *Deliverer) tellCircuit(e record.Evidence) {
@@ -49,8 +53,8 @@ func (d *Deliverer) WakeCircuit(ctx context.Context, consumer string, options Sw
 // circuit sees to a circuit, and returns when it has to be seen to next.
 func (r *sweepRun) circuit(ctx context.Context, e record.Evidence) (time.Time, error) {
 	switch {
-	case e.Circuit.Open() && r.bounds(e.Consumer).Off:
-		r.closes(ctx, e)
+	case e.Circuit.Open() && (r.bounds(e.Consumer).Off || r.now().Sub(e.Circuit.ProbeAt) >= abandoned):
+		r.closes(ctx, e) // it opens again where one delivers after all, and fails
 		return r.now(), nil
 	case e.Circuit.Open():
 		r.report.CircuitsOpen++

@@ -245,6 +245,33 @@ func TestALateRowOfACircuit(t *testing.T) {
 	k.same("held back", k.heldBack(), nil)
 }
 
+// TestACircuitThatNobodyProbes: that of a consumer that was taken out of its file ends after an hour, with
+// its row and those of what it held back. One that is probed does not.
+func TestACircuitThatNobodyProbes(t *testing.T) {
+	for _, probed := range []bool{false, true} {
+		k, _ := holding(t)
+		k.opens()
+		for n := range 40 {
+			queue := fmt.Sprint("r", n)
+			k.put(queue, 1)
+			k.hands(queue, handoff.EndedCircuitOpen)
+		}
+		began := k.now
+		for k.now.Sub(began) < 2*time.Hour {
+			if k.sweep(handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}); probed {
+				k.d.Deliver(t.Context(), "q1", k.patient(), -1)
+				k.d.Deliver(t.Context(), "r0", k.patient(), -1)
+			}
+			k.pass(4 * time.Minute)
+		}
+		want := map[bool][]string{true: {"c"}}[probed]
+		k.same("names", k.open(), want)
+		if open := k.circuit().Open(); open != probed || !probed && len(k.heldBack()) > 0 {
+			t.Errorf("probed %v: open %v, held back %v", probed, open, k.heldBack())
+		}
+	}
+}
+
 // TestACircuitThatIsSwitchedOff: the sweep ends it, where nothing is delivered, and wakes up what is held
 // back.
 func TestACircuitThatIsSwitchedOff(t *testing.T) {

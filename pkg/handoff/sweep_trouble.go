@@ -25,7 +25,7 @@ const maxWalked = 200
 // run before stopped, through all states and from the last to the first, until its turn is over, or it looked
 // at each row.
 //
-// A query a state of half a read unit, one or two reads a row, and one for the place.
+// A query of half a read unit for each state and each of its nine parts, one or two reads a row, and one for the place.
 func (s *consumerSweep) walkTroubles(ctx context.Context) error {
 	store := s.deliverer.store.Trouble()
 	if store == nil {

@@ -165,7 +165,11 @@ func (run *delivery) grant(ctx context.Context, created xorack.Created) error {
 // not waited for. A root edge whose work is done cannot fail; if all are done,
 // the chain stays as it is.
 func (run *delivery) giveUp(ctx context.Context, created xorack.Created, cause error) (xorack.Chain, error) {
-	reason := record.Cut(strings.ToValidUTF8(cause.Error(), "?"), xorack.MaxReason)
+	why := cause.Error()
+	if shown := record.Shown(cause, why); shown > 0 {
+		why = why[:shown] // the chain is the tenant's
+	}
+	reason := record.Cut(strings.ToValidUTF8(why, "?"), xorack.MaxReason)
 	if reason == "" {
 		reason = "the delivery failed"
 	}

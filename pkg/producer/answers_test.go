@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -29,7 +30,7 @@ func TestLostAnswer(t *testing.T) {
 		}}
 		p := newProducer(t, a, nil)
 		first := send(t, p, producer.Message{Queue: "a", Body: []byte(`1`)}, producer.Message{Queue: "a", Body: []byte(`2`)})
-		time.Sleep(11 * time.Millisecond)
+		bubble.Sleep(11 * time.Millisecond)
 		first = append(first, send(t, p, producer.Message{Queue: "a", Body: []byte(`3`)})...)
 		got := outcomes(t, first)
 		a.mu.Lock()
@@ -70,6 +71,15 @@ func TestOutcomes(t *testing.T) {
 		if got := outcomes(t, futures); got != "advanced 409 parked 410 400 waiting dropped" {
 			t.Error(got)
 		}
+		var refused *producer.RefusedError
+		_, err := futures[1].Wait(t.Context())
+		if want := (producer.RefusedError{Status: 409, Outcome: "conflict", Detail: "another"}); !errors.As(err, &refused) || *refused != want {
+			t.Errorf("%+v, want %+v", err, want)
+		}
+		_, err = futures[4].Wait(t.Context())
+		if want := (producer.RefusedError{Status: 400, Code: "missing", Detail: "seq"}); !errors.As(err, &refused) || *refused != want {
+			t.Errorf("%+v, want %+v", err, want)
+		}
 		if r, _ := futures[5].Wait(t.Context()); r.SettlesAt.Year() != 2026 {
 			t.Errorf("%+v", r)
 		}
@@ -97,7 +107,7 @@ func TestFull(t *testing.T) {
 		}}
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 9), numbered("b", 2))
-		time.Sleep(20 * time.Millisecond)
+		bubble.Sleep(20 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 2), numbered("a", 1))...)
 		if got := outcomes(t, futures); got != "advanced advanced advanced advanced" {
 			t.Error(got)
@@ -119,7 +129,7 @@ func TestPartlyUnknown(t *testing.T) {
 		}}
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 1), numbered("a", 2), numbered("a", 3), numbered("b", 1))
-		time.Sleep(11 * time.Millisecond)
+		bubble.Sleep(11 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 4), numbered("b", 2))...)
 		outcomes(t, futures)
 		want(t, a, "a1 a2 a3 b1", "b2", "a2 a4")
@@ -180,12 +190,134 @@ func TestNotOfAMessage(t *testing.T) {
 				return accept(m)
 			}}
 			p := newProducer(t, a, nil)
-			if got := outcomes(t, send(t, p, numbered("a", 1))); got != "advanced" {
+			if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))); got != "advanced advanced" {
 				t.Error(status, got)
 			}
+			want(t, a, "a1 a2", "a1 a2")
 			if waited := a.at[1].Sub(a.at[0]); waited < 3*time.Second {
 				t.Errorf("%d: sent again after %v", status, waited)
 			}
 		})
 	}
+}
+
+// TestFullGoesBehindTheWaiting: also where both may go at the same moment.
+func TestFullGoesBehindTheWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+			if n == 0 {
+				return say(m, func(message) string { return `{"status":429,"outcome":"full"}` })
+			}
+			time.Sleep(time.Second)
+			return accept(m)
+		}}
+		p := newProducer(t, a, nil)
+		send(t, p, numbered("a", 9))
+		time.Sleep(20 * time.Millisecond)
+		send(t, p, numbered("a", 2))
+		time.Sleep(500 * time.Millisecond) // a2 is under way, and a9 may go again
+		send(t, p, numbered("a", 1))
+		if err := p.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		want(t, a, "a9", "a2", "a1 a9")
+	})
+}
+
+// TestRepeatDoesNotLinger: what is left of a batch that was full goes again after its back-off.
+func TestRepeatDoesNotLinger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+			return say(m, func(m message) string {
+				if n == 0 && *m.Seq == 7 {
+					return `{"status":503}`
+				}
+				return `{"status":200,"outcome":"advanced"}`
+			})
+		}}
+		p := newProducer(t, a, &producer.Options{Batch: 25, Linger: time.Minute})
+		var futures []*producer.Future
+		for seq := range int64(25) {
+			futures = append(futures, send(t, p, numbered("a", seq))...)
+		}
+		began := time.Now()
+		if outcomes(t, futures); time.Since(began) > time.Second {
+			t.Errorf("it took %v", time.Since(began))
+		}
+	})
+}
+
+// TestBackOff: waits grow from MinBackOff to MaxBackOff, each give or take a half, and a success
+// starts them anew. What is full waits in the same way.
+func TestBackOff(t *testing.T) {
+	for name, result := range map[string]string{"fails": `{"status":503}`, "full": `{"status":429,"outcome":"full"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+				return say(m, func(message) string {
+					if n == 8 {
+						return `{"status":200,"outcome":"advanced"}`
+					}
+					return result
+				})
+			}}
+			p := newProducer(t, a, &producer.Options{MinBackOff: time.Second, MaxBackOff: 4 * time.Second})
+			outcomes(t, send(t, p, numbered("a", 1)))
+			send(t, p, numbered("a", 2))
+			time.Sleep(2 * time.Second)
+			distinct := map[time.Duration]bool{}
+			for i, about := range []time.Duration{1, 2, 4, 4, 4, 4, 4, 4, 0, 1} {
+				waited := a.at[i+1].Sub(a.at[i])
+				distinct[waited] = true
+				if least, most := about*time.Second/2, about*time.Second*3/2+20*time.Millisecond; waited < least || waited > most {
+					t.Errorf("%s: %v before try %d, want %v to %v", name, waited, i+2, least, most)
+				}
+			}
+			if len(distinct) < 8 {
+				t.Errorf("%s: waits are not spread: %v", name, distinct)
+			}
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = p.Close(over)
+		})
+	}
+}
+
+// TestWrongNumberOfResults: an answer with more or fewer results than messages is none.
+func TestWrongNumberOfResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+			switch n {
+			case 0:
+				return accept(m[:1])
+			case 1:
+				return accept(append(m, m[0]))
+			}
+			return accept(m)
+		}}
+		p := newProducer(t, a, nil)
+		if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))); got != "advanced advanced" {
+			t.Error(got)
+		}
+		want(t, a, "a1 a2", "a1 a2", "a1 a2")
+		if waited := a.at[1].Sub(a.at[0]); waited < 50*time.Millisecond {
+			t.Errorf("sent again after %v", waited)
+		}
+	})
+}
+
+// TestQuota: a 429 that says that it never passes is one for smaller requests, and refuses a message
+// that is alone.
+func TestQuota(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			if len(m) > 1 || *m[0].Seq == 3 {
+				return problem(429, `,"code":"quota"`)
+			}
+			return accept(m)
+		}}
+		p := newProducer(t, a, nil)
+		if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2), numbered("a", 3))); got != "advanced advanced 429" {
+			t.Error(got)
+		}
+	})
 }

@@ -1,13 +1,16 @@
 package producer_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -18,9 +21,9 @@ func TestLinger(t *testing.T) {
 		p := newProducer(t, a, nil)
 		began := time.Now()
 		send(t, p, numbered("a", 1))
-		time.Sleep(4 * time.Millisecond)
+		bubble.Sleep(4 * time.Millisecond)
 		send(t, p, numbered("b", 1), numbered("a", 2))
-		time.Sleep(2 * time.Millisecond)
+		bubble.Sleep(2 * time.Millisecond)
 		futures := send(t, p, numbered("c", 1))
 		if got := outcomes(t, futures); got != "advanced" {
 			t.Error(got)
@@ -36,7 +39,7 @@ func TestLinger(t *testing.T) {
 func TestFullBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			return accept(m)
 		}}
 		p := newProducer(t, a, &producer.Options{Batch: 25, Linger: time.Minute})
@@ -66,13 +69,13 @@ func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
 			if n == 0 {
-				time.Sleep(time.Second)
+				bubble.Sleep(time.Second)
 			}
 			return accept(m)
 		}}
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 1))
-		time.Sleep(100 * time.Millisecond)
+		bubble.Sleep(100 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 2), numbered("b", 1))...)
 		if got := outcomes(t, futures); got != "advanced advanced advanced" {
 			t.Error(got)
@@ -106,6 +109,83 @@ func TestBytes(t *testing.T) {
 		}
 		if got := a.sent(); !slices.Contains(got, "a1 a2") || a.beside {
 			t.Errorf("%q, side by side: %t", got, a.beside)
+		}
+	})
+}
+
+// TestBatchThatIsJustFull: the message that fills a batch sends it, before Linger.
+func TestBatchThatIsJustFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProducer(t, &api{}, &producer.Options{Batch: 25, Linger: time.Minute})
+		began := time.Now()
+		for seq := range int64(25) {
+			send(t, p, numbered("a", seq))
+		}
+		synctest.Wait()
+		if s := p.Stats(); s.Messages != 0 || time.Since(began) != 0 {
+			t.Errorf("%+v after %v", s, time.Since(began))
+		}
+	})
+}
+
+// TestBatchesStayWhole: what a queue has to send goes in one request, and waits for no other queue's.
+func TestBatchesStayWhole(t *testing.T) {
+	for name, each := range map[string]struct {
+		messages int64
+		body     int
+	}{"by number": {300, 1}, "by bytes": {2, 100 << 10}} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+				time.Sleep(time.Second)
+				return accept(m)
+			}}
+			p := newProducer(t, a, &producer.Options{RequestBytes: 256 << 10})
+			began := time.Now()
+			for seq := range each.messages {
+				for queue := range 3 {
+					m := numbered(fmt.Sprint("q", queue), seq)
+					m.Body = bytes.Repeat([]byte("1"), each.body)
+					send(t, p, m)
+				}
+			}
+			time.Sleep(time.Second) // the linger is over, and no answer is there
+			if n := len(a.sent()); n != 3 {
+				t.Errorf("%s: %d requests of %d messages of 3 queues", name, n, each.messages)
+			}
+			if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second+10*time.Millisecond {
+				t.Errorf("%s: %v after %v", name, err, time.Since(began))
+			}
+		})
+	}
+}
+
+// TestBatchesGrowAgain: after smaller and smaller requests, a queue's go well and get larger.
+func TestBatchesGrowAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		most := 1
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			if len(m) > most {
+				return problem(413, "")
+			}
+			return accept(m)
+		}}
+		p := newProducer(t, a, nil)
+		for seq := range int64(8) {
+			send(t, p, numbered("a", seq))
+		}
+		if err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := len(a.sent())
+		most = 500
+		for seq := range int64(100) {
+			send(t, p, numbered("a", 8+seq))
+		}
+		if err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(a.sent()) - before; n > 7 { // of 1, 2, 4, … messages
+			t.Errorf("100 messages in %d requests", n)
 		}
 	})
 }

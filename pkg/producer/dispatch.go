@@ -3,6 +3,7 @@ package producer
 import (
 	"container/heap"
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -130,25 +131,17 @@ func (p *Producer) add(c *call, q *queue, now time.Time) bool {
 
 // request makes a request, and gives its messages what they were answered.
 //
-// Lost response: all of its messages are sent again, before anything that came after them, and what was stored is a
-// duplicate. Another did it first (a producer that was killed, whose spool this is): the same. Died before:
-// they are in the spool, or nobody was told of them. Died after: they are sent again by the next process.
+// Lost response: all of its messages are sent again, before anything that came after them, and what
+// was stored is a duplicate. Another did it first (a process that died, whose caller sends again
+// under the same seqs, keys or ids): the same. We die before or right after: the caller has no
+// outcome, and sends again what it has in a queue or an outbox of its own.
 func (p *Producer) request(c *call) {
-	p.awaitSpool(c)
 	began := time.Now()
-	var a Answer
-	err := p.sending.Err()
-	size := 0
-	if c.messages > 0 && err == nil {
-		body := c.body()
-		size = len(body)
-		ctx, cancel := context.WithTimeout(p.sending, p.options.RequestTimeout)
-		a, err = p.transport.Put(ctx, body)
-		cancel()
-	}
+	ctx, cancel := context.WithTimeout(p.sending, p.options.RequestTimeout)
+	a, err := p.transport.Put(ctx, c.body())
+	cancel()
 	took := time.Since(began)
 	judged := judge(c, a, err)
-	again := 0
 	for i, f := range c.all() {
 		switch v := judged.of[i]; v.fate {
 		case accepted:
@@ -156,45 +149,13 @@ func (p *Producer) request(c *call) {
 		case refused:
 			p.settle(f, Result{}, v.err)
 		default:
-			if p.sending.Err() == nil && p.options.GiveUpAfter > 0 && time.Since(f.at) >= p.options.GiveUpAfter {
+			if p.options.GiveUpAfter > 0 && p.sending.Err() == nil && time.Since(f.at) >= p.options.GiveUpAfter {
 				judged.of[i].fate = refused
-				p.settle(f, Result{}, &GaveUpError{f.tries, v.err})
-				continue
+				p.settle(f, Result{}, fmt.Errorf("%w after %d tries: %w", ErrGaveUp, f.tries, v.err))
 			}
-			again++
 		}
-	}
-	if told := p.options.Hooks.Requested; told != nil && c.messages > 0 {
-		told(Requested{Queues: len(c.parts), Messages: c.messages, Bytes: size, Again: again, Status: a.Status, Err: judged.err, Took: took})
-	}
-	if p.spool != nil {
-		p.spool.kick()
 	}
 	p.finish(c, judged, took)
-}
-
-// awaitSpool waits until what a request has is in the spool. What could not be written there is not
-// sent.
-func (p *Producer) awaitSpool(c *call) {
-	if p.spool == nil {
-		return
-	}
-	c.messages = 0
-	for i := range c.parts {
-		kept := c.parts[i].messages[:0]
-		for _, f := range c.parts[i].messages {
-			if f.group != nil {
-				<-f.group.done
-				if f.group.err != nil {
-					p.settle(f, Result{}, &SpoolError{f.group.err})
-					continue
-				}
-			}
-			kept = append(kept, f)
-		}
-		c.parts[i].messages = kept
-		c.messages += len(kept)
-	}
 }
 
 // body is the request's. It is used once: a transport may read it behind the answer.

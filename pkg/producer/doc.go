@@ -2,7 +2,7 @@
 // Send takes one message and returns a [Future] of its outcome.
 //
 //	transport, err := producer.HTTP("https://ID.execute-api.REGION.amazonaws.com")
-//	p, err := producer.New(transport, &producer.Options{Spool: &producer.Spool{Dir: "/var/lib/shop/spool"}})
+//	p, err := producer.New(transport, nil)
 //	future, err := p.Send(ctx, producer.Message{Queue: "orders", Seq: new(int64(7)), Body: body})
 //	result, err := future.Wait(ctx) // advanced, parked, duplicate, …
 //	err = p.Close(ctx)
@@ -40,14 +40,9 @@
 // [Options.QueueBytes]; Send waits where they have. So one queue that is not taken stops its own
 // senders, and nobody else's, as long as no more than MaxBytes ÷ QueueBytes − 1 queues are not taken.
 //
-// # What is stored, and what a crash leaves behind
+// # When the process dies
 //
-// Without a [Spool], nothing is: what is not answered for is lost with the process, as its
-// futures have told nobody that it was stored. With one, each message is written to a file before
-// it is sent, and [Future.Spooled] says when it is there. A process that is killed then loses
-// nothing of it: the next one with the same folder sends what was not answered for, under the
-// same ids and in the same order, before anything new. What had been stored without an answer is a duplicate.
-//
-// Files: NUMBER.spool, of records with a length and a checksum each; docs/producer.md has the format. A record that
-// the process died in is cut off, in the last file. Anywhere else a broken record is an error of New.
+// Messages without an outcome are only in memory. They are lost when the process dies, unless the
+// caller has a queue or an outbox of its own: docs/producer.md has the pattern. A repeat by the
+// next process is a duplicate where the message has a seq, a key or an id of the caller.
 package producer

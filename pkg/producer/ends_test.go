@@ -4,36 +4,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
-// TestGiveUp: a message is tried for so long, and what gives up says how often.
+// TestGiveUp: a message is tried for GiveUpAfter, and then no more, whether the API fails or is full.
 func TestGiveUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(context.Context, int, []message) (producer.Answer, error) { return problem(503, "") }}
-		p := newProducer(t, a, &producer.Options{GiveUpAfter: time.Minute})
-		f := send(t, p, numbered("a", 1))[0]
-		_, err := f.Wait(t.Context())
-		var gaveUp *producer.GaveUpError
-		if !errors.As(err, &gaveUp) || gaveUp.Tries < 8 || !producer.Transient(err) {
-			t.Errorf("%v", err)
-		}
-	})
+	for name, result := range map[string]string{"fails": `{"status":503}`, "full": `{"status":429,"outcome":"full"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+				return say(m, func(message) string { return result })
+			}}
+			p := newProducer(t, a, &producer.Options{GiveUpAfter: time.Minute})
+			began := time.Now()
+			over, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			_, err := send(t, p, numbered("a", 1))[0].Wait(over)
+			took, tries := time.Since(began), len(a.sent())
+			if want := fmt.Sprintf("given up after %d tries: ", tries); !errors.Is(err, producer.ErrGaveUp) || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+			if tries < 8 || took < time.Minute || took > time.Minute+15*time.Second {
+				t.Errorf("%s: %d tries in %v", name, tries, took)
+			}
+			time.Sleep(time.Minute)
+			if more := len(a.sent()) - tries; more > 0 {
+				t.Errorf("%s: %d requests after the last try", name, more)
+			}
+			_ = p.Close(over)
+		})
+	}
 }
 
 // TestClose: what is there is sent at once, nothing more is taken, and who waits for room is told.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			return accept(m)
 		}}
 		p := newProducer(t, a, &producer.Options{Linger: time.Minute, MaxBytes: 2 << 20})
@@ -66,14 +78,14 @@ func TestClose(t *testing.T) {
 func TestFlushIsForWhatCameBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			return accept(m)
 		}}
 		p := newProducer(t, a, &producer.Options{Linger: time.Minute})
 		send(t, p, numbered("a", 1))
 		began := time.Now()
 		go func() {
-			time.Sleep(time.Millisecond)
+			bubble.Sleep(time.Millisecond)
 			_, _ = p.Send(context.Background(), numbered("b", 1))
 		}()
 		if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second {
@@ -85,44 +97,63 @@ func TestFlushIsForWhatCameBefore(t *testing.T) {
 	})
 }
 
-// TestCallback: it has what Wait has, in the queue's order.
-func TestCallback(t *testing.T) {
+// TestCloseGivesBack: at the end of its context, Close gives back each message without an outcome:
+// the ones in a request, behind it and set aside. A Send that waits for room returns at once.
+func TestCloseGivesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var settled, got []string
-		var mu sync.Mutex
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			return say(m, func(m message) string {
-				return fmt.Sprintf(`{"status":%d,"outcome":"x"}`, []int{http.StatusOK, http.StatusConflict}[*m.Seq%2])
-			})
+		a := &api{answer: func(ctx context.Context, _ int, m []message) (producer.Answer, error) {
+			if m[0].Queue == "full" {
+				return say(m, func(message) string { return `{"status":429,"outcome":"full"}` })
+			}
+			<-ctx.Done()
+			return producer.Answer{}, ctx.Err()
 		}}
-		p := newProducer(t, a, &producer.Options{Batch: 25, Hooks: producer.Hooks{
-			Settled: func(s producer.Settled) {
-				mu.Lock()
-				defer mu.Unlock()
-				settled = append(settled, fmt.Sprint(s.Queue, len(s.Document) > 0, s.Tries, s.Err != nil))
-			},
-			Requested: func(r producer.Requested) {
-				mu.Lock()
-				defer mu.Unlock()
-				settled = append(settled, fmt.Sprint(r.Queues, r.Messages, r.Status, r.Again, r.Err))
-			},
-		}})
-		for seq := range int64(2) {
-			if err := p.SendFunc(t.Context(), numbered("a", seq), func(r producer.Result, err error) {
-				got = append(got, fmt.Sprint(r.Outcome, err != nil))
-			}); err != nil {
-				t.Fatal(err)
+		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, GiveUpAfter: time.Second, MinBackOff: time.Hour})
+		large := numbered("hangs", 1)
+		large.Body = []byte(`"` + strings.Repeat("x", 340<<10) + `"`)
+		futures := send(t, p, numbered("full", 1), large)
+		time.Sleep(100 * time.Millisecond) // they are set aside, and in a request
+		futures = append(futures, send(t, p, large, large)...)
+		began := time.Now()
+		go func() {
+			if _, err := p.Send(t.Context(), large); !errors.Is(err, producer.ErrClosed) || time.Since(began) > 0 {
+				t.Errorf("who waits for room: %v after %v", err, time.Since(began))
+			}
+		}()
+		synctest.Wait()
+		over, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if err := p.Close(over); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 2*time.Second {
+			t.Errorf("close: %v after %v", err, time.Since(began))
+		}
+		for i, f := range futures {
+			if _, err := f.Wait(t.Context()); !errors.Is(err, producer.ErrClosed) {
+				t.Errorf("message %d: %v", i, err)
 			}
 		}
-		if err := p.Flush(t.Context()); err != nil {
-			t.Fatal(err)
+		if s := p.Stats(); s.Messages != 0 || s.Bytes != 0 {
+			t.Errorf("%+v", s)
 		}
-		synctest.Wait()
-		if !slices.Equal(got, []string{"x false", " true"}) && !slices.Equal(got, []string{"xfalse", "true"}) {
-			t.Errorf("%q", got)
+	})
+}
+
+// TestFlushIsForAllThatCameBefore: also for what an earlier Flush did not wait for to its end.
+func TestFlushIsForAllThatCameBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			time.Sleep(time.Second)
+			return accept(m)
+		}}
+		p := newProducer(t, a, nil)
+		send(t, p, numbered("a", 1))
+		began := time.Now()
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := p.Flush(over); !errors.Is(err, context.Canceled) {
+			t.Error(err)
 		}
-		if len(settled) != 3 || settled[2] != "1 2 200 0 <nil>" {
-			t.Errorf("%q", settled)
+		if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -24,7 +25,7 @@ func TestLingerFigures(t *testing.T) {
 			p := newProducer(t, a, &producer.Options{Linger: c.linger})
 			random := rand.New(rand.NewPCG(1, 2))
 			for began := time.Now(); time.Since(began) < seconds*time.Second; {
-				time.Sleep(time.Duration(random.ExpFloat64() / rate * float64(time.Second)))
+				bubble.Sleep(time.Duration(random.ExpFloat64() / rate * float64(time.Second)))
 				send(t, p, numbered(fmt.Sprint("q", random.IntN(c.queues)), 1))
 			}
 			if err := p.Close(t.Context()); err != nil {

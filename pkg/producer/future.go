@@ -23,12 +23,8 @@ type Future struct {
 	// numbered: it has a seq, so that it may be set aside.
 	numbered bool
 
-	spooled // its place in the spool
-
-	notify func(Result, error)
-
 	mu      sync.Mutex
-	done    chan struct{} // made by the first that waits
+	done    chan struct{} // made by the first Wait before the outcome
 	settled bool
 	result  Result
 	err     error
@@ -65,77 +61,34 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the message was refused (%s): %s", what, e.Detail)
 }
 
-// GaveUpError is that of a message that was tried for as long as [Options.GiveUpAfter] says.
-// Whether it is stored is not known.
-type GaveUpError struct {
-	Tries int
-	Err   error // of the last try
-}
-
-func (e *GaveUpError) Error() string {
-	return fmt.Sprintf("given up after %d tries: %v", e.Tries, e.Err)
-}
-
-// Unwrap is the last try's error.
-func (e *GaveUpError) Unwrap() error { return e.Err }
-
-// SpoolError is that of a message that could not be written to the spool, and was not sent. Where the file could not
-// be cut back either, and the process ends before it can be, the next one may find the message there.
-type SpoolError struct{ Err error }
-
-func (e *SpoolError) Error() string { return fmt.Sprintf("the spool: %v", e.Err) }
-
-// Unwrap is what is wrong with the file.
-func (e *SpoolError) Unwrap() error { return e.Err }
-
 var (
-	// ErrClosed: the producer is closed. Of a message that was sent before, whether it is
-	// stored is not known; the spool, where there is one, still has it.
+	// ErrClosed is the error of messages that [Producer.Close] gives back, and of Send after it.
+	// A message that Close gives back may be stored or not.
 	ErrClosed = errors.New("the producer is closed")
-	// ErrNoSpool: the producer has none.
-	ErrNoSpool = errors.New("the producer has no spool")
+	// ErrGaveUp is the error of a message that was tried for as long as [Options.GiveUpAfter] says,
+	// together with the last try's. The message may be stored or not.
+	ErrGaveUp = errors.New("given up")
 )
 
-// Done is closed when the message has an outcome.
-func (f *Future) Done() <-chan struct{} {
+// Wait waits for the outcome. The error is a [RefusedError], [ErrGaveUp], [ErrClosed], or the
+// context's, which changes nothing for the message. After any but a RefusedError the caller may
+// send the same message again, under the same seq, key or id.
+func (f *Future) Wait(ctx context.Context) (Result, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	if f.settled {
+		f.mu.Unlock()
+		return f.result, f.err
+	}
 	if f.done == nil {
 		f.done = make(chan struct{})
-		if f.settled {
-			close(f.done)
-		}
 	}
-	return f.done
-}
-
-// Wait waits for the outcome. The error is a [RefusedError], a [GaveUpError], a [SpoolError],
-// [ErrClosed], or the context's, which changes nothing for the message.
-func (f *Future) Wait(ctx context.Context) (Result, error) {
+	f.mu.Unlock()
 	select {
-	case <-f.Done():
+	case <-f.done:
 		return f.result, f.err
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
 	}
-}
-
-// Spooled waits until the message is in the spool: what happens to the process then, the
-// message is sent, by this one or the next. The error is a [SpoolError], [ErrNoSpool], or the
-// context's.
-func (f *Future) Spooled(ctx context.Context) error {
-	if f.group == nil {
-		return ErrNoSpool
-	}
-	select {
-	case <-f.group.done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if f.group.err != nil {
-		return &SpoolError{f.group.err}
-	}
-	return nil
 }
 
 // settle gives the message its outcome.
@@ -146,7 +99,4 @@ func (f *Future) settle(r Result, err error) {
 		close(f.done)
 	}
 	f.mu.Unlock()
-	if f.notify != nil {
-		f.notify(r, err)
-	}
 }

@@ -37,8 +37,8 @@ func (deaf) Put(ctx context.Context, _ []byte) (producer.Answer, error) {
 // hundred is a body of 100 bytes.
 var hundred = []byte(`{"order":"0123456789","customer":"0123456789","total":"0123456789","items":[1,2,3,4,5,6,7,8,9,10,11]}`)
 
-func hot(tb testing.TB, transport producer.Transport, spool *producer.Spool) *producer.Producer {
-	p, err := producer.New(transport, &producer.Options{MaxBytes: 4 << 30, QueueBytes: 2 << 30, Spool: spool, RequestBytes: 4 << 20})
+func hot(tb testing.TB, transport producer.Transport) *producer.Producer {
+	p, err := producer.New(transport, &producer.Options{MaxBytes: 4 << 30, QueueBytes: 2 << 30, RequestBytes: 4 << 20})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -56,17 +56,12 @@ func hot(tb testing.TB, transport producer.Transport, spool *producer.Spool) *pr
 // BenchmarkSend is a message from Send to its batch; Whole is all up to its answer, but for HTTP.
 func BenchmarkSend(b *testing.B) {
 	for _, kind := range []struct {
-		name  string
-		to    producer.Transport
-		spool bool
-	}{{"Send", deaf{}, false}, {"Spool", deaf{}, true}, {"Whole", sink{}, false}, {"WholeSpool", sink{}, true}} {
+		name string
+		to   producer.Transport
+	}{{"Send", deaf{}}, {"Whole", sink{}}} {
 		for _, queues := range []int{1, 16, 1000} {
 			b.Run(fmt.Sprintf("%s/queues=%d", kind.name, queues), func(b *testing.B) {
-				var spool *producer.Spool
-				if kind.spool {
-					spool = &producer.Spool{Dir: b.TempDir(), Sync: producer.SyncNone}
-				}
-				p := hot(b, kind.to, spool)
+				p := hot(b, kind.to)
 				names := make([]string, queues)
 				for i := range names {
 					names[i] = fmt.Sprint("queue-", i)

@@ -3,7 +3,6 @@ package producer
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -38,23 +37,21 @@ type judgement struct {
 	// troubled: what went wrong may be one queue's fault, so those that wait go alone. split: the request
 	// is refused as a whole and nobody knows for which message, so it goes in smaller parts.
 	troubled, split bool
-	err             error
 }
 
 // judge says what an answer means for each message of a request, or that there was none.
 func judge(c *call, a Answer, err error) judgement {
 	j := judgement{of: make([]verdict, c.messages), least: a.RetryAfter}
 	switch {
-	case err != nil:
-		j.err, j.troubled = err, true
-		j.repeatAll(err)
-	case a.Status < http.StatusMultipleChoices:
-		if j.err = j.results(c, a); j.err != nil {
-			j.troubled = true
-			j.repeatAll(j.err)
-		}
-	default:
+	case err == nil && a.Status >= http.StatusMultipleChoices:
 		j.problem(c, a)
+		return j
+	case err == nil:
+		err = j.results(c, a)
+	}
+	if err != nil {
+		j.troubled = true
+		j.repeatAll(err)
 	}
 	return j
 }
@@ -94,16 +91,12 @@ func (j *judgement) results(c *call, a Answer) error {
 // problem reads an answer that is none for each message.
 func (j *judgement) problem(c *call, a Answer) {
 	problem := client.Answer{Status: a.Status, Body: a.Body, RetryAfter: a.RetryAfter}.Problem()
-	j.err = problem
 	j.repeatAll(problem)
 	switch a.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusRequestTimeout:
 		// They speak of the way, or of who asks, and not of a message: what is in order later is sent then.
 	case http.StatusTooManyRequests:
 		// Not for one queue's sake: to go alone would make it worse.
-		if !problem.MayPass() {
-			j.smaller(c, problem)
-		}
 	case http.StatusBadRequest:
 		j.invalid(c, problem)
 	default:
@@ -112,7 +105,7 @@ func (j *judgement) problem(c *call, a Answer) {
 			return
 		}
 		j.troubled = true
-		if a.Opaque && c.messages == 1 {
+		if a.opaque && c.messages == 1 {
 			// It may be one that is full, which this answer does not tell.
 			for _, f := range c.all() {
 				if f.numbered {
@@ -121,7 +114,7 @@ func (j *judgement) problem(c *call, a Answer) {
 			}
 			return
 		}
-		j.split = a.Opaque && c.messages > 1
+		j.split = a.opaque && c.messages > 1
 	}
 }
 
@@ -164,11 +157,4 @@ func (j *judgement) atOnce() {
 	for i := range j.of {
 		j.of[i].wait = false
 	}
-}
-
-// Transient reports whether an error of a Future says nothing about whether the message is stored:
-// the same message may be given to Send again, under the same seq, key or id.
-func Transient(err error) bool {
-	var gaveUp *GaveUpError
-	return errors.As(err, &gaveUp) || errors.Is(err, ErrClosed)
 }

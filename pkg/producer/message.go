@@ -2,7 +2,6 @@ package producer
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -171,36 +169,4 @@ func appendText(to []byte, text string) []byte {
 		}
 	}
 	return append(to, '"')
-}
-
-// UnmarshalJSON reads a message's document, as POST /messages takes it.
-func (m *Message) UnmarshalJSON(text []byte) error {
-	var d struct {
-		Queue       string            `json:"queue"`
-		Seq         *jsonseq.Seq      `json:"seq"`
-		Key         json.RawMessage   `json:"key"`
-		KeyType     string            `json:"keyType"`
-		Prev        string            `json:"prev"`
-		ID          string            `json:"id"`
-		Body        json.RawMessage   `json:"body"`
-		BodyBase64  []byte            `json:"bodyBase64"`
-		ContentType string            `json:"contentType"`
-		Attributes  map[string]string `json:"attributes"`
-		Traceparent string            `json:"traceparent"`
-		Tracestate  string            `json:"tracestate"`
-	}
-	reader := json.NewDecoder(bytes.NewReader(text))
-	reader.DisallowUnknownFields()
-	if err := reader.Decode(&d); err != nil {
-		return invalid.Named("message", err)
-	}
-	*m = Message{
-		Queue: d.Queue, Seq: (*int64)(d.Seq), Key: d.Key, KeyType: d.KeyType, Prev: d.Prev, ID: d.ID,
-		Body: d.Body, ContentType: d.ContentType, Attributes: d.Attributes, Traceparent: d.Traceparent, Tracestate: d.Tracestate,
-	}
-	if d.BodyBase64 != nil {
-		m.Body = d.BodyBase64
-		m.ContentType = cmp.Or(m.ContentType, "application/octet-stream")
-	}
-	return nil
 }

@@ -28,37 +28,13 @@ type Options struct {
 	// or take a half: 1 ms to an hour; 100 ms and 10 seconds by default.
 	MinBackOff, MaxBackOff time.Duration
 	// GiveUpAfter is for how long a message is tried, from Send on: after that, its next failure is its
-	// last, with a [GaveUpError]. 0, the default, is for ever.
+	// last, with [ErrGaveUp]. 0, the default, is for ever.
 	GiveUpAfter time.Duration
 	// MaxBytes is what all messages that are not answered for have at most: 2 MiB to 64 GiB, 64 MiB
 	// by default; and QueueBytes what those of one queue have: 1 MiB to half of MaxBytes, an eighth of it by
 	// default. A message counts with its document, and 256 bytes more.
 	MaxBytes, QueueBytes int64
-	// Spool keeps messages on disk; nil means that nothing is kept.
-	Spool *Spool
-	// Hooks are told what happens.
-	Hooks Hooks
 }
-
-// Spool says where messages are kept until they are answered for.
-type Spool struct {
-	// Dir is the folder, which is made. One process at a time may use it.
-	Dir string
-	// Sync says when a message counts as spooled.
-	Sync SyncPolicy
-}
-
-// SyncPolicy says when a message counts as spooled.
-type SyncPolicy int
-
-const (
-	// SyncCommit, the default: when the disk says that it is there. It survives a loss of power. What comes
-	// while one group of messages is being written is the next group, with one fsync.
-	SyncCommit SyncPolicy = iota
-	// SyncNone: when it is written. It survives a kill of the process, and not one of the
-	// machine.
-	SyncNone
-)
 
 // Bounds of a message's weight, and of a request.
 const (
@@ -85,14 +61,6 @@ func (o *Options) withDefaults() (Options, error) {
 	bounded(&errs, "GiveUpAfter", &w.GiveUpAfter, 0, 0, 365*24*time.Hour)
 	bounded(&errs, "MaxBytes", &w.MaxBytes, 64<<20, 2<<20, 64<<30)
 	bounded(&errs, "QueueBytes", &w.QueueBytes, max(w.MaxBytes/8, 1<<20), 1<<20, max(w.MaxBytes/2, 1<<20))
-	if s := w.Spool; s != nil {
-		if s.Dir == "" {
-			errs = append(errs, invalid.New(invalid.Missing, "Spool.Dir", "is missing: it must be a folder of the producer's own"))
-		}
-		if s.Sync != SyncCommit && s.Sync != SyncNone {
-			errs = append(errs, invalid.New(invalid.Unknown, "Spool.Sync", "must be SyncCommit or SyncNone"))
-		}
-	}
 	return w, errors.Join(errs...)
 }
 

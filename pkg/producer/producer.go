@@ -3,7 +3,6 @@ package producer
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"sync"
 	"time"
 
@@ -14,8 +13,6 @@ import (
 type Producer struct {
 	transport Transport
 	options   Options
-	spool     *spool // nil where there is none
-	recovered int
 	// prefix begins the ids that this producer makes: no other has it.
 	prefix string
 	// memory is what all messages together may take.
@@ -50,10 +47,8 @@ type epoch struct {
 	done   chan struct{} // closed when it is closed and none is open
 }
 
-// New returns a producer by a transport; nil options are the defaults. Where there is a spool, it
-// reads it first: what an earlier process did not get answered is on its way then. The error
-// names the option that is out of its bounds, or is that of the spool, one of which is
-// [ErrInUse], another [CorruptError].
+// New returns a producer by a transport; nil options are the defaults. The error names
+// the option that is out of its bounds.
 func New(transport Transport, o *Options) (*Producer, error) {
 	options, err := o.withDefaults()
 	if err != nil {
@@ -65,14 +60,6 @@ func New(transport Transport, o *Options) (*Producer, error) {
 	}
 	p.sending, p.stopSending = context.WithCancel(context.Background())
 	p.closing, p.stopTakes = context.WithCancel(context.Background())
-	if options.Spool != nil {
-		found, err := p.openSpool()
-		if err != nil {
-			return nil, err
-		}
-		p.resume(found)
-		p.spool.ended.Go(p.spool.run)
-	}
 	p.ended.Go(p.dispatch)
 	return p, nil
 }
@@ -81,23 +68,6 @@ func New(transport Transport, o *Options) (*Producer, error) {
 // the context ends, or the producer is closed. The error is an [invalid.Error], [ErrClosed], or the context's, and
 // nothing was taken then. Messages of one queue are sent in the order in which Send took them.
 func (p *Producer) Send(ctx context.Context, m Message) (*Future, error) {
-	return p.send(ctx, &m, nil)
-}
-
-// SendFunc is Send with a function that is called with the outcome, as [Future.Wait] returns it. Those of
-// a queue are called in the order of its requests, and must return soon: the queue waits for them.
-func (p *Producer) SendFunc(ctx context.Context, m Message, then func(Result, error)) error {
-	_, err := p.send(ctx, &m, then)
-	return err
-}
-
-// scratch are documents that are being written.
-var scratch = sync.Pool{New: func() any { return new([]byte) }}
-
-// maxScratch is how large a document's memory may be to be used again, in bytes.
-const maxScratch = 64 << 10
-
-func (p *Producer) send(ctx context.Context, m *Message, then func(Result, error)) (*Future, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -117,7 +87,7 @@ func (p *Producer) send(ctx context.Context, m *Message, then func(Result, error
 
 	buffer := scratch.Get().(*[]byte)
 	written := m.appendTo((*buffer)[:0], p.prefix, number)
-	f := &Future{queue: q, numbered: m.Seq != nil, notify: then, doc: append([]byte(nil), written...)}
+	f := &Future{queue: q, numbered: m.Seq != nil, doc: append([]byte(nil), written...)}
 	if cap(written) <= maxScratch {
 		*buffer = written
 	}
@@ -136,16 +106,19 @@ func (p *Producer) send(ctx context.Context, m *Message, then func(Result, error
 		p.arrange(q, time.Now())
 		return nil, err
 	}
-	if p.spool != nil {
-		p.spool.add(f)
-	}
-	p.take(f, time.Now())
+	p.take(f)
 	return f, nil
 }
 
+// scratch are documents that are being written.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxScratch is how large a document's memory may be to be used again, in bytes.
+const maxScratch = 64 << 10
+
 // take puts a message into its queue.
-func (p *Producer) take(f *Future, now time.Time) {
-	q := f.queue
+func (p *Producer) take(f *Future) {
+	q, now := f.queue, time.Now()
 	f.at, f.epoch = now, p.epochs[len(p.epochs)-1]
 	f.epoch.open++
 	p.messages++
@@ -189,42 +162,12 @@ func (p *Producer) wait(ctx context.Context, room *semaphore.Weighted, weight in
 
 // release gives back what a message took of the memory.
 func (p *Producer) release(f *Future) {
-	if f.weight > 0 {
-		p.memory.Release(f.weight)
-		f.queue.room.Release(f.weight)
-	}
-}
-
-// resume takes messages that an earlier process had spooled, before anything new. What has no room in
-// memory is taken all the same, and counts as nothing.
-func (p *Producer) resume(found []*Future) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	for _, f := range found {
-		f.queue = p.queueOf(f.name)
-		f.name = ""
-		f.weight = int64(len(f.doc)) + overhead
-		switch {
-		case !f.queue.room.TryAcquire(f.weight):
-			f.weight = 0
-		case !p.memory.TryAcquire(f.weight):
-			f.queue.room.Release(f.weight)
-			f.weight = 0
-		}
-		p.take(f, now)
-	}
-	p.recovered = len(found)
+	p.memory.Release(f.weight)
+	f.queue.room.Release(f.weight)
 }
 
 // settle gives a message its outcome. It is called without the mutex.
 func (p *Producer) settle(f *Future, r Result, err error) {
-	if told := p.options.Hooks.Settled; told != nil {
-		told(Settled{Queue: f.queue.name, Document: f.doc, Result: r, Err: err, Tries: f.tries, After: time.Since(f.at)})
-	}
-	if p.spool != nil && !errors.Is(err, ErrClosed) {
-		p.spool.settled(f)
-	}
 	f.settle(r, err)
 	p.mu.Lock()
 	p.messages--
@@ -268,8 +211,8 @@ func (p *Producer) Flush(ctx context.Context) error {
 }
 
 // Close takes no more, sends what there is, as Flush does, and ends all that the producer has begun. Where
-// the context ends before, what is left fails with [ErrClosed]; the spool, where there is one, keeps it. The
-// error is the context's then, or that of the spool's files. A second call returns nil.
+// the context ends before, what is left fails with [ErrClosed], and the error is the context's. A second
+// call returns nil.
 func (p *Producer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {
@@ -282,14 +225,8 @@ func (p *Producer) Close(ctx context.Context) error {
 	err := p.Flush(ctx)
 	p.stopSending()
 	p.ended.Wait()
-	abandoned := err != nil
-	if p.spool != nil {
-		if failed := p.spool.close(); err == nil {
-			err = failed
-		}
-	}
-	if abandoned {
-		p.abandon() // behind the spool, which may write what is left into another file
+	if err != nil {
+		p.abandon()
 	}
 	return err
 }
@@ -309,23 +246,4 @@ func (p *Producer) abandon() {
 	for _, f := range left {
 		p.settle(f, Result{}, ErrClosed)
 	}
-}
-
-// Stats are what is there now.
-func (p *Producer) Stats() Stats {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := Stats{Messages: p.messages, Bytes: p.bytes, Requests: p.underway, Recovered: p.recovered}
-	for _, q := range p.queues {
-		if q.busy || q.waiting.n+q.aside.n > 0 {
-			s.Queues++
-			if q.troubled {
-				s.Troubled++
-			}
-		}
-	}
-	if p.spool != nil {
-		s.SpoolFiles, s.SpoolBytes = p.spool.size()
-	}
-	return s
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -32,7 +33,7 @@ func TestOneQueueHangs(t *testing.T) {
 		}
 		with := send(t, p, numbered("good", 1))
 		began := time.Now()
-		time.Sleep(20 * time.Millisecond)
+		bubble.Sleep(20 * time.Millisecond)
 		if got, took := outcomes(t, send(t, p, numbered("other", 1))), time.Since(began); got != "advanced" || took > 40*time.Millisecond {
 			t.Errorf("another queue: %s after %v", got, took)
 		}
@@ -41,7 +42,7 @@ func TestOneQueueHangs(t *testing.T) {
 		}
 		for seq := range int64(50) {
 			began := time.Now()
-			time.Sleep(100 * time.Millisecond)
+			bubble.Sleep(100 * time.Millisecond)
 			if got, took := outcomes(t, send(t, p, numbered("good", 2+seq))), time.Since(began); got != "advanced" || took > 111*time.Millisecond {
 				t.Errorf("message %d of a good queue: %s after %v", seq, got, took)
 			}
@@ -63,7 +64,7 @@ func TestTroubledHasItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed atomic.Bool
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			time.Sleep(100 * time.Millisecond)
+			bubble.Sleep(100 * time.Millisecond)
 			return say(m, func(m message) string {
 				if m.Queue == "bad" && failed.CompareAndSwap(false, true) {
 					return `{"status":503,"detail":"busy"}`
@@ -130,6 +131,88 @@ func TestBackPressure(t *testing.T) {
 			t.Error(err)
 		}
 		if got := outcomes(t, stuck); got != "advanced advanced advanced" {
+			t.Error(got)
+		}
+	})
+}
+
+// TestTroubled: a queue goes alone after a failure that may be its own, or a slow answer.
+func TestTroubled(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(m []message) (producer.Answer, error)
+		want   int
+	}{
+		"no answer": {func([]message) (producer.Answer, error) { return producer.Answer{}, errors.New("cut") }, 2},
+		"503":       {func([]message) (producer.Answer, error) { return problem(503, "") }, 2},
+		"too many":  {func([]message) (producer.Answer, error) { return problem(429, "") }, 0},
+		"who asks":  {func([]message) (producer.Answer, error) { return problem(403, "") }, 0},
+		"one of them": {func(m []message) (producer.Answer, error) {
+			return say(m, func(m message) string { return result(m.Queue == "a", 503) })
+		}, 1},
+		"one is full": {func(m []message) (producer.Answer, error) {
+			return say(m, func(m message) string { return result(m.Queue == "a", 429) })
+		}, 0},
+		"slow": {func(m []message) (producer.Answer, error) {
+			time.Sleep(2 * time.Second)
+			return say(m, func(m message) string { return result(true, 429) })
+		}, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+				if n > 0 {
+					return accept(m)
+				}
+				return c.answer(m)
+			}}
+			p := newProducer(t, a, &producer.Options{MinBackOff: time.Hour})
+			send(t, p, numbered("a", 1), numbered("b", 1))
+			time.Sleep(10 * time.Second)
+			if s := p.Stats(); s.Troubled != c.want {
+				t.Errorf("%s: %d go alone, want %d", name, s.Troubled, c.want)
+			}
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = p.Close(over)
+		})
+	}
+}
+
+// result is one with a status, or a success.
+func result(fails bool, status int) string {
+	if fails {
+		return fmt.Sprintf(`{"status":%d}`, status)
+	}
+	return `{"status":200,"outcome":"advanced"}`
+}
+
+// TestMemoryOfAll: all queues together have MaxBytes, and a Send that gave up waiting has taken nothing.
+func TestMemoryOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		a := &api{answer: func(ctx context.Context, _ int, m []message) (producer.Answer, error) {
+			select {
+			case <-open:
+				return accept(m)
+			case <-ctx.Done():
+				return producer.Answer{}, ctx.Err()
+			}
+		}}
+		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, QueueBytes: 1 << 20})
+		body := []byte(`"` + strings.Repeat("x", 300<<10) + `"`)
+		large := func(queue string) producer.Message { return producer.Message{Queue: queue, Body: body} }
+		send(t, p, large("a"), large("a"), large("a"), large("b"), large("b"), large("b"))
+		for range 3 {
+			short, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := p.Send(short, large("c")); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a seventh: %v", err)
+			}
+			cancel()
+		}
+		close(open)
+		if err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomes(t, send(t, p, large("c"), large("c"), large("c"))); got != "advanced advanced advanced" {
 			t.Error(got)
 		}
 	})

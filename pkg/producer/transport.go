@@ -30,8 +30,8 @@ type Answer struct {
 	Body   []byte
 	// RetryAfter is how long the answer asks to wait.
 	RetryAfter time.Duration
-	// Opaque: an answer that is no success says nothing of the messages, some of which may be stored.
-	Opaque bool
+	// opaque: a failure that says nothing of the messages, some of which may be stored.
+	opaque bool
 }
 
 // HTTP is the API at a URL, such as http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com,
@@ -107,7 +107,7 @@ func (t invoke) Put(ctx context.Context, body []byte) (Answer, error) {
 		var failure struct{ ErrorMessage string }
 		_ = json.Unmarshal(called.Payload, &failure)
 		detail, err := json.Marshal(map[string]string{"detail": failure.ErrorMessage})
-		return Answer{Status: http.StatusBadGateway, Body: detail, Opaque: true}, err
+		return Answer{Status: http.StatusBadGateway, Body: detail, opaque: true}, err
 	}
 	var status struct{ Status int }
 	if err := json.Unmarshal(called.Payload, &status); err != nil {

@@ -2,7 +2,6 @@ package producer_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -10,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -63,26 +59,5 @@ func TestTransports(t *testing.T) {
 		if transport, err := make(); err == nil || transport != nil {
 			t.Errorf("%s: %v, %v", name, transport, err)
 		}
-	}
-}
-
-// TestMessageAsJSON: a document is read as POST /messages takes it.
-func TestMessageAsJSON(t *testing.T) {
-	for text, want := range map[string]producer.Message{
-		`{"queue":"q","seq":"9007199254740993","id":"i","body":{"a": 1},"attributes":{"k":"v"}}`: {
-			Queue: "q", Seq: new(int64(1<<53 + 1)), ID: "i", Body: []byte(`{"a": 1}`), Attributes: map[string]string{"k": "v"},
-		},
-		`{"queue":"q","key":["a",1],"keyType":"text,number","prev":"p","id":"i","bodyBase64":"AP8="}`: {
-			Queue: "q", Key: []byte(`["a",1]`), KeyType: "text,number", Prev: "p", ID: "i", Body: []byte{0, 255}, ContentType: "application/octet-stream",
-		},
-	} {
-		var got producer.Message
-		if err := json.Unmarshal([]byte(text), &got); err != nil || cmp.Diff(want, got) != "" {
-			t.Errorf("%s: %v\n%s", text, err, cmp.Diff(want, got))
-		}
-	}
-	var wrong *invalid.Error
-	if err := json.Unmarshal([]byte(`{"queue":"q","bdy":1}`), &producer.Message{}); !errors.As(err, &wrong) {
-		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -17,7 +17,7 @@ import (
 // switched the TTL on.
 func TestCreate(t *testing.T) {
 	onEachServer(t, func(t *testing.T, client *dynamodb.Client) {
-		plain := table.Definition{Name: "plain" + localdb.Suffix(), Partition: table.Key{Name: "p", Type: table.String}}
+		plain := table.Definition{Name: "plain" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String}}
 		if err := table.Create(t.Context(), client, plain); err != nil {
 			t.Fatal(err)
 		}
@@ -76,16 +76,16 @@ func TestCreateDiffers(t *testing.T) {
 // whole is a definition that uses all that there is.
 func whole() table.Definition {
 	return table.Definition{
-		Name: "whole" + localdb.Suffix(), Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
+		Name: "whole" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
 		Stream: table.KeysOnly, TTL: "expires",
 		Index: table.Index{Name: "due", Partition: table.Key{Name: "part", Type: table.Number}, Sort: table.Key{Name: "at", Type: table.Number}},
 	}
 }
 
 func onEachServer(t *testing.T, test func(*testing.T, *dynamodb.Client)) {
-	for _, kind := range localdb.Kinds() {
+	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
-			client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind)})
+			client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind)})
 			if err != nil {
 				t.Fatal(err)
 			}

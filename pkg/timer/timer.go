@@ -22,10 +22,24 @@ type Timer struct {
 	now    func() time.Time
 
 	mu sync.Mutex
-	// noted are those since the last Flush, the latest of each thing.
-	noted map[Thing]WakeUp
-	// sent is what is on its way, by when it comes out.
-	sent map[Thing]time.Time
+	// noted are those since the last Flush, the latest of each thing; of a settle window each bound.
+	noted map[note]WakeUp
+	// sent is what is on its way.
+	sent map[Thing]sent
+}
+
+// note is what one wake-up of a Flush is for. upTo is that of a settle window.
+type note struct {
+	Thing
+	upTo string
+}
+
+// sent is a wake-up of a thing that is on its way: when it comes out, its bound, and how often it
+// was sent again.
+type sent struct {
+	at    time.Time
+	upTo  string
+	again int
 }
 
 // Bounds of what a process keeps: what is beyond is left to the sweep, or sent twice.
@@ -45,7 +59,7 @@ func New(queueURL string) (*Timer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("timer: %w", err)
 	}
-	return &Timer{queue: queueURL, client: client, now: time.Now, noted: map[Thing]WakeUp{}, sent: map[Thing]time.Time{}}, nil
+	return &Timer{queue: queueURL, client: client, now: time.Now, noted: map[note]WakeUp{}, sent: map[Thing]sent{}}, nil
 }
 
 // Gap notes when the gap of a queue is as old as its policy allows.
@@ -91,30 +105,37 @@ func (t *Timer) Again(w WakeUp, due time.Time) {
 	}
 }
 
-// note notes a wake-up. What is told later of a thing is how it stands; of a settle window, and of batches, one
-// wake-up is for all that was told.
+// note notes a wake-up. What is told later of a thing is how it stands. Of batches, one wake-up is for all that
+// was told. Of a settle window, the first that is due of a bound counts: who settles then notes the next.
 func (t *Timer) note(w WakeUp) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	last, known := t.noted[w.Thing]
-	if known && w.bounded() {
-		w.UpTo = w.greater(last.UpTo)
+	of := note{Thing: w.Thing}
+	if w.Kind == Settle {
+		of.upTo = w.UpTo
+	}
+	last, known := t.noted[of]
+	switch {
+	case known && w.Kind == Batch:
+		w.UpTo = strconv.FormatInt(max(w.Seq(), last.Seq()), 10)
 		if last.Due.After(w.Due) {
 			w.Due = last.Due
 		}
+	case known && w.Kind == Settle && last.Due.Before(w.Due):
+		w = last
 	}
 	if known || len(t.noted) < maxNoted {
-		t.noted[w.Thing] = w
+		t.noted[of] = w
 	}
 }
 
 // Flush sends what was noted, and returns how many wake-ups were sent, and how many could
 // not be. Call it once an invocation, after all of its writes: it takes half a second at
 // most, also where ctx has ended. Nothing fails by it.
-func (t *Timer) Flush(ctx context.Context) (sent, failed int) {
+func (t *Timer) Flush(ctx context.Context) (taken, failed int) {
 	if t == nil {
 		return 0, 0
 	}
@@ -138,8 +159,8 @@ func (t *Timer) take() []WakeUp {
 	defer t.mu.Unlock()
 	var due []WakeUp
 	now := t.now()
-	for thing, w := range t.noted {
-		if at, on := t.sent[thing]; on && at.After(now) && w.isFor(at) {
+	for _, w := range t.noted {
+		if on, found := t.sent[w.Thing]; found && on.at.After(now) && w.isFor(on) {
 			continue
 		}
 		due = append(due, w)
@@ -170,7 +191,7 @@ func (t *Timer) send(ctx context.Context, due []WakeUp) int {
 	for _, one := range said.Successful {
 		if i, err := strconv.Atoi(one.ID); err == nil && i >= 0 && i < len(due) {
 			taken++
-			t.isSent(due[i].Thing, due[i].comesOut(now), now)
+			t.isSent(due[i], now)
 		}
 	}
 	return taken
@@ -179,14 +200,14 @@ func (t *Timer) send(ctx context.Context, due []WakeUp) int {
 // isSent keeps that a wake-up is on its way. Where that are too many, those are forgotten that
 // have come out, and all where none has: they are sent twice then. (A cache by last use is a
 // library away, and its 20 KB are too much for every function.)
-func (t *Timer) isSent(thing Thing, at, now time.Time) {
+func (t *Timer) isSent(w WakeUp, now time.Time) {
 	if len(t.sent) >= maxSent {
-		maps.DeleteFunc(t.sent, func(_ Thing, at time.Time) bool { return !at.After(now) })
+		maps.DeleteFunc(t.sent, func(_ Thing, on sent) bool { return !on.at.After(now) })
 	}
 	if len(t.sent) >= maxSent {
 		clear(t.sent)
 	}
-	t.sent[thing] = at
+	t.sent[w.Thing] = sent{w.comesOut(now), w.UpTo, w.Again}
 }
 
 // Flushing is a handler behind which what was noted is sent.

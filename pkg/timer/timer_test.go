@@ -17,6 +17,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
 
@@ -203,28 +204,47 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// TestSettleWindows: of what is noted of a queue, one wake-up is sent, for all of it. One that
-// is under way speaks for other messages, and holds none back.
+// TestSettleWindows: each bound of a queue has a wake-up, for when the first of it is due. What was
+// told of first is sent whatever is under way, what is sent again only where nothing is that sees
+// as much.
 func TestSettleWindows(t *testing.T) {
 	var s service
 	it, now := newTimer(t, &s), time.Now()
 	it.Settle("q", "/m", now.Add(10*time.Second))
 	it.Settle("q", "/z", now.Add(5*time.Second))
-	it.Settle("q", "/a", now.Add(7*time.Second))
+	it.Settle("q", "/m", now.Add(7*time.Second))
+	it.Settle("q", "/m", now.Add(8*time.Second))
 	it.Settle("r", "/m", now.Add(5*time.Second))
 	it.Gap("q", now.Add(20*time.Second))
 	it.Gap("q", now.Add(15*time.Second)) // as it stands now
-	flush(t, it, 3, 0)
-	s.takes(t, "gap q 15s 0", "settle q/z 10s 0", "settle r/m 5s 0")
+	flush(t, it, 4, 0)
+	s.takes(t, "gap q 15s 0", "settle q/m 7s 0", "settle q/z 5s 0", "settle r/m 5s 0")
 	it.Settle("q", "/b", now.Add(30*time.Second))
 	it.Settle("r", "/m", now.Add(5*time.Second))
 	flush(t, it, 2, 0)
 	s.takes(t, "settle q/b 30s 0", "settle r/m 5s 0")
 	// One that came out too early knows how often it was sent, and what it is for.
-	w := timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: "q"}, UpTo: "/c", Due: now, Again: 3}
-	it.Again(w, now.Add(10*time.Second))
+	again := func(upTo string, after time.Duration, times int) {
+		it.Again(timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: "p"}, UpTo: upTo, Due: now, Again: times}, now.Add(after))
+	}
+	again("/c", 20*time.Second, 3)
+	again("/d", 90*time.Second, 4)
+	flush(t, it, 2, 0)
+	s.takes(t, "settle p/c 20s 4", "settle p/d 90s 5")
+	again("/e", 10*time.Second, 4)
 	flush(t, it, 1, 0)
-	s.takes(t, "settle q/c 10s 4")
+	s.takes(t, "settle p/e 10s 5")
+	again("/d", 30*time.Second, 4) // one sees as much, and sooner
+	flush(t, it, 0, 0)
+	for _, step := range []struct {
+		upTo  string
+		after time.Duration
+		times int
+	}{{"/f", 30 * time.Second, 4}, {"/f", 20 * time.Second, 4}, {"/f", 30 * time.Second, 3}} {
+		again(step.upTo, step.after, step.times)
+		flush(t, it, 1, 0)
+		s.takes(t, fmt.Sprintf("settle p%s %ds %d", step.upTo, int(step.after.Seconds()), step.times+1))
+	}
 }
 
 func TestAgain(t *testing.T) {
@@ -258,7 +278,7 @@ func TestFarAhead(t *testing.T) {
 			s.takes(t, fmt.Sprintf("chain t %s %d", delay, again))
 			it.Chain("t", due) // one is under way
 			flush(t, it, 0, 0)
-			time.Sleep(min(15*time.Minute, time.Until(due)))
+			bubble.Sleep(min(15*time.Minute, time.Until(due)))
 			w.Again = again
 			it.Again(w, due)
 		}

@@ -148,29 +148,19 @@ func (w WakeUp) delay(now time.Time) int {
 	return int((left + time.Second - 1) / time.Second)
 }
 
-// bounded reports whether it is only for messages up to a bound.
-func (w WakeUp) bounded() bool { return w.Kind == Settle || w.Kind == Batch }
-
-// greater is the greater one of two bounds.
-func (w WakeUp) greater(upTo string) string {
-	if w.Kind == Batch {
-		return strconv.FormatInt(max(w.Seq(), WakeUp{UpTo: upTo}.Seq()), 10)
-	}
-	return max(w.UpTo, upTo)
-}
-
-// isFor reports whether a wake-up of the thing that comes out at a time does for this one: one that comes no later,
-// since it looks when the thing is due next. One of a settle window speaks only for the messages that were told of when it
-// was sent. Of batches, one that comes no sooner does: what came to the same one since is delivered with it, and what
+// isFor reports whether a wake-up of the thing that is on its way does for this one: one that comes no later,
+// since it looks when the thing is due next. Of a settle window, what was told of first is always sent: one that is on
+// its way may be gone when it has been stored. What is sent again is so where none is on its way that sees as much, as often.
+// Of batches, one that comes no sooner does: what came to the same one since is delivered with it, and what
 // comes to the next one has a wake-up of its own.
-func (w WakeUp) isFor(at time.Time) bool {
+func (w WakeUp) isFor(on sent) bool {
 	switch w.Kind {
 	case Settle:
-		return false
+		return w.Again > 0 && !on.at.After(w.Due) && on.upTo >= w.UpTo && on.again <= w.Again
 	case Batch:
-		return !at.Before(w.Due)
+		return !on.at.Before(w.Due)
 	}
-	return !at.After(w.Due)
+	return !on.at.After(w.Due)
 }
 
 // comesOut is when a wake-up that is sent now is taken for one that has come out: then it

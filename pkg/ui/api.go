@@ -14,12 +14,13 @@ import (
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // What the API answers, as far as the page shows it.
 
 type queue struct {
-	Queue                               string
+	Queue                               printable.Name
 	Kind, Mode, Policy, GapAfter, Packs string
 	First, Position, MaxParked          jsonseq.Seq
 	MaxAhead                            int64
@@ -43,8 +44,9 @@ type gaps struct {
 
 // trouble is a row of a list by state.
 type trouble struct {
-	Queue, Consumer, Tag, State string
-	Since, Due                  time.Time
+	Queue, Tag      printable.Name
+	Consumer, State string
+	Since, Due      time.Time
 	// Those of a list of all.
 	Kind                     string
 	Delivered, Position, Lag jsonseq.Seq
@@ -57,7 +59,8 @@ type troubles struct {
 }
 
 type consumer struct {
-	Queue, Consumer, State   string
+	Queue                    printable.Name
+	Consumer, State          string
 	Delivered, Position, Lag jsonseq.Seq
 	Attempts                 int
 	Starting                 bool
@@ -98,11 +101,11 @@ type consumer struct {
 
 type message struct {
 	Seq                   jsonseq.Seq
-	ID, ContentType       string
+	ID, ContentType       printable.Name
 	Key, Body             json.RawMessage
 	BodyBase64, Tombstone string
 	Late                  bool
-	Attributes            map[string]string
+	Attributes            map[printable.Name]printable.Name
 	EnqueuedAt            time.Time
 }
 
@@ -132,9 +135,12 @@ type batch struct {
 	At, Started, Ended                         time.Time
 	Rate, Selected, Done, Failed, Passed       int
 	More                                       bool
-	Selection                                  map[string]string
+	Selection                                  map[string]printable.Name
 	Who                                        struct{ Kind, Name string }
-	First, Failures                            []struct{ Queue, Consumer, Why string }
+	First, Failures                            []struct {
+		Queue         printable.Name
+		Consumer, Why string
+	}
 }
 
 // Over reports whether nothing is left to do.
@@ -144,7 +150,8 @@ func (b batch) Over() bool { return b.State == "DONE" || b.State == "STOPPED" }
 func (b batch) Handled() int { return b.Done + b.Failed + b.Passed }
 
 type chain struct {
-	Tag, State, Reason, Idle        string
+	Tag                             printable.Name
+	State, Reason, Idle             string
 	Edges, EdgesEnded, Stamps       int64
 	CreatedAt, Deadline, ProgressAt time.Time
 	EndedAt                         time.Time

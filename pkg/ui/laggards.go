@@ -66,13 +66,13 @@ func (t trouble) same(o trouble) bool { return t.Queue == o.Queue && t.Consumer 
 
 // lagOf brings a consumer up to date; its state is empty where it is not there any more.
 func (u *UI) lagOf(ctx context.Context, who string, c *trouble) error {
-	key := who + c.Consumer + "\x00" + c.Queue
+	key := who + c.Consumer + "\x00" + string(c.Queue)
 	if was, is := u.lags.Get(key); is && time.Since(was.at) < lagKept {
 		*c = was.trouble
 		return nil
 	}
 	var found struct{ Consumers []consumer }
-	err := u.get(ctx, "/consumers", values("queue", c.Queue, "consumer", c.Consumer), &found)
+	err := u.get(ctx, "/consumers", values("queue", string(c.Queue), "consumer", c.Consumer), &found)
 	if err != nil && !notFound(err) {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -125,12 +126,16 @@ func (u *UI) see(ctx context.Context, name string, query url.Values) (event, tex
 	return "content", text
 }
 
+// lineEnds ends each line as an event does: a browser ends one at CR, too, and what stood behind it
+// would be a field of the stream.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // writeEvent writes an event; each line of its text is a line of data.
 func writeEvent(w http.ResponseWriter, event, text string) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "event: %s\n", event)
-	for line := range bytes.Lines([]byte(text)) {
-		fmt.Fprintf(&out, "data: %s\n", bytes.TrimRight(line, "\r\n"))
+	for line := range strings.SplitSeq(strings.TrimSuffix(lineEnds.Replace(text), "\n"), "\n") {
+		fmt.Fprintf(&out, "data: %s\n", line)
 	}
 	out.WriteByte('\n')
 	_, err := w.Write(out.Bytes())

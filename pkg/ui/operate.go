@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // mostForm is how long a form may be.
@@ -31,7 +32,7 @@ func (u *UI) posted(do func(*http.Request) (next string, err error)) http.Handle
 		next, err := do(r)
 		if err != nil {
 			u.write(w, statusOf(err), "overview", frame{
-				Title: "Not done", Operate: true, Token: u.secret, API: u.options.URL, Problem: "Not done: " + sentence(err, u.options.URL), Back: r.PostForm.Get("queue"),
+				Title: "Not done", Operate: true, Token: u.secret, API: u.options.URL, Problem: "Not done: " + sentence(err, u.options.URL), Back: printable.Name(r.Form.Get("queue")),
 			})
 			return
 		}
@@ -56,8 +57,9 @@ func said(query url.Values, consumers []consumer) string {
 // is carried out once.
 func (u *UI) operate(r *http.Request) (string, error) {
 	form := r.PostForm
-	document := map[string]any{}
-	for _, name := range []string{"queue", "consumer", "action", "reason", "id", "seq", "start", "outcome"} {
+	queue := r.Form.Get("queue") // in the address: a form's own fields have each line end as CR LF
+	document := map[string]any{"queue": queue}
+	for _, name := range []string{"consumer", "action", "reason", "id", "seq", "start", "outcome"} {
 		if value := strings.TrimSpace(form.Get(name)); value != "" {
 			document[name] = value
 		}
@@ -68,7 +70,7 @@ func (u *UI) operate(r *http.Request) (string, error) {
 	if err := u.post(r.Context(), "/operations", document, &struct{}{}); err != nil {
 		return "", err
 	}
-	return link("queue", "queue", form.Get("queue"), "did", form.Get("action"), "to", form.Get("consumer")), nil
+	return link("queue", "queue", queue, "did", form.Get("action"), "to", form.Get("consumer")), nil
 }
 
 // selecting are the members of a batch's form that are texts.

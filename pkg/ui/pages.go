@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/fantree"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -27,7 +28,7 @@ var pages = map[string]page{
 	"overview":  {named("Overview", ""), (*UI).overview},
 	"queues":    {named("Queues", ""), (*UI).queues},
 	"queue":     {named("Queue ", "queue"), (*UI).queue},
-	"message":   {func(q url.Values) string { return q.Get("queue") + "@" + q.Get("seq") }, (*UI).message},
+	"message":   {func(q url.Values) string { return printable.Text(q.Get("queue") + "@" + q.Get("seq")) }, (*UI).message},
 	"consumers": {named("Consumers", ""), (*UI).consumers},
 	"chains":    {named("Chains", ""), (*UI).chains},
 	"chain":     {named("Chain ", "tag"), (*UI).chain},
@@ -37,7 +38,7 @@ var pages = map[string]page{
 
 // named is a title, with a parameter of the screen.
 func named(text, parameter string) func(url.Values) string {
-	return func(query url.Values) string { return text + query.Get(parameter) }
+	return func(query url.Values) string { return text + printable.Text(query.Get(parameter)) }
 }
 
 // needed is a parameter that a screen must have.
@@ -120,7 +121,7 @@ func (u *UI) byLag(ctx context.Context, list []trouble) []behindNow {
 	now, who := time.Now(), u.who(ctx)
 	consumers := make([]behindNow, len(list))
 	for i, c := range list {
-		consumers[i] = behindNow{c, u.trends.note(who+c.Consumer+"\x00"+c.Queue, now, int64(c.Lag))}
+		consumers[i] = behindNow{c, u.trends.note(who+c.Consumer+"\x00"+string(c.Queue), now, int64(c.Lag))}
 	}
 	slices.SortStableFunc(consumers, func(a, b behindNow) int {
 		return cmp.Or(cmp.Compare(b.Lag, a.Lag), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
@@ -222,7 +223,7 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	s.Done = log.Operations[:min(len(log.Operations), shownLast)]
-	s.Ruler = draw(s.Q, s.Gaps.Gaps, s.Consumers)
+	s.Ruler = draw(s.Q, s.Gaps, s.Consumers)
 	s.Moves = u.trends.note(u.who(ctx)+"\x00"+name, time.Now(), int64(s.Q.Position))
 	s.Said = said(query, s.Consumers)
 	return s, nil
@@ -236,7 +237,7 @@ func (u *UI) consumersOf(ctx context.Context, queue string) (list []consumer, mo
 	}
 	err = u.get(ctx, "/consumers", values("queue", queue, "limit", shownConsumer), &found)
 	for i := range found.Consumers {
-		found.Consumers[i].Queue = queue
+		found.Consumers[i].Queue = printable.Name(queue)
 	}
 	return found.Consumers, found.Next != "", err
 }
@@ -246,7 +247,7 @@ func (u *UI) last(ctx context.Context, q queue) ([]message, error) {
 	if q.Position < q.First {
 		return nil, nil
 	}
-	asked := values("queue", q.Queue, "limit", strconv.Itoa(shownLast))
+	asked := values("queue", string(q.Queue), "limit", strconv.Itoa(shownLast))
 	if after := q.Position - shownLast; after >= 0 {
 		asked.Set("after", strconv.FormatInt(int64(after), 10))
 	}
@@ -258,7 +259,7 @@ func (u *UI) last(ctx context.Context, q queue) ([]message, error) {
 
 // messageScreen is what one message's screen shows.
 type messageScreen struct {
-	Queue     string
+	Queue     printable.Name
 	Seq       int64
 	Position  int64
 	First     int64
@@ -297,7 +298,7 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 	if err := u.get(ctx, "/queues", values("queue", name), &q); err != nil {
 		return nil, err
 	}
-	s := messageScreen{Queue: name, Seq: seq, Position: int64(q.Position), First: int64(q.First)}
+	s := messageScreen{Queue: printable.Name(name), Seq: seq, Position: int64(q.Position), First: int64(q.First)}
 	switch {
 	case seq < s.First:
 	case seq <= s.Position:

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,6 +71,61 @@ func TestTextsOfOthers(t *testing.T) {
 			if strings.Contains(body, forbidden) {
 				t.Errorf("%s has %s:\n%s", address, forbidden, body)
 			}
+		}
+	}
+}
+
+// TestNamesThatEndLines, as a live screen's events do, are shown escaped, and no event of theirs is
+// sent.
+func TestNamesThatEndLines(t *testing.T) {
+	const odd = `q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez`
+	const shows = `q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez`
+	page := answering(t, map[string]string{
+		"/queues":     `{"queue":"` + odd + `","list":[{"queue":"` + odd + `"}],"first":1,"position":2}`,
+		"/consumers":  `{"list":[{"queue":"` + odd + `","consumer":"c"}],"consumers":[{"consumer":"c","failure":{"error":"a\rb","at":"2026-01-02T03:04:05Z"}}]}`,
+		"/messages":   `{"messages":[{"seq":2,"id":"` + odd + `","attributes":{"a` + odd + `":"` + odd + `"}}]}`,
+		"/operations": `{}`,
+		"/chains":     `{"list":[{"tag":"` + odd + `"}]}`,
+	}, ui.Options{Operate: true})
+	server := httptest.NewServer(page)
+	defer server.Close()
+	name := url.QueryEscape("q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez")
+	for _, screen := range []string{"queues?", "consumers?", "chains?", "message?seq=2&queue=" + name, "queue?queue=" + name} {
+		first, rest := screen[:strings.Index(screen, "?")], screen[strings.Index(screen, "?")+1:]
+		live, err := http.Get(server.URL + "/live?of=" + first + "&" + rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		for lines := bufio.NewScanner(live.Body); lines.Scan() && lines.Text() != ""; { // up to the event's end
+			text += lines.Text() + "\n"
+		}
+		_ = live.Body.Close()
+		raw := strings.ContainsAny(text, "\r\u0085\u202e")
+		if !strings.HasPrefix(text, "event: content\n") || strings.Contains(text, "\nevent:") || raw || !strings.Contains(text, shows) {
+			t.Errorf("%s: %q", screen, text)
+		}
+		body := shown(page, screen).Body.String()
+		if strings.ContainsAny(body, "\u0085\u202e") || !strings.Contains(body, shows) {
+			t.Errorf("%s: %q", screen, body)
+		}
+	}
+}
+
+// TestTimesThatPassed are not ahead, and what lasts has no "ago".
+func TestTimesThatPassed(t *testing.T) {
+	page := answering(t, map[string]string{
+		"/queues": `{"queue":"q","kind":"numbered","first":1,"position":2,"parked":1,"gapOpen":true,"gapSince":"2026-01-02T03:04:05Z"}`,
+		"/gaps":   `{"gaps":[{"from":3,"to":4}]}`,
+		"/consumers": `{"consumers":[{"consumer":"c","claim":{"from":1,"to":2,"leaseUntil":"2026-01-02T03:04:05Z"},
+			"failure":{"error":"no","at":"2026-01-02T03:04:05Z","retryAt":"2026-01-02T03:04:05Z"},
+			"sink":{"openSince":"2026-01-02T03:04:05Z","probeAt":"2026-01-02T03:04:05Z"}}]}`,
+		"/messages": `{}`, "/operations": `{}`,
+	}, ui.Options{})
+	text := regexp.MustCompile(`</?time[^>]*>`).ReplaceAllString(shown(page, "queue?queue=q").Body.String(), "")
+	for _, want := range []string{"parked beyond a gap, open for ", "lease ended ", " ago</div>", "; tries again now", "circuit open for ", "next probe now"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it has no %q:\n%s", want, text)
 		}
 	}
 }
@@ -215,7 +271,7 @@ func watch(ctx context.Context, address string) <-chan string {
 func TestWindowsTakeTurns(t *testing.T) {
 	server := httptest.NewServer(answering(t, oneQueue(), ui.Options{Every: time.Minute}))
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // for an event that never comes
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	window := func(mark string) <-chan string {
 		events := watch(ctx, server.URL+"/live?of=acts"+mark)
@@ -249,11 +305,12 @@ func TestWindowsTakeTurns(t *testing.T) {
 // TestSlowAPI: those who wait for a slow API all get its next answer, and do not ask it one after another.
 func TestSlowAPI(t *testing.T) {
 	const tabs = 8
-	var asked atomic.Int64
+	var asked, came atomic.Int64
+	allCame := make(chan struct{})
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		select {
-		case <-time.After(time.Second): // it is slow
+		case <-allCame: // it is slow
 		case <-r.Context().Done():
 		}
 		_, _ = fmt.Fprintf(w, `{"batches":[{"batch":"b%d"}]}`, n)
@@ -263,9 +320,14 @@ func TestSlowAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(page)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if came.Add(1) == tabs {
+			close(allCame)
+		}
+		page.ServeHTTP(w, r)
+	}))
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var all sync.WaitGroup
 	for range tabs {

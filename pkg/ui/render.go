@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 //go:embed templates
@@ -37,7 +38,7 @@ func render(name, what string, f frame) (string, error) {
 
 // functions are what templates call.
 var functions = template.FuncMap{
-	"ago": ago, "exact": exact, "link": link, "pretty": pretty, "words": words,
+	"ago": ago, "due": due, "exact": exact, "link": link, "pretty": pretty, "words": words,
 	"percent": func(part, whole int64) int64 {
 		if whole <= 0 {
 			return 0
@@ -45,10 +46,11 @@ var functions = template.FuncMap{
 		return min(part*100/whole, 100)
 	},
 	"list": func(all ...string) []string { return all }, "actions": func() []string { return actions },
-	"newID":  rand.Text,
-	"passed": func(t time.Time) string { return greatest(max(time.Since(t), 0)) },
-	"seq":    func(s jsonseq.Seq) int64 { return int64(s) },
-	"short":  short,
+	"newID":   rand.Text,
+	"lasting": func(t time.Time) string { return "for " + greatest(max(time.Since(t), 0)) },
+	"passed":  func(t time.Time) bool { return time.Until(t) <= 0 },
+	"seq":     func(s jsonseq.Seq) int64 { return int64(s) },
+	"short":   short,
 }
 
 // exact is a time to the second.
@@ -71,6 +73,14 @@ func ago(t time.Time) string {
 	return greatest(passed) + " ago"
 }
 
+// due is when something is to happen: now where the time has passed.
+func due(t time.Time) string {
+	if ahead := time.Until(t); ahead > 0 {
+		return "in " + greatest(ahead)
+	}
+	return "now"
+}
+
 // greatest is a duration in its greatest unit.
 func greatest(d time.Duration) string {
 	switch {
@@ -88,7 +98,11 @@ func greatest(d time.Duration) string {
 func link(page string, pairs ...any) string {
 	query := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if value := fmt.Sprint(pairs[i+1]); value != "" {
+		value := fmt.Sprint(pairs[i+1])
+		if name, is := pairs[i+1].(printable.Name); is {
+			value = string(name)
+		}
+		if value != "" {
 			query.Set(fmt.Sprint(pairs[i]), value)
 		}
 	}

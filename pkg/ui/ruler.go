@@ -46,19 +46,25 @@ const (
 )
 
 // draw draws a queue.
-func draw(q queue, missing []gap, consumers []consumer) ruler {
+func draw(q queue, open gaps, consumers []consumer) ruler {
+	missing := open.Gaps
 	from, to := q.Position, max(q.Position, q.First-1)
 	for _, c := range consumers {
 		from = min(from, c.Delivered)
 	}
+	last := q.Position + jsonseq.Seq(q.Parked) // that is parked, with what is missing before it
 	for _, g := range missing {
+		last += g.To - g.From + 1
 		to = max(to, g.To)
 		if g.To < cursor.MaxSeq {
 			to = max(to, g.To+1) // a gap ends at a message that is parked
 		}
 	}
 	if q.GapOpen {
-		to = max(to, q.MaxParked)
+		to = max(to, q.MaxParked) // the first that was seen to wait: there may be others beyond it
+	}
+	if q.GapOpen && !open.More && !q.ParkedMore {
+		to = max(to, last)
 	}
 	from = max(from-behind, q.First-1)
 	r := ruler{From: from + 1, To: to, Height: barHeight}

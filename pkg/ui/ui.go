@@ -7,16 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/origin"
+	"github.com/streamsort/streamsort/internal/printable"
 )
 
 // Options say which API the page asks, as whom, and what it may do.
@@ -35,7 +35,7 @@ type Options struct {
 	Operate bool
 	// Every is how often a screen that somebody looks at is asked for again: 200 ms to 1 minute; 500 ms where it is
 	// zero. It is what a screen costs,
-	// however many look at it: an overview reads about 20 units each time, and one more for each 100 who are in trouble.
+	// however many look at it: an overview reads about 60 units each time, and one more for each 100 who are in trouble.
 	Every time.Duration
 	// Hosts are the names by which the page may be asked for, without ports: a page on the loopback has to
 	// name its own, or another site could reach it by a name that it points there. Any where it is empty.
@@ -64,7 +64,7 @@ type UI struct {
 	lags    *lru.Cache[string, known] // of those that are behind
 	glances *lru.Cache[string, *glance]
 	turns   turns
-	mux     *http.ServeMux
+	handler http.Handler // behind the checks of who asks
 }
 
 // New makes a page. The error names the option that is wrong.
@@ -98,24 +98,23 @@ func New(options Options) (*UI, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.Hosts = slices.Clone(options.Hosts)
-	for i, name := range options.Hosts {
-		options.Hosts[i] = strings.ToLower(name)
+	mux := http.NewServeMux()
+	u := &UI{
+		lags: lags, glances: glances, options: options, api: api, secret: rand.Text(), trends: newTrends(),
+		turns: turns{of: map[string][]chan struct{}{}}, handler: origin.Protect(options.Hosts, mux),
 	}
-	u := &UI{lags: lags, glances: glances, options: options, api: api, secret: rand.Text(), trends: newTrends(), turns: turns{of: map[string][]chan struct{}{}}, mux: http.NewServeMux()}
-	files := http.FileServerFS(static)
-	u.mux.Handle("GET /static/", files)
-	u.mux.HandleFunc("GET /live", u.live)
+	mux.Handle("GET /static/", http.FileServerFS(static))
+	mux.HandleFunc("GET /live", u.live)
 	for name := range pages {
-		u.mux.HandleFunc("GET /"+name, u.show)
+		mux.HandleFunc("GET /"+name, u.show)
 	}
-	u.mux.HandleFunc("GET /{$}", u.show)
-	u.mux.HandleFunc("GET /", u.nothing)
+	mux.HandleFunc("GET /{$}", u.show)
+	mux.HandleFunc("GET /", u.nothing)
 	if options.Operate {
-		u.mux.HandleFunc("POST /operate", u.posted(u.operate))
-		u.mux.HandleFunc("POST /look", u.posted(u.look))
-		u.mux.HandleFunc("POST /start", u.posted(u.start))
-		u.mux.HandleFunc("POST /stop", u.posted(u.stop))
+		mux.HandleFunc("POST /operate", u.posted(u.operate))
+		mux.HandleFunc("POST /look", u.posted(u.look))
+		mux.HandleFunc("POST /start", u.posted(u.start))
+		mux.HandleFunc("POST /stop", u.posted(u.stop))
 	}
 	return u, nil
 }
@@ -131,38 +130,7 @@ func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if !u.named(r.Host) {
-		http.Error(w, "this page is not asked for by this name: see --host", http.StatusMisdirectedRequest)
-		return
-	}
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		http.Error(w, err.Error(), http.StatusForbidden)
-		return
-	}
-	if foreign(r) {
-		http.Error(w, "another site may lead to this page, and not load anything of it", http.StatusForbidden)
-		return
-	}
-	u.mux.ServeHTTP(w, r)
-}
-
-// named reports whether the page may be asked for by a name.
-func (u *UI) named(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return len(u.options.Hosts) == 0 || slices.Contains(u.options.Hosts, strings.Trim(strings.ToLower(host), "[]"))
-}
-
-// foreign reports whether another site has the browser load something, such as a live screen as a picture, which
-// would have the API asked for as long as that site is open. A link that somebody follows is none of that. Browsers
-// say so (https://www.w3.org/TR/fetch-metadata/).
-func foreign(r *http.Request) bool {
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "none", "same-origin":
-		return false
-	}
-	return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document"
+	u.handler.ServeHTTP(w, r)
 }
 
 // frame is what the layout shows around a screen's content.
@@ -174,7 +142,7 @@ type frame struct {
 	API         string
 	Content     any
 	Problem     string
-	Back        string // the queue from which a problem came; empty where none did
+	Back        printable.Name // the queue from which a problem came; empty where none did
 }
 
 // show shows a screen.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -290,11 +289,11 @@ func (l *lossy) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // onServer makes a table on a server, and returns the Store on it behind a
 // network, and one that is not.
-func onServer(t *testing.T, kind localdb.Kind, network http.RoundTripper) (store, plain *xorack.Store) {
+func onServer(t *testing.T, kind ddbtest.Kind, network http.RoundTripper) (store, plain *xorack.Store) {
 	t.Helper()
-	names := keyed("chains" + localdb.Suffix())
+	names := keyed("chains" + ddbtest.Suffix())
 	plain = storeOn(t, ddbtest.Open(t, kind, unstreamed(names)), names)
-	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), Transport: network, MaxAttempts: 1})
+	client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +308,7 @@ func onServer(t *testing.T, kind localdb.Kind, network http.RoundTripper) (store
 // ends once, not before its last edge, and one operation is answered so. It pins
 // what the repeats cost.
 func TestManyFinishOneChain(t *testing.T) {
-	for _, kind := range localdb.Kinds() {
+	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			counted := meter.New(dynamo.Transport())
 			network := &lossy{next: counted, random: rand.New(rand.NewPCG(1, 2))}

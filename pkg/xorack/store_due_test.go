@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -36,16 +37,14 @@ func testDue(t *testing.T, s *xorack.Store) {
 	eventually(t, "due", want, func() map[string]time.Time { return allDue(t, s, "due ", until) })
 }
 
-// eventually fails the test unless an index shows this in time: it may be
+// eventually fails the test unless an index comes to show this: it may be
 // behind, and every older state is right until then.
 func eventually[T any](t *testing.T, what string, want T, shows func() T) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if got := shows(); cmp.Equal(got, want) || time.Now().After(deadline) {
-			same(t, what, got, want)
-			return
-		}
-	}
+	await.Until(t, what, func() (bool, any) {
+		got := shows()
+		return cmp.Equal(got, want), cmp.Diff(want, got)
+	})
 }
 
 // allDue reads all parts, in pages of two, and checks their order. It returns the

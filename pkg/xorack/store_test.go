@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -26,8 +25,8 @@ var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 // TestStore holds the Store on each engine to what its methods say. All tests
 // share a table: each has tags of its own.
 func TestStore(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
-		names := keyed("chains" + localdb.Suffix())
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
+		names := keyed("chains" + ddbtest.Suffix())
 		s := storeOn(t, ddbtest.Open(t, kind, unstreamed(names)), names)
 		for _, c := range []struct {
 			name string

@@ -49,7 +49,7 @@ func manyListed(w *world) error {
 		}
 		seen := &invocation{next: w.tables, left: oneByOne(time.Second)}
 		began := time.Now()
-		page, next, err := trouble.NewStore(seen, trouble.Definition(trouble.DefaultName)).Page(ctx, trouble.Lagging, "", place, 50)
+		page, next, err := trouble.NewStore(seen, trouble.Definition(trouble.DefaultName)).Page(ctx, trouble.Lagging, "octo-org/", place, 50)
 		if err != nil {
 			return err
 		}

@@ -87,7 +87,7 @@ func changedFolders(root, base string) (map[string]bool, error) {
 // builtFrom are the folders, from the root, of this module's packages that the
 // tests in a folder are built from, their own among them.
 func builtFrom(root, folder string) ([]string, error) {
-	listed, err := output(root, "go", "list", "-deps", "-test", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", folder)
+	listed, err := output(root, "go", "list", "-tags", "whole", "-deps", "-test", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", folder)
 	if err != nil {
 		return nil, err
 	}

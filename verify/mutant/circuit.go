@@ -12,6 +12,9 @@ var heldTests = test{"./pkg/handoff", "Held|TestProbesGoRound|TestBadMessagesKee
 // circuitMutants are bugs by which a sink that is away is asked too often, or is not found to be
 // back.
 var circuitMutants = []mutant{
+	{"circuit: one that nobody probes stays open for ever", deliveryFolder, test{"./pkg/handoff", "TestACircuitThatNobodyProbes"}, []edit{
+		{"sweep_circuit.go", " || r.now().Sub(e.Circuit.ProbeAt) >= abandoned):", "):"},
+	}},
 	{"the circuit opens by one queue more", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "opens && len(next.Failing) >= room", "opens && len(next.Failing) > room"},
 	}},
@@ -112,7 +115,7 @@ var circuitMutants = []mutant{
 		{"circuit_held.go", "\t\tif fails {\n", "\t\tif fails && false {\n"},
 	}},
 	{"a circuit that is switched off stays open", deliveryFolder, circuitTests, []edit{
-		{"sweep_circuit.go", "case e.Circuit.Open() && r.bounds(e.Consumer).Off:", "case false:"},
+		{"sweep_circuit.go", "r.bounds(e.Consumer).Off || ", ""},
 	}},
 	{"the circuit's end is told before all know of it", deliveryFolder, circuitTests, []edit{
 		{"circuit_held.go", "if !due.Before(late) {", "if true {"},

@@ -72,7 +72,7 @@ func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
 	binaries := make([]binary, len(s.tests))
 	for i, t := range s.tests {
 		binaries[i] = binary{t, filepath.Join(scratch, strings.NewReplacer(".", "", "/", "-").Replace(t.folder)), filepath.Join(root, t.folder)}
-		build := exec.Command("go", "test", "-c", "-o", binaries[i].path, t.folder)
+		build := exec.Command("go", "test", "-c", "-tags", "whole", "-o", binaries[i].path, t.folder)
 		build.Dir = root
 		if said, err := build.CombinedOutput(); err != nil {
 			return 0, nil, fmt.Errorf("does not compile: %s", bytes.TrimSpace(said))

@@ -9,6 +9,7 @@ const (
 var (
 	dedupSchedules = test{"./verify/sim/dedupsim", "TestEverySmallSchedule|TestRandomSchedules"}
 	dedupTables    = test{"./pkg/dedup", "TestTableConforms"}
+	dedupStreams   = test{"./pkg/dedup", "TestFiguresOfStreams"}
 )
 
 func dedupSchedule(name string) test { return smallSchedule(dedupSchedules.folder, name) }
@@ -17,20 +18,29 @@ func dedupTrace(name string) test { return test{dedupSchedules.folder, "TestTrac
 
 // dedupMutants are bugs in deduplication.
 var dedupMutants = []mutant{
-	{"unconditional complete", dedupFolder, dedupSchedules, []edit{
-		{"table_writes.go", `"complete", o.Key, t.isOwned(o), `, `"complete", o.Key, t.isKnown(), `},
+	{"unconditional swap", dedupFolder, dedupSchedules, []edit{
+		{"table_writes.go", "ddb.And(t.isKnown(),\n\t\tt.at(attrToken).Eq(ddb.Blob(seen.Token[:])),\n\t\tt.at(attrFence).Eq(ddb.Int(seen.Fence)),\n\t\tt.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended)", "ddb.Or(t.isKnown(), ended)"},
 	}},
-	{"complete by token only", dedupFolder, dedupSchedules, []edit{
-		{"table_writes.go", ", t.at(attrFence).Eq(ddb.Int(o.Fence)),\n\t\tt.at(attrCompletedAt)", ",\n\t\tt.at(attrCompletedAt)"},
+	{"swap whatever the fence", dedupFolder, dedupTables, []edit{
+		{"table_writes.go", "\t\tt.at(attrFence).Eq(ddb.Int(seen.Fence)),\n", ""},
+	}},
+	{"swap whatever the token", dedupFolder, dedupTables, []edit{
+		{"table_writes.go", "\t\tt.at(attrToken).Eq(ddb.Blob(seen.Token[:])),\n", ""},
+	}},
+	{"swap whatever the lease", dedupFolder, dedupTables, []edit{
+		{"table_writes.go", "t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended", "ended"},
 	}},
 	{"complete what is completed", dedupFolder, dedupTables, []edit{
-		{"table_writes.go", "t.at(attrFence).Eq(ddb.Int(o.Fence)),\n\t\tt.at(attrCompletedAt).Missing())", `t.at(attrFence).Eq(ddb.Int(o.Fence)))`},
+		{"table_writes.go", "t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended)", "ddb.Or(t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended))"},
 	}},
 	{"lease not looked at", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
 		{"table_writes.go", `t.at(attrLeaseUntil).Le(ddb.Millis(c.Now.Add(-c.Margin)))`, `t.at(attrLeaseUntil).Exists()`},
 	}},
-	{"completed by anybody", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
-		{"table_writes.go", "t.isKnown(), t.at(attrToken).Eq(ddb.Blob(o.Token[:])), t.at(attrFence).Eq(ddb.Int(o.Fence)),\n", "t.isKnown(),\n"},
+	{"lost attempt goes on with another's row", dedupFolder, test{"./pkg/dedup", "TestLinearizable"}, []edit{
+		{"attempt.go", "err != nil || done || !a.owns(r) || r.completed()", "err != nil || done || r.completed()"},
+	}},
+	{"attempt in doubt does not go on with its own row", dedupFolder, test{"./pkg/dedup", "TestAnExtensionInDoubt"}, []edit{
+		{"attempt.go", "\t\ta.row = r\n\t}\n", "\t\treturn r, false, nil\n\t}\n"},
 	}},
 	{"calls of a process do not share a wait", dedupFolder, test{"./pkg/dedup", "TestFiguresOfACrowd"}, []edit{
 		{"flight.go", "if other := f.of[k]; other != nil && other.left(now, margin) > 0 {", "if other := f.of[k]; other != nil && false {"},
@@ -63,19 +73,19 @@ var dedupMutants = []mutant{
 		{"result.go", ` && len(encoded) <= maxDecoded {`, ` {`},
 	}},
 	{"complete after a fail in doubt", dedupFolder, test{"./pkg/dedup", "TestNothingFollowsAFailInDoubt"}, []edit{
-		{"attempt.go", `a.failing = err != nil || failed`, `a.failing = failed`},
+		{"attempt.go", " || r.completed() || r.givenBack() {\n\t\t\treturn r, done, err", " || r.completed() {\n\t\t\treturn r, done, err"},
 	}},
 	{"callers without a principal are one", dedupLambdaFolder, test{"./pkg/dedup/deduplambda", "TestCallersOfALambdaAuthorizer"}, []edit{
 		{"http.go", `return string(all)`, `return string(all[:0])`},
 	}},
 	{"invalidated result comes back into the cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
-		{"cache.go", "known && found.row.Fence <= fence ||", "known && found.row.Fence < fence ||"},
+		{"cache.go", "known && r.Fence <= fence ||", "known && r.Fence < fence ||"},
 	}},
 	{"invalidated result comes back into a small cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
 		{"cache.go", "{ c.lost = max(c.lost, fence) }", "{ _ = fence }"},
 	}},
 	{"result's item ends before its row", dedupFolder, test{"./pkg/dedup", "TestALateRepeatKeepsItsResult"}, []edit{
-		{"attempt.go", "c.ValidUntil.After(a.placed.expiresOn) &&", "c.ValidUntil.Before(a.placed.expiresOn) &&"},
+		{"attempt.go", "validUntil.After(a.placed.expiresOn) &&", "validUntil.Before(a.placed.expiresOn) &&"},
 	}},
 	{"codec's panic leaves the lease", dedupFolder, test{"./pkg/dedup", "TestCodecThatPanics"}, []edit{
 		{"codec.go", "\tdefer recovered(&err)\n\tencoded, err = c.Marshal(value)", "\tencoded, err = c.Marshal(value)"},
@@ -104,23 +114,14 @@ var dedupMutants = []mutant{
 	{"payload unchecked at a replay", dedupFolder, dedupSchedules, []edit{
 		{"acquire.go", "case payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload):\n\t\treturn mismatch", "case payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) && !r.completed():\n\t\treturn mismatch"},
 	}},
-	{"unconditional extend", dedupFolder, dedupSchedules, []edit{
-		{"table_writes.go", `ddb.And(t.isOwned(o), t.at(attrLeaseUntil).Lt(until))`, `t.isKnown()`},
-	}},
-	{"unconditional fail", dedupFolder, dedupSchedules, []edit{
-		{"table_writes.go", `"fail", o.Key, t.isOwned(o),`, `"fail", o.Key, t.isKnown(),`},
-	}},
-	{"unconditional invalidate", dedupFolder, dedupSchedule("invalidated"), []edit{
-		{"table_writes.go", `ddb.And(t.isKnown(), t.at(attrFence).Eq(ddb.Int(seen)), t.at(attrCompletedAt).Exists())`, `t.isKnown()`},
-	}},
-	{"unconditional release", dedupFolder, dedupSchedule("released by force"), []edit{
-		{"table_writes.go", `ddb.And(t.isKnown(), t.at(attrFence).Eq(ddb.Int(o.Seen)), t.at(attrCompletedAt).Missing())`, `t.isKnown()`},
-	}},
 	{"release leaves the owner its fence and token", dedupFolder, dedupTrace("ReleasedWhileItRuns"), []edit{
-		{"table_writes.go", "\t\tt.at(attrFence).Plus(1),\n\t\tt.at(attrToken).Set(ddb.Blob(o.Token[:])),\n", ``},
+		{"repair.go", "\t\tnext.Fence++\n\t\tnext.Token = d.options.NewToken()\n", ""},
 	}},
-	{"fail as a deletion", dedupFolder, dedupSchedules, []edit{
-		{"table_writes.go", "\treturn t.update(ctx, \"fail\", o.Key, t.isOwned(o),\n\t\tt.at(attrLeaseUntil).Set(ddb.Millis(longAgo)), t.at(attrError).Set(ddb.Text(why)), t.at(attrPayloadHash).Remove())", "\ta, err := t.engine.Do(ctx, ddb.Delete{Op: t.op(\"fail\"), Key: t.names.key(o.Key), If: t.isOwned(o)})\n\treturn Row{}, a.Held, err"},
+	{"fail forgets fence and attempt", dedupFolder, dedupSchedules, []edit{
+		{"attempt.go", "r.LeaseUntil, r.Error, r.Payload = longAgo, why, nil", "r.LeaseUntil, r.Error, r.Payload, r.Fence, r.Attempt = longAgo, why, nil, 0, 0"},
+	}},
+	{"new life under the old fence", dedupFolder, dedupSchedule("expires"), []edit{
+		{"store.go", "Fence: expired.Fence + 1,", "Fence: expired.Fence,"},
 	}},
 	{"expired and claimed in one update", dedupFolder, dedupSchedules, []edit{
 		{"table_writes.go", `ddb.Or(ddb.Path(t.names.IDKey).Missing(), ddb.And`, `ddb.Or(ddb.Path(t.names.IDKey).Missing(), t.at(attrValidUntil).Le(ddb.Millis(c.Now)), ddb.And`},
@@ -129,7 +130,7 @@ var dedupMutants = []mutant{
 		{"row.go", "return !r.ValidUntil.After(now)", "return !r.ValidUntil.After(longAgo)"},
 	}},
 	{"effect runs when the wait ends", dedupFolder, dedupSchedules, []edit{
-		{"acquire.go", "== running {\n\t\t\t\tr, err = d.wait(ctx, a, r)\n", "== running {\n\t\t\t\theld := r\n\t\t\t\tif r, err = d.wait(ctx, a, r); err != nil {\n\t\t\t\t\treturn remembered{}, held, true, nil\n\t\t\t\t}\n"},
+		{"acquire.go", "== running {\n\t\t\t\ta.met = true\n\t\t\t\tr, err = d.wait(ctx, a, r)\n", "== running {\n\t\t\t\theld := r\n\t\t\t\tif r, err = d.wait(ctx, a, r); err != nil {\n\t\t\t\t\treturn remembered{}, held, true, nil\n\t\t\t\t}\n"},
 	}},
 	{"effect runs after its lease", dedupFolder, dedupSchedules, []edit{
 		{"acquire.go", "if !mine || !r.LeaseUntil.After(d.options.Now()) {", "if !mine {"},
@@ -158,6 +159,19 @@ var dedupMutants = []mutant{
 	}},
 	{"cache without an end", dedupFolder, dedupSchedule("a cache"), []edit{
 		{"cache.go", "if !found || !entry.until.After(now) {", "if !found {"},
+	}},
+	{"looks first however few are duplicates", dedupFolder, dedupStreams, []edit{
+		{"lately.go", "return l.share >= lookShare && ", "return "},
+	}},
+	{"never claims where many are duplicates", dedupFolder, dedupStreams, []edit{
+		{"lately.go", " && l.calls%claimEach != 0", ""},
+	}},
+	{"a wait is no duplicate", dedupFolder, test{"./pkg/dedup", "TestAHeldIDIsADuplicate"}, []edit{
+		{"acquire.go", "a.met = a.met || means == done || means == running", "a.met = a.met || means == done"},
+		{"acquire.go", "\t\t\t\ta.met = true\n", ""},
+	}},
+	{"look believed that shows what was invalidated here", dedupFolder, dedupSchedule("looks first, and invalidated"), []edit{
+		{"acquire.go", "if err != nil || d.cache.forgot(r) {", "if err != nil {"},
 	}},
 	{"result stored without a place", dedupFolder, dedupSchedule("a result of its own"), []edit{
 		{"result.go", "err = d.putResult(ctx, o, &made, expiresOn)", "made.expiresOn = expiresOn"},

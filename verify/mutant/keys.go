@@ -30,7 +30,16 @@ var keyMutants = []mutant{
 		{"key_time.go", "offset[:2] > \"23\" || ", ""},
 	}},
 	{"keys: a text ends at its first zero", "pkg/cursor", keyTests, []edit{
-		{"key_encoding.go", "append(to, b+1)", "append(to, b)"},
+		{"key_encoding.go", "to = append(to, b+1)", "to = append(to, b)"},
+	}},
+	{"keys: digits sort as a text", "pkg/cursor", keyTests, []edit{
+		{"key_kind.go", "return string([]byte{byte(len(digits))}) + digits", "return \"\\x01\" + digits"},
+	}},
+	{"keys: a pre-release comes behind its release", "pkg/cursor", keyTests, []edit{
+		{"key_kind.go", "semverRelease = \"\\x04\"", "semverRelease = \"\\x01\""},
+	}},
+	{"keys: a leap second is the second behind it", "pkg/cursor", keyTests, []edit{
+		{"key_time.go", "return next.Add(-1), err == nil", "return next, err == nil"},
 	}},
 	{"keys: what no pattern matches has no rank", "pkg/cursor", keyTests, []edit{
 		{"key_rank.go", "\t\tcase pattern == anything:\n\t\t\tlast = i\n", ""},

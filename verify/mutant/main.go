@@ -58,7 +58,7 @@ type edit struct{ file, find, replace string }
 // mutants are those of all packages.
 func mutants() []mutant {
 	return slices.Concat(sorterMutants, pieceMutants, packMutants, verifyMutants, arrivalMutants, keyedMutants, deliveryMutants, twoPhaseMutants, archiveMutants, roundMutants, replyMutants,
-		dedupMutants, ackerMutants, trackedMutants, webhookMutants, keyMutants, tenantMutants, strongReadMutants, eventMutants, timerMutants, outageMutants, circuitMutants, actMutants, producerMutants, windowMutants, webhooksOutMutants, sourceMutants)
+		dedupMutants, ackerMutants, trackedMutants, webhookMutants, keyMutants, tenantMutants, strongReadMutants, eventMutants, timerMutants, outageMutants, circuitMutants, actMutants, producerMutants, windowMutants, webhooksOutMutants, sourceMutants, quotaMutants)
 }
 
 // What a mutant's tests may take: many bugs make something go on for ever, which is red
@@ -211,7 +211,7 @@ func (m mutant) try(root, scratch string) (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(scratch, "test")
-	build := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", binary, m.caught.folder)
+	build := exec.Command("go", "test", "-c", "-tags", "whole", "-overlay", overlay, "-o", binary, m.caught.folder)
 	build.Dir = root
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("does not compile: %s", strings.TrimSpace(string(said)))

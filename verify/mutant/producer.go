@@ -3,9 +3,8 @@ package main
 const producerFolder = "pkg/producer"
 
 var (
-	producerTests  = test{"./pkg/producer", "Test"}
-	producerSuite  = test{"./pkg/producer", "TestSuite"}
-	producerKilled = test{"./functions/enqueue", "TestProducerIsKilled"}
+	producerTests = test{"./pkg/producer", "Test"}
+	producerSuite = test{"./pkg/producer", "TestSuite"}
 )
 
 // producerMutants are bugs by which a producer loses a message, sends one twice or out of order, or has one queue
@@ -41,9 +40,6 @@ var producerMutants = []mutant{
 	{"producer: queues in trouble wait until no other has anything to send", producerFolder, producerTests, []edit{
 		{"dispatch.go", "(!shared || !p.well[0].due.Before(p.troubled[0].due))", "!shared"},
 	}},
-	{"producer: what Close gives up is emptied before the spool is closed", producerFolder, producerTests, []edit{
-		{"producer.go", "	abandoned := err != nil\n", "	abandoned := err != nil\n	if abandoned {\n		p.abandon()\n	}\n"},
-	}},
 	{"producer: one queue may have all of the memory", producerFolder, producerTests, []edit{
 		{"queue.go", "room: semaphore.NewWeighted(p.options.QueueBytes)", "room: semaphore.NewWeighted(p.options.MaxBytes)"},
 	}},
@@ -53,42 +49,6 @@ var producerMutants = []mutant{
 	{"producer: a flush leaves out what is under way", producerFolder, producerTests, []edit{
 		{"producer.go", "		case <-e.done:\n", "		case <-e.done:\n		default:\n"},
 	}},
-	{"producer: spooled before it is written", producerFolder, producerTests, []edit{
-		{"spool.go", "	err := s.write(file, records)\n", "	close(g.done)\n	err := s.write(file, records)\n"}, {"spool.go", "	close(g.done)\n	if cap", "	if cap"},
-	}},
-	{"producer: sent before it is written", producerFolder, producerTests, []edit{
-		{"dispatch.go", "				<-f.group.done\n				if f.group.err", "				if f.group.err"},
-	}},
-	{"producer: answered before it is answered", producerFolder, producerKilled, []edit{
-		{"dispatch.go", "	took := time.Since(began)\n", "	took := time.Since(began)\n	if p.spool != nil {\n		for _, f := range c.all() {\n			p.spool.settled(f)\n		}\n	}\n"},
-	}},
-	{"producer: what is recovered is in another order", producerFolder, producerTests, []edit{
-		{"spool_read.go", "return cmp.Compare(a.number, b.number)", "return cmp.Compare(b.number, a.number)"},
-	}},
-	{"producer: the next process takes numbers again", producerFolder, producerTests, []edit{
-		{"spool_read.go", "			s.next = max(s.next, r.number)\n", ""}, {"spool_read.go", "				s.next = max(s.next, number)\n", ""},
-	}},
-	{"producer: a file goes before what is left in it", producerFolder, producerTests, []edit{
-		{"spool.go", "live := oldest.first != nil", "live := false"},
-	}},
-	{"producer: a file goes before its messages are carried", producerFolder, producerTests, []edit{
-		{"spool.go", "	if len(carried) > 0 && s.write(last, records) != nil {", "	if false {"},
-	}},
-	{"producer: files that one message keeps", producerFolder, producerTests, []edit{
-		{"spool.go", "case live && (bytes <= s.mostBytes || !s.carry()):", "case live && (bytes > 0 || !s.carry()):"},
-	}},
-	{"producer: a checksum that nobody looks at", producerFolder, producerTests, []edit{
-		{"spool_record.go", "if crc32.Checksum(payload, castagnoli) != binary.LittleEndian.Uint32(from[4:]) {", "if false {"},
-	}},
-	{"producer: a broken record in the middle is cut off with all behind it", producerFolder, producerTests, []edit{
-		{"spool_read.go", "ok && err == nil && r.kind == recordGroup", "ok && err == nil && r.kind == 0"},
-	}},
-	{"producer: half a record stays in the file", producerFolder, producerTests, []edit{
-		{"spool.go", "	if s.torn {\n", "	if false {\n"},
-	}},
-	{"producer: two processes in a folder", producerFolder, producerTests, []edit{
-		{"spool_read.go", "if err == nil && !locked {", "if err == nil && !locked && false {"},
-	}},
 	{"producer: one id for all", producerFolder, producerTests, []edit{
 		{"producer.go", "		p.made++\n", ""},
 	}},
@@ -97,5 +57,44 @@ var producerMutants = []mutant{
 	}},
 	{"producer: white space around a body is lost", "pkg/producer", test{"./functions/enqueue", "TestProducerKeepsBodies"}, []edit{
 		{"message.go", " && !isSpace(m.Body[last]) &&", " &&"},
+	}},
+	{"producer: a queue whose request was too large has small ones for ever", producerFolder, producerTests, []edit{
+		{"dispatch.go", "q.most = min(q.most*2, p.options.Batch)", "q.most = min(q.most, p.options.Batch)"},
+	}},
+	{"producer: a repeat waits for the linger", producerFolder, producerTests, []edit{
+		{"queue.go", " || q.waiting.head.tries > 0 {", " {"},
+	}},
+	{"producer: what is full goes before what waits", producerFolder, producerTests, []edit{
+		{"dispatch.go", "		q.waiting.behind(&q.aside)", "		q.aside.behind(&q.waiting)\n		q.waiting, q.aside = q.aside, list{}"},
+	}},
+	{"producer: an answer with too few results is taken", producerFolder, producerTests, []edit{
+		{"judge.go", "	if len(answer.Results) != c.messages {", "	if len(answer.Results) > c.messages {"},
+	}},
+	{"producer: a success does not start the back-off anew", producerFolder, producerTests, []edit{
+		{"dispatch.go", "			q.delay.Reset()\n", ""},
+	}},
+	{"producer: a message that is full is never given up", producerFolder, producerTests, []edit{
+		{"dispatch.go", "			if p.options.GiveUpAfter > 0 &&", "			if v.fate == repeat && p.options.GiveUpAfter > 0 &&"},
+	}},
+	{"producer: what was given up is sent again", producerFolder, producerTests, []edit{
+		{"dispatch.go", "				judged.of[i].fate = refused\n", ""},
+	}},
+	{"producer: a flush leaves out what an earlier one waited for", producerFolder, producerTests, []edit{
+		{"producer.go", "		if e.open > 0 {\n", "		if e == last && e.open > 0 {\n"},
+	}},
+	{"producer: Close forgets what is set aside", producerFolder, producerTests, []edit{
+		{"producer.go", "[]*list{&q.aside, &q.waiting}", "[]*list{&q.waiting}"},
+	}},
+	{"producer: Close leaves a Send waiting for room", producerFolder, producerTests, []edit{
+		{"producer.go", "	p.stopTakes()\n", ""},
+	}},
+	{"producer: a Send that gave up keeps its room in the queue", producerFolder, producerTests, []edit{
+		{"producer.go", "			f.queue.room.Release(f.weight)\n			return err\n", "			return err\n"},
+	}},
+	{"producer: a queue is forgotten while a Send waits in it", producerFolder, producerTests, []edit{
+		{"queue.go", "q.senders == 0 && ", ""},
+	}},
+	{"producer: all queues together have no bound", producerFolder, producerTests, []edit{
+		{"producer.go", "	if !p.memory.TryAcquire(f.weight) {", "	if false {"}, {"producer.go", "	p.memory.Release(f.weight)\n", ""},
 	}},
 }

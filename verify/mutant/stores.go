@@ -6,9 +6,7 @@ var stores = []store{
 		"raise low if low < ? (bound)": "it stores the key that stands there",
 	}},
 	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, map[string]string{
-		"list if (resultOf missing and processorId = ?)": "what is read of another processor, and no row, is left out again: the filter saves its way",
-		"list if processorId = ?":                        "as above",
-		"replace does v":                                 "a row that may be replaced has this layout",
+		"swap does v": "a row that may be changed has this layout",
 	}},
 	{recordFolder, []test{{"./internal/record", "TestStore.*/memory"}, deliveries, twoPhases}, map[string]string{
 		"ask if asked < ? (bound)":                               "it stores the number that stands there",

@@ -36,10 +36,10 @@ var strongReadMutants = []mutant{
 		{"acquire.go", "d.store.Row(ctx, a.key, true)", "d.store.Row(ctx, a.key, false)"},
 	}},
 	{"weak read of an id's status", dedupFolder, dedupJust, []edit{
-		{"repair.go", "r, _, err := d.store.Row(ctx, k, true)", "r, _, err := d.store.Row(ctx, k, false)"},
+		{"repair.go", "\tr, err := d.store.Row(ctx, k, true)\n\tif", "\tr, err := d.store.Row(ctx, k, false)\n\tif"},
 	}},
 	{"weak read of what is repaired", dedupFolder, dedupJust, []edit{
-		{"repair.go", "r, found, err := d.store.Row(ctx, k, true)", "r, found, err := d.store.Row(ctx, k, false)"},
+		{"repair.go", "r, err := d.store.Row(ctx, k, true)\n\t\tnow", "r, err := d.store.Row(ctx, k, false)\n\t\tnow"},
 	}},
 	{"weak read of what is invalidated", dedupFolder, dedupJust, []edit{
 		{"invalidate.go", "d.store.Row(ctx, k, true)", "d.store.Row(ctx, k, false)"},

@@ -53,6 +53,21 @@ var tenantMutants = []mutant{
 	{"tenants: a batch's chain is nobody's", deliveryFolder, test{"./pkg/handoff", "TestATenantsBatchIsItsOwn"}, []edit{
 		{"tracked.go", `if of, _ := tenant.Split(t.queue); of != "" {`, `if of, _ := tenant.Split(t.queue); false {`},
 	}},
+	{"tenants: a tenant reads what an operator's endpoint answered", "functions/handoff", test{"./functions/handoff", "TestWhatATenantReads"}, []edit{
+		{"consumers.go", "scope.Tenant() != \"\" && !said.Own", "scope.Tenant() == \"\" && !said.Own"},
+	}},
+	{"tenants: a tenant reads addresses of the network", "functions/handoff", test{"./functions/handoff", "TestWhatATenantReads"}, []edit{
+		{"consumers.go", "if why = scope.Words(why); replyQueue == \"\" {", "if replyQueue == \"\" {"},
+	}},
+	{"tenants: a rewind counts as one message", "functions/handoff", test{"./functions/handoff", "TestQuotasOfOperations"}, []edit{
+		{"quota.go", "max(n, 1))", "min(n, 1))"},
+	}},
+	{"tenants: notes of all are in one part", "internal/trouble", test{"./internal/trouble", "TestANoisyTenant"}, []edit{
+		{"shard.go", "hash.Sum32()%shards", "hash.Sum32()%1"},
+	}},
+	{"tenants: rows of a part that a page cuts off are listed no more", "internal/trouble", test{"./internal/trouble", "TestANoisyTenant"}, []edit{
+		{"list.go", "waits[shardOf(row.Place())] = true", "waits[shardOf(row.Place())] = false"},
+	}},
 	{"tenants: a chain is shown by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
 		{"consumers.go", "scope.Short(handoff.ChainOf(c))", "handoff.ChainOf(c)"},
 	}},

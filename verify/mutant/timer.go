@@ -10,6 +10,8 @@ var (
 	sending    = test{"./pkg/timer", "TestFlush|TestSettleWindows|TestBatches|TestAgain|TestFarAhead|TestWhatIsNotSent|TestWhereTheTimeIsUp|TestTheNextAnswerIsNotKeptWaiting"}
 	wokenUp    = test{"./functions/sweep", "TestHandlerWakes|TestWakeUpsThatComeAgain"}
 	settled    = test{"./functions/sweep", "TestHandlerWakesKeyedQueues|TestSettlingGoesOnAtOnce|TestHandlerSweepsKeyedQueues"}
+	longWork   = test{"./functions/sweep", "TestALargeBacklog|TestHeldQueuesAre|TestABatchIs|TestAPieceHolds"}
+	dueLater   = test{"./functions/sweep", "TestWhatIsDueLaterKeepsItsWakeUp|TestWhatASettleLeavesHasAWakeUp"}
 	arriving   = test{"./functions/sort", "TestHandlerSettles"}
 	wokenGap   = test{"./pkg/cursor", "TestWakeUps?Of"}
 	wokenUser  = test{"./pkg/handoff", "TestWakeUpsOf"}
@@ -50,16 +52,31 @@ var timerMutants = []mutant{
 		{"wakeup.go", "(left + time.Second - 1) / time.Second", "left / time.Second"},
 	}},
 	{"timer: none is sent that comes sooner", timerFolder, sending, []edit{
-		{"wakeup.go", "return !at.After(w.Due)", "return true"},
+		{"wakeup.go", "return !on.at.After(w.Due)", "return true"},
 	}},
 	{"timer: of a settle window, the last one noted counts", timerFolder, sending, []edit{
-		{"timer.go", "if known && w.bounded() {", "if false {"},
+		{"timer.go", "case known && w.Kind == Settle && last.Due.Before(w.Due):", "case false:"},
 	}},
-	{"timer: a settle window is due when the first of its messages is", timerFolder, sending, []edit{
+	{"timer: all of a queue's settle windows are one", timerFolder, sending, []edit{
+		{"timer.go", "\t\tof.upTo = w.UpTo\n", ""},
+	}},
+	{"timer: batches are due when the first of them is", timerFolder, sending, []edit{
 		{"timer.go", "last.Due.After(w.Due)", "w.Due.After(last.Due)"},
 	}},
 	{"timer: a settle window is held back by one under way", timerFolder, sending, []edit{
-		{"wakeup.go", "\tcase Settle:\n\t\treturn false\n", ""},
+		{"wakeup.go", "return w.Again > 0 && ", "return "},
+	}},
+	{"timer: a settle window is sent again beside one under way", timerFolder, sending, []edit{
+		{"wakeup.go", "return w.Again > 0 && ", "return false && "},
+	}},
+	{"timer: a settle window is held back by one that sees less", timerFolder, sending, []edit{
+		{"wakeup.go", " && on.upTo >= w.UpTo", ""},
+	}},
+	{"timer: a settle window is held back by one that comes later", timerFolder, sending, []edit{
+		{"wakeup.go", "return w.Again > 0 && !on.at.After(w.Due) &&", "return w.Again > 0 &&"},
+	}},
+	{"timer: a settle window is held back by one that is sent less often", timerFolder, sending, []edit{
+		{"wakeup.go", " && on.again <= w.Again", ""},
 	}},
 	{"timer: sent again, a settle window has no bound", timerFolder, sending, []edit{
 		{"timer.go", "UpTo: w.UpTo, Due: due, Again:", "Due: due, Again:"},
@@ -80,7 +97,7 @@ var timerMutants = []mutant{
 		{"wake.go", "next = done.Waiting.Due", "next = time.Time{}"},
 	}},
 	{"timer: what there was no time to settle waits for the sweep", wakersFolder, settled, []edit{
-		{"wake.go", "r.metrics.Count(\"Unfinished\", 1)\n\t\tr.timer.Again(w, time.Now())\n", "r.metrics.Count(\"Unfinished\", 1)\n"},
+		{"wake.go", "case err == nil && done.More:\n\t\tnext = time.Now()\n", "case err == nil && done.More:\n"},
 	}},
 	{"timer: wake-ups of queues that are gone come again", wakersFolder, settled, []edit{
 		{"wake.go", "case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):", "case errors.As(err, &none):"},
@@ -90,7 +107,7 @@ var timerMutants = []mutant{
 		{"sweep_keyed.go", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n"},
 	}},
 	{"timer: what was refused is under way", timerFolder, sending, []edit{
-		{"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.isSent(w.Thing, w.comesOut(now), now)\n\t}\n"},
+		{"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.isSent(w, now)\n\t}\n"},
 	}},
 	{"timer: what is far ahead is under way till then", timerFolder, sending, []edit{
 		{"wakeup.go", "w.Due.After(last)", "false"},
@@ -105,13 +122,13 @@ var timerMutants = []mutant{
 		{"wake.go", "\tif ctx.Err() != nil {\n\t\treturn false", "\tif ctx.Err() != nil {\n\t\treturn true"},
 	}},
 	{"timer: what failed is done", wakersFolder, wokenUp, []edit{
-		{"wake.go", "\"error\", err)\n\t\treturn false", "\"error\", err)\n\t\treturn true"},
+		{"wake.go", "\"error\", err)\n\t\t\treturn false", "\"error\", err)\n\t\t\treturn true"},
 	}},
 	{"timer: what is due later is not sent again", wakersFolder, wokenUp, []edit{
-		{"wake.go", "\t\tr.timer.Again(w, next)\n", ""},
+		{"wake.go", "\t\t\tr.timer.Again(w, next)\n", ""},
 	}},
 	{"timer: each wake-up settles its queue", wakersFolder, test{"./functions/sweep", "TestWakeUpsOfOneQueueAreOne"}, []edit{
-		{"wake.go", "w.Kind == timer.Settle && of != nil {", "of != nil && of.UpTo == \"\" {"},
+		{"wake.go", "settles && of != nil {", "of != nil && of.UpTo == \"\" {"},
 	}},
 	{"timer: wake-ups of a queue are one, up to the first one's bound", wakersFolder, test{"./functions/sweep", "TestWakeUpsOfOneQueueAreOne"}, []edit{
 		{"wake.go", "max(of.UpTo, w.UpTo)", "of.UpTo"},
@@ -121,6 +138,30 @@ var timerMutants = []mutant{
 	}},
 	{"timer: a settle takes all of a call", wakersFolder, settled, []edit{
 		{"wake.go", "r.sorter.Settle(within,", "r.sorter.Settle(ctx,"},
+	}},
+	{"timer: a wake-up has one turn", wakersFolder, longWork, []edit{
+		{"wake.go", "if goesOn && ctx.Err() == nil && time.Now().Before(r.until) {", "if false {"},
+	}},
+	{"timer: a piece has no end", wakersFolder, longWork, []edit{
+		{"wake.go", " && time.Now().Before(r.until) {", " {"},
+	}},
+	{"timer: what others have noted waits for the end of a piece", wakersFolder, longWork, []edit{
+		{"wake.go", "\t\t\tr.timer.Flush(ctx) // what others of the call have noted does not wait for this one\n", ""},
+	}},
+	{"timer: a piece is as long where no call is free", wakersFolder, longWork, []edit{
+		{"wake.go", "if late > congested {", "if late < 0 {"},
+	}},
+	{"timer: what is due waits for what is due later", wakersFolder, dueLater, []edit{
+		{"wake.go", "settles := w.Kind == timer.Settle && !w.Due.After(now)", "settles := w.Kind == timer.Settle"},
+	}},
+	{"timer: what a settle leaves has no wake-up", wakersFolder, dueLater, []edit{
+		{"wake.go", "\tdefault:\n\t\tnext = done.Waiting.Due\n", "\tcase done.Placed == 0:\n\t\tnext = done.Waiting.Due\n"},
+	}},
+	{"sweep: what a run has no time for waits for the next round", sorterFolder, longWork, []edit{
+		{"sweep.go", "\t\tw.options.Left(c)\n", ""},
+	}},
+	{"sweep: a scheduled run lasts as long as a piece", wakersFolder, longWork, []edit{
+		{"handler.go", "context.WithTimeout(ctx, calls)", "context.WithTimeout(ctx, 5*calls)"},
 	}},
 	{"timer: what cannot be read comes again", wakersFolder, wokenUp, []edit{
 		{"wake.go", "is dropped\", \"error\", err)\n\t\t\tcontinue", "is dropped\", \"error\", err)\n\t\t\tall = append(all, &asked{messages: []string{m.MessageId}})\n\t\t\tcontinue"},

@@ -17,10 +17,31 @@ var webhookMutants = []mutant{
 		{"signature.go", "if hmac.Equal(sum, signature) {", "if len(signature) == len(sum) {"},
 	}},
 	{"webhook: the id of Standard Webhooks is not signed", webhookFolder, webhookTests, []edit{
-		{"signature.go", "mac.Write([]byte(c.id))", "mac.Write([]byte(c.timestamp))"},
+		{"signature.go", "append(text, c.id...)", "append(text, c.timestamp...)"},
 	}},
-	{"webhook: a secret of Standard Webhooks as it is written", webhookFolder, webhookTests, []edit{
-		{"signature.go", "if !c.coded {", "if true {"},
+	{"webhook: a secret of Standard Webhooks as it is written", secretFolder, webhookTests, []edit{
+		{"encoding.go", "key, must = fromBase64(text), ", "key, must = []byte(text), "},
+	}},
+	{"webhook: a secret that signs is a token", secretFolder, webhookTests, []edit{
+		{"encoding.go", "case e == Token && signing, e == SigningToken && !signing:", "case e == SigningToken && !signing:"},
+	}},
+	{"webhook: any body with a signature of SendGrid", webhookFolder, webhookTests, []edit{
+		{"signature.go", "return ecdsa.VerifyASN1(key, sum[:], signature)", "return ecdsa.VerifyASN1(key, sum[:], signature) || len(signature) > 0"},
+	}},
+	{"webhook: one item of a notification is signed", webhookFolder, webhookTests, []edit{
+		{"schemes.go", "if why != nil || !readable || !made {\n\t\t\treturn false\n\t\t}", "if why == nil && readable && made {\n\t\t\treturn true\n\t\t}"},
+	}},
+	{"webhook: the timestamp in a body is not looked at", webhookFolder, webhookTests, []edit{
+		{"signature.go", "why = c.checkStamp(body)", "why = \"\""},
+	}},
+	{"webhook: a challenge is answered to any caller", "functions/webhook", webhookHandling, []edit{
+		{"challenge.go", "case !shown:", "case !shown && false:"},
+	}},
+	{"webhook: a challenge that nobody signed", "functions/webhook", webhookHandling, []edit{
+		{"handler.go", "\tif err := s.authenticate(ctx, c, source); err != nil {\n\t\treturn 0, nil, err\n\t}\n", "\tif answer, asked := source.Challenge.Slack(c.Body); asked {\n\t\treturn http.StatusOK, answer, nil\n\t}\n\tif err := s.authenticate(ctx, c, source); err != nil {\n\t\treturn 0, nil, err\n\t}\n"},
+	}},
+	{"webhook: a function with a secret that cannot be used", "functions/webhook", webhookHandling, []edit{
+		{"challenge.go", "case errors.As(err, &wrong):", "case errors.As(err, &wrong) && false:"},
 	}},
 	{"webhook: one version of Standard Webhooks alone", webhookFolder, webhookTests, []edit{
 		{"signature.go", "strings.SplitSeq(value, \" \")", "strings.SplitSeq(value, \"|\")"},
@@ -29,19 +50,19 @@ var webhookMutants = []mutant{
 		{"signature.go", "for _, key := range keys {", "for _, key := range keys[:min(len(keys), 1)] {"},
 	}},
 	{"webhook: the timestamp is not signed", webhookFolder, webhookTests, []edit{
-		{"signature.go", "mac.Write([]byte(c.timestamp))", "mac.Write(nil)"},
+		{"signature.go", "append(text, c.timestamp...)", "append(text, \"\"...)"},
 	}},
 	{"webhook: no timestamp is too old", webhookFolder, webhookTests, []edit{
-		{"signature.go", ".Abs() > s.tolerance", " < -s.tolerance"},
+		{"signature.go", ".Abs() > c.tolerance", " < -c.tolerance"},
 	}},
 	{"webhook: no timestamp is too far ahead", webhookFolder, webhookTests, []edit{
-		{"signature.go", ".Abs() > s.tolerance", " > s.tolerance"},
+		{"signature.go", ".Abs() > c.tolerance", " > c.tolerance"},
 	}},
 	{"webhook: the last of two timestamps counts", webhookFolder, webhookTests, []edit{
 		{"signature.go", "if c.timestamp != \"\" {\n\t\t\t\treturn BadTimestamp\n\t\t\t}", ""},
 	}},
 	{"webhook: base64 with bits behind its end", webhookFolder, webhookTests, []edit{
-		{"signature.go", "base64.StdEncoding.Strict().DecodeString", "base64.StdEncoding.DecodeString"},
+		{"signature.go", "signature, err = base64.StdEncoding.Strict().DecodeString", "signature, err = base64.StdEncoding.DecodeString"},
 	}},
 	{"webhook: an empty secret", secretFolder, webhookTests, []edit{
 		{"cache.go", "len(secret) < MinBytes || ", ""},
@@ -73,11 +94,17 @@ var webhookMutants = []mutant{
 	{"webhook: a timestamp that touches the body", webhookFolder, webhookTests, []edit{
 		{"config.go", "if p.is != literal && before.is != literal || ", "if before.is == body && p.is == body || "},
 	}},
+	{"webhook: a bomb is unpacked", "internal/httpapi", test{"./internal/httpapi", "TestBodies"}, []edit{
+		{"encoding.go", "case len(body) > MaxBody:", "case false:"},
+	}},
+	{"webhook: a byte of a header is replaced", "internal/httpapi", test{"./internal/httpapi", "TestBodies"}, []edit{
+		{"request.go", "if strings.ContainsRune(r.Headers[name], utf8.RuneError) {", "if false {"},
+	}},
 	{"webhook: the body is looked at first", "functions/webhook", webhookHandling, []edit{
-		{"handler.go", "\tif err := s.authenticate(ctx, c, source); err != nil {\n\t\treturn 0, nil, err\n\t}\n\tmessages, err := source.Messages(&c.Request, s.now())", "\tmessages, err := source.Messages(&c.Request, s.now())\n\tif err == nil {\n\t\terr = s.authenticate(ctx, c, source)\n\t\tif err != nil {\n\t\t\treturn 0, nil, err\n\t\t}\n\t}"},
+		{"handler.go", "\tif err := s.authenticate(ctx, c, source); err != nil {\n\t\treturn 0, nil, err\n\t}\n", "\tif _, err := source.Messages(&c.Request, s.now()); err != nil {\n\t\treturn 0, nil, err\n\t}\n\tif err := s.authenticate(ctx, c, source); err != nil {\n\t\treturn 0, nil, err\n\t}\n"},
 	}},
 	{"webhook: accepted where the secrets cannot be had", "functions/webhook", webhookHandling, []edit{
-		{"handler.go", "\t\tif err != nil {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)", "\t\tif err != nil {\n\t\t\tsigned = true\n\t\t}\n\t\tif err != nil && !signed {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)"},
+		{"handler.go", "\t\tif err != nil {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)", "\t\tif err != nil {\n\t\t\twhy, err = \"\", nil\n\t\t}\n\t\tif err != nil {\n\t\t\tslog.ErrorContext(ctx, \"the secrets cannot be had\", \"source\", source.Name, \"error\", err)"},
 	}},
 	{"webhook: an unknown sender is answered so", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, refused()", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, &httpapi.Problem{Status: http.StatusNotFound, Type: \"no-route\", Title: \"No such sender\"}"},

@@ -27,6 +27,9 @@ var webhooksOutMutants = []mutant{
 	{"egress: what is allowed may be a metadata service", egressFolder, egressTests, []edit{
 		{"url.go", "within(r.Allow, a) && !within(metadata, a)", "within(r.Allow, a)"},
 	}},
+	{"egress: what is allowed is not denied", egressFolder, egressTests, []edit{
+		{"url.go", " && !within(r.Deny, a):\n\t\treturn nil", ":\n\t\treturn nil"},
+	}},
 	{"egress: any address may be asked without TLS", egressFolder, egressTests, []edit{
 		{"url.go", "case plain:", "case false:"},
 	}},
@@ -57,6 +60,9 @@ var webhooksOutMutants = []mutant{
 	{"http: redirects are followed", httpSinkFolder, httpSinkTests, []edit{
 		{"httpsink.go", ", CheckRedirect: egress.NoRedirect}", "}"},
 	}},
+	{"http: anybody reads what an endpoint answered", httpSinkFolder, httpSinkTests, []edit{
+		{"answer.go", "At: now, Own: to.own,", "At: now, Own: true,"},
+	}},
 	{"http: Retry-After is a matter of days", httpSinkFolder, httpSinkTests, []edit{
 		{"answer.go", "maxRetryAfter = time.Hour", "maxRetryAfter = 48 * time.Hour"},
 	}},
@@ -65,6 +71,18 @@ var webhooksOutMutants = []mutant{
 	}},
 	{"endpoint: a tenant's queue has the endpoint of all", endpointFolder, test{"./functions/handoff", "TestEndpoints$"}, []edit{
 		{"endpoint.go", "\tif of == \"\" {\n\t\tall = append", "\tif of != \"x\" {\n\t\tall = append"},
+	}},
+	{"endpoint: a tenant's go before its queues", "functions/handoff", test{"./functions/handoff", "TestEraseTenantTakes"}, []edit{
+		{"erase.go", "\tfor goOn := margin.Half(ctx); ; {", "\t_, _ = s.eraseEndpoints(ctx, o, name, dry)\n\tfor goOn := margin.Half(ctx); ; {"},
+	}},
+	{"endpoint: an erased queue keeps it", "pkg/handoff", test{"./functions/handoff", "TestEraseTakes"}, []edit{
+		{"erase.go", "if erased.Erasure.Emptied.IsZero() {", "if !erased.Erasure.Emptied.IsZero() {"},
+	}},
+	{"endpoint: an erased queue takes others' along", endpointFolder, test{"./functions/handoff", "TestEraseTakes"}, []edit{
+		{"endpoint.go", "return found.Name == queue", "return found.Name >= queue"},
+	}},
+	{"endpoint: an erased queue gets another", "functions/handoff", test{"./functions/handoff", "TestEraseTakes"}, []edit{
+		{"endpoints.go", "errors.Is(err, cursor.ErrNoQueue) {", "err != nil || errors.Is(err, cursor.ErrNoQueue) {"},
 	}},
 	{"endpoint: any consumer gets one", "functions/handoff", test{"./functions/handoff", "TestEndpointsRefused"}, []edit{
 		{"endpoints.go", "len(s.hooks) > 0 &&", "len(s.hooks) > 9 &&"},

@@ -64,13 +64,13 @@ var windowMutants = []mutant{
 		{"stream.go", "if r.BatchWindow > 0 && d.wakeBatch == nil {", "if false {"},
 	}},
 	{"window: of batches, the text of a seq is compared", timerFolder, sending, []edit{
-		{"wakeup.go", "\tif w.Kind == Batch {\n\t\treturn", "\tif false {\n\t\treturn"},
+		{"timer.go", "w.UpTo = strconv.FormatInt(max(w.Seq(), last.Seq()), 10)", "w.UpTo = max(w.UpTo, last.UpTo)"},
 	}},
 	{"window: each record has a wake-up of its own", timerFolder, sending, []edit{
-		{"wakeup.go", "return !at.Before(w.Due)", "return false"},
+		{"wakeup.go", "return !on.at.Before(w.Due)", "return false"},
 	}},
 	{"window: the next one has no wake-up", timerFolder, sending, []edit{
-		{"wakeup.go", "return !at.Before(w.Due)", "return true"},
+		{"wakeup.go", "return !on.at.Before(w.Due)", "return true"},
 	}},
 	{"window: wake-ups of batches find nobody", wakersFolder, test{"./functions/sweep", "TestHandlerWakesBatches"}, []edit{
 		{"wake.go", "WakeBatch(ctx, w.Queue, w.Seq(),", "WakeBatch(ctx, w.Queue, 0,"},

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -107,7 +108,7 @@ func ownEvents(statement awsiam.PolicyStatement) awsiam.PolicyStatement {
 func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		s.changeCursors(),
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+		s.changeConsumers(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()),
 		s.listTrouble(),
 		allow([]string{"dynamodb:PutItem"}, s.ChainsTable.TableArn()),
@@ -131,10 +132,10 @@ func (s *Streamsort) endChains() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
 }
 
-// processAccess: deliver, hand batches to the sinks, and read the cursors'
+// processAccess: deliver, hand batches to the sinks, look where a queue's endpoint is, and read the cursors'
 // stream as the event source mapping does; open the chains of tracked batches.
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
-	statements := append(append(s.deliverAccess(), s.noteTrouble(), s.count()), toSinks(s.props.Consumers)...)
+	statements := append(append(s.deliverAccess(), s.useEndpoints("dynamodb:GetItem"), s.noteTrouble(), s.count()), toSinks(s.props.Consumers)...)
 	if tracks(s.props.Consumers) {
 		statements = append(statements, s.trackAccess())
 	}
@@ -159,8 +160,23 @@ func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 		s.keepArrivals(),
 		s.moveCursors(),
 		s.recordOperations(),
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+		s.changeConsumers(),
 	}
+}
+
+// changeConsumers: read and change consumers, and no endpoint of webhooks: these are in the same table, with their secrets.
+// Each of the actions names the partition, so that the condition holds for all; a scan, or a batch, would not be here.
+func (s *Streamsort) changeConsumers() awsiam.PolicyStatement {
+	statement := allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn())
+	statement.AddCondition(jsii.String("ForAllValues:StringNotLike"), map[string]any{"dynamodb:LeadingKeys": []string{endpoint.Keys + "*"}})
+	return statement
+}
+
+// useEndpoints: what is done with endpoints, and nothing else in their table.
+func (s *Streamsort) useEndpoints(actions ...string) awsiam.PolicyStatement {
+	statement := allow(actions, s.ConsumersTable.TableArn())
+	statement.AddCondition(jsii.String("ForAllValues:StringLike"), map[string]any{"dynamodb:LeadingKeys": []string{endpoint.Keys + "*"}})
+	return statement
 }
 
 // noteTrouble: note that a queue or a consumer is in a state that somebody should know of, where
@@ -211,6 +227,7 @@ func (s *Streamsort) goOnWithActs() awsiam.PolicyStatement {
 func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),
+		s.useEndpoints("dynamodb:GetItem", "dynamodb:PutItem"),
 		allow([]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.AuditTable.TableArn()),
 		allow([]string{"dynamodb:BatchWriteItem"}, s.MessagesTable.TableArn()),
 		s.deleteArrivals(),
@@ -223,7 +240,7 @@ func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 
 // deduplicate: what package dedup does with its table, but for listing it.
 func (s *Streamsort) deduplicate() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.DedupTable.TableArn())
+	return allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.DedupTable.TableArn())
 }
 
 // deleteArrivals: delete what is stored of a queue.

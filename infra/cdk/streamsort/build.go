@@ -25,8 +25,9 @@ const sourceKey = "streamsort:source"
 
 // BuiltFrom says to the local stack (`streamsort local`) which main package a function
 // of the caller's own is built from: its folder, relative to the root of the Go module
-// in which cdk.out lies, or its import path. The stack then builds it for the machine it
-// runs on, and anew when it changes. Without it, the stack takes what is deployed.
+// in which cdk.out lies, or its import path; for Python and Node the folder of the code.
+// The stack then builds it for the machine it runs on, and anew when it changes. Without
+// it, the stack takes what is deployed.
 func BuiltFrom(function awslambda.Function, source string) {
 	function.Node().DefaultChild().(awslambda.CfnFunction).AddMetadata(jsii.String(sourceKey), source)
 }

@@ -78,7 +78,6 @@ func (p *Props) withDefaults(id string) Props {
 	d.WebhookMemory = cmp.Or(d.WebhookMemory, 512)
 	d.EnqueueTimeout = cmp.Or(d.EnqueueTimeout, 29*time.Second)
 	d.SortTimeout = cmp.Or(d.SortTimeout, time.Minute)
-	d.SweepTimeout = cmp.Or(d.SweepTimeout, time.Minute)
 	d.ProcessTimeout = cmp.Or(d.ProcessTimeout, time.Minute)
 	d.HandoffTimeout = cmp.Or(d.HandoffTimeout, 29*time.Second)
 	d.AckTimeout = cmp.Or(d.AckTimeout, 29*time.Second)

@@ -61,7 +61,7 @@ func (s *Streamsort) addFunctions() error {
 	})
 	s.SweepFunction = s.newFunction(function{
 		name: "sweep", id: "Sweep", description: "Heals queues, announces gaps, keeps waiting messages",
-		memory: p.SweepMemory, timeout: p.SweepTimeout, concurrency: p.SweepConcurrency,
+		memory: p.SweepMemory, timeout: sweepTimeout, concurrency: p.SweepConcurrency,
 		environment: merged(s.consumersEnvironment(), s.trackEnvironment(), s.announceEnvironment(), map[string]string{
 			"STREAMSORT_FULL_SWEEP_EVERY": text(p.FullSweepEvery),
 			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
@@ -164,12 +164,11 @@ func (s *Streamsort) letProcessCallItself() {
 	boundCalls(s.scope, "ProcessCalls", s.live[f], ownCallAge, 1, nil)
 }
 
-// httpEnvironment is what endpoints may be asked besides public ones.
+// httpEnvironment is what endpoints may be asked besides public ones, and what is never asked.
 func (p Props) httpEnvironment() map[string]string {
-	if p.HTTPAllow == "" {
-		return nil
-	}
-	return map[string]string{egress.AllowVariable: p.HTTPAllow}
+	environment := map[string]string{egress.AllowVariable: p.HTTPAllow, egress.DenyVariable: p.HTTPDeny}
+	maps.DeleteFunc(environment, func(_, value string) bool { return value == "" })
+	return environment
 }
 
 // packed is process's program with its configuration beside it.

@@ -50,7 +50,7 @@ func TestFunctions(t *testing.T) {
 	}{
 		{"enqueue", "Enqueue", defaults(), "arm64", 512, 29, 0, with(shared(), object{"STREAMSORT_TROUBLE_TABLE": ref("TroubleTable")})},
 		{"sort", "Sort", defaults(), "arm64", 512, 60, 0, shared()},
-		{"sweep", "Sweep", defaults(), "arm64", 512, 60, 0, with(shared(), object{
+		{"sweep", "Sweep", defaults(), "arm64", 512, 300, 0, with(shared(), object{
 			"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "24h",
 			"STREAMSORT_SWEEP_SEGMENTS": "4", "STREAMSORT_SWEEP_EVERY": "4m",
 			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tag", "STREAMSORT_TOMBSTONE": "168h",
@@ -78,7 +78,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_TENANT_CLAIM": "custom:tenant",
 		})},
 		{"sort", "Sort", changed(), "x86_64", 256, 20, 12, sharedChanged()},
-		{"sweep", "Sweep", changed(), "x86_64", 1024, 30, 1, with(sharedChanged(), object{
+		{"sweep", "Sweep", changed(), "x86_64", 1024, 300, 1, with(sharedChanged(), object{
 			"STREAMSORT_FULL_SWEEP_EVERY": "6h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_EVERY": "1m",
 			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people",
 			"STREAMSORT_CHAINS_TABLE":   ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
@@ -102,6 +102,7 @@ func TestFunctions(t *testing.T) {
 		{"webhook", "Webhook", changed(), "x86_64", 448, 7, 18, with(sharedChanged(), object{
 			"STREAMSORT_QUOTAS_TABLE":     ref("QuotasTable"),
 			"STREAMSORT_WEBHOOK_SECRET_1": object{"Fn::ImportValue": "BankSecretArn"},
+			"STREAMSORT_WEBHOOK_TOKEN_1":  object{"Fn::ImportValue": "BankTokenArn"},
 		})},
 	}
 	for _, test := range tests {

@@ -71,6 +71,26 @@ func TestHTTPAllow(t *testing.T) {
 	}
 }
 
+// TestHTTPDeny: what is never asked is in the environment of process and of handoff, and no URL may be there.
+func TestHTTPDeny(t *testing.T) {
+	hooks := []Consumer{{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: HTTP{Endpoints: true}}}}
+	made := synthesize("Orders", &Props{HTTPDeny: "2600:1f18:1::/48", Consumers: hooks})
+	for _, function := range []string{"ProcessFunction", "HandoffFunction"} {
+		if text := asText(t, made.Resources[function]["Properties"]); !strings.Contains(text, `"STREAMSORT_HTTP_DENY":"2600:1f18:1::/48"`) {
+			t.Errorf("%s does not know it", function)
+		}
+	}
+	inner := []Consumer{{Name: "inner", Sink: &Sink{Kind: "http", HTTP: HTTP{URL: "https://[2600:1f18:1::5]/"}}}}
+	for want, props := range map[string]Props{
+		"httpDeny has \"2600:1f18:1::5\"": {HTTPDeny: "2600:1f18:1::5"},
+		"not a public one":                {HTTPDeny: "2600:1f18:1::/48", Consumers: inner},
+	} {
+		if err := props.withDefaults("Orders").validate("Orders"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+}
+
 // TestForbiddenURL: a URL that process would not start with is refused before anything is made.
 func TestForbiddenURL(t *testing.T) {
 	_, s, _, _ := own(t)

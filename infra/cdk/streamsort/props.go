@@ -186,6 +186,9 @@ type Props struct {
 	// such as "10.1.0.0/16,10.2.0.0/16": 20 prefixes at most, none of a metadata service. It is for endpoints
 	// in a network of your own; no tenant's endpoint is among them.
 	HTTPAllow string
+	// HTTPDeny are the addresses that they never ask, whoever chose the URL, such as "2600:1f18:1::/48": 20 prefixes at
+	// most. It is for networks of your own whose addresses are public ones, as those of IPv6 in a VPC are.
+	HTTPDeny string
 
 	// Webhooks are the senders that sign their requests by HMAC, 50 at most. None
 	// means no webhook, and no route without IAM.
@@ -266,9 +269,6 @@ type Props struct {
 	EnqueueTimeout time.Duration
 	// SortTimeout is how long a batch may take: 1 to 900 whole seconds; 60.
 	SortTimeout time.Duration
-	// SweepTimeout is how long a call of sweep may take: 1 to 60 whole seconds, so that
-	// calls do not pile up; 60. The next one goes on where it stopped.
-	SweepTimeout time.Duration
 	// ProcessTimeout is how long a call of process may take: 1 to 900 whole
 	// seconds; 60. A batch must go through its sink within it; one whose
 	// process died is tried again when it is over.

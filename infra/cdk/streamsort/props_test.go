@@ -151,7 +151,6 @@ func TestPropsBounds(t *testing.T) {
 		{Props{EnqueueTimeout: 16 * time.Minute}, "enqueueTimeout, 16m, 1s, 15m"},
 		{Props{SortTimeout: 500 * time.Millisecond}, "sortTimeout, 500ms"},
 		{Props{SortTimeout: 1500 * time.Millisecond}, "sortTimeout, 1.5s, multiple of 1s"},
-		{Props{SweepTimeout: 61 * time.Second}, "sweepTimeout, 1m1s, 1s, 1m"},
 		{Props{EnqueueConcurrency: -1}, "enqueueConcurrency, -1, 0, 10000"},
 		{Props{SortConcurrency: 10_001}, "sortConcurrency, 10001"},
 		{Props{SweepConcurrency: -1}, "sweepConcurrency, -1"},

@@ -53,7 +53,7 @@ func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 			environment, _ := properties["Environment"].(object)
 			variables, _ := environment["Variables"].(object)
 			for name := range variables {
-				if strings.HasPrefix(name, "STREAMSORT_") && !strings.HasPrefix(name, "STREAMSORT_SINK_") && !strings.HasPrefix(name, "STREAMSORT_WEBHOOK_SECRET_") {
+				if strings.HasPrefix(name, "STREAMSORT_") && !strings.HasPrefix(name, "STREAMSORT_SINK_") && !strings.HasPrefix(name, "STREAMSORT_WEBHOOK_") {
 					given[name] = true
 				}
 			}

@@ -70,13 +70,16 @@ func changedProps() *Props {
 		},
 		Webhooks: []Webhook{
 			{
-				Name: "github", Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
+				Name: "github", Scheme: "github", Challenge: "cloudevents", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
 				Queue: "repository.full_name | 'other'", Attributes: map[string]string{"event": "@header(X-GitHub-Event)"},
 				Key: "updated_at,action", KeyType: "time,rank(opened|*|closed)", Prev: "before.id",
 			},
 			{
 				Name: "bank", Scheme: "hmac", Secret: awscdk.Fn_ImportValue(jsii.String("BankSecretArn")), SecretKey: new("arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"),
-				Tolerance: "1m", Signature: &WebhookSignature{Header: "X-Sig", Prefix: "v0=", Encoding: "base64", TimestampHeader: "X-Time", Template: "{timestamp}.{body}"},
+				Challenge: "hub", VerifyToken: awscdk.Fn_ImportValue(jsii.String("BankTokenArn")), Tolerance: "1m",
+				Signature: &WebhookSignature{
+					Header: "X-Sig", Prefix: "v0=", Encoding: "base64", KeyEncoding: "hex", IDHeader: "X-Id", TimestampHeader: "X-Time", Template: "{id}.{timestamp}.{body}",
+				},
 				Queue: "@header(X-Account)", Prefix: new(""), Seq: "number", ID: "event.id", MaxBody: 1000,
 			},
 		},
@@ -89,7 +92,7 @@ func changedProps() *Props {
 		SettleWithin:     3 * time.Hour,
 		LagAfter:         time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), Timer: new(false), DeleteDelivered: true, KnownQueues: true,
 		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384, WebhookMemory: 448,
-		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second, SweepTimeout: 30 * time.Second,
+		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second,
 		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,
 		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
@@ -242,7 +245,10 @@ func TestLogicalIDs(t *testing.T) {
 				want["PostWebhooks"+sender+"Route"] = "AWS::ApiGatewayV2::Route"
 			}
 			want["WebhooksThrottled"] = "AWS::Logs::MetricFilter"
-			want["PostWebhooksPermission"] = "AWS::Lambda::Permission"
+			want["OptionsWebhooksgithubRoute"], want["GetWebhooksbankRoute"] = "AWS::ApiGatewayV2::Route", "AWS::ApiGatewayV2::Route"
+			for _, method := range []string{"Post", "Get", "Options"} {
+				want[method+"WebhooksPermission"] = "AWS::Lambda::Permission"
+			}
 			for _, id := range queries {
 				delete(want, id) // Props.SavedQueries is false
 			}

@@ -13,9 +13,12 @@ import (
 const timerVariable = "STREAMSORT_TIMER_QUEUE"
 
 const (
-	// timerRetention is how long a wake-up may be tried: longer than SQS delays one.
+	// sweepTimeout is how long a call of sweep may take: four minutes of a wake-up's work, and its last
+	// turn. A scheduled call ends within a minute.
+	sweepTimeout = 5 * time.Minute
+	// timerRetention is how long a wake-up may be tried: longer than SQS delays one, or hides one that a call has.
 	timerRetention = time.Hour
-	// timerBatch is how many wake-ups a call gets: so few that there is time for each.
+	// timerBatch is how many wake-ups a call gets, and does side by side.
 	timerBatch = 10
 	// timerCalls is how many calls are made at a time: what is due at once for very many
 	// things must take neither the account's functions nor the tables from the others.
@@ -33,7 +36,7 @@ func (s *Streamsort) addTimerQueue() {
 		EnforceSSL:      jsii.Bool(true),
 		RetentionPeriod: seconds(timerRetention),
 		// As AWS recommends it for functions. By then the sweep has come.
-		VisibilityTimeout: seconds(6 * s.props.SweepTimeout),
+		VisibilityTimeout: seconds(6 * sweepTimeout),
 	}
 	if s.Key != nil {
 		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.Key

@@ -7,7 +7,7 @@ import (
 
 func TestTimer(t *testing.T) {
 	tmpl := defaults()
-	diff(t, "TimerQueue", object{"SqsManagedSseEnabled": true, "MessageRetentionPeriod": 3600, "VisibilityTimeout": 360},
+	diff(t, "TimerQueue", object{"SqsManagedSseEnabled": true, "MessageRetentionPeriod": 3600, "VisibilityTimeout": 1800},
 		tmpl.properties(t, "TimerQueue", "AWS::SQS::Queue"))
 	diff(t, "TimerMapping", object{
 		"FunctionName": ref("SweepAlias"), "EventSourceArn": get("TimerQueue", "Arn"), "BatchSize": 10,

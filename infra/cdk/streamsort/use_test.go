@@ -141,7 +141,7 @@ func TestAddConsumer(t *testing.T) {
 		}
 	}
 	for prefix, actions := range map[string][]string{
-		"BooksServiceRole": {"dynamodb:GetRecords", "dynamodb:Query", "sqs:SendMessage", "dynamodb:DeleteItem"},
+		"BooksServiceRole": {"dynamodb:GetRecords", "dynamodb:Query", "sqs:SendMessage", "dynamodb:UpdateItem"},
 		"Producer":         {"lambda:InvokeFunction", "execute-api:Invoke"},
 		"Operator":         {"lambda:InvokeFunction", "execute-api:Invoke"},
 		"Puller":           {"dynamodb:Query", "dynamodb:UpdateItem"},

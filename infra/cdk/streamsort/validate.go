@@ -122,11 +122,12 @@ func (p Props) mayAsk(c Consumer) error {
 		return nil
 	}
 	allow, err := egress.ParseAllow(p.HTTPAllow)
+	deny, denyErr := egress.ParseDeny(p.HTTPDeny)
 	u, wrong := egress.ParseURL(c.Sink.URL)
-	if err != nil || wrong != nil {
+	if err != nil || denyErr != nil || wrong != nil {
 		return nil // that is said elsewhere
 	}
-	if err := (egress.Rules{Ports: c.Sink.Ports, Allow: allow}).Check(u); err != nil {
+	if err := (egress.Rules{Ports: c.Sink.Ports, Allow: allow, Deny: deny}).Check(u); err != nil {
 		return fmt.Errorf("consumer %q: sink: url: %w; httpAllow has what is not public, and the sink's ports others than 443", c.Name, err)
 	}
 	return nil
@@ -143,6 +144,9 @@ func (p Props) checkProcess(c *checker) {
 	}
 	if _, err := egress.ParseAllow(p.HTTPAllow); err != nil {
 		c.fail("httpAllow", "%v; write prefixes such as 10.1.0.0/16", err)
+	}
+	if _, err := egress.ParseDeny(p.HTTPDeny); err != nil {
+		c.fail("httpDeny", "%v; write prefixes such as 2600:1f18:1::/48", err)
 	}
 	for _, consumer := range p.Consumers {
 		if err := p.mayAsk(consumer); err != nil {
@@ -197,10 +201,8 @@ func (p Props) checkFunctions(c *checker) {
 	between(c, "webhookMemory", p.WebhookMemory, 128, 10_240)
 	between(c, "enqueueTimeout", p.EnqueueTimeout, time.Second, 15*time.Minute)
 	between(c, "sortTimeout", p.SortTimeout, time.Second, 15*time.Minute)
-	between(c, "sweepTimeout", p.SweepTimeout, time.Second, time.Minute)
 	whole(c, "enqueueTimeout", p.EnqueueTimeout, time.Second)
 	whole(c, "sortTimeout", p.SortTimeout, time.Second)
-	whole(c, "sweepTimeout", p.SweepTimeout, time.Second)
 	between(c, "processTimeout", p.ProcessTimeout, time.Second, 15*time.Minute)
 	between(c, "handoffTimeout", p.HandoffTimeout, time.Second, 15*time.Minute)
 	whole(c, "processTimeout", p.ProcessTimeout, time.Second)

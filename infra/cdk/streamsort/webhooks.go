@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,13 +23,13 @@ import (
 	"github.com/streamsort/streamsort/internal/webhook"
 )
 
-// Webhook is a sender that signs its requests by HMAC-SHA-256 with a secret that
-// it shares with us, and what becomes of them.
+// Webhook is a sender that signs its requests, and what becomes of them.
 type Webhook struct {
 	// Name is the last part of the path that it sends to, POST /webhooks/<name>:
 	// 1 to 64 of a-z, A-Z, 0-9, '.', '-' and '_'.
 	Name string `json:"name"`
-	// Scheme is github, stripe, shopify, standard (Standard Webhooks), or hmac, whose every part Signature says.
+	// Scheme is adyen, github, gitlab, jira, linear, meta, sendgrid, shopify, slack, standard (Standard
+	// Webhooks) or stripe; or hmac or token, whose every part Signature says.
 	Scheme string `json:"scheme"`
 	// Secret is the whole ARN of a secret of Secrets Manager, or of a parameter of
 	// Systems Manager. It may be one that is known after the deployment only. Its
@@ -38,9 +39,13 @@ type Webhook struct {
 	// with; nil where it is AWS's own.
 	SecretKey *string `json:"secretKey,omitempty"`
 	// Tolerance is how old a signed timestamp may be, or how far ahead, as 90s or
-	// 5m: 10s to 1h; 5m. It is for stripe, and for hmac with a timestamp.
+	// 5m: 10s to 1h; 5m. It is for schemes with a timestamp.
 	Tolerance string `json:"tolerance,omitempty"`
-	// Signature is how the scheme hmac signs.
+	// Challenge is what the sender asks before it sends: slack, cloudevents or hub; empty: nothing.
+	Challenge string `json:"challenge,omitempty"`
+	// VerifyToken is the ARN of a secret as Secret: the token that a sender shows with the challenge hub.
+	VerifyToken *string `json:"verifyToken,omitempty"`
+	// Signature is how the schemes hmac and token sign.
 	Signature *WebhookSignature `json:"signature,omitempty"`
 	// Queue is the path of the queue's name (docs/sources.md#paths), or that name in quotes.
 	// Before what it finds stands Prefix, so that a sender can name no queue but its own; nil
@@ -72,9 +77,13 @@ type WebhookSignature struct {
 	Prefix string `json:"prefix,omitempty"`
 	// Encoding is hex or base64; hex.
 	Encoding string `json:"encoding,omitempty"`
+	// KeyEncoding is how the secret is written: text, base64 or hex; text.
+	KeyEncoding string `json:"keyEncoding,omitempty"`
+	// IDHeader has the request's id; empty: none.
+	IDHeader string `json:"idHeader,omitempty"`
 	// TimestampHeader has the timestamp, in seconds since 1970; empty: none.
 	TimestampHeader string `json:"timestampHeader,omitempty"`
-	// Template is what is signed, with {body} and {timestamp} in it; {body}.
+	// Template is what is signed, with {body}, {timestamp} and {id} in it; {body}.
 	Template string `json:"template,omitempty"`
 }
 
@@ -108,11 +117,15 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string, err 
 		if w.Secret == nil {
 			w.Secret = jsii.String("")
 		}
-		if *awscdk.Token_IsUnresolved(*w.Secret) {
-			name := webhook.Variable(i)
-			variables[name], looks[name] = *w.Secret, "arn:aws:ssm:us-east-1:000000000000:parameter/s"
-			w.Secret = jsii.String("${" + name + "}")
+		hide := func(arn *string, name string) *string {
+			if arn == nil || !*awscdk.Token_IsUnresolved(*arn) {
+				return arn
+			}
+			variables[name], looks[name] = *arn, "arn:aws:ssm:us-east-1:000000000000:parameter/s"
+			return jsii.String("${" + name + "}")
 		}
+		w.Secret = hide(w.Secret, webhook.Variable(i))
+		w.VerifyToken = hide(w.VerifyToken, webhook.TokenVariable(i))
 		if w.SecretKey != nil && *awscdk.Token_IsUnresolved(*w.SecretKey) {
 			w.SecretKey = nil // the function has no use for it
 		}
@@ -180,6 +193,9 @@ func (s *Streamsort) webhookAccess() (statements []awsiam.PolicyStatement) {
 	}
 	for _, w := range s.props.Webhooks {
 		statements = append(statements, readSecret(*w.Secret))
+		if w.VerifyToken != nil {
+			statements = append(statements, readSecret(*w.VerifyToken))
+		}
 		if w.SecretKey != nil {
 			statements = append(statements, allow([]string{"kms:Decrypt"}, w.SecretKey))
 		}
@@ -237,27 +253,39 @@ const webhookPath = "/webhooks/"
 func (s *Streamsort) addWebhookRoutes() {
 	target := s.integrate(door{api: s.api}, "ApiWebhookIntegration", s.WebhookFunction)
 	throttles := map[string]any{}
+	used := map[string]bool{} // methods
 	for _, w := range s.props.Webhooks {
-		key := "POST " + webhookPath + w.Name
-		route := awsapigatewayv2.NewCfnRoute(s.scope, jsii.String("PostWebhooks"+idPart(w.Name)+"Route"), &awsapigatewayv2.CfnRouteProps{
-			ApiId: s.api.Ref(), RouteKey: &key, AuthorizationType: jsii.String("NONE"), Target: target,
-		})
-		suppress(route, suppression{
-			rule:   "AwsSolutions-APIG4",
-			reason: "Senders such as GitHub cannot sign for IAM: the function takes nothing that the sender's own secret has not signed.",
-		})
-		throttles[key] = map[string]any{"ThrottlingRateLimit": s.props.WebhookRate, "ThrottlingBurstLimit": s.props.WebhookBurst}
-		s.stage.AddResourceDependency(route, nil) // its settings name the route
+		for _, method := range []string{"POST", webhook.Challenge(w.Challenge).Method()} {
+			if method == "" {
+				continue
+			}
+			used[method] = true
+			key := method + " " + webhookPath + w.Name
+			route := awsapigatewayv2.NewCfnRoute(s.scope, jsii.String(idOf(method)+"Webhooks"+idPart(w.Name)+"Route"), &awsapigatewayv2.CfnRouteProps{
+				ApiId: s.api.Ref(), RouteKey: &key, AuthorizationType: jsii.String("NONE"), Target: target,
+			})
+			suppress(route, suppression{
+				rule:   "AwsSolutions-APIG4",
+				reason: "Senders such as GitHub cannot sign for IAM: the function takes nothing that the sender's own secret has not signed.",
+			})
+			throttles[key] = map[string]any{"ThrottlingRateLimit": s.props.WebhookRate, "ThrottlingBurstLimit": s.props.WebhookBurst}
+			s.stage.AddResourceDependency(route, nil) // its settings name the route
+		}
 	}
 	s.stage.SetRouteSettings(throttles)
-	// One for all: 50 would not fit into the alias's policy.
-	awslambda.NewCfnPermission(s.scope, jsii.String("PostWebhooksPermission"), &awslambda.CfnPermissionProps{
-		Action:       jsii.String("lambda:InvokeFunction"),
-		FunctionName: s.liveARN(s.WebhookFunction),
-		Principal:    jsii.String("apigateway.amazonaws.com"),
-		SourceArn:    s.routeARN(s.api, "POST", webhookPath+"*"),
-	})
+	// One for all of a method: 50 would not fit into the alias's policy.
+	for _, method := range slices.Sorted(maps.Keys(used)) {
+		awslambda.NewCfnPermission(s.scope, jsii.String(idOf(method)+"WebhooksPermission"), &awslambda.CfnPermissionProps{
+			Action:       jsii.String("lambda:InvokeFunction"),
+			FunctionName: s.liveARN(s.WebhookFunction),
+			Principal:    jsii.String("apigateway.amazonaws.com"),
+			SourceArn:    s.routeARN(s.api, method, webhookPath+"*"),
+		})
+	}
 }
+
+// idOf is a method as a part of a logical id: Post.
+func idOf(method string) string { return method[:1] + strings.ToLower(method[1:]) }
 
 // idPart is a name as a part of a logical id, which has letters and digits only: two
 // names never make the same part.

@@ -10,10 +10,11 @@ import (
 
 // changedWebhooks is the file that changedProps' senders make.
 const changedWebhooks = `{"sources":[` +
-	`{"name":"github","scheme":"github","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github",` +
+	`{"name":"github","scheme":"github","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github","challenge":"cloudevents",` +
 	`"queue":"repository.full_name | 'other'","key":"updated_at,action","keyType":"time,rank(opened|*|closed)","prev":"before.id","attributes":{"event":"@header(X-GitHub-Event)"}},` +
 	`{"name":"bank","scheme":"hmac","secret":"${STREAMSORT_WEBHOOK_SECRET_1}","secretKey":"arn:aws:kms:eu-west-1:123456789012:key/1234-abcd","tolerance":"1m",` +
-	`"signature":{"header":"X-Sig","prefix":"v0=","encoding":"base64","timestampHeader":"X-Time","template":"{timestamp}.{body}"},` +
+	`"challenge":"hub","verifyToken":"${STREAMSORT_WEBHOOK_TOKEN_1}",` +
+	`"signature":{"header":"X-Sig","prefix":"v0=","encoding":"base64","keyEncoding":"hex","idHeader":"X-Id","timestampHeader":"X-Time","template":"{id}.{timestamp}.{body}"},` +
 	`"queue":"@header(X-Account)","prefix":"","seq":"number","id":"event.id","maxBody":1000}]}`
 
 // What a file says is what the properties say.
@@ -24,14 +25,15 @@ func TestWebhooksFile(t *testing.T) {
 	}
 	want := changedProps().Webhooks
 	want[1].Secret = new("arn:aws:secretsmanager:eu-west-1:123456789012:secret:bank-Ab12Cd")
+	want[1].VerifyToken = new("arn:aws:secretsmanager:eu-west-1:123456789012:secret:bank-token-Ef34Gh")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}
 }
 
-// The senders' routes are the only ones without authorisation: one for each, with
-// a throttle of its own, and they lead to no other function. Without senders there
-// is none.
+// The senders' routes are the only ones without authorisation: one for each, and another for the
+// method of its challenge, with throttles of their own, and they lead to no other function. Without
+// senders there are no such routes.
 func TestWebhookRoutes(t *testing.T) {
 	for name, tmpl := range map[string]template{"default": defaults(), "changed": changed()} {
 		open := object{}
@@ -43,18 +45,25 @@ func TestWebhookRoutes(t *testing.T) {
 				open[properties["RouteKey"].(string)] = true
 			}
 		}
-		want := map[string]object{"default": {}, "changed": {"POST /webhooks/github": true, "POST /webhooks/bank": true}}[name]
+		want := map[string]object{"default": {}, "changed": {
+			"POST /webhooks/github": true, "OPTIONS /webhooks/github": true, "POST /webhooks/bank": true, "GET /webhooks/bank": true,
+		}}[name]
 		diff(t, name+": routes without authorisation", want, any(open))
 	}
 	throttle := object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 60}
-	diff(t, "throttles", object{"POST /webhooks/github": throttle, "POST /webhooks/bank": throttle},
+	diff(t, "throttles", object{
+		"POST /webhooks/github": throttle, "OPTIONS /webhooks/github": throttle, "POST /webhooks/bank": throttle, "GET /webhooks/bank": throttle,
+	},
 		changed().properties(t, "ApiStage", "AWS::ApiGatewayV2::Stage")["RouteSettings"])
-	diff(t, "the stage waits for the routes", []any{"PostWebhooksbankRoute", "PostWebhooksgithubRoute"}, changed().Resources["ApiStage"]["DependsOn"])
+	diff(t, "the stage waits for the routes", []any{"GetWebhooksbankRoute", "OptionsWebhooksgithubRoute", "PostWebhooksbankRoute", "PostWebhooksgithubRoute"}, changed().Resources["ApiStage"]["DependsOn"])
 	diff(t, "function", ref("WebhookAlias"), changed().properties(t, "ApiWebhookIntegration", "AWS::ApiGatewayV2::Integration")["IntegrationUri"])
-	permission := changed().properties(t, "PostWebhooksPermission", "AWS::Lambda::Permission")
-	diff(t, "permission", ref("WebhookAlias"), permission["FunctionName"])
-	if arn := name(permission["SourceArn"]); arn != "arn:AWS::Partition:execute-api:AWS::Region:AWS::AccountId:Api/*/POST/webhooks/*" {
-		t.Errorf("the function may be called by %s", arn)
+	for _, method := range []string{"Post", "Get", "Options"} {
+		permission := changed().properties(t, method+"WebhooksPermission", "AWS::Lambda::Permission")
+		diff(t, "permission", ref("WebhookAlias"), permission["FunctionName"])
+		want := "arn:AWS::Partition:execute-api:AWS::Region:AWS::AccountId:Api/*/" + strings.ToUpper(method) + "/webhooks/*"
+		if arn := name(permission["SourceArn"]); arn != want {
+			t.Errorf("the function may be called by %s, want %s", arn, want)
+		}
 	}
 }
 

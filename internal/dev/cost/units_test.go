@@ -11,7 +11,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/record"
@@ -25,8 +24,10 @@ const queue = "octo-org/octo-repo"
 
 // TestDeliver measures what a batch takes to be delivered, by AWS's rules.
 func TestDeliver(t *testing.T) {
-	t.Run("singles", func(t *testing.T) { deliver(t, false, SingleBytes) })
-	t.Run("packs", func(t *testing.T) { deliver(t, true, PackBytes(100)/100) })
+	ddbtest.EachServer(t, func(t *testing.T, kind ddbtest.Kind) {
+		deliver(t, kind, false, SingleBytes)
+		deliver(t, kind, true, PackBytes(100)/100)
+	})
 }
 
 // moved is a record of a move that ended where a cursor is.
@@ -45,13 +46,13 @@ func moved(from int64, c cursor.Cursor) json.RawMessage {
 
 // deliver has batches delivered, each by the record of its move. That begins before where the consumer was left,
 // so it is not known.
-func deliver(t *testing.T, packs bool, bytes float64) {
+func deliver(t *testing.T, kind ddbtest.Kind, packs bool, bytes float64) {
 	metered := meter.New(dynamo.Transport())
-	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Kinds()[0]), Transport: metered})
+	client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: metered})
 	if err != nil {
 		t.Fatal(err)
 	}
-	suffix := localdb.Suffix()
+	suffix := ddbtest.Suffix()
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
 	consumers := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	if err := table.Create(t.Context(), client, append(queues.Tables(), consumers.Tables()...)...); err != nil {

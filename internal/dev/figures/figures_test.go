@@ -5,7 +5,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/dev/figures"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
 // TestThePageIsWhatIsCounted holds docs/figures.md and the README to a count, and the count of orders to what a
@@ -15,11 +14,7 @@ func TestThePageIsWhatIsCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := localdb.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := figures.At(root).Stale(tables); err != nil {
+	if err := figures.At("../../..").Stale(tables); err != nil {
 		t.Error(err)
 	}
 	for i, order := range cost.Orders() {

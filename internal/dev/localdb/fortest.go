@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"os"
 	"sync"
 	"testing"
 )
@@ -15,19 +14,6 @@ var shared = struct {
 	sync.Mutex
 	servers map[Kind]*Server
 }{servers: map[Kind]*Server{}}
-
-// Kinds are the servers that integration tests run on: the given one alone
-// where there is one, else dynoxide and DynamoDB Local, which needs seconds of
-// both processors to start. Under -short it is the one of local work.
-func Kinds() []Kind {
-	switch {
-	case os.Getenv(endpointVariable) != "":
-		return []Kind{Given}
-	case testing.Short():
-		return []Kind{Choose()}
-	}
-	return []Kind{Dynoxide, DynamoDBLocal}
-}
 
 // ForTest returns the endpoint of this test binary's server of that kind. A
 // server that cannot be started fails the test; it never skips it. A test that fails while

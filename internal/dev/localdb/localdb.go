@@ -144,7 +144,7 @@ var (
 )
 
 func startOnce(ctx context.Context, kind Kind, folder, data string) (*Server, error) {
-	port, held, err := freePort()
+	port, held, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -215,9 +215,9 @@ func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error)
 	return nil, fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given, Dynoxide, DynamoDBLocal)
 }
 
-// freePort finds a port for a server, which is another's while that starts. held keeps it from others who ask here: it
+// FreePort finds a port for a server, which is another's while that starts. held keeps it from others who ask here: it
 // is the UDP port of the same number, on which nobody listens.
-func freePort() (port int, held io.Closer, err error) {
+func FreePort() (port int, held io.Closer, err error) {
 	const attempts = 100
 	for range attempts {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -239,14 +239,12 @@ func freePort() (port int, held io.Closer, err error) {
 // serverHeaders are how the header Server of each kind begins.
 var serverHeaders = map[Kind]string{Dynoxide: "Dynoxide/", DynamoDBLocal: "Jetty("}
 
-// awaitAnswer waits, at most a minute, until the server answers anything at all. Whoever else has taken its port
-// answers with another header, and then the server ends.
+// awaitAnswer waits, for 2,000 polls and not by the clock, until the server answers anything at
+// all. If another process has taken its port, that answers with another header, and the server ends.
 func awaitAnswer(ctx context.Context, endpoint, header string, exited <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	client := &http.Client{Timeout: 5 * time.Second}
 	defer client.CloseIdleConnections()
-	for {
+	for polls := 1; ; polls++ {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
 		if err != nil {
 			return err
@@ -257,12 +255,15 @@ func awaitAnswer(ctx context.Context, endpoint, header string, exited <-chan str
 				return err
 			}
 		}
+		if polls == 2000 {
+			return fmt.Errorf("no answer from %s in %d polls", endpoint, polls)
+		}
 		select {
 		case <-exited:
 			return errors.New("the server ended before it answered")
 		case <-ctx.Done():
 			return fmt.Errorf("no answer from %s: %w", endpoint, ctx.Err())
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }

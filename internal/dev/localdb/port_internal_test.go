@@ -9,7 +9,7 @@ import (
 
 // TestPortIsHeld from others who ask for one, until it is given back.
 func TestPortIsHeld(t *testing.T) {
-	port, held, err := freePort()
+	port, held, err := FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +36,7 @@ import (
 type Server struct {
 	folder  string
 	port    int
+	held    io.Closer // keeps the port from other servers
 	starter *child.Starter
 	process *exec.Cmd
 	exited  chan struct{}
@@ -74,12 +74,9 @@ func (s *Server) start(ctx context.Context) error {
 	if said, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, said)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	if s.port, s.held, err = localdb.FreePort(); err != nil {
 		return err
 	}
-	s.port = listener.Addr().(*net.TCPAddr).Port
-	_ = listener.Close()
 	log, err := os.Create(filepath.Join(s.folder, "log"))
 	if err != nil {
 		return err
@@ -185,19 +182,20 @@ func copyEntry(from, to string, entry fs.DirEntry) error {
 	return errors.Join(err, out.Close())
 }
 
-// await waits until the server answers.
+// await waits until the server answers, for 2,000 polls and not by the clock.
 func (s *Server) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	db, err := sql.Open("pgx", s.URL("postgres"))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	for {
+	for polls := 1; ; polls++ {
 		err := db.PingContext(ctx)
 		if err == nil {
 			return nil
+		}
+		if polls == 2000 {
+			return fmt.Errorf("no answer in %d polls: %w", polls, err)
 		}
 		select {
 		case <-s.exited:
@@ -238,6 +236,9 @@ func (s *Server) Close() {
 	}
 	<-s.exited
 	s.starter.Close()
+	if s.held != nil {
+		_ = s.held.Close()
+	}
 	_ = os.RemoveAll(s.folder)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -46,98 +46,100 @@ func TestItemSize(t *testing.T) {
 
 // TestCountsByTheRules makes requests of which the charge is known.
 func TestCountsByTheRules(t *testing.T) {
-	for _, kind := range localdb.Kinds() {
-		t.Run(string(kind), func(t *testing.T) {
-			m := New(dynamo.Transport())
-			client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, kind), Transport: m})
-			if err != nil {
-				t.Fatal(err)
-			}
-			name := "metered" + localdb.Suffix()
-			err = table.Create(t.Context(), client, table.Definition{
-				Name: name, Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			key := func(sort int) attributes {
-				return attributes{"p": &s{Value: "x"}, "s": &n{Value: fmt.Sprint(sort)}}
-			}
-			put := func(sort, size int) error {
-				it := key(sort)
-				it["b"] = &s{Value: strings.Repeat("x", size)}
-				_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
-					TableName: &name, Item: it, ConditionExpression: aws.String("attribute_not_exists(p)"),
-					ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-				})
-				if _, failed := dynamo.ConditionFailed(err); failed {
-					return nil
-				}
-				return err
-			}
-			get := func(sort int, strong bool) error {
-				_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: key(sort), ConsistentRead: &strong})
-				return err
-			}
-			query := func(projection *string) error {
-				_, err := client.Query(t.Context(), &dynamodb.QueryInput{
-					TableName: &name, KeyConditionExpression: aws.String("p = :p"), ProjectionExpression: projection,
-					ExpressionAttributeValues: attributes{":p": &s{Value: "x"}}, ConsistentRead: aws.Bool(true),
-				})
-				return err
-			}
-			batch := func(strong bool) error {
-				_, err := client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-					name: {Keys: []attributes{key(1), key(2), key(9)}, ConsistentRead: &strong},
-				}})
-				return err
-			}
-			update := func() error {
-				_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-					TableName: &name, Key: key(2), UpdateExpression: aws.String("SET c = :c"),
-					ExpressionAttributeValues: attributes{":c": &n{Value: "1"}}, ReturnValues: types.ReturnValueAllNew,
-				})
-				return err
-			}
-			for _, step := range []struct {
-				what string
-				do   func() error
-				want Count
-			}{
-				{"small put", func() error { return put(1, 10) }, Count{1, 1, 0}},
-				{"large put", func() error { return put(2, 5000) }, Count{1, 5, 0}},
-				{"failed put over the small one", func() error { return put(1, 5000) }, Count{1, 1, 0}},
-				{"failed put over the large one", func() error { return put(2, 10) }, Count{1, 5, 0}},
-				{"update of the large one", update, Count{1, 5, 0}},
-				{"strong get", func() error { return get(2, true) }, Count{1, 0, 2}},
-				{"weak get", func() error { return get(2, false) }, Count{1, 0, 1}},
-				{"weak get of nothing", func() error { return get(9, false) }, Count{1, 0, 0.5}},
-				{"strong get of three, one of them not there", func() error { return batch(true) }, Count{1, 0, 4}},
-				{"weak get of the three", func() error { return batch(false) }, Count{1, 0, 2}},
-				{"query", func() error { return query(nil) }, Count{1, 0, 2}},
-				{"query of a part", func() error { return query(aws.String("p, s")) }, Count{1, 0, 2}},
-			} {
-				before := m.Counts()
-				if err := step.do(); err != nil {
-					t.Fatalf("%s: %v", step.what, err)
-				}
-				if got := m.Counts().Sub(before).Total(); got != step.want {
-					t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
-				}
-			}
+	ddbtest.EachServer(t, func(t *testing.T, kind ddbtest.Kind) {
+		m := New(dynamo.Transport())
+		client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "metered" + ddbtest.Suffix()
+		err = table.Create(t.Context(), client, table.Definition{
+			Name: name, Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
 		})
-	}
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := func(sort int) attributes {
+			return attributes{"p": &s{Value: "x"}, "s": &n{Value: fmt.Sprint(sort)}}
+		}
+		put := func(sort, size int) error {
+			it := key(sort)
+			it["b"] = &s{Value: strings.Repeat("x", size)}
+			_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
+				TableName: &name, Item: it, ConditionExpression: aws.String("attribute_not_exists(p)"),
+				ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			})
+			if _, failed := dynamo.ConditionFailed(err); failed {
+				return nil
+			}
+			return err
+		}
+		get := func(sort int, strong bool) error {
+			_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: key(sort), ConsistentRead: &strong})
+			return err
+		}
+		query := func(projection *string) error {
+			_, err := client.Query(t.Context(), &dynamodb.QueryInput{
+				TableName: &name, KeyConditionExpression: aws.String("p = :p"), ProjectionExpression: projection,
+				ExpressionAttributeValues: attributes{":p": &s{Value: "x"}}, ConsistentRead: aws.Bool(true),
+			})
+			return err
+		}
+		batch := func(strong bool) error {
+			_, err := client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+				name: {Keys: []attributes{key(1), key(2), key(9)}, ConsistentRead: &strong},
+			}})
+			return err
+		}
+		update := func() error {
+			_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+				TableName: &name, Key: key(2), UpdateExpression: aws.String("SET c = :c"),
+				ExpressionAttributeValues: attributes{":c": &n{Value: "1"}}, ReturnValues: types.ReturnValueAllNew,
+			})
+			return err
+		}
+		for _, step := range []struct {
+			what string
+			do   func() error
+			want Count
+		}{
+			{"small put", func() error { return put(1, 10) }, Count{1, 1, 0}},
+			{"large put", func() error { return put(2, 5000) }, Count{1, 5, 0}},
+			{"failed put over the small one", func() error { return put(1, 5000) }, Count{1, 1, 0}},
+			{"failed put over the large one", func() error { return put(2, 10) }, Count{1, 5, 0}},
+			{"update of the large one", update, Count{1, 5, 0}},
+			{"strong get", func() error { return get(2, true) }, Count{1, 0, 2}},
+			{"weak get", func() error { return get(2, false) }, Count{1, 0, 1}},
+			{"weak get of nothing", func() error { return get(9, false) }, Count{1, 0, 0.5}},
+			{"strong get of three, one of them not there", func() error { return batch(true) }, Count{1, 0, 4}},
+			{"weak get of the three", func() error { return batch(false) }, Count{1, 0, 2}},
+			{"query", func() error { return query(nil) }, Count{1, 0, 2}},
+			{"query of a part", func() error { return query(aws.String("p, s")) }, Count{1, 0, 2}},
+		} {
+			before := m.Counts()
+			if err := step.do(); err != nil {
+				t.Fatalf("%s: %v", step.what, err)
+			}
+			if got := m.Counts().Sub(before).Total(); got != step.want {
+				t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
+			}
+		}
+	})
 }
 
 // TestCountsAnIndex: an item that takes a place in an index of keys, moves in
 // it, stays and leaves.
 func TestCountsAnIndex(t *testing.T) {
+	ddbtest.EachServer(t, testCountsAnIndex)
+}
+
+func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
 	m := New(dynamo.Transport())
-	client, err := dynamo.New(&dynamo.Options{Endpoint: localdb.ForTest(t, localdb.Choose()), Transport: m})
+	client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: m})
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := "metered" + localdb.Suffix()
+	name := "metered" + ddbtest.Suffix()
 	err = table.Create(t.Context(), client, table.Definition{
 		Name: name, Partition: table.Key{Name: "p", Type: table.String},
 		Index: table.Index{

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 )
 
 // TestPace: as many messages as fall due, and what a slow send has let fall due at once.
@@ -14,7 +16,7 @@ func TestPace(t *testing.T) {
 		if err := Pace(t.Context(), 2*time.Second, 1000, func(due int) error {
 			sum, most = sum+due, max(most, due)
 			if sum == 500 {
-				time.Sleep(time.Second) // in the bubble
+				bubble.Sleep(time.Second) // in the bubble
 			}
 			return nil
 		}); err != nil || sum != 2000 || most < 1000 {

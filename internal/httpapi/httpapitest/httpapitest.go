@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -32,21 +33,27 @@ type Client struct {
 	router routers.Router
 }
 
-// Contract reads docs/openapi.yaml.
-func Contract(t testing.TB) *openapi3.T {
-	t.Helper()
+// contract is docs/openapi.yaml, which is read once.
+var contract = sync.OnceValues(func() (*openapi3.T, error) {
 	root, err := localdb.Root()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	contract, err := openapi3.NewLoader().LoadFromFile(filepath.Join(root, "docs", "openapi.yaml"))
+	read, err := openapi3.NewLoader().LoadFromFile(filepath.Join(root, "docs", "openapi.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	return read, read.Validate(context.Background())
+})
+
+// Contract returns docs/openapi.yaml.
+func Contract(t testing.TB) *openapi3.T {
+	t.Helper()
+	read, err := contract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := contract.Validate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return contract
+	return read
 }
 
 // New returns a Client of a handler.

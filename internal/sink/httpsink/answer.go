@@ -20,21 +20,22 @@ const (
 
 // readAnswer takes a status of 2xx for success, and says what is wrong otherwise. The connection is used again
 // where the body is no longer than what is read of it.
-func readAnswer(answer *http.Response, host string, began time.Time, clock func() time.Time) (handoff.Answer, error) {
+func readAnswer(answer *http.Response, to target, began time.Time, clock func() time.Time) (handoff.Answer, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if err != nil {
 		text = nil // whatever becomes of its body: the status says what counts
 	}
 	now := clock()
 	said := handoff.Answer{
-		Status: answer.StatusCode, Took: now.Sub(began), At: now,
+		Status: answer.StatusCode, Took: now.Sub(began), At: now, Own: to.own,
 		Text: strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"),
 	}
 	if said.Status >= 200 && said.Status <= 299 {
 		return said, nil
 	}
 	return said, &kind.AnswerError{
-		Host: host, Status: said.Status, Took: said.Took, Text: said.Text, RetryAt: retryAt(answer.Header.Get("Retry-After"), now),
+		Host: to.url.Host, Status: said.Status, Took: said.Took, Text: said.Text, RetryAt: retryAt(answer.Header.Get("Retry-After"), now),
+		Own: to.own,
 	}
 }
 

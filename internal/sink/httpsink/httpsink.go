@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/egress"
@@ -39,18 +38,22 @@ type target struct {
 	sign   sign
 	// secrets are those of the endpoint; nil where sign says where they are.
 	secrets [][]byte
+	// own says that it is the tenant's own.
+	own bool
 }
 
 // Open implements [kind.Settings]. The transport is its own: no other one looks at the addresses.
 func (s settings) Open(options kind.Options) (kind.Sink, error) {
-	allow, err := egress.ParseAllow(os.Getenv(egress.AllowVariable))
+	rules, err := egress.FromEnvironment()
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", egress.AllowVariable, err)
+		return nil, err
 	}
+	rules.Ports = s.ports
 	client := func(rules egress.Rules) *http.Client {
 		return &http.Client{Transport: egress.NewTransport(rules, nil), CheckRedirect: egress.NoRedirect}
 	}
-	rules, public := egress.Rules{Ports: s.ports, Allow: allow}, egress.Rules{Ports: s.ports}
+	public := rules
+	public.Allow = nil
 	to := &sink{
 		settings: s, now: time.Now, endpoints: options.Endpoints,
 		client: client(rules), public: client(public), rules: rules, publicRules: public,
@@ -100,13 +103,13 @@ func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
 // target is where a batch goes to.
 func (s *sink) target(ctx context.Context, b handoff.Batch) (target, error) {
 	if !s.settings.each {
-		return target{s.client, s.settings.url, s.settings.sign, nil}, nil
+		return target{client: s.client, url: s.settings.url, sign: s.settings.sign}, nil
 	}
 	e, err := s.endpoints(ctx, b.Consumer, b.Queue)
 	if err != nil {
 		return target{}, err
 	}
-	to := target{client: s.client, sign: sign{scheme: standard}}
+	to := target{client: s.client, sign: sign{scheme: standard}, own: e.Own}
 	rules := s.rules
 	if e.Own {
 		to.client, rules = s.public, s.publicRules
@@ -137,7 +140,7 @@ func (s *sink) post(ctx context.Context, to target, c content) (handoff.Answer, 
 		return handoff.Answer{}, unanswered(err, to.url.Host, s.now().Sub(began))
 	}
 	defer answer.Body.Close()
-	return readAnswer(answer, to.url.Host, began, s.now)
+	return readAnswer(answer, to, began, s.now)
 }
 
 // unanswered is why a request has no answer: nothing of that is the message's. A URL may hold what nobody should read.

@@ -247,7 +247,7 @@ func (s *sink) request(ctx context.Context, to target, c content, now time.Time)
 func (s sign) sign(h http.Header, values [][]byte, c content, at string) error {
 	switch s.scheme {
 	case standard:
-		keys, err := secret.StandardKeys(values)
+		keys, err := secret.Base64.Keys(values)
 		if err != nil {
 			return fmt.Errorf("secret %s: %w", s.secret, err)
 		}

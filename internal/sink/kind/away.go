@@ -66,17 +66,31 @@ type AnswerError struct {
 	Text string
 	// RetryAt is when it asks to be tried again; the zero time where it does not say.
 	RetryAt time.Time
+	// Own says that the endpoint is the tenant's own, which may read what it said.
+	Own bool
 }
 
 func (e *AnswerError) Error() string {
+	if e.Text == "" {
+		return e.head()
+	}
+	return e.head() + ": " + Bounded(e.Text)
+}
+
+// Shown is what a tenant may read of the error, with its text where the endpoint is its own.
+func (e *AnswerError) Shown() string {
+	if e.Own {
+		return e.Error()
+	}
+	return e.head()
+}
+
+func (e *AnswerError) head() string {
 	said := fmt.Sprintf("%s answered %d in %d ms", e.Host, e.Status, e.Took.Milliseconds())
 	if e.Status >= 300 && e.Status <= 399 {
 		said += " (a redirect, which is not followed)"
 	}
-	if e.Text == "" {
-		return said
-	}
-	return said + ": " + Bounded(e.Text)
+	return said
 }
 
 // away reports whether the status says that the endpoint, or what stands before it, cannot take anything now. 500 is not

@@ -268,12 +268,14 @@ func TestHTTPFaults(t *testing.T) {
 	if _, err := h(t.Context(), post("k", "/", "")); !errors.Is(err, errDown) {
 		t.Errorf("error %v, want the handler's", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	got := must[events.APIGatewayV2HTTPResponse](t)(h(ctx, post("k", "/", "")))
-	if got.StatusCode != http.StatusServiceUnavailable || got.Headers["Retry-After"] != "1" {
-		t.Errorf("%+v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		got := must[events.APIGatewayV2HTTPResponse](t)(h(ctx, post("k", "/", "")))
+		if got.StatusCode != http.StatusServiceUnavailable || got.Headers["Retry-After"] != "1" {
+			t.Errorf("%+v", got)
+		}
+	})
 }
 
 func TestBatches(t *testing.T) {

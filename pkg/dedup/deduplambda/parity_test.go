@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
@@ -51,7 +52,7 @@ func TestParity(t *testing.T) {
 				got, err := invoke(t.Context(), event)
 				invoked(t, got, err, want)
 			}
-			time.Sleep(5 * time.Second)
+			bubble.Sleep(5 * time.Second)
 			got, err := invoke(t.Context(), event)
 			invoked(t, got, err, "run 2 for 1")
 		},
@@ -89,7 +90,7 @@ func TestParity(t *testing.T) {
 			if isA[*dedup.StillRunningError](t, err); ran.Load() != 1 {
 				t.Errorf("ran %d times", ran.Load())
 			}
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 		},
 		"threads of a process run once an id": func(t *testing.T) {
 			d, ran := process(t, dedup.NewMemory(), nil), atomic.Int64{}
@@ -99,7 +100,7 @@ func TestParity(t *testing.T) {
 					id := fmt.Sprint("id ", n%3)
 					out, err := d.Once(t.Context(), id, func(context.Context) (string, error) {
 						ran.Add(1)
-						time.Sleep(time.Second)
+						bubble.Sleep(time.Second)
 						return "of " + id, nil
 					})
 					invoked(t, out.Value, err, "of "+id)
@@ -147,7 +148,7 @@ func TestParity(t *testing.T) {
 		"a zombie overwrites nothing": func(t *testing.T) {
 			store, o := dedup.NewMemory(), options{Lease: time.Second}
 			zombie := must[dedup.Start[string, string]](t)(process(t, store, &o).TryStart(t.Context(), "a")).Attempt
-			time.Sleep(4 * time.Second)
+			bubble.Sleep(4 * time.Second)
 			var ran atomic.Int64
 			_ = must[dedup.Outcome[string]](t)(process(t, store, &o).Once(t.Context(), "a", returns("second", &ran)))
 			isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))

@@ -37,9 +37,7 @@ func testTakeover(t *testing.T, s suite) {
 
 func testClaimCompleted(t *testing.T, s suite) {
 	r := claimed(t, s, claimAt(s.key, 1, at))
-	c := completion(at)
-	r, _, err := s.Complete(t.Context(), ownerOf(r), c)
-	check(t, err)
+	r = swapped(t, s, r, completed(r))
 	wrote(t, s, "claim", false, r)(s.Claim(t.Context(), claimAt(s.key, 2, at.Add(2*time.Hour))))
 }
 
@@ -85,59 +83,6 @@ func testPayloads(t *testing.T, s suite) {
 	want = rowOf(first)
 	want.Fence, want.Attempt = r.Fence+1, 2
 	wrote(t, s, "the first payload", true, want)(s.Claim(t.Context(), first))
-}
-
-func testReplace(t *testing.T, s suite) {
-	r := claimed(t, s, claimAt(s.key, 1, at))
-	again := claimAt(s.key, 2, at.Add(time.Hour-time.Millisecond))
-	wrote(t, s, "before its end", false, r)(s.Replace(t.Context(), again, r.Fence))
-
-	c := completion(at)
-	c.ValidUntil = at.Add(time.Hour)
-	r, _, err := s.Complete(t.Context(), ownerOf(r), c)
-	check(t, err)
-	again.Now, again.Payload = at.Add(time.Hour), nil
-	wrote(t, s, "another fence", false, r)(s.Replace(t.Context(), again, r.Fence+1))
-
-	want := rowOf(again)
-	want.Fence = r.Fence + 1
-	wrote(t, s, "replaced", true, want)(s.Replace(t.Context(), again, r.Fence))
-	wrote(t, s, "the same request again", false, want)(s.Replace(t.Context(), again, r.Fence))
-}
-
-func testReplaceForgets(t *testing.T, s suite) {
-	failed, elsewhere := completion(at), completion(at)
-	failed.Failed, failed.Error, failed.Result = true, "no such account", dedup.Result{}
-	elsewhere.Result = dedup.Result{Codec: "json", Place: dedup.InItem}
-	for id, ended := range map[string]dedup.Completion{"failed": failed, "elsewhere": elsewhere} {
-		k := dedup.Key{ID: id, Processor: s.key.Processor}
-		r := claimed(t, s, claimAt(k, 1, at))
-		_, _, err := s.Fail(t.Context(), ownerOf(r), "first try")
-		check(t, err)
-		r, _, err = s.Claim(t.Context(), claimAt(k, 2, at))
-		check(t, err)
-		r, _, err = s.Complete(t.Context(), ownerOf(r), ended)
-		check(t, err)
-		again := claimAt(k, 3, ended.ValidUntil)
-		want := rowOf(again)
-		want.Fence = r.Fence + 1
-		wrote(t, s, id+" is forgotten", true, want)(s.Replace(t.Context(), again, r.Fence))
-	}
-}
-
-func testNoRow(t *testing.T, s suite) {
-	o := dedup.Owner{Key: s.key, Token: token(1), Fence: 1}
-	var none dedup.Row
-	wrote(t, s, "replace", false, none)(s.Replace(t.Context(), claimAt(s.key, 1, at), 1))
-	wrote(t, s, "complete", false, none)(s.Complete(t.Context(), o, completion(at)))
-	wrote(t, s, "fail", false, none)(s.Fail(t.Context(), o, "why"))
-	wrote(t, s, "extend", false, none)(s.Extend(t.Context(), o, dedup.Extension{LeaseUntil: at, ValidUntil: at}))
-	wrote(t, s, "invalidate", false, none)(s.Invalidate(t.Context(), s.key, 1, at))
-	wrote(t, s, "override", false, none)(s.Override(t.Context(), dedup.Override{Key: s.key, Seen: 1, Repair: repair(dedup.Released)}))
-}
-
-func repair(kind dedup.RepairKind) dedup.Repair {
-	return dedup.Repair{Kind: kind, By: "ada", Reason: "looked it up", At: at.Add(time.Second)}
 }
 
 func testKeys(t *testing.T, s suite) {

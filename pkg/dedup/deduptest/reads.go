@@ -14,13 +14,13 @@ import (
 
 func testRead(t *testing.T, s suite) {
 	for _, strong := range []bool{true, false} {
-		_, found, err := s.Row(t.Context(), s.key, strong)
+		r, err := s.Row(t.Context(), s.key, strong)
 		check(t, err)
-		same(t, "found", found, false)
+		same(t, "the row that is not there", r, dedup.Row{})
 	}
 	r := claimed(t, s, claimAt(s.key, 1, at))
 	settles(t, "a read that is not strong", func() dedup.Row {
-		got, _, err := s.Row(t.Context(), s.key, false)
+		got, err := s.Row(t.Context(), s.key, false)
 		check(t, err)
 		return got
 	}, r)
@@ -35,42 +35,23 @@ func testScan(t *testing.T, s suite) {
 	// A result of its own is no row.
 	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(1), Body: []byte("x")}))
 	done := want[dedup.Key{ID: "id-3", Processor: "p1"}.String()]
-	done, _, err := s.Complete(t.Context(), ownerOf(done), completion(at))
-	check(t, err)
+	done = swapped(t, s, done, completed(done))
 	want[done.String()] = done
-	for name, c := range map[string]struct {
-		scan    dedup.RowScan
-		matches func(dedup.Row) bool
-	}{
-		"all":            {dedup.RowScan{Limit: 100}, func(dedup.Row) bool { return true }},
-		"pages":          {dedup.RowScan{Limit: 2}, func(dedup.Row) bool { return true }},
-		"of a processor": {dedup.RowScan{Limit: 3, Processor: "p1"}, func(r dedup.Row) bool { return r.Processor == "p1" }},
-		"open":           {dedup.RowScan{Limit: 3, Open: true}, func(r dedup.Row) bool { return r.CompletedAt.IsZero() }},
-	} {
-		expected := map[string]dedup.Row{}
-		for k, r := range want {
-			if c.matches(r) {
-				expected[k] = r
-			}
-		}
-		settles(t, name, func() map[string]dedup.Row { return scanned(t, s, c.scan) }, expected)
-	}
-	if _, err := s.Rows(t.Context(), dedup.RowScan{Limit: 1, After: "nowhere"}); err != nil {
+	settles(t, "all", func() map[string]dedup.Row { return scanned(t, s) }, want)
+	if _, err := s.Rows(t.Context(), "nowhere"); err != nil {
 		var invalid *dedup.InvalidError
-		same(t, "an After that no page gave is an InvalidError", errors.As(err, &invalid), true)
+		same(t, "an after that no page gave is an InvalidError", errors.As(err, &invalid), true)
 	}
 }
 
 // scanned walks over all pages, and finds the rows of this test.
-func scanned(t *testing.T, s suite, scan dedup.RowScan) map[string]dedup.Row {
+func scanned(t *testing.T, s suite) map[string]dedup.Row {
 	t.Helper()
 	found := map[string]dedup.Row{}
-	for {
-		page, err := s.Rows(t.Context(), scan)
+	for after := ""; ; {
+		page, err := s.Rows(t.Context(), after)
 		check(t, err)
-		if len(page.Rows) > scan.Limit || len(page.Broken) > 0 {
-			t.Errorf("a page of %d rows and %d broken ones, limit %d", len(page.Rows), len(page.Broken), scan.Limit)
-		}
+		same(t, "broken rows", len(page.Broken), 0)
 		for _, r := range page.Rows {
 			if r.Processor != "p0" && r.Processor != "p1" {
 				continue
@@ -80,7 +61,7 @@ func scanned(t *testing.T, s suite, scan dedup.RowScan) map[string]dedup.Row {
 			}
 			found[r.String()] = r
 		}
-		if scan.After = page.Next; scan.After == "" {
+		if after = page.Next; after == "" {
 			return found
 		}
 	}
@@ -88,9 +69,8 @@ func scanned(t *testing.T, s suite, scan dedup.RowScan) map[string]dedup.Row {
 
 func testResults(t *testing.T, s suite) {
 	read := func(n byte, strong bool) []byte {
-		body, found, err := s.Result(t.Context(), s.key, token(n), strong)
+		body, err := s.Result(t.Context(), s.key, token(n), strong)
 		check(t, err)
-		same(t, "found", found, body != nil)
 		return body
 	}
 	large := bytes.Repeat([]byte{0, 0xff, 'x'}, 100_000)
@@ -103,8 +83,8 @@ func testResults(t *testing.T, s suite) {
 	same(t, "nobody's", read(3, true), nil)
 	same(t, "the row", standing(t, s, s.key), dedup.Row{})
 	for range 2 {
-		check(t, s.DeleteResult(t.Context(), s.key, token(2)))
-		same(t, "deleted", read(2, true), nil)
+		check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(2), ExpiresOn: seconds(at)}))
+		same(t, "without a body", read(2, true), nil)
 	}
 	same(t, "the other one", len(read(1, true)), len(large))
 }
@@ -118,12 +98,12 @@ func testRacingClaims(t *testing.T, s suite) {
 	same(t, "how many took it over", len(fences), 1)
 }
 
-func testRacingCompletions(t *testing.T, s suite) {
+func testRacingSwaps(t *testing.T, s suite) {
 	r := claimed(t, s, claimAt(s.key, 0, at))
 	fences := race(t, func(int) (dedup.Row, bool, error) {
-		return s.Complete(t.Context(), ownerOf(r), completion(at))
+		return s.Swap(t.Context(), r, completed(r))
 	})
-	same(t, "how many completed it", len(fences), 1)
+	same(t, "how many of them changed it", len(fences), 1)
 }
 
 // race makes 16 requests at once, and returns the fences of those that had

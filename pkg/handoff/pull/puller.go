@@ -237,11 +237,11 @@ func held(c handoff.Consumer, v Verdict) Answer {
 			a.Until = time.Time{}
 		}
 	case Wait:
-		a.Until, a.Detail, a.ReplyQueue = c.RetryAt, c.Error, c.ReplyQueue
+		a.Until, a.Detail, a.ReplyQueue = c.RetryAt, c.ShownError(), c.ReplyQueue
 	case Paused:
 		a.Detail = c.Paused
 	case Blocked:
-		a.From, a.To, a.Detail, a.ReplyQueue = c.Delivered, c.Delivered+1, c.Error, c.ReplyQueue
+		a.From, a.To, a.Detail, a.ReplyQueue = c.Delivered, c.Delivered+1, c.ShownError(), c.ReplyQueue
 	}
 	return a
 }

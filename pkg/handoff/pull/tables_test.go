@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -33,14 +33,14 @@ func (n tables) storesOn(t testing.TB, engine ddb.Engine) (*handoff.Store, *curs
 }
 
 // freshTables makes new tables on a server and returns the stores on them.
-func freshTables(t testing.TB, kind localdb.Kind, options dynamo.Options) (*handoff.Store, *cursor.Store) {
+func freshTables(t testing.TB, kind ddbtest.Kind, options dynamo.Options) (*handoff.Store, *cursor.Store) {
 	t.Helper()
-	options.Endpoint = localdb.ForTest(t, kind)
+	options.Endpoint = ddbtest.Endpoint(t, kind)
 	client, err := dynamo.New(&options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	suffix := localdb.Suffix()
+	suffix := ddbtest.Suffix()
 	n := tables{
 		cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix},
 		handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix},

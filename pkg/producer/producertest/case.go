@@ -2,8 +2,8 @@
 // what goes wrong, and what comes of it. [Run] runs it on a producer in Go; `go run ./verify/producer` on a program
 // in any language, by its standard input and output; docs/producer.md says how.
 //
-// A case is served by a [Server], a small API with faults, which also holds every request to the rules
-// that each case has: see [Server].
+// A case is served by a small API with faults, which also holds every request to the rules of
+// docs/producer.md.
 package producertest
 
 import (
@@ -67,9 +67,10 @@ const (
 	RequestTimeout = 2 * time.Second
 	MinBackOff     = 20 * time.Millisecond
 	MaxBackOff     = 200 * time.Millisecond
-	// Patience is how long a case takes at most.
-	Patience = 30 * time.Second
 )
+
+// patience is how long a case takes at most.
+const patience = 30 * time.Second
 
 //go:embed cases.ndjson
 var cases []byte
@@ -90,8 +91,8 @@ func Cases() ([]Case, error) {
 	return all, lines.Err()
 }
 
-// Messages are what is sent.
-func (c Case) Messages() []json.RawMessage {
+// messages are what is sent.
+func (c Case) messages() []json.RawMessage {
 	if c.Count == 0 {
 		return c.Send
 	}
@@ -112,7 +113,7 @@ func (c Case) check(outcomes []string) error {
 	for _, o := range outcomes {
 		got[o]++
 	}
-	rest, open := len(c.Messages()), false
+	rest, open := len(c.messages()), false
 	for name, n := range c.Outcomes {
 		switch {
 		case n < 0:
@@ -124,8 +125,8 @@ func (c Case) check(outcomes []string) error {
 			rest -= n
 		}
 	}
-	if rest != 0 || len(outcomes) != len(c.Messages()) {
-		return fmt.Errorf("outcomes %v of %d messages, want %v (any: %t)", got, len(c.Messages()), c.Outcomes, open)
+	if rest != 0 || len(outcomes) != len(c.messages()) {
+		return fmt.Errorf("outcomes %v of %d messages, want %v (any: %t)", got, len(c.messages()), c.Outcomes, open)
 	}
 	return nil
 }

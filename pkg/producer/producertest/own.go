@@ -1,6 +1,7 @@
 package producertest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,11 +22,11 @@ func Own(ctx context.Context, url string, messages []json.RawMessage) ([]string,
 	}
 	futures := make([]*producer.Future, len(messages))
 	for i, text := range messages {
-		var m producer.Message
-		if err := json.Unmarshal(text, &m); err != nil {
-			return nil, errors.Join(err, p.Close(ctx))
+		m, err := messageOf(text)
+		if err == nil {
+			futures[i], err = p.Send(ctx, m)
 		}
-		if futures[i], err = p.Send(ctx, m); err != nil {
+		if err != nil {
 			return nil, errors.Join(err, p.Close(ctx))
 		}
 	}
@@ -44,4 +45,21 @@ func Own(ctx context.Context, url string, messages []json.RawMessage) ([]string,
 		}
 	}
 	return outcomes, failed
+}
+
+// messageOf reads a message of a case, and fails on a member that it would lose.
+func messageOf(text json.RawMessage) (producer.Message, error) {
+	var m struct {
+		producer.Message
+		Body       json.RawMessage
+		BodyBase64 []byte
+	}
+	reader := json.NewDecoder(bytes.NewReader(text))
+	reader.DisallowUnknownFields()
+	err := reader.Decode(&m)
+	m.Message.Body = m.Body
+	if m.BodyBase64 != nil {
+		m.Message.Body = m.BodyBase64
+	}
+	return m.Message, err
 }

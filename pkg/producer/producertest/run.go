@@ -32,14 +32,14 @@ func Run(t *testing.T, drive Drive) {
 
 // Serve runs the case, and returns what was wrong.
 func (c Case) Serve(ctx context.Context, drive Drive) []string {
-	s := NewServer(c)
+	s := newServer(c)
 	api := httptest.NewServer(s)
 	defer api.Close()
 	defer api.CloseClientConnections()
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	outcomes, err := drive(ctx, api.URL, c.Messages())
-	wrong := s.Check(outcomes)
+	outcomes, err := drive(ctx, api.URL, c.messages())
+	wrong := s.check(outcomes)
 	if err != nil {
 		wrong = append(wrong, err.Error())
 	}

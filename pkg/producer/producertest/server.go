@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Server is an API that takes messages, with the faults of a case. It keeps what is stored for the case
+// server is an API that takes messages, with the faults of a case. It keeps what is stored for the case
 // alone, and notes where a request breaks a rule that holds in each:
 //
 //   - a request is a POST of {"messages":[…]} to /messages, with 1 to 500 messages and 6 MB at most;
@@ -22,7 +22,7 @@ import (
 //   - the messages of a queue are in the order in which they were sent, first in first, those that go
 //     again before all that went later, but for what was full;
 //   - what was accepted, or refused for good, in an answer that arrived is not sent again.
-type Server struct {
+type server struct {
 	c     Case
 	names map[string]int // of each message that has a name, its place among those that are sent
 
@@ -53,13 +53,13 @@ type sent struct {
 	full, final bool
 }
 
-// NewServer returns the server of a case.
-func NewServer(c Case) *Server {
-	s := &Server{
+// newServer returns the server of a case.
+func newServer(c Case) *server {
+	s := &server{
 		c: c, names: map[string]int{}, busy: map[string]*flight{}, freed: make(chan struct{}), stored: map[string]string{}, order: map[string][]string{},
 		sent: map[string]sent{}, front: map[string]int{}, failed: map[string]time.Time{}, applied: map[int]int{},
 	}
-	for i, text := range c.Messages() {
+	for i, text := range c.messages() {
 		if m, err := read(text); err == nil && m.name != m.Queue+"/" {
 			s.names[m.name] = i
 		}
@@ -95,7 +95,7 @@ func read(text json.RawMessage) (message, error) {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 6<<20+1))
 	if err != nil {
 		return // it was cut
@@ -171,12 +171,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // lone reports whether an answer to a request is one to its only message, for good.
-func (s *Server) lone(messages []message, f Fault) bool {
+func (s *server) lone(messages []message, f Fault) bool {
 	return len(messages) == 1 && (f.Status == http.StatusBadRequest || f.Status == http.StatusRequestEntityTooLarge)
 }
 
 // begin notes a request, and says what goes wrong with it; nil is none.
-func (s *Server) begin(r *http.Request, body []byte) (*flight, Fault) {
+func (s *server) begin(r *http.Request, body []byte) (*flight, Fault) {
 	var put struct {
 		Messages []json.RawMessage `json:"messages"`
 	}
@@ -224,7 +224,7 @@ func (s *Server) begin(r *http.Request, body []byte) (*flight, Fault) {
 
 // awaitFree holds a request to that no other of its queue is under way. One that its sender has given up may not
 // have ended on this side yet, so that is waited for, for a second.
-func (s *Server) awaitFree(queue string, number int) {
+func (s *server) awaitFree(queue string, number int) {
 	before := s.busy[queue]
 	for late := time.After(time.Second); s.busy[queue] != nil; {
 		freed := s.freed
@@ -243,7 +243,7 @@ func (s *Server) awaitFree(queue string, number int) {
 }
 
 // look holds a message to what was sent of it before.
-func (s *Server) look(m message, number int) {
+func (s *server) look(m message, number int) {
 	before, was := s.sent[m.name]
 	switch {
 	case !was:
@@ -256,7 +256,7 @@ func (s *Server) look(m message, number int) {
 }
 
 // inOrder holds the messages of a request to the order in which they were sent.
-func (s *Server) inOrder(messages []message, number int) {
+func (s *server) inOrder(messages []message, number int) {
 	last := map[string]int{}
 	for _, m := range messages {
 		place, named := s.names[m.name]
@@ -274,7 +274,7 @@ func (s *Server) inOrder(messages []message, number int) {
 }
 
 // applies reports whether a fault is one of this request's.
-func (s *Server) applies(i int, messages []message, number int) bool {
+func (s *server) applies(i int, messages []message, number int) bool {
 	f := s.c.Faults[i]
 	has := f.Message == "" || slices.ContainsFunc(messages, func(m message) bool { return m.name == f.Message })
 	_, over := s.stored[f.Until]
@@ -283,7 +283,7 @@ func (s *Server) applies(i int, messages []message, number int) bool {
 }
 
 // store stores messages, and returns the answer; arrives says that it gets to the sender.
-func (s *Server) store(messages []message, number int, arrives bool) string {
+func (s *server) store(messages []message, number int, arrives bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	results := make([]string, len(messages))
@@ -293,7 +293,7 @@ func (s *Server) store(messages []message, number int, arrives bool) string {
 	return `{"status":200,"results":[` + strings.Join(results, ",") + `]}`
 }
 
-func (s *Server) storeOne(m message, number int, messages []message, arrives bool) string {
+func (s *server) storeOne(m message, number int, messages []message, arrives bool) string {
 	now := s.sent[m.name]
 	defer func() {
 		if arrives {
@@ -320,7 +320,7 @@ func (s *Server) storeOne(m message, number int, messages []message, arrives boo
 }
 
 // finish notes a message as answered for good.
-func (s *Server) finish(m message) {
+func (s *server) finish(m message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.sent[m.name]
@@ -329,7 +329,7 @@ func (s *Server) finish(m message) {
 }
 
 // fail notes when a request failed.
-func (s *Server) fail(messages []message) {
+func (s *server) fail(messages []message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, queue := range queuesOf(messages) {
@@ -338,7 +338,7 @@ func (s *Server) fail(messages []message) {
 }
 
 // end notes that a request is over.
-func (s *Server) end(under *flight, given bool) {
+func (s *server) end(under *flight, given bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	under.given = given
@@ -351,13 +351,13 @@ func (s *Server) end(under *flight, given bool) {
 	s.freed = make(chan struct{})
 }
 
-func (s *Server) note(format string, values ...any) {
+func (s *server) note(format string, values ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, values...))
 }
 
-// Check reports what was wrong, given the outcome of each message: such as advanced, or the status of one
+// check reports what was wrong, given the outcome of each message: such as advanced, or the status of one
 // that was refused.
-func (s *Server) Check(outcomes []string) []string {
+func (s *server) check(outcomes []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	wrong := slices.Clone(s.wrong)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/pause"
 )
 
 // post puts messages, and returns the status of the answer and those of the results.
@@ -45,7 +47,7 @@ func post(url string, messages ...string) (int, []string) {
 }
 
 // singly sends one message after the other, each until it is answered.
-func singly(_ context.Context, url string, messages []json.RawMessage) ([]string, error) {
+func singly(ctx context.Context, url string, messages []json.RawMessage) ([]string, error) {
 	var outcomes []string
 	for _, m := range messages {
 		for {
@@ -54,7 +56,7 @@ func singly(_ context.Context, url string, messages []json.RawMessage) ([]string
 				outcomes = append(outcomes, results[0])
 				break
 			}
-			time.Sleep(15 * time.Millisecond)
+			_ = pause.For(ctx, 15*time.Millisecond)
 		}
 	}
 	return outcomes, nil

@@ -11,7 +11,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
@@ -24,8 +23,8 @@ var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 // TestStore holds the store on each engine to what its methods say. All tests
 // share a table: each has tags of its own.
 func TestStore(t *testing.T) {
-	ddbtest.Each(t, func(t *testing.T, kind localdb.Kind) {
-		names := xorack.Names{Chains: "stamps" + localdb.Suffix(), TagKey: "tagID"}
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
+		names := xorack.Names{Chains: "stamps" + ddbtest.Suffix(), TagKey: "tagID"}
 		definition := names.Tables()[0]
 		// Nobody reads its stream here.
 		definition.Stream = table.NoStream

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +56,10 @@ type process struct {
 	calls []call
 	d     *dedup.Deduplicator[string, string]
 	made  int
+	// swaps is what the last swap does.
+	swaps kind
+	// elsewhere: every request is answered at once, and about nothing here.
+	elsewhere bool
 	// tokens are those of the call under way; token is the last one, asked the
 	// clock as it was made for a claim, and fence that of the last run.
 	tokens map[dedup.Token]bool
@@ -65,6 +71,12 @@ type process struct {
 	begun          dedup.Row
 	began          time.Time
 	at, madeBefore int
+	// asks is how many requests the call has made; looked: the first of them was a read
+	// that need not be strong. invalidated is the fence up to which the process has
+	// invalidated results, and forgotten the highest one that it may have begun with.
+	asks                   int
+	looked                 bool
+	invalidated, forgotten int64
 	// knows: the call is a Once that has not got its claim; reads and latest are
 	// how often it has looked and what the latest row was that it saw.
 	knows  bool
@@ -76,7 +88,7 @@ type process struct {
 func (m *model) options(now func() time.Time, token func() dedup.Token) dedup.Options[string, string] {
 	o := dedup.Options[string, string]{
 		Lease: lease, TTL: m.ttl, Margin: margin, Poll: dedup.Linear(time.Second, time.Duration(2-m.fewer)*time.Second),
-		MaxAttempts: m.maxAttempts, LookFirst: m.lookFirst, CacheSize: m.cache, CacheAge: 30 * time.Second, CompressOver: -1,
+		MaxAttempts: m.maxAttempts, CacheSize: m.cache, CacheAge: 30 * time.Second, CompressOver: -1,
 		Now: now, NewToken: token, Random: func() float64 { return 0 },
 		OnError: func(err error) dedup.Failure {
 			if errors.Is(err, errRemembered) {
@@ -113,7 +125,28 @@ func (m *model) process(p *sim.Proc, skew time.Duration) *process {
 		panic(err) // a scenario with settings out of bounds
 	}
 	c.d = d
+	if !m.looks {
+		c.meetNew()
+	}
 	return c
+}
+
+// meetNew lets the process meet new ids, elsewhere, until it no longer looks first.
+func (c *process) meetNew() {
+	c.elsewhere = true
+	for range 4 {
+		_, _ = c.d.Once(context.Background(), "elsewhere", func(context.Context) (string, error) { return "", nil })
+	}
+	c.elsewhere = false
+	c.made, c.asking = 0, 0
+	clear(c.tokens)
+}
+
+// share feeds what the process knows of the duplicates that it met lately: whether it
+// looks first depends on it.
+func (c *process) share(d *sim.Digest) {
+	share := reflect.ValueOf(c.d).Elem().FieldByName("lately").FieldByName("share")
+	d.Int(int64(math.Float64bits(share.Float())))
 }
 
 // clock is the process's own.
@@ -147,6 +180,7 @@ func (m *model) caller(name string, skew time.Duration, all ...call) {
 // what it has seen in its cache, and how the row is.
 func (c *process) begin(at int) {
 	clear(c.tokens)
+	c.asks, c.looked = 0, false
 	c.begun, c.began = c.row, c.clock()
 	if c.cache > 0 {
 		return
@@ -155,6 +189,9 @@ func (c *process) begin(at int) {
 	c.at, c.madeBefore, c.reads, c.latest = at, c.made, 0, dedup.Row{}
 	d.Int(int64(at))
 	d.Int(int64(c.made))
+	d.Int(c.invalidated)
+	d.Int(c.forgotten)
+	c.share(d)
 	c.hash(d, c.begun)
 	d.Int(c.began.UnixMilli())
 }
@@ -176,6 +213,10 @@ func (c *process) learns(k kind, r dedup.Row, done bool) {
 	for _, n := range []int{c.at, c.madeBefore, c.made, c.reads} {
 		d.Int(int64(n))
 	}
+	d.Int(c.invalidated)
+	d.Int(c.forgotten)
+	d.Bool(c.looked)
+	c.share(d)
 	c.hash(d, c.begun)
 	d.Int(c.began.UnixMilli())
 	d.Text(string(k))
@@ -216,7 +257,11 @@ func (c *process) owned(d *sim.Digest) {
 func (c *process) make(made call) error {
 	switch made.do {
 	case invalidate:
-		_, err := c.d.Invalidate(context.Background(), id)
+		seen := c.row.Fence
+		forgotten, err := c.d.Invalidate(context.Background(), id)
+		if forgotten && err == nil {
+			c.invalidated = max(c.invalidated, seen)
+		}
 		return err
 	case release, force:
 		_, err := c.d.Release(context.Background(), id, dedup.Audit{By: "operator", Reason: "test", Force: made.do == force})
@@ -352,12 +397,12 @@ func (c *process) checkReplay(out dedup.Outcome[string], payload string, wrong f
 		wrong("D3: nobody completed with it")
 	case payload != "" && !strings.HasPrefix(out.Value, payload+" ") && !strings.HasPrefix(out.Value, " "):
 		wrong("D4: it is another payload's")
-	case c.lookFirst:
-		// May answer for a moment what was.
+	case fence <= c.invalidated:
+		wrong("D3: it has invalidated it itself")
 	case !c.completions[fence].validUntil.After(c.began):
 		wrong("D3: it had expired before the call began")
-	case c.cache > 0:
-		// May answer for a while what was invalidated.
+	case c.cache > 0 || c.looked:
+		// May answer for a while what another process invalidated.
 	case c.begun.Fence > fence || c.begun.Fence == fence && isCompleted(c.begun) && !c.begun.ValidUntil.After(c.began):
 		wrong("D3: it was over before the call began")
 	}

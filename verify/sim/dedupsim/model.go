@@ -46,9 +46,10 @@ var (
 // settings are what differs between scenarios.
 type settings struct {
 	maxAttempts int
-	lookFirst   bool
-	cache       int
-	ttl         time.Duration
+	// looks: processes have met no new ids yet, and look first.
+	looks bool
+	cache int
+	ttl   time.Duration
 	// farApart: clocks differ by more than the margin, so D5 does not hold.
 	farApart bool
 	// late: the network may deliver copies of requests long afterwards.
@@ -250,7 +251,7 @@ func (m *model) lastOwned(before dedup.Row) dedup.Row {
 // result is what a completed row remembers, by its place.
 func (m *model) result(r dedup.Row) string {
 	if r.Result.Place == dedup.InItem {
-		body, _, _ := m.table.Result(context.Background(), key, r.Token, true)
+		body, _ := m.table.Result(context.Background(), key, r.Token, true)
 		return r.Result.Codec + string(body)
 	}
 	return r.Result.Codec + string(r.Result.Bytes)
@@ -267,7 +268,7 @@ func (m *model) Final() error {
 		m.now = m.now.Add(40 * time.Minute)
 	}
 	o := m.options(func() time.Time { return m.now }, func() dedup.Token { return dedup.Token{0xff} })
-	o.LookFirst, o.CacheSize = false, 0
+	o.CacheSize = 0
 	d, err := dedup.New(m.table, processor, &o)
 	if err != nil {
 		return err

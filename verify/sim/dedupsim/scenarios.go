@@ -134,10 +134,19 @@ func Small() []sim.Scenario {
 			m.caller("B", 0, calls(once)...)
 			m.passes(over)
 		}),
-		scenario("looks first", 1, settings{lookFirst: true}, func(m *model) {
+		scenario("looks first", 1, settings{looks: true}, func(m *model) {
 			m.caller("A", 0, calls(once)...)
 			m.caller("B", 0, calls(once)...)
 			m.passes(over)
+		}),
+		scenario("looks first, and invalidated", 1, settings{looks: true}, func(m *model) {
+			m.caller("A", 0, calls(once, invalidate, once)...)
+			m.caller("B", 0, calls(once)...)
+		}),
+		scenario("looks first, expires", 0, settings{looks: true, ttl: ttl}, func(m *model) {
+			m.caller("A", 0, calls(once, once)...)
+			m.caller("B", 0, calls(once)...)
+			m.passes(ttl, ttl)
 		}),
 		scenario("a cache", 1, settings{cache: 2, ttl: ttl}, func(m *model) {
 			m.caller("A", 0, calls(once, once)...)
@@ -204,7 +213,7 @@ func Large() []sim.Scenario {
 func Shuffled(seed uint64) sim.Scenario {
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := settings{
-		maxAttempts: []int{0, 0, 2, 3}[random.IntN(4)], lookFirst: random.IntN(4) == 0,
+		maxAttempts: []int{0, 0, 2, 3}[random.IntN(4)], looks: random.IntN(2) == 0,
 		cache: random.IntN(3) / 2, ttl: []time.Duration{time.Second, ttl, 24 * time.Hour}[random.IntN(3)],
 		farApart: random.IntN(3) == 0, late: random.IntN(3) == 0, large: random.IntN(4) == 0,
 	}

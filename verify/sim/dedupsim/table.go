@@ -10,27 +10,76 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
-// kind is what a request does, by its name.
+// kind is what a request does: a swap by what it changes, others by their names.
 type kind string
 
 const (
-	claiming       kind = "claim"
-	replacing      kind = "replace"
-	completing     kind = "complete"
-	failing        kind = "fail"
-	extending      kind = "extend"
-	invalidating   kind = "invalidate"
-	overriding     kind = "override"
-	reading        kind = "read"
-	puttingResult  kind = "put result"
-	gettingResult  kind = "get result"
-	deletingResult kind = "delete result"
+	claiming      kind = "claim"
+	replacing     kind = "replace"
+	completing    kind = "complete"
+	failing       kind = "fail"
+	extending     kind = "extend"
+	invalidating  kind = "invalidate"
+	overriding    kind = "override"
+	reading       kind = "read"
+	puttingResult kind = "put result"
+	gettingResult kind = "get result"
 )
 
-func kindOf(r ddb.Request) kind { return kind(r.Name()) }
+func (c *process) kindOf(r ddb.Request) kind {
+	if r.Name() == "swap" {
+		return c.swaps
+	}
+	return kind(r.Name())
+}
+
+// swapping is what a swap does.
+func swapping(seen, next dedup.Row) kind {
+	switch {
+	case next.Token != seen.Token && next.Repair.Kind != "":
+		return overriding
+	case next.Token != seen.Token:
+		return replacing
+	case next.ValidUntil.UnixMilli() == 0:
+		return invalidating
+	case isCompleted(next):
+		return completing
+	case next.LeaseUntil.UnixMilli() == 0:
+		return failing
+	}
+	return extending
+}
+
+// store is the table as the package has it: it notes what a swap does.
+type store struct {
+	*dedup.Table
+	c *process
+}
+
+func (s store) Claim(ctx context.Context, c dedup.Claim) (dedup.Row, bool, error) {
+	if s.c.elsewhere {
+		return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil}, true, nil
+	}
+	return s.Table.Claim(ctx, c)
+}
+
+func (s store) Row(ctx context.Context, k dedup.Key, strong bool) (dedup.Row, error) {
+	if s.c.elsewhere {
+		return dedup.Row{}, nil
+	}
+	return s.Table.Row(ctx, k, strong)
+}
+
+func (s store) Swap(ctx context.Context, seen, next dedup.Row) (dedup.Row, bool, error) {
+	if s.c.elsewhere {
+		return next, true, nil
+	}
+	s.c.swaps = swapping(seen, next)
+	return s.Table.Swap(ctx, seen, next)
+}
 
 // ofRow reports whether it is about the row, not about a result's item.
-func (k kind) ofRow() bool { return k != puttingResult && k != gettingResult && k != deletingResult }
+func (k kind) ofRow() bool { return k != puttingResult && k != gettingResult }
 
 // claims reports whether it can make an owner.
 func (k kind) claims() bool { return k == claiming || k == replacing }
@@ -39,20 +88,26 @@ func (k kind) claims() bool { return k == claiming || k == replacing }
 func (k kind) ends() bool { return k == completing || k == failing || k == extending }
 
 // table is the table as the process sees it.
-func (c *process) table() *dedup.Table {
+func (c *process) table() dedup.Store {
 	engine := simdb.Engine(c.p, c.tables(), &simdb.Hooks{
-		Label: label, Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
+		Label: c.label, Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
 	})
-	return newTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if k := kindOf(r); k.claims() || k == overriding {
+	return store{newTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if c.asks++; c.asks == 1 {
+			c.looked = c.kindOf(r) == reading && !past.IsStrong(r)
+		}
+		if k := c.kindOf(r); k.claims() || k == overriding {
 			defer func() { c.asking-- }()
 		}
 		a, err := engine.Do(ctx, r)
-		if k := kindOf(r); err == nil && (k.claims() || k == reading) {
+		if err == nil && c.kindOf(r) == reading && past.IsStrong(r) {
+			c.forgotten = max(c.forgotten, c.rowOf(a.Item).Fence)
+		}
+		if k := c.kindOf(r); err == nil && (k.claims() || k == reading) {
 			c.learns(k, c.rowOf(a.Item), done(r, a))
 		}
 		return a, err
-	}))
+	})), c}
 }
 
 func newTable(engine ddb.Engine) *dedup.Table {
@@ -71,19 +126,19 @@ func (m *model) tables() ddb.Engine {
 	})
 }
 
-func label(r ddb.Request) string {
-	if kindOf(r) == reading && !past.IsStrong(r) {
+func (c *process) label(r ddb.Request) string {
+	if c.kindOf(r) == reading && !past.IsStrong(r) {
 		return "read (any)"
 	}
-	return r.Name()
+	return string(c.kindOf(r))
 }
 
 // performs makes a request, and checks what a write of the row did.
 func (c *process) performs(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
-	if !r.Writes() || !kindOf(r).ofRow() {
+	if !r.Writes() || !c.kindOf(r).ofRow() {
 		return do()
 	}
-	w := write{kind: kindOf(r), by: c.by, do: do}
+	w := write{kind: c.kindOf(r), by: c.by, do: do}
 	if w.kind.claims() || w.kind.ends() {
 		w.token = c.token
 	}
@@ -102,7 +157,7 @@ func (c *process) performs(r ddb.Request, do func() (ddb.Answer, error)) (ddb.An
 // olderAnswers are what a read that is not strong may show beside what is there:
 // an older row, or no item of a result.
 func (c *process) olderAnswers(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
-	if kindOf(r) == gettingResult {
+	if c.kindOf(r) == gettingResult {
 		return []func() (ddb.Answer, error){func() (ddb.Answer, error) { return ddb.Answer{}, nil }}
 	}
 	var older []func() (ddb.Answer, error)
@@ -118,7 +173,7 @@ func done(r ddb.Request, a ddb.Answer) bool { return a.Held || !r.Writes() && a.
 // hashAnswer feeds what the process is answered.
 func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	d.Bool(done(r, a))
-	if kindOf(r).ofRow() {
+	if c.kindOf(r).ofRow() {
 		c.hash(d, c.rowOf(a.Item))
 		return
 	}

@@ -5,14 +5,21 @@ package simtest
 import (
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/whole"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// EverySchedule walks all of a scenario. One in which nothing happens fails too.
-func EverySchedule(t *testing.T, s sim.Scenario) { walk(t, s, nil) }
+// fewStates is how many states of a scenario are walked without the tag whole.
+const fewStates = 500
 
-func walk(t *testing.T, s sim.Scenario, more func(states int) bool) {
+// EverySchedule walks the first states of a scenario; with the tag whole, all of them. One
+// in which nothing happens fails too.
+func EverySchedule(t *testing.T, s sim.Scenario) {
 	t.Helper()
+	var more func(states int) bool
+	if !whole.Tests {
+		more = func(states int) bool { return states < fewStates }
+	}
 	states, failure := s.Explore(more)
 	if failure != nil {
 		t.Fatal(failure)
@@ -23,26 +30,18 @@ func walk(t *testing.T, s sim.Scenario, more func(states int) bool) {
 	t.Logf("%d states", states)
 }
 
-// shortStates is how many states of a scenario are walked under -short.
-const shortStates = 2_000
-
-// Small walks all of each scenario, in a test of its own; under -short, no more than
-// the first states.
+// Small is [EverySchedule] of each scenario, in a test of its own.
 func Small(t *testing.T, scenarios []sim.Scenario) {
-	var more func(states int) bool
-	if testing.Short() {
-		more = func(states int) bool { return states < shortStates }
-	}
 	for _, s := range scenarios {
-		t.Run(s.Name, func(t *testing.T) { walk(t, s, more) })
+		t.Run(s.Name, func(t *testing.T) { EverySchedule(t, s) })
 	}
 }
 
-// Random walks a random schedule of each scenario, of the seeds from 1 on; under
-// -short, of a tenth of them.
+// Random walks a random schedule of each scenario, of a tenth of the seeds from 1 on; with
+// the tag whole, of all of them.
 func Random(t *testing.T, scenario func(seed uint64) sim.Scenario, runs uint64) {
 	t.Helper()
-	if testing.Short() {
+	if !whole.Tests {
 		runs /= 10
 	}
 	for seed := uint64(1); seed <= runs; seed++ {

@@ -175,43 +175,6 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// TestTheFloorStays: it is not raised over a claim whose transaction is under
-// way.
-func TestTheFloorStays(t *testing.T) {
-	s := servers()[1]
-	db := s.open(t)
-	if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {
-		t.Fatal(err)
-	}
-	m, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{T: t, Markers: m, db: db, server: s}
-	b.exec("CREATE TABLE effects (n INTEGER NOT NULL)")
-	b.settles(claim(1, "r"), handoff.Aborted)
-	tx, err := b.work(claim(2, "r"), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Forget(t.Context(), "q", "c", 3); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Acknowledge(t.Context(), "q", "c", 1); err == nil {
-		t.Error("acknowledged while a transaction holds the floor")
-	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	b.settles(claim(2, "r"), handoff.Committed)
-	if err := b.Forget(t.Context(), "q", "c", 3); err != nil {
-		t.Fatal(err)
-	}
-	if n := b.count("streamsort_markers"); n != 0 {
-		t.Errorf("%d markers, want none", n)
-	}
-}
-
 // TestRestored: the database does not know what was committed in it.
 func TestRestored(t *testing.T) {
 	onEach(t, func(b *bench) {
@@ -266,7 +229,7 @@ func TestManySettleAtOnce(t *testing.T) {
 }
 
 func TestInstallAtOnce(t *testing.T) {
-	for _, s := range servers() {
+	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			db := s.open(t)
 			var all sync.WaitGroup
@@ -294,7 +257,7 @@ func TestInstallAtOnce(t *testing.T) {
 }
 
 func TestNotInstalled(t *testing.T) {
-	for _, s := range servers() {
+	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			db := s.open(t)
 			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "s"); !errors.Is(err, sqlmarker.ErrNotInstalled) {

@@ -2,21 +2,13 @@ package sqlmarker_test
 
 import (
 	"database/sql"
-	"os"
 	"path/filepath"
 	"testing"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"github.com/streamsort/streamsort/internal/dev/localpg"
 	"github.com/streamsort/streamsort/pkg/handoff/pull/sqlmarker"
 )
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	localpg.Stop()
-	os.Exit(code)
-}
 
 // server is a kind of database.
 type server struct {
@@ -27,15 +19,10 @@ type server struct {
 }
 
 // servers are the databases that every test runs on.
-func servers() []server {
-	return []server{
-		{"sqlite", sqlmarker.SQLite, func(t *testing.T) *sql.DB {
-			return opened(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "test.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
-		}},
-		{"postgresql", sqlmarker.PostgreSQL, func(t *testing.T) *sql.DB {
-			return opened(t, "pgx", localpg.ForTest(t))
-		}},
-	}
+var servers = []server{
+	{"sqlite", sqlmarker.SQLite, func(t *testing.T) *sql.DB {
+		return opened(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "test.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+	}},
 }
 
 func opened(t *testing.T, driver, source string) *sql.DB {
@@ -51,7 +38,7 @@ func opened(t *testing.T, driver, source string) *sql.DB {
 // onEach runs a test on markers in a fresh database of each kind.
 func onEach(t *testing.T, test func(*bench)) {
 	t.Helper()
-	for _, s := range servers() {
+	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			db := s.open(t)
 			if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {

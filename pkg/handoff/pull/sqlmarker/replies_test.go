@@ -225,7 +225,7 @@ func older(t *testing.T, s server) *sql.DB {
 // TestOlderTables are refused, and brought up to date by Install, also where
 // another does it at the same time.
 func TestOlderTables(t *testing.T) {
-	for _, s := range servers() {
+	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			db := older(t, s)
 			for version := 3; version > 0; version-- {

@@ -1,0 +1,173 @@
+//go:build whole
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/archive"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/ui"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"streamsort": main})
+}
+
+// TestScripts runs each verb against the project's own template on the local
+// stack.
+func TestScripts(t *testing.T) { runScripts(t, "testdata") }
+
+// TestLosses runs those that lose messages, on a stack of their own: whoever reads the cursors' stream waits for
+// what is missing.
+func TestLosses(t *testing.T) { runScripts(t, filepath.Join("testdata", "losses")) }
+
+func runScripts(t *testing.T, folder string) {
+	t.Helper()
+	root, err := localdb.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack, err := localstack.Run(t.Context(), localstack.Config{
+		Templates: []string{filepath.Join(root, "localstack", "streamsort.template.json")},
+		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
+		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stack.Close)
+	outputs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		describeStack(w, r, stack.URL())
+	}))
+	t.Cleanup(outputs.Close)
+	testscript.Run(t, testscript.Params{
+		Dir: folder,
+		// page prints a screen of the live page; archive does what the sweep does when all consumers are past a seq; lose
+		// deletes what was stored; acks does an operation on a chain.
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo, "lose": lose, "page": showPage, "acks": operateChain},
+		Setup: func(env *testscript.Env) error {
+			// Where `streamsort local` keeps what it fetches: testscript's own is /no-home, which
+			// root can make.
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("STREAMSORT_URL", stack.URL())
+			env.Setenv("CLOUDFORMATION", outputs.URL)
+			env.Setenv("AWS_ENDPOINT_URL_DYNAMODB", stack.DynamoDB())
+			return nil
+		},
+	})
+}
+
+// describeStack answers as CloudFormation does about the stack Streamsort, whose API is at a
+// URL, about Empty, which has no outputs, and about others, which are not there.
+func describeStack(w http.ResponseWriter, r *http.Request, api string) {
+	output := ""
+	switch r.FormValue("StackName") {
+	case "Streamsort":
+		output = "<Outputs><member><OutputKey>SortFunctionName</OutputKey><OutputValue>x</OutputValue></member>" +
+			"<member><OutputKey>ArrivalsTableName</OutputKey><OutputValue>arrivals-of-prod</OutputValue></member>" +
+			"<member><OutputKey>ApiUrl</OutputKey><OutputValue>" + api + "/</OutputValue></member></Outputs>"
+	case "Empty":
+	default:
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>`+
+			`<Message>Stack with id `+r.FormValue("StackName")+` does not exist</Message></Error></ErrorResponse>`)
+		return
+	}
+	_, _ = io.WriteString(w, `<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult><Stacks><member>`+
+		`<StackName>`+r.FormValue("StackName")+`</StackName><StackStatus>CREATE_COMPLETE</StackStatus><CreationTime>2026-01-01T00:00:00Z</CreationTime>`+
+		output+`</member></Stacks></DescribeStacksResult></DescribeStacksResponse>`)
+}
+
+// lose deletes a message from its table.
+func lose(ts *testscript.TestScript, _ bool, arguments []string) {
+	client, err := dynamo.New(&dynamo.Options{Endpoint: ts.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
+	ts.Check(err)
+	store, err := cursor.NewDynamo(client, cursor.Names{})
+	ts.Check(err)
+	seq, err := strconv.ParseInt(arguments[1], 10, 64)
+	ts.Check(err)
+	left, err := store.DeleteMessages(context.Background(), arguments[0], []int64{seq})
+	ts.Check(err)
+	if len(left) > 0 {
+		ts.Fatalf("%d is still there", left)
+	}
+}
+
+// operateChain does an operation on a chain, a JSON document. The first and the last edge of the answer
+// are the variables FIRST and LAST from then on.
+func operateChain(ts *testscript.TestScript, _ bool, arguments []string) {
+	api, err := client.New(ts.Getenv("STREAMSORT_URL"))
+	ts.Check(err)
+	var answer struct{ Edges []string }
+	ts.Check(api.Call(context.Background(), http.MethodPost, "/acks", nil, []byte(arguments[0]), &answer))
+	if n := len(answer.Edges); n > 0 {
+		ts.Setenv("FIRST", answer.Edges[0])
+		ts.Setenv("LAST", answer.Edges[n-1])
+	}
+}
+
+// archiveUpTo archives a queue up to a seq.
+func archiveUpTo(ts *testscript.TestScript, _ bool, arguments []string) {
+	client, err := dynamo.New(&dynamo.Options{Endpoint: ts.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
+	ts.Check(err)
+	if err := table.Create(context.Background(), client, archive.Names{}.Tables()[0]); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	store, err := cursor.NewDynamo(client, cursor.Names{})
+	ts.Check(err)
+	sorter, err := cursor.New(store, nil)
+	ts.Check(err)
+	upTo, err := strconv.ParseInt(arguments[1], 10, 64)
+	ts.Check(err)
+	kept, err := archive.New(archive.NewDynamo(client, archive.Names{}), sorter).Keep(context.Background(), arguments[0], upTo, 100)
+	ts.Check(err)
+	if int64(kept.Messages) != upTo {
+		ts.Fatalf("archived %+v", kept)
+	}
+}
+
+// showPage prints a screen of the live page, GET or, with a form, POST: page [operate] PATH [FORM]. It fails where the
+// status is not the one that is expected: 200, or 303 for a form.
+func showPage(ts *testscript.TestScript, wrong bool, arguments []string) {
+	operate := arguments[0] == "operate"
+	if operate {
+		arguments = arguments[1:]
+	}
+	shown, err := ui.New(ui.Options{URL: ts.Getenv("STREAMSORT_URL"), Operate: operate, Hosts: []string{"example.com"}})
+	ts.Check(err)
+	request := httptest.NewRequest(http.MethodGet, "/"+arguments[0], nil)
+	if len(arguments) > 1 {
+		page := httptest.NewRecorder()
+		shown.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/acts", nil))
+		form := arguments[1]
+		if _, after, found := strings.Cut(page.Body.String(), `name="token" value="`); found {
+			form += "&token=" + after[:strings.IndexByte(after, '"')]
+		}
+		request = httptest.NewRequest(http.MethodPost, "/"+arguments[0], strings.NewReader(form))
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	answer := httptest.NewRecorder()
+	shown.ServeHTTP(answer, request)
+	_, err = fmt.Fprintln(ts.Stdout(), answer.Code, answer.Header().Get("Location"), answer.Body)
+	ts.Check(err)
+	if done := answer.Code == http.StatusOK || answer.Code == http.StatusSeeOther; done == wrong {
+		ts.Fatalf("%s: %d %s", arguments[0], answer.Code, answer.Body)
+	}
+}

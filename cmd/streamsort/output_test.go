@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// odd is a name as JSON has it: it ends a line, orders a terminal about by a control character of
+// C1, and turns the direction of what follows.
+const odd = `a\r\nb\tc` + "\u009b2J\u202ed"
+
+// answers is an API that answers with a document to each path, and 404 else.
+func answers(t *testing.T, documents map[string]string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		document, is := documents[r.URL.Path]
+		if !is {
+			w.WriteHeader(http.StatusNotFound)
+			document = `{"status":404,"detail":"there is none"}`
+		}
+		_, _ = io.WriteString(w, document)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// prints is what a line prints.
+func prints(t *testing.T, arguments ...string) (out, errOut string, code int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = run(t.Context(), arguments, strings.NewReader(""), &o, &e)
+	return o.String(), e.String(), code
+}
+
+// TestNamesOfOthers: whatever is in a name, a list has a line for each, a terminal is not ordered
+// about, and JSON is equal to what the API answered.
+func TestNamesOfOthers(t *testing.T) {
+	queue := `{"queue":"` + odd + `","kind":"numbered","first":1,"position":1,"gapOpen":true,"policy":"wait","lag":1}`
+	list := `{"list":[` + queue + `,{"queue":"` + odd + `","tag":"` + odd + `","consumer":"c","state":"BLOCKED","lag":1}]}`
+	operations := `{"operations":[{"at":"2026-01-01T00:00:00Z","consumer":"c","action":"pause",` +
+		`"outcome":"done","reason":"` + odd + `","id":"` + odd + `"}]}`
+	url := answers(t, map[string]string{
+		"/queues": list, "/consumers": list, "/chains": list, "/operations": operations,
+	})
+	for _, verb := range []string{
+		"queues", "queues --sort name", "queues --sort lag", "queues --state gap",
+		"consumers", "consumers --state blocked", "chains", "audit q",
+	} {
+		for _, format := range []string{"text", "table", "json", "jsonl"} {
+			out, errOut, code := prints(t, append([]string{"--url", url, "-o", format}, strings.Fields(verb)...)...)
+			lines := map[string]int{"text": 2, "table": 3, "json": 1, "jsonl": 2}[format]
+			if verb == "audit q" {
+				lines = map[string]int{"text": 1, "table": 2, "json": 1, "jsonl": 1}[format]
+			}
+			escaped := !strings.ContainsAny(out, "\r\u009b\u202e") && strings.Contains(out, `a\r\nb\tc`)
+			if code != exitDone || strings.Count(out, "\n") != lines || !escaped {
+				t.Errorf("%s, %s: exit code %d, %q, %s", verb, format, code, out, errOut)
+			}
+			if format != "json" {
+				continue
+			}
+			var got []map[string]any
+			want := "a\r\nb\tc\u009b2J\u202ed"
+			err := json.Unmarshal([]byte(out), &got)
+			if err != nil || got[0]["queue"] != want && got[0]["reason"] != want {
+				t.Errorf("%s: %q, %v", verb, out, err)
+			}
+		}
+	}
+}
+
+// TestRedriveOfWhatBlocks: the seq need not be typed; where nothing blocks, that is said.
+func TestRedriveOfWhatBlocks(t *testing.T) {
+	var asked string
+	blocked := `,"blocked":{"seq":"9007199254740993"}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			body, _ := io.ReadAll(r.Body)
+			asked = string(body)
+			_, _ = io.WriteString(w, `{"consumer":"c","state":"IDLE"}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"consumers":[{"consumer":"c","state":"IDLE"`+blocked+`}]}`)
+	}))
+	t.Cleanup(server.Close)
+	line := []string{"--url", server.URL, "redrive", "q", "c", "--reason", "r"}
+	out, errOut, code := prints(t, line...)
+	if code != exitDone || !strings.Contains(asked, `"seq":"9007199254740993"`) || !strings.Contains(out, "tries 9007") {
+		t.Errorf("exit code %d, %s%s; asked %s", code, out, errOut, asked)
+	}
+	asked, blocked = "", ""
+	_, errOut, code = prints(t, line...)
+	if code != exitRefused || asked != "" || !strings.Contains(errOut, `consumer c of queue "q" is not blocked`) {
+		t.Errorf("exit code %d, %s; asked %s", code, errOut, asked)
+	}
+}

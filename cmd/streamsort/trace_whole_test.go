@@ -1,0 +1,138 @@
+//go:build whole
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/localstack"
+)
+
+// delivering is a stack that has process and a function behind it, with variables of functions.
+func delivering(t *testing.T, env map[string]string) *localstack.Stack {
+	t.Helper()
+	root, err := localdb.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env["SweepFunction.STREAMSORT_EVENT_BUS"] = ""
+	stack, err := localstack.Run(t.Context(), localstack.Config{
+		Templates: []string{
+			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
+			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
+		},
+		Env:    env,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stack.Close)
+	return stack
+}
+
+// TestTraces follows messages from put to sink, on a stack that has process and a function behind it.
+func TestTraces(t *testing.T) {
+	stack := delivering(t, map[string]string{
+		"EnqueueFunction.STREAMSORT_LOG_QUEUE": "watched", "EnqueueFunction.STREAMSORT_LOG_UNTIL": "2100-01-01T00:00:00Z",
+		"ProcessFunction.STREAMSORT_LOG_QUEUE": "watched", "ProcessFunction.STREAMSORT_LOG_UNTIL": "2100-01-01T00:00:00Z",
+	})
+	handed := make(chan string, 100)
+	t.Cleanup(stack.Subscribe(func(l localstack.Line) {
+		var said struct{ Message, Queue string }
+		if json.Unmarshal([]byte(l.Text), &said) == nil && said.Message == "handed on" {
+			handed <- said.Queue
+		}
+	}))
+	api, err := client.New(stack.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := map[string]bool{"sampled": true, "watched": true}
+	for _, message := range []string{
+		`{"queue":"unsampled","seq":1,"body":{},"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"}`,
+		`{"queue":"sampled","seq":1,"id":"o-1","body":{},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=1"}`,
+		`{"queue":"sampled","seq":3,"body":{}}`, `{"queue":"watched","seq":1,"body":{}}`,
+	} {
+		if err := api.Call(t.Context(), http.MethodPost, "/messages", nil, []byte(message), &struct{}{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for len(waiting) > 0 {
+		select {
+		case said := <-handed:
+			delete(waiting, said)
+		case <-t.Context().Done():
+			t.Fatalf("not handed on: %v", waiting)
+		}
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "traced"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("STREAMSORT_URL", stack.URL())
+			return nil
+		},
+	})
+}
+
+// TestTimesInOrder: the first claim bounds when the queue passed a message, and what failed is said so.
+func TestTimesInOrder(t *testing.T) {
+	tr := &traced{
+		Queue: "q", Seq: "2", State: "in-order", Put: "2026-05-06T07:08:09.000Z", Logs: true,
+		Consumers: []passedBy{{Consumer: "a", State: "committed"}, {Consumer: "b", State: "claimed"}, {Consumer: "c", State: "waiting"}},
+	}
+	for _, line := range []string{
+		`{"message":"handed on","queue":"q","consumer":"b","from":1,"to":3,"attempt":1,"claimedAt":"2026-05-06T07:08:11Z","returnedAt":"2026-05-06T07:08:12Z","failed":true}`,
+		`{"message":"handed on","queue":"q","consumer":"b","from":2,"to":2,"attempt":2,"claimedAt":"2026-05-06T07:08:13Z","returnedAt":"2026-05-06T07:08:14Z","failed":false,"committedAt":"2026-05-06T07:08:15Z"}`,
+		`{"message":"handed on","queue":"q","consumer":"b","from":3,"to":3,"attempt":1,"claimedAt":"2026-05-06T07:08:10Z"}`,
+		`{"message":"handed on","queue":"q","consumer":"other","from":1,"to":3,"claimedAt":"2026-05-06T07:08:10Z"}`,
+		`{"message":"handed on","queue":"q","consumer":"b"}`, `{"message":"put","queue":"q","seq":3,"outcome":"advanced"}`,
+	} {
+		var l logged
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		tr.take(l, 2)
+	}
+	want := strings.Join([]string{
+		"q@2: no trace context", "  put\t2026-05-06T07:08:09.000Z", "  in order\tby 2026-05-06T07:08:11Z, when it was first claimed",
+		"  a\tcommitted; when is not recorded", "  b\tclaimed 2026-05-06T07:08:11Z, failed 2026-05-06T07:08:12Z",
+		"  b\tclaimed 2026-05-06T07:08:13Z, sent 2026-05-06T07:08:14Z, committed 2026-05-06T07:08:15Z (attempt 2)", "  c\twaiting", "",
+	}, "\n")
+	if got := tr.lines(clock{}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestDoctorOfFunctions: a function on this machine that cannot start is seen.
+func TestDoctorOfFunctions(t *testing.T) {
+	stack := delivering(t, map[string]string{"ProcessFunction.STREAMSORT_CONSUMERS": `{"consumers":[{"name":"a b"}]}`})
+	t.Setenv("HOME", t.TempDir()) // without contexts
+	look := func(want string) {
+		t.Helper()
+		var out, errOut bytes.Buffer
+		run(t.Context(), []string{"--url", stack.URL(), "doctor"}, strings.NewReader(""), &out, &errOut)
+		if !strings.Contains(out.String(), want) || errOut.Len() > 0 {
+			t.Errorf("no %q in\n%s%s", want, &out, &errOut)
+		}
+	}
+	look("functions\tok\tnone of 7 fails")
+	for _, function := range []string{"ProcessFunction", "SweepFunction"} {
+		if _, err := stack.Invoke(t.Context(), function, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look("function streamsort-ProcessFunction\tcritical\tfails each time that it is called (1 so far); ")
+}

@@ -1,0 +1,152 @@
+//go:build whole
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// data are real payloads, out of order, some of them twice.
+const data = "../../../shared/data/github-webhooks.ndjson"
+
+func TestDemo(t *testing.T) {
+	for _, o := range []options{{mode: "async"}, {mode: "async", chaos: true}, {mode: "sync"}, {mode: "sync", chaos: true}} {
+		t.Run(fmt.Sprintf("%s, chaos %v", o.mode, o.chaos), func(t *testing.T) {
+			o.count = 200
+			var out bytes.Buffer
+			if err := run(t.Context(), o, &out); err != nil {
+				t.Fatalf("%v\n%s", err, &out)
+			}
+			for _, part := range []string{"in   ", "out  ", "your function  200 messages of 3 queues", "process        200 messages of 3 queues", "order violations    0", "lost                0", "unchanged"} {
+				if !strings.Contains(out.String(), part) {
+					t.Errorf("no %q in\n%s", part, &out)
+				}
+			}
+		})
+	}
+}
+
+// TestDemoWithAGap: what is before the gap comes out, what is behind it waits, and the
+// demo ends and says for which seq.
+func TestDemoWithAGap(t *testing.T) {
+	input := filepath.Join(t.TempDir(), "input.ndjson")
+	var text strings.Builder
+	for _, seq := range []int{4, 2, 1, 5} {
+		fmt.Fprintf(&text, `{"queue":"q","seq":%d,"body":{}}`+"\n", seq)
+	}
+	text.WriteString(`{"queue":"whole","seq":1,"bodyBase64":"aGk="}` + "\n")
+	if err := os.WriteFile(input, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), options{input: input, mode: "sync"}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, part := range []string{
+		"sending 5 messages to 2 queues", "your function  3 messages of 2 queues", "process        3 messages of 2 queues",
+		"queue q: seq 3 is missing; messages behind it that wait: 2", "everything before a gap came out once",
+	} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("no %q in\n%s", part, &out)
+		}
+	}
+}
+
+func TestDemoOfRealPayloads(t *testing.T) {
+	if _, err := os.Stat(data); err != nil {
+		t.Logf("not here: %v", err)
+		return
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), options{input: data, mode: "sync"}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, part := range []string{"286 messages", "duplicates          13", "your function  273 messages of 18 queues", "process        273 messages of 18 queues"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("no %q in\n%s", part, &out)
+		}
+	}
+}
+
+// TestTrackedDemo: what is committed is done, also where processes are killed in
+// the middle of a tree.
+func TestTrackedDemo(t *testing.T) {
+	for _, o := range []options{{count: 100}, {count: 200, chaos: true}, {input: data, chaos: true}} {
+		if _, err := os.Stat(data); o.input != "" && err != nil {
+			t.Logf("not here: %v", err)
+			continue
+		}
+		o.mode, o.tracked = "sync", true
+		var out bytes.Buffer
+		if err := run(t.Context(), o, &out); err != nil {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		for _, part := range []string{"0 before their tree was done", "order violations    0", "lost                0", "unchanged"} {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("no %q in\n%s", part, &out)
+			}
+		}
+	}
+}
+
+func TestDemoInArrivalOrder(t *testing.T) {
+	for _, o := range []options{{count: 200}, {count: 200, chaos: true}, {input: data}} {
+		if _, err := os.Stat(data); o.input != "" && err != nil {
+			t.Logf("not here: %v", err)
+			continue
+		}
+		o.mode, o.arrival = "sync", true
+		var out bytes.Buffer
+		if err := run(t.Context(), o, &out); err != nil {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		parts := []string{"without their numbers", "numbers given, 0 of them wrong", "order violations    0", "lost                0"}
+		if o.input != "" {
+			parts = append(parts, "273 advanced, 13 duplicate", "your function  273 messages of 18 queues", "in the order of acceptance")
+		}
+		for _, part := range parts {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("no %q in\n%s", part, &out)
+			}
+		}
+	}
+}
+
+// keyedData are real payloads under their senders' own times, four of which come last of all.
+const keyedData = "../../../shared/data/github-webhooks-keyed.ndjson"
+
+// TestKeyedDemo: what is sorted by a time comes out by it, also where processes are killed.
+func TestKeyedDemo(t *testing.T) {
+	for _, o := range []options{{mode: "sync", keyed: true}, {mode: "sync", keyed: true, chaos: true}} {
+		t.Run(fmt.Sprintf("chaos %v", o.chaos), func(t *testing.T) {
+			o.count = 200
+			var out bytes.Buffer
+			if err := run(t.Context(), o, &out); err != nil {
+				t.Fatalf("%v\n%s", err, &out)
+			}
+			for _, part := range []string{"0 as they came out", "3 told, 3 stragglers sent", "your function  203 messages of 3 queues", "lost                0"} {
+				if !strings.Contains(out.String(), part) {
+					t.Errorf("no %q in\n%s", part, &out)
+				}
+			}
+		})
+	}
+	if _, err := os.Stat(keyedData); err != nil {
+		t.Logf("no real payloads: %v", err)
+		return
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), options{input: keyedData, mode: "sync", keyed: true}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, part := range []string{"265 messages", "duplicates          12", "4 told, 4 stragglers sent", "your function  253 messages of 17 queues", "process        253 messages of 17 queues"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("no %q in\n%s", part, &out)
+		}
+	}
+}

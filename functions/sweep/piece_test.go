@@ -1,0 +1,404 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/acts"
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/timer"
+)
+
+// delays is the timer's queue, in a bubble's time.
+type delays struct {
+	waits []delayed
+	// longest is how long a call took at most, calls how many there were.
+	longest time.Duration
+	calls   int
+}
+
+// delayed is a message that comes out at a time.
+type delayed struct {
+	at   time.Time
+	body string
+}
+
+// RoundTrip takes a request of the timer.
+func (d *delays) RoundTrip(r *http.Request) (*http.Response, error) {
+	var in struct {
+		Entries []struct {
+			ID           string `json:"Id"`
+			MessageBody  string
+			DelaySeconds int
+		}
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		return nil, err
+	}
+	var taken []string
+	for _, e := range in.Entries {
+		d.waits = append(d.waits, delayed{time.Now().Add(time.Duration(e.DelaySeconds) * time.Second), e.MessageBody})
+		taken = append(taken, fmt.Sprintf(`{"Id":%q}`, e.ID))
+	}
+	w := httptest.NewRecorder()
+	_, _ = io.WriteString(w, `{"Successful":[`+strings.Join(taken, ",")+`]}`)
+	return w.Result(), nil
+}
+
+// timed is a handler whose wake-ups go to a queue in a bubble.
+func timed(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, *delays) {
+	t.Helper()
+	d, was := &delays{}, http.DefaultTransport
+	t.Cleanup(func() { http.DefaultTransport = was })
+	http.DefaultTransport = d
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
+		t.Setenv(name, value)
+	}
+	s, _ := sweeperOf(t, sorter, out)
+	var err error
+	if s.timer, err = timer.New("https://queue"); err != nil {
+		t.Fatal(err)
+	}
+	s.after = func(ctx context.Context, _ *emf.Metrics) { s.timer.Flush(ctx) }
+	return s, d
+}
+
+// play calls the function with each wake-up when it comes out, until none is left, or it is done.
+func (d *delays) play(t *testing.T, s *sweeper, done func() bool) {
+	t.Helper()
+	for len(d.waits) > 0 && !done() {
+		slices.SortStableFunc(d.waits, func(a, b delayed) int { return a.at.Compare(b.at) })
+		next := d.waits[0]
+		d.waits = d.waits[1:]
+		time.Sleep(time.Until(next.at))
+		d.call(t, s, next.body)
+	}
+}
+
+// call calls the function with wake-ups.
+func (d *delays) call(t *testing.T, s *sweeper, bodies ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	began := time.Now()
+	answers(ctx, t, s, batch(t, bodies...))
+	d.calls++
+	d.longest = max(d.longest, time.Since(began))
+}
+
+// slow is tables of which each write of a kind takes a time.
+func slow(t *testing.T, name string, takes time.Duration) *cursor.Store {
+	t.Helper()
+	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
+	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == name {
+			time.Sleep(takes)
+		}
+		return tables.Do(ctx, r)
+	}), cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// TestALargeBacklogIsSettledByWakeUps: what takes longer than ten turns of five seconds goes on in
+// pieces of four minutes, without the sweep.
+func TestALargeBacklogIsSettledByWakeUps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const messages = 80 * 128
+		store := slow(t, "give places", 4*time.Second) // more than five minutes
+		sorter, err := cursor.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for from := 0; from < messages; from += 512 {
+			var group []cursor.Keyed
+			for n := from; n < from+512; n++ {
+				group = append(group, cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}})
+			}
+			if _, err := sorter.PutKeyedGroup(t.Context(), group); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		var out bytes.Buffer
+		s, d := timed(t, sorter, &out)
+		position := func() int64 {
+			it, err := sorter.Status(t.Context(), "q")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return it.Position
+		}
+		d.call(t, s, settleOf(t, "q", messages))
+		d.play(t, s, func() bool { return position() == messages })
+		if at := position(); at != messages || d.calls > 4 || d.longest > piece+20*time.Second {
+			t.Errorf("at %d of %d after %d calls, the longest of %v", at, messages, d.calls, d.longest)
+		}
+	})
+}
+
+// TestALargeBacklogOfTheSweep: what a run has no time for goes on by wake-ups, and does not wait for
+// the next round.
+func TestALargeBacklogOfTheSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := slow(t, "give places", 4*time.Second)
+		sorter, err := cursor.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const messages = 40 * 128
+		var group []cursor.Keyed
+		for n := range messages {
+			group = append(group, cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}})
+		}
+		for part := range slices.Chunk(group, 512) {
+			if _, err := sorter.PutKeyedGroup(t.Context(), part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		var out bytes.Buffer
+		s, d := timed(t, sorter, &out)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		began := time.Now()
+		if _, err := s.run(ctx, nil); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > calls {
+			t.Errorf("a run took %v", took)
+		}
+		d.play(t, s, func() bool { return false })
+		if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != messages || d.calls > 2 {
+			t.Errorf("at %d, %v, by %d wake-ups", it.Position, err, d.calls)
+		}
+	})
+}
+
+// TestHeldQueuesAreWokenUpByWakeUps: the same of what a circuit held back.
+func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sorter, err := cursor.New(cursor.NewMemory(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		s, d := timed(t, sorter, &out)
+		s.consumers.Readers = []handoff.Reader{{Name: "c", Circuit: handoff.Circuit{WakeRate: 1}}}
+		sink := errors.New("nobody is there")
+		reader := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error { return sink }}
+		const queues = 200
+		for n := range queues {
+			queue := fmt.Sprintf("q%03d", n)
+			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+				t.Fatal(err)
+			}
+			s.deliverer.Deliver(t.Context(), queue, reader, -1)
+		}
+		time.Sleep(time.Minute)
+		sink = nil
+		s.deliverer.Deliver(t.Context(), "q100", reader, -1) // the probe
+		nudged := func() (n int) {
+			for i := range queues {
+				it, err := sorter.Status(t.Context(), fmt.Sprintf("q%03d", i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !it.Nudged.IsZero() {
+					n++
+				}
+			}
+			return n
+		}
+		began := time.Now()
+		d.call(t, s, timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String())
+		d.play(t, s, func() bool { return false })
+		if n := nudged(); n < queues-4 || d.longest > piece+20*time.Second || time.Since(began) > queues*time.Second+time.Minute {
+			t.Errorf("%d of %d are woken up after %v, by %d calls, the longest of %v", n, queues, time.Since(began), d.calls, d.longest)
+		}
+	})
+}
+
+// TestABatchIsCarriedOutByWakeUps: the same of a batch of acts.
+func TestABatchIsCarriedOutByWakeUps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sorter, err := cursor.New(cursor.NewMemory(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		s, d := timed(t, sorter, &out)
+		const queues = 150
+		id := startedBatchAt(t, s, queues, 1)
+		wakeUp := timer.WakeUp{Thing: timer.Thing{Kind: timer.Acts, Tag: id.String()}, Due: time.Now()}.String()
+		d.call(t, s, wakeUp)
+		d.play(t, s, func() bool { return false })
+		isDone(t, s, id, queues)
+		if d.longest > piece+20*time.Second || d.calls > 3 {
+			t.Errorf("%d calls, the longest of %v", d.calls, d.longest)
+		}
+		done, err := acts.New(s.deliverer).Batch(t.Context(), id)
+		if err != nil || done.State != acts.Done {
+			t.Errorf("%+v, %v", done, err)
+		}
+	})
+}
+
+// TestAPieceHoldsUpNobody: what another wake-up of the call has noted is sent at once; and where
+// wake-ups come late, as no call is free, a piece is a turn.
+func TestAPieceHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := slow(t, "give places", 2*time.Second)
+		sorter, err := cursor.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group []cursor.Keyed
+		for n := range 20 * 128 {
+			group = append(group, cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}})
+		}
+		for part := range slices.Chunk(group, 512) {
+			if _, err := sorter.PutKeyedGroup(t.Context(), part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		var out bytes.Buffer
+		s, d := timed(t, sorter, &out)
+		young := keyedOfLater(t, "young", time.Now().Add(10*time.Second))
+		began := time.Now()
+		d.call(t, s, settleOf(t, "q", 5000), young)
+		if len(d.waits) != 1 || d.waits[0].at.Sub(began) > 20*time.Second {
+			t.Errorf("the other comes out %v later: %+v", d.waits[0].at.Sub(began), d.waits)
+		}
+		if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != 20*128 {
+			t.Errorf("%d, %v", it.Position, err)
+		}
+		d.waits = nil
+		for part := range slices.Chunk(group, 512) {
+			for i := range part {
+				part[i].Queue = "late"
+			}
+			if _, err := sorter.PutKeyedGroup(t.Context(), part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		late := settleOf(t, "late", 5000)
+		time.Sleep(time.Minute)
+		began = time.Now()
+		d.call(t, s, late)
+		if took := time.Since(began); took > 2*turn || len(d.waits) != 1 {
+			t.Errorf("it took %v, %+v", took, d.waits)
+		}
+	})
+}
+
+// keyedOfLater is a wake-up of a keyed queue that is due later.
+func keyedOfLater(t *testing.T, queue string, due time.Time) string {
+	t.Helper()
+	w, err := timer.Parse(settleOf(t, queue, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Due = due
+	return w.String()
+}
+
+// TestWhatIsDueLaterKeepsItsWakeUp: of the wake-ups of a queue that come together, those that are due
+// are one; the others come again when they are due, each up to its bound, whatever comes first.
+func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
+	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			sorter, err := cursor.New(cursor.NewMemory(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hour := time.Hour
+			kind, keyType := cursor.KindKeyed, cursor.KeyType("number")
+			if _, err := sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &hour}); err != nil {
+				t.Fatal(err)
+			}
+			var all []string
+			for n := range 4 {
+				if _, err := sorter.PutKeyed(t.Context(), cursor.Keyed{Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}}); err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, keyedOfLater(t, "q", time.Now().Add(hour)))
+				w, _ := timer.Parse(settleOf(t, "q", n))
+				w.Due = time.Now().Add(hour)
+				all[n] = w.String()
+				time.Sleep(10 * time.Minute)
+			}
+			time.Sleep(31 * time.Minute) // 0 and 1 are due
+			var out bytes.Buffer
+			s, d := timed(t, sorter, &out)
+			began := time.Now()
+			var together []string
+			for _, n := range order {
+				together = append(together, all[n])
+			}
+			d.call(t, s, together...)
+			at := func(want int64) {
+				t.Helper()
+				if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != want {
+					t.Errorf("%v, after %v: at %d, %v, want %d", order, time.Since(began), it.Position, err, want)
+				}
+			}
+			at(2)
+			d.play(t, s, func() bool { return time.Since(began) > 9*time.Minute+5*time.Second })
+			at(3)
+			d.play(t, s, func() bool { return false })
+			at(4)
+			if took := time.Since(began); took > 20*time.Minute {
+				t.Errorf("%v: it took %v", order, took)
+			}
+		})
+	}
+}
+
+// TestWhatASettleLeavesHasAWakeUp: one that placed one message, and left another that is not due, by
+// the clock of who stored it.
+func TestWhatASettleLeavesHasAWakeUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := cursor.NewMemory()
+		sorter, err := cursor.New(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ahead, err := cursor.New(store, &cursor.Options{Now: func() time.Time { return time.Now().Add(20 * time.Second) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, of := range []*cursor.Sorter{sorter, ahead} {
+			if _, err := of.PutKeyed(t.Context(), cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out bytes.Buffer
+		s, d := timed(t, sorter, &out)
+		w := keyedOfLater(t, "q", time.Now().Add(5*time.Second))
+		time.Sleep(5 * time.Second)
+		began := time.Now()
+		d.call(t, s, w)
+		d.play(t, s, func() bool { return false })
+		if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != 2 || time.Since(began) > 22*time.Second {
+			t.Errorf("at %d, %v, after %v", it.Position, err, time.Since(began))
+		}
+	})
+}

@@ -1,0 +1,87 @@
+//go:build whole
+
+package child
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+)
+
+// TestMain is also the parent that TestParentKilled kills.
+func TestMain(m *testing.M) {
+	if os.Getenv("CHILD_TEST_PARENT") == "" {
+		os.Exit(m.Run())
+	}
+	command := exec.Command("sleep", "1000")
+	if err := NewStarter().Start(command); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(command.Process.Pid)
+	select {} // until it is killed
+}
+
+// TestParentKilled kills a process that has started a child: the child dies too.
+func TestParentKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux kills a child with its parent") //nolint:forbidigo // as package child says
+	}
+	parent := exec.Command(os.Args[0])
+	parent.Env = append(os.Environ(), "CHILD_TEST_PARENT=1")
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(line, &pid); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	if err := syscall.Kill(pid, 0); err != nil {
+		t.Fatalf("the child does not run: %v", err)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	t.Cleanup(func() {
+		if t.Failed() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	await.True(t, "the end of the child", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
+}
+
+func TestSignal(t *testing.T) {
+	s := NewStarter()
+	defer s.Close()
+	command := exec.Command("sh", "-c", "sleep 1000 & wait")
+	if err := s.Start(command); err != nil {
+		t.Fatal(err)
+	}
+	Signal(command, syscall.SIGKILL)
+	if err := command.Wait(); err == nil {
+		t.Error("the command ended by itself")
+	}
+	Signal(command, syscall.SIGKILL) // gone already
+	if err := s.Start(exec.Command("/nowhere")); err == nil {
+		t.Error("a missing executable was started")
+	}
+}

@@ -1,0 +1,25 @@
+//go:build whole
+
+package localdb
+
+import (
+	"net/http"
+	"testing"
+)
+
+// TestTheNextTestHasAServer: a server that died does not fail the tests behind it.
+func TestTheNextTestHasAServer(t *testing.T) {
+	t.Setenv(endpointVariable, "") // a given server is nobody's here to end
+	kind := Choose()
+	first := ForTest(t, kind)
+	shared.servers[kind].Close()
+	second := ForTest(t, kind)
+	if first == second {
+		t.Fatalf("the server that is gone is given again: %s", second)
+	}
+	response, err := http.Get(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+}

@@ -1,0 +1,30 @@
+//go:build whole
+
+package localpg_test
+
+import (
+	"database/sql"
+	"os"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/localpg"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	localpg.Stop()
+	os.Exit(code)
+}
+
+func TestDatabasesAreApart(t *testing.T) {
+	for range 2 {
+		db, err := sql.Open("pgx", localpg.ForTest(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.ExecContext(t.Context(), "CREATE TABLE one (n BIGINT)"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

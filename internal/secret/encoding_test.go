@@ -1,0 +1,76 @@
+package secret_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/secret"
+)
+
+// TestKeys: a secret is taken as senders give it out; an error says which is wrong, and not what is in it.
+func TestKeys(t *testing.T) {
+	key := []byte("\xfb\xff\xfe 19 bytes of key")
+	url, standard := base64.RawURLEncoding.EncodeToString(key), base64.StdEncoding.EncodeToString(key)
+	if !strings.ContainsAny(url, "-_") || !strings.HasSuffix(standard, "=") {
+		t.Fatalf("%s and %s are no examples", url, standard)
+	}
+	for _, c := range []struct {
+		encoding secret.Encoding
+		text     string
+		want     []byte
+	}{
+		{secret.Text, "whsec_" + standard, []byte("whsec_" + standard)},
+		{secret.Base64, "v1,whsec_" + standard, key},
+		{secret.Base64, "whsec_" + standard, key},
+		{secret.Base64, standard, key},
+		{secret.Base64, url, key},
+		{secret.Base64, " whsec_" + url + "== \n", key},
+		{secret.Base64, "whsec_" + standard[:len(standard)-3], nil},
+		{secret.Base64, "a secret as others have it", nil},
+		{secret.Base64, "v1a,whpk_" + standard, nil},
+		{secret.Base64, "whsec_c2hvcnQga2V5", nil},
+		{secret.Hex, strings.ToUpper(hex.EncodeToString(key)), key},
+		{secret.Hex, hex.EncodeToString(key)[1:], nil},
+		{secret.Hex, "0123456789abcdef", nil},
+		{secret.PublicKey, standard, nil},
+		{secret.Token, "glwt-0123456789abcdef", []byte("glwt-0123456789abcdef")},
+		{secret.SigningToken, "whsec_" + standard, key},
+		{secret.SigningToken, "whsec_no base64 at all", nil},
+	} {
+		keys, err := c.encoding.Keys([][]byte{[]byte(c.text)})
+		var wrong *secret.ValueError
+		switch {
+		case c.want == nil && (!errors.As(err, &wrong) || strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "secret 1 of 1 is not")):
+			t.Errorf("%s %q: %q, %v; want an error", c.encoding, c.text, keys, err)
+		case c.want != nil && (err != nil || len(keys) != 1 || !bytes.Equal(keys[0], c.want)):
+			t.Errorf("%s %q: %q, %v; want %q", c.encoding, c.text, keys, err, c.want)
+		}
+	}
+	for _, encoding := range []secret.Encoding{secret.Token, secret.SigningToken} {
+		other := map[secret.Encoding]string{secret.Token: "whsec_" + standard, secret.SigningToken: "glwt-0123456789abcdef"}[encoding]
+		if keys, err := encoding.Keys([][]byte{[]byte(other)}); err != nil || len(keys) > 0 {
+			t.Errorf("%s %s: %q, %v; want neither", encoding, other, keys, err)
+		}
+	}
+}
+
+func FuzzKeys(f *testing.F) {
+	for _, seed := range []string{"v1,whsec_AAAA", "whsec_----____", "00ff", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, encoding := range []secret.Encoding{secret.Base64, secret.Hex, secret.PublicKey, secret.SigningToken} {
+			keys, err := encoding.Keys([][]byte{text})
+			for _, key := range keys {
+				if err != nil || len(key) < secret.MinBytes {
+					t.Errorf("%s %q is %s, %v", encoding, text, fmt.Sprintf("%q", key), err)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,244 @@
+//go:build whole
+
+package lambda
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/sink/sinktest"
+	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+const functionARN = "arn:aws:lambda:us-east-1:000000000000:function:orders"
+
+// invoked is a server of Lambda's Invoke action that notes its payloads.
+func invoked(t *testing.T, answer http.HandlerFunc) (endpoint string, payloads *[]string) {
+	t.Helper()
+	payloads = new([]string)
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if r.URL.Path != "/2015-03-31/functions/"+functionARN+"/invocations" || r.Header.Get("X-Amz-Invocation-Type") != "RequestResponse" {
+			t.Errorf("%s %v", r.URL.Path, r.Header)
+		}
+		mu.Lock()
+		*payloads = append(*payloads, string(raw))
+		mu.Unlock()
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, payloads
+}
+
+func TestLambdaAnswers(t *testing.T) {
+	failed := func(payload string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+			_, _ = io.WriteString(w, payload)
+		}
+	}
+	says := func(status int, payload string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, payload)
+		}
+	}
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string // in the error; empty: taken
+	}{
+		"nothing":                   {says(200, ""), ""},
+		"null":                      {says(200, " null\n"), ""},
+		"an object":                 {says(200, `{"taken":3}`), ""},
+		"an object without failure": {says(200, `{"batchItemFailures":[]}`), ""},
+		"a number":                  {says(200, `7`), "neither null nor an object"},
+		"an array":                  {says(200, `[{}]`), "neither null nor an object"},
+		"false":                     {says(200, `false`), "neither null nor an object"},
+		"HTML":                      {says(200, `<p>secret</p>`), "13 bytes that are not JSON"},
+		"half an object":            {says(200, `{"a":`), "not JSON"},
+		"failed items":              {says(200, `{"batchItemFailures":[{"itemIdentifier":"1"}]}`), "batchItemFailures"},
+		"failed items, oddly":       {says(200, `{"batchItemFailures":"secret"}`), "batchItemFailures"},
+		"a failure list of null":    {says(200, `{"batchItemFailures":null,"replies":null}`), ""},
+		"replies twice":             {says(200, `{"replies":[{"queue":"x","body":1}],"replies":[{"queue":"x","body":2}]}`), "twice"},
+		"replies in two cases":      {says(200, `{"replies":[{"queue":"x","body":1}],"Replies":[{"queue":"x","body":2}]}`), "twice"},
+		"failed items twice":        {says(200, `{"batchItemFailures":[{"itemIdentifier":"1"}],"batchItemFailures":[]}`), "twice"},
+		"failed items, other case":  {says(200, `{"BatchItemFailures":[{"itemIdentifier":"1"}]}`), "batchItemFailures"},
+		"another member twice":      {says(200, `{"secret":1,"secret":2}`), "twice"},
+		"a reply's member twice":    {says(200, `{"replies":[{"queue":"x","queue":"y","body":1}]}`), `replies[0] has the member "queue" twice`},
+		"an attribute twice":        {says(200, `{"replies":[{"queue":"x","body":1,"attributes":{"k":"1","k":"2"}}]}`), `replies[0].attributes has the member "k" twice`},
+		"no list of replies":        {says(200, `{"replies":7}`), "replies must be a JSON array"},
+		"a reply to nobody":         {says(200, `{"replies":[{"body":1}]}`), "replies[0].queue is missing"},
+		"a reply without a body":    {says(200, `{"replies":[{"queue":"x"}]}`), "replies[0].body must be given"},
+		"a reply of another shape":  {says(200, `{"replies":[{"queue":"x","body":1},{"queue":"x","to":1}]}`), "replies[1].to is not a field"},
+		"a reply to a bad name":     {says(200, `{"replies":[{"queue":"","body":1}]}`), "replies[0].queue is missing"},
+		"too many replies":          {says(200, `{"replies":[`+strings.Repeat(`{"queue":"x","body":1},`, 500)+`{"queue":"x","body":1}]}`), "replies has too many elements: at most 500"},
+		"accepted only":             {says(202, ``), "status 202, not 200"},
+		"an error":                  {failed(`{"errorType":"Bad","errorMessage":"no luck"}`), "failed: Bad: no luck"},
+		"a long error":              {failed(`{"errorType":"Bad","errorMessage":"` + strings.Repeat("é", 9999) + `"}`), "failed: Bad: éé"},
+		"an error that is no JSON":  {failed(strings.Repeat("x", 9999)), "failed: Unhandled: xxx"},
+		"no such function":          {says(404, `{"__type":"ResourceNotFoundException","message":"nobody"}`), "nobody"},
+		"a fault":                   {says(500, `{"message":"oops"}`), "500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			endpoint, payloads := invoked(t, c.answer)
+			s := sinktest.Open(t, Kind, functionARN, endpoint)
+			err := s.Send(sinktest.Within(t, time.Minute), sinktest.Batch("q", "1", "2").Answerable())
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("error %v", err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("error %v, want %q", err, c.want)
+			case err != nil && (len(err.Error()) > 900 || strings.Contains(err.Error(), "secret")):
+				t.Errorf("an error of %d bytes: %v", len(err.Error()), err)
+			}
+			if len(*payloads) != 1 {
+				t.Errorf("%d calls, want one", len(*payloads))
+			}
+		})
+	}
+}
+
+// TestLambdaReplies: what a function answers joins the batch's replies, part after
+// part.
+func TestLambdaReplies(t *testing.T) {
+	calls := 0
+	endpoint, _ := invoked(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls++; calls == 1 {
+			_, _ = io.WriteString(w, `{"replies":[{"queue":"x","body":{ "a":1}},{"queue":"n","seq":"9007199254740993","id":"i","bodyBase64":"AA==","contentType":"a/b","attributes":{"k":"v"}}]}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"replies":[{"queue":"x","body":2}]}`)
+	})
+	s := sinktest.Open(t, Kind, functionARN, endpoint)
+	b := sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...).Answerable()
+	if err := s.Send(sinktest.Within(t, time.Minute), b); err != nil {
+		t.Fatal(err)
+	}
+	seq := int64(9007199254740993)
+	want := []handoff.Reply{
+		{Queue: "x", Body: []byte(`{ "a":1}`)},
+		{Queue: "n", Seq: &seq, ID: "i", Body: []byte{0}, ContentType: "a/b", Attributes: map[string]string{"k": "v"}},
+	}
+	for range calls - 1 {
+		want = append(want, handoff.Reply{Queue: "x", Body: []byte("2")})
+	}
+	got, err := b.Replies()
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || calls < 2 {
+		t.Errorf("%d calls, replies (-want +got):\n%s", calls, diff)
+	}
+}
+
+// TestLambdaRepeats: only what was throttled is repeated.
+func TestLambdaRepeats(t *testing.T) {
+	var calls atomic.Int64
+	endpoint, payloads := invoked(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 1 {
+			w.Header().Set("X-Amzn-Errortype", "TooManyRequestsException")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		panic(http.ErrAbortHandler) // the response is lost
+	})
+	s := sinktest.Open(t, Kind, functionARN, endpoint)
+	if err := s.Send(sinktest.Within(t, time.Minute), sinktest.Batch("q", "1")); err == nil {
+		t.Error("a lost response was taken for success")
+	}
+	if len(*payloads) != 2 {
+		t.Errorf("%d calls, want the throttled and its repeat", len(*payloads))
+	}
+}
+
+// TestLambdaParts: a batch beyond the limit goes in parts, and a part that
+// fails ends it.
+func TestLambdaParts(t *testing.T) {
+	fail := false
+	endpoint, payloads := invoked(t, func(w http.ResponseWriter, _ *http.Request) {
+		if fail {
+			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+		}
+	})
+	s := sinktest.Open(t, Kind, functionARN, endpoint)
+	b := sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...) // 20 times 467 KB of base64
+	if err := s.Send(sinktest.Within(t, time.Minute), b); err != nil {
+		t.Fatal(err)
+	}
+	var spans []int64
+	for _, raw := range *payloads {
+		if len(raw) > 6<<20 {
+			t.Errorf("a payload of %d bytes", len(raw))
+		}
+		spans = append(spans, sinktest.Decode[span](t, []byte(raw)).To)
+	}
+	if diff := cmp.Diff([]int64{13, 20}, spans); diff != "" {
+		t.Errorf("ends of the parts (-want +got):\n%s", diff)
+	}
+	fail, *payloads = true, nil
+	if err := s.Send(sinktest.Within(t, time.Minute), b); err == nil || len(*payloads) != 1 {
+		t.Errorf("%d calls, error %v; want one that fails", len(*payloads), err)
+	}
+}
+
+func TestLambdaEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	endpoint, _ := invoked(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	s := sinktest.Open(t, Kind, functionARN, endpoint)
+	if err := s.Send(ctx, sinktest.Batch("q", "1")); err == nil {
+		t.Error("a call that was cut off was taken for success")
+	}
+}
+
+// TestLambdaForReal calls a function that runs.
+func TestLambdaForReal(t *testing.T) {
+	stack, err := localstack.Run(sinktest.Within(t, 3*time.Minute), localstack.Config{
+		Templates: []string{"../testdata/taker.template.json"},
+		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stack.Close)
+	var mu sync.Mutex
+	var said []string
+	t.Cleanup(stack.Subscribe(func(l localstack.Line) {
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, l.Text)
+	}))
+	s := sinktest.Open(t, Kind, "arn:aws:lambda:us-east-1:000000000000:function:taker-Taker", stack.URL())
+	for do, want := range map[string]string{"": "", "object": "", "fail": "errorString: this one is bad", "garbage": "neither null", "exit": "Runtime.ExitError"} {
+		b := sinktest.Batch("q", sinktest.Bodies(3)...)
+		b.Messages[0].Attributes = map[string]string{"do": do}
+		err := s.Send(sinktest.Within(t, time.Minute), b)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: error %v, want %q", do, err, want)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Contains(said, "taken q 0 3 3") {
+		t.Errorf("the function said %q", said)
+	}
+	other := sinktest.Open(t, Kind, functionARN, stack.URL())
+	if err := other.Send(t.Context(), sinktest.Batch("q", "1")); err == nil || !strings.Contains(err.Error(), "ResourceNotFound") {
+		t.Errorf("no such function: %v", err)
+	}
+}

@@ -1,0 +1,164 @@
+//go:build whole
+
+package localstack
+
+import (
+	"archive/zip"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+// write writes files, by their paths, into a folder.
+func write(t *testing.T, folder string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ownCache gives the test a cache folder of its own, and leaves Go's where it is.
+func ownCache(t *testing.T) {
+	t.Helper()
+	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+}
+
+// programFor is the head of a Linux program for a processor.
+func programFor(machine elf.Machine) string {
+	var text strings.Builder
+	_ = binary.Write(&text, binary.LittleEndian, elf.Header64{
+		Ident:   [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+		Type:    uint16(elf.ET_EXEC),
+		Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Ehsize: 64,
+	})
+	return text.String()
+}
+
+// TestAppOfOnesOwn: each way in which a template of an app of one's own says where a
+// function's code is. What a module of the app has is built; what none has is taken as
+// it was deployed.
+func TestAppOfOnesOwn(t *testing.T) {
+	ownCache(t)
+	const program = "package main\n\nfunc main() {}\n"
+	root, elsewhere := t.TempDir(), t.TempDir()
+	write(t, root, map[string]string{
+		"app/go.mod":              "module example.com/app\n\ngo 1.26\n\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ../lib\n\ntool example.com/lib/functions/sort\n",
+		"app/functions/sort/a.go": program,
+		"lib/go.mod":              "module example.com/lib\n\ngo 1.26\n", "lib/functions/sort/a.go": program,
+		"app/cdk.out/asset.1/bootstrap":     "#!/bin/sh\n",
+		"app/cdk.out/Shop.assets.json":      `{"files": {"2": {"source": {"path": "asset.2"}, "destinations": {"here": {"objectKey": "2.zip"}}}}}`,
+		"app/cdk.out/asset.2/bootstrap":     "#!/bin/sh\n",
+		"app/cdk.out/asset.arm/bootstrap":   programFor(elf.EM_AARCH64),
+		"app/cdk.out/asset.intel/bootstrap": programFor(elf.EM_X86_64),
+	})
+	write(t, elsewhere, map[string]string{"go.mod": "module example.com/elsewhere\n\ngo 1.26\n", "mail/a.go": program, "asset.3/bootstrap": "#!/bin/sh\n"})
+	zipped := filepath.Join(root, "app", "cdk.out", "asset.4.zip")
+	file, err := os.Create(zipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := zip.NewWriter(file)
+	if err := archive.AddFS(os.DirFS(filepath.Join(root, "app", "cdk.out", "asset.1"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	foreign := map[string]string{"amd64": "asset.arm", "arm64": "asset.intel"}[runtime.GOARCH]
+	cases := map[string]struct {
+		function template.Function
+		want     string // a part of the program's path, or of the error
+	}{
+		"folder":                  {template.Function{Source: "functions/sort", Asset: "asset.1"}, "functions/_/sort"},
+		"own import path":         {template.Function{Source: "example.com/app/functions/sort"}, "example.com/app/functions/_/sort"},
+		"tool":                    {template.Function{Source: "example.com/lib/functions/sort", Asset: "asset.1"}, "example.com/lib/functions/_/sort"},
+		"folder of a module":      {template.Function{Source: "lib/functions/sort"}, "functions/_/sort"},
+		"absolute folder":         {template.Function{Source: filepath.Join(elsewhere, "mail")}, "_/mail"},
+		"source that is not here": {template.Function{Source: "example.com/other/x", Asset: "asset.1"}, "cdk.out/asset.1/bootstrap"},
+		"asset":                   {template.Function{Asset: "asset.1", Files: map[string]string{"a": "in the asset"}}, "cdk.out/asset.1/bootstrap"},
+		"listed asset":            {template.Function{Key: "2.zip"}, "cdk.out/asset.2/bootstrap"},
+		"absolute asset":          {template.Function{Asset: filepath.Join(elsewhere, "asset.3")}, "asset.3/bootstrap"},
+		"zip":                     {template.Function{Asset: "asset.4.zip"}, "streamsort/zips/"},
+		"nothing":                 {template.Function{}, "Metadata streamsort:source"},
+		"neither":                 {template.Function{Source: "nowhere", Key: "3.zip"}, "nowhere, or the import path, and its built code is not beside the template"},
+		"released zip":            {template.Function{Key: "streamsort/ack_1.2.3_arm64.zip"}, "runs here without --template"},
+		"own, copied elsewhere":   {template.Function{Source: ownFunctions + "sort"}, "put the template into the project's folder"},
+		"other architecture":      {template.Function{Asset: foreign}, "this machine is linux/" + runtime.GOARCH},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.function.Name = name
+			l := &loaded{path: filepath.Join(root, "app", "cdk.out", "Shop.template.json"), Template: &template.Template{Functions: []template.Function{c.function}}}
+			paths, err := planAndBuild(t, l)
+			if err != nil {
+				if !strings.Contains(err.Error(), c.want) {
+					t.Errorf("error %v, which does not say %q", err, c.want)
+				}
+				return
+			}
+			if !strings.Contains(paths[name], c.want) {
+				t.Errorf("program %s, not %q", paths[name], c.want)
+			}
+			if info, err := os.Stat(paths[name]); err != nil || info.Mode()&0o100 == 0 {
+				t.Errorf("%v, %v", info, err)
+			}
+		})
+	}
+	if left, err := os.ReadDir(filepath.Join(root, "app")); err != nil || len(left) != 3 {
+		t.Errorf("in the app's folder: %v, %v", left, err)
+	}
+}
+
+// TestWithoutGo: where the go command is missing, each function's error says that, and none that
+// no module has it.
+func TestWithoutGo(t *testing.T) {
+	ownCache(t)
+	root := t.TempDir()
+	write(t, root, map[string]string{"go.mod": "module example.com/app\n\ngo 1.26\n", "a/a.go": "package main\n", "b/b.go": "package main\n"})
+	t.Setenv("PATH", t.TempDir())
+	l := &loaded{path: filepath.Join(root, "Shop.template.json"), Template: &template.Template{Functions: []template.Function{
+		{Name: "a", LogicalID: "A", Source: "a"}, {Name: "b", LogicalID: "B", Source: "b"},
+	}}}
+	_, err := planAndBuild(t, l)
+	if err == nil || strings.Count(err.Error(), `"go": executable file not found`) != 2 {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestZipStaysInside: a zip with a file above its folder is refused.
+func TestZipStaysInside(t *testing.T) {
+	ownCache(t)
+	path := filepath.Join(t.TempDir(), "code.zip")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := zip.NewWriter(file)
+	if _, err := archive.Create("../bootstrap"); err != nil {
+		t.Fatal(err)
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if folder, err := unzip(path); err == nil {
+		t.Errorf("unpacked into %s", folder)
+	}
+}

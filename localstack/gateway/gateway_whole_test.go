@@ -1,0 +1,243 @@
+//go:build whole
+
+package gateway
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"github.com/streamsort/streamsort/internal/dev/sources"
+	"github.com/streamsort/streamsort/localstack/lambda"
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+var echo string // path of the built echo function
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "streamsort-gateway-*")
+	if err == nil {
+		echo = filepath.Join(dir, "bootstrap")
+		build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", echo, "../testdata/echo")
+		build.Stderr = os.Stderr
+		err = errors.Join(build.Run(), sources.Note(context.Background(), ".", "../testdata/echo"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "building echo:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// functions has "echo", and "closed", which may never run.
+func functions(t *testing.T) *lambda.Service {
+	t.Helper()
+	s := lambda.New(lambda.Config{})
+	t.Cleanup(s.Close)
+	for _, f := range []lambda.Function{
+		{Name: "echo", ARN: template.FunctionARN("echo"), Bootstrap: echo, Reserved: -1, Timeout: 20 * time.Second},
+		{Name: "closed", ARN: template.FunctionARN("closed"), Bootstrap: echo, Reserved: 0},
+	} {
+		if err := s.Add(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func do(t *testing.T, method, url, contentType, body string) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, response.Header, string(text)
+}
+
+func TestAPI(t *testing.T) {
+	route := func(key, function string, timeout time.Duration) template.Route {
+		method, path, _ := strings.Cut(key, " ")
+		return template.Route{Key: key, Method: method, Path: path, Function: function, Timeout: timeout}
+	}
+	var warnings []string
+	url := listen(t, NewAPI(template.API{
+		ID: "a1", Endpoint: "http://a1.example:99", Stages: []template.Stage{{Name: "$default"}},
+		Routes: []template.Route{
+			route("GET /event/{id}", "echo", 20*time.Second),
+			route("POST /raw", "echo", 20*time.Second),
+			route("GET /fail", "echo", 20*time.Second),
+			route("GET /sleep", "echo", 50*time.Millisecond),
+			route("GET /closed", "closed", 20*time.Second),
+			route("GET /missing", "missing", 20*time.Second),
+		},
+	}, functions(t), nil, func(message string) { warnings = append(warnings, message) }))
+
+	status, header, body := do(t, "GET", url+"/event/a%2Fb?x=1", "", "")
+	var got event
+	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 || header.Get("Content-Type") != "application/json" {
+		t.Fatalf("event: %d %s %v", status, body, err)
+	}
+	if got.RawPath != "/event/a/b" || got.PathParameters["id"] != "a/b" || got.RequestContext.DomainName != "a1.example" || got.RequestContext.Stage != "$default" {
+		t.Errorf("event = %+v", got)
+	}
+
+	big := strings.Repeat("x", maxAPIBody+1)
+	cases := []struct {
+		name, method, path, contentType, body string
+		status                                int
+		want                                  string
+	}{
+		{"answer", "POST", "/raw", "application/json", `{"statusCode":418,"body":"tea"}`, 418, "tea"},
+		{"binary body", "POST", "/raw", "application/octet-stream", `{"statusCode":200,"body":"in"}`, 200, "in"},
+		{"no route", "GET", "/nothing", "", "", 404, `{"message":"Not Found"}`},
+		{"other method", "PUT", "/raw", "", "", 404, `{"message":"Not Found"}`},
+		{"function error", "GET", "/fail", "", "", 500, `{"message":"Internal Server Error"}`},
+		{"unreadable answer", "POST", "/raw", "application/json", `{"statusCode":1}`, 500, `{"message":"Internal Server Error"}`},
+		{"time-out", "GET", "/sleep", "", "", 503, `{"message":"Service Unavailable"}`},
+		{"throttled", "GET", "/closed", "", "", 503, `{"message":"Service Unavailable"}`},
+		{"missing function", "GET", "/missing", "", "", 500, `{"message":"Internal Server Error"}`},
+		{"10 MB", "POST", "/raw", "text/plain", big, 413, `{"message":"Request Entity Too Large"}`},
+		{"6 MB as base64", "POST", "/raw", "image/png", big[:5<<20], 413, `{"message":"Request Entity Too Large"}`},
+	}
+	for _, c := range cases {
+		status, _, body := do(t, c.method, url+c.path, c.contentType, c.body)
+		if status != c.status || body != c.want {
+			t.Errorf("%s: %d %s; want %d %s", c.name, status, body, c.status, c.want)
+		}
+	}
+	if all := strings.Join(warnings, "\n"); len(warnings) != 5 || !strings.Contains(all, "asked to") {
+		t.Errorf("warnings = %d:\n%s", len(warnings), all)
+	}
+}
+
+func TestURL(t *testing.T) {
+	s := functions(t)
+	warn := func(string) {}
+	url := listen(t, NewURL(template.URL{LogicalID: "EchoUrl", Function: "echo", Endpoint: "http://u.example:1"}, s, warn))
+	closed := listen(t, NewURL(template.URL{Function: "closed"}, s, warn))
+
+	status, _, body := do(t, "GET", url+"/a%20b", "", "")
+	var got event
+	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 {
+		t.Fatalf("event: %d %s", status, body)
+	}
+	if got.RawPath != "/a%20b" || got.RouteKey != "$default" || got.RequestContext.HTTP.Path != "/a%20b" {
+		t.Errorf("event = %+v; want the path still encoded", got)
+	}
+	for _, c := range []struct {
+		url, body string
+		status    int
+	}{
+		{url + "/raw", `{"statusCode":201}`, 201},
+		{url + "/raw", `{"statusCode":1}`, 502},
+		{url + "/fail", "", 502},
+		{closed, "", 429},
+		{url + "/raw", strings.Repeat("x", maxURLBody+1), 413},
+	} {
+		if status, _, body := do(t, "POST", c.url, "application/json", c.body); status != c.status {
+			t.Errorf("%s: %d %s; want %d", c.url, status, body, c.status)
+		}
+	}
+}
+
+// TestInvokeBySDK calls functions as a user's program does.
+func TestInvokeBySDK(t *testing.T) {
+	url := listen(t, NewInvoke(functions(t), strings.ToLower))
+	client := sdk.New(sdk.Options{
+		Region: "us-east-1", BaseEndpoint: &url, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
+	ctx := context.Background()
+	for _, name := range []string{"echo", template.FunctionARN("echo"), "000000000000:function:echo", "Echo"} {
+		out, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(`{"rawPath":"/x"}`), LogType: types.LogTypeTail})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		tail, _ := base64.StdEncoding.DecodeString(aws.ToString(out.LogResult))
+		if out.StatusCode != 200 || string(out.Payload) != `{"rawPath":"/x"}` || out.FunctionError != nil || string(tail) != "path /x\n" {
+			t.Errorf("%s: %d %s %v %q", name, out.StatusCode, out.Payload, out.FunctionError, tail)
+		}
+	}
+	name := "echo"
+	out, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(`{"fail":"so be it"}`)})
+	if err != nil || aws.ToString(out.FunctionError) != "Unhandled" || !strings.Contains(string(out.Payload), "so be it") {
+		t.Errorf("failing function: %+v, %v", out, err)
+	}
+	out, err = client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, InvocationType: types.InvocationTypeEvent})
+	if err != nil || out.StatusCode != 202 {
+		t.Errorf("Event: %+v, %v; want 202", out, err)
+	}
+	out, err = client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, InvocationType: types.InvocationTypeDryRun})
+	if err != nil || out.StatusCode != 204 {
+		t.Errorf("DryRun: %+v, %v; want 204", out, err)
+	}
+	invoke := func(name, payload string) error {
+		_, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(payload)})
+		return err
+	}
+	var notFound *types.ResourceNotFoundException
+	if err := invoke("nobody", "{}"); !errors.As(err, &notFound) {
+		t.Errorf("unknown function: %v", err)
+	}
+	var throttled *types.TooManyRequestsException
+	if err := invoke("closed", "{}"); !errors.As(err, &throttled) {
+		t.Errorf("throttled function: %v", err)
+	}
+	var invalid *types.InvalidRequestContentException
+	if err := invoke("echo", "{"); !errors.As(err, &invalid) {
+		t.Errorf("broken JSON: %v", err)
+	}
+	var tooLarge *types.RequestTooLargeException
+	if err := invoke("echo", `"`+strings.Repeat("x", lambda.MaxPayload)+`"`); !errors.As(err, &tooLarge) {
+		t.Errorf("large payload: %v", err)
+	}
+}
+
+func TestInvokeRefused(t *testing.T) {
+	url := listen(t, NewInvoke(functions(t), strings.ToLower))
+	if status, _, _ := do(t, "GET", url+"/2015-03-31/functions/", "", ""); status != 404 {
+		t.Errorf("ListFunctions = %d, want 404", status)
+	}
+	r, err := http.NewRequest("POST", url+"/2015-03-31/functions/echo/invocations", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for header, value := range map[string]string{"X-Amz-Client-Context": "?", "X-Amz-Invocation-Type": "Later"} {
+		r.Header = http.Header{header: {value}}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != 400 {
+			t.Errorf("%s: %s gives %d, want 400", header, value, response.StatusCode)
+		}
+	}
+}

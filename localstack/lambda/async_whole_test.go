@@ -1,0 +1,98 @@
+//go:build whole
+
+package lambda
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+)
+
+func TestAsync(t *testing.T) {
+	failed := make(chan []byte, 1)
+	s := serve(t, Config{OnFailure: func(destination string, message []byte) {
+		if destination == "failures" {
+			failed <- message
+		}
+	}}, Function{Reserved: -1, OnFailure: "failures"})
+	path := filepath.Join(t.TempDir(), "effects")
+	if err := s.InvokeAsync(Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"append","n":1,"path":%q}`, path)}); err != nil {
+		t.Fatal(err)
+	}
+	await.True(t, "the effect", func() bool { _, err := os.Stat(path); return err == nil })
+	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		RequestContext  struct{ Condition, FunctionArn string }
+		RequestPayload  struct{ Do string }
+		ResponsePayload struct{ ErrorMessage string }
+	}
+	if err := json.Unmarshal(<-failed, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.RequestContext.Condition != "RetriesExhausted" || got.RequestPayload.Do != "error" || got.ResponsePayload.ErrorMessage != "no luck" {
+		t.Errorf("record = %+v", got)
+	}
+}
+
+// TestAsyncRetry: a request that fails is tried three times, without the waits
+// of AWS where the configuration says so.
+func TestAsyncRetry(t *testing.T) {
+	failed := make(chan []byte, 1)
+	s := serve(t, Config{AsyncRetry: time.Millisecond, OnFailure: func(_ string, message []byte) { failed <- message }},
+		Function{Reserved: -1, Retries: 2, OnFailure: "failures"})
+	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		RequestContext struct{ ApproximateInvokeCount int }
+	}
+	if err := json.Unmarshal(<-failed, &got); err != nil || got.RequestContext.ApproximateInvokeCount != 3 {
+		t.Errorf("%+v, %v, want 3 attempts", got, err)
+	}
+}
+
+// TestTryAsync pins when an asynchronous request is tried again.
+func TestTryAsync(t *testing.T) {
+	failure := func() (Response, error) { return Response{FunctionError: "Unhandled"}, nil }
+	throttle := func() (Response, error) { return Response{}, ErrThrottled }
+	success := func() (Response, error) { return Response{}, nil }
+	cases := []struct {
+		name      string
+		retries   int
+		maxAge    time.Duration
+		steps     []func() (Response, error) // the last one repeats
+		attempts  int
+		condition string
+		took      time.Duration
+	}{
+		{"success", 2, time.Hour, []func() (Response, error){success}, 1, "", 0},
+		{"retries used up", 2, time.Hour, []func() (Response, error){failure}, 3, "RetriesExhausted", 3 * time.Minute},
+		{"no retries", 0, time.Hour, []func() (Response, error){failure}, 1, "RetriesExhausted", 0},
+		{"second try", 2, time.Hour, []func() (Response, error){failure, success}, 2, "", time.Minute},
+		{"throttled", 0, time.Hour, []func() (Response, error){throttle, throttle, throttle, success}, 1, "", 7 * time.Second},
+		{"too old", 2, 150 * time.Second, []func() (Response, error){failure}, 2, "EventAgeExceeded", time.Minute},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun, calls := time.Now(), 0
+				_, attempts, condition := tryAsync(t.Context(), time.Minute, c.retries, c.maxAge, func() (Response, error) {
+					step := c.steps[min(calls, len(c.steps)-1)]
+					calls++
+					return step()
+				})
+				if attempts != c.attempts || condition != c.condition || time.Since(begun) != c.took {
+					t.Errorf("%d attempts, %q, after %v; want %d, %q, %v", attempts, condition, time.Since(begun), c.attempts, c.condition, c.took)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,66 @@
+//go:build whole
+
+package lambda
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestChaos repeats each failed request until it succeeds. Requests are hit
+// both before and after their effect, and as often as the rate says.
+func TestChaos(t *testing.T) {
+	chaos, err := KillRandomly(0.5, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, Config{Chaos: chaos}, Function{Reserved: -1})
+	path := filepath.Join(t.TempDir(), "effects")
+	const n = 40
+	failures, withEffect := 0, 0
+	effects := func() int { text, _ := os.ReadFile(path); return strings.Count(string(text), "\n") }
+	for i := range n {
+		for {
+			before := effects()
+			r := invoke(t, s, fmt.Sprintf(`{"do":"append","n":%d,"path":%q}`, i, path))
+			if r.FunctionError == "" {
+				break
+			}
+			if !strings.Contains(string(r.Payload), "signal: killed") {
+				t.Fatalf("failure = %s", r.Payload)
+			}
+			failures++
+			withEffect += effects() - before
+		}
+	}
+	if failures < n/3 || failures > 3*n {
+		t.Errorf("%d failures of %d requests; want about as many at the rate 0.5", failures, n)
+	}
+	if withEffect == 0 || withEffect == failures {
+		t.Errorf("%d of %d killed requests had their effect; want some, not all", withEffect, failures)
+	}
+	if stats, _ := s.Stats("probe"); stats.Killed != failures || stats.Errors != failures {
+		t.Errorf("stats = %+v; want %d killed", stats, failures)
+	}
+	if _, err := KillRandomly(1.5, 1); err == nil {
+		t.Error("a rate of 1.5 was taken")
+	}
+}
+
+// TestChaosAlways kills each request, wherever it was aimed: no answer gets
+// through.
+func TestChaosAlways(t *testing.T) {
+	chaos, err := KillRandomly(1, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, Config{Chaos: chaos}, Function{Reserved: -1})
+	for range 12 {
+		if r := invoke(t, s, `{}`); r.FunctionError == "" {
+			t.Errorf("an answer got through: %s", r.Payload)
+		}
+	}
+}

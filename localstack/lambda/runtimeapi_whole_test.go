@@ -1,0 +1,115 @@
+//go:build whole
+
+package lambda
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+)
+
+func TestContext(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: 7 * time.Second})
+	r, err := s.Invoke(context.Background(), Request{
+		Function: "probe", Qualifier: "live", Payload: []byte(`{"do":"context"}`), ClientContext: `{"custom":{"who":"me"}}`,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := decode[struct {
+		ID, Arn, Trace string
+		Left           int
+		Client         map[string]string
+	}](t, r)
+	if got.ID != r.RequestID || got.Arn != "arn:aws:lambda:us-east-1:000000000000:function:probe:live" || got.Client["who"] != "me" {
+		t.Errorf("context = %+v; want request id %s", got, r.RequestID)
+	}
+	if got.Left <= 0 || got.Left > 7000 || !strings.HasPrefix(got.Trace, "Root=1-") {
+		t.Errorf("context = %+v; want a deadline within 7 s and a trace id", got)
+	}
+}
+
+func TestVariables(t *testing.T) {
+	t.Setenv("OF_THE_HOST", "secret")
+	s := serve(t, Config{}, Function{
+		Reserved: -1, Handler: "main", MemoryMB: 512, LogFormat: "JSON", LogLevel: "WARN",
+		Env: map[string]string{"OWN": "yes", "AWS_REGION": "eu-west-1"},
+	})
+	got := map[string]string{}
+	for _, entry := range decode[[]string](t, invoke(t, s, `{"do":"env"}`)) {
+		name, value, _ := strings.Cut(entry, "=")
+		got[name] = value
+	}
+	for _, varying := range []string{"PATH", "AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "_X_AMZN_TRACE_ID"} {
+		if got[varying] == "" {
+			t.Errorf("%s is not set", varying)
+		}
+		delete(got, varying)
+	}
+	want := map[string]string{
+		"OWN": "yes", "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "us-east-1", "_HANDLER": "main",
+		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
+		"AWS_LAMBDA_FUNCTION_NAME": "probe", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512", "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+		"AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand", "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/probe",
+		"AWS_LAMBDA_LOG_FORMAT": "JSON", "AWS_LAMBDA_LOG_LEVEL": "WARN", "AWS_XRAY_CONTEXT_MISSING": "LOG_ERROR",
+		"LAMBDA_TASK_ROOT": filepath.Dir(probe), "LAMBDA_RUNTIME_DIR": "/var/runtime", "LANG": "en_US.UTF-8", "TZ": ":UTC",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+}
+
+// TestRuntimeAPI asks an environment's API what a runtime must not.
+func TestRuntimeAPI(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	var api string
+	for _, entry := range decode[[]string](t, invoke(t, s, `{"do":"env"}`)) {
+		if value, ok := strings.CutPrefix(entry, "AWS_LAMBDA_RUNTIME_API="); ok {
+			api = value
+		}
+	}
+	for path, want := range map[string]int{
+		"invocation/nobody/response": http.StatusBadRequest,
+		"invocation/nobody/error":    http.StatusBadRequest,
+		"init/error":                 http.StatusForbidden,
+		"elsewhere":                  http.StatusNotFound,
+	} {
+		r, err := http.Post("http://"+api+"/2018-06-01/runtime/"+path, "application/json", strings.NewReader(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if r.StatusCode != want {
+			t.Errorf("POST %s = %d, want %d", path, r.StatusCode, want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "running")
+	done := make(chan Response, 1)
+	go func() {
+		r, _ := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
+		done <- r
+	}()
+	await.True(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
+	r, err := http.Post("http://"+api+"/2018-06-01/runtime/invocation/another/response", "application/json", strings.NewReader(`"wrong"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	_ = os.Remove(path)
+	if answer := <-done; r.StatusCode != http.StatusBadRequest || string(answer.Payload) == `"wrong"` || answer.FunctionError != "" {
+		t.Errorf("an answer to another request gave %d, and the request %s", r.StatusCode, answer.Payload)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Count != 3 {
+		t.Errorf("count = %d after strange requests; want the same environment", got.Count)
+	}
+}

@@ -1,0 +1,409 @@
+//go:build whole
+
+package lambda
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/sources"
+)
+
+var probe string // path of the built probe function
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "streamsort-lambda-*")
+	if err == nil {
+		probe = filepath.Join(dir, "bootstrap")
+		build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", probe, "./testdata/probe")
+		build.Stderr = os.Stderr
+		err = errors.Join(build.Run(), sources.Note(context.Background(), ".", "./testdata/probe"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "building the probe:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	if leak := goleak.Find(); leak != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, leak)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// logs collects the lines of functions.
+type logs struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logs) add(_, line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+}
+
+func (l *logs) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines)
+}
+
+func serve(t *testing.T, c Config, f Function) *Service {
+	t.Helper()
+	s := New(c)
+	t.Cleanup(s.Close)
+	f.Name, f.Bootstrap = "probe", probe
+	f.ARN = "arn:aws:lambda:us-east-1:000000000000:function:probe"
+	if err := s.Add(f); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func invoke(t *testing.T, s *Service, payload string) Response {
+	t.Helper()
+	r, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: []byte(payload)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func decode[T any](t *testing.T, r Response) T {
+	t.Helper()
+	var v T
+	if r.FunctionError != "" {
+		t.Fatalf("function error: %s", r.Payload)
+	}
+	if err := json.Unmarshal(r.Payload, &v); err != nil {
+		t.Fatalf("%s: %v", r.Payload, err)
+	}
+	return v
+}
+
+type counted struct{ Count, Pid int }
+
+func TestWarm(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	for i := 1; i <= 3; i++ {
+		if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Count != i {
+			t.Errorf("request %d was the environment's %d.: the environment is not kept", i, got.Count)
+		}
+	}
+	stats, err := s.Stats("probe")
+	if want := (Stats{Requests: 3, Started: 1, Idle: 1}); err != nil || stats != want {
+		t.Errorf("stats = %+v, %v; want %+v", stats, err, want)
+	}
+}
+
+// TestConcurrent holds two requests open at once: each has a process of its
+// own, and the next request takes the one that was used last.
+func TestConcurrent(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: time.Minute})
+	dir := t.TempDir()
+	type result struct {
+		Response
+		err error
+	}
+	first, second := make(chan result, 1), make(chan result, 1)
+	begin := func(name string, into chan result) string {
+		path := filepath.Join(dir, name)
+		go func() {
+			r, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
+			into <- result{r, err}
+		}()
+		await.True(t, name, func() bool { _, err := os.Stat(path); return err == nil })
+		return path
+	}
+	end := func(path string, from chan result) int {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		r := <-from
+		if r.err != nil {
+			t.Fatal(r.err)
+		}
+		return decode[counted](t, r.Response).Pid
+	}
+	one, two := begin("one", first), begin("two", second)
+	if stats, _ := s.Stats("probe"); stats.Running != 2 || stats.Started != 2 {
+		t.Errorf("stats = %+v; want two running in two environments", stats)
+	}
+	pid1 := end(one, first)
+	pid2 := end(two, second)
+	if pid1 == pid2 {
+		t.Error("both requests ran in one process")
+	}
+	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Pid != pid2 {
+		t.Errorf("the next request ran in process %d; want the one used last, %d (not %d)", got.Pid, pid2, pid1)
+	}
+}
+
+func TestThrottledByReserve(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: 1, Timeout: time.Minute})
+	path := filepath.Join(t.TempDir(), "running")
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
+		done <- err
+	}()
+	await.True(t, "the first request", func() bool { _, err := os.Stat(path); return err == nil })
+	if _, err := s.Invoke(context.Background(), Request{Function: "probe"}); !errors.Is(err, ErrThrottled) {
+		t.Errorf("second request: %v; want ErrThrottled", err)
+	}
+	_ = os.Remove(path)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := invoke(t, s, `{}`); got.FunctionError != "" {
+		t.Errorf("after the first: %s", got.Payload)
+	}
+}
+
+// TestUnreservedWaits has one environment for two requests: the second waits.
+func TestUnreservedWaits(t *testing.T) {
+	s := serve(t, Config{Unreserved: 1}, Function{Reserved: -1})
+	var group sync.WaitGroup
+	for range 5 {
+		group.Go(func() {
+			if r, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: []byte(`{"do":"count"}`)}); err != nil || r.FunctionError != "" {
+				t.Errorf("Invoke = %s, %v", r.Payload, err)
+			}
+		})
+	}
+	group.Wait()
+	if stats, _ := s.Stats("probe"); stats.Started != 1 || stats.Requests != 5 {
+		t.Errorf("stats = %+v; want five requests in one environment", stats)
+	}
+}
+
+func TestFunctionErrors(t *testing.T) {
+	cases := []struct {
+		name, payload, errorType, message string
+		env                               map[string]string
+		again                             bool // the environment serves on
+	}{
+		{name: "error", payload: `{"do":"error"}`, errorType: "errorString", message: "no luck", again: true},
+		{name: "panic", payload: `{"do":"panic"}`, errorType: "string", message: "on purpose"},
+		{name: "exit", payload: `{"do":"exit","n":2}`, errorType: "Runtime.ExitError", message: "RequestId: ID Error: Runtime exited with error: exit status 2"},
+		{name: "exit 0", payload: `{"do":"exit"}`, errorType: "Runtime.ExitError", message: "RequestId: ID Error: Runtime exited without providing a reason"},
+		{name: "time-out", payload: `{"do":"sleep","for":60000000000}`, errorType: "Sandbox.Timedout", message: "RequestId: ID Error: Task timed out after 1.00 seconds"},
+		{name: "too big", payload: fmt.Sprintf(`{"do":"big","n":%d}`, MaxResponse), errorType: "Function.ResponseSizeTooLarge", message: "Response payload size exceeded maximum allowed payload size (6291556 bytes)."},
+		{name: "init", payload: `{}`, errorType: "Runtime.ExitError", message: "RequestId: ID Error: Runtime exited with error: exit status 3", env: map[string]string{"PROBE_INIT": "exit"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, Config{}, Function{Reserved: -1, Timeout: time.Second, Env: c.env})
+			r := invoke(t, s, c.payload)
+			var got struct{ ErrorType, ErrorMessage string }
+			if err := json.Unmarshal(r.Payload, &got); err != nil || r.FunctionError != "Unhandled" {
+				t.Fatalf("response = %s, %q, %v", r.Payload, r.FunctionError, err)
+			}
+			if want := strings.Replace(c.message, "ID", r.RequestID, 1); got.ErrorType != c.errorType || got.ErrorMessage != want {
+				t.Errorf("error = %q %q\nwant    %q %q", got.ErrorType, got.ErrorMessage, c.errorType, want)
+			}
+			if c.env != nil {
+				return
+			}
+			count := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Count
+			if (count > 1) != c.again {
+				t.Errorf("the next request is the environment's %d.; environment kept: want %v", count, c.again)
+			}
+		})
+	}
+}
+
+func TestBigPayloads(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: 20 * time.Second})
+	payload := `"` + strings.Repeat("x", MaxPayload-2) + `"`
+	if got := invoke(t, s, payload); string(got.Payload) != payload {
+		t.Errorf("the largest payload came back as %d bytes, %q", len(got.Payload), got.FunctionError)
+	}
+	_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: []byte(payload + " ")})
+	if !errors.Is(err, ErrTooLarge) {
+		t.Errorf("one byte more: %v; want ErrTooLarge", err)
+	}
+	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(payload)}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("asynchronously: %v; want ErrTooLarge", err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	for _, c := range []struct {
+		r    Request
+		want error
+	}{
+		{Request{Function: "nobody"}, ErrUnknownFunction},
+		{Request{Function: "probe", Payload: []byte("{")}, ErrNotJSON},
+	} {
+		if _, err := s.Invoke(context.Background(), c.r); !errors.Is(err, c.want) {
+			t.Errorf("Invoke(%+v) = %v; want %v", c.r, err, c.want)
+		}
+	}
+	s.Close()
+	if _, err := s.Invoke(context.Background(), Request{Function: "probe"}); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v; want ErrClosed", err)
+	}
+}
+
+// TestLogs has every line of a request in the log before its answer is there,
+// and the last 4 KB of it in the tail.
+func TestLogs(t *testing.T) {
+	var l logs
+	s := serve(t, Config{Log: l.add}, Function{Reserved: -1})
+	const n = 5000
+	r := invoke(t, s, fmt.Sprintf(`{"do":"log","n":%d}`, n))
+	lines := l.all()
+	if len(lines) != n+1 || lines[0] != "line 0" || lines[n] != "end" {
+		t.Fatalf("%d lines, from %q to %q; want %d", len(lines), lines[0], lines[len(lines)-1], n+1)
+	}
+	if len(r.LogTail) != tailLimit || !strings.HasSuffix(string(r.LogTail), "line 4999\nend\n") {
+		t.Errorf("tail of %d bytes ends with %q", len(r.LogTail), r.LogTail[max(0, len(r.LogTail)-20):])
+	}
+	if r := invoke(t, s, `{"do":"log","n":1}`); string(r.LogTail) != "line 0\nend\n" {
+		t.Errorf("tail = %q; want this request's lines alone", r.LogTail)
+	}
+	r = invoke(t, s, `{"do":"panic"}`)
+	if !strings.Contains(string(r.LogTail), "on purpose") {
+		t.Errorf("tail of a panic = %q", r.LogTail)
+	}
+}
+
+// TestFrozen has a function work on behind its answer: it does not get on
+// until the next request.
+func TestFrozen(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("looks into /proc") //nolint:forbidigo // there is none elsewhere
+	}
+	// Made before the service, so that it is removed when the process that
+	// writes into it is gone.
+	path := filepath.Join(t.TempDir(), "ticks")
+	s := serve(t, Config{}, Function{Reserved: -1})
+	invoke(t, s, fmt.Sprintf(`{"do":"tick","path":%q}`, path))
+	pid := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
+	await.True(t, "the process to stop", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err == nil && strings.Contains(string(stat), ") T ")
+	})
+	before, _ := os.ReadFile(path)
+	after := before
+	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
+		after, _ = os.ReadFile(path)
+	}
+	if string(before) != string(after) {
+		t.Errorf("ticks went from %s to %s while the environment should be frozen", before, after)
+	}
+	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Pid != pid {
+		t.Errorf("the next request ran in process %d, not in the thawed %d", got.Pid, pid)
+	}
+}
+
+// TestIdleDies kills a frozen process: the next request has a new one.
+func TestIdleDies(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	pid := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	await.True(t, "the process to be gone", func() bool { return syscall.Kill(pid, 0) != nil })
+	await.True(t, "a new environment", func() bool {
+		r := invoke(t, s, `{"do":"count"}`)
+		return r.FunctionError == "" && decode[counted](t, r).Pid != pid
+	})
+}
+
+// TestNothingLeft has a function leave a process behind and another one busy
+// when the service is closed: all are gone then.
+func TestNothingLeft(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: time.Minute})
+	child := decode[counted](t, invoke(t, s, `{"do":"child"}`)).Pid
+	idle := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
+	path := filepath.Join(t.TempDir(), "running")
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
+		done <- err
+	}()
+	await.True(t, "the running request", func() bool { _, err := os.Stat(path); return err == nil })
+	s.Close()
+	if err := <-done; !errors.Is(err, ErrClosed) {
+		t.Errorf("the running request: %v; want ErrClosed", err)
+	}
+	if err := syscall.Kill(idle, 0); err == nil {
+		t.Error("the idle process is there after Close")
+	}
+	await.True(t, "the child to be gone", func() bool { return gone(child) })
+}
+
+// gone reports whether a process has ended. One that nobody has waited for may
+// stay as a zombie.
+func gone(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
+
+// TestCrashTakesAll has a process start another one and then end by itself.
+func TestCrashTakesAll(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1})
+	child := decode[counted](t, invoke(t, s, `{"do":"child"}`)).Pid
+	if gone(child) {
+		t.Fatal("the child does not run")
+	}
+	invoke(t, s, `{"do":"exit"}`)
+	await.True(t, "the child to be gone", func() bool { return gone(child) })
+}
+
+func TestCallerLeaves(t *testing.T) {
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: time.Minute})
+	path := filepath.Join(t.TempDir(), "running")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Invoke(ctx, Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
+		done <- err
+	}()
+	await.True(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("Invoke = %v; want context.Canceled", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	await.True(t, "the request to end by itself", func() bool {
+		stats, _ := s.Stats("probe")
+		return stats.Running == 0 && stats.Idle == 1
+	})
+}
+
+// BenchmarkInvoke is the runner's own cost of a warm request.
+func BenchmarkInvoke(b *testing.B) {
+	s := New(Config{})
+	defer s.Close()
+	if err := s.Add(Function{Name: "probe", Bootstrap: probe, Reserved: -1}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.Invoke(b.Context(), Request{Function: "probe"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,407 @@
+//go:build whole
+
+package localstack
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/localstack/template"
+	"github.com/streamsort/streamsort/pkg/archive"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// unrecorded are statements that the recorder sees no call of, each with its
+// reason: by action and resource, or by the whole use.
+var unrecorded = map[string]string{
+	"logs":                                 "Lambda writes a function's log under its role",
+	"xray":                                 "Lambda sends traces under the function's role",
+	"sqs:SendMessage on FailureQueue":      "the event source mapping sends what it gives up on under the function's role",
+	"sqs:DeleteMessage on TimerQueue":      ofTimerMapping,
+	"sqs:GetQueueAttributes on TimerQueue": ofTimerMapping,
+	"sqs:ReceiveMessage on TimerQueue":     ofTimerMapping,
+	"AckFunction: dynamodb:PutItem on table/streamsort-chains":      "create replaces a chain that is over and has expired, days later, where DynamoDB has not deleted it yet: the tests of pkg/xorack do",
+	"ProcessFunction: dynamodb:PutItem on table/streamsort-trouble": ofTrouble,
+	"ProcessFunction: dynamodb:GetItem on table/streamsort-trouble": ofTrouble,
+	"dynamodb:UpdateItem on table/streamsort-arrivals":              "pushes the expiry of messages forward that are days old: the tests of pkg/cursor do",
+}
+
+const ofTrouble = "notes a message that fails for an hour, or is gone: the tests of pkg/handoff do"
+
+const ofTimerMapping = "the event source mapping reads the queue under the function's role"
+
+// sometimes tells that it depends on races whether a function comes to it here: each
+// that stores due times, or meets them, may send wake-ups; and whoever ends a tracked batch may
+// be the one that notes what its consumer takes, and whoever finishes a claim whose replies were on
+// their way that they wait no more.
+func sometimes(u use) bool {
+	if u.action == "dynamodb:PutItem" && u.resource == "table/streamsort-consumers" {
+		return u.function == "AckFunction" || u.function == "SweepFunction"
+	}
+	if u.action == "dynamodb:DeleteItem" && u.resource == "table/streamsort-trouble" {
+		return u.function == "ProcessFunction" || u.function == "SweepFunction"
+	}
+	return u.action == "sqs:SendMessage" && u.resource == "TimerQueue" && u.function != "EnqueueFunction" && u.function != "AckFunction"
+}
+
+// TestLeastPrivilege runs every function, notes what they call, and compares
+// that with the roles of the template that the soak deploys, which has a sink of
+// each kind: nothing that is called is missing, and nothing that is allowed is
+// unneeded.
+func TestLeastPrivilege(t *testing.T) {
+	const path = "../verify/soak/streamsort.patch.json"
+	text, err := template.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	may := allowed(t, text)
+	functions := map[string]bool{}
+	for u := range may {
+		functions[u.function] = true
+	}
+	tables, services, functionsAPI := newRecorder(t), newRecorder(t), newRecorder(t)
+	server, err := localdb.Start(t.Context(), ddbtest.Servers(t)[0], "") // its own: the template names the tables
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	tables.forward(t, server.Endpoint)
+	env := map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"}
+	for function := range functions {
+		env[function+".AWS_ACCESS_KEY_ID"] = function
+		env[function+".AWS_ENDPOINT_URL"] = services.URL
+		env[function+".AWS_ENDPOINT_URL_LAMBDA"] = functionsAPI.URL
+		env[function+".AWS_ENDPOINT_URL_SQS"] = functionsAPI.URL
+	}
+	s := run(t, Config{Templates: []string{path, onlySinks(t)}, Env: env, Server: tables.URL})
+	functionsAPI.forward(t, s.URL())
+	services.forward(t, s.services.Endpoint)
+	everything(t, s)
+
+	used := map[use]bool{}
+	for _, r := range []*recorder{tables, services, functionsAPI} {
+		r.mu.Lock()
+		maps.Copy(used, r.used)
+		r.mu.Unlock()
+	}
+	for u := range used {
+		if !may[u] {
+			t.Errorf("called, and not allowed: %s", u)
+		}
+		if why := reason(u); why != "" {
+			t.Errorf("%s is called, and listed as not seen: %s", u, why)
+		}
+	}
+	for u := range may {
+		if !used[u] && reason(u) == "" && !sometimes(u) {
+			t.Errorf("allowed, and never called: %s", u)
+		}
+	}
+	if len(used) < 30 {
+		t.Errorf("only %d uses were recorded: %v", len(used), slices.Collect(maps.Keys(used)))
+	}
+}
+
+// answers has consumers answer: one that process pushes to, one that pulls, and one
+// whose process died.
+func answers(t *testing.T, consumers *handoff.Store, call func(method, path, body string) map[string]any) {
+	t.Helper()
+	const replies = `[{"queue":"%[1]s","body":1},{"queue":"%[1]s-numbered","seq":1,"body":1},{"queue":"orders","seq":1,"body":"another"}]`
+	text, err := json.Marshal(fmt.Sprintf(replies, "pushed-answers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call("POST", "/messages", fmt.Sprintf(`{"queue":"questions","seq":1,"body":1,"attributes":{"replies":%s}}`, text))
+
+	call("POST", "/consumers", `{"queue":"orders","consumer":"puller"}`)
+	claim := call("POST", "/claims", `{"queue":"orders","consumer":"puller","request":"r1","maxMessages":1}`)
+	on := func(action, more string) {
+		t.Helper()
+		if a := call("PATCH", "/claims", fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action, claim["token"], more)); a["answer"] != "OK" {
+			t.Errorf("%s: %v", action, a)
+		}
+	}
+	on("prepare", "")
+	on("commit", `,"replies":`+fmt.Sprintf(replies, "pulled-answers"))
+
+	call("POST", "/consumers", `{"queue":"orders","consumer":"died"}`)
+	c, err := consumers.Consumer(t.Context(), "orders", "died")
+	if err != nil {
+		t.Fatal(err)
+	}
+	past := time.Now().Add(-time.Minute)
+	c, mine, err := consumers.Claim(t.Context(), c, record.Claim{Req: "r1", To: 1, Now: past, LeaseUntil: past})
+	if err == nil && mine {
+		_, mine, err = consumers.Decide(t.Context(), "orders", "died", c.Token, []record.Outgoing{{Queue: "pulled-answers"}})
+	}
+	if err != nil || !mine {
+		t.Fatalf("%v, %v", mine, err)
+	}
+}
+
+// reason is why a use is not recorded, empty where it must be.
+func reason(u use) string {
+	service, _, _ := strings.Cut(u.action, ":")
+	for _, key := range []string{service, u.action + " on " + u.resource, u.String()} {
+		if why := unrecorded[key]; why != "" {
+			return why
+		}
+	}
+	if strings.HasSuffix(u.resource, "/StreamArn") {
+		return "the event source mapping reads the stream under the function's role"
+	}
+	return ""
+}
+
+// onlySinks is the template of the soak's sinks without the function that reads
+// the cursors' stream beside process: it would do part of process's work.
+func onlySinks(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../verify/soak/sinks.template.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document map[string]any
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(document["Resources"].(map[string]any), func(id string, _ any) bool { return strings.HasPrefix(id, "Webhooks") })
+	if text, err = json.Marshal(document); err != nil {
+		t.Fatal(err)
+	}
+	// Within the module, where its function's source is found.
+	if err := os.MkdirAll("../.build", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp("../.build", "privilege-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	path := filepath.Join(folder, "sinks.template.json")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// everything has the functions do all that they can.
+func everything(t *testing.T, s *Stack) {
+	t.Helper()
+	call := func(method, path, body string) map[string]any {
+		t.Helper()
+		status, answer := fetch[map[string]any](t, method, s.URL()+path, body)
+		if status >= 300 {
+			t.Errorf("%s %s %s: %d %v", method, path, body, status, answer)
+		}
+		return answer
+	}
+	put := func(queue string, seq int) {
+		t.Helper()
+		call("POST", "/messages", fmt.Sprintf(`{"queue":%q,"seq":%d,"body":%d}`, queue, seq, seq))
+	}
+	sweep := func() {
+		t.Helper()
+		responses, err := s.Trigger(t.Context(), "SweepSchedule")
+		if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {
+			t.Fatalf("sweep: %+v, %v", responses, err)
+		}
+	}
+	idle := func() {
+		t.Helper()
+		since := time.Now()
+		await.True(t, "the streams to be dealt with", func() bool { return s.Idle(since) })
+	}
+
+	// enqueue
+	put("orders", 1)
+	put("orders", 3)
+	put("orders", 2)
+	put("orders", 1) // again
+	call("GET", "/messages?queue=orders&after=0", "")
+	call("GET", "/queues?queue=orders", "")
+	call("GET", "/queues", "")
+	call("GET", "/queues?state=gap", "")
+	call("PUT", "/queues", `{"queue":"orders","policy":"alert"}`)
+	call("PUT", "/queues", `{"queue":"waits","policy":"alert","gapAfter":"1h"}`)
+	put("waits", 2)
+
+	// sort: a message whose writer died, in a queue without a cursor; sweep: a
+	// gap that is skipped, with a message behind it that is about to expire.
+	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := cursor.NewDynamo(client, cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := func(queue string, seq int64, expires time.Duration) {
+		t.Helper()
+		now := time.Now()
+		_, err := store.PutMessage(t.Context(), cursor.Message{
+			Queue: queue, Seq: seq, Body: []byte(`1`), Digest: make([]byte, 16), Op: make([]byte, 8), EnqueuedAt: now, ExpiresOn: now.Add(expires),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	dead("dead", 1, time.Hour)
+	call("PUT", "/queues", `{"queue":"gaps","policy":"skip","gapAfter":"1s"}`)
+	dead("gaps", 3, time.Hour)
+	call("PUT", "/queues", `{"queue":"waits"}`)
+	dead("waits", 3, time.Hour)
+	idle()
+
+	// process: a queue that has been quiet for long has its first consumers.
+	past := time.Now().Add(-time.Hour)
+	if _, err := store.CreateCursor(t.Context(), cursor.Cursor{
+		Queue: "quiet", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, MovedAt: past,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	dead("quiet", 1, time.Hour)
+	if err := store.Nudge(t.Context(), "quiet", past); err != nil {
+		t.Fatal(err)
+	}
+	idle()
+
+	// handoff: a queue that no consumer has, whose message is about to expire.
+	if _, err := store.CreateCursor(t.Context(), cursor.Cursor{
+		Queue: "expiring", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, MovedAt: past,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	dead("expiring", 1, time.Hour)
+
+	// sweep: somebody died who was making a consumer.
+	consumers := handoff.NewDynamo(client, handoff.Names{})
+	if _, _, err := consumers.CreateConsumer(t.Context(), handoff.Consumer{
+		Queue: "orders", Name: "begun", State: handoff.Idle, Starting: "somebody", LastOp: "somebody",
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	// handoff
+	call("POST", "/consumers", `{"queue":"orders","consumer":"operated"}`)
+	call("POST", "/consumers", `{"queue":"new","consumer":"operated"}`)
+	call("POST", "/consumers", `{"queue":"expiring","consumer":"operated"}`)
+	call("GET", "/consumers?queue=orders", "")
+	for i, op := range []string{`"action":"pause"`, `"action":"resume"`, `"action":"rewind","start":"first"`, `"action":"remove"`} {
+		call("POST", "/operations", fmt.Sprintf(`{%s,"queue":"orders","consumer":"operated","reason":"trial","id":"op-%d"}`, op, i))
+	}
+	call("GET", "/operations?queue=orders", "")
+	call("GET", "/consumers?state=paused", "")
+	batch := call("POST", "/acts", `{"action":"rewind","start":"latest","consumer":"operated","prefix":"new","reason":"trial"}`)["token"].(string)
+	call("POST", "/acts", fmt.Sprintf(`{"token":%q}`, batch))
+	await.True(t, "the batch of acts", func() bool {
+		return call("GET", "/acts?batch="+batch, "")["state"] == "DONE"
+	})
+
+	// Arrival order: put, read, delivered, waited for.
+	call("POST", "/messages", `{"queue":"arrived","id":"a","body":1}`)
+	call("GET", "/messages?queue=arrived&after=0", "")
+	idle()
+	call("POST", "/operations", `{"action":"pause","queue":"arrived","consumer":"receiver","reason":"trial"}`)
+	call("POST", "/messages", `{"queue":"arrived","id":"b","body":2}`)
+	idle()
+	call("GET", "/consumers?queue=arrived&consumer=receiver", "")
+
+	keyedQueues(t, store, call)
+	idle()
+
+	answers(t, consumers, call)
+	idle()
+
+	erases(t, store, archive.NewDynamo(client, archive.Names{}), dead, call, idle)
+	idle()
+
+	// ack
+	call("POST", "/acks", `{"operation":"create","tag":"job","deadline":"1s"}`)
+	call("GET", "/chains?tag=job", "")
+	call("GET", "/chains?state=open", "")
+	broken := call("POST", "/acks", `{"operation":"create","tag":"broken"}`)["edges"].([]any)
+	call("POST", "/acks", fmt.Sprintf(`{"operation":"fail","edge":%q,"reason":"trial"}`, broken[0]))
+	await.True(t, "the chain that failed to be listed", func() bool {
+		return len(call("GET", "/chains?state=failed", "")["list"].([]any)) == 1
+	})
+	call("POST", "/acks", `{"operation":"create","tag":"stamped","id":"1","stamp":"01"}`)
+	call("POST", "/acks", `{"operation":"delete","tag":"stamped"}`)
+	trackedDelivery(t, client, put, sweep)
+
+	// Gaps are due by the end of the chain; the second sweep announces what became of
+	// what the first one announced.
+	await.True(t, "the end of what is due", func() bool {
+		sweep()
+		return call("GET", "/chains?tag=job", "")["chain"].(map[string]any)["endedAt"] != nil
+	})
+	sweep()
+	sweep()
+	idle()
+}
+
+// keyedQueues has messages sorted by their keys, at once and by the timer: so many that the
+// cursor hands order items on; they are read, and delivered.
+func keyedQueues(t *testing.T, store *cursor.Store, call func(method, path, body string) map[string]any) {
+	t.Helper()
+	sorter, err := cursor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, keyType := cursor.KindKeyed, cursor.KeyType("number")
+	for queue, settle := range map[string]time.Duration{"keyed": 0, "keyed-later": time.Second} {
+		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}); err != nil {
+			t.Fatal(err)
+		}
+		var group []cursor.Keyed
+		for n := range 2 * cursor.KeyedOrderEntries {
+			group = append(group, cursor.Keyed{Key: []any{n}, Message: cursor.Message{Queue: queue, ID: fmt.Sprint(n), Body: []byte("1")}})
+		}
+		if _, err := sorter.PutKeyedGroup(t.Context(), group); err != nil {
+			t.Fatal(err)
+		}
+		await.True(t, queue+" to be settled", func() bool {
+			it, err := sorter.Status(t.Context(), queue)
+			return err == nil && it.Position >= int64(len(group))
+		})
+	}
+	call("GET", "/messages?queue=keyed&after=0", "")
+}
+
+// erases has queues erased: by handoff, by the sweep, and by sort what comes late.
+func erases(t *testing.T, store *cursor.Store, shelf archive.Store, dead func(string, int64, time.Duration), call func(method, path, body string) map[string]any, idle func()) {
+	t.Helper()
+	for _, queue := range []string{"bin", "swept"} {
+		call("POST", "/messages", fmt.Sprintf(`{"queue":%q,"seq":1,"body":1}`, queue))
+		call("POST", "/consumers", fmt.Sprintf(`{"queue":%q,"consumer":"binned"}`, queue))
+		call("POST", "/messages", fmt.Sprintf(`{"queue":"%s-arrived","id":"a","body":1}`, queue))
+	}
+	idle() // so that sort has seen what the sweep is to delete
+	for _, queue := range []string{"bin", "bin-arrived"} {
+		call("DELETE", "/queues?queue="+queue+"&dryRun=true", "")
+		call("DELETE", "/queues?queue="+queue+"&reason=trial", "")
+	}
+	call("DELETE", "/queues?tenant=nobody&reason=trial", "")
+	dead("bin", 2, time.Hour)
+	if err := shelf.Put(t.Context(), "swept/mark", []byte(`{"v":1,"queue":"swept","to":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, queue := range []string{"swept", "swept-arrived"} {
+		if _, err := store.MarkErased(t.Context(), queue, "op", time.Now().Add(-2*cursor.EraseGrace)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

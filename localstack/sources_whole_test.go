@@ -1,0 +1,349 @@
+//go:build whole
+
+package localstack
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/source/sourcetest"
+)
+
+// Each shape has queues of its own, of which each gets so many records.
+const sourceQueues, sourceRecords = 3, 20
+
+// sourceOf is the source whose function takes a shape's events.
+var sourceOf = map[string]string{
+	"sqs": "Payments", "sqsFifo": "Ledger", "sns": "Changes", "sns by sqs": "Changes", "eventbridge": "Orders", "eventbridge by sqs": "Orders",
+	"kinesis": "Clicks", "s3": "Inbox", "s3 by sqs": "Inbox", "s3 by sns and sqs": "Inbox", "s3 by eventbridge": "Inbox", "dynamodb": "Accounts", "kafka": "Trades",
+}
+
+// ownQueue is the queue of the stack's own by which a shape comes.
+var ownQueue = map[string]string{"sqs": "Payments", "s3 by sqs": "Notified", "s3 by sns and sqs": "Notified"}
+
+// TestSources has the records of each shape come through the deployed functions of the sources
+// that the CDK's app adds, shuffled, and one in ten of them again: by the queues that the stack
+// runs, where it does, else by calls of the functions. None is lost, and none is out of order.
+func TestSources(t *testing.T) {
+	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "10s"}})
+	random := rand.New(rand.NewPCG(7, 8))
+	shapes := sourcetest.Shapes()
+	for i, shape := range shapes {
+		var records []json.RawMessage
+		for queue := range sourceQueues {
+			for n := 1; n <= sourceRecords; n++ {
+				raw := shape.Record(i*sourceQueues+queue, n)
+				if records = append(records, raw); random.IntN(10) == 0 {
+					records = append(records, raw)
+				}
+			}
+		}
+		random.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+		for len(records) > 0 {
+			size := min(len(records), 1+random.IntN(shape.Most))
+			if queue := ownQueue[shape.Name]; queue != "" {
+				sendBodies(t, s, queue, records[:size])
+			} else {
+				bring(t, s, sourceOf[shape.Name], shape.Event(records[:size]))
+			}
+			records = records[size:]
+		}
+	}
+	for i, shape := range shapes {
+		for queue := range sourceQueues {
+			bodies := awaitBodies(t, s, shape.Queue(i*sourceQueues+queue), sourceRecords)
+			for at, body := range bodies {
+				if n, err := shape.N(body); n != at+1 || err != nil {
+					t.Errorf("%s: message %d of queue %s is %d, %v", shape.Name, at+1, shape.Queue(i*sourceQueues+queue), n, err)
+				}
+			}
+		}
+	}
+	// A table of a user's own: its changes come by its stream, and the stack's mapping.
+	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range sourceRecords {
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("accounts"), Item: dynamo.Item{
+			"id": dynamo.Text("anna/1"), "n": dynamo.Number(int64(n + 1)),
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at, body := range awaitBodies(t, s, "src/accounts/anna%2F1", sourceRecords) {
+		if !strings.Contains(string(body), fmt.Sprintf(`"NewImage":{"id":{"S":"anna/1"},"n":{"N":"%d"}}`, at+1)) {
+			t.Errorf("change %d is %s", at+1, body)
+		}
+	}
+}
+
+// TestPoisonOfSources: a record that makes no message is in the failure queue, with the record,
+// and holds up no other one.
+func TestPoisonOfSources(t *testing.T) {
+	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}})
+	sendBodies(t, s, "Payments", []json.RawMessage{
+		json.RawMessage(`{"body":"no JSON"}`), json.RawMessage(`{"body":"{\"account\":\"good\",\"n\":1}"}`),
+	})
+	awaitBodies(t, s, "src/good", 1)
+	await.True(t, "the record in the failure queue", func() bool {
+		for _, f := range s.Failures() {
+			if strings.Contains(f.Queue, "SourcePaymentsFailures") && strings.Contains(string(f.Message), `"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"malformed","field":"queue"`) &&
+				strings.Contains(string(f.Message), `"body":"no JSON"`) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// queueURL is the address of a queue of the template's, whose name ends otherwise than its
+// logical id.
+func queueURL(t *testing.T, s *Stack, logical string) string {
+	t.Helper()
+	for _, q := range s.Queues() {
+		if strings.HasPrefix(q.LogicalID, logical) {
+			return s.URL() + "/000000000000/" + q.Name
+		}
+	}
+	t.Fatalf("no queue %s: %+v", logical, s.Queues())
+	return ""
+}
+
+// sendBodies sends the bodies of records of SQS to a queue of the stack's.
+func sendBodies(t *testing.T, s *Stack, logical string, records []json.RawMessage) {
+	t.Helper()
+	client := sqs.New(sqs.Options{Region: "us-east-1", BaseEndpoint: aws.String(s.URL()), Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")})
+	var entries []sqstypes.SendMessageBatchRequestEntry
+	for i, raw := range records {
+		var record struct{ Body string }
+		if err := json.Unmarshal(raw, &record); err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, sqstypes.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: &record.Body})
+	}
+	out, err := client.SendMessageBatch(t.Context(), &sqs.SendMessageBatchInput{QueueUrl: aws.String(queueURL(t, s, logical)), Entries: entries})
+	if err != nil || len(out.Failed) > 0 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+}
+
+// bring calls a source's function with an event, and has all of it taken.
+func bring(t *testing.T, s *Stack, of string, event json.RawMessage) {
+	t.Helper()
+	answer, err := s.Invoke(t.Context(), "Source"+of+"Function", event)
+	if err != nil || answer.FunctionError != "" || string(answer.Payload) != `{"batchItemFailures":[]}` {
+		t.Fatalf("%s: %s %s, %v", of, answer.FunctionError, answer.Payload, err)
+	}
+}
+
+// awaitBodies waits until a queue has so many messages, and returns their bodies in its order.
+func awaitBodies(t *testing.T, s *Stack, queue string, many int) []json.RawMessage {
+	t.Helper()
+	type page struct {
+		Messages []struct {
+			Body       json.RawMessage
+			BodyBase64 []byte
+			Late       bool
+		}
+	}
+	var bodies []json.RawMessage
+	await.True(t, queue, func() bool {
+		status, answer := fetch[page](t, http.MethodGet, s.URL()+"/messages?after=0&limit=500&queue="+url.QueryEscape(queue), "")
+		bodies = nil
+		for _, m := range answer.Messages {
+			if bodies = append(bodies, append(m.Body, m.BodyBase64...)); m.Late {
+				t.Errorf("queue %s: %s is late", queue, m.Body)
+			}
+		}
+		return status == http.StatusOK && len(bodies) >= many
+	})
+	if len(bodies) != many {
+		t.Errorf("queue %s has %d messages, want %d", queue, len(bodies), many)
+	}
+	return bodies
+}
+
+// carriers are resources of MiniStack that bring what it makes to queues, which the test reads:
+// it cannot call functions here.
+const carriers = `{"Resources": {
+ "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "told"}},
+ "Told": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "told"}},
+ "Subscription": {"Type": "AWS::SNS::Subscription", "Properties": {"TopicArn": {"Ref": "Topic"}, "Protocol": "sqs", "Endpoint": {"Fn::GetAtt": ["Told", "Arn"]}}},
+ "Ruled": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "ruled"}},
+ "Rule": {"Type": "AWS::Events::Rule", "Properties": {"EventPattern": {"source": ["com.example.orders"]}, "State": "ENABLED", "Targets": [{"Id": "q", "Arn": {"Fn::GetAtt": ["Ruled", "Arn"]}}]}},
+ "Ordered": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "ordered.fifo", "FifoQueue": true}},
+ "Stream": {"Type": "AWS::Kinesis::Stream", "Properties": {"Name": "clicked", "ShardCount": 1}},
+ "Stored": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "stored"}},
+ "Bucket": {"Type": "AWS::S3::Bucket", "Properties": {"BucketName": "kept", "NotificationConfiguration": {"QueueConfigurations": [{"Event": "s3:ObjectCreated:*", "Queue": {"Fn::GetAtt": ["Stored", "Arn"]}}]}}}}}`
+
+// TestSourcesOfMiniStack has another implementation of SNS, EventBridge, SQS FIFO, Kinesis and
+// S3 make the documents, which are handed to the deployed functions as AWS would, each twice.
+func TestSourcesOfMiniStack(t *testing.T) {
+	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "5s"}})
+	if _, err := s.services.Deploy(t.Context(), "carriers", []byte(carriers)); err != nil {
+		t.Fatal(err)
+	}
+	const many = 5
+	client := sqs.New(sqs.Options{Region: "us-east-1", BaseEndpoint: &s.services.Endpoint, Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")})
+	for n := 1; n <= many; n++ {
+		body := func(account string) string { return fmt.Sprintf(`{"account":%q,"n":%d}`, account, n) }
+		query(t, s, "sns", url.Values{"Action": {"Publish"}, "Version": {"2010-03-31"}, "TopicArn": {"arn:aws:sns:us-east-1:000000000000:told"}, "Message": {body("told")}})
+		var ignored map[string]any
+		for _, c := range []struct {
+			service, target string
+			in              any
+		}{
+			{"events", "AWSEvents.PutEvents", map[string]any{"Entries": []any{map[string]any{"Source": "com.example.orders", "DetailType": "Order Changed", "Detail": body("ruled")}}}},
+			{"kinesis", "Kinesis_20131202.PutRecord", map[string]any{"StreamName": "clicked", "PartitionKey": "clicked", "Data": []byte(body("clicked"))}},
+		} {
+			if err := s.services.JSON(t.Context(), c.service, c.target, c.in, &ignored); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{
+			QueueUrl: aws.String(s.services.Endpoint + "/000000000000/ordered.fifo"), MessageBody: aws.String(body("ordered")),
+			MessageGroupId: aws.String("ordered"), MessageDeduplicationId: aws.String(strconv.Itoa(n)),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		request, err := http.NewRequest(http.MethodPut, s.services.Endpoint+"/kept/a%20file", nil)
+		if err == nil {
+			_, err = s.services.Request(t.Context(), "s3", request, []byte(body("stored")))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for queue, of := range map[string]string{"told": "Changes", "ruled": "Orders", "ordered.fifo": "Ledger", "stored": "Inbox"} {
+			event := object{"Records": []any{receive(t, client, s.services.Endpoint+"/000000000000/"+queue, queue)}}
+			for range 2 {
+				bring(t, s, of, asJSON(t, event))
+			}
+		}
+	}
+	records := readKinesis(t, s, "clicked")
+	if len(records) != many {
+		t.Fatalf("%d records of Kinesis", len(records))
+	}
+	for range 2 {
+		bring(t, s, "Clicks", asJSON(t, object{"Records": records}))
+	}
+	if set := s.Failures(); len(set) > 0 {
+		t.Fatalf("set aside: %s", set[0].Message)
+	}
+	for _, account := range []string{"told", "ruled", "ordered", "clicked"} {
+		seen := map[int]bool{}
+		for at, body := range awaitBodies(t, s, "src/"+account, many) {
+			var m struct {
+				Account string
+				N       int
+			}
+			// MiniStack's timestamps of SNS have whole seconds: of those in one, chance says which is first.
+			if err := json.Unmarshal(body, &m); err != nil || m.Account != account || seen[m.N] || m.N != at+1 && account != "told" {
+				t.Errorf("%s: message %d is %s, %v", account, at+1, body, err)
+			}
+			seen[m.N] = true
+		}
+	}
+	awaitBodies(t, s, "src/kept/a file", many)
+}
+
+type object = map[string]any
+
+func asJSON(t *testing.T, value any) json.RawMessage {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// query makes a call of MiniStack's by the Query protocol.
+func query(t *testing.T, s *Stack, service string, form url.Values) {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodPost, s.services.Endpoint, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if _, err := s.services.Request(t.Context(), service, request, []byte(form.Encode())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// receive waits for a message, and returns it as Lambda brings it.
+func receive(t *testing.T, client *sqs.Client, address, name string) object {
+	t.Helper()
+	var record object
+	await.True(t, "a message in "+name, func() bool {
+		out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
+			QueueUrl: &address, MaxNumberOfMessages: 1, MessageSystemAttributeNames: []sqstypes.MessageSystemAttributeName{"All"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range out.Messages {
+			if _, err := client.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: &address, ReceiptHandle: m.ReceiptHandle}); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(*m.Body, "s3:TestEvent") {
+				continue
+			}
+			record = object{
+				"messageId": *m.MessageId, "receiptHandle": *m.ReceiptHandle, "body": *m.Body, "attributes": m.Attributes,
+				"messageAttributes": object{}, "md5OfBody": aws.ToString(m.MD5OfBody), "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:" + name, "awsRegion": "us-east-1",
+			}
+		}
+		return record != nil
+	})
+	return record
+}
+
+// readKinesis reads all of a stream of MiniStack's, as Lambda does.
+func readKinesis(t *testing.T, s *Stack, name string) (records []any) {
+	t.Helper()
+	call := func(target string, in, out any) {
+		t.Helper()
+		if err := s.services.JSON(t.Context(), "kinesis", "Kinesis_20131202."+target, in, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var shards struct {
+		Shards []struct {
+			ShardID string `json:"ShardId"`
+		}
+	}
+	call("ListShards", object{"StreamName": name}, &shards)
+	for _, shard := range shards.Shards {
+		var iterator struct{ ShardIterator string }
+		call("GetShardIterator", object{"StreamName": name, "ShardId": shard.ShardID, "ShardIteratorType": "TRIM_HORIZON"}, &iterator)
+		var page struct{ Records []object }
+		call("GetRecords", object{"ShardIterator": iterator.ShardIterator}, &page)
+		for _, r := range page.Records {
+			records = append(records, object{
+				"kinesis": object{
+					"kinesisSchemaVersion": "1.0", "partitionKey": r["PartitionKey"], "sequenceNumber": r["SequenceNumber"],
+					"data": r["Data"], "approximateArrivalTimestamp": r["ApproximateArrivalTimestamp"],
+				},
+				"eventSource": "aws:kinesis", "eventVersion": "1.0", "eventID": fmt.Sprint(shard.ShardID, ":", r["SequenceNumber"]),
+				"eventName": "aws:kinesis:record", "awsRegion": "us-east-1", "eventSourceARN": "arn:aws:kinesis:us-east-1:000000000000:stream/" + name,
+			})
+		}
+	}
+	return records
+}

@@ -1,0 +1,370 @@
+//go:build whole
+
+package localstack
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dynamo"
+)
+
+func run(t *testing.T, c Config) *Stack {
+	t.Helper()
+	c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	s, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// fetch makes a request and decodes its JSON answer.
+func fetch[T any](t *testing.T, method, url, body string) (status int, value T) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &value); err != nil && len(text) > 0 {
+		t.Fatalf("%s %s: %s: %v", method, url, text, err)
+	}
+	return response.StatusCode, value
+}
+
+func put(t *testing.T, s *Stack, ids ...string) {
+	t.Helper()
+	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
+			TableName: aws.String("shop-Orders"),
+			Item:      map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var shop = []string{"testdata/consumer.template.json", "testdata/shop.template.json"} // the importing one first
+
+// byAnotherSite has a browser ask for an address as another site can have it: by a form, and by a
+// name that the site points here.
+func byAnotherSite(t *testing.T, address string) {
+	t.Helper()
+	for want, change := range map[int]func(*http.Request){
+		http.StatusForbidden:          func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
+		http.StatusMisdirectedRequest: func(r *http.Request) { r.Host = "evil.example:3000" },
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "text/plain")
+		change(request)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = response.Body.Close(); response.StatusCode != want {
+			t.Errorf("%s: %d, want %d", address, response.StatusCode, want)
+		}
+	}
+}
+
+func TestFrontDoors(t *testing.T) {
+	s := run(t, Config{
+		Templates: shop, Parameters: map[string]string{"Greeting": "moin"},
+		Env: map[string]string{"EVERYWHERE": "1", "Echo.OVERRIDDEN": "by the test", "OVERRIDDEN": "by all"},
+	})
+	status, event := fetch[map[string]any](t, "POST", s.URL()+"/some/where", `{"a":1}`)
+	if status != 200 || event["rawPath"] != "/some/where" || event["routeKey"] != "$default" {
+		t.Errorf("API: %d %v", status, event)
+	}
+	outputs := s.Outputs()["shop"]
+	wantAddresses := []Address{{"DynamoDB", s.DynamoDB()}, {"function URL EchoUrl", strings.TrimSuffix(outputs["EchoUrl"], "/")}}
+	if diff := cmp.Diff(wantAddresses, s.Addresses()); diff != "" || s.HasServices() {
+		t.Errorf("addresses (-want +got):\n%s", diff)
+	}
+	if outputs["ApiUrl"] != s.URL() {
+		t.Errorf("the API's URL is %s; want %s", outputs["ApiUrl"], s.URL())
+	}
+	if status, event := fetch[map[string]any](t, "GET", outputs["EchoUrl"]+"a%20b", ""); status != 200 || event["rawPath"] != "/a%20b" {
+		t.Errorf("function URL: %d %v", status, event)
+	}
+	for _, name := range []string{"Echo", "shop-Echo", "arn:aws:lambda:us-east-1:000000000000:function:shop-Echo"} {
+		status, answer := fetch[map[string]any](t, "POST", s.URL()+"/2015-03-31/functions/"+name+"/invocations", `{"direct":true}`)
+		if status != 200 || answer["direct"] != true {
+			t.Errorf("Invoke of %s: %d %v", name, status, answer)
+		}
+	}
+	for _, path := range []string{"/some/where", "/2015-03-31/functions/Echo/invocations", "/_streamsort/schedules/none"} {
+		byAnotherSite(t, s.URL()+path)
+	}
+	byAnotherSite(t, outputs["EchoUrl"])
+	_, list := fetch[[]string](t, "GET", s.URL()+"/env", "")
+	env := map[string]string{}
+	for _, entry := range list {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	for name, want := range map[string]string{
+		"GREETING": "moin", "OVERRIDDEN": "by the test", "EVERYWHERE": "1", "SELF": outputs["EchoUrl"],
+		"STREAM": s.streams["shop-Orders"], "AWS_ENDPOINT_URL_DYNAMODB": s.DynamoDB(), "AWS_ENDPOINT_URL": s.URL(),
+		"AWS_LAMBDA_FUNCTION_NAME": "shop-Echo",
+	} {
+		if env[name] != want {
+			t.Errorf("%s = %q, want %q", name, env[name], want)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(env["LAMBDA_TASK_ROOT"], "prices.txt")); err != nil || string(text) != "7 and up" {
+		t.Errorf("the file beside the program has %q, %v", text, err)
+	}
+	if s.streams["shop-Orders"] == "" || outputs["Stream"] != s.streams["shop-Orders"] {
+		t.Errorf("stream = %q, output %q; want the server's", s.streams["shop-Orders"], outputs["Stream"])
+	}
+	request, err := http.NewRequest("POST", s.URL(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-Amz-Target", "AWSEvents.PutEvents")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != 400 || response.Header.Get("X-Amzn-Errortype") != "UnknownOperationException" {
+		t.Errorf("a service that does not run answered %d", response.StatusCode)
+	}
+}
+
+// TestStream has a consumer's own template behind the stream of another
+// template's table: records arrive, and a poisonous one ends in the queue for
+// failures, alone.
+func TestStream(t *testing.T) {
+	for _, kind := range ddbtest.Servers(t) {
+		t.Run(string(kind), func(t *testing.T) { testStream(t, run(t, Config{Templates: shop, Server: string(kind)})) })
+	}
+}
+
+func testStream(t *testing.T, s *Stack) {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	cancel := s.Subscribe(func(l Line) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[l.LogicalID+" "+l.Text]++
+	})
+	defer cancel()
+	put(t, s, "a", "poison", "b", "c")
+	await.True(t, "the failure", func() bool { return len(s.Failures()) == 1 })
+	since := time.Now()
+	await.True(t, "the stream to be dealt with", func() bool { return s.Idle(since) })
+	mu.Lock()
+	for _, id := range []string{"a", "b", "c"} {
+		if seen["Tally INSERT "+id] != 1 {
+			t.Errorf("record %s was handled %d times", id, seen["Tally INSERT "+id])
+		}
+	}
+	mu.Unlock()
+
+	type failure struct {
+		Queue   string
+		Message struct {
+			DDBStreamBatchInfo struct{ BatchSize int }
+		}
+	}
+	status, failures := fetch[[]failure](t, "GET", s.URL()+"/_streamsort/failures", "")
+	if status != 200 || len(failures) != 1 || failures[0].Queue != "consumer-Failures" || failures[0].Message.DDBStreamBatchInfo.BatchSize != 1 {
+		t.Errorf("failures: %d %+v", status, failures)
+	}
+	status, mappings := fetch[[]Mapping](t, "GET", s.URL()+"/_streamsort/mappings", "")
+	if status != 200 || len(mappings) != 1 || mappings[0].Stats.Delivered != 3 || mappings[0].Stats.Failed != 1 || mappings[0].Failed != "" {
+		t.Errorf("mappings: %d %+v", status, mappings)
+	}
+}
+
+func TestState(t *testing.T) {
+	dir := t.TempDir()
+	s := run(t, Config{Templates: shop[1:], LogDir: dir})
+	if status, health := fetch[map[string]string](t, "GET", s.URL()+"/_streamsort/health", ""); status != 200 || health["status"] != "ok" {
+		t.Errorf("health: %d %v", status, health)
+	}
+	type answer struct{ FunctionError, Payload string }
+	status, answers := fetch[[]answer](t, "POST", s.URL()+"/_streamsort/schedules/Daily", "")
+	if want := `{"at":"arn:aws:scheduler:us-east-1:000000000000:schedule/default/shop-Daily"}`; status != 200 || len(answers) != 1 || answers[0].Payload != want {
+		t.Errorf("trigger: %d %+v", status, answers)
+	}
+	if status, _ := fetch[map[string]string](t, "POST", s.URL()+"/_streamsort/schedules/Never", ""); status != 404 {
+		t.Errorf("trigger of an unknown schedule: %d", status)
+	}
+	_, functions := fetch[[]Function](t, "GET", s.URL()+"/_streamsort/functions", "")
+	if len(functions) != 1 || functions[0].LogicalID != "Echo" || functions[0].Stats.Requests != 1 {
+		t.Errorf("functions: %+v", functions)
+	}
+	fetch[map[string]any](t, "GET", s.URL()+"/for/the/log", "")
+	if _, lines := fetch[[]string](t, "GET", s.URL()+"/_streamsort/logs?function=Echo&lines=1", ""); len(lines) != 1 || lines[0] != "path /for/the/log" {
+		t.Errorf("log: %q", lines)
+	}
+	for path, want := range map[string]int{
+		"logs?function=Nobody": 404, "logs?function=Echo&lines=-1": 400, "outputs": 200, "schedules": 200, "elsewhere": 404,
+	} {
+		response, err := http.Get(s.URL() + "/_streamsort/" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("%s: %d, want %d", path, response.StatusCode, want)
+		}
+	}
+	s.Close()
+	text, err := os.ReadFile(filepath.Join(dir, "shop-Echo.log"))
+	if err != nil || !bytes.HasSuffix(text, []byte("path /for/the/log\n")) {
+		t.Errorf("log file = %q, %v", text, err)
+	}
+}
+
+// TestClose leaves no process and no port behind.
+func TestClose(t *testing.T) {
+	s := run(t, Config{Templates: shop})
+	if _, err := s.Invoke(t.Context(), "Echo", nil); err != nil {
+		t.Fatal(err)
+	}
+	ours := func() []string {
+		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", "/[.]build/localstack/").Output()
+		return strings.Fields(string(out))
+	}
+	if len(ours()) == 0 {
+		t.Fatal("no function runs")
+	}
+	url, database := s.URL(), s.DynamoDB()
+	s.Close()
+	if left := ours(); len(left) != 0 {
+		t.Errorf("processes %v run on", left)
+	}
+	for _, address := range []string{url, database} {
+		if response, err := http.Get(address); err == nil {
+			_ = response.Body.Close()
+			if os.Getenv("DYNAMODB_ENDPOINT") == "" || address == url {
+				t.Errorf("%s answers after Close", address)
+			}
+		}
+	}
+}
+
+// TestServices has resources of SNS and SQS beside a function, which gets their
+// names and where the services are.
+func TestServices(t *testing.T) {
+	s := run(t, Config{Templates: []string{"testdata/services.template.json"}})
+	if at := s.Addresses(); len(at) < 2 || at[1].URL != s.services.Endpoint || !s.HasServices() {
+		t.Errorf("addresses %v", at)
+	}
+	response, err := s.Invoke(t.Context(), "Echo", []byte(`{"rawPath":"/env"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"TOPIC=arn:aws:sns:us-east-1:000000000000:orders"`, `"QUEUE=services-Work-`,
+		`"AWS_ENDPOINT_URL=` + s.services.Endpoint + `"`, `"AWS_ENDPOINT_URL_DYNAMODB=` + s.DynamoDB() + `"`,
+	} {
+		if !strings.Contains(string(response.Payload), want) {
+			t.Errorf("environment has no %s:\n%s", want, response.Payload)
+		}
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	function := `"F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "f"}, "Properties": {"Runtime": "provided.al2023"}}`
+	write("go.mod", "module example.com/user\n\ngo 1.26\n")
+	if err := os.Mkdir(filepath.Join(dir, "f"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write("f/main.go", "package main\n\nfunc main() { does not compile }\n")
+	broken := write("broken.json", `{"Resources": {`+function+`}}`)
+	cases := []struct {
+		name   string
+		config Config
+		want   string
+	}{
+		{"no template", Config{}, "Templates"},
+		{"missing file", Config{Templates: []string{"nowhere.json"}}, "nowhere.json"},
+		{"same stack twice", Config{Templates: []string{"a/x.json", "b/x.json"}}, "a/x.json, b/x.json, stack x"},
+		{"port", Config{Templates: shop, Port: 70000}, "Port, 65535, 70000"},
+		{"unknown parameter", Config{Templates: shop, Parameters: map[string]string{"Greting": "x"}}, "parameter Greting"},
+		{"unknown function in Env", Config{Templates: shop, Env: map[string]string{"Ecko.X": "1"}}, "function Ecko"},
+		{"missing export", Config{Templates: shop[:1]}, `exports, "shop-stream"`},
+		{"does not compile", Config{Templates: []string{broken}}, "build ./f"},
+		{
+			"missing folder",
+			Config{Templates: []string{write("folder.json", strings.Replace(`{"Resources": {`+function+`}}`, `"f"`, `"g"`, 1))}},
+			"Resources.F, metadata streamsort:source, folder g",
+		},
+		{
+			"function elsewhere",
+			Config{Templates: []string{write("url.json", `{"Resources": {"U": {"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE", "TargetFunctionArn": "nobody"}}}}`)}},
+			`Resources.U, "nobody"`,
+		},
+		{
+			"schedule",
+			Config{Templates: []string{write("schedule.json", `{"Resources": {"S": {"Type": "AWS::Scheduler::Schedule", "Properties": {"ScheduleExpression": "now", "Target": {"Arn": "nobody"}}}}}`)}},
+			"Target.Arn, function",
+		},
+		{"kill rate", Config{Templates: shop, Chaos: Chaos{Kill: 2}}, "Chaos.Kill, 0, 1, 2"},
+		{"duplicates", Config{Templates: shop, Chaos: Chaos{Duplicate: 2}}, "Chaos.Duplicate"},
+		{"server", Config{Templates: shop, Server: "oracle"}, "oracle"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			c.config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+			s, err := Run(t.Context(), c.config)
+			if err == nil {
+				s.Close()
+			}
+			for name := range strings.SplitSeq(c.want, ", ") {
+				if err == nil || !strings.Contains(err.Error(), name) {
+					t.Errorf("error = %v, which does not name %s", err, name)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,578 @@
+//go:build whole
+
+package localstack
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
+	"github.com/streamsort/streamsort/localstack/template"
+	"github.com/streamsort/streamsort/pkg/tenant"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// What the template with tenants asks of a token.
+const (
+	tenantsTemplate = "testdata/tenants.patch.json"
+	tokenIssuer     = "https://tokens.example/pool"
+	tokenAudience   = "shop"
+	tokenClaim      = "custom:tenant"
+	tokenScopes     = "streamsort/produce streamsort/operate"
+)
+
+// tenants is the stack with tenants, and who issues their tokens.
+type tenants struct {
+	*Stack
+	t      *testing.T
+	issuer *gatewaytest.Issuer
+	url    string // of the tenants' API
+}
+
+func runTenants(t *testing.T, chaos Chaos) *tenants {
+	t.Helper()
+	return runTenantsOn(t, Config{Chaos: chaos})
+}
+
+// runTenantsOn is runTenants with some more of the Config.
+func runTenantsOn(t *testing.T, c Config) *tenants {
+	t.Helper()
+	issuer := gatewaytest.NewIssuer(t)
+	keys := httptest.NewServer(issuer)
+	t.Cleanup(keys.Close)
+	c.Templates = []string{tenantsTemplate, "../examples/receiver/receiver.template.json"}
+	env := map[string]string{"AckFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_EVENT_BUS": ""}
+	maps.Copy(env, c.Env)
+	c.Env = env
+	c.Issuers = map[string]string{tokenIssuer: keys.URL}
+	s := run(t, c)
+	for _, outputs := range s.Outputs() {
+		if address := outputs["TenantApiUrl"]; address != "" {
+			return &tenants{s, t, issuer, address}
+		}
+	}
+	t.Fatalf("no TenantApiUrl in %v", s.Outputs())
+	return nil
+}
+
+// token is one that a tenant's user has.
+func (s *tenants) token(of any, scopes string) string {
+	claims := map[string]any{"iss": tokenIssuer, "aud": tokenAudience, "sub": "ann", "scope": scopes}
+	if of != nil {
+		claims[tokenClaim] = of
+	}
+	return "Bearer " + s.issuer.Sign(claims)
+}
+
+// ask makes a request of the tenants' API, and returns the answer as it came.
+func (s *tenants) ask(authorization, method, path, body string) (int, string) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", authorization)
+	// Where a tenant is never read.
+	request.Header.Set("X-Tenant", "globex")
+	request.Header.Set("Custom-Tenant", "globex")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// must asks for what has to be answered with success.
+func (s *tenants) must(token, method, path, body string) map[string]any {
+	s.t.Helper()
+	status, text := s.ask(token, method, path, body)
+	answer := map[string]any{}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || status >= 300 {
+		s.t.Fatalf("%s %s %s: %d %s", method, path, body, status, text)
+	}
+	return answer
+}
+
+func (s *tenants) idle() {
+	s.t.Helper()
+	since := time.Now()
+	await.True(s.t, "the streams to be dealt with", func() bool { return s.Idle(since) })
+}
+
+// belongings are a tenant's own things that a request may name.
+type belongings struct {
+	token, edge, page string
+	// next is of a list of queues with consumers that are paused.
+	next string
+	// acts is a batch of acts that was looked at.
+	acts string
+	// worked is a tracked consumer of the tenant's, batch the edge of what was
+	// delivered to it.
+	worked *tracker
+	batch  xorack.Edge
+}
+
+// chain is how the tenant names the chain of its batch.
+func (b belongings) chain() string {
+	_, tag := tenant.Split(b.batch.Tag())
+	return tag
+}
+
+// settle gives a tenant one of everything. Each of its ids is the word, or has it,
+// and each of its other texts has the word and "-text".
+func (s *tenants) settle(of, token, word string) belongings {
+	s.t.Helper()
+	text := word + "-text"
+	put := func(body string) { s.must(token, "POST", "/messages", body) }
+	put(fmt.Sprintf(`{"messages":[{"queue":"orders","seq":1,"id":"%[1]s-1","body":"%[2]s"},{"queue":"orders","seq":2,"body":"%[2]s","attributes":{"k":"%[2]s"}},`+
+		`{"queue":"orders","seq":4,"body":"%[2]s"},{"queue":"%[2]s","seq":1,"body":"%[2]s"}]}`, word, text))
+	put(fmt.Sprintf(`{"queue":"inbox","id":"%s-a","body":"%s"}`, word, text))
+	put(`{"queue":"orders/7","seq":1,"body":"` + text + `"}`)
+	s.must(token, "POST", "/consumers", `{"queue":"orders","consumer":"books"}`)
+	s.must(token, "POST", "/consumers", `{"queue":"orders","consumer":"`+text+`"}`)
+	for n := range 3 {
+		s.must(token, "POST", "/operations", fmt.Sprintf(`{"action":"pause","queue":"orders","consumer":"%[2]s","reason":"%[2]s %[3]d","id":"%[1]s-%[3]d"}`, word, text, n))
+	}
+	pause := func(action string) {
+		s.must(token, "POST", "/operations", fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"books","reason":%q}`, action, text))
+	}
+	pause("pause")
+	next := s.must(token, "GET", "/queues?state=paused&limit=1", "")
+	pause("resume")
+	s.must(token, "PUT", "/endpoints", fmt.Sprintf(`{"consumer":"books","queue":"orders","url":"https://example.com/%[1]s","paused":"%[1]s"}`, text))
+	acts := s.must(token, "POST", "/acts", fmt.Sprintf(`{"action":"resume","prefix":"orders","reason":%q}`, text))
+	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+`","leaseSeconds":3600}`)
+	chain := s.must(token, "POST", "/acks", `{"operation":"create","tag":"tree","id":"`+word+`"}`)
+	put(`{"messages":[{"queue":"worked","seq":1,"body":"` + text + `"},{"queue":"worked","seq":2,"body":"` + text + `"}]}`)
+	worked := newTracker(s.t, s.client(), tenant.Name(of, "worked"))
+	batch := worked.takes(time.Hour)
+	s.must(token, "POST", "/acks", `{"operation":"create","tag":"stamps","stamp":"00ff"}`)
+	s.idle()
+	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1", next["next"].(string), acts["token"].(string), worked, batch}
+}
+
+// operations are all that the tenants' API does: by its route, with the places
+// of what a request names. A place that does not stand in one is not varied.
+var operations = []struct{ route, query, body string }{
+	{"POST /messages", "", `{"queue":"{queue}","seq":{n},"id":"i-{n}","body":{n}}`},
+	{"POST /messages", "", `{"messages":[{"queue":"{queue}","seq":1,"body":"other"},{"queue":"{queue}","seq":3,"body":"fills"}]}`},
+	{"POST /messages", "", `{"queue":"inbox","id":"{id}","body":"other"}`},
+	{"POST /messages", "", `{"queue":"{queue}","id":"{id}","body":"other"}`},
+	{"POST /messages", "queue=to.queue&seq=n", `{"to":{"queue":"{queue}"},"n":{n}}`},
+	{"POST /messages", "queue=to.queue&seq=n", `[{"to":{"queue":"{queue}"},"n":1}]`},
+	{"GET /messages", "queue={queue}", ""},
+	{"GET /messages", "queue={queue}&after=0&to=9", ""},
+	{"GET /queues", "queue={queue}", ""},
+	{"PUT /queues", "", `{"queue":"{queue}","policy":"alert","maxAhead":7}`},
+	{"GET /gaps", "queue={queue}&limit=5", ""},
+	{"GET /queues", "prefix={queue}", ""},
+	{"GET /queues", "state=gap&prefix={queue}", ""},
+	{"GET /queues", "state=paused&limit=1&after={next}", ""},
+	{"GET /consumers", "prefix={queue}", ""},
+	{"GET /consumers", "limit=1&after={next}", ""},
+	{"GET /consumers", "state=paused&prefix={queue}", ""},
+	{"GET /consumers", "state=paused&consumer=books&limit=1&after={next}", ""},
+	{"GET /consumers", "state=circuit-open&consumer=books", ""},
+	{"GET /summary", "prefix={queue}", ""},
+	{"GET /consumers", "queue={queue}", ""},
+	{"GET /consumers", "queue={queue}&consumer=books", ""},
+	{"GET /consumers", "queue={queue}&after={after}&limit=1", ""},
+	{"POST /consumers", "", `{"queue":"{queue}","consumer":"made-{n}","start":"latest"}`},
+	{"GET /operations", "queue={queue}", ""},
+	{"GET /operations", "queue={queue}&after={after}", ""},
+	{"POST /acts", "", `{"action":"resume","consumer":"books","prefix":"{queue}","reason":"r"}`},
+	{"GET /acts", "", ""},
+	{"GET /acts", "limit=1&after={acts}", ""},
+	{"GET /acts", "batch={acts}", ""},
+	{"POST /acts", "", `{"token":"{acts}"}`},
+	{"POST /acts", "", `{"batch":"{acts}","stop":true}`},
+	{"PUT /endpoints", "", `{"consumer":"books","queue":"{queue}","url":"https://example.com/{n}"}`},
+	{"PUT /endpoints", "", `{"consumer":"books","prefix":"{queue}/","url":"https://example.com/{n}","rotate":true}`},
+	{"GET /endpoints", "", ""},
+	{"GET /endpoints", "consumer=books&limit=1", ""},
+	{"DELETE /endpoints", "consumer=books&queue={queue}", ""},
+	{"GET /claims", "queue={queue}&consumer=books", ""},
+	{"POST /claims", "", `{"queue":"{queue}","consumer":"books","request":"{id}"}`},
+	{"POST /claims", "", `{"queue":"{queue}","consumer":"books","request":"r-{n}"}`},
+	{"PATCH /claims", "", `{"action":"extend","queue":"{queue}","consumer":"books","token":"{token}","leaseSeconds":60}`},
+	{"PATCH /claims", "", `{"action":"prepare","queue":"{queue}","consumer":"books","token":"{token}"}`},
+	{"PATCH /claims", "", `{"action":"abort","queue":"{queue}","consumer":"books","token":"{token}","reason":"r"}`},
+	{"PATCH /claims", "", `{"action":"settle","queue":"{queue}","consumer":"books","token":"{token}","outcome":"ABORTED","reason":"r"}`},
+	{"PATCH /claims", "", `{"action":"commit","queue":"{queue}","consumer":"books","token":"{token}"}`},
+	{"POST /operations", "", `{"action":"skip","queue":"{queue}","consumer":"books","reason":"r","seq":1,"id":"{id}"}`},
+	{"POST /operations", "", `{"action":"redrive","queue":"{queue}","consumer":"books","reason":"r","seq":1}`},
+	{"POST /operations", "", `{"action":"pause","queue":"{queue}","consumer":"books","reason":"r"}`},
+	{"POST /operations", "", `{"action":"resume","queue":"{queue}","consumer":"books","reason":"r"}`},
+	{"POST /operations", "", `{"action":"settle","queue":"{queue}","consumer":"books","reason":"r","token":"{token}","outcome":"COMMITTED"}`},
+	{"POST /operations", "", `{"action":"release","queue":"{queue}","consumer":"books","reason":"r","token":"{token}"}`},
+	{"POST /operations", "", `{"action":"rewind","queue":"{queue}","consumer":"books","reason":"r","start":"first"}`},
+	{"POST /operations", "", `{"action":"remove","queue":"{queue}","consumer":"books","reason":"r"}`},
+	{"DELETE /queues", "queue={queue}&dryRun=true", ""},
+	{"DELETE /queues", "queue=gone/{queue}&reason=r", ""},
+	{"GET /chains", "tag={tag}", ""},
+	{"GET /chains", "state=open&prefix={tag}", ""},
+	{"GET /chains", "state=open&limit=1&after={next}", ""},
+	{"GET /chains", "state=failed", ""},
+	{"GET /chains", "state=timed-out&prefix={tag}", ""},
+	{"POST /acks", "", `{"operation":"outstanding","tag":"{tag}","tree":2}`},
+	{"POST /messages", "queue=to&id=id", `{"to":"{queue}","id":"{id}","body":"other"}`},
+	{"POST /acks", "", `{"operation":"create","tag":"{tag}","id":"{id}"}`},
+	{"POST /acks", "", `{"operation":"create","tag":"new-{n}","parent":"{edge}"}`},
+	{"POST /acks", "", `{"operation":"stamp","tag":"{tag}","stamp":"00ff"}`},
+	{"POST /acks", "", `{"operation":"stamp","tag":"stamps","id":"{id}","stamp":"00ff"}`},
+	{"POST /acks", "", `{"operation":"add","edge":"{edge}","batch":"{id}","children":2}`},
+	{"POST /acks", "", `{"operation":"extend","edge":"{edge}","until":"2099-01-01T00:00:00Z"}`},
+	{"POST /acks", "", `{"operation":"fan","edge":"{edge}","edges":100}`},
+	{"POST /acks", "", `{"operations":[{"operation":"get","tag":"{tag}"},{"operation":"done","edge":"{edge}","children":1}]}`},
+	{"POST /acks", "", `{"operation":"done","edge":"{edge}","children":["{id}"]}`},
+	{"POST /acks", "", `{"operation":"fail","edge":"{edge}","reason":"r"}`},
+	{"POST /acks", "", `{"operation":"get","tag":"{tag}"}`},
+	{"POST /acks", "", `{"operation":"delete","tag":"{tag}"}`},
+}
+
+// TestTenants is the matrix of tenants and operations: whatever one tenant names,
+// and whatever tokens it holds, nothing of another's is changed or shown.
+func TestTenants(t *testing.T) {
+	s := runTenants(t, Chaos{})
+	s.allIsCovered()
+	acme, globex := s.token("acme", tokenScopes), s.token("globex", tokenScopes)
+	const secret = "globex-secret"
+	own, theirs := s.settle("acme", acme, "acme-word"), s.settle("globex", globex, secret)
+	before := s.stored("@globex/")
+	if len(before) < 15 {
+		t.Fatalf("the other tenant has only %d items", len(before))
+	}
+
+	variants := map[string][]string{
+		"{queue}": {"orders", "inbox", "@globex/orders", "globex/orders", "/@globex/orders", "../@globex/orders", "orders/../../@globex/orders", "../globex/orders"},
+		"{tag}":   {"tree", "@globex/tree", "globex/tree", "/@globex/tree", own.chain(), theirs.chain(), "@globex/" + theirs.chain()},
+		"{token}": {own.token, theirs.token},
+		"{edge}":  {own.edge, theirs.edge, own.batch.String(), theirs.batch.String()},
+		"{after}": {"", theirs.page, "@globex/" + theirs.page},
+		"{next}":  {"", own.next, theirs.next},
+		"{acts}":  {own.acts, theirs.acts},
+		"{id}":    {"own", secret, secret + "-1", secret + "-a", "@globex/" + secret + "-a"},
+	}
+	asked, n := 0, 100
+	for _, o := range operations {
+		method, path, _ := strings.Cut(o.route, " ")
+		for _, named := range product(variants, o.query+o.body) {
+			n++
+			named["{n}"] = fmt.Sprint(n)
+			query, body := o.query, o.body
+			for place, value := range named {
+				query, body = strings.ReplaceAll(query, place, url.QueryEscape(value)), strings.ReplaceAll(body, place, value)
+			}
+			status, text := s.ask(acme, method, path+"?"+query, body)
+			asked++
+			what := fmt.Sprintf("%s ?%s %s: %d %s", o.route, query, body, status, text)
+			sent, _ := url.QueryUnescape(query)
+			tells := strings.Contains(text, secret+"-text")
+			for _, theirs := range []string{theirs.edge, theirs.batch.String()} {
+				tells = tells || strings.Contains(text, theirs) && !strings.Contains(sent+body, theirs)
+			}
+			if tells {
+				t.Errorf("shows another's: %s", what)
+			}
+			switch {
+			case status >= 500 || status == 401:
+				t.Error(what)
+			case slices.Contains([]string{theirs.edge, theirs.batch.String()}, named["{edge}"]):
+				if status != http.StatusForbidden || !strings.Contains(text, "not-yours") {
+					t.Errorf("another's edge: %s", what)
+				}
+			case status == http.StatusForbidden:
+				t.Errorf("its own is refused: %s", what)
+			}
+		}
+	}
+	s.reply(acme, variants["{queue}"])
+	s.idle()
+	if diff := cmp.Diff(before, s.stored("@globex/")); diff != "" {
+		t.Errorf("another tenant's items changed (-before +after):\n%s", diff)
+	}
+	t.Logf("%d requests, %d items of the other tenant as they were, %d of the caller's", asked, len(before), len(s.stored("@acme/")))
+	if asked < 300 {
+		t.Errorf("only %d requests were made", asked)
+	}
+	s.ownNames(acme, globex)
+	s.ownBatch(globex, theirs)
+}
+
+// ownBatch acknowledges the work of a tracked batch with its tenant's token, and of
+// the next one as the stack's own functions do: each is committed.
+func (s *tenants) ownBatch(token string, its belongings) {
+	s.t.Helper()
+	status := s.must(token, "GET", "/consumers?queue=worked&consumer=tracker", "")
+	if text := fmt.Sprint(status); !strings.Contains(text, "chain:"+its.chain()) || strings.Contains(text, "@globex") {
+		s.t.Errorf("its consumer is %s, want the chain %s", text, its.chain())
+	}
+	chain := s.must(token, "GET", "/chains?tag="+url.QueryEscape(its.chain()), "")
+	if text := fmt.Sprint(chain); !strings.Contains(text, "state:OPEN") || !strings.Contains(text, "tag:"+its.chain()) {
+		s.t.Errorf("its chain is %s", text)
+	}
+	done := s.must(token, "POST", "/acks", fmt.Sprintf(`{"operation":"done","edge":%q}`, its.batch))
+	if done["outcome"] != "ended" {
+		s.t.Errorf("its work is %v", done)
+	}
+	its.worked.comes(1, "", func() {})
+	if _, err := its.worked.acker.Done(s.t.Context(), its.worked.takes(time.Hour)); err != nil {
+		s.t.Fatal(err)
+	}
+	its.worked.comes(2, "", func() {})
+}
+
+// reply commits a claim for each queue, with replies to it.
+func (s *tenants) reply(token string, queues []string) {
+	s.t.Helper()
+	s.must(token, "POST", "/consumers", `{"queue":"asked","consumer":"books"}`)
+	for i, queue := range queues {
+		s.must(token, "POST", "/messages", fmt.Sprintf(`{"queue":"asked","seq":%d,"body":1}`, i+1))
+		claim := s.must(token, "POST", "/claims", fmt.Sprintf(`{"queue":"asked","consumer":"books","request":"r-%d"}`, i))
+		held := fmt.Sprintf(`"queue":"asked","consumer":"books","token":%q`, claim["token"])
+		s.must(token, "PATCH", "/claims", `{"action":"prepare",`+held+`}`)
+		replies := fmt.Sprintf(`{"queue":%q,"seq":3,"id":"globex-secret-1","body":4}`, queue)
+		if queue == "inbox" {
+			replies = `{"queue":"inbox","id":"globex-secret-a","body":4}`
+		}
+		done := s.must(token, "PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[`+replies+`]}`)
+		if done["answer"] != "OK" {
+			s.t.Errorf("a commit with a reply to %s: %v", queue, done)
+		}
+	}
+}
+
+// product is every choice of a value for each place that a text has.
+func product(variants map[string][]string, text string) []map[string]string {
+	all := []map[string]string{{}}
+	for _, place := range slices.Sorted(maps.Keys(variants)) {
+		if !strings.Contains(text, place) {
+			continue
+		}
+		var longer []map[string]string
+		for _, chosen := range all {
+			for _, value := range variants[place] {
+				one := maps.Clone(chosen)
+				one[place] = value
+				longer = append(longer, one)
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+// client is one of the stack's tables.
+func (s *tenants) client() *dynamodb.Client {
+	s.t.Helper()
+	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return client
+}
+
+// stored are all items of all tables whose key begins with a tenant's name.
+func (s *tenants) stored(prefix string) map[string]string {
+	s.t.Helper()
+	client := s.client()
+	items := map[string]string{}
+	for _, l := range s.templates {
+		for _, table := range l.Tables {
+			pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table.Name})
+			for pages.HasMorePages() {
+				page, err := pages.NextPage(s.t.Context())
+				if err != nil {
+					s.t.Fatal(err)
+				}
+				for _, item := range page.Items {
+					name := fmt.Sprint(item[table.Partition.Name])
+					whole, err := json.Marshal(item)
+					if err != nil {
+						s.t.Fatal(err)
+					}
+					sort, err := json.Marshal(item[table.Sort.Name])
+					if err != nil {
+						s.t.Fatal(err)
+					}
+					if strings.Contains(name, "{"+prefix) || strings.Contains(name, "{endpoints "+strings.Trim(prefix, "@/")) {
+						items[fmt.Sprintf("%s %s %s", table.LogicalID, name, sort)] = string(whole)
+					}
+				}
+			}
+		}
+	}
+	return items
+}
+
+// ownNames looks at what a tenant is answered of its own, and operators of all.
+func (s *tenants) ownNames(acme, globex string) {
+	s.t.Helper()
+	for path, want := range map[string]string{
+		"/messages?queue=orders&after=0": `"id":"globex-secret-1"`,
+		"/queues?queue=orders%2F7":       `"queue":"orders/7"`,
+		"/operations?queue=orders":       `"queue":"orders"`,
+		"/chains?tag=tree":               `"tag":"tree"`,
+		"/consumers?queue=orders":        `"consumer":"books"`,
+	} {
+		if status, text := s.ask(globex, "GET", path, ""); status != 200 || !strings.Contains(text, want) || strings.Contains(text, "@globex") {
+			s.t.Errorf("%s: %d %s, want %s", path, status, text, want)
+		}
+	}
+	// To one who is not it, another's queue is as one that is not there.
+	for _, queue := range []string{"globex-secret-text", "never"} {
+		if status, text := s.ask(acme, "GET", "/queues?queue="+queue, ""); status != 404 || !strings.Contains(text, "no-queue") {
+			s.t.Errorf("%s: %d %s", queue, status, text)
+		}
+	}
+	status, queue := fetch[map[string]any](s.t, "GET", s.URL()+"/queues?queue=@globex/orders", "")
+	if status != 200 || queue["queue"] != "@globex/orders" || queue["position"] != 2.0 {
+		s.t.Errorf("an operator is answered %d %v", status, queue)
+	}
+	long := strings.Repeat("q", 1019)
+	if status, text := s.ask(acme, "GET", "/queues?queue="+long, ""); status != 400 || !strings.Contains(text, "1018") {
+		s.t.Errorf("a long name: %d %.300s", status, text)
+	}
+}
+
+// TestTenantsComeIn: nobody is let in by a token that is not good, or that names
+// no tenant.
+func TestTenantsComeIn(t *testing.T) {
+	s := runTenants(t, Chaos{})
+	other := gatewaytest.NewIssuer(t)
+	forged := "Bearer " + other.Sign(map[string]any{"iss": tokenIssuer, "aud": tokenAudience, tokenClaim: "globex"})
+	s.must(s.token("globex", tokenScopes), "POST", "/messages", `{"queue":"orders","seq":1,"body":1}`)
+	for name, c := range map[string]struct {
+		authorization, method, path, body string
+		status                            int
+		want                              string
+	}{
+		"good":                 {s.token("globex", ""), "GET", "/queues?queue=orders", "", 200, `"queue":"orders"`},
+		"no token":             {"", "GET", "/queues?queue=orders", "", 401, "Unauthorized"},
+		"signed":               {"AWS4-HMAC-SHA256 Credential=AKID/20261121/us-east-1/execute-api/aws4_request", "GET", "/queues?queue=orders", "", 401, "Unauthorized"},
+		"forged":               {forged, "GET", "/queues?queue=orders", "", 401, "Unauthorized"},
+		"no claim":             {s.token(nil, ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"an empty claim":       {s.token("", ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"a list":               {s.token([]string{"globex"}, ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"two":                  {s.token([]string{"globex", "acme"}, ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"a number is a text":   {s.token(7, ""), "GET", "/queues?queue=orders", "", 404, "no-queue"},
+		"a name in it":         {s.token("globex/orders", ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"its stored name":      {s.token("@globex/", ""), "GET", "/queues?queue=orders", "", 403, "no-tenant"},
+		"other letters":        {s.token("GLOBEX", ""), "GET", "/queues?queue=orders", "", 404, "no-queue"},
+		"a part of it":         {s.token("globe", ""), "GET", "/queues?queue=x/orders", "", 404, "no-queue"},
+		"no scope to produce":  {s.token("globex", ""), "POST", "/messages", `{"queue":"orders","seq":2,"body":1}`, 403, "Forbidden"},
+		"no scope to operate":  {s.token("globex", "streamsort/produce"), "PUT", "/queues", `{"queue":"orders"}`, 403, "Forbidden"},
+		"a scope to produce":   {s.token("globex", "streamsort/produce"), "POST", "/messages", `{"queue":"orders","seq":2,"body":1}`, 200, "advanced"},
+		"a scope to operate":   {s.token("globex", "streamsort/operate"), "PUT", "/queues", `{"queue":"orders"}`, 200, `"queue":"orders"`},
+		"nothing there":        {s.token("globex", tokenScopes), "DELETE", "/messages", ``, 404, ""},
+		"an operation by body": {s.token("globex", tokenScopes), "POST", "/messages", `{"operation":"status","queue":"@globex/orders"}`, 400, "operation"},
+	} {
+		if status, text := s.ask(c.authorization, c.method, c.path, c.body); status != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %s, want %d %s", name, status, text, c.status, c.want)
+		}
+	}
+	// The first API is the account's own, tenants or not.
+	if status, queue := fetch[map[string]any](t, "GET", s.URL()+"/queues?queue=@globex/orders", ""); status != 200 {
+		t.Errorf("an operator: %d %v", status, queue)
+	}
+}
+
+// A tenant that asks for more than its quota is refused the rest, and told which quota
+// it was; the others are not concerned.
+func TestQuotas(t *testing.T) {
+	s := runTenants(t, Chaos{})
+	noisy, acme := s.token("noisy", tokenScopes), s.token("acme", tokenScopes)
+	stored, refused := 0, map[string]int{}
+	for n := range 400 {
+		what := `{"queue":"q` + fmt.Sprint(n%9) + `","id":"` + fmt.Sprint(n) + `","body":1}`
+		switch status, text := s.ask(noisy, "POST", "/messages", what); {
+		case status == http.StatusOK:
+			stored++
+		case status == http.StatusTooManyRequests && strings.Contains(text, `"code":"quota"`):
+			var problem struct{ Quota string }
+			if err := json.Unmarshal([]byte(text), &problem); err != nil {
+				t.Fatal(err)
+			}
+			refused[problem.Quota]++
+		default:
+			t.Fatalf("%d %s", status, text)
+		}
+		if n%20 == 0 {
+			s.must(acme, "POST", "/messages", what)
+		}
+	}
+	chains := `{"operations":[` + strings.Repeat(`{"operation":"create","tag":"t"},`, 3) + `{"operation":"create","tag":"u"}]}`
+	s.must(noisy, "POST", "/acks", chains) // one more than a minute has: a debt
+	status, text := s.ask(noisy, "POST", "/acks", chains)
+	if status != http.StatusTooManyRequests || !strings.Contains(text, `"quota":"newChains"`) {
+		t.Errorf("four more chains: %d %s", status, text)
+	}
+	t.Logf("%d stored, refused %v", stored, refused)
+	// A window or two of twenty messages, for as long as 400 requests take.
+	if stored < 3 || stored > 200 || refused["messages"] == 0 || refused["newQueues"] == 0 {
+		t.Errorf("%d stored, refused %v", stored, refused)
+	}
+}
+
+// allIsCovered compares the matrix with what there is: the template's routes, and
+// the operations that the functions themselves list.
+func (s *tenants) allIsCovered() {
+	s.t.Helper()
+	text, err := template.ReadFile(tenantsTemplate)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var document struct {
+		Resources map[string]struct{ Properties struct{ RouteKey string } }
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		s.t.Fatal(err)
+	}
+	covered, bodies := map[string]bool{}, ""
+	for _, o := range operations {
+		covered[o.route] = true
+		bodies += o.route + " " + o.body + "\n"
+	}
+	for id, r := range document.Resources {
+		if key := r.Properties.RouteKey; strings.HasPrefix(id, "Tenant") && key != "" && !covered[key] {
+			s.t.Errorf("the matrix has no %s", key)
+		}
+	}
+	token := s.token("acme", tokenScopes)
+	for route, member := range map[string]string{"POST /acks": "operation", "POST /operations": "action", "PATCH /claims": "action"} {
+		method, path, _ := strings.Cut(route, " ")
+		_, answer := s.ask(token, method, path, `{"`+member+`":"nothing"}`)
+		_, list, _ := strings.Cut(answer, member+" must be ")
+		list, _, _ = strings.Cut(list, `"`)
+		names := regexp.MustCompile(`[a-z]+`).FindAllString(strings.ReplaceAll(list, " or ", " "), -1)
+		if len(names) < 3 {
+			s.t.Errorf("%s: no list of %ss in %s", route, member, answer)
+		}
+		for _, name := range names {
+			if !regexp.MustCompile(regexp.QuoteMeta(route) + ` .*"` + member + `":"` + name + `"`).MatchString(bodies) {
+				s.t.Errorf("the matrix has no %s of %s", name, route)
+			}
+		}
+	}
+}

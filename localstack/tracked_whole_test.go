@@ -1,0 +1,102 @@
+//go:build whole
+
+package localstack
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// tracker is a consumer of a test's own, whose batches are tracked: it does all
+// but what the functions do when a chain has ended.
+type tracker struct {
+	t     *testing.T
+	queue string
+	store *handoff.Store
+	acker *xorack.Acker
+	d     *handoff.Deliverer
+}
+
+func newTracker(t *testing.T, client *dynamodb.Client, queue string) *tracker {
+	t.Helper()
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	chains, err := xorack.NewDynamo(client, xorack.Names{})
+	must(err)
+	k := &tracker{t: t, queue: queue, store: handoff.NewDynamo(client, handoff.Names{})}
+	k.acker, err = xorack.New(chains, nil)
+	must(err)
+	queues, err := cursor.NewDynamo(client, cursor.Names{})
+	must(err)
+	sorter, err := cursor.New(queues, nil)
+	must(err)
+	k.d, err = handoff.New(k.store, sorter, &handoff.Options{Acker: k.acker})
+	must(err)
+	return k
+}
+
+// takes is the next message's edge, as soon as it is delivered. Its work may take
+// so long.
+func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
+	k.t.Helper()
+	await.True(k.t, "the next message", func() bool {
+		done := k.d.Deliver(k.t.Context(), k.queue, handoff.Reader{
+			Name: "tracker", Track: track, MaxMessages: 1,
+			Handle: func(_ context.Context, b handoff.Batch) error { edge = b.Edges[0]; return nil },
+		}, -1)
+		if done.Err != nil {
+			k.t.Fatal(done.Err)
+		}
+		return done.Ended == handoff.EndedTracked
+	})
+	return edge
+}
+
+// comes waits until the claim that is in flight has ended, and checks how.
+func (k *tracker) comes(delivered int64, failure string, meanwhile func()) {
+	k.t.Helper()
+	var c handoff.Consumer
+	await.True(k.t, "the end of the claim", func() bool {
+		meanwhile()
+		var err error
+		if c, err = k.store.Consumer(k.t.Context(), k.queue, "tracker"); err != nil {
+			k.t.Fatal(err)
+		}
+		return c.State == handoff.Idle
+	})
+	if c.Delivered != delivered || !strings.HasPrefix(c.Error, failure) || c.Tracked {
+		k.t.Errorf("%+v; want %d delivered, and the failure %q", c, delivered, failure)
+	}
+}
+
+// trackedDelivery delivers messages whose work is done, fails, and takes too
+// long: ack handles the first two ends, the sweep the third.
+func trackedDelivery(t *testing.T, client *dynamodb.Client, put func(queue string, seq int), sweep func()) {
+	t.Helper()
+	k := newTracker(t, client, "tracked")
+	for seq := 1; seq <= 3; seq++ {
+		put(k.queue, seq)
+	}
+	if _, err := k.acker.Done(t.Context(), k.takes(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	k.comes(1, "", func() {})
+	if _, err := k.acker.Fail(t.Context(), k.takes(time.Hour), "no"); err != nil {
+		t.Fatal(err)
+	}
+	k.comes(1, "FAILED: no", func() {})
+	k.takes(time.Second)
+	k.comes(1, "TIMED_OUT: no end until", sweep)
+}

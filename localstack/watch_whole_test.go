@@ -1,0 +1,154 @@
+//go:build whole
+
+package localstack
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+)
+
+// answering is a function that needs nothing but Go, and answers what package said has.
+const answering = `package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+
+	"example.com/watched/said"
+)
+
+func main() {
+	api := "http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + "/2018-06-01/runtime/invocation/"
+	for {
+		r, err := http.Get(api + "next")
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = http.Post(api+r.Header.Get("Lambda-Runtime-Aws-Request-Id")+"/response", "application/json", bytes.NewBufferString(said.Text))
+	}
+}
+`
+
+// TestWatch: a function is built and restarted when a package that it imports changes;
+// one that does not compile goes on as it was, and says why; others are left alone.
+func TestWatch(t *testing.T) {
+	ownCache(t)
+	root := t.TempDir()
+	write(t, root, map[string]string{
+		"go.mod": "module example.com/watched\n\ngo 1.26\n", "one/main.go": answering,
+		"said/said.go":  "package said\n\nconst Text = `\"one\"`\n",
+		"two/main.go":   strings.ReplaceAll(strings.ReplaceAll(answering, "said.Text", "`\"two\"`"), "\t\"example.com/watched/said\"\n", ""),
+		"template.json": `{"Resources": {` + watchedFunction("One", "one") + `, ` + watchedFunction("Two", "two") + `}}`,
+	})
+	failed := make(chan string, 9)
+	s := run(t, Config{Templates: []string{filepath.Join(root, "template.json")}, Watch: true, Failed: func(_, text string) { failed <- text }})
+	answer := func(function string) string {
+		response, err := s.Invoke(t.Context(), function, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(response.Payload)
+	}
+	if one, two := answer("One"), answer("Two"); one != `"one"` || two != `"two"` {
+		t.Fatal(one, two)
+	}
+	began := time.Now()
+	write(t, root, map[string]string{"said/said.go": "package said\n\nconst Text = `\"three\"`\n"})
+	await.True(t, "the new program", func() bool { return answer("One") == `"three"` })
+	t.Logf("after %v", time.Since(began))
+	write(t, root, map[string]string{"said/said.go": "package said\n\nconst Text = nothing\n"})
+	if text := <-failed; !strings.Contains(text, "said.go:3") || !strings.Contains(text, "undefined: nothing") {
+		t.Errorf("what does not compile says %q", text)
+	}
+	if text := answer("One"); text != `"three"` {
+		t.Error(text)
+	}
+	for _, f := range s.Functions() {
+		if want := map[string]int{"One": 2, "Two": 1}[f.LogicalID]; f.Stats.Started != want {
+			t.Errorf("%s was started %d times, want %d", f.LogicalID, f.Stats.Started, want)
+		}
+	}
+}
+
+func watchedFunction(id, source string) string {
+	return `"` + id + `": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "` + source + `"}, "Properties": {"Runtime": "provided.al2023"}}`
+}
+
+// readOnly is a stack whose template is read, and nothing started.
+func readOnly(t *testing.T, log slog.Handler, template string) *Stack {
+	t.Helper()
+	s := &Stack{
+		config:        Config{Templates: []string{template}, Logger: slog.New(log)},
+		functionNames: newNames(), scheduleNames: newNames(),
+	}
+	if err := s.read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.doors.close)
+	return s
+}
+
+// TestNotWatched: a function that runs from a copy of its source is named; one that runs where it
+// is written is not.
+func TestNotWatched(t *testing.T) {
+	root := t.TempDir()
+	function := func(id, metadata string) string {
+		return `"` + id + `": {"Type": "AWS::Lambda::Function", "Metadata": {` + metadata + `}, ` +
+			`"Properties": {"Runtime": "python3.13", "Handler": "handler.f"}}`
+	}
+	whole := filepath.Join(root, "src")
+	write(t, root, map[string]string{
+		"src/handler.py": "1", "cdk.out/asset.1/handler.py": "1",
+		"cdk.out/app.template.json": `{"Resources": {` + function("Copy", `"aws:asset:path": "asset.1"`) + `,` +
+			function("Whole", `"aws:asset:path": "`+whole+`"`) + `,` +
+			function("Named", `"aws:asset:path": "asset.1", "streamsort:source": "src"`) + `}}`,
+	})
+	var said bytes.Buffer
+	s := readOnly(t, slog.NewTextHandler(&said, nil), filepath.Join(root, "cdk.out", "app.template.json"))
+	all, err := s.watchedSources(t.Context(), nil)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	if log := said.String(); strings.Count(log, "not watched") != 1 || !strings.Contains(log, "function=app-Copy") {
+		t.Error(log)
+	}
+}
+
+// TestWatchInterpreted: a change in the folder of a function in Python or Node is seen,
+// and what its packages' folders have in them is not.
+func TestWatchInterpreted(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, map[string]string{
+		"f/handler.mjs": "1", "f/lib/a.mjs": "1", "f/node_modules/x/index.js": "1",
+		"template.json": `{"Resources": {"F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "f"}, "Properties": {"Runtime": "nodejs22.x", "Handler": "handler.f"}}}}`,
+	})
+	s := readOnly(t, slog.DiscardHandler, filepath.Join(root, "template.json"))
+	programs, err := plan(s.templates, s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.watchedSources(t.Context(), programs)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	changed := func(path string) bool {
+		before := fingerprint(all[0].folders)
+		if err := os.WriteFile(filepath.Join(root, path), []byte("22"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return fingerprint(all[0].folders) != before
+	}
+	if !changed("f/handler.mjs") || !changed("f/lib/a.mjs") || changed("f/node_modules/x/index.js") {
+		t.Errorf("folders %v", all[0].folders)
+	}
+}

@@ -1,0 +1,427 @@
+//go:build whole
+
+package localstack
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+// Secrets of the senders. The canary must be in no log.
+const (
+	oldSecret = "canary, the old secret of the sender"
+	newSecret = "canary, the new secret of the sender"
+)
+
+// delivery is one that GitHub makes.
+type delivery struct {
+	id    string
+	body  []byte
+	queue string // where it is to be found
+}
+
+// deliveries are GitHub's own examples, where they are there, and some that look
+// like them otherwise.
+func deliveries(t *testing.T) []delivery {
+	t.Helper()
+	var all []delivery
+	add := func(body []byte) {
+		var event struct {
+			Repository struct {
+				FullName string `json:"full_name"`
+			}
+		}
+		if err := json.Unmarshal(body, &event); err != nil {
+			t.Fatal(err)
+		}
+		queue := "github/other"
+		if event.Repository.FullName != "" {
+			queue = "github/" + event.Repository.FullName
+		}
+		all = append(all, delivery{fmt.Sprintf("72d3162e-%04d", len(all)), body, queue})
+	}
+	file, err := os.Open("../../shared/data/github-webhooks.ndjson")
+	if err != nil {
+		t.Log("GitHub's examples are not here; sending others")
+		for i := range 100 {
+			add(fmt.Appendf(nil, `{"action":"canary","n":%d , "repository":{"full_name":"o/r%d"}}`, i, i%7))
+		}
+		return all
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var line struct{ Body json.RawMessage }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		add(line.Body)
+	}
+	if lines.Err() != nil || len(all) == 0 {
+		t.Fatal(lines.Err(), len(all))
+	}
+	return all
+}
+
+func mac(secret string, parts ...string) []byte {
+	sum := hmac.New(sha256.New, []byte(secret))
+	for _, part := range parts {
+		sum.Write([]byte(part))
+	}
+	return sum.Sum(nil)
+}
+
+// sender sends signed requests to a stack.
+type sender struct {
+	t *testing.T
+	s *Stack
+}
+
+// send is the status and the outcome of a request.
+func (w sender) send(source string, body []byte, headers map[string]string) (int, string) {
+	w.t.Helper()
+	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.s.URL()+"/webhooks/"+source, bytes.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	for name, value := range headers {
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var answer struct{ Outcome, Type string }
+	_ = json.Unmarshal(text, &answer) // one that is no JSON says nothing
+	return response.StatusCode, answer.Outcome + strings.TrimPrefix(answer.Type, "https://streamsort.dev/problems/")
+}
+
+// github sends a delivery as GitHub does, with a body that may be another than
+// the one that is signed.
+func (w sender) github(secret string, d delivery, sent []byte) (int, string) {
+	w.t.Helper()
+	return w.send("github", sent, map[string]string{
+		"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac(secret, string(d.body))),
+		"X-GitHub-Delivery":   d.id, "X-GitHub-Event": "test",
+	})
+}
+
+func (w sender) want(what string, status int, said string, wantStatus int, want string) {
+	w.t.Helper()
+	if status != wantStatus || said != want {
+		w.t.Fatalf("%s: %d %s, want %d %s", what, status, said, wantStatus, want)
+	}
+}
+
+// stored are the ids and bodies of a queue, in order.
+func (w sender) stored(queue string) (all []string) {
+	w.t.Helper()
+	type page struct {
+		Last, Position int64
+		Messages       []struct {
+			ID         string
+			Body       json.RawMessage
+			BodyBase64 []byte
+		}
+	}
+	for after := int64(0); ; {
+		status, p := fetch[page](w.t, "GET", fmt.Sprintf("%s/messages?limit=1000&after=%d&queue=%s", w.s.URL(), after, url.QueryEscape(queue)), "")
+		if status != 200 {
+			w.t.Fatalf("queue %s: %d", queue, status)
+		}
+		for _, m := range p.Messages {
+			all = append(all, m.ID+" "+string(m.Body)+string(m.BodyBase64))
+		}
+		if after = p.Last; after == p.Position {
+			return all
+		}
+	}
+}
+
+// TestWebhooks sends GitHub's examples under real signatures to the stack with
+// its secrets in a real store: each is accepted once, in order, through a
+// rotation; each with one flipped bit is refused. Other senders, too. Nothing that
+// the function was not allowed was called, and nothing that it was allowed was
+// not.
+func TestWebhooks(t *testing.T) {
+	const path = "testdata/webhooks.patch.json"
+	tables, services := newRecorder(t), newRecorder(t)
+	server, err := localdb.Start(t.Context(), ddbtest.Servers(t)[0], "") // its own: the template names the tables
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	tables.forward(t, server.Endpoint)
+	// The secrets of a template beside it: what is easiest on one machine.
+	s := run(t, Config{Templates: []string{path, "testdata/secrets.template.json"}, Server: tables.URL, Env: map[string]string{
+		"WebhookFunction.AWS_ACCESS_KEY_ID": "WebhookFunction", "WebhookFunction.AWS_ENDPOINT_URL": services.URL,
+	}})
+	services.forward(t, s.services.Endpoint)
+	var logs strings.Builder
+	var mu sync.Mutex
+	t.Cleanup(s.Subscribe(func(l Line) {
+		mu.Lock()
+		defer mu.Unlock()
+		logs.WriteString(l.Text + "\n")
+	}))
+	w := sender{t, s}
+	one := delivery{"id", []byte(`{}`), ""}
+	status, said := w.github(oldSecret, one, one.body)
+	w.want("no secret in the store", status, said, 503, "unavailable")
+	for _, name := range []string{"github", "ledger"} {
+		w.keep(name, oldSecret)
+	}
+	secret := map[string]string{"Name": "stripe-Ab12Cd", "SecretString": `["` + oldSecret + `"]`}
+	if err := s.services.JSON(t.Context(), "secretsmanager", "secretsmanager.CreateSecret", secret, &struct{}{}); err != nil {
+		t.Fatal(err)
+	}
+	await.True(t, "the secret to be asked for again", func() bool {
+		status, _ := w.github(newSecret, one, one.body)
+		return status == 401
+	})
+
+	all := deliveries(t)
+	w.rotate(all)
+	w.others()
+
+	want := map[string][]string{}
+	for _, d := range all {
+		want[d.queue] = append(want[d.queue], d.id+" "+string(d.body))
+	}
+	for queue := range want {
+		if diff := cmp.Diff(want[queue], w.stored(queue)); diff != "" {
+			t.Errorf("queue %s (-sent +stored):\n%.2000s", queue, diff)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, text := range []string{"canary", "full_name"} {
+		if strings.Contains(logs.String(), text) {
+			t.Errorf("%q is in the log", text)
+		}
+	}
+	for _, text := range []string{"refused", "answered", "the secrets cannot be had", "WebhooksAccepted", "WebhooksRefused"} {
+		if !strings.Contains(logs.String(), text) {
+			t.Errorf("%q is not in the log", text)
+		}
+	}
+	checkPrivileges(t, path, tables, services)
+}
+
+// keep puts a value into the parameter of a sender.
+func (w sender) keep(name, value string) {
+	w.t.Helper()
+	input := map[string]any{"Name": "/webhooks/" + name, "Value": value, "Type": "SecureString", "Overwrite": true}
+	if err := w.s.services.JSON(w.t.Context(), "ssm", "AmazonSSM.PutParameter", input, &struct{}{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// rotate sends all deliveries, and has the sender's secret changed in the middle.
+func (w sender) rotate(all []delivery) {
+	w.t.Helper()
+	secret, began := oldSecret, time.Now()
+	for i, d := range all {
+		if i == len(all)/2 {
+			// First the store, then, when it is known, the sender: as
+			// docs/operations.md says.
+			w.keep("github", `["`+newSecret+`","`+oldSecret+`"]`)
+			probe := delivery{"probe", []byte(`{"repository":{"full_name":"probe"}}`), ""}
+			await.True(w.t, "the new secret to be taken up", func() bool {
+				status, said := w.github(oldSecret, probe, probe.body)
+				if status != 200 {
+					w.t.Fatalf("the old secret beside the new one: %d %s", status, said)
+				}
+				status, _ = w.github(newSecret, probe, probe.body)
+				return status == 200
+			})
+			secret = newSecret
+		}
+		flipped := slices.Clone(d.body)
+		flipped[i%len(flipped)] ^= 1 << (i % 8)
+		status, said := w.github(secret, d, flipped)
+		w.want(fmt.Sprintf("delivery %d with a flipped bit", i), status, said, 401, "not-signed")
+		status, said = w.github(secret, d, d.body)
+		w.want(fmt.Sprintf("delivery %d", i), status, said, 200, "advanced")
+		if i%10 == 0 {
+			status, said = w.github(secret, d, d.body)
+			w.want(fmt.Sprintf("delivery %d again", i), status, said, 200, "duplicate")
+		}
+	}
+	w.t.Logf("%d deliveries, each once refused, in %.1fs", len(all), time.Since(began).Seconds())
+}
+
+// others sends what Stripe, Shopify and a sender of numbered events would.
+func (w sender) others() {
+	w.t.Helper()
+	const event = `{"id":"evt_1", "object":"event"}`
+	stripe := func(at time.Time) (int, string) {
+		seconds := strconv.FormatInt(at.Unix(), 10)
+		return w.send("stripe", []byte(event), map[string]string{
+			"Stripe-Signature": "t=" + seconds + ",v1=" + strings.Repeat("0", 64) + ",v1=" + hex.EncodeToString(mac(oldSecret, seconds, ".", event)),
+		})
+	}
+	for _, test := range []struct {
+		age    time.Duration
+		status int
+		said   string
+	}{{0, 200, "advanced"}, {4 * time.Minute, 200, "duplicate"}, {6 * time.Minute, 401, "not-signed"}, {-6 * time.Minute, 401, "not-signed"}} {
+		status, said := stripe(time.Now().Add(-test.age))
+		w.want(fmt.Sprintf("stripe, %s old", test.age), status, said, test.status, test.said)
+	}
+	if got := w.stored("stripe"); !slices.Equal(got, []string{"evt_1 " + event}) {
+		w.t.Errorf("stripe: %q", got)
+	}
+
+	status, said := w.send("shopify", []byte(`{"id":7}`), map[string]string{
+		"X-Shopify-Hmac-Sha256": base64.StdEncoding.EncodeToString(mac(oldSecret, `{"id":7}`)), "X-Shopify-Webhook-Id": "w", "X-Shopify-Shop-Domain": "a.myshopify.com",
+	})
+	w.want("shopify", status, said, 200, "advanced")
+
+	ledger := func(number int, status int, said string) {
+		w.t.Helper()
+		body := fmt.Sprintf(`{"id":"e-%d","account":"a","number":%d}`, number, number)
+		at := strconv.FormatInt(time.Now().Unix(), 10)
+		gotStatus, got := w.send("ledger", []byte(body), map[string]string{
+			"X-Signature": "v0=" + hex.EncodeToString(mac(oldSecret, "v0:", at, ":", body)), "X-Timestamp": at,
+		})
+		w.want(fmt.Sprintf("entry %d", number), gotStatus, got, status, said)
+	}
+	ledger(2, 202, "parked")
+	ledger(1, 200, "advanced")
+	ledger(1, 200, "duplicate")
+	if got := w.stored("ledger/a"); len(got) != 2 || !strings.HasPrefix(got[0], "e-1 ") {
+		w.t.Errorf("ledger: %q", got)
+	}
+
+	// What no sender sends: refused, and never a fault of ours.
+	for name, test := range map[string]struct {
+		source  string
+		body    string
+		headers map[string]string
+	}{
+		"no signature":  {"github", `{}`, nil},
+		"a long header": {"stripe", `{}`, map[string]string{"Stripe-Signature": strings.Repeat("v1=00,", 5000)}},
+	} {
+		status, said := w.send(test.source, []byte(test.body), test.headers)
+		w.want(name, status, said, 401, "not-signed")
+	}
+	status, said = w.send("nobody", []byte(`{}`), nil)
+	w.want("a sender without a route", status, said, 404, "")
+	bytes := "\xff\xfe\x00"
+	status, said = w.send("github", []byte(bytes), map[string]string{
+		"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac(newSecret, bytes)), "Content-Type": "application/octet-stream",
+	})
+	w.want("bytes, signed", status, said, 415, "not-json")
+	status, said = w.send("github", []byte(bytes), map[string]string{"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac(newSecret, bytes))})
+	w.want("bytes as JSON, signed", status, said, 400, "invalid")
+	status, said = w.send("github", make([]byte, 400_000), nil)
+	w.want("huge", status, said, 413, "too-large")
+}
+
+// checkPrivileges compares what webhook called with what its role allows.
+func checkPrivileges(t *testing.T, path string, recorders ...*recorder) {
+	t.Helper()
+	text, err := template.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const function = "WebhookFunction"
+	may, used := allowed(t, text), map[use]bool{}
+	for _, r := range recorders {
+		r.mu.Lock()
+		maps.Copy(used, r.used)
+		r.mu.Unlock()
+	}
+	calls := 0
+	for u := range used {
+		calls++
+		if u.function != function || !may[u] {
+			t.Errorf("called, and not allowed: %s", u)
+		}
+	}
+	for u := range may {
+		if u.function == function && !used[u] && reason(u) == "" && !sometimes(u) {
+			t.Errorf("allowed, and never called: %s", u)
+		}
+	}
+	checkQueues(t, text, recorders...)
+	if calls < 10 {
+		t.Errorf("only %d uses were recorded: %v", calls, slices.Collect(maps.Keys(used)))
+	}
+}
+
+// checkQueues looks that webhook named no queue but those that its role may.
+func checkQueues(t *testing.T, text []byte, recorders ...*recorder) {
+	t.Helper()
+	var document struct {
+		Resources struct {
+			WebhookPolicy struct {
+				Properties struct {
+					PolicyDocument struct {
+						Statement []struct {
+							Condition map[string]map[string]any
+						}
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	var patterns []any
+	for _, statement := range document.Resources.WebhookPolicy.Properties.PolicyDocument.Statement {
+		if like := statement.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]; like != nil {
+			patterns = many(like)
+		}
+	}
+	named := 0
+	for _, r := range recorders {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for queue := range r.queues {
+			named++
+			if !slices.ContainsFunc(patterns, func(p any) bool {
+				prefix, isPrefix := strings.CutSuffix(p.(string), "*")
+				return queue == prefix || isPrefix && strings.HasPrefix(queue, prefix)
+			}) {
+				t.Errorf("named the queue %q, and may name %v alone", queue, patterns)
+			}
+		}
+	}
+	if named < 5 || len(patterns) != 4 {
+		t.Errorf("%d queues were named, %v may be", named, patterns)
+	}
+}

@@ -1,0 +1,208 @@
+//go:build whole
+
+package cursor_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/figures"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/dev/meter"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// metered is a Sorter on fresh tables of a real server, with a Meter between.
+type metered struct {
+	t      testing.TB
+	store  *cursor.Store
+	sorter *cursor.Sorter
+	meter  *meter.Meter
+}
+
+func newMetered(t testing.TB, mode cursor.Mode) *metered {
+	t.Helper()
+	return newMeteredOver(t, mode, dynamo.Transport())
+}
+
+func newMeteredOver(t testing.TB, mode cursor.Mode, transport http.RoundTripper) *metered {
+	t.Helper()
+	m := &metered{t: t, meter: meter.New(transport)}
+	m.store = freshTables(t, localdb.Choose(), &dynamo.Options{Transport: m.meter})
+	m.sorter = m.process(mode)
+	return m
+}
+
+// process is a Sorter that has seen no queue yet.
+func (m *metered) process(mode cursor.Mode) *cursor.Sorter {
+	m.t.Helper()
+	settings := cursor.DefaultSettings()
+	settings.Packs = cursor.PacksOff
+	settings.Mode = mode
+	s, err := cursor.New(m.store, &cursor.Options{Defaults: &settings})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return s
+}
+
+func (m *metered) put(seqs ...int64) {
+	m.t.Helper()
+	for _, seq := range seqs {
+		if _, err := m.sorter.Put(m.t.Context(), hundred(seq)); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}
+
+func (m *metered) group(first, last int64) {
+	m.t.Helper()
+	var messages []cursor.Message
+	for seq := first; seq <= last; seq++ {
+		messages = append(messages, hundred(seq))
+	}
+	results, err := m.sorter.PutGroup(m.t.Context(), messages)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Err != nil {
+			m.t.Fatal(r.Err)
+		}
+	}
+}
+
+// cost is what fn's requests came to.
+func (m *metered) cost(fn func()) meter.Counts {
+	before := m.meter.Counts()
+	fn()
+	return m.meter.Counts().Sub(before)
+}
+
+// TestFigures pins what each operation costs, for messages of 100 bytes.
+func TestFigures(t *testing.T) {
+	type figure struct {
+		writes, reads         int
+		writeUnits, readUnits float64
+	}
+	upTo := func(got, want figure) bool {
+		return got.writes == want.writes && got.reads <= want.reads && got.writeUnits == want.writeUnits && got.readUnits <= want.readUnits
+	}
+	for _, c := range []struct {
+		name    string
+		mode    cursor.Mode
+		prepare func(*metered)
+		do      func(*metered)
+		want    figure
+	}{
+		{"in order, warm", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.put(2) }, figure{2, 0, 2, 0}},
+		{"in order, warm, asynchronous", cursor.ModeAsync, func(m *metered) { m.put(1) }, func(m *metered) { m.put(2) }, figure{1, 0, 1, 0}},
+		{"in order, cold", cursor.ModeSync, func(m *metered) { m.put(1); m.sorter = m.process(cursor.ModeSync) }, func(m *metered) { m.put(2) }, figure{2, 1, 2, 0.5}},
+		{"beyond a gap that is known", cursor.ModeSync, func(m *metered) { m.put(1, 9) }, func(m *metered) { m.put(5) }, figure{1, 1, 1, 1}},
+		{"beyond all that is parked", cursor.ModeSync, func(m *metered) { m.put(1, 5) }, func(m *metered) { m.put(9) }, figure{1, 1, 1, 1}},
+		{"fills a gap, and more waits beyond the next", cursor.ModeSync, func(m *metered) { m.put(1, 3, 5) }, func(m *metered) { m.put(2) }, figure{2, 2, 2, 2}},
+		{"opens a gap", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.put(3) }, figure{2, 1, 2, 1}},
+		{"batch of 25", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.group(2, 26) }, figure{26, 0, 26, 0}},
+		{"batch of 100", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.group(2, 101) }, figure{101, 0, 101, 0}},
+		{"new queue", cursor.ModeSync, func(*metered) {}, func(m *metered) { m.put(1) }, figure{3, 1, 3, 0.5}},
+		// 100 items of 200 bytes are 19.5 KB, 5 units; and two for pages that
+		// are not full.
+		{"fills a gap with 100 parked", cursor.ModeSync, func(m *metered) { m.put(1); m.group(3, 102) }, func(m *metered) { m.put(2) }, figure{2, 4, 2, 5 + 2}},
+		{"duplicate, passed", cursor.ModeSync, func(m *metered) { m.put(1, 2) }, func(m *metered) { m.put(1) }, figure{0, 1, 0, 1}},
+		{"duplicate, parked", cursor.ModeSync, func(m *metered) { m.put(1, 3) }, func(m *metered) { m.put(3) }, figure{1, 1, 1, 1}},
+		{"too far ahead", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.put(200_000) }, figure{0, 1, 0, 1}},
+		{"heal, nothing to do", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) {
+			if _, err := m.sorter.Heal(m.t.Context(), hundred(1).Queue, 1); err != nil {
+				m.t.Fatal(err)
+			}
+		}, figure{0, 1, 0, 1}},
+		{"heal of a batch of 50, asynchronous", cursor.ModeAsync, func(m *metered) { m.group(1, 50) }, func(m *metered) {
+			var seqs []int64
+			for seq := int64(1); seq <= 50; seq++ {
+				seqs = append(seqs, seq)
+			}
+			if _, err := m.sorter.Heal(m.t.Context(), hundred(1).Queue, seqs...); err != nil {
+				m.t.Fatal(err)
+			}
+		}, figure{1, 6, 1, 1 + 1 + 4 + 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMetered(t, c.mode)
+			c.prepare(m)
+			counts := m.cost(func() { c.do(m) })
+			total := counts.Total()
+			writes := counts["PutItem"].Requests + counts["UpdateItem"].Requests
+			got := figure{writes, total.Requests - writes, total.Writes, total.Reads}
+			if !upTo(got, c.want) {
+				t.Errorf("%+v, want %+v (reads at most): %v", got, c.want, counts)
+			}
+		})
+	}
+}
+
+// TestReadFigure pins what reading a range costs: at most 0.035 read units a
+// message of 100 bytes.
+func TestReadFigure(t *testing.T) {
+	m := newMetered(t, cursor.ModeSync)
+	const count = 1000
+	for first := int64(1); first < count; first += 100 {
+		m.group(first, first+99)
+	}
+	read := 0
+	cost := m.cost(func() {
+		for _, err := range m.sorter.Read(t.Context(), hundred(1).Queue, 0, count) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			read++
+		}
+	})
+	if per := cost.Total().Reads / count; read != count || per > 0.035 {
+		t.Errorf("read %d messages at %.4f units each, want %d at 0.035 or less", read, per, count)
+	}
+}
+
+// TestNoDearerThanAwsStreamSort compares, in money, with the algorithm that
+// aws-stream-sort's description gives: no order is dearer.
+func TestNoDearerThanAwsStreamSort(t *testing.T) {
+	for _, order := range figures.Orders() {
+		ours, theirs := newMetered(t, cursor.ModeSync), newMetered(t, cursor.ModeSync)
+		our := ours.cost(func() { ours.put(order.Seqs...) })
+		their := theirs.cost(func() {
+			old := figures.Older{Store: theirs.store}
+			for _, seq := range order.Seqs {
+				if err := old.Put(t.Context(), hundred(seq)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		t.Logf("%-9s ours %.2f WRU %.2f RRU $%.2f/M; aws-stream-sort %.2f WRU %.2f RRU $%.2f/M", order.Name,
+			our.Total().Writes/100, our.Total().Reads/100, our.Total().Dollars()/100,
+			their.Total().Writes/100, their.Total().Reads/100, their.Total().Dollars()/100)
+		if our.Total().Dollars() > their.Total().Dollars() {
+			t.Errorf("%s: ours is dearer:\nours   %v\ntheirs %v", order.Name, our, their)
+		}
+		cur, err := ours.sorter.Status(t.Context(), hundred(1).Queue)
+		if err != nil || cur.Position != 100 {
+			t.Errorf("%s: position %d, %v", order.Name, cur.Position, err)
+		}
+	}
+}
+
+// TestVerifyFigures: the cursor twice, a request for each MB, and one for what is behind the position.
+func TestVerifyFigures(t *testing.T) {
+	m := newMetered(t, cursor.ModeSync)
+	for first := int64(1); first < 1000; first += 25 {
+		m.group(first, first+24)
+	}
+	counts := m.cost(func() {
+		for _, err := range m.process(cursor.ModeSync).Verify(t.Context(), hundred(1).Queue, cursor.Range{To: all}) {
+			check(t, err)
+		}
+	}).Total()
+	t.Logf("1,000 messages of 100 bytes: %d requests, %.1f read units", counts.Requests, counts.Reads)
+	if counts.Requests != 4 || counts.Writes != 0 || counts.Reads > 75 {
+		t.Errorf("%+v; want 4 reads", counts)
+	}
+}

@@ -1,0 +1,148 @@
+//go:build whole
+
+package cursor_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/cost"
+	"github.com/streamsort/streamsort/internal/dev/figures"
+	"github.com/streamsort/streamsort/internal/dev/meter"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// TestUnits holds the figures of the cost page (docs/cost.md) to what is
+// measured.
+func TestUnits(t *testing.T) {
+	for i, order := range figures.Orders() {
+		name := cost.Orders()[i]
+		for j, size := range cost.Batches {
+			var m *metered
+			sync := unitsOf(len(order.Seqs), func() meter.Counts {
+				m = newMetered(t, cursor.ModeSync)
+				return m.cost(func() { m.groups(order.Seqs, size) })
+			})
+			checkUnits(t, "sync", name, size, sync, cost.Producer[name][j])
+			async := unitsOf(len(order.Seqs), func() meter.Counts {
+				m = newMetered(t, cursor.ModeAsync)
+				return m.cost(func() { m.heals(order.Seqs, size) })
+			})
+			checkUnits(t, "async", name, size, async, cost.Asynchronous[name][j])
+		}
+		theirs := unitsOf(len(order.Seqs), func() meter.Counts {
+			m := newMetered(t, cursor.ModeSync)
+			return m.cost(func() {
+				old := figures.Older{Store: m.store}
+				for _, seq := range order.Seqs {
+					if err := old.Put(t.Context(), hundred(seq)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+		checkUnits(t, "aws-stream-sort", name, 1, theirs, cost.Older[name])
+	}
+}
+
+// TestUnitsOfSettling holds those of keyed queues to what is measured.
+func TestUnitsOfSettling(t *testing.T) {
+	for j, size := range cost.Batches {
+		m := keyedMeter(t)
+		m.stage(0, 1)
+		m.settle(1)
+		const n = 200
+		var settled cost.Units
+		for first := 1; first <= n; first += size {
+			m.stage(first, size)
+			total := m.cost(func() { m.settle(size) }).Total()
+			settled.Writes += total.Writes / n
+			settled.Reads += total.Reads / n
+		}
+		want := cost.Settling[j]
+		if math.Abs(settled.Writes-want.Writes) > 0.0051 || math.Abs(settled.Reads-want.Reads) > 0.011 {
+			t.Errorf("%d settled together: {%.3g, %.3g}, internal/dev/cost has {%.3g, %.3g}", size, settled.Writes, settled.Reads, want.Writes, want.Reads)
+		}
+	}
+}
+
+// TestUnitsOfPacks holds those of batches that are one item to what is measured, and their bytes to what is stored.
+func TestUnitsOfPacks(t *testing.T) {
+	for _, size := range []int{2, 5, 8, 9, 10, 12, 13, 25, 50, 75, 100} {
+		m := newPacking(t)
+		m.run(jsonBody, 1, 2, 100)
+		got := unitsOf(1, func() meter.Counts { return m.cost(func() { m.run(jsonBody, 3, size, 100) }) })
+		checkUnits(t, "packs", cost.InOrder, size, got, cost.Packed(float64(size)))
+		want := cost.PackBytes(float64(size))
+		if got := lastBytes(t, cursor.PacksOn, size); math.Abs(got-want) > 0.03*want {
+			t.Errorf("%d of one item: %.0f bytes, internal/dev/cost has %.0f", size, got, want)
+		}
+	}
+}
+
+// TestBytesOfSingles holds those of a message that is an item to what is stored.
+func TestBytesOfSingles(t *testing.T) {
+	if got := lastBytes(t, cursor.PacksOff, 1); math.Abs(got-cost.SingleBytes) > 0.02*cost.SingleBytes {
+		t.Errorf("%.0f bytes, internal/dev/cost has %d", got, cost.SingleBytes)
+	}
+}
+
+// lastBytes is what the item counts for by AWS's rules that a batch of n messages of JSON becomes.
+func lastBytes(t *testing.T, packs cursor.Packs, n int) float64 {
+	t.Helper()
+	tables := ddb.NewMemory(cursor.Names{}.Tables()...)
+	store, err := cursor.NewStore(tables, cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := cursor.DefaultSettings()
+	settings.Packs = packs
+	m := &metered{t: t, store: store}
+	if m.sorter, err = cursor.New(store, &cursor.Options{Defaults: &settings}); err != nil {
+		t.Fatal(err)
+	}
+	m.run(jsonBody, 1, 2, 100)
+	m.run(jsonBody, 3, n, 100)
+	items := tables.Items("streamsort-messages")
+	return float64(items[len(items)-1].Size())
+}
+
+func unitsOf(messages int, count func() meter.Counts) cost.Units {
+	total := count().Total()
+	return cost.Units{Writes: total.Writes / float64(messages), Reads: total.Reads / float64(messages)}
+}
+
+func checkUnits(t *testing.T, mode string, order cost.Order, size int, got, want cost.Units) {
+	t.Helper()
+	if math.Abs(got.Writes-want.Writes) > 0.0051 || math.Abs(got.Reads-want.Reads) > 0.011 {
+		t.Errorf("%s, disorder %s, batches of %d: {%.3g, %.3g}, internal/dev/cost has {%.3g, %.3g}",
+			mode, order, size, got.Writes, got.Reads, want.Writes, want.Reads)
+	}
+}
+
+// groups puts messages in batches.
+func (m *metered) groups(seqs []int64, size int) {
+	m.t.Helper()
+	for batch := range slices.Chunk(seqs, size) {
+		var messages []cursor.Message
+		for _, seq := range batch {
+			messages = append(messages, hundred(seq))
+		}
+		if _, err := m.sorter.PutGroup(m.t.Context(), messages); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}
+
+// heals puts messages, and moves the cursor once for so many of them.
+func (m *metered) heals(seqs []int64, size int) {
+	m.t.Helper()
+	for batch := range slices.Chunk(seqs, size) {
+		m.put(batch...)
+		if _, err := m.sorter.Heal(m.t.Context(), hundred(1).Queue, batch...); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+//go:build whole
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// repository is a module under git: q's test uses package helper.
+type repository struct {
+	t    *testing.T
+	root string
+}
+
+func newRepository(t *testing.T) repository {
+	t.Helper()
+	// Nothing of the user's own git settings: signing, hooks, names.
+	for name, value := range map[string]string{
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com",
+		"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+	} {
+		t.Setenv(name, value)
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := repository{t, root}
+	r.git("init", "--quiet", "--initial-branch=main")
+	for name, text := range map[string]string{
+		".gitignore":       "*.log\n",
+		"go.mod":           "module example.com/one\n\ngo 1.26\n",
+		"p/p.go":           "package p\n",
+		"p/p_test.go":      "package p\n",
+		"q/q.go":           "package q\n",
+		"q/q_test.go":      "package q_test\n\nimport _ \"example.com/one/helper\"\n",
+		"helper/helper.go": "package helper\n",
+		"other/other.go":   "package other\n",
+	} {
+		r.write(name, text)
+	}
+	r.commit("first")
+	return r
+}
+
+func (r repository) git(arguments ...string) string {
+	r.t.Helper()
+	said, err := output(r.root, "git", arguments...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.TrimSpace(said)
+}
+
+func (r repository) write(name, text string) {
+	r.t.Helper()
+	file := filepath.Join(r.root, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// commit commits all there is, and returns the commit.
+func (r repository) commit(subject string) string {
+	r.t.Helper()
+	r.git("add", "--all")
+	r.git("commit", "--quiet", "--allow-empty", "--message", subject)
+	return r.git("rev-parse", "HEAD")
+}
+
+// chosen are the names of the mutants that are left: "p" and "q" have their
+// tests in their own folder, "p by q" has them in the other.
+func (r repository) chosen(base string) string {
+	r.t.Helper()
+	left, err := inChanged(r.root, base, []mutant{
+		{name: "p", folder: "p", caught: test{"./p", "Test"}},
+		{name: "q", folder: "q", caught: test{"./q", "Test"}},
+		{name: "p by q", folder: "p", caught: test{"./q", "Test"}},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var names []string
+	for _, m := range left {
+		names = append(names, m.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func TestChangedFilesChooseTheMutants(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(repository)
+		want   string
+	}{
+		"nothing":                 {func(repository) {}, ""},
+		"the code":                {func(r repository) { r.write("p/p.go", "package p\n\n// New.\n") }, "p, p by q"},
+		"a test":                  {func(r repository) { r.write("q/q_test.go", "package q\n") }, "q, p by q"},
+		"a file that is new":      {func(r repository) { r.write("p/new.go", "package p\n") }, "p, p by q"},
+		"what a test is built of": {func(r repository) { r.write("helper/helper.go", "package helper\n\n// New.\n") }, "q, p by q"},
+		"a test's data":           {func(r repository) { r.write("q/testdata/deep/ein Wört.json", "{}\n") }, "q, p by q"},
+		"a file that is ignored":  {func(r repository) { r.write("p/some.log", "") }, ""},
+		"another package":         {func(r repository) { r.write("other/other.go", "package other\n\n// New.\n") }, ""},
+		"a file that went":        {func(r repository) { r.git("rm", "--quiet", "p/p_test.go") }, "p, p by q"},
+		"a file that moved":       {func(r repository) { r.git("mv", "p/p_test.go", "other/p_test.go") }, "p, p by q"},
+		"the mutants themselves":  {func(r repository) { r.write("verify/mutant/cursor.go", "package main\n") }, "p, q, p by q"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t)
+			base := r.git("rev-parse", "HEAD")
+			c.change(r)
+			if diff := cmp.Diff(c.want, r.chosen(base)); diff != "" {
+				t.Errorf("not committed (-want +got):\n%s", diff)
+			}
+			r.commit("second")
+			if diff := cmp.Diff(c.want, r.chosen(base)); diff != "" {
+				t.Errorf("committed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheBase(t *testing.T) {
+	r := newRepository(t)
+	first := r.git("rev-parse", "HEAD")
+	if got := r.chosen(""); got != "p, q, p by q" {
+		t.Errorf("in a clone of one commit: %q, want all", got)
+	}
+	r.write("p/p.go", "package p\n\n// Second.\n")
+	second := r.commit("second")
+	r.write("q/q.go", "package q\n\n// Third.\n")
+	r.commit("third")
+	if got := r.chosen(first); got != "p, q, p by q" {
+		t.Errorf("since the first commit: %q", got)
+	}
+	if got := r.chosen(second); got != "q, p by q" {
+		t.Errorf("since the second commit: %q", got)
+	}
+	if got := r.chosen(""); got != "q, p by q" {
+		t.Errorf("without a remote: %q, want what the last commit changed", got)
+	}
+	r.git("update-ref", "refs/remotes/origin/main", first)
+	if got := r.chosen(""); got != "p, q, p by q" {
+		t.Errorf("two commits before origin/main: %q", got)
+	}
+	r.git("update-ref", "refs/remotes/origin/main", "HEAD")
+	if got := r.chosen(""); got != "q, p by q" {
+		t.Errorf("on origin/main itself: %q, want what the last commit changed", got)
+	}
+	if _, err := inChanged(r.root, "nonsense", nil); err == nil || !strings.Contains(err.Error(), "BASE=nonsense") {
+		t.Errorf("a base that is none: error %v, want one that names it", err)
+	}
+}
+
+func TestOnlyNamesABug(t *testing.T) {
+	if err := run([]string{"-only", "no such bug"}, "", nil); err == nil || !strings.Contains(err.Error(), "no such bug") {
+		t.Errorf("error %v, want one that names it", err)
+	}
+}

@@ -1,0 +1,172 @@
+//go:build whole
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/types"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/go/packages"
+)
+
+func TestVerdicts(t *testing.T) {
+	one := test{"./p", "TestOne"}
+	for name, c := range map[string]struct {
+		m    mutant
+		want string
+		ok   bool
+	}{
+		"caught":         {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2"}}}, "red    m", true},
+		"panics":         {mutant{"m", "p", one, []edit{{"one.go", "return 1", "panic(1)"}}}, "TestOne", true},
+		"two edits":      {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2"}, {"one.go", "return 2", "return 3"}}}, "red    m", true},
+		"survives":       {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2 - 1"}}}, "survived TestOne", false},
+		"no such test":   {mutant{"m", "p", test{"./p", "TestTwo"}, []edit{{"one.go", "return 1", "return 2"}}}, "survived TestTwo", false},
+		"text is gone":   {mutant{"m", "p", one, []edit{{"one.go", "return 7", "return 2"}}}, "0 times", false},
+		"text is twice":  {mutant{"m", "p", one, []edit{{"one.go", "n", "m"}}}, "times, want once", false},
+		"does not build": {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return"}}}, "does not compile", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			err := tryAll(module(t), []mutant{c.m}, time.Now().Add(time.Hour), &out)
+			if (err == nil) != c.ok || !strings.Contains(out.String(), c.want) {
+				t.Errorf("error %v, said:\n%s\nwant %q", err, out.String(), c.want)
+			}
+		})
+	}
+}
+
+// TestATestThatDoesNotEnd is red, and by its name: when it has used up its time of a
+// CPU, on however busy a machine.
+func TestATestThatDoesNotEnd(t *testing.T) {
+	root := module(t)
+	endless := "package p\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tfor one() == 1 {\n\t}\n}\n"
+	if err := os.WriteFile(filepath.Join(root, "p", "one_test.go"), []byte(endless), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "test")
+	build := exec.Command("go", "test", "-c", "-o", path, "./p")
+	build.Dir = root
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	said, err := test{"./p", "TestOne"}.run(path, filepath.Join(root, "p"), time.Second)
+	if by, err := redTest(string(said), err); by != "TestOne did not end" || err != nil {
+		t.Errorf("by %q, %v, said:\n%s", by, err, said)
+	}
+}
+
+// module makes a module with one function and its test.
+func module(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":        "module example.com/one\n\ngo 1.26\n",
+		"p/one.go":      "package p\n\nfunc one() int { return 1 }\n",
+		"p/one_test.go": "package p\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif one() != 1 {\n\t\tt.Fatal()\n\t}\n}\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func TestNothingIsPlantedOnceTheTimeIsOver(t *testing.T) {
+	survives := mutant{"m", "p", test{"./p", "TestOne"}, []edit{{"one.go", "return 1", "return 2 - 1"}}}
+	var out bytes.Buffer
+	if err := tryAll(module(t), []mutant{survives, survives}, time.Now(), &out); err != nil {
+		t.Error(err)
+	}
+	if want := "0 planted, 0 caught\n2 not planted"; !strings.HasPrefix(out.String(), want) {
+		t.Errorf("said %q, want %q first", out.String(), want)
+	}
+}
+
+// TestEveryMutantCompiles where it is planted.
+func TestEveryMutantCompiles(t *testing.T) {
+	root, err := moduleFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := mutants()
+	of, known := loaded(t, root, all)
+	for _, m := range all {
+		changed, err := m.changed(root)
+		if err == nil {
+			err = compiles(of[filepath.Join(root, m.folder)], known, changed)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
+// loaded is the packages that bugs are planted in, by their folder, and what any of
+// them imports.
+func loaded(t *testing.T, root string, all []mutant) (map[string]*packages.Package, imports) {
+	t.Helper()
+	folders := map[string]bool{}
+	for _, m := range all {
+		folders["./"+m.folder] = true
+	}
+	const need = packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax
+	list, err := packages.Load(&packages.Config{Dir: root, Mode: need}, slices.Collect(maps.Keys(folders))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, known := map[string]*packages.Package{}, imports{}
+	for _, p := range list {
+		if len(p.Errors) > 0 {
+			t.Fatal(p.Errors)
+		}
+		of[filepath.Dir(p.GoFiles[0])] = p
+		maps.Copy(known, p.Imports)
+	}
+	return of, known
+}
+
+// compiles checks the types of a package with some files changed.
+func compiles(p *packages.Package, known imports, changed map[string]string) error {
+	files := make([]*ast.File, len(p.Syntax))
+	for i, path := range p.CompiledGoFiles {
+		files[i] = p.Syntax[i]
+		if text, ok := changed[path]; ok {
+			parsed, err := parser.ParseFile(p.Fset, path, text, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			files[i] = parsed
+		}
+	}
+	check := types.Config{Importer: known, Sizes: p.TypesSizes}
+	_, err := check.Check(p.Types.Path(), p.Fset, files, nil)
+	return err
+}
+
+// imports are packages by their paths.
+type imports map[string]*packages.Package
+
+func (i imports) Import(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	if p := i[path]; p != nil {
+		return p.Types, nil
+	}
+	return nil, fmt.Errorf("%s is imported by no package that bugs are planted in", path)
+}

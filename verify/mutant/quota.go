@@ -1,0 +1,68 @@
+package main
+
+// quotaFolder has the accounts of what tenants take.
+const quotaFolder = "internal/quota"
+
+var (
+	accounts       = test{"./internal/quota", "TestAccountConforms/memory|TestTakeThatGoesWrong"}
+	debts          = test{"./internal/quota", "TestProcessesShareALimit|TestALargeRequest|TestWhatARefusedRequestIsTold"}
+	shardSchedules = test{"./functions/source", "TestEverySmallSchedule"}
+)
+
+// quotaMutants are ways in which a tenant takes too much, or nothing any more.
+var quotaMutants = []mutant{
+	{"quota: two records of one seq take it twice, for ever", "internal/intake", shardSchedules, []edit{
+		{"intake.go", "if err := cursor.ValidateMessages(p.messages); err != nil {", "if err := cursor.ValidateMessages(nil); err != nil {"},
+	}},
+	{"quota: a call that contradicts itself takes it", "internal/intake", test{"./functions/enqueue", "TestARefusedCallTakesNoQuota"}, []edit{
+		{"intake.go", "if err := cursor.ValidateMessages(p.messages); err != nil {", "if err := cursor.ValidateMessages(nil); err != nil {"},
+	}},
+	{"quota: what is more than is left never passes", quotaFolder, shardSchedules, []edit{
+		{"share.go", "take[kind], most[kind] = lack, limit-1+s.unused(kind) // a debt", "take[kind], most[kind] = lack, limit-lack"},
+	}},
+	{"quota: nothing bounds a debt", quotaFolder, debts, []edit{
+		{"share.go", "limit-1+s.unused(kind) // a debt", "1<<60"},
+		{"share.go", "s.taken(kind, limits)-s.unused(kind) >= limits.inWindow(kind)", "false"},
+	}},
+	{"quota: a debt ends with its window", quotaFolder, debts, []edit{
+		{"store.go", "case limit == 0 || taken[kind]/limit < passed:", "case true:"},
+	}},
+	{"quota: a debt is never paid back", quotaFolder, debts, []edit{
+		{"store.go", "taken[kind] -= passed * limit", "taken[kind] -= 0"},
+	}},
+	{"quota: a share is taken beyond the limit", quotaFolder, test{"./internal/quota", "TestWhatIsTakenAheadIsNoDebt"}, []edit{
+		{"share.go", "most[kind] = limit - take[kind]", "most[kind] = limit"},
+	}},
+	{"quota: what a process has left is taken for used", quotaFolder, debts, []edit{
+		{"share.go", "s.taken(kind, limits)-s.unused(kind) >=", "s.taken(kind, limits) >="},
+	}},
+	{"quota: what is free is on no account", quotaFolder, test{"./internal/quota", "TestATenantGetsItsLimitInEachWindow|TestProcessesShareALimit"}, []edit{
+		{"share.go", "has := s.given[kind] - s.owed[kind]", "has := s.given[kind]"},
+		{"share.go", "max(n-s.owed[kind], 0)", "n"},
+	}},
+	{"quota: a repeat takes again", quotaFolder, accounts, []edit{
+		{"store.go", ", attrOp.Ne(ddb.Text(op))}", "}"},
+	}},
+	{"quota: a repeat does not know its own", quotaFolder, accounts, []edit{
+		{"store.go", "a.Held || there.Op == op", "a.Held"},
+	}},
+	{"quota: an account of another window is taken from", quotaFolder, accounts, []edit{
+		{"store.go", "attrBegins.Eq(ddb.Seconds(w.Start))", "attrAccount.Exists()"},
+	}},
+	{"quota: an account is moved as another left it", quotaFolder, accounts, []edit{
+		{"store.go", "unchanged := attrOp.Eq(ddb.Text(seen.Op))", "unchanged := attrOp.Exists()"},
+	}},
+	{"quota: an account is made where one is", quotaFolder, accounts, []edit{
+		{"store.go", "unchanged = attrOp.Missing()", "unchanged = ddb.Cond{}"},
+	}},
+	{"quota: a move forgets what is taken", quotaFolder, debts, []edit{
+		{"quota.go", "taken := s.there.in(w, limits)", "taken := Amounts{}"},
+	}},
+	{"quota: an answer sends a caller back before the debt is paid", quotaFolder, debts, []edit{
+		{"share.go", "max(s.taken(kind, limits)/limits.inWindow(kind), 1)", "1"},
+		{"share.go", "time.Duration(passed)", "time.Duration(int64(passed))"},
+	}},
+	{"quota: a process whose clock is behind moves the account back", quotaFolder, test{"./internal/quota", "TestAClockThatIsBehind"}, []edit{
+		{"share.go", "if s.there.Window.Equal(s.window.end()) {", "if false {"},
+	}},
+}

@@ -1,0 +1,340 @@
+//go:build whole
+
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+)
+
+// screen is a screen, with what it shows of a stack that is filled.
+type screen struct{ name, address, shows string }
+
+// screens are all that there are.
+func (s *stack) screens() []screen {
+	return append(slices.Clone(screens), screen{"act", "act?batch=" + s.batch, "Nothing is done yet"})
+}
+
+// screens are those whose addresses are known before.
+var screens = []screen{
+	{"overview", "overview", "What needs you"},
+	{"queues", "queues", "shop/eu/orders"},
+	{"queue", "queue?queue=shop/eu/orders", `"order":1030`},
+	{"gaps", "queue?queue=shop/eu/gaps", "4 to 5"},
+	{"blocked", "queue?queue=shop/eu/blocked-1", "the ledger has no such account"},
+	{"message", "message?queue=shop/eu/orders&seq=7", `"order": 1007`},
+	{"consumers", "consumers?state=blocked", "shop/us/blocked-3"},
+	{"chains", "chains", "import-7"},
+	{"chain", "chain?tag=import-7", "of 8 edges"},
+	{"tree", "chain?tag=import-8", "of 96"},
+	{"acts", "acts", "the ledger is asked about it"},
+}
+
+// TestPage does in a browser what people do with the page.
+func TestPage(t *testing.T) {
+	s := startStack(t, "")
+	s.fill()
+	first := startBrowser(t)
+	for _, one := range []struct {
+		name string
+		try  func(*tab, *stack)
+	}{
+		{"every screen", everyScreen},
+		{"live", live},
+		{"many windows", manyWindows},
+		{"pause", pause},
+		{"an outage", outage},
+		{"filter and paging", filterAndPaging},
+		{"keyboard", keyboard},
+		{"without scripts", withoutScripts},
+		{"names of others", namesOfOthers},
+		{"a batch", aBatch},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			s.t = t
+			one.try(open(t, first, s), s)
+		})
+	}
+}
+
+// everyScreen is shown light and dark, on a wide window and on a telephone's, which it does not overflow.
+func everyScreen(tb *tab, s *stack) {
+	folder := os.Getenv("SCREENSHOTS")
+	for _, window := range []struct {
+		name  string
+		width int64
+	}{{"wide", 1280}, {"narrow", 360}} {
+		for _, scheme := range []string{"light", "dark"} {
+			tb.do("the window", chromedp.EmulateViewport(window.width, 800), func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
+				_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+				})
+				return none, err
+			})
+			for _, screen := range s.screens() {
+				tb.goTo(screen.address)
+				tb.read("main", screen.shows)
+				if over := script[int64](tb, "document.documentElement.scrollWidth") - window.width; over > 0 {
+					tb.t.Errorf("%s is %d pixels wider than %d", screen.name, over, window.width)
+				}
+				if folder == "" {
+					continue
+				}
+				path := filepath.Join(folder, fmt.Sprintf("%s-%s-%s", screen.name, window.name, scheme))
+				keep(tb, path+".png", chromedp.FullScreenshot(100))
+				keep(tb, path+"-small.png", halfSize)
+			}
+		}
+	}
+}
+
+// keep writes a picture.
+func keep(tb *tab, path string, picture chromedp.Action[[]byte]) {
+	tb.t.Helper()
+	if err := os.WriteFile(path, value(tb, "picture", picture), 0o644); err != nil {
+		tb.t.Fatal(err)
+	}
+}
+
+// halfSize is the upper part of a screen, with half as many pixels each way.
+func halfSize(ctx context.Context, target *chromedp.Target) ([]byte, error) {
+	shot, err := cdp.Call(ctx, target, page.CaptureScreenshot, page.CaptureScreenshotParams{
+		Clip: &page.Viewport{Width: 1280, Height: 640, Scale: 0.5},
+	})
+	return shot.Data, err
+}
+
+// live shows what is put without being asked again, exactly.
+func live(tb *tab, s *stack) {
+	tb.goTo("queue?queue=shop/eu/orders")
+	tb.see("#m-30")
+	began := time.Now()
+	s.put("shop/eu/orders", 31, `{"order":9007199254740993}`)
+	tb.see("#m-31")
+	tb.t.Logf("shown %v after it was put", time.Since(began).Round(time.Millisecond))
+	tb.read("#content", "9007199254740993")
+	tb.goTo("chain?tag=import-7")
+	tb.read("#content", "3 of 8")
+	s.post("/acks", `{"operation":"done","edge":"`+s.edges[3]+`"}`)
+	tb.read("#content", "4 of 8")
+}
+
+// manyWindows of one browser, which has six connections to a server, are all live, and each can still be clicked in.
+func manyWindows(tb *tab, s *stack) {
+	s.put("shop/windows", 1, "1")
+	var windows []*tab
+	for range 8 {
+		w := open(tb.t, tb.ctx, s)
+		windows = append(windows, w)
+		w.goTo("queue?queue=shop/windows")
+		w.see("#m-1")
+		w.read("#status", "live")
+	}
+	tb.goTo("queues?prefix=shop/w")
+	tb.click("#content a[href*=windows]")
+	tb.read("h1", "Queue shop/windows")
+	s.put("shop/windows", 2, "2")
+	for _, w := range windows {
+		w.see("#m-2")
+	}
+}
+
+// pause holds the screen as it is, until it goes on.
+func pause(tb *tab, s *stack) {
+	s.put("shop/pause", 1, "1")
+	tb.goTo("queue?queue=shop/pause")
+	tb.see("#m-1")
+	tb.read("#status", "live")
+	tb.click("#pause")
+	tb.read("#status", "paused")
+	await.True(tb.t, "the end of its stream", func() bool { return s.watching.Load() == 0 })
+	s.put("shop/pause", 2, "2")
+	s.await("/consumers", url.Values{"queue": {"shop/pause"}}, `"delivered":2`)
+	if script[bool](tb, `!!document.querySelector("#m-2")`) {
+		tb.t.Error("it is not paused")
+	}
+	tb.click("#pause")
+	tb.see("#m-2")
+}
+
+// outage of what stands before the page: it says so, keeps what it shows, and goes on by itself.
+func outage(tb *tab, s *stack) {
+	tb.allowed = "Failed to load resource"
+	s.put("shop/outage", 1, "1")
+	tb.goTo("queue?queue=shop/outage")
+	tb.see("#m-1")
+	tb.read("#status", "live")
+	s.away.Store(true)
+	s.page.CloseClientConnections()
+	tb.read("#status", "not reached")
+	s.put("shop/outage", 2, "2")
+	await.True(tb.t, "another try", func() bool { return s.turned.Load() > 0 })
+	tb.see("#m-1")
+	s.away.Store(false)
+	tb.see("#m-2")
+	tb.read("#status", "live")
+}
+
+// filterAndPaging finds queues by the beginning of their names, and goes through pages.
+func filterAndPaging(tb *tab, _ *stack) {
+	tb.goTo("queues")
+	tb.send("#prefix", "stock/")
+	tb.until(`location.search.includes("stock") && !!document.querySelector("#next")`)
+	names := map[string]bool{}
+	collect := func() {
+		for _, name := range script[[]string](tb, `[...document.querySelectorAll("#content tbody tr td:first-child")].map(cell => cell.innerText)`) {
+			names[name] = true
+		}
+	}
+	collect()
+	for pages := 0; script[bool](tb, `!!document.querySelector("#next")`) && pages < 20; pages++ {
+		address := script[string](tb, `document.querySelector("#next").href`)
+		tb.click("#next")
+		tb.until(fmt.Sprintf(`location.href == %q && !!document.querySelector("#first")`, address))
+		collect()
+	}
+	if len(names) != 60 {
+		tb.t.Errorf("%d queues are listed, not 60: %v", len(names), names)
+	}
+	for name := range names {
+		if !strings.HasPrefix(name, "stock/") {
+			tb.t.Errorf("%s is listed", name)
+		}
+	}
+	tb.goTo("queues?state=blocked&prefix=shop/us/")
+	tb.read("#content", "shop/us/blocked-3")
+	if script[bool](tb, `document.querySelector("#content").innerText.includes("shop/eu/")`) {
+		tb.t.Error("queues are listed that begin otherwise")
+	}
+}
+
+// focused is the text of what has the focus; none while a screen comes.
+const focused = `document.activeElement?.innerText || document.activeElement?.name || ""`
+
+// keyboard leads everywhere, and a screen that comes anew keeps the focus.
+func keyboard(tb *tab, s *stack) {
+	tab := func(to string) {
+		tb.t.Helper()
+		for range 60 {
+			tb.press(kb.Tab)
+			if strings.HasPrefix(script[string](tb, focused), to) {
+				return
+			}
+		}
+		tb.t.Fatalf("no Tab leads to %s", to)
+	}
+	tb.goTo("overview")
+	tab("To the content")
+	tab("Queues")
+	tb.press(kb.Enter)
+	tb.read("h1", "Queues")
+	tab("prefix")
+	tb.press("shop/eu/ord")
+	tb.press(kb.Enter)
+	tb.read("#content", "shop/eu/orders")
+	tab("shop/eu/orders")
+	tb.press(kb.Enter)
+	tb.read("h1", "Queue shop/eu/orders")
+	tab("31")
+	s.put("shop/eu/orders", 32, `{"order":1032}`)
+	tb.see("#m-32")
+	if got := script[string](tb, focused); got != "31" {
+		tb.t.Errorf("the focus has gone to %q", got)
+	}
+	tb.press(kb.Enter)
+	tb.read("h1", "shop/eu/orders@31")
+}
+
+// withoutScripts everything can be read.
+func withoutScripts(tb *tab, s *stack) {
+	tb.do("no scripts", func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
+		_, err = cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return none, err
+	})
+	for _, screen := range s.screens() {
+		tb.goTo(screen.address)
+		if text := value(tb, screen.name, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(text, screen.shows) {
+			tb.t.Errorf("%s has no %q: %s", screen.name, screen.shows, text)
+		}
+	}
+}
+
+// namesOfOthers, which end lines as the page's stream does, write nothing into the page, and can be
+// operated on.
+func namesOfOthers(tb *tab, s *stack) {
+	const forged = "\revent: content\rdata: Nothing is in trouble\r\r"
+	queue := "shop/odd" + forged
+	put := func(seq int) {
+		message, err := json.Marshal(map[string]any{
+			"queue": queue, "seq": seq, "id": fmt.Sprint("m", seq, forged), "attributes": map[string]string{"a" + forged: "v" + forged}, "body": seq,
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if results, err := s.api.Put(s.t.Context(), []json.RawMessage{message}); err != nil || results[0].Status != http.StatusOK {
+			s.t.Fatal(results, err)
+		}
+	}
+	address := url.Values{"queue": {queue}}.Encode()
+	put(1)
+	for screen, shows := range map[string]string{
+		"queues?prefix=shop/odd":    `shop/odd\revent: content`,
+		"message?seq=1&" + address:  `v\revent: content`,
+		"consumers?prefix=shop/odd": `shop/odd\revent: content`,
+		"queue?" + address:          `m1\revent: content`,
+	} {
+		tb.goTo(screen)
+		tb.read("#status", "live") // an event of the stream is drawn
+		if text := script[string](tb, `document.querySelector("#content").innerText`); !strings.Contains(text, shows) {
+			tb.t.Errorf("%s shows %q", screen, text)
+		}
+	}
+	put(2)
+	tb.see("#m-2")
+	tb.until(`(document.querySelector("#op-action").value = "pause") == "pause"`)
+	tb.send("#op-reason", "a look at it")
+	tb.read("#content", "pause of billing is done")
+	s.await("/consumers", url.Values{"queue": {queue}}, `"paused":{`)
+}
+
+// aBatch of redrives goes from what is in trouble over a dry run to its end, which is shown as it comes.
+func aBatch(tb *tab, s *stack) {
+	tb.goTo("overview")
+	tb.click("#state-blocked")
+	tb.read("h1", "Consumers") // the overview names the queues too
+	tb.read("#content", blocked[0])
+	tb.click("#act-on-all")
+	tb.see("#a-reason")
+	s.broken.Store(false)
+	tb.send("#a-reason", "the account is there now")
+	tb.see("#start")
+	tb.read("#content", "redrive of 3 consumers")
+	tb.read("#content", "Nothing is done yet")
+	tb.click("#start")
+	tb.read("#content", "3 done, 0 failed")
+	tb.goTo("queue?queue=" + blocked[0])
+	tb.read("#content", "redrive")
+	tb.read("#content", "idle")
+	for _, queue := range blocked {
+		s.await("/consumers", url.Values{"queue": {queue}}, `"delivered":3`)
+	}
+	tb.goTo("acts")
+	tb.read("#content", "the account is there now")
+}

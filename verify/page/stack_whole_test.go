@@ -1,0 +1,204 @@
+//go:build whole
+
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/ui"
+)
+
+// stack is a local stack, whose process delivers to a sink that refuses some messages as long as it
+// is broken, and the live page of it.
+type stack struct {
+	t        testing.TB
+	api      *client.Client
+	page     *httptest.Server
+	database string // its DynamoDB server
+	broken   atomic.Bool
+	// edges are those of the chain import-7; the first three have ended.
+	edges []string
+	// batch is a batch of acts that was only looked at.
+	batch string
+	// watching is how many live screens are being sent.
+	watching atomic.Int64
+	// away has what stands before the page answer 502; turned is how often it did.
+	away   atomic.Bool
+	turned atomic.Int64
+}
+
+// prefix is where the page is on its server: not at the root, so that links that are not relative
+// lead nowhere.
+const prefix = "/ops/"
+
+// refused is the body of the messages that a broken sink refuses.
+const refused = `{"refused":true}`
+
+const sinkARN = "arn:aws:lambda:us-east-1:000000000000:function:receiver"
+
+// startStack starts a stack and its page.
+func startStack(t testing.TB, server string) *stack {
+	t.Helper()
+	s := &stack{t: t}
+	s.broken.Store(true)
+	sink := httptest.NewServer(http.HandlerFunc(s.take))
+	t.Cleanup(sink.Close)
+	running, err := localstack.Run(t.Context(), localstack.Config{
+		Templates: []string{template(t)},
+		Env:       map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": sink.URL},
+		Server:    server,
+		Logger:    slog.New(slog.DiscardHandler),
+		Failed:    func(string, string) {}, // what fails here fails on purpose
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(running.Close)
+	s.database = running.DynamoDB()
+	if s.api, err = client.New(running.URL()); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := ui.New(ui.Options{URL: running.URL(), Operate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.page = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(prefix, "/"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/live" {
+			s.watching.Add(1)
+			defer s.watching.Add(-1)
+		}
+		if s.away.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			s.turned.Add(1)
+			return
+		}
+		shown.ServeHTTP(w, r)
+	})))
+	t.Cleanup(func() { s.page.CloseClientConnections(); s.page.Close() })
+	return s
+}
+
+// template writes the demo's template with one consumer, which gives up soon, and returns its path.
+func template(t testing.TB) string {
+	t.Helper()
+	root, err := localdb.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := filepath.Join(root, ".build") // the functions' sources are found from where it lies
+	if err := os.MkdirAll(build, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp(build, "page-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	consumers := `{"consumers":[{"name":"billing","maxAttempts":2,"blockAfter":"1s","retries":["100ms"],"sink":{"kind":"lambda","arn":"` + sinkARN + `"}}]}`
+	text, err := json.Marshal(map[string]any{"Base": "../../examples/demo/streamsort.patch.json", "Patch": []any{
+		map[string]string{"op": "replace", "path": "/Resources/ProcessFunction/Metadata/streamsort:files/consumers.json", "value": consumers},
+	}})
+	path := filepath.Join(folder, "streamsort.patch.json")
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// take is the sink: it answers as Lambda does for a function.
+func (s *stack) take(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || s.broken.Load() && strings.Contains(string(body), refused) {
+		w.Header().Set("X-Amz-Function-Error", "Unhandled")
+		_, _ = io.WriteString(w, `{"errorType":"Error","errorMessage":"the ledger has no such account"}`)
+		return
+	}
+	_, _ = io.WriteString(w, "null")
+}
+
+// put puts a message.
+func (s *stack) put(queue string, seq int64, body string) {
+	s.t.Helper()
+	message := json.RawMessage(fmt.Sprintf(`{"queue":%q,"seq":%d,"id":"m%d","body":%s}`, queue, seq, seq, body))
+	results, err := s.api.Put(s.t.Context(), []json.RawMessage{message})
+	if err != nil || results[0].Status >= http.StatusBadRequest {
+		s.t.Fatalf("put %s: %v, %v", message, results, err)
+	}
+}
+
+// post has the API do something.
+func (s *stack) post(path, document string) (edges []string) {
+	s.t.Helper()
+	var answer struct{ Edges []string }
+	if err := s.api.Call(s.t.Context(), http.MethodPost, path, nil, []byte(document), &answer); err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.Edges
+}
+
+// await asks the API until it answers what is awaited.
+func (s *stack) await(path string, query url.Values, what string) {
+	s.t.Helper()
+	await.Until(s.t, fmt.Sprint(path, " ", query, " to have ", what), func() (bool, any) {
+		var raw json.RawMessage
+		err := s.api.Call(s.t.Context(), http.MethodGet, path, query, nil, &raw)
+		return err == nil && strings.Contains(string(raw), what), fmt.Sprint(string(raw), err)
+	})
+}
+
+// blocked are the queues whose consumer is blocked.
+var blocked = []string{"shop/eu/blocked-1", "shop/eu/blocked-2", "shop/us/blocked-3"}
+
+// fill has something for every screen.
+func (s *stack) fill() {
+	s.t.Helper()
+	for seq := int64(1); seq <= 30; seq++ {
+		s.put("shop/eu/orders", seq, fmt.Sprintf(`{"order":%d,"total":"%d.90 EUR"}`, 1000+seq, 3*seq))
+	}
+	for _, seq := range []int64{1, 2, 3, 6, 7, 8, 11} {
+		s.put("shop/eu/gaps", seq, `{"sku":"A-17"}`)
+	}
+	for _, queue := range blocked {
+		s.put(queue, 1, `{"order":1}`)
+		s.put(queue, 2, refused)
+		s.put(queue, 3, `{"order":3}`)
+	}
+	for i := range 60 {
+		s.put(fmt.Sprintf("stock/%02d", i), 1, `{"pieces":4}`)
+	}
+	s.edges = s.post("/acks", `{"operation":"create","tag":"import-7","edges":8,"deadline":"1h"}`)
+	for _, edge := range s.edges[:3] {
+		s.post("/acks", `{"operation":"done","edge":"`+edge+`"}`)
+	}
+	wide := s.post("/acks", `{"operation":"create","tag":"import-8","edges":4,"deadline":"1h"}`)
+	parts := s.post("/acks", `{"operation":"fan","edge":"`+wide[0]+`","edges":200}`)
+	for _, edge := range append(parts[:40], wide[1]) {
+		s.post("/acks", `{"operation":"done","edge":"`+edge+`"}`)
+	}
+	s.await("/summary", nil, `"blocked":{"count":3`)
+	var looked struct{ Batch string }
+	document := `{"action":"redrive","reason":"the ledger is asked about it","consumer":"billing","state":"blocked"}`
+	if err := s.api.Call(s.t.Context(), http.MethodPost, "/acts", nil, []byte(document), &looked); err != nil {
+		s.t.Fatal(err)
+	}
+	s.batch = looked.Batch
+	s.await("/consumers", url.Values{"queue": {"shop/eu/orders"}}, `"lag":0`)
+}

@@ -104,7 +104,7 @@ func TestKeysOfRawEvents(t *testing.T) {
 		{"q", "", "i", "created,type", "time,rank(a|*)", ""},
 		{"q", "", "i", "k", "", "STREAMSORT_KEY_PROP and STREAMSORT_KEY_TYPE"},
 		{"q", "", "i", "", "time", "STREAMSORT_KEY_PROP and STREAMSORT_KEY_TYPE"},
-		{"q", "", "i", "k", "date", "STREAMSORT_KEY_TYPE has a part that is none"},
+		{"q", "", "i", "k", "date", `STREAMSORT_KEY_TYPE has the part "date"`},
 		{"q", "s", "i", "k", "time", "without STREAMSORT_SEQ_PROP"},
 		{"q", "s", "", "k", "time", "with STREAMSORT_ID_PROP"},
 		{"", "", "", "k", "time", "with STREAMSORT_ID_PROP"},

@@ -69,7 +69,7 @@ func TestReadErrors(t *testing.T) {
 		of(`"key":[],"keyType":"text"`):                                          "key is empty",
 		of(`"key":[{"path":"a"},{"path":"b"}],"keyType":"text"`):                 "key has 2 parts, and keyType another number",
 		of(`"key":[{"path":"a"},{"path":""}],"keyType":"text,text"`):             "key[1].path has an empty name",
-		of(`"key":{"path":"a"},"keyType":"date"`):                                "keyType has a part that is none",
+		of(`"key":{"path":"a"},"keyType":"date"`):                                `keyType has the part "date"`,
 		of(`"id":{"fixed":7}`):                                                   "id.fixed must be a string",
 		of(`"prev":{"path":"p"},"order":"arrival"`):                              "prev is given without a key",
 		of(`"order":"time"`):                                                     `order must be "arrival"`,

@@ -54,7 +54,7 @@ var fields = map[string]string{
 	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "packs": choice, "settle": choice, "late": choice, "action": choice, "outcome": choice, "operation": choice,
 	"tenant": operators, "eraseQueue after": operators,
 
-	"actOnMany state": choice, "since": choice, "deadline": choice, "idle": choice, "until": choice,
+	"putMessages Content-Encoding": choice, "actOnMany state": choice, "since": choice, "deadline": choice, "idle": choice, "until": choice,
 }
 
 // A developer who adds a field to a request says here what becomes of a tenant's text in it.

@@ -304,20 +304,3 @@ func TestWrongNumberOfResults(t *testing.T) {
 		}
 	})
 }
-
-// TestQuota: a 429 that says that it never passes is one for smaller requests, and refuses a message
-// that is alone.
-func TestQuota(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			if len(m) > 1 || *m[0].Seq == 3 {
-				return problem(429, `,"code":"quota"`)
-			}
-			return accept(m)
-		}}
-		p := newProducer(t, a, nil)
-		if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2), numbered("a", 3))); got != "advanced advanced 429" {
-			t.Error(got)
-		}
-	})
-}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/acts"
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -84,7 +85,7 @@ func (d *delays) play(t *testing.T, s *sweeper, done func() bool) {
 		slices.SortStableFunc(d.waits, func(a, b delayed) int { return a.at.Compare(b.at) })
 		next := d.waits[0]
 		d.waits = d.waits[1:]
-		time.Sleep(time.Until(next.at))
+		bubble.Sleep(time.Until(next.at))
 		d.call(t, s, next.body)
 	}
 }
@@ -106,7 +107,7 @@ func slow(t *testing.T, name string, takes time.Duration) *cursor.Store {
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
 	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() == name {
-			time.Sleep(takes)
+			bubble.Sleep(takes)
 		}
 		return tables.Do(ctx, r)
 	}), cursor.Names{})
@@ -135,7 +136,7 @@ func TestALargeBacklogIsSettledByWakeUps(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
 		position := func() int64 {
@@ -172,7 +173,7 @@ func TestALargeBacklogOfTheSweep(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -211,7 +212,7 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 			}
 			s.deliverer.Deliver(t.Context(), queue, reader, -1)
 		}
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		sink = nil
 		s.deliverer.Deliver(t.Context(), "q100", reader, -1) // the probe
 		nudged := func() (n int) {
@@ -278,7 +279,7 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
 		young := keyedOfLater(t, "young", time.Now().Add(10*time.Second))
@@ -300,7 +301,7 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 			}
 		}
 		late := settleOf(t, "late", 5000)
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		began = time.Now()
 		d.call(t, s, late)
 		if took := time.Since(began); took > 2*turn || len(d.waits) != 1 {
@@ -343,9 +344,9 @@ func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 				w, _ := timer.Parse(settleOf(t, "q", n))
 				w.Due = time.Now().Add(hour)
 				all[n] = w.String()
-				time.Sleep(10 * time.Minute)
+				bubble.Sleep(10 * time.Minute)
 			}
-			time.Sleep(31 * time.Minute) // 0 and 1 are due
+			bubble.Sleep(31 * time.Minute) // 0 and 1 are due
 			var out bytes.Buffer
 			s, d := timed(t, sorter, &out)
 			began := time.Now()
@@ -393,7 +394,7 @@ func TestWhatASettleLeavesHasAWakeUp(t *testing.T) {
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
 		w := keyedOfLater(t, "q", time.Now().Add(5*time.Second))
-		time.Sleep(5 * time.Second)
+		bubble.Sleep(5 * time.Second)
 		began := time.Now()
 		d.call(t, s, w)
 		d.play(t, s, func() bool { return false })

@@ -208,14 +208,14 @@ func TestFullGoesBehindTheWaiting(t *testing.T) {
 			if n == 0 {
 				return say(m, func(message) string { return `{"status":429,"outcome":"full"}` })
 			}
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			return accept(m)
 		}}
 		p := newProducer(t, a, nil)
 		send(t, p, numbered("a", 9))
-		time.Sleep(20 * time.Millisecond)
+		bubble.Sleep(20 * time.Millisecond)
 		send(t, p, numbered("a", 2))
-		time.Sleep(500 * time.Millisecond) // a2 is under way, and a9 may go again
+		bubble.Sleep(500 * time.Millisecond) // a2 is under way, and a9 may go again
 		send(t, p, numbered("a", 1))
 		if err := p.Flush(t.Context()); err != nil {
 			t.Error(err)
@@ -263,7 +263,7 @@ func TestBackOff(t *testing.T) {
 			p := newProducer(t, a, &producer.Options{MinBackOff: time.Second, MaxBackOff: 4 * time.Second})
 			outcomes(t, send(t, p, numbered("a", 1)))
 			send(t, p, numbered("a", 2))
-			time.Sleep(2 * time.Second)
+			bubble.Sleep(2 * time.Second)
 			distinct := map[time.Duration]bool{}
 			for i, about := range []time.Duration{1, 2, 4, 4, 4, 4, 4, 4, 0, 1} {
 				waited := a.at[i+1].Sub(a.at[i])
@@ -301,23 +301,6 @@ func TestWrongNumberOfResults(t *testing.T) {
 		want(t, a, "a1 a2", "a1 a2", "a1 a2")
 		if waited := a.at[1].Sub(a.at[0]); waited < 50*time.Millisecond {
 			t.Errorf("sent again after %v", waited)
-		}
-	})
-}
-
-// TestQuota: a 429 that says that it never passes is one for smaller requests, and refuses a message
-// that is alone.
-func TestQuota(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			if len(m) > 1 || *m[0].Seq == 3 {
-				return problem(429, `,"code":"quota"`)
-			}
-			return accept(m)
-		}}
-		p := newProducer(t, a, nil)
-		if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2), numbered("a", 3))); got != "advanced advanced 429" {
-			t.Error(got)
 		}
 	})
 }

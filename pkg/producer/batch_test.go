@@ -136,7 +136,7 @@ func TestBatchesStayWhole(t *testing.T) {
 	}{"by number": {300, 1}, "by bytes": {2, 100 << 10}} {
 		synctest.Test(t, func(t *testing.T) {
 			a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-				time.Sleep(time.Second)
+				bubble.Sleep(time.Second)
 				return accept(m)
 			}}
 			p := newProducer(t, a, &producer.Options{RequestBytes: 256 << 10})
@@ -148,7 +148,7 @@ func TestBatchesStayWhole(t *testing.T) {
 					send(t, p, m)
 				}
 			}
-			time.Sleep(time.Second) // the linger is over, and no answer is there
+			bubble.Sleep(time.Second) // the linger is over, and no answer is there
 			if n := len(a.sent()); n != 3 {
 				t.Errorf("%s: %d requests of %d messages of 3 queues", name, n, each.messages)
 			}

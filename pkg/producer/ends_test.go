@@ -32,7 +32,7 @@ func TestGiveUp(t *testing.T) {
 			if tries < 8 || took < time.Minute || took > time.Minute+15*time.Second {
 				t.Errorf("%s: %d tries in %v", name, tries, took)
 			}
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 			if more := len(a.sent()) - tries; more > 0 {
 				t.Errorf("%s: %d requests after the last try", name, more)
 			}
@@ -112,7 +112,7 @@ func TestCloseGivesBack(t *testing.T) {
 		large := numbered("hangs", 1)
 		large.Body = []byte(`"` + strings.Repeat("x", 340<<10) + `"`)
 		futures := send(t, p, numbered("full", 1), large)
-		time.Sleep(100 * time.Millisecond) // they are set aside, and in a request
+		bubble.Sleep(100 * time.Millisecond) // they are set aside, and in a request
 		futures = append(futures, send(t, p, large, large)...)
 		began := time.Now()
 		go func() {
@@ -141,7 +141,7 @@ func TestCloseGivesBack(t *testing.T) {
 func TestFlushIsForAllThatCameBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			return accept(m)
 		}}
 		p := newProducer(t, a, nil)

@@ -153,7 +153,7 @@ func TestTroubled(t *testing.T) {
 			return say(m, func(m message) string { return result(m.Queue == "a", 429) })
 		}, 0},
 		"slow": {func(m []message) (producer.Answer, error) {
-			time.Sleep(2 * time.Second)
+			bubble.Sleep(2 * time.Second)
 			return say(m, func(m message) string { return result(true, 429) })
 		}, 2},
 	} {
@@ -166,7 +166,7 @@ func TestTroubled(t *testing.T) {
 			}}
 			p := newProducer(t, a, &producer.Options{MinBackOff: time.Hour})
 			send(t, p, numbered("a", 1), numbered("b", 1))
-			time.Sleep(10 * time.Second)
+			bubble.Sleep(10 * time.Second)
 			if s := p.Stats(); s.Troubled != c.want {
 				t.Errorf("%s: %d go alone, want %d", name, s.Troubled, c.want)
 			}

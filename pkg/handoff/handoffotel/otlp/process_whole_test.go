@@ -57,7 +57,9 @@ func start(tb testing.TB, program string) {
 	select {
 	case <-asked:
 		_ = process.Process.Kill()
-		<-ended
+		if err := <-ended; err == nil {
+			tb.Error("it ended well, and was killed")
+		}
 	case err := <-ended:
 		tb.Errorf("it ended (%v), and never asked for an invocation: %s", err, said.String())
 	}

@@ -274,7 +274,7 @@ func everything(t *testing.T, s *Stack) {
 		t.Fatal(err)
 	}
 	dead("quiet", 1, time.Hour)
-	if err := store.Nudge(t.Context(), "quiet", past); err != nil {
+	if err := store.Notify(t.Context(), "quiet", past); err != nil {
 		t.Fatal(err)
 	}
 	idle()

@@ -105,7 +105,7 @@ func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, e
 	}
 	c.Metrics.Count("EndpointsChanged", 1)
 	if !change.Prefix {
-		_ = s.sorter.Nudge(ctx, change.Name) // else the sweep does
+		_ = s.sorter.Notify(ctx, change.Name) // else the sweep does
 	}
 	a := s.endpointAnswer(c, e)
 	a.Status = http.StatusOK

@@ -120,8 +120,8 @@ func TestAnEndpointWakesItsQueueUp(t *testing.T) {
 		for _, queue := range []string{"q", "not yet"} {
 			s.Want(queue, s.as("", "PUT", "", `{"consumer":"hooks","queue":"`+queue+`","url":"https://example.com/"}`), 200)
 		}
-		if it, err := s.sorter.Status(t.Context(), "q"); err != nil || !it.Nudged.Equal(s.now) {
-			t.Errorf("it was woken up at %s, %v", it.Nudged, err)
+		if it, err := s.sorter.Status(t.Context(), "q"); err != nil || !it.Notified.Equal(s.now) {
+			t.Errorf("it was woken up at %s, %v", it.Notified, err)
 		}
 		if _, err := s.sorter.Status(t.Context(), "not yet"); !errors.Is(err, cursor.ErrNoQueue) {
 			t.Errorf("the other queue: %v", err)

@@ -190,7 +190,7 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *t
 	metrics.Count("SweptConsumers", did.Queues)
 	metrics.Count("ClaimsCancelled", did.Cancelled)
 	metrics.Count("ClaimsCarried", did.Carried)
-	metrics.Count("Nudged", did.Nudged)
+	metrics.Count("Notified", did.Notified)
 	if did.CircuitsOpen > 0 {
 		metrics.Add("CircuitsOpen", emf.Count, float64(did.CircuitsOpen))
 	}

@@ -115,7 +115,7 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 		if done, err := s.run(t.Context(), nil); err != nil || done.Consumers.Blocked != 1 {
 			t.Errorf("%+v, %v", done, err)
 		}
-		hasMetrics(t, &out, `"ConsumersBlocked":1`, `"ConsumersLagging":1`, `"Nudged":1`)
+		hasMetrics(t, &out, `"ConsumersBlocked":1`, `"ConsumersLagging":1`, `"Notified":1`)
 	}
 	if said["consumer.blocked"] != 2 {
 		t.Errorf("said %v, want that it is blocked in each of two runs", said)

@@ -215,13 +215,13 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		bubble.Sleep(time.Minute)
 		sink = nil
 		s.deliverer.Deliver(t.Context(), "q100", reader, -1) // the probe
-		nudged := func() (n int) {
+		notified := func() (n int) {
 			for i := range queues {
 				it, err := sorter.Status(t.Context(), fmt.Sprintf("q%03d", i))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !it.Nudged.IsZero() {
+				if !it.Notified.IsZero() {
 					n++
 				}
 			}
@@ -230,7 +230,7 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		began := time.Now()
 		d.call(t, s, timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String())
 		d.play(t, s, func() bool { return false })
-		if n := nudged(); n < queues-4 || d.longest > piece+20*time.Second || time.Since(began) > queues*time.Second+time.Minute {
+		if n := notified(); n < queues-4 || d.longest > piece+20*time.Second || time.Since(began) > queues*time.Second+time.Minute {
 			t.Errorf("%d of %d are woken up after %v, by %d calls, the longest of %v", n, queues, time.Since(began), d.calls, d.longest)
 		}
 	})

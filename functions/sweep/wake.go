@@ -164,18 +164,18 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 		report, next, err := r.deliverer.Wake(ctx, w.Queue, w.Consumer, r.consumerOptions(r.metrics, r.seen))
 		r.metrics.Count("ClaimsCancelled", report.Cancelled)
 		r.metrics.Count("ClaimsCarried", report.Carried)
-		r.metrics.Count("Nudged", report.Nudged)
-		return report.Nudged > 0, next, err
+		r.metrics.Count("Notified", report.Notified)
+		return report.Notified > 0, next, err
 	case timer.Batch:
 		woken, err := r.deliverer.WakeBatch(ctx, w.Queue, w.Seq(), r.consumerOptions(r.metrics, r.seen))
 		if woken {
-			r.metrics.Count("Nudged", 1)
+			r.metrics.Count("Notified", 1)
 		}
 		return woken, time.Time{}, err
 	case timer.Circuit:
 		report, next, err := r.deliverer.WakeCircuit(ctx, w.Consumer, r.consumerOptions(r.metrics, r.seen))
-		r.metrics.Count("Nudged", report.Nudged)
-		return report.Nudged+report.Announced > 0, next, err
+		r.metrics.Count("Notified", report.Notified)
+		return report.Notified+report.Announced > 0, next, err
 	case timer.Settle:
 		return r.settle(ctx, w)
 	case timer.Acts:

@@ -103,7 +103,7 @@ func TestHandlerWakes(t *testing.T) {
 		timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: "gone"}, Due: at}.String(),
 		"what is this?",
 	))
-	hasMetrics(t, &out, `"WakeUps":7`, `"WakeUpsInVain":3`, `"WakeUpLate":[`, `"Errors":1`, `"Skipped":2`, `"GapsSkipped":1`, `"Nudged":1`, `"ChainsTimedOut":1`)
+	hasMetrics(t, &out, `"WakeUps":7`, `"WakeUpsInVain":3`, `"WakeUpLate":[`, `"Errors":1`, `"Skipped":2`, `"GapsSkipped":1`, `"Notified":1`, `"ChainsTimedOut":1`)
 	if want := map[string]int{"gap.opened": 1, "gap.skipped": 1, "TIMED_OUT": 1}; !cmp.Equal(want, said) {
 		t.Errorf("said %v, want %v", said, want)
 	}
@@ -234,7 +234,7 @@ func TestHandlerWakesBatches(t *testing.T) {
 		metrics []string
 	}{
 		{nil, []string{`"WakeUps":3`, `"WakeUpsInVain":3`}}, // nobody has a window
-		{[]handoff.Reader{takes}, []string{`"WakeUps":3`, `"WakeUpsInVain":2`, `"Nudged":1`, `"WakeUpLate":`}},
+		{[]handoff.Reader{takes}, []string{`"WakeUps":3`, `"WakeUpsInVain":2`, `"Notified":1`, `"WakeUpLate":`}},
 	} {
 		s.consumers.Readers = c.readers
 		out.Reset()

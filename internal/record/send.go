@@ -161,9 +161,9 @@ func (t Tables) refuse(ctx context.Context, h Held, refused []lost) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	// The sweep looks at queues that moved, or were nudged, lately: this one may be
+	// The sweep looks at queues that moved, or were notified, lately: this one may be
 	// quiet.
-	if err := t.Sorter.Nudge(ctx, h.Queue); err != nil {
+	if err := t.Sorter.Notify(ctx, h.Queue); err != nil {
 		return err
 	}
 	now, sum := t.Now(), Refused{Since: t.Now()}

@@ -264,7 +264,7 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 	}
 	_, err := m.store.CreateCursor(t.Context(), cursor.Cursor{
 		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_043_006, MaxParked: 1_000_000_006, MovedAt: now, Announced: -1,
-		Floor: 1_000_000_007, FloorSince: now, Nudged: now, TailFrom: 1_000_024_006, Tail: cursor.NewTail(entries...),
+		Floor: 1_000_000_007, FloorSince: now, Notified: now, TailFrom: 1_000_024_006, Tail: cursor.NewTail(entries...),
 		FingerprintsFrom: 1_000_000_006, Fingerprints: cursor.Fingerprints(strings.Repeat("abcd", 2*cursor.OrderItemEntries)),
 	})
 	if err != nil {

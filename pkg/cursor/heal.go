@@ -79,7 +79,7 @@ func (s *Sorter) heal(ctx context.Context, queue string, known int64, always boo
 	p := progress{cur: cur, fresh: true}
 	defer func() {
 		if p.aged {
-			s.foresee(p.cur)
+			s.schedule(p.cur)
 		}
 	}()
 	if !always && !cur.GapOpen() && known <= cur.Position {

@@ -63,7 +63,7 @@ const (
 	attrAnnounced ddb.Path = "announced"
 	attrFloor     ddb.Path = "floor"
 	attrFloorAt   ddb.Path = "floorSince" // ms
-	attrNudged    ddb.Path = "nudged"     // ms
+	attrNotified  ddb.Path = "notified"   // ms
 	attrPackFrom  ddb.Path = "packFrom"
 	attrPackTo    ddb.Path = "packTo"
 	attrPacks     ddb.Path = "packs"
@@ -115,7 +115,7 @@ const (
 var fixedAttributes = []ddb.Path{
 	attrVersion, attrID, attrBody, attrContentType, attrAttributes, attrDigest, attrEnqueuedAt, attrExpiresOn,
 	attrTombstone, attrOp, attrFirst, attrPosition, attrMaxParked, attrMovedAt, attrChange, attrPolicy, attrGapAfter,
-	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail,
+	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNotified, attrTailFrom, attrTail,
 	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
 	attrLateSeq, attrPrev, attrPackFrom, attrPackTo, attrPacks, attrPacksOff, attrTrace, attrTraces,
@@ -282,7 +282,7 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 		attrMode:         ddb.Text(string(c.Settings.Mode)),
 		attrAnnounced:    announced(c.Announced),
 		attrFloorAt:      millis(c.FloorSince),
-		attrNudged:       millis(c.Nudged),
+		attrNotified:     millis(c.Notified),
 	}
 	if c.Floor != c.Settings.First-1 {
 		it[attrFloor] = ddb.Int(c.Floor)
@@ -362,7 +362,7 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 		MovedAt:    d.MillisOr(attrMovedAt),
 		Announced:  d.NumberOr(attrAnnounced, noneAnnounced),
 		FloorSince: d.MillisOr(attrFloorAt),
-		Nudged:     d.MillisOr(attrNudged),
+		Notified:   d.MillisOr(attrNotified),
 	}
 	c.Floor = d.NumberOr(attrFloor, c.Settings.First-1)
 	if it.Has(attrPackTo) {

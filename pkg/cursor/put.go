@@ -137,7 +137,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		}
 	}
 	if moved.aged {
-		s.foresee(moved.cur)
+		s.schedule(moved.cur)
 	}
 	if cur.Settings.Packs.some() {
 		s.classify(ctx, messages, singles, results, pack, cur, moved)

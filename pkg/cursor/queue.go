@@ -128,7 +128,7 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 		case err != nil:
 			return Cursor{}, err
 		case changed:
-			s.foresee(cur)
+			s.schedule(cur)
 			return cur, nil
 		case cur.Exists():
 			return cur, change.refusedBy(cur.Settings)

@@ -29,9 +29,9 @@ type Cursor struct {
 	// FloorSince is when Floor was last raised, to the millisecond; the zero
 	// time where it never was.
 	FloorSince time.Time
-	// Nudged is when the queue's consumers were last woken up by hand, to the
+	// Notified is when the queue's consumers were last woken up by hand, to the
 	// millisecond.
-	Nudged time.Time
+	Notified time.Time
 	// Announced is Position+1 of the gap that was last announced as open and
 	// not yet as closed; -1 where there is none.
 	Announced int64

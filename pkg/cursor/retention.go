@@ -219,10 +219,10 @@ func seqsOf(messages []Message) []int64 {
 	return seqs
 }
 
-// Nudge wakes up the readers of the cursors' stream: a record of an advance
+// Notify wakes up the readers of the cursors' stream: a record of an advance
 // over nothing. 1 write.
-func (s *Sorter) Nudge(ctx context.Context, queue string) error {
-	return s.store.Nudge(ctx, queue, s.now())
+func (s *Sorter) Notify(ctx context.Context, queue string) error {
+	return s.store.Notify(ctx, queue, s.now())
 }
 
 // DeleteAfter is how long a message outlives the moment at which the last

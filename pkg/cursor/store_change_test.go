@@ -32,7 +32,7 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		}
 		advance := func(queue string) {
 			t.Helper()
-			wrote("nudge", s.Nudge(t.Context(), queue, at), true, "advance")
+			wrote("notify", s.Notify(t.Context(), queue, at), true, "advance")
 		}
 		create(t, s, newCursor("q"))
 		_ = standing(t, s, "q")

@@ -226,14 +226,14 @@ func (s *Store) Announce(ctx context.Context, queue string, was, seq int64) (boo
 	return c.Exists() && c.Announced == seq, err
 }
 
-// Nudge sets Nudged to now, if the queue has a cursor: the cursors' stream then
+// Notify sets Notified to now, if the queue has a cursor: the cursors' stream then
 // has a record of an advance over nothing, which wakes the queue's consumers up.
 // One UpdateItem; 1 write unit.
 //
 // Lost response, another did it first: one more record, of no effect. We die
 // right after: nothing is left to do.
-func (s *Store) Nudge(ctx context.Context, queue string, now time.Time) error {
-	_, _, err := s.update(ctx, "nudge", queue, isLive, attrNudged.Set(ddb.Millis(now)), changeAdvance)
+func (s *Store) Notify(ctx context.Context, queue string, now time.Time) error {
+	_, _, err := s.update(ctx, "notify", queue, isLive, attrNotified.Set(ddb.Millis(now)), changeAdvance)
 	return err
 }
 
@@ -270,7 +270,7 @@ type CursorFilter struct {
 	// for those that are being erased.
 	Gaps bool
 	// MovedSince, where it is not zero, asks for queues whose position was
-	// moved or nudged at that time or later.
+	// moved or notified at that time or later.
 	MovedSince time.Time
 }
 
@@ -285,7 +285,7 @@ func (f CursorFilter) condition() ddb.Cond {
 	}
 	if !f.MovedSince.IsZero() {
 		since := ddb.Millis(f.MovedSince)
-		asked = append(asked, attrMovedAt.Ge(since), attrNudged.Ge(since))
+		asked = append(asked, attrMovedAt.Ge(since), attrNotified.Ge(since))
 	}
 	return ddb.Or(asked...)
 }

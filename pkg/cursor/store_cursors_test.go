@@ -378,11 +378,11 @@ func TestStoreScan(t *testing.T) {
 		later := at.Add(time.Hour)
 		_, _, err := s.Move(t.Context(), "q3", cursor.Range{From: 0, To: 1}, 0, later)
 		check(t, err)
-		check(t, s.Nudge(t.Context(), "q7", later.Add(time.Second)))
+		check(t, s.Notify(t.Context(), "q7", later.Add(time.Second)))
 		settles(t, "queues moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later})
 		}, moved)
-		settles(t, "queues nudged at that time", func() map[string]bool {
+		settles(t, "queues notified at that time", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Second)})
 		}, map[string]bool{"q7": true})
 		settles(t, "none moved since", func() map[string]bool {

@@ -11,15 +11,15 @@ import (
 
 func TestStoreNudge(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		check(t, s.Nudge(t.Context(), q, at))
-		same(t, "nudged without a cursor", standing(t, s, q), cursor.Cursor{})
+		check(t, s.Notify(t.Context(), q, at))
+		same(t, "notified without a cursor", standing(t, s, q), cursor.Cursor{})
 
 		want := newCursor(q)
 		create(t, s, want)
 		for _, later := range []time.Time{at, at.Add(time.Millisecond)} {
-			check(t, s.Nudge(t.Context(), q, later))
-			want.Nudged = later
-			same(t, "nudged", standing(t, s, q), want)
+			check(t, s.Notify(t.Context(), q, later))
+			want.Notified = later
+			same(t, "notified", standing(t, s, q), want)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 // or changes a queue is under a condition of one of them.
 var live = []ddb.Path{
 	attrPosition, attrMaxParked, attrMovedAt, attrPolicy, attrGapAfter, attrMaxAhead, attrMode, attrAnnounced,
-	attrFloor, attrFloorAt, attrNudged, attrTailFrom, attrTail, attrFingerprintsFrom, attrFingerprints, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
+	attrFloor, attrFloorAt, attrNotified, attrTailFrom, attrTail, attrFingerprintsFrom, attrFingerprints, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
 	attrLateSeq, attrPacks, attrPackFrom, attrPackTo,
 }
 

@@ -82,7 +82,7 @@ func TestStoreErasedIsFinal(t *testing.T) {
 					}
 					return err
 				},
-				"nudge":       func() error { return s.Nudge(ctx, queue, at) },
+				"notify":      func() error { return s.Notify(ctx, queue, at) },
 				"raise floor": func() error { _, err := s.RaiseFloor(ctx, queue, 0, at); return err },
 				"allocate": func() error {
 					return none(s.Allocate(ctx, queue, entries("e", 1), seen(before.Position), at))

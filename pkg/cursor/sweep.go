@@ -53,14 +53,14 @@ type SweepOptions struct {
 // Beside is what looks after the queues in the rounds of a sweep, so that the cursors are
 // read once for both.
 type Beside struct {
-	// Visit sees to a queue that moved, or was nudged, since the round before began, or
+	// Visit sees to a queue that moved, or was notified, since the round before began, or
 	// lately; in the full round, to every queue. nil means nobody. A visit that fails
 	// has the next round look as far back as this one.
 	Visit func(ctx context.Context, c Cursor, full bool, seen *Tally) error
 	// GoOn goes on with what a visit had no time for in its turn. It is called when a round
 	// is over; nil where a visit never leaves anything.
 	GoOn func(ctx context.Context)
-	// Quiet tells that nothing waits in a queue that was neither moved nor nudged for two
+	// Quiet tells that nothing waits in a queue that was neither moved nor notified for two
 	// full rounds: those then leave it out, and so does the keeping.
 	Quiet bool
 	// Of names who visits, where Quiet depends on it: a full round for somebody else is the
@@ -258,7 +258,7 @@ func (w *sweep) rounds(ctx context.Context) {
 // What the visits of the round of the gaps count.
 const tallyGaps, tallyGapAge, tallyWaiting, tallyOverdue = "gaps", "gapAge", "waiting", "overdue"
 
-// longQuiet is the time since which a queue moved, or was nudged, that is not left out by
+// longQuiet is the time since which a queue moved, or was notified, that is not left out by
 // the full round and by the keeping; the zero time where none is left out.
 func (w *sweep) longQuiet(p Progress) time.Time {
 	if p.Since.IsZero() || !w.options.Beside.Quiet {
@@ -276,7 +276,7 @@ func (w *sweep) needed(p Progress) CursorFilter {
 // beside has a queue looked after by who sweeps beside, if it moved since.
 func (w *sweep) beside(ctx context.Context, c Cursor, since time.Time, full bool, seen *Tally) error {
 	visit := w.options.Beside.Visit
-	if visit == nil || c.MovedAt.Before(since) && c.Nudged.Before(since) {
+	if visit == nil || c.MovedAt.Before(since) && c.Notified.Before(since) {
 		return nil
 	}
 	return visit(ctx, c, full, seen)
@@ -425,8 +425,8 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 		r.options.Gap(cur, age)
 	}
 	if cur.Settings.Policy == PolicyWait || age < cur.Settings.GapAfter {
-		if cur.Settings.GapAfter > foreseen {
-			s.foresee(cur)
+		if cur.Settings.GapAfter > scheduleAhead {
+			s.schedule(cur)
 		}
 		return cur, nil
 	}

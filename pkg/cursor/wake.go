@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// foreseen is how far ahead who opens a gap tells when it is due. The sweep, which sees
+// scheduleAhead is how far ahead who opens a gap tells when it is due. The sweep, which sees
 // every open gap, tells of those that were farther ahead.
-const foreseen = time.Hour
+const scheduleAhead = time.Hour
 
 // due is when the policy has something done about the queue's gap; the zero time where it
 // has not, or where all was done.
@@ -20,9 +20,9 @@ func (c Cursor) due() time.Time {
 	return c.MovedAt.Add(c.Settings.GapAfter)
 }
 
-// foresee tells when the gap is due of a queue that stands like this.
-func (s *Sorter) foresee(c Cursor) {
-	if due := c.due(); s.wakeUp != nil && !due.IsZero() && due.Sub(s.now()) <= foreseen {
+// schedule tells when the gap is due of a queue that stands like this.
+func (s *Sorter) schedule(c Cursor) {
+	if due := c.due(); s.wakeUp != nil && !due.IsZero() && due.Sub(s.now()) <= scheduleAhead {
 		s.wakeUp(c.Queue, due)
 	}
 }

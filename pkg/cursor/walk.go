@@ -129,7 +129,7 @@ func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all Tally
 // may be apart for it to see the move in its next round.
 const clocksApart = 10 * time.Minute
 
-// MovedSince limits a round to the queues that moved, or were nudged, since the last round
+// MovedSince limits a round to the queues that moved, or were notified, since the last round
 // before it began in which no visit failed, and some minutes more. The first round looks at
 // all.
 func MovedSince(round Progress) CursorFilter {

@@ -35,7 +35,7 @@ const actTries = 3
 // meanwhile. It returns how the act ended, with a Done and an Error as the operation on record
 // has them; neither where the consumer was not selected. With an error it has to be
 // called again. 1 read and 3 writes, one for each row of trouble that it brings or ends, and the
-// nudge; a rewind's looks too. 1 read and 1 write where the consumer is not selected.
+// notify; a rewind's looks too. 1 read and 1 write where the consumer is not selected.
 //
 // Lost responses, we die right after a step: the operation is on record, the consumer's Act
 // says whether it was done, and the next call goes on. Another did it first: the
@@ -139,7 +139,7 @@ func (d *Deliverer) acted(ctx context.Context, asked Operation, c Consumer) (Ope
 	if err != nil || c.Paused != "" {
 		return done, err
 	}
-	if err = d.sorter.Nudge(ctx, asked.Queue); isErased(err, asked.Queue) {
+	if err = d.sorter.Notify(ctx, asked.Queue); isErased(err, asked.Queue) {
 		err = nil // there is nobody to wake up
 	}
 	return done, err

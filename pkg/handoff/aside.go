@@ -90,7 +90,7 @@ func (d *Deliverer) sendAside(ctx context.Context, done Delivery) {
 func (d *Deliverer) DeliverAside(ctx context.Context, queue string, r Reader) Delivery {
 	done := d.Deliver(ctx, queue, r, -1)
 	if done.Err == nil && done.Ended == EndedOutOfTime {
-		done.Err = d.sorter.Nudge(ctx, queue)
+		done.Err = d.sorter.Notify(ctx, queue)
 	}
 	return done
 }

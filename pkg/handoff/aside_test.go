@@ -57,7 +57,7 @@ func (b *besideDesk) wakesIn(queue string, want time.Duration) {
 	bubble.Sleep(want)
 	report, next, err := b.d.Wake(b.t.Context(), queue, "c", handoff.SweepOptions{})
 	b.must(err)
-	if report.Nudged != 1 {
+	if report.Notified != 1 {
 		b.t.Errorf("%s was not woken up: %+v, again at %s", queue, report, next)
 	}
 }
@@ -174,7 +174,7 @@ func TestManyBatchesHoldUpNoOther(t *testing.T) {
 			t.Errorf("%s, %v", done.Ended, done.Err)
 		}
 		b.aside()
-		if it, err := b.sorter.Status(t.Context(), "long"); err != nil || it.Nudged.IsZero() {
+		if it, err := b.sorter.Status(t.Context(), "long"); err != nil || it.Notified.IsZero() {
 			t.Errorf("nobody comes to it but the sweep: %v", err)
 		}
 	})
@@ -267,8 +267,8 @@ func TestACallThatIsLost(t *testing.T) {
 			b.aside("slow c")
 			report, err := b.d.Sweep(t.Context(), handoff.SweepOptions{})
 			b.must(err)
-			if report.Nudged != 1 {
-				t.Errorf("the sweep woke up %d queues", report.Nudged)
+			if report.Notified != 1 {
+				t.Errorf("the sweep woke up %d queues", report.Notified)
 			}
 			b.own("slow", handoff.EndedCaughtUp)
 		}

@@ -112,7 +112,7 @@ func TestProbesGoRound(t *testing.T) {
 	for len(woken) < 12 {
 		k.probeDue()
 		turn := k.woken(k.heldBack(), func() {
-			k.seesTo(handoff.SweepReport{CircuitsOpen: 1, Nudged: 3, Announced: min(1, 1-min(len(woken), 1))}, 5*time.Second)
+			k.seesTo(handoff.SweepReport{CircuitsOpen: 1, Notified: 3, Announced: min(1, 1-min(len(woken), 1))}, 5*time.Second)
 		})
 		woken = append(woken, turn...)
 		for _, queue := range turn {
@@ -130,18 +130,18 @@ func TestProbesGoRound(t *testing.T) {
 // woken are those of the queues that are woken up meanwhile.
 func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {
 	k.t.Helper()
-	nudged := func(queue string) time.Time {
+	notified := func(queue string) time.Time {
 		it, err := k.sorter.Status(k.t.Context(), queue)
 		k.must(err)
-		return it.Nudged
+		return it.Notified
 	}
 	before := map[string]time.Time{}
 	for _, queue := range queues {
-		before[queue] = nudged(queue)
+		before[queue] = notified(queue)
 	}
 	meanwhile()
 	for _, queue := range queues {
-		if nudged(queue).After(before[queue]) {
+		if notified(queue).After(before[queue]) {
 			woken = append(woken, queue)
 		}
 	}
@@ -250,7 +250,7 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 	var woken []string
 	at := map[string]time.Time{}
 	k.queues.fail = func(request, queue string) error {
-		if request == "nudge" {
+		if request == "notify" {
 			woken = append(woken, queue)
 			at[queue] = k.now
 		}
@@ -293,11 +293,11 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	first := k.d
 	began := k.now
 	k.queues.fail = func(request, _ string) error {
-		if k.d == first && request == "nudge" && k.now.Sub(began) < 4*time.Second {
+		if k.d == first && request == "notify" && k.now.Sub(began) < 4*time.Second {
 			k.holder(waits)
 			did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
 			k.must(err)
-			if did.Nudged > 0 || next.Sub(began).Truncate(time.Second) != 5*time.Second {
+			if did.Notified > 0 || next.Sub(began).Truncate(time.Second) != 5*time.Second {
 				t.Errorf("the other did %+v, and comes again after %s", did, next.Sub(began))
 			}
 			k.d = first
@@ -306,11 +306,11 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	}
 	did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
 	k.must(err)
-	if did.Nudged < 4 || did.Nudged > 6 || next.After(k.now) {
-		t.Errorf("%d in a turn, and the next is in %s", did.Nudged, next.Sub(k.now))
+	if did.Notified < 4 || did.Notified > 6 || next.After(k.now) {
+		t.Errorf("%d in a turn, and the next is in %s", did.Notified, next.Sub(k.now))
 	}
-	if did, _, err = k.d.WakeCircuit(t.Context(), "c", o); err != nil || did.Nudged < 4 {
-		t.Errorf("%d in the next turn, %v", did.Nudged, err)
+	if did, _, err = k.d.WakeCircuit(t.Context(), "c", o); err != nil || did.Notified < 4 {
+		t.Errorf("%d in the next turn, %v", did.Notified, err)
 	}
 }
 
@@ -329,7 +329,7 @@ func TestOneQueueSleepsOn(t *testing.T) {
 	k.hands("q", handoff.EndedCaughtUp)
 	var tried []string
 	k.queues.fail = func(request, queue string) error {
-		if request == "nudge" {
+		if request == "notify" {
 			tried = append(tried, queue)
 			if queue == "bad" {
 				return cursor.ErrUnavailable
@@ -384,7 +384,7 @@ func TestHeldBackRequestsGoWrong(t *testing.T) {
 			woken := func(queue string) bool {
 				it, err := k.sorter.Status(t.Context(), queue)
 				k.must(err)
-				return !it.Nudged.IsZero()
+				return !it.Notified.IsZero()
 			}
 			if !slices.ContainsFunc(queues, woken) || !woken("q") || len(k.heldBack()) > 0 && !k.circuit().Waking && !k.circuit().Open() {
 				t.Errorf("request %d, %s: held back %v, %+v", nth, fault, k.heldBack(), k.circuit())

@@ -26,7 +26,7 @@ import (
 // may be dropped that was answered without an error.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
 	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, bounds{})
-	d.foresee(done)
+	d.schedule(done)
 	return done
 }
 

@@ -74,7 +74,7 @@ func (f *flaky) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	case ddb.Update:
 		request, queue = r.Name(), r.Key.Get("queue")
 	}
-	if f.fail != nil && slices.Contains([]string{"cursor", "messages", "nudge"}, request) {
+	if f.fail != nil && slices.Contains([]string{"cursor", "messages", "notify"}, request) {
 		if err := f.fail(request, queue.Str()); err != nil {
 			return ddb.Answer{}, err
 		}

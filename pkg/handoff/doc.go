@@ -326,9 +326,9 @@
 // that nobody finished is finished by the next caller, and so are the replies
 // of a claim that was decided.
 //
-// Who lags is found by the sweep in the queues that moved, or were nudged,
+// Who lags is found by the sweep in the queues that moved, or were notified,
 // lately; every write that makes a consumer lag behind a quiet queue is
-// therefore preceded by a nudge. A nudge is a record in the cursors' stream that
+// therefore preceded by a notification. A notification is a record in the cursors' stream that
 // moves nothing: it wakes everybody up who reads the queue.
 //
 // A response that is lost makes the SDK repeat the request. Each write is made

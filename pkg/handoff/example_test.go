@@ -163,7 +163,7 @@ func ExampleDeliverer_Sweep() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("woken up:", report.Nudged)
+	fmt.Println("woken up:", report.Notified)
 	// Output:
 	// consumer.lags orders billing 1 waiting since 20m0s
 	// woken up: 1

@@ -28,19 +28,19 @@ func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The stream's record of this move never comes.
-	nudged := 0
+	notified := 0
 	for range 500 { // 41 hours of sweeps, two full rounds among them
 		now = now.Add(5 * time.Minute)
 		report, err := d.Sweep(context.Background(), handoff.SweepOptions{Readers: []handoff.Reader{{Name: "billing"}, {Name: "other", Prefix: "shop/"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		nudged += report.Nudged
+		notified += report.Notified
 	}
-	if nudged == 0 {
+	if notified == 0 {
 		t.Fatal("nobody was woken up: the message waits for the queue's next one, in silence")
 	}
-	// The nudge's record makes the consumer, and all is well.
+	// The notification's record makes the consumer, and all is well.
 	handed := 0
 	reader := handoff.Reader{Name: "billing", Handle: func(_ context.Context, b handoff.Batch) error {
 		handed += len(b.Messages)
@@ -51,7 +51,7 @@ func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
 	}
 	now = now.Add(5 * time.Minute)
 	report, err := d.Sweep(t.Context(), handoff.SweepOptions{Readers: []handoff.Reader{reader}})
-	if err != nil || report.Nudged != 0 || report.Missing != 0 {
+	if err != nil || report.Notified != 0 || report.Missing != 0 {
 		t.Errorf("%+v, %v; want nothing to do", report, err)
 	}
 }

@@ -152,13 +152,13 @@ func (run *delivery) gather() {
 	}
 }
 
-// WakeBatch wakes up who delivers, by a nudge of a queue, where one of options.Readers that has a window was not
+// WakeBatch wakes up who delivers, by a notification of a queue, where one of options.Readers that has a window was not
 // delivered what it put off: messages up to a seq. It reports whether it did. Call it when [Options].WakeBatch said,
 // or at any other time: who is woken up too early puts off again.
 //
 // It costs half a read unit for each 4 KB of the queue's consumers where nothing waits, and looks at some
 // thousand of them at most. Died right after: nothing is left to do. A read that shows an
-// older state has it nudge in vain.
+// older state has it notify in vain.
 func (d *Deliverer) WakeBatch(ctx context.Context, queue string, upTo int64, options SweepOptions) (woken bool, err error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return false, err
@@ -170,7 +170,7 @@ func (d *Deliverer) WakeBatch(ctx context.Context, queue string, upTo int64, opt
 	if !slices.ContainsFunc(page, func(c Consumer) bool { return d.waitsFor(c, upTo, options.Readers) }) {
 		return false, nil
 	}
-	err = d.sorter.Nudge(ctx, queue)
+	err = d.sorter.Notify(ctx, queue)
 	if isErased(err, queue) {
 		return false, nil
 	}

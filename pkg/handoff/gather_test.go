@@ -230,26 +230,26 @@ func TestTheSweepLeavesWhatGathers(t *testing.T) {
 	g.comes("q", 0, 1)
 	g.comes("q", 1, 2)
 	options := handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []handoff.Reader{g.windowed()}}
-	if report := g.sweep(options); report.Nudged != 0 || report.Lagging != 0 {
+	if report := g.sweep(options); report.Notified != 0 || report.Lagging != 0 {
 		t.Errorf("%+v", report)
 	}
 	wake := func() (int, time.Duration) {
 		report, next, err := g.d.Wake(t.Context(), "q", "c", options)
 		g.must(err)
 		if next.IsZero() {
-			return report.Nudged, 0
+			return report.Notified, 0
 		}
-		return report.Nudged, next.Sub(g.now)
+		return report.Notified, next.Sub(g.now)
 	}
-	if nudged, in := wake(); nudged != 0 || in != 7*time.Second {
-		t.Errorf("nudged %d, and to be looked at in %s", nudged, in)
+	if notified, in := wake(); notified != 0 || in != 7*time.Second {
+		t.Errorf("notified %d, and to be looked at in %s", notified, in)
 	}
 	g.pass(6 * time.Second)
-	if report := g.sweep(options); report.Nudged != 0 || report.Lagging != 0 {
+	if report := g.sweep(options); report.Notified != 0 || report.Lagging != 0 {
 		t.Errorf("its wake-up may be on its way: %+v", report)
 	}
 	g.pass(time.Second)
-	if report := g.sweep(options); report.Nudged != 1 || report.Lagging != 1 {
+	if report := g.sweep(options); report.Notified != 1 || report.Lagging != 1 {
 		t.Errorf("%+v", report)
 	}
 }

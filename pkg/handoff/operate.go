@@ -226,7 +226,7 @@ func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64
 	if !c.Exists() || c.Paused != "" {
 		return c, nil
 	}
-	return c, d.sorter.Nudge(ctx, o.Queue)
+	return c, d.sorter.Notify(ctx, o.Queue)
 }
 
 // recordEnd records how an operation ended; failed is why it was not done, or why nobody knows

@@ -103,7 +103,7 @@ func TestPauseAndResume(t *testing.T) {
 	k.must(err)
 	after, err := k.sorter.Status(t.Context(), "q")
 	k.must(err)
-	if !after.Nudged.After(before.Nudged) {
+	if !after.Notified.After(before.Notified) {
 		t.Error("nobody is woken up")
 	}
 	k.ends("q", handoff.EndedCaughtUp)

@@ -172,7 +172,7 @@ func (d *Deliverer) place(ctx context.Context, it cursor.Cursor, start Start) (i
 	return max(it.Floor, min(oldest.Seq-1, it.Position)), nil
 }
 
-// awake is how long after a queue moved, or was nudged, the sweep is sure to
+// awake is how long after a queue moved, or was notified, the sweep is sure to
 // look at its consumers again: see Sweep.
 const awake = 5 * time.Minute
 
@@ -181,10 +181,10 @@ const awake = 5 * time.Minute
 // right after that write leaves no other trace.
 func (d *Deliverer) keepAwake(ctx context.Context, it cursor.Cursor) error {
 	since := d.now().Add(-awake)
-	if it.MovedAt.After(since) || it.Nudged.After(since) {
+	if it.MovedAt.After(since) || it.Notified.After(since) {
 		return nil
 	}
-	return d.sorter.Nudge(ctx, it.Queue)
+	return d.sorter.Notify(ctx, it.Queue)
 }
 
 // turn is how long a queue keeps a caller that works for several at most: what is left then

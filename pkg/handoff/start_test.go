@@ -75,7 +75,7 @@ func TestAStartWhoseTurnIsOver(t *testing.T) {
 	if c.Starting == "" || c.KeptFrom != 2501 {
 		t.Errorf("%+v; want that it is not done", c)
 	}
-	if report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{}); err != nil || report.Started != 0 || report.Nudged != 1 {
+	if report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{}); err != nil || report.Started != 0 || report.Notified != 1 {
 		t.Errorf("%+v, %v; want that it is not done, and goes on", report, err)
 	}
 	if c := k.standing("q"); c.KeptFrom != 1501 {
@@ -107,7 +107,7 @@ func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
 	}
 	began := k.now
 	report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{})
-	if took := k.now.Sub(began); err != nil || took != 6*time.Second || report.Nudged != 1 {
+	if took := k.now.Sub(began); err != nil || took != 6*time.Second || report.Notified != 1 {
 		t.Errorf("%+v, %v, after %s; want a turn of 5s, to the end of a piece", report, err, took)
 	}
 	for n := 0; report.Started < consumers; n++ {

@@ -68,11 +68,11 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 			j.hint.shared.end()
 			if inline > 0 && done.Err == nil {
 				d.sendAside(ctx, done)
-				d.foresee(done)
+				d.schedule(done)
 				return
 			}
 			if j.again, j.cause = d.again(ctx, done, j.hint.record(event)), done.Err; !j.again {
-				d.foresee(done)
+				d.schedule(done)
 			}
 		})
 		worst := broken
@@ -175,7 +175,7 @@ func (d *Deliverer) again(ctx context.Context, done Delivery, record json.RawMes
 	case done.Err != nil:
 		return young()
 	case done.Ended == EndedOutOfTime:
-		return d.sorter.Nudge(ctx, done.Queue) != nil && record != nil
+		return d.sorter.Notify(ctx, done.Queue) != nil && record != nil
 	case done.Ended == EndedFailed, done.Ended == EndedWait:
 		return done.Record.RetryAt.Sub(d.now()) <= soon && young()
 	}

@@ -135,19 +135,19 @@ func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
 	for turn, want := range [][]string{
 		{"much 1,2,3 #1", "much 4,5,6 #1"}, {"much 7,8,9 #1", "much 10,11,12 #1"}, {"much 13,14,15 #1", "much 16,17,18 #1"},
 	} {
-		if !k.nudged("much", func() { k.stream(allWell, moved(turn+1, "much", 0, 20)) }) {
+		if !k.notified("much", func() { k.stream(allWell, moved(turn+1, "much", 0, 20)) }) {
 			t.Errorf("turn %d: it is not woken up again", turn)
 		}
 		k.gets(want...)
 	}
-	if k.nudged("much", func() { k.stream(allWell, moved(9, "much", 0, 20)) }) {
+	if k.notified("much", func() { k.stream(allWell, moved(9, "much", 0, 20)) }) {
 		t.Error("it is woken up for nothing")
 	}
 	k.gets("much 19,20 #1")
 	// Where it cannot be woken up, the record comes again.
 	k.put("much", upTo(21, 29)...)
 	k.queues.fail = func(request, _ string) error {
-		if request == "nudge" {
+		if request == "notify" {
 			return errFlaky
 		}
 		return nil

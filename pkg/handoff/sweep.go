@@ -88,9 +88,9 @@ type SweepReport struct {
 	Missing int
 	// OldestLag is the age of the oldest message that waits.
 	OldestLag time.Duration
-	// Nudged is how many queues were woken up, Cancelled how many dead claims
+	// Notified is how many queues were woken up, Cancelled how many dead claims
 	// were ended, Started how many starts were finished.
-	Nudged, Cancelled, Started int
+	Notified, Cancelled, Started int
 	// Carried is how many tracked claims were ended as their chains had ended.
 	Carried int
 	// InDoubt counts consumers whose claim is in doubt, Quarantined those that
@@ -112,7 +112,7 @@ type SweepReport struct {
 
 func (r *SweepReport) add(o SweepReport) {
 	r.Queues += o.Queues
-	r.Nudged += o.Nudged
+	r.Notified += o.Notified
 	r.Cancelled += o.Cancelled
 	r.Started += o.Started
 	r.Carried += o.Carried
@@ -148,16 +148,16 @@ func (r *SweepReport) whole(round cursor.Round) {
 // rounds; run it every minute or few. It ends dead
 // claims, marks those that are in doubt and puts them into quarantine where
 // nobody settles them, finishes starts, announces who is blocked, lags, or lost messages,
-// and wakes up, by a nudge of the cursor's stream, everybody who does not have
+// and wakes up, by a notification of the cursor's stream, everybody who does not have
 // everything, whether their record was dropped, their process died, or their
 // sink failed. It sees to the circuits of the readers that it knows: see [Deliverer.WakeCircuit].
 // What the slowest consumer has before it, or is not archived, is kept from
 // expiring; consumers and archive of an erased queue are deleted.
 //
-// The round of the gaps looks at the consumers of the queues that moved, or were nudged, since
+// The round of the gaps looks at the consumers of the queues that moved, or were notified, since
 // the round before began, and some minutes more; the full round further back, and where
 // messages are archived or deleted, at those of every queue. A consumer
-// that lags is nudged by every round, so it is looked at by the
+// that lags is notified by every round, so it is looked at by the
 // next. A quiet queue whose consumers have everything costs a 70th of a read
 // unit, and its consumers are not read.
 //
@@ -244,10 +244,10 @@ func (r *sweepRun) seeTo(ctx context.Context, consumers []Consumer, it cursor.Cu
 	lags, err := r.each(ctx, consumers, it)
 	errs := []error{err}
 	if lags || missing {
-		if err := r.sorter.Nudge(ctx, it.Queue); err != nil {
+		if err := r.sorter.Notify(ctx, it.Queue); err != nil {
 			errs = append(errs, err)
 		} else {
-			r.report.Nudged++
+			r.report.Notified++
 		}
 	}
 	return errors.Join(errs...)

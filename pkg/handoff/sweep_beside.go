@@ -23,15 +23,15 @@ type consumerSweep struct {
 	report SweepReport
 	errs   []error
 	// visited are the queues that the round of the gaps has come to: the full round
-	// neither announces nor nudges again.
+	// neither announces nor notifies again.
 	visited map[string]bool
 	// rest are the queues of which something is left.
 	rest []*sweepRun
 }
 
-// quiet reports whether nothing waits in a queue that was neither moved nor nudged for
-// long: a consumer that lags is nudged by every round. What is archived and deleted comes in steps,
-// which nudge nobody.
+// quiet reports whether nothing waits in a queue that was neither moved nor notified for
+// long: a consumer that lags is notified by every round. What is archived and deleted comes in steps,
+// which notify nobody.
 func (s *consumerSweep) quiet() bool { return !s.options.Delete && s.options.Archive == nil }
 
 // of names the readers: the consumer of a new one is missing in queues that have been quiet
@@ -84,7 +84,7 @@ func (s *consumerSweep) comeTo(queue string, full bool) bool {
 }
 
 // visit sees to the consumers of a queue. The next round looks at one that failed
-// again: because it was nudged, else because it looks as far back as this one.
+// again: because it was notified, else because it looks as far back as this one.
 func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, seen *cursor.Tally) error {
 	if it.Erased() || !s.comeTo(it.Queue, full) {
 		return nil // erase sees to it
@@ -98,7 +98,7 @@ func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, 
 	unseen := false
 	if err != nil {
 		run.report.Failed++
-		unseen = s.deliverer.sorter.Nudge(ctx, it.Queue) != nil
+		unseen = s.deliverer.sorter.Notify(ctx, it.Queue) != nil
 		err = fmt.Errorf("sweep of queue %q: %w", it.Queue, err)
 	}
 	s.did(run)

@@ -117,9 +117,9 @@ func (r *sweepRun) sayClosed(ctx context.Context, e record.Evidence) error {
 func (r *sweepRun) wakeAll(ctx context.Context, queues []string) error {
 	var errs []error
 	for _, queue := range queues {
-		switch err := r.sorter.Nudge(ctx, queue); {
+		switch err := r.sorter.Notify(ctx, queue); {
 		case err == nil:
-			r.report.Nudged++
+			r.report.Notified++
 		case !isErased(err, queue):
 			errs = append(errs, fmt.Errorf("queue %q: %w", queue, err))
 		}

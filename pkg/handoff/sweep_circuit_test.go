@@ -72,10 +72,10 @@ func TestWakeCircuit(t *testing.T) {
 	k.seesTo(handoff.SweepReport{CircuitsOpen: 1, Announced: 1}, 5*time.Second)
 	k.seesTo(handoff.SweepReport{CircuitsOpen: 1}, 5*time.Second)
 	k.probeDue()
-	k.seesTo(handoff.SweepReport{CircuitsOpen: 1, Nudged: 3}, 5*time.Second)
+	k.seesTo(handoff.SweepReport{CircuitsOpen: 1, Notified: 3}, 5*time.Second)
 	for _, queue := range []string{"q1", "q2", "q3"} {
-		if it, err := k.sorter.Status(t.Context(), queue); err != nil || !it.Nudged.Equal(k.now) {
-			t.Errorf("%s was nudged at %s, %v", queue, it.Nudged, err)
+		if it, err := k.sorter.Status(t.Context(), queue); err != nil || !it.Notified.Equal(k.now) {
+			t.Errorf("%s was notified at %s, %v", queue, it.Notified, err)
 		}
 	}
 	*told = nil
@@ -181,7 +181,7 @@ func TestProbesWithoutAnnouncements(t *testing.T) {
 	did, _, err := k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{Announce: func(context.Context, handoff.Announcement) error {
 		return errNo
 	}})
-	if err == nil || did.Nudged == 0 {
+	if err == nil || did.Notified == 0 {
 		t.Errorf("%+v, %v", did, err)
 	}
 }
@@ -208,7 +208,7 @@ func TestClocksOfCircuits(t *testing.T) {
 	for calls := 0; k.circuit().Waking; calls++ {
 		did, next, err := k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{})
 		k.must(err)
-		if did.Nudged > 10 || calls > 5 {
+		if did.Notified > 10 || calls > 5 {
 			t.Fatalf("no end: %+v", did)
 		}
 		if next.After(k.now) {

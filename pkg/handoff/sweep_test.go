@@ -16,15 +16,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// nudged reports whether the queue's consumers are woken up by what fn does.
-func (k *desk) nudged(queue string, fn func()) bool {
+// notified reports whether the queue's consumers are woken up by what fn does.
+func (k *desk) notified(queue string, fn func()) bool {
 	k.t.Helper()
 	before, err := k.sorter.Status(k.t.Context(), queue)
 	k.must(err)
 	fn()
 	after, err := k.sorter.Status(k.t.Context(), queue)
 	k.must(err)
-	return after.Nudged.After(before.Nudged)
+	return after.Notified.After(before.Notified)
 }
 
 // everyFive runs a sweep five minutes later.
@@ -44,26 +44,26 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 	k.ends("well", handoff.EndedCaughtUp)
 	k.put("lags", 2)
 	var report handoff.SweepReport
-	if k.nudged("well", func() {
-		if !k.nudged("lags", func() { report = k.everyFive() }) {
+	if k.notified("well", func() {
+		if !k.notified("lags", func() { report = k.everyFive() }) {
 			t.Error("who lags is not woken up")
 		}
 	}) {
 		t.Error("who has everything is woken up")
 	}
-	want := handoff.SweepReport{Queues: 2, Lagging: 1, OldestLag: 5 * time.Minute, Nudged: 1}
+	want := handoff.SweepReport{Queues: 2, Lagging: 1, OldestLag: 5 * time.Minute, Notified: 1}
 	if diff := cmp.Diff(want, report, cmpopts.IgnoreFields(handoff.SweepReport{}, "Sorter")); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	// It is woken up by each run until it has everything.
 	for range 30 {
-		if report := k.everyFive(); report.Nudged != 1 {
+		if report := k.everyFive(); report.Notified != 1 {
 			t.Fatalf("%+v", report)
 		}
 	}
 	k.ends("lags", handoff.EndedCaughtUp)
 	k.everyFive()
-	if report := k.everyFive(); report.Nudged != 0 || report.Lagging != 0 {
+	if report := k.everyFive(); report.Notified != 0 || report.Lagging != 0 {
 		t.Errorf("%+v; want nobody who lags", report)
 	}
 }
@@ -106,7 +106,7 @@ func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 	k.pass(-9 * time.Minute)
 	k.put("a", 2)
 	k.pass(9 * time.Minute)
-	if report := k.everyFive(); report.Nudged != 1 {
+	if report := k.everyFive(); report.Notified != 1 {
 		t.Errorf("%+v, want the queue to be woken up", report)
 	}
 }
@@ -127,7 +127,7 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 			t.Errorf("%+v, made %v; want a claim that is left alone", report, made)
 		}
 		k.pass(time.Hour)
-		if report := k.everyFive(); report.Cancelled != 1 || report.Nudged != 1 {
+		if report := k.everyFive(); report.Cancelled != 1 || report.Notified != 1 {
 			t.Errorf("%+v; want a dead claim ended", report)
 		}
 	}
@@ -158,7 +158,7 @@ func TestSweepFinishesStarts(t *testing.T) {
 	k.put("q", 1, 2)
 	_, _, err := k.store.CreateConsumer(t.Context(), handoff.Consumer{Queue: "q", Name: "c", State: handoff.Idle, Starting: "op", LastOp: "op"})
 	k.must(err)
-	if report := k.everyFive(); report.Started != 1 || report.Nudged != 1 {
+	if report := k.everyFive(); report.Started != 1 || report.Notified != 1 {
 		t.Errorf("%+v", report)
 	}
 	if c := k.standing("q"); c.Starting != "" || c.Delivered != 0 {
@@ -221,7 +221,7 @@ func TestAnnouncementThatIsNotTaken(t *testing.T) {
 	report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{Announce: func(context.Context, handoff.Announcement) error {
 		return errors.New("nobody listens")
 	}})
-	if err == nil || !strings.Contains(err.Error(), "nobody listens") || report.Failed != 1 || report.Announced != 0 || report.Nudged == 0 {
+	if err == nil || !strings.Contains(err.Error(), "nobody listens") || report.Failed != 1 || report.Announced != 0 || report.Notified == 0 {
 		t.Errorf("%+v, error %v", report, err)
 	}
 	k.everyFive()
@@ -231,9 +231,9 @@ func TestAnnouncementThatIsNotTaken(t *testing.T) {
 }
 
 // TestSweepLooksAgainWhereItFailed: a queue that it fails on holds up no other,
-// and is not left to the daily round, whether it could be nudged or not.
+// and is not left to the daily round, whether it could be notified or not.
 func TestSweepLooksAgainWhereItFailed(t *testing.T) {
-	for name, fails := range map[string][]string{"cursor": {"cursor"}, "cursor and nudge": {"cursor", "nudge"}} {
+	for name, fails := range map[string][]string{"cursor": {"cursor"}, "cursor and notify": {"cursor", "notify"}} {
 		t.Run(name, func(t *testing.T) {
 			k := newDesk(t)
 			for _, queue := range []string{"bad", "well"} {
@@ -390,17 +390,17 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 	late.Name = "late"
 	k.put("q", 1)
 	k.ends("q", handoff.EndedCaughtUp)
-	nudged := func(readers ...handoff.Reader) (n int) {
+	notified := func(readers ...handoff.Reader) (n int) {
 		for range 4 * 24 {
 			k.pass(time.Hour)
-			n += k.sweep(handoff.SweepOptions{Readers: readers}).Nudged
+			n += k.sweep(handoff.SweepOptions{Readers: readers}).Notified
 		}
 		return n
 	}
-	if n := nudged(old); n != 0 {
-		t.Errorf("%d nudges of a queue where nobody is missing", n)
+	if n := notified(old); n != 0 {
+		t.Errorf("%d notifications of a queue where nobody is missing", n)
 	}
-	if n := nudged(late, old); n == 0 {
+	if n := notified(late, old); n == 0 {
 		t.Error("the new reader's consumer is never made")
 	}
 }

@@ -34,7 +34,7 @@ func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
 		case request == "messages" && queue == "many":
 			read++
 			k.pass(100 * time.Millisecond)
-		case request == "nudge" && queue == "other":
+		case request == "notify" && queue == "other":
 			other = k.now.Sub(began)
 		}
 		return nil
@@ -44,8 +44,8 @@ func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
 		t.Errorf("the other queue is seen after %s, %d of %d consumers in all; want a turn, and all", other, read, consumers)
 	}
 	ofMany := slices.DeleteFunc(k.announced, func(a handoff.Announcement) bool { return a.Queue != "many" })
-	if report.Nudged != 2 || len(ofMany) != 100 {
-		t.Errorf("%+v, %d announced; want 2 nudges, and 100", report, len(ofMany))
+	if report.Notified != 2 || len(ofMany) != 100 {
+		t.Errorf("%+v, %d announced; want 2 notifications, and 100", report, len(ofMany))
 	}
 }
 
@@ -89,15 +89,15 @@ func TestArchivingHasATurn(t *testing.T) {
 	options := handoff.SweepOptions{Delete: true, Archive: shelf, Sorter: cursor.SweepOptions{Segments: 1}}
 	k.sweep(handoff.SweepOptions{Delete: true}) // from here on only the round of the gaps is due, and the floor has risen
 	k.pass(cursor.DeleteAfter)
-	k.must(k.sorter.Nudge(t.Context(), "many"))
-	k.must(k.sorter.Nudge(t.Context(), "other"))
+	k.must(k.sorter.Notify(t.Context(), "many"))
+	k.must(k.sorter.Notify(t.Context(), "other"))
 	began := k.now
 	var other time.Duration
 	k.queues.fail = func(request, queue string) error {
 		switch {
 		case request == "messages" && queue == "many":
 			k.pass(500 * time.Millisecond)
-		case request == "nudge" && queue == "other":
+		case request == "notify" && queue == "other":
 			other = k.now.Sub(began)
 		}
 		return nil

@@ -280,5 +280,5 @@ func (d *Deliverer) ended(ctx context.Context, chain xorack.Chain) error {
 	if err != nil || cur.Position <= c.Delivered {
 		return err
 	}
-	return d.sorter.Nudge(ctx, t.queue)
+	return d.sorter.Notify(ctx, t.queue)
 }

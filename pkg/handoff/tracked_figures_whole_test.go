@@ -37,7 +37,7 @@ func newMeteredTreed(t *testing.T, network *meter.Meter) *treed {
 // TestTrackedFigures pins what a tracked batch costs beside the writes of its
 // edges: a claim, a creation (and one of the index), and a later deadline where the
 // work may take longer than the lease; a commit, and a seal (and one of the index);
-// a nudge where there is more to deliver. A look at a chain that is under way is one
+// a notification where there is more to deliver. A look at a chain that is under way is one
 // write.
 func TestTrackedFigures(t *testing.T) {
 	network := meter.New(dynamo.Transport())

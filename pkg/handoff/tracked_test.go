@@ -514,7 +514,7 @@ func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 	k.put("q", 1, 2, 3, 4)
 	k.ends(handoff.EndedTracked)
 	k.works(k.edges...)
-	for _, request := range []string{"cursor", "nudge"} {
+	for _, request := range []string{"cursor", "notify"} {
 		k.queues.fail = func(r, _ string) error {
 			if r == request {
 				return errFlaky
@@ -531,18 +531,18 @@ func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 		}
 	}
 	k.queues.fail = nil
-	before := k.nudged()
+	before := k.notified()
 	k.finishes()
-	if c, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || !c.Sealed() || !k.nudged().After(before) {
-		t.Errorf("sealed %v, nudged at %v, error %v", c.Sealed(), k.nudged(), err)
+	if c, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || !c.Sealed() || !k.notified().After(before) {
+		t.Errorf("sealed %v, notified at %v, error %v", c.Sealed(), k.notified(), err)
 	}
 }
 
-func (k *trackedDesk) nudged() time.Time {
+func (k *trackedDesk) notified() time.Time {
 	k.t.Helper()
 	cur, err := k.sorter.Status(k.t.Context(), "q")
 	k.must(err)
-	return cur.Nudged
+	return cur.Notified
 }
 
 func TestTrackIsChecked(t *testing.T) {

@@ -30,7 +30,7 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	k.newerLayout(0, ddb.Fields{"queue": ddb.Text("q"), "consumer": ddb.Text("a")})
 	k.pass(time.Hour)
 	report, err := k.d.Sweep(t.Context(), handoff.SweepOptions{Delete: true})
-	if !errors.Is(err, table.ErrNewerLayout) || report.Failed != 1 || report.Cancelled != 1 || report.Nudged != 1 || report.Deleted != 0 {
+	if !errors.Is(err, table.ErrNewerLayout) || report.Failed != 1 || report.Cancelled != 1 || report.Notified != 1 || report.Deleted != 0 {
 		t.Errorf("%+v, %v; want the dead claim cancelled, and the other consumer named", report, err)
 	}
 	if cur, err := k.sorter.Status(t.Context(), "q"); err != nil || cur.Floor != cur.Settings.First-1 {

@@ -8,10 +8,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// foreseen is how far ahead who finds something due tells of it: a wake-up that is farther
+// scheduleAhead is how far ahead who finds something due tells of it: a wake-up that is farther
 // ahead would be sent again in vain. What is due then is told by who comes by later, or found
 // by the sweep.
-const foreseen = time.Hour
+const scheduleAhead = time.Hour
 
 // due is when somebody has to see to a consumer though nothing comes for its queue: a batch
 // that failed is tried again, or a claim may be taken over. It is the zero time where
@@ -29,9 +29,9 @@ func due(c Consumer) time.Time {
 // rests reports whether a consumer may be delivered to, and nobody is at it.
 func rests(c Consumer) bool { return c.Exists() && c.State == Idle && c.Paused == "" }
 
-// foresee tells when something is due of the consumer that a delivery was stopped by: also where that time has come since it
+// schedule tells when something is due of the consumer that a delivery was stopped by: also where that time has come since it
 // was looked at.
-func (d *Deliverer) foresee(done Delivery) {
+func (d *Deliverer) schedule(done Delivery) {
 	if d.wakeUp == nil || done.Err != nil {
 		return
 	}
@@ -41,7 +41,7 @@ func (d *Deliverer) foresee(done Delivery) {
 		if done.Record.Tracked && !at.After(now) {
 			return // its lease is over, and its chain open: that has a wake-up of its own
 		}
-		if !at.IsZero() && at.Sub(now) <= foreseen {
+		if !at.IsZero() && at.Sub(now) <= scheduleAhead {
 			d.wakeUp(done.Queue, done.Consumer, at)
 		}
 	}
@@ -49,7 +49,7 @@ func (d *Deliverer) foresee(done Delivery) {
 
 // Wake does for one consumer what the sweep does, if a batch of it is to be tried again,
 // its claim's lease is over, or messages wait for it that nobody is at: it ends what is dead, and wakes up
-// who delivers by a nudge of the queue. Where that was just done, it is looked at again 5 seconds later: who was woken up may
+// who delivers by a notification of the queue. Where that was just done, it is looked at again 5 seconds later: who was woken up may
 // not have been able to have the queue delivered. It returns when something of the consumer is due: the zero time where nothing
 // is. Call it when [Options].WakeUp said, or at any other time.
 //
@@ -69,11 +69,11 @@ func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options Sw
 	}
 	run := sweepRun{Deliverer: d, options: o, seen: &cursor.Tally{}}
 	it, err := d.sorter.Status(ctx, queue)
-	switch next := it.Nudged.Add(soon); {
+	switch next := it.Notified.Add(soon); {
 	case err != nil || rests(c) && c.Delivered >= it.Position:
 	case run.gathers(c): // also where who was woken up could not have the queue delivered
 		return run.report, run.gathersUntil(c), nil
-	case !it.Nudged.Before(at) && next.After(now): // somebody has woken up who delivers
+	case !it.Notified.Before(at) && next.After(now): // somebody has woken up who delivers
 		return run.report, next, nil
 	default:
 		err = run.seeTo(ctx, []Consumer{c}, it, false)

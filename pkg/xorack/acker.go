@@ -113,7 +113,7 @@ func randomOp() (op Op) {
 func (a *Acker) Base() *chains.Base {
 	return &chains.Base{
 		Table: a.store.table, Tombstone: a.tombstone, Now: a.now, NewOp: func() [8]byte { return a.newOp() },
-		Foresee: a.foreseeAt,
+		Schedule: a.scheduleAt,
 	}
 }
 

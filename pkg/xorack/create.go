@@ -124,7 +124,7 @@ func (a *Acker) Create(ctx context.Context, tag string, options *CreateOptions) 
 		answer.Roots[i] = rootOf(tag, c.Incarnation, i)
 	}
 	answer.Root = answer.Roots[0]
-	a.foresee(there)
+	a.schedule(there)
 	return answer, nil
 }
 
@@ -171,8 +171,8 @@ func (a *Acker) nextLook(c Chain, now time.Time) time.Time {
 	if idle := c.Seen.Add(c.Idle); c.Idle > 0 && idle.Before(next) {
 		next = idle
 	}
-	before := c.Deadline.Add(-foreseen / 2)
-	if a.wakeUp != nil && c.Deadline.Sub(c.Created) > foreseen && before.After(now) && before.Before(next) {
+	before := c.Deadline.Add(-scheduleAhead / 2)
+	if a.wakeUp != nil && c.Deadline.Sub(c.Created) > scheduleAhead && before.After(now) && before.Before(next) {
 		next = before
 	}
 	return next

@@ -73,7 +73,7 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 	case !c.IsCreated():
 		return Result{}, ErrTagNotFound
 	}
-	a.foresee(c)
+	a.schedule(c)
 	return Result{Applied, c}, nil
 }
 

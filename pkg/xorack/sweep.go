@@ -166,7 +166,7 @@ func (r *sweepRun) handle(ctx context.Context, c Chain) (did SweepReport, _ Chai
 		}
 	}
 	if c.End() == Open {
-		a.foresee(c)
+		a.schedule(c)
 		if next := a.nextLook(c, r.now); next.After(c.Due) && !c.Due.After(r.now) {
 			_, moved, err := a.store.postpone(ctx, c.Tag, c.Incarnation, c.Due, next)
 			if moved {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// foreseen is how far ahead who creates a chain tells when it is late. The sweep looks at
+// scheduleAhead is how far ahead who creates a chain tells when it is late. The sweep looks at
 // those that have longer half of that before their deadline, and tells then.
-const foreseen = time.Hour
+const scheduleAhead = time.Hour
 
 // late is when a chain that stays as it is times out; the zero time where it is not open.
 func (c Chain) late() time.Time {
@@ -20,15 +20,15 @@ func (c Chain) late() time.Time {
 	return c.Deadline
 }
 
-// foresee tells when a chain is late. Parts of a fan end with their tree.
-func (a *Acker) foresee(c Chain) {
+// schedule tells when a chain is late. Parts of a fan end with their tree.
+func (a *Acker) schedule(c Chain) {
 	if late := c.late(); !c.Sub && !late.IsZero() {
-		a.foreseeAt(c.Tag, late)
+		a.scheduleAt(c.Tag, late)
 	}
 }
 
-func (a *Acker) foreseeAt(tag string, late time.Time) {
-	if a.wakeUp != nil && late.Sub(a.now()) <= foreseen {
+func (a *Acker) scheduleAt(tag string, late time.Time) {
+	if a.wakeUp != nil && late.Sub(a.now()) <= scheduleAhead {
 		a.wakeUp(tag, late)
 	}
 }

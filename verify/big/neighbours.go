@@ -254,8 +254,8 @@ func (s *sweeping) look() error {
 			return err
 		}
 		// Who lags was woken up, and a dead claim ended.
-		if !cur.Nudged.Before(since) && c.State != record.Started {
-			s.saw(queue, cur.Nudged)
+		if !cur.Notified.Before(since) && c.State != record.Started {
+			s.saw(queue, cur.Notified)
 		}
 	}
 	return nil

@@ -106,7 +106,7 @@ var deliveryMutants = []mutant{
 		{"start.go", "// The process that began the start may have slept since then.\n\tif err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},
 	}},
 	{"a queue that the sweep failed on is left to the full round", deliveryFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
-		{"sweep_beside.go", "unseen = s.deliverer.sorter.Nudge(ctx, it.Queue) != nil", "unseen = true"},
+		{"sweep_beside.go", "unseen = s.deliverer.sorter.Notify(ctx, it.Queue) != nil", "unseen = true"},
 		{"../cursor/round.go", "p.Failed = p.Failed || s.failed\n", ""},
 	}},
 	{"a round that failed counts as one", sorterFolder, test{"./pkg/handoff", "TestSweepLooksAgainWhereItFailed"}, []edit{
@@ -142,7 +142,7 @@ var deliveryMutants = []mutant{
 	{"who moved by a slow clock is left to the full round", sorterFolder, test{"./pkg/handoff", "TestSweepSeesWhatASlowClockMoved"}, []edit{
 		{"walk.go", "round.Since.Add(-clocksApart)", "round.Since"},
 	}},
-	{"nobody nudges who lags", deliveryFolder, deliveries, []edit{
+	{"nobody notifies who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags || missing {", "if false && (lags || missing) {"},
 	}},
 	{"deleted up to the floor, no matter who began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
@@ -171,7 +171,7 @@ var deliveryMutants = []mutant{
 		{"keep.go", "after = max(after, place.Kept)", "after = max(after, 0)"},
 	}},
 	{"who has much gives the record back", deliveryFolder, test{"./pkg/handoff", "TestAQueueWithMuchLetsOthersGoFirst"}, []edit{
-		{"stream.go", "return d.sorter.Nudge(ctx, done.Queue) != nil", "return true"},
+		{"stream.go", "return d.sorter.Notify(ctx, done.Queue) != nil", "return true"},
 	}},
 	{"one death breaks a batch up", recordFolder, test{"./pkg/handoff", "TestAProcessThatDiedIsNotABadMessage"}, []edit{
 		{"read.go", "case attempts == 1 && !r.Bad:", "case false:"},

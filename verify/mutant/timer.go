@@ -34,8 +34,8 @@ var timerMutants = []mutant{
 	{"timer: who is paused is woken up", deliveryFolder, wokenUser, []edit{
 		{"wake.go", `c.State == Idle && c.Paused == ""`, "c.State == Idle"},
 	}},
-	{"timer: a consumer is nudged again", deliveryFolder, wokenUser, []edit{
-		{"wake.go", "!it.Nudged.Before(at) && next.After(now)", "false"},
+	{"timer: a consumer is notified again", deliveryFolder, wokenUser, []edit{
+		{"wake.go", "!it.Notified.Before(at) && next.After(now)", "false"},
 	}},
 	{"timer: a claim is taken over in its lease", deliveryFolder, wokenUser, []edit{
 		{"wake.go", ".Add(time.Millisecond)", ""},

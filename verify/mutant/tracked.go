@@ -94,7 +94,7 @@ var trackedMutants = []mutant{
 		},
 	}},
 	{"tracked: nobody is woken up", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\treturn d.sorter.Nudge(ctx, t.queue)\n", "\treturn nil\n"},
+		{"tracked.go", "\treturn d.sorter.Notify(ctx, t.queue)\n", "\treturn nil\n"},
 	}},
 	{"tracked: sealed before the claim has ended", ackerFolder, trackings, []edit{
 		{"finish.go", "\tif announce != nil && !c.Sub {\n", "\tif _, _, err := a.store.seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {\n"},

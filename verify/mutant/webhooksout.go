@@ -103,7 +103,7 @@ var webhooksOutMutants = []mutant{
 		{"aside.go", "!= nil && d.wakeUp != nil {", "!= nil && d.wakeUp == nil {"},
 	}},
 	{"handoff: nobody delivers after a call of its own that died", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
-		{"stream.go", "d.sendAside(ctx, done)\n\t\t\t\td.foresee(done)\n", "d.sendAside(ctx, done)\n"},
+		{"stream.go", "d.sendAside(ctx, done)\n\t\t\t\td.schedule(done)\n", "d.sendAside(ctx, done)\n"},
 	}},
 	{"handoff: what came due while it was looked at is told to nobody", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
 		{"wake.go", "!at.IsZero() && at.Sub", "at.After(d.now()) && at.Sub"},
@@ -120,11 +120,11 @@ var webhooksOutMutants = []mutant{
 	{"handoff: nothing is due of a slow queue whose call is refused", deliveryFolder, asideTests, []edit{
 		{"wake.go", "if at.IsZero() && !rests(c) || at.After(now) {", "if at.IsZero() || at.After(now) {"},
 	}},
-	{"handoff: a nudge that brought nothing is the last one", deliveryFolder, asideTests, []edit{
-		{"wake.go", "!it.Nudged.Before(at) && next.After(now)", "!it.Nudged.Before(at)"},
+	{"handoff: a notification that brought nothing is the last one", deliveryFolder, asideTests, []edit{
+		{"wake.go", "!it.Notified.Before(at) && next.After(now)", "!it.Notified.Before(at)"},
 	}},
 	{"handoff: what a call of its own has no time for waits for the sweep", deliveryFolder, asideTests, []edit{
-		{"aside.go", "\t\tdone.Err = d.sorter.Nudge(ctx, queue)\n", ""},
+		{"aside.go", "\t\tdone.Err = d.sorter.Notify(ctx, queue)\n", ""},
 	}},
 	{"handoff: a batch takes as long as it likes beside others", deliveryFolder, asideTests, []edit{
 		{"handed.go", "\tif run.inline > 0 {\n\t\tctx, cancel", "\tif run.inline < 0 {\n\t\tctx, cancel"},

@@ -151,7 +151,7 @@ func (s *Streamsort) trackAccess() awsiam.PolicyStatement {
 }
 
 // deliverAccess: make a consumer of a queue, for which messages that are about
-// to expire are kept and the cursor is read and nudged; read messages; claim and
+// to expire are kept and the cursor is read and notified; read messages; claim and
 // commit; put replies to any queue, and record those that cannot be put.
 func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
@@ -261,7 +261,7 @@ func (s *Streamsort) readStream(of awsdynamodb.TableV2) awsiam.PolicyStatement {
 	}, of.TableStreamArn())
 }
 
-// changeCursors: read, move and nudge cursors that are there.
+// changeCursors: read, move and notify cursors that are there.
 func (s *Streamsort) changeCursors() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.CursorsTable.TableArn())
 }

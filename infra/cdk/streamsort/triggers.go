@@ -71,7 +71,7 @@ func (s *Streamsort) addArrivalsMapping() {
 const moves = `{"dynamodb":{"NewImage":{"change":{"S":["advance"]}}}}`
 
 // addProcessMapping calls process with each move of a cursor, and with each
-// nudge of the sweep. A record is only a hint: one that is given up on loses
+// notification of the sweep. A record is only a hint: one that is given up on loses
 // nothing.
 func (s *Streamsort) addProcessMapping() {
 	p := s.props

@@ -134,7 +134,7 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 		return State{}, err
 	}
 	if there.recorded == xorack.Open {
-		s.base.Foresee(tag, there.deadline)
+		s.base.Schedule(tag, there.deadline)
 	}
 	return s.settled(ctx, there)
 }

@@ -54,7 +54,7 @@ func (m *model) slowClock(times int, step time.Duration) {
 	m.run.Go("clock", func(p *sim.Proc) {
 		for i := range times {
 			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("tick"), func() bool { return m.running+m.nudging == 0 }, step.String()) < 0 {
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.running+m.notifying == 0 }, step.String()) < 0 {
 				return
 			}
 			m.now = m.now.Add(step)

@@ -14,7 +14,7 @@ func hashCursor(d *sim.Digest, c cursor.Cursor) {
 	d.Text(c.Queue)
 	d.Int(c.Position)
 	d.Int(c.MovedAt.Unix())
-	d.Int(c.Nudged.Unix())
+	d.Int(c.Notified.Unix())
 	d.Int(c.Floor)
 	d.Int(c.FloorSince.Unix())
 }

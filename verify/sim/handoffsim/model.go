@@ -113,9 +113,9 @@ type model struct {
 	alarms sim.Alarms
 	late   []record
 	lost   bool
-	// nudging counts nudges under way: one bears the time at which it was sent,
+	// notifying counts notifications under way: one bears the time at which it was sent,
 	// and no server takes a request that is old.
-	nudging int
+	notifying int
 }
 
 func newModel(run *sim.Run) *model {

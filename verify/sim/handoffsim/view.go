@@ -41,9 +41,9 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 				query.Limit = m.page
 			}
 			r = query
-		case "nudge":
-			m.nudging++
-			defer func() { m.nudging-- }()
+		case "notify":
+			m.notifying++
+			defer func() { m.notifying-- }()
 		case "get cursor", "create cursor", "get message", "raise floor", "keep message", "delete messages":
 		case "claim", "commit and claim":
 			m.claims(p, r)
@@ -96,7 +96,7 @@ func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		simdb.HashOf(d, a.Item, "seq", "expiresOn", "count")
 	case "keep message":
 		d.Bool(a.Held || a.Item.Exists())
-	case "nudge", "delete messages": // nobody looks at what is answered
+	case "notify", "delete messages": // nobody looks at what is answered
 	default:
 		m.tables.HashAnswer(d, r, a)
 	}
@@ -104,16 +104,16 @@ func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 
 // hashQueue is hashCursor of an item.
 func hashQueue(d *sim.Digest, it ddb.Item) {
-	simdb.HashOf(d, it, "queue", "position", "gapSince", "nudged", "floor", "floorSince", "packFrom", "packTo")
+	simdb.HashOf(d, it, "queue", "position", "gapSince", "notified", "floor", "floorSince", "packFrom", "packTo")
 }
 
 // perform has a request done. What it did is checked at the end of the step.
 func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	m.changed = m.changed || r.Writes()
 	if r, isUpdate := r.(ddb.Update); isUpdate {
-		// A nudge makes a record each time: no two come in one millisecond, as
+		// A notification makes a record each time: no two come in one millisecond, as
 		// they do in a simulation.
-		if r.Name() == "nudge" && m.streamed {
+		if r.Name() == "notify" && m.streamed {
 			is := m.cursor(r.Key.Get("queue").Str())
 			m.records = append(m.records, record{older: is, newer: is})
 		}

@@ -56,7 +56,7 @@ func (m *model) reader(p *sim.Proc) handoff.Reader {
 	}
 }
 
-// event is a record of the cursors' stream over nothing, as a nudge makes it.
+// event is a record of the cursors' stream over nothing, as a notification makes it.
 func (m *model) event() table.StreamEvent {
 	cur := m.cursor()
 	image := fmt.Sprintf(`{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"0"},"gapSince":{"N":"0"},`+

@@ -172,7 +172,7 @@ func (m *model) handed(b handoff.Batch) error {
 
 func hashCursor(d *sim.Digest, c cursor.Cursor) {
 	d.Int(c.Position)
-	d.Int(c.Nudged.Unix())
+	d.Int(c.Notified.Unix())
 }
 
 func hashChain(d *sim.Digest, c xorack.Chain) {

@@ -168,7 +168,7 @@ func (m *model) open(messages int64) {
 	ctx := context.Background()
 	d, _ := m.deliverer(nil, 0)
 	_, _ = m.tables.Queues.CreateCursor(ctx, cursor.Cursor{
-		Queue: queue, Settings: cursor.DefaultSettings(), Announced: -1, MovedAt: m.now, Nudged: m.now,
+		Queue: queue, Settings: cursor.DefaultSettings(), Announced: -1, MovedAt: m.now, Notified: m.now,
 	})
 	for seq := int64(1); seq <= messages; seq++ {
 		m.arrive(seq)

@@ -29,7 +29,7 @@ func (m *model) sinkAway(alone bool) {
 	m.outage = outage{shown: true, away: true, alone: alone, took: map[int64]int{}}
 	ctx := context.Background()
 	_, _ = m.tables.Queues.CreateCursor(ctx, cursor.Cursor{
-		Queue: other, Settings: cursor.DefaultSettings(), Announced: -1, MovedAt: m.now, Nudged: m.now,
+		Queue: other, Settings: cursor.DefaultSettings(), Announced: -1, MovedAt: m.now, Notified: m.now,
 	})
 	_, _ = m.tables.Queues.PutMessage(ctx, cursor.Message{Queue: other, Seq: 1, EnqueuedAt: m.now})
 	_, _, _ = m.tables.Queues.Move(ctx, other, cursor.Range{From: 0, To: 1}, 0, m.now)

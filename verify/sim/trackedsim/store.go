@@ -47,7 +47,7 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 func (m *model) queueView(p *sim.Proc) ddb.Engine {
 	points := simdb.Engine(p, m.tables, &simdb.Hooks{
 		Perform: func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
-			if r.Name() == "nudge" {
+			if r.Name() == "notify" {
 				// It makes a record each time: no two come in one millisecond, as
 				// they do in a simulation.
 				m.records, m.awake = append(m.records, 0), true
@@ -58,12 +58,12 @@ func (m *model) queueView(p *sim.Proc) ddb.Engine {
 		Hash: func(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 			if r.Name() == "get cursor" {
 				a.Item.Get("position").Digest(d)
-				a.Item.Get("nudged").Digest(d)
+				a.Item.Get("notified").Digest(d)
 			}
 		},
 	})
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() == "get cursor" || r.Name() == "nudge" {
+		if r.Name() == "get cursor" || r.Name() == "notify" {
 			return points.Do(ctx, r)
 		}
 		return m.tables.Do(ctx, r)

@@ -10,6 +10,6 @@ type Base struct {
 	// Now is the clock, NewOp a mark that no other operation has.
 	Now   func() time.Time
 	NewOp func() [8]byte
-	// Foresee tells when a chain of a tag is late.
-	Foresee func(tag string, late time.Time)
+	// Schedule tells when a chain of a tag is late.
+	Schedule func(tag string, late time.Time)
 }

@@ -59,7 +59,7 @@
 //	announced    N  the gap that was announced as open, where one is
 //	floor        N  the seq up to which all consumers are past, and messages may be deleted
 //	floorSince   N  ms, when floor was last raised
-//	notified       N  ms, when the queue's consumers were last woken up by hand
+//	notify       N  ms, when the queue's consumers were last notified
 //
 // and those of a queue with packed runs, of layout 5,
 //

@@ -63,7 +63,7 @@ const (
 	attrAnnounced ddb.Path = "announced"
 	attrFloor     ddb.Path = "floor"
 	attrFloorAt   ddb.Path = "floorSince" // ms
-	attrNotified  ddb.Path = "notified"   // ms
+	attrNotified  ddb.Path = "notify"     // ms
 	attrPackFrom  ddb.Path = "packFrom"
 	attrPackTo    ddb.Path = "packTo"
 	attrPacks     ddb.Path = "packs"

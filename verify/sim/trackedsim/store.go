@@ -58,7 +58,7 @@ func (m *model) queueView(p *sim.Proc) ddb.Engine {
 		Hash: func(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 			if r.Name() == "get cursor" {
 				a.Item.Get("position").Digest(d)
-				a.Item.Get("notified").Digest(d)
+				a.Item.Get("notify").Digest(d)
 			}
 		},
 	})

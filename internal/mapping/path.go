@@ -3,6 +3,7 @@ package mapping
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -352,11 +353,11 @@ func (k *Kind) check(t *term, each bool) error {
 		return fail(invalid.Malformed, "", "begins with [ (%s): write @event%s", t, t)
 	case t.variable == "":
 		return nil
-	case t.steps == nil && contains(k.Volatile, t.variable):
+	case t.steps == nil && slices.Contains(k.Volatile, t.variable):
 		return fail(invalid.Misplaced, "",
 			"has @%s, which is not for a message: it may differ from one delivery of a record "+
 				"to the next", t.variable)
-	case !contains(k.variables(each), t.variable):
+	case !slices.Contains(k.variables(each), t.variable):
 		return unknown()
 	case takes && t.argument == "", takes && t.variable == header && !headerName.MatchString(t.argument):
 		return fail(invalid.Malformed, "",

@@ -32,19 +32,19 @@ var sourceMutants = []mutant{
 		{"kafka.go", `+"@"+r.Timestamp.String()`, ""},
 	}},
 	{"source: a record names a tenant's queue", mappingFolder, sourceTests, []edit{
-		{"mapping.go", `strings.HasPrefix(name, "@")`, `strings.HasPrefix(name, "@@")`},
+		{"message.go", `strings.HasPrefix(name, "@")`, `strings.HasPrefix(name, "@@")`},
 	}},
 	{"source: what differs at each delivery is a body", mappingFolder, sourceTests, []edit{
-		{"path.go", "case t.steps == nil && contains(k.Volatile, t.variable):", "case false:"},
+		{"path.go", "case t.steps == nil && slices.Contains(k.Volatile, t.variable):", "case false:"},
 	}},
 	{"mapping: null on the way is no reason for another", mappingFolder, mappingTests, []edit{
 		{"event.go", "if err != nil || isNothing(raw) {", "if err != nil || raw == nil {"},
 	}},
 	{"mapping: parts of ids run together", mappingFolder, mappingTests, []edit{
-		{"mapping.go", "joined.WriteString(escapePart.Replace(name))", "joined.WriteString(name)"},
+		{"message.go", "joined.WriteString(escapePart.Replace(name))", "joined.WriteString(name)"},
 	}},
 	{"mapping: an element's key is the first's", mappingFolder, mappingTests, []edit{
-		{"mapping.go", "whole: e, place: i}", "whole: e, place: 0}"},
+		{"message.go", "whole: e, place: i}", "whole: e, place: 0}"},
 	}},
 	{"source: those behind a failed one of a group are taken", sourceFolder, sourceTests, []edit{
 		{"answer.go", `case e.carrier == queue && at.group != "" && held[at.group]:`, "case false:"},

@@ -86,7 +86,7 @@ var webhookMutants = []mutant{
 		{"mapping.go", "m.Prefix = k.Source + \"/\"", "m.Prefix = \"\""},
 	}},
 	{"webhook: a sender names a tenant's queue", mappingFolder, webhookHandling, []edit{
-		{"mapping.go", "m.source != \"\" && m.Prefix == \"\" && strings.HasPrefix(name, \"@\")", "m.source != \"\" && name == \"@\""},
+		{"message.go", "m.source != \"\" && m.Prefix == \"\" && strings.HasPrefix(name, \"@\")", "m.source != \"\" && name == \"@\""},
 	}},
 	{"webhook: a sender names a part of the tenant", mappingFolder, webhookTests, []edit{
 		{"mapping.go", "case t.Prefix != nil && tenant.IsCut(*t.Prefix):", `case t.Prefix != nil && tenant.IsCut(*t.Prefix) && *t.Prefix == "@":`},

@@ -29,6 +29,8 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 			m.Key, err = cursor.KeyParts(member.Value)
 		case "keyType":
 			m.KeyType, err = keyType(member.Value)
+		case "kind":
+			m.Kind, err = Kind(member.Value)
 		case "prev":
 			m.Prev, err = strictjson.Text(member.Value)
 		case "id":
@@ -46,7 +48,7 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 		case "bodyBase64":
 			m.Body, err = base64Text(member.Value)
 		default:
-			err = invalid.New(invalid.Unknown, "", "is not a field of a message: queue, seq, key, keyType, prev, id, body, bodyBase64, contentType, attributes, traceparent and tracestate are")
+			err = invalid.New(invalid.Unknown, "", "is not a field of a message: queue, seq, kind, key, keyType, prev, id, body, bodyBase64, contentType, attributes, traceparent and tracestate are")
 		}
 		if err != nil {
 			return m, false, invalid.Named(member.Name, err)
@@ -57,6 +59,9 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 	}
 	if err := checkKeyed(given); err != nil {
 		return m, false, err
+	}
+	if given["kind"] && (m.Kind != cursor.KindArrival || given["key"]) {
+		return m, false, invalid.New(invalid.Clash, "kind", "must be arrival, and not beside a key: a message with a seq makes a numbered queue without it, one with a key a keyed one")
 	}
 	if given["body"] == given["bodyBase64"] {
 		code := invalid.Missing

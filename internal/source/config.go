@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 var sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -26,6 +27,10 @@ var sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 //
 //	{"name": "logs", "kind": "kafka", "order": "arrival", "partial": true,
 //	 "attributes": {"host": "@record.headers[0].host"}}
+//
+//	{"name": "ledger", "kind": "kafka", "order": "arrival", "seq": "number"}
+//
+// The last one appends each record at exactly its seq to a queue in arrival order.
 //
 // The paths are those of package mapping: in what the record carries, which is JSON then; of
 // the kind's fields, as variables; and in the record itself, as AWS has it, behind @record.
@@ -105,8 +110,8 @@ func (d *draft) finish() (err error) {
 	switch {
 	case d.Name == "":
 		return errors.New("name is missing")
-	case d.arrival && t.Seq+t.Key != "":
-		return errors.New("order is given beside seq or key, which say another one")
+	case d.arrival && t.Key != "":
+		return errors.New("order is given beside key, which says another one")
 	case d.Partial && d.kind != &kafkaKind:
 		return errors.New("partial is for kafka: the mappings of the others take partial answers")
 	case t.Seq+t.Key+t.KeyType == "" && !d.arrival && d.kind.key != "":
@@ -123,6 +128,8 @@ func (d *draft) finish() (err error) {
 	if of.Volatile == nil {
 		of.Variables = append([]string{record}, of.Variables...)
 	}
-	d.Mapping, err = t.Parse(of)
+	if d.Mapping, err = t.Parse(of); err == nil && d.arrival && t.Seq != "" {
+		d.Mapping.Kind = cursor.KindArrival
+	}
 	return err
 }

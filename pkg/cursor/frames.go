@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// The messages of an arrival of several, and of a packed run, are stored as frames: for each its id,
+// The messages of an arrival of several are stored as frames: for each its id,
 // content type and body, the number of its attributes, and their names and
 // values. Each part is preceded by its length, numbers are varints.
 

@@ -62,13 +62,12 @@ type Advance struct {
 const noSeq = -1
 
 // heal moves the cursor over what is stored, and puts the gap that stops it on record: up to
-// known, where that is beyond it. What is known is no more than a reason to look: under a
-// seq that is said to be stored may be a packed run.
+// known, where that is beyond it.
 func (s *Sorter) heal(ctx context.Context, queue string, known int64, always bool) (Advance, error) {
 	cur, err := s.readCursor(ctx, queue)
 	if err == nil && !cur.Exists() {
 		// Somebody wrote messages by another way than this package, or the cursor was lost.
-		cur, err = s.createFound(ctx, queue)
+		cur, err = s.createOf(ctx, queue, KindNumbered)
 	}
 	if err != nil {
 		return Advance{}, err
@@ -103,21 +102,6 @@ func (s *Sorter) heal(ctx context.Context, queue string, known int64, always boo
 	}
 }
 
-// createFound makes the cursor of a queue that has messages and no cursor: one that has packed runs
-// where they are among such, and then it is synchronous, whatever new queues are.
-func (s *Sorter) createFound(ctx context.Context, queue string) (Cursor, error) {
-	page, err := s.store.Messages(ctx, Query{Queue: queue, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true})
-	if err != nil {
-		return Cursor{}, err
-	}
-	settings := s.defaults
-	settings.Kind = KindNumbered
-	if page.amongPacks() {
-		settings.Packs, settings.Mode = PacksOn, ModeSync
-	}
-	return s.create(ctx, queue, settings.ofKind())
-}
-
 // sweepUp moves the cursor, a piece at a time, until a scan from where it stands
 // is empty. It does not trust another mover to do the rest, for that one may have
 // died; so it scans again after every move, whether the move was its own or not.
@@ -128,12 +112,6 @@ func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond 
 		look, err := s.scan(ctx, p, p.cur.Position)
 		if err != nil {
 			return beyond, err
-		}
-		if look.end == p.cur.Position && len(look.pack.Packed) > 0 && !p.cur.GapOpen() {
-			if err := s.help(ctx, look.pack, p); err != nil {
-				return beyond, err
-			}
-			continue
 		}
 		if look.end == p.cur.Position {
 			if always && !p.cur.GapOpen() {
@@ -157,27 +135,16 @@ func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond 
 }
 
 // firstStored is the first seq after the position under which a message or a tombstone is
-// stored; the position itself where none is. A packed run there is a hole: the position does
-// not move over it any more.
+// stored; the position itself where none is.
 func (s *Sorter) firstStored(ctx context.Context, cur Cursor) (int64, error) {
-	position := cur.Position
-	for first := position; first < MaxSeq; {
-		page, err := s.store.Messages(ctx, Query{
-			Queue: cur.Queue, First: first + 1, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true,
-		})
-		if err != nil || len(page.Messages) == 0 {
-			return position, err
-		}
-		first = page.Messages[0].Seq
-		if len(page.Messages[0].Packed) == 0 {
-			return first, nil
-		}
-		if !cur.Settings.Packs.some() {
-			return position, errPacksUnknown
-		}
-		if first > position+1 {
-			return position, errPacksNewer // no hole: skipping would go over what was accepted
-		}
+	if cur.Position == MaxSeq {
+		return cur.Position, nil
 	}
-	return position, nil
+	page, err := s.store.Messages(ctx, Query{
+		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true,
+	})
+	if err != nil || len(page.Messages) == 0 {
+		return cur.Position, err
+	}
+	return page.Messages[0].Seq, nil
 }

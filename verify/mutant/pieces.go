@@ -62,7 +62,7 @@ var pieceMutants = []mutant{
 		{"store_messages.go", "s.messageKey(queue, seq), true)", "s.messageKey(queue, seq), false)"},
 	}},
 	{"what waits beyond the hole is read from an older time", sorterFolder, smallSchedule(schedules.folder, "skip behind a gap that comes meanwhile"), []edit{
-		{"heal.go", "First: first + 1, Last: MaxSeq, Limit: 1, Strong: true", "First: first + 1, Last: MaxSeq, Limit: 1, Strong: false"},
+		{"heal.go", "First: cur.Position + 1, Last: MaxSeq, Limit: 1, Strong: true", "First: cur.Position + 1, Last: MaxSeq, Limit: 1, Strong: false"},
 	}},
 	{"the next seq is left to nobody", sorterFolder, smallSchedule(schedules.folder, "left to the sweep"), []edit{
 		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq)), attrMaxParked.Le(", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le("},

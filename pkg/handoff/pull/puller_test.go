@@ -62,20 +62,6 @@ func TestPullerConforms(t *testing.T) {
 			return env
 		})
 	})
-	t.Run("packed runs", func(t *testing.T) {
-		claimstest.Run(t, func(t *testing.T) claimstest.Env {
-			queues, on := cursor.NewMemory(), cursor.PacksOn
-			sorter, err := cursor.New(queues, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := sorter.Configure(t.Context(), "q", cursor.Change{Packs: &on}); err != nil {
-				t.Fatal(err)
-			}
-			env, _ := pullEnv(t, handoff.NewMemory(), queues)
-			return env
-		})
-	})
 	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			claimstest.Run(t, func(t *testing.T) claimstest.Env {

@@ -151,6 +151,9 @@ func (g *growth) tell() error {
 			g.lines = append(g.lines, fmt.Sprintf("%-20s %7d %s: %s", r.name, r.size, g.what, r))
 			if least == (perMessage{}) {
 				n := float64(s.size())
+				if s.appended {
+					n /= 2 // its reader has to look too: the kind of the queue says where the messages are
+				}
 				least = perMessage{r.requests*grown + g.look.requests/n, r.writes*grown + g.look.writes/n, r.reads*grown + g.look.reads/n}
 			}
 			if r.requests > least.requests || r.writes > least.writes || r.reads > least.reads {

@@ -95,8 +95,8 @@ func TestDoor(t *testing.T) {
 // TestGathered: what is gathered for longer costs less, and the first row is what a bill has.
 func TestGathered(t *testing.T) {
 	batches, _ := inBatches(25)
-	if got, want := batches.gathered()[0].Process, batches.per(oursAppended)-batches.per("append"); math.Abs(got-want) > 1e-9 {
-		t.Errorf("at once a consumer of batches is $%.4f a million, and the bill of appends has $%.4f", got, want)
+	if got, want := batches.gathered()[0].Process, batches.per(ours)-batches.per("sync"); math.Abs(got-want) > 1e-9 {
+		t.Errorf("at once a consumer of batches is $%.4f a million, and the bill has $%.4f", got, want)
 	}
 	w := singly(100)
 	curve := w.gathered()

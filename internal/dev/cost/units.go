@@ -73,9 +73,9 @@ var Settling = [len(Batches)]Units{{1.06, 2.00}, {0.29, 0.425}, {0.16, 0.215}, {
 // a unit, deflated. Measured by TestUnitsOfAppends of pkg/cursor.
 func ItemBytes(n float64) float64 {
 	if n < 9 {
-		return 109 + 104*n
+		return 126 + 104*n
 	}
-	return 227 + 12.15*n
+	return 240 + 12.1*n
 }
 
 // itemUnits are what it takes to store it.

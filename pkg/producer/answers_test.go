@@ -152,7 +152,11 @@ func TestAhead(t *testing.T) {
 		if got := outcomes(t, futures); got != strings.Repeat("advanced ", 5)+"advanced" {
 			t.Error(got)
 		}
-		want(t, a, "a1 a2", "a3 a4 a5 a6", "a4", "a5 a6")
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if third := a.requests[2]; third[0].name() != "a4" {
+			t.Errorf("%v is sent before the one that is next", third)
+		}
 	})
 }
 

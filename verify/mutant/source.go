@@ -104,6 +104,9 @@ var sourceMutants = []mutant{
 	{"source: what comes behind one that failed has the place before it", sourceFunction, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
 		{"batch.go", "if held[b.messages[i].Queue] {", "if false {"},
 	}},
+	{"source: what is ahead of what has to be repeated is set aside", sourceFunction, test{"./functions/source", "TestAppendOfAStream"}, []edit{
+		{"batch.go", "case a.Outcome == cursor.Ahead && slices.Contains(b.failed, true):", "case false:"},
+	}},
 	{"source: of records put together too", sorterFolder, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
 		{"append.go", "case before != nil && a.open():", "case false:"},
 	}},

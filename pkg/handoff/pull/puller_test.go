@@ -62,6 +62,20 @@ func TestPullerConforms(t *testing.T) {
 			return env
 		})
 	})
+	t.Run("in arrival order, at their seqs", func(t *testing.T) {
+		claimstest.Run(t, func(t *testing.T) claimstest.Env {
+			queues, of := cursor.NewMemory(), cursor.KindArrival
+			sorter, err := cursor.New(queues, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := sorter.Configure(t.Context(), "q", cursor.Change{Kind: &of}); err != nil {
+				t.Fatal(err)
+			}
+			env, _ := pullEnv(t, handoff.NewMemory(), queues)
+			return env
+		})
+	})
 	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			claimstest.Run(t, func(t *testing.T) claimstest.Env {

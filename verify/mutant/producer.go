@@ -29,7 +29,7 @@ var producerMutants = []mutant{
 		{"dispatch.go", "!part.queue.has(next) && !part.repeats(of, next)", "!part.queue.has(next)"},
 	}},
 	{"producer: what is ahead goes again for ever", producerFolder, test{"./pkg/producer", "TestAhead"}, []edit{
-		{"dispatch.go", "if !part.queue.has(next) && !part.repeats(of, next) {", "if false {"},
+		{"dispatch.go", "if !part.queue.has(next) && !part.repeats(of, next) {", "if next < 0 {"},
 	}},
 	{"producer: a part that failed is taken for stored", producerFolder, producerTests, []edit{
 		{"judge.go", "case r.Status >= http.StatusInternalServerError || r.Status < http.StatusOK:", "case r.Status < http.StatusOK:"},

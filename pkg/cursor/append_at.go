@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -21,7 +22,7 @@ type expected struct {
 // expect is the messages at these places, in the order of their seqs, each once.
 func expect(messages []Message, places []int) []*expected {
 	bySeq := slices.Clone(places)
-	slices.SortStableFunc(bySeq, func(i, k int) int { return int(min(max(messages[i].Seq-messages[k].Seq, -1), 1)) })
+	slices.SortStableFunc(bySeq, func(i, k int) int { return cmp.Compare(messages[i].Seq, messages[k].Seq) })
 	var all []*expected
 	for _, i := range bySeq {
 		if n := len(all); n > 0 && all[n-1].Seq == messages[i].Seq {
@@ -53,21 +54,21 @@ func run(all []*expected) []*expected {
 // one allocation; those behind the position are compared with what is stored there; of those beyond
 // it nothing is stored.
 //
-// Requests: two writes for each arrival, and none to read where this Sorter has seen the
-// message before. Another process costs one strong read.
+// Requests: two writes for each arrival, and none to read where this Sorter put the batch before.
+// If another process did, one strong read more.
 func (s *Sorter) appendAt(ctx context.Context, cur Cursor, messages []Message, places []int, results []Result) {
 	all, p := expect(messages, places), &progress{cur: cur}
 	for rest := all; len(rest) > 0; {
 		n, err := s.appendNext(ctx, rest, p)
-		for _, e := range rest[:n] {
-			e.result.Err = err
-		}
-		rest = rest[n:]
 		if err == nil {
+			rest = rest[n:]
 			continue
 		}
-		for _, e := range rest {
-			e.result.Err = fmt.Errorf("queue %q: a message before it was not stored: %w", cur.Queue, err)
+		for i, e := range rest {
+			e.result = Result{Err: err}
+			if i >= n {
+				e.result.Err = fmt.Errorf("queue %q: a message before it was not stored: %w", cur.Queue, err)
+			}
 		}
 		break
 	}

@@ -97,7 +97,8 @@
 // id an item, under (queue, sortKey):
 //
 //	v            N  layout of the item, 2
-//	id           S  the whole id, of which sortKey is 10 bytes of the SHA-256
+//	id           S  the whole id, of which sortKey is 10 bytes of the SHA-256; none of a batch that
+//	                was put at a seq: its sortKey is of the seq before, and of digest
 //	op, digest, enqueuedAt, expiresOn   as of a message; digest is over all of them
 //	seen         N  a position that the queue had before
 //	body, contentType, attributes, trace, messageId   of the one message, or:
@@ -166,6 +167,10 @@
 // places between the two, if they reach back so far, whether one can be the
 // arrival's; where it can be, the allocation fails, and the place is looked for in
 // the order items.
+//
+// Messages with seqs are put to such a queue by [Sorter.PutGroup]: each batch is an arrival, and its
+// allocation asks that the position is right before its first seq. So it has those seqs or none, and who
+// finds the position beyond them compares what is stored there.
 //
 // The tail is flushed by first storing the order item and then trimming the
 // tail, which leaves the fingerprints; the first 24 entries of a tail never change, so

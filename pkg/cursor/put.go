@@ -23,7 +23,8 @@ func (s *Sorter) Put(ctx context.Context, m Message) (Result, error) {
 }
 
 // PutGroup stores messages of any queues, and moves each queue's cursor once.
-// The results are in the order of the messages.
+// The results are in the order of the messages. In a queue in arrival order, each
+// message is appended at exactly its seq, or is Ahead.
 //
 // The error is an [InvalidError], and nothing was stored then: a message out
 // of its bounds, or two different messages under one seq. What happens later

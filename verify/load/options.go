@@ -50,7 +50,7 @@ func fromEnvironment(get func(string) string) (options, error) {
 	}, "0, 8 or 32")
 	read("TOGETHER", func(text string) bool {
 		o.together = text == "1"
-		return (text == "0" || text == "1") && !(o.together && o.disorder > 0)
+		return text == "0" || text == "1" && o.disorder == 0
 	}, "0, or 1 where DISORDER is 0")
 	read("TIME", func(text string) bool {
 		d, err := time.ParseDuration(text)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 )
 
 // The messages of an arrival of several are stored as frames: for each its id,
@@ -97,10 +98,9 @@ func deflated(raw []byte) []byte {
 		return nil
 	}
 	var out bytes.Buffer
-	writer, err := flate.NewWriter(&out, flate.DefaultCompression)
-	if err != nil {
-		return nil // unreachable: the level is one of the package's
-	}
+	writer := writers.Get().(*flate.Writer)
+	defer writers.Put(writer)
+	writer.Reset(&out)
 	// A bytes.Buffer never fails.
 	_, _ = writer.Write(raw)
 	_ = writer.Close()
@@ -109,6 +109,12 @@ func deflated(raw []byte) []byte {
 	}
 	return out.Bytes()
 }
+
+// writers are used again: each has more than half a megabyte.
+var writers = sync.Pool{New: func() any {
+	writer, _ := flate.NewWriter(nil, flate.DefaultCompression) // the level is one of the package's
+	return writer
+}}
 
 // inflated is what deflated had been given, which is at most so many bytes.
 func inflated(raw []byte, most int) ([]byte, error) {

@@ -1,0 +1,154 @@
+package bulk
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// Request is an operation, and the consumers that it is for.
+type Request struct {
+	// Action is redrive, skip, pause, resume or rewind, Start where a rewind goes, Reason why.
+	Action, Start, Reason string
+
+	// Consumer is the only name; empty for all names. State is what the consumers are in; empty
+	// for all of the name. Prefix begins the names of their queues.
+	Consumer, State, Prefix string
+	// Error is in the text of the last failure; a * in it stands for any text.
+	Error string
+	// Since is the longest time in the state (1h), or the earliest time when it began (RFC 3339).
+	Since string
+
+	// Rate is how many acts begin in a second; 0 for [DefaultRate].
+	Rate int
+	// Run names a run that was cut short; empty for a new one.
+	Run string
+}
+
+// The bounds of Rate.
+const minRate, DefaultRate, maxRate = 1, 50, 1000
+
+// The bounds of texts, which the API has too.
+const maxReason, maxError = 500, 300
+
+// states are those that an action may select by.
+var states = map[string][]string{
+	"redrive": {"blocked"},
+	"skip":    {"blocked"},
+	"resume":  {"paused"},
+	"pause":   pausable,
+	"rewind":  append([]string{"paused"}, pausable...),
+}
+
+var pausable = []string{"", "lagging", "blocked", "in-doubt", "quarantined", "missing", "replying", "circuit-open"}
+
+// Validate fills in what is implied. The error is a *invalid.Error of the first wrong field.
+func (r *Request) Validate() error {
+	allowed, known := states[r.Action]
+	if !known {
+		return invalid.New(invalid.Unknown, "action", fmt.Sprintf("is %q: it must be redrive, skip, pause, resume or rewind", r.Action))
+	}
+	if r.Rate = cmp.Or(r.Rate, DefaultRate); r.Rate < minRate || r.Rate > maxRate {
+		return invalid.New(invalid.OutOfRange, "rate", fmt.Sprintf("is %d: it must be from %d to %d a second", r.Rate, minRate, maxRate))
+	}
+	if len(allowed) == 1 {
+		r.State = cmp.Or(r.State, allowed[0])
+	}
+	if r.Run != "" && runTime(r.Run).IsZero() {
+		return invalid.New(invalid.Malformed, "run", fmt.Sprintf("is %q: it must be the name that an earlier run printed", r.Run))
+	}
+	return cmp.Or(r.validateState(allowed), r.validateStart(), r.validateTexts())
+}
+
+// validateState checks the state, and the fields that belong to it.
+func (r *Request) validateState(allowed []string) error {
+	switch {
+	case !slices.Contains(allowed, r.State):
+		named := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
+		return invalid.New(invalid.Unknown, "state", fmt.Sprintf("is %q: it must be one of %s with %s", r.State, strings.Join(named, ", "), r.Action))
+	case r.Consumer == "" && (r.State == "" || r.State == "circuit-open"):
+		return invalid.New(invalid.Missing, "consumer", fmt.Sprintf("is missing: it must be given with state %q", r.State))
+	case r.State == "" && r.Since != "":
+		return invalid.New(invalid.Misplaced, "since", "belongs to a state: give one")
+	}
+	if _, err := r.earliest(time.Now()); err != nil {
+		return invalid.New(invalid.Malformed, "since", fmt.Sprintf("is %q: it must be like 1h, or like 2026-01-02T15:04:05Z", r.Since))
+	}
+	return nil
+}
+
+// validateStart checks where a rewind goes.
+func (r *Request) validateStart() error {
+	if (r.Action == "rewind") != (r.Start != "") {
+		return invalid.New(invalid.Misplaced, "start", "belongs to rewind, which must have it: first, latest or a seq")
+	}
+	if _, err := cursor.ParseSeq(r.Start); err != nil && !slices.Contains([]string{"", "first", "latest"}, r.Start) {
+		return invalid.New(invalid.Malformed, "start", fmt.Sprintf("is %q: it must be first, latest or a seq", r.Start))
+	}
+	return nil
+}
+
+func (r *Request) validateTexts() error {
+	for _, text := range []struct {
+		field, given string
+		least, most  int
+	}{{"reason", r.Reason, 1, maxReason}, {"error", r.Error, 0, maxError}} {
+		if n := len(text.given); n < text.least || n > text.most || !utf8.ValidString(text.given) {
+			return invalid.New(invalid.TextCode(text.given, text.most), text.field,
+				fmt.Sprintf("has %d bytes: it must be %d to %d bytes of UTF-8", n, text.least, text.most))
+		}
+	}
+	return nil
+}
+
+// earliest is since when a consumer may be in the state; the zero time for any.
+func (r *Request) earliest(began time.Time) (time.Time, error) {
+	if r.Since == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(r.Since); err == nil && ago > 0 {
+		return began.Add(-ago), nil
+	}
+	return time.Parse(time.RFC3339, r.Since)
+}
+
+// like reports whether a text contains a pattern, in which a * stands for any text.
+func like(text, pattern string) bool {
+	found := true
+	for part := range strings.SplitSeq(pattern, "*") {
+		if _, text, found = strings.Cut(text, part); !found {
+			break
+		}
+	}
+	return found
+}
+
+// timeDigits is how many digits begin a run's name: its time, in ms.
+const timeDigits = 13
+
+// maxRun leaves room in an operation's id, 64 bytes, for what names the consumer.
+const maxRun = 40
+
+// runName names a run that begins at a time.
+func runName(began time.Time, random string) string {
+	return fmt.Sprintf("%0*d%s", timeDigits, began.UnixMilli(), strings.ToLower(random[:8]))
+}
+
+// runTime is when a run began; the zero time where the text names no run.
+func runTime(name string) time.Time {
+	if len(name) <= timeDigits || len(name) > maxRun || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return time.Time{}
+	}
+	ms, err := strconv.ParseInt(name[:timeDigits], 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -74,7 +74,7 @@ func (r *Request) validateState(allowed []string) error {
 		named := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
 		return invalid.New(invalid.Unknown, "state", fmt.Sprintf("is %q: it must be one of %s with %s", r.State, strings.Join(named, ", "), r.Action))
 	case r.Consumer == "" && (r.State == "" || r.State == "circuit-open"):
-		return invalid.New(invalid.Missing, "consumer", fmt.Sprintf("is missing: it must be given with state %q", r.State))
+		return invalid.New(invalid.Missing, "consumer", "is missing: give it, or another state than "+cmp.Or(r.State, "none"))
 	case r.State == "" && r.Since != "":
 		return invalid.New(invalid.Misplaced, "since", "belongs to a state: give one")
 	}

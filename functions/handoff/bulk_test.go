@@ -134,8 +134,7 @@ func TestBulkRunGoesOn(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	for i := range queues {
-		pause := fmt.Sprintf(`{"action":"pause","queue":"q%d","consumer":"billing","reason":"r"}`, i)
-		s.Want("between", s.Request("POST", "/operations", "", pause), 200)
+		s.operateOn(fmt.Sprint("q", i), "rewind")
 	}
 	s.now = s.now.Add(time.Minute)
 	request.Run = run.Name
@@ -184,7 +183,8 @@ func TestBulkLostAnswerAndAnother(t *testing.T) {
 			return false
 		}
 		lost = true
-		s.operateOn("q0", "pause")
+		s.operateOn("q0", "rewind")
+		s.now = s.now.Add(time.Second)
 		return true
 	}
 	run := s.look(bulk.Request{Action: "redrive"})
@@ -196,7 +196,8 @@ func TestBulkLostAnswerAndAnother(t *testing.T) {
 
 func (s *bulkServer) operateOn(queue, action string) {
 	s.t.Helper()
-	document := fmt.Sprintf(`{"action":%q,"queue":%q,"consumer":"billing","reason":"r"%s}`, action, queue, map[bool]string{true: `,"seq":1`}[action == "skip" || action == "redrive"])
+	more := map[string]string{"redrive": `,"seq":1`, "rewind": `,"start":"latest"`}[action]
+	document := fmt.Sprintf(`{"action":%q,"queue":%q,"consumer":"billing","reason":"r"%s}`, action, queue, more)
 	s.Want(action, s.Request("POST", "/operations", "", document), 200)
 }
 

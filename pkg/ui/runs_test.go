@@ -103,6 +103,9 @@ func shows(t *testing.T, page http.Handler, address string, texts ...string) (bo
 	t.Helper()
 	await.Until(t, address+" to show "+strings.Join(texts, ", "), func() (bool, any) {
 		body = shown(page, address).Body.String()
+		if over := "state stopped"; strings.Contains(body, over) && !strings.Contains(strings.Join(texts, " "), over) {
+			t.Fatalf("it is stopped: %s", body) // nothing more comes
+		}
 		for _, text := range texts {
 			if !strings.Contains(body, text) {
 				return false, body

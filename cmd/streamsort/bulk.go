@@ -110,7 +110,9 @@ func (s *session) actOnMany(action, reason string, m many) error {
 		return err
 	}
 	shown := s.bar("looking", 0, progress.UnitsDefault)
-	run, err := bulk.Look(s.ctx, api, request, func(n int) { shown.say(fmt.Sprintf("looking: %d found", n)) })
+	run, err := bulk.Look(s.ctx, api, request, func(n int) {
+		shown.say(fmt.Sprintf("looking: %d found", n))
+	})
 	shown.end(err == nil)
 	switch {
 	case s.ctx.Err() != nil:
@@ -119,7 +121,8 @@ func (s *session) actOnMany(action, reason string, m many) error {
 		return err
 	}
 	fmt.Fprint(s.errOut, printable.Lines(run.LeftOut))
-	p := plan{run.Name, action, run.Rate, len(run.Selected), run.Selected[:min(len(run.Selected), shownTargets)]}
+	first := run.Selected[:min(len(run.Selected), shownTargets)]
+	p := plan{run.Name, action, run.Rate, len(run.Selected), first}
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -169,9 +172,8 @@ func (s *session) do(run *bulk.Run) error {
 	return fmt.Errorf("%s; to go on: the same command with --run %s", why, run.Name)
 }
 
-// sayRefusals says which of the queues that are shown have no such place for a consumer to be set
-// to: their acts would be refused. It does not know whether messages that a queue had are still
-// stored. 1 request for each queue.
+// sayRefusals says which of the queues that are shown would refuse to set a consumer to a place. It
+// does not know whether messages that a queue had are still stored. 1 request for each queue.
 func (s *session) sayRefusals(p plan, to string) {
 	place, err := strconv.ParseInt(to, 10, 64)
 	if err != nil {

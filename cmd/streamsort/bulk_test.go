@@ -12,18 +12,18 @@ import (
 	"testing"
 )
 
-// blockedQueues answers as the API does where the consumer c is blocked in q0, q1 and q2; act is what
-// it does for an operation.
-func blockedQueues(t *testing.T, act func(queue, id string) (status int, body string)) (url string) {
+// blockedQueues answers as the API does where the consumer c is blocked in q0, q1 and q2; operate is
+// what it does for an operation.
+func blockedQueues(t *testing.T, operate func(queue, id string) (int, string)) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := `{"list":[{"queue":"q0","consumer":"c","since":"2026-01-02T03:04:05Z","ageSeconds":1},` +
-			`{"queue":"q1","consumer":"c","since":"2026-01-02T03:04:05Z","ageSeconds":1},{"queue":"q2","consumer":"c","since":"2026-01-02T03:04:05Z","ageSeconds":1}]}`
+		const row = `"consumer":"c","since":"2026-01-02T03:04:05Z","ageSeconds":1}`
+		answer := `{"list":[{"queue":"q0",` + row + `,{"queue":"q1",` + row + `,{"queue":"q2",` + row + `]}`
 		switch {
 		case r.Method == http.MethodPost:
 			var asked struct{ Queue, ID string }
 			_ = json.NewDecoder(r.Body).Decode(&asked)
-			status, body := act(asked.Queue, asked.ID)
+			status, body := operate(asked.Queue, asked.ID)
 			w.WriteHeader(status)
 			answer = body
 		case r.URL.Path == "/operations":
@@ -39,7 +39,8 @@ func blockedQueues(t *testing.T, act func(queue, id string) (status int, body st
 
 func redriveAll(ctx context.Context, url string, more ...string) (code int, out, errOut string) {
 	var stdout, stderr bytes.Buffer
-	line := append([]string{"--url", url, "redrive", "--all", "--reason", "the ledger is back", "--rate", "1000"}, more...)
+	line := []string{"--url", url, "redrive", "--all", "--reason", "the ledger is back", "--rate", "1000"}
+	line = append(line, more...)
 	code = run(ctx, line, strings.NewReader(""), &stdout, &stderr)
 	return code, stdout.String(), stderr.String()
 }
@@ -51,11 +52,13 @@ func TestBulkIsADryRunFirst(t *testing.T) {
 		return 200, "{}"
 	})
 	code, out, errOut := redriveAll(t.Context(), url)
-	want := "redrive would be done to 3 consumers, 1000 a second, and is not done yet\n  q0\tc\n  q1\tc\n  q2\tc\n"
+	want := "redrive would be done to 3 consumers, 1000 a second, and is not done yet\n" +
+		"  q0\tc\n  q1\tc\n  q2\tc\n"
 	if code != exitDone || out != want || errOut != "nothing is done: --yes does it\n" {
 		t.Errorf("exit code %d, %q, %q", code, out, errOut)
 	}
-	if code, out, _ := redriveAll(t.Context(), url, "-o", "json"); code != exitDone || !strings.Contains(out, `"action":"redrive","rate":1000,"selected":3,"first":[{"queue":"q0","consumer":"c"}`) {
+	want = `"action":"redrive","rate":1000,"selected":3,"first":[{"queue":"q0","consumer":"c"}`
+	if code, out, _ := redriveAll(t.Context(), url, "-o", "json"); code != exitDone || !strings.Contains(out, want) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 }
@@ -91,7 +94,8 @@ func TestBulkReport(t *testing.T) {
 	refuses = false
 	first := asked["q2"]
 	code, out, errOut = redriveAll(t.Context(), url, "--yes", "--run", name[1])
-	if code != exitDone || asked["q2"] != first || errOut != "" || !strings.Contains(out, "2 done, 0 done already, 1 changed meanwhile, 0 failed") {
+	if code != exitDone || asked["q2"] != first || errOut != "" ||
+		!strings.Contains(out, "2 done, 0 done already, 1 changed meanwhile, 0 failed") {
 		t.Errorf("exit code %d, %s, %s: the id was %s, and is %s", code, out, errOut, first, asked["q2"])
 	}
 }
@@ -104,8 +108,9 @@ func TestBulkInterrupted(t *testing.T) {
 		return 200, "{}"
 	})
 	code, out, errOut := redriveAll(ctx, url, "--yes", "--rate", "1")
-	if code != exitRefused || !regexp.MustCompile(`redrive of 3 consumers: [12] done, 0 done already, 0 changed meanwhile, 0 failed\n`).MatchString(out) ||
-		!regexp.MustCompile(`^streamsort: interrupted; to go on: the same command with --run [0-9a-z]+\n$`).MatchString(errOut) {
+	report := regexp.MustCompile(`of 3 consumers: [12] done, 0 done already, 0 changed meanwhile, 0 failed\n`)
+	goOn := regexp.MustCompile(`^streamsort: interrupted; to go on: the same command with --run [0-9a-z]+\n$`)
+	if code != exitRefused || !report.MatchString(out) || !goOn.MatchString(errOut) {
 		t.Errorf("exit code %d, %s, %s", code, out, errOut)
 	}
 	code, _, errOut = redriveAll(ctx, url, "--yes")

@@ -31,7 +31,9 @@ type server struct {
 	most  int         // of those at once
 }
 
-func (s *server) Call(ctx context.Context, method, path string, query url.Values, body []byte, out any) error {
+func (s *server) Call(
+	ctx context.Context, method, path string, query url.Values, body []byte, out any,
+) error {
 	answer := map[string]any{}
 	since := s.now.Add(-time.Minute)
 	switch {
@@ -61,7 +63,9 @@ func (s *server) Call(ctx context.Context, method, path string, query url.Values
 	default:
 		var list []any
 		for i := range s.queues {
-			list = append(list, map[string]any{"queue": fmt.Sprint("q", i), "consumer": "c", "since": since, "ageSeconds": 60})
+			list = append(list, map[string]any{
+				"queue": fmt.Sprint("q", i), "consumer": "c", "since": since, "ageSeconds": 60,
+			})
 		}
 		answer["list"] = list
 	}
@@ -93,8 +97,8 @@ func (s *server) look(t *testing.T, r Request) *Run {
 	return run
 }
 
-// TestRate: acts begin one after the other at the rate, however long each takes; and a run that
-// stood still does not make up for it.
+// TestRate: operations begin one after the other at the rate, however long each takes; and a run
+// that stood still does not make up for it.
 func TestRate(t *testing.T) {
 	for _, takes := range []time.Duration{0, time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -106,7 +110,7 @@ func TestRate(t *testing.T) {
 			}
 			for i, at := range s.begun {
 				if want := time.Duration(i) * time.Second / 20; at.Sub(began) != want {
-					t.Fatalf("act %d begins after %v, not %v", i, at.Sub(began), want)
+					t.Fatalf("operation %d begins after %v, not %v", i, at.Sub(began), want)
 				}
 			}
 		})
@@ -117,17 +121,17 @@ func TestRate(t *testing.T) {
 		run.Do(t.Context(), nil)
 		for i := range s.begun {
 			if i >= asked && s.begun[i].Sub(s.begun[i-asked]) < asked*time.Second/100-burst {
-				t.Fatalf("acts %d to %d begin within %v", i-asked, i, s.begun[i].Sub(s.begun[i-asked]))
+				t.Fatalf("operations %d to %d begin within %v", i-asked, i, s.begun[i].Sub(s.begun[i-asked]))
 			}
 		}
 		if s.most != asked {
-			t.Errorf("%d acts are under way at once, not %d", s.most, asked)
+			t.Errorf("%d operations are under way at once, not %d", s.most, asked)
 		}
 	})
 }
 
-// TestInterrupted: no act begins any more; those under way are waited for, but not for longer than
-// the grace, and one that is cut then is not counted.
+// TestInterrupted: no operation begins any more; those under way are waited for, but not for longer
+// than the grace, and one that is cut then is not counted.
 func TestInterrupted(t *testing.T) {
 	for takes, want := range map[time.Duration]int{time.Second: 21, 2 * grace: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -137,11 +141,12 @@ func TestInterrupted(t *testing.T) {
 			time.AfterFunc(2*time.Second+time.Millisecond, interrupt)
 			began := time.Now()
 			report := run.Do(ctx, nil)
-			if report.Done != want || report.Handled() != want || report.Stopped != "interrupted" || report.Whole() {
+			if report.Done != want || report.Handled() != want ||
+				report.Stopped != "interrupted" || report.Whole() {
 				t.Errorf("%+v", report)
 			}
 			if n := len(s.begun); n != 21 {
-				t.Errorf("%d acts are begun", n)
+				t.Errorf("%d operations are begun", n)
 			}
 			if passed := time.Since(began); passed > 2*time.Second+grace+time.Millisecond {
 				t.Errorf("it lasts %v", passed)
@@ -171,24 +176,29 @@ func TestAPIThatIsAway(t *testing.T) {
 			n := 0
 			s := &server{queues: 50, now: time.Now(), fails: func(string) error { n++; return c.fails(n) }}
 			report := s.look(t, Request{Rate: 10}).Do(t.Context(), nil)
-			if all := report.Handled() == 50; all != c.whole || all == (report.Stopped != "") || report.Failed == 0 || report.Whole() {
+			all := report.Handled() == 50
+			if all != c.whole || all == (report.Stopped != "") || report.Failed == 0 || report.Whole() {
 				t.Errorf("%v: %+v", c.fails(1), report)
 			}
-			if !c.whole && (report.Failed > maxTrouble || !strings.Contains(report.Stopped, c.fails(1).Error())) {
+			why := c.fails(1).Error()
+			if !c.whole && (report.Failed > maxTrouble || !strings.Contains(report.Stopped, why)) {
 				t.Errorf("%+v", report)
 			}
-			if len(report.Exceptions) != report.Failed || !report.Exceptions[0].Failed || report.Exceptions[0].Why == "" {
+			first := report.Exceptions[0]
+			if len(report.Exceptions) != report.Failed || !first.Failed || first.Why == "" {
 				t.Errorf("%+v", report.Exceptions)
 			}
 		})
 	}
 }
 
-// TestProgress is reported as acts end, one report at a time.
+// TestProgress is reported as operations end, one report at a time.
 func TestProgress(t *testing.T) {
 	s := &server{queues: 100, now: time.Now()}
 	var handled []int
-	s.look(t, Request{Rate: maxRate}).Do(t.Context(), func(r Report) { handled = append(handled, r.Handled()) })
+	s.look(t, Request{Rate: maxRate}).Do(t.Context(), func(r Report) {
+		handled = append(handled, r.Handled())
+	})
 	for i, n := range handled {
 		if n != i+1 {
 			t.Fatalf("%v", handled)
@@ -196,15 +206,17 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestBegan: a run begins by the server's clock, which may be another than the caller's, and selects
-// nobody who came into the state later, or before the time asked for.
+// TestBegan: a run begins by the server's clock, which may be another than the caller's. It selects
+// no consumer that came into the state later, or before the time asked for.
 func TestBegan(t *testing.T) {
 	s := &server{queues: 3, now: time.Date(2040, 5, 6, 7, 8, 9, 0, time.UTC)}
 	run := s.look(t, Request{})
 	if !run.began.Equal(s.now) || !runTime(run.Name).Equal(s.now) || len(run.Selected) != 3 {
 		t.Errorf("%v, %s, %v", run.began, run.Name, run.Selected)
 	}
-	for since, want := range map[string]int{"1h": 3, "1m": 3, "59s": 0, "2040-05-06T07:07:09Z": 3, "2040-05-06T07:07:10Z": 0} {
+	for since, want := range map[string]int{
+		"1h": 3, "1m": 3, "59s": 0, "2040-05-06T07:07:09Z": 3, "2040-05-06T07:07:10Z": 0,
+	} {
 		if n := len(s.look(t, Request{Since: since}).Selected); n != want {
 			t.Errorf("since %s selects %d, not %d", since, n, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,7 +40,7 @@ type Run struct {
 
 	api     API
 	began   time.Time // by the server's clock
-	resumed bool      // the audit log may have acts of it
+	resumed bool      // the audit log may have operations of it
 }
 
 // asked is how many requests are under way at once.
@@ -62,7 +63,7 @@ func (r row) now() time.Time {
 	if r.Since.IsZero() {
 		return time.Time{}
 	}
-	return r.Since.Add(time.Duration(r.AgeSeconds * float64(time.Second)))
+	return r.Since.Add(time.Duration(math.Round(r.AgeSeconds * float64(time.Second))))
 }
 
 // Look finds the consumers that a request selects, and changes nothing: a dry run. found, if not
@@ -74,7 +75,8 @@ func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error
 	}
 	run := &Run{Request: r, Name: r.Run, api: api, began: runTime(r.Run), resumed: r.Run != ""}
 	query := url.Values{"limit": {pageSize}}
-	for name, value := range map[string]string{"state": r.State, "consumer": r.Consumer, "prefix": r.Prefix} {
+	given := map[string]string{"state": r.State, "consumer": r.Consumer, "prefix": r.Prefix}
+	for name, value := range given {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -157,7 +159,8 @@ func (r *Run) selectFrom(ctx context.Context, page []row) ([]Target, error) {
 // rows of an open circuit begin anew with each probe.
 func (r *Run) inTime(since time.Time) bool {
 	earliest, _ := r.earliest(r.began)
-	return since.IsZero() || !since.Before(earliest) && (!since.After(r.began) || r.State == "circuit-open")
+	return since.IsZero() ||
+		!since.Before(earliest) && (!since.After(r.began) || r.State == "circuit-open")
 }
 
 // consumer is a consumer as the API shows it.

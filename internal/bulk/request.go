@@ -26,7 +26,7 @@ type Request struct {
 	// Since is the longest time in the state (1h), or the earliest time when it began (RFC 3339).
 	Since string
 
-	// Rate is how many acts begin in a second; 0 for [DefaultRate].
+	// Rate is how many operations begin in a second; 0 for [DefaultRate].
 	Rate int
 	// Run names a run that was cut short; empty for a new one.
 	Run string
@@ -47,22 +47,32 @@ var states = map[string][]string{
 	"rewind":  append([]string{"paused"}, pausable...),
 }
 
-var pausable = []string{"", "lagging", "blocked", "in-doubt", "quarantined", "missing", "replying", "circuit-open"}
+var pausable = []string{
+	"", "lagging", "blocked", "in-doubt", "quarantined", "missing", "replying", "circuit-open",
+}
+
+// wrong is the error of a field.
+func wrong(code invalid.Code, field, problem string, arguments ...any) error {
+	return invalid.New(code, field, fmt.Sprintf(problem, arguments...))
+}
 
 // Validate fills in what is implied. The error is a *invalid.Error of the first wrong field.
 func (r *Request) Validate() error {
 	allowed, known := states[r.Action]
 	if !known {
-		return invalid.New(invalid.Unknown, "action", fmt.Sprintf("is %q: it must be redrive, skip, pause, resume or rewind", r.Action))
+		return wrong(invalid.Unknown, "action",
+			"is %q: it must be redrive, skip, pause, resume or rewind", r.Action)
 	}
 	if r.Rate = cmp.Or(r.Rate, DefaultRate); r.Rate < minRate || r.Rate > maxRate {
-		return invalid.New(invalid.OutOfRange, "rate", fmt.Sprintf("is %d: it must be from %d to %d a second", r.Rate, minRate, maxRate))
+		return wrong(invalid.OutOfRange, "rate",
+			"is %d: it must be from %d to %d a second", r.Rate, minRate, maxRate)
 	}
 	if len(allowed) == 1 {
 		r.State = cmp.Or(r.State, allowed[0])
 	}
 	if r.Run != "" && runTime(r.Run).IsZero() {
-		return invalid.New(invalid.Malformed, "run", fmt.Sprintf("is %q: it must be the name that an earlier run printed", r.Run))
+		return wrong(invalid.Malformed, "run",
+			"is %q: it must be the name that an earlier run printed", r.Run)
 	}
 	return cmp.Or(r.validateState(allowed), r.validateStart(), r.validateTexts())
 }
@@ -72,14 +82,17 @@ func (r *Request) validateState(allowed []string) error {
 	switch {
 	case !slices.Contains(allowed, r.State):
 		named := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
-		return invalid.New(invalid.Unknown, "state", fmt.Sprintf("is %q: it must be one of %s with %s", r.State, strings.Join(named, ", "), r.Action))
+		return wrong(invalid.Unknown, "state",
+			"is %q: it must be one of %s with %s", r.State, strings.Join(named, ", "), r.Action)
 	case r.Consumer == "" && (r.State == "" || r.State == "circuit-open"):
-		return invalid.New(invalid.Missing, "consumer", "is missing: give it, or another state than "+cmp.Or(r.State, "none"))
+		return wrong(invalid.Missing, "consumer",
+			"is missing: give it, or another state than %s", cmp.Or(r.State, "none"))
 	case r.State == "" && r.Since != "":
-		return invalid.New(invalid.Misplaced, "since", "belongs to a state: give one")
+		return wrong(invalid.Misplaced, "since", "belongs to a state: give one")
 	}
 	if _, err := r.earliest(time.Now()); err != nil {
-		return invalid.New(invalid.Malformed, "since", fmt.Sprintf("is %q: it must be like 1h, or like 2026-01-02T15:04:05Z", r.Since))
+		return wrong(invalid.Malformed, "since",
+			"is %q: it must be like 1h, or like 2026-01-02T15:04:05Z", r.Since)
 	}
 	return nil
 }
@@ -87,10 +100,12 @@ func (r *Request) validateState(allowed []string) error {
 // validateStart checks where a rewind goes.
 func (r *Request) validateStart() error {
 	if (r.Action == "rewind") != (r.Start != "") {
-		return invalid.New(invalid.Misplaced, "start", "belongs to rewind, which must have it: first, latest or a seq")
+		return wrong(invalid.Misplaced, "start",
+			"belongs to rewind, which must have it: first, latest or a seq")
 	}
-	if _, err := cursor.ParseSeq(r.Start); err != nil && !slices.Contains([]string{"", "first", "latest"}, r.Start) {
-		return invalid.New(invalid.Malformed, "start", fmt.Sprintf("is %q: it must be first, latest or a seq", r.Start))
+	_, err := cursor.ParseSeq(r.Start)
+	if err != nil && !slices.Contains([]string{"", "first", "latest"}, r.Start) {
+		return wrong(invalid.Malformed, "start", "is %q: it must be first, latest or a seq", r.Start)
 	}
 	return nil
 }
@@ -101,8 +116,8 @@ func (r *Request) validateTexts() error {
 		least, most  int
 	}{{"reason", r.Reason, 1, maxReason}, {"error", r.Error, 0, maxError}} {
 		if n := len(text.given); n < text.least || n > text.most || !utf8.ValidString(text.given) {
-			return invalid.New(invalid.TextCode(text.given, text.most), text.field,
-				fmt.Sprintf("has %d bytes: it must be %d to %d bytes of UTF-8", n, text.least, text.most))
+			return wrong(invalid.TextCode(text.given, text.most), text.field,
+				"has %d bytes: it must be %d to %d bytes of UTF-8", n, text.least, text.most)
 		}
 	}
 	return nil
@@ -141,9 +156,11 @@ func runName(began time.Time, random string) string {
 	return fmt.Sprintf("%0*d%s", timeDigits, began.UnixMilli(), strings.ToLower(random[:8]))
 }
 
+const runCharacters = "abcdefghijklmnopqrstuvwxyz0123456789"
+
 // runTime is when a run began; the zero time where the text names no run.
 func runTime(name string) time.Time {
-	if len(name) <= timeDigits || len(name) > maxRun || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+	if len(name) <= timeDigits || len(name) > maxRun || strings.Trim(name, runCharacters) != "" {
 		return time.Time{}
 	}
 	ms, err := strconv.ParseInt(name[:timeDigits], 10, 64)

@@ -21,7 +21,7 @@ import (
 // Exception is a consumer that was not acted on, and why.
 type Exception struct {
 	Target
-	// Failed: the API refused the act. The consumer changed meanwhile where it is false.
+	// Failed: the API refused the operation. The consumer changed meanwhile where it is false.
 	Failed bool   `json:"failed,omitempty"`
 	Why    string `json:"why"`
 }
@@ -34,7 +34,7 @@ type Report struct {
 	// Done were acted on now, Already by an earlier part of the run, or are paused without it.
 	Done    int `json:"done"`
 	Already int `json:"already"`
-	// Changed left the state, or were changed by somebody else, before their act.
+	// Changed left the state, or were changed by somebody else, before their operation.
 	Changed int `json:"changed"`
 	// Failed were refused. The same request with the run's name tries them again.
 	Failed int `json:"failed"`
@@ -53,11 +53,11 @@ func (r Report) Whole() bool { return r.Handled() == r.Selected && r.Failed == 0
 const (
 	// maxExceptions is how many a report shows.
 	maxExceptions = 100
-	// grace is how long the acts under way may take when the context has ended.
+	// grace is how long what is under way may take when the context has ended.
 	grace = 5 * time.Second
-	// maxTries is how often an act is tried on a consumer that others change at the same moment.
+	// maxTries is how often it is tried on a consumer that others change at the same moment.
 	maxTries = 3
-	// maxTrouble is how many acts in a row may fail by no fault of their consumers.
+	// maxTrouble is how many operations in a row may fail by no fault of their consumers.
 	maxTrouble = 5
 	// burst is how much time a run makes up for that stood still.
 	burst = 100 * time.Millisecond
@@ -65,11 +65,11 @@ const (
 
 // Do acts on each selected consumer, and returns what became of them. Where the context ends, or
 // the API is away or refuses everything, it stops, and the report says so. progress, if not nil, is
-// called after each act, by one goroutine at a time. 2 requests a consumer; of a run that was cut
-// short 1 more.
+// called after each operation, by one goroutine at a time. 2 requests a consumer; of a run that was
+// cut short 1 more.
 //
-// Lost response: the client repeats the act under its id. Another did it first: the consumer is
-// counted as changed. We die right after: the next part of the run finds the act in the audit log.
+// Lost response: the client repeats the operation under its id. Another did it first: the consumer
+// is counted as changed. We die right after: the next part of the run finds it in the audit log.
 func (r *Run) Do(ctx context.Context, progress func(Report)) Report {
 	tally := tally{
 		report:   Report{Run: r.Name, Action: r.Action, Selected: len(r.Selected)},
@@ -102,7 +102,7 @@ func (r *Run) Do(ctx context.Context, progress func(Report)) Report {
 	return tally.end(ctx)
 }
 
-// outcome is what became of an act.
+// outcome is what became of an operation.
 type outcome int
 
 const (
@@ -197,7 +197,7 @@ func (r *Run) act(ctx context.Context, t Target) (outcome, string) {
 		if !slices.Contains(changedCodes, code) {
 			return ended(done, err)
 		}
-		// An act whose answer was lost may be behind it.
+		// An operation whose answer was lost may be behind it.
 		if found, failed := r.onRecord(ctx, t); found || failed != nil {
 			return ended(done, failed)
 		}
@@ -241,7 +241,7 @@ func (r *Run) selects(c consumer) bool {
 	return true // only the list says so
 }
 
-// id names the act on a consumer among all operations of the queue.
+// id names the operation on a consumer among all operations of the queue.
 func (r *Run) id(t Target) string {
 	sum := sha256.Sum256([]byte(t.Consumer))
 	return r.Name + "-" + hex.EncodeToString(sum[:8])
@@ -250,7 +250,8 @@ func (r *Run) id(t Target) string {
 // post asks for the operation.
 func (r *Run) post(ctx context.Context, t Target, c consumer) error {
 	document := map[string]any{
-		"action": r.Action, "queue": string(t.Queue), "consumer": t.Consumer, "reason": r.Reason, "id": r.id(t),
+		"action": r.Action, "queue": string(t.Queue), "consumer": t.Consumer, "reason": r.Reason,
+		"id": r.id(t),
 	}
 	switch r.Action {
 	case "redrive", "skip":
@@ -268,7 +269,7 @@ func (r *Run) post(ctx context.Context, t Target, c consumer) error {
 // skew is how far the clocks of the server's processes may be apart.
 const skew = 15 * time.Minute
 
-// onRecord reports whether the audit log has the act on a consumer as done.
+// onRecord reports whether the audit log has the operation on a consumer as done.
 func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
 	query := url.Values{"queue": {string(t.Queue)}, "consumer": {t.Consumer}}
 	for {

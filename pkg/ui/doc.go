@@ -28,6 +28,6 @@
 //
 // A bulk operation goes on in the process that serves the page, whatever the browser does, and ends
 // with it: [UI.Close] ends it cleanly. Its report is kept in memory alone, as trends and the lags
-// that were seen last are. A crash leaves nothing else behind: each act is an operation of its
-// queue, and the name of the run, or the same selection, goes on with the rest.
+// that were seen last are. A crash leaves nothing else behind: the same form with the run's name goes
+// on with the rest.
 package ui

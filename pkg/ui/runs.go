@@ -46,7 +46,9 @@ type run struct {
 }
 
 // Active reports whether it goes on by itself.
-func (r run) Active() bool { return r.State == looking || r.State == running || r.State == stopping }
+func (r run) Active() bool {
+	return r.State == looking || r.State == running || r.State == stopping
+}
 
 // job is a bulk operation in this process: it goes on whoever looks.
 type job struct {
@@ -70,7 +72,10 @@ func (r *runs) find(who, id string) (*job, error) {
 			return j, nil
 		}
 	}
-	return nil, &client.Problem{Status: http.StatusNotFound, Detail: "this page runs no such bulk operation: those of a process end with it"}
+	return nil, &client.Problem{
+		Status: http.StatusNotFound,
+		Detail: "this page runs no such bulk operation: those of a process end with it",
+	}
 }
 
 // change changes a job, and has work done beside the page where it returns some.
@@ -101,27 +106,32 @@ func (r *runs) add(j *job, work func()) error {
 	}
 	if len(r.jobs) == mostRuns {
 		j.cancel()
-		return badQuery(fmt.Sprintf("%d bulk operations are under way, the most that there may be: stop one first", mostRuns))
+		return badQuery(fmt.Sprintf("%d bulk operations are under way, the most that there may be: "+
+			"stop one first", mostRuns))
 	}
 	r.jobs = slices.Insert(r.jobs, 0, j)
 	r.group.Go(work)
 	return nil
 }
 
-// Close ends the page's bulk operations, waits for their acts under way, and returns those that
-// were cut short, a line each, with the name that goes on with it.
+// Close ends the page's bulk operations, waits for what is under way, and returns those that were
+// cut short, a line each, with the name that goes on with it.
 func (u *UI) Close() (cut []string) {
 	u.runs.Lock()
 	u.runs.ended = true
-	active := slices.DeleteFunc(slices.Clone(u.runs.jobs), func(j *job) bool { return !j.Active() || j.State == looking })
+	var active []*job
 	for _, j := range u.runs.jobs {
+		if j.Active() && j.State != looking {
+			active = append(active, j)
+		}
 		j.cancel()
 	}
 	u.runs.Unlock()
 	u.runs.group.Wait()
 	for _, j := range active {
 		if j.Report.Handled() < j.Report.Selected {
-			cut = append(cut, fmt.Sprintf("%s was cut short after %d of %d consumers: a bulk operation that goes on with run %s does the others",
+			cut = append(cut, fmt.Sprintf("%s was cut short after %d of %d consumers: "+
+				"a bulk operation that goes on with run %s does the others",
 				j.Action, j.Report.Handled(), j.Report.Selected, j.Run))
 		}
 	}
@@ -132,8 +142,9 @@ func (u *UI) Close() (cut []string) {
 func requestOf(form url.Values) (bulk.Request, error) {
 	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	r := bulk.Request{
-		Action: text("action"), Start: text("start"), Reason: text("reason"), Consumer: text("consumer"), State: text("state"),
-		Prefix: text("prefix"), Error: text("error"), Since: text("since"), Run: text("run"),
+		Action: text("action"), Start: text("start"), Reason: text("reason"), Run: text("run"),
+		Consumer: text("consumer"), State: text("state"), Prefix: text("prefix"),
+		Error: text("error"), Since: text("since"),
 	}
 	if rate := text("rate"); rate != "" {
 		n, err := strconv.Atoi(rate)
@@ -154,7 +165,10 @@ func (u *UI) look(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	j := &job{run: run{Request: request, ID: strings.ToLower(rand.Text()), State: looking, At: time.Now(), who: u.who(r.Context())}}
+	j := &job{run: run{
+		Request: request, ID: strings.ToLower(rand.Text()), State: looking, At: time.Now(),
+		who: u.who(r.Context()),
+	}}
 	ctx := j.detached(r)
 	if err := u.runs.add(j, func() { u.lookFor(ctx, j) }); err != nil {
 		return "", err
@@ -214,7 +228,7 @@ func (u *UI) carryOut(ctx context.Context, j *job) {
 	})
 }
 
-// stop ends a run behind the acts under way.
+// stop ends a run behind what is under way.
 func (u *UI) stop(r *http.Request) (string, error) {
 	return u.onRun(r, func(j *job) (work func()) {
 		if j.State == running {
@@ -249,7 +263,8 @@ func (u *UI) bulk(ctx context.Context, query url.Values) (any, error) {
 			all = append(all, j.run)
 		}
 	}
-	return map[string]any{"Runs": all, "State": query.Get("state"), "Consumer": query.Get("consumer")}, nil
+	given := query.Get
+	return map[string]any{"Runs": all, "State": given("state"), "Consumer": given("consumer")}, nil
 }
 
 // bulkRun is one of them.

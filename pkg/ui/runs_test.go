@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,11 +38,14 @@ func (f *fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/operations":
 		answer["operations"] = []any{}
 	case q.Get("queue") != "":
-		answer["consumers"] = []any{map[string]any{"consumer": "c", "state": "BLOCKED", "blocked": blocked}}
+		c := map[string]any{"consumer": "c", "state": "BLOCKED", "blocked": blocked}
+		answer["consumers"] = []any{c}
 	default:
 		var list []any
 		for i := range f.queues {
-			list = append(list, map[string]any{"queue": fmt.Sprint("q<", i), "consumer": "c", "since": blocked["since"], "ageSeconds": 1})
+			list = append(list, map[string]any{
+				"queue": fmt.Sprint("q<", i), "consumer": "c", "since": blocked["since"], "ageSeconds": 1,
+			})
 		}
 		answer["list"] = list
 	}
@@ -60,10 +64,11 @@ func bulkPage(t *testing.T, queues int) (*fleet, *ui.UI) {
 	f := &fleet{queues: queues, held: make(chan struct{})}
 	f.goesOn = sync.OnceFunc(func() { close(f.held) })
 	backend := httptest.NewServer(f)
-	page, err := ui.New(ui.Options{URL: backend.URL, Operate: true, Token: func(ctx context.Context) (string, error) {
+	token := func(ctx context.Context) (string, error) {
 		token, _ := ctx.Value(tokenOf{}).(string)
 		return token, nil
-	}})
+	}
+	page, err := ui.New(ui.Options{URL: backend.URL, Operate: true, Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +84,8 @@ func bulkPage(t *testing.T, queues int) (*fleet, *ui.UI) {
 func sent(page http.Handler, path, form string) *httptest.ResponseRecorder {
 	_, after, _ := strings.Cut(shown(page, "bulk").Body.String(), `name="token" value="`)
 	token, _, _ := strings.Cut(after, `"`)
-	request := httptest.NewRequest(http.MethodPost, "http://localhost/"+path, strings.NewReader(form+"&token="+token))
+	body := strings.NewReader(form + "&token=" + token)
+	request := httptest.NewRequest(http.MethodPost, "http://localhost/"+path, body)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	ctx, leaves := context.WithCancel(request.Context())
 	defer leaves()
@@ -103,7 +109,8 @@ func shows(t *testing.T, page http.Handler, address string, texts ...string) (bo
 	t.Helper()
 	await.Until(t, address+" to show "+strings.Join(texts, ", "), func() (bool, any) {
 		body = shown(page, address).Body.String()
-		if over := "state stopped"; strings.Contains(body, over) && !strings.Contains(strings.Join(texts, " "), over) {
+		const over = "state stopped"
+		if strings.Contains(body, over) && !slices.Contains(texts, over) {
 			t.Fatalf("it is stopped: %s", body) // nothing more comes
 		}
 		for _, text := range texts {
@@ -118,7 +125,8 @@ func shows(t *testing.T, page http.Handler, address string, texts ...string) (bo
 
 const redrive = "action=redrive&reason=the+ledger+is+back&rate=1000"
 
-// TestBulkOnThePage: a dry run, which is started, goes on without the browser, and is shown to its end.
+// TestBulkOnThePage: a dry run, which is started, goes on without the browser, and is shown to its
+// end.
 func TestBulkOnThePage(t *testing.T) {
 	f, page := bulkPage(t, 3)
 	at := posts(t, page, "look", redrive)
@@ -159,7 +167,7 @@ func TestBulkStopped(t *testing.T) {
 	posts(t, page, "stop", id)
 	shows(t, page, at, "state stopping")
 	f.goesOn()
-	body := shows(t, page, at, "state stopped", "It ended before all had their turn: interrupted", `id="go-on"`)
+	body := shows(t, page, at, "state stopped", "before all had their turn: interrupted", `id="go-on"`)
 	begun := f.begun()
 	if begun == 300 {
 		t.Fatal("it was not stopped")
@@ -189,7 +197,8 @@ func TestBulkEndsWithThePage(t *testing.T) {
 	shows(t, page, at, "running")
 	f.goesOn()
 	left := <-ended
-	if len(left) != 1 || !strings.HasPrefix(left[0], "redrive was cut short after ") || !strings.Contains(left[0], "goes on with run 1") {
+	if len(left) != 1 || !strings.HasPrefix(left[0], "redrive was cut short after ") ||
+		!strings.Contains(left[0], "goes on with run 1") {
 		t.Errorf("%v", left)
 	}
 	if n := f.begun(); n == 300 {
@@ -208,12 +217,14 @@ func TestBulkOfAnother(t *testing.T) {
 	another := context.WithValue(t.Context(), tokenOf{}, "another")
 	for _, address := range []string{at, "bulk"} {
 		answer := httptest.NewRecorder()
-		page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/"+address, nil).WithContext(another))
+		request := httptest.NewRequest(http.MethodGet, "http://localhost/"+address, nil)
+		page.ServeHTTP(answer, request.WithContext(another))
 		if strings.Contains(answer.Body.String(), "the ledger is back") {
 			t.Errorf("%s shows it: %d", address, answer.Code)
 		}
 	}
-	if answer := shown(page, "run?run=none"); answer.Code != http.StatusNotFound || !strings.Contains(answer.Body.String(), "end with it") {
+	answer := shown(page, "run?run=none")
+	if answer.Code != http.StatusNotFound || !strings.Contains(answer.Body.String(), "end with it") {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
 	if n := f.begun(); n != 0 {

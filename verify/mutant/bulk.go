@@ -9,19 +9,19 @@ var (
 	bulkPage  = test{"./pkg/ui", "TestBulk"}
 )
 
-// bulkMutants are bugs by which a bulk operation does an act twice, not at all, or to the wrong
-// consumer.
+// bulkMutants are bugs by which a bulk operation acts on a consumer twice, not at all, or on the
+// wrong one.
 var bulkMutants = []mutant{
 	{"bulk: what the first part of a run did is done again", bulkFolder, bulkOnAPI, []edit{
 		{"run.go", "if r.resumed {", "if false {"},
 	}},
-	{"bulk: an act has another id in each part of a run", bulkFolder, bulkOnAPI, []edit{
+	{"bulk: an operation has another id in each part of a run", bulkFolder, bulkOnAPI, []edit{
 		{"run.go", "hex.EncodeToString(sum[:8])", "hex.EncodeToString(sum[:8]) + time.Now().Format(\"05.000000\")"},
 	}},
 	{"bulk: a consumer that came into the state again is acted on", bulkFolder, bulkOnAPI, []edit{
 		{"look.go", " && (!since.After(r.began) || r.State == \"circuit-open\")", ""},
 	}},
-	{"bulk: an act whose answer was lost is not looked for", bulkFolder, bulkOnAPI, []edit{
+	{"bulk: an operation whose answer was lost is not looked for", bulkFolder, bulkOnAPI, []edit{
 		{"run.go", "found || failed != nil", "failed != nil && !found"},
 	}},
 	{"bulk: a consumer that changed has failed", bulkFolder, bulkOnAPI, []edit{
@@ -33,7 +33,7 @@ var bulkMutants = []mutant{
 	{"bulk: a run has no rate", bulkFolder, bulkAlone, []edit{
 		{"run.go", "next = next.Add(interval)", "next = next.Add(0 * interval)"},
 	}},
-	{"bulk: an interrupt cuts the acts under way", bulkFolder, bulkAlone, []edit{
+	{"bulk: an interrupt cuts the operations under way", bulkFolder, bulkAlone, []edit{
 		{"run.go", "context.WithCancel(context.WithoutCancel(ctx))", "context.WithCancel(ctx)"},
 	}},
 	{"bulk: an API that is away is asked for each consumer", bulkFolder, bulkAlone, []edit{

@@ -88,6 +88,24 @@ func (t *Texts) Default(others Texts) {
 	}
 }
 
+// Read reads a mapping that is a JSON document.
+func Read(document []byte, k Kind) (*Mapping, error) {
+	members, err := strictjson.Members(document)
+	if err != nil {
+		return nil, err
+	}
+	var t Texts
+	for _, m := range members {
+		if !t.Has(m.Name) {
+			return nil, invalid.New(invalid.Unknown, m.Name, "is not known: there are attributes, prefix, "+strings.Join(Names(), ", "))
+		}
+		if err := t.Read(m); err != nil {
+			return nil, err
+		}
+	}
+	return t.Parse(k)
+}
+
 // Read reads a member of a JSON document that a mapping has. The error is an [invalid.Error].
 func (t *Texts) Read(m strictjson.Member) (err error) {
 	switch m.Name {

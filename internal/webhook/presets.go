@@ -83,7 +83,7 @@ var presets = map[string]preset{
 			Key: "action='deleted|dismissed|pinned|requested_action|rerequested|unpinned' & @received | thread & @received" +
 				" | pusher & repository.pushed_at | pusher_type & repository.pushed_at" +
 				" | comment.updated_at | issue.updated_at | pull_request.updated_at" +
-				" | workflow_job.completed_at | workflow_job.status='in_progress' & workflow_job.started_at | workflow_job & @received" +
+				" | workflow_job.completed_at | workflow_job.status='in_progress' & workflow_job.started_at" +
 				" | deployment_status.updated_at | action='created' & deployment.updated_at" +
 				" | check_run.completed_at | check_run.started_at | check_suite.updated_at | workflow & workflow_run.updated_at" +
 				" | milestone.updated_at | security_advisory.updated_at | build.updated_at | starred_at | updated_at | @received," +

@@ -405,7 +405,7 @@ func FixedQueue(text string) string {
 	return ""
 }
 
-// fixed is the text that a path is in every event; empty where there is none.
+// fixed is the text that a path is in every event; empty where it may differ.
 func (p path) fixed() string {
 	if len(p) == 1 && p[0].when == nil {
 		return p[0].literal

@@ -115,7 +115,7 @@ func github(t *testing.T, s webhook.Source, kind string, i int, body []byte) (m 
 	return all[0], parts[0].(string), string(made)
 }
 
-// timeAt is the time at a path of a document, as keys have it; empty where there is none.
+// timeAt is the time at a path of a document, as keys have it, or empty.
 func timeAt(t *testing.T, document []byte, path string) string {
 	t.Helper()
 	var value any

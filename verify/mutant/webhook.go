@@ -29,7 +29,7 @@ var webhookMutants = []mutant{
 		{"signature.go", "return ecdsa.VerifyASN1(key, sum[:], signature)", "return ecdsa.VerifyASN1(key, sum[:], signature) || len(signature) > 0"},
 	}},
 	{"webhook: one item of a notification is signed", webhookFolder, webhookTests, []edit{
-		{"schemes.go", "if why != nil || !readable || !made {\n\t\t\treturn false\n\t\t}", "if why == nil && readable && made {\n\t\t\treturn true\n\t\t}"},
+		{"presets.go", "if why != nil || !readable || !made {\n\t\t\treturn false\n\t\t}", "if why == nil && readable && made {\n\t\t\treturn true\n\t\t}"},
 	}},
 	{"webhook: the timestamp in a body is not looked at", webhookFolder, webhookTests, []edit{
 		{"signature.go", "why = c.checkStamp(body)", "why = \"\""},

@@ -44,15 +44,6 @@ func keyPaths(t *testing.T) map[string][]string {
 	return paths
 }
 
-func quoted(cell string) (names []string) {
-	for i, part := range strings.Split(cell, "`") {
-		if i%2 == 1 {
-			names = append(names, part)
-		}
-	}
-	return names
-}
-
 // TestGitHubsEvents: each kind, of GitHub and of each version of its server, is taken; its key is the time
 // that the page says, or that of its receipt, and no other.
 func TestGitHubsEvents(t *testing.T) {

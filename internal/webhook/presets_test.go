@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -177,6 +178,54 @@ func TestPresetsAreDefaults(t *testing.T) {
 			t.Errorf("%s: %s, want %s", members, got, want)
 		}
 	}
+}
+
+// TestThePageHasThePresets: each has a row, whose names are in its paths; and the file that the page
+// shows is read.
+func TestThePageHasThePresets(t *testing.T) {
+	text, err := os.ReadFile("../../infra/cdk/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page, _ := strings.Cut(string(text), "## Signed webhooks\n")
+	_, file, _ := strings.Cut(page, "```json\n")
+	file, _, _ = strings.Cut(file, "```")
+	if sources, err := webhook.Read([]byte(file), nil); err != nil || len(sources) != 4 {
+		t.Errorf("the page's file: %v", err)
+	}
+	_, table, _ := strings.Cut(page, "| `preset` | `queue` | `id` | `key` |\n|---|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	texts := webhook.PresetTexts()
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		for _, name := range quoted(cells[1]) {
+			of, known := texts[name]
+			if !known {
+				continue
+			}
+			delete(texts, name)
+			for i, paths := range []string{of.Queue + "'" + name + "'", of.ID, of.Key + fmt.Sprint(of.Attributes)} {
+				for _, path := range quoted(cells[2+i]) {
+					if !strings.Contains(paths, path) {
+						t.Errorf("%s: %s is none of %s", name, path, paths)
+					}
+				}
+			}
+		}
+	}
+	if len(texts) > 0 {
+		t.Errorf("the page has no row of %v", slices.Sorted(maps.Keys(texts)))
+	}
+}
+
+// quoted are the texts in backquotes of a line.
+func quoted(cell string) (names []string) {
+	for i, part := range strings.Split(cell, "`") {
+		if i%2 == 1 {
+			names = append(names, part)
+		}
+	}
+	return names
 }
 
 // TestPushes: a branch that is made, pushed to by force onto an older commit, and deleted, and a second

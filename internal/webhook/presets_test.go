@@ -265,3 +265,29 @@ func sortKey(t *testing.T, s webhook.Source, body string) string {
 	}
 	return string(key)
 }
+
+// FuzzPresets: whatever is signed, a sender names queues of its own alone, and each message has an id and a
+// key that queues take.
+func FuzzPresets(f *testing.F) {
+	f.Add([]byte(`{"entry":[{"id":"@acme/x"}],"notificationItems":[{}],"timestamp":1,"created":"x"}`), "2026-01-02T03:04:05Z")
+	f.Add([]byte(`[{"timestamp":1513299569,"event":"open"}]`), "a,b")
+	f.Add([]byte(`{"repository":{"full_name":"../x","pushed_at":1},"pusher":{},"account":7,"team_id":"","action":true}`), "")
+	var all []webhook.Source
+	for name := range webhook.PresetTexts() {
+		all = append(all, preset(f, name))
+	}
+	f.Fuzz(func(t *testing.T, body []byte, header string) {
+		for _, s := range all {
+			var headers []string
+			for _, name := range []string{"X-GitHub-Delivery", "Idempotency-Key", "X-Shopify-Webhook-Id", "X-Shopify-Shop-Domain", "X-Shopify-Triggered-At", "Webhook-Id", "Linear-Delivery", "X-Atlassian-Webhook-Identifier"} {
+				headers = append(headers, name+": "+header)
+			}
+			made, err := messages(s, string(body), headers...)
+			for _, m := range made {
+				if err == nil && (m.ID == "" || m.Queue != "n" && !strings.HasPrefix(m.Queue, "n/") || len(m.Key) == 0) {
+					t.Errorf("%q makes %+v", body, m)
+				}
+			}
+		}
+	})
+}

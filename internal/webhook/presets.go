@@ -20,14 +20,17 @@ var (
 	bodyAlone = []part{{is: body}}
 	// standard is how Standard Webhooks signs, by its symmetric signatures, v1.
 	standard = way{
-		form: inVersions, header: "webhook-signature", idHeader: "webhook-id", timestampHeader: "webhook-timestamp",
-		template: []part{{is: messageID}, {text: "."}, {is: timestamp}, {text: "."}, {is: body}}, secrets: secret.Base64,
+		form: inVersions, secrets: secret.Base64,
+		header: "webhook-signature", idHeader: "webhook-id", timestampHeader: "webhook-timestamp",
+		template: []part{{is: messageID}, {text: "."}, {is: timestamp}, {text: "."}, {is: body}},
 	}
 )
 
 // hub is an HMAC of the body behind "sha256=".
 func hub(header string) Signature {
-	return Signature{ways: []way{{header: header, prefix: "sha256=", template: bodyAlone, secrets: secret.Text}}}
+	return Signature{ways: []way{
+		{header: header, prefix: "sha256=", template: bodyAlone, secrets: secret.Text},
+	}}
 }
 
 // signing is a way with other secrets.
@@ -47,26 +50,29 @@ type preset struct {
 // Ranks of events of one instant by their names: the first of an object, and its last.
 const (
 	byType   = "utc,rank(*.created|*|*.deleted)"
-	byAction = "time,rank(opened|created|submitted|requested|queued|*|completed|closed|deleted)"
+	byAction = "time,rank(opened|created|submitted|requested|queued|*|" +
+		"completed|closed|deleted)"
 )
 
 // svix is Standard Webhooks, also under the headers' names of Svix.
 var svix = preset{
 	Signature: Signature{ways: []way{standard}, known: "webhook-", alias: "svix-"},
 	texts: mapping.Texts{
-		ID: "@header(webhook-id)", Key: "timestamp | created_at | @received,type | 'none'", KeyType: byType,
+		ID:  "@header(webhook-id)",
+		Key: "timestamp | created_at | @received,type | 'none'", KeyType: byType,
 	},
 }
 
 // presets are the senders that have a name here. Of each event, the key is a time that every
 // event of its kind moves forward, else that of its receipt.
 var presets = map[string]preset{
-	// https://docs.adyen.com/development-resources/webhooks/verify-hmac-signatures: no time is signed.
+	// https://docs.adyen.com/development-resources/webhooks/verify-hmac-signatures: it signs no time.
 	"adyen": {
 		Signature: Signature{ways: []way{{form: inItems, secrets: secret.Hex}}},
 		texts: mapping.Texts{
 			Each: "notificationItems[]", Queue: "NotificationRequestItem.merchantAccountCode | 'other'",
-			ID:  "NotificationRequestItem.pspReference | @digest,NotificationRequestItem.eventCode | 'none',NotificationRequestItem.success | 'none'",
+			ID: "NotificationRequestItem.pspReference | @digest," +
+				"NotificationRequestItem.eventCode | 'none',NotificationRequestItem.success | 'none'",
 			Key: "@received", KeyType: "time",
 		},
 	},
@@ -76,32 +82,38 @@ var presets = map[string]preset{
 	"github": {
 		Signature: hub("x-hub-signature-256"),
 		texts: mapping.Texts{
-			Queue: "repository.full_name | organization.login | installation.account.login | sponsorship.sponsorable.login | 'other'",
-			ID:    "@header(X-GitHub-Delivery),@header(X-GitHub-Hook-ID) | 'hook'",
-			// These leave their subject's time as it was. A push, and a ref that is made or deleted, move
-			// the repository's time, which other events have too.
-			Key: "action='deleted|dismissed|pinned|requested_action|rerequested|unpinned' & @received | thread & @received" +
+			Queue: "repository.full_name | organization.login | installation.account.login" +
+				" | sponsorship.sponsorable.login | 'other'",
+			ID: "@header(X-GitHub-Delivery),@header(X-GitHub-Hook-ID) | 'hook'",
+			// These actions leave their subject's time as it was. A push, and a ref that is made or
+			// deleted, move the repository's time, which other events have too.
+			Key: "action='deleted|dismissed|pinned|requested_action|rerequested|unpinned' & @received" +
+				" | thread & @received" +
 				" | pusher & repository.pushed_at | pusher_type & repository.pushed_at" +
 				" | comment.updated_at | issue.updated_at | pull_request.updated_at" +
-				" | workflow_job.completed_at | workflow_job.status='in_progress' & workflow_job.started_at" +
+				" | workflow_job.completed_at" +
+				" | workflow_job.status='in_progress' & workflow_job.started_at" +
 				" | deployment_status.updated_at | action='created' & deployment.updated_at" +
-				" | check_run.completed_at | check_run.started_at | check_suite.updated_at | workflow & workflow_run.updated_at" +
-				" | milestone.updated_at | security_advisory.updated_at | build.updated_at | starred_at | updated_at | @received," +
+				" | check_run.completed_at | check_run.started_at | check_suite.updated_at" +
+				" | workflow & workflow_run.updated_at | milestone.updated_at" +
+				" | security_advisory.updated_at | build.updated_at | starred_at | updated_at | @received," +
 				"deleted='true' & 'deleted' | created='true' & 'created' | action | 'none'",
 			KeyType: byAction, Attributes: map[string]string{"event": "@header(X-GitHub-Event)"},
 		},
 	},
-	// https://docs.gitlab.com/user/project/integrations/webhooks/, with a secret token, or with a signing
+	// https://docs.gitlab.com/user/project/integrations/webhooks/, with a secret token, or a signing
 	// token: https://gitlab.com/gitlab-org/gitlab/-/merge_requests/230944
 	"gitlab": {
 		Signature: Signature{ways: []way{
-			standard.signing(secret.SigningToken), {form: inPlain, header: "x-gitlab-token", secrets: secret.Token},
+			standard.signing(secret.SigningToken),
+			{form: inPlain, header: "x-gitlab-token", secrets: secret.Token},
 		}},
 		texts: mapping.Texts{
 			Queue: "project.path_with_namespace | project_id | group.full_path | group_path | 'other'",
 			ID:    "@header(Idempotency-Key) | @header(X-Gitlab-Event-UUID) | @digest",
-			Key: "object_attributes.finished_at | build_finished_at | build_started_at | object_attributes.updated_at | status_changed_at" +
-				" | @received,object_attributes.action | object_attributes.status | build_status | 'none'",
+			Key: "object_attributes.finished_at | build_finished_at | build_started_at" +
+				" | object_attributes.updated_at | status_changed_at | @received," +
+				"object_attributes.action | object_attributes.status | build_status | 'none'",
 			KeyType: "utc,rank(open|create|created|pending|running|*|merge|close|delete)",
 		},
 	},
@@ -129,8 +141,9 @@ var presets = map[string]preset{
 		Signature: hub("x-hub-signature-256"), challenge: ChallengeHub,
 		texts: mapping.Texts{
 			Each: "entry[]", Queue: "id | 'other'", ID: "@digest",
-			Key: "messaging[0].timestamp | changes[0].value.messages[0].timestamp | changes[0].value.statuses[0].timestamp" +
-				" | changes[0].value.created_time | time | @received",
+			Key: "messaging[0].timestamp | changes[0].value.messages[0].timestamp" +
+				" | changes[0].value.statuses[0].timestamp | changes[0].value.created_time" +
+				" | time | @received",
 			KeyType: "time", Attributes: map[string]string{"object": "@event.object"},
 		},
 	},
@@ -152,12 +165,16 @@ var presets = map[string]preset{
 	// https://shopify.dev/docs/apps/build/events/verify-deliveries
 	"shopify": {
 		Signature: Signature{
-			ways:  []way{{form: inBase64, header: "x-shopify-hmac-sha256", template: bodyAlone, secrets: secret.Text}},
+			ways: []way{{
+				form: inBase64, header: "x-shopify-hmac-sha256", template: bodyAlone, secrets: secret.Text,
+			}},
 			known: "x-shopify-", alias: "shopify-",
 		},
 		texts: mapping.Texts{
-			Queue: "@header(X-Shopify-Shop-Domain) | 'other'", ID: "@header(X-Shopify-Webhook-Id) | @digest",
-			Key:        "@header(X-Shopify-Triggered-At) | @received,handle & action | @header(X-Shopify-Topic) | 'none'",
+			Queue: "@header(X-Shopify-Shop-Domain) | 'other'",
+			ID:    "@header(X-Shopify-Webhook-Id) | @digest",
+			Key: "@header(X-Shopify-Triggered-At) | @received," +
+				"handle & action | @header(X-Shopify-Topic) | 'none'",
 			KeyType:    "time,rank(*create|*|*delete)",
 			Attributes: map[string]string{"topic": "@header(X-Shopify-Topic)"},
 		},
@@ -166,7 +183,8 @@ var presets = map[string]preset{
 	"slack": {
 		Signature: Signature{ways: []way{{
 			header: "x-slack-signature", prefix: "v0=", timestampHeader: "x-slack-request-timestamp",
-			template: []part{{text: "v0:"}, {is: timestamp}, {text: ":"}, {is: body}}, secrets: secret.Text,
+			secrets:  secret.Text,
+			template: []part{{text: "v0:"}, {is: timestamp}, {text: ":"}, {is: body}},
 		}}},
 		challenge: ChallengeSlack,
 		texts: mapping.Texts{
@@ -174,8 +192,8 @@ var presets = map[string]preset{
 			Key: "event.event_ts | event_time | minute_rate_limited | @received", KeyType: "time",
 		},
 	},
-	// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, and the
-	// names of https://docs.svix.com/receiving/verifying-payloads/how-manual
+	// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, and
+	// the names of https://docs.svix.com/receiving/verifying-payloads/how-manual
 	"standard": svix,
 	// https://docs.stripe.com/webhooks#verify-manually
 	"stripe": {
@@ -195,11 +213,13 @@ func (d *draft) defaults() error {
 	p, known := presets[d.preset]
 	switch {
 	case known && d.given["signature"]:
-		return fmt.Errorf("signature is for senders without a preset: how %s signs is known", d.preset)
+		return fmt.Errorf("signature is for senders without a preset: how %s signs is known",
+			d.preset)
 	case known:
 		d.Signature, d.Challenge = p.Signature, cmp.Or(d.Challenge, p.challenge)
 	case !d.given["signature"]:
-		return errors.New("preset is missing: it must be " + presetNames() + "; for any other sender, signature says how it signs")
+		return errors.New("preset is missing: it must be " + presetNames() +
+			"; for any other sender, signature says how it signs")
 	}
 	switch arrival := d.given["order"]; {
 	case arrival && d.texts.Seq+d.texts.Key != "":

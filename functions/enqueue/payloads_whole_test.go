@@ -31,6 +31,26 @@ func TestEventFiles(t *testing.T) {
 	}
 }
 
+// TestTheReadmesExample takes each event of GitHub, under its digest: what has no repository, or no issue, too.
+func TestTheReadmesExample(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`/messages\?queue=(.*?)&key=(.*?)&keyType=time&id=id`).FindStringSubmatch(string(text))
+	if found == nil {
+		t.Fatal("the README has no example")
+	}
+	query := url.Values{"queue": {found[1]}, "key": {found[2]}, "keyType": {"time"}, "id": {"@digest"}}.Encode()
+	s := newServer(t, nil)
+	for _, e := range payloads.GitHub(t, "../..") {
+		a := s.Request("POST", "/messages", query, string(e.Body))
+		if a.Status != 202 && !strings.Contains(a.Body, "duplicate") {
+			t.Errorf("%s of %s: %d %s", e.Kind, e.From, a.Status, a.Body)
+		}
+	}
+}
+
 // example is the mapping of pushes on the page.
 var example = regexp.MustCompile("(?s)```json\n(\\{\"queue\": \"repository.full_name\".*?)```")
 

@@ -233,6 +233,23 @@ func TestStandardWebhooks(t *testing.T) {
 	}
 }
 
+// TestLongLists: a sender's request may be larger than a message, where it is several.
+func TestLongLists(t *testing.T) {
+	s := newServer(t)
+	var events strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&events, `,{"id":"%d","time":%d,"text":"%s"}`, i, 1_700_000_000+i, strings.Repeat("x", 400))
+	}
+	send := func(body string) httpapitest.Answer {
+		return s.send(request{source: "page", body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
+	}
+	a := send(`{"object":"all","entry":[` + events.String()[1:] + `]}`)
+	if a.Status != 200 || strings.Count(a.Body, `"waiting"`) != 1500 {
+		t.Errorf("%d %.200s", a.Status, a.Body)
+	}
+	s.Want("an element that is too large", send(`{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+strings.Repeat("x", cursor.MaxBody)+`"}]}`), 413, `"field":"messages[1].body"`)
+}
+
 func TestOtherSenders(t *testing.T) {
 	s := newServer(t)
 	s.Want("stripe", s.send(s.stripe(s.now, `{"id":"evt_1"}`)), 200, "advanced")

@@ -45,7 +45,7 @@ const ReceivedAttribute = "streamsort-received"
 
 // MaxAttributes is how many attributes a mapping names at most, MaxEach how many messages an
 // event is at most.
-const MaxAttributes, MaxEach = 10, 500
+const MaxAttributes, MaxEach = 10, 2000
 
 // Texts are a mapping as it is written.
 type Texts struct {

@@ -208,10 +208,10 @@ func TestMessages(t *testing.T) {
 		"each within each":     {of(t, Texts{Queue: "'q'", ID: "@index,@digest", Each: "entry[].changes[]", Body: "@event.x"}, Kind{}, document(`{"x":1,"entry":[{"changes":[1,2]},{"changes":[]},{"changes":[3]}]}`))[:4], "q|0/"},
 		"each of a list":       {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document(` [{"id":1},{"id":2}]`)), `q|1|0|[]|{"id":1} q|2|0|[]|{"id":2}`},
 		"each of a form":       {of(t, Texts{Queue: "'q'", ID: "id", Each: "@form(mandrill_events)[]"}, ofAll, form), `q|1|0|[]|{"id":1} q|2|0|[]|{"id":2}`},
-		"each of nothing":      {of(t, Texts{Queue: "'q'", ID: "id", Each: "entry[]"}, Kind{}, document(`{"entry":[]}`)), "each is an empty list at entry[]: it must have 1 to 500 elements"},
+		"each of nothing":      {of(t, Texts{Queue: "'q'", ID: "id", Each: "entry[]"}, Kind{}, document(`{"entry":[]}`)), "each is an empty list at entry[]: it must have 1 to 2000 elements"},
 		"each of no list":      {of(t, Texts{Queue: "'q'", ID: "id", Each: "a.entry[]"}, Kind{}, document(`{"a":{"entry":7}}`)), "each must be a list at a.entry[]: it is 7"},
 		"each of what is gone": {of(t, Texts{Queue: "'q'", ID: "id", Each: "a[].b[]"}, Kind{}, document(`{"a":[{"c":1}]}`)), "each is missing: the event has no a[].b"},
-		"each of too many":     {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document("["+strings.Repeat("1,", 500)+"1]")), "each has too many elements: at most 500 are taken"},
+		"each of too many":     {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document("["+strings.Repeat("1,", 2000)+"1]")), "each has too many elements: at most 2000 are taken"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s:\n%s, want\n%s", name, c.got, c.want)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -181,6 +182,9 @@ func (d *draft) readMapping() (err error) {
 		}
 	}
 	d.Mapping, err = d.texts.Parse(mapping.Kind{Source: d.Name, Request: true})
+	if err == nil && d.Splits() && !d.given["maxBody"] {
+		d.MaxBody = httpapi.MaxBody
+	}
 	return err
 }
 

@@ -10,7 +10,7 @@ func examples(lines ...string) string { return "Examples:\n\n    " + strings.Joi
 // Help implements kong.HelpProvider.
 func (*putCommand) Help() string {
 	return examples("streamsort put messages.ndjson",
-		"tail -f log | streamsort put --queue repo.name --seq number",
+		`tail -f log | streamsort put --events '{"queue":"repo.name","seq":"number"}'`,
 		"streamsort put --order arrival messages.ndjson")
 }
 

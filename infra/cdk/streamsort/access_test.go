@@ -167,7 +167,7 @@ func conditions(t *testing.T, tmpl template, function, service string) map[strin
 // source it reads no message.
 func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 	source := func(name, queue string, prefix *string) Webhook {
-		return Webhook{Name: name, Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/" + name), Queue: queue, Prefix: prefix}
+		return Webhook{Name: name, Preset: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/" + name), Queue: queue, Prefix: prefix}
 	}
 	tmpl := synthesize("Streamsort", &Props{Webhooks: []Webhook{
 		source("github", "repository.full_name", nil),
@@ -177,6 +177,13 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 	like := []any{object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"github/*", "${$}{all} of ${*}${?}", "@acme/*"}}}}
 	diff(t, "confined", map[string][]any{"MessagesTable.Arn": like, "ArrivalsTable.Arn": like, "CursorsTable.Arn": like}, conditions(t, tmpl, "Webhook", "dynamodb"))
 	diff(t, "messages in arrival order", "dynamodb:PutItem dynamodb:Query", allowed(t, tmpl, "Webhook")["MessagesTable.Arn"])
+
+	// Where a preset says the queue and the challenge, they count as if they were written.
+	meta := source("meta", "", nil)
+	meta.Preset, meta.VerifyToken = "meta", meta.Secret
+	preset := synthesize("Preset", &Props{Webhooks: []Webhook{source("github", "", nil), meta, {Name: "mail", Preset: "sendgrid", Secret: meta.Secret}}})
+	diff(t, "of presets", []any{object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"github/*", "meta/*", "mail"}}}}, conditions(t, preset, "Webhook", "dynamodb")["CursorsTable.Arn"])
+	diff(t, "the challenge's route", "GET /webhooks/meta", preset.properties(t, "GetWebhooksmetaRoute", "AWS::ApiGatewayV2::Route")["RouteKey"])
 
 	// Under changedProps, one source may name any queue but tenants'.
 	both := []any{

@@ -3,19 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/calllog"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
-	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/quota"
-	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -23,9 +18,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
-
-// handler is the type of the function that Lambda calls.
-type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
 
 // service answers requests, and handles the ends of chains.
 type service struct {
@@ -35,7 +27,6 @@ type service struct {
 	trouble  *trouble.Store
 	names    xorack.Names
 	announce xorack.Announce
-	emitter  *emf.Emitter
 	now      func() time.Time
 	// tenantClaim is the claim that holds a caller's tenant, where there are any.
 	tenantClaim string
@@ -43,61 +34,17 @@ type service struct {
 	quotas *quota.Keeper
 	// log says what is logged of calls that go well.
 	log calllog.Log
-	// after is called behind each request.
-	after func(context.Context, *emf.Metrics)
 }
 
-// fromEnvironment makes the handler of the environment's tables: the chains',
-// and those of the deliveries that chains end. Metrics go to out.
-func fromEnvironment(out io.Writer) (handler, error) {
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		return nil, err
+// handler dispatches an event: a batch of stream records, or a request.
+func (s *service) handler() func(context.Context, *emf.Metrics, json.RawMessage) (json.RawMessage, error) {
+	api := s.api()
+	return func(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (json.RawMessage, error) {
+		if event, ok := streamEvent(raw); ok {
+			return s.ends(ctx, metrics, event)
+		}
+		return api.Handle(ctx, metrics, raw)
 	}
-	a, err := settings.AcksFromEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	acker, err := a.NewAcker(client, s.Timer)
-	if err != nil {
-		return nil, err
-	}
-	deliverer, _, err := s.NewDeliverer(client, acker, nil)
-	if err != nil {
-		return nil, err
-	}
-	announcer, err := announce.New(a.EventBus, a.AnnounceTopic, a.AnnounceFunction)
-	if err != nil {
-		return nil, err
-	}
-	quotas, err := settings.NewQuotas(client)
-	if err != nil {
-		return nil, err
-	}
-	rows := s.Trouble(client)
-	return (&service{
-		acker: acker, stamper: stamps.New(acker), trouble: rows, names: a.Names,
-		announce: announce.Batches(deliverer.Ender(announce.Listed(rows, a.Tombstone, announcer.Chain))),
-		emitter:  settings.NewEmitter(out), now: time.Now, tenantClaim: a.TenantClaim, quotas: quotas, log: s.Log, after: s.SendWakeUps,
-	}).handle, nil
-}
-
-// margins is how long before the function's deadline it stops, so that what it has done is
-// answered for.
-const margins = time.Second
-
-// handle dispatches an event: a batch of stream records, or a request.
-func (s *service) handle(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	ctx, cancel := margin.Keep(ctx, margins)
-	defer cancel()
-	if event, ok := streamEvent(raw); ok {
-		return s.ends(ctx, event)
-	}
-	return s.api().Handle(ctx, raw)
 }
 
 // streamEvent reads a batch of a DynamoDB stream's records; false for any other
@@ -122,9 +69,7 @@ func streamEvent(raw json.RawMessage) (table.StreamEvent, bool) {
 }
 
 // ends finishes the chains that a batch of records shows as ended.
-func (s *service) ends(ctx context.Context, event table.StreamEvent) (json.RawMessage, error) {
-	metrics := s.emitter.Begin()
-	defer metrics.Flush()
+func (s *service) ends(ctx context.Context, metrics *emf.Metrics, event table.StreamEvent) (json.RawMessage, error) {
 	metrics.Count("StreamRecords", len(event.Records))
 	response, err := xorack.OnEnds(s.acker, s.names, s.announce, &xorack.OnEndsOptions{
 		Finished: func(c xorack.Chain) {
@@ -157,16 +102,14 @@ var metricOf = map[xorack.End]string{
 // api are the function's operations.
 func (s *service) api() *httpapi.API {
 	return &httpapi.API{
-		Routes: map[string]map[string]httpapi.Operation{
-			"acks":   {http.MethodPost: s.operate},
-			"chains": {http.MethodGet: s.get},
+		Routes: []httpapi.Route{
+			{Method: http.MethodPost, Resource: "acks", Do: s.operate},
+			{Method: http.MethodGet, Resource: "chains", Do: s.get},
 		},
 		// A direct invoke's document is that of POST /acks.
 		Direct:      func(*httpapi.Call) (httpapi.Operation, error) { return s.operate, nil },
 		TenantClaim: s.tenantClaim,
-		After:       s.after,
 		Log:         s.log,
-		Emitter:     s.emitter,
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
@@ -32,7 +32,7 @@ type server struct {
 	t         *testing.T
 	table     *ddb.Memory
 	store     *xorack.Store
-	handle    handler
+	handle    httpapitest.Handler
 	announced []string
 	refuse    error
 	logs      bytes.Buffer
@@ -73,7 +73,8 @@ func newServer(t *testing.T) *server {
 		s.announced = append(s.announced, c.Tag+" "+string(c.End()))
 		return s.refuse
 	}
-	s.handle = (&service{acker: acker, stamper: stamps.New(acker), announce: announce, emitter: emf.New(&s.logs, emf.Names{}), now: clock}).handle
+	service := &service{acker: acker, stamper: stamps.New(acker), announce: announce, now: clock}
+	s.handle = runtime.Around(&s.logs, headroom, service.handler())
 	s.Client = httpapitest.New(t, s.handle)
 	return s
 }
@@ -462,24 +463,7 @@ func TestNothingIsLogged(t *testing.T) {
 }
 
 func TestRoutesAreTheContract(t *testing.T) {
-	contract := httpapitest.Contract(t)
-	for resource, methods := range (&service{}).api().Routes {
-		path := contract.Paths.Value("/" + resource)
-		if path == nil {
-			t.Errorf("/%s is not in the contract", resource)
-			continue
-		}
-		for method := range methods {
-			if path.GetOperation(method) == nil {
-				t.Errorf("%s /%s is not in the contract", method, resource)
-			}
-		}
-		for method := range path.Operations() {
-			if methods[method] == nil {
-				t.Errorf("%s /%s is in the contract, and not answered", method, resource)
-			}
-		}
-	}
+	httpapitest.Routes(t, (&service{}).api().Routes)
 }
 
 func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
@@ -490,12 +474,12 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 			t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
 		}
 		t.Setenv("STREAMSORT_"+missing+"_TABLE", "")
-		if _, err := fromEnvironment(io.Discard); err == nil || !strings.Contains(err.Error(), "STREAMSORT_"+missing+"_TABLE") {
+		if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), "STREAMSORT_"+missing+"_TABLE") {
 			t.Errorf("without %s: error %v", missing, err)
 		}
 		t.Setenv("STREAMSORT_"+missing+"_TABLE", "some")
 	}
-	if _, err := fromEnvironment(io.Discard); err != nil {
+	if _, err := runtime.New(io.Discard, newHandler); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
@@ -17,7 +17,7 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	engine, asked := ddbtest.NoTime(t, end.Add(-margins))
+	engine, asked := ddbtest.NoTime(t, end.Add(-headroom))
 	store, err := xorack.NewStore(engine, xorack.Names{})
 	if err != nil {
 		t.Fatal(err)
@@ -26,8 +26,9 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{acker: acker, stamper: stamps.New(acker), emitter: emf.New(io.Discard, emf.Names{}), now: time.Now}
-	if _, err := s.handle(ctx, []byte(`{"operation":"get","tag":"a"}`)); !*asked {
+	s := &service{acker: acker, stamper: stamps.New(acker), now: time.Now}
+	handle := runtime.Around(io.Discard, headroom, s.handler())
+	if _, err := handle(ctx, []byte(`{"operation":"get","tag":"a"}`)); !*asked {
 		t.Errorf("nothing was asked for: %v", err)
 	}
 }

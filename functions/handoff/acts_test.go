@@ -10,8 +10,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/acts"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -25,7 +25,7 @@ func TestActsOnMany(t *testing.T) {
 	}
 	var woken string
 	service := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, goOn: func(batch string, _ time.Time) { woken = batch }}
-	s.Client = httpapitest.New(t, service.api(emf.New(io.Discard, emf.Names{})).Handle)
+	s.Client = httpapitest.New(t, runtime.Around(io.Discard, headroom, service.api().Handle))
 	look := func(selected string) string {
 		a := s.Request("POST", "/acts", "", `{"action":"pause","consumer":"billing","prefix":"q","reason":"upgrade","rate":1000}`)
 		s.Want("looked at", a, 200, `"state":"DRY"`, selected)
@@ -90,7 +90,7 @@ func TestActsOfTenants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	handle := (&service{deliverer: d, sorter: sorter, now: time.Now, tenantClaim: "org"}).api(emf.New(io.Discard, emf.Names{})).Handle
+	handle := runtime.Around(io.Discard, headroom, (&service{deliverer: d, sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)
 	call := func(tenant, method, query, body string) string {
 		event, err := json.Marshal(map[string]any{
 			"version": "2.0", "rawPath": "/acts", "rawQueryString": query, "body": body,
@@ -138,7 +138,7 @@ func TestActsOfTenants(t *testing.T) {
 	if started := call("acme", "POST", "", `{"token":"`+token+`"}`); !strings.Contains(started, `RUNNING`) {
 		t.Errorf("its own cannot: %s", started)
 	}
-	operator := httpapitest.New(t, (&service{deliverer: d, sorter: sorter, now: time.Now}).api(emf.New(io.Discard, emf.Names{})).Handle)
+	operator := httpapitest.New(t, runtime.Around(io.Discard, headroom, (&service{deliverer: d, sorter: sorter, now: time.Now}).api().Handle))
 	operator.Want("an operator's own", operator.Request("GET", "/acts", "", ""), 200, `"batches":[]`)
 	operator.Want("a tenant's", operator.Request("GET", "/acts", "tenant=acme", ""), 200, `"batch":"`+token+`"`)
 	operator.Want("one of a tenant", operator.Request("GET", "/acts", "tenant=acme&batch="+token, ""), 200, `"prefix":"@acme/"`)

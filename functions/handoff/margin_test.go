@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -18,7 +18,7 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	engine, asked := ddbtest.NoTime(t, end.Add(-margins))
+	engine, asked := ddbtest.NoTime(t, end.Add(-headroom))
 	store := record.NewStore(engine, handoff.Names{}.Tables())
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
@@ -28,7 +28,7 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle := (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).handler(emf.New(io.Discard, emf.Names{}))
+	handle := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api().Handle)
 	if _, err := handle(ctx, []byte(`{"operation":"status","queue":"q"}`)); err != nil || !*asked {
 		t.Errorf("error %v, asked %v", err, *asked)
 	}

@@ -15,13 +15,13 @@ import (
 )
 
 // startedBatch blocks consumers of queues, and starts a batch that redrives them.
-func startedBatch(t *testing.T, s *sweeper, queues int) acts.ID {
+func startedBatch(t *testing.T, s *bench, queues int) acts.ID {
 	t.Helper()
 	return startedBatchAt(t, s, queues, acts.MaxRate)
 }
 
 // startedBatchAt does so at so many a second.
-func startedBatchAt(t *testing.T, s *sweeper, queues, rate int) acts.ID {
+func startedBatchAt(t *testing.T, s *bench, queues, rate int) acts.ID {
 	t.Helper()
 	for i := range queues {
 		queue := fmt.Sprint("blocked ", i)
@@ -45,7 +45,7 @@ func startedBatchAt(t *testing.T, s *sweeper, queues, rate int) acts.ID {
 }
 
 // isDone checks that a batch acted on so many consumers.
-func isDone(t *testing.T, s *sweeper, id acts.ID, queues int) {
+func isDone(t *testing.T, s *bench, id acts.ID, queues int) {
 	t.Helper()
 	done, err := acts.New(s.deliverer).Batch(t.Context(), id)
 	if err != nil || done.State != acts.Done || done.Done != queues {

@@ -12,8 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/margin"
-	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
@@ -44,12 +43,7 @@ const (
 
 // wake does what wake-ups are about, side by side, each for a piece at most. It answers which of
 // them have to come again: those that failed, or that there was no time for.
-func (s *sweeper) wake(ctx context.Context, messages []events.SQSMessage) events.SQSEventResponse {
-	metrics := s.emitter.Begin()
-	defer metrics.Flush()
-	defer s.after(ctx, metrics)
-	ctx, cancel := margin.Keep(ctx, margins)
-	defer cancel()
+func (s *sweeper) wake(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMessage) events.SQSEventResponse {
 	all, late := together(ctx, metrics, messages, time.Now())
 	run := waking{sweeper: s, metrics: metrics, seen: s.troubles(), until: time.Now().Add(piece)}
 	if late > congested {
@@ -197,7 +191,7 @@ func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next tim
 	within, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
 	done, err := r.sorter.Settle(within, w.Queue, cursor.SortKey(w.UpTo))
-	settings.CountSettled(r.metrics, done)
+	runtime.CountSettled(r.metrics, done)
 	var none *cursor.InvalidError
 	switch {
 	case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):

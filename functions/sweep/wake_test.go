@@ -41,7 +41,7 @@ func gapOfQ(queue string) string {
 }
 
 // answers checks which of the messages have to come again.
-func answers(ctx context.Context, t *testing.T, s *sweeper, event json.RawMessage, want ...string) {
+func answers(ctx context.Context, t *testing.T, s *bench, event json.RawMessage, want ...string) {
 	t.Helper()
 	answer, err := s.handle(ctx, event)
 	if err != nil {

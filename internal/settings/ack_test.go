@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -14,22 +13,12 @@ func TestAcks(t *testing.T) {
 	t.Setenv("STREAMSORT_CHAINS_TABLE", "c-1")
 	t.Setenv("STREAMSORT_TAG_KEY", "id")
 	t.Setenv("STREAMSORT_TOMBSTONE", "90m")
-	t.Setenv("STREAMSORT_ANNOUNCE_FUNCTION", "arn:aws:lambda:us-east-1:123456789012:function:ends")
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 	a, err := settings.AcksFromEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := (xorack.Names{Chains: "c-1", TagKey: "id"}); a.Names != want || a.Tombstone != 90*time.Minute {
 		t.Errorf("%+v", a)
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	acker, err := a.NewAcker(client, nil)
-	if err != nil || acker == nil {
-		t.Errorf("acker %v, error %v", acker, err)
 	}
 }
 

@@ -1,7 +1,6 @@
 // Package settings reads the functions' environment: once, at their start, and
 // with an error that names the variable. [FromEnvironment] says what each
-// variable is; [Settings.NewSorter] makes the Sorter that it describes,
-// [Settings.NewDeliverer] the Deliverer.
+// variable is; package runtime makes what they describe.
 package settings
 
 import (
@@ -14,8 +13,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/mapping"
@@ -32,7 +29,7 @@ type Settings struct {
 	// STREAMSORT_QUEUE_KEY and STREAMSORT_SEQ_KEY may.
 	Names cursor.Names
 	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
-	// STREAMSORT_AUDIT_TABLE. NewDeliverer needs both, nothing else does.
+	// STREAMSORT_AUDIT_TABLE. A Deliverer needs both, nothing else does.
 	// STREAMSORT_TROUBLE_TABLE is that of who is in trouble, where that is noted.
 	Consumers handoff.Names
 	// Defaults are the settings of new queues, each from its [QueueVariable].
@@ -84,7 +81,7 @@ type Settings struct {
 	// STREAMSORT_LOG_UNTIL, a time such as 2026-01-02T15:04:05Z.
 	Log calllog.Log
 	// Timer sends wake-ups to STREAMSORT_TIMER_QUEUE, the URL of an SQS queue; nil where it is
-	// not set. Whoever makes something of these settings calls SendWakeUps.
+	// not set.
 	Timer *timer.Timer
 }
 
@@ -308,7 +305,7 @@ var variables = map[string]string{
 func (r *reader) check(s Settings) {
 	err := s.Names.Validate()
 	if err == nil {
-		_, err = cursor.New(nil, s.options()) // of which nothing is asked
+		_, err = cursor.New(nil, s.SorterOptions()) // of which nothing is asked
 	}
 	var invalid *cursor.InvalidError
 	if errors.As(err, &invalid) {
@@ -318,7 +315,8 @@ func (r *reader) check(s Settings) {
 	}
 }
 
-func (s Settings) options() *cursor.Options {
+// SorterOptions are those of the Sorter that the settings describe.
+func (s Settings) SorterOptions() *cursor.Options {
 	o := &cursor.Options{
 		Defaults: &s.Defaults, Retention: s.Retention, KeepForever: s.KeepForever, BatchSize: s.BatchSize,
 	}
@@ -328,11 +326,10 @@ func (s Settings) options() *cursor.Options {
 	return o
 }
 
-// NewSorter makes the Sorter on the tables. It makes no request.
-func (s Settings) NewSorter(client *dynamodb.Client) (*cursor.Sorter, error) {
-	store, err := cursor.NewDynamo(client, s.Names)
-	if err != nil {
-		return nil, err
-	}
-	return cursor.New(store, s.options())
+// NeedConsumers is the error of those of what a Deliverer needs that are not set.
+func (s Settings) NeedConsumers() error {
+	var r reader
+	r.given("STREAMSORT_CONSUMERS_TABLE", s.Consumers.Consumers)
+	r.given("STREAMSORT_AUDIT_TABLE", s.Consumers.Audit)
+	return r.err()
 }

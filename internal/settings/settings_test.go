@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -147,21 +146,5 @@ func TestSettingsOfNewKeyedQueues(t *testing.T) {
 	s, err := settings.FromEnvironment()
 	if err != nil || s.Defaults.Settle != 90*time.Second || s.Defaults.Late != cursor.LateDrop {
 		t.Errorf("%+v, %v", s.Defaults, err)
-	}
-}
-
-func TestNewSorterMakesNoRequest(t *testing.T) {
-	tables(t)
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.NewSorter(client); err != nil {
-		t.Fatal(err)
 	}
 }

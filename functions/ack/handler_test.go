@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
@@ -466,20 +466,6 @@ func TestRoutesAreTheContract(t *testing.T) {
 	httpapitest.Routes(t, (&service{}).api().Routes)
 }
 
-func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-	tables := []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS"}
-	for _, missing := range tables {
-		for _, table := range tables {
-			t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
-		}
-		t.Setenv("STREAMSORT_"+missing+"_TABLE", "")
-		if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), "STREAMSORT_"+missing+"_TABLE") {
-			t.Errorf("without %s: error %v", missing, err)
-		}
-		t.Setenv("STREAMSORT_"+missing+"_TABLE", "some")
-	}
-	if _, err := runtime.New(io.Discard, newHandler); err != nil {
-		t.Error(err)
-	}
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS")
 }

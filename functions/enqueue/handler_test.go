@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -599,4 +600,8 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 // TestRoutesAreTheContract, but for what handoff answers of queues.
 func TestRoutesAreTheContract(t *testing.T) {
 	httpapitest.Routes(t, (&service{}).api().Routes, "queues")
+}
+
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS")
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -14,7 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
-	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -277,20 +276,8 @@ func TestRoutesAreTheContract(t *testing.T) {
 	httpapitest.Routes(t, (&service{}).api().Routes, "queues")
 }
 
-func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
-	for _, name := range []string{"MESSAGES", "CURSORS", "SWEEPS"} {
-		t.Setenv("STREAMSORT_"+name+"_TABLE", "t")
-	}
-	t.Setenv("STREAMSORT_CONSUMERS_TABLE", "")
-	t.Setenv("STREAMSORT_AUDIT_TABLE", "a")
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-	if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), "STREAMSORT_CONSUMERS_TABLE") {
-		t.Errorf("error %v", err)
-	}
-	t.Setenv("STREAMSORT_CONSUMERS_TABLE", "c")
-	if _, err := runtime.New(io.Discard, newHandler); err != nil {
-		t.Error(err)
-	}
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT")
 }
 
 // TestAuditNamesWhatItCannotRead, and shows the rest.

@@ -251,7 +251,7 @@ func TestHandlerBlocksWhatNoSinkTakes(t *testing.T) {
 	b.has(`"DeliveriesBlocked":1`)
 }
 
-func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
+func TestStartNamesWhatIsMissing(t *testing.T) {
 	newTaker(t)
 	for _, c := range []struct{ variable, consumers, want string }{
 		{"STREAMSORT_MESSAGES_TABLE", toFunction, "STREAMSORT_MESSAGES_TABLE is not set"},
@@ -287,7 +287,7 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 }
 
 // The text in the environment stands in the file's place, and an error says so.
-func TestFromEnvironmentTakesTheText(t *testing.T) {
+func TestStartTakesTheText(t *testing.T) {
 	newTaker(t)
 	for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT"} {
 		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")

@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -230,9 +231,6 @@ func TestHandlerFailsWhatIsNotSettled(t *testing.T) {
 	}
 }
 
-func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
-	t.Setenv("STREAMSORT_MESSAGES_TABLE", "")
-	if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), "STREAMSORT_MESSAGES_TABLE") {
-		t.Errorf("error %v", err)
-	}
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS")
 }

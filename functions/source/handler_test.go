@@ -569,7 +569,7 @@ func TestNoEvent(t *testing.T) {
 	}
 }
 
-func TestFromEnvironment(t *testing.T) {
+func TestStart(t *testing.T) {
 	newPeers(t)
 	for name, value := range map[string]string{
 		"STREAMSORT_MESSAGES_TABLE": "m", "STREAMSORT_CURSORS_TABLE": "c", "STREAMSORT_SWEEPS_TABLE": "s", "STREAMSORT_ARRIVALS_TABLE": "a",

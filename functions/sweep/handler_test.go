@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
@@ -234,11 +235,8 @@ func TestHandlerStopsBeforeItsTimeIsOver(t *testing.T) {
 	})
 }
 
-func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
-	t.Setenv("STREAMSORT_MESSAGES_TABLE", "")
-	if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), "STREAMSORT_MESSAGES_TABLE") {
-		t.Errorf("error %v", err)
-	}
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS")
 }
 
 // TestHandlerErases: what is stored of an erased queue goes, consumers too, and the metrics say so.

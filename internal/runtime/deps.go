@@ -134,15 +134,14 @@ func (d *Deps) Trouble() *trouble.Store {
 // Quotas are the tenants' quotas: those of quotas.json, which lies beside the program, on the
 // table STREAMSORT_QUOTAS_TABLE. It is nil where that is not set.
 func (d *Deps) Quotas() *quota.Keeper {
-	table := os.Getenv("STREAMSORT_QUOTAS_TABLE")
-	if table == "" {
+	if d.Settings.Quotas == "" {
 		return nil
 	}
 	all, err := assetfile.Load(os.Getenv("LAMBDA_TASK_ROOT"), quota.File, func(text []byte, _ func(string) (string, bool)) ([]quota.Quota, error) {
 		return quota.Read(text)
 	})
 	d.Check(err)
-	return quota.NewKeeper(quota.NewDynamo(d.Client(), quota.Names{Quotas: table}), all, time.Now)
+	return quota.NewKeeper(quota.NewDynamo(d.Client(), quota.Names{Quotas: d.Settings.Quotas}), all, time.Now)
 }
 
 // CountRates has each invocation's end count what its metrics say was stored and delivered, by

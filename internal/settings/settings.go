@@ -32,6 +32,9 @@ type Settings struct {
 	// STREAMSORT_AUDIT_TABLE. A Deliverer needs both, nothing else does.
 	// STREAMSORT_TROUBLE_TABLE is that of who is in trouble, where that is noted.
 	Consumers handoff.Names
+	// Quotas is STREAMSORT_QUOTAS_TABLE, the table of the tenants' quotas; empty where there
+	// are none.
+	Quotas string
 	// Defaults are the settings of new queues, each from its [QueueVariable].
 	Defaults cursor.Settings
 	// Retention is STREAMSORT_RETENTION; 0 there means KeepForever.
@@ -103,6 +106,7 @@ func FromEnvironment() (Settings, error) {
 			Audit:     os.Getenv("STREAMSORT_AUDIT_TABLE"),
 			Trouble:   os.Getenv("STREAMSORT_TROUBLE_TABLE"),
 		},
+		Quotas:         os.Getenv("STREAMSORT_QUOTAS_TABLE"),
 		Defaults:       r.queueSettings(),
 		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),
 		BatchSize:      int(r.number("STREAMSORT_BATCH_SIZE", 0)),

@@ -161,7 +161,7 @@ var timerMutants = []mutant{
 		{"sweep.go", "\t\tw.options.Left(c)\n", ""},
 	}},
 	{"sweep: a scheduled run lasts as long as a piece", wakersFolder, longWork, []edit{
-		{"handler.go", "context.WithTimeout(ctx, calls)", "context.WithTimeout(ctx, 5*calls)"},
+		{"handler.go", "context.WithTimeout(ctx, calls-headroom)", "context.WithTimeout(ctx, 5*calls)"},
 	}},
 	{"timer: what cannot be read comes again", wakersFolder, wokenUp, []edit{
 		{"wake.go", "is dropped\", \"error\", err)\n\t\t\tcontinue", "is dropped\", \"error\", err)\n\t\t\tall = append(all, &asked{messages: []string{m.MessageId}})\n\t\t\tcontinue"},

@@ -19,14 +19,14 @@ func main() { runtime.Main(newHandler) }
 const headroom = time.Second
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
-	acker, a := d.Acker()
+	acker := d.Acker()
 	deliverer := d.Deliverer(handoff.Options{Acker: acker})
-	announce, quotas := d.Ends(deliverer, d.Announcer(), a), d.Quotas()
+	announce, quotas := d.Ends(deliverer, d.Announcer()), d.Quotas()
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
 	s := &service{
-		acker: acker, stamper: stamps.New(acker), trouble: d.Trouble(), names: a.Names, announce: announce,
+		acker: acker, stamper: stamps.New(acker), trouble: d.Trouble(), names: d.Chains, announce: announce,
 		now: time.Now, tenantClaim: d.TenantClaim, quotas: quotas, log: d.Log,
 	}
 	return runtime.Handle(d, headroom, s.handler()), nil

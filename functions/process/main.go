@@ -29,7 +29,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	options := handoff.Options{Observe: seen.delivery}
 	// Only where a reader is tracked the environment says where the chains are.
 	if slices.ContainsFunc(readers, func(r handoff.Reader) bool { return r.Track > 0 }) {
-		options.Acker, _ = d.Acker()
+		options.Acker = d.Acker()
 	}
 	if slices.ContainsFunc(readers, func(r handoff.Reader) bool { return r.Inline > 0 }) {
 		calls, err := newAsideCalls()

@@ -22,7 +22,7 @@ func main() { runtime.Main(newHandler) }
 const headroom = 5 * time.Second
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
-	acker, a := d.Acker()
+	acker := d.Acker()
 	deliverer := d.Deliverer(handoff.Options{Acker: acker})
 	announcer := d.Announcer()
 	var shelf *archive.Archive
@@ -39,7 +39,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 			LagAfter: d.LagAfter, SettleWithin: d.SettleWithin,
 			Delete: d.DeleteDelivered, Archive: shelf, Readers: d.Readers, Announce: announcer.Consumer,
 		},
-		chains: xorack.SweepOptions{Announce: d.Ends(deliverer, announcer, a)},
+		chains: xorack.SweepOptions{Announce: d.Ends(deliverer, announcer)},
 	}
 	return runtime.Handle(d, headroom, s.handle), nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // service answers requests.
@@ -131,22 +130,8 @@ type answer struct {
 
 // store stores the messages, through the code that enqueue stores by.
 func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, messages []cursor.Keyed) (int, any, error) {
-	// A sender is no tenant; but what it stores in a tenant's queue is that one's. Its queues are
-	// all of one tenant, or none.
-	of, _ := tenant.Split(messages[0].Queue)
-	put := &intake.Put{Single: !source.Splits(), Tenant: of, Quotas: s.quotas, Log: s.log}
-	for _, m := range messages {
-		switch {
-		case source.Numbered():
-			put.Add(m.Message)
-		case source.Keyed():
-			put.Sort(m)
-		default:
-			id := m.ID
-			m.ID = ""
-			put.Arrive(m.Message, id)
-		}
-	}
+	put := intake.Sent(messages, source.Numbered())
+	put.Single, put.Quotas, put.Log = !source.Splits(), s.quotas, s.log
 	answers, err := put.Store(ctx, s.sorter, c.Metrics)
 	if err != nil {
 		return 0, nil, err

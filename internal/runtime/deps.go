@@ -91,23 +91,21 @@ func (d *Deps) Deliverer(options handoff.Options) *handoff.Deliverer {
 	return deliverer
 }
 
-// Acker is an Acker on the chains' table, and that table's names and their tombstones' time. What
-// it finds of late chains goes to the timer.
-func (d *Deps) Acker() (*xorack.Acker, settings.Acks) {
-	a, err := settings.AcksFromEnvironment()
-	if err != nil {
+// Acker is an Acker on the chains' table. What it finds of late chains goes to the timer.
+func (d *Deps) Acker() *xorack.Acker {
+	if err := d.NeedChains(); err != nil {
 		d.Check(err)
-		return nil, a
+		return nil
 	}
-	store, err := xorack.NewDynamo(d.Client(), a.Names)
+	store, err := xorack.NewDynamo(d.Client(), d.Chains)
 	d.Check(err)
-	options := &xorack.Options{Tombstone: a.Tombstone}
+	options := &xorack.Options{Tombstone: d.Tombstone}
 	if d.Timer != nil {
 		options.WakeUp = d.Timer.Chain
 	}
 	acker, err := xorack.New(store, options)
 	d.Check(err)
-	return acker, a
+	return acker
 }
 
 // Announcer publishes what happens to queues, consumers and chains.
@@ -119,8 +117,8 @@ func (d *Deps) Announcer() *announce.Announcer {
 
 // Ends handles the ends of chains: of tracked batches by the deliverer, of all others by
 // announcing and listing them.
-func (d *Deps) Ends(deliverer *handoff.Deliverer, announcer *announce.Announcer, a settings.Acks) xorack.Announce {
-	return announce.Batches(deliverer.Ender(announce.Listed(d.Trouble(), a.Tombstone, announcer.Chain)))
+func (d *Deps) Ends(deliverer *handoff.Deliverer, announcer *announce.Announcer) xorack.Announce {
+	return announce.Batches(deliverer.Ender(announce.Listed(d.Trouble(), d.Tombstone, announcer.Chain)))
 }
 
 // Trouble has who is in trouble, on STREAMSORT_TROUBLE_TABLE; nil where that is not set.

@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/timer"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // Settings are what a function gets from its environment.
@@ -32,6 +33,11 @@ type Settings struct {
 	// STREAMSORT_AUDIT_TABLE. A Deliverer needs both, nothing else does.
 	// STREAMSORT_TROUBLE_TABLE is that of who is in trouble, where that is noted.
 	Consumers handoff.Names
+	// Chains are the chains' table and its key: STREAMSORT_CHAINS_TABLE and
+	// STREAMSORT_TAG_KEY. An Acker needs the table, nothing else does. Tombstone is
+	// STREAMSORT_TOMBSTONE; 0 means the acker's own default.
+	Chains    xorack.Names
+	Tombstone time.Duration
 	// Quotas is STREAMSORT_QUOTAS_TABLE, the table of the tenants' quotas; empty where there
 	// are none.
 	Quotas string
@@ -106,6 +112,8 @@ func FromEnvironment() (Settings, error) {
 			Audit:     os.Getenv("STREAMSORT_AUDIT_TABLE"),
 			Trouble:   os.Getenv("STREAMSORT_TROUBLE_TABLE"),
 		},
+		Chains:         xorack.Names{Chains: os.Getenv("STREAMSORT_CHAINS_TABLE"), TagKey: os.Getenv("STREAMSORT_TAG_KEY")},
+		Tombstone:      r.duration("STREAMSORT_TOMBSTONE", 0),
 		Quotas:         os.Getenv("STREAMSORT_QUOTAS_TABLE"),
 		Defaults:       r.queueSettings(),
 		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),
@@ -335,5 +343,18 @@ func (s Settings) NeedConsumers() error {
 	var r reader
 	r.given("STREAMSORT_CONSUMERS_TABLE", s.Consumers.Consumers)
 	r.given("STREAMSORT_AUDIT_TABLE", s.Consumers.Audit)
+	return r.err()
+}
+
+// NeedChains is the error of what an Acker needs that is not set, or wrong.
+func (s Settings) NeedChains() error {
+	var r reader
+	r.given("STREAMSORT_CHAINS_TABLE", s.Chains.Chains)
+	if s.Tombstone != 0 && s.Tombstone < xorack.MinTombstone {
+		r.fail("STREAMSORT_TOMBSTONE", "must be at least "+xorack.MinTombstone.String())
+	}
+	if err := s.Chains.Validate(); err != nil {
+		r.fail("STREAMSORT_TAG_KEY", err.Error())
+	}
 	return r.err()
 }

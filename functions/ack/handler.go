@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -19,53 +20,33 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-// service answers requests, and handles the ends of chains.
+// service answers requests, and handles the ends of chains, by what package runtime has of its
+// environment.
 type service struct {
-	acker   *xorack.Acker
-	stamper *stamps.Stamper
-	// trouble has the chains that failed or timed out, nil where that is not noted.
-	trouble  *trouble.Store
-	names    xorack.Names
-	announce xorack.Announce
-	now      func() time.Time
-	// tenantClaim is the claim that holds a caller's tenant, where there are any.
+	acker       *xorack.Acker
+	stamper     *stamps.Stamper
+	trouble     *trouble.Store
+	names       xorack.Names
+	announce    xorack.Announce
+	now         func() time.Time
 	tenantClaim string
-	// quotas are the tenants', nil where there are none.
-	quotas *quota.Keeper
-	// log says what is logged of calls that go well.
-	log calllog.Log
+	quotas      *quota.Keeper
+	log         calllog.Log
 }
 
 // handler dispatches an event: a batch of stream records, or a request.
 func (s *service) handler() func(context.Context, *emf.Metrics, json.RawMessage) (json.RawMessage, error) {
 	api := s.api()
 	return func(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (json.RawMessage, error) {
-		if event, ok := streamEvent(raw); ok {
-			return s.ends(ctx, metrics, event)
+		if !runtime.IsBatch(raw, "aws:dynamodb") {
+			return api.Handle(ctx, metrics, raw)
 		}
-		return api.Handle(ctx, metrics, raw)
-	}
-}
-
-// streamEvent reads a batch of a DynamoDB stream's records; false for any other
-// event.
-func streamEvent(raw json.RawMessage) (table.StreamEvent, bool) {
-	var sources struct {
-		Records []struct {
-			EventSource string `json:"eventSource"`
+		var event table.StreamEvent
+		if err := json.Unmarshal(raw, &event); err != nil {
+			return nil, err
 		}
+		return s.ends(ctx, metrics, event)
 	}
-	if err := json.Unmarshal(raw, &sources); err != nil || len(sources.Records) == 0 {
-		return table.StreamEvent{}, false
-	}
-	for _, record := range sources.Records {
-		if record.EventSource != "aws:dynamodb" {
-			return table.StreamEvent{}, false
-		}
-	}
-	var event table.StreamEvent
-	err := json.Unmarshal(raw, &event)
-	return event, err == nil
 }
 
 // ends finishes the chains that a batch of records shows as ended.

@@ -14,20 +14,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// service answers requests.
+// service answers requests, by what package runtime has of its environment.
 type service struct {
-	sorter *cursor.Sorter
-	// trouble has who is in trouble, nil where that is not noted.
-	trouble *trouble.Store
-	now     func() time.Time
-	// events is how raw events become messages, where the stack says that.
-	events *mapping.Mapping
-	// tenantClaim is the claim that holds a caller's tenant, where there are any.
+	sorter      *cursor.Sorter
+	trouble     *trouble.Store
+	now         func() time.Time
+	events      *mapping.Mapping
 	tenantClaim string
-	// quotas are the tenants', nil where there are none.
-	quotas *quota.Keeper
-	// log says what is logged of calls that go well.
-	log calllog.Log
+	quotas      *quota.Keeper
+	log         calllog.Log
 }
 
 // call is one request with what it takes to answer it.

@@ -16,19 +16,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// service answers requests.
+// service answers requests, by what package runtime has of its environment.
 type service struct {
-	deliverer *handoff.Deliverer
-	sorter    *cursor.Sorter
-	// trouble has who is in trouble, nil where that is not noted.
-	trouble *trouble.Store
-	now     func() time.Time
-	// tenantClaim is the claim that holds a caller's tenant, where there are any.
+	deliverer   *handoff.Deliverer
+	sorter      *cursor.Sorter
+	trouble     *trouble.Store
+	now         func() time.Time
 	tenantClaim string
-	// quotas are the tenants', nil where there are none.
-	quotas *quota.Keeper
-	// log says what is logged of calls that go well.
-	log calllog.Log
+	quotas      *quota.Keeper
+	log         calllog.Log
 	// goOn, if not nil, has a batch of acts carried out.
 	goOn func(batch string, at time.Time)
 	// endpoints are those of webhooks that go out, rules what those of no tenant may ask.

@@ -172,7 +172,7 @@ func TestCallsOfItsOwn(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
-	calls, err := newAsideCalls()
+	callAside, err := asideCalls()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,18 +180,18 @@ func TestCallsOfItsOwn(t *testing.T) {
 		name := "arn:aws:lambda:eu-west-1:123456789012:function:process" + qualifier
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{InvokedFunctionArn: name})
 		asked, status = nil, http.StatusAccepted
-		if err := calls.call(ctx, "a/ö", "hooks"); err != nil {
+		if err := callAside(ctx, "a/ö", "hooks"); err != nil {
 			t.Error(err)
 		}
 		if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", strings.ReplaceAll(name, ":", "%3A")); len(asked) != 1 || asked[0] != want {
 			t.Errorf("asked %v, want %s", asked, want)
 		}
 		status = http.StatusForbidden
-		if err := calls.call(ctx, "a/ö", "hooks"); err == nil {
+		if err := callAside(ctx, "a/ö", "hooks"); err == nil {
 			t.Error("a refusal is no error")
 		}
 	}
-	if err := calls.call(t.Context(), "a/ö", "hooks"); err == nil {
+	if err := callAside(t.Context(), "a/ö", "hooks"); err == nil {
 		t.Error("what was not called calls itself")
 	}
 }

@@ -32,9 +32,8 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 		options.Acker = d.Acker()
 	}
 	if slices.ContainsFunc(readers, func(r handoff.Reader) bool { return r.Inline > 0 }) {
-		calls, err := newAsideCalls()
+		options.Aside, err = asideCalls()
 		d.Check(err)
-		options.Aside = calls.call
 	}
 	deliverer := d.Deliverer(options)
 	if err := d.Err(); err != nil {

@@ -18,11 +18,9 @@ type service struct {
 	source *source.Source
 	sorter *cursor.Sorter
 	// aside takes what makes no message.
-	aside *aside
-	// quotas are the tenants', nil where there are none.
+	aside  *aside
 	quotas *quota.Keeper
-	// log names the queue that is watched.
-	log calllog.Log
+	log    calllog.Log
 }
 
 // handle takes an event: stores the messages that its records make, sets aside those that make

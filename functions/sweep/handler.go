@@ -7,8 +7,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -46,10 +49,14 @@ type sweeper struct {
 
 // handle does what is due: what a batch of wake-ups is about, or whatever it finds.
 func (s *sweeper) handle(ctx context.Context, metrics *emf.Metrics, event json.RawMessage) (any, error) {
-	if messages, ok := wakeUps(event); ok {
-		return s.wake(ctx, metrics, messages), nil
+	if !runtime.IsBatch(event, "aws:sqs") {
+		return s.run(ctx, metrics, event)
 	}
-	return s.run(ctx, metrics, event)
+	var wakeUps events.SQSEvent
+	if err := json.Unmarshal(event, &wakeUps); err != nil {
+		return nil, err
+	}
+	return s.wake(ctx, metrics, wakeUps.Records), nil
 }
 
 // run is what the schedule calls. Queues with their consumers, and chains, are swept side by side:

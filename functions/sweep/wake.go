@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"sync"
@@ -16,20 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
-
-// wakeUps reads a batch of an SQS queue's messages; false for any other event.
-func wakeUps(raw json.RawMessage) ([]events.SQSMessage, bool) {
-	var event events.SQSEvent
-	if json.Unmarshal(raw, &event) != nil || len(event.Records) == 0 {
-		return nil, false
-	}
-	for _, m := range event.Records {
-		if m.EventSource != "aws:sqs" {
-			return nil, false
-		}
-	}
-	return event.Records, true
-}
 
 // What a wake-up may take.
 const (

@@ -203,9 +203,6 @@ func TestWakeUpsThatComeAgain(t *testing.T) {
 		cancel()
 		answers(ended, t, s, batch(t, gapOfQ("well")), "m0")
 	})
-	if _, ok := wakeUps([]byte(`{"Records":[{"eventSource":"aws:s3"}]}`)); ok {
-		t.Error("an event of S3 is taken for wake-ups")
-	}
 }
 
 // TestHandlerWakesBatches: of consumers with a window, who was not delivered what it put off.

@@ -17,16 +17,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// service answers requests.
+// service answers requests, by what package runtime has of its environment.
 type service struct {
 	sorter  *cursor.Sorter
 	sources map[string]*webhook.Source
 	secrets *secret.Cache
 	now     func() time.Time
-	// quotas are the tenants', nil where there are none.
-	quotas *quota.Keeper
-	// log says what is logged of requests that go well.
-	log calllog.Log
+	quotas  *quota.Keeper
+	log     calllog.Log
 }
 
 func (s *service) api() *httpapi.API { return &httpapi.API{Any: s.receive, Log: s.log} }

@@ -13,6 +13,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
@@ -80,4 +81,22 @@ func Around[In, Out any](
 		defer cancel()
 		return handle(within, metrics, event)
 	}
+}
+
+// IsBatch reports whether an event is a batch of records of a source of AWS, such as aws:sqs.
+func IsBatch(event json.RawMessage, source string) bool {
+	var batch struct {
+		Records []struct {
+			EventSource string `json:"eventSource"`
+		}
+	}
+	if json.Unmarshal(event, &batch) != nil {
+		return false
+	}
+	for _, record := range batch.Records {
+		if record.EventSource != source {
+			return false
+		}
+	}
+	return len(batch.Records) > 0
 }

@@ -190,3 +190,16 @@ func TestAround(t *testing.T) {
 		}
 	})
 }
+
+// TestIsBatch: all records are of the source, and there is one at least.
+func TestIsBatch(t *testing.T) {
+	for event, want := range map[string]bool{
+		`{"Records":[{"eventSource":"aws:sqs"},{"eventSource":"aws:sqs"}]}`: true,
+		`{"Records":[{"eventSource":"aws:sqs"},{"eventSource":"aws:s3"}]}`:  false,
+		`{"Records":[{}]}`: false, `{"Records":[]}`: false, `{"Records":7}`: false, `{}`: false, `7`: false, ``: false, `null`: false,
+	} {
+		if got := runtime.IsBatch([]byte(event), "aws:sqs"); got != want {
+			t.Errorf("%s: %v", event, got)
+		}
+	}
+}

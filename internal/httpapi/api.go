@@ -180,24 +180,35 @@ func (a *API) route(ctx context.Context, c *Call) (Operation, error) {
 func noRoute(routes []Route, resource string) *Problem {
 	var resources, methods []string
 	for _, r := range routes {
-		if r.Resource != "" {
-			resources = append(resources, "/"+r.Resource)
-		}
-		if r.Resource == resource && resource != "" {
+		resources = append(resources, r.Resource)
+		if r.Resource == resource {
 			methods = append(methods, r.Method)
 		}
 	}
-	slices.Sort(resources)
-	slices.Sort(methods)
-	p := &Problem{
+	if allow := listed(methods, ""); resource != "" && allow != "" {
+		return &Problem{
+			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
+			Detail: resource + " has " + allow, Allow: allow,
+		}
+	}
+	return &Problem{
 		Status: http.StatusNotFound, Type: "no-route", Title: "There is no such resource",
-		Detail: "the resources are " + strings.Join(slices.Compact(resources), ", "),
+		Detail: "the resources are " + listed(resources, "/"),
 	}
-	if p.Allow = strings.Join(methods, ", "); p.Allow != "" {
-		p.Status, p.Type, p.Title = http.StatusMethodNotAllowed, "no-method", "The resource has no such method"
-		p.Detail = resource + " has " + p.Allow
+}
+
+// listed are the names that are not empty, each once and with what is before it.
+func listed(names []string, before string) (list string) {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if list != "" {
+			list += ", "
+		}
+		if name != "" {
+			list += before + name
+		}
 	}
-	return p
+	return list
 }
 
 // Direct finds the operation of a direct invoke among the routes: the one that its client

@@ -145,7 +145,7 @@ func FromEnvironment() (Settings, error) {
 	}
 	s.Events = r.events()
 	if len(r.errs) == 0 {
-		r.check(s)
+		r.check(&s)
 	}
 	return s, r.err()
 }
@@ -314,7 +314,7 @@ var variables = map[string]string{
 }
 
 // check has the sorter itself validate its settings.
-func (r *reader) check(s Settings) {
+func (r *reader) check(s *Settings) {
 	err := s.Names.Validate()
 	if err == nil {
 		_, err = cursor.New(nil, s.SorterOptions()) // of which nothing is asked
@@ -328,7 +328,7 @@ func (r *reader) check(s Settings) {
 }
 
 // SorterOptions are those of the Sorter that the settings describe.
-func (s Settings) SorterOptions() *cursor.Options {
+func (s *Settings) SorterOptions() *cursor.Options {
 	o := &cursor.Options{
 		Defaults: &s.Defaults, Retention: s.Retention, KeepForever: s.KeepForever, BatchSize: s.BatchSize,
 	}
@@ -339,7 +339,7 @@ func (s Settings) SorterOptions() *cursor.Options {
 }
 
 // NeedConsumers is the error of those of what a Deliverer needs that are not set.
-func (s Settings) NeedConsumers() error {
+func (s *Settings) NeedConsumers() error {
 	var r reader
 	r.given("STREAMSORT_CONSUMERS_TABLE", s.Consumers.Consumers)
 	r.given("STREAMSORT_AUDIT_TABLE", s.Consumers.Audit)
@@ -347,7 +347,7 @@ func (s Settings) NeedConsumers() error {
 }
 
 // NeedChains is the error of what an Acker needs that is not set, or wrong.
-func (s Settings) NeedChains() error {
+func (s *Settings) NeedChains() error {
 	var r reader
 	r.given("STREAMSORT_CHAINS_TABLE", s.Chains.Chains)
 	if s.Tombstone != 0 && s.Tombstone < xorack.MinTombstone {

@@ -27,7 +27,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	s := &service{
 		deliverer: d.Deliverer(handoff.Options{}), sorter: d.Sorter(), trouble: d.Trouble(), now: time.Now,
 		tenantClaim: d.TenantClaim, quotas: d.Quotas(), log: d.Log, goOn: d.Timer.Acts,
-		endpoints: endpoint.NewStore(dynamo.NewEngine(d.Client()), d.Consumers.Tables(), time.Now), rules: rules,
+		endpoints: endpoint.NewStore(dynamo.NewEngine(d.Client), d.Consumers.Tables(), time.Now), rules: rules,
 		hooks: strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool { return c == ',' }),
 	}
 	return runtime.Handle(d, headroom, s.api().Handle), nil

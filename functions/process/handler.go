@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -29,7 +29,7 @@ func handler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers [
 		return nil, err
 	}
 	return func(ctx context.Context, metrics *emf.Metrics, event call) (events.DynamoDBEventResponse, error) {
-		seen.begin(metrics)
+		seen.metrics.Store(metrics)
 		defer flushSpans(ctx)
 		if event.Aside != nil {
 			return events.DynamoDBEventResponse{}, deliverAside(ctx, d, readers, *event.Aside)
@@ -46,15 +46,8 @@ func handler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers [
 type observer struct {
 	// log names the queue whose deliveries are all logged.
 	log calllog.Log
-	mu  sync.Mutex
 	// metrics are those of the invocation: a process has one at a time.
-	metrics *emf.Metrics
-}
-
-func (o *observer) begin(metrics *emf.Metrics) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.metrics = metrics
+	metrics atomic.Pointer[emf.Metrics]
 }
 
 // maxTraces is the most traces that are logged of a batch.
@@ -88,9 +81,7 @@ func (o *observer) handed(h handoff.Handed) {
 // delivery logs and counts how a delivery ended. What a sink said is logged; of a
 // message nothing but its seq.
 func (o *observer) delivery(done handoff.Delivery) {
-	o.mu.Lock()
-	metrics := o.metrics
-	o.mu.Unlock()
+	metrics := o.metrics.Load()
 	metrics.Count("Batches", done.Batches)
 	metrics.Count("Delivered", done.Messages)
 	metrics.Count("BatchesTracked", done.Tracked)

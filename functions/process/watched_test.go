@@ -22,7 +22,7 @@ func TestAWatchedQueueIsLogged(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
 	seen := &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}
-	seen.begin(emf.New(io.Discard, emf.Names{}).Begin())
+	seen.metrics.Store(emf.New(io.Discard, emf.Names{}).Begin())
 	for _, queue := range []string{"q", "other"} {
 		seen.delivery(handoff.Delivery{Queue: queue, Consumer: "billing", Batches: 1, Messages: 3})
 	}

@@ -27,7 +27,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	announcer := d.Announcer()
 	var shelf *archive.Archive
 	if d.ArchiveTable != "" {
-		shelf = archive.New(archive.NewDynamo(d.Client(), archive.Names{Archive: d.ArchiveTable}), d.Sorter())
+		shelf = archive.New(archive.NewDynamo(d.Client, archive.Names{Archive: d.ArchiveTable}), d.Sorter())
 	}
 	s := &sweeper{
 		tenants: d.TenantClaim != "", gapAfter: d.GapAlarmAfter, overdueAfter: d.SweepEvery + calls,

@@ -26,13 +26,13 @@ import (
 // created is nil, and [Deps.Err] says why.
 type Deps struct {
 	settings.Settings
+	Client *dynamodb.Client
 	// valid reports that the settings are.
 	valid bool
 	err   error
 	out   io.Writer
 	after []func(context.Context, *emf.Metrics)
-
-	client *dynamodb.Client
+	// sorter is the one that Sorter returned.
 	sorter *cursor.Sorter
 }
 
@@ -42,6 +42,8 @@ func newDeps(out io.Writer) *Deps {
 	d.Settings, err = settings.FromEnvironment()
 	d.Check(err)
 	d.valid = err == nil
+	d.Client, err = dynamo.New(nil)
+	d.Check(err)
 	d.after = append(d.after, d.sendWakeUps)
 	return d
 }
@@ -54,20 +56,10 @@ func (d *Deps) Check(err error) { d.err = errors.Join(d.err, err) }
 // Err joins everything that is wrong so far.
 func (d *Deps) Err() error { return d.err }
 
-// Client is the client of DynamoDB.
-func (d *Deps) Client() *dynamodb.Client {
-	if d.client == nil {
-		var err error
-		d.client, err = dynamo.New(nil)
-		d.Check(err)
-	}
-	return d.client
-}
-
 // Sorter is the Sorter on the tables.
 func (d *Deps) Sorter() *cursor.Sorter {
 	if d.sorter == nil && d.valid {
-		store, err := cursor.NewDynamo(d.Client(), d.Names)
+		store, err := cursor.NewDynamo(d.Client, d.Names)
 		d.Check(err)
 		d.sorter, err = cursor.New(store, d.SorterOptions())
 		d.Check(err)
@@ -86,7 +78,7 @@ func (d *Deps) Deliverer(options handoff.Options) *handoff.Deliverer {
 	if d.Timer != nil {
 		options.WakeUp, options.WakeCircuit, options.WakeBatch = d.Timer.Consumer, d.Timer.Circuit, d.Timer.Batch
 	}
-	deliverer, err := handoff.New(handoff.NewDynamo(d.Client(), d.Consumers), d.Sorter(), &options)
+	deliverer, err := handoff.New(handoff.NewDynamo(d.Client, d.Consumers), d.Sorter(), &options)
 	d.Check(err)
 	return deliverer
 }
@@ -97,7 +89,7 @@ func (d *Deps) Acker() *xorack.Acker {
 		d.Check(err)
 		return nil
 	}
-	store, err := xorack.NewDynamo(d.Client(), d.Chains)
+	store, err := xorack.NewDynamo(d.Client, d.Chains)
 	d.Check(err)
 	options := &xorack.Options{Tombstone: d.Tombstone}
 	if d.Timer != nil {
@@ -126,7 +118,7 @@ func (d *Deps) Trouble() *trouble.Store {
 	if d.Consumers.Trouble == "" {
 		return nil
 	}
-	return trouble.NewStore(dynamo.NewEngine(d.Client()), trouble.Definition(d.Consumers.Trouble))
+	return trouble.NewStore(dynamo.NewEngine(d.Client), trouble.Definition(d.Consumers.Trouble))
 }
 
 // Quotas are the tenants' quotas: those of quotas.json, which lies beside the program, on the
@@ -139,7 +131,7 @@ func (d *Deps) Quotas() *quota.Keeper {
 		return quota.Read(text)
 	})
 	d.Check(err)
-	return quota.NewKeeper(quota.NewDynamo(d.Client(), quota.Names{Quotas: d.Settings.Quotas}), all, time.Now)
+	return quota.NewKeeper(quota.NewDynamo(d.Client, quota.Names{Quotas: d.Settings.Quotas}), all, time.Now)
 }
 
 // CountRates has each invocation's end count what its metrics say was stored and delivered, by

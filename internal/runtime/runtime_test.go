@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,9 +103,7 @@ func TestNewNamesAllThatIsWrong(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "")
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")
-	if _, err := runtime.New(io.Discard, everything); err == nil || !strings.Contains(err.Error(), "AWS_REGION is not set") {
-		t.Errorf("without a region: %v", err)
-	}
+	refused(t, "\nAWS_REGION is not set\n")
 }
 
 // TestNothingIsNeededThatNobodyAsksFor: a function that only sorts starts without the other tables.
@@ -113,7 +113,8 @@ func TestNothingIsNeededThatNobodyAsksFor(t *testing.T) {
 		t.Setenv("STREAMSORT_"+table+"_TABLE", "")
 	}
 	_, err := runtime.New(io.Discard, func(d *runtime.Deps) (runtime.Handler, error) {
-		if d.Sorter() == nil || d.Sorter() != d.Sorter() || d.Trouble() != nil || d.Quotas() != nil {
+		sorter := d.Sorter()
+		if sorter == nil || sorter != d.Sorter() || d.Trouble() != nil || d.Quotas() != nil {
 			t.Error("no Sorter, or several, or a store on no table")
 		}
 		return nil, nil
@@ -201,5 +202,34 @@ func TestIsBatch(t *testing.T) {
 		if got := runtime.IsBatch([]byte(event), "aws:sqs"); got != want {
 			t.Errorf("%s: %v", event, got)
 		}
+	}
+}
+
+// TestWakeUpsAreSent: those that the handler noted, at its end.
+func TestWakeUpsAreSent(t *testing.T) {
+	var sent []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent = append(sent, string(body))
+		_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"}]}`)
+	}))
+	defer server.Close()
+	complete(t)
+	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
+	var out bytes.Buffer
+	handler, err := runtime.New(&out, func(d *runtime.Deps) (runtime.Handler, error) {
+		return runtime.Handle(d, time.Second, func(context.Context, *emf.Metrics, string) (string, error) {
+			d.Timer.Gap("late", time.Now())
+			return "", nil
+		}), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := handler.(func(context.Context, string) (string, error))(t.Context(), ""); err != nil || len(sent) != 1 || !strings.Contains(sent[0], "late") {
+		t.Errorf("sent %v, %v", sent, err)
+	}
+	if !strings.Contains(out.String(), `"WakeUpsSent":1`) {
+		t.Errorf("metrics: %s", &out)
 	}
 }

@@ -99,11 +99,6 @@ func (*chainCommand) Help() string {
 }
 
 // Help implements kong.HelpProvider.
-func (*actsCommand) Help() string {
-	return examples("streamsort acts", "streamsort acts BATCH --start", "streamsort acts BATCH --stop")
-}
-
-// Help implements kong.HelpProvider.
 func (*auditCommand) Help() string {
 	return examples("streamsort audit orders", "streamsort --time relative audit orders billing")
 }

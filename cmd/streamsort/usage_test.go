@@ -27,6 +27,13 @@ func TestUsage(t *testing.T) {
 		{"erase q --dry-run --id x", "--id names an operation"},
 		{"configure q policy", "must be a setting"},
 		{"replay q x 2 again", "from: seq is not an integer"},
+		{"redrive --all --state lagging --reason r", `--state is "lagging": it must be one of blocked with redrive`},
+		{"pause --all --reason r", "--consumer is missing"},
+		{"rewind --all --consumer c --reason r", "--to belongs to rewind"},
+		{"rewind --all --consumer c --to nowhere --reason r", `--to is "nowhere"`},
+		{"redrive --all --rate 0 --reason r", "--rate is 0: it must be from 1 to 1000"},
+		{"redrive --all --run x --reason r", `--run is "x"`},
+		{"skip q c 1 --run x --reason r", "are for --all"},
 		{"--sign --token a.b.c status q", "--sign and --token are both given"},
 		{"local --port 99999", "--port must be from 0 to 65535"},
 	} {

@@ -25,8 +25,6 @@ type service struct {
 	tenantClaim string
 	quotas      *quota.Keeper
 	log         calllog.Log
-	// goOn, if not nil, has a batch of acts carried out.
-	goOn func(batch string, at time.Time)
 	// endpoints are those of webhooks that go out, rules what those of no tenant may ask.
 	endpoints *endpoint.Store
 	rules     egress.Rules
@@ -45,8 +43,6 @@ func (s *service) api() *httpapi.API {
 		{Method: post, Resource: "consumers", Name: "create", Do: s.create},
 		{Method: get, Resource: "operations", Name: "operations", Do: s.audit},
 		{Method: post, Resource: "operations", Name: "operate", Do: s.operate},
-		{Method: get, Resource: "acts", Name: "batches", Do: s.batches},
-		{Method: post, Resource: "acts", Name: "act", Do: s.act},
 		{Method: get, Resource: "endpoints", Name: "endpoints", Do: s.listEndpoints},
 		{Method: put, Resource: "endpoints", Name: "putEndpoint", Do: s.putEndpoint},
 		{Method: remove, Resource: "endpoints", Name: "deleteEndpoint", Do: s.deleteEndpoint},

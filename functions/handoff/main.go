@@ -26,7 +26,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	d.Check(err)
 	s := &service{
 		deliverer: d.Deliverer(handoff.Options{}), sorter: d.Sorter(), trouble: d.Trouble(), now: time.Now,
-		tenantClaim: d.TenantClaim, quotas: d.Quotas(), log: d.Log, goOn: d.Timer.Acts,
+		tenantClaim: d.TenantClaim, quotas: d.Quotas(), log: d.Log,
 		endpoints: endpoint.NewStore(dynamo.NewEngine(d.Client), d.Consumers.Tables(), time.Now), rules: rules,
 		hooks: strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool { return c == ',' }),
 	}

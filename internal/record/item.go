@@ -52,7 +52,6 @@ const (
 	attrStarting         ddb.Path = "starting"
 	attrKeptFrom         ddb.Path = "keptFrom"
 	attrLastOp           ddb.Path = "lastOp"
-	attrAct              ddb.Path = "act"
 	attrAsked            ddb.Path = "asked"
 	attrTracked          ddb.Path = "tracked"
 	attrOutbox           ddb.Path = "outbox"
@@ -87,7 +86,6 @@ const (
 	attrDone      ddb.Path = "done"
 	attrChain     ddb.Path = "chain"
 	attrRequest   ddb.Path = "request"
-	attrBatch     ddb.Path = "batch"
 	attrWho       ddb.Path = "who"
 
 	// Within who, beside kind.
@@ -186,7 +184,6 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 		Starting:     d.TextOr(attrStarting, ""),
 		KeptFrom:     d.NumberOr(attrKeptFrom, 0),
 		LastOp:       d.Text(attrLastOp),
-		Act:          d.TextOr(attrAct, ""),
 		Asked:        d.NumberOr(attrAsked, 0),
 	}
 	switch c.State {
@@ -260,9 +257,6 @@ func encodeOperation(key string, a Operation) ddb.Item {
 		}
 		fields[attrRequest] = ddb.MapOf(request)
 	}
-	if a.Batch != "" {
-		fields[attrBatch] = ddb.Text(a.Batch)
-	}
 	if a.Who != (Who{}) {
 		fields[attrWho] = encodeWho(a.Who)
 	}
@@ -325,7 +319,6 @@ func decodeOperation(it ddb.Item) (Operation, error) {
 
 		ReplyQueue: d.TextOr(attrReplyQueue, ""),
 		Request:    decodeRequest(&d),
-		Batch:      d.TextOr(attrBatch, ""),
 		Who:        decodeWho(&d),
 	}
 	if d.Err != nil {

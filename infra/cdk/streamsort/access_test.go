@@ -39,8 +39,7 @@ func TestAccess(t *testing.T) {
 	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem"
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
 	sweeps["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-
-	sweeps["AuditTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
+	sweeps["AuditTable.Arn"] = "dynamodb:PutItem"
 	sweeps["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
 	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	sweeps["TroubleTable.Arn/index/age"] = "dynamodb:Query"
@@ -71,7 +70,7 @@ func TestAccess(t *testing.T) {
 	operates["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + operates["MessagesTable.Arn"] + " dynamodb:UpdateItem"
 	operates["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
 	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-	operates["AuditTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
+	operates["AuditTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
 	operates["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query"
 	operates["TimerQueue.Arn"] = "sqs:SendMessage"
 	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))

@@ -209,7 +209,7 @@ func TestLogicalIDs(t *testing.T) {
 		want[id] = "AWS::Logs::QueryDefinition"
 	}
 	for _, route := range []string{
-		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "DeleteQueues", "GetGaps", "GetSummary", "GetConsumers", "PostConsumers", "GetOperations", "PostOperations", "GetActs", "PostActs",
+		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "DeleteQueues", "GetGaps", "GetSummary", "GetConsumers", "PostConsumers", "GetOperations", "PostOperations",
 		"GetEndpoints", "PutEndpoints", "DeleteEndpoints",
 		"GetChains", "PostAcks", "GetClaims", "PostClaims", "PatchClaims",
 	} {

@@ -16,9 +16,10 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -28,7 +29,7 @@ func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
 // answer to the contract.
 type server struct {
 	*httpapitest.Client
-	handle handler
+	handle httpapitest.Handler
 	memory *cursor.Store
 	logs   bytes.Buffer
 	now    time.Time
@@ -46,7 +47,7 @@ func newServer(t *testing.T, change func(*service)) *server {
 	if change != nil {
 		change(service)
 	}
-	s.handle = service.api(emf.New(&s.logs, emf.Names{})).Handle
+	s.handle = runtime.Around(&s.logs, headroom, service.api().Handle)
 	s.Client = httpapitest.New(t, s.handle)
 	return s
 }
@@ -556,8 +557,8 @@ func FuzzHandle(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		api := (&service{sorter: sorter, now: time.Now}).api(emf.New(io.Discard, emf.Names{}))
-		raw, err := api.Handle(t.Context(), event)
+		handle := runtime.Around(io.Discard, headroom, (&service{sorter: sorter, now: time.Now}).api().Handle)
+		raw, err := handle(t.Context(), event)
 		if err != nil {
 			t.Fatalf("a function error: %v", err)
 		}
@@ -593,7 +594,7 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
 		defer cancel()
 		var logs bytes.Buffer
-		answer, err := (&service{sorter: sorter, now: time.Now}).api(emf.New(&logs, emf.Names{})).Handle(ctx,
+		answer, err := runtime.Around(&logs, headroom, (&service{sorter: sorter, now: time.Now}).api().Handle)(ctx,
 			json.RawMessage(`{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"slow","seq":1,"body":1},{"queue":"q","seq":2,"body":1}]}`))
 		if err != nil || ctx.Err() != nil {
 			t.Fatalf("%s, %v, %v", answer, err, ctx.Err())
@@ -604,4 +605,13 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRoutesAreTheContract, but for what handoff answers of queues.
+func TestRoutesAreTheContract(t *testing.T) {
+	httpapitest.Routes(t, (&service{}).api().Routes, "queues")
+}
+
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS")
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -136,7 +136,7 @@ func FuzzHandle(f *testing.F) {
 		if _, err := deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
 			t.Fatal(err)
 		}
-		raw, err := (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api(emf.New(io.Discard, emf.Names{})).Handle(t.Context(), event)
+		raw, err := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api().Handle)(t.Context(), event)
 		if err != nil {
 			t.Fatalf("a function error: %v", err)
 		}

@@ -60,7 +60,7 @@ func (d *delays) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // timed is a handler whose wake-ups go to a queue in a bubble.
-func timed(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, *delays) {
+func timed(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, *delays) {
 	t.Helper()
 	d, was := &delays{}, http.DefaultTransport
 	t.Cleanup(func() { http.DefaultTransport = was })
@@ -78,7 +78,7 @@ func timed(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, *delay
 }
 
 // play calls the function with each wake-up when it comes out, until none is left, or it is done.
-func (d *delays) play(t *testing.T, s *sweeper, done func() bool) {
+func (d *delays) play(t *testing.T, s *bench, done func() bool) {
 	t.Helper()
 	for len(d.waits) > 0 && !done() {
 		slices.SortStableFunc(d.waits, func(a, b delayed) int { return a.at.Compare(b.at) })
@@ -90,7 +90,7 @@ func (d *delays) play(t *testing.T, s *sweeper, done func() bool) {
 }
 
 // call calls the function with wake-ups.
-func (d *delays) call(t *testing.T, s *sweeper, bodies ...string) {
+func (d *delays) call(t *testing.T, s *bench, bodies ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

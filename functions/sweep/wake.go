@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"sync"
@@ -12,25 +11,10 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/margin"
-	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
-
-// wakeUps reads a batch of an SQS queue's messages; false for any other event.
-func wakeUps(raw json.RawMessage) ([]events.SQSMessage, bool) {
-	var event events.SQSEvent
-	if json.Unmarshal(raw, &event) != nil || len(event.Records) == 0 {
-		return nil, false
-	}
-	for _, m := range event.Records {
-		if m.EventSource != "aws:sqs" {
-			return nil, false
-		}
-	}
-	return event.Records, true
-}
 
 // What a wake-up may take.
 const (
@@ -44,12 +28,7 @@ const (
 
 // wake does what wake-ups are about, side by side, each for a piece at most. It answers which of
 // them have to come again: those that failed, or that there was no time for.
-func (s *sweeper) wake(ctx context.Context, messages []events.SQSMessage) events.SQSEventResponse {
-	metrics := s.emitter.Begin()
-	defer metrics.Flush()
-	defer s.after(ctx, metrics)
-	ctx, cancel := margin.Keep(ctx, margins)
-	defer cancel()
+func (s *sweeper) wake(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMessage) events.SQSEventResponse {
 	all, late := together(ctx, metrics, messages, time.Now())
 	run := waking{sweeper: s, metrics: metrics, seen: s.troubles(), until: time.Now().Add(piece)}
 	if late > congested {
@@ -195,7 +174,7 @@ func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next tim
 	within, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
 	done, err := r.sorter.Settle(within, w.Queue, cursor.SortKey(w.UpTo))
-	settings.CountSettled(r.metrics, done)
+	runtime.CountSettled(r.metrics, done)
 	var none *cursor.InvalidError
 	switch {
 	case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -91,7 +92,7 @@ func newServer(t *testing.T) *server {
 	t.Cleanup(func() { slog.SetDefault(before) })
 	service := newService(t, s.memory, func() time.Time { return s.now }, func(context.Context, secret.Reference) (string, error) { return s.value, s.err })
 	s.service, s.sorter = service, service.sorter
-	s.Client = httpapitest.New(t, service.handler(&s.logs))
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
 	return s
 }
 
@@ -462,9 +463,14 @@ func TestNothingIsLogged(t *testing.T) {
 	}
 }
 
-func TestSourcesFrom(t *testing.T) {
-	if _, err := sourcesFrom(t.TempDir()); err == nil || !strings.Contains(err.Error(), webhook.File) {
-		t.Errorf("error %v", err)
+// TestStart: a function without its sources does not start, and says so beside what else is wrong.
+func TestStart(t *testing.T) {
+	t.Setenv("LAMBDA_TASK_ROOT", t.TempDir())
+	t.Setenv("STREAMSORT_MESSAGES_TABLE", "")
+	for _, want := range []string{webhook.File, "STREAMSORT_MESSAGES_TABLE is not set"} {
+		if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 
@@ -472,7 +478,8 @@ func FuzzReceive(f *testing.F) {
 	f.Add("/webhooks/github", "x-github-delivery", "a", []byte(`{"repository":{"full_name":"a"}}`))
 	f.Add("/webhooks/raw", "content-type", "text/plain", []byte("\xff"))
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	handle := newService(f, cursor.NewMemory(), time.Now, func(context.Context, secret.Reference) (string, error) { return canary, nil }).handler(io.Discard)
+	service := newService(f, cursor.NewMemory(), time.Now, func(context.Context, secret.Reference) (string, error) { return canary, nil })
+	handle := runtime.Around(io.Discard, headroom, service.api().Handle)
 	f.Fuzz(func(t *testing.T, path, header, value string, body []byte) {
 		headers := map[string]string{
 			"x-hub-signature-256": "sha256=" + hex.EncodeToString(sign(string(body))), "x-sig": hex.EncodeToString(sign(string(body))),

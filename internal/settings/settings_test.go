@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 func tables(t *testing.T) {
@@ -86,7 +86,7 @@ func TestErrorsNameTheVariable(t *testing.T) {
 		"STREAMSORT_QUEUE_KEY": "body", "STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_SEGMENTS": "x",
 		"STREAMSORT_LAG_AFTER": "-1s", "STREAMSORT_DELETE_DELIVERED": "yes", "STREAMSORT_KNOWN_QUEUES": "yes", "STREAMSORT_SETTLE_WITHIN": "soon", "STREAMSORT_GAP_ALARM_AFTER": "late",
 		"STREAMSORT_READERS": `[{"name":"a b"}]`, "STREAMSORT_SETTLE": "61m", "STREAMSORT_LATE": "never",
-		"STREAMSORT_LOG_SUCCESSES": "few", "STREAMSORT_LOG_UNTIL": "noon",
+		"STREAMSORT_LOG_SUCCESSES": "few", "STREAMSORT_LOG_UNTIL": "noon", "STREAMSORT_TOMBSTONE": "soon",
 	} {
 		t.Run(name, func(t *testing.T) {
 			tables(t)
@@ -145,18 +145,27 @@ func TestSettingsOfNewKeyedQueues(t *testing.T) {
 	}
 }
 
-func TestNewSorterMakesNoRequest(t *testing.T) {
+// TestChains: what an Acker needs is asked for only by what has one.
+func TestChains(t *testing.T) {
 	tables(t)
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.NewSorter(client); err != nil {
-		t.Fatal(err)
+	for _, c := range []struct{ table, key, tombstone, want string }{
+		{"c-1", "id", "90m", ""},
+		{"", "id", "", "STREAMSORT_CHAINS_TABLE is not set"},
+		{"c-1", "ops", "", "STREAMSORT_TAG_KEY tag key must not be ops"},
+		{"c-1", "", "5m", "STREAMSORT_TOMBSTONE must be at least 1h0m0s"},
+	} {
+		t.Setenv("STREAMSORT_CHAINS_TABLE", c.table)
+		t.Setenv("STREAMSORT_TAG_KEY", c.key)
+		t.Setenv("STREAMSORT_TOMBSTONE", c.tombstone)
+		s, err := settings.FromEnvironment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.NeedChains(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: error %v", c, err)
+		}
+		if want := (xorack.Names{Chains: "c-1", TagKey: "id"}); c.want == "" && (s.Chains != want || s.Tombstone != 90*time.Minute) {
+			t.Errorf("%+v, %v", s.Chains, s.Tombstone)
+		}
 	}
 }

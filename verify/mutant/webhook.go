@@ -115,8 +115,8 @@ var webhookMutants = []mutant{
 	{"webhook: an unknown sender is answered so", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, refused()", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, &httpapi.Problem{Status: http.StatusNotFound, Type: \"no-route\", Title: \"No such sender\"}"},
 	}},
-	{"webhook: a delivery without its id", "functions/webhook", webhookHandling, []edit{
-		{"handler.go", "put.Arrive(m.Message, id)", "put.Arrive(m.Message, id+string(m.Body))"},
+	{"webhook: a delivery without its id", "internal/intake", webhookHandling, []edit{
+		{"intake.go", "\t\tp.arrive(m.Message, id)", "\t\tp.arrive(m.Message, id+string(m.Body))"},
 	}},
 	{"webhook: another body under an id is a conflict", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "if !source.Numbered() && a.Outcome == cursor.Conflict {", "if false {"},

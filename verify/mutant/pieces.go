@@ -49,8 +49,8 @@ var pieceMutants = []mutant{
 	{"a skip writes a bounded number a run", sorterFolder, test{"./pkg/cursor", "TestAGapIsSkippedInOneRun"}, []edit{
 		{"sweep.go", "o.SkipLimit = MaxMaxAhead", "o.SkipLimit = 1000"},
 	}},
-	{"the tombstone behind the position is written with others", sorterFolder, test{"./pkg/cursor", "TestASkipKeepsTheGapsAge"}, []edit{
-		{"gaps.go", "if next == position && from > position+1 {", "if false {"},
+	{"tombstones make the rest of their gap young", sorterFolder, test{"./pkg/cursor", "TestASkipKeepsTheGapsAge"}, []edit{
+		{"gaps.go", "cur.Position+int64(limit))}, behind.EnqueuedAt, goOn)", "cur.Position+int64(limit))}, s.now(), goOn)"},
 	}},
 	{"a late repeat reads the whole order", sorterFolder, test{"./pkg/cursor", "TestALateRepeatReadsOneUnit"}, []edit{
 		{"read_log.go", "from = max(from, least())\n", ""},

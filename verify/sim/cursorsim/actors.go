@@ -360,7 +360,7 @@ func (m *model) switcher(to ...cursor.Packs) {
 	})
 }
 
-// clock lets time pass, a number of times. None passes while a cursor is being
+// clock lets time pass, a number of times. None passes while a cursor or a message is being
 // written: a gap's age counts from when the request was sent, and nobody
 // promises more than that the policy's time is long against a request's.
 func (m *model) clock(times int, step time.Duration) {

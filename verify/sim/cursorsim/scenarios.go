@@ -112,6 +112,12 @@ func Small() []sim.Scenario {
 			m.skipper(1)
 			m.clock(2, time.Second)
 		}),
+		scenario("skip of many gaps beside a writer", 0, skipSettings, func(m *model) {
+			m.before(true, 2, 4)
+			m.writer("A", puts(6, 3)...)
+			m.sweeper(1)
+			m.clock(2, time.Second)
+		}),
 		scenario("skip behind a gap that comes meanwhile", 1, skipSettings, func(m *model) {
 			m.before(true, 2)
 			m.writer("A", puts(4)...)

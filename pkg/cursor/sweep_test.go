@@ -82,47 +82,6 @@ func TestSweepSkips(t *testing.T) {
 	b.want("the queue goes on", b.put(body(5)), "advanced 4→5")
 }
 
-// TestManyGapsAreSkippedInOneVisit: a sender whose numbers have lasting holes. All that are
-// old enough go at once, and one announcement names them; the next one is due when the
-// message behind it is old enough, and not later.
-func TestManyGapsAreSkippedInOneVisit(t *testing.T) {
-	var woken []time.Time
-	memory := withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute })
-	b := newBench(t, memory)
-	b.sweep(cursor.SweepOptions{}) // the day's full round
-	const holes = 30
-	for i := range holes {
-		b.put(body(int64(2*i + 2)))
-	}
-	b.now = b.now.Add(59 * time.Second)
-	b.put(body(2*holes + 2))
-	b.now = b.now.Add(time.Second)
-	var said []cursor.Announcement
-	timed := b.process(cursor.Options{WakeUp: func(_ string, due time.Time) { woken = append(woken, due) }})
-	report, next, err := timed.Wake(t.Context(), "q", cursor.SweepOptions{
-		Announce: func(_ context.Context, a cursor.Announcement) error { said = append(said, a); return nil },
-	})
-	if err != nil || !next.IsZero() || report.Skipped != holes || b.status().Position != 2*holes {
-		t.Fatalf("%+v, next %v, error %v, position %d; want %d skipped", report, next, err, b.status().Position, holes)
-	}
-	if len(said) != 2 || said[0].Kind != cursor.GapOpened || said[1].Kind != cursor.GapSkipped || len(said[1].Skipped) != holes ||
-		said[1].Skipped[holes-1] != (cursor.Range{From: 2*holes - 2, To: 2*holes - 1}) {
-		t.Errorf("announced %+v; want one that was open, and all %d that were skipped", said, holes)
-	}
-	due := b.now.Add(59 * time.Second)
-	if !woken[len(woken)-1].Equal(due) {
-		t.Errorf("woken up at %v, want at %v", woken, due)
-	}
-	b.now = due.Add(-time.Second)
-	if report, next, err := timed.Wake(t.Context(), "q", cursor.SweepOptions{}); err != nil || report.Skipped != 0 || !next.Equal(due) {
-		t.Errorf("a second early: %+v, next %v, error %v; want %v", report, next, err, due)
-	}
-	b.now = due
-	if report, _, err := timed.Wake(t.Context(), "q", cursor.SweepOptions{}); err != nil || report.Skipped != 1 || b.status().Position != 2*holes+2 {
-		t.Errorf("when it is due: %+v, error %v, position %d", report, err, b.status().Position)
-	}
-}
-
 func TestSweepWaits(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(3))

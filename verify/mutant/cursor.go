@@ -100,15 +100,6 @@ var sorterMutants = []mutant{
 	{"unconditional tombstone", sorterFolder, schedules, []edit{
 		{"store_messages.go", "a, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())", "condition := s.queueKey.Missing()\n\tif m.Tombstone != \"\" {\n\t\tcondition = ddb.Cond{}\n\t}\n\ta, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), condition)"},
 	}},
-	{"a gap behind the first is skipped by the age of that", sorterFolder, smallSchedule(schedules.folder, "skip behind a second gap"), []edit{
-		{"gaps.go", "if s.now().Before(due) ||", "if len(skipped) == 0 && s.now().Before(due) ||"},
-	}},
-	{"a gap behind the first waits anew", sorterFolder, test{"./pkg/cursor", "TestManyGapsAreSkippedInOneVisit"}, []edit{
-		{"gaps.go", "behind.EnqueuedAt.Before(cur.MovedAt)", "false"},
-	}},
-	{"the next gap is due late", sorterFolder, test{"./pkg/cursor", "TestManyGapsAreSkippedInOneVisit"}, []edit{
-		{"gaps.go", "due = gapSince(cur, behind).Add(age)", "due = s.now().Add(age)"},
-	}},
 	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
 		{"store_cursors.go", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)),"},
 	}},

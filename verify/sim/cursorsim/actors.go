@@ -329,14 +329,14 @@ func (m *model) eraser(queue string) {
 	})
 }
 
-// skipper skips the default queue's gap a number of times, at most two seqs a
+// skipper skips the default queue's gaps a number of times, at most three seqs a
 // call.
 func (m *model) skipper(times int) {
 	m.run.Go("skipper", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
 		for i := range times {
 			p.Forget().Int(int64(i))
-			if _, _, err := s.SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 2); err != nil {
+			if _, _, err := s.SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 3); err != nil {
 				// A tombstone may be in, and the cursor before it.
 				m.unfinished = true
 			}

@@ -129,11 +129,13 @@ func (s *Sorter) skipGaps(ctx context.Context, queue, reason string, age time.Du
 			s.scheduleAt(cur, gaps[0].Since.Add(age))
 			break
 		}
-		var advance Advance
-		advance, err = s.heal(ctx, queue, noSeq, true)
-		cur = advance.Cursor
+		advance, failed := s.heal(ctx, queue, noSeq, true)
 		for _, m := range advance.Moves {
 			moved.moved(m.From, m.To)
+		}
+		before := cur.Position
+		if cur, err = advance.Cursor, failed; cur.Position == before {
+			break // by what is stored there no cursor goes on
 		}
 	}
 	return skipped.moves, Advance{cur, moved.moves}, err

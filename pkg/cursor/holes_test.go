@@ -153,3 +153,47 @@ func TestASweepSchedulesWhatItsWritersCouldNot(t *testing.T) {
 		t.Errorf("scheduled %v: want 90 s by the writer, a minute by the sweep", scheduled)
 	}
 }
+
+// TestHolesOfEveryCallAreSkippedInTime: 30 holes a call, a call each 700 ms, and a timer of
+// whole seconds. Every gap is skipped within gapAfter and a second of when the message behind
+// it was stored, and none sooner than gapAfter.
+func TestHolesOfEveryCallAreSkippedInTime(t *testing.T) {
+	const calls, holes = 20, 30
+	const last = 2 * calls * holes
+	b := newBench(t, nil)
+	var wakeUp time.Time
+	options := cursor.Options{WakeUp: func(_ string, due time.Time) {
+		wakeUp = b.now.Add(due.Sub(b.now).Truncate(time.Second) + time.Second)
+	}}
+	withSettings(skipping)(&options)
+	s := b.process(options)
+	stored, passed := map[int64]time.Time{}, int64(0)
+	for began := b.now; passed < last && b.now.Sub(began) < 2*time.Minute; b.now = b.now.Add(100 * time.Millisecond) {
+		if call := int64(len(stored) / holes); call < calls && b.now.Sub(began) >= time.Duration(call)*700*time.Millisecond {
+			var batch []cursor.Message
+			for hole := range int64(holes) {
+				seq := 2 * (call*holes + hole + 1)
+				batch, stored[seq] = append(batch, body(seq)), b.now
+			}
+			if _, err := s.PutGroup(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if wakeUp.IsZero() || b.now.Before(wakeUp) {
+			continue
+		}
+		wakeUp = time.Time{}
+		if _, _, err := s.Wake(t.Context(), "q", cursor.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for at := b.status().Position; passed < at; {
+			passed += 2
+			if took := b.now.Sub(stored[passed]); took < time.Minute || took > time.Minute+time.Second {
+				t.Errorf("the gap before %d was skipped after %v", passed, took)
+			}
+		}
+	}
+	if passed != last {
+		t.Errorf("passed %d, want %d", passed, last)
+	}
+}

@@ -153,8 +153,9 @@ func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 		})
 		late["holes"] = append(late["holes"], time.Since(began[i].Add(5*time.Second)))
 	}
-	if worst := slices.Max(late["holes"]); measures && worst > time.Second {
-		t.Errorf("the holes of a call were skipped %v after they were due, want a second at most", worst)
+	// The timer's whole seconds, and what a put and a poll take.
+	if worst := slices.Max(late["holes"]); measures && worst > 1500*time.Millisecond {
+		t.Errorf("the holes of a call were skipped %v after they were due, want 1.5 s at most", worst)
 	}
 	late.tells(t)
 }

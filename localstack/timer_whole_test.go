@@ -142,7 +142,8 @@ func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 	for i := range n {
 		var messages []string
 		for hole := range holes {
-			messages = append(messages, fmt.Sprintf(`{"queue":"holes","seq":%d,"body":1}`, 2*(holes*i+hole+1)))
+			seq := 2 * (holes*i + hole + 1)
+			messages = append(messages, fmt.Sprintf(`{"queue":"holes","seq":%d,"body":1}`, seq))
 		}
 		began[i] = time.Now()
 		call("POST", "/messages", `{"messages":[`+strings.Join(messages, ",")+`]}`)

@@ -70,8 +70,8 @@ func (a *Announcer) late(ctx context.Context, said cursor.Announcement) error {
 func (a *Announcer) gap(ctx context.Context, said cursor.Announcement) error {
 	d := gap{
 		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue, Tenant: of(said.Queue),
-		seqs: seqs{jsonseq.Seq(said.Missing.From), jsonseq.Seq(said.Missing.To)}, MaxParked: jsonseq.Seq(said.MaxParked),
-		Seconds: said.Age.Seconds(),
+		seqs:      seqs{jsonseq.Seq(said.Missing.From), jsonseq.Seq(said.Missing.To)},
+		MaxParked: jsonseq.Seq(said.MaxParked), Seconds: said.Age.Seconds(),
 	}
 	for _, run := range said.Skipped {
 		d.Skipped = append(d.Skipped, seqs{jsonseq.Seq(run.From), jsonseq.Seq(run.To)})

@@ -70,7 +70,9 @@ const maxRepeats = 1000
 // announceOpen announces an open gap and then notes in the cursor that it did:
 // the note is what the closing is announced by. It goes first before a skip,
 // so that a crash between the two leaves a trace of what was skipped.
-func (r *sweepRun) announceOpen(ctx context.Context, cur Cursor, behind Message, since time.Time) (Cursor, error) {
+func (r *sweepRun) announceOpen(
+	ctx context.Context, cur Cursor, behind Message, since time.Time,
+) (Cursor, error) {
 	first := cur.Position + 1
 	if cur.Announced == first {
 		if r.repeats.Add(1) > maxRepeats {

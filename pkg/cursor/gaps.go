@@ -107,13 +107,17 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 // wins, and one that arrives later gets Late. Lost response of a tombstone: the repeat finds
 // it there. Another did it first: the same. We die right after: the next call goes on with
 // what is missing, which is as old as the gap was.
-func (s *Sorter) SkipGap(ctx context.Context, queue, reason string, age time.Duration, limit int) ([]Range, Advance, error) {
+func (s *Sorter) SkipGap(
+	ctx context.Context, queue, reason string, age time.Duration, limit int,
+) ([]Range, Advance, error) {
 	return s.skipGaps(ctx, queue, reason, age, limit, func() bool { return true })
 }
 
 // skipGaps is SkipGap for as long as goOn says so: it is asked before each 1,000 tombstones.
 // It schedules the wake-up of the gap that it leaves open.
-func (s *Sorter) skipGaps(ctx context.Context, queue, reason string, age time.Duration, limit int, goOn func() bool) ([]Range, Advance, error) {
+func (s *Sorter) skipGaps(
+	ctx context.Context, queue, reason string, age time.Duration, limit int, goOn func() bool,
+) ([]Range, Advance, error) {
 	var skipped, moved progress
 	cur, err := s.readCursor(ctx, queue)
 	for size := 1; err == nil && cur.GapOpen(); size = min(2*size, maxBatchSize) {
@@ -144,7 +148,10 @@ func (s *Sorter) skipGaps(ctx context.Context, queue, reason string, age time.Du
 // giveUp stores tombstones into the gaps that are old enough, from the bottom up, and returns
 // how many it tried. They bear the time since when the gap counts: what is still missing
 // before them, where one fails, is as old as the gap is.
-func (s *Sorter) giveUp(ctx context.Context, cur Cursor, reason string, gaps []Gap, age time.Duration, limit int, goOn func() bool, skipped *progress) (tried int, err error) {
+func (s *Sorter) giveUp(
+	ctx context.Context, cur Cursor, reason string, gaps []Gap, age time.Duration, limit int,
+	goOn func() bool, skipped *progress,
+) (tried int, err error) {
 	for until := s.now().Add(-age); tried < limit && goOn(); {
 		var batch []Gap // of one seq each
 		for len(gaps) > 0 && gaps[0].olderThan(until) && len(batch) < min(limit-tried, maxBatchSize) {
@@ -209,7 +216,9 @@ const maxReason = 500
 
 // putTombstone stores a tombstone that counts since a time, unless something is stored there.
 // It reports whether a tombstone is there then.
-func (s *Sorter) putTombstone(ctx context.Context, cur Cursor, seq int64, reason string, since time.Time) (bool, error) {
+func (s *Sorter) putTombstone(
+	ctx context.Context, cur Cursor, seq int64, reason string, since time.Time,
+) (bool, error) {
 	there, err := s.putSingle(ctx, Message{
 		Queue: cur.Queue, Seq: seq, Tombstone: reason, AmongPacks: cur.Settings.Packs.some(),
 		Op: s.newOp(), EnqueuedAt: ddb.ToMillis(since), ExpiresOn: s.expiry(),

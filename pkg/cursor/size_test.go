@@ -122,13 +122,15 @@ func TestASkipKeepsTheGapsAge(t *testing.T) {
 				do((n - i) % n) // the first, and then from the last one on
 			}
 		}
-		_, _, _ = b.process(cursor.Options{ForEach: inAnyOrder}).SkipGap(t.Context(), "q", "old", time.Minute, 100)
+		cut := b.process(cursor.Options{ForEach: inAnyOrder})
+		_, _, _ = cut.SkipGap(t.Context(), "q", "old", time.Minute, 100)
 		if _, err := b.sorter.Recheck(t.Context(), "q"); err != nil {
 			t.Fatal(err)
 		}
 		b.engine = b.tables
-		if _, _, err := b.process(cursor.Options{}).SkipGap(t.Context(), "q", "old", time.Minute, 100); err != nil || b.status().Position != 6 {
-			t.Errorf("after %d requests, and a call more, the position is %d, %v: want all skipped", requests, b.status().Position, err)
+		_, _, err := b.process(cursor.Options{}).SkipGap(t.Context(), "q", "old", time.Minute, 100)
+		if err != nil || b.status().Position != 6 {
+			t.Errorf("after %d requests: position %d, %v: want all skipped", requests, b.status().Position, err)
 		}
 	}
 }

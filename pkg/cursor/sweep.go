@@ -440,12 +440,14 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 		}
 		return cur, nil
 	}
-	if cur, err := r.announceOpen(ctx, cur, behind, since); err != nil || cur.Settings.Policy != PolicySkip {
+	cur, err = r.announceOpen(ctx, cur, behind, since)
+	if err != nil || cur.Settings.Policy != PolicySkip {
 		return cur, err
 	}
 	reason := fmt.Sprintf("skipped after %s", cur.Settings.GapAfter)
 	goOn := margin.Half(ctx)
-	skipped, advance, err := s.skipGaps(ctx, cur.Queue, reason, cur.Settings.GapAfter, r.options.SkipLimit, goOn)
+	after, limit := cur.Settings.GapAfter, r.options.SkipLimit
+	skipped, advance, err := s.skipGaps(ctx, cur.Queue, reason, after, limit, goOn)
 	r.skipped, r.more = skipped, !goOn()
 	for _, run := range skipped {
 		r.report.Skipped += int(run.To - run.From)

@@ -26,7 +26,7 @@ var timerMutants = []mutant{
 	{"timer: the gap of another position is skipped", sorterFolder, wokenGap, []edit{
 		{"wake.go", "due.IsZero() || due.After(s.now())", "due.IsZero()"},
 		{"sweep.go", "s.now().Before(due) {", "false {"},
-		{"sweep.go", "s.skipGaps(ctx, cur.Queue, reason, cur.Settings.GapAfter,", "s.skipGaps(ctx, cur.Queue, reason, 0,"},
+		{"sweep.go", "after, limit := cur.Settings.GapAfter,", "after, limit := time.Duration(0),"},
 	}},
 	{"timer: a consumer's state is not looked at", deliveryFolder, wokenUser, []edit{
 		{"wake.go", "if at.IsZero() && !rests(c) || at.After(now) {", "if at.After(now) {"},

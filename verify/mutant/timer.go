@@ -26,8 +26,8 @@ var timerMutants = []mutant{
 	}},
 	{"timer: the gap of another position is skipped", sorterFolder, wokenGap, []edit{
 		{"wake.go", "due.IsZero() || due.After(s.now())", "due.IsZero()"},
-		{"sweep.go", "|| age < cur.Settings.GapAfter {", "{"},
-		{"sweep.go", "s.skipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter,", "s.skipGap(ctx, cur.Queue, reason, 0,"},
+		{"sweep.go", "s.now().Before(due) {", "false {"},
+		{"sweep.go", "after, limit := cur.Settings.GapAfter,", "after, limit := time.Duration(0),"},
 	}},
 	{"timer: a consumer's state is not looked at", deliveryFolder, wokenUser, []edit{
 		{"wake.go", "if at.IsZero() && !rests(c) || at.After(now) {", "if at.After(now) {"},

@@ -85,7 +85,9 @@ func (c Codec[T]) Read(it Item) (*T, *Decoder) {
 	if c.reads > 0 {
 		d.Layout(version, c.reads)
 	}
-	c.attributes().read(d, "", it, reflect.ValueOf(t).Elem())
+	if f := c.attributes().read(it, reflect.ValueOf(t).Elem()); f != nil {
+		d.Fail(f.at, f.problem)
+	}
 	return t, d
 }
 
@@ -94,9 +96,12 @@ func ValueOf[T any](t T) Value {
 	return codingOf(reflect.TypeFor[T](), "").write(reflect.ValueOf(&t).Elem())
 }
 
-// ReadValue reads what ValueOf wrote, at a path of the decoder's item.
-func ReadValue[T any](d *Decoder, at Path, v Value, into *T) {
+// ReadValue reads what ValueOf wrote, from a step into a map of the decoder's item.
+func ReadValue[T any](d *Decoder, at Path, step string, v Value, into *T) {
 	var none T
 	*into = none
-	codingOf(reflect.TypeFor[T](), "").check(d, at, v, reflect.ValueOf(into).Elem())
+	if f := codingOf(reflect.TypeFor[T](), "").check(v, reflect.ValueOf(into).Elem()); f != nil {
+		f.in(Path(step)).in(at)
+		d.Fail(f.at, f.problem)
+	}
 }

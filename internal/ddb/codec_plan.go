@@ -23,13 +23,8 @@ type attribute struct {
 	*coding
 }
 
-// planned has the attributes of each struct, and codings the coding of each type and its options.
+// planned has the attributes of each struct, and codings the coding of each type without options.
 var planned, codings sync.Map
-
-type codingKey struct {
-	of      reflect.Type
-	options string
-}
 
 // attributesOf panics where a tag is wrong: a mistake in the program.
 func attributesOf(t reflect.Type) *attributes {
@@ -82,19 +77,46 @@ func (a *attribute) of(from reflect.Value) Value {
 	return a.write(v)
 }
 
+// drafts are where items are made, so that each has the room that it takes.
+var drafts = sync.Pool{New: func() any { return new(draft) }}
+
 // draft is the item of a struct, with room for more.
 func (a *attributes) draft(from reflect.Value, more int) draft {
-	d := make(draft, 0, len(a.list)+more)
+	made := drafts.Get().(*draft)
+	defer drafts.Put(made)
+	d := (*made)[:0]
 	for i := range a.list {
 		if v := a.list[i].of(from); v.kind != None {
 			d = append(d, field{a.list[i].name, v})
 		}
 	}
-	return d
+	*made = d
+	return append(make(draft, 0, len(d)+more), d...)
 }
 
-// read reads an item, or the fields of a map at a path, into a struct.
-func (a *attributes) read(d *Decoder, within Path, it Item, into reflect.Value) {
+// fault is what is wrong with an attribute; nil for nothing.
+type fault struct {
+	at      Path
+	problem string
+}
+
+func faulty(format string, arguments ...any) *fault {
+	return &fault{"", fmt.Sprintf(format, arguments...)}
+}
+
+// in is the fault of what is in a map, or in a list, at a step.
+func (f *fault) in(step Path) *fault {
+	if f != nil && f.at != "" {
+		step = step.At(string(f.at))
+	}
+	if f != nil {
+		f.at = step
+	}
+	return f
+}
+
+// read reads an item, or the fields of a map, into a struct.
+func (a *attributes) read(it Item, into reflect.Value) *fault {
 	fields := it.stored()
 	for i := range a.list {
 		known := &a.list[i]
@@ -107,16 +129,11 @@ func (a *attributes) read(d *Decoder, within Path, it Item, into reflect.Value) 
 		} else if known.loose {
 			continue
 		}
-		known.check(d, within.in(known.name), v, into.FieldByIndex(known.field))
+		if f := known.check(v, into.FieldByIndex(known.field)); f != nil {
+			return f.in(Path(known.name))
+		}
 	}
-}
-
-// in is an element of a path that may be the item itself.
-func (p Path) in(name string) Path {
-	if p == "" {
-		return Path(name)
-	}
-	return p.At(name)
+	return nil
 }
 
 func (it Item) stored() []field {
@@ -140,26 +157,27 @@ func (a *attributes) keys(it Item) (shown string) {
 type coding struct {
 	kind  Kind
 	write func(reflect.Value) Value
-	read  func(*Decoder, Path, Value, reflect.Value)
+	read  func(Value, reflect.Value) *fault
 }
 
 // check reads a value, which has to be there and of the kind.
-func (c *coding) check(d *Decoder, at Path, v Value, into reflect.Value) {
+func (c *coding) check(v Value, into reflect.Value) *fault {
 	if v.kind != c.kind {
-		d.Fail(at, v.kind.instead(c.kind))
-		return
+		return &fault{"", v.kind.instead(c.kind)}
 	}
-	c.read(d, at, v, into)
+	return c.read(v, into)
 }
 
 var timeType, durationType = reflect.TypeFor[time.Time](), reflect.TypeFor[time.Duration]()
 
 func codingOf(t reflect.Type, options string) *coding {
-	key := codingKey{t, options}
-	if known, ok := codings.Load(key); ok {
+	if options != "" {
+		return newCoding(t, options)
+	}
+	if known, ok := codings.Load(t); ok {
 		return known.(*coding)
 	}
-	known, _ := codings.LoadOrStore(key, newCoding(t, options))
+	known, _ := codings.LoadOrStore(t, newCoding(t, options))
 	return known.(*coding)
 }
 
@@ -174,13 +192,18 @@ func newCoding(t reflect.Type, options string) *coding {
 		return &coding{
 			Number,
 			func(v reflect.Value) Value { return Int128(v.Field(0).Int(), v.Field(1).Uint()) },
-			func(_ *Decoder, _ Path, v Value, into reflect.Value) {
+			func(v Value, into reflect.Value) *fault {
 				into.Field(0).SetInt(v.hi)
 				into.Field(1).SetUint(v.lo)
+				return nil
 			},
 		}
 	case is == reflect.String:
-		return codingOfText(has(options, "binary"), argument(options, "one"))
+		var one []string
+		if all := argument(options, "one"); all != "" {
+			one = strings.Split(all, "|")
+		}
+		return codingOfText(has(options, "binary"), one)
 	case is == reflect.Int || is == reflect.Int64:
 		return codingOfInt(1)
 	case is == reflect.Bool:
@@ -211,10 +234,13 @@ func codingOfTime(seconds bool) *coding {
 	return &coding{
 		Number,
 		func(v reflect.Value) Value { return write(*v.Addr().Interface().(*time.Time)) },
-		func(d *Decoder, at Path, v Value, into reflect.Value) {
-			if n, ok := d.int64(at, v); ok {
-				*into.Addr().Interface().(*time.Time) = read(n)
+		func(v Value, into reflect.Value) *fault {
+			n, ok := v.Int64()
+			if !ok {
+				return faulty("is %v, which is not a 64-bit integer", v)
 			}
+			*into.Addr().Interface().(*time.Time) = read(n)
+			return nil
 		},
 	}
 }
@@ -224,26 +250,27 @@ func codingOfInt(unit int64) *coding {
 	return &coding{
 		Number,
 		func(v reflect.Value) Value { return Int(v.Int() / unit) },
-		func(d *Decoder, at Path, v Value, into reflect.Value) {
-			n, ok := d.int64(at, v)
-			if ok && n*unit/unit != n {
-				d.Fail(at, fmt.Sprintf("is %d, which is too much", n))
-			} else if ok {
-				into.SetInt(n * unit)
+		func(v Value, into reflect.Value) *fault {
+			n, ok := v.Int64()
+			if !ok || n*unit/unit != n {
+				return faulty("is %v, which is not a 64-bit integer", v)
 			}
+			into.SetInt(n * unit)
+			return nil
 		},
 	}
 }
 
-func codingOfText(binary bool, one string) *coding {
+func codingOfText(binary bool, one []string) *coding {
 	c := &coding{
 		String,
 		func(v reflect.Value) Value { return Text(v.String()) },
-		func(d *Decoder, at Path, v Value, into reflect.Value) {
-			if one != "" && !strings.Contains("|"+one+"|", "|"+v.text+"|") {
-				d.Fail(at, fmt.Sprintf("is %q, which this version does not know", v.text))
+		func(v Value, into reflect.Value) *fault {
+			if one != nil && !slices.Contains(one, v.text) {
+				return faulty("is %q, which this version does not know", v.text)
 			}
 			into.SetString(v.text)
+			return nil
 		},
 	}
 	if binary {
@@ -260,7 +287,7 @@ func codingOfBool(is string) *coding {
 		return &coding{
 			Boolean,
 			func(v reflect.Value) Value { return Bool(v.Bool()) },
-			func(_ *Decoder, _ Path, v Value, into reflect.Value) { into.SetBool(v.True()) },
+			func(v Value, into reflect.Value) *fault { into.SetBool(v.True()); return nil },
 		}
 	case "1":
 		truth = Int(1)
@@ -268,7 +295,7 @@ func codingOfBool(is string) *coding {
 	return &coding{
 		truth.kind,
 		func(reflect.Value) Value { return truth },
-		func(_ *Decoder, _ Path, v Value, into reflect.Value) { into.SetBool(v.Equal(truth)) },
+		func(v Value, into reflect.Value) *fault { into.SetBool(v.Equal(truth)); return nil },
 	}
 }
 
@@ -276,15 +303,16 @@ func codingOfBytes(t reflect.Type) *coding {
 	return &coding{
 		Binary,
 		func(v reflect.Value) Value { return Blob(v.Bytes()) },
-		func(d *Decoder, at Path, v Value, into reflect.Value) {
+		func(v Value, into reflect.Value) *fault {
 			switch {
 			case t.Kind() == reflect.Slice:
 				into.SetBytes(v.Bytes())
 			case len(v.text) != t.Len():
-				d.Fail(at, fmt.Sprintf("is of %d bytes, and must be of %d", len(v.text), t.Len()))
+				return faulty("is of %d bytes, and must be of %d", len(v.text), t.Len())
 			default:
 				copy(into.Bytes(), v.text)
 			}
+			return nil
 		},
 	}
 }
@@ -300,12 +328,14 @@ func codingOfSet(t reflect.Type, member *coding) *coding {
 			}
 			return setOf(texts)
 		},
-		func(d *Decoder, at Path, v Value, into reflect.Value) {
-			set := reflect.MakeSlice(t, len(v.more.set), len(v.more.set))
+		func(v Value, into reflect.Value) *fault {
+			into.Set(reflect.MakeSlice(t, len(v.more.set), len(v.more.set)))
 			for i, text := range v.more.set {
-				member.read(d, at, Value{kind: Binary, text: text}, set.Index(i))
+				if f := member.read(Value{kind: Binary, text: text}, into.Index(i)); f != nil {
+					return f
+				}
 			}
-			into.Set(set)
+			return nil
 		},
 	}
 }
@@ -325,18 +355,20 @@ func codingOfList(t reflect.Type, element *coding) *coding {
 			}
 			return ListOf(list...)
 		},
-		func(d *Decoder, at Path, v Value, into reflect.Value) {
+		func(v Value, into reflect.Value) *fault {
 			list := v.more.list
 			switch {
 			case t.Kind() == reflect.Slice && len(list) > 0:
 				into.Set(reflect.MakeSlice(t, len(list), len(list)))
 			case t.Kind() == reflect.Array && len(list) > t.Len():
-				d.Fail(at, fmt.Sprintf("is a list of %d, and must be of %d at most", len(list), t.Len()))
-				return
+				return faulty("is a list of %d, and must be of %d at most", len(list), t.Len())
 			}
 			for i, v := range list {
-				element.check(d, at.Index(i), v, into.Index(i))
+				if f := element.check(v, into.Index(i)); f != nil {
+					return f.in(Path("").Index(i)[len(stepMark):])
+				}
 			}
+			return nil
 		},
 	}
 }
@@ -354,13 +386,16 @@ func codingOfMap(t reflect.Type, element *coding) *coding {
 			}
 			return Value{kind: Map, more: &elements{fields: sealed(d)}}
 		},
-		func(d *Decoder, at Path, v Value, into reflect.Value) {
-			into.Set(reflect.MakeMap(t))
+		func(v Value, into reflect.Value) *fault {
+			into.Set(reflect.MakeMapWithSize(t, v.Fields().Len()))
 			for name, v := range v.Fields().All() {
 				one := reflect.New(t.Elem()).Elem()
-				element.check(d, at.At(name), v, one)
+				if f := element.check(v, one); f != nil {
+					return f.in(Path(name))
+				}
 				into.SetMapIndex(reflect.ValueOf(name), one)
 			}
+			return nil
 		},
 	}
 }
@@ -371,6 +406,6 @@ func codingOfStruct(a *attributes) *coding {
 		func(v reflect.Value) Value {
 			return Value{kind: Map, more: &elements{fields: sealed(a.draft(v, 0))}}
 		},
-		func(d *Decoder, at Path, v Value, into reflect.Value) { a.read(d, at, v.Fields(), into) },
+		func(v Value, into reflect.Value) *fault { return a.read(v.Fields(), into) },
 	}
 }

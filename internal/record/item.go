@@ -99,7 +99,7 @@ func readOutcomes(c *Consumer, d *ddb.Decoder) {
 	c.FailedAlone = d.Item.Has(attrTaken)
 	var r Remembered
 	for name, value := range d.MapOr(attrOutcomes).All() {
-		ddb.ReadValue(d, attrOutcomes.At(name), value, &r)
+		ddb.ReadValue(d, attrOutcomes, name, value, &r)
 		if r.N < 0 {
 			d.Fail(attrOutcomes.At(name), fmt.Sprintf("is of the claim %d", r.N))
 			return

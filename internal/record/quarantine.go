@@ -80,7 +80,7 @@ func readQuarantine(c *Consumer, d *ddb.Decoder) {
 		if err != nil {
 			d.Fail(attrQuarantine.At(name), "is under no claim's number")
 		}
-		if ddb.ReadValue(d, attrQuarantine.At(name), value, &q); d.Err != nil {
+		if ddb.ReadValue(d, attrQuarantine, name, value, &q); d.Err != nil {
 			return
 		}
 		q.Token = Token{n, q.Req}

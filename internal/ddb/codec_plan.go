@@ -168,8 +168,6 @@ func (c *coding) check(v Value, into reflect.Value) *fault {
 	return c.read(v, into)
 }
 
-var timeType, durationType = reflect.TypeFor[time.Time](), reflect.TypeFor[time.Duration]()
-
 func codingOf(t reflect.Type, options string) *coding {
 	if options != "" {
 		return newCoding(t, options)
@@ -184,28 +182,24 @@ func codingOf(t reflect.Type, options string) *coding {
 func newCoding(t reflect.Type, options string) *coding {
 	is := t.Kind()
 	switch {
+	case t == timeType && has(options, "s"):
+		return codingOfNumber(
+			func(v reflect.Value) int64 { return timeOf(v).Unix() },
+			func(v reflect.Value, s int64) { *timeOf(v) = fromSeconds(s) })
 	case t == timeType:
-		return codingOfTime(has(options, "s"))
+		return codingOfNumber(
+			func(v reflect.Value) int64 { return timeOf(v).UnixMilli() },
+			func(v reflect.Value, ms int64) { *timeOf(v) = fromMillis(ms) })
 	case t == durationType:
-		return codingOfInt(int64(time.Millisecond))
-	case has(options, "int128"):
-		return &coding{
-			Number,
-			func(v reflect.Value) Value { return Int128(v.Field(0).Int(), v.Field(1).Uint()) },
-			func(v Value, into reflect.Value) *fault {
-				into.Field(0).SetInt(v.hi)
-				into.Field(1).SetUint(v.lo)
-				return nil
-			},
-		}
-	case is == reflect.String:
-		var one []string
-		if all := argument(options, "one"); all != "" {
-			one = strings.Split(all, "|")
-		}
-		return codingOfText(has(options, "binary"), one)
+		return codingOfNumber(
+			func(v reflect.Value) int64 { return time.Duration(v.Int()).Milliseconds() },
+			func(v reflect.Value, ms int64) { v.SetInt(ms * int64(time.Millisecond)) })
 	case is == reflect.Int || is == reflect.Int64:
-		return codingOfInt(1)
+		return codingOfNumber(reflect.Value.Int, reflect.Value.SetInt)
+	case has(options, "int128"):
+		return codingOf128()
+	case is == reflect.String:
+		return codingOfText(strings.Split(argument(options, "one"), "|"))
 	case is == reflect.Bool:
 		return codingOfBool(argument(options, "is"))
 	case isBytes(t):
@@ -214,89 +208,89 @@ func newCoding(t reflect.Type, options string) *coding {
 		return codingOfSet(t, codingOfBytes(t.Elem()))
 	case is == reflect.Slice || is == reflect.Array:
 		return codingOfList(t, codingOf(t.Elem(), ""))
-	case is == reflect.Map:
-		return codingOfMap(t, codingOf(t.Elem(), ""))
+	case t == textsType:
+		return codingOfTexts()
 	case is == reflect.Struct:
-		return codingOfStruct(attributesOf(t))
+		a := attributesOf(t)
+		return &coding{
+			Map,
+			func(v reflect.Value) Value { return mapOf(a.draft(v, 0)) },
+			func(v Value, into reflect.Value) *fault { return a.read(v.Fields(), into) },
+		}
 	}
 	panic("no item has a " + t.String())
 }
+
+var (
+	timeType     = reflect.TypeFor[time.Time]()
+	durationType = reflect.TypeFor[time.Duration]()
+	textsType    = reflect.TypeFor[map[string]string]()
+)
+
+func timeOf(v reflect.Value) *time.Time { return v.Addr().Interface().(*time.Time) }
 
 func isBytes(t reflect.Type) bool {
 	return (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
 }
 
-func codingOfTime(seconds bool) *coding {
-	write, read := Millis, fromMillis
-	if seconds {
-		write, read = Seconds, fromSeconds
-	}
+func mapOf(sorted []field) Value { return Value{kind: Map, more: &elements{fields: sealed(sorted)}} }
+
+func codingOfNumber(write func(reflect.Value) int64, read func(reflect.Value, int64)) *coding {
 	return &coding{
 		Number,
-		func(v reflect.Value) Value { return write(*v.Addr().Interface().(*time.Time)) },
+		func(v reflect.Value) Value { return Int(write(v)) },
 		func(v Value, into reflect.Value) *fault {
 			n, ok := v.Int64()
-			if !ok {
-				return faulty("is %v, which is not a 64-bit integer", v)
+			if read(into, n); !ok || write(into) != n {
+				return faulty("is %v, which is not an integer that fits", v)
 			}
-			*into.Addr().Interface().(*time.Time) = read(n)
 			return nil
 		},
 	}
 }
 
-// codingOfInt is that of integers, which are stored divided by a unit.
-func codingOfInt(unit int64) *coding {
+func codingOf128() *coding {
 	return &coding{
 		Number,
-		func(v reflect.Value) Value { return Int(v.Int() / unit) },
+		func(v reflect.Value) Value { return Int128(v.Field(0).Int(), v.Field(1).Uint()) },
 		func(v Value, into reflect.Value) *fault {
-			n, ok := v.Int64()
-			if !ok || n*unit/unit != n {
-				return faulty("is %v, which is not a 64-bit integer", v)
-			}
-			into.SetInt(n * unit)
+			into.Field(0).SetInt(v.hi)
+			into.Field(1).SetUint(v.lo)
 			return nil
 		},
 	}
 }
 
-func codingOfText(binary bool, one []string) *coding {
-	c := &coding{
+// codingOfText is that of a text, which is one of some where there are more than one.
+func codingOfText(one []string) *coding {
+	return &coding{
 		String,
 		func(v reflect.Value) Value { return Text(v.String()) },
 		func(v Value, into reflect.Value) *fault {
-			if one != nil && !slices.Contains(one, v.text) {
+			if len(one) > 1 && !slices.Contains(one, v.text) {
 				return faulty("is %q, which this version does not know", v.text)
 			}
 			into.SetString(v.text)
 			return nil
 		},
 	}
-	if binary {
-		c.kind, c.write = Binary, func(v reflect.Value) Value { return Value{kind: Binary, text: v.String()} }
-	}
-	return c
 }
 
 // codingOfBool is that of a truth which is a boolean, or where it is true a text, or the number 1.
 func codingOfBool(is string) *coding {
-	truth := Text(is)
+	write := func(v reflect.Value) Value { return Bool(v.Bool()) }
 	switch is {
 	case "":
-		return &coding{
-			Boolean,
-			func(v reflect.Value) Value { return Bool(v.Bool()) },
-			func(v Value, into reflect.Value) *fault { into.SetBool(v.True()); return nil },
-		}
 	case "1":
-		truth = Int(1)
+		write = func(reflect.Value) Value { return Int(1) }
+	default:
+		write = func(reflect.Value) Value { return Text(is) }
 	}
-	return &coding{
-		truth.kind,
-		func(reflect.Value) Value { return truth },
-		func(v Value, into reflect.Value) *fault { into.SetBool(v.Equal(truth)); return nil },
-	}
+	truth := write(reflect.ValueOf(true))
+	return &coding{truth.kind, write, func(v Value, into reflect.Value) *fault {
+		into.SetBool(v.Equal(truth))
+		return nil
+	}}
 }
 
 func codingOfBytes(t reflect.Type) *coding {
@@ -373,39 +367,27 @@ func codingOfList(t reflect.Type, element *coding) *coding {
 	}
 }
 
-// codingOfMap is that of a map by names.
-func codingOfMap(t reflect.Type, element *coding) *coding {
+func codingOfTexts() *coding {
 	return &coding{
 		Map,
 		func(v reflect.Value) Value {
-			d := make(draft, 0, v.Len())
-			for each := v.MapRange(); each.Next(); {
-				one := reflect.New(t.Elem()).Elem()
-				one.Set(each.Value())
-				d.set(each.Key().String(), element.write(one))
+			texts := *v.Addr().Interface().(*map[string]string)
+			d := make(draft, 0, len(texts))
+			for name, text := range texts {
+				d.set(name, Text(text))
 			}
-			return Value{kind: Map, more: &elements{fields: sealed(d)}}
+			return mapOf(d)
 		},
 		func(v Value, into reflect.Value) *fault {
-			into.Set(reflect.MakeMapWithSize(t, v.Fields().Len()))
+			texts := make(map[string]string, v.Fields().Len())
+			*into.Addr().Interface().(*map[string]string) = texts
 			for name, v := range v.Fields().All() {
-				one := reflect.New(t.Elem()).Elem()
-				if f := element.check(v, one); f != nil {
-					return f.in(Path(name))
+				if v.kind != String {
+					return (&fault{"", v.kind.instead(String)}).in(Path(name))
 				}
-				into.SetMapIndex(reflect.ValueOf(name), one)
+				texts[name] = v.text
 			}
 			return nil
 		},
-	}
-}
-
-func codingOfStruct(a *attributes) *coding {
-	return &coding{
-		Map,
-		func(v reflect.Value) Value {
-			return Value{kind: Map, more: &elements{fields: sealed(a.draft(v, 0))}}
-		},
-		func(v Value, into reflect.Value) *fault { return a.read(v.Fields(), into) },
 	}
 }

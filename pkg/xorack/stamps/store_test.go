@@ -321,3 +321,8 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 		}
 	}
 }
+
+func FuzzChain(f *testing.F) {
+	s := &store{&chains.Table{Tag: "tag"}}
+	ddbtest.FuzzCodec(f, codec, s.decode, chains.Version, "tag")
+}

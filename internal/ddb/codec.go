@@ -24,23 +24,28 @@ const version = "v"
 // bytes (binary), slices of these (a set), other slices and arrays (a list, without the zeros at
 // an array's end), maps of texts, structs (a map). A struct of two halves with the option int128
 // is a number, a text with the option binary is bytes. A field without a tag is not in the item.
-type Codec[T any] struct {
+type Codec[T any] struct{ codec }
+
+// codec is what is the same for all structs: a function with a parameter is compiled for each.
+type codec struct {
+	of            reflect.Type
 	what          string
 	writes, reads int64
 }
 
 // NewCodec returns the Codec of what the items are called in errors. It writes them in a layout,
 // and reads older ones and those up to another; 0 for items that have none.
-func NewCodec[T any](what string, writes, reads int64) Codec[T] { return Codec[T]{what, writes, reads} }
-
-func (c Codec[T]) attributes() *attributes { return attributesOf(reflect.TypeFor[T]()) }
+func NewCodec[T any](what string, writes, reads int64) Codec[T] {
+	return Codec[T]{codec{reflect.TypeFor[T](), what, writes, reads}}
+}
 
 // All are the attributes of a value by their names, without its layout: the zero Value for each
 // that is left out.
-func (c Codec[T]) All(t *T) iter.Seq2[Path, Value] {
+func (c Codec[T]) All(t *T) iter.Seq2[Path, Value] { return c.all(reflect.ValueOf(t).Elem()) }
+
+func (c codec) all(from reflect.Value) iter.Seq2[Path, Value] {
 	return func(yield func(Path, Value) bool) {
-		from := reflect.ValueOf(t).Elem()
-		for _, a := range c.attributes().list {
+		for _, a := range attributesOf(c.of).list {
 			if !yield(Path(a.name), a.of(from)) {
 				return
 			}
@@ -49,8 +54,10 @@ func (c Codec[T]) All(t *T) iter.Seq2[Path, Value] {
 }
 
 // Item is the item of a value, with what is set and removed beside its fields.
-func (c Codec[T]) Item(t *T, beside ...Action) Item {
-	d := c.attributes().draft(reflect.ValueOf(t).Elem(), len(beside)+1)
+func (c Codec[T]) Item(t *T, beside ...Action) Item { return c.item(reflect.ValueOf(t).Elem(), beside) }
+
+func (c codec) item(from reflect.Value, beside []Action) Item {
+	d := attributesOf(c.of).draft(from, len(beside)+1)
 	if c.writes > 0 {
 		d.set(version, Int(c.writes))
 	}
@@ -69,38 +76,56 @@ func (c Codec[T]) Decode(it Item, more ...func(*T, *Decoder)) (T, error) {
 			read(t, d)
 		}
 	}
-	if d.Err == nil {
-		return *t, nil
+	if d.Err != nil {
+		var none T
+		return none, c.unreadable(d)
 	}
-	var none T
-	return none, fmt.Errorf("%s%s: %w", c.what, c.attributes().keys(it), d.Err)
+	return *t, nil
 }
 
 // Read is Decode for a caller that makes the error of the decoder's itself.
 func (c Codec[T]) Read(it Item) (*T, *Decoder) {
 	t, d := new(T), &Decoder{Item: it}
-	if !it.Exists() {
-		return t, d
+	c.read(d, reflect.ValueOf(t).Elem())
+	return t, d
+}
+
+func (c codec) read(d *Decoder, into reflect.Value) {
+	if !d.Item.Exists() {
+		return
 	}
 	if c.reads > 0 {
 		d.Layout(version, c.reads)
 	}
-	if f := c.attributes().read(it, reflect.ValueOf(t).Elem()); f != nil {
+	if f := attributesOf(c.of).read(d.Item, into); f != nil {
 		d.Fail(f.at, f.problem)
 	}
-	return t, d
+}
+
+// unreadable is the error of a decoder, with what the item is.
+func (c codec) unreadable(d *Decoder) error {
+	what := c.what
+	for _, a := range attributesOf(c.of).list {
+		if a.key {
+			what += fmt.Sprintf(" %s=%q", a.name, d.Item.attribute(a.name))
+		}
+	}
+	return fmt.Errorf("%s: %w", what, d.Err)
 }
 
 // ValueOf is the value that a field of the type has in an item.
-func ValueOf[T any](t T) Value {
-	return codingOf(reflect.TypeFor[T](), "").write(reflect.ValueOf(&t).Elem())
-}
+func ValueOf[T any](t T) Value { return valueOf(reflect.ValueOf(&t).Elem()) }
+
+func valueOf(v reflect.Value) Value { return codingOf(v.Type(), "").write(v) }
 
 // ReadValue reads what ValueOf wrote, from a step into a map of the decoder's item.
 func ReadValue[T any](d *Decoder, at Path, step string, v Value, into *T) {
-	var none T
-	*into = none
-	if f := codingOf(reflect.TypeFor[T](), "").check(v, reflect.ValueOf(into).Elem()); f != nil {
+	readValue(d, at, step, v, reflect.ValueOf(into).Elem())
+}
+
+func readValue(d *Decoder, at Path, step string, v Value, into reflect.Value) {
+	into.SetZero()
+	if f := codingOf(into.Type(), "").check(v, into); f != nil {
 		f.in(Path(step)).in(at)
 		d.Fail(f.at, f.problem)
 	}

@@ -12,7 +12,7 @@ import (
 
 // attributes are those of a struct, sorted by name as an item's fields are, so that both are
 // gone through side by side.
-type attributes struct{ list []attribute }
+type attributes struct{ list []*attribute }
 
 type attribute struct {
 	name string
@@ -33,7 +33,7 @@ func attributesOf(t reflect.Type) *attributes {
 	}
 	var a attributes
 	a.add(t, nil)
-	slices.SortFunc(a.list, func(a, b attribute) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(a.list, func(a, b *attribute) int { return cmp.Compare(a.name, b.name) })
 	known, _ := planned.LoadOrStore(t, &a)
 	return known.(*attributes)
 }
@@ -52,7 +52,7 @@ func (a *attributes) add(t reflect.Type, within []int) {
 			continue
 		}
 		omit := has(options, "omitzero")
-		a.list = append(a.list, attribute{
+		a.list = append(a.list, &attribute{
 			name, at, omit, omit || has(options, "optional"), has(options, "key"), codingOf(f.Type, options),
 		})
 	}
@@ -85,9 +85,9 @@ func (a *attributes) draft(from reflect.Value, more int) draft {
 	made := drafts.Get().(*draft)
 	defer drafts.Put(made)
 	d := (*made)[:0]
-	for i := range a.list {
-		if v := a.list[i].of(from); v.kind != None {
-			d = append(d, field{a.list[i].name, v})
+	for _, known := range a.list {
+		if v := known.of(from); v.kind != None {
+			d = append(d, field{known.name, v})
 		}
 	}
 	*made = d
@@ -118,8 +118,7 @@ func (f *fault) in(step Path) *fault {
 // read reads an item, or the fields of a map, into a struct.
 func (a *attributes) read(it Item, into reflect.Value) *fault {
 	fields := it.stored()
-	for i := range a.list {
-		known := &a.list[i]
+	for _, known := range a.list {
 		for len(fields) > 0 && fields[0].name < known.name {
 			fields = fields[1:]
 		}
@@ -141,16 +140,6 @@ func (it Item) stored() []field {
 		return nil
 	}
 	return it.fields
-}
-
-// keys shows the keys of an item that cannot be read.
-func (a *attributes) keys(it Item) (shown string) {
-	for _, a := range a.list {
-		if a.key {
-			shown += fmt.Sprintf(" %s=%q", a.name, it.attribute(a.name))
-		}
-	}
-	return shown
 }
 
 // coding is how a type is written and read.

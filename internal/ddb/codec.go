@@ -85,9 +85,13 @@ func (c Codec[T]) Decode(it Item, more ...func(*T, *Decoder)) (T, error) {
 
 // Read is Decode for a caller that makes the error of the decoder's itself.
 func (c Codec[T]) Read(it Item) (*T, *Decoder) {
-	t, d := new(T), &Decoder{Item: it}
-	c.read(d, reflect.ValueOf(t).Elem())
-	return t, d
+	both := new(struct {
+		t T
+		d Decoder
+	})
+	both.d.Item = it
+	c.read(&both.d, reflect.ValueOf(&both.t).Elem())
+	return &both.t, &both.d
 }
 
 func (c codec) read(d *Decoder, into reflect.Value) {

@@ -80,13 +80,6 @@ func (d *Decoder) NumberOr(name Path, otherwise int64) int64 {
 	return d.Number(name)
 }
 
-// Number128 reads the halves of an integer of 128 bits that may be missing: 0
-// then.
-func (d *Decoder) Number128(name Path) (hi int64, lo uint64) {
-	v, _ := d.value(name, Number)
-	return v.hi, v.lo
-}
-
 // Millis reads a time that must be there.
 func (d *Decoder) Millis(name Path) time.Time { return fromMillis(d.Number(name)) }
 
@@ -130,12 +123,6 @@ func (d *Decoder) MapOr(name Path) Item {
 func (d *Decoder) ListOr(name Path) []Value {
 	v, _ := d.value(name, List)
 	return v.Elements()
-}
-
-// MembersOr reads a set of bytes that may be missing: nil then. It is sorted.
-func (d *Decoder) MembersOr(name Path) [][]byte {
-	v, _ := d.value(name, BinarySet)
-	return v.Members()
 }
 
 // Layout checks the version in the item's attribute: one above known is

@@ -129,7 +129,7 @@ func ReadValue[T any](d *Decoder, at Path, step string, v Value, into *T) {
 
 func readValue(d *Decoder, at Path, step string, v Value, into reflect.Value) {
 	into.SetZero()
-	if f := codingOf(into.Type(), "").check(v, into); f != nil {
+	if f := codingOf(into.Type(), "").read(v, into); f != nil {
 		f.in(Path(step)).in(at)
 		d.Fail(f.at, f.problem)
 	}

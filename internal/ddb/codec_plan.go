@@ -128,7 +128,7 @@ func (a *attributes) read(it Item, into reflect.Value) *fault {
 		} else if known.loose {
 			continue
 		}
-		if f := known.check(v, into.FieldByIndex(known.field)); f != nil {
+		if f := known.read(v, into.FieldByIndex(known.field)); f != nil {
 			return f.in(Path(known.name))
 		}
 	}
@@ -144,17 +144,37 @@ func (it Item) stored() []field {
 
 // coding is how a type is written and read.
 type coding struct {
-	kind  Kind
-	write func(reflect.Value) Value
-	read  func(Value, reflect.Value) *fault
+	form
+	kind Kind
+	of   reflect.Type
+	// truth is what true is stored as, one the texts that there are, where that is not any.
+	truth Value
+	one   []string
+	// element is the coding of a list's elements or a set's members, fields are those of a map.
+	element *coding
+	fields  *attributes
 }
 
-// check reads a value, which has to be there and of the kind.
-func (c *coding) check(v Value, into reflect.Value) *fault {
-	if v.kind != c.kind {
-		return &fault{"", v.kind.instead(c.kind)}
-	}
-	return c.read(v, into)
+type form uint8
+
+const (
+	asMillis form = iota
+	asSeconds
+	asDuration
+	asInt
+	as128
+	asText
+	asTruth
+	asBytes
+	asSet
+	asList
+	asTexts
+	asFields
+)
+
+var kindOf = [...]Kind{
+	asMillis: Number, asSeconds: Number, asDuration: Number, asInt: Number, as128: Number, asText: String,
+	asBytes: Binary, asSet: BinarySet, asList: List, asTexts: Map, asFields: Map,
 }
 
 func codingOf(t reflect.Type, options string) *coding {
@@ -169,214 +189,181 @@ func codingOf(t reflect.Type, options string) *coding {
 }
 
 func newCoding(t reflect.Type, options string) *coding {
-	is := t.Kind()
-	switch {
-	case t == timeType && has(options, "s"):
-		return codingOfNumber(
-			func(v reflect.Value) int64 { return timeOf(v).Unix() },
-			func(v reflect.Value, s int64) { *timeOf(v) = fromSeconds(s) })
-	case t == timeType:
-		return codingOfNumber(
-			func(v reflect.Value) int64 { return timeOf(v).UnixMilli() },
-			func(v reflect.Value, ms int64) { *timeOf(v) = fromMillis(ms) })
-	case t == durationType:
-		return codingOfNumber(
-			func(v reflect.Value) int64 { return time.Duration(v.Int()).Milliseconds() },
-			func(v reflect.Value, ms int64) { v.SetInt(ms * int64(time.Millisecond)) })
-	case is == reflect.Int || is == reflect.Int64:
-		return codingOfNumber(reflect.Value.Int, reflect.Value.SetInt)
+	c := &coding{of: t}
+	switch is := t.Kind(); {
+	case t == reflect.TypeFor[time.Time]() && has(options, "s"):
+		c.form = asSeconds
+	case t == reflect.TypeFor[time.Time]():
+		c.form = asMillis
+	case t == reflect.TypeFor[time.Duration]():
+		c.form = asDuration
+	case t == reflect.TypeFor[map[string]string]():
+		c.form = asTexts
 	case has(options, "int128"):
-		return codingOf128()
+		c.form = as128
+	case is == reflect.Int || is == reflect.Int64:
+		c.form = asInt
 	case is == reflect.String:
-		return codingOfText(strings.Split(argument(options, "one"), "|"))
-	case is == reflect.Bool:
-		return codingOfBool(argument(options, "is"))
-	case isBytes(t):
-		return codingOfBytes(t)
-	case is == reflect.Slice && isBytes(t.Elem()):
-		return codingOfSet(t, codingOfBytes(t.Elem()))
-	case is == reflect.Slice || is == reflect.Array:
-		return codingOfList(t, codingOf(t.Elem(), ""))
-	case t == textsType:
-		return codingOfTexts()
-	case is == reflect.Struct:
-		a := attributesOf(t)
-		return &coding{
-			Map,
-			func(v reflect.Value) Value { return mapOf(a.draft(v, 0)) },
-			func(v Value, into reflect.Value) *fault { return a.read(v.Fields(), into) },
+		c.form = asText
+		if one := argument(options, "one"); one != "" {
+			c.one = strings.Split(one, "|")
 		}
+	case is == reflect.Bool:
+		c.form, c.truth = asTruth, Bool(true)
+		if text := argument(options, "is"); text == "1" {
+			c.truth = Int(1)
+		} else if text != "" {
+			c.truth = Text(text)
+		}
+		c.kind = c.truth.kind
+		return c
+	case isBytes(t):
+		c.form = asBytes
+	case is == reflect.Slice && isBytes(t.Elem()):
+		c.form, c.element = asSet, codingOf(t.Elem(), "")
+	case is == reflect.Slice || is == reflect.Array:
+		c.form, c.element = asList, codingOf(t.Elem(), "")
+	case is == reflect.Struct:
+		c.form, c.fields = asFields, attributesOf(t)
+	default:
+		panic("no item has a " + t.String())
 	}
-	panic("no item has a " + t.String())
+	c.kind = kindOf[c.form]
+	return c
 }
-
-var (
-	timeType     = reflect.TypeFor[time.Time]()
-	durationType = reflect.TypeFor[time.Duration]()
-	textsType    = reflect.TypeFor[map[string]string]()
-)
-
-func timeOf(v reflect.Value) *time.Time { return v.Addr().Interface().(*time.Time) }
 
 func isBytes(t reflect.Type) bool {
 	return (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
 }
 
-func mapOf(sorted []field) Value { return Value{kind: Map, more: &elements{fields: sealed(sorted)}} }
+// pointed is what a field is of a type that is known. A pointer in an interface is no allocation.
+func pointed[T any](v reflect.Value) *T { return v.Addr().Interface().(*T) }
 
-func codingOfNumber(write func(reflect.Value) int64, read func(reflect.Value, int64)) *coding {
-	return &coding{
-		Number,
-		func(v reflect.Value) Value { return Int(write(v)) },
-		func(v Value, into reflect.Value) *fault {
-			n, ok := v.Int64()
-			if read(into, n); !ok || write(into) != n {
-				return faulty("is %v, which is not an integer that fits", v)
-			}
-			return nil
-		},
-	}
+func mapOf(sorted []field) Value {
+	return Value{kind: Map, more: &elements{fields: sealed(sorted)}}
 }
 
-func codingOf128() *coding {
-	return &coding{
-		Number,
-		func(v reflect.Value) Value { return Int128(v.Field(0).Int(), v.Field(1).Uint()) },
-		func(v Value, into reflect.Value) *fault {
-			into.Field(0).SetInt(v.hi)
-			into.Field(1).SetUint(v.lo)
-			return nil
-		},
+func (c *coding) write(v reflect.Value) Value {
+	switch c.form {
+	case asMillis:
+		return Millis(*pointed[time.Time](v))
+	case asSeconds:
+		return Seconds(*pointed[time.Time](v))
+	case asDuration:
+		return Int(time.Duration(v.Int()).Milliseconds())
+	case asInt:
+		return Int(v.Int())
+	case as128:
+		return Int128(v.Field(0).Int(), v.Field(1).Uint())
+	case asText:
+		return Text(v.String())
+	case asTruth:
+		if c.kind == Boolean {
+			return Bool(v.Bool())
+		}
+		return c.truth
+	case asBytes:
+		return Blob(v.Bytes())
+	case asSet:
+		texts := make([]string, v.Len())
+		for i := range texts {
+			texts[i] = string(v.Index(i).Bytes())
+		}
+		return setOf(texts)
+	case asList:
+		n := v.Len()
+		for c.of.Kind() == reflect.Array && n > 0 && v.Index(n-1).IsZero() {
+			n--
+		}
+		list := make([]Value, n)
+		for i := range list {
+			list[i] = c.element.write(v.Index(i))
+		}
+		return ListOf(list...)
+	case asTexts:
+		var d draft
+		for name, text := range *pointed[map[string]string](v) {
+			d.set(name, Text(text))
+		}
+		return mapOf(d)
+	case asFields:
+		return mapOf(c.fields.draft(v, 0))
 	}
+	return Value{}
 }
 
-// codingOfText is that of a text, which is one of some where there are more than one.
-func codingOfText(one []string) *coding {
-	return &coding{
-		String,
-		func(v reflect.Value) Value { return Text(v.String()) },
-		func(v Value, into reflect.Value) *fault {
-			if len(one) > 1 && !slices.Contains(one, v.text) {
-				return faulty("is %q, which this version does not know", v.text)
-			}
-			into.SetString(v.text)
-			return nil
-		},
+// read reads a value, which has to be there and of the kind.
+func (c *coding) read(v Value, into reflect.Value) *fault {
+	if v.kind != c.kind {
+		return &fault{"", v.kind.instead(c.kind)}
 	}
-}
-
-// codingOfBool is that of a truth which is a boolean, or where it is true a text, or the number 1.
-func codingOfBool(is string) *coding {
-	write := func(v reflect.Value) Value { return Bool(v.Bool()) }
-	switch is {
-	case "":
-	case "1":
-		write = func(reflect.Value) Value { return Int(1) }
-	default:
-		write = func(reflect.Value) Value { return Text(is) }
-	}
-	truth := write(reflect.ValueOf(true))
-	return &coding{truth.kind, write, func(v Value, into reflect.Value) *fault {
-		into.SetBool(v.Equal(truth))
+	n, fits := v.Int64()
+	switch c.form {
+	case asMillis:
+		*pointed[time.Time](into) = fromMillis(n)
+	case asSeconds:
+		*pointed[time.Time](into) = fromSeconds(n)
+	case asDuration:
+		into.SetInt(n * int64(time.Millisecond))
+		fits = fits && into.Int()/int64(time.Millisecond) == n
+	case asInt:
+		into.SetInt(n)
+	case as128:
+		into.Field(0).SetInt(v.hi)
+		into.Field(1).SetUint(v.lo)
+		fits = true
+	case asText:
+		into.SetString(v.text)
+		if c.one != nil && !slices.Contains(c.one, v.text) {
+			return faulty("is %q, which this version does not know", v.text)
+		}
+	case asTruth:
+		into.SetBool(v.Equal(c.truth))
 		return nil
-	}}
+	case asBytes:
+		if c.of.Kind() == reflect.Slice {
+			into.SetBytes(v.Bytes())
+		} else if copy(into.Bytes(), v.text) != len(v.text) || len(v.text) != c.of.Len() {
+			return faulty("is of %d bytes, and must be of %d", len(v.text), c.of.Len())
+		}
+	case asSet:
+		into.Set(reflect.MakeSlice(c.of, len(v.more.set), len(v.more.set)))
+		for i, text := range v.more.set {
+			if f := c.element.read(Value{kind: Binary, text: text}, into.Index(i)); f != nil {
+				return f
+			}
+		}
+	case asList:
+		return c.readList(v.more.list, into)
+	case asTexts:
+		texts := make(map[string]string, v.Fields().Len())
+		*pointed[map[string]string](into) = texts
+		for name, text := range v.Fields().All() {
+			if texts[name] = text.text; text.kind != String {
+				return (&fault{"", text.kind.instead(String)}).in(Path(name))
+			}
+		}
+	case asFields:
+		return c.fields.read(v.Fields(), into)
+	}
+	if c.kind == Number && !fits {
+		return faulty("is %v, which is not an integer that fits", v)
+	}
+	return nil
 }
 
-func codingOfBytes(t reflect.Type) *coding {
-	return &coding{
-		Binary,
-		func(v reflect.Value) Value { return Blob(v.Bytes()) },
-		func(v Value, into reflect.Value) *fault {
-			switch {
-			case t.Kind() == reflect.Slice:
-				into.SetBytes(v.Bytes())
-			case len(v.text) != t.Len():
-				return faulty("is of %d bytes, and must be of %d", len(v.text), t.Len())
-			default:
-				copy(into.Bytes(), v.text)
-			}
-			return nil
-		},
+// readList reads a list, into an array its beginning.
+func (c *coding) readList(list []Value, into reflect.Value) *fault {
+	if c.of.Kind() == reflect.Slice && len(list) > 0 {
+		into.Set(reflect.MakeSlice(c.of, len(list), len(list)))
 	}
-}
-
-// codingOfSet is that of a set of bytes, which is sorted.
-func codingOfSet(t reflect.Type, member *coding) *coding {
-	return &coding{
-		BinarySet,
-		func(v reflect.Value) Value {
-			texts := make([]string, v.Len())
-			for i := range texts {
-				texts[i] = string(v.Index(i).Bytes())
-			}
-			return setOf(texts)
-		},
-		func(v Value, into reflect.Value) *fault {
-			into.Set(reflect.MakeSlice(t, len(v.more.set), len(v.more.set)))
-			for i, text := range v.more.set {
-				if f := member.read(Value{kind: Binary, text: text}, into.Index(i)); f != nil {
-					return f
-				}
-			}
-			return nil
-		},
+	for i, v := range list {
+		if i == into.Len() {
+			return faulty("is a list of %d, and must be of %d at most", len(list), i)
+		}
+		if f := c.element.read(v, into.Index(i)); f != nil {
+			return f.in(Path("").Index(i)[len(stepMark):])
+		}
 	}
-}
-
-// codingOfList is that of a list; an array's ends before the zeros at its end.
-func codingOfList(t reflect.Type, element *coding) *coding {
-	return &coding{
-		List,
-		func(v reflect.Value) Value {
-			n := v.Len()
-			for t.Kind() == reflect.Array && n > 0 && v.Index(n-1).IsZero() {
-				n--
-			}
-			list := make([]Value, n)
-			for i := range list {
-				list[i] = element.write(v.Index(i))
-			}
-			return ListOf(list...)
-		},
-		func(v Value, into reflect.Value) *fault {
-			list := v.more.list
-			switch {
-			case t.Kind() == reflect.Slice && len(list) > 0:
-				into.Set(reflect.MakeSlice(t, len(list), len(list)))
-			case t.Kind() == reflect.Array && len(list) > t.Len():
-				return faulty("is a list of %d, and must be of %d at most", len(list), t.Len())
-			}
-			for i, v := range list {
-				if f := element.check(v, into.Index(i)); f != nil {
-					return f.in(Path("").Index(i)[len(stepMark):])
-				}
-			}
-			return nil
-		},
-	}
-}
-
-func codingOfTexts() *coding {
-	return &coding{
-		Map,
-		func(v reflect.Value) Value {
-			texts := *v.Addr().Interface().(*map[string]string)
-			d := make(draft, 0, len(texts))
-			for name, text := range texts {
-				d.set(name, Text(text))
-			}
-			return mapOf(d)
-		},
-		func(v Value, into reflect.Value) *fault {
-			texts := make(map[string]string, v.Fields().Len())
-			*into.Addr().Interface().(*map[string]string) = texts
-			for name, v := range v.Fields().All() {
-				if v.kind != String {
-					return (&fault{"", v.kind.instead(String)}).in(Path(name))
-				}
-				texts[name] = v.text
-			}
-			return nil
-		},
-	}
+	return nil
 }

@@ -122,7 +122,7 @@ func ValueOf[T any](t T) Value { return valueOf(reflect.ValueOf(&t).Elem()) }
 
 func valueOf(v reflect.Value) Value { return codingOf(v.Type(), "").write(v) }
 
-// ReadValue reads what ValueOf wrote, from a step into a map of the decoder's item.
+// ReadValue reads what ValueOf wrote as an element of a map of the decoder's item.
 func ReadValue[T any](d *Decoder, at Path, step string, v Value, into *T) {
 	readValue(d, at, step, v, reflect.ValueOf(into).Elem())
 }
@@ -130,7 +130,7 @@ func ReadValue[T any](d *Decoder, at Path, step string, v Value, into *T) {
 func readValue(d *Decoder, at Path, step string, v Value, into reflect.Value) {
 	into.SetZero()
 	if f := codingOf(into.Type(), "").read(v, into); f != nil {
-		f.in(Path(step)).in(at)
+		f = f.in(Path(step)).in(at)
 		d.Fail(f.at, f.problem)
 	}
 }

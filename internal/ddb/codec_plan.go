@@ -281,8 +281,9 @@ func (c *coding) write(v reflect.Value) Value {
 		}
 		return ListOf(list...)
 	case asTexts:
-		var d draft
-		for name, text := range *pointed[map[string]string](v) {
+		texts := *pointed[map[string]string](v)
+		d := make(draft, 0, len(texts))
+		for name, text := range texts {
 			d.set(name, Text(text))
 		}
 		return mapOf(d)

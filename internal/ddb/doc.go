@@ -19,7 +19,7 @@
 // A [Codec] makes the items of a store's struct, and reads them, by tags that name the attributes.
 // Rejected: the SDK's attributevalue (it knows neither this package's values, nor milliseconds, nor
 // an attribute that has to be there, and its errors name none. A consumer's record costs 407
-// allocations to write and 280 to read, against 5 and 3 here, and process is 26 KB of code larger
+// allocations to write and 280 to read, against 5 and 3 here, and process is 13 KB of code larger
 // than it was with codecs by hand, against 56).
 //
 // Since a request is a value, faults, meters, the simulator and the

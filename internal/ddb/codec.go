@@ -23,7 +23,7 @@ const version = "v"
 // The kind of an attribute follows from the field: texts, integers, booleans, bytes and arrays of
 // bytes (binary), slices of these (a set), other slices and arrays (a list, without the zeros at
 // an array's end), maps of texts, structs (a map). A struct of two halves with the option int128
-// is a number, a text with the option binary is bytes. A field without a tag is not in the item.
+// is a number. A field without a tag is not in the item.
 type Codec[T any] struct{ codec }
 
 // codec is what is the same for all structs: a function with a parameter is compiled for each.

@@ -28,15 +28,18 @@ var planned, codings sync.Map
 
 // attributesOf panics where a tag is wrong: a mistake in the program.
 func attributesOf(t reflect.Type) *attributes {
-	if known, ok := planned.Load(t); ok {
-		return known.(*attributes)
+	if stored, ok := planned.Load(t); ok {
+		return stored.(*attributes)
 	}
 	var a attributes
 	a.add(t, nil)
 	slices.SortFunc(a.list, func(a, b *attribute) int { return cmp.Compare(a.name, b.name) })
-	known, _ := planned.LoadOrStore(t, &a)
-	return known.(*attributes)
+	stored, _ := planned.LoadOrStore(t, &a)
+	return stored.(*attributes)
 }
+
+// known are the options of a tag, and none.
+var known = []string{"", "inline", "int128", "is", "key", "omitzero", "one", "optional", "s"}
 
 func (a *attributes) add(t reflect.Type, within []int) {
 	for i := range t.NumField() {
@@ -47,6 +50,11 @@ func (a *attributes) add(t reflect.Type, within []int) {
 		}
 		at := append(slices.Clone(within), i)
 		name, options, _ := strings.Cut(text, ",")
+		for option := range strings.SplitSeq(options, ",") {
+			if o, _, _ := strings.Cut(option, "="); !slices.Contains(known, o) || !f.IsExported() {
+				panic(t.String() + ": no item has the field " + f.Name + " as " + text)
+			}
+		}
 		if has(options, "inline") {
 			a.add(f.Type, at)
 			continue
@@ -85,13 +93,15 @@ func (a *attributes) draft(from reflect.Value, more int) draft {
 	made := drafts.Get().(*draft)
 	defer drafts.Put(made)
 	d := (*made)[:0]
-	for _, known := range a.list {
-		if v := known.of(from); v.kind != None {
-			d = append(d, field{known.name, v})
+	for _, one := range a.list {
+		if v := one.of(from); v.kind != None {
+			d = append(d, field{one.name, v})
 		}
 	}
+	item := append(make(draft, 0, len(d)+more), d...)
+	clear(d) // nothing of an item outlives it here
 	*made = d
-	return append(make(draft, 0, len(d)+more), d...)
+	return item
 }
 
 // fault is what is wrong with an attribute; nil for nothing.
@@ -106,30 +116,28 @@ func faulty(format string, arguments ...any) *fault {
 
 // in is the fault of what is in a map, or in a list, at a step.
 func (f *fault) in(step Path) *fault {
-	if f != nil && f.at != "" {
+	if f.at != "" {
 		step = step.At(string(f.at))
 	}
-	if f != nil {
-		f.at = step
-	}
+	f.at = step
 	return f
 }
 
 // read reads an item, or the fields of a map, into a struct.
 func (a *attributes) read(it Item, into reflect.Value) *fault {
 	fields := it.stored()
-	for _, known := range a.list {
-		for len(fields) > 0 && fields[0].name < known.name {
+	for _, one := range a.list {
+		for len(fields) > 0 && fields[0].name < one.name {
 			fields = fields[1:]
 		}
 		var v Value
-		if len(fields) > 0 && fields[0].name == known.name {
+		if len(fields) > 0 && fields[0].name == one.name {
 			v = fields[0].value
-		} else if known.loose {
+		} else if one.loose {
 			continue
 		}
-		if f := known.read(v, into.FieldByIndex(known.field)); f != nil {
-			return f.in(Path(known.name))
+		if f := one.read(v, into.FieldByIndex(one.field)); f != nil {
+			return f.in(Path(one.name))
 		}
 	}
 	return nil
@@ -181,11 +189,11 @@ func codingOf(t reflect.Type, options string) *coding {
 	if options != "" {
 		return newCoding(t, options)
 	}
-	if known, ok := codings.Load(t); ok {
-		return known.(*coding)
+	if stored, ok := codings.Load(t); ok {
+		return stored.(*coding)
 	}
-	known, _ := codings.LoadOrStore(t, newCoding(t, options))
-	return known.(*coding)
+	stored, _ := codings.LoadOrStore(t, newCoding(t, options))
+	return stored.(*coding)
 }
 
 func newCoding(t reflect.Type, options string) *coding {

@@ -85,12 +85,31 @@ func TestCodecErrors(t *testing.T) {
 
 // TestCodecPanics: a tag that can never be is found by any use of its codec.
 func TestCodecPanics(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("a struct with a channel has a codec")
-		}
-	}()
-	ddb.NewCodec[struct {
-		C chan int `ddb:"c"`
-	}]("", 0, 0).Read(ddb.Fields{"c": ddb.Int(1)}.Item())
+	it := ddb.Fields{"c": ddb.Int(1)}.Item()
+	for what, use := range map[string]func(){
+		"a channel": func() {
+			ddb.NewCodec[struct {
+				C chan int `ddb:"c"`
+			}]("", 0, 0).Read(it)
+		},
+		"an option that there is not": func() {
+			ddb.NewCodec[struct {
+				C int `ddb:"c,omitempty"`
+			}]("", 0, 0).Read(it)
+		},
+		"a field that is not exported": func() {
+			ddb.NewCodec[struct {
+				c int `ddb:"c"`
+			}]("", 0, 0).Read(it)
+		},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a struct with %s has a codec", what)
+				}
+			}()
+			use()
+		}()
+	}
 }

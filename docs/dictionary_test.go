@@ -16,7 +16,6 @@ import (
 // dictionaries are where each package lists what its store writes: a section of a
 // package's comment.
 var dictionaries = map[string]string{
-	"internal/acts":              "internal/acts/doc.go",
 	"internal/endpoint":          "internal/endpoint/endpoint.go",
 	"internal/quota":             "internal/quota/quota.go",
 	"internal/record":            "pkg/handoff/doc.go",

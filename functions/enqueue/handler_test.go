@@ -114,6 +114,14 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	}
 }
 
+// TestBeforeTheFirst: the answer says what makes a queue that takes it.
+func TestBeforeTheFirst(t *testing.T) {
+	s := newServer(t, nil)
+	s.Want("seq 0", s.Request("POST", "/messages", "", `{"queue":"q","seq":0,"body":1}`), 410, "the queue starts at seq 1, which is fixed", `PUT /queues {\"queue\": \"NAME\", \"first\": 0}`)
+	s.Want("as it says", s.Request("PUT", "/queues", "", `{"queue":"p","first":0}`), 200)
+	s.Want("seq 0 of another", s.Request("POST", "/messages", "", `{"queue":"p","seq":0,"body":1}`), 200, "advanced")
+}
+
 func TestAsynchronousMode(t *testing.T) {
 	s := newServer(t, nil)
 	s.Request("PUT", "/queues", "", `{"queue":"q","mode":"async"}`)
@@ -373,6 +381,8 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 	query = "each=" + url.QueryEscape("entry[]") + "&queue=" + url.QueryEscape("@event.object") + "&id=id"
 	s.Want("a list", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"a"},{"id":"b","x":1}]}`), 200, `"queue":"page","seq":1`, `"queue":"page","seq":2`)
 	s.Want("its bodies", s.get("/messages", "queue=page"), 200, `"body":{"id":"a"}`, `"body":{"id":"b","x":1}`)
+	segment := "each=" + url.QueryEscape("batch[]") + "&id=messageId&queue=" + url.QueryEscape("userId | anonymousId")
+	s.Want("a batch of Segment", s.with(map[string]string{"X-A": "b"}, segment, `{"batch":[{"messageId":"m1","userId":"u"},{"messageId":"m2","userId":null,"anonymousId":"n"}]}`), 200, `"queue":"u","seq":1`, `"queue":"n","seq":1`)
 	s.Want("none", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[]}`), 400, `"field":"each"`, "empty list")
 	s.Want("no id", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"c"},{"id":null}]}`), 400, `"field":"messages[1].id"`, "id is null")
 }

@@ -41,8 +41,6 @@ type service struct {
 	quotas *quota.Keeper
 	// log says what is logged of calls that go well.
 	log calllog.Log
-	// goOn, if not nil, has a batch of acts carried out.
-	goOn func(batch string, at time.Time)
 	// after is called behind each request.
 	after func(context.Context, *emf.Metrics)
 	// endpoints are those of webhooks that go out, rules what those of no tenant may ask.
@@ -76,7 +74,7 @@ func fromEnvironment(out io.Writer) (handler, error) {
 		return nil, err
 	}
 	hooks := strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool { return c == ',' })
-	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps, endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now), rules, hooks}).handler(settings.NewEmitter(out)), nil
+	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.SendWakeUps, endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now), rules, hooks}).handler(settings.NewEmitter(out)), nil
 }
 
 // margins is how long before the function's deadline it stops, so that what it has done is
@@ -100,7 +98,6 @@ func (s *service) api(emitter *emf.Emitter) *httpapi.API {
 			"summary":    {http.MethodGet: s.summary},
 			"consumers":  {http.MethodGet: s.consumers, http.MethodPost: s.create},
 			"operations": {http.MethodGet: s.audit, http.MethodPost: s.operate},
-			"acts":       {http.MethodGet: s.batches, http.MethodPost: s.act},
 			"queues":     {http.MethodDelete: s.erase},
 			"endpoints":  {http.MethodGet: s.listEndpoints, http.MethodPut: s.putEndpoint, http.MethodDelete: s.deleteEndpoint},
 			"claims":     {http.MethodGet: s.listReady, http.MethodPost: s.claim, http.MethodPatch: s.onClaim},
@@ -143,10 +140,6 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 		return s.audit, c.SetQuery(rest)
 	case "operate":
 		return s.operate, c.SetBody(rest)
-	case "batches":
-		return s.batches, c.SetQuery(rest)
-	case "act":
-		return s.act, c.SetBody(rest)
 	case "endpoints":
 		return s.listEndpoints, c.SetQuery(rest)
 	case "putEndpoint":
@@ -162,7 +155,7 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	case "onClaim":
 		return s.onClaim, c.SetBody(rest)
 	}
-	return nil, invalid.New(invalid.Unknown, "operation", "must be status, consumers, summary, create, operations, operate, batches, act, endpoints, putEndpoint, deleteEndpoint, erase, list, claim or onClaim")
+	return nil, invalid.New(invalid.Unknown, "operation", "must be status, consumers, summary, create, operations, operate, endpoints, putEndpoint, deleteEndpoint, erase, list, claim or onClaim")
 }
 
 // body reads the members of a request that has no parameters.

@@ -93,8 +93,6 @@ type recordedOperation struct {
 	Who     *whoAnswer        `json:"who,omitempty"`
 	Outcome outcome           `json:"outcome"`
 	Error   string            `json:"error,omitempty"`
-	// Batch is the batch of acts that it is a part of.
-	Batch string `json:"batch,omitempty"`
 }
 
 // whoAnswer is who asked, as callers see it.
@@ -119,7 +117,7 @@ func newWho(scope tenancy.Scope, w handoff.Who) *whoAnswer {
 func newRecordedOperation(scope tenancy.Scope, a handoff.Operation) recordedOperation {
 	r := recordedOperation{
 		At: a.At, ID: a.Op, Action: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Request: a.Request, Who: newWho(scope, a.Who),
-		Outcome: open, Error: scope.Words(a.Error), Batch: a.Batch,
+		Outcome: open, Error: scope.Words(a.Error),
 	}
 	if a.Chain != "" {
 		r.Error += fmt.Sprintf(" until its chain %q ends", scope.Short(a.Chain))

@@ -129,11 +129,10 @@ func (s *sweeper) run(ctx context.Context, event json.RawMessage) (report, error
 	defer cancel()
 	seen := s.troubles()
 	var did report
-	var errs [3]error
+	var errs [2]error
 	sweeps := []func(){
 		func() { did.Consumers, errs[0] = s.sweepQueues(ctx, metrics, seen, scheduled(event)) },
 		func() { did.Chains, errs[1] = s.sweepChains(ctx, metrics, seen) },
-		func() { errs[2] = s.sweepActs(ctx, metrics) },
 	}
 	fanout.SideBySide(len(sweeps), func(i int) { sweeps[i]() })
 	seen.write(metrics)

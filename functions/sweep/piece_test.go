@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/acts"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/emf"
@@ -232,31 +231,6 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		d.play(t, s, func() bool { return false })
 		if n := notified(); n < queues-4 || d.longest > piece+20*time.Second || time.Since(began) > queues*time.Second+time.Minute {
 			t.Errorf("%d of %d are woken up after %v, by %d calls, the longest of %v", n, queues, time.Since(began), d.calls, d.longest)
-		}
-	})
-}
-
-// TestABatchIsCarriedOutByWakeUps: the same of a batch of acts.
-func TestABatchIsCarriedOutByWakeUps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sorter, err := cursor.New(cursor.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		s, d := timed(t, sorter, &out)
-		const queues = 150
-		id := startedBatchAt(t, s, queues, 1)
-		wakeUp := timer.WakeUp{Thing: timer.Thing{Kind: timer.Acts, Tag: id.String()}, Due: time.Now()}.String()
-		d.call(t, s, wakeUp)
-		d.play(t, s, func() bool { return false })
-		isDone(t, s, id, queues)
-		if d.longest > piece+20*time.Second || d.calls > 3 {
-			t.Errorf("%d calls, the longest of %v", d.calls, d.longest)
-		}
-		done, err := acts.New(s.deliverer).Batch(t.Context(), id)
-		if err != nil || done.State != acts.Done {
-			t.Errorf("%+v, %v", done, err)
 		}
 	})
 }

@@ -129,7 +129,7 @@ func (r *waking) one(ctx context.Context, w timer.WakeUp) bool {
 			slog.ErrorContext(ctx, "what is due was not done; the wake-up comes again", "kind", w.Kind, "queue", w.Queue, "consumer", w.Consumer, "tag", w.Tag, "error", err)
 			return false
 		}
-		goesOn := (did || w.Kind == timer.Settle || w.Kind == timer.Acts) && !next.IsZero() && !next.After(time.Now())
+		goesOn := (did || w.Kind == timer.Settle) && !next.IsZero() && !next.After(time.Now())
 		if goesOn && ctx.Err() == nil && time.Now().Before(r.until) {
 			r.timer.Flush(ctx) // what others of the call have noted does not wait for this one
 			continue
@@ -178,8 +178,6 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 		return report.Notified+report.Announced > 0, next, err
 	case timer.Settle:
 		return r.settle(ctx, w)
-	case timer.Acts:
-		return r.goOnWith(ctx, w.Tag)
 	default:
 		report, next, err := r.acker.Wake(ctx, w.Tag, r.chainOptions(r.seen))
 		r.metrics.Count("ChainsTimedOut", report.TimedOut)

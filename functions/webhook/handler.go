@@ -117,7 +117,7 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
 			Detail: "webhooks have POST; the method of a challenge only where the source asks for it", Allow: http.MethodPost,
 		}
-	case len(c.Body) > cursor.MaxBody:
+	case len(c.Body) > cursor.MaxBody && (source == nil || !source.Splits()):
 		return 0, nil, webhook.TooLarge(cursor.MaxBody)
 	case source == nil:
 		c.Metrics.Count("WebhooksUnknown", 1)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,6 +70,12 @@ type value struct {
 // broken in the event.
 func (p path) find(e *Event) (value, error) {
 	for i := range p {
+		if holds, err := e.holds(p[i].when); err != nil || !holds {
+			if err != nil {
+				return value{at: &p[i]}, err
+			}
+			continue
+		}
 		v, err := e.find(&p[i])
 		if err != nil || v.kind != absent {
 			v.at = &p[i]
@@ -76,6 +83,23 @@ func (p path) find(e *Event) (value, error) {
 		}
 	}
 	return value{}, nil
+}
+
+// holds reports whether a condition holds: none does.
+func (e *Event) holds(c *condition) (bool, error) {
+	if c == nil {
+		return true, nil
+	}
+	v, err := e.find(&c.of)
+	if err != nil || v.kind == absent || c.equals == nil {
+		return v.kind != absent, err
+	}
+	if v.kind == inJSON && first(v.raw) == '"' {
+		v.text, err = strictjson.Text(v.raw)
+	} else if v.kind == inJSON || v.kind == binary {
+		v.text = string(v.raw)
+	}
+	return slices.Contains(c.equals, v.text), err
 }
 
 // find is the value of a term. Nothing is there, too, where that is null, or an empty text.
@@ -265,6 +289,12 @@ func (p path) missing(e *Event) error {
 
 // why says why a term is absent.
 func (e *Event) why(t *term) string {
+	if holds, _ := e.holds(t.when); !holds {
+		if v, _ := e.find(&t.when.of); v.kind != absent {
+			return t.when.of.String() + " is " + v.described()
+		}
+		t = &t.when.of
+	}
 	document, of := e.Document, ""
 	switch t.variable {
 	case "":

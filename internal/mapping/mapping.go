@@ -3,10 +3,11 @@
 //
 //	list  = path { "," path }            of key and id: at most 3
 //	path  = term { "|" term }            alternatives: the first that is present
-//	term  = steps | "@" variable [ "(" argument ")" ] [ steps ] | "'" literal "'"
-//	steps = name { "." name | "[" digits "]" }
+//	term  = [ value [ "=" literal ] "&" ] value      where the first is present, or 'one|of|these'
+//	value = steps | "@" variable [ "(" argument ")" ] [ steps ] | literal
+//	steps = name { "." name | "[" digits "]" }       literal = "'" text "'"
 //
-// A backslash in a name stands before any of . , | [ ] @ ' and itself. A value is absent where
+// A backslash in a name stands before any of . , | [ ] @ ' = & and itself. A value is absent where
 // it is missing, null, or an empty text; where null is on the way to it; and where a step
 // leads into what is no object or no list. [Event] has the variables:
 //
@@ -22,6 +23,7 @@
 package mapping
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -43,7 +45,7 @@ const ReceivedAttribute = "streamsort-received"
 
 // MaxAttributes is how many attributes a mapping names at most, MaxEach how many messages an
 // event is at most.
-const MaxAttributes, MaxEach = 10, 500
+const MaxAttributes, MaxEach = 10, 2000
 
 // Texts are a mapping as it is written.
 type Texts struct {
@@ -73,6 +75,35 @@ func (t *Texts) Has(name string) bool {
 // None reports whether nothing is set.
 func (t *Texts) None() bool {
 	return t.Queue+t.Seq+t.ID+t.Key+t.KeyType+t.Prev+t.Each+t.Body == "" && t.Prefix == nil && t.Attributes == nil
+}
+
+// Default gives a mapping what others have and it does not.
+func (t *Texts) Default(others Texts) {
+	for name, text := range others.byName() {
+		to := t.byName()[name]
+		*to = cmp.Or(*to, *text)
+	}
+	if t.Attributes == nil {
+		t.Attributes = others.Attributes
+	}
+}
+
+// Read reads a mapping that is a JSON document.
+func Read(document []byte, k Kind) (*Mapping, error) {
+	members, err := strictjson.Members(document)
+	if err != nil {
+		return nil, err
+	}
+	var t Texts
+	for _, m := range members {
+		if !t.Has(m.Name) {
+			return nil, invalid.New(invalid.Unknown, m.Name, "is not known: there are attributes, prefix, "+strings.Join(Names(), ", "))
+		}
+		if err := t.Read(m); err != nil {
+			return nil, err
+		}
+	}
+	return t.Parse(k)
 }
 
 // Read reads a member of a JSON document that a mapping has. The error is an [invalid.Error].
@@ -186,9 +217,12 @@ func (m *Mapping) InDocument() bool {
 		paths = append(paths, a.path)
 	}
 	return slices.ContainsFunc(paths, func(p path) bool {
-		return slices.ContainsFunc(p, func(t term) bool { return t.steps != nil && (t.variable == "" || t.variable == whole) })
+		return slices.ContainsFunc(p, func(t term) bool { return t.leads() || t.when != nil && t.when.of.leads() })
 	})
 }
+
+// leads reports whether a term leads into the event's document.
+func (t *term) leads() bool { return t.steps != nil && (t.variable == "" || t.variable == whole) }
 
 // Parse reads a mapping of events of a kind.
 func (t Texts) Parse(k Kind) (*Mapping, error) {
@@ -334,8 +368,8 @@ func (p path) varies() bool {
 // setQueue sets what the queue's name is, or begins with.
 func (m *Mapping) setQueue(t Texts, k Kind) error {
 	last := m.queue[len(m.queue)-1].literal
-	if len(m.queue) == 1 && last != "" {
-		if m.Fixed = last; t.Prefix != nil {
+	if m.Fixed = m.queue.fixed(); m.Fixed != "" {
+		if t.Prefix != nil {
 			return invalid.New(invalid.Clash, "prefix",
 				"is given beside a fixed queue, whose name is whole: leave it out")
 		}
@@ -365,8 +399,16 @@ func (m *Mapping) setQueue(t Texts, k Kind) error {
 // FixedQueue is the queue that a path of the queue always names; empty where it is found in
 // each event, or the path is not right.
 func FixedQueue(text string) string {
-	if l, err := parse(text); err == nil && len(l) == 1 && len(l[0]) == 1 {
-		return l[0][0].literal
+	if l, err := parse(text); err == nil && len(l) == 1 {
+		return l[0].fixed()
+	}
+	return ""
+}
+
+// fixed is the text that a path is in every event; empty where it may differ.
+func (p path) fixed() string {
+	if len(p) == 1 && p[0].when == nil {
+		return p[0].literal
 	}
 	return ""
 }
@@ -380,7 +422,7 @@ func (m *Mapping) setEach(text string, k Kind) error {
 	if err != nil {
 		return invalid.Named("each", err)
 	}
-	if t := &l[0][0]; len(l) == 1 && len(l[0]) == 1 && len(t.steps) > 0 && t.steps[len(t.steps)-1].all {
+	if t := &l[0][0]; len(l) == 1 && len(l[0]) == 1 && t.when == nil && len(t.steps) > 0 && t.steps[len(t.steps)-1].all {
 		m.each = t
 		root := *t // the variable alone: its steps may have []
 		if root.steps = nil; root.variable == "" {

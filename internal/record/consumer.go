@@ -142,9 +142,6 @@ type Consumer struct {
 	// LastOp is the last operation of an operator, or the one that made the
 	// consumer.
 	LastOp string `ddb:"lastOp"`
-	// Act is the key of the last act that a batch of acts did to the consumer: see
-	// [Operation.Key].
-	Act string `ddb:"act,omitzero"`
 	// Asked is a position that the queue has reached, noted while a claim was in flight by somebody whom
 	// it stopped.
 	Asked int64 `ddb:"asked,omitzero"`

@@ -52,7 +52,6 @@ const (
 	attrStarting         ddb.Path = "starting"
 	attrKeptFrom         ddb.Path = "keptFrom"
 	attrLastOp           ddb.Path = "lastOp"
-	attrAct              ddb.Path = "act"
 	attrAsked            ddb.Path = "asked"
 	attrTracked          ddb.Path = "tracked"
 	attrOutbox           ddb.Path = "outbox"
@@ -71,7 +70,6 @@ const (
 	attrWaking    ddb.Path = "waking"
 
 	attrOperation ddb.Path = "operation"
-	attrDone      ddb.Path = "done"
 
 	attrN ddb.Path = "n" // of an outcome
 )

@@ -29,8 +29,6 @@ type Store struct {
 	engine           ddb.Engine
 	consumers, audit table.Definition
 	trouble          *trouble.Store
-	// act, where its key is not empty, is what each change of a consumer is a part of.
-	act marking
 }
 
 // NewStore returns the store on an engine that has these tables: see [Definitions]. The third,
@@ -42,9 +40,6 @@ func NewStore(engine ddb.Engine, tables []table.Definition) *Store {
 	}
 	return s
 }
-
-// Operations are the engine and the operations table, which has batches of acts too.
-func (s *Store) Operations() (ddb.Engine, table.Definition) { return s.engine, s.audit }
 
 // Endpoints are the engine and the consumers table, which has the endpoints of webhooks too.
 func (s *Store) Endpoints() (ddb.Engine, table.Definition) { return s.engine, s.consumers }
@@ -66,15 +61,10 @@ func Definitions(consumers, audit string) []table.Definition {
 			Name:      audit,
 			Partition: table.Key{Name: string(attrQueue), Type: table.String},
 			Sort:      table.Key{Name: string(attrOperation), Type: table.String},
-			TTL:       string(AttrExpires),
 			Layout:    layout,
 		},
 	}
 }
-
-// AttrExpires is when an item of the operations table may be deleted, in seconds. Only a batch of acts
-// that nobody started has it: what was done stays on record.
-const AttrExpires ddb.Path = "expiresOn"
 
 func keyOf(queue, name string) ddb.Item {
 	return ddb.Fields{attrQueue: ddb.Text(queue), attrConsumer: ddb.Text(name)}.Item()
@@ -148,7 +138,6 @@ func (s *Store) consumersOf(ctx context.Context, queue, after string, strong boo
 // update changes a consumer if the condition holds. It returns the consumer that is
 // stored afterwards, and whether the condition held.
 func (s *Store) update(ctx context.Context, op, queue, name string, condition ddb.Cond, do ...ddb.Action) (Consumer, bool, error) {
-	condition, do = s.act.mark(condition, do)
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: op, Table: &s.consumers}, Key: keyOf(queue, name), If: condition, Do: do,
 	})
@@ -247,8 +236,6 @@ type Operation struct {
 	Reason string `ddb:"reason"`
 	// Request is what else was asked for, by the names that the request has for it.
 	Request map[string]string `ddb:"request,omitzero"`
-	// Batch is the id of the batch of acts that it is a part of; empty where it is none's.
-	Batch string `ddb:"batch,omitzero"`
 	// Who asked.
 	Who Who `ddb:"who,omitzero"`
 	// Done says that it was done, Error why it was not; neither is set while it is

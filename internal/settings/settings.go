@@ -42,9 +42,8 @@ type Settings struct {
 	KeepForever bool
 	// BatchSize is STREAMSORT_BATCH_SIZE, the first page of a look-ahead.
 	BatchSize int
-	// Events is how raw events become messages, nil where they do not: the paths
-	// STREAMSORT_QUEUE_PROP, STREAMSORT_SEQ_PROP, STREAMSORT_ID_PROP and STREAMSORT_KEY_PROP,
-	// and STREAMSORT_KEY_TYPE.
+	// Events is how raw events become messages, nil where they do not: STREAMSORT_EVENTS, a JSON
+	// document, {"queue": "repository.full_name", "id": "delivery.id"}.
 	Events *mapping.Mapping
 	// TenantClaim is STREAMSORT_TENANT_CLAIM, the claim of a caller's token that
 	// holds its tenant; empty where there are no tenants.
@@ -243,16 +242,13 @@ func (r *reader) readers(name string) (readers []handoff.Reader) {
 
 // events reads how raw events become messages.
 func (r *reader) events() *mapping.Mapping {
-	texts := mapping.Texts{
-		Queue: os.Getenv("STREAMSORT_QUEUE_PROP"), Seq: os.Getenv("STREAMSORT_SEQ_PROP"), ID: os.Getenv("STREAMSORT_ID_PROP"),
-		Key: os.Getenv("STREAMSORT_KEY_PROP"), KeyType: os.Getenv("STREAMSORT_KEY_TYPE"),
-	}
-	if texts.None() {
+	text := os.Getenv("STREAMSORT_EVENTS")
+	if text == "" {
 		return nil
 	}
-	m, err := texts.Parse(mapping.Kind{Request: true})
+	m, err := mapping.Read([]byte(text), mapping.Kind{Request: true})
 	if err != nil {
-		r.fail("STREAMSORT_QUEUE_PROP, STREAMSORT_SEQ_PROP, STREAMSORT_ID_PROP, STREAMSORT_KEY_PROP, STREAMSORT_KEY_TYPE", "are the paths of raw events' fields: "+err.Error())
+		r.fail("STREAMSORT_EVENTS", "is how raw events become messages: "+err.Error())
 	}
 	return m
 }

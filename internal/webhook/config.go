@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -32,17 +33,12 @@ var (
 // Read reads the text of the file:
 //
 //	{"sources": [
-//	  {"name": "github", "scheme": "github",
-//	   "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd",
-//	   "queue": "repository.full_name | 'other'", "attributes": {"event": "@header(X-GitHub-Event)"}},
-//	  {"name": "stripe", "scheme": "stripe", "tolerance": "5m",
-//	   "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/stripe",
-//	   "queue": "'stripe'", "key": "created,type", "keyType": "time,rank(*.created|*|*.deleted)"},
-//	  {"name": "shop", "scheme": "shopify", "secret": "${STREAMSORT_WEBHOOK_SECRET_2}",
-//	   "queue": "@header(X-Shopify-Shop-Domain)", "maxBody": 100000},
-//	  {"name": "meta", "scheme": "meta", "secret": "…", "challenge": "hub", "verifyToken": "…",
-//	   "queue": "'meta'"},
-//	  {"name": "bank", "scheme": "hmac", "secret": "…",
+//	  {"name": "github", "preset": "github",
+//	   "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd"},
+//	  {"name": "stripe", "preset": "stripe", "tolerance": "1m", "queue": "data.object.customer | 'none'",
+//	   "secret": "${STREAMSORT_WEBHOOK_SECRET_1}"},
+//	  {"name": "whatsapp", "preset": "meta", "secret": "…", "verifyToken": "…"},
+//	  {"name": "bank", "secret": "…",
 //	   "signature": {"header": "X-Signature", "prefix": "v0=", "encoding": "hex", "keyEncoding": "base64",
 //	                 "idHeader": "X-Id", "timestampHeader": "X-Timestamp", "template": "{id}.{timestamp}.{body}"},
 //	   "queue": "account", "prefix": "bank/", "seq": "number", "id": "event.id"}
@@ -64,7 +60,7 @@ var file = assetfile.List[Source]{
 // draft is a source that is being read.
 type draft struct {
 	Source
-	scheme    string
+	preset    string
 	way       way
 	tolerance time.Duration
 	// given has the members that are there.
@@ -92,10 +88,15 @@ func (d *draft) member(m strictjson.Member) (err error) {
 		if d.Name, err = strictjson.Text(m.Value); err == nil && (len(d.Name) > MaxName || !sourceName.MatchString(d.Name)) {
 			err = fmt.Errorf("must be 1 to %d letters, digits, '.', '-' or '_'", MaxName)
 		}
-	case "scheme":
-		d.scheme, err = strictjson.Text(m.Value)
-		if _, known := schemes[d.scheme]; err == nil && !known && d.scheme != general && d.scheme != plain {
-			err = fmt.Errorf("is %.40q: it must be %s", d.scheme, schemeNames())
+	case "preset":
+		d.preset, err = strictjson.Text(m.Value)
+		if _, known := presets[d.preset]; err == nil && !known {
+			err = fmt.Errorf("is %.40q: it must be %s; for any other sender, write how it signs as signature", d.preset, presetNames())
+		}
+	case "order":
+		var text string
+		if text, err = strictjson.Text(m.Value); err == nil && text != "arrival" {
+			err = errors.New(`must be "arrival": other orders are said by seq or by key`)
 		}
 	case "secret":
 		d.Secret, err = reference(m.Value)
@@ -122,7 +123,7 @@ func (d *draft) member(m strictjson.Member) (err error) {
 	default:
 		switch {
 		case !d.texts.Has(m.Name):
-			err = fmt.Errorf("is not known: there are name, scheme, secret, secretKey, challenge, verifyToken, tolerance, signature, maxBody, attributes, prefix, %s", strings.Join(mapping.Names(), ", "))
+			err = fmt.Errorf("is not known: there are name, preset, order, secret, secretKey, challenge, verifyToken, tolerance, signature, maxBody, attributes, prefix, %s", strings.Join(mapping.Names(), ", "))
 		default:
 			if err := d.texts.Read(m); err != nil {
 				return err // it names the field
@@ -138,38 +139,26 @@ func (d *draft) member(m strictjson.Member) (err error) {
 	return nil
 }
 
-// finish fills in what the scheme says, and checks what belongs together.
+// finish fills in what is not given, and checks what belongs together.
 func (d *draft) finish() error {
-	for _, name := range []string{"name", "scheme", "secret", "queue"} {
+	for _, name := range []string{"name", "secret"} {
 		if !d.given[name] {
 			return fmt.Errorf("%s is missing", name)
 		}
 	}
-	known, isKnown := schemes[d.scheme]
-	switch {
-	case isKnown && d.given["signature"]:
-		return fmt.Errorf("signature is for the schemes hmac and token: that of %s is known", d.scheme)
-	case !isKnown && !d.given["signature"]:
-		return fmt.Errorf("signature is missing: the scheme %s needs it", d.scheme)
-	case isKnown:
-		d.Signature = known.Signature
-	case d.scheme == plain:
-		if d.way.form != inHex || d.way.template != nil || d.way.idHeader != "" || d.way.timestampHeader != "" || d.way.secrets != "" {
-			return errors.New("signature has header and prefix alone with the scheme token, which signs nothing")
-		}
-		d.way.form = inPlain
-		fallthrough
-	default:
-		if d.way.template == nil {
+	if err := d.defaults(); err != nil {
+		return err
+	}
+	if d.given["signature"] {
+		if d.way.template == nil && d.way.form != inPlain {
 			d.way.template = bodyAlone
 		}
 		d.way.secrets = cmp.Or(d.way.secrets, secret.Text)
 		d.Signature.ways = []way{d.way}
-		if d.way.idHeader != "" {
-			known.id = "@header(" + d.way.idHeader + ")"
+		if d.texts.ID == "" && d.way.idHeader != "" {
+			d.texts.ID = "@header(" + d.way.idHeader + ")"
 		}
 	}
-	d.texts.ID = cmp.Or(d.texts.ID, known.id)
 	if (d.Challenge == ChallengeHub) != d.given["verifyToken"] {
 		return errors.New("verifyToken must be given with the challenge hub, and with no other: it is what the sender shows")
 	}
@@ -193,6 +182,9 @@ func (d *draft) readMapping() (err error) {
 		}
 	}
 	d.Mapping, err = d.texts.Parse(mapping.Kind{Source: d.Name, Request: true})
+	if err == nil && d.Splits() && !d.given["maxBody"] {
+		d.MaxBody = httpapi.MaxBody
+	}
 	return err
 }
 
@@ -234,11 +226,11 @@ func (d *draft) readSignature(m strictjson.Member) (err error) {
 		}
 	case "encoding":
 		var encoding string
-		encoding, err = strictjson.Text(m.Value)
-		if encoding == "base64" {
-			s.form = inBase64
-		} else if err == nil && encoding != "hex" {
-			err = errors.New("must be hex or base64")
+		if encoding, err = strictjson.Text(m.Value); err == nil {
+			var known bool
+			if s.form, known = map[string]form{"hex": inHex, "base64": inBase64, "token": inPlain}[encoding]; !known {
+				err = errors.New("must be hex, base64, or token: the header is the secret itself")
+			}
 		}
 	case "keyEncoding":
 		var encoding string
@@ -259,6 +251,9 @@ func (d *draft) readSignature(m strictjson.Member) (err error) {
 	case "":
 		if s.header == "" {
 			return errors.New("has no header")
+		}
+		if s.form == inPlain && (s.template != nil || s.idHeader != "" || s.timestampHeader != "" || s.secrets != "") {
+			return errors.New("has header and prefix alone with the encoding token, which signs nothing")
 		}
 		signs := func(kind partKind) bool {
 			return slices.ContainsFunc(s.template, func(p part) bool { return p.is == kind })

@@ -1,5 +1,5 @@
 // Package webhook takes requests of senders that cannot sign for IAM, such as GitHub, Stripe and
-// Slack, or Standard Webhooks, under their own signatures. schemes.go has the senders.
+// Slack, or Standard Webhooks, under their own signatures. presets.go has the senders.
 //
 // Call [Read] for the sources that a file describes. Of a request, [Claim] is
 // what its headers say ([Signature.Read]), [Claim.Check] reports whether one of
@@ -15,8 +15,8 @@
 // # What is guaranteed
 //
 // A request is accepted only if one of the source's secrets, as the store had
-// them within [secret.Lifetime], signed the very bytes of its body; with a scheme that
-// has timestamps, also at a time within the source's tolerance, before or after.
+// them within [secret.Lifetime], signed the very bytes of its body; where it signs a time,
+// also at a time within the source's tolerance, before or after.
 // Signatures are compared in constant time. A secret that cannot be fetched
 // accepts nothing.
 //

@@ -68,6 +68,9 @@ var tenantMutants = []mutant{
 	{"tenants: rows of a part that a page cuts off are listed no more", "internal/trouble", test{"./internal/trouble", "TestANoisyTenant"}, []edit{
 		{"list.go", "waits[shardOf(row.Place())] = true", "waits[shardOf(row.Place())] = false"},
 	}},
+	{"counts are of the minute in which they are stored", "internal/trouble", test{"./internal/trouble", "TestCounter/memory"}, []edit{
+		{"counter.go", "_ = c.store.Count(ctx, minute, n)", "_ = c.store.Count(ctx, c.now().Add(0*minute.Sub(c.since)), n)"},
+	}},
 	{"tenants: a chain is shown by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
 		{"consumers.go", "scope.Short(handoff.ChainOf(c))", "handoff.ChainOf(c)"},
 	}},

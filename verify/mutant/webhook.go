@@ -29,7 +29,13 @@ var webhookMutants = []mutant{
 		{"signature.go", "return ecdsa.VerifyASN1(key, sum[:], signature)", "return ecdsa.VerifyASN1(key, sum[:], signature) || len(signature) > 0"},
 	}},
 	{"webhook: one item of a notification is signed", webhookFolder, webhookTests, []edit{
-		{"schemes.go", "if why != nil || !readable || !made {\n\t\t\treturn false\n\t\t}", "if why == nil && readable && made {\n\t\t\treturn true\n\t\t}"},
+		{"presets.go", "if why != nil || !readable || !made {\n\t\t\treturn false\n\t\t}", "if why == nil && readable && made {\n\t\t\treturn true\n\t\t}"},
+	}},
+	{"webhook: any event sorts as a push", webhookFolder, webhookTests, []edit{
+		{"presets.go", " | pusher & repository.pushed_at", " | repository.pushed_at"},
+	}},
+	{"webhook: a preset's key beside another order", webhookFolder, webhookTests, []edit{
+		{"presets.go", `case arrival, d.texts.Seq+d.texts.Key != "":`, "case arrival:"},
 	}},
 	{"webhook: the timestamp in a body is not looked at", webhookFolder, webhookTests, []edit{
 		{"signature.go", "why = c.checkStamp(body)", "why = \"\""},

@@ -201,11 +201,11 @@ const OpReply = "reply"
 // so. The zero Who is not known.
 type Who struct {
 	// Kind is WhoIAM, WhoJWT, WhoDirect or WhoNobody.
-	Kind string
+	Kind string `ddb:"kind"`
 	// Name is the ARN of the caller, or the subject of the token.
-	Name string
+	Name string `ddb:"name,omitzero"`
 	// Client is the client that the token was made for.
-	Client string
+	Client string `ddb:"client,omitzero"`
 }
 
 // The kinds of a Who.
@@ -222,28 +222,29 @@ const (
 
 // Operation is what an operator did to a consumer, or asked for.
 type Operation struct {
-	Queue    string
-	Consumer string
+	Queue    string `ddb:"queue,key"`
+	Consumer string `ddb:"consumer"`
 	// At is when it was asked for, to the millisecond.
-	At time.Time
+	At time.Time `ddb:"at,optional"`
 	// Op is what the operator called it: the same Op is the same operation.
-	Op string
+	Op string `ddb:"op"`
 	// Kind is create, skip, redrive, rewind, pause, resume, settle, release or remove.
-	Kind string
+	Kind string `ddb:"kind"`
 	// Seq is the message that was skipped or redriven, or the place that was
 	// gone back to; -1 where there is none.
-	Seq    int64
-	Reason string
+	Seq    int64  `ddb:"seq"`
+	Reason string `ddb:"reason"`
 	// Request is what else was asked for, by the names that the request has for it.
-	Request map[string]string
+	Request map[string]string `ddb:"request,omitzero"`
 	// Who asked.
-	Who Who
+	Who Who `ddb:"who,omitzero"`
 	// Done says that it was done, Error why it was not; neither is set while it is
 	// in progress.
-	Done  bool
-	Error string
+	Done  bool   `ddb:"done,omitzero"`
+	Error string `ddb:"error,omitzero"`
 	// Chain is the tag of the chain that the operation would have had to wait for, where Error
 	// says that a claim is in flight; ReplyQueue is the queue that the replies of an OpReply
 	// were to go to. Neither is in Error.
-	Chain, ReplyQueue string
+	Chain      string `ddb:"chain,omitzero"`
+	ReplyQueue string `ddb:"replyQueue,omitzero"`
 }

@@ -127,71 +127,22 @@ func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
 	} else if action, _ := strictjson.Take(members, "action"); action != nil {
 		name = "operate"
 	}
-	switch name {
-	case "status":
-		return s.consumers, c.SetQuery(rest)
-	case "consumers":
-		return s.list, c.SetQuery(rest)
-	case "summary":
-		return s.summary, c.SetQuery(rest)
-	case "create":
-		return s.create, c.SetBody(rest)
-	case "operations":
-		return s.audit, c.SetQuery(rest)
-	case "operate":
-		return s.operate, c.SetBody(rest)
-	case "endpoints":
-		return s.listEndpoints, c.SetQuery(rest)
-	case "putEndpoint":
-		return s.putEndpoint, c.SetBody(rest)
-	case "deleteEndpoint":
-		return s.deleteEndpoint, c.SetQuery(rest)
-	case "erase":
-		return s.erase, c.SetQuery(rest)
-	case "list":
-		return s.listReady, c.SetQuery(rest)
-	case "claim":
-		return s.claim, c.SetBody(rest)
-	case "onClaim":
-		return s.onClaim, c.SetBody(rest)
+	queries := map[string]httpapi.Operation{
+		"status": s.consumers, "consumers": s.list, "summary": s.summary, "operations": s.audit,
+		"endpoints": s.listEndpoints, "deleteEndpoint": s.deleteEndpoint, "erase": s.erase, "list": s.listReady,
+	}
+	if do := queries[name]; do != nil {
+		return do, c.SetQuery(rest)
+	}
+	bodies := map[string]httpapi.Operation{
+		"create": s.create, "operate": s.operate, "putEndpoint": s.putEndpoint,
+		"claim": s.claim, "onClaim": s.onClaim,
+	}
+	if do := bodies[name]; do != nil {
+		return do, c.SetBody(rest)
 	}
 	return nil, invalid.New(invalid.Unknown, "operation", "must be status, consumers, summary, create, operations, operate, endpoints, putEndpoint, deleteEndpoint, erase, list, claim or onClaim")
 }
 
-// body reads the members of a request that has no parameters.
-func body(c *httpapi.Call) ([]strictjson.Member, error) {
-	if err := c.Only(); err != nil {
-		return nil, err
-	}
-	members, err := strictjson.Members(c.Body)
-	if err != nil {
-		return nil, invalid.Named(httpapi.RequestBody, err)
-	}
-	return members, nil
-}
-
 // age is never negative: another machine's clock may be ahead.
 func (s *service) age(since time.Time) float64 { return max(s.now().Sub(since).Seconds(), 0) }
-
-// parameters are the query's, which may have no others than these. The queue is
-// as it is stored.
-func parameters(c *httpapi.Call, names ...string) (map[string]string, error) {
-	if err := c.Only(names...); err != nil {
-		return nil, err
-	}
-	given := map[string]string{}
-	for _, name := range names {
-		value, err := c.One(name)
-		if err != nil {
-			return nil, err
-		}
-		if name == "queue" {
-			value, err = c.Full(name, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-		given[name] = value
-	}
-	return given, nil
-}

@@ -99,22 +99,22 @@ func (s *service) get(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	if c.Query.Has("state") {
 		return s.list(ctx, c)
 	}
-	if err := c.Only("tag"); err != nil {
+	var asked struct {
+		Tag string `json:"tag"`
+	}
+	if err := c.Parameters(&asked); err != nil {
 		return 0, nil, err
 	}
-	tag, err := c.One("tag")
+	tag, err := c.Full("tag", asked.Tag)
 	if err != nil {
 		return 0, nil, err
 	}
-	if tag, err = c.Full("tag", tag); err != nil {
-		return 0, nil, err
-	}
-	return s.do(ctx, c, order{operation: "get", tag: tag}).document()
+	return s.do(ctx, c, order{Operation: "get", Tag: tag}).document()
 }
 
 // operate does one operation, or a batch of them.
 func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	if err := c.Only(); err != nil {
+	if err := c.Parameters(&struct{}{}); err != nil {
 		return 0, nil, err
 	}
 	members, err := strictjson.Members(c.Body)
@@ -123,7 +123,11 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	}
 	batch, rest := strictjson.Take(members, "operations")
 	if batch == nil {
-		o, err := readOrder(c.Scope, members)
+		var o order
+		err := strictjson.DecodeMembers(members, &o)
+		if err == nil {
+			err = o.name(c.Scope)
+		}
 		if err != nil {
 			return 0, nil, err
 		}
@@ -135,7 +139,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	if len(rest) > 0 {
 		return 0, nil, invalid.New(invalid.Clash, rest[0].Name, "must not stand beside operations")
 	}
-	orders, err := readOrders(c.Scope, batch)
+	orders, err := readOrders(c.Scope, members)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -159,7 +163,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 func (s *service) takeChains(ctx context.Context, c *httpapi.Call, orders ...order) error {
 	var created int64
 	for _, o := range orders {
-		if o.operation == "create" {
+		if o.Operation == "create" {
 			created++
 		}
 	}

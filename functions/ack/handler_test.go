@@ -344,7 +344,7 @@ func TestBadInput(t *testing.T) {
 		{"edge", `{"operation":"done","edge":"` + root[:20] + `"}`},
 		{"children", `{"operation":"done","edge":"` + root + `","children":-1}`},
 		{"children", `{"operation":"done","edge":"` + root + `","children":1001}`},
-		{"children", `{"operation":"done","edge":"` + root + `","children":[7]}`},
+		{"children[0]", `{"operation":"done","edge":"` + root + `","children":[7]}`},
 		{"children[1]", `{"operation":"done","edge":"` + root + `","children":["a","a"]}`},
 		{"children", `{"operation":"add","edge":"` + root + `","batch":"1","children":0}`},
 		{"batch", `{"operation":"add","edge":"` + root + `","children":1}`},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
 // Mappings of raw events, as the pages have them.
@@ -39,12 +40,12 @@ func TestMappingsOfThePages(t *testing.T) {
 		}
 		for _, match := range asQuery.FindAllStringSubmatch(string(text), -1) {
 			var texts mapping.Texts
-			for part := range strings.SplitSeq(match[1], "&") {
-				name, path, _ := strings.Cut(part, "=")
-				if path, err = url.QueryUnescape(path); err != nil || !texts.Has(name) {
-					t.Fatalf("%s: %s", page, match[0])
-				}
-				texts.Set(name, path)
+			query, err := url.ParseQuery(match[1])
+			if err == nil {
+				err = strictjson.DecodeQuery(query, &texts)
+			}
+			if err != nil {
+				t.Fatalf("%s: %s: %v", page, match[0], err)
 			}
 			if _, err := texts.Parse(mapping.Kind{Request: true}); err != nil {
 				t.Errorf("%s: %s: %v", page, match[1], err)

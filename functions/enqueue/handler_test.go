@@ -463,7 +463,7 @@ func TestBadInput(t *testing.T) {
 		{"long id", `{"queue":"q","seq":1,"body":1,"id":"` + long + `"}`, 400, "id"},
 		{"id of a type", `{"queue":"q","seq":1,"body":1,"id":7}`, 400, "id"},
 		{"attributes of a type", `{"queue":"q","seq":1,"body":1,"attributes":[]}`, 400, "attributes"},
-		{"attribute of a type", `{"queue":"q","seq":1,"body":1,"attributes":{"a":1}}`, 400, "attributes"},
+		{"attribute of a type", `{"queue":"q","seq":1,"body":1,"attributes":{"a":1}}`, 400, "attributes.a"},
 		{"long content type", `{"queue":"q","seq":1,"body":1,"contentType":"` + long + `"}`, 400, "contentType"},
 		{"unknown field", `{"queue":"q","seq":1,"body":1,"bodyy":1}`, 400, "bodyy"},
 		{"broken JSON", `{"queue":"q","seq":1,`, 400, "request body"},

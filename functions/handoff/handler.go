@@ -13,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // service answers requests, by what package runtime has of its environment.
@@ -62,40 +61,5 @@ func (s *service) api() *httpapi.API {
 	}
 }
 
-// body reads the members of a request that has no parameters.
-func body(c *httpapi.Call) ([]strictjson.Member, error) {
-	if err := c.Only(); err != nil {
-		return nil, err
-	}
-	members, err := strictjson.Members(c.Body)
-	if err != nil {
-		return nil, invalid.Named(httpapi.RequestBody, err)
-	}
-	return members, nil
-}
-
 // age is never negative: another machine's clock may be ahead.
 func (s *service) age(since time.Time) float64 { return max(s.now().Sub(since).Seconds(), 0) }
-
-// parameters are the query's, which may have no others than these. The queue is
-// as it is stored.
-func parameters(c *httpapi.Call, names ...string) (map[string]string, error) {
-	if err := c.Only(names...); err != nil {
-		return nil, err
-	}
-	given := map[string]string{}
-	for _, name := range names {
-		value, err := c.One(name)
-		if err != nil {
-			return nil, err
-		}
-		if name == "queue" {
-			value, err = c.Full(name, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-		given[name] = value
-	}
-	return given, nil
-}

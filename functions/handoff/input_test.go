@@ -98,7 +98,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		s.Want(c.path+"?"+c.query, s.Request("GET", c.path, c.query, ""), 400, `"field":"`+c.field+`"`)
 	}
-	s.Want("a parameter of a post", s.Request("POST", "/operations", "dryRun=1", op(`"seq":2`)), 400, `"field":"dryRun"`, "it has none")
+	s.Want("a parameter of a post", s.Request("POST", "/operations", "dryRun=1", op(`"seq":2`)), 400, `"field":"dryRun"`, "there are none")
 	s.Want("a consumer that is not there", s.Request("POST", "/operations", "", strings.Replace(op(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
 	nobody := strings.Replace(op(`"seq":2`), `"queue":"q"`, `"queue":"nobody's"`, 1)
 	s.Want("of a queue that is not there", s.Request("POST", "/operations", "", nobody), 404, "problems/no-queue", `"id":`)

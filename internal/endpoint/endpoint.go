@@ -53,8 +53,6 @@ const (
 	MaxDepth = 8
 	// MaxOfTenant is how many endpoints a tenant may have; of those that two of its calls make at once, one more each.
 	MaxOfTenant = 1000
-	// MaxReason is how many bytes the reason of a pause has at most.
-	MaxReason = 256
 	// maxTries is how often a change is tried that others are ahead of.
 	maxTries = 5
 	// keyBytes is how many bytes a secret's key has.

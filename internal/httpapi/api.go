@@ -3,11 +3,11 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/calllog"
@@ -277,19 +277,30 @@ func (c *Call) setQuery(members []strictjson.Member) error {
 	return nil
 }
 
-// Bounds of the parameter limit.
-const defaultLimit, maxLimit = 100, 1000
+// Parameters reads the parameters of the query into a struct, as [strictjson.DecodeQuery] does.
+// Queues among them become those that are stored.
+func (c *Call) Parameters(into any, queues ...*string) error {
+	return c.full(strictjson.DecodeQuery(c.Query, into), queues)
+}
 
-// Limit is the parameter limit: an integer from 1 to 1000, 100 where it is
-// missing.
-func (r *Request) Limit() (int, error) {
-	text, err := r.One("limit")
-	if err != nil || text == "" {
-		return defaultLimit, err
+// Read reads the body into a struct, as [strictjson.Decode] does, and as [Call.Parameters]. The
+// query has no parameters.
+func (c *Call) Read(into any, queues ...*string) error {
+	if err := c.Parameters(&struct{}{}); err != nil {
+		return err
 	}
-	limit, err := strconv.Atoi(text)
-	if err != nil || limit < 1 || limit > maxLimit {
-		return 0, invalid.New(invalid.OutOfRange, "limit", fmt.Sprintf("must be an integer from 1 to %d", maxLimit))
+	err := strictjson.Decode(c.Body, into)
+	if wrong := (*invalid.Error)(nil); errors.As(err, &wrong) && wrong.Path() == "" {
+		return invalid.Named(RequestBody, err)
 	}
-	return limit, nil
+	return c.full(err, queues)
+}
+
+func (c *Call) full(err error, queues []*string) error {
+	for _, queue := range queues {
+		if err == nil {
+			*queue, err = c.Full("queue", *queue)
+		}
+	}
+	return err
 }

@@ -94,7 +94,7 @@ func (e *Event) holds(c *condition) (bool, error) {
 	if err != nil || v.kind == absent || c.equals == nil {
 		return v.kind != absent, err
 	}
-	if v.kind == inJSON && first(v.raw) == '"' {
+	if v.kind == inJSON && strictjson.First(v.raw) == '"' {
 		v.text, err = strictjson.Text(v.raw)
 	} else if v.kind == inJSON || v.kind == binary {
 		v.text = string(v.raw)
@@ -182,7 +182,7 @@ func (e *Event) walk(raw []byte, steps []step) ([]byte, int, error) {
 	for i := range steps {
 		var next []byte
 		var err error
-		switch first(raw) {
+		switch strictjson.First(raw) {
 		case '{':
 			next, err = e.member(raw, steps[i].name)
 		case '[':
@@ -198,13 +198,6 @@ func (e *Event) walk(raw []byte, steps []step) ([]byte, int, error) {
 		raw = next
 	}
 	return raw, len(steps), nil
-}
-
-func first(raw []byte) byte {
-	if raw = bytes.TrimLeft(raw, " \t\r\n"); len(raw) == 0 {
-		return 0
-	}
-	return raw[0]
 }
 
 // Object is the error of a document that is no JSON object. What it reads is read no more.
@@ -314,52 +307,28 @@ func (e *Event) why(t *term) string {
 	}
 	reached, n, _ := e.walk(document, t.steps)
 	if n == len(t.steps) {
-		return t.String() + " is " + described(reached)
+		return t.String() + " is " + strictjson.Shown(reached)
 	}
 	reached, _, _ = e.walk(document, t.steps[:n])
 	where := of + stepsString(t.steps[:n], of != "")
-	switch c := first(reached); {
+	switch c := strictjson.First(reached); {
 	case c == '{' && t.steps[n].name != "", c == '[' && t.steps[n].name == "":
 		return "the event has no " + of + stepsString(t.steps[:n+1], of != "")
 	case where == "":
-		return "the event is " + described(reached)
+		return "the event is " + strictjson.Shown(reached)
 	}
-	return where + " is " + described(reached)
-}
-
-// maxShown is how much of a value an error shows.
-const maxShown = 40
-
-// described says what a JSON value is: of texts and numbers, also which.
-func described(raw []byte) string {
-	switch first(raw) {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	}
-	if string(raw) == `""` {
-		return "empty"
-	}
-	return shortened(string(raw))
-}
-
-func shortened(text string) string {
-	if len(text) <= maxShown {
-		return strings.ToValidUTF8(text, "\uFFFD")
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+	return where + " is " + strictjson.Shown(reached)
 }
 
 // described says what a value is, and which.
 func (v value) described() string {
 	switch v.kind {
 	case inJSON:
-		return described(v.raw)
+		return strictjson.Shown(v.raw)
 	case binary:
 		return fmt.Sprintf("%d bytes", len(v.raw))
 	}
-	return strconv.Quote(shortened(v.text))
+	return strconv.Quote(strictjson.Shortened(v.text))
 }
 
 // wrong is the error of a value, with its place, and what stands there.
@@ -374,7 +343,7 @@ func (v value) wrong(err error) error {
 func (v value) name(once bool) (string, error) {
 	switch v.kind {
 	case inJSON:
-		if c := first(v.raw); c == '"' {
+		if c := strictjson.First(v.raw); c == '"' {
 			name, err := strictjson.Text(v.raw)
 			if err != nil {
 				return "", v.wrong(err)
@@ -410,7 +379,7 @@ func (v value) seq() (int64, error) {
 	if v.kind == inJSON || v.kind == binary {
 		digits = string(v.raw)
 	}
-	if v.kind == inJSON && first(v.raw) == '"' {
+	if v.kind == inJSON && strictjson.First(v.raw) == '"' {
 		var err error
 		if digits, err = strictjson.Text(v.raw); err != nil {
 			return 0, v.wrong(err)

@@ -24,8 +24,6 @@ package mapping
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -47,29 +45,19 @@ const ReceivedAttribute = "streamsort-received"
 // event is at most.
 const MaxAttributes, MaxEach = 10, 2000
 
-// Texts are a mapping as it is written.
+// Texts are a mapping as it is written, in JSON or in a query.
 type Texts struct {
-	Queue, Seq, ID, Key, KeyType, Prev, Each, Body string
+	Queue   string `json:"queue" bounds:"1.." like:"the path order.id | 'other', @header(X-Id) or 'fixed'"`
+	Seq     string `json:"seq" bounds:"1.." like:"the path order.number"`
+	ID      string `json:"id" bounds:"1.." like:"the path order.id or @header(X-Id)"`
+	Key     string `json:"key" bounds:"1.." like:"the path order.updated_at | @received"`
+	KeyType string `json:"keyType" bounds:"1.." like:"time or number,text"`
+	Prev    string `json:"prev" bounds:"1.." like:"the path order.previous"`
+	Each    string `json:"each" bounds:"1.." like:"the path entry[]"`
+	Body    string `json:"body" bounds:"1.." like:"the path order.items"`
 	// Prefix stands before queues that are found; nil is the source's name and a slash.
-	Prefix     *string
-	Attributes map[string]string
-}
-
-// Names are the members that are texts, in the order of their names.
-func Names() []string { return slices.Sorted(maps.Keys(new(Texts).byName())) }
-
-func (t *Texts) byName() map[string]*string {
-	return map[string]*string{
-		"queue": &t.Queue, "seq": &t.Seq, "id": &t.ID, "key": &t.Key, "keyType": &t.KeyType, "prev": &t.Prev, "each": &t.Each, "body": &t.Body,
-	}
-}
-
-// Set sets a member that is a text.
-func (t *Texts) Set(name, text string) { *t.byName()[name] = text }
-
-// Has reports whether a mapping has a member of the name.
-func (t *Texts) Has(name string) bool {
-	return name == "prefix" || name == "attributes" || t.byName()[name] != nil
+	Prefix     *string           `json:"prefix"`
+	Attributes map[string]string `json:"attributes" like:"the path order.kind or @header(X-Event)"`
 }
 
 // None reports whether nothing is set.
@@ -79,9 +67,11 @@ func (t *Texts) None() bool {
 
 // Default gives a mapping what others have and it does not.
 func (t *Texts) Default(others Texts) {
-	for name, text := range others.byName() {
-		to := t.byName()[name]
-		*to = cmp.Or(*to, *text)
+	for to, text := range map[*string]string{
+		&t.Queue: others.Queue, &t.Seq: others.Seq, &t.ID: others.ID, &t.Key: others.Key,
+		&t.KeyType: others.KeyType, &t.Prev: others.Prev, &t.Each: others.Each, &t.Body: others.Body,
+	} {
+		*to = cmp.Or(*to, text)
 	}
 	if t.Attributes == nil {
 		t.Attributes = others.Attributes
@@ -90,60 +80,12 @@ func (t *Texts) Default(others Texts) {
 
 // Read reads a mapping that is a JSON document.
 func Read(document []byte, k Kind) (*Mapping, error) {
-	members, err := strictjson.Members(document)
-	if err != nil {
-		return nil, err
-	}
 	var t Texts
-	for _, m := range members {
-		if !t.Has(m.Name) {
-			return nil, invalid.New(invalid.Unknown, m.Name, "is not known: there are attributes, prefix, "+strings.Join(Names(), ", "))
-		}
-		if err := t.Read(m); err != nil {
-			return nil, err
-		}
+	if err := strictjson.Decode(document, &t); err != nil {
+		return nil, err
 	}
 	return t.Parse(k)
 }
-
-// Read reads a member of a JSON document that a mapping has. The error is an [invalid.Error].
-func (t *Texts) Read(m strictjson.Member) (err error) {
-	switch m.Name {
-	case "prefix":
-		var prefix string
-		prefix, err = strictjson.Text(m.Value)
-		t.Prefix = &prefix
-	case "attributes":
-		return t.readAttributes(m.Value)
-	default:
-		to := t.byName()[m.Name]
-		if *to, err = strictjson.Text(m.Value); err != nil {
-			err = errPath
-		} else if *to == "" {
-			err = errors.New("is empty: write a path, or leave it out")
-		}
-	}
-	if err != nil {
-		return invalid.Named(m.Name, err)
-	}
-	return nil
-}
-
-func (t *Texts) readAttributes(raw json.RawMessage) error {
-	members, err := strictjson.Members(raw)
-	if err != nil {
-		return invalid.Named("attributes", err)
-	}
-	t.Attributes = map[string]string{}
-	for _, a := range members {
-		if t.Attributes[a.Name], err = strictjson.Text(a.Value); err != nil {
-			return invalid.Named("attributes."+a.Name, errPath)
-		}
-	}
-	return nil
-}
-
-var errPath = errors.New(`must be a string: a path, such as repository.full_name | 'other', @header(X-Id) or 'fixed'`)
 
 // Kind is what events are.
 type Kind struct {

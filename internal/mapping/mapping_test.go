@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -327,31 +325,22 @@ func TestEachObjectIsReadOnce(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T) {
+func TestTexts(t *testing.T) {
 	var texts Texts
-	members, err := strictjson.Members([]byte(`{"queue":"q","prefix":"","attributes":{"a":"x"},"keyType":"time","each":"[]","other":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, member := range members {
-		if known := texts.Has(member.Name); known != (member.Name != "other") || known && texts.Read(member) != nil {
-			t.Errorf("%s: %v", member.Name, known)
-		}
-	}
-	if want := (Texts{Queue: "q", KeyType: "time", Each: "[]", Prefix: new(string), Attributes: map[string]string{"a": "x"}}); !reflect.DeepEqual(texts, want) {
-		t.Errorf("%+v", texts)
+	err := strictjson.Decode([]byte(`{"queue":"q","prefix":"","attributes":{"a":"x"},"keyType":"time","each":"[]"}`), &texts)
+	if want := (Texts{Queue: "q", KeyType: "time", Each: "[]", Prefix: new(string), Attributes: map[string]string{"a": "x"}}); err != nil || !reflect.DeepEqual(texts, want) {
+		t.Errorf("%+v, %v", texts, err)
 	}
 	for raw, want := range map[string]string{
-		`{"queue":{"path":"a","default":"b"}}`: "queue must be a string: a path, such as repository.full_name | 'other'", `{"id":""}`: "id is empty", `{"key":7}`: "key must be a string: a path",
-		`{"prefix":7}`: "prefix must be a string", `{"attributes":7}`: "attributes must be a JSON object", `{"attributes":{"a":{"path":"b"}}}`: "attributes.a must be a string: a path",
+		`{"queue":{"path":"a","default":"b"}}`: "queue must be a string, such as the path order.id | 'other', @header(X-Id) or 'fixed': it is an object",
+		`{"id":""}`:                            "id is empty", `{"key":7}`: "key must be a string, such as the path",
+		`{"prefix":7}`: "prefix must be a string", `{"attributes":7}`: "attributes must be a JSON object",
+		`{"attributes":{"a":{"path":"b"}}}`: "attributes.a must be a string, such as the path",
+		`{"keys":"a"}`:                      "keys is not known: there are queue, seq, id, key,",
 	} {
-		members, _ := strictjson.Members([]byte(raw))
-		if err := texts.Read(members[0]); err == nil || !strings.Contains(err.Error(), want) {
+		if err := strictjson.Decode([]byte(raw), &texts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", raw, err, want)
 		}
-	}
-	if names := Names(); !slices.Contains(names, "each") || len(names) != len(slices.Collect(maps.Keys(texts.byName()))) {
-		t.Error(names)
 	}
 }
 

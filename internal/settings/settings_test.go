@@ -116,7 +116,7 @@ func TestRawEvents(t *testing.T) {
 		`{"id":"i"}`:                      "queue is missing",
 		`{"queue":"q..r","id":"i"}`:       "queue has an empty name",
 		`{"queue":"q","queue":"r"}`:       "twice",
-		`{"queue":"q","id":"i","ids":""}`: "ids is not known: there are attributes, prefix, body, each, id, key",
+		`{"queue":"q","id":"i","ids":""}`: "ids is not known: there are queue, seq, id, key",
 		`{"queue":7}`:                     "queue must be a string",
 		`[]`:                              "must be a JSON object",
 	} {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/hmac"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 var (
@@ -209,29 +209,31 @@ var presets = map[string]preset{
 }
 
 // defaults gives a source what its preset says and its description does not.
-func (d *draft) defaults() error {
-	p, known := presets[d.preset]
+func (d *document) defaults() (s Signature, err error) {
+	p, known := presets[d.Preset]
+	others := presetNames() + "; for any other sender, write how it signs as signature"
 	switch {
-	case known && d.given["signature"]:
-		return fmt.Errorf("signature is for senders without a preset: how %s signs is known",
-			d.preset)
-	case known:
-		d.Signature, d.Challenge = p.Signature, cmp.Or(d.Challenge, p.challenge)
-	case !d.given["signature"]:
-		return errors.New("preset is missing: it must be " + presetNames() +
-			"; for any other sender, signature says how it signs")
-	}
-	switch arrival := d.given["order"]; {
-	case arrival && d.texts.Seq+d.texts.Key != "":
-		return errors.New("order is given beside seq or key, which say another one")
-	case arrival, d.texts.Seq+d.texts.Key != "":
+	case d.Preset != "" && !known:
+		return s, invalid.New(invalid.Unknown, "preset",
+			fmt.Sprintf("is %.40q: it must be %s", d.Preset, others))
+	case known && d.Signature != nil:
+		return s, invalid.New(invalid.Misplaced, "signature",
+			"is for senders without a preset: how "+d.Preset+" signs is known")
+	case !known && d.Signature == nil:
+		return s, invalid.New(invalid.Missing, "preset", "is missing: it must be "+others)
+	case d.Order != "" && d.Order != "arrival":
+		return s, invalid.New(invalid.Unknown, "order",
+			`must be "arrival": other orders are said by seq or by key`)
+	case d.Order != "" && d.Seq+d.Key != "":
+		return s, invalid.New(invalid.Clash, "order",
+			"is given beside seq or key, which say another one")
+	case d.Order != "" || d.Seq+d.Key != "":
 		p.texts.Key, p.texts.KeyType = "", ""
 	}
-	d.texts.Default(p.texts)
-	if d.texts.Queue == "" {
-		d.texts.Queue = "'" + d.Name + "'"
-	}
-	return nil
+	d.Challenge = cmp.Or(d.Challenge, p.challenge)
+	d.Default(p.texts)
+	d.Queue = cmp.Or(d.Queue, "'"+d.Name+"'")
+	return p.Signature, nil
 }
 
 // presetNames are all of them in a sentence.

@@ -36,7 +36,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/secret"
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // File is the name of the file that describes the sources; it lies beside the
@@ -47,13 +46,10 @@ const File = "webhooks.json"
 const (
 	// MaxSources is how many sources there are at most.
 	MaxSources = 50
-	// MaxName is how many bytes a source's name has at most.
-	MaxName = 64
 	// MaxHeader is how many bytes a header of signatures has at most.
 	MaxHeader = 4096
-	// MinTolerance, MaxTolerance and DefaultTolerance bound how old a signed
-	// timestamp may be, or how far ahead.
-	MinTolerance, MaxTolerance, DefaultTolerance = 10 * time.Second, time.Hour, 5 * time.Minute
+	// DefaultTolerance is how old a signed timestamp may be, or how far ahead, where nothing else is said.
+	DefaultTolerance = 5 * time.Minute
 )
 
 // Source is a sender, and what becomes of its requests.
@@ -83,6 +79,3 @@ func (s *Source) References() []secret.Reference {
 	}
 	return []secret.Reference{s.Secret, s.VerifyToken}
 }
-
-// maxBody is the most that MaxBody may be.
-const maxBody = cursor.MaxBody

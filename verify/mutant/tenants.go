@@ -81,8 +81,7 @@ var tenantMutants = []mutant{
 		{"errors.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},
 	}},
 	{"tenants: a batch's chain may be made by anybody", "functions/ack", test{"./functions/ack", "TestBadInput"}, []edit{
-		{"order.go", "if handoff.TracksBatch(o.tag) &&", "if strings.HasPrefix(o.tag, handoff.TrackedPrefix) &&"},
-		{"order.go", "\t\"strconv\"\n", "\t\"strconv\"\n\t\"strings\"\n"},
+		{"order.go", "if handoff.TracksBatch(o.Tag) &&", "if strings.HasPrefix(o.Tag, handoff.TrackedPrefix) &&"},
 	}},
 	{"tenants: a fan leaves its tenant", "pkg/xorack", test{"./pkg/xorack", "TestFanStaysWithItsTenant"}, []edit{
 		{"fan.go", `if of, _ := tenant.Split(tag); of != "" {`, `if of, _ := tenant.Split(tag); false {`},

@@ -35,7 +35,7 @@ var webhookMutants = []mutant{
 		{"presets.go", " | pusher & repository.pushed_at", " | repository.pushed_at"},
 	}},
 	{"webhook: a preset's key beside another order", webhookFolder, webhookTests, []edit{
-		{"presets.go", `case arrival, d.texts.Seq+d.texts.Key != "":`, "case arrival:"},
+		{"presets.go", `case d.Order != "" || d.Seq+d.Key != "":`, `case d.Order != "":`},
 	}},
 	{"webhook: the timestamp in a body is not looked at", webhookFolder, webhookTests, []edit{
 		{"signature.go", "why = c.checkStamp(body)", "why = \"\""},

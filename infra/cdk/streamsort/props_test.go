@@ -109,7 +109,7 @@ func TestPropsBounds(t *testing.T) {
 		{Props{AckTimeout: time.Hour}, "ackTimeout, 1h"},
 		{Props{AckConcurrency: -1}, "ackConcurrency, -1"},
 		{Props{Webhooks: changedProps().Webhooks}, ""},
-		{Props{Webhooks: []Webhook{{Name: "a b"}}}, "webhooks, sources[0].name, 64"},
+		{Props{Webhooks: []Webhook{{Name: "a b", Preset: "github", Secret: changedProps().Webhooks[0].Secret}}}, "webhooks, sources[0].name, 64"},
 		{Props{Webhooks: []Webhook{{Name: "a", Preset: "github"}}}, "webhooks, sources[0].secret, ARN"},
 		{Props{Webhooks: []Webhook{{Name: "a", Secret: changedProps().Webhooks[0].Secret}}}, "webhooks, sources[0].preset is missing"},
 		{Props{Webhooks: []Webhook{{Name: "a", Preset: "github", Secret: changedProps().Webhooks[0].Secret}}}, ""},

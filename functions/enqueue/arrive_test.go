@@ -108,7 +108,7 @@ func TestAppendAtASeq(t *testing.T) {
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200)
 	s.Want("in one of another kind", post(`{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409, "problems/kind-fixed")
 	for body, code := range map[string]string{
-		`{"queue":"p","kind":"numbered","seq":1,"body":1}`:         "clash",
+		`{"queue":"p","kind":"numbered","seq":1,"body":1}`:         "unknown",
 		`{"queue":"p","kind":"arrival","key":1,"id":"a","body":1}`: "clash",
 		`{"queue":"p","kind":"both","seq":1,"body":1}`:             "unknown",
 		`{"queue":"p","kind":7,"seq":1,"body":1}`:                  "malformed",

@@ -115,10 +115,11 @@ func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond 
 		}
 		if look.end == p.cur.Position {
 			if always && !p.cur.GapOpen() {
-				look.beyond, err = s.firstStored(ctx, p.cur)
+				first, err := s.firstStored(ctx, p.cur)
 				if err != nil {
 					return beyond, err
 				}
+				look.beyond = first.Seq
 			}
 			if look.beyond > p.cur.Position {
 				beyond = max(beyond, look.beyond)
@@ -134,17 +135,25 @@ func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond 
 	}
 }
 
-// firstStored is the first seq after the position under which a message or a tombstone is
-// stored; the position itself where none is.
-func (s *Sorter) firstStored(ctx context.Context, cur Cursor) (int64, error) {
+// firstStored reads the head of the first message or tombstone beyond the position. Its Seq is
+// the position where none is stored.
+func (s *Sorter) firstStored(ctx context.Context, cur Cursor) (Message, error) {
+	heads, err := s.heads(ctx, cur, 1)
+	if err != nil || len(heads) == 0 {
+		return Message{Seq: cur.Position}, err
+	}
+	return heads[0], nil
+}
+
+// heads reads the heads of the first messages and tombstones beyond the position, at most
+// limit.
+func (s *Sorter) heads(ctx context.Context, cur Cursor, limit int) ([]Message, error) {
 	if cur.Position == MaxSeq {
-		return cur.Position, nil
+		return nil, nil
 	}
 	page, err := s.store.Messages(ctx, Query{
-		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true,
+		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: min(limit, maxBatchSize),
+		Strong: true, HeadsOnly: true,
 	})
-	if err != nil || len(page.Messages) == 0 {
-		return cur.Position, err
-	}
-	return page.Messages[0].Seq, nil
+	return page.Messages, err
 }

@@ -45,9 +45,7 @@ func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 		}
 	}
 	given := map[string]bool{}
-	// Raw events have a seq or a key.
-	keyed := synthesize("Keyed", &Props{QueueProp: "account", IDProp: "id", KeyProp: "created,type", KeyType: "time,text"})
-	for _, tmpl := range []template{defaults(), changed(), keyed} {
+	for _, tmpl := range []template{defaults(), changed()} {
 		for _, resource := range tmpl.Resources {
 			properties, _ := resource["Properties"].(object)
 			environment, _ := properties["Environment"].(object)

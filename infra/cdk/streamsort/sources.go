@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
+	paths "github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/source"
 )
 
@@ -320,8 +321,11 @@ func (a *addedSource) addFunction(files map[string]string) error {
 func (a *addedSource) access() (statements []awsiam.PolicyStatement) {
 	s := a.Streamsort
 	messages, arrivals := storing(a.Seq != "")
-	as := Webhook{Name: a.Name, Queue: a.Queue, Prefix: a.Prefix}
-	for operator, queues := range webhookQueues([]Webhook{as}) {
+	own := &paths.Mapping{Fixed: paths.FixedQueue(a.Queue), Prefix: a.Name + "/"}
+	if a.Prefix != nil {
+		own.Prefix = *a.Prefix
+	}
+	for operator, queues := range ownQueues(own) {
 		for _, statement := range []awsiam.PolicyStatement{
 			allow(messages, s.MessagesTable.TableArn()),
 			allow(arrivals, s.ArrivalsTable.TableArn()),

@@ -26,7 +26,7 @@ type putCommand struct {
 	File        string `arg:"" optional:"" help:"A file with a message a line; standard input where it is - or none is given." type:"existingfile"`
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
-	Order       string `help:"What orders the messages: 'number', their seqs; 'arrival', the queue as they come; or 'key', their keys. Without numbers, what the lines say of a seq is left out, and each needs an id." enum:"number,arrival,key" default:"number"`
+	Order       string `help:"What orders the messages: 'number', their seqs; 'append', their seqs too, each of which has to be the next one of a queue in arrival order; 'arrival', the queue as they come; or 'key', their keys. With the last two, what the lines say of a seq is left out, and each needs an id." enum:"number,append,arrival,key" default:"number"`
 	KeyType     string `help:"With --order key: what the keys are, where the put makes the queue: number, time, utc, lsn, ulid, semver, hex, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
 	Events      string `help:"The lines are events as they are, which become messages by these paths (docs/sources.md#paths): queue, seq, id, key with keyType, prev, each, body, attributes, prefix." placeholder:"JSON"`
 }
@@ -64,9 +64,12 @@ func (c *putCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	p := putting{api: api, props: props, bare: c.Order != "number", tally: newTally()}
-	if c.Order == "key" {
-		p.keyType = c.KeyType
+	p := putting{api: api, props: props, bare: c.Order == "arrival" || c.Order == "key", tally: newTally()}
+	switch c.Order {
+	case "key":
+		p.name, p.value = "keyType", c.KeyType
+	case "append":
+		p.name, p.value = "kind", "arrival"
 	}
 	if events != nil {
 		p.ordered = c.Concurrency == 1 && !events.Numbered() && !events.Keyed()
@@ -74,7 +77,7 @@ func (c *putCommand) Run(s *session) error {
 			c.Batch = 1
 		}
 	}
-	p.ordered = p.ordered || c.Concurrency == 1 && c.Order == "arrival"
+	p.ordered = p.ordered || c.Concurrency == 1 && (c.Order == "arrival" || c.Order == "append")
 	p.bar = s.bar(p.tally.String(), sizeOf(in), progress.UnitsBytes)
 	err = p.all(s, in, c.Batch, c.Concurrency)
 	p.bar.end(err == nil)
@@ -110,9 +113,10 @@ var errInterrupted = errors.New("interrupted")
 type putting struct {
 	api   *client.Client
 	props url.Values
-	// bare puts messages without their seqs; keyType is said of those that do not say it.
-	bare    bool
-	keyType string
+	// bare puts messages without their seqs; name and value, where they are not empty, are a member of each that
+	// does not have it.
+	bare        bool
+	name, value string
 	// ordered means that the queues keep the order of the lines: nothing may be put behind
 	// a line that was refused.
 	ordered bool
@@ -126,7 +130,7 @@ type putting struct {
 type stopError struct{ line int }
 
 func (e *stopError) Error() string {
-	return fmt.Sprintf("stopped at line %d, which was not taken: what stands behind it would come before it", e.line)
+	return fmt.Sprintf("stopped at line %d, which was not taken: the lines behind it must not be put before it", e.line)
 }
 
 // refuse notes a line that was not taken. The error is that nothing may be put behind it.
@@ -219,12 +223,12 @@ func (p *putting) put(ctx context.Context, batch []numbered) error {
 // legible are the lines of a batch that can be put. The error is that nothing may be put
 // behind them.
 func (p *putting) legible(batch []numbered) ([]numbered, error) {
-	if !p.bare {
+	if !p.bare && p.value == "" {
 		return batch, nil
 	}
 	var taken []numbered
 	for _, line := range batch {
-		text, err := withoutSeq(line.text, p.keyType)
+		text, err := p.prepared(line.text)
 		if err == nil {
 			taken = append(taken, numbered{line.number, text})
 			continue
@@ -273,25 +277,27 @@ func notStored(err error) bool {
 		errors.As(err, &problem) && !problem.MayPass()
 }
 
-// withoutSeq is a message for a queue in arrival order. The error is put behind
-// the line's number.
-func withoutSeq(message json.RawMessage, keyType string) (json.RawMessage, error) {
+// prepared is a message as it is put. The error is put behind the line's number.
+func (p *putting) prepared(message json.RawMessage) (json.RawMessage, error) {
 	members, err := strictjson.Members(message)
 	if err != nil {
 		return nil, fmt.Errorf(" %w", err)
 	}
-	if id, _ := strictjson.Take(members, "id"); id == nil || string(id) == `""` {
+	if id, _ := strictjson.Take(members, "id"); p.bare && (id == nil || string(id) == `""`) {
 		return nil, errors.New(": id is missing: without a seq, a message is known by it")
 	}
-	if of, _ := strictjson.Take(members, "keyType"); keyType != "" && of == nil {
-		written, err := strictjson.Marshal(keyType)
+	if there, _ := strictjson.Take(members, p.name); p.value != "" && there == nil {
+		written, err := strictjson.Marshal(p.value)
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, strictjson.Member{Name: "keyType", Value: written})
+		members = append(members, strictjson.Member{Name: p.name, Value: written})
 		if message, err = strictjson.Object(members); err != nil {
 			return nil, err
 		}
+	}
+	if !p.bare {
+		return message, nil
 	}
 	return strictjson.Without(message, "seq")
 }

@@ -47,6 +47,7 @@ var statusOf = map[cursor.Outcome]int{
 	cursor.Parked:    http.StatusAccepted,
 	cursor.Stored:    http.StatusAccepted,
 	cursor.Conflict:  http.StatusConflict,
+	cursor.Ahead:     http.StatusConflict,
 	cursor.Late:      http.StatusGone,
 	cursor.Stale:     http.StatusGone,
 	cursor.Full:      http.StatusTooManyRequests,
@@ -77,6 +78,9 @@ func (p *Put) newAnswer(r cursor.Result) Answer {
 	a := Answer{
 		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Seq: seqOf(r.Seq),
 		Old: seqOf(r.Old), New: seqOf(r.New), MaxAhead: r.MaxAhead, Detail: detailOf[r.Outcome],
+	}
+	if r.Outcome == cursor.Ahead {
+		a.Detail = fmt.Sprintf("the queue is in arrival order, and its position is %d: put seq %d next; nothing was stored", r.New, r.New+1)
 	}
 	if r.Outcome == cursor.Stale {
 		a.First = seqOf(r.First)

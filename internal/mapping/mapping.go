@@ -116,8 +116,9 @@ func (k *Kind) variables(each bool) []string {
 
 // Mapping is how an event becomes a message, or several.
 type Mapping struct {
-	// KeyType is the type of the keys, where it is given.
+	// KeyType is the type of the keys, where it is given; Kind is what queues must be of, where that is said.
 	KeyType cursor.KeyType
+	Kind    cursor.Kind
 	// Prefix stands before queues that are found; Fixed is the queue, where it is always the same.
 	Prefix, Fixed string
 

@@ -83,29 +83,40 @@ func (r *recorder) note(request *http.Request, body []byte) {
 		r.used[use{function, action(request, body), resource}] = true
 	}
 	if strings.HasPrefix(action(request, body), "dynamodb:") {
-		r.queues[leadingKey(body)] = true
+		for _, queue := range leadingKeys(body) {
+			r.queues[queue] = true
+		}
 	}
 }
 
 var keyValue = regexp.MustCompile(`= *(:[A-Za-z0-9_]+)`)
 
-// leadingKey is the queue that a request names: the partition key of an item, or of a
-// query; empty where it names none.
-func leadingKey(body []byte) string {
+// leadingKeys are the queues that a request names: the partition keys of items, or of a
+// query; an empty one where it names none.
+func leadingKeys(body []byte) (queues []string) {
 	type value struct{ S string }
 	var input struct {
 		Key, Item, ExpressionAttributeValues map[string]value
 		KeyConditionExpression               string
+		RequestItems                         map[string]struct{ Keys []map[string]value }
 	}
 	_ = json.Unmarshal(body, &input) // the server says what is wrong with it
+	for _, of := range input.RequestItems {
+		for _, key := range of.Keys {
+			queues = append(queues, key["queue"].S)
+		}
+	}
+	if queues != nil {
+		return queues
+	}
 	if queue := input.Key["queue"].S + input.Item["queue"].S; queue != "" {
-		return queue
+		return []string{queue}
 	}
 	name := keyValue.FindStringSubmatch(input.KeyConditionExpression)
 	if name == nil {
-		return ""
+		return []string{""}
 	}
-	return input.ExpressionAttributeValues[name[1]].S
+	return []string{input.ExpressionAttributeValues[name[1]].S}
 }
 
 // action is the IAM action of a request.

@@ -554,7 +554,7 @@ func (s *tenants) allIsCovered() {
 		method, path, _ := strings.Cut(route, " ")
 		_, answer := s.ask(token, method, path, `{"`+member+`":"nothing"}`)
 		_, list, _ := strings.Cut(answer, member+" must be ")
-		list, _, _ = strings.Cut(list, `"`)
+		list, _, _ = strings.Cut(list, ": it is")
 		names := regexp.MustCompile(`[a-z]+`).FindAllString(strings.ReplaceAll(list, " or ", " "), -1)
 		if len(names) < 3 {
 			s.t.Errorf("%s: no list of %ss in %s", route, member, answer)

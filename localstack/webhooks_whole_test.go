@@ -309,18 +309,24 @@ func (w sender) others() {
 	})
 	w.want("shopify", status, said, 200, "advanced")
 
-	ledger := func(number int, status int, said string) {
+	ledger := func(account string, number int, status int, said string) {
 		w.t.Helper()
-		body := fmt.Sprintf(`{"id":"e-%d","account":"a","number":%d}`, number, number)
+		body := fmt.Sprintf(`{"id":"e-%d","account":%q,"number":%d}`, number, account, number)
 		at := strconv.FormatInt(time.Now().Unix(), 10)
 		gotStatus, got := w.send("ledger", []byte(body), map[string]string{
 			"X-Signature": "v0=" + hex.EncodeToString(mac(oldSecret, "v0:", at, ":", body)), "X-Timestamp": at,
 		})
 		w.want(fmt.Sprintf("entry %d", number), gotStatus, got, status, said)
 	}
-	ledger(2, 202, "parked")
-	ledger(1, 200, "advanced")
-	ledger(1, 200, "duplicate")
+	ledger("a", 2, 202, "parked")
+	ledger("a", 1, 200, "advanced")
+	ledger("a", 1, 200, "duplicate")
+	if status, answer := fetch[map[string]any](w.t, "PUT", w.s.URL()+"/queues", `{"queue":"ledger/b","kind":"arrival"}`); status != 200 {
+		w.t.Errorf("%d %v", status, answer)
+	}
+	ledger("b", 2, 409, "ahead")
+	ledger("b", 1, 200, "advanced")
+	ledger("b", 1, 200, "duplicate")
 	if got := w.stored("ledger/a"); len(got) != 2 || !strings.HasPrefix(got[0], "e-1 ") {
 		w.t.Errorf("ledger: %q", got)
 	}

@@ -162,7 +162,7 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 	if len(reason) == 0 || len(reason) > maxReason {
 		return Advance{}, &InvalidError{Field: "reason", Code: invalid.TextCode(reason, maxReason), Problem: "must be 1 to 500 bytes"}
 	}
-	cur, err := s.look(ctx, queue, nil)
+	cur, err := s.look(ctx, queue)
 	if err != nil {
 		return Advance{}, err
 	}

@@ -82,6 +82,9 @@ const (
 	attrLateSoFar ddb.Path = "lateSoFar"
 	attrLateTold  ddb.Path = "lateTold"
 	attrLateSeq   ddb.Path = "lateSeq"
+	attrLateInRow ddb.Path = "inRow"
+	attrAhead     ddb.Path = "ahead" // ms
+	attrRestart   ddb.Path = "anew"
 	attrPrev      ddb.Path = "prev"     // of a waiting message
 	attrReceived  ddb.Path = "received" // ns, of a receipt
 
@@ -118,7 +121,7 @@ var fixedAttributes = []ddb.Path{
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNotified, attrTailFrom, attrTail,
 	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq, attrPrev, attrPackFrom, attrPackTo, attrPacks, attrPacksOff, attrTrace, attrTraces,
+	attrLateSeq, attrLateInRow, attrAhead, attrRestart, attrPrev, attrPackFrom, attrPackTo, attrPacks, attrPacksOff, attrTrace, attrTraces,
 	attrReceived,
 }
 

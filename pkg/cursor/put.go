@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -88,7 +89,13 @@ func group(messages []Message) ([][]int, error) {
 // putQueue puts the messages at these places, all of one queue.
 func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int, results []Result) {
 	queue := messages[places[0]].Queue
-	cur, err := s.look(ctx, queue, func(first int64) bool { return packable(messages, inOrder(messages, places), first-1) > 1 })
+	cur, there, err := s.lookToPut(ctx, messages, places)
+	if err == nil && !there {
+		for _, i := range places {
+			results[i] = refusedNew(messages[i], cur)
+		}
+		return
+	}
 	if err == nil && !numbered(cur) {
 		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.takes())
 	}
@@ -104,6 +111,9 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		return
 	}
 
+	if places = checkFirst(messages, places, results, cur); len(places) == 0 {
+		return
+	}
 	moved := progress{cur: cur, pieces: writerPieces}
 	singles, pack := places, Message{}
 	if cur.Settings.Packs == PacksOn {
@@ -154,29 +164,93 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 
 // look is step 0: a lower bound of the queue's position, and its settings,
 // before anything is put. A queue without a cursor gets one first, so that a
-// sweep over all cursors finds every queue that has a message. batch, if not nil, says whether
-// what is put begins with a packed run, should that be the queue's first seq.
-func (s *Sorter) look(ctx context.Context, queue string, batch func(first int64) bool) (Cursor, error) {
-	if cur, ok := s.seen.get(queue); ok {
-		return cur, nil
-	}
-	cur, err := s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
+// sweep over all cursors finds every queue that has a message.
+func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
+	cur, err := s.lookOnly(ctx, queue)
 	if err != nil || cur.Exists() {
 		return cur, err
 	}
-	packs := s.defaults.Packs
-	if packs == PacksAuto && batch != nil && batch(s.defaults.First) {
-		packs = PacksOn
-	}
-	return s.createNumbered(ctx, queue, packs)
+	settings := s.defaults
+	settings.Kind = KindNumbered
+	return s.create(ctx, queue, settings.ofKind())
 }
 
-// createNumbered makes the queue's cursor for messages with seqs, or returns the
-// one that is there, of whatever kind.
-func (s *Sorter) createNumbered(ctx context.Context, queue string, packs Packs) (Cursor, error) {
+// lookOnly is look, and makes no cursor.
+func (s *Sorter) lookOnly(ctx context.Context, queue string) (Cursor, error) {
+	if cur, ok := s.seen.get(queue); ok {
+		return cur, nil
+	}
+	return s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
+}
+
+// lookToPut is look for messages that are put. They make the queue, with the first seq that they
+// name, unless all of them would be refused: there is false then, and the cursor is what it would be.
+//
+// Two that name other first seqs: the first one's cursor counts, and the other is refused by it.
+func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int) (cur Cursor, there bool, err error) {
+	queue := messages[places[0]].Queue
+	if cur, err = s.lookOnly(ctx, queue); err != nil || cur.Exists() {
+		return cur, true, err
+	}
 	settings := s.defaults
-	settings.Kind, settings.Packs = KindNumbered, packs
-	return s.create(ctx, queue, settings.ofKind())
+	settings.Kind, settings.First = KindNumbered, firstOf(messages, places, settings.First)
+	if settings.Packs == PacksAuto && packable(messages, inOrder(messages, places), settings.First-1) > 1 {
+		settings.Packs = PacksOn
+	}
+	settings = settings.ofKind()
+	unmade := newCursor(queue, settings, s.now())
+	if slices.ContainsFunc(places, func(i int) bool { return messages[i].Seq > unmade.Position && unmade.fits(messages[i].Seq) }) {
+		cur, err = s.create(ctx, queue, settings)
+		return cur, true, err
+	}
+	if cur, err = s.readCursor(ctx, queue); err != nil || cur.Exists() {
+		return cur, true, err
+	}
+	return unmade, false, nil
+}
+
+// firstOf is the first seq of a queue that messages make.
+func firstOf(messages []Message, places []int, otherwise int64) int64 {
+	here := FirstHere
+	for _, i := range places {
+		switch m := messages[i]; {
+		case m.First == nil:
+		case *m.First != FirstHere:
+			return *m.First
+		case here == FirstHere || m.Seq < here:
+			here = m.Seq
+		}
+	}
+	if here == FirstHere {
+		return otherwise
+	}
+	return here
+}
+
+// refusedNew is the answer for a message that is refused by a queue that is not there.
+func refusedNew(m Message, unmade Cursor) Result {
+	r := Result{Queue: m.Queue, Seq: m.Seq, Outcome: Stale, NoQueue: true, First: unmade.Settings.First, Old: unmade.Position, New: unmade.Position}
+	if m.Seq > unmade.Position {
+		r.Outcome, r.MaxAhead = Full, unmade.Settings.MaxAhead
+	}
+	return r
+}
+
+// checkFirst refuses the messages that name another first seq than the queue's, and returns the others.
+func checkFirst(messages []Message, places []int, results []Result, cur Cursor) []int {
+	var right []int
+	for _, i := range places {
+		m := &messages[i]
+		if m.First == nil || *m.First == FirstHere || *m.First == cur.Settings.First {
+			right = append(right, i)
+			continue
+		}
+		results[i] = Result{Queue: m.Queue, Seq: m.Seq, Err: &InvalidError{
+			Field: "first", Code: invalid.Clash, Queue: m.Queue,
+			Problem: fmt.Sprintf("is %d: the queue starts at seq %d, which is fixed: leave it out, or use another queue", *m.First, cur.Settings.First),
+		}}
+	}
+	return right
 }
 
 // create makes the queue's cursor, or returns the one that is there.

@@ -235,10 +235,10 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 	others := map[string]any{
 		"First": int64(2), "Policy": cursor.PolicyAlert, "GapAfter": 3 * time.Second, "MaxAhead": int64(5),
 		"Mode": cursor.ModeSync, "Packs": cursor.PacksOn, "Kind": cursor.KindArrival,
-		"KeyType": cursor.KeyType("number"), "Settle": 3 * time.Second, "Late": cursor.LateDrop,
+		"KeyType": cursor.KeyType("utc"), "Settle": 3 * time.Second, "Late": cursor.LateDrop, "Ahead": 3 * time.Hour,
 	}
 	fixed := map[string]bool{"First": true, "Kind": true, "Packs": true, "KeyType": true}
-	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true}
+	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true, "Ahead": true}
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		defaults := settings()
 		sorter, err := cursor.New(s, &cursor.Options{Defaults: &defaults, Now: func() time.Time { return at }})
@@ -246,7 +246,7 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 		for field := range reflect.TypeFor[cursor.Change]().Fields() {
 			defaults := defaults
 			if ofKeyed[field.Name] {
-				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late = cursor.KindKeyed, "time", 0, cursor.LateDeliver
+				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late, defaults.Ahead = cursor.KindKeyed, "time", 0, cursor.LateDeliver, time.Hour
 			}
 			if field.Name == "Packs" {
 				defaults.Mode = cursor.ModeSync

@@ -180,7 +180,7 @@ func without[T any](all []T, at int) []T {
 func (b *batch) put(messages []cursor.Keyed) *intake.Put {
 	// Where a source's queues are a tenant's, they all are: its prefix says so.
 	of, _ := tenant.Split(messages[0].Queue)
-	put := &intake.Put{Tenant: of, Quotas: b.quotas, Log: b.log}
+	put := &intake.Put{Tenant: of, Quotas: b.quotas, Log: b.log, Received: b.received}
 	for _, m := range messages {
 		switch {
 		case b.source.Numbered():

@@ -196,6 +196,8 @@ type answer struct {
 	Outcome cursor.Outcome `json:"outcome"`
 	Queue   string         `json:"queue"`
 	Detail  string         `json:"detail,omitempty"`
+	// Ahead tells that a time of its key was too far ahead: the time of receipt is there instead.
+	Ahead bool `json:"ahead,omitempty"`
 }
 
 // store stores the messages, through the code that enqueue stores by.
@@ -203,7 +205,7 @@ func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.So
 	// A sender is no tenant; but what it stores in a tenant's queue is that one's. Its queues are
 	// all of one tenant, or none.
 	of, _ := tenant.Split(messages[0].Queue)
-	put := &intake.Put{Single: !source.Splits(), Tenant: of, Quotas: s.quotas, Log: s.log}
+	put := &intake.Put{Single: !source.Splits(), Tenant: of, Quotas: s.quotas, Log: s.log, Received: s.now()}
 	for _, m := range messages {
 		switch {
 		case source.Numbered():
@@ -243,12 +245,12 @@ func (s *service) answer(source *webhook.Source, a intake.Answer) (answer, error
 	if !source.Numbered() && a.Outcome == cursor.Conflict {
 		// The sender says by the id that it is the same delivery. Some change a
 		// detail of the body from one attempt to the next, and would try for days.
-		return answer{http.StatusOK, cursor.Duplicate, a.Queue, a.Detail}, nil
+		return answer{Status: http.StatusOK, Outcome: cursor.Duplicate, Queue: a.Queue, Detail: a.Detail}, nil
 	}
 	err := a.Refused()
 	var problem *httpapi.Problem
 	if errors.As(err, &problem) {
 		problem.More = map[string]any{"queue": a.Queue}
 	}
-	return answer{Status: a.Status, Outcome: a.Outcome, Queue: a.Queue}, err
+	return answer{Status: a.Status, Outcome: a.Outcome, Queue: a.Queue, Ahead: a.Ahead}, err
 }

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
@@ -37,6 +38,9 @@ type Put struct {
 	Log calllog.Log
 	// Trace is that of each message which has none of its own.
 	Trace cursor.Trace
+	// Received, where it is set, is when messages came whose senders cannot repeat them: a time of a key
+	// that is too far ahead becomes that.
+	Received time.Time
 	// Single means that it is one message, and not in a list.
 	Single bool
 	// count is how many messages there are; messages are those with a seq, keyed those with
@@ -60,6 +64,7 @@ func (p *Put) Add(m cursor.Message) {
 // Sort adds a message with a key.
 func (p *Put) Sort(m cursor.Keyed) {
 	p.trace(&m.Message)
+	m.Received = p.Received
 	p.keyed, p.sorted = append(p.keyed, m), append(p.sorted, []int{p.count})
 	p.count++
 }
@@ -139,6 +144,9 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 		}
 		for i, result := range results {
 			countKeyed(metrics, result)
+			if result.Ahead {
+				slog.WarnContext(ctx, "a clock is ahead: the key is the time of receipt", "queue", result.Queue, "id", p.keyed[i].ID)
+			}
 			answers[p.sorted[i][0]] = p.newKeyedAnswer(result)
 			answers[p.sorted[i][0]].Failure = result.Err
 		}
@@ -347,21 +355,22 @@ func countKeyed(metrics *emf.Metrics, r cursor.KeyedResult) {
 	switch r.Outcome {
 	case cursor.Waiting, cursor.Advanced, cursor.Dropped:
 		metrics.Count("MessagesStored", 1)
-		if r.Late {
-			metrics.Count("Late", 1)
-		}
-		if r.Unlinked {
-			metrics.Count("Unlinked", 1)
-		}
-		if r.Outcome == cursor.Dropped {
-			metrics.Count("Dropped", 1)
-		}
 	case cursor.Duplicate:
 		metrics.Count("Duplicates", 1)
 	case cursor.Conflict:
 		metrics.Count("Conflicts", 1)
 	case cursor.Stale:
 		metrics.Count("TooLate", 1)
+	}
+	if r.Placed { // who gave it its place counts it: a settler may have been before the writer
+		for name, is := range map[string]bool{"Late": r.Late, "Unlinked": r.Unlinked, "Dropped": r.Outcome == cursor.Dropped} {
+			if is {
+				metrics.Count(name, 1)
+			}
+		}
+	}
+	if r.Ahead {
+		metrics.Count("ClocksAhead", 1)
 	}
 	countError(metrics, r.Err)
 }

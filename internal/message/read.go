@@ -25,6 +25,8 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 			if m.Seq, err = jsonseq.Read(member.Value); string(member.Value) == "null" {
 				err = invalid.New(invalid.Malformed, "", err.Error()+" (leave it out for a queue in arrival order, or a keyed one)")
 			}
+		case "first":
+			m.First, err = first(member.Value)
 		case "key":
 			m.Key, err = cursor.KeyParts(member.Value)
 		case "keyType":
@@ -46,7 +48,7 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 		case "bodyBase64":
 			m.Body, err = base64Text(member.Value)
 		default:
-			err = invalid.New(invalid.Unknown, "", "is not a field of a message: queue, seq, key, keyType, prev, id, body, bodyBase64, contentType, attributes, traceparent and tracestate are")
+			err = invalid.New(invalid.Unknown, "", "is not a field of a message: queue, seq, first, key, keyType, prev, id, body, bodyBase64, contentType, attributes, traceparent and tracestate are")
 		}
 		if err != nil {
 			return m, false, invalid.Named(member.Name, err)
@@ -77,6 +79,19 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 	return m, given["seq"], nil
 }
 
+// first reads where a queue starts: a seq, or "here".
+func first(raw json.RawMessage) (*int64, error) {
+	seq := cursor.FirstHere
+	if string(raw) == `"here"` {
+		return &seq, nil
+	}
+	seq, err := jsonseq.Read(raw)
+	if err != nil {
+		err = invalid.New(invalid.Malformed, "", err.Error()+`, or "here"`)
+	}
+	return &seq, err
+}
+
 func keyType(raw json.RawMessage) (cursor.KeyType, error) {
 	text, err := strictjson.Text(raw)
 	if err != nil {
@@ -90,6 +105,8 @@ func checkKeyed(given map[string]bool) error {
 	switch {
 	case given["key"] && given["seq"]:
 		return invalid.New(invalid.Clash, "key", "must not be given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
+	case given["first"] && !given["seq"]:
+		return invalid.New(invalid.Misplaced, "first", "must not be given without a seq")
 	case given["keyType"] && !given["key"]:
 		return invalid.New(invalid.Misplaced, "keyType", "must not be given without a key")
 	case given["prev"] && !given["key"]:

@@ -47,7 +47,8 @@ type Result struct {
 	Old, New int64
 	// MaxAhead is the queue's, beside Full: how far beyond New a seq may be.
 	MaxAhead int64
-	// First is the queue's, beside Stale, and where it is NoQueue: nothing before it is taken.
+	// First is the queue's, beside Stale, beside Parked while the queue has not begun, and where it is
+	// NoQueue: nothing before it is taken.
 	First int64
 	// NoQueue tells that the message was refused, and that the queue, which would have First, was not
 	// made for it.

@@ -341,5 +341,8 @@ func (r *Result) finish(moved progress) {
 		r.Outcome = Advanced
 	case moved.err == nil && moved.cur.Settings.Mode == ModeSync:
 		r.Outcome = Parked
+		if moved.cur.Position < moved.cur.Settings.First {
+			r.First = moved.cur.Settings.First
+		}
 	}
 }

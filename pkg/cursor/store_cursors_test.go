@@ -246,7 +246,7 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 		for field := range reflect.TypeFor[cursor.Change]().Fields() {
 			defaults := defaults
 			if ofKeyed[field.Name] {
-				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late, defaults.Ahead = cursor.KindKeyed, "time", 0, cursor.LateDeliver, time.Hour
+				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late, defaults.Ahead = cursor.KindKeyed, "time", 0, cursor.LateDeliver, 24*time.Hour
 			}
 			if field.Name == "Packs" {
 				defaults.Mode = cursor.ModeSync

@@ -89,7 +89,7 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s.Want("full", s.put(9, `"d"`), 429, "problems/full", `"maxAhead":3`, `"position":1`)
 	s.Want("full in a batch", s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q","seq":3,"body":"c"}]}`), 200,
 		`"outcome":"full","queue":"q","seq":9,"old":1,"new":1,"maxAhead":3`)
-	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale", `"first":1`, `{\"queue\": \"NAME\", \"first\": 0}`)
+	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale", `"first":1`, `use another one, and put \"first\": 0 beside its first message`)
 	if a := s.put(9, `"d"`); a.Headers["retry-after"] == "" {
 		t.Errorf("full without Retry-After: %v", a.Headers)
 	}

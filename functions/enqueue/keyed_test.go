@@ -41,7 +41,7 @@ func TestMessagesWithKeys(t *testing.T) {
 	s.Want("repeat", put(`1767319445.5`, "b", ""), 200, `{"status":200,"outcome":"duplicate","queue":"q","settlesAt":"2026-01-02T03:04:10Z"}`)
 	s.Want("less", put(`"2026-01-01T00:00:00Z"`, "a", ""), 202, `"settlesAt":"2026-01-02T03:04:12Z"`)
 	s.Want("other bytes", s.post("", `{"queue":"q","key":1767319445.5,"id":"b","body":"other"}`), 409, "problems/conflict", "this key and id")
-	s.Want("another key", put(`"2027-01-01T00:00:00Z"`, "b", `,"prev":"none"`), 202)
+	s.Want("another key", put(`"2026-01-03T00:00:00Z"`, "b", `,"prev":"none"`), 202)
 	s.Want("status", s.get("/queues", "queue=q"), 200,
 		`"kind":"keyed"`, `"keyType":"time"`, `"settle":"5s"`, `"late":"deliver"`, `"position":0`, `"gapOpen":false`, `"parked":0`,
 		`"waiting":3`, `"oldestWaiting":"2026-01-02T03:04:05Z"`, `"dueAt":"2026-01-02T03:04:10Z"`, `"lateSoFar":0`)
@@ -52,8 +52,8 @@ func TestMessagesWithKeys(t *testing.T) {
 		`{"status":200,"outcome":"duplicate","queue":"q","seq":4,"late":true}`, `{"status":200,"outcome":"duplicate","queue":"q","seq":1}`, `"queue":"n","seq":1`)
 	s.Want("read", s.get("/messages", "queue=q"), 200,
 		`{"seq":1,"key":"2026-01-01T00:00:00Z","id":"a","body":"a"`, `{"seq":2,"key":"2026-01-02T02:04:05.5Z","id":"b"`,
-		`{"seq":3,"key":"2027-01-01T00:00:00Z","unlinked":true,"id":"b"`, `{"seq":4,"key":"2025-01-01T00:00:00Z","late":true,"unlinked":true,"id":"c"`)
-	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":"2027-01-01T00:00:00Z"`, `"waiting":0`, `"lateSoFar":1`, `"position":4`)
+		`{"seq":3,"key":"2026-01-03T00:00:00Z","unlinked":true,"id":"b"`, `{"seq":4,"key":"2025-01-01T00:00:00Z","late":true,"unlinked":true,"id":"c"`)
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":"2026-01-03T00:00:00Z"`, `"waiting":0`, `"lateSoFar":1`, `"position":4`)
 	if a := s.get("/queues", "queue=q"); strings.Contains(a.Body, "oldestWaiting") || strings.Contains(a.Body, "dueAt") {
 		t.Errorf("nothing waits: %s", a.Body)
 	}

@@ -52,6 +52,10 @@ var kinds = map[string]kind{
 	handoff.OpRelease: {"token", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Release(ctx, o.Order, o.token)
 	}},
+	handoff.OpRestartKeys: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+		_, err := d.RestartKeys(ctx, o.Order)
+		return handoff.Consumer{}, err
+	}},
 	handoff.OpRemove: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Remove(ctx, o.Order)
 	}},
@@ -103,7 +107,7 @@ func readOrder(c *httpapi.Call) (order, error) {
 	}
 	kind, known := kinds[o.action]
 	if !known {
-		return o, invalid.New(invalid.Unknown, "action", "must be skip, redrive, rewind, pause, resume, settle, release or remove")
+		return o, invalid.New(invalid.Unknown, "action", "must be skip, redrive, rewind, pause, resume, settle, release, remove or restart-keys")
 	}
 	if given["outcome"] && o.action != handoff.OpSettle {
 		return o, invalid.New(invalid.Misplaced, "outcome", "is not a field of "+o.action)

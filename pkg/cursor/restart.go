@@ -7,6 +7,9 @@ import (
 	"github.com/streamsort/streamsort/internal/margin"
 )
 
+// RestartedBy reports whether it was the order of this name that last had the queue's keys begin anew.
+func (c Cursor) RestartedBy(op string) bool { return c.Restart == string(tieBreak(op)) }
+
 // RestartKeys begins the keys of a keyed queue anew, for senders whose counter began again: it gives
 // all that waits its place at once, whatever the settle window, and closes this era of the queue by
 // an entry in the log. Readers get that as a tombstone. What is put from then on belongs to the next
@@ -29,7 +32,7 @@ func (s *Sorter) RestartKeys(ctx context.Context, queue, op string) (Cursor, err
 	run := settling{sorter: s, queue: queue, upTo: EverySortKey, goOn: margin.Half(ctx), closing: true}
 	for lost := 0; ; lost++ {
 		cur, err := s.readCursor(ctx, queue)
-		if err != nil || cur.Restart == string(tieBreak(op)) {
+		if err != nil || cur.RestartedBy(op) {
 			return cur, err
 		}
 		if err := run.all(ctx); err != nil {

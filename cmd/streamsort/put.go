@@ -27,6 +27,7 @@ type putCommand struct {
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
 	Order       string `help:"What orders the messages: 'number', their seqs; 'arrival', the queue as they come; or 'key', their keys. Without numbers, what the lines say of a seq is left out, and each needs an id." enum:"number,arrival,key" default:"number"`
 	KeyType     string `help:"With --order key or --key: what the keys are, where the put makes the queue: number, time, utc, lsn, ulid, semver, hex, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
+	First       string `help:"Where a numbered queue starts that the put makes: a seq, or 'here', at the least one of the call that makes it. At 1 where it is not given." placeholder:"SEQ"`
 	Queue       string `help:"The lines are events as they are: the path of the queue's name in them, such as repository.full_name | 'other' (docs/sources.md). It needs --seq, --id or --key." placeholder:"PATH"`
 	Seq         string `help:"The path of an event's seq." placeholder:"PATH"`
 	Key         string `help:"The path of an event's key; several with commas between for a key of several parts." placeholder:"PATH"`
@@ -53,6 +54,8 @@ func (c *putCommand) Run(s *session) error {
 		return usageError("--order key is for messages; events are sorted by a key by --queue, --key and --id")
 	case c.KeyType != "" && c.Order != "key" && c.Key == "":
 		return usageError("--key-type is for --order key and --key")
+	case c.First != "" && (c.Order != "number" || len(props) > 0):
+		return usageError("--first is for messages with a seq; for events, make the queue first: streamsort configure QUEUE first=SEQ")
 	}
 	in := s.in
 	if c.File != "" && c.File != "-" {
@@ -68,8 +71,11 @@ func (c *putCommand) Run(s *session) error {
 		return err
 	}
 	p := putting{api: api, props: props, bare: c.Order != "number", tally: newTally()}
-	if c.Order == "key" {
-		p.keyType = c.KeyType
+	switch {
+	case c.Order == "key" && c.KeyType != "":
+		p.name, p.value = "keyType", c.KeyType
+	case c.First != "":
+		p.name, p.value = "first", c.First
 	}
 	p.ordered = c.Concurrency == 1 && (c.Order == "arrival" || len(props) > 0 && c.Seq == "" && c.Key == "")
 	p.bar = s.bar(p.tally.String(), sizeOf(in), progress.UnitsBytes)
@@ -100,9 +106,9 @@ var errInterrupted = errors.New("interrupted")
 type putting struct {
 	api   *client.Client
 	props url.Values
-	// bare puts messages without their seqs; keyType is said of those that do not say it.
-	bare    bool
-	keyType string
+	// bare puts messages without their seqs; those that have no member of the name get it.
+	bare        bool
+	name, value string
 	// ordered means that the queues keep the order of the lines: nothing may be put behind
 	// a line that was refused.
 	ordered bool
@@ -207,12 +213,12 @@ func (p *putting) put(ctx context.Context, batch []numbered) error {
 // legible are the lines of a batch that can be put. The error is that nothing may be put
 // behind them.
 func (p *putting) legible(batch []numbered) ([]numbered, error) {
-	if !p.bare {
+	if !p.bare && p.name == "" {
 		return batch, nil
 	}
 	var taken []numbered
 	for _, line := range batch {
-		text, err := withoutSeq(line.text, p.keyType)
+		text, err := p.completed(line.text)
 		if err == nil {
 			taken = append(taken, numbered{line.number, text})
 			continue
@@ -261,25 +267,28 @@ func notStored(err error) bool {
 		errors.As(err, &problem) && !problem.MayPass()
 }
 
-// withoutSeq is a message for a queue in arrival order. The error is put behind
-// the line's number.
-func withoutSeq(message json.RawMessage, keyType string) (json.RawMessage, error) {
+// completed is a message with what the flags say of all, and without its seq where the queue gives it. The
+// error is put behind the line's number.
+func (p *putting) completed(message json.RawMessage) (json.RawMessage, error) {
 	members, err := strictjson.Members(message)
 	if err != nil {
 		return nil, fmt.Errorf(" %w", err)
 	}
-	if id, _ := strictjson.Take(members, "id"); id == nil || string(id) == `""` {
+	if id, _ := strictjson.Take(members, "id"); p.bare && (id == nil || string(id) == `""`) {
 		return nil, errors.New(": id is missing: without a seq, a message is known by it")
 	}
-	if of, _ := strictjson.Take(members, "keyType"); keyType != "" && of == nil {
-		written, err := strictjson.Marshal(keyType)
+	if of, _ := strictjson.Take(members, p.name); p.name != "" && of == nil {
+		written, err := strictjson.Marshal(p.value)
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, strictjson.Member{Name: "keyType", Value: written})
+		members = append(members, strictjson.Member{Name: p.name, Value: written})
 		if message, err = strictjson.Object(members); err != nil {
 			return nil, err
 		}
+	}
+	if !p.bare {
+		return message, nil
 	}
 	return strictjson.Without(message, "seq")
 }

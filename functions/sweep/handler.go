@@ -311,4 +311,5 @@ var metricOf = map[cursor.AnnouncementKind]string{
 	cursor.GapClosed:   "GapsClosed",
 	cursor.GapSkipped:  "GapsSkipped",
 	cursor.MessageLate: "LateAnnounced",
+	cursor.KeysBehind:  "KeysBehind",
 }

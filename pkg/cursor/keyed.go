@@ -274,7 +274,7 @@ func (s *Sorter) check(k *keying, m Keyed, cur Cursor) error {
 	latest := s.now().Add(cur.Settings.Ahead)
 	for i, at := range key.times() {
 		switch {
-		case !at.After(latest):
+		case !at.After(latest), isReceived(k.parts[i]):
 		case m.Received.IsZero():
 			return inPart(i, len(m.Key), invalid.New(invalid.OutOfRange, "", fmt.Sprintf(
 				"is %s, and at most %s are taken, %s ahead of now: set the sender's clock, or \"ahead\" with PUT /queues",

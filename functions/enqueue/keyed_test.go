@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -233,4 +235,40 @@ func TestAClockThatIsAhead(t *testing.T) {
 	s.Want("out of its bounds", s.Request("PUT", "/queues", "", `{"queue":"q","ahead":"90000h"}`), 400, `"field":"ahead"`, "is 90000h0m0s: it must be from 1s to 87600h")
 	s.Want("still", ahead(), 400, `"field":"key"`)
 	s.Want("of a queue without times", s.Request("PUT", "/queues", "", `{"queue":"n","kind":"keyed","keyType":"number","ahead":"1h"}`), 400, `"field":"ahead"`)
+}
+
+// TestALateOneIsCountedOnce, also where a settler has placed it before its writer looks.
+func TestALateOneIsCountedOnce(t *testing.T) {
+	var names cursor.Names
+	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
+	var settler *cursor.Sorter
+	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		a, err := tables.Do(ctx, r)
+		if r.Name() == "put arrival" {
+			if _, err := settler.Settle(ctx, "q", cursor.EverySortKey); err != nil {
+				t.Error(err)
+			}
+		}
+		return a, err
+	}), names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, func(of *service) {
+		defaults := cursor.DefaultSettings()
+		defaults.Settle = 0
+		of.sorter, err = cursor.New(store, &cursor.Options{Defaults: &defaults, Now: of.now})
+		settler = of.sorter
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(key int) httpapitest.Answer {
+		return s.post("", fmt.Sprintf(`{"queue":"q","key":%d,"id":"a","keyType":"number","body":1}`, key))
+	}
+	s.Want("first", put(2), 200)
+	s.Want("late", put(1), 200, `"outcome":"advanced","queue":"q","seq":2,"late":true`)
+	if strings.Contains(s.logs.String(), `"Late":`) {
+		t.Errorf("the settler counts it, and so does enqueue: %s", &s.logs)
+	}
 }

@@ -50,11 +50,14 @@ func TestNothingIsDroppedByARestart(t *testing.T) {
 	b.putKeyed(keyedOf("c", "1"))
 	b.settle(cursor.EverySortKey)
 	b.restart("one")
-	b.want("of the era before", b.putKeyed(keyedOf("b", "1")), "advanced 3 late")
-	b.want("of the next", b.putKeyed(keyedOf("b", "2")), "waiting 09")
+	old := b.sorter
+	b.sorter = b.process(cursor.Options{})
+	b.want("of the next era", b.putKeyed(keyedOf("b", "2")), "waiting 09")
 	b.settle(cursor.EverySortKey)
-	b.want("late in it", b.putKeyed(keyedOf("a", "2")), "dropped 5 late")
-	b.want("log", b.keyedLog(), "c1 | b1! b2 -")
+	b.want("late in it", b.putKeyed(keyedOf("a", "2")), "dropped 4 late")
+	b.sorter = old
+	b.want("of the era before", b.putKeyed(keyedOf("a", "1")), "advanced 5 late")
+	b.want("log", b.keyedLog(), "c1 | b2 - a1!")
 }
 
 // TestOnlyKeyedQueuesBeginAnew and such as are there.
@@ -99,10 +102,10 @@ func TestACounterThatBeganAgain(t *testing.T) {
 	late(19, 38)
 	b.want("19 behind one that is not late", sweep(), "message.late 19 q/38")
 	b.want("nothing new", sweep(), "")
-	late(38, 40)
-	b.want("21 in a row", sweep(), "keys.behind 21 q/22, message.late 2 q/40")
-	late(40, 41)
-	b.want("and one more", sweep(), "keys.behind 22 q/22, message.late 1 q/41")
+	late(38, 39)
+	b.want("20 in a row", sweep(), "keys.behind 20 q/22, message.late 1 q/39")
+	late(39, 41)
+	b.want("and two more", sweep(), "keys.behind 22 q/22, message.late 2 q/41")
 	b.restart("one")
 	b.sorter = b.process(cursor.Options{})
 	b.putKeyed(keyedOf("a00", "x"))

@@ -116,7 +116,7 @@ var sorterMutants = []mutant{
 		{"seen.go", "if !ok || m.now().Sub(found.read) > memoAge {", "if !ok {"},
 	}},
 	{"no cursor first (V1)", sorterFolder, trace("V1"), []edit{
-		{"put.go", "return s.createNumbered(ctx, queue, packs)", "return newCursor(queue, s.defaults, s.now()), nil"},
+		{"put.go", "cur, err = s.create(ctx, queue, settings)\n\t\treturn cur, true, err", "return unmade, true, nil"},
 	}},
 	{"retention eats what is parked (V8)", sorterFolder, trace("V8"), []edit{
 		{"retention.go", "if s.retention == 0 {", "if true {"},

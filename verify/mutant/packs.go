@@ -72,7 +72,7 @@ var packMutants = []mutant{
 		{"store_cursors.go", "c.Mode != nil && *c.Mode == ModeAsync {\n\t\tpacks", "false {\n\t\tpacks"},
 	}},
 	{"packs: a queue of singles gets them", sorterFolder, test{"./pkg/cursor", "TestABatchMakesAQueueWithPackedRuns"}, []edit{
-		{"put.go", "if packs == PacksAuto && batch != nil && batch(s.defaults.First) {", "if packs == PacksAuto {"},
+		{"put.go", "if settings.Packs == PacksAuto && packable(messages, inOrder(messages, places), settings.First-1) > 1 {", "if settings.Packs == PacksAuto {"},
 	}},
 	{"packs: an asynchronous queue is made with them", sorterFolder, test{"./pkg/cursor", "TestABatchMakesAQueueWithPackedRuns"}, []edit{
 		{"settings.go", "|| s.Mode != ModeSync {", "{"},

@@ -192,7 +192,7 @@ func (m *model) restarter(name string) {
 		}
 		m.closing, m.running = m.closing-1, m.running-1
 		for _, a := range waits {
-			if done && !p.Dead() && a.seq == 0 {
+			if done && !p.Dead() && a.seq == 0 && m.restores == 0 {
 				m.run.Violation("K-g: the keys began anew, and %s waits from before", a.id)
 			}
 		}

@@ -54,8 +54,8 @@ func (c *putCommand) Run(s *session) error {
 		return usageError("--order key is for messages; events are sorted by a key by --queue, --key and --id")
 	case c.KeyType != "" && c.Order != "key" && c.Key == "":
 		return usageError("--key-type is for --order key and --key")
-	case c.First != "" && (c.Order != "number" || len(props) > 0):
-		return usageError("--first is for messages with a seq; for events, make the queue first: streamsort configure QUEUE first=SEQ")
+	case c.First != "" && (c.Order != "number" || len(props) > 0 && c.Seq == ""):
+		return usageError("--first is for messages and events with a seq")
 	}
 	in := s.in
 	if c.File != "" && c.File != "-" {
@@ -74,7 +74,7 @@ func (c *putCommand) Run(s *session) error {
 	switch {
 	case c.Order == "key" && c.KeyType != "":
 		p.name, p.value = "keyType", c.KeyType
-	case c.First != "":
+	case c.First != "" && len(props) == 0:
 		p.name, p.value = "first", c.First
 	}
 	p.ordered = c.Concurrency == 1 && (c.Order == "arrival" || len(props) > 0 && c.Seq == "" && c.Key == "")
@@ -95,6 +95,9 @@ func (c *putCommand) props() url.Values {
 	}
 	if len(props) > 0 && c.KeyType != "" {
 		props.Set("keyType", c.KeyType)
+	}
+	if len(props) > 0 && c.First != "" {
+		props.Set("first", c.First)
 	}
 	return props
 }

@@ -15,7 +15,7 @@ func TestUsage(t *testing.T) {
 		{"put --batch 0", "--batch is 0"},
 		{"put --concurrency 65", "--concurrency is 65"},
 		{"put --order arrival --id a", "--order arrival is for messages"},
-		{"put --order key --first 0", "--first is for messages with a seq"},
+		{"put --order key --first 0", "--first is for messages and events with a seq"},
 		{"restart-keys q", "missing flags: --reason"},
 		{"tail", "a queue is needed, or --batches"},
 		{"tail q --count 3", "are for --batches"},

@@ -20,6 +20,7 @@ func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 	if a := s.post("", `{"queue":"h","seq":4714,"body":1}`); strings.Contains(a.Body, "detail") {
 		t.Errorf("parked: %s", a.Body)
 	}
+	s.Want("of an event", s.post("queue=q&seq=n&first=here", `{"q":"e","n":9}`), 200, `"outcome":"advanced","queue":"e","seq":9`)
 	for body, problem := range map[string]string{
 		`{"queue":"q","first":1,"body":1}`:               "must not be given without a seq",
 		`{"queue":"q","seq":1,"first":-1,"body":1}`:      "here",

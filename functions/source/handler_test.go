@@ -205,6 +205,18 @@ func TestEach(t *testing.T) {
 	}
 }
 
+// A queue starts at the first record that comes of it, where the source says so.
+func TestASourceStartsHere(t *testing.T) {
+	w := newWorld(t)
+	h := newTaker(t, read(t, strings.Replace(bySeq, `"seq":`, `"first":"here","seq":`, 1)), w.sorter, newPeers(t))
+	if _, err := h.handle(t.Context(), event(`{"q":"a","n":4712}`, `{"q":"a","n":4711}`)); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := w.sorter.Status(t.Context(), "src/a"); err != nil || status.Settings.First != 4711 || status.Position != 4712 {
+		t.Errorf("%+v, %v", status, err)
+	}
+}
+
 // A record that makes no message is set aside and announced, and holds up no other one.
 func TestPoisonIsSetAside(t *testing.T) {
 	p := newPeers(t)

@@ -47,7 +47,7 @@ const MaxAttributes, MaxEach = 10, 500
 
 // Texts are a mapping as it is written.
 type Texts struct {
-	Queue, Seq, ID, Key, KeyType, Prev, Each, Body string
+	Queue, Seq, First, ID, Key, KeyType, Prev, Each, Body string
 	// Prefix stands before queues that are found; nil is the source's name and a slash.
 	Prefix     *string
 	Attributes map[string]string
@@ -58,7 +58,7 @@ func Names() []string { return slices.Sorted(maps.Keys(new(Texts).byName())) }
 
 func (t *Texts) byName() map[string]*string {
 	return map[string]*string{
-		"queue": &t.Queue, "seq": &t.Seq, "id": &t.ID, "key": &t.Key, "keyType": &t.KeyType, "prev": &t.Prev, "each": &t.Each, "body": &t.Body,
+		"queue": &t.Queue, "seq": &t.Seq, "first": &t.First, "id": &t.ID, "key": &t.Key, "keyType": &t.KeyType, "prev": &t.Prev, "each": &t.Each, "body": &t.Body,
 	}
 }
 
@@ -72,7 +72,7 @@ func (t *Texts) Has(name string) bool {
 
 // None reports whether nothing is set.
 func (t *Texts) None() bool {
-	return t.Queue+t.Seq+t.ID+t.Key+t.KeyType+t.Prev+t.Each+t.Body == "" && t.Prefix == nil && t.Attributes == nil
+	return t.Queue+t.Seq+t.First+t.ID+t.Key+t.KeyType+t.Prev+t.Each+t.Body == "" && t.Prefix == nil && t.Attributes == nil
 }
 
 // Read reads a member of a JSON document that a mapping has. The error is an [invalid.Error].
@@ -145,6 +145,8 @@ func (k *Kind) variables(each bool) []string {
 type Mapping struct {
 	// KeyType is the type of the keys, where it is given.
 	KeyType cursor.KeyType
+	// First is where a numbered queue starts that a message makes; nil where nothing says it.
+	First *int64
 	// Prefix stands before queues that are found; Fixed is the queue, where it is always the same.
 	Prefix, Fixed string
 
@@ -269,6 +271,8 @@ func (t *Texts) check(k Kind) error {
 	case t.Key != "" && t.Seq != "":
 		return invalid.New(invalid.Clash, "key",
 			"must not be given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
+	case t.Seq == "" && t.First != "":
+		return invalid.New(invalid.Misplaced, "first", "must not be given without a seq")
 	case t.Key == "" && t.KeyType != "":
 		return invalid.New(invalid.Misplaced, "keyType", "must not be given without a key")
 	case t.Key != "" && t.KeyType == "" && k.Source != "":
@@ -296,6 +300,11 @@ func (t *Texts) check(k Kind) error {
 func (m *Mapping) finish(t Texts, k Kind) (err error) {
 	if t.KeyType != "" {
 		if m.KeyType, err = cursor.ParseKeyType(t.KeyType); err != nil {
+			return err
+		}
+	}
+	if t.First != "" {
+		if m.First, err = cursor.ParseFirst(t.First); err != nil {
 			return err
 		}
 	}

@@ -107,6 +107,8 @@ func TestRefused(t *testing.T) {
 		"queue is missing":                                   {Texts{ID: "i"}, Kind{}},
 		"seq is missing, and so is id":                       {Texts{Queue: "q"}, Kind{}},
 		"key must not be given beside seq":                   {Texts{Queue: "q", Seq: "s", Key: "k"}, Kind{}},
+		"first must not be given without a seq":              {Texts{Queue: "q", ID: "i", First: "here"}, Kind{}},
+		"first must be a seq in plain digits, or here":       {Texts{Queue: "q", Seq: "n", First: "-1"}, Kind{}},
 		"keyType must not be given without a key":            {Texts{Queue: "q", ID: "i", KeyType: "time"}, Kind{}},
 		"keyType is missing beside key":                      {Texts{Queue: "q", ID: "i", Key: "k"}, source},
 		"prev must not be given without a key":               {Texts{Queue: "q", ID: "i", Prev: "p"}, Kind{}},

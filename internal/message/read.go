@@ -81,15 +81,14 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 
 // first reads where a queue starts: a seq, or "here".
 func first(raw json.RawMessage) (*int64, error) {
-	seq := cursor.FirstHere
-	if string(raw) == `"here"` {
-		return &seq, nil
+	text, err := string(raw), error(nil)
+	if raw[0] == '"' {
+		text, err = strictjson.Text(raw)
 	}
-	seq, err := jsonseq.Read(raw)
 	if err != nil {
-		err = invalid.New(invalid.Malformed, "", err.Error()+`, or "here"`)
+		return nil, err
 	}
-	return &seq, err
+	return cursor.ParseFirst(text)
 }
 
 func keyType(raw json.RawMessage) (cursor.KeyType, error) {

@@ -39,7 +39,7 @@ var recoverMutants = []mutant{
 		{"settle.go", "p.High, p.LateInRow = w.sortKey(), 0", "p.High = w.sortKey()"},
 	}},
 	{"late: the count in a row is kept where it ends", sorterFolder, keyedSchedules, []edit{
-		{"store_keyed.go", "do = append(do, attrLateInRow.Remove())", "do = append(do, changeAdvance)[:len(do)]"},
+		{"store_keyed.go", "attrLateInRow.Remove()", "attrLateInRow.Set(ddb.Int(1))"},
 	}},
 	{"late: announced one too late", sorterFolder, cursorTest("TestACounterThatBeganAgain"), []edit{
 		{"sweep_keyed.go", "if cur.LateInRow >= manyLate {", "if cur.LateInRow > manyLate {"},
@@ -50,7 +50,7 @@ var recoverMutants = []mutant{
 	{"late: enqueue counts what a settler has placed", "internal/intake", test{"./functions/enqueue", "TestALateOneIsCountedOnce"}, []edit{
 		{"intake.go", "if r.Placed {", "if r.Seq > 0 {"},
 	}},
-	{"anew: what waits is left", sorterFolder, keyedSchedule("the keys begin anew before a window is over, and are read"), []edit{
+	{"anew: what waits is left", sorterFolder, keyedSchedule("the keys begin anew before a window is over"), []edit{
 		{"restart.go", "closing: true", "closing: false"},
 	}},
 	{"anew: what was stored beside it is left behind", sorterFolder, keyedSchedule("the keys begin anew beside a writer"), []edit{
@@ -68,7 +68,7 @@ var recoverMutants = []mutant{
 	{"anew: the era is not read", sorterFolder, cursorTest("TestKeysBeginAnew"), []edit{
 		{"item_arrival.go", "a.Key, a.Era = stored.Key(), stored.Era()", "a.Key = stored.Key()"},
 	}},
-	{"anew: the log says that it was late", sorterFolder, keyedSchedule("the keys begin anew before a window is over, and are read"), []edit{
+	{"anew: the log says that it was late", sorterFolder, keyedSchedule("the keys begin anew before a window is over"), []edit{
 		{"read_arrival.go", "if p.has(MarkRestart) {", "if p.has(MarkUnlinked) {"},
 	}},
 	{"anew: an order that was done is on record again", "pkg/handoff", test{"./functions/handoff", "TestRestartKeys/memory"}, []edit{

@@ -173,8 +173,7 @@ func Small() []sim.Scenario {
 			m.restarter("one")
 			m.restarter("two")
 		}),
-		scenario("the keys begin anew before a window is over, and are read", 0, settled, func(m *model) {
-			m.crowd(5, 1)
+		scenario("the keys begin anew before a window is over", 0, settled, func(m *model) {
 			m.producer("A", calls(2, 1)...)
 			m.restarter("restart")
 			m.clock(window)

@@ -73,6 +73,7 @@ func TestRestartKeys(t *testing.T) {
 		s.Want("with a consumer", restart(`,"consumer":"billing"`), 400, `"field":"consumer"`)
 		for range 2 {
 			s.Want("done", restart(`,"id":"op"`), 200, `{"status":200,"id":"op","action":"restart-keys","queue":"keyed"}`)
+			s.now = s.now.Add(time.Second) // each order is on record under its time
 		}
 		put(1)
 		s.Want("its id for another reason", s.Request("POST", "/operations", "", `{"action":"restart-keys","queue":"keyed","reason":"r","id":"op"}`), 409, `"code":"id-taken"`)

@@ -119,12 +119,12 @@ func (s *Store) GivePlaces(ctx context.Context, seen Cursor, p Placing, now time
 	if p.LateSoFar != seen.LateSoFar {
 		do = append(do, attrLateSoFar.Set(ddb.Int(p.LateSoFar)), attrLateSeq.Set(ddb.Int(p.LateSeq)))
 	}
-	switch {
-	case p.LateInRow == seen.LateInRow:
-	case p.LateInRow == 0:
-		do = append(do, attrLateInRow.Remove())
-	default:
-		do = append(do, attrLateInRow.Set(ddb.Int(p.LateInRow)))
+	if p.LateInRow != seen.LateInRow {
+		row := attrLateInRow.Set(ddb.Int(p.LateInRow))
+		if p.LateInRow == 0 {
+			row = attrLateInRow.Remove()
+		}
+		do = append(do, row)
 	}
 	if p.Restart != "" {
 		do = append(do, attrRestart.Set(ddb.Blob([]byte(p.Restart))))

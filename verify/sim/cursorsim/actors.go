@@ -185,7 +185,7 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 		}
 	}
 	if r.NoQueue && m.cursor(at.queue).Exists() {
-		wrong("F: there is a queue")
+		wrong("F1: there is a queue")
 	}
 	stands := r.Outcome != cursor.Full && r.Outcome != cursor.Stale
 	c := m.cursor(at.queue)

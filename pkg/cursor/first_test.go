@@ -54,6 +54,7 @@ func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 			{"0, as a first put", []cursor.Message{plain("", 0)}, "stale 0 no queue, which starts at 1", -1},
 			{"too far ahead", []cursor.Message{plain("", 200_000)}, "full 200000 no queue, which starts at 1", -1},
 			{"before what it says", []cursor.Message{from("", 3, 5)}, "stale 3 no queue, which starts at 5", -1},
+			{"one before its first, another with its own", []cursor.Message{from("", 3, 5), from("", 7, 7)}, "stale 3 no queue, which starts at 5, first is 7: the queue starts at seq 5, which is fixed: leave it out, or use another queue", -1},
 			{"0, said so", []cursor.Message{from("", 0, 0)}, "advanced 0", 0},
 			{"here", []cursor.Message{from("", 4711, cursor.FirstHere)}, "advanced 4711", 4711},
 			{"the least of several", []cursor.Message{from("", 12, cursor.FirstHere), from("", 11, cursor.FirstHere)}, "advanced 12, advanced 11", 11},
@@ -72,7 +73,7 @@ func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 			}
 			same(t, c.what+", first", first, c.first)
 		}
-		there := fmt.Sprint(q, 4)
+		there := fmt.Sprint(q, 5)
 		same(t, "of one that is there", answers(t, sorter, from(there, 4710, cursor.FirstHere), from(there, 4712, cursor.FirstHere), from(there, 4713, 4711)),
 			"stale 4710, advanced 4712, advanced 4713")
 		same(t, "another", answers(t, sorter, from(there, 4714, 1)), "first is 1: the queue starts at seq 4711, which is fixed: leave it out, or use another queue")

@@ -90,11 +90,16 @@ func group(messages []Message) ([][]int, error) {
 func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int, results []Result) {
 	queue := messages[places[0]].Queue
 	cur, there, err := s.lookToPut(ctx, messages, places)
-	if err == nil && !there {
-		for _, i := range places {
-			results[i] = refusedNew(messages[i], cur)
+	if err == nil && numbered(cur) {
+		places = checkFirst(messages, places, results, cur)
+		if !there {
+			for _, i := range places {
+				results[i] = refusedNew(messages[i], cur)
+			}
 		}
-		return
+		if !there || len(places) == 0 {
+			return
+		}
 	}
 	if err == nil && !numbered(cur) {
 		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.takes())
@@ -111,9 +116,6 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		return
 	}
 
-	if places = checkFirst(messages, places, results, cur); len(places) == 0 {
-		return
-	}
 	moved := progress{cur: cur, pieces: writerPieces}
 	singles, pack := places, Message{}
 	if cur.Settings.Packs == PacksOn {
@@ -199,7 +201,11 @@ func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int
 	}
 	settings = settings.ofKind()
 	unmade := newCursor(queue, settings, s.now())
-	if slices.ContainsFunc(places, func(i int) bool { return messages[i].Seq > unmade.Position && unmade.fits(messages[i].Seq) }) {
+	taken := func(i int) bool {
+		m := messages[i]
+		return m.Seq > unmade.Position && unmade.fits(m.Seq) && m.startsAt(settings.First)
+	}
+	if slices.ContainsFunc(places, taken) {
 		cur, err = s.create(ctx, queue, settings)
 		return cur, true, err
 	}
@@ -236,12 +242,17 @@ func refusedNew(m Message, unmade Cursor) Result {
 	return r
 }
 
+// startsAt reports whether a message may be for a queue that starts at a seq.
+func (m *Message) startsAt(first int64) bool {
+	return m.First == nil || *m.First == FirstHere || *m.First == first
+}
+
 // checkFirst refuses the messages that name another first seq than the queue's, and returns the others.
 func checkFirst(messages []Message, places []int, results []Result, cur Cursor) []int {
 	var right []int
 	for _, i := range places {
 		m := &messages[i]
-		if m.First == nil || *m.First == FirstHere || *m.First == cur.Settings.First {
+		if m.startsAt(cur.Settings.First) {
 			right = append(right, i)
 			continue
 		}

@@ -109,8 +109,8 @@ const (
 	MinRetention = 4 * time.Hour
 	MaxRetention = 10 * 365 * 24 * time.Hour
 	MaxSettle    = time.Hour
-	MinKeyAhead  = time.Second
-	MaxKeyAhead  = MaxRetention
+	minKeyAhead  = time.Second
+	maxKeyAhead  = MaxRetention
 )
 
 // Settings are a queue's own. They are written into its cursor when the queue
@@ -297,7 +297,7 @@ func (c Change) validateKeyed() error {
 	if c.Late != nil && *c.Late != LateDeliver && *c.Late != LateDrop {
 		return &InvalidError{Field: "late", Code: invalid.Unknown, Problem: "must be deliver or drop"}
 	}
-	if c.Ahead != nil && (*c.Ahead < MinKeyAhead || *c.Ahead > MaxKeyAhead) {
+	if c.Ahead != nil && (*c.Ahead < minKeyAhead || *c.Ahead > maxKeyAhead) {
 		return &InvalidError{Field: "ahead", Code: invalid.OutOfRange, Problem: "is " + c.Ahead.String() + ": it must be from 1s to 87600h"}
 	}
 	return nil

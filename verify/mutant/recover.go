@@ -6,10 +6,10 @@ func cursorTest(pattern string) test { return test{"./pkg/cursor", pattern} }
 // that begin anew.
 var recoverMutants = []mutant{
 	{"start: a refused put makes the queue", sorterFolder, smallSchedule("./verify/sim/cursorsim", "a refused put makes no queue"), []edit{
-		{"put.go", "return messages[i].Seq > unmade.Position && unmade.fits(messages[i].Seq) }", "return i >= 0 }"},
+		{"put.go", "return m.Seq > unmade.Position && unmade.fits(m.Seq) && m.startsAt(settings.First)", "return m.Seq >= 0"},
 	}},
 	{"start: one that is too far ahead makes the queue", sorterFolder, cursorTest("TestAQueueStartsWhereItsFirstMessageSays/memory"), []edit{
-		{"put.go", "messages[i].Seq > unmade.Position && unmade.fits(messages[i].Seq) }", "messages[i].Seq > unmade.Position }"},
+		{"put.go", "m.Seq > unmade.Position && unmade.fits(m.Seq)", "m.Seq > unmade.Position"},
 	}},
 	{"start: a refusal by an older state", sorterFolder, cursorTest("TestARefusedPutAsksStrongly"), []edit{
 		{"put.go", "if cur, err = s.readCursor(ctx, queue); err != nil || cur.Exists() {", "if cur, err = s.store.Cursor(ctx, queue, false); err != nil || cur.Exists() {"},
@@ -18,7 +18,7 @@ var recoverMutants = []mutant{
 		{"put.go", "case here == FirstHere || m.Seq < here:", "case here == FirstHere || m.Seq > here:"},
 	}},
 	{"start: another first seq is passed over", sorterFolder, cursorTest("TestAQueueStartsWhereItsFirstMessageSays/memory"), []edit{
-		{"put.go", "*m.First == FirstHere || *m.First == cur.Settings.First {", "*m.First >= 0 {"},
+		{"put.go", "|| *m.First == first\n", "|| *m.First >= 0\n"},
 	}},
 	{"start: who comes second starts the queue too", sorterFolder, smallSchedule("./verify/sim/cursorsim", "two start a queue, each where it is"), []edit{
 		{"store_cursors.go", "encodeCursor(c, s.names), s.queueKey.Missing())", "encodeCursor(c, s.names), ddb.Or(s.queueKey.Missing(), attrMaxParked.Exists()))"},

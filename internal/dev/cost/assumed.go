@@ -37,4 +37,4 @@ const (
 // function's, those of puts are two functions', and those of moves, wake-ups and errors are all
 // functions'. Those of keyed queues, of sources and of endpoints are written where there are such only, and those of acts while a batch of
 // them runs.
-const names, keyed, acts, sources, endpoints, metrics, alarms, dashboards = 80, 8, 2, 3, 2, names - keyed - acts - sources - endpoints + 4 + 4*6, 48, 1
+const names, keyed, acts, sources, endpoints, metrics, alarms, dashboards = 81, 9, 2, 3, 2, names - keyed - acts - sources - endpoints + 4 + 4*6, 48, 1

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,7 +16,6 @@ import (
 // dictionaries are where each package lists what its store writes: a section of a
 // package's comment.
 var dictionaries = map[string]string{
-	"internal/acts":              "internal/acts/doc.go",
 	"internal/endpoint":          "internal/endpoint/endpoint.go",
 	"internal/quota":             "internal/quota/quota.go",
 	"internal/record":            "pkg/handoff/doc.go",
@@ -23,6 +23,7 @@ var dictionaries = map[string]string{
 	"pkg/archive":                "pkg/archive/doc.go",
 	"pkg/cursor":                 "pkg/cursor/doc.go",
 	"pkg/dedup":                  "pkg/dedup/doc.go",
+	"pkg/xorack":                 "pkg/xorack/doc.go",
 	"pkg/xorack/internal/chains": "pkg/xorack/doc.go",
 }
 
@@ -33,8 +34,8 @@ var (
 	entry  = regexp.MustCompile(`(?m)^//\t *(\S+(?:, \S+)*)  |under \(([^)]*)\)`)
 )
 
-// attributes are the attributes that a folder's code can write: its constants of
-// type ddb.Path. A path that is made of a literal in passing would be none.
+// attributes are the attributes that a folder's code can write: the tags of its structs, and its
+// constants of type ddb.Path. A path that is made of a literal in passing would be none.
 func attributes(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -52,6 +53,10 @@ func attributes(t *testing.T, folder string) map[string]bool {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
+			case *ast.Field:
+				if name := tagged(n); name != "" {
+					names[name] = true
+				}
 			case *ast.ValueSpec:
 				for _, value := range n.Values {
 					if text, ok := literal(value); ok && isPath(n.Type) {
@@ -69,6 +74,16 @@ func attributes(t *testing.T, folder string) map[string]bool {
 		})
 	}
 	return names
+}
+
+// tagged is the attribute that a field is stored as, if it is.
+func tagged(f *ast.Field) string {
+	if f.Tag == nil {
+		return ""
+	}
+	text, _ := literal(f.Tag)
+	name, _, _ := strings.Cut(reflect.StructTag(text).Get("ddb"), ",")
+	return name
 }
 
 func isPath(e ast.Expr) bool {

@@ -42,7 +42,7 @@ func invokeBy(t *testing.T, s *Stack, function, alias, operation, document strin
 // the client context.
 func TestEventsAreStored(t *testing.T) {
 	s := run(t, Config{Templates: []string{"streamsort.template.json"}, Env: map[string]string{
-		"EnqueueFunction.STREAMSORT_QUEUE_PROP": "author", "EnqueueFunction.STREAMSORT_SEQ_PROP": "n", "EnqueueFunction.STREAMSORT_TENANT_CLAIM": "t",
+		"EnqueueFunction.STREAMSORT_EVENTS": `{"queue":"author","seq":"n"}`, "EnqueueFunction.STREAMSORT_TENANT_CLAIM": "t",
 	}})
 	name, alias := "", ""
 	for _, outputs := range s.Outputs() {

@@ -305,11 +305,6 @@ func everything(t *testing.T, s *Stack) {
 	}
 	call("GET", "/operations?queue=orders", "")
 	call("GET", "/consumers?state=paused", "")
-	batch := call("POST", "/acts", `{"action":"rewind","start":"latest","consumer":"operated","prefix":"new","reason":"trial"}`)["token"].(string)
-	call("POST", "/acts", fmt.Sprintf(`{"token":%q}`, batch))
-	await.True(t, "the batch of acts", func() bool {
-		return call("GET", "/acts?batch="+batch, "")["state"] == "DONE"
-	})
 
 	// Arrival order: put, read, delivered, waited for.
 	call("POST", "/messages", `{"queue":"arrived","id":"a","body":1}`)

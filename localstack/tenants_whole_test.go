@@ -125,8 +125,6 @@ type belongings struct {
 	token, edge, page string
 	// next is of a list of queues with consumers that are paused.
 	next string
-	// acts is a batch of acts that was looked at.
-	acts string
 	// worked is a tracked consumer of the tenant's, batch the edge of what was
 	// delivered to it.
 	worked *tracker
@@ -161,7 +159,6 @@ func (s *tenants) settle(of, token, word string) belongings {
 	next := s.must(token, "GET", "/queues?state=paused&limit=1", "")
 	pause("resume")
 	s.must(token, "PUT", "/endpoints", fmt.Sprintf(`{"consumer":"books","queue":"orders","url":"https://example.com/%[1]s","paused":"%[1]s"}`, text))
-	acts := s.must(token, "POST", "/acts", fmt.Sprintf(`{"action":"resume","prefix":"orders","reason":%q}`, text))
 	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+`","leaseSeconds":3600}`)
 	chain := s.must(token, "POST", "/acks", `{"operation":"create","tag":"tree","id":"`+word+`"}`)
 	put(`{"messages":[{"queue":"worked","seq":1,"body":"` + text + `"},{"queue":"worked","seq":2,"body":"` + text + `"}]}`)
@@ -169,7 +166,7 @@ func (s *tenants) settle(of, token, word string) belongings {
 	batch := worked.takes(time.Hour)
 	s.must(token, "POST", "/acks", `{"operation":"create","tag":"stamps","stamp":"00ff"}`)
 	s.idle()
-	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1", next["next"].(string), acts["token"].(string), worked, batch}
+	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1", next["next"].(string), worked, batch}
 }
 
 // operations are all that the tenants' API does: by its route, with the places
@@ -201,12 +198,6 @@ var operations = []struct{ route, query, body string }{
 	{"POST /consumers", "", `{"queue":"{queue}","consumer":"made-{n}","start":"latest"}`},
 	{"GET /operations", "queue={queue}", ""},
 	{"GET /operations", "queue={queue}&after={after}", ""},
-	{"POST /acts", "", `{"action":"resume","consumer":"books","prefix":"{queue}","reason":"r"}`},
-	{"GET /acts", "", ""},
-	{"GET /acts", "limit=1&after={acts}", ""},
-	{"GET /acts", "batch={acts}", ""},
-	{"POST /acts", "", `{"token":"{acts}"}`},
-	{"POST /acts", "", `{"batch":"{acts}","stop":true}`},
 	{"PUT /endpoints", "", `{"consumer":"books","queue":"{queue}","url":"https://example.com/{n}"}`},
 	{"PUT /endpoints", "", `{"consumer":"books","prefix":"{queue}/","url":"https://example.com/{n}","rotate":true}`},
 	{"GET /endpoints", "", ""},
@@ -271,7 +262,6 @@ func TestTenants(t *testing.T) {
 		"{edge}":  {own.edge, theirs.edge, own.batch.String(), theirs.batch.String()},
 		"{after}": {"", theirs.page, "@globex/" + theirs.page},
 		"{next}":  {"", own.next, theirs.next},
-		"{acts}":  {own.acts, theirs.acts},
 		"{id}":    {"own", secret, secret + "-1", secret + "-a", "@globex/" + secret + "-a"},
 	}
 	asked, n := 0, 100

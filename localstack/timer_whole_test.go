@@ -60,7 +60,7 @@ func (m measured) tells(t *testing.T) {
 }
 
 // TestWhatIsDueHappensWhenItIsDue: retries, skips, takeovers of what a dead process claimed,
-// and chains' deadlines, by the timer alone: no sweep runs. TIMER_THINGS says how many of
+// chains' deadlines, and holes that last, by the timer alone: no sweep runs. TIMER_THINGS says how many of
 // each, and has the wake-ups counted.
 func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 	n, measures := 4, false
@@ -129,12 +129,36 @@ func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 		ended := at(t, call("GET", fmt.Sprint("/chains?tag=chain", i), "")["chain"].(map[string]any), "endedAt")
 		late["chains"] = append(late["chains"], ended.Sub(deadlines[i]))
 	}
-	late.tells(t)
 	sent := s.Queues()[0].Stats.Sent
 	t.Logf("%d wake-ups for %d due times", sent, 4*n)
 	if measures && float64(sent) > 1.2*float64(4*n) { // a slow machine's are more
 		t.Errorf("%d wake-ups for %d due times, want 1.2 each at most", sent, 4*n)
 	}
+
+	// Holes that last, 30 a call: those of a call are skipped together.
+	const holes = 30
+	call("PUT", "/queues", `{"queue":"holes","policy":"skip","gapAfter":"5s"}`)
+	began := make([]time.Time, n)
+	for i := range n {
+		var messages []string
+		for hole := range holes {
+			seq := 2 * (holes*i + hole + 1)
+			messages = append(messages, fmt.Sprintf(`{"queue":"holes","seq":%d,"body":1}`, seq))
+		}
+		began[i] = time.Now()
+		call("POST", "/messages", `{"messages":[`+strings.Join(messages, ",")+`]}`)
+	}
+	for i := range n {
+		await.True(t, "the holes of a call", func() bool {
+			return call("GET", "/queues?queue=holes", "")["position"].(float64) >= float64(2*holes*(i+1))
+		})
+		late["holes"] = append(late["holes"], time.Since(began[i].Add(5*time.Second)))
+	}
+	// The timer's whole seconds, and what a put and a poll take.
+	if worst := slices.Max(late["holes"]); measures && worst > 1500*time.Millisecond {
+		t.Errorf("the holes of a call were skipped %v after they were due, want 1.5 s at most", worst)
+	}
+	late.tells(t)
 }
 
 // TestABatchThatIsPutOffComesByTheTimerAlone: behind the last batch of each queue two messages come, and then nothing does.

@@ -64,7 +64,6 @@ type commands struct {
 	Rewind      rewindCommand      `cmd:"" group:"steer" help:"Set a consumer, or with --all many, to another place: back, or forward over a loss."`
 	Pause       pauseCommand       `cmd:"" group:"steer" help:"Keep a consumer, or with --all many, from being handed anything."`
 	Resume      resumeCommand      `cmd:"" group:"steer" help:"Let a paused consumer, or with --all many, go on."`
-	Acts        actsCommand        `cmd:"" group:"look" help:"Print the batches of --all, or how far one is; start or stop it."`
 	Endpoints   endpointsCommand   `cmd:"" group:"look" help:"Print where webhooks go to, by the consumers and the queues, or prefixes."`
 	Endpoint    endpointCommand    `cmd:"" group:"steer" help:"Make, pause, resume or remove where the webhooks of a queue, or of a prefix, go to."`
 	Settle      settleCommand      `cmd:"" group:"steer" help:"Say how a claim in quarantine ended, where its database is gone."`
@@ -95,7 +94,6 @@ type session struct {
 	format      string // of --output, never auto
 	clock       clock  // how times are shown
 	color       bool
-	watching    bool          // whether the verb is repeated by --watch
 	terminal    bool          // whether somebody watches errOut
 	grace       time.Duration // for calls under way after an interrupt
 }
@@ -189,7 +187,7 @@ func emptyFlag(line *kong.Context) error {
 func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader, out, errOut io.Writer) (*session, error) {
 	s := &session{
 		ctx: ctx, in: in, out: out, errOut: errOut, token: c.Token, given: place{URL: c.URL, Region: c.Region, Sign: c.Sign},
-		format: formatOf(c.Output, isTerminal(out)), color: colored(c.Color, isTerminal(out)), watching: watchOf(line) > 0,
+		format: formatOf(c.Output, isTerminal(out)), color: colored(c.Color, isTerminal(out)),
 		terminal: isTerminal(errOut), asks: isTerminal(errOut) && isTerminal(in), grace: grace,
 	}
 	s.clock = clock{style: c.Time, table: s.format == asTable}

@@ -10,7 +10,7 @@ func examples(lines ...string) string { return "Examples:\n\n    " + strings.Joi
 // Help implements kong.HelpProvider.
 func (*putCommand) Help() string {
 	return examples("streamsort put messages.ndjson",
-		"tail -f log | streamsort put --queue repo.name --seq number",
+		`tail -f log | streamsort put --events '{"queue":"repo.name","seq":"number"}'`,
 		"streamsort put --order arrival messages.ndjson")
 }
 
@@ -96,11 +96,6 @@ func (*chainCommand) Help() string {
 	return "Of a chain the API knows how many edges were started and ended, not which. Where its first edge, or that of --edge, was fanned " +
 		"into more edges than one chain takes, the parts are chains that hang under it: they are asked for one by one, 64 at most.\n\n" +
 		examples("streamsort chain nightly-import", "streamsort chain nightly-import --watch 2s", "streamsort -o json chain nightly-import --edge TOKEN")
-}
-
-// Help implements kong.HelpProvider.
-func (*actsCommand) Help() string {
-	return examples("streamsort acts", "streamsort acts BATCH --start", "streamsort acts BATCH --stop")
 }
 
 // Help implements kong.HelpProvider.

@@ -30,7 +30,6 @@ func TestExitCodes(t *testing.T) {
 		{"--url " + server.URL + " status", exitUsage},
 		{"--url " + server.URL + " status q --watch 1ms", exitUsage},
 		{"--url " + server.URL + " skip q c 1 --reason r --watch 1s", exitUsage},
-		{"--url " + server.URL + " acts b --stop --watch 1s", exitUsage},
 		{"--url http://127.0.0.1:1 status q", exitUnreachable},
 	} {
 		var errOut bytes.Buffer

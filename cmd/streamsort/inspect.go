@@ -53,7 +53,7 @@ func (c *inspectCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	acts, skipped, done, err := s.actsOn(p)
+	operations, skipped, done, err := s.operationsOn(p)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (c *inspectCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	document["consumers"], document["operations"] = consumers, acts
+	document["consumers"], document["operations"] = consumers, operations
 	raw, err := json.Marshal(document)
 	if err != nil {
 		return err
@@ -218,8 +218,8 @@ func (c consumer) at(seq int64) bool {
 // auditPages is how much of the audit log is looked through for what was done to a message.
 const auditPages = 10
 
-// actsOn are the operations on record that name the message, and the consumers for which it was skipped.
-func (s *session) actsOn(p placed) (documents []json.RawMessage, skipped map[string]bool, text string, err error) {
+// operationsOn are the operations on record that name the message, and the consumers for which it was skipped.
+func (s *session) operationsOn(p placed) (documents []json.RawMessage, skipped map[string]bool, text string, err error) {
 	documents, skipped = []json.RawMessage{}, map[string]bool{}
 	var said strings.Builder
 	read := 0

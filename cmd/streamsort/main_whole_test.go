@@ -155,7 +155,7 @@ func showPage(ts *testscript.TestScript, wrong bool, arguments []string) {
 	request := httptest.NewRequest(http.MethodGet, "/"+arguments[0], nil)
 	if len(arguments) > 1 {
 		page := httptest.NewRecorder()
-		shown.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/acts", nil))
+		shown.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/bulk", nil))
 		form := arguments[1]
 		if _, after, found := strings.Cut(page.Body.String(), `name="token" value="`); found {
 			form += "&token=" + after[:strings.IndexByte(after, '"')]

@@ -49,7 +49,7 @@ func (o orderOrAll) do(s *session, action, what, field, place string) error {
 	if !o.All {
 		switch {
 		case o.many != (many{}):
-			return usageError("--consumer, --state, --prefix, --error, --since, --rate, --to and --yes are for --all")
+			return usageError("--consumer, --state, --prefix, --error, --since, --rate, --to, --yes and --run are for --all")
 		case o.Consumer == "" || field != "" && place == "":
 			return usageError("a queue, a consumer and what else the verb needs must be given, or --all")
 		}
@@ -191,7 +191,7 @@ type operation struct {
 	Who                           who
 }
 
-// who is who asked for an operation, or for a batch of acts; the zero who where that was not kept.
+// who asked for an operation; the zero who where that was not kept.
 type who struct{ Kind, Name, Client string }
 
 // String is who asked, and by which client.

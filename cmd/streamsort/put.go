@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
@@ -26,13 +27,9 @@ type putCommand struct {
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
 	Order       string `help:"What orders the messages: 'number', their seqs; 'arrival', the queue as they come; or 'key', their keys. Without numbers, what the lines say of a seq is left out, and each needs an id." enum:"number,arrival,key" default:"number"`
-	KeyType     string `help:"With --order key or --key: what the keys are, where the put makes the queue: number, time, utc, lsn, ulid, semver, hex, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
+	KeyType     string `help:"With --order key: what the keys are, where the put makes the queue: number, time, utc, lsn, ulid, semver, hex, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
 	First       string `help:"Where a numbered queue starts that the put makes: a seq, or 'here', at the least one of the call that makes it. At 1 where it is not given." placeholder:"SEQ"`
-	Queue       string `help:"The lines are events as they are: the path of the queue's name in them, such as repository.full_name | 'other' (docs/sources.md). It needs --seq, --id or --key." placeholder:"PATH"`
-	Seq         string `help:"The path of an event's seq." placeholder:"PATH"`
-	Key         string `help:"The path of an event's key; several with commas between for a key of several parts." placeholder:"PATH"`
-	Prev        string `help:"Beside --key: the path of the id of the message that should stand before an event's." placeholder:"PATH"`
-	ID          string `help:"The path of an event's id. Without --seq or --key the queue keeps the order of arrival." placeholder:"PATH"`
+	Events      string `help:"The lines are events as they are, which become messages by these paths (docs/sources.md#paths): queue, seq with first, id, key with keyType, prev, each, body, attributes, prefix." placeholder:"JSON"`
 }
 
 // grace is how long the calls under way may take after an interrupt.
@@ -46,16 +43,16 @@ func (c *putCommand) Run(s *session) error {
 	if c.Concurrency < 1 || c.Concurrency > 64 {
 		return usageError(fmt.Sprintf("--concurrency is %d: it must be from 1 to 64", c.Concurrency))
 	}
-	props := c.props()
+	props, events, err := c.events()
 	switch {
-	case len(props) > 0 && c.Order == "arrival":
-		return usageError("--order arrival is for messages; events are put in the order of arrival by --queue and --id, without --seq")
-	case len(props) > 0 && c.Order == "key":
-		return usageError("--order key is for messages; events are sorted by a key by --queue, --key and --id")
-	case c.KeyType != "" && c.Order != "key" && c.Key == "":
-		return usageError("--key-type is for --order key and --key")
-	case c.First != "" && (c.Order != "number" || len(props) > 0 && c.Seq == ""):
-		return usageError("--first is for messages and events with a seq")
+	case err != nil:
+		return err
+	case events != nil && c.Order != "number":
+		return usageError("--order " + c.Order + " is for messages; what orders events is in --events: a seq, a key, or neither")
+	case c.KeyType != "" && c.Order != "key":
+		return usageError("--key-type is for --order key")
+	case c.First != "" && (c.Order != "number" || events != nil):
+		return usageError("--first is for messages with a seq; where a queue of events starts is in --events")
 	}
 	in := s.in
 	if c.File != "" && c.File != "-" {
@@ -74,32 +71,42 @@ func (c *putCommand) Run(s *session) error {
 	switch {
 	case c.Order == "key" && c.KeyType != "":
 		p.name, p.value = "keyType", c.KeyType
-	case c.First != "" && len(props) == 0:
+	case c.First != "":
 		p.name, p.value = "first", c.First
 	}
-	p.ordered = c.Concurrency == 1 && (c.Order == "arrival" || len(props) > 0 && c.Seq == "" && c.Key == "")
+	if events != nil {
+		p.ordered = c.Concurrency == 1 && !events.Numbered() && !events.Keyed()
+		if p.lists = events.Splits(); p.lists {
+			c.Batch = 1
+		}
+	}
+	p.ordered = p.ordered || c.Concurrency == 1 && c.Order == "arrival"
 	p.bar = s.bar(p.tally.String(), sizeOf(in), progress.UnitsBytes)
 	err = p.all(s, in, c.Batch, c.Concurrency)
 	p.bar.end(err == nil)
 	return errors.Join(p.tally.print(s), p.tally.refusals(), p.tally.rest(err))
 }
 
-// props are the paths of what the lines are read by, as the API's query has them; none
-// where the lines are messages.
-func (c *putCommand) props() url.Values {
+// events is how the lines become messages, also as the API's query has it; nil where they are
+// messages.
+func (c *putCommand) events() (url.Values, *mapping.Mapping, error) {
+	if c.Events == "" {
+		return nil, nil, nil
+	}
+	m, err := mapping.Read([]byte(c.Events), mapping.Kind{Request: true})
+	if err != nil {
+		return nil, nil, usageError("--events: " + err.Error())
+	}
+	members, err := strictjson.Members([]byte(c.Events))
 	props := url.Values{}
-	for name, path := range map[string]string{"queue": c.Queue, "seq": c.Seq, "key": c.Key, "prev": c.Prev, "id": c.ID} {
-		if path != "" {
-			props.Set(name, path)
+	for _, member := range members {
+		text, wrong := strictjson.Text(member.Value)
+		if wrong != nil { // attributes
+			text = string(member.Value)
 		}
+		props.Set(member.Name, text)
 	}
-	if len(props) > 0 && c.KeyType != "" {
-		props.Set("keyType", c.KeyType)
-	}
-	if len(props) > 0 && c.First != "" {
-		props.Set("first", c.First)
-	}
-	return props
+	return props, m, err
 }
 
 // errInterrupted is why a put ends that is interrupted.
@@ -115,8 +122,10 @@ type putting struct {
 	// ordered means that the queues keep the order of the lines: nothing may be put behind
 	// a line that was refused.
 	ordered bool
-	tally   *tally
-	bar     *bar
+	// lists means that a line may be several messages, and is a call.
+	lists bool
+	tally *tally
+	bar   *bar
 }
 
 // stopError is why a put in the order of arrival ends at a line.
@@ -199,7 +208,7 @@ func (p *putting) put(ctx context.Context, batch []numbered) error {
 	batch, stop := p.legible(batch)
 	for len(batch) > 0 {
 		err := p.call(ctx, batch)
-		r, ok := refusalOf(err, batch)
+		r, ok := refusalOf(err, batch, p.lists)
 		if !ok {
 			return cmp.Or(err, stop)
 		}
@@ -256,7 +265,7 @@ func (p *putting) call(ctx context.Context, batch []numbered) error {
 	for i, r := range results {
 		// One that is stale was stored before, in its place.
 		if r.Status >= http.StatusBadRequest && r.Outcome != "stale" {
-			return p.stop(batch[i].number)
+			return p.stop(lineOf(batch, i).number)
 		}
 	}
 	return nil
@@ -305,10 +314,14 @@ type refused struct {
 
 // refusalOf is what an error of a call says of its lines, which are named in it; ok is
 // false for an error about none of them.
-func refusalOf(err error, batch []numbered) (r refused, ok bool) {
+func refusalOf(err error, batch []numbered, lists bool) (r refused, ok bool) {
 	var problem *client.Problem
 	if !errors.As(err, &problem) {
 		return refused{}, false
+	}
+	if lists && problem.Status < http.StatusInternalServerError && len(problem.Errors) > 0 {
+		f := problem.Errors[0]
+		return refused{0, 1, fmt.Sprintf("%d: line %d: %s %s", problem.Status, batch[0].number, f.Field, f.Detail)}, true
 	}
 	if len(problem.Errors) > 0 {
 		f := problem.Errors[0]

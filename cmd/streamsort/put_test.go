@@ -151,7 +151,7 @@ func putTo(t *testing.T, api http.Handler, bodies []string, flags ...string) (co
 // TestArrivalStops at the first line that is not taken, so that no line comes before one
 // that stands before it.
 func TestArrivalStops(t *testing.T) {
-	for _, flags := range [][]string{{"--order", "arrival"}, {"--queue", "queue", "--id", "id"}} {
+	for _, flags := range [][]string{{"--order", "arrival"}, {"--events", `{"queue":"queue","id":"id"}`}} {
 		for _, c := range []struct {
 			wrong  string
 			status int
@@ -164,6 +164,39 @@ func TestArrivalStops(t *testing.T) {
 				t.Errorf("%v, %+v: exit code %d, took %s: %s", flags, c, code, took, said)
 			}
 		}
+	}
+}
+
+// TestEachLineIsACall where it may be several messages; what is wrong in it is named by the line, and
+// one that may pass is repeated whole.
+func TestEachLineIsACall(t *testing.T) {
+	var took []string
+	fails := 1
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), `"b"`) {
+			w.WriteHeader(400)
+			_, _ = io.WriteString(w, `{"errors":[{"field":"messages[1].id","detail":"is missing","index":1}]}`)
+			return
+		}
+		took = append(took, r.URL.Query().Get("each")+" "+r.URL.Query().Get("attributes")+" "+string(body))
+		status := 200
+		if fails > 0 {
+			fails, status = fails-1, 503
+		}
+		_, _ = fmt.Fprintf(w, `{"results":[{"status":200,"outcome":"advanced"},{"status":%d,"outcome":"advanced"}]}`, status)
+	})
+	code, out, said := putTo(t, api, []string{"a", "b", "c"}, "--events", `{"each":"body[]","queue":"'q'","id":"id","attributes":{"a":"x"}}`)
+	line := func(id, body string) string {
+		return `body[] {"a":"x"} {"queue":"q","id":"` + id + `","body":"` + body + `"}`
+	}
+	if want := []string{line("1", "a"), line("1", "a")}; code != 1 || !slices.Equal(took, want) || out != "2 messages: 2 advanced\n" || !strings.Contains(said, "400: line 2: messages[1].id is missing") {
+		t.Errorf("exit code %d, took %s; %s%s", code, took, out, said)
+	}
+	took = nil
+	code, out, _ = putTo(t, api, []string{"a", "b", "c"}, "--events", `{"each":"body[]","queue":"'q'","id":"id","key":"id","keyType":"text"}`)
+	if code != 1 || len(took) != 2 || out != "4 messages: 4 advanced\n" {
+		t.Errorf("sorted by a key: exit code %d, took %s; %s", code, took, out)
 	}
 }
 
@@ -272,7 +305,7 @@ func TestPutSaysWhereAQueueStarts(t *testing.T) {
 	if want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"here"},{"queue":"q","seq":8,"first":7,"body":1}]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	got = sent(t, "{\"q\":1,\"n\":7}\n", `{"results":[`+one+`]}`, "put", "--queue", "q", "--seq", "n", "--first", "0")
+	got = sent(t, "{\"q\":1,\"n\":7}\n", `{"results":[`+one+`]}`, "put", "--events", `{"queue":"q","seq":"n","first":"0"}`)
 	if want := `POST /messages?first=0&queue=q&seq=n [{"q":1,"n":7}]`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -63,10 +63,14 @@ func (t *tally) end(batch []numbered, results []client.Outcome, notStored bool) 
 		t.outcomes[outcome]++
 		t.total++
 		if r.Status >= 400 {
-			t.refused = append(t.refused, refusal{batch[i].number, fmt.Sprintf("line %d: %s: %s", batch[i].number, outcome, r.Detail)})
+			line := lineOf(batch, i).number
+			t.refused = append(t.refused, refusal{line, fmt.Sprintf("line %d: %s: %s", line, outcome, r.Detail)})
 		}
 	}
 }
+
+// lineOf is the line that made the i-th message: where a line makes several, it is alone.
+func lineOf(batch []numbered, i int) numbered { return batch[min(i, len(batch)-1)] }
 
 // outcomeOf is what became of a message, in a word. The API has none for one
 // that is not for its queue, nor for one whose fate it does not know.

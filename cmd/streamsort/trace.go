@@ -96,7 +96,7 @@ func (s *session) trace(p placed, q queue) (*traced, error) {
 		}
 		t.ID, t.Traceparent, t.Tracestate, t.Put = m.ID, m.Traceparent, m.Tracestate, m.EnqueuedAt
 	}
-	_, skipped, _, err := s.actsOn(p)
+	_, skipped, _, err := s.operationsOn(p)
 	if err != nil {
 		return nil, err
 	}

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/origin"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
 // uiCommand serves the live page.
 type uiCommand struct {
 	Listen  string        `help:"Where to listen. At another address than the loopback whoever reaches it sees what you may see." default:"127.0.0.1:4001"`
-	Operate bool          `help:"Let the page operate on consumers, and start batches of acts."`
+	Operate bool          `help:"Let the page operate on consumers, and run bulk operations, as long as this process runs."`
 	Every   time.Duration `help:"How often a screen that somebody looks at is asked for again, 200ms to 1m." default:"500ms"`
 	Host    []string      `help:"Other names by which the page may be asked for."`
 }
@@ -32,12 +33,17 @@ func (c *uiCommand) Run(s *session) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "http://%s shows %s; interrupt to end\n", served.address, s.url)
-	return <-served.ended
+	err = <-served.ended
+	for _, cut := range served.page.Close() {
+		fmt.Fprintln(s.errOut, printable.Text(cut))
+	}
+	return err
 }
 
 // served is a page that is served.
 type served struct {
 	address string
+	page    *ui.UI
 	ended   <-chan error // nil where its context has ended it
 }
 
@@ -67,5 +73,5 @@ func startPage(ctx context.Context, listen string, names []string, options ui.Op
 		}
 		ended <- err
 	}()
-	return served{listener.Addr().String(), ended}, nil
+	return served{listener.Addr().String(), page, ended}, nil
 }

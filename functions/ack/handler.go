@@ -3,19 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/calllog"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
-	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/quota"
-	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -24,107 +20,37 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-// handler is the type of the function that Lambda calls.
-type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
-
-// service answers requests, and handles the ends of chains.
+// service answers requests, and handles the ends of chains, by what package runtime has of its
+// environment.
 type service struct {
-	acker   *xorack.Acker
-	stamper *stamps.Stamper
-	// trouble has the chains that failed or timed out, nil where that is not noted.
-	trouble  *trouble.Store
-	names    xorack.Names
-	announce xorack.Announce
-	emitter  *emf.Emitter
-	now      func() time.Time
-	// tenantClaim is the claim that holds a caller's tenant, where there are any.
+	acker       *xorack.Acker
+	stamper     *stamps.Stamper
+	trouble     *trouble.Store
+	names       xorack.Names
+	announce    xorack.Announce
+	now         func() time.Time
 	tenantClaim string
-	// quotas are the tenants', nil where there are none.
-	quotas *quota.Keeper
-	// log says what is logged of calls that go well.
-	log calllog.Log
-	// after is called behind each request.
-	after func(context.Context, *emf.Metrics)
+	quotas      *quota.Keeper
+	log         calllog.Log
 }
 
-// fromEnvironment makes the handler of the environment's tables: the chains',
-// and those of the deliveries that chains end. Metrics go to out.
-func fromEnvironment(out io.Writer) (handler, error) {
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	a, err := settings.AcksFromEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	acker, err := a.NewAcker(client, s.Timer)
-	if err != nil {
-		return nil, err
-	}
-	deliverer, _, err := s.NewDeliverer(client, acker, nil)
-	if err != nil {
-		return nil, err
-	}
-	announcer, err := announce.New(a.EventBus, a.AnnounceTopic, a.AnnounceFunction)
-	if err != nil {
-		return nil, err
-	}
-	quotas, err := settings.NewQuotas(client)
-	if err != nil {
-		return nil, err
-	}
-	rows := s.Trouble(client)
-	return (&service{
-		acker: acker, stamper: stamps.New(acker), trouble: rows, names: a.Names,
-		announce: announce.Batches(deliverer.Ender(announce.Listed(rows, a.Tombstone, announcer.Chain))),
-		emitter:  settings.NewEmitter(out), now: time.Now, tenantClaim: a.TenantClaim, quotas: quotas, log: s.Log, after: s.SendWakeUps,
-	}).handle, nil
-}
-
-// margins is how long before the function's deadline it stops, so that what it has done is
-// answered for.
-const margins = time.Second
-
-// handle dispatches an event: a batch of stream records, or a request.
-func (s *service) handle(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	ctx, cancel := margin.Keep(ctx, margins)
-	defer cancel()
-	if event, ok := streamEvent(raw); ok {
-		return s.ends(ctx, event)
-	}
-	return s.api().Handle(ctx, raw)
-}
-
-// streamEvent reads a batch of a DynamoDB stream's records; false for any other
-// event.
-func streamEvent(raw json.RawMessage) (table.StreamEvent, bool) {
-	var sources struct {
-		Records []struct {
-			EventSource string `json:"eventSource"`
+// handler dispatches an event: a batch of stream records, or a request.
+func (s *service) handler() func(context.Context, *emf.Metrics, json.RawMessage) (json.RawMessage, error) {
+	api := s.api()
+	return func(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (json.RawMessage, error) {
+		if !runtime.IsBatch(raw, "aws:dynamodb") {
+			return api.Handle(ctx, metrics, raw)
 		}
-	}
-	if err := json.Unmarshal(raw, &sources); err != nil || len(sources.Records) == 0 {
-		return table.StreamEvent{}, false
-	}
-	for _, record := range sources.Records {
-		if record.EventSource != "aws:dynamodb" {
-			return table.StreamEvent{}, false
+		var event table.StreamEvent
+		if err := json.Unmarshal(raw, &event); err != nil {
+			return nil, err
 		}
+		return s.ends(ctx, metrics, event)
 	}
-	var event table.StreamEvent
-	err := json.Unmarshal(raw, &event)
-	return event, err == nil
 }
 
 // ends finishes the chains that a batch of records shows as ended.
-func (s *service) ends(ctx context.Context, event table.StreamEvent) (json.RawMessage, error) {
-	metrics := s.emitter.Begin()
-	defer metrics.Flush()
+func (s *service) ends(ctx context.Context, metrics *emf.Metrics, event table.StreamEvent) (json.RawMessage, error) {
 	metrics.Count("StreamRecords", len(event.Records))
 	response, err := xorack.OnEnds(s.acker, s.names, s.announce, &xorack.OnEndsOptions{
 		Finished: func(c xorack.Chain) {
@@ -157,16 +83,14 @@ var metricOf = map[xorack.End]string{
 // api are the function's operations.
 func (s *service) api() *httpapi.API {
 	return &httpapi.API{
-		Routes: map[string]map[string]httpapi.Operation{
-			"acks":   {http.MethodPost: s.operate},
-			"chains": {http.MethodGet: s.get},
+		Routes: []httpapi.Route{
+			{Method: http.MethodPost, Resource: "acks", Do: s.operate},
+			{Method: http.MethodGet, Resource: "chains", Do: s.get},
 		},
 		// A direct invoke's document is that of POST /acks.
 		Direct:      func(*httpapi.Call) (httpapi.Operation, error) { return s.operate, nil },
 		TenantClaim: s.tenantClaim,
-		After:       s.after,
 		Log:         s.log,
-		Emitter:     s.emitter,
 	}
 }
 
@@ -175,22 +99,22 @@ func (s *service) get(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	if c.Query.Has("state") {
 		return s.list(ctx, c)
 	}
-	if err := c.Only("tag"); err != nil {
+	var asked struct {
+		Tag string `json:"tag"`
+	}
+	if err := c.Parameters(&asked); err != nil {
 		return 0, nil, err
 	}
-	tag, err := c.One("tag")
+	tag, err := c.Full("tag", asked.Tag)
 	if err != nil {
 		return 0, nil, err
 	}
-	if tag, err = c.Full("tag", tag); err != nil {
-		return 0, nil, err
-	}
-	return s.do(ctx, c, order{operation: "get", tag: tag}).document()
+	return s.do(ctx, c, order{Operation: "get", Tag: tag}).document()
 }
 
 // operate does one operation, or a batch of them.
 func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	if err := c.Only(); err != nil {
+	if err := c.Parameters(&struct{}{}); err != nil {
 		return 0, nil, err
 	}
 	members, err := strictjson.Members(c.Body)
@@ -199,7 +123,11 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	}
 	batch, rest := strictjson.Take(members, "operations")
 	if batch == nil {
-		o, err := readOrder(c.Scope, members)
+		var o order
+		err := strictjson.DecodeMembers(members, &o)
+		if err == nil {
+			err = o.name(c.Scope)
+		}
 		if err != nil {
 			return 0, nil, err
 		}
@@ -211,7 +139,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	if len(rest) > 0 {
 		return 0, nil, invalid.New(invalid.Clash, rest[0].Name, "must not stand beside operations")
 	}
-	orders, err := readOrders(c.Scope, batch)
+	orders, err := readOrders(c.Scope, members)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -235,7 +163,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 func (s *service) takeChains(ctx context.Context, c *httpapi.Call, orders ...order) error {
 	var created int64
 	for _, o := range orders {
-		if o.operation == "create" {
+		if o.Operation == "create" {
 			created++
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -14,8 +13,9 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
@@ -32,7 +32,7 @@ type server struct {
 	t         *testing.T
 	table     *ddb.Memory
 	store     *xorack.Store
-	handle    handler
+	handle    httpapitest.Handler
 	announced []string
 	refuse    error
 	logs      bytes.Buffer
@@ -73,7 +73,8 @@ func newServer(t *testing.T) *server {
 		s.announced = append(s.announced, c.Tag+" "+string(c.End()))
 		return s.refuse
 	}
-	s.handle = (&service{acker: acker, stamper: stamps.New(acker), announce: announce, emitter: emf.New(&s.logs, emf.Names{}), now: clock}).handle
+	service := &service{acker: acker, stamper: stamps.New(acker), announce: announce, now: clock}
+	s.handle = runtime.Around(&s.logs, headroom, service.handler())
 	s.Client = httpapitest.New(t, s.handle)
 	return s
 }
@@ -343,7 +344,7 @@ func TestBadInput(t *testing.T) {
 		{"edge", `{"operation":"done","edge":"` + root[:20] + `"}`},
 		{"children", `{"operation":"done","edge":"` + root + `","children":-1}`},
 		{"children", `{"operation":"done","edge":"` + root + `","children":1001}`},
-		{"children", `{"operation":"done","edge":"` + root + `","children":[7]}`},
+		{"children[0]", `{"operation":"done","edge":"` + root + `","children":[7]}`},
 		{"children[1]", `{"operation":"done","edge":"` + root + `","children":["a","a"]}`},
 		{"children", `{"operation":"add","edge":"` + root + `","batch":"1","children":0}`},
 		{"batch", `{"operation":"add","edge":"` + root + `","children":1}`},
@@ -462,40 +463,9 @@ func TestNothingIsLogged(t *testing.T) {
 }
 
 func TestRoutesAreTheContract(t *testing.T) {
-	contract := httpapitest.Contract(t)
-	for resource, methods := range (&service{}).api().Routes {
-		path := contract.Paths.Value("/" + resource)
-		if path == nil {
-			t.Errorf("/%s is not in the contract", resource)
-			continue
-		}
-		for method := range methods {
-			if path.GetOperation(method) == nil {
-				t.Errorf("%s /%s is not in the contract", method, resource)
-			}
-		}
-		for method := range path.Operations() {
-			if methods[method] == nil {
-				t.Errorf("%s /%s is in the contract, and not answered", method, resource)
-			}
-		}
-	}
+	httpapitest.Routes(t, (&service{}).api().Routes)
 }
 
-func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-	tables := []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS"}
-	for _, missing := range tables {
-		for _, table := range tables {
-			t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
-		}
-		t.Setenv("STREAMSORT_"+missing+"_TABLE", "")
-		if _, err := fromEnvironment(io.Discard); err == nil || !strings.Contains(err.Error(), "STREAMSORT_"+missing+"_TABLE") {
-			t.Errorf("without %s: error %v", missing, err)
-		}
-		t.Setenv("STREAMSORT_"+missing+"_TABLE", "some")
-	}
-	if _, err := fromEnvironment(io.Discard); err != nil {
-		t.Error(err)
-	}
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS")
 }

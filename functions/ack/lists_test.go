@@ -14,8 +14,8 @@ import (
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
@@ -47,11 +47,11 @@ func newListing(t *testing.T) *listing {
 		t.Fatal(err)
 	}
 	l.rows = trouble.NewStore(l.meter, trouble.Definition(trouble.DefaultName))
-	l.api = &service{acker: l.acker, stamper: stamps.New(l.acker), trouble: l.rows, emitter: emf.New(io.Discard, emf.Names{}), now: clock}
-	l.Client = httpapitest.New(t, l.api.handle)
+	l.api = &service{acker: l.acker, stamper: stamps.New(l.acker), trouble: l.rows, now: clock}
+	l.Client = httpapitest.New(t, runtime.Around(io.Discard, headroom, l.api.handler()))
 	ofTenants := *l.api
 	ofTenants.tenantClaim = "org"
-	l.tenants = httpapitest.New(t, ofTenants.handle)
+	l.tenants = httpapitest.New(t, runtime.Around(io.Discard, headroom, ofTenants.handler()))
 	return l
 }
 

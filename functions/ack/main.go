@@ -5,19 +5,29 @@
 package main
 
 import (
-	"log/slog"
-	"os"
+	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-func main() {
-	slog.SetDefault(lambdacontext.NewLogger())
-	handle, err := fromEnvironment(os.Stdout)
-	if err != nil {
-		slog.Error("cannot start", "error", err)
-		os.Exit(1)
+func main() { runtime.Main(newHandler) }
+
+// headroom is how long before the function's deadline it stops, so that what it has done is
+// answered for.
+const headroom = time.Second
+
+func newHandler(d *runtime.Deps) (runtime.Handler, error) {
+	acker := d.Acker()
+	deliverer := d.Deliverer(handoff.Options{Acker: acker})
+	announce, quotas := d.Ends(deliverer, d.Announcer()), d.Quotas()
+	if err := d.Err(); err != nil {
+		return nil, err
 	}
-	lambda.Start(handle)
+	s := &service{
+		acker: acker, stamper: stamps.New(acker), trouble: d.Trouble(), names: d.Chains, announce: announce,
+		now: time.Now, tenantClaim: d.TenantClaim, quotas: quotas, log: d.Log,
+	}
+	return runtime.Handle(d, headroom, s.handler()), nil
 }

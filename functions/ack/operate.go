@@ -21,7 +21,7 @@ func (s *service) doAll(ctx context.Context, c *httpapi.Call, orders []order) []
 	results := make([]result, len(orders))
 	var work []int
 	for i, o := range orders {
-		switch o.operation {
+		switch o.Operation {
 		case "create", "stamp":
 			results[i] = s.do(ctx, c, o)
 		case "done", "add":
@@ -30,7 +30,7 @@ func (s *service) doAll(ctx context.Context, c *httpapi.Call, orders []order) []
 	}
 	s.merge(ctx, c, orders, work, results)
 	for i, o := range orders {
-		switch o.operation {
+		switch o.Operation {
 		case "fan", "fail", "extend", "get", "outstanding", "delete":
 			results[i] = s.do(ctx, c, o)
 		}
@@ -43,9 +43,9 @@ func (s *service) merge(ctx context.Context, c *httpapi.Call, orders []order, wo
 	operations := make([]xorack.Operation, len(work))
 	for i, at := range work {
 		o := orders[at]
-		operations[i] = xorack.EndOf(o.edge, o.children...)
-		if o.operation == "add" {
-			operations[i] = xorack.StartOf(o.edge, o.batch, o.children...)
+		operations[i] = xorack.EndOf(o.Edge, o.children...)
+		if o.Operation == "add" {
+			operations[i] = xorack.StartOf(o.Edge, o.Batch, o.children...)
 		}
 	}
 	done, errs := s.acker.Apply(ctx, operations)
@@ -70,56 +70,56 @@ func (s *service) edged(ctx context.Context, c *httpapi.Call, o order, r xorack.
 
 // do does one operation.
 func (s *service) do(ctx context.Context, c *httpapi.Call, o order) result {
-	switch o.operation {
+	switch o.Operation {
 	case "create":
 		return s.create(ctx, c, o)
 	case "stamp":
-		state, err := s.stamper.Stamp(ctx, o.tag, o.stamp, &stamps.Options{ID: o.id})
+		state, err := s.stamper.Stamp(ctx, o.Tag, o.stamp, &stamps.Options{ID: o.ID})
 		if err != nil {
 			return refused(ctx, c, o, err)
 		}
 		c.Metrics.Count("Acks", 1)
 		return stamped(o, state)
 	case "done":
-		r, err := s.acker.Done(ctx, o.edge, o.children...)
+		r, err := s.acker.Done(ctx, o.Edge, o.children...)
 		return s.edged(ctx, c, o, r, err)
 	case "add":
-		r, err := s.acker.Add(ctx, o.edge, o.batch, o.children...)
+		r, err := s.acker.Add(ctx, o.Edge, o.Batch, o.children...)
 		return s.edged(ctx, c, o, r, err)
 	case "fan":
-		r, err := s.acker.Fan(ctx, o.edge, o.edges)
-		o.children = o.edge.Fan(o.edges)
+		r, err := s.acker.Fan(ctx, o.Edge, o.Edges)
+		o.children = o.Edge.Fan(o.Edges)
 		return s.edged(ctx, c, o, r, err)
 	case "fail":
-		r, err := s.acker.Fail(ctx, o.edge, o.reason)
+		r, err := s.acker.Fail(ctx, o.Edge, o.Reason)
 		return s.edged(ctx, c, o, r, err)
 	case "extend":
-		r, err := s.acker.Extend(ctx, o.edge, o.until)
+		r, err := s.acker.Extend(ctx, o.Edge, o.Until)
 		return s.edged(ctx, c, o, r, err)
 	case "delete":
 		return s.remove(ctx, c, o)
 	case "outstanding":
 		return s.outstanding(ctx, c, o)
 	}
-	chain, err := s.acker.Get(ctx, o.tag)
+	chain, err := s.acker.Get(ctx, o.Tag)
 	if err != nil {
 		return refused(ctx, c, o, err)
 	}
-	return result{Status: http.StatusOK, Operation: o.operation, Chain: s.answer(c, chain)}
+	return result{Status: http.StatusOK, Operation: o.Operation, Chain: s.answer(c, chain)}
 }
 
 // create creates a chain, of stamps where the order has one.
 func (s *service) create(ctx context.Context, c *httpapi.Call, o order) result {
 	if o.stamp != nil {
-		state, err := s.stamper.Create(ctx, o.tag, o.stamp, &stamps.Options{ID: o.id, Deadline: o.deadline})
+		state, err := s.stamper.Create(ctx, o.Tag, o.stamp, &stamps.Options{ID: o.ID, Deadline: o.Deadline})
 		if err != nil {
 			return refused(ctx, c, o, err)
 		}
 		c.Metrics.Count("ChainsCreated", 1)
 		return stamped(o, state)
 	}
-	created, err := s.acker.Create(ctx, o.tag, &xorack.CreateOptions{
-		ID: o.id, Edges: o.edges, Deadline: o.deadline, Idle: o.idle, Parent: o.parent,
+	created, err := s.acker.Create(ctx, o.Tag, &xorack.CreateOptions{
+		ID: o.ID, Edges: o.Edges, Deadline: o.Deadline, Idle: o.Idle, Parent: o.Parent,
 	})
 	if err != nil {
 		return refused(ctx, c, o, err)
@@ -136,12 +136,12 @@ func (s *service) create(ctx context.Context, c *httpapi.Call, o order) result {
 // remove deletes a chain of either kind. One that failed or timed out stays what it is, and is listed no
 // more; a row that cannot be deleted now expires.
 func (s *service) remove(ctx context.Context, c *httpapi.Call, o order) result {
-	r, err := s.acker.Delete(ctx, o.tag)
+	r, err := s.acker.Delete(ctx, o.Tag)
 	if errors.Is(err, xorack.ErrOtherKind) {
-		if err := s.stamper.Delete(ctx, o.tag); err != nil {
+		if err := s.stamper.Delete(ctx, o.Tag); err != nil {
 			return refused(ctx, c, o, err)
 		}
-		_ = s.trouble.Delete(ctx, trouble.Row{State: trouble.TimedOut, Queue: o.tag, N: s.now().UnixMilli()})
+		_ = s.trouble.Delete(ctx, trouble.Row{State: trouble.TimedOut, Queue: o.Tag, N: s.now().UnixMilli()})
 		return resultOf(o, xorack.Ended)
 	}
 	if err != nil {
@@ -170,7 +170,7 @@ func asAsked(o order, err error) error {
 	switch {
 	case errors.Is(err, stamps.ErrZeroBufferNoOp):
 		return invalid.New(invalid.Malformed, "stamp", "is all zeros: it changes nothing")
-	case o.operation == "extend" && errors.As(err, &wrong) && wrong.Field == "deadline":
+	case o.Operation == "extend" && errors.As(err, &wrong) && wrong.Field == "deadline":
 		return invalid.Named("until", wrong)
 	}
 	return err

@@ -1,13 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -17,36 +19,56 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// maxOrders is how many operations one call takes.
-const maxOrders = 500
-
-// maxFan is how many edges a fan has here; the library takes more.
-const maxFan = 10_000
-
 // maxTokens is how many bytes the tokens of one answer take, so that it stays
 // below Lambda's 6 MB.
 const maxTokens = 4 << 20
 
 // order is an operation that is asked for.
 type order struct {
-	operation string
-	tag       string
-	id        string
-	edge      xorack.Edge
-	edges     int
-	// children are those of the edge, as the caller names them.
+	Operation string        `json:"operation" required:"true" one:"create done add fan fail extend stamp get outstanding delete"`
+	Tag       string        `json:"tag"`
+	ID        string        `json:"id"`
+	Edge      xorack.Edge   `json:"edge"`
+	Edges     int           `json:"edges" bounds:"1..10000"`
+	Batch     string        `json:"batch"`
+	Reason    string        `json:"reason"`
+	Deadline  time.Duration `json:"deadline"`
+	Until     time.Time     `json:"until"`
+	Idle      time.Duration `json:"idle"`
+	Parent    xorack.Edge   `json:"parent"`
+	// Tree is what the root edges start, Limit how many edges are answered.
+	Tree  roots `json:"tree"`
+	Limit int   `json:"limit" bounds:"1..1000" default:"100"`
+
+	Children    children   `json:"children"`
+	Stamp       hexText    `json:"stamp"`
+	StampBase64 base64Text `json:"stampBase64"`
+	Given       strictjson.Given
+
+	// children are those of the edge, as the caller names them; stamp is the one that is given.
 	children []xorack.Edge
-	batch    string
-	reason   string
 	stamp    []byte
-	deadline time.Duration
-	until    time.Time
-	idle     time.Duration
-	parent   xorack.Edge
-	// tree is what the root edges start, limit how many edges are answered,
-	// and longest how many bytes the longest path takes.
-	tree           []tree
-	limit, longest int
+}
+
+// hexText and base64Text are bytes in a text.
+type hexText []byte
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *hexText) UnmarshalText(text []byte) (err error) {
+	if *h, err = hex.DecodeString(string(text)); err != nil {
+		return errors.New("must be hexadecimal digits, two a byte")
+	}
+	return nil
+}
+
+type base64Text []byte
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (b *base64Text) UnmarshalText(text []byte) (err error) {
+	if *b, err = base64.StdEncoding.Strict().DecodeString(string(text)); err != nil {
+		return errors.New("must be base64 with its padding")
+	}
+	return nil
 }
 
 // fields are the members of each operation beside "operation".
@@ -65,228 +87,147 @@ var fields = map[string]struct{ required, optional []string }{
 }
 
 // readOrders reads a batch.
-func readOrders(scope tenancy.Scope, raw json.RawMessage) ([]order, error) {
-	elements, err := strictjson.Elements(raw, maxOrders)
-	if err != nil {
-		return nil, invalid.Named("operations", err)
+func readOrders(scope tenancy.Scope, members []strictjson.Member) ([]order, error) {
+	var batch struct {
+		Operations []order `json:"operations" bounds:"1..500"`
 	}
-	if len(elements) == 0 {
-		return nil, invalid.New(invalid.OutOfRange, "operations", fmt.Sprintf("is empty: it must have 1 to %d elements", maxOrders))
+	if err := strictjson.DecodeMembers(members, &batch); err != nil {
+		return nil, err
 	}
-	orders, tokens := make([]order, len(elements)), 0
-	for i, element := range elements {
-		members, err := strictjson.Members(element)
-		if err != nil {
+	tokens := 0
+	for i := range batch.Operations {
+		o := &batch.Operations[i]
+		if err := o.name(scope); err != nil {
 			return nil, invalid.Within("operations", i, err)
 		}
-		if orders[i], err = readOrder(scope, members); err != nil {
-			return nil, invalid.Within("operations", i, err)
-		}
-		tokens += orders[i].tokens()
+		tokens += o.tokens()
 	}
 	if tokens > maxTokens {
 		return nil, invalid.New(invalid.OutOfRange, "operations", fmt.Sprintf("start edges whose tokens take more than %d bytes", maxTokens))
 	}
-	return orders, nil
+	return batch.Operations, nil
 }
 
-// readOrder reads an operation.
-func readOrder(scope tenancy.Scope, members []strictjson.Member) (order, error) {
-	name, members := strictjson.Take(members, "operation")
-	o := order{limit: someOutstandings}
-	var err error
-	if name == nil {
-		return o, invalid.New(invalid.Missing, "operation", "is missing")
-	}
-	if o.operation, err = strictjson.Text(name); err != nil {
-		return o, invalid.Named("operation", err)
-	}
-	known, ok := fields[o.operation]
-	if !ok {
-		return o, invalid.New(invalid.Unknown, "operation", "must be create, done, add, fan, fail, extend, stamp, get, outstanding or delete")
-	}
-	seen := map[string]bool{}
-	// The edge first and its children last: they derive from it and its batch.
-	slices.SortStableFunc(members, func(a, b strictjson.Member) int { return bytes.Compare([]byte(rank(a)), []byte(rank(b))) })
-	for _, m := range members {
-		if !slices.Contains(known.required, m.Name) && !slices.Contains(known.optional, m.Name) {
-			return o, invalid.New(invalid.Unknown, m.Name, "is not a member of "+o.operation)
-		}
-		seen[m.Name] = true
-		if err := o.set(m); err != nil {
-			return o, invalid.Named(m.Name, err)
+// Check is called by the decoder: it looks at what belongs together, and reads what derives from it.
+func (o *order) Check() error {
+	known := fields[o.Operation]
+	all := slices.Concat([]string{"operation"}, known.required, known.optional)
+	for _, name := range slices.Sorted(maps.Keys(o.Given)) {
+		if !slices.Contains(all, name) {
+			return invalid.New(invalid.Unknown, name,
+				"is not a member of "+o.Operation+", which has "+strings.Join(all, ", "))
 		}
 	}
 	for _, name := range known.required {
-		if !seen[name] {
-			return o, invalid.New(invalid.Missing, name, "is missing")
+		if !o.Given[name] {
+			return invalid.New(invalid.Missing, name, "is missing")
 		}
 	}
-	if err := o.stampGiven(seen); err != nil {
-		return o, err
+	given := o.Given["stamp"] || o.Given["stampBase64"]
+	if o.stamp = o.Stamp; o.stamp == nil {
+		o.stamp = o.StampBase64
 	}
-	if o.operation == "outstanding" && o.tokens() > maxTokens {
-		return o, invalid.New(invalid.OutOfRange, "limit", fmt.Sprintf("is %d: so many tokens and paths may take more than %d bytes", o.limit, maxTokens))
+	switch {
+	case o.Given["stamp"] && o.Given["stampBase64"]:
+		return invalid.New(invalid.Clash, "stampBase64", "must not stand beside stamp")
+	case o.Operation == "stamp" && !given:
+		return invalid.New(invalid.Missing, "stamp", "is missing")
+	case o.Operation == "create" && given && (o.Given["edges"] || o.Given["idle"] || o.Given["parent"]):
+		return invalid.New(invalid.Clash, "stamp", "must not stand beside edges, idle or parent")
+	case o.Operation == "outstanding" && o.tokens() > maxTokens:
+		return invalid.New(invalid.OutOfRange, "limit", fmt.Sprintf("is %d: so many tokens and paths may take more than %d bytes", o.Limit, maxTokens))
+	case o.Operation == "create" && o.Edges > xorack.MaxOps:
+		return invalid.New(invalid.OutOfRange, "edges",
+			fmt.Sprintf("must be an integer from 1 to %d: it is %d", xorack.MaxOps, o.Edges))
+	case o.Given["children"]:
+		o.children = o.Children.edges(o)
 	}
-	return o, o.name(scope)
+	return nil
 }
 
 // name puts the caller's tenant in front of the tag, and looks whose the edges are:
 // tokens have the stored tag inside, so that they can be passed to any worker.
 func (o *order) name(scope tenancy.Scope) (err error) {
-	if o.tag, err = scope.Full("tag", o.tag); err != nil {
+	if o.Tag, err = scope.Full("tag", o.Tag); err != nil {
 		return err
 	}
-	if handoff.TracksBatch(o.tag) && slices.Contains([]string{"create", "stamp", "delete"}, o.operation) {
+	if handoff.TracksBatch(o.Tag) && slices.Contains([]string{"create", "stamp", "delete"}, o.Operation) {
 		return invalid.New(invalid.Misplaced, "tag", fmt.Sprintf("must not begin with %s: such chains are those of tracked batches", handoff.TrackedPrefix))
 	}
-	if !o.edge.IsZero() {
-		err = scope.Owns("edge", o.edge.Tag())
+	if !o.Edge.IsZero() {
+		err = scope.Owns("edge", o.Edge.Tag())
 	}
-	if err == nil && !o.parent.IsZero() {
-		err = scope.Owns("parent", o.parent.Tag())
+	if err == nil && !o.Parent.IsZero() {
+		err = scope.Owns("parent", o.Parent.Tag())
 	}
 	return err
 }
 
 // tokens is how many bytes the tokens of the answer take.
 func (o order) tokens() int {
-	if o.operation == "create" {
-		return max(o.edges, 1) * len(xorack.Root(o.tag, o.id, 0).String())
+	if o.Operation == "create" {
+		return max(o.Edges, 1) * len(xorack.Root(o.Tag, o.ID, 0).String())
 	}
-	if o.operation == "fan" {
+	if o.Operation == "fan" {
 		// All of a fan's tokens are as long as the first.
-		return o.edges * len(o.edge.Fan(min(o.edges, xorack.FanWidth+1))[0].String())
+		return o.Edges * len(o.Edge.Fan(min(o.Edges, xorack.FanWidth+1))[0].String())
 	}
-	if o.operation == "outstanding" {
-		return o.limit * (len(xorack.Root(o.tag, "", 0).String()) + o.longest)
+	if o.Operation == "outstanding" {
+		return o.Limit * (len(xorack.Root(o.Tag, "", 0).String()) + o.Tree.longest)
 	}
-	return len(o.children) * len(o.edge.String())
-}
-
-func rank(m strictjson.Member) string {
-	switch m.Name {
-	case "edge":
-		return "0"
-	case "children":
-		return "2"
-	}
-	return "1"
-}
-
-// stampGiven checks that there is one stamp where one belongs.
-func (o order) stampGiven(seen map[string]bool) error {
-	given := seen["stamp"] || seen["stampBase64"]
-	switch {
-	case seen["stamp"] && seen["stampBase64"]:
-		return invalid.New(invalid.Clash, "stampBase64", "must not stand beside stamp")
-	case o.operation == "stamp" && !given:
-		return invalid.New(invalid.Missing, "stamp", "is missing")
-	case o.operation == "create" && given && (seen["edges"] || seen["idle"] || seen["parent"]):
-		return invalid.New(invalid.Clash, "stamp", "must not stand beside edges, idle or parent")
-	}
-	return nil
-}
-
-// set sets the field of a member.
-func (o *order) set(m strictjson.Member) (err error) {
-	var text string
-	if !slices.Contains([]string{"edges", "children", "tree", "limit"}, m.Name) {
-		if text, err = strictjson.Text(m.Value); err != nil {
-			return err
-		}
-	}
-	switch m.Name {
-	case "tag":
-		o.tag = text
-	case "id":
-		o.id = text
-	case "batch":
-		o.batch = text
-	case "reason":
-		o.reason = text
-	case "edge":
-		o.edge, err = xorack.ParseEdge(text)
-	case "parent":
-		o.parent, err = xorack.ParseEdge(text)
-	case "edges":
-		most := xorack.MaxOps
-		if o.operation == "fan" {
-			most = maxFan
-		}
-		o.edges, err = count(m.Value, 1, most)
-	case "children":
-		o.children, err = o.readChildren(m.Value)
-	case "tree":
-		o.tree, o.longest, err = readTree(m.Value)
-	case "limit":
-		o.limit, err = count(m.Value, 1, maxOutstanding)
-	case "deadline":
-		o.deadline, err = duration(text)
-	case "idle":
-		o.idle, err = duration(text)
-	case "until":
-		if o.until, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			err = fmt.Errorf(`must be a time such as "2026-01-02T15:04:05Z"`)
-		}
-	case "stamp":
-		if o.stamp, err = hex.DecodeString(text); err != nil {
-			err = fmt.Errorf("must be hexadecimal digits, two a byte")
-		}
-	case "stampBase64":
-		if o.stamp, err = base64.StdEncoding.Strict().DecodeString(text); err != nil {
-			err = fmt.Errorf("must be base64 with its padding")
-		}
-	}
-	return err
-}
-
-func duration(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf(`must be a duration above 0, such as "90s", "5m" or "24h"`)
-	}
-	return d, nil
+	return len(o.children) * len(o.Edge.String())
 }
 
 // count reads how many edges there are.
-func count(raw json.RawMessage, least, most int) (int, error) {
+func count(raw json.RawMessage) (int, error) {
 	n, err := strconv.Atoi(string(raw))
-	if err != nil || n < least || n > most || strconv.Itoa(n) != string(raw) {
-		return 0, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("must be an integer from %d to %d", least, most))
+	if err != nil || n < 0 || n > xorack.MaxOps || strconv.Itoa(n) != string(raw) {
+		return 0, fmt.Errorf("must be an integer from 0 to %d", xorack.MaxOps)
 	}
 	return n, nil
 }
 
-// readChildren reads an edge's children: how many there are, or their names.
-// Those that an add counts are named by its batch: two adds, or an add and a
-// done, must not start the same edge twice. The batch is read before them.
-func (o *order) readChildren(raw json.RawMessage) ([]xorack.Edge, error) {
+// children are an edge's as the caller gives them: how many there are, or their names.
+type children struct {
+	n     int
+	names []string
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *children) UnmarshalJSON(raw []byte) (err error) {
 	if !strictjson.IsArray(raw) {
-		n, err := count(raw, 0, xorack.MaxOps)
-		if err != nil {
-			return nil, invalid.New(invalid.OutOfRange, "", err.Error()+", or an array of names")
+		if c.n, err = count(raw); err != nil {
+			return invalid.New(invalid.OutOfRange, "",
+				err.Error()+", or an array of names: it is "+strictjson.Shown(raw))
 		}
-		if o.operation != "add" {
-			return o.edge.Children(n), nil
-		}
-		edges := make([]xorack.Edge, n)
-		for i := range edges {
-			edges[i] = o.edge.Added(o.batch, i)
-		}
-		return edges, nil
+		return nil
 	}
 	elements, err := strictjson.Elements(raw, xorack.MaxOps)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	edges := make([]xorack.Edge, len(elements))
+	c.names = make([]string, len(elements))
 	for i, element := range elements {
-		name, err := strictjson.Text(element)
-		if err != nil {
-			return nil, invalid.New(invalid.Malformed, "", "has an element that "+err.Error())
+		if c.names[i], err = strictjson.Text(element); err != nil {
+			return invalid.Within("", i, err)
 		}
-		edges[i] = o.edge.Named(name)
 	}
-	return edges, nil
+	return nil
+}
+
+// edges are the children of an order's edge. Those that an add counts are named by its batch: two
+// adds, or an add and a done, must not start the same edge twice.
+func (c *children) edges(o *order) []xorack.Edge {
+	if c.names == nil && o.Operation != "add" {
+		return o.Edge.Children(c.n)
+	}
+	edges := make([]xorack.Edge, max(c.n, len(c.names)))
+	for i := range edges {
+		if c.names == nil {
+			edges[i] = o.Edge.Added(o.Batch, i)
+		} else {
+			edges[i] = o.Edge.Named(c.names[i])
+		}
+	}
+	return edges
 }

@@ -14,12 +14,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// Bounds of a question for what is outstanding.
+// Bounds of a tree.
 const (
-	maxTree          = 10_000
-	maxTreeDepth     = 100
-	maxOutstanding   = 1000
-	someOutstandings = 100
+	maxTree      = 10_000
+	maxTreeDepth = 100
 )
 
 // tree is what work starts, as the caller gives it: edges by their number or by
@@ -46,7 +44,7 @@ type waiting struct {
 
 // outstanding lists the edges of a tree that have not ended.
 func (s *service) outstanding(ctx context.Context, call *httpapi.Call, o order) result {
-	c, err := s.acker.Get(ctx, o.tag)
+	c, err := s.acker.Get(ctx, o.Tag)
 	if err == nil && c.HasStamps() {
 		err = xorack.ErrOtherKind
 	}
@@ -62,33 +60,39 @@ func (s *service) outstanding(ctx context.Context, call *httpapi.Call, o order) 
 			for _, child := range t.under {
 				walk(child.edgeUnder(e), child, append(slices.Clip(path), child.key))
 			}
-		case len(found) == o.limit:
+		case len(found) == o.Limit:
 			more = true
 		default:
 			found = append(found, waiting{path, e})
 		}
 	}
-	for i, root := range o.tree {
+	for i, root := range o.Tree.trees {
 		walk(c.Root(i), root, []any{i})
 	}
-	return result{Status: http.StatusOK, Operation: o.operation, Outstanding: found, More: more, Chain: s.answer(call, c)}
+	return result{Status: http.StatusOK, Operation: o.Operation, Outstanding: found, More: more, Chain: s.answer(call, c)}
 }
 
-// readTree reads what the root edges start: how many edges that start no other, an
-// array with what each of them starts, or an object of that by name. longest is
-// how many bytes the longest path in it takes.
-func readTree(raw json.RawMessage) (roots []tree, longest int, err error) {
+// roots are what the root edges start, and how many bytes the longest path in that takes.
+type roots struct {
+	trees   []tree
+	longest int
+}
+
+// UnmarshalJSON implements json.Unmarshaler: how many edges there are that start no other, an array
+// with what each of them starts, or an object of that by name.
+func (t *roots) UnmarshalJSON(raw []byte) (err error) {
 	r := treeReader{left: maxTree}
-	if roots, err = r.trees(raw, maxTreeDepth, 0); err != nil {
-		return nil, 0, err
+	if t.trees, err = r.trees(raw, maxTreeDepth, 0); err != nil {
+		return err
 	}
-	if len(roots) == 0 {
-		return nil, 0, invalid.New(invalid.Missing, "", "must have a root edge")
+	if len(t.trees) == 0 {
+		return invalid.New(invalid.Missing, "", "must have a root edge")
 	}
-	if _, named := roots[0].key.(string); named {
-		return nil, 0, errors.New("must be how many root edges there are, or an array of what each starts: they have no names")
+	if _, named := t.trees[0].key.(string); named {
+		return errors.New("must be how many root edges there are, or an array of what each starts: they have no names")
 	}
-	return roots, r.longest, nil
+	t.longest = r.longest
+	return nil
 }
 
 // treeReader is how many edges a tree may still have, and the longest path so far.
@@ -139,7 +143,7 @@ func (r *treeReader) trees(raw json.RawMessage, depth, path int) ([]tree, error)
 		}
 		return trees, nil
 	}
-	n, err := count(raw, 0, xorack.MaxOps)
+	n, err := count(raw)
 	if err != nil {
 		return nil, errors.New("must be how many edges there are, an array of what each starts, or an object of that by name")
 	}

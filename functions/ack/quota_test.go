@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
@@ -23,9 +23,9 @@ func TestQuotas(t *testing.T) {
 	}
 	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
 		[]quota.Quota{{Name: "acme", Limits: quota.Amounts{quota.NewChains: 3}}}, clock)
-	s.Client = httpapitest.New(t, (&service{
-		acker: acker, stamper: stamps.New(acker), emitter: emf.New(&s.logs, emf.Names{}), now: clock, tenantClaim: "org", quotas: quotas,
-	}).handle)
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
+		acker: acker, stamper: stamps.New(acker), now: clock, tenantClaim: "org", quotas: quotas,
+	}).handler()))
 	ack := func(of, body string) httpapitest.Answer { return s.RequestAs("org", of, "POST", "/acks", "", body) }
 	create := func(tag string) string { return `{"operation":"create","tag":"` + tag + `"}` }
 	s.Want("two", ack("acme", `{"operations":[`+create("a")+`,`+create("b")+`]}`), 200)

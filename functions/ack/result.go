@@ -44,7 +44,7 @@ func (r result) document() (int, any, error) {
 
 // failed is a result that is a problem.
 func failed(o order, problem *httpapi.Problem) result {
-	return result{Status: problem.Status, Operation: o.operation, Type: httpapi.ProblemBase + problem.Type, Code: problem.Code(), Detail: problem.Error(), problem: problem}
+	return result{Status: problem.Status, Operation: o.Operation, Type: httpapi.ProblemBase + problem.Type, Code: problem.Code(), Detail: problem.Error(), problem: problem}
 }
 
 // chainAnswer is a chain, as callers see it.
@@ -110,8 +110,8 @@ func otherChildren() *httpapi.Problem {
 func resultOf(o order, outcome xorack.Outcome) result {
 	problem := ended(outcome)
 	switch {
-	case outcome == xorack.Applied, outcome == xorack.Ended, outcome == xorack.EdgeEnded && o.operation == "fail":
-		return result{Status: http.StatusOK, Operation: o.operation, Outcome: outcome}
+	case outcome == xorack.Applied, outcome == xorack.Ended, outcome == xorack.EdgeEnded && o.Operation == "fail":
+		return result{Status: http.StatusOK, Operation: o.Operation, Outcome: outcome}
 	case outcome == xorack.EdgeEnded:
 		problem.Title = "The edge has ended"
 	case outcome == xorack.OtherChildren:

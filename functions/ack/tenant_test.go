@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
@@ -61,7 +61,7 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := (&service{acker: acker, stamper: stamps.New(acker), emitter: emf.New(io.Discard, emf.Names{}), now: time.Now, tenantClaim: "org"}).handle(t.Context(), event)
+		answer, err := runtime.Around(io.Discard, headroom, (&service{acker: acker, stamper: stamps.New(acker), now: time.Now, tenantClaim: "org"}).handler())(t.Context(), event)
 		var got struct{ StatusCode int }
 		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
 			t.Errorf("%s, %v", answer, err)

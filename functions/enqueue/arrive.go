@@ -101,18 +101,12 @@ func read(p *intake.Put, members []strictjson.Member, key string) error {
 // key, together with all others of its queue, or by its own id.
 func add(p *intake.Put, m cursor.Keyed, numbered bool, key string) error {
 	switch {
-	case numbered:
-		p.Add(m.Message)
-	case m.Key != nil:
-		p.Sort(m)
-	case key != "":
+	case !numbered && m.Key == nil && key != "":
 		p.Join(m.Message, key)
-	case m.ID == "":
+	case !numbered && m.Key == nil && m.ID == "":
 		return invalid.New(invalid.Missing, "seq", "is missing, and so is id: a numbered queue needs a seq; one in arrival order an id, or the header Idempotency-Key; a keyed one a key and an id")
 	default:
-		id := m.ID
-		m.ID = ""
-		p.Arrive(m.Message, id)
+		p.Take(m, numbered)
 	}
 	return nil
 }

@@ -70,8 +70,8 @@ func (c *call) cloudEvents(ctx context.Context, mode cloudevents.Mode) (*intake.
 // eventPaths reads those of the query. The stack's are for raw events alone.
 func (c *call) eventPaths() (*eventPaths, error) {
 	to := &eventPaths{call: c}
-	var err error
-	if to.given, err = c.queryTexts(); err != nil || to.given.None() {
+	err := c.Parameters(&to.given)
+	if err != nil || to.given.None() {
 		return to, err
 	}
 	if to.given.Each+to.given.Body != "" {

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
@@ -26,7 +26,7 @@ func (c *call) mapping() (m *mapping.Mapping, event json.RawMessage, key string,
 	case c.Direct:
 		given, event, key, err = c.directTexts()
 	case len(c.Query) > 0:
-		given, err = c.queryTexts()
+		err = c.Parameters(&given)
 	}
 	switch {
 	case err != nil:
@@ -36,31 +36,6 @@ func (c *call) mapping() (m *mapping.Mapping, event json.RawMessage, key string,
 		m = c.events
 	}
 	return m, event, key, err
-}
-
-// queryTexts is the mapping that the query has.
-func (c *call) queryTexts() (given mapping.Texts, err error) {
-	names := append(mapping.Names(), "attributes", "prefix")
-	if err := c.Only(names...); err != nil {
-		return given, err
-	}
-	for _, name := range names {
-		text, err := c.One(name)
-		switch {
-		case err != nil:
-			return given, err
-		case text == "":
-		case name == "attributes":
-			if err := given.Read(strictjson.Member{Name: name, Value: json.RawMessage(text)}); err != nil {
-				return given, err
-			}
-		case name == "prefix":
-			given.Prefix = &text
-		default:
-			given.Set(name, text)
-		}
-	}
-	return given, nil
 }
 
 // directTexts reads {"queue": PATH, …, "idempotencyKey", "event"}: an event with a mapping, of
@@ -77,11 +52,9 @@ func (c *call) directTexts() (given mapping.Texts, event json.RawMessage, key st
 	if key, texts, err = directKey(texts); err != nil {
 		return mapping.Texts{}, nil, "", err
 	}
-	for _, m := range texts {
-		if !given.Has(m.Name) {
-			return mapping.Texts{}, c.Body, "", nil
-		}
-		err = cmp.Or(err, given.Read(m))
+	err = strictjson.DecodeMembers(texts, &given)
+	if wrong := (*invalid.Error)(nil); errors.As(err, &wrong) && wrong.Code == invalid.Unknown {
+		return mapping.Texts{}, c.Body, "", nil
 	}
 	return given, event, key, err
 }

@@ -16,9 +16,10 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -28,7 +29,7 @@ func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
 // answer to the contract.
 type server struct {
 	*httpapitest.Client
-	handle handler
+	handle httpapitest.Handler
 	memory *cursor.Store
 	logs   bytes.Buffer
 	now    time.Time
@@ -46,7 +47,7 @@ func newServer(t *testing.T, change func(*service)) *server {
 	if change != nil {
 		change(service)
 	}
-	s.handle = service.api(emf.New(&s.logs, emf.Names{})).Handle
+	s.handle = runtime.Around(&s.logs, headroom, service.api().Handle)
 	s.Client = httpapitest.New(t, s.handle)
 	return s
 }
@@ -112,6 +113,14 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 			t.Errorf("no %s in the metrics", metric)
 		}
 	}
+}
+
+// TestBeforeTheFirst: the answer says what makes a queue that takes it.
+func TestBeforeTheFirst(t *testing.T) {
+	s := newServer(t, nil)
+	s.Want("seq 0", s.Request("POST", "/messages", "", `{"queue":"q","seq":0,"body":1}`), 410, "a new queue starts at seq 1", `PUT /queues {\"queue\": \"q\", \"first\": 0}`)
+	s.Want("as it says", s.Request("PUT", "/queues", "", `{"queue":"q","first":0}`), 200)
+	s.Want("seq 0 again", s.Request("POST", "/messages", "", `{"queue":"q","seq":0,"body":1}`), 200, "advanced")
 }
 
 func TestAsynchronousMode(t *testing.T) {
@@ -373,6 +382,8 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 	query = "each=" + url.QueryEscape("entry[]") + "&queue=" + url.QueryEscape("@event.object") + "&id=id"
 	s.Want("a list", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"a"},{"id":"b","x":1}]}`), 200, `"queue":"page","seq":1`, `"queue":"page","seq":2`)
 	s.Want("its bodies", s.get("/messages", "queue=page"), 200, `"body":{"id":"a"}`, `"body":{"id":"b","x":1}`)
+	segment := "each=" + url.QueryEscape("batch[]") + "&id=messageId&queue=" + url.QueryEscape("userId | anonymousId")
+	s.Want("a batch of Segment", s.with(map[string]string{"X-A": "b"}, segment, `{"batch":[{"messageId":"m1","userId":"u"},{"messageId":"m2","userId":null,"anonymousId":"n"}]}`), 200, `"queue":"u","seq":1`, `"queue":"n","seq":1`)
 	s.Want("none", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[]}`), 400, `"field":"each"`, "empty list")
 	s.Want("no id", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"c"},{"id":null}]}`), 400, `"field":"messages[1].id"`, "id is null")
 }
@@ -452,7 +463,7 @@ func TestBadInput(t *testing.T) {
 		{"long id", `{"queue":"q","seq":1,"body":1,"id":"` + long + `"}`, 400, "id"},
 		{"id of a type", `{"queue":"q","seq":1,"body":1,"id":7}`, 400, "id"},
 		{"attributes of a type", `{"queue":"q","seq":1,"body":1,"attributes":[]}`, 400, "attributes"},
-		{"attribute of a type", `{"queue":"q","seq":1,"body":1,"attributes":{"a":1}}`, 400, "attributes"},
+		{"attribute of a type", `{"queue":"q","seq":1,"body":1,"attributes":{"a":1}}`, 400, "attributes.a"},
 		{"long content type", `{"queue":"q","seq":1,"body":1,"contentType":"` + long + `"}`, 400, "contentType"},
 		{"unknown field", `{"queue":"q","seq":1,"body":1,"bodyy":1}`, 400, "bodyy"},
 		{"broken JSON", `{"queue":"q","seq":1,`, 400, "request body"},
@@ -546,8 +557,8 @@ func FuzzHandle(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		api := (&service{sorter: sorter, now: time.Now}).api(emf.New(io.Discard, emf.Names{}))
-		raw, err := api.Handle(t.Context(), event)
+		handle := runtime.Around(io.Discard, headroom, (&service{sorter: sorter, now: time.Now}).api().Handle)
+		raw, err := handle(t.Context(), event)
 		if err != nil {
 			t.Fatalf("a function error: %v", err)
 		}
@@ -583,7 +594,7 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
 		defer cancel()
 		var logs bytes.Buffer
-		answer, err := (&service{sorter: sorter, now: time.Now}).api(emf.New(&logs, emf.Names{})).Handle(ctx,
+		answer, err := runtime.Around(&logs, headroom, (&service{sorter: sorter, now: time.Now}).api().Handle)(ctx,
 			json.RawMessage(`{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"slow","seq":1,"body":1},{"queue":"q","seq":2,"body":1}]}`))
 		if err != nil || ctx.Err() != nil {
 			t.Fatalf("%s, %v, %v", answer, err, ctx.Err())
@@ -594,4 +605,13 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRoutesAreTheContract, but for what handoff answers of queues.
+func TestRoutesAreTheContract(t *testing.T) {
+	httpapitest.Routes(t, (&service{}).api().Routes, "queues")
+}
+
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS")
 }

@@ -144,7 +144,7 @@ func TestWordsOfKeys(t *testing.T) {
 		{"a number for a text", "", `{"queue":"text","key":7,"id":"a","body":1}`, "malformed", "key", "must be a string"},
 		{"no such day", "", `{"queue":"time","key":"2026-02-30T00:00:00Z","id":"a","body":1}`, "out-of-range", "key", "does not exist"},
 		{"no zone", "", `{"queue":"time","key":"2026-02-20T00:00:00","id":"a","body":1}`, "malformed", "key", "no time zone"},
-		{"milliseconds", "", `{"queue":"time","key":1767319445000,"id":"a","body":1}`, "out-of-range", "key", "0000 to 9999"},
+		{"microseconds", "", `{"queue":"time","key":1767319445000000,"id":"a","body":1}`, "out-of-range", "key", "0000 to 9999"},
 		{"long", "", `{"queue":"text","key":"` + strings.Repeat("x", 65) + `","id":"a","body":1}`, "too-large", "key", "0 to 64"},
 		{"NaN", "", `{"queue":"new","keyType":"number","key":"NaN","id":"a","body":1}`, "malformed", "key", "such as 17"},
 		{"NaN in JSON", "", `{"queue":"new","keyType":"number","key":NaN,"id":"a","body":1}`, "malformed", "request body", "broken JSON"},

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -24,10 +24,10 @@ func TestListQueues(t *testing.T) {
 	}
 	on := trouble.Definition(trouble.DefaultName)
 	s := &service{sorter: sorter, trouble: trouble.NewStore(ddb.NewMemory(on), on), now: time.Now}
-	operators := httpapitest.New(t, s.api(emf.New(io.Discard, emf.Names{})).Handle)
+	operators := httpapitest.New(t, runtime.Around(io.Discard, headroom, s.api().Handle))
 	ofTenants := *s
 	ofTenants.tenantClaim = "org"
-	tenants := httpapitest.New(t, ofTenants.api(emf.New(io.Discard, emf.Names{})).Handle)
+	tenants := httpapitest.New(t, runtime.Around(io.Discard, headroom, ofTenants.api().Handle))
 	for _, queue := range []string{"@acme/a", "@acme/b", "@acme-eu/a", "a", "b"} {
 		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{}); err != nil {
 			t.Fatal(err)

@@ -3,19 +3,21 @@
 package main
 
 import (
-	"log/slog"
-	"os"
+	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/streamsort/streamsort/internal/runtime"
 )
 
-func main() {
-	slog.SetDefault(lambdacontext.NewLogger())
-	handle, err := fromEnvironment(os.Stdout)
-	if err != nil {
-		slog.Error("cannot start", "error", err)
-		os.Exit(1)
+func main() { runtime.Main(newHandler) }
+
+// headroom is how long before the function's time is over it stops: so that each
+// message of a call is answered for, also those that there was no time for.
+const headroom = time.Second
+
+func newHandler(d *runtime.Deps) (runtime.Handler, error) {
+	d.CountRates()
+	s := &service{
+		sorter: d.Sorter(), trouble: d.Trouble(), quotas: d.Quotas(), now: time.Now, events: d.Events, tenantClaim: d.TenantClaim, log: d.Log,
 	}
-	lambda.Start(handle)
+	return runtime.Handle(d, headroom, s.api().Handle), nil
 }

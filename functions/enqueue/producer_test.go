@@ -13,12 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
 // serveLambda is Lambda's API with this function, by its aliases.
-func serveLambda(t *testing.T, handle handler) {
+func serveLambda(t *testing.T, handle httpapitest.Handler) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -47,28 +47,18 @@ func (c *call) queueAnswer(it cursor.Cursor) map[string]any {
 // age is never negative: another machine's clock may be ahead.
 func (c *call) age(since time.Time) float64 { return max(c.now().Sub(since).Seconds(), 0) }
 
-// queue is the parameter of that name: the queue as it is stored.
-func (c *call) queue() (string, error) {
-	queue, err := c.One("queue")
-	if err != nil {
-		return "", err
-	}
-	return c.Full("queue", queue)
-}
-
 // queueStatus answers how far a queue is. Where none is named it lists many.
 func queueStatus(ctx context.Context, c *call) (int, any, error) {
 	if !c.Query.Has("queue") {
 		return listQueues(ctx, c)
 	}
-	if err := c.Only("queue"); err != nil {
+	var asked struct {
+		Queue string `json:"queue"`
+	}
+	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	queue, err := c.queue()
-	if err != nil {
-		return 0, nil, err
-	}
-	it, err := c.sorter.Status(ctx, queue)
+	it, err := c.sorter.Status(ctx, asked.Queue)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -109,18 +99,14 @@ type gapAnswer struct {
 
 // queueGaps lists a queue's gaps.
 func queueGaps(ctx context.Context, c *call) (int, any, error) {
-	if err := c.Only("queue", "limit"); err != nil {
+	var asked struct {
+		Queue string `json:"queue"`
+		Limit int    `json:"limit" bounds:"1..1000" default:"100"`
+	}
+	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	queue, err := c.queue()
-	if err != nil {
-		return 0, nil, err
-	}
-	limit, err := c.Limit()
-	if err != nil {
-		return 0, nil, err
-	}
-	list, err := c.sorter.Gaps(ctx, queue, limit)
+	list, err := c.sorter.Gaps(ctx, asked.Queue, asked.Limit)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -138,15 +124,13 @@ func queueGaps(ctx context.Context, c *call) (int, any, error) {
 		MaxParked jsonseq.Seq `json:"maxParked"`
 		Gaps      []gapAnswer `json:"gaps"`
 		More      bool        `json:"more"`
-	}{http.StatusOK, c.Short(queue), jsonseq.Seq(list.Cursor.Position), jsonseq.Seq(list.Cursor.MaxParked), gaps, list.More}, nil
+	}{http.StatusOK, c.Short(asked.Queue), jsonseq.Seq(list.Cursor.Position), jsonseq.Seq(list.Cursor.MaxParked), gaps, list.More}, nil
 }
 
 // configureQueue changes a queue's settings, or makes the queue with them.
 func configureQueue(ctx context.Context, c *call) (int, any, error) {
-	if !c.Direct {
-		if err := c.Only(); err != nil {
-			return 0, nil, err
-		}
+	if err := c.Parameters(&struct{}{}); err != nil {
+		return 0, nil, err
 	}
 	members, err := strictjson.Members(c.Body)
 	if err != nil {

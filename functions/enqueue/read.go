@@ -2,46 +2,39 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
-	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // readMessages reads a range of a queue, in order, up to its position.
 func readMessages(ctx context.Context, c *call) (int, any, error) {
-	if err := c.Only("queue", "after", "to", "limit"); err != nil {
+	var asked struct {
+		Queue string         `json:"queue"`
+		After *jsonseq.Asked `json:"after"`
+		To    *jsonseq.Asked `json:"to"`
+		Limit int64          `json:"limit" bounds:"1..1000" default:"100"`
+	}
+	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	queue, err := c.queue()
+	it, err := c.sorter.Status(ctx, asked.Queue)
 	if err != nil {
 		return 0, nil, err
 	}
-	limit, err := c.Limit()
-	if err != nil {
-		return 0, nil, err
+	after, to := it.Settings.First-1, it.Position
+	if asked.After != nil {
+		after = max(after, int64(*asked.After))
 	}
-	it, err := c.sorter.Status(ctx, queue)
-	if err != nil {
-		return 0, nil, err
+	if asked.To != nil {
+		to = min(to, int64(*asked.To))
 	}
-	after, err := c.seq("after", it.Settings.First-1)
-	if err != nil {
-		return 0, nil, err
-	}
-	to, err := c.seq("to", it.Position)
-	if err != nil {
-		return 0, nil, err
-	}
-	after = max(after, it.Settings.First-1)
-	to = min(to, it.Position)
-	if int64(limit) < to-after {
-		to = after + int64(limit)
+	if asked.Limit < to-after {
+		to = after + asked.Limit
 	}
 	messages, last, size := []message.Document{}, after, 0
-	for m, err := range c.sorter.Read(ctx, queue, after, to) {
+	for m, err := range c.sorter.Read(ctx, asked.Queue, after, to) {
 		if err != nil {
 			if len(messages) > 0 {
 				break // the next call finds it at its start, and says so
@@ -63,18 +56,5 @@ func readMessages(ctx context.Context, c *call) (int, any, error) {
 		Last     jsonseq.Seq        `json:"last"`
 		Position jsonseq.Seq        `json:"position"`
 		Messages []message.Document `json:"messages"`
-	}{http.StatusOK, c.Short(queue), jsonseq.Seq(after), jsonseq.Seq(last), jsonseq.Seq(it.Position), messages}, nil
-}
-
-// seq reads a parameter that is a seq.
-func (c *call) seq(name string, otherwise int64) (int64, error) {
-	text, err := c.One(name)
-	if err != nil || text == "" {
-		return otherwise, err
-	}
-	seq, err := jsonseq.Read(json.RawMessage(text))
-	if err != nil {
-		return 0, invalid.Named(name, err)
-	}
-	return seq, nil
+	}{http.StatusOK, c.Short(asked.Queue), jsonseq.Seq(after), jsonseq.Seq(last), jsonseq.Seq(it.Position), messages}, nil
 }

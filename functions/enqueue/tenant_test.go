@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -105,7 +105,7 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := (&service{sorter: sorter, now: time.Now, tenantClaim: "org"}).api(emf.New(io.Discard, emf.Names{})).Handle(t.Context(), event)
+		answer, err := runtime.Around(io.Discard, headroom, (&service{sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)(t.Context(), event)
 		var got struct{ StatusCode int }
 		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
 			t.Errorf("%s, %v", answer, err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,17 +15,12 @@ import (
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/reply"
-	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
-
-// maxAnswerBytes bounds the bodies of an answer; all that is written of its messages
-// is bounded too.
-const maxAnswerBytes = 3 << 20
 
 // claimDocument is how a call of the two-phase protocol went, as callers see it.
 // From and To are the first and the last seq of the claim's range.
@@ -103,191 +97,70 @@ func (s *service) puller() *pull.Puller {
 
 // listReady shows what a claim would get.
 func (s *service) listReady(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	given, err := parameters(c, "queue", "consumer", "maxMessages", "maxBytes")
-	if err != nil {
+	var asked struct {
+		Queue    string `json:"queue"`
+		Consumer string `json:"consumer"`
+		wanted
+	}
+	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	bounds := pull.Bounds{MaxBytes: maxAnswerBytes}
-	for name, to := range map[string]*int{"maxMessages": &bounds.MaxMessages, "maxBytes": &bounds.MaxBytes} {
-		if given[name] == "" {
-			continue
-		}
-		if err := bound(name, given[name], to); err != nil {
-			return 0, nil, err
-		}
-	}
-	a, err := s.puller().List(ctx, given["queue"], given["consumer"], bounds)
+	a, err := s.puller().List(ctx, asked.Queue, asked.Consumer, pull.Bounds(asked.wanted))
 	return pulled(c, a, err)
 }
 
-// bounds are what the numbers of a claim may be. Those of messages and seconds
-// are the protocol's own.
-var bounds = map[string][2]int64{"maxMessages": {1, 1000}, "maxBytes": {1, maxAnswerBytes}, "leaseSeconds": {30, 43_200}}
-
-// bound reads a bound of a claim.
-func bound(name, text string, to *int) error {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if b := bounds[name]; err != nil || n < b[0] || n > b[1] {
-		return invalid.New(invalid.OutOfRange, name, fmt.Sprintf("must be an integer from %d to %d", b[0], b[1]))
-	}
-	*to = int(n)
-	return nil
+// wanted are the bounds of a claim. Those of messages are the protocol's own; maxBytes bounds the
+// bodies of an answer; all that is written of its messages is bounded too.
+type wanted struct {
+	MaxMessages int `json:"maxMessages" bounds:"1..1000"`
+	MaxBytes    int `json:"maxBytes" bounds:"1..3145728" default:"3145728"`
 }
 
-// claimOrder is a document of the two-phase protocol.
-type claimOrder struct {
-	pull.Request
-	action  string
-	token   handoff.Token
-	outcome handoff.TokenOutcome
-	reason  string
-	// next is the claim to make with a commit, nil for none.
-	next    *pull.Request
-	replies []handoff.Reply
+// nextClaim is what a claim asks for beside its queue and its consumer.
+type nextClaim struct {
+	Request      string `json:"request"`
+	LeaseSeconds int    `json:"leaseSeconds" bounds:"30..43200"`
+	wanted
 }
 
-// readPull reads a document that may have these members.
-func readPull(c *httpapi.Call, names ...string) (claimOrder, error) {
-	p := claimOrder{Request: pull.Request{Bounds: pull.Bounds{MaxBytes: maxAnswerBytes}}}
-	members, err := body(c)
-	if err != nil {
-		return p, err
+// request is the claim of a queue and a consumer.
+func (n *nextClaim) request(queue, consumer string) pull.Request {
+	return pull.Request{
+		Queue: queue, Consumer: consumer, ID: n.Request, Bounds: pull.Bounds(n.wanted),
+		Lease: time.Duration(n.LeaseSeconds) * time.Second,
 	}
-	if err := p.readAll(members, names); err != nil {
-		return p, err
-	}
-	if p.Queue, err = c.Full("queue", p.Queue); err != nil {
-		return p, err
-	}
-	for i := range p.replies {
-		r, at := &p.replies[i], fmt.Sprintf("replies[%d].", i)
-		if r.Queue, err = c.Full(at+"queue", r.Queue); err != nil {
-			return p, err
-		}
-		if r.ID, err = c.Full(at+"id", r.ID); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
 }
 
-// readAll reads members, which have to be among the named ones.
-func (p *claimOrder) readAll(members []strictjson.Member, names []string) error {
-	for _, m := range members {
-		if !slices.Contains(names, m.Name) {
-			return invalid.New(invalid.Unknown, m.Name, "is not a field of this: "+strings.Join(names, ", ")+" are")
-		}
-		if err := p.read(m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// token is a token as [handoff.Token.String] writes it.
+type token struct{ handoff.Token }
 
-// readNext reads the claim to make with a commit: the queue and the consumer
-// are the commit's.
-func (p *claimOrder) readNext(raw json.RawMessage) error {
-	members, err := strictjson.Members(raw)
-	if err != nil {
-		return invalid.Named("next", err)
-	}
-	next := claimOrder{Request: pull.Request{Bounds: pull.Bounds{MaxBytes: maxAnswerBytes}}}
-	if err := next.readAll(members, []string{"request", "maxMessages", "maxBytes", "leaseSeconds"}); err != nil {
-		return err
-	}
-	p.next = &next.Request
-	return nil
-}
-
-func (p *claimOrder) read(m strictjson.Member) error {
-	var err error
-	switch m.Name {
-	case "queue":
-		p.Queue, err = strictjson.Text(m.Value)
-	case "consumer":
-		p.Consumer, err = strictjson.Text(m.Value)
-	case "request":
-		p.ID, err = strictjson.Text(m.Value)
-	case "action":
-		p.action, err = strictjson.Text(m.Value)
-	case "reason":
-		p.reason, err = strictjson.Text(m.Value)
-	case "outcome":
-		var text string
-		text, err = strictjson.Text(m.Value)
-		p.outcome = handoff.TokenOutcome(text)
-	case "token":
-		p.token, err = readToken(m.Value)
-	case "maxMessages":
-		return bound(m.Name, string(m.Value), &p.MaxMessages)
-	case "maxBytes":
-		return bound(m.Name, string(m.Value), &p.MaxBytes)
-	case "leaseSeconds":
-		var seconds int
-		if err := bound(m.Name, string(m.Value), &seconds); err != nil {
-			return err
-		}
-		p.Lease = time.Duration(seconds) * time.Second
-	case "next":
-		return p.readNext(m.Value)
-	case "seqs":
-		var err error
-		p.Seqs, err = readSeqs(m.Value)
-		return err
-	case "replies":
-		return p.readReplies(m.Value)
-	}
-	if err != nil {
-		return invalid.Named(m.Name, err)
-	}
-	return nil
-}
-
-// readReplies reads the replies of a commit.
-func (p *claimOrder) readReplies(raw []byte) error {
-	var err error
-	p.replies, err = reply.Read(raw)
-	return err
-}
-
-func readSeqs(raw json.RawMessage) ([]int64, error) {
-	elements, err := strictjson.Elements(raw, int(bounds["maxMessages"][1]))
-	if err != nil {
-		return nil, invalid.Named("seqs", err)
-	}
-	if len(elements) == 0 {
-		return nil, invalid.New(invalid.Missing, "seqs", "is empty")
-	}
-	seqs := make([]int64, len(elements))
-	for i, element := range elements {
-		if seqs[i], err = jsonseq.Read(element); err != nil {
-			return nil, invalid.Within("seqs", i, err)
-		}
-	}
-	return seqs, nil
-}
-
-// readToken reads a token as [handoff.Token.String] writes it.
-func readToken(raw json.RawMessage) (handoff.Token, error) {
-	text, err := strictjson.Text(raw)
-	if err != nil {
-		return handoff.Token{}, err
-	}
-	number, req, found := strings.Cut(text, "-")
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *token) UnmarshalText(text []byte) error {
+	number, req, found := strings.Cut(string(text), "-")
 	n, err := strconv.ParseInt(number, 10, 64)
 	if !found || err != nil || n < 1 || strconv.FormatInt(n, 10) != number || req == "" {
-		return handoff.Token{}, errors.New("must be a token that a claim was answered with")
+		return errors.New("must be a token that a claim was answered with")
 	}
-	return handoff.Token{N: n, Req: req}, nil
+	t.Token = handoff.Token{N: n, Req: req}
+	return nil
 }
 
 // claim gives a consumer the messages that wait first.
 func (s *service) claim(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	p, err := readPull(c, "queue", "consumer", "request", "maxMessages", "maxBytes", "seqs", "leaseSeconds")
-	if err != nil {
+	var asked struct {
+		Queue    string          `json:"queue"`
+		Consumer string          `json:"consumer"`
+		Seqs     []jsonseq.Asked `json:"seqs" bounds:"1..1000"`
+		nextClaim
+	}
+	if err := c.Read(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	a, err := s.puller().Claim(ctx, p.Request)
+	r := asked.request(asked.Queue, asked.Consumer)
+	for _, seq := range asked.Seqs {
+		r.Seqs = append(r.Seqs, int64(seq))
+	}
+	a, err := s.puller().Claim(ctx, r)
 	return pulled(c, a, err)
 }
 
@@ -300,37 +173,76 @@ const (
 	actionSettle  = "settle"
 )
 
+// change is what is asked for of a claim.
+type change struct {
+	Action       string               `json:"action" required:"true" one:"extend prepare commit abort settle"`
+	Queue        string               `json:"queue"`
+	Consumer     string               `json:"consumer"`
+	Token        token                `json:"token"`
+	LeaseSeconds int                  `json:"leaseSeconds" bounds:"30..43200"`
+	Outcome      handoff.TokenOutcome `json:"outcome"`
+	Reason       string               `json:"reason"`
+	Replies      json.RawMessage      `json:"replies"`
+	// Next is the claim to make with a commit, nil for none.
+	Next *nextClaim `json:"next"`
+
+	replies []handoff.Reply
+}
+
+// readReplies reads the replies of a change.
+func (p *change) readReplies(c *httpapi.Call) (err error) {
+	if p.Replies == nil {
+		return nil
+	}
+	if p.replies, err = reply.Read(p.Replies); err != nil {
+		return err
+	}
+	for i := range p.replies {
+		r, at := &p.replies[i], fmt.Sprintf("replies[%d].", i)
+		if r.Queue, err = c.Full(at+"queue", r.Queue); err != nil {
+			return err
+		}
+		if r.ID, err = c.Full(at+"id", r.ID); err != nil {
+			return err
+		}
+	}
+	if len(p.replies) > 0 && p.Action != actionCommit && (p.Action != actionSettle || p.Outcome != handoff.Committed) {
+		return invalid.New(invalid.Misplaced, "replies",
+			"belong to commit, and to settle as COMMITTED")
+	}
+	return nil
+}
+
 // onClaim prepares, commits, aborts, settles or extends a claim.
 func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	p, err := readPull(c, "action", "queue", "consumer", "token", "leaseSeconds", "outcome", "reason", "next", "replies")
+	var p change
+	err := c.Read(&p, &p.Queue)
+	if err == nil {
+		err = p.readReplies(c)
+	}
 	if err != nil {
 		return 0, nil, err
-	}
-	if len(p.replies) > 0 && p.action != actionCommit && (p.action != actionSettle || p.outcome != handoff.Committed) {
-		return 0, nil, invalid.New(invalid.Misplaced, "replies", "belong to commit, and to settle as COMMITTED")
 	}
 	if err := s.takeReplies(ctx, c, p.replies); err != nil {
 		return 0, nil, err
 	}
-	h := pull.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.token}
-	if p.next != nil {
+	h := pull.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.Token.Token}
+	if p.Next != nil {
 		return s.commitAndClaim(ctx, c, h, p)
 	}
 	puller := s.puller()
 	var a pull.Answer
-	switch p.action {
+	switch p.Action {
 	case actionExtend:
-		a, err = puller.Extend(ctx, h, p.Lease)
+		a, err = puller.Extend(ctx, h, time.Duration(p.LeaseSeconds)*time.Second)
 	case actionPrepare:
 		a, err = puller.Prepare(ctx, h)
 	case actionCommit:
 		a, err = puller.Commit(ctx, h, p.replies...)
 	case actionAbort:
-		a, err = puller.Abort(ctx, h, p.reason)
-	case actionSettle:
-		a, err = puller.Settle(ctx, h, p.outcome, p.reason, p.replies...)
+		a, err = puller.Abort(ctx, h, p.Reason)
 	default:
-		return 0, nil, invalid.New(invalid.Unknown, "action", "must be extend, prepare, commit, abort or settle")
+		a, err = puller.Settle(ctx, h, p.Outcome, p.Reason, p.replies...)
 	}
 	return pulled(c, a, err)
 }
@@ -345,12 +257,11 @@ func (s *service) takeReplies(ctx context.Context, c *httpapi.Call, replies []ha
 }
 
 // commitAndClaim commits a claim and makes the next one.
-func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h pull.Held, p claimOrder) (int, any, error) {
-	if p.action != actionCommit {
+func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h pull.Held, p change) (int, any, error) {
+	if p.Action != actionCommit {
 		return 0, nil, invalid.New(invalid.Misplaced, "next", "is a field of commit only")
 	}
-	p.next.Queue, p.next.Consumer = h.Queue, h.Consumer
-	done, next, err := s.puller().CommitAndClaim(ctx, h, *p.next, p.replies...)
+	done, next, err := s.puller().CommitAndClaim(ctx, h, p.Next.request(h.Queue, h.Consumer), p.replies...)
 	status, document, err := pulled(c, done, err)
 	if err != nil || next.Verdict == "" {
 		return status, document, err

@@ -275,7 +275,7 @@ func TestReplyDocuments(t *testing.T) {
 			{"settle", `,"outcome":"ABORTED"` + replies, `replies belong to commit`},
 			{"commit", `,"replies":7`, `replies must be a JSON array`},
 			{"commit", `,"replies":[{"queue":"x"}]`, `replies[0].body must be given`},
-			{"commit", `,"replies":[{"queue":"x","body":1,"to":2}]`, `replies[0].to is not a field`},
+			{"commit", `,"replies":[{"queue":"x","body":1,"to":2}]`, `replies[0].to is not known: there are queue, seq,`},
 			{"commit", `,"replies":[` + strings.Repeat(`{"queue":"x","body":1},`, 500) + `{"queue":"x","body":1}]`, `"field":"replies","detail":"has too many elements: at most 500`},
 			{"commit", replies, `"answer":"OK"`},
 			{"commit", replies, `"answer":"OK"`},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,12 +11,9 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/internal/message"
-	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // consumerAnswer is a consumer, as callers see it.
@@ -185,28 +181,29 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 	if !c.Query.Has("queue") {
 		return s.list(ctx, c)
 	}
-	given, err := parameters(c, "queue", "consumer", "after", "limit")
-	if err != nil {
+	var asked struct {
+		Queue    string `json:"queue"`
+		Consumer string `json:"consumer"`
+		After    string `json:"after"`
+		Limit    int    `json:"limit" bounds:"1..1000" default:"100"`
+	}
+	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	limit, err := c.Limit()
-	if err != nil {
-		return 0, nil, err
-	}
-	one := given["consumer"]
+	one, limit := asked.Consumer, asked.Limit
 	if one != "" {
 		if err := handoff.ValidateConsumer(one); err != nil {
 			return 0, nil, err
 		}
 	}
-	list, err := s.deliverer.Status(ctx, given["queue"])
+	list, err := s.deliverer.Status(ctx, asked.Queue)
 	if err != nil {
 		return 0, nil, err
 	}
 	list = slices.DeleteFunc(list, func(it handoff.Status) bool {
-		return it.Name <= given["after"] || one != "" && it.Name != one
+		return it.Name <= asked.After || one != "" && it.Name != one
 	})
-	document := consumersAnswer{Status: http.StatusOK, Queue: c.Short(given["queue"]), Consumers: []statusAnswer{}}
+	document := consumersAnswer{Status: http.StatusOK, Queue: c.Short(asked.Queue), Consumers: []statusAnswer{}}
 	if len(list) > limit {
 		list = list[:limit]
 		document.Next = list[limit-1].Name
@@ -266,38 +263,18 @@ type operated struct {
 
 // create makes a consumer, or returns the one that is there.
 func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	members, err := body(c)
-	if err != nil {
+	var asked struct {
+		Queue    string        `json:"queue"`
+		Consumer string        `json:"consumer"`
+		Start    handoff.Start `json:"start"`
+		Kind     string        `json:"kind" one:"numbered arrival keyed"`
+	}
+	if err := c.Read(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	var queue, name string
-	start := handoff.First
-	var kind *cursor.Kind
-	for _, m := range members {
-		var err error
-		switch m.Name {
-		case "queue":
-			queue, err = strictjson.Text(m.Value)
-		case "consumer":
-			name, err = strictjson.Text(m.Value)
-		case "start":
-			start, err = startOf(m.Value)
-		case "kind":
-			var known cursor.Kind
-			known, err = message.Kind(m.Value)
-			kind = &known
-		default:
-			err = invalid.New(invalid.Unknown, "", "is not a field of a new consumer: queue, consumer, start and kind are")
-		}
-		if err != nil {
-			return 0, nil, invalid.Named(m.Name, err)
-		}
-	}
-	if queue, err = c.Full("queue", queue); err != nil {
-		return 0, nil, err
-	}
-	if kind != nil {
-		start = start.OfKind(*kind)
+	queue, name, start := asked.Queue, asked.Consumer, asked.Start
+	if kind, err := cursor.ParseKind(asked.Kind); err == nil {
+		start = start.OfKind(kind)
 	}
 	var load intake.Load
 	load.Use(queue)
@@ -309,16 +286,4 @@ func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error)
 		return 0, nil, err
 	}
 	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name, consumerAnswer: s.answer(c.Scope, made)}, nil
-}
-
-// startOf reads where a consumer is to begin: "first", "latest" or a seq.
-func startOf(raw json.RawMessage) (handoff.Start, error) {
-	if text, err := strictjson.Text(raw); err == nil && (text == "first" || text == "latest") {
-		return handoff.ParseStart(text)
-	}
-	seq, err := jsonseq.Read(raw)
-	if err != nil {
-		return handoff.Start{}, errors.New("must be first, latest or a seq")
-	}
-	return handoff.At(seq), nil
 }

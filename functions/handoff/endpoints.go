@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,7 +17,6 @@ import (
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/lists"
-	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -117,43 +114,21 @@ func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, e
 
 // readEndpoint reads what an endpoint is to be.
 func (s *service) readEndpoint(c *httpapi.Call) (endpoint.Change, error) {
-	var change endpoint.Change
-	members, err := body(c)
-	if err != nil {
-		return change, err
+	var asked struct {
+		Consumer string  `json:"consumer"`
+		Queue    *string `json:"queue"`
+		Prefix   *string `json:"prefix"`
+		URL      string  `json:"url"`
+		Paused   string  `json:"paused" bounds:"0..256"`
+		Rotate   bool    `json:"rotate"`
 	}
-	var consumer, text string
-	var queue, prefix *string
-	for _, m := range members {
-		var err error
-		switch m.Name {
-		case "consumer":
-			consumer, err = strictjson.Text(m.Value)
-		case "queue", "prefix":
-			var name string
-			if name, err = strictjson.Text(m.Value); m.Name == "queue" {
-				queue = &name
-			} else {
-				prefix = &name
-			}
-		case "url":
-			text, err = strictjson.Text(m.Value)
-		case "paused":
-			if change.Paused, err = strictjson.Text(m.Value); err == nil && len(change.Paused) > endpoint.MaxReason {
-				err = invalid.New(invalid.TooLarge, "", fmt.Sprintf("has %d bytes: it must have at most %d", len(change.Paused), endpoint.MaxReason))
-			}
-		case "rotate":
-			if err = json.Unmarshal(m.Value, &change.Rotate); err != nil || string(m.Value) == "null" {
-				err = invalid.New(invalid.Malformed, "", "must be true or false")
-			}
-		default:
-			err = invalid.New(invalid.Unknown, "", "is not a field of an endpoint: consumer, queue, prefix, url, paused and rotate are")
-		}
-		if err != nil {
-			return change, invalid.Named(m.Name, err)
-		}
+	if err := c.Read(&asked); err != nil {
+		return endpoint.Change{}, err
 	}
-	if change.Place, err = place(c, consumer, queue, prefix); err != nil {
+	change := endpoint.Change{Paused: asked.Paused, Rotate: asked.Rotate}
+	consumer, text := asked.Consumer, asked.URL
+	var err error
+	if change.Place, err = place(c, consumer, asked.Queue, asked.Prefix); err != nil {
 		return change, err
 	}
 	if len(s.hooks) > 0 && !slices.Contains(s.hooks, consumer) {
@@ -195,22 +170,15 @@ func portOf(u *url.URL) int {
 
 // deleteEndpoint takes an endpoint away.
 func (s *service) deleteEndpoint(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	if err := c.Only("consumer", "queue", "prefix"); err != nil {
+	var asked struct {
+		Consumer string  `json:"consumer"`
+		Queue    *string `json:"queue"`
+		Prefix   *string `json:"prefix"`
+	}
+	if err := c.Parameters(&asked); err != nil {
 		return 0, nil, err
 	}
-	given := map[string]*string{}
-	for _, name := range []string{"consumer", "queue", "prefix"} {
-		if value, err := c.One(name); err != nil {
-			return 0, nil, err
-		} else if c.Query.Has(name) {
-			given[name] = &value
-		}
-	}
-	consumer := ""
-	if given["consumer"] != nil {
-		consumer = *given["consumer"]
-	}
-	p, err := place(c, consumer, given["queue"], given["prefix"])
+	p, err := place(c, asked.Consumer, asked.Queue, asked.Prefix)
 	if err == nil {
 		err = s.takeMessages(ctx, c, endpointMessages)
 	}
@@ -236,24 +204,24 @@ type endpointList struct {
 
 // listEndpoints lists the caller's endpoints: a tenant's own, or those of no tenant.
 func (s *service) listEndpoints(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	given, err := parameters(c, "consumer", "after", "limit")
-	if err != nil {
+	var asked struct {
+		Consumer string `json:"consumer"`
+		After    string `json:"after"`
+		Limit    int    `json:"limit" bounds:"1..1000" default:"100"`
+	}
+	if err := c.Parameters(&asked); err != nil {
 		return 0, nil, err
 	}
-	limit, err := c.Limit()
-	if err != nil {
-		return 0, nil, err
-	}
-	if given["consumer"] != "" {
-		if err := handoff.ValidateConsumer(given["consumer"]); err != nil {
+	if asked.Consumer != "" {
+		if err := handoff.ValidateConsumer(asked.Consumer); err != nil {
 			return 0, nil, err
 		}
 	}
-	after, err := base64.RawURLEncoding.DecodeString(given["after"])
+	after, err := base64.RawURLEncoding.DecodeString(asked.After)
 	if err != nil || !utf8.Valid(after) || len(after) > 0 && !endpoint.ValidAfter(string(after)) {
 		return 0, nil, invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer, to the same consumer`)
 	}
-	page, next, err := s.endpoints.List(ctx, c.Tenant(), given["consumer"], string(after), limit)
+	page, next, err := s.endpoints.List(ctx, c.Tenant(), asked.Consumer, string(after), asked.Limit)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -23,7 +23,7 @@ func (s *server) as(tenant, method, query, body string) httpapitest.Answer {
 		return s.Request(method, "/endpoints", query, body)
 	}
 	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
-	return httpapitest.New(s.t, tenants.api(emf.New(&s.logs, emf.Names{})).Handle).RequestAs("org", tenant, method, "/endpoints", query, body)
+	return httpapitest.New(s.t, runtime.Around(&s.logs, headroom, tenants.api().Handle)).RequestAs("org", tenant, method, "/endpoints", query, body)
 }
 
 func secretOf(t *testing.T, a httpapitest.Answer) string {
@@ -189,7 +189,7 @@ func TestEndpointsRefused(t *testing.T) {
 	}
 	// Where it is known which consumers have endpoints, others get none; what is there may be taken away.
 	known := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, endpoints: s.endpoints(), hooks: []string{"hooks", "other"}}
-	of := httpapitest.New(t, known.api(emf.New(&s.logs, emf.Names{})).Handle)
+	of := httpapitest.New(t, runtime.Around(&s.logs, headroom, known.api().Handle))
 	s.Want("another consumer", of.Request("PUT", "/endpoints", "", `{"consumer":"hook","queue":"q","url":"https://example.com/"}`), 400, "consumer has no endpoints: hooks, other may")
 	s.Want("a known one", of.Request("PUT", "/endpoints", "", `{"consumer":"other","queue":"q","url":"https://example.com/"}`), 200)
 	s.Want("one that is gone", of.Request("DELETE", "/endpoints", "consumer=hook&queue=q", ""), 404)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -68,30 +70,37 @@ func (s *service) erasedAnswer(c *httpapi.Call, it cursor.Cursor, more bool) era
 
 // erase erases a queue, or all queues of a tenant; or shows what there is.
 func (s *service) erase(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	names := []string{"queue", "reason", "id", "dryRun"}
-	if c.Tenant() == "" {
-		names = append(names, "tenant", "after")
+	var asked struct {
+		Queue  string `json:"queue"`
+		Reason string `json:"reason"`
+		ID     string `json:"id"`
+		DryRun bool   `json:"dryRun"`
+		// Tenant, and After, which belongs to it, are for operators.
+		Tenant string `json:"tenant"`
+		After  string `json:"after"`
+		Given  strictjson.Given
 	}
-	given, err := parameters(c, names...)
-	if err != nil {
+	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	dry := given["dryRun"] == "true"
-	if given["dryRun"] != "" && given["dryRun"] != "true" && given["dryRun"] != "false" {
-		return 0, nil, invalid.New(invalid.Malformed, "dryRun", "must be true or false")
+	for _, name := range []string{"tenant", "after"} {
+		if c.Tenant() != "" && asked.Given[name] {
+			return 0, nil, invalid.New(invalid.Unknown, name,
+				"is not known: there are queue, reason, id and dryRun")
+		}
 	}
-	o := handoff.Order{Queue: given["queue"], Reason: given["reason"], Op: given["id"], Who: handoff.Who(c.Identity())}
-	if o.Op == "" {
-		o.Op = strings.ToLower(rand.Text())
+	o := handoff.Order{
+		Queue: asked.Queue, Reason: asked.Reason, Who: handoff.Who(c.Identity()),
+		Op: cmp.Or(asked.ID, strings.ToLower(rand.Text())),
 	}
 	switch {
-	case given["tenant"] != "" && o.Queue != "":
+	case asked.Tenant != "" && o.Queue != "":
 		return 0, nil, invalid.New(invalid.Clash, "tenant", "must not stand beside queue")
-	case given["tenant"] != "":
-		return s.eraseTenant(ctx, c, o, given["tenant"], given["after"], dry)
-	case given["after"] != "":
+	case asked.Tenant != "":
+		return s.eraseTenant(ctx, c, o, asked.Tenant, asked.After, asked.DryRun)
+	case asked.After != "":
 		return 0, nil, invalid.New(invalid.Misplaced, "after", "belongs to tenant")
-	case dry:
+	case asked.DryRun:
 		return s.erasable(ctx, c, o.Queue)
 	}
 	it, err := s.deliverer.Erase(ctx, o)

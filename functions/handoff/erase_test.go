@@ -10,9 +10,9 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -224,9 +224,9 @@ func TestEraseMistakes(t *testing.T) {
 // An operator erases all queues of a tenant; a tenant erases queues of its own only.
 func TestEraseTenant(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, (&service{
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(),
-	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	}).api().Handle))
 	for i := range 5 {
 		s.put(fmt.Sprintf("@acme/q%d", i), 1)
 	}

@@ -1,50 +1,29 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
-	"io"
 	"net/http"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/egress"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi"
-	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/quota"
-	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// handler is the type of the function that Lambda calls.
-type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
-
-// service answers requests.
+// service answers requests, by what package runtime has of its environment.
 type service struct {
-	deliverer *handoff.Deliverer
-	sorter    *cursor.Sorter
-	// trouble has who is in trouble, nil where that is not noted.
-	trouble *trouble.Store
-	now     func() time.Time
-	// tenantClaim is the claim that holds a caller's tenant, where there are any.
+	deliverer   *handoff.Deliverer
+	sorter      *cursor.Sorter
+	trouble     *trouble.Store
+	now         func() time.Time
 	tenantClaim string
-	// quotas are the tenants', nil where there are none.
-	quotas *quota.Keeper
-	// log says what is logged of calls that go well.
-	log calllog.Log
-	// goOn, if not nil, has a batch of acts carried out.
-	goOn func(batch string, at time.Time)
-	// after is called behind each request.
-	after func(context.Context, *emf.Metrics)
+	quotas      *quota.Keeper
+	log         calllog.Log
 	// endpoints are those of webhooks that go out, rules what those of no tenant may ask.
 	endpoints *endpoint.Store
 	rules     egress.Rules
@@ -52,153 +31,35 @@ type service struct {
 	hooks []string
 }
 
-// fromEnvironment makes the handler of the environment's tables. Metrics go to
-// out.
-func fromEnvironment(out io.Writer) (handler, error) {
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		return nil, err
+// api are the function's operations. A direct invoke's document that has the member "action",
+// and names no operation, is of "operate".
+func (s *service) api() *httpapi.API {
+	const get, post, put, patch, remove = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
+	routes := []httpapi.Route{
+		{Method: get, Resource: "consumers", Name: "status", Do: s.consumers},
+		{Method: get, Name: "consumers", Do: s.list},
+		{Method: get, Resource: "summary", Name: "summary", Do: s.summary},
+		{Method: post, Resource: "consumers", Name: "create", Do: s.create},
+		{Method: get, Resource: "operations", Name: "operations", Do: s.audit},
+		{Method: post, Resource: "operations", Name: "operate", Do: s.operate},
+		{Method: get, Resource: "endpoints", Name: "endpoints", Do: s.listEndpoints},
+		{Method: put, Resource: "endpoints", Name: "putEndpoint", Do: s.putEndpoint},
+		{Method: remove, Resource: "endpoints", Name: "deleteEndpoint", Do: s.deleteEndpoint},
+		{Method: remove, Resource: "queues", Name: "erase", Do: s.erase},
+		{Method: get, Resource: "claims", Name: "list", Do: s.listReady},
+		{Method: post, Resource: "claims", Name: "claim", Do: s.claim},
+		{Method: patch, Resource: "claims", Name: "onClaim", Do: s.onClaim},
 	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	deliverer, sorter, err := s.NewDeliverer(client, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	quotas, err := settings.NewQuotas(client)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := egress.FromEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	hooks := strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool { return c == ',' })
-	return (&service{deliverer, sorter, s.Trouble(client), time.Now, s.TenantClaim, quotas, s.Log, s.Timer.Acts, s.SendWakeUps, endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now), rules, hooks}).handler(settings.NewEmitter(out)), nil
-}
-
-// margins is how long before the function's deadline it stops, so that what it has done is
-// answered for.
-const margins = time.Second
-
-// handler is the function on this service.
-func (s *service) handler(emitter *emf.Emitter) handler {
-	api := s.api(emitter)
-	return func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-		ctx, cancel := margin.Keep(ctx, margins)
-		defer cancel()
-		return api.Handle(ctx, raw)
-	}
-}
-
-// api are the function's operations.
-func (s *service) api(emitter *emf.Emitter) *httpapi.API {
-	return &httpapi.API{
-		Routes: map[string]map[string]httpapi.Operation{
-			"summary":    {http.MethodGet: s.summary},
-			"consumers":  {http.MethodGet: s.consumers, http.MethodPost: s.create},
-			"operations": {http.MethodGet: s.audit, http.MethodPost: s.operate},
-			"acts":       {http.MethodGet: s.batches, http.MethodPost: s.act},
-			"queues":     {http.MethodDelete: s.erase},
-			"endpoints":  {http.MethodGet: s.listEndpoints, http.MethodPut: s.putEndpoint, http.MethodDelete: s.deleteEndpoint},
-			"claims":     {http.MethodGet: s.listReady, http.MethodPost: s.claim, http.MethodPatch: s.onClaim},
-		},
-		Direct:      s.direct,
-		Problem:     problemOf,
-		TenantClaim: s.tenantClaim,
-		After:       s.after,
-		Log:         s.log,
-		Emitter:     emitter,
-	}
-}
-
-// direct takes the member "operation" out of a direct invoke's document. One
-// without it that has the member "action" is an operation.
-func (s *service) direct(c *httpapi.Call) (httpapi.Operation, error) {
-	members, err := strictjson.Members(c.Body)
-	if err != nil {
-		return nil, invalid.Named("event", err)
-	}
-	value, rest := strictjson.Take(members, "operation")
-	name := ""
-	if value != nil {
-		if name, err = strictjson.Text(value); err != nil {
-			return nil, invalid.Named("operation", err)
+	unnamed := func(members []strictjson.Member) string {
+		if action, _ := strictjson.Take(members, "action"); action != nil {
+			return "operate"
 		}
-	} else if action, _ := strictjson.Take(members, "action"); action != nil {
-		name = "operate"
+		return ""
 	}
-	switch name {
-	case "status":
-		return s.consumers, c.SetQuery(rest)
-	case "consumers":
-		return s.list, c.SetQuery(rest)
-	case "summary":
-		return s.summary, c.SetQuery(rest)
-	case "create":
-		return s.create, c.SetBody(rest)
-	case "operations":
-		return s.audit, c.SetQuery(rest)
-	case "operate":
-		return s.operate, c.SetBody(rest)
-	case "batches":
-		return s.batches, c.SetQuery(rest)
-	case "act":
-		return s.act, c.SetBody(rest)
-	case "endpoints":
-		return s.listEndpoints, c.SetQuery(rest)
-	case "putEndpoint":
-		return s.putEndpoint, c.SetBody(rest)
-	case "deleteEndpoint":
-		return s.deleteEndpoint, c.SetQuery(rest)
-	case "erase":
-		return s.erase, c.SetQuery(rest)
-	case "list":
-		return s.listReady, c.SetQuery(rest)
-	case "claim":
-		return s.claim, c.SetBody(rest)
-	case "onClaim":
-		return s.onClaim, c.SetBody(rest)
+	return &httpapi.API{
+		Routes: routes, Direct: httpapi.Direct(routes, unnamed), Problem: problemOf, TenantClaim: s.tenantClaim, Log: s.log,
 	}
-	return nil, invalid.New(invalid.Unknown, "operation", "must be status, consumers, summary, create, operations, operate, batches, act, endpoints, putEndpoint, deleteEndpoint, erase, list, claim or onClaim")
-}
-
-// body reads the members of a request that has no parameters.
-func body(c *httpapi.Call) ([]strictjson.Member, error) {
-	if err := c.Only(); err != nil {
-		return nil, err
-	}
-	members, err := strictjson.Members(c.Body)
-	if err != nil {
-		return nil, invalid.Named(httpapi.RequestBody, err)
-	}
-	return members, nil
 }
 
 // age is never negative: another machine's clock may be ahead.
 func (s *service) age(since time.Time) float64 { return max(s.now().Sub(since).Seconds(), 0) }
-
-// parameters are the query's, which may have no others than these. The queue is
-// as it is stored.
-func parameters(c *httpapi.Call, names ...string) (map[string]string, error) {
-	if err := c.Only(names...); err != nil {
-		return nil, err
-	}
-	given := map[string]string{}
-	for _, name := range names {
-		value, err := c.One(name)
-		if err != nil {
-			return nil, err
-		}
-		if name == "queue" {
-			value, err = c.Full(name, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-		given[name] = value
-	}
-	return given, nil
-}

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -271,44 +271,13 @@ func TestNothingIsLogged(t *testing.T) {
 	}
 }
 
-// TestRoutesAreTheContract: what the function answers is in the contract, and
-// the contract's consumers and operations are answered.
+// TestRoutesAreTheContract, but for what enqueue answers of queues.
 func TestRoutesAreTheContract(t *testing.T) {
-	routes := (&service{}).api(nil).Routes
-	contract := httpapitest.Contract(t)
-	for resource, methods := range routes {
-		path := contract.Paths.Value("/" + resource)
-		if path == nil {
-			t.Errorf("/%s is not in the contract", resource)
-			continue
-		}
-		for method := range methods {
-			if path.GetOperation(method) == nil {
-				t.Errorf("%s /%s is not in the contract", method, resource)
-			}
-		}
-		for method := range path.Operations() {
-			if methods[method] == nil && resource != "queues" { // the others of which are enqueue's
-				t.Errorf("%s /%s is in the contract, and not answered", method, resource)
-			}
-		}
-	}
+	httpapitest.Routes(t, (&service{}).api().Routes, "queues")
 }
 
-func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
-	for _, name := range []string{"MESSAGES", "CURSORS", "SWEEPS"} {
-		t.Setenv("STREAMSORT_"+name+"_TABLE", "t")
-	}
-	t.Setenv("STREAMSORT_CONSUMERS_TABLE", "")
-	t.Setenv("STREAMSORT_AUDIT_TABLE", "a")
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-	if _, err := fromEnvironment(io.Discard); err == nil || !strings.Contains(err.Error(), "STREAMSORT_CONSUMERS_TABLE") {
-		t.Errorf("error %v", err)
-	}
-	t.Setenv("STREAMSORT_CONSUMERS_TABLE", "c")
-	if _, err := fromEnvironment(io.Discard); err != nil {
-		t.Error(err)
-	}
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT")
 }
 
 // TestAuditNamesWhatItCannotRead, and shows the rest.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -98,7 +98,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		s.Want(c.path+"?"+c.query, s.Request("GET", c.path, c.query, ""), 400, `"field":"`+c.field+`"`)
 	}
-	s.Want("a parameter of a post", s.Request("POST", "/operations", "dryRun=1", op(`"seq":2`)), 400, `"field":"dryRun"`, "it has none")
+	s.Want("a parameter of a post", s.Request("POST", "/operations", "dryRun=1", op(`"seq":2`)), 400, `"field":"dryRun"`, "there are none")
 	s.Want("a consumer that is not there", s.Request("POST", "/operations", "", strings.Replace(op(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
 	nobody := strings.Replace(op(`"seq":2`), `"queue":"q"`, `"queue":"nobody's"`, 1)
 	s.Want("of a queue that is not there", s.Request("POST", "/operations", "", nobody), 404, "problems/no-queue", `"id":`)
@@ -136,7 +136,7 @@ func FuzzHandle(f *testing.F) {
 		if _, err := deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
 			t.Fatal(err)
 		}
-		raw, err := (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api(emf.New(io.Discard, emf.Names{})).Handle(t.Context(), event)
+		raw, err := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api().Handle)(t.Context(), event)
 		if err != nil {
 			t.Fatalf("a function error: %v", err)
 		}

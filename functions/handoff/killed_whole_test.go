@@ -33,8 +33,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localpg"
 	"github.com/streamsort/streamsort/internal/dev/mortal"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
@@ -110,7 +110,7 @@ func runFunction() error {
 	if err != nil {
 		return err
 	}
-	handle := (&service{deliverer: d, sorter: sorter, now: clock}).api(emf.New(io.Discard, emf.Names{})).Handle
+	handle := runtime.Around(io.Discard, headroom, (&service{deliverer: d, sorter: sorter, now: clock}).api().Handle)
 	return http.ListenAndServe(os.Getenv(childListen), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

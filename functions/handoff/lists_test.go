@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -36,7 +36,7 @@ func (s *server) requestAs(as, path, query string) httpapitest.Answer {
 		return s.Request("GET", path, query, "")
 	}
 	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
-	return httpapitest.New(s.t, tenants.api(emf.New(&s.logs, emf.Names{})).Handle).RequestAs("org", as, "GET", path, query, "")
+	return httpapitest.New(s.t, runtime.Around(&s.logs, headroom, tenants.api().Handle)).RequestAs("org", as, "GET", path, query, "")
 }
 
 // listed are the queues and consumers of all pages of a list.

@@ -4,19 +4,31 @@
 package main
 
 import (
-	"log/slog"
 	"os"
+	"strings"
+	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/egress"
+	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-func main() {
-	slog.SetDefault(lambdacontext.NewLogger())
-	handle, err := fromEnvironment(os.Stdout)
-	if err != nil {
-		slog.Error("cannot start", "error", err)
-		os.Exit(1)
+func main() { runtime.Main(newHandler) }
+
+// headroom is how long before the function's deadline it stops, so that what it has done is
+// answered for.
+const headroom = time.Second
+
+func newHandler(d *runtime.Deps) (runtime.Handler, error) {
+	rules, err := egress.FromEnvironment()
+	d.Check(err)
+	s := &service{
+		deliverer: d.Deliverer(handoff.Options{}), sorter: d.Sorter(), trouble: d.Trouble(), now: time.Now,
+		tenantClaim: d.TenantClaim, quotas: d.Quotas(), log: d.Log,
+		endpoints: endpoint.NewStore(dynamo.NewEngine(d.Client), d.Consumers.Tables(), time.Now), rules: rules,
+		hooks: strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool { return c == ',' }),
 	}
-	lambda.Start(handle)
+	return runtime.Handle(d, headroom, s.api().Handle), nil
 }

@@ -25,7 +25,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err := s.takeRewind(ctx, c, o); err != nil {
 		return 0, nil, err
 	}
-	after, err := kinds[o.action].do(ctx, s.deliverer, o)
+	after, err := kinds[o.Action].do(ctx, s.deliverer, o)
 	if errors.Is(err, handoff.ErrNoConsumer) {
 		if _, absent := s.sorter.Status(ctx, o.Queue); errors.Is(absent, cursor.ErrNoQueue) {
 			err = absent
@@ -35,7 +35,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 		return 0, nil, refused(ctx, c.Scope, o, after, err)
 	}
 	c.Metrics.Count("Operations", 1)
-	document := operated{Status: http.StatusOK, ID: o.Op, Action: o.action, Queue: c.Short(o.Queue), Consumer: o.Consumer}
+	document := operated{Status: http.StatusOK, ID: o.Order.Op, Action: o.Action, Queue: c.Short(o.Queue), Consumer: o.Consumer}
 	if after.Exists() {
 		document.consumerAnswer = s.answer(c.Scope, after)
 	}
@@ -59,12 +59,12 @@ func refused(ctx context.Context, scope tenancy.Scope, o order, c handoff.Consum
 			claimed.Until.Format(time.RFC3339))
 	case errors.As(err, &wrong) && wrong.Field == "seq" && wrong.Code == invalid.Clash:
 		// The request is fine: it is the consumer that has moved on since.
-		problem = notBlocked(fmt.Sprintf("the consumer is blocked on %d, not on %d", c.Delivered+1, o.seq))
+		problem = notBlocked(fmt.Sprintf("the consumer is blocked on %d, not on %d", c.Delivered+1, int64(o.Seq)))
 	case problem.Status == http.StatusServiceUnavailable:
 		problem.Detail = "the tables are throttled or did not answer; repeating the request with this id is safe"
 	}
 	if problem.Status != http.StatusBadRequest {
-		problem.More = map[string]any{"id": o.Op}
+		problem.More = map[string]any{"id": o.Order.Op}
 	}
 	return problem
 }
@@ -93,8 +93,6 @@ type recordedOperation struct {
 	Who     *whoAnswer        `json:"who,omitempty"`
 	Outcome outcome           `json:"outcome"`
 	Error   string            `json:"error,omitempty"`
-	// Batch is the batch of acts that it is a part of.
-	Batch string `json:"batch,omitempty"`
 }
 
 // whoAnswer is who asked, as callers see it.
@@ -119,7 +117,7 @@ func newWho(scope tenancy.Scope, w handoff.Who) *whoAnswer {
 func newRecordedOperation(scope tenancy.Scope, a handoff.Operation) recordedOperation {
 	r := recordedOperation{
 		At: a.At, ID: a.Op, Action: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Request: a.Request, Who: newWho(scope, a.Who),
-		Outcome: open, Error: scope.Words(a.Error), Batch: a.Batch,
+		Outcome: open, Error: scope.Words(a.Error),
 	}
 	if a.Chain != "" {
 		r.Error += fmt.Sprintf(" until its chain %q ends", scope.Short(a.Chain))
@@ -146,11 +144,15 @@ const maxNext = 1024
 // audit lists what operators asked for, the latest first: a page of a queue, of
 // which those of other consumers are left out where one is named.
 func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) {
-	given, err := parameters(c, "queue", "consumer", "after")
-	if err != nil {
+	var asked struct {
+		Queue    string `json:"queue"`
+		Consumer string `json:"consumer"`
+		After    string `json:"after"`
+	}
+	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	one, after := given["consumer"], given["after"]
+	one, after := asked.Consumer, asked.After
 	if one != "" {
 		if err := handoff.ValidateConsumer(one); err != nil {
 			return 0, nil, err
@@ -159,7 +161,7 @@ func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	if len(after) > maxNext || !utf8.ValidString(after) {
 		return 0, nil, invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer`)
 	}
-	page, next, err := s.deliverer.Audit(ctx, given["queue"], after)
+	page, next, err := s.deliverer.Audit(ctx, asked.Queue, after)
 	unreadable := ""
 	if errors.Is(err, handoff.ErrUnreadable) {
 		unreadable = err.Error()
@@ -178,5 +180,5 @@ func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) 
 		Operations []recordedOperation `json:"operations"`
 		Unreadable string              `json:"unreadable,omitempty"`
 		Next       string              `json:"next,omitempty"`
-	}{http.StatusOK, c.Short(given["queue"]), list, unreadable, next}, nil
+	}{http.StatusOK, c.Short(asked.Queue), list, unreadable, next}, nil
 }

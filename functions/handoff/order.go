@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"strings"
@@ -14,13 +15,18 @@ import (
 
 // order is what an operator asks for.
 type order struct {
-	handoff.Order
-	action string
-	seq    int64
-	start  handoff.Start
-	// token is the claim in quarantine, outcome how it ended.
-	token   handoff.Token
-	outcome handoff.TokenOutcome
+	Order    handoff.Order
+	Action   string        `json:"action" required:"true" one:"skip redrive rewind pause resume settle release remove restart-keys"`
+	Queue    string        `json:"queue"`
+	Consumer string        `json:"consumer"`
+	Reason   string        `json:"reason"`
+	ID       string        `json:"id" bounds:"1.."`
+	Seq      jsonseq.Asked `json:"seq"`
+	Start    handoff.Start `json:"start"`
+	// Token is the claim in quarantine, Outcome how it ended.
+	Token   token                `json:"token"`
+	Outcome handoff.TokenOutcome `json:"outcome"`
+	Given   strictjson.Given
 }
 
 // kind is what an operation does, and which member says where; empty where none does.
@@ -32,13 +38,13 @@ type kind struct {
 // kinds are the operations by their names.
 var kinds = map[string]kind{
 	handoff.OpSkip: {"seq", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
-		return d.Skip(ctx, o.Order, o.seq)
+		return d.Skip(ctx, o.Order, int64(o.Seq))
 	}},
 	handoff.OpRedrive: {"seq", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
-		return d.Redrive(ctx, o.Order, o.seq)
+		return d.Redrive(ctx, o.Order, int64(o.Seq))
 	}},
 	handoff.OpRewind: {"start", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
-		return d.Rewind(ctx, o.Order, o.start)
+		return d.Rewind(ctx, o.Order, o.Start)
 	}},
 	handoff.OpPause: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Pause(ctx, o.Order)
@@ -47,10 +53,10 @@ var kinds = map[string]kind{
 		return d.Resume(ctx, o.Order)
 	}},
 	handoff.OpSettle: {"token", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
-		return d.SettleQuarantined(ctx, o.Order, o.token, o.outcome)
+		return d.SettleQuarantined(ctx, o.Order, o.Token.Token, o.Outcome)
 	}},
 	handoff.OpRelease: {"token", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
-		return d.Release(ctx, o.Order, o.token)
+		return d.Release(ctx, o.Order, o.Token.Token)
 	}},
 	handoff.OpRestartKeys: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		_, err := d.RestartKeys(ctx, o.Order)
@@ -64,65 +70,23 @@ var kinds = map[string]kind{
 // readOrder reads the document of an operation.
 func readOrder(c *httpapi.Call) (order, error) {
 	var o order
-	members, err := body(c)
-	if err != nil {
+	if err := c.Read(&o, &o.Queue); err != nil {
 		return o, err
 	}
-	given := map[string]bool{}
-	for _, m := range members {
-		given[m.Name] = true
-		var err error
-		switch m.Name {
-		case "action":
-			o.action, err = strictjson.Text(m.Value)
-		case "queue":
-			o.Queue, err = strictjson.Text(m.Value)
-		case "consumer":
-			o.Consumer, err = strictjson.Text(m.Value)
-		case "reason":
-			o.Reason, err = strictjson.Text(m.Value)
-		case "id":
-			if o.Op, err = strictjson.Text(m.Value); err == nil && o.Op == "" {
-				err = invalid.New(invalid.Missing, "", "is empty")
-			}
-		case "seq":
-			o.seq, err = jsonseq.Read(m.Value)
-		case "start":
-			o.start, err = startOf(m.Value)
-		case "token":
-			o.token, err = readToken(m.Value)
-		case "outcome":
-			var text string
-			text, err = strictjson.Text(m.Value)
-			o.outcome = handoff.TokenOutcome(text)
-		default:
-			err = invalid.New(invalid.Unknown, "", "is not a field of an operation: action, queue, consumer, reason, id, seq, start, token and outcome are")
-		}
-		if err != nil {
-			return o, invalid.Named(m.Name, err)
-		}
-	}
-	if o.Queue, err = c.Full("queue", o.Queue); err != nil {
-		return o, err
-	}
-	kind, known := kinds[o.action]
-	if !known {
-		return o, invalid.New(invalid.Unknown, "action", "must be skip, redrive, rewind, pause, resume, settle, release, remove or restart-keys")
-	}
-	if given["outcome"] && o.action != handoff.OpSettle {
-		return o, invalid.New(invalid.Misplaced, "outcome", "is not a field of "+o.action)
+	if o.Given["outcome"] && o.Action != handoff.OpSettle {
+		return o, invalid.New(invalid.Misplaced, "outcome", "is not a field of "+o.Action)
 	}
 	for _, place := range []string{"seq", "start", "token"} {
-		if place == kind.place && !given[place] {
+		if place == kinds[o.Action].place && !o.Given[place] {
 			return o, invalid.New(invalid.Missing, place, "is missing")
 		}
-		if place != kind.place && given[place] {
-			return o, invalid.New(invalid.Misplaced, place, "is not a field of "+o.action)
+		if place != kinds[o.Action].place && o.Given[place] {
+			return o, invalid.New(invalid.Misplaced, place, "is not a field of "+o.Action)
 		}
 	}
-	o.Who = handoff.Who(c.Identity())
-	if !given["id"] {
-		o.Op = strings.ToLower(rand.Text())
+	o.Order = handoff.Order{
+		Queue: o.Queue, Consumer: o.Consumer, Reason: o.Reason, Who: handoff.Who(c.Identity()),
+		Op: cmp.Or(o.ID, strings.ToLower(rand.Text())),
 	}
 	return o, nil
 }

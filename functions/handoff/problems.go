@@ -47,7 +47,7 @@ func problemOf(err error) *httpapi.Problem {
 			Detail: "look at it, and decide again",
 		}
 	}
-	return problemOfActs(err)
+	return nil
 }
 
 func notBlocked(detail string) *httpapi.Problem {

@@ -23,7 +23,7 @@ func (s *service) takeMessages(ctx context.Context, c *httpapi.Call, n int64) er
 // takeRewind takes what a rewind costs: each message from the new place on is looked at, and kept from expiring. One read unit
 // where the tenant has a quota.
 func (s *service) takeRewind(ctx context.Context, c *httpapi.Call, o order) error {
-	if o.action != handoff.OpRewind || !s.quotas.Bounds(c.Tenant(), quota.Messages) {
+	if o.Action != handoff.OpRewind || !s.quotas.Bounds(c.Tenant(), quota.Messages) {
 		return nil
 	}
 	cur, err := s.sorter.Status(ctx, o.Queue)
@@ -31,7 +31,7 @@ func (s *service) takeRewind(ctx context.Context, c *httpapi.Call, o order) erro
 		return nil //nolint:nilerr // the rewind itself says what is wrong
 	}
 	n := cur.Position
-	switch start := o.start.String(); start {
+	switch start := o.Start.String(); start {
 	case "first":
 	case "latest":
 		n = 0

@@ -8,9 +8,9 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -20,9 +20,9 @@ func (s *server) limited(t *testing.T, limits quota.Amounts) {
 	clock := func() time.Time { return s.now }
 	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
 		[]quota.Quota{{Name: "acme", Limits: limits}}, clock)
-	s.Client = httpapitest.New(t, (&service{
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: clock, tenantClaim: "org", quotas: quotas, endpoints: s.endpoints(),
-	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	}).api().Handle))
 }
 
 // The queue that a new consumer makes is one as any other.

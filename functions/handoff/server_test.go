@@ -14,10 +14,10 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/egress"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -82,7 +82,7 @@ func newServer(t *testing.T, kind ddbtest.Kind) *server {
 	if s.deliverer, err = handoff.New(s.consumers, s.sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.Client = httpapitest.New(t, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock, endpoints: s.endpoints(), rules: s.rules}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock, endpoints: s.endpoints(), rules: s.rules}).api().Handle))
 	return s
 }
 

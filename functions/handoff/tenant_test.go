@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/runtime"
 	sinkkind "github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -24,9 +24,9 @@ import (
 // others, and they are refused: the tenant learns that, and not of which queues.
 func TestRepliesToOthers(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, (&service{
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
-	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	}).api().Handle))
 	as := func(method, path, query, body string, parts ...string) {
 		t.Helper()
 		a := s.RequestAs("org", "acme", method, path, query, body)
@@ -82,9 +82,9 @@ func TestRepliesToOthers(t *testing.T) {
 // it reads what it answered. An operator reads all.
 func TestWhatATenantReadsOfASink(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, (&service{
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
-	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	}).api().Handle))
 	answered := func(own bool) error {
 		return &sinkkind.AnswerError{Host: "billing.example", Status: 500, Took: time.Second, Text: "the inner words", Own: own}
 	}
@@ -126,9 +126,9 @@ func TestWhatATenantReadsOfASink(t *testing.T) {
 // A tenant sees the chain of a batch of its own under the tenant's name for it.
 func TestATenantsChain(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, (&service{
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
-	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	}).api().Handle))
 	s.put("@acme/orders", 2)
 	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", handoff.First); err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := (&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api(emf.New(io.Discard, emf.Names{})).Handle(t.Context(), event)
+		answer, err := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)(t.Context(), event)
 		var got struct{ StatusCode int }
 		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
 			t.Errorf("%s, %v", answer, err)
@@ -267,9 +267,9 @@ func queuesOf(t *testing.T, store *cursor.Store) []string {
 // The audit log names who asked; a tenant sees that an operator did, and not which.
 func TestWhoAsked(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, (&service{
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
-	}).api(emf.New(&s.logs, emf.Names{})).Handle)
+	}).api().Handle))
 	s.put("@acme/q", 1)
 	as := func(authorizer, method, path, query, body string) httpapitest.Answer {
 		t.Helper()

@@ -32,32 +32,27 @@ type aside struct {
 	Consumer string `json:"consumer"`
 }
 
-// asideCalls are calls of the function by itself.
-type asideCalls struct{ client *awscall.Client }
-
-func newAsideCalls() (*asideCalls, error) {
-	client, err := awscall.New(awscall.Lambda, awscall.Options{
-		Timeout: kind.RequestTimeout, Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
-	})
-	return &asideCalls{client}, err
-}
-
-// call has the function called for a queue, by the alias that it was called by itself: the stack bounds how old such a call
-// may get, and how often it is repeated.
+// asideCalls returns what has the function called for a queue, by the alias that it was called by itself: the stack
+// bounds how old such a call may get, and how often it is repeated.
 //
 // Lost response: it is called twice, and the second call finds the claim of the first, or nothing to do. We die right
 // after, or the call is lost: the sweep comes to the queue.
-func (a *asideCalls) call(ctx context.Context, queue, consumer string) error {
-	invoked, ok := lambdacontext.FromContext(ctx)
-	if !ok {
-		return errors.New("this is no call of a Lambda function")
-	}
-	event, err := strictjson.Marshal(call{Aside: &aside{queue, consumer}})
-	if err != nil {
+func asideCalls() (func(ctx context.Context, queue, consumer string) error, error) {
+	client, err := awscall.New(awscall.Lambda, awscall.Options{
+		Timeout: kind.RequestTimeout, Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
+	})
+	return func(ctx context.Context, queue, consumer string) error {
+		invoked, ok := lambdacontext.FromContext(ctx)
+		if !ok {
+			return errors.New("this is no call of a Lambda function")
+		}
+		event, err := strictjson.Marshal(call{Aside: &aside{queue, consumer}})
+		if err != nil {
+			return err
+		}
+		_, err = client.Invoke(ctx, invoked.InvokedFunctionArn, awscall.Event, event)
 		return err
-	}
-	_, err = a.client.Invoke(ctx, invoked.InvokedFunctionArn, awscall.Event, event)
-	return err
+	}, err
 }
 
 // deliverAside delivers a queue to one of the readers. The error has Lambda call once more: the store failed.

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/streamsort/streamsort/internal/egress"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -51,12 +51,12 @@ func TestEndpointsOfQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := handoff.NewMemory()
-	seen := &observer{emitter: emf.New(io.Discard, emf.Names{})}
+	seen := &observer{}
 	d, err := handoff.New(store, sorter, &handoff.Options{Observe: seen.delivery})
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle, err := newHandler(d, cursor.Names{}, seen, readers, nothing)
+	handle, err := handler(d, cursor.Names{}, seen, readers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		}
 		event := call{Aside: &aside{Queue: queue, Consumer: "hooks"}}
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-		if _, err := handle(ctx, event); err != nil {
+		if _, err := runtime.Around(io.Discard, headroom, handle)(ctx, event); err != nil {
 			t.Error(err)
 		}
 		cancel()
@@ -86,7 +86,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 	// What waits is not tried, until it has an endpoint: it goes on with whatever wakes it up then.
 	tryNone := func(want string, delivered int64) {
 		t.Helper()
-		if _, err := handle(t.Context(), call{Aside: &aside{Queue: "none", Consumer: "hooks"}}); err != nil {
+		if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), call{Aside: &aside{Queue: "none", Consumer: "hooks"}}); err != nil {
 			t.Error(err)
 		}
 		c, err := store.Consumer(t.Context(), "none", "hooks")
@@ -108,7 +108,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		t.Errorf("asked %v", asked)
 	}
 	// Who was taken out of the file since is passed over.
-	if _, err := handle(t.Context(), call{Aside: &aside{Queue: "good", Consumer: "gone"}}); err != nil {
+	if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), call{Aside: &aside{Queue: "good", Consumer: "gone"}}); err != nil {
 		t.Error(err)
 	}
 	// A change counts within seconds.
@@ -172,7 +172,7 @@ func TestCallsOfItsOwn(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
-	calls, err := newAsideCalls()
+	callAside, err := asideCalls()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,18 +180,18 @@ func TestCallsOfItsOwn(t *testing.T) {
 		name := "arn:aws:lambda:eu-west-1:123456789012:function:process" + qualifier
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{InvokedFunctionArn: name})
 		asked, status = nil, http.StatusAccepted
-		if err := calls.call(ctx, "a/ö", "hooks"); err != nil {
+		if err := callAside(ctx, "a/ö", "hooks"); err != nil {
 			t.Error(err)
 		}
 		if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", strings.ReplaceAll(name, ":", "%3A")); len(asked) != 1 || asked[0] != want {
 			t.Errorf("asked %v, want %s", asked, want)
 		}
 		status = http.StatusForbidden
-		if err := calls.call(ctx, "a/ö", "hooks"); err == nil {
+		if err := callAside(ctx, "a/ö", "hooks"); err == nil {
 			t.Error("a refusal is no error")
 		}
 	}
-	if err := calls.call(t.Context(), "a/ö", "hooks"); err == nil {
+	if err := callAside(t.Context(), "a/ö", "hooks"); err == nil {
 		t.Error("what was not called calls itself")
 	}
 }
@@ -214,7 +214,7 @@ func TestACallOutsideOfThePrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := handoff.NewMemory()
-	seen := &observer{emitter: emf.New(io.Discard, emf.Names{})}
+	seen := &observer{}
 	d, err := handoff.New(store, sorter, &handoff.Options{Observe: seen.delivery})
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestACallOutsideOfThePrefix(t *testing.T) {
 		got = append(got, b.Queue)
 		return nil
 	}}}
-	handle, err := newHandler(d, cursor.Names{}, seen, readers, nothing)
+	handle, err := handler(d, cursor.Names{}, seen, readers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestACallOutsideOfThePrefix(t *testing.T) {
 		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := handle(t.Context(), call{Aside: &aside{Queue: queue, Consumer: "hooks"}}); err != nil {
+		if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), call{Aside: &aside{Queue: queue, Consumer: "hooks"}}); err != nil {
 			t.Error(err)
 		}
 	}

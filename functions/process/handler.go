@@ -2,88 +2,22 @@ package main
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"os"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/calllog"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
-	"github.com/streamsort/streamsort/internal/endpoint"
-	"github.com/streamsort/streamsort/internal/margin"
-	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/timer"
-	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// handler is the type of the function that Lambda calls.
-type handler = func(context.Context, call) (events.DynamoDBEventResponse, error)
-
-// fromEnvironment makes the handler of the environment's tables and of its
-// consumers, or of the consumers.json that lies beside the program. Metrics go to out.
-func fromEnvironment(out io.Writer) (handler, error) {
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	readers, err := readersFrom(os.Getenv("LAMBDA_TASK_ROOT"), endpoint.NewCache(endpoint.NewStore(dynamo.NewEngine(client), s.Consumers.Tables(), time.Now).Of, time.Now))
-	if err != nil {
-		return nil, err
-	}
-	seen := &observer{emitter: settings.NewEmitter(out), log: s.Log}
-	acker, err := ackerFor(readers, client, s.Timer)
-	if err != nil {
-		return nil, err
-	}
-	var more []func(*handoff.Options)
-	if slices.ContainsFunc(readers, func(r handoff.Reader) bool { return r.Inline > 0 }) {
-		calls, err := newAsideCalls()
-		if err != nil {
-			return nil, err
-		}
-		more = append(more, func(o *handoff.Options) { o.Aside = calls.call })
-	}
-	deliverer, _, err := s.NewDeliverer(client, acker, seen.delivery, more...)
-	if err != nil {
-		return nil, err
-	}
-	return newHandler(deliverer, s.Names, seen, readers, s.After(client))
-}
-
-// ackerFor makes the Acker, where a reader is tracked: only then does the
-// environment say where the chains are.
-func ackerFor(readers []handoff.Reader, client *dynamodb.Client, t *timer.Timer) (*xorack.Acker, error) {
-	if !slices.ContainsFunc(readers, func(r handoff.Reader) bool { return r.Track > 0 }) {
-		return nil, nil
-	}
-	a, err := settings.AcksFromEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	acker, err := a.NewAcker(client, t)
-	return acker, err
-}
-
-// margins is how long before the function's deadline it stops, so that which record has to be
-// repeated is answered.
-const margins = time.Second
-
-// newHandler returns the handler, which takes a batch of records and returns the first
-// one that has to be repeated, or delivers a queue that would have held up others. The Deliverer must report what it does to seen. after is
-// called at the end.
-func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader, after func(context.Context, *emf.Metrics)) (handler, error) {
+// handler returns the handler, which takes a batch of records and returns the first
+// one that has to be repeated, or delivers a queue that would have held up others. The Deliverer must report what it does to seen.
+func handler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error), error) {
 	for i := range readers {
 		readers[i].Handed = seen.handed
 		if err := instrument(&readers[i]); err != nil {
@@ -94,11 +28,8 @@ func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, reader
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, event call) (events.DynamoDBEventResponse, error) {
-		ctx, cancel := margin.Keep(ctx, margins)
-		defer cancel()
-		seen.begin()
-		defer seen.flush(ctx, after)
+	return func(ctx context.Context, metrics *emf.Metrics, event call) (events.DynamoDBEventResponse, error) {
+		seen.metrics.Store(metrics)
 		defer flushSpans(ctx)
 		if event.Aside != nil {
 			return events.DynamoDBEventResponse{}, deliverAside(ctx, d, readers, *event.Aside)
@@ -113,25 +44,10 @@ func newHandler(d *handoff.Deliverer, names cursor.Names, seen *observer, reader
 
 // observer counts and logs what becomes of deliveries.
 type observer struct {
-	emitter *emf.Emitter
 	// log names the queue whose deliveries are all logged.
 	log calllog.Log
-	mu  sync.Mutex
 	// metrics are those of the invocation: a process has one at a time.
-	metrics *emf.Metrics
-}
-
-func (o *observer) begin() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.metrics = o.emitter.Begin()
-}
-
-func (o *observer) flush(ctx context.Context, after func(context.Context, *emf.Metrics)) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	after(ctx, o.metrics)
-	o.metrics.Flush()
+	metrics atomic.Pointer[emf.Metrics]
 }
 
 // maxTraces is the most traces that are logged of a batch.
@@ -165,9 +81,7 @@ func (o *observer) handed(h handoff.Handed) {
 // delivery logs and counts how a delivery ended. What a sink said is logged; of a
 // message nothing but its seq.
 func (o *observer) delivery(done handoff.Delivery) {
-	o.mu.Lock()
-	metrics := o.metrics
-	o.mu.Unlock()
+	metrics := o.metrics.Load()
 	metrics.Count("Batches", done.Batches)
 	metrics.Count("Delivered", done.Messages)
 	metrics.Count("BatchesTracked", done.Tracked)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -93,16 +93,13 @@ func (to *taker) all() string {
 type bench struct {
 	*testing.T
 	sorter *cursor.Sorter
-	handle handler
+	handle func(context.Context, call) (events.DynamoDBEventResponse, error)
 	out    bytes.Buffer
 	store  *handoff.Store
 	acker  *xorack.Acker
 
 	deliverer *handoff.Deliverer
 }
-
-// nothing is what is done at the end.
-func nothing(context.Context, *emf.Metrics) {}
 
 func newBench(t *testing.T, consumers string) *bench {
 	t.Helper()
@@ -111,7 +108,7 @@ func newBench(t *testing.T, consumers string) *bench {
 	if b.sorter, err = cursor.New(cursor.NewMemory(), nil); err != nil {
 		t.Fatal(err)
 	}
-	seen := &observer{emitter: emf.New(&b.out, emf.Names{})}
+	seen := &observer{}
 	if b.acker, err = xorack.New(xorack.NewMemory(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +120,11 @@ func newBench(t *testing.T, consumers string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.handle, err = newHandler(b.deliverer, cursor.Names{}, seen, readers, nothing); err != nil {
+	handle, err := handler(b.deliverer, cursor.Names{}, seen, readers)
+	if err != nil {
 		t.Fatal(err)
 	}
+	b.handle = runtime.Around(&b.out, headroom, handle)
 	return b
 }
 
@@ -252,7 +251,7 @@ func TestHandlerBlocksWhatNoSinkTakes(t *testing.T) {
 	b.has(`"DeliveriesBlocked":1`)
 }
 
-func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
+func TestStartNamesWhatIsMissing(t *testing.T) {
 	newTaker(t)
 	for _, c := range []struct{ variable, consumers, want string }{
 		{"STREAMSORT_MESSAGES_TABLE", toFunction, "STREAMSORT_MESSAGES_TABLE is not set"},
@@ -279,7 +278,7 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 			case c.variable != "":
 				t.Setenv(c.variable, "")
 			}
-			_, err := fromEnvironment(&bytes.Buffer{})
+			_, err := runtime.New(io.Discard, newHandler)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
@@ -288,7 +287,7 @@ func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
 }
 
 // The text in the environment stands in the file's place, and an error says so.
-func TestFromEnvironmentTakesTheText(t *testing.T) {
+func TestStartTakesTheText(t *testing.T) {
 	newTaker(t)
 	for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT"} {
 		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
@@ -300,7 +299,7 @@ func TestFromEnvironmentTakesTheText(t *testing.T) {
 	} {
 		t.Setenv("LAMBDA_TASK_ROOT", t.TempDir()) // without a file
 		t.Setenv("STREAMSORT_CONSUMERS", text)
-		_, err := fromEnvironment(&bytes.Buffer{})
+		_, err := runtime.New(io.Discard, newHandler)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}

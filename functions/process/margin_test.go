@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"io"
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -24,24 +24,24 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 	if _, err := sorter.Put(ctx, cursor.Message{Queue: "q", Seq: 1}); err != nil {
 		t.Fatal(err)
 	}
-	seen := &observer{emitter: emf.New(&bytes.Buffer{}, emf.Names{})}
+	seen := &observer{}
 	deliverer, err := handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Observe: seen.delivery, Margin: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	handed := false
-	handle, err := newHandler(deliverer, cursor.Names{}, seen, []handoff.Reader{{Name: "c", Handle: func(ctx context.Context, _ handoff.Batch) error {
+	handle, err := handler(deliverer, cursor.Names{}, seen, []handoff.Reader{{Name: "c", Handle: func(ctx context.Context, _ handoff.Batch) error {
 		handed = true
 		// The context's clock and the deliverer's are read one after the other.
-		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-margins-1900*time.Millisecond)) {
+		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-headroom-1900*time.Millisecond)) {
 			t.Errorf("the batch may last until %v before the end", end.Sub(at))
 		}
 		return nil
-	}}}, nothing)
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := handle(ctx, event(t, record(1, "q", 1))); err != nil || len(answer.BatchItemFailures) > 0 || !handed {
+	if answer, err := runtime.Around(io.Discard, headroom, handle)(ctx, event(t, record(1, "q", 1))); err != nil || len(answer.BatchItemFailures) > 0 || !handed {
 		t.Errorf("%+v, %v, handed on: %v", answer, err, handed)
 	}
 }

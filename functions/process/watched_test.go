@@ -21,8 +21,8 @@ func TestAWatchedQueueIsLogged(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
-	seen := &observer{emitter: emf.New(io.Discard, emf.Names{}), log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}
-	seen.begin()
+	seen := &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}
+	seen.metrics.Store(emf.New(io.Discard, emf.Names{}).Begin())
 	for _, queue := range []string{"q", "other"} {
 		seen.delivery(handoff.Delivery{Queue: queue, Consumer: "billing", Batches: 1, Messages: 3})
 	}
@@ -38,7 +38,7 @@ func TestSampledMessagesAreLogged(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
-	seen := &observer{emitter: emf.New(io.Discard, emf.Names{}), log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}
+	seen := &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, c := range []struct {
 		queue, flags string

@@ -3,66 +3,30 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/emf"
-	"github.com/streamsort/streamsort/internal/margin"
-	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
 
-// handler is the type of the function that Lambda calls.
-type handler = func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error)
-
-// fromEnvironment makes the handler of the environment's tables. Metrics go to
-// out.
-func fromEnvironment(out io.Writer) (handler, error) {
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	sorter, err := s.NewSorter(client)
-	if err != nil {
-		return nil, err
-	}
-	return (&sorting{sorter, s.Names, settings.NewEmitter(out), s.Timer, s.SendWakeUps}).handle, nil
-}
-
-// margins is how long before the function's deadline it stops, and returns which
-// record has to be repeated.
-const margins = 5 * time.Second
-
 // sorting is what an invocation needs.
 type sorting struct {
-	sorter  *cursor.Sorter
-	names   cursor.Names
-	emitter *emf.Emitter
-	timer   *timer.Timer
-	// after is called at the end.
-	after func(context.Context, *emf.Metrics)
+	sorter *cursor.Sorter
+	names  cursor.Names
+	timer  *timer.Timer
 }
 
 // handle takes a batch of records of one of the two streams, and returns the first one that
 // has to be repeated. So has one whose queue has more to move over than there is time for; it
 // is continued where it stopped.
-func (s *sorting) handle(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
-	metrics := s.emitter.Begin()
-	defer metrics.Flush()
-	defer s.after(ctx, metrics)
-	ctx, cancel := margin.Keep(ctx, margins)
-	defer cancel()
+func (s *sorting) handle(ctx context.Context, metrics *emf.Metrics, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	metrics.Count("StreamRecords", len(event.Records))
 	failed := func(err error) {
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -76,7 +40,7 @@ func (s *sorting) handle(ctx context.Context, event table.StreamEvent) (events.D
 	if s.ofArrivals(event) {
 		return cursor.OnArrivals(s.sorter, s.names, cursor.OnArrivalsOptions{
 			WakeUp:  func(queue string, upTo cursor.SortKey, due time.Time) { s.timer.Settle(queue, string(upTo), due) },
-			Settled: func(done cursor.Settled) { settings.CountSettled(metrics, done) },
+			Settled: func(done cursor.Settled) { runtime.CountSettled(metrics, done) },
 			Failed:  failed,
 		})(ctx, event)
 	}

@@ -14,8 +14,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -45,8 +49,8 @@ func event(t *testing.T, records ...string) table.StreamEvent {
 }
 
 // handlerOf is a handler without a timer.
-func handlerOf(sorter *cursor.Sorter, out io.Writer) handler {
-	return (&sorting{sorter: sorter, emitter: emf.New(out, emf.Names{}), after: func(context.Context, *emf.Metrics) {}}).handle
+func handlerOf(sorter *cursor.Sorter, out io.Writer) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
+	return runtime.Around(out, headroom, (&sorting{sorter: sorter}).handle)
 }
 
 func newSorter(t *testing.T) *cursor.Sorter {
@@ -193,9 +197,9 @@ func TestHandlerSettles(t *testing.T) {
 	put("later", 8, "")
 	records = append(records, arrival(6, "arrivals", "\x01234567890"), arrival(7, "gone", cursor.KeyedSortKey("\x01k", "")))
 	var out bytes.Buffer
-	s := &sorting{sorter: sorter, emitter: emf.New(&out, emf.Names{}), timer: wake, after: func(ctx context.Context, _ *emf.Metrics) { wake.Flush(ctx) }}
+	handle := runtime.Around(&out, headroom, (&sorting{sorter: sorter, timer: wake}).handle, func(ctx context.Context, _ *emf.Metrics) { wake.Flush(ctx) })
 	began := time.Now()
-	response, err := s.handle(t.Context(), event(t, records...))
+	response, err := handle(t.Context(), event(t, records...))
 	if err != nil || len(response.BatchItemFailures) != 0 {
 		t.Fatalf("%+v, %v", response, err)
 	}
@@ -227,9 +231,6 @@ func TestHandlerFailsWhatIsNotSettled(t *testing.T) {
 	}
 }
 
-func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
-	t.Setenv("STREAMSORT_MESSAGES_TABLE", "")
-	if _, err := fromEnvironment(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "STREAMSORT_MESSAGES_TABLE") {
-		t.Errorf("error %v", err)
-	}
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS")
 }

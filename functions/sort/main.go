@@ -7,19 +7,18 @@
 package main
 
 import (
-	"log/slog"
-	"os"
+	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/streamsort/streamsort/internal/runtime"
 )
 
-func main() {
-	slog.SetDefault(lambdacontext.NewLogger())
-	handle, err := fromEnvironment(os.Stdout)
-	if err != nil {
-		slog.Error("cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(handle)
+func main() { runtime.Main(newHandler) }
+
+// headroom is how long before the function's deadline it stops, and returns which
+// record has to be repeated.
+const headroom = 5 * time.Second
+
+func newHandler(d *runtime.Deps) (runtime.Handler, error) {
+	s := &sorting{sorter: d.Sorter(), names: d.Names, timer: d.Timer}
+	return runtime.Handle(d, headroom, s.handle), nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
-	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // maxMessages is how many messages are stored at a time: as many as a call of enqueue has.
@@ -148,7 +147,9 @@ func (b *batch) storePart(ctx context.Context, messages []cursor.Keyed, places [
 			b.again(ctx, places, ctx.Err())
 			return
 		}
-		answers, err := b.put(messages).Store(ctx, b.sorter, b.metrics)
+		put := intake.Sent(messages, b.source.Numbered(), b.received)
+		put.Quotas, put.Log = b.quotas, b.log
+		answers, err := put.Store(ctx, b.sorter, b.metrics)
 		if err == nil {
 			for i, a := range answers {
 				b.judge(ctx, places[i], a)
@@ -174,26 +175,6 @@ func (b *batch) storePart(ctx context.Context, messages []cursor.Keyed, places [
 func without[T any](all []T, at int) []T {
 	rest := make([]T, 0, len(all)-1)
 	return append(append(rest, all[:at]...), all[at+1:]...)
-}
-
-// put is a put of the messages, which are all for queues of one kind.
-func (b *batch) put(messages []cursor.Keyed) *intake.Put {
-	// Where a source's queues are a tenant's, they all are: its prefix says so.
-	of, _ := tenant.Split(messages[0].Queue)
-	put := &intake.Put{Tenant: of, Quotas: b.quotas, Log: b.log, Received: b.received}
-	for _, m := range messages {
-		switch {
-		case b.source.Numbered():
-			put.Add(m.Message)
-		case b.source.Keyed():
-			put.Sort(m)
-		default:
-			id := m.ID
-			m.ID = ""
-			put.Arrive(m.Message, id)
-		}
-	}
-	return put
 }
 
 // judge notes what has to become of a record whose message was put.

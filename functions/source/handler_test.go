@@ -20,8 +20,8 @@ import (
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -129,9 +129,11 @@ func newTaker(t *testing.T, of *source.Source, sorter *cursor.Sorter, p *peers) 
 		set.now = func() time.Time { return sourcetest.Time(0) }
 	}
 	var out bytes.Buffer
-	return &taker{&service{
-		source: of, sorter: sorter, aside: set, emitter: emf.New(&out, emf.Names{}), after: func(context.Context, *emf.Metrics) {},
-	}, &out}
+	return &taker{&service{source: of, sorter: sorter, aside: set}, &out}
+}
+
+func (h *taker) handle(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
+	return runtime.Around(h.metrics, headroom, h.service.handle)(ctx, event)
 }
 
 func read(t *testing.T, text string) *source.Source {
@@ -582,7 +584,7 @@ func TestNoEvent(t *testing.T) {
 	}
 }
 
-func TestFromEnvironment(t *testing.T) {
+func TestStart(t *testing.T) {
 	newPeers(t)
 	for name, value := range map[string]string{
 		"STREAMSORT_MESSAGES_TABLE": "m", "STREAMSORT_CURSORS_TABLE": "c", "STREAMSORT_SWEEPS_TABLE": "s", "STREAMSORT_ARRIVALS_TABLE": "a",
@@ -590,7 +592,7 @@ func TestFromEnvironment(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	if handle, err := fromEnvironment(io.Discard); handle == nil || err != nil {
+	if handle, err := runtime.New(io.Discard, newHandler); handle == nil || err != nil {
 		t.Error(err)
 	}
 	for name, test := range map[string]struct{ value, want string }{
@@ -603,7 +605,7 @@ func TestFromEnvironment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, test.value)
-			if _, err := fromEnvironment(io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
 		})

@@ -6,19 +6,35 @@
 package main
 
 import (
-	"log/slog"
+	"fmt"
 	"os"
+	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/source"
 )
 
-func main() {
-	slog.SetDefault(lambdacontext.NewLogger())
-	handle, err := fromEnvironment(os.Stdout)
+func main() { runtime.Main(newHandler) }
+
+// headroom is how long before the function's time is over it stops, and answers which records
+// have to be repeated.
+const headroom = 2 * time.Second
+
+// The function's own variables.
+const (
+	// sourceVariable holds the source, failureVariable the URL of the queue of what is set
+	// aside.
+	sourceVariable, failureVariable = "STREAMSORT_SOURCE", "STREAMSORT_FAILURE_QUEUE"
+)
+
+func newHandler(d *runtime.Deps) (runtime.Handler, error) {
+	d.CountRates()
+	from, err := source.Read([]byte(os.Getenv(sourceVariable)))
 	if err != nil {
-		slog.Error("cannot start", "error", err)
-		os.Exit(1)
+		d.Check(fmt.Errorf("%s: %w", sourceVariable, err))
 	}
-	lambda.Start(handle)
+	aside, err := newAside(from, os.Getenv(failureVariable), d.Announcer())
+	d.Check(err)
+	s := &service{source: from, sorter: d.Sorter(), aside: aside, quotas: d.Quotas(), log: d.Log}
+	return runtime.Handle(d, headroom, s.handle), nil
 }

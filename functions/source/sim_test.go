@@ -16,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -79,7 +80,7 @@ func (m *shard) deliver(p *sim.Proc) {
 			m.run.Violation("%d of %d records are left after %d tries", len(m.records)-m.left, len(m.records), m.tries)
 			return
 		}
-		answer, err := s.handle(context.Background(), m.event())
+		answer, err := runtime.Around(io.Discard, headroom, s.handle)(context.Background(), m.event())
 		if p.Dead() || p.Choose(sim.Labelf("ten seconds pass"), nil, "") < 0 {
 			return
 		}
@@ -127,8 +128,8 @@ func (m *shard) putOthers(p *sim.Proc, n int) {
 			return
 		}
 		put := &intake.Put{Tenant: "acme", Quotas: s.quotas, Single: true}
-		put.Add(cursor.Message{Queue: besideQueue, Seq: int64(i) + 1})
-		metrics := s.emitter.Begin()
+		put.Take(cursor.Keyed{Message: cursor.Message{Queue: besideQueue, Seq: int64(i) + 1}}, true)
+		metrics := emf.New(io.Discard, emf.Names{}).Begin()
 		if _, err := put.Store(context.Background(), s.sorter, metrics); err == nil {
 			m.passed++
 		}
@@ -150,8 +151,7 @@ func (m *shard) process(p *sim.Proc) *service {
 	limits := []quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: shardLimit / 10}}}
 	return &service{
 		source: m.of, sorter: sorter, aside: &aside{source: m.of, queue: shardSide{m, p}, announcer: shardSide{m, p}, now: clock},
-		quotas:  quota.NewKeeper(quota.NewStore(tables, quota.Names{}), limits, clock),
-		emitter: emf.New(io.Discard, emf.Names{}), after: func(context.Context, *emf.Metrics) {},
+		quotas: quota.NewKeeper(quota.NewStore(tables, quota.Names{}), limits, clock),
 	}
 }
 

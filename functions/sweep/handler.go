@@ -4,26 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/announce"
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/margin"
-	"github.com/streamsort/streamsort/internal/settings"
-	"github.com/streamsort/streamsort/pkg/archive"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/timer"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
-
-// margins is how long before the function's time is over the sweep stops, so
-// that it notes where it stopped.
-const margins = 5 * time.Second
 
 // early is how much earlier a round may begin than it is due: the schedule calls every
 // minute, and not to the second.
@@ -40,9 +33,6 @@ type report struct {
 	Chains    xorack.SweepReport
 }
 
-// handler is the type of the function that Lambda calls.
-type handler = func(context.Context, json.RawMessage) (any, error)
-
 // sweeper is what a run needs.
 type sweeper struct {
 	sorter    *cursor.Sorter
@@ -50,90 +40,39 @@ type sweeper struct {
 	acker     *xorack.Acker
 	consumers handoff.SweepOptions
 	chains    xorack.SweepOptions
-	emitter   *emf.Emitter
 	timer     *timer.Timer
-	// after is called at the end.
-	after func(context.Context, *emf.Metrics)
 	// tenants: the metrics that alarms watch are written by tenant too, gaps from
 	// gapAfter on, and messages that wait for longer than overdueAfter beyond their window.
 	tenants                bool
 	gapAfter, overdueAfter time.Duration
 }
 
-// fromEnvironment makes the handler of the environment's tables. Metrics go to
-// out.
-func fromEnvironment(out io.Writer) (handler, error) {
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	a, err := settings.AcksFromEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	acker, err := a.NewAcker(client, s.Timer)
-	if err != nil {
-		return nil, err
-	}
-	deliverer, sorter, err := s.NewDeliverer(client, acker, nil)
-	if err != nil {
-		return nil, err
-	}
-	announcer, err := announce.New(s.EventBus, s.AnnounceTopic, s.AnnounceFunction)
-	if err != nil {
-		return nil, err
-	}
-	var shelf *archive.Archive
-	if s.ArchiveTable != "" {
-		shelf = archive.New(archive.NewDynamo(client, archive.Names{Archive: s.ArchiveTable}), sorter)
-	}
-	return (&sweeper{
-		tenants: s.TenantClaim != "", gapAfter: s.GapAlarmAfter, overdueAfter: s.SweepEvery + calls,
-		sorter: sorter, deliverer: deliverer, acker: acker, emitter: settings.NewEmitter(out),
-		timer: s.Timer, after: s.SendWakeUps,
-		consumers: handoff.SweepOptions{
-			Sorter: cursor.SweepOptions{
-				Segments: s.SweepSegments, Every: max(s.SweepEvery-early, 0), FullEvery: s.FullSweepEvery, Announce: announcer.Queue,
-			},
-			LagAfter: s.LagAfter, SettleWithin: s.SettleWithin,
-			Delete: s.DeleteDelivered, Archive: shelf, Readers: s.Readers, Announce: announcer.Consumer,
-		},
-		chains: xorack.SweepOptions{Announce: announce.Batches(deliverer.Ender(announce.Listed(s.Trouble(client), a.Tombstone, announcer.Chain)))},
-	}).handle, nil
-}
-
 // handle does what is due: what a batch of wake-ups is about, or whatever it finds.
-func (s *sweeper) handle(ctx context.Context, event json.RawMessage) (any, error) {
-	if messages, ok := wakeUps(event); ok {
-		return s.wake(ctx, messages), nil
+func (s *sweeper) handle(ctx context.Context, metrics *emf.Metrics, event json.RawMessage) (any, error) {
+	if !runtime.IsBatch(event, "aws:sqs") {
+		return s.run(ctx, metrics, event)
 	}
-	return s.run(ctx, event)
+	var wakeUps events.SQSEvent
+	if err := json.Unmarshal(event, &wakeUps); err != nil {
+		return nil, err
+	}
+	return s.wake(ctx, metrics, wakeUps.Records), nil
 }
 
 // run is what the schedule calls. Queues with their consumers, and chains, are swept side by side:
 // each has all of the time, and what one of them has to do, however much, keeps no other
 // waiting. A queue, a consumer or a chain that could not be handled fails the
 // invocation, after all others were.
-func (s *sweeper) run(ctx context.Context, event json.RawMessage) (report, error) {
-	metrics := s.emitter.Begin()
-	defer metrics.Flush()
-	defer s.after(ctx, metrics)
+func (s *sweeper) run(ctx context.Context, metrics *emf.Metrics, event json.RawMessage) (report, error) {
 	// A call for wake-ups may take longer: the next scheduled one goes on where this one stops.
-	ctx, end := context.WithTimeout(ctx, calls)
+	ctx, end := context.WithTimeout(ctx, calls-headroom)
 	defer end()
-	ctx, cancel := margin.Keep(ctx, margins)
-	defer cancel()
 	seen := s.troubles()
 	var did report
-	var errs [3]error
+	var errs [2]error
 	sweeps := []func(){
 		func() { did.Consumers, errs[0] = s.sweepQueues(ctx, metrics, seen, scheduled(event)) },
 		func() { did.Chains, errs[1] = s.sweepChains(ctx, metrics, seen) },
-		func() { errs[2] = s.sweepActs(ctx, metrics) },
 	}
 	fanout.SideBySide(len(sweeps), func(i int) { sweeps[i]() })
 	seen.write(metrics)

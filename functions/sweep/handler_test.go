@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
@@ -39,7 +42,7 @@ func gapOf(t *testing.T) *cursor.Sorter {
 
 // sweeperOf makes the handler on a sorter and on consumers in memory. What it
 // announces is noted by its id.
-func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, map[string]int) {
+func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, map[string]int) {
 	t.Helper()
 	deliverer, err := handoff.New(handoff.NewMemory(), sorter, nil)
 	if err != nil {
@@ -50,9 +53,8 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, ma
 		t.Fatal(err)
 	}
 	said := map[string]int{}
-	return &sweeper{
-		sorter: sorter, deliverer: deliverer, acker: acker, emitter: emf.New(out, emf.Names{}),
-		after: func(context.Context, *emf.Metrics) {},
+	return &bench{out: out, after: func(context.Context, *emf.Metrics) {}, sweeper: &sweeper{
+		sorter: sorter, deliverer: deliverer, acker: acker,
 		chains: xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
 			said[string(c.End())]++
 			return nil
@@ -67,7 +69,22 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, ma
 				return nil
 			},
 		},
-	}, said
+	}}, said
+}
+
+// bench is the function, and where its metrics go to.
+type bench struct {
+	out   io.Writer
+	after func(context.Context, *emf.Metrics)
+	*sweeper
+}
+
+func (b *bench) run(ctx context.Context, event json.RawMessage) (report, error) {
+	return runtime.Around(b.out, headroom, b.sweeper.run, b.after)(ctx, event)
+}
+
+func (b *bench) handle(ctx context.Context, event json.RawMessage) (any, error) {
+	return runtime.Around(b.out, headroom, b.sweeper.handle, b.after)(ctx, event)
 }
 
 func hasMetrics(t *testing.T, out *bytes.Buffer, metrics ...string) {
@@ -218,11 +235,8 @@ func TestHandlerStopsBeforeItsTimeIsOver(t *testing.T) {
 	})
 }
 
-func TestFromEnvironmentNamesWhatIsMissing(t *testing.T) {
-	t.Setenv("STREAMSORT_MESSAGES_TABLE", "")
-	if _, err := fromEnvironment(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "STREAMSORT_MESSAGES_TABLE") {
-		t.Errorf("error %v", err)
-	}
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS")
 }
 
 // TestHandlerErases: what is stored of an erased queue goes, consumers too, and the metrics say so.

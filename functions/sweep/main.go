@@ -6,19 +6,40 @@
 package main
 
 import (
-	"log/slog"
-	"os"
+	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/pkg/archive"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-func main() {
-	slog.SetDefault(lambdacontext.NewLogger())
-	handle, err := fromEnvironment(os.Stdout)
-	if err != nil {
-		slog.Error("cannot start", "error", err)
-		os.Exit(1)
+func main() { runtime.Main(newHandler) }
+
+// headroom is how long before the function's time is over the sweep stops, so
+// that it notes where it stopped.
+const headroom = 5 * time.Second
+
+func newHandler(d *runtime.Deps) (runtime.Handler, error) {
+	acker := d.Acker()
+	deliverer := d.Deliverer(handoff.Options{Acker: acker})
+	announcer := d.Announcer()
+	var shelf *archive.Archive
+	if d.ArchiveTable != "" {
+		shelf = archive.New(archive.NewDynamo(d.Client, archive.Names{Archive: d.ArchiveTable}), d.Sorter())
 	}
-	lambda.Start(handle)
+	s := &sweeper{
+		tenants: d.TenantClaim != "", gapAfter: d.GapAlarmAfter, overdueAfter: d.SweepEvery + calls,
+		sorter: d.Sorter(), deliverer: deliverer, acker: acker, timer: d.Timer,
+		consumers: handoff.SweepOptions{
+			Sorter: cursor.SweepOptions{
+				Segments: d.SweepSegments, Every: max(d.SweepEvery-early, 0), FullEvery: d.FullSweepEvery, Announce: announcer.Queue,
+			},
+			LagAfter: d.LagAfter, SettleWithin: d.SettleWithin,
+			Delete: d.DeleteDelivered, Archive: shelf, Readers: d.Readers, Announce: announcer.Consumer,
+		},
+		chains: xorack.SweepOptions{Announce: d.Ends(deliverer, announcer)},
+	}
+	return runtime.Handle(d, headroom, s.handle), nil
 }

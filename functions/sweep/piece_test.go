@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/acts"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/emf"
@@ -61,7 +60,7 @@ func (d *delays) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // timed is a handler whose wake-ups go to a queue in a bubble.
-func timed(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, *delays) {
+func timed(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, *delays) {
 	t.Helper()
 	d, was := &delays{}, http.DefaultTransport
 	t.Cleanup(func() { http.DefaultTransport = was })
@@ -79,7 +78,7 @@ func timed(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*sweeper, *delay
 }
 
 // play calls the function with each wake-up when it comes out, until none is left, or it is done.
-func (d *delays) play(t *testing.T, s *sweeper, done func() bool) {
+func (d *delays) play(t *testing.T, s *bench, done func() bool) {
 	t.Helper()
 	for len(d.waits) > 0 && !done() {
 		slices.SortStableFunc(d.waits, func(a, b delayed) int { return a.at.Compare(b.at) })
@@ -91,7 +90,7 @@ func (d *delays) play(t *testing.T, s *sweeper, done func() bool) {
 }
 
 // call calls the function with wake-ups.
-func (d *delays) call(t *testing.T, s *sweeper, bodies ...string) {
+func (d *delays) call(t *testing.T, s *bench, bodies ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -232,31 +231,6 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		d.play(t, s, func() bool { return false })
 		if n := notified(); n < queues-4 || d.longest > piece+20*time.Second || time.Since(began) > queues*time.Second+time.Minute {
 			t.Errorf("%d of %d are woken up after %v, by %d calls, the longest of %v", n, queues, time.Since(began), d.calls, d.longest)
-		}
-	})
-}
-
-// TestABatchIsCarriedOutByWakeUps: the same of a batch of acts.
-func TestABatchIsCarriedOutByWakeUps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sorter, err := cursor.New(cursor.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		s, d := timed(t, sorter, &out)
-		const queues = 150
-		id := startedBatchAt(t, s, queues, 1)
-		wakeUp := timer.WakeUp{Thing: timer.Thing{Kind: timer.Acts, Tag: id.String()}, Due: time.Now()}.String()
-		d.call(t, s, wakeUp)
-		d.play(t, s, func() bool { return false })
-		isDone(t, s, id, queues)
-		if d.longest > piece+20*time.Second || d.calls > 3 {
-			t.Errorf("%d calls, the longest of %v", d.calls, d.longest)
-		}
-		done, err := acts.New(s.deliverer).Batch(t.Context(), id)
-		if err != nil || done.State != acts.Done {
-			t.Errorf("%+v, %v", done, err)
 		}
 	})
 }

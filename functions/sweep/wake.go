@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"sync"
@@ -12,25 +11,10 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/margin"
-	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
-
-// wakeUps reads a batch of an SQS queue's messages; false for any other event.
-func wakeUps(raw json.RawMessage) ([]events.SQSMessage, bool) {
-	var event events.SQSEvent
-	if json.Unmarshal(raw, &event) != nil || len(event.Records) == 0 {
-		return nil, false
-	}
-	for _, m := range event.Records {
-		if m.EventSource != "aws:sqs" {
-			return nil, false
-		}
-	}
-	return event.Records, true
-}
 
 // What a wake-up may take.
 const (
@@ -44,12 +28,7 @@ const (
 
 // wake does what wake-ups are about, side by side, each for a piece at most. It answers which of
 // them have to come again: those that failed, or that there was no time for.
-func (s *sweeper) wake(ctx context.Context, messages []events.SQSMessage) events.SQSEventResponse {
-	metrics := s.emitter.Begin()
-	defer metrics.Flush()
-	defer s.after(ctx, metrics)
-	ctx, cancel := margin.Keep(ctx, margins)
-	defer cancel()
+func (s *sweeper) wake(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMessage) events.SQSEventResponse {
 	all, late := together(ctx, metrics, messages, time.Now())
 	run := waking{sweeper: s, metrics: metrics, seen: s.troubles(), until: time.Now().Add(piece)}
 	if late > congested {
@@ -129,7 +108,7 @@ func (r *waking) one(ctx context.Context, w timer.WakeUp) bool {
 			slog.ErrorContext(ctx, "what is due was not done; the wake-up comes again", "kind", w.Kind, "queue", w.Queue, "consumer", w.Consumer, "tag", w.Tag, "error", err)
 			return false
 		}
-		goesOn := (did || w.Kind == timer.Settle || w.Kind == timer.Acts) && !next.IsZero() && !next.After(time.Now())
+		goesOn := (did || w.Kind == timer.Settle) && !next.IsZero() && !next.After(time.Now())
 		if goesOn && ctx.Err() == nil && time.Now().Before(r.until) {
 			r.timer.Flush(ctx) // what others of the call have noted does not wait for this one
 			continue
@@ -178,8 +157,6 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 		return report.Notified+report.Announced > 0, next, err
 	case timer.Settle:
 		return r.settle(ctx, w)
-	case timer.Acts:
-		return r.goOnWith(ctx, w.Tag)
 	default:
 		report, next, err := r.acker.Wake(ctx, w.Tag, r.chainOptions(r.seen))
 		r.metrics.Count("ChainsTimedOut", report.TimedOut)
@@ -197,7 +174,7 @@ func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next tim
 	within, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
 	done, err := r.sorter.Settle(within, w.Queue, cursor.SortKey(w.UpTo))
-	settings.CountSettled(r.metrics, done)
+	runtime.CountSettled(r.metrics, done)
 	var none *cursor.InvalidError
 	switch {
 	case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):

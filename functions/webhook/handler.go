@@ -2,104 +2,32 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/calllog"
-	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/secret"
-	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// handler is the type of the function that Lambda calls.
-type handler = func(context.Context, json.RawMessage) (json.RawMessage, error)
-
-// service answers requests.
+// service answers requests, by what package runtime has of its environment.
 type service struct {
 	sorter  *cursor.Sorter
 	sources map[string]*webhook.Source
 	secrets *secret.Cache
 	now     func() time.Time
-	// quotas are the tenants', nil where there are none.
-	quotas *quota.Keeper
-	// log says what is logged of requests that go well.
-	log calllog.Log
-	// after is called behind each request.
-	after func(context.Context, *emf.Metrics)
+	quotas  *quota.Keeper
+	log     calllog.Log
 }
 
-// fromEnvironment makes the handler of the environment's tables and secret
-// stores, and of the webhooks.json that lies beside the program. Metrics go to
-// out.
-func fromEnvironment(out io.Writer) (handler, error) {
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	sources, err := sourcesFrom(os.Getenv("LAMBDA_TASK_ROOT"))
-	if err != nil {
-		return nil, err
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	sorter, err := s.NewSorter(client)
-	if err != nil {
-		return nil, err
-	}
-	var refs []secret.Reference
-	for _, source := range sources {
-		refs = append(refs, source.References()...)
-	}
-	store, err := secret.NewStore(refs...)
-	if err != nil {
-		return nil, err
-	}
-	quotas, err := settings.NewQuotas(client)
-	if err != nil {
-		return nil, err
-	}
-	all := &service{
-		sorter: sorter, quotas: quotas, sources: byName(sources), secrets: secret.NewCache(store.Fetch, time.Now), now: time.Now,
-		log: s.Log, after: s.SendWakeUps,
-	}
-	if err := all.checkSecrets(); err != nil {
-		return nil, err
-	}
-	return all.handler(out), nil
-}
-
-// sourcesFrom are the sources of the file that lies in a folder.
-func sourcesFrom(folder string) ([]webhook.Source, error) {
-	return assetfile.Load(folder, webhook.File, webhook.Read)
-}
-
-func byName(all []webhook.Source) map[string]*webhook.Source {
-	sources := make(map[string]*webhook.Source, len(all))
-	for i := range all {
-		sources[all[i].Name] = &all[i]
-	}
-	return sources
-}
-
-func (s *service) handler(out io.Writer) handler {
-	return (&httpapi.API{Any: s.receive, After: s.after, Log: s.log, Emitter: settings.NewEmitter(out)}).Handle
-}
+func (s *service) api() *httpapi.API { return &httpapi.API{Any: s.receive, Log: s.log} }
 
 // receive takes one request. Before the signature is known to be right,
 // whatever is wrong is answered in the same words, also where there is no
@@ -117,7 +45,7 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
 			Detail: "webhooks have POST; the method of a challenge only where the source asks for it", Allow: http.MethodPost,
 		}
-	case len(c.Body) > cursor.MaxBody:
+	case len(c.Body) > cursor.MaxBody && (source == nil || !source.Splits()):
 		return 0, nil, webhook.TooLarge(cursor.MaxBody)
 	case source == nil:
 		c.Metrics.Count("WebhooksUnknown", 1)
@@ -202,22 +130,8 @@ type answer struct {
 
 // store stores the messages, through the code that enqueue stores by.
 func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, messages []cursor.Keyed) (int, any, error) {
-	// A sender is no tenant; but what it stores in a tenant's queue is that one's. Its queues are
-	// all of one tenant, or none.
-	of, _ := tenant.Split(messages[0].Queue)
-	put := &intake.Put{Single: !source.Splits(), Tenant: of, Quotas: s.quotas, Log: s.log, Received: s.now()}
-	for _, m := range messages {
-		switch {
-		case source.Numbered():
-			put.Add(m.Message)
-		case source.Keyed():
-			put.Sort(m)
-		default:
-			id := m.ID
-			m.ID = ""
-			put.Arrive(m.Message, id)
-		}
-	}
+	put := intake.Sent(messages, source.Numbered(), s.now())
+	put.Single, put.Quotas, put.Log = !source.Splits(), s.quotas, s.log
 	answers, err := put.Store(ctx, s.sorter, c.Metrics)
 	if err != nil {
 		return 0, nil, err

@@ -19,40 +19,43 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 const sources = `{"sources": [
-  {"name": "github", "scheme": "github", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/github",
+  {"name": "github", "preset": "github", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/github",
    "queue": "repository.full_name | 'other'", "attributes": {"event": "@header(X-GitHub-Event)"}},
-  {"name": "stripe", "scheme": "stripe", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe",
+  {"name": "octo", "preset": "github", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/octo"},
+  {"name": "stripe", "preset": "stripe", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe",
    "queue": "'stripe'", "maxBody": 1000},
-  {"name": "shop", "scheme": "shopify", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/shop",
+  {"name": "shop", "preset": "shopify", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/shop",
    "queue": "@header(X-Shopify-Shop-Domain)", "prefix": "shops/"},
-  {"name": "svix", "scheme": "standard", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/svix",
+  {"name": "svix", "preset": "standard", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/svix",
    "queue": "data.account", "key": "timestamp", "keyType": "time"},
-  {"name": "slack", "scheme": "slack", "challenge": "slack", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/slack",
+  {"name": "slack", "preset": "slack", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/slack",
    "queue": "'slack'"},
-  {"name": "quiet", "scheme": "slack", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/quiet", "queue": "'quiet'"},
-  {"name": "meta", "scheme": "meta", "challenge": "hub", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/meta",
+  {"name": "quiet", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/quiet", "id": "event_id",
+   "signature": {"header": "X-Slack-Signature", "prefix": "v0=", "timestampHeader": "X-Slack-Request-Timestamp", "template": "v0:{timestamp}:{body}"}},
+  {"name": "meta", "preset": "meta", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/meta",
    "verifyToken": "arn:aws:ssm:eu-west-1:123456789012:parameter/meta-token", "queue": "'meta'"},
-  {"name": "grid", "scheme": "token", "challenge": "cloudevents", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/grid",
-   "signature": {"header": "Authorization", "prefix": "Bearer "}, "queue": "'grid'", "id": "id"},
-  {"name": "ledger", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/ledger",
+  {"name": "grid", "challenge": "cloudevents", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/grid",
+   "signature": {"header": "Authorization", "prefix": "Bearer ", "encoding": "token"}, "queue": "'grid'", "id": "id"},
+  {"name": "ledger", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/ledger",
    "signature": {"header": "X-Sig", "encoding": "base64"}, "queue": "account", "seq": "n"},
-  {"name": "raw", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/raw",
+  {"name": "raw", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/raw",
    "signature": {"header": "X-Sig"}, "queue": "'raw'", "id": "@digest"},
-  {"name": "cms", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/cms",
+  {"name": "cms", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/cms",
    "signature": {"header": "X-Sig"}, "queue": "page", "prefix": "cms/", "id": "id", "key": "at,kind", "keyType": "time,rank(*.created|*)", "prev": "before"},
-  {"name": "free", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/free",
+  {"name": "free", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/free",
    "signature": {"header": "X-Sig"}, "queue": "q", "prefix": "", "id": "@digest"},
-  {"name": "acme", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/acme",
+  {"name": "acme", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/acme",
    "signature": {"header": "X-Sig"}, "queue": "q", "prefix": "@acme/", "id": "@digest"},
-  {"name": "page", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/page",
+  {"name": "page", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/page",
    "signature": {"header": "X-Sig"}, "each": "entry[]", "queue": "@event.object", "id": "id", "key": "time | @received", "keyType": "time"},
-  {"name": "mandrill", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/mandrill",
+  {"name": "mandrill", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/mandrill",
    "signature": {"header": "X-Sig"}, "each": "@form(mandrill_events)[]", "queue": "'mail'", "id": "_id", "attributes": {"event": "event"}}
 ]}`
 
@@ -89,7 +92,7 @@ func newServer(t *testing.T) *server {
 	t.Cleanup(func() { slog.SetDefault(before) })
 	service := newService(t, s.memory, func() time.Time { return s.now }, func(context.Context, secret.Reference) (string, error) { return s.value, s.err })
 	s.service, s.sorter = service, service.sorter
-	s.Client = httpapitest.New(t, service.handler(&s.logs))
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
 	return s
 }
 
@@ -140,7 +143,7 @@ func (s *server) send(r request) httpapitest.Answer {
 
 func github(id, body string) request {
 	return request{source: "github", body: body, headers: map[string]string{
-		"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(sign(body)), "X-GitHub-Delivery": id, "X-GitHub-Event": "push",
+		"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(sign(body)), "X-GitHub-Delivery": id, "X-GitHub-Hook-ID": "7", "X-GitHub-Event": "push",
 	}}
 }
 
@@ -199,8 +202,8 @@ func TestGitHub(t *testing.T) {
 	s.Want("again", s.send(github("a", one)), 200, `{"status":200,"outcome":"duplicate","queue":"github/o/r"}`)
 	s.Want("again with another body", s.send(github("a", two)), 200, `"outcome":"duplicate"`)
 	s.Want("no repository", s.send(github("c", `{"organization":{}}`)), 200, "advanced")
-	s.wantStored("github/o/r", `1 a `+one+`push; 2 b `+two+`push`)
-	s.wantStored("github/other", `1 c {"organization":{}}push`)
+	s.wantStored("github/o/r", `1 a/7 `+one+`push; 2 b/7 `+two+`push`)
+	s.wantStored("github/other", `1 c/7 {"organization":{}}push`)
 	for _, metric := range []string{`"WebhooksAccepted":1`, `"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`} {
 		if !strings.Contains(s.logs.String(), metric) {
 			t.Errorf("no %s in the metrics", metric)
@@ -229,6 +232,23 @@ func TestStandardWebhooks(t *testing.T) {
 	if logged := s.logs.String(); !strings.Contains(logged, "secret 1 of 1 is not whsec_") || strings.Contains(logged, canary) {
 		t.Error("the log does not say what is wrong, or has the secret")
 	}
+}
+
+// TestLongLists: a sender's request may be larger than a message, where it is several.
+func TestLongLists(t *testing.T) {
+	s := newServer(t)
+	var events strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&events, `,{"id":"%d","time":%d,"text":"%s"}`, i, 1_700_000_000+i, strings.Repeat("x", 400))
+	}
+	send := func(body string) httpapitest.Answer {
+		return s.send(request{source: "page", body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
+	}
+	a := send(`{"object":"all","entry":[` + events.String()[1:] + `]}`)
+	if a.Status != 200 || strings.Count(a.Body, `"waiting"`) != 1500 {
+		t.Errorf("%d %.200s", a.Status, a.Body)
+	}
+	s.Want("an element that is too large", send(`{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+strings.Repeat("x", cursor.MaxBody)+`"}]}`), 413, `"field":"messages[1].body"`)
 }
 
 func TestOtherSenders(t *testing.T) {
@@ -450,9 +470,14 @@ func TestNothingIsLogged(t *testing.T) {
 	}
 }
 
-func TestSourcesFrom(t *testing.T) {
-	if _, err := sourcesFrom(t.TempDir()); err == nil || !strings.Contains(err.Error(), webhook.File) {
-		t.Errorf("error %v", err)
+// TestStart: a function without its sources does not start, and says so beside what else is wrong.
+func TestStart(t *testing.T) {
+	t.Setenv("LAMBDA_TASK_ROOT", t.TempDir())
+	t.Setenv("STREAMSORT_MESSAGES_TABLE", "")
+	for _, want := range []string{webhook.File, "STREAMSORT_MESSAGES_TABLE is not set"} {
+		if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 
@@ -460,7 +485,8 @@ func FuzzReceive(f *testing.F) {
 	f.Add("/webhooks/github", "x-github-delivery", "a", []byte(`{"repository":{"full_name":"a"}}`))
 	f.Add("/webhooks/raw", "content-type", "text/plain", []byte("\xff"))
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	handle := newService(f, cursor.NewMemory(), time.Now, func(context.Context, secret.Reference) (string, error) { return canary, nil }).handler(io.Discard)
+	service := newService(f, cursor.NewMemory(), time.Now, func(context.Context, secret.Reference) (string, error) { return canary, nil })
+	handle := runtime.Around(io.Discard, headroom, service.api().Handle)
 	f.Fuzz(func(t *testing.T, path, header, value string, body []byte) {
 		headers := map[string]string{
 			"x-hub-signature-256": "sha256=" + hex.EncodeToString(sign(string(body))), "x-sig": hex.EncodeToString(sign(string(body))),

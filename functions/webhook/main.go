@@ -5,19 +5,42 @@
 package main
 
 import (
-	"log/slog"
 	"os"
+	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/streamsort/streamsort/internal/assetfile"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/secret"
+	"github.com/streamsort/streamsort/internal/webhook"
 )
 
-func main() {
-	slog.SetDefault(lambdacontext.NewLogger())
-	handle, err := fromEnvironment(os.Stdout)
-	if err != nil {
-		slog.Error("cannot start", "error", err)
-		os.Exit(1)
+func main() { runtime.Main(newHandler) }
+
+// headroom is how long before the function's time is over it stops, so that a sender whose
+// message may be stored gets an answer.
+const headroom = time.Second
+
+func newHandler(d *runtime.Deps) (runtime.Handler, error) {
+	sources, err := assetfile.Load(os.Getenv("LAMBDA_TASK_ROOT"), webhook.File, webhook.Read)
+	d.Check(err)
+	var refs []secret.Reference
+	for _, source := range sources {
+		refs = append(refs, source.References()...)
 	}
-	lambda.Start(handle)
+	store, err := secret.NewStore(refs...)
+	d.Check(err)
+	s := &service{sorter: d.Sorter(), quotas: d.Quotas(), sources: byName(sources), now: time.Now, log: d.Log}
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	s.secrets = secret.NewCache(store.Fetch, time.Now)
+	return runtime.Handle(d, headroom, s.api().Handle), s.checkSecrets()
+}
+
+func byName(all []webhook.Source) map[string]*webhook.Source {
+	sources := make(map[string]*webhook.Source, len(all))
+	for i := range all {
+		sources[all[i].Name] = &all[i]
+	}
+	return sources
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/secret"
 )
 
@@ -20,7 +21,7 @@ func TestQuotas(t *testing.T) {
 	service := newService(t, s.memory, clock, func(context.Context, secret.Reference) (string, error) { return s.value, nil })
 	service.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
 		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.NewQueues: 1}}}, clock)
-	s.Client = httpapitest.New(t, service.handler(&s.logs))
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
 	send := func(source, body string) httpapitest.Answer {
 		return s.send(request{source: source, body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
 	}

@@ -69,7 +69,7 @@ func text(value any) string {
 }
 
 // settable are the fields that a text can say, by their names in the context:
-// those of the struct with a small first letter (and apiRate for APIRate, idProp for IDProp, functionUrl for FunctionURL, httpAllow for HTTPAllow).
+// those of the struct with a small first letter (and apiRate for APIRate, functionUrl for FunctionURL, httpAllow for HTTPAllow).
 func settable(props *streamsort.Props) map[string]reflect.Value {
 	fields := map[string]reflect.Value{}
 	value := reflect.ValueOf(props).Elem()
@@ -79,7 +79,7 @@ func settable(props *streamsort.Props) map[string]reflect.Value {
 			continue // Env: the CDK command's own variables say it; Consumers: a file does
 		}
 		name := value.Type().Field(i).Name
-		name = strings.NewReplacer("API", "Api", "IDProp", "IdProp", "URL", "Url", "HTTP", "Http").Replace(name)
+		name = strings.NewReplacer("API", "Api", "URL", "Url", "HTTP", "Http").Replace(name)
 		fields[strings.ToLower(name[:1])+name[1:]] = field
 	}
 	return fields

@@ -101,7 +101,7 @@ func checkLocal(t *testing.T, path string, mappings map[string]string, file stri
 			t.Errorf("schedule %+v", schedule)
 		}
 	}
-	if len(stack.Mappings) != len(mappings) || routes != 21 || len(stack.Schedules) != 1 {
-		t.Errorf("%d mappings, %d routes, %d schedules; want %d, 21 and 1", len(stack.Mappings), routes, len(stack.Schedules), len(mappings))
+	if len(stack.Mappings) != len(mappings) || routes != 19 || len(stack.Schedules) != 1 {
+		t.Errorf("%d mappings, %d routes, %d schedules; want %d, 19 and 1", len(stack.Mappings), routes, len(stack.Schedules), len(mappings))
 	}
 }

@@ -59,8 +59,19 @@ func TestAnnounce(t *testing.T) {
 	if err := a.Queue(t.Context(), said()); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`people streamsort gap.opened {"id":"gap.opened/1/q/3","kind":"gap.opened","queue":"q",` +
-		`"missingAfter":2,"missingUpTo":4,"maxParked":"9223372036854775807","since":"2026-01-02T03:04:05Z","ageSeconds":90}`}
+	skipped := cursor.Announcement{
+		Kind: cursor.GapSkipped, ID: "gap.skipped/1/q/3", Queue: "q", Missing: cursor.Range{From: 2, To: 4}, MaxParked: 9,
+		Skipped: []cursor.Range{{From: 2, To: 4}, {From: 6, To: cursor.MaxSeq}},
+	}
+	if err := a.Queue(t.Context(), skipped); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`people streamsort gap.opened {"id":"gap.opened/1/q/3","kind":"gap.opened","queue":"q",` +
+			`"missingAfter":2,"missingUpTo":4,"maxParked":"9223372036854775807","since":"2026-01-02T03:04:05Z","ageSeconds":90}`,
+		`people streamsort gap.skipped {"id":"gap.skipped/1/q/3","kind":"gap.skipped","queue":"q","missingAfter":2,"missingUpTo":4,` +
+			`"maxParked":9,"skipped":[{"missingAfter":2,"missingUpTo":4},{"missingAfter":6,"missingUpTo":"9223372036854775807"}]}`,
+	}
 	if diff := cmp.Diff(want, *details); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

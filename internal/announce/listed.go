@@ -30,12 +30,12 @@ func Listed(rows *trouble.Store, tombstone time.Duration, announce xorack.Announ
 	}
 }
 
-// stateOf is the state in which a chain is listed that ended so.
-var stateOf = map[xorack.End]trouble.State{xorack.Failed: trouble.Failed, xorack.TimedOut: trouble.TimedOut}
-
 // RowOf is the row of a chain, and whether it has one. That of a later chain of the same tag is newer.
 func RowOf(c xorack.Chain) (trouble.Row, bool) {
-	state, listed := stateOf[c.End()]
 	ended := ddb.ToMillis(c.Ended())
-	return trouble.Row{State: state, Queue: c.Tag, Since: ended, N: ended.UnixMilli()}, listed
+	row := trouble.Row{State: trouble.Failed, Queue: c.Tag, Since: ended, N: ended.UnixMilli()}
+	if c.End() == xorack.TimedOut {
+		row.State = trouble.TimedOut
+	}
+	return row, c.End() == xorack.Failed || c.End() == xorack.TimedOut
 }

@@ -13,15 +13,21 @@ import (
 // gap is a gap's announcement as readers see it. Seqs are strings where JSON
 // readers would round them.
 type gap struct {
-	ID        string      `json:"id"`
-	Kind      string      `json:"kind"`
-	Queue     string      `json:"queue"`
-	Tenant    string      `json:"tenant,omitempty"`
-	After     jsonseq.Seq `json:"missingAfter"`
-	UpTo      jsonseq.Seq `json:"missingUpTo"`
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Queue  string `json:"queue"`
+	Tenant string `json:"tenant,omitempty"`
+	seqs
 	MaxParked jsonseq.Seq `json:"maxParked"`
+	Skipped   []seqs      `json:"skipped,omitempty"`
 	Since     *time.Time  `json:"since,omitempty"`
 	Seconds   float64     `json:"ageSeconds,omitempty"`
+}
+
+// seqs are seqs that are missing.
+type seqs struct {
+	After jsonseq.Seq `json:"missingAfter"`
+	UpTo  jsonseq.Seq `json:"missingUpTo"`
 }
 
 // late is the announcement of late messages as readers see it: how many there were since the
@@ -65,13 +71,16 @@ func (a *Announcer) late(ctx context.Context, said cursor.Announcement) error {
 func (a *Announcer) gap(ctx context.Context, said cursor.Announcement) error {
 	d := gap{
 		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue, Tenant: of(said.Queue),
-		After: jsonseq.Seq(said.Missing.From), UpTo: jsonseq.Seq(said.Missing.To), MaxParked: jsonseq.Seq(said.MaxParked),
-		Seconds: said.Age.Seconds(),
+		seqs:      seqs{jsonseq.Seq(said.Missing.From), jsonseq.Seq(said.Missing.To)},
+		MaxParked: jsonseq.Seq(said.MaxParked), Seconds: said.Age.Seconds(),
+	}
+	for _, run := range said.Skipped {
+		d.Skipped = append(d.Skipped, seqs{jsonseq.Seq(run.From), jsonseq.Seq(run.To)})
 	}
 	if !said.Since.IsZero() {
 		d.Since = &said.Since
 	}
 	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "missingAfter", d.After, "missingUpTo", d.UpTo,
-		"maxParked", d.MaxParked, "ageSeconds", d.Seconds)
+		"maxParked", d.MaxParked, "skipped", len(d.Skipped), "ageSeconds", d.Seconds)
 	return a.send(ctx, d.Kind, d)
 }

@@ -18,6 +18,7 @@ import (
 	"regexp"
 
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // List is a kind of file.
@@ -29,9 +30,8 @@ type List[T any] struct {
 	// Variable finds a variable in the text, ${ and } with it; its first group is
 	// the variable's own name. Nil: there are none.
 	Variable *regexp.Regexp
-	// Element reads the members of an element. Its error begins with a member's
-	// name.
-	Element func(members []strictjson.Member) (T, error)
+	// Element reads an element.
+	Element func(raw json.RawMessage) (T, error)
 	// NameOf is an element's name, which no other one has.
 	NameOf func(T) string
 }
@@ -67,12 +67,8 @@ func (l List[T]) Read(text []byte, lookup func(string) (string, bool)) ([]T, err
 	all := make([]T, len(list))
 	place := map[string]int{}
 	for i, raw := range list {
-		members, err := strictjson.Members(raw)
-		if err != nil {
-			return nil, fmt.Errorf("%s[%d] %w", l.Name, i, err)
-		}
-		if all[i], err = l.Element(members); err != nil {
-			return nil, fmt.Errorf("%s[%d].%w", l.Name, i, err)
+		if all[i], err = l.Element(raw); err != nil {
+			return nil, invalid.Within(l.Name, i, strictjson.In("", err))
 		}
 		name := l.NameOf(all[i])
 		if other, twice := place[name]; twice {

@@ -1,7 +1,7 @@
 package assetfile_test
 
 import (
-	"fmt"
+	"encoding/json"
 	"regexp"
 	"testing"
 
@@ -15,13 +15,12 @@ import (
 // tested where they are.
 var things = assetfile.List[string]{
 	Name: "things", Max: 2, Variable: regexp.MustCompile(`\$\{(THING_[0-9]+)\}`),
-	Element: func(members []strictjson.Member) (name string, err error) {
-		for _, m := range members {
-			if name, err = strictjson.Text(m.Value); err != nil {
-				return "", fmt.Errorf("%s %w", m.Name, err)
-			}
+	Element: func(raw json.RawMessage) (string, error) {
+		var thing struct {
+			Name string `json:"name"`
 		}
-		return name, nil
+		err := strictjson.Decode(raw, &thing)
+		return thing.Name, err
 	},
 	NameOf: func(name string) string { return name },
 }
@@ -39,7 +38,7 @@ func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"things": [{"name": "${THING_1}"}, {"name": "${THING_2}"}]}`: "THING_1, which the file names, is not set\nTHING_2, which the file names, is not set",
 		`{"things": [{"name": "a"}, {"name": "a"}]}`:                   `things[1].name "a" is that of things[0] too`,
-		`{"things": [{"name": 7}]}`:                                    "things[0].name must be a string",
+		`{"things": [{"name": 7}]}`:                                    "things[0].name must be a string: it is 7",
 		`{"things": [7]}`:                                              "things[0] must be a JSON object",
 		`{"things": [{}, {}, {}]}`:                                     "things has 3: it must have from 1 to 2",
 		`{"things": {}}`:                                               "things must be a JSON array",

@@ -14,6 +14,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -316,11 +317,37 @@ func (c *Client) Put(ctx context.Context, messages []json.RawMessage) ([]Outcome
 	return c.put(ctx, nil, messages, `{"messages":[`, `]}`)
 }
 
-// PutEvents is Put for events as they are: props (queue, seq, id, key, keyType, prev) say
-// where in them these are.
+// PutEvents is Put for events as they are: props (queue, seq, id, key, keyType, prev and others) are
+// paths in them. With each, there is one event, whose messages have an outcome each.
 func (c *Client) PutEvents(ctx context.Context, props url.Values, events []json.RawMessage) ([]Outcome, error) {
-	return c.put(ctx, props, events, `[`, `]`)
+	if !props.Has("each") {
+		return c.put(ctx, props, events, `[`, `]`)
+	}
+	for attempt := 1; ; attempt++ {
+		var answer struct{ Results []Outcome }
+		if err := c.Call(ctx, http.MethodPost, "/messages", props, events[0], &answer); err != nil {
+			return nil, err
+		}
+		left, first := 0, Outcome{}
+		for _, o := range slices.Backward(answer.Results) {
+			if o.passes() {
+				left, first = left+1, o
+			}
+		}
+		if left == 0 {
+			return answer.Results, nil
+		}
+		if attempt == c.attempts {
+			return answer.Results, &NotTakenError{left, len(answer.Results), first}
+		}
+		if err := backOff(ctx, attempt, 0); err != nil {
+			return answer.Results, err
+		}
+	}
 }
+
+// passes reports whether why a message was not taken may pass.
+func (o Outcome) passes() bool { return o.Status >= 500 || o.Status == http.StatusTooManyRequests }
 
 func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawMessage, head, tail string) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(messages))
@@ -348,7 +375,7 @@ func (c *Client) put(ctx context.Context, query url.Values, messages []json.RawM
 		var again []int
 		for n, i := range open {
 			outcomes[i] = answer.Results[n]
-			if outcomes[i].Status >= 500 || outcomes[i].Status == http.StatusTooManyRequests {
+			if outcomes[i].passes() {
 				again = append(again, i)
 			}
 		}

@@ -34,11 +34,10 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
-	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/sink"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
@@ -81,123 +80,50 @@ var file = assetfile.List[Consumer]{
 	Element: read, NameOf: func(c Consumer) string { return c.Reader.Name },
 }
 
-// read reads one consumer. Its error begins with a member's name.
-func read(members []strictjson.Member) (c Consumer, err error) {
-	for _, m := range members {
-		switch m.Name {
-		case "name":
-			c.Reader.Name, err = strictjson.Text(m.Value)
-		case "prefix":
-			c.Reader.Prefix, err = strictjson.Text(m.Value)
-			if all := c.Reader.Prefix == "@"; err == nil && tenant.IsCut(c.Reader.Prefix) && !all {
-				// The queues of a tenant whose name begins so would be delivered too.
-				err = errors.New("begins with '@', and with no whole tenant: it must be like @acme/, or @ for all tenants, or begin otherwise")
-			}
-		case "start":
-			c.Reader.Start, err = start(m.Value)
-		case "maxMessages":
-			c.Reader.MaxMessages, err = strictjson.Positive(m.Value)
-		case "maxBytes":
-			c.Reader.MaxBytes, err = strictjson.Positive(m.Value)
-		case "maxAttempts":
-			c.Reader.MaxAttempts, err = strictjson.Positive(m.Value)
-		case "blockAfter":
-			c.Reader.BlockAfter, err = duration(m.Value)
-		case "retries":
-			c.Reader.Retries, err = durations(m.Value)
-		case "circuit":
-			c.Reader.Circuit, err = circuit(m.Value)
-		case "batchWindow":
-			c.Reader.BatchWindow, err = duration(m.Value)
-		case "track":
-			c.Reader.Track, err = duration(m.Value)
-		case "sink":
-			if err = json.Unmarshal(m.Value, &c.Sink); err != nil {
-				return c, fmt.Errorf("sink: %w", err)
-			}
-		default:
-			err = errors.New("is not known: there are name, sink, start, prefix, maxMessages, maxBytes, maxAttempts, blockAfter, retries, circuit, batchWindow and track")
-		}
-		if err != nil {
-			return c, fmt.Errorf("%s %w", m.Name, err)
-		}
+// document is a consumer as it is written. The bounds of its numbers are those of [handoff.Reader].
+type document struct {
+	Name        string          `json:"name"`
+	Sink        sink.Config     `json:"sink"`
+	Start       handoff.Start   `json:"start"`
+	Prefix      string          `json:"prefix"`
+	MaxMessages int             `json:"maxMessages"`
+	MaxBytes    int             `json:"maxBytes"`
+	MaxAttempts int             `json:"maxAttempts"`
+	BlockAfter  time.Duration   `json:"blockAfter"`
+	Retries     []time.Duration `json:"retries" bounds:"1..10" like:"[\"1s\", \"1m\"]"`
+	Circuit     circuit         `json:"circuit"`
+	BatchWindow time.Duration   `json:"batchWindow"`
+	Track       time.Duration   `json:"track"`
+}
+
+type circuit struct {
+	Off      bool            `json:"off"`
+	Queues   int             `json:"queues"`
+	Probes   []time.Duration `json:"probes" bounds:"1..10" like:"[\"5s\", \"1m\"]"`
+	WakeRate int             `json:"wakeRate"`
+}
+
+// read reads one consumer.
+func read(raw json.RawMessage) (Consumer, error) {
+	var d document
+	if err := strictjson.Decode(raw, &d); err != nil {
+		return Consumer{}, err
 	}
+	if tenant.IsCut(d.Prefix) && d.Prefix != "@" {
+		// The queues of a tenant whose name begins so would be delivered too.
+		return Consumer{}, invalid.New(invalid.Malformed, "prefix",
+			"begins with '@', and with no whole tenant: it must be like @acme/, or @ for all "+
+				"tenants, or begin otherwise")
+	}
+	c := Consumer{handoff.Reader{
+		Name: d.Name, Start: d.Start, Prefix: d.Prefix, MaxMessages: d.MaxMessages, MaxBytes: d.MaxBytes,
+		MaxAttempts: d.MaxAttempts, BlockAfter: d.BlockAfter, Retries: d.Retries,
+		Circuit: handoff.Circuit(d.Circuit), BatchWindow: d.BatchWindow, Track: d.Track,
+	}, d.Sink}
 	c.Sink.Defaults(&c.Reader)
-	var invalid *cursor.InvalidError
-	if err = c.Reader.Validate(); errors.As(err, &invalid) && invalid.Field == "consumer" {
-		return c, fmt.Errorf("name %s", invalid.Problem)
+	err := c.Reader.Validate()
+	if wrong := (*invalid.Error)(nil); errors.As(err, &wrong) && wrong.Field == "consumer" {
+		err = invalid.Named("name", err)
 	}
 	return c, err
-}
-
-// circuit reads the bounds of a circuit.
-func circuit(raw json.RawMessage) (c handoff.Circuit, err error) {
-	members, err := strictjson.Members(raw)
-	if err != nil {
-		return c, err
-	}
-	for _, m := range members {
-		switch m.Name {
-		case "queues":
-			c.Queues, err = strictjson.Positive(m.Value)
-		case "off":
-			if err = json.Unmarshal(m.Value, &c.Off); err != nil || string(m.Value) == "null" {
-				err = errors.New("must be true or false")
-			}
-		case "probes":
-			c.Probes, err = durations(m.Value)
-		case "wakeRate":
-			c.WakeRate, err = strictjson.Positive(m.Value)
-		default:
-			err = errors.New("is not known: there are off, queues, probes and wakeRate")
-		}
-		if err != nil {
-			return c, fmt.Errorf("has a member %s that %w", m.Name, err)
-		}
-	}
-	return c, nil
-}
-
-// duration reads how long something may take.
-func duration(raw json.RawMessage) (time.Duration, error) {
-	text, err := strictjson.Text(raw)
-	if err != nil {
-		return 0, err
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, errors.New(`must be a duration such as "90s" or "15m"`)
-	}
-	return d, nil
-}
-
-// durations reads a list of them.
-func durations(raw json.RawMessage) ([]time.Duration, error) {
-	const must = `must be a list of 1 to 10 durations such as ["1s", "1m"]`
-	elements, err := strictjson.Elements(raw, 10)
-	if err != nil || len(elements) == 0 {
-		return nil, errors.New(must)
-	}
-	all := make([]time.Duration, len(elements))
-	for i, element := range elements {
-		if all[i], err = duration(element); err != nil {
-			return nil, fmt.Errorf("%s: element %d is none", must, i)
-		}
-	}
-	return all, nil
-}
-
-// start reads where a consumer begins: a word or a seq, the latter as a number
-// or as text.
-func start(raw json.RawMessage) (handoff.Start, error) {
-	if seq, err := jsonseq.Read(raw); err == nil {
-		return handoff.At(seq), nil
-	}
-	text, err := strictjson.Text(raw)
-	if err == nil && text != "" {
-		if begins, err := handoff.ParseStart(text); err == nil {
-			return begins, nil
-		}
-	}
-	return handoff.Start{}, errors.New("must be first, latest or a seq")
 }

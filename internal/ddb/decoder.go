@@ -24,23 +24,35 @@ func (d *Decoder) Fail(name Path, problem string) {
 }
 
 // value reads what is there, if anything; it has to be of this kind.
-func (d *Decoder) value(name Path, kind Kind, problem string) (Value, bool) {
+func (d *Decoder) value(name Path, kind Kind) (Value, bool) {
 	v := d.Item.attribute(string(name))
 	if v.kind != None && v.kind != kind {
-		d.Fail(name, problem)
+		d.Fail(name, v.kind.instead(kind))
 		return Value{}, false
 	}
 	return v, v.kind != None
 }
 
-// Text reads a string that must be there.
-func (d *Decoder) Text(name Path) string {
-	v, ok := d.value(name, String, "is missing or not a string")
+// must reads what has to be there.
+func (d *Decoder) must(name Path, kind Kind) Value {
+	v, ok := d.value(name, kind)
 	if !ok {
-		d.Fail(name, "is missing or not a string")
+		d.Fail(name, None.instead(kind))
 	}
-	return v.text
+	return v
 }
+
+// int64 is a Number that fits into 64 bits.
+func (d *Decoder) int64(name Path, v Value) (int64, bool) {
+	n, ok := v.Int64()
+	if !ok {
+		d.Fail(name, "is "+v.Decimal()+", which is not a 64-bit integer")
+	}
+	return n, ok
+}
+
+// Text reads a string that must be there.
+func (d *Decoder) Text(name Path) string { return d.must(name, String).text }
 
 // TextOr reads a string that may be missing.
 func (d *Decoder) TextOr(name Path, otherwise string) string {
@@ -52,15 +64,11 @@ func (d *Decoder) TextOr(name Path, otherwise string) string {
 
 // Number reads an integer that must be there.
 func (d *Decoder) Number(name Path) int64 {
-	v, ok := d.value(name, Number, "is missing or not a number")
-	if !ok {
-		d.Fail(name, "is missing or not a number")
+	v := d.must(name, Number)
+	if v.kind == None {
 		return 0
 	}
-	n, ok := v.Int64()
-	if !ok {
-		d.Fail(name, "is not a 64-bit integer")
-	}
+	n, _ := d.int64(name, v)
 	return n
 }
 
@@ -70,13 +78,6 @@ func (d *Decoder) NumberOr(name Path, otherwise int64) int64 {
 		return otherwise
 	}
 	return d.Number(name)
-}
-
-// Number128 reads the halves of an integer of 128 bits that may be missing: 0
-// then.
-func (d *Decoder) Number128(name Path) (hi int64, lo uint64) {
-	v, _ := d.value(name, Number, "is not a number")
-	return v.hi, v.lo
 }
 
 // Millis reads a time that must be there.
@@ -95,12 +96,12 @@ func (d *Decoder) SecondsOr(name Path) time.Time {
 	if !d.Item.Has(name) {
 		return time.Time{}
 	}
-	return time.Unix(d.Number(name), 0).UTC()
+	return fromSeconds(d.Number(name))
 }
 
 // BytesOr reads bytes that may be missing: nil then.
 func (d *Decoder) BytesOr(name Path) []byte {
-	if v, ok := d.value(name, Binary, "is not binary"); ok {
+	if v, ok := d.value(name, Binary); ok {
 		return v.Bytes()
 	}
 	return nil
@@ -108,26 +109,20 @@ func (d *Decoder) BytesOr(name Path) []byte {
 
 // True reads a truth that may be missing: false then.
 func (d *Decoder) True(name Path) bool {
-	v, _ := d.value(name, Boolean, "is not a boolean")
+	v, _ := d.value(name, Boolean)
 	return v.True()
 }
 
 // MapOr reads a map that may be missing: empty then.
 func (d *Decoder) MapOr(name Path) Item {
-	v, _ := d.value(name, Map, "is not a map")
+	v, _ := d.value(name, Map)
 	return v.Fields()
 }
 
 // ListOr reads a list that may be missing: nil then.
 func (d *Decoder) ListOr(name Path) []Value {
-	v, _ := d.value(name, List, "is not a list")
+	v, _ := d.value(name, List)
 	return v.Elements()
-}
-
-// MembersOr reads a set of bytes that may be missing: nil then. It is sorted.
-func (d *Decoder) MembersOr(name Path) [][]byte {
-	v, _ := d.value(name, BinarySet, "is not a set of bytes")
-	return v.Members()
 }
 
 // Layout checks the version in the item's attribute: one above known is

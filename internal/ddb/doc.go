@@ -16,6 +16,12 @@
 // ([Action]) of it. [Answer.Item] is the item after the write, or the one that failed
 // the condition, and [Answer.Held] says which; a [Decoder] reads it.
 //
+// A [Codec] makes the items of a store's struct, and reads them, by tags that name the attributes.
+// Rejected: the SDK's attributevalue (it knows neither this package's values, nor milliseconds, nor
+// an attribute that has to be there, and its errors name none. A consumer's record costs 407
+// allocations to write and 280 to read, against 5 and 3 here, and process is 13 KB of code larger
+// than it was with codecs by hand, against 56).
+//
 // Since a request is a value, faults, meters, the simulator and the
 // dropping of one clause at a time are each
 // written once, around the engine, as functions of one method.

@@ -31,6 +31,18 @@ const (
 	reference
 )
 
+// instead says that a value is of this kind, or missing, where it has to be of another.
+func (k Kind) instead(of Kind) string {
+	names := [...]string{
+		String: "a string", Number: "a number", Binary: "binary", Boolean: "a boolean", List: "a list",
+		Map: "a map", BinarySet: "a set of bytes", Other: "of a kind that no item has",
+	}
+	if k == None {
+		return "is missing, and must be " + names[of]
+	}
+	return "is " + names[k] + ", and must be " + names[of]
+}
+
 // Value is the value of an attribute. It never changes; the zero Value is none.
 type Value struct {
 	kind Kind
@@ -68,6 +80,8 @@ func Millis(t time.Time) Value { return Int(t.UnixMilli()) }
 func ToMillis(t time.Time) time.Time { return fromMillis(t.UnixMilli()) }
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+func fromSeconds(s int64) time.Time { return time.Unix(s, 0).UTC() }
 
 // Seconds is a time in seconds since 1970, as TTL wants it.
 func Seconds(t time.Time) Value { return Int(t.Unix()) }

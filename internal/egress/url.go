@@ -13,8 +13,6 @@ import (
 const (
 	// MaxURL is how many bytes a URL has at most.
 	MaxURL = 2048
-	// MaxPorts is how many ports are allowed at most.
-	MaxPorts = 20
 	// DefaultPort is the port that is allowed where no other is.
 	DefaultPort = 443
 )

@@ -4,7 +4,7 @@
 // Call [New] once a function's process and [Emitter.Begin] once an invocation;
 // add to the [Metrics], and [Metrics.Flush] them before the handler returns.
 // Namespace, service and names are those of Powertools for AWS Lambda:
-// package settings reads POWERTOOLS_METRICS_NAMESPACE and POWERTOOLS_SERVICE_NAME
+// package runtime reads POWERTOOLS_METRICS_NAMESPACE and POWERTOOLS_SERVICE_NAME
 // into [Names], and the first invocation counts a ColdStart.
 //
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html

@@ -53,8 +53,6 @@ const (
 	MaxDepth = 8
 	// MaxOfTenant is how many endpoints a tenant may have; of those that two of its calls make at once, one more each.
 	MaxOfTenant = 1000
-	// MaxReason is how many bytes the reason of a pause has at most.
-	MaxReason = 256
 	// maxTries is how often a change is tried that others are ahead of.
 	maxTries = 5
 	// keyBytes is how many bytes a secret's key has.
@@ -119,15 +117,17 @@ func (p Place) tenant() string {
 // Endpoint is where a consumer's webhooks go to.
 type Endpoint struct {
 	Place
-	URL string
+	URL string `ddb:"url"`
 	// Secret is what requests are signed with, OldSecret what they are signed with too until OldUntil.
-	Secret, OldSecret string
-	OldUntil          time.Time
+	Secret    string    `ddb:"secret"`
+	OldSecret string    `ddb:"oldSecret,omitzero"`
+	OldUntil  time.Time `ddb:"oldUntil,omitzero"`
 	// Paused is why nothing is sent; empty where it is.
-	Paused      string
-	PausedSince time.Time
-	At          time.Time
-	rev         int64
+	Paused      string    `ddb:"paused,omitzero"`
+	PausedSince time.Time `ddb:"pausedSince,omitzero"`
+	At          time.Time `ddb:"at,optional"`
+	// Rev rises with each change.
+	Rev int64 `ddb:"rev"`
 }
 
 // Secrets are those that requests are signed with at a time, the newest first.
@@ -152,17 +152,9 @@ func NewStore(engine ddb.Engine, tables []table.Definition, now func() time.Time
 }
 
 const (
-	attrQueue       ddb.Path = "queue"
-	attrConsumer    ddb.Path = "consumer"
-	attrVersion     ddb.Path = "v"
-	attrRev         ddb.Path = "rev"
-	attrURL         ddb.Path = "url"
-	attrSecret      ddb.Path = "secret"
-	attrOldSecret   ddb.Path = "oldSecret"
-	attrOldUntil    ddb.Path = "oldUntil"
-	attrPaused      ddb.Path = "paused"
-	attrPausedSince ddb.Path = "pausedSince"
-	attrAt          ddb.Path = "at"
+	attrQueue    ddb.Path = "queue"
+	attrConsumer ddb.Path = "consumer"
+	attrRev      ddb.Path = "rev"
 )
 
 // layout is that of an item.
@@ -189,32 +181,14 @@ func (p Place) key() ddb.Item {
 	return ddb.Fields{attrQueue: partitionOf(p.tenant()), attrConsumer: ddb.Text(p.sort())}.Item()
 }
 
+var endpoints = ddb.NewCodec[Endpoint]("endpoint", layout, layout)
+
 func encode(e Endpoint) ddb.Item {
-	fields := ddb.Fields{
-		attrQueue: partitionOf(e.tenant()), attrConsumer: ddb.Text(e.sort()), attrVersion: ddb.Int(layout),
-		attrRev: ddb.Int(e.rev), attrURL: ddb.Text(e.URL), attrSecret: ddb.Text(e.Secret), attrAt: ddb.Millis(e.At),
-	}
-	if e.OldSecret != "" {
-		fields[attrOldSecret], fields[attrOldUntil] = ddb.Text(e.OldSecret), ddb.Millis(e.OldUntil)
-	}
-	if e.Paused != "" {
-		fields[attrPaused], fields[attrPausedSince] = ddb.Text(e.Paused), ddb.Millis(e.PausedSince)
-	}
-	return fields.Item()
+	return endpoints.Item(&e, attrQueue.Set(partitionOf(e.tenant())), attrConsumer.Set(ddb.Text(e.sort())))
 }
 
 func decode(it ddb.Item) (Endpoint, error) {
-	d := ddb.Decoder{Item: it}
-	d.Layout(attrVersion, layout)
-	e := Endpoint{
-		Place: placeOf(d.Text(attrConsumer)), URL: d.Text(attrURL), Secret: d.Text(attrSecret),
-		OldSecret: d.TextOr(attrOldSecret, ""), OldUntil: d.MillisOr(attrOldUntil),
-		Paused: d.TextOr(attrPaused, ""), PausedSince: d.MillisOr(attrPausedSince), At: d.MillisOr(attrAt), rev: d.Number(attrRev),
-	}
-	if d.Err != nil {
-		return Endpoint{}, fmt.Errorf("endpoint: %w", d.Err)
-	}
-	return e, nil
+	return endpoints.Decode(it, func(e *Endpoint, d *ddb.Decoder) { e.Place = placeOf(d.Text(attrConsumer)) })
 }
 
 // get reads an endpoint: half a read unit, or a whole one where it is strong.
@@ -297,7 +271,7 @@ func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err 
 			if !there || c.Rotate {
 				e.Secret = newSecret()
 			}
-			unchanged := attrRev.Eq(ddb.Int(before.rev))
+			unchanged := attrRev.Eq(ddb.Int(before.Rev))
 			if !there {
 				unchanged = attrQueue.Missing()
 			}
@@ -352,7 +326,7 @@ func (s *Store) mayBeMade(ctx context.Context, c Change) error {
 func (s *Store) changed(before Endpoint, c Change) Endpoint {
 	now := ddb.ToMillis(s.now())
 	e := before
-	e.Place, e.URL, e.At, e.rev = c.Place, cmp.Or(c.URL, before.URL), now, before.rev+1
+	e.Place, e.URL, e.At, e.Rev = c.Place, cmp.Or(c.URL, before.URL), now, before.Rev+1
 	if c.Rotate && before.Secret != "" {
 		e.OldSecret, e.OldUntil = before.Secret, ddb.ToMillis(now.Add(KeptSecret))
 	}

@@ -20,8 +20,8 @@ func TestAnyBody(t *testing.T) {
 		return 200, map[string]int{"status": 200}, nil
 	}
 	for _, api := range []*httpapi.API{
-		{Any: take, Emitter: emf.New(io.Discard, emf.Names{})},
-		{Routes: map[string]map[string]httpapi.Operation{"x": {"POST": take}}, Emitter: emf.New(io.Discard, emf.Names{})},
+		{Any: take},
+		{Routes: []httpapi.Route{{Method: "POST", Resource: "x", Do: take}}},
 	} {
 		for name, test := range map[string]struct{ headers, body, want string }{
 			"text": {`{"Content-Type":"text/plain"}`, `"text"`, "text"},
@@ -31,7 +31,7 @@ func TestAnyBody(t *testing.T) {
 			"key":   {`{"content-type":"application/json","idempotency-key":"` + strings.Repeat("k", 2000) + `"}`, `"{}"`, "{}"},
 		} {
 			got = nil
-			answer, err := api.Handle(t.Context(), json.RawMessage(`{"rawPath":"/x","headers":`+test.headers+`,"body":`+test.body+`,"requestContext":{"http":{"method":"POST"}}}`))
+			answer, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), json.RawMessage(`{"rawPath":"/x","headers":`+test.headers+`,"body":`+test.body+`,"requestContext":{"http":{"method":"POST"}}}`))
 			if err != nil {
 				t.Fatal(err)
 			}

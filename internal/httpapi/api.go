@@ -3,12 +3,11 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/calllog"
@@ -20,10 +19,8 @@ import (
 
 // API answers the requests of one function.
 type API struct {
-	// Routes are the operations by resource and method.
-	Routes map[string]map[string]Operation
-	// Direct finds the operation of a direct invoke's document, and makes its
-	// members what HTTP has: see [Call.SetBody] and [Call.SetQuery].
+	Routes []Route
+	// Direct finds the operation of a direct invoke's document: see [Direct].
 	Direct func(*Call) (Operation, error)
 	// Aliases are the operations of those of the function's aliases that have one:
 	// whatever such an alias is called with is that operation's document, also what
@@ -32,9 +29,9 @@ type API struct {
 	Aliases map[string]Operation
 	// Doors are the routes of those of the function's aliases that have a function URL of
 	// their own: by such an alias there are no others, and no direct invokes.
-	Doors map[string]map[string]map[string]Operation
+	Doors map[string][]Route
 	// Any, where it is set, answers every request, whatever its resource and its
-	// body are: Routes and Direct are of no use then.
+	// body are: Routes and direct invokes are of no use then.
 	Any Operation
 	// Problem is what an error of the function's own is to the caller, nil for one
 	// that is none; Problem may be nil, and the rest is for ProblemOf.
@@ -42,12 +39,19 @@ type API struct {
 	// TenantClaim is the claim of a caller's token that holds its tenant; empty
 	// where there are no tenants, and every caller names all things in full.
 	TenantClaim string
-	// After is called behind each call, whatever became of it; nil means nothing is.
-	After func(context.Context, *emf.Metrics)
 	// Log says which calls are logged that go well; the others always are.
 	Log calllog.Log
-	// Emitter writes the metrics of each call, of which Errors is counted here.
-	Emitter *emf.Emitter
+}
+
+// Route is an operation, as requests and direct invokes ask for it.
+type Route struct {
+	// Method and Resource are those of requests. A direct invoke's members are the parameters
+	// where the method is GET or DELETE, and else the body. Without a resource there are
+	// direct invokes only.
+	Method, Resource string
+	// Name is the member "operation" of a direct invoke; empty where there is none.
+	Name string
+	Do   Operation
 }
 
 // Operation answers a call: with a status and a document that has a member
@@ -65,16 +69,10 @@ type Call struct {
 	Refused int
 }
 
-// Handle is the handler that Lambda calls. A caller's mistake is a problem
-// document, never a function error.
-func (a *API) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawMessage, err error) {
-	c := &Call{Metrics: a.Emitter.Begin()}
-	defer c.Metrics.Flush()
-	defer func() {
-		if a.After != nil {
-			a.After(ctx, c.Metrics)
-		}
-	}()
+// Handle is the handler of the function. A caller's mistake is a problem document, never a
+// function error. Errors is counted here.
+func (a *API) Handle(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (answer json.RawMessage, err error) {
+	c := &Call{Metrics: metrics}
 	defer func() {
 		if r := recover(); r != nil {
 			// A panic must not end the process: the caller gets an answer, and the
@@ -170,27 +168,89 @@ func (a *API) route(ctx context.Context, c *Call) (Operation, error) {
 	case !door:
 		routes = a.Routes
 	}
-	methods, ok := routes[c.Resource]
-	if !ok {
-		return nil, &Problem{
-			Status: http.StatusNotFound, Type: "no-route", Title: "There is no such resource",
-			Detail: "the resources are /" + strings.Join(slices.Sorted(maps.Keys(routes)), ", /"),
+	for _, r := range routes {
+		if r.Resource != "" && r.Resource == c.Resource && r.Method == c.Method {
+			return r.Do, nil
 		}
 	}
-	do, ok := methods[c.Method]
-	if !ok {
-		allow := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
-		return nil, &Problem{
-			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
-			Detail: c.Resource + " has " + allow, Allow: allow,
-		}
-	}
-	return do, nil
+	return nil, noRoute(routes, c.Resource)
 }
 
-// SetBody makes members of a direct invoke's document the body of the request,
+// noRoute is the problem of a resource that there is not, or that has no such method.
+func noRoute(routes []Route, resource string) *Problem {
+	var resources, methods []string
+	for _, r := range routes {
+		resources = append(resources, r.Resource)
+		if r.Resource == resource {
+			methods = append(methods, r.Method)
+		}
+	}
+	if allow := listed(methods, ""); resource != "" && allow != "" {
+		return &Problem{
+			Status: http.StatusMethodNotAllowed, Type: "no-method", Title: "The resource has no such method",
+			Detail: resource + " has " + allow, Allow: allow,
+		}
+	}
+	return &Problem{
+		Status: http.StatusNotFound, Type: "no-route", Title: "There is no such resource",
+		Detail: "the resources are " + listed(resources, "/"),
+	}
+}
+
+// listed are the names that are not empty, each once and with what is before it.
+func listed(names []string, before string) (list string) {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if list != "" {
+			list += ", "
+		}
+		if name != "" {
+			list += before + name
+		}
+	}
+	return list
+}
+
+// Direct finds the operation of a direct invoke among the routes: the one that its client
+// context names, or the member "operation" of its document, or, without one, what unnamed says
+// of its members. It makes the document's other members what HTTP has.
+func Direct(routes []Route, unnamed func([]strictjson.Member) string) func(*Call) (Operation, error) {
+	return func(c *Call) (Operation, error) {
+		members, err := strictjson.Members(c.Body)
+		if err != nil {
+			return nil, invalid.Named("event", err)
+		}
+		name := c.Operation
+		var value json.RawMessage
+		if name == "" {
+			if value, members = strictjson.Take(members, "operation"); value == nil {
+				name = unnamed(members)
+			} else if name, err = strictjson.Text(value); err != nil {
+				return nil, invalid.Named("operation", err)
+			}
+		}
+		var names []string
+		for _, r := range routes {
+			switch {
+			case r.Name == "":
+			case r.Name != name:
+				names = append(names, r.Name)
+			case r.Method == http.MethodGet, r.Method == http.MethodDelete:
+				return r.Do, c.setQuery(members)
+			case value == nil:
+				return r.Do, nil // the document is the body
+			default:
+				return r.Do, c.setBody(members)
+			}
+		}
+		last := len(names) - 1
+		return nil, invalid.New(invalid.Unknown, "operation", "must be "+strings.Join(names[:last], ", ")+" or "+names[last])
+	}
+}
+
+// setBody makes members of a direct invoke's document the body of the request,
 // their values byte for byte.
-func (c *Call) SetBody(members []strictjson.Member) error {
+func (c *Call) setBody(members []strictjson.Member) error {
 	body, err := strictjson.Object(members)
 	if err != nil {
 		return invalid.Named("event", err)
@@ -199,9 +259,9 @@ func (c *Call) SetBody(members []strictjson.Member) error {
 	return nil
 }
 
-// SetQuery makes members of a direct invoke's document the parameters of the
+// setQuery makes members of a direct invoke's document the parameters of the
 // request.
-func (c *Call) SetQuery(members []strictjson.Member) error {
+func (c *Call) setQuery(members []strictjson.Member) error {
 	c.Query = map[string][]string{}
 	for _, m := range members {
 		value := string(m.Value)
@@ -217,19 +277,30 @@ func (c *Call) SetQuery(members []strictjson.Member) error {
 	return nil
 }
 
-// Bounds of the parameter limit.
-const defaultLimit, maxLimit = 100, 1000
+// Parameters reads the parameters of the query into a struct, as [strictjson.DecodeQuery] does.
+// Queues among them become those that are stored.
+func (c *Call) Parameters(into any, queues ...*string) error {
+	return c.full(strictjson.DecodeQuery(c.Query, into), queues)
+}
 
-// Limit is the parameter limit: an integer from 1 to 1000, 100 where it is
-// missing.
-func (r *Request) Limit() (int, error) {
-	text, err := r.One("limit")
-	if err != nil || text == "" {
-		return defaultLimit, err
+// Read reads the body into a struct, as [strictjson.Decode] does, and as [Call.Parameters]. The
+// query has no parameters.
+func (c *Call) Read(into any, queues ...*string) error {
+	if err := c.Parameters(&struct{}{}); err != nil {
+		return err
 	}
-	limit, err := strconv.Atoi(text)
-	if err != nil || limit < 1 || limit > maxLimit {
-		return 0, invalid.New(invalid.OutOfRange, "limit", fmt.Sprintf("must be an integer from 1 to %d", maxLimit))
+	err := strictjson.Decode(c.Body, into)
+	if wrong := (*invalid.Error)(nil); errors.As(err, &wrong) && wrong.Path() == "" {
+		return invalid.Named(RequestBody, err)
 	}
-	return limit, nil
+	return c.full(err, queues)
+}
+
+func (c *Call) full(err error, queues []*string) error {
+	for _, queue := range queues {
+		if err == nil {
+			*queue, err = c.Full("queue", *queue)
+		}
+	}
+	return err
 }

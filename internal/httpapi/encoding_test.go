@@ -36,10 +36,9 @@ func zipped(t testing.TB, text string, n int) []byte {
 func post(t testing.TB, headers map[string]string, body []byte) (status int, document string, answered map[string]string) {
 	t.Helper()
 	api := &httpapi.API{
-		Routes: map[string]map[string]httpapi.Operation{"messages": {http.MethodPost: func(_ context.Context, c *httpapi.Call) (int, any, error) {
+		Routes: []httpapi.Route{{Method: http.MethodPost, Resource: "messages", Do: func(_ context.Context, c *httpapi.Call) (int, any, error) {
 			return http.StatusOK, fmt.Sprintf("%s|%s|%s", c.Body, c.IdempotencyKey, c.Headers["x-name"]), nil
 		}}},
-		Emitter: emf.New(io.Discard, emf.Names{}),
 	}
 	event, err := json.Marshal(map[string]any{
 		"version": "2.0", "rawPath": "/messages", "headers": headers, "requestContext": map[string]any{"http": map[string]any{"method": "POST"}},
@@ -50,7 +49,7 @@ func post(t testing.TB, headers map[string]string, body []byte) (status int, doc
 	}
 	// A header's byte that is not UTF-8 stays what it is in the event.
 	event = bytes.ReplaceAll(event, []byte("LATIN"), []byte{0xE9})
-	raw, err := api.Handle(t.Context(), event)
+	raw, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), event)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -262,20 +262,3 @@ func (r *Request) One(name string) (string, error) {
 	}
 	return "", invalid.New(invalid.Clash, name, "is given more than once")
 }
-
-// Only is an error if there is a query parameter that is none of these.
-func (r *Request) Only(names ...string) error {
-	for given := range r.Query {
-		known := false
-		for _, name := range names {
-			known = known || name == given
-		}
-		switch {
-		case !known && len(names) == 0:
-			return invalid.New(invalid.Unknown, given, "is not a parameter of this request: it has none")
-		case !known:
-			return invalid.New(invalid.Unknown, given, "is not a parameter of this request, which has "+strings.Join(names, ", "))
-		}
-	}
-	return nil
-}

@@ -23,11 +23,11 @@ func asked(_ context.Context, c *httpapi.Call) (int, any, error) {
 func answer(t *testing.T, claim, event string) string {
 	t.Helper()
 	api := &httpapi.API{
-		Routes:      map[string]map[string]httpapi.Operation{"queues": {http.MethodGet: asked}},
+		Routes:      []httpapi.Route{{Method: http.MethodGet, Resource: "queues", Do: asked}},
 		Direct:      func(*httpapi.Call) (httpapi.Operation, error) { return asked, nil },
-		TenantClaim: claim, Emitter: emf.New(io.Discard, emf.Names{}),
+		TenantClaim: claim,
 	}
-	raw, err := api.Handle(t.Context(), json.RawMessage(event))
+	raw, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), json.RawMessage(event))
 	if err != nil {
 		t.Fatalf("%s: %v", event, err)
 	}
@@ -115,10 +115,10 @@ func TestProblemsNameQueuesAsTheyWereGiven(t *testing.T) {
 			return 0, nil, &invalid.Error{Field: "queue", Code: invalid.Clash, Problem: "is not there", Queue: queue}
 		}
 		a := &httpapi.API{
-			Routes:      map[string]map[string]httpapi.Operation{"queues": {http.MethodGet: refuse}},
-			TenantClaim: "org", Emitter: emf.New(io.Discard, emf.Names{}),
+			Routes:      []httpapi.Route{{Method: http.MethodGet, Resource: "queues", Do: refuse}},
+			TenantClaim: "org",
 		}
-		raw, err := a.Handle(t.Context(), json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
+		raw, err := a.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), json.RawMessage(v2(`{"jwt":{"claims":{"org":"acme"}}}`)))
 		var answer struct{ Body string }
 		if err == nil {
 			err = json.Unmarshal(raw, &answer)

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
@@ -23,6 +24,7 @@ import (
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 // Put is what one call brings.
@@ -38,9 +40,6 @@ type Put struct {
 	Log calllog.Log
 	// Trace is that of each message which has none of its own.
 	Trace cursor.Trace
-	// Received, where it is set, is when messages came whose senders cannot repeat them: a time of a key
-	// that is too far ahead becomes that.
-	Received time.Time
 	// Single means that it is one message, and not in a list.
 	Single bool
 	// count is how many messages there are; messages are those with a seq, keyed those with
@@ -54,29 +53,41 @@ type Put struct {
 	key string
 }
 
-// Add adds a message with a seq.
-func (p *Put) Add(m cursor.Message) {
-	p.trace(&m)
-	p.messages, p.numbered = append(p.messages, m), append(p.numbered, []int{p.count})
-	p.count++
+// Sent is a put of messages from a sender or a source, which is no tenant; but what it stores in
+// a tenant's queues is that one's. The queues are of one kind, and all of one tenant, or none. It
+// cannot put them again: a time of a key that is too far ahead becomes that of receipt.
+func Sent(messages []cursor.Keyed, numbered bool, received time.Time) *Put {
+	of, _ := tenant.Split(messages[0].Queue)
+	p := &Put{Tenant: of}
+	for _, m := range messages {
+		m.Received = received
+		p.Take(m, numbered)
+	}
+	return p
 }
 
-// Sort adds a message with a key.
-func (p *Put) Sort(m cursor.Keyed) {
+// Take adds a message of any kind: one without a seq and a key is known by its own id.
+func (p *Put) Take(m cursor.Keyed, numbered bool) {
 	p.trace(&m.Message)
-	m.Received = p.Received
-	p.keyed, p.sorted = append(p.keyed, m), append(p.sorted, []int{p.count})
+	switch {
+	case numbered:
+		p.messages, p.numbered = append(p.messages, m.Message), append(p.numbered, []int{p.count})
+	case m.Key != nil:
+		p.keyed, p.sorted = append(p.keyed, m), append(p.sorted, []int{p.count})
+	default:
+		id := m.ID
+		m.ID = ""
+		p.arrive(m.Message, id)
+	}
 	p.count++
 }
 
-// Arrive adds a message without either, under an id of its own.
-func (p *Put) Arrive(m cursor.Message, id string) {
-	p.trace(&m)
+// arrive adds the first message that has an id.
+func (p *Put) arrive(m cursor.Message, id string) {
 	queue := m.Queue
 	m.Queue = ""
 	p.arrivals = append(p.arrivals, cursor.Arrival{Queue: queue, ID: id, Messages: []cursor.Message{m}})
 	p.arrived = append(p.arrived, []int{p.count})
-	p.count++
 }
 
 // Join adds a message without a seq to those of its queue, which have the id
@@ -84,15 +95,14 @@ func (p *Put) Arrive(m cursor.Message, id string) {
 func (p *Put) Join(m cursor.Message, id string) {
 	p.key = id
 	p.trace(&m)
-	for i := range p.arrivals {
-		if a := &p.arrivals[i]; a.Queue == m.Queue {
-			m.Queue = ""
-			a.Messages, p.arrived[i] = append(a.Messages, m), append(p.arrived[i], p.count)
-			p.count++
-			return
-		}
+	i := slices.IndexFunc(p.arrivals, func(a cursor.Arrival) bool { return a.Queue == m.Queue })
+	if i < 0 {
+		p.arrive(m, id)
+	} else {
+		m.Queue = ""
+		p.arrivals[i].Messages, p.arrived[i] = append(p.arrivals[i].Messages, m), append(p.arrived[i], p.count)
 	}
-	p.Arrive(m, id)
+	p.count++
 }
 
 // trace gives a message the trace of the call, unless it has its own.
@@ -132,7 +142,7 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 			return nil, p.inCall(err, p.numbered)
 		}
 		for i, result := range results {
-			count(metrics, result)
+			countNumbered(metrics, result)
 			answers[p.numbered[i][0]] = p.newAnswer(result)
 			answers[p.numbered[i][0]].Failure = result.Err
 		}
@@ -157,7 +167,11 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 			return nil, p.inCall(err, p.arrived)
 		}
 		for i, result := range results {
-			countArrival(metrics, result, len(p.arrived[i]))
+			count(metrics, result.Outcome, len(p.arrived[i]), result.Err)
+			// The move of several is in the answer of each of them.
+			if result.Moved != (cursor.Range{}) && result.Seqs.From == result.Moved.From {
+				metrics.Count("Advances", 1)
+			}
 			for n, place := range p.arrived[i] {
 				answers[place] = p.newArrivalAnswer(result, n)
 				answers[place].Failure = result.Err
@@ -301,67 +315,42 @@ func (p *Put) in(place int, err error) error {
 	return invalid.Within(listOfCall, place, err)
 }
 
-// count counts what became of a message.
-func count(metrics *emf.Metrics, r cursor.Result) {
-	switch r.Outcome {
-	case cursor.Advanced, cursor.Stored:
-		metrics.Count("MessagesStored", 1)
-	case cursor.Parked:
-		metrics.Count("MessagesStored", 1)
-		metrics.Count("Parked", 1)
-	case cursor.Duplicate:
-		metrics.Count("Duplicates", 1)
-	case cursor.Conflict:
-		metrics.Count("Conflicts", 1)
-	case cursor.Late, cursor.Stale:
-		metrics.Count("TooLate", 1)
-	case cursor.Full:
-		metrics.Count("Full", 1)
+// counterOf is the counter of the messages that have an outcome.
+var counterOf = map[cursor.Outcome]string{
+	cursor.Advanced: "MessagesStored", cursor.Stored: "MessagesStored", cursor.Parked: "MessagesStored",
+	cursor.Waiting: "MessagesStored", cursor.Dropped: "MessagesStored",
+	cursor.Duplicate: "Duplicates", cursor.Conflict: "Conflicts", cursor.Late: "TooLate", cursor.Stale: "TooLate", cursor.Full: "Full",
+}
+
+// count counts what became of n messages, and that it is unknown where there is an error.
+func count(metrics *emf.Metrics, outcome cursor.Outcome, n int, err error) {
+	if counter := counterOf[outcome]; counter != "" {
+		metrics.Count(counter, n)
 	}
-	// The moves of a group are in the answer of each of its messages: count them
-	// where the group's first seq of the move is.
+	var wrong *invalid.Error
+	if err != nil && !errors.As(err, &wrong) {
+		metrics.Count("Errors", 1)
+	}
+}
+
+// countNumbered counts a result. The moves of a group are in the answer of each of its messages:
+// they are counted where the group's first seq of the move is.
+func countNumbered(metrics *emf.Metrics, r cursor.Result) {
+	count(metrics, r.Outcome, 1, r.Err)
+	count(metrics, "", 0, r.Deferred)
+	if r.Outcome == cursor.Parked {
+		metrics.Count("Parked", 1)
+	}
 	for _, moved := range r.Moves {
 		if r.Seq == moved.From+1 {
 			metrics.Count("Advances", 1)
 		}
 	}
-	countError(metrics, r.Err)
-	countError(metrics, r.Deferred)
 }
 
-// countArrival counts what became of an arrival of n messages.
-func countArrival(metrics *emf.Metrics, r cursor.Appended, n int) {
-	switch r.Outcome {
-	case cursor.Advanced:
-		metrics.Count("MessagesStored", n)
-	case cursor.Duplicate:
-		metrics.Count("Duplicates", n)
-	case cursor.Conflict:
-		metrics.Count("Conflicts", n)
-	case cursor.Stale:
-		metrics.Count("TooLate", n)
-	case cursor.Full:
-		metrics.Count("Full", n)
-	}
-	// The move of several is in the answer of each of them.
-	if r.Moved != (cursor.Range{}) && r.Seqs.From == r.Moved.From {
-		metrics.Count("Advances", 1)
-	}
-	countError(metrics, r.Err)
-}
-
-// countKeyed counts what became of a message with a key.
+// countKeyed counts a result of a keyed queue.
 func countKeyed(metrics *emf.Metrics, r cursor.KeyedResult) {
-	switch r.Outcome {
-	case cursor.Waiting, cursor.Advanced, cursor.Dropped:
-		metrics.Count("MessagesStored", 1)
-	case cursor.Duplicate:
-		metrics.Count("Duplicates", 1)
-	case cursor.Conflict:
-		metrics.Count("Conflicts", 1)
-	case cursor.Stale:
-		metrics.Count("TooLate", 1)
-	}
+	count(metrics, r.Outcome, 1, r.Err)
 	if r.Placed { // who gave it its place counts it: a settler may have been before the writer
 		for name, is := range map[string]bool{"Late": r.Late, "Unlinked": r.Unlinked, "Dropped": r.Outcome == cursor.Dropped} {
 			if is {
@@ -371,14 +360,5 @@ func countKeyed(metrics *emf.Metrics, r cursor.KeyedResult) {
 	}
 	if r.Ahead {
 		metrics.Count("ClocksAhead", 1)
-	}
-	countError(metrics, r.Err)
-}
-
-// countError counts what is not the caller's mistake.
-func countError(metrics *emf.Metrics, err error) {
-	var wrong *invalid.Error
-	if err != nil && !errors.As(err, &wrong) {
-		metrics.Count("Errors", 1)
 	}
 }

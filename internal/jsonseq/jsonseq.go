@@ -1,6 +1,6 @@
 // Package jsonseq is seqs in JSON. [Seq] writes them so that every reader gets
 // them exactly: as a number up to 2^53, as a decimal string beyond. [Read] reads
-// those of callers, strictly.
+// those of callers, strictly, and [Asked] does in a document.
 package jsonseq
 
 import (
@@ -54,4 +54,14 @@ func Read(raw json.RawMessage) (int64, error) {
 		return 0, invalid.Named("", err)
 	}
 	return seq, nil
+}
+
+// Asked is a seq in a caller's document.
+type Asked int64
+
+// UnmarshalJSON implements json.Unmarshaler, as [Read] does.
+func (s *Asked) UnmarshalJSON(raw []byte) error {
+	seq, err := Read(raw)
+	*s = Asked(seq)
+	return err
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -23,24 +22,16 @@ type Selection struct {
 	// of is what is listed: queues, consumers or chains.
 	of string
 	// State is what they are in; empty where all are asked for.
-	State trouble.State
+	State trouble.State `json:"state"`
 	// Prefix begins the queues' names, or the chains' tags, as they are stored: a tenant's own.
-	Prefix string
+	Prefix string `json:"prefix"`
 	// Consumer is the only one; empty where all are asked for.
-	Consumer string
-	// Place is where the page begins; empty for the first.
+	Consumer string `json:"consumer"`
+	// Place is where the page begins, which After is the token of; empty for the first.
 	Place string
-	Limit int
+	After string `json:"after"`
+	Limit int    `json:"limit" bounds:"1..100" default:"50"`
 }
-
-// Bounds of a page.
-const defaultLimit, maxLimit = 50, 100
-
-// The parameters of the lists.
-var (
-	queueParameters    = []string{"prefix", "state", "after", "limit"}
-	consumerParameters = []string{"consumer", "prefix", "state", "after", "limit"}
-)
 
 // Open is the state of chains that have not ended: there are no rows of it.
 const Open trouble.State = "open"
@@ -53,40 +44,31 @@ var statesOf = map[string][]trouble.State{
 }
 
 // Queues reads what queues are asked for.
-func Queues(c *httpapi.Call) (Selection, error) { return read(c, "queues", queueParameters) }
+func Queues(c *httpapi.Call) (Selection, error) { return read(c, "queues") }
 
 // Consumers reads what consumers are asked for.
-func Consumers(c *httpapi.Call) (Selection, error) { return read(c, "consumers", consumerParameters) }
+func Consumers(c *httpapi.Call) (Selection, error) { return read(c, "consumers") }
 
 // Chains reads what chains are asked for.
-func Chains(c *httpapi.Call) (Selection, error) { return read(c, "chains", queueParameters) }
+func Chains(c *httpapi.Call) (Selection, error) { return read(c, "chains") }
 
-func read(c *httpapi.Call, of string, names []string) (Selection, error) {
-	if err := c.Only(names...); err != nil {
-		return Selection{}, err
+func read(c *httpapi.Call, of string) (Selection, error) {
+	s := Selection{of: of}
+	err := c.Parameters(&s)
+	if err == nil && s.Consumer != "" && of != "consumers" {
+		err = invalid.New(invalid.Unknown, "consumer",
+			"is not known: there are prefix, state, after and limit")
 	}
-	given := map[string]string{}
-	for _, name := range names {
-		value, err := c.One(name)
-		if err != nil {
-			return Selection{}, err
-		}
-		given[name] = value
+	if err == nil {
+		s.Prefix, err = Prefix(c, s.Prefix)
 	}
-	s := Selection{of: of, State: trouble.State(given["state"]), Consumer: given["consumer"], Limit: defaultLimit}
-	var err error
-	if s.Prefix, err = Prefix(c, given["prefix"]); err != nil {
-		return s, err
+	if err == nil {
+		err = s.checkState()
 	}
-	if err := s.checkState(); err != nil {
-		return s, err
+	if err == nil {
+		err = s.goOn(s.After)
 	}
-	if text := given["limit"]; text != "" {
-		if s.Limit, err = strconv.Atoi(text); err != nil || s.Limit < 1 || s.Limit > maxLimit {
-			return s, invalid.New(invalid.OutOfRange, "limit", fmt.Sprintf("must be an integer from 1 to %d", maxLimit))
-		}
-	}
-	return s, s.goOn(given["after"])
+	return s, err
 }
 
 // Prefix is the beginning of stored names that a caller's prefix means: a tenant's names all

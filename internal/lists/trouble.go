@@ -124,14 +124,14 @@ const maxCounted = 10_000
 // these have no rows that could be counted; and the stack's rates. Half a read unit for the rates, for each state, of which all
 // but one are nine where the prefix tells no tenant, and for each 4 KB, about 50 rows; of up to 10,000 rows of each.
 func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now time.Time) (int, any, error) {
-	if err := c.Only("prefix"); err != nil {
+	var asked struct {
+		Prefix string `json:"prefix"`
+	}
+	if err := c.Parameters(&asked); err != nil {
 		return 0, nil, err
 	}
-	prefix, err := c.One("prefix")
+	prefix, err := Prefix(c, asked.Prefix)
 	if err != nil {
-		return 0, nil, err
-	}
-	if prefix, err = Prefix(c, prefix); err != nil {
 		return 0, nil, err
 	}
 	a := Summary{Status: http.StatusOK, States: map[trouble.State]Count{}}

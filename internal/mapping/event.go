@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,6 +70,12 @@ type value struct {
 // broken in the event.
 func (p path) find(e *Event) (value, error) {
 	for i := range p {
+		if holds, err := e.holds(p[i].when); err != nil || !holds {
+			if err != nil {
+				return value{at: &p[i]}, err
+			}
+			continue
+		}
 		v, err := e.find(&p[i])
 		if err != nil || v.kind != absent {
 			v.at = &p[i]
@@ -76,6 +83,23 @@ func (p path) find(e *Event) (value, error) {
 		}
 	}
 	return value{}, nil
+}
+
+// holds reports whether a condition holds: none does.
+func (e *Event) holds(c *condition) (bool, error) {
+	if c == nil {
+		return true, nil
+	}
+	v, err := e.find(&c.of)
+	if err != nil || v.kind == absent || c.equals == nil {
+		return v.kind != absent, err
+	}
+	if v.kind == inJSON && strictjson.First(v.raw) == '"' {
+		v.text, err = strictjson.Text(v.raw)
+	} else if v.kind == inJSON || v.kind == binary {
+		v.text = string(v.raw)
+	}
+	return slices.Contains(c.equals, v.text), err
 }
 
 // find is the value of a term. Nothing is there, too, where that is null, or an empty text.
@@ -158,7 +182,7 @@ func (e *Event) walk(raw []byte, steps []step) ([]byte, int, error) {
 	for i := range steps {
 		var next []byte
 		var err error
-		switch first(raw) {
+		switch strictjson.First(raw) {
 		case '{':
 			next, err = e.member(raw, steps[i].name)
 		case '[':
@@ -174,13 +198,6 @@ func (e *Event) walk(raw []byte, steps []step) ([]byte, int, error) {
 		raw = next
 	}
 	return raw, len(steps), nil
-}
-
-func first(raw []byte) byte {
-	if raw = bytes.TrimLeft(raw, " \t\r\n"); len(raw) == 0 {
-		return 0
-	}
-	return raw[0]
 }
 
 // Object is the error of a document that is no JSON object. What it reads is read no more.
@@ -265,6 +282,12 @@ func (p path) missing(e *Event) error {
 
 // why says why a term is absent.
 func (e *Event) why(t *term) string {
+	if holds, _ := e.holds(t.when); !holds {
+		if v, _ := e.find(&t.when.of); v.kind != absent {
+			return t.when.of.String() + " is " + v.described()
+		}
+		t = &t.when.of
+	}
 	document, of := e.Document, ""
 	switch t.variable {
 	case "":
@@ -284,52 +307,28 @@ func (e *Event) why(t *term) string {
 	}
 	reached, n, _ := e.walk(document, t.steps)
 	if n == len(t.steps) {
-		return t.String() + " is " + described(reached)
+		return t.String() + " is " + strictjson.Shown(reached)
 	}
 	reached, _, _ = e.walk(document, t.steps[:n])
 	where := of + stepsString(t.steps[:n], of != "")
-	switch c := first(reached); {
+	switch c := strictjson.First(reached); {
 	case c == '{' && t.steps[n].name != "", c == '[' && t.steps[n].name == "":
 		return "the event has no " + of + stepsString(t.steps[:n+1], of != "")
 	case where == "":
-		return "the event is " + described(reached)
+		return "the event is " + strictjson.Shown(reached)
 	}
-	return where + " is " + described(reached)
-}
-
-// maxShown is how much of a value an error shows.
-const maxShown = 40
-
-// described says what a JSON value is: of texts and numbers, also which.
-func described(raw []byte) string {
-	switch first(raw) {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	}
-	if string(raw) == `""` {
-		return "empty"
-	}
-	return shortened(string(raw))
-}
-
-func shortened(text string) string {
-	if len(text) <= maxShown {
-		return strings.ToValidUTF8(text, "\uFFFD")
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+	return where + " is " + strictjson.Shown(reached)
 }
 
 // described says what a value is, and which.
 func (v value) described() string {
 	switch v.kind {
 	case inJSON:
-		return described(v.raw)
+		return strictjson.Shown(v.raw)
 	case binary:
 		return fmt.Sprintf("%d bytes", len(v.raw))
 	}
-	return strconv.Quote(shortened(v.text))
+	return strconv.Quote(strictjson.Shortened(v.text))
 }
 
 // wrong is the error of a value, with its place, and what stands there.
@@ -344,7 +343,7 @@ func (v value) wrong(err error) error {
 func (v value) name(once bool) (string, error) {
 	switch v.kind {
 	case inJSON:
-		if c := first(v.raw); c == '"' {
+		if c := strictjson.First(v.raw); c == '"' {
 			name, err := strictjson.Text(v.raw)
 			if err != nil {
 				return "", v.wrong(err)
@@ -380,7 +379,7 @@ func (v value) seq() (int64, error) {
 	if v.kind == inJSON || v.kind == binary {
 		digits = string(v.raw)
 	}
-	if v.kind == inJSON && first(v.raw) == '"' {
+	if v.kind == inJSON && strictjson.First(v.raw) == '"' {
 		var err error
 		if digits, err = strictjson.Text(v.raw); err != nil {
 			return 0, v.wrong(err)

@@ -3,10 +3,11 @@
 //
 //	list  = path { "," path }            of key and id: at most 3
 //	path  = term { "|" term }            alternatives: the first that is present
-//	term  = steps | "@" variable [ "(" argument ")" ] [ steps ] | "'" literal "'"
-//	steps = name { "." name | "[" digits "]" }
+//	term  = [ value [ "=" literal ] "&" ] value      where the first is present, or 'one|of|these'
+//	value = steps | "@" variable [ "(" argument ")" ] [ steps ] | literal
+//	steps = name { "." name | "[" digits "]" }       literal = "'" text "'"
 //
-// A backslash in a name stands before any of . , | [ ] @ ' and itself. A value is absent where
+// A backslash in a name stands before any of . , | [ ] @ ' = & and itself. A value is absent where
 // it is missing, null, or an empty text; where null is on the way to it; and where a step
 // leads into what is no object or no list. [Event] has the variables:
 //
@@ -22,8 +23,7 @@
 package mapping
 
 import (
-	"encoding/json"
-	"errors"
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -43,31 +43,22 @@ const ReceivedAttribute = "streamsort-received"
 
 // MaxAttributes is how many attributes a mapping names at most, MaxEach how many messages an
 // event is at most.
-const MaxAttributes, MaxEach = 10, 500
+const MaxAttributes, MaxEach = 10, 2000
 
-// Texts are a mapping as it is written.
+// Texts are a mapping as it is written, in JSON or in a query.
 type Texts struct {
-	Queue, Seq, First, ID, Key, KeyType, Prev, Each, Body string
+	Queue   string `json:"queue" bounds:"1.." like:"the path order.id | 'other', @header(X-Id) or 'fixed'"`
+	Seq     string `json:"seq" bounds:"1.." like:"the path order.number"`
+	First   string `json:"first" bounds:"1.." like:"here or 4711"`
+	ID      string `json:"id" bounds:"1.." like:"the path order.id or @header(X-Id)"`
+	Key     string `json:"key" bounds:"1.." like:"the path order.updated_at | @received"`
+	KeyType string `json:"keyType" bounds:"1.." like:"time or number,text"`
+	Prev    string `json:"prev" bounds:"1.." like:"the path order.previous"`
+	Each    string `json:"each" bounds:"1.." like:"the path entry[]"`
+	Body    string `json:"body" bounds:"1.." like:"the path order.items"`
 	// Prefix stands before queues that are found; nil is the source's name and a slash.
-	Prefix     *string
-	Attributes map[string]string
-}
-
-// Names are the members that are texts, in the order of their names.
-func Names() []string { return slices.Sorted(maps.Keys(new(Texts).byName())) }
-
-func (t *Texts) byName() map[string]*string {
-	return map[string]*string{
-		"queue": &t.Queue, "seq": &t.Seq, "first": &t.First, "id": &t.ID, "key": &t.Key, "keyType": &t.KeyType, "prev": &t.Prev, "each": &t.Each, "body": &t.Body,
-	}
-}
-
-// Set sets a member that is a text.
-func (t *Texts) Set(name, text string) { *t.byName()[name] = text }
-
-// Has reports whether a mapping has a member of the name.
-func (t *Texts) Has(name string) bool {
-	return name == "prefix" || name == "attributes" || t.byName()[name] != nil
+	Prefix     *string           `json:"prefix"`
+	Attributes map[string]string `json:"attributes" like:"the path order.kind or @header(X-Event)"`
 }
 
 // None reports whether nothing is set.
@@ -75,44 +66,27 @@ func (t *Texts) None() bool {
 	return t.Queue+t.Seq+t.First+t.ID+t.Key+t.KeyType+t.Prev+t.Each+t.Body == "" && t.Prefix == nil && t.Attributes == nil
 }
 
-// Read reads a member of a JSON document that a mapping has. The error is an [invalid.Error].
-func (t *Texts) Read(m strictjson.Member) (err error) {
-	switch m.Name {
-	case "prefix":
-		var prefix string
-		prefix, err = strictjson.Text(m.Value)
-		t.Prefix = &prefix
-	case "attributes":
-		return t.readAttributes(m.Value)
-	default:
-		to := t.byName()[m.Name]
-		if *to, err = strictjson.Text(m.Value); err != nil {
-			err = errPath
-		} else if *to == "" {
-			err = errors.New("is empty: write a path, or leave it out")
-		}
+// Default gives a mapping what others have and it does not.
+func (t *Texts) Default(others Texts) {
+	for to, text := range map[*string]string{
+		&t.Queue: others.Queue, &t.Seq: others.Seq, &t.First: others.First, &t.ID: others.ID,
+		&t.Key: others.Key, &t.KeyType: others.KeyType, &t.Prev: others.Prev, &t.Each: others.Each, &t.Body: others.Body,
+	} {
+		*to = cmp.Or(*to, text)
 	}
-	if err != nil {
-		return invalid.Named(m.Name, err)
+	if t.Attributes == nil {
+		t.Attributes = others.Attributes
 	}
-	return nil
 }
 
-func (t *Texts) readAttributes(raw json.RawMessage) error {
-	members, err := strictjson.Members(raw)
-	if err != nil {
-		return invalid.Named("attributes", err)
+// Read reads a mapping that is a JSON document.
+func Read(document []byte, k Kind) (*Mapping, error) {
+	var t Texts
+	if err := strictjson.Decode(document, &t); err != nil {
+		return nil, err
 	}
-	t.Attributes = map[string]string{}
-	for _, a := range members {
-		if t.Attributes[a.Name], err = strictjson.Text(a.Value); err != nil {
-			return invalid.Named("attributes."+a.Name, errPath)
-		}
-	}
-	return nil
+	return t.Parse(k)
 }
-
-var errPath = errors.New(`must be a string: a path, such as repository.full_name | 'other', @header(X-Id) or 'fixed'`)
 
 // Kind is what events are.
 type Kind struct {
@@ -188,9 +162,12 @@ func (m *Mapping) InDocument() bool {
 		paths = append(paths, a.path)
 	}
 	return slices.ContainsFunc(paths, func(p path) bool {
-		return slices.ContainsFunc(p, func(t term) bool { return t.steps != nil && (t.variable == "" || t.variable == whole) })
+		return slices.ContainsFunc(p, func(t term) bool { return t.leads() || t.when != nil && t.when.of.leads() })
 	})
 }
+
+// leads reports whether a term leads into the event's document.
+func (t *term) leads() bool { return t.steps != nil && (t.variable == "" || t.variable == whole) }
 
 // Parse reads a mapping of events of a kind.
 func (t Texts) Parse(k Kind) (*Mapping, error) {
@@ -343,8 +320,8 @@ func (p path) varies() bool {
 // setQueue sets what the queue's name is, or begins with.
 func (m *Mapping) setQueue(t Texts, k Kind) error {
 	last := m.queue[len(m.queue)-1].literal
-	if len(m.queue) == 1 && last != "" {
-		if m.Fixed = last; t.Prefix != nil {
+	if m.Fixed = m.queue.fixed(); m.Fixed != "" {
+		if t.Prefix != nil {
 			return invalid.New(invalid.Clash, "prefix",
 				"is given beside a fixed queue, whose name is whole: leave it out")
 		}
@@ -374,8 +351,16 @@ func (m *Mapping) setQueue(t Texts, k Kind) error {
 // FixedQueue is the queue that a path of the queue always names; empty where it is found in
 // each event, or the path is not right.
 func FixedQueue(text string) string {
-	if l, err := parse(text); err == nil && len(l) == 1 && len(l[0]) == 1 {
-		return l[0][0].literal
+	if l, err := parse(text); err == nil && len(l) == 1 {
+		return l[0].fixed()
+	}
+	return ""
+}
+
+// fixed is the text that a path is in every event; empty where it may differ.
+func (p path) fixed() string {
+	if len(p) == 1 && p[0].when == nil {
+		return p[0].literal
 	}
 	return ""
 }
@@ -389,7 +374,7 @@ func (m *Mapping) setEach(text string, k Kind) error {
 	if err != nil {
 		return invalid.Named("each", err)
 	}
-	if t := &l[0][0]; len(l) == 1 && len(l[0]) == 1 && len(t.steps) > 0 && t.steps[len(t.steps)-1].all {
+	if t := &l[0][0]; len(l) == 1 && len(l[0]) == 1 && t.when == nil && len(t.steps) > 0 && t.steps[len(t.steps)-1].all {
 		m.each = t
 		root := *t // the variable alone: its steps may have []
 		if root.steps = nil; root.variable == "" {

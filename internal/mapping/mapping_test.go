@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +43,11 @@ func TestFind(t *testing.T) {
 		"": "!queue is missing", "a.": "!empty name", ".a": "!empty name", "a..b": "!empty name", "a|": "!empty name", "a,b": "!has 2 paths: one is taken",
 		"a[x]": "!an index from 0 to 999", "a[1000]": "!an index", "a[-1]": "!an index", "a[01]": "!an index", "a[": "![ without its ]", "a]": `!has "]"`, "[0]": "!write @event[0]", "a[]": "!for each",
 		`a\b`: "!backslash before something else", `a\`: "!backslash", "'a": "!' without another", "''": "!without a text", "'a' b": `!has "b"`, "@": "!without a variable's name", "@header(x": "!( without its )",
-		strings.Repeat("a.", 20) + "a": "!more than 20 names", strings.Repeat("a|", 8) + "a": "!more than 8 alternatives", strings.Repeat("a", 1001): "!at most 1000",
+		"text & a.b": "found", "null & 'x' | a.b": "found", "a & 'x'": "x", "a.list & @field | a.b": "f", "@header(X-Id) & a.b": "found",
+		"text='t' & a.b": "found", "text = 's|t' & a.b": "found", "text='s' & 'x' | text='u|v' & 'y' | a.b": "found", "a.n='7' & a.b": "found", "@field='f' & a.b": "found", "none='' & a.b": "!without a text",
+		`text='t' & x | 'd'`: "d", "text='t'": "!has an = without an & behind it", "text='t' | a.b": "!has an = without an & behind it", "text=t & a.b": "!has an = without a literal", "text & text & a.b": `!has "&`,
+		"a.b & @none": "!not known", "@none & a.b": "!not known", `a\=b & x | 'd'`: "d", `a\&b | 'd'`: "d", "a[] & a.b": "!for each",
+		strings.Repeat("a.", 20) + "a": "!more than 20 names", strings.Repeat("a|", 32) + "a": "!more than 32 alternatives", strings.Repeat("a", 1001): "!at most 1000",
 	} {
 		got, err := Texts{Queue: path}.Parse(ofAll)
 		found := ""
@@ -64,20 +66,23 @@ func TestFind(t *testing.T) {
 // TestErrorsNameThePathAndWhatIsThere of what cannot be found, or is of another type.
 func TestErrorsNameThePathAndWhatIsThere(t *testing.T) {
 	for path, want := range map[string]string{
-		"a.x | null.y":             "queue is missing at a.x | null.y: the event has no a.x; null is null",
-		"a.empty":                  "queue is missing at a.empty: a.empty is empty",
-		"a.list[7].id":             "queue is missing at a.list[7].id: the event has no a.list[7]",
-		"text.x":                   `queue is missing at text.x: text is "t"`,
-		"a.list.x":                 "queue is missing at a.list.x: a.list is a list",
-		"@header(X-None)":          "queue is missing at @header(X-None): the request has no header X-None",
-		"@record.meta.x":           "queue is missing at @record.meta.x: the event has no @record.meta.x",
-		"@form(x)":                 "queue is missing at @form(x): there is no @form(x)",
-		"a":                        "queue must be a string or an integer (a is an object)",
-		"a.list":                   "queue must be a string or an integer (a.list is a list)",
-		"@header(X-Two)":           `queue must stand once in the header, without a comma (@header(X-Two) is "a,b")`,
-		"bad.d":                    `queue cannot be found: the event has the member "d" twice`,
-		"@plain.x":                 "queue cannot be found: the event is not JSON",
-		`a\.b | @event.a.list.one`: `queue is missing at a\.b | @event.a.list.one: the event has no a\.b; @event.a.list is a list`,
+		"a.x | null.y":                     "queue is missing at a.x | null.y: the event has no a.x; null is null",
+		"a.empty":                          "queue is missing at a.empty: a.empty is empty",
+		"a.list[7].id":                     "queue is missing at a.list[7].id: the event has no a.list[7]",
+		"text.x":                           `queue is missing at text.x: text is "t"`,
+		"a.list.x":                         "queue is missing at a.list.x: a.list is a list",
+		"@header(X-None)":                  "queue is missing at @header(X-None): the request has no header X-None",
+		"@record.meta.x":                   "queue is missing at @record.meta.x: the event has no @record.meta.x",
+		"@form(x)":                         "queue is missing at @form(x): there is no @form(x)",
+		"a":                                "queue must be a string or an integer (a is an object)",
+		"a.list":                           "queue must be a string or an integer (a.list is a list)",
+		"@header(X-Two)":                   `queue must stand once in the header, without a comma (@header(X-Two) is "a,b")`,
+		"bad.d":                            `queue cannot be found: the event has the member "d" twice`,
+		"text='u|v' & a.b | @field & none": `queue is missing at text='u|v' & a.b | @field & none: text is "t"; the event has no none`,
+		"none & a.b":                       "queue is missing at none & a.b: the event has no none",
+		"bad.d='x' & a.b":                  `queue cannot be found: the event has the member "d" twice`,
+		"@plain.x":                         "queue cannot be found: the event is not JSON",
+		`a\.b | @event.a.list.one`:         `queue is missing at a\.b | @event.a.list.one: the event has no a\.b; @event.a.list is a list`,
 	} {
 		m, err := Texts{Queue: path}.Parse(ofAll)
 		if err != nil {
@@ -120,6 +125,8 @@ func TestRefused(t *testing.T) {
 		"id has @received, which is for key":                 {Texts{Queue: "q", ID: "i | @received"}, Kind{}},
 		"attributes.a has @received":                         {Texts{Queue: "q", ID: "i", Attributes: map[string]string{"a": "@received"}}, Kind{}},
 		"attributes has a name, or a path":                   {Texts{Queue: "q", ID: "i", Attributes: map[string]string{"": "a"}}, Kind{}},
+		"queue has more than":                                {Texts{Queue: "a='x' & 'y'", ID: "i", Prefix: &long}, source},
+		"that ends with [], such as entry[]":                 {Texts{Queue: "q", ID: "i", Each: "a & b[]"}, Kind{}},
 		"id is the same text":                                {Texts{Queue: "q", ID: "i | 'none'"}, Kind{}},
 		"seq is the same text":                               {Texts{Queue: "q", Seq: "'1'"}, Kind{}},
 		"prev is the same text":                              {Texts{Queue: "q", ID: "i", Key: "k", Prev: "p|'x'"}, Kind{}},
@@ -201,10 +208,10 @@ func TestMessages(t *testing.T) {
 		"each within each":     {of(t, Texts{Queue: "'q'", ID: "@index,@digest", Each: "entry[].changes[]", Body: "@event.x"}, Kind{}, document(`{"x":1,"entry":[{"changes":[1,2]},{"changes":[]},{"changes":[3]}]}`))[:4], "q|0/"},
 		"each of a list":       {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document(` [{"id":1},{"id":2}]`)), `q|1|0|[]|{"id":1} q|2|0|[]|{"id":2}`},
 		"each of a form":       {of(t, Texts{Queue: "'q'", ID: "id", Each: "@form(mandrill_events)[]"}, ofAll, form), `q|1|0|[]|{"id":1} q|2|0|[]|{"id":2}`},
-		"each of nothing":      {of(t, Texts{Queue: "'q'", ID: "id", Each: "entry[]"}, Kind{}, document(`{"entry":[]}`)), "each is an empty list at entry[]: it must have 1 to 500 elements"},
+		"each of nothing":      {of(t, Texts{Queue: "'q'", ID: "id", Each: "entry[]"}, Kind{}, document(`{"entry":[]}`)), "each is an empty list at entry[]: it must have 1 to 2000 elements"},
 		"each of no list":      {of(t, Texts{Queue: "'q'", ID: "id", Each: "a.entry[]"}, Kind{}, document(`{"a":{"entry":7}}`)), "each must be a list at a.entry[]: it is 7"},
 		"each of what is gone": {of(t, Texts{Queue: "'q'", ID: "id", Each: "a[].b[]"}, Kind{}, document(`{"a":[{"c":1}]}`)), "each is missing: the event has no a[].b"},
-		"each of too many":     {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document("["+strings.Repeat("1,", 500)+"1]")), "each has too many elements: at most 500 are taken"},
+		"each of too many":     {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document("["+strings.Repeat("1,", 2000)+"1]")), "each has too many elements: at most 2000 are taken"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s:\n%s, want\n%s", name, c.got, c.want)
@@ -320,37 +327,28 @@ func TestEachObjectIsReadOnce(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T) {
+func TestTexts(t *testing.T) {
 	var texts Texts
-	members, err := strictjson.Members([]byte(`{"queue":"q","prefix":"","attributes":{"a":"x"},"keyType":"time","each":"[]","other":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, member := range members {
-		if known := texts.Has(member.Name); known != (member.Name != "other") || known && texts.Read(member) != nil {
-			t.Errorf("%s: %v", member.Name, known)
-		}
-	}
-	if want := (Texts{Queue: "q", KeyType: "time", Each: "[]", Prefix: new(string), Attributes: map[string]string{"a": "x"}}); !reflect.DeepEqual(texts, want) {
-		t.Errorf("%+v", texts)
+	err := strictjson.Decode([]byte(`{"queue":"q","prefix":"","attributes":{"a":"x"},"keyType":"time","each":"[]"}`), &texts)
+	if want := (Texts{Queue: "q", KeyType: "time", Each: "[]", Prefix: new(string), Attributes: map[string]string{"a": "x"}}); err != nil || !reflect.DeepEqual(texts, want) {
+		t.Errorf("%+v, %v", texts, err)
 	}
 	for raw, want := range map[string]string{
-		`{"queue":{"path":"a","default":"b"}}`: "queue must be a string: a path, such as repository.full_name | 'other'", `{"id":""}`: "id is empty", `{"key":7}`: "key must be a string: a path",
-		`{"prefix":7}`: "prefix must be a string", `{"attributes":7}`: "attributes must be a JSON object", `{"attributes":{"a":{"path":"b"}}}`: "attributes.a must be a string: a path",
+		`{"queue":{"path":"a","default":"b"}}`: "queue must be a string, such as the path order.id | 'other', @header(X-Id) or 'fixed': it is an object",
+		`{"id":""}`:                            "id is empty", `{"key":7}`: "key must be a string, such as the path",
+		`{"prefix":7}`: "prefix must be a string", `{"attributes":7}`: "attributes must be a JSON object",
+		`{"attributes":{"a":{"path":"b"}}}`: "attributes.a must be a string, such as the path",
+		`{"keys":"a"}`:                      "keys is not known: there are queue, seq, first, id, key,",
 	} {
-		members, _ := strictjson.Members([]byte(raw))
-		if err := texts.Read(members[0]); err == nil || !strings.Contains(err.Error(), want) {
+		if err := strictjson.Decode([]byte(raw), &texts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", raw, err, want)
 		}
-	}
-	if names := Names(); !slices.Contains(names, "each") || len(names) != len(slices.Collect(maps.Keys(texts.byName()))) {
-		t.Error(names)
 	}
 }
 
 // FuzzPath: nothing makes a panic, and what is printed is read as the same.
 func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"a.b", `a\.b[0].c | @header(X) | 'd\'',x`, "@form(x).a[1]", "entry[].x[]", " a . b [0] ", `\@\'\\`} {
+	for _, seed := range []string{"a.b", "a='x|y' & b | @form(a) & 'c'", `a\.b[0].c | @header(X) | 'd\'',x`, "@form(x).a[1]", "entry[].x[]", " a . b [0] ", `\@\'\\`} {
 		f.Add(seed, `{"a":{"b":[1,{"c":"d"}]},"x":null}`)
 	}
 	f.Fuzz(func(t *testing.T, text, event string) {

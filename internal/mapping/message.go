@@ -52,12 +52,12 @@ func (e *Event) elements(all []json.RawMessage, raw []byte, steps []step, behind
 		return nil, err
 	}
 	where := behind + stepsString(steps[:n], behind != "")
-	if first(there) != '[' {
+	if strictjson.First(there) != '[' {
 		if there == nil {
 			return nil, fail(invalid.Missing, "", "is missing: the event has no %s", where)
 		}
 		return nil, fail(invalid.Malformed, "",
-			"must be a list at %s: it is %s", strings.TrimSpace(where+"[]"), described(there))
+			"must be a list at %s: it is %s", strings.TrimSpace(where+"[]"), strictjson.Shown(there))
 	}
 	list, err := strictjson.Elements(there, MaxEach-len(all))
 	if err != nil {

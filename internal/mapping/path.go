@@ -15,7 +15,7 @@ import (
 const (
 	maxText         = 1000
 	maxSteps        = 20
-	maxAlternatives = 8
+	maxAlternatives = 32
 	maxIndexDigits  = 3
 )
 
@@ -25,12 +25,20 @@ type list []path
 // path is alternatives, of which the first counts that is present.
 type path []term
 
-// term is a place in an event: steps alone, a variable with steps behind it, or a literal.
+// term is a place in an event: steps alone, a variable with steps behind it, or a literal. It
+// counts where its condition holds.
 type term struct {
+	when                        *condition
 	variable, argument, literal string
 	steps                       []step
 	// header is the argument of @header in small letters, once it is checked.
 	header string
+}
+
+// condition holds where a value is present, and where it is one of some texts, if they are given.
+type condition struct {
+	of     term
+	equals []string
 }
 
 // step is a member's name, an index, or, of each, all elements.
@@ -41,7 +49,7 @@ type step struct {
 }
 
 // special are the characters that a name has a backslash before.
-const special = `.,|[]@'\`
+const special = `.,|[]@'\=&`
 
 // parse reads a list. Its error has no field.
 func parse(text string) (list, error) {
@@ -136,7 +144,34 @@ func (p *parser) until(ends, escapable string) (string, error) {
 	return b.String()[:solid], nil
 }
 
-func (p *parser) term() (t term, err error) {
+func (p *parser) term() (term, error) {
+	t, err := p.value()
+	p.spaces()
+	c := p.peek()
+	if err != nil || c != '&' && c != '=' {
+		return t, err
+	}
+	when := &condition{of: t}
+	if p.at++; c == '=' {
+		if p.next() != '\'' {
+			return t, p.wrong("has an = without a literal in quotes behind it")
+		}
+		equals, err := p.literal()
+		if err == nil && p.next() != '&' {
+			err = p.wrong("has an = without an & behind it")
+		}
+		if err != nil {
+			return t, err
+		}
+		when.equals = strings.Split(equals.literal, "|")
+	}
+	t, err = p.value()
+	t.when = when
+	return t, err
+}
+
+// value reads a term without its condition.
+func (p *parser) value() (t term, err error) {
 	p.spaces()
 	switch p.peek() {
 	case '\'':
@@ -208,7 +243,7 @@ func (p *parser) literal() (t term, err error) {
 }
 
 func (p *parser) name() (string, error) {
-	name, err := p.until(".,|[]", special)
+	name, err := p.until(".,|[]=&", special)
 	if err == nil && name == "" {
 		err = p.wrong("has an empty name")
 	}
@@ -276,15 +311,22 @@ func escaper(special string) *strings.Replacer {
 
 func (t *term) String() string {
 	var b strings.Builder
+	if t.when != nil {
+		b.WriteString(t.when.of.String())
+		if t.when.equals != nil {
+			b.WriteString("='" + escapeLiteral.Replace(strings.Join(t.when.equals, "|")) + "'")
+		}
+		b.WriteString(" & ")
+	}
 	switch {
 	case t.literal != "":
-		return "'" + escapeLiteral.Replace(t.literal) + "'"
+		b.WriteString("'" + escapeLiteral.Replace(t.literal) + "'")
 	case t.argument != "":
 		fmt.Fprintf(&b, "@%s(%s)", t.variable, t.argument)
 	case t.variable != "":
 		b.WriteString("@" + t.variable)
 	}
-	b.WriteString(stepsString(t.steps, b.Len() > 0))
+	b.WriteString(stepsString(t.steps, t.variable != ""))
 	return b.String()
 }
 
@@ -311,10 +353,10 @@ var headerName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 // always reports whether a term is present in every event.
 func (t *term) always() bool {
 	switch {
+	case t.when != nil, t.steps != nil:
+		return false
 	case t.literal != "":
 		return true
-	case t.steps != nil:
-		return false
 	}
 	return t.variable == received || t.variable == digest || t.variable == whole || t.variable == index
 }
@@ -326,6 +368,11 @@ func (l list) check(k *Kind, each bool) error {
 			t := &p[i]
 			if err := k.check(t, each); err != nil {
 				return err
+			}
+			if t.when != nil {
+				if err := k.check(&t.when.of, each); err != nil {
+					return err
+				}
 			}
 			if i+1 < len(p) && t.always() {
 				return fail(invalid.Clash, "",

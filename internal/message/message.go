@@ -1,5 +1,5 @@
 // Package message is messages in JSON documents, as callers and consumers see
-// them. [New] writes one, [Read] reads one that is put, [Kind] reads what is said of queues.
+// them. [New] writes one, [Read] reads one that is put.
 package message
 
 import (

@@ -1,12 +1,12 @@
 package quota
 
 import (
-	"errors"
-	"fmt"
+	"encoding/json"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
@@ -88,47 +88,34 @@ var file = assetfile.List[Quota]{
 	Element: read, NameOf: func(q Quota) string { return q.Name },
 }
 
-// read reads one entry. Its error begins with a member's name.
-func read(members []strictjson.Member) (q Quota, err error) {
-	for _, m := range members {
-		if m.Name == "name" {
-			if q.Name, err = strictjson.Text(m.Value); err != nil {
-				return q, fmt.Errorf("name %w", err)
-			}
-			continue
-		}
-		kind, known := kindOf(m.Name)
-		if !known {
-			return q, fmt.Errorf("%s is not known: there are name, messages, bytes, newQueues and newChains", m.Name)
-		}
-		limit, err := strictjson.Positive(m.Value)
-		if err == nil && limit > maxLimit {
-			err = fmt.Errorf("must be at most %d", maxLimit)
-		}
-		if err != nil {
-			return q, fmt.Errorf("%s %w", m.Name, err)
-		}
-		q.Limits[kind] = int64(limit)
+// entry is a quota as it is written. The bounds keep sums of limits far from what a number has
+// room for.
+type entry struct {
+	Name      string `json:"name"`
+	Messages  int64  `json:"messages" bounds:"1..1000000000000"`
+	Bytes     int64  `json:"bytes" bounds:"1..1000000000000"`
+	NewQueues int64  `json:"newQueues" bounds:"1..1000000000000"`
+	NewChains int64  `json:"newChains" bounds:"1..1000000000000"`
+}
+
+// read reads one entry.
+func read(raw json.RawMessage) (Quota, error) {
+	var e entry
+	if err := strictjson.Decode(raw, &e); err != nil {
+		return Quota{}, err
 	}
+	q := Quota{e.Name, Amounts{
+		Messages: e.Messages, Bytes: e.Bytes, NewQueues: e.NewQueues, NewChains: e.NewChains,
+	}}
 	if q.Name != everyone {
 		if err := tenant.Validate(q.Name); err != nil {
-			return q, fmt.Errorf("name %w, or be * for every tenant without an entry of its own", err)
+			return q, invalid.New(invalid.Malformed, "name",
+				err.Error()+", or be * for every tenant without an entry of its own")
 		}
 	}
 	if q.Limits == (Amounts{}) {
-		return q, errors.New("name has an entry without a quota: write messages, bytes, newQueues or newChains")
+		return q, invalid.New(invalid.Missing, "name",
+			"has an entry without a quota: write messages, bytes, newQueues or newChains")
 	}
 	return q, nil
-}
-
-// maxLimit keeps sums of limits far from what a number has room for.
-const maxLimit = 1_000_000_000_000
-
-func kindOf(name string) (Kind, bool) {
-	for k := range kinds {
-		if k.String() == name {
-			return k, true
-		}
-	}
-	return 0, false
 }

@@ -66,11 +66,13 @@ const keptFor = 31 * 24 * time.Hour
 type Account struct {
 	// Window is the start of the window that was last taken from, Taken what was taken of
 	// it, with what the windows before it owe.
-	Window time.Time
+	Window time.Time `ddb:"begins,omitzero,s"`
 	Taken  Amounts
 	// Op names the request that changed it last.
-	Op string
+	Op string `ddb:"op"`
 }
+
+var accounts = ddb.NewCodec[Account]("account", 0, 0)
 
 // in is what is taken of a window: each window that passed pays its limit back.
 func (a Account) in(w Window, limits Amounts) Amounts {
@@ -152,10 +154,10 @@ func took(a ddb.Answer, op string, err error) (Account, bool, error) {
 	if err != nil || !a.Item.Exists() {
 		return Account{}, false, err
 	}
-	d := ddb.Decoder{Item: a.Item}
-	there := Account{Window: d.SecondsOr(attrBegins), Op: d.Text(attrOp)}
-	for k := range there.Taken {
-		there.Taken[k] = d.NumberOr(attrOf[k], 0)
-	}
-	return there, a.Held || there.Op == op, d.Err
+	there, err := accounts.Decode(a.Item, func(t *Account, d *ddb.Decoder) {
+		for k := range t.Taken {
+			t.Taken[k] = d.NumberOr(attrOf[k], 0)
+		}
+	})
+	return there, a.Held || there.Op == op, err
 }

@@ -49,11 +49,11 @@ const remembered = 4
 
 // Remembered is what became of a claim; the zero value is none.
 type Remembered struct {
-	N       int64
-	Outcome TokenOutcome
+	N       int64        `ddb:"n"`
+	Outcome TokenOutcome `ddb:"outcome"`
 	// Sum is a short hash of the token's request, so that a token of another
 	// request is known to be none; empty in items of earlier versions.
-	Sum string
+	Sum string `ddb:"sum,optional"`
 }
 
 // Remember is what is remembered of a claim that ended so.
@@ -65,57 +65,58 @@ func Remember(t Token, outcome TokenOutcome) Remembered {
 // Consumer is the durable record of a named reader of one queue: its lock, its
 // state and how far it is. The zero Consumer means that there is none.
 type Consumer struct {
-	Queue string
+	Queue string `ddb:"queue,key"`
 	// Name is the consumer's: 1 to 128 bytes.
-	Name string
+	Name string `ddb:"consumer,key"`
 	// Delivered is the last seq that was delivered and committed, or skipped.
-	Delivered int64
-	State     State
+	Delivered int64 `ddb:"delivered"`
+	State     State `ddb:"state,one=IDLE|STARTED|PREPARED|IN_DOUBT|SENDING|BLOCKED"`
 	// Token is that of the last claim, From and To its range: From < seq <= To.
-	Token    Token
-	From, To int64
+	Token Token `ddb:",inline"`
+	From  int64 `ddb:"from"`
+	To    int64 `ddb:"to"`
 	// LeaseUntil is when a claim may be taken over, to the millisecond.
-	LeaseUntil time.Time
+	LeaseUntil time.Time `ddb:"leaseUntil,omitzero"`
 	// Tracked: the chain of the claim's work says how the claim ends. It is
 	// never taken over; after its lease its chain is asked.
-	Tracked bool
+	Tracked bool `ddb:"tracked,omitzero"`
 	// Attempts is how often the message behind Delivered was claimed. It is
 	// counted by the claim, so that a batch which kills its worker counts.
-	Attempts int
+	Attempts int `ddb:"attempts"`
 	// Together is how many of the Attempts had other messages with it: what ended one of these
 	// may be the fault of another.
-	Together int
+	Together int `ddb:"together,omitzero"`
 	// IsolateTo: up to this seq claims are smaller, because a batch up to there failed, or
 	// its process died: by halves, until the bad message is alone.
-	IsolateTo int64
+	IsolateTo int64 `ddb:"isolateTo,omitzero"`
 	// RetryAt is when a batch that failed is tried again; the zero time means
 	// at once.
-	RetryAt time.Time
+	RetryAt time.Time `ddb:"retryAt,omitzero"`
 	// BatchAt is when the last batch was claimed by a reader that has a window; it is not kept of
 	// others.
-	BatchAt time.Time
+	BatchAt time.Time `ddb:"batchAt,omitzero"`
 	// Failed is when a batch last failed since the last commit, Error why. Where that
 	// is about replies, ReplyQueue is the queue that they go to; it is not in Error.
-	Failed     time.Time
-	Error      string
-	ReplyQueue string
+	Failed     time.Time `ddb:"failed,omitzero"`
+	Error      string    `ddb:"error,omitzero"`
+	ReplyQueue string    `ddb:"replyQueue,omitzero"`
 	// Shown is how many bytes of Error the queue's tenant may read; 0 for all.
-	Shown int
+	Shown int `ddb:"shown,omitzero"`
 	// Away is how often in a row the sink was away when the message behind Delivered was
 	// tried: such a try counts for nothing.
-	Away int
+	Away int `ddb:"away,omitzero"`
 	// FailingSince is when the message behind Delivered first failed alone, or, until it did
 	// (FailedAlone), a batch with it. Taken is what the sink was known to have taken when it first
 	// failed alone: see Evidence.
-	FailingSince time.Time
+	FailingSince time.Time `ddb:"failingSince,omitzero"`
 	FailedAlone  bool
-	Taken        int64
+	Taken        int64 `ddb:"taken,omitzero"`
 	// Proven: it failed alone again after something else was taken, so it is the message's fault.
-	Proven bool
+	Proven bool `ddb:"proven,omitzero"`
 	// Answer is what the sink answered when it took the last batch of which it said so.
-	Answer Answer
+	Answer Answer `ddb:"answer,omitzero"`
 	// BlockedSince is since when the state is Blocked.
-	BlockedSince time.Time
+	BlockedSince time.Time `ddb:"blockedSince,omitzero"`
 	// Outcomes are those of the last claims, each in the slot N mod 4.
 	Outcomes [remembered]Remembered
 	// Quarantine are the claims that stayed in doubt too long, by their numbers
@@ -123,50 +124,49 @@ type Consumer struct {
 	Quarantine [MaxQuarantined]Quarantined
 	// Outbox are the queues that a Sending claim has replies for; the rest are
 	// zero.
-	Outbox [MaxReplyQueues]Outgoing
+	Outbox [MaxReplyQueues]Outgoing `ddb:"outbox,omitzero"`
 	// Refused says which replies could not be stored.
-	Refused Refused
+	Refused Refused `ddb:",inline"`
 	// Paused, where it is not empty, says why nothing is claimed, PausedSince
 	// since when.
-	Paused      string
-	PausedSince time.Time
+	Paused      string    `ddb:"paused,omitzero"`
+	PausedSince time.Time `ddb:"pausedSince,omitzero"`
 	// Rewinds is how often the consumer was set to another position.
-	Rewinds int64
+	Rewinds int64 `ddb:"rewinds"`
 	// Starting, where it is not empty, is the operation that sets the consumer
 	// to a place: nothing is claimed until it is sure that what lies behind
 	// that place is still stored.
-	Starting string
+	Starting string `ddb:"starting,omitzero"`
 	// KeptFrom, where it is not 0, is the seq from which on that is sure.
-	KeptFrom int64
+	KeptFrom int64 `ddb:"keptFrom,omitzero"`
 	// LastOp is the last operation of an operator, or the one that made the
 	// consumer.
-	LastOp string
-	// Act is the key of the last act that a batch of acts did to the consumer: see
-	// [Operation.Key].
-	Act string
+	LastOp string `ddb:"lastOp"`
 	// Asked is a position that the queue has reached, noted while a claim was in flight by somebody whom
 	// it stopped.
-	Asked int64
+	Asked int64 `ddb:"asked,omitzero"`
 }
 
 // Outgoing is a queue for which a claim has replies. Their id derives from the
 // claim and the queue.
 type Outgoing struct {
-	Queue string
+	Queue string `ddb:"queue"`
 	// Numbered says that they have seqs.
-	Numbered bool
+	Numbered bool `ddb:"kind,omitzero,is=numbered"`
 }
 
 // Refused are the replies of a consumer that could never be stored, and are lost:
 // a message with their seq was there, their queue is of the other kind.
 type Refused struct {
 	// N counts them, Announced is how many of them were announced.
-	N, Announced int64
+	N         int64 `ddb:"refused,omitzero"`
+	Announced int64 `ddb:"refusedAnnounced,omitzero"`
 	// By is the last claim that had such ones. Queue is where the last one was to go
 	// to, Why what became of it, Since when that was.
-	By         string
-	Queue, Why string
-	Since      time.Time
+	By    string    `ddb:"refusedBy,omitzero"`
+	Queue string    `ddb:"refusedQueue,omitzero"`
+	Why   string    `ddb:"refusedWhy,omitzero"`
+	Since time.Time `ddb:"refusedSince,omitzero"`
 }
 
 // ShownError is what the queue's tenant may read of Error.

@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -14,35 +13,36 @@ type Evidence struct {
 	// Consumer is the consumer's name.
 	Consumer string
 	// Rev rises with each change, By says who made the last one.
-	Rev int64
-	By  string
+	Rev int64  `ddb:"rev"`
+	By  string `ddb:"by"`
 	// Taken is how often it was noted that the sink took a batch after others had failed.
-	Taken int64
+	Taken int64 `ddb:"taken"`
 	// Failing are queues of which a batch failed since, the last one last.
-	Failing []string
+	Failing []string `ddb:"failing,optional"`
 	// FailingSince is since when there are any, for people; TakenAt when it was last noted that the sink took
 	// a batch.
-	FailingSince, TakenAt time.Time
+	FailingSince time.Time `ddb:"failingSince,omitzero"`
+	TakenAt      time.Time `ddb:"takenAt,omitzero"`
 	// Circuit is whether the sink is asked at all.
-	Circuit Circuit
+	Circuit Circuit `ddb:",inline"`
 	// Passed are those of Failing that let the next probe pass to another queue, each as often as
 	// it did.
-	Passed []string
+	Passed []string `ddb:"passed,omitzero"`
 }
 
 // Circuit is that of a consumer's sink. The zero Circuit is closed, and was never open.
 type Circuit struct {
 	// Opened is since when it is open; the zero time while it is closed.
-	Opened time.Time
+	Opened time.Time `ddb:"opened,omitzero"`
 	// ProbeAt is when the next batch may be handed on while it is open, Probes how many were.
-	ProbeAt time.Time
-	Probes  int64
+	ProbeAt time.Time `ddb:"probeAt,omitzero"`
+	Probes  int64     `ddb:"probes,omitzero"`
 	// Closed is when it closed last, Waking that queues which were left alone until then are
 	// still to be woken up.
-	Closed time.Time
-	Waking bool
+	Closed time.Time `ddb:"closed,omitzero"`
+	Waking bool      `ddb:"waking,omitzero"`
 	// Announced tells that people heard of it being open.
-	Announced bool
+	Announced bool `ddb:"announced,omitzero"`
 }
 
 // TookSince reports whether the sink is known to have taken something, or a probe, since a time.
@@ -65,67 +65,22 @@ func evidenceOf(name string) string { return "consumer " + name }
 // them.
 var isConsumer = attrConsumer.Gt(ddb.Text(evidenceKey))
 
+var evidences = ddb.NewCodec[Evidence]("evidence", layout, layoutCircuit)
+
 func encodeEvidence(e Evidence) ddb.Item {
-	fields := ddb.Fields{
-		attrQueue: ddb.Text(evidenceOf(e.Consumer)), attrConsumer: ddb.Text(evidenceKey), attrVersion: ddb.Int(layout),
-		attrRev: ddb.Int(e.Rev), attrBy: ddb.Text(e.By), attrTaken: ddb.Int(e.Taken), attrFailing: queuesOf(e.Failing),
-	}
-	for name, at := range map[ddb.Path]time.Time{
-		attrFailingSince: e.FailingSince, attrTakenAt: e.TakenAt,
-		attrOpened: e.Circuit.Opened, attrProbeAt: e.Circuit.ProbeAt, attrClosed: e.Circuit.Closed,
-	} {
-		if !at.IsZero() {
-			fields[name] = ddb.Millis(at)
-		}
-	}
+	beside := []ddb.Action{attrQueue.Set(ddb.Text(evidenceOf(e.Consumer))), attrConsumer.Set(ddb.Text(evidenceKey))}
 	if e.Circuit != (Circuit{}) {
-		fields[attrVersion] = ddb.Int(layoutCircuit)
-		fields[attrProbes], fields[attrAnnounced], fields[attrWaking] = ddb.Int(e.Circuit.Probes), ddb.Bool(e.Circuit.Announced), ddb.Bool(e.Circuit.Waking)
-		if len(e.Passed) > 0 {
-			fields[attrPassed] = queuesOf(e.Passed)
-		}
+		beside = append(beside, attrVersion.Set(ddb.Int(layoutCircuit)), attrProbes.Set(ddb.Int(e.Circuit.Probes)),
+			attrAnnounced.Set(ddb.Bool(e.Circuit.Announced)), attrWaking.Set(ddb.Bool(e.Circuit.Waking)))
 	}
-	return fields.Item()
-}
-
-func queuesOf(names []string) ddb.Value {
-	queues := make([]ddb.Value, len(names))
-	for i, queue := range names {
-		queues[i] = ddb.Text(queue)
-	}
-	return ddb.ListOf(queues...)
-}
-
-func decodeQueues(d *ddb.Decoder, name ddb.Path) (queues []string) {
-	for _, queue := range d.ListOr(name) {
-		if queue.Kind() != ddb.String {
-			d.Fail(name, "is no list of queues")
-			return nil
-		}
-		queues = append(queues, queue.Str())
-	}
-	return queues
+	return evidences.Item(&e, beside...)
 }
 
 // decodeEvidence takes the item of a consumer's name, or none.
 func decodeEvidence(name string, it ddb.Item) (Evidence, error) {
-	e := Evidence{Consumer: name}
-	if !it.Exists() {
-		return e, nil
-	}
-	d := ddb.Decoder{Item: it}
-	d.Layout(attrVersion, layoutCircuit)
-	e.Rev, e.By, e.Taken = d.Number(attrRev), d.Text(attrBy), d.Number(attrTaken)
-	e.Failing, e.Passed = decodeQueues(&d, attrFailing), decodeQueues(&d, attrPassed)
-	e.FailingSince, e.TakenAt = d.MillisOr(attrFailingSince), d.MillisOr(attrTakenAt)
-	e.Circuit = Circuit{
-		Opened: d.MillisOr(attrOpened), ProbeAt: d.MillisOr(attrProbeAt), Probes: d.NumberOr(attrProbes, 0),
-		Closed: d.MillisOr(attrClosed), Waking: d.True(attrWaking), Announced: d.True(attrAnnounced),
-	}
-	if d.Err != nil {
-		return Evidence{}, fmt.Errorf("evidence: %w", d.Err)
-	}
-	return e, nil
+	e, err := evidences.Decode(it)
+	e.Consumer = name
+	return e, err
 }
 
 // Evidence reads what is known of a consumer's sink: 1 read unit where it is strong, else a

@@ -17,7 +17,7 @@ const (
 	layoutCircuit = 2
 )
 
-// The attributes of the items.
+// The attributes that requests name; the tags of [Consumer], [Evidence] and [Operation] have all.
 const (
 	attrVersion ddb.Path = "v"
 	attrQueue   ddb.Path = "queue"
@@ -52,7 +52,6 @@ const (
 	attrStarting         ddb.Path = "starting"
 	attrKeptFrom         ddb.Path = "keptFrom"
 	attrLastOp           ddb.Path = "lastOp"
-	attrAct              ddb.Path = "act"
 	attrAsked            ddb.Path = "asked"
 	attrTracked          ddb.Path = "tracked"
 	attrOutbox           ddb.Path = "outbox"
@@ -64,152 +63,43 @@ const (
 	attrRefusedWhy       ddb.Path = "refusedWhy"
 	attrRefusedSince     ddb.Path = "refusedSince" // ms
 
-	// Of the evidence, beside taken and failingSince.
-	attrRev     ddb.Path = "rev"
-	attrBy      ddb.Path = "by"
-	attrFailing ddb.Path = "failing"
-	attrTakenAt ddb.Path = "takenAt" // ms
-	// And of its circuit.
-	attrOpened    ddb.Path = "opened"  // ms
-	attrProbeAt   ddb.Path = "probeAt" // ms
+	// Of the evidence; the last three are there where the circuit is not the zero Circuit.
+	attrRev       ddb.Path = "rev"
 	attrProbes    ddb.Path = "probes"
-	attrPassed    ddb.Path = "passed"
-	attrClosed    ddb.Path = "closed" // ms
-	attrWaking    ddb.Path = "waking"
 	attrAnnounced ddb.Path = "announced"
+	attrWaking    ddb.Path = "waking"
 
 	attrOperation ddb.Path = "operation"
-	attrAt        ddb.Path = "at" // ms
-	attrOp        ddb.Path = "op"
-	attrKind      ddb.Path = "kind"
-	attrSeq       ddb.Path = "seq"
-	attrReason    ddb.Path = "reason"
-	attrDone      ddb.Path = "done"
-	attrChain     ddb.Path = "chain"
-	attrRequest   ddb.Path = "request"
-	attrBatch     ddb.Path = "batch"
-	attrWho       ddb.Path = "who"
 
-	// Within who, beside kind.
-	attrName   ddb.Path = "name"
-	attrClient ddb.Path = "client"
+	attrN ddb.Path = "n" // of an outcome
+)
 
-	// Within an answer, beside at.
-	attrStatus ddb.Path = "status"
-	attrTook   ddb.Path = "ms"
-	attrText   ddb.Path = "text"
-	attrOwn    ddb.Path = "own"
-
-	// Within an outcome.
-	attrN       ddb.Path = "n"
-	attrOutcome ddb.Path = "outcome"
-	attrSum     ddb.Path = "sum"
-
-	// Within a quarantined claim, beside req, from, to and state.
-	attrSince ddb.Path = "since" // ms
+var (
+	consumers  = ddb.NewCodec[Consumer]("consumer", layout, layoutTracked)
+	operations = ddb.NewCodec[Operation]("operation", layout, layout)
 )
 
 // slot is where a claim's outcome is remembered.
 func slot(n int64) string { return strconv.FormatInt(n%remembered, 10) }
 
-func encodeOutcome(r Remembered) ddb.Value {
-	return ddb.MapOf(ddb.Fields{
-		attrN: ddb.Int(r.N), attrOutcome: ddb.Text(string(r.Outcome)), attrSum: ddb.Text(r.Sum),
-	})
-}
-
 // encodeConsumer is the item of a consumer that has just been made: both maps
 // are there, so that later updates can set what is in them.
 func encodeConsumer(c Consumer) ddb.Item {
-	outcomes := ddb.Fields{}
-	for _, r := range c.Outcomes {
-		if r.Outcome != "" {
-			outcomes[ddb.Path(slot(r.N))] = encodeOutcome(r)
-		}
-	}
-	fields := ddb.Fields{
-		attrQueue:      ddb.Text(c.Queue),
-		attrConsumer:   ddb.Text(c.Name),
-		attrVersion:    ddb.Int(layout),
-		attrDelivered:  ddb.Int(c.Delivered),
-		attrFrom:       ddb.Int(c.From),
-		attrTo:         ddb.Int(c.To),
-		attrState:      ddb.Text(string(c.State)),
-		attrTokenN:     ddb.Int(c.Token.N),
-		attrAttempts:   ddb.Int(int64(c.Attempts)),
-		attrRewinds:    ddb.Int(c.Rewinds),
-		attrOutcomes:   ddb.MapOf(outcomes),
-		attrQuarantine: ddb.MapOf(nil),
-		attrLastOp:     ddb.Text(c.LastOp),
-	}
-	if c.Starting != "" {
-		fields[attrStarting] = ddb.Text(c.Starting)
-	}
-	return fields.Item()
+	return consumers.Item(&c, attrOutcomes.Set(ddb.MapOf(nil)), attrQuarantine.Set(ddb.MapOf(nil)))
 }
 
 // decodeConsumer takes an item; the zero Consumer for none.
 func decodeConsumer(it ddb.Item) (Consumer, error) {
-	if !it.Exists() {
-		return Consumer{}, nil
-	}
-	d := ddb.Decoder{Item: it}
-	d.Layout(attrVersion, layoutTracked)
-	c := Consumer{
-		Queue:        d.Text(attrQueue),
-		Name:         d.Text(attrConsumer),
-		Delivered:    d.Number(attrDelivered),
-		State:        State(d.Text(attrState)),
-		Token:        Token{N: d.Number(attrTokenN), Req: d.TextOr(attrReq, "")},
-		From:         d.Number(attrFrom),
-		To:           d.Number(attrTo),
-		LeaseUntil:   d.MillisOr(attrLeaseUntil),
-		Tracked:      it.Has(attrTracked),
-		Attempts:     int(d.Number(attrAttempts)),
-		Together:     int(d.NumberOr(attrTogether, 0)),
-		IsolateTo:    d.NumberOr(attrIsolateTo, 0),
-		RetryAt:      d.MillisOr(attrRetryAt),
-		BatchAt:      d.MillisOr(attrBatchAt),
-		Failed:       d.MillisOr(attrFailed),
-		Error:        d.TextOr(attrError, ""),
-		Shown:        int(d.NumberOr(attrShown, 0)),
-		ReplyQueue:   d.TextOr(attrReplyQueue, ""),
-		Away:         int(d.NumberOr(attrAway, 0)),
-		FailingSince: d.MillisOr(attrFailingSince),
-		Taken:        d.NumberOr(attrTaken, 0),
-		FailedAlone:  it.Has(attrTaken),
-		Proven:       it.Has(attrProven),
-		BlockedSince: d.MillisOr(attrBlockedSince),
-		Paused:       d.TextOr(attrPaused, ""),
-		PausedSince:  d.MillisOr(attrPausedSince),
-		Rewinds:      d.Number(attrRewinds),
-		Starting:     d.TextOr(attrStarting, ""),
-		KeptFrom:     d.NumberOr(attrKeptFrom, 0),
-		LastOp:       d.Text(attrLastOp),
-		Act:          d.TextOr(attrAct, ""),
-		Asked:        d.NumberOr(attrAsked, 0),
-	}
-	switch c.State {
-	case Idle, Started, Prepared, InDoubt, Sending, Blocked:
-	default:
-		d.Fail(attrState, fmt.Sprintf("is %q, which this version does not know", c.State))
-	}
-	decodeOutcomes(&d, &c)
-	decodeQuarantine(&d, &c)
-	decodeReplying(&d, &c)
-	decodeAnswer(&d, &c)
-	if d.Err != nil {
-		return Consumer{}, fmt.Errorf("consumer: %w", d.Err)
-	}
-	return c, nil
+	return consumers.Decode(it, readOutcomes, readQuarantine)
 }
 
-func decodeOutcomes(d *ddb.Decoder, c *Consumer) {
+func readOutcomes(c *Consumer, d *ddb.Decoder) {
+	c.FailedAlone = d.Item.Has(attrTaken)
+	var r Remembered
 	for name, value := range d.MapOr(attrOutcomes).All() {
-		inner := ddb.Decoder{Item: value.Fields()}
-		r := Remembered{inner.Number(attrN), TokenOutcome(inner.Text(attrOutcome)), inner.TextOr(attrSum, "")}
-		if inner.Err != nil || r.N < 0 {
-			d.Fail(attrOutcomes.At(name), "is not an outcome")
+		ddb.ReadValue(d, attrOutcomes, name, value, &r)
+		if r.N < 0 {
+			d.Fail(attrOutcomes.At(name), fmt.Sprintf("is of the claim %d", r.N))
 			return
 		}
 		c.Outcomes[r.N%remembered] = r
@@ -230,106 +120,7 @@ func operationKey(a Operation) string {
 
 // encodeOperation is the item of an operation, under a key of its queue.
 func encodeOperation(key string, a Operation) ddb.Item {
-	fields := ddb.Fields{
-		attrQueue:     ddb.Text(a.Queue),
-		attrOperation: ddb.Text(key),
-		attrVersion:   ddb.Int(layout),
-		attrConsumer:  ddb.Text(a.Consumer),
-		attrAt:        ddb.Millis(a.At),
-		attrOp:        ddb.Text(a.Op),
-		attrKind:      ddb.Text(a.Kind),
-		attrSeq:       ddb.Int(a.Seq),
-		attrReason:    ddb.Text(a.Reason),
-	}
-	if a.Done {
-		fields[attrDone] = ddb.Bool(true)
-	}
-	if a.Error != "" {
-		fields[attrError] = ddb.Text(a.Error)
-	}
-	if a.Chain != "" {
-		fields[attrChain] = ddb.Text(a.Chain)
-	}
-	if a.ReplyQueue != "" {
-		fields[attrReplyQueue] = ddb.Text(a.ReplyQueue)
-	}
-	if len(a.Request) > 0 {
-		request := ddb.Fields{}
-		for name, value := range a.Request {
-			request[ddb.Path(name)] = ddb.Text(value)
-		}
-		fields[attrRequest] = ddb.MapOf(request)
-	}
-	if a.Batch != "" {
-		fields[attrBatch] = ddb.Text(a.Batch)
-	}
-	if a.Who != (Who{}) {
-		fields[attrWho] = encodeWho(a.Who)
-	}
-	return fields.Item()
+	return operations.Item(&a, attrOperation.Set(ddb.Text(key)))
 }
 
-func encodeWho(w Who) ddb.Value {
-	fields := ddb.Fields{attrKind: ddb.Text(w.Kind)}
-	if w.Name != "" {
-		fields[attrName] = ddb.Text(w.Name)
-	}
-	if w.Client != "" {
-		fields[attrClient] = ddb.Text(w.Client)
-	}
-	return ddb.MapOf(fields)
-}
-
-func decodeWho(d *ddb.Decoder) Who {
-	stored := d.MapOr(attrWho)
-	if !stored.Exists() {
-		return Who{}
-	}
-	inner := ddb.Decoder{Item: stored}
-	w := Who{inner.Text(attrKind), inner.TextOr(attrName, ""), inner.TextOr(attrClient, "")}
-	if inner.Err != nil {
-		d.Fail(attrWho, "does not say who asked")
-	}
-	return w
-}
-
-func decodeRequest(d *ddb.Decoder) map[string]string {
-	stored := d.MapOr(attrRequest)
-	if stored.Len() == 0 {
-		return nil
-	}
-	request := make(map[string]string, stored.Len())
-	for name := range stored.All() {
-		inner := ddb.Decoder{Item: stored}
-		if request[name] = inner.Text(ddb.Path(name)); inner.Err != nil {
-			d.Fail(attrRequest, "is not a request")
-		}
-	}
-	return request
-}
-
-func decodeOperation(it ddb.Item) (Operation, error) {
-	d := ddb.Decoder{Item: it}
-	d.Layout(attrVersion, layout)
-	a := Operation{
-		Queue:    d.Text(attrQueue),
-		Consumer: d.Text(attrConsumer),
-		At:       d.MillisOr(attrAt),
-		Op:       d.Text(attrOp),
-		Kind:     d.Text(attrKind),
-		Seq:      d.Number(attrSeq),
-		Reason:   d.Text(attrReason),
-		Done:     d.True(attrDone),
-		Error:    d.TextOr(attrError, ""),
-		Chain:    d.TextOr(attrChain, ""),
-
-		ReplyQueue: d.TextOr(attrReplyQueue, ""),
-		Request:    decodeRequest(&d),
-		Batch:      d.TextOr(attrBatch, ""),
-		Who:        decodeWho(&d),
-	}
-	if d.Err != nil {
-		return Operation{}, fmt.Errorf("operation: %w", d.Err)
-	}
-	return a, nil
-}
+func decodeOperation(it ddb.Item) (Operation, error) { return operations.Decode(it) }

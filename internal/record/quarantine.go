@@ -1,7 +1,6 @@
 package record
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -18,13 +17,14 @@ const MaxQuarantined = 10
 type Quarantined struct {
 	Token Token
 	// From and To are its range: From < seq <= To.
-	From, To int64
+	From int64 `ddb:"from"`
+	To   int64 `ddb:"to"`
 	// State is InDoubt until it is settled. Then one that was committed is gone
 	// from here, and one that was aborted is marked ABORTED, for an operator to
 	// handle: its messages were not delivered.
-	State State
+	State State `ddb:"state,one=IN_DOUBT|ABORTED"`
 	// Since is when its lease ran out.
-	Since time.Time
+	Since time.Time `ddb:"since,optional"`
 }
 
 // QuarantinedAborted is the state of a quarantined claim that was settled as
@@ -65,34 +65,26 @@ func (c *Consumer) setQuarantined(n int64, q Quarantined) {
 	copy(c.Quarantine[:], list)
 }
 
-func encodeQuarantined(q Quarantined) ddb.Value {
-	return ddb.MapOf(ddb.Fields{
-		attrReq: ddb.Text(q.Token.Req), attrFrom: ddb.Int(q.From), attrTo: ddb.Int(q.To),
-		attrState: ddb.Text(string(q.State)), attrSince: ddb.Millis(q.Since),
-	})
+// quarantined is what is stored of a Quarantined, under its number.
+type quarantined struct {
+	Req         string `ddb:"req"`
+	Quarantined `ddb:",inline"`
 }
 
-func decodeQuarantine(d *ddb.Decoder, c *Consumer) {
+func encodeQuarantined(q Quarantined) ddb.Value { return ddb.ValueOf(quarantined{q.Token.Req, q}) }
+
+func readQuarantine(c *Consumer, d *ddb.Decoder) {
+	var q quarantined
 	for name, value := range d.MapOr(attrQuarantine).All() {
 		n, err := strconv.ParseInt(name, 10, 64)
 		if err != nil {
-			d.Fail(attrQuarantine.At(name), "is not a claim")
+			d.Fail(attrQuarantine.At(name), "is under no claim's number")
+		}
+		if ddb.ReadValue(d, attrQuarantine, name, value, &q); d.Err != nil {
 			return
 		}
-		inner := ddb.Decoder{Item: value.Fields()}
-		q := Quarantined{
-			Token: Token{N: n, Req: inner.Text(attrReq)}, From: inner.Number(attrFrom), To: inner.Number(attrTo),
-			State: State(inner.Text(attrState)), Since: inner.MillisOr(attrSince),
-		}
-		switch {
-		case inner.Err != nil:
-			d.Fail(attrQuarantine.At(name), inner.Err.Error())
-			return
-		case q.State != InDoubt && q.State != QuarantinedAborted:
-			d.Fail(attrQuarantine.At(name), fmt.Sprintf("is %q, which this version does not know", q.State))
-			return
-		}
-		c.setQuarantined(n, q)
+		q.Token = Token{n, q.Req}
+		c.setQuarantined(n, q.Quarantined)
 	}
 }
 

@@ -29,8 +29,6 @@ type Store struct {
 	engine           ddb.Engine
 	consumers, audit table.Definition
 	trouble          *trouble.Store
-	// act, where its key is not empty, is what each change of a consumer is a part of.
-	act marking
 }
 
 // NewStore returns the store on an engine that has these tables: see [Definitions]. The third,
@@ -42,9 +40,6 @@ func NewStore(engine ddb.Engine, tables []table.Definition) *Store {
 	}
 	return s
 }
-
-// Operations are the engine and the operations table, which has batches of acts too.
-func (s *Store) Operations() (ddb.Engine, table.Definition) { return s.engine, s.audit }
 
 // Endpoints are the engine and the consumers table, which has the endpoints of webhooks too.
 func (s *Store) Endpoints() (ddb.Engine, table.Definition) { return s.engine, s.consumers }
@@ -66,15 +61,10 @@ func Definitions(consumers, audit string) []table.Definition {
 			Name:      audit,
 			Partition: table.Key{Name: string(attrQueue), Type: table.String},
 			Sort:      table.Key{Name: string(attrOperation), Type: table.String},
-			TTL:       string(AttrExpires),
 			Layout:    layout,
 		},
 	}
 }
-
-// AttrExpires is when an item of the operations table may be deleted, in seconds. Only a batch of acts
-// that nobody started has it: what was done stays on record.
-const AttrExpires ddb.Path = "expiresOn"
 
 func keyOf(queue, name string) ddb.Item {
 	return ddb.Fields{attrQueue: ddb.Text(queue), attrConsumer: ddb.Text(name)}.Item()
@@ -148,7 +138,6 @@ func (s *Store) consumersOf(ctx context.Context, queue, after string, strong boo
 // update changes a consumer if the condition holds. It returns the consumer that is
 // stored afterwards, and whether the condition held.
 func (s *Store) update(ctx context.Context, op, queue, name string, condition ddb.Cond, do ...ddb.Action) (Consumer, bool, error) {
-	condition, do = s.act.mark(condition, do)
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: op, Table: &s.consumers}, Key: keyOf(queue, name), If: condition, Do: do,
 	})
@@ -212,11 +201,11 @@ const OpReply = "reply"
 // so. The zero Who is not known.
 type Who struct {
 	// Kind is WhoIAM, WhoJWT, WhoDirect or WhoNobody.
-	Kind string
+	Kind string `ddb:"kind"`
 	// Name is the ARN of the caller, or the subject of the token.
-	Name string
+	Name string `ddb:"name,omitzero"`
 	// Client is the client that the token was made for.
-	Client string
+	Client string `ddb:"client,omitzero"`
 }
 
 // The kinds of a Who.
@@ -233,30 +222,29 @@ const (
 
 // Operation is what an operator did to a consumer, or asked for.
 type Operation struct {
-	Queue    string
-	Consumer string
+	Queue    string `ddb:"queue,key"`
+	Consumer string `ddb:"consumer"`
 	// At is when it was asked for, to the millisecond.
-	At time.Time
+	At time.Time `ddb:"at,optional"`
 	// Op is what the operator called it: the same Op is the same operation.
-	Op string
+	Op string `ddb:"op"`
 	// Kind is create, skip, redrive, rewind, pause, resume, settle, release or remove.
-	Kind string
+	Kind string `ddb:"kind"`
 	// Seq is the message that was skipped or redriven, or the place that was
 	// gone back to; -1 where there is none.
-	Seq    int64
-	Reason string
+	Seq    int64  `ddb:"seq"`
+	Reason string `ddb:"reason"`
 	// Request is what else was asked for, by the names that the request has for it.
-	Request map[string]string
-	// Batch is the id of the batch of acts that it is a part of; empty where it is none's.
-	Batch string
+	Request map[string]string `ddb:"request,omitzero"`
 	// Who asked.
-	Who Who
+	Who Who `ddb:"who,omitzero"`
 	// Done says that it was done, Error why it was not; neither is set while it is
 	// in progress.
-	Done  bool
-	Error string
+	Done  bool   `ddb:"done,omitzero"`
+	Error string `ddb:"error,omitzero"`
 	// Chain is the tag of the chain that the operation would have had to wait for, where Error
 	// says that a claim is in flight; ReplyQueue is the queue that the replies of an OpReply
 	// were to go to. Neither is in Error.
-	Chain, ReplyQueue string
+	Chain      string `ddb:"chain,omitzero"`
+	ReplyQueue string `ddb:"replyQueue,omitzero"`
 }

@@ -45,7 +45,7 @@ func setState(s State) ddb.Action { return attrState.Set(ddb.Text(string(s))) }
 
 // setEnded remembers what became of a claim.
 func setEnded(t Token, outcome TokenOutcome) ddb.Action {
-	return attrOutcomes.At(slot(t.N)).Set(encodeOutcome(Remember(t, outcome)))
+	return attrOutcomes.At(slot(t.N)).Set(ddb.ValueOf(Remember(t, outcome)))
 }
 
 // takeOver takes down what became of the claim that was seen, where its lease

@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 )
@@ -19,7 +18,7 @@ func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t
 // caller after the lease sends, and finishes.
 func (s *Store) Decide(ctx context.Context, queue, name string, token Token, outbox []Outgoing) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "decide", queue, name, isOwned(token, Started),
-		setState(Sending), attrOutbox.Set(encodeOutbox(outbox)))
+		setState(Sending), attrOutbox.Set(ddb.ValueOf(outbox)))
 	return c, made || c.decided(token), err
 }
 
@@ -59,39 +58,4 @@ func (s *Store) AnnouncedRefused(ctx context.Context, seen Consumer) (Consumer, 
 		ddb.And(attrRefused.Ge(announced), ddb.Or(attrRefusedAnnounced.Missing(), attrRefusedAnnounced.Lt(announced))),
 		attrRefusedAnnounced.Set(announced))
 	return c, made || c.Refused.Announced >= seen.Refused.N, err
-}
-
-// outgoingNumbered is the kind of what goes to a numbered queue.
-const outgoingNumbered = "numbered"
-
-func encodeOutbox(outbox []Outgoing) ddb.Value {
-	list := make([]ddb.Value, len(outbox))
-	for i, o := range outbox {
-		fields := ddb.Fields{attrQueue: ddb.Text(o.Queue)}
-		if o.Numbered {
-			fields[attrKind] = ddb.Text(outgoingNumbered)
-		}
-		list[i] = ddb.MapOf(fields)
-	}
-	return ddb.ListOf(list...)
-}
-
-func decodeReplying(d *ddb.Decoder, c *Consumer) {
-	c.Refused = Refused{
-		N: d.NumberOr(attrRefused, 0), Announced: d.NumberOr(attrRefusedAnnounced, 0),
-		By: d.TextOr(attrRefusedBy, ""), Queue: d.TextOr(attrRefusedQueue, ""), Why: d.TextOr(attrRefusedWhy, ""), Since: d.MillisOr(attrRefusedSince),
-	}
-	list := d.ListOr(attrOutbox)
-	if len(list) > MaxReplyQueues {
-		d.Fail(attrOutbox, fmt.Sprintf("has more than %d queues", MaxReplyQueues))
-		return
-	}
-	for i, element := range list {
-		inner := ddb.Decoder{Item: element.Fields()}
-		c.Outbox[i] = Outgoing{Queue: inner.Text(attrQueue), Numbered: inner.TextOr(attrKind, "") == outgoingNumbered}
-		if inner.Err != nil {
-			d.Fail(attrOutbox, inner.Err.Error())
-			return
-		}
-	}
 }

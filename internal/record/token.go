@@ -12,9 +12,9 @@ import (
 // taken over.
 type Token struct {
 	// N is the claim's number, from 1 up.
-	N int64
+	N int64 `ddb:"tokenN"`
 	// Req is what the claimer called its request, 1 to 64 characters.
-	Req string
+	Req string `ddb:"req,omitzero"`
 }
 
 // String is the token as it travels: number, hyphen, request.

@@ -29,6 +29,12 @@ func ParseReference(arn string) (Reference, error) {
 	return Reference{arn}, nil
 }
 
+// UnmarshalText implements [encoding.TextUnmarshaler], as [ParseReference].
+func (r *Reference) UnmarshalText(arn []byte) (err error) {
+	*r, err = ParseReference(string(arn))
+	return err
+}
+
 // String is the ARN, which is no secret.
 func (r Reference) String() string { return r.arn }
 

@@ -1,7 +1,6 @@
 // Package settings reads the functions' environment: once, at their start, and
 // with an error that names the variable. [FromEnvironment] says what each
-// variable is; [Settings.NewSorter] makes the Sorter that it describes,
-// [Settings.NewDeliverer] the Deliverer.
+// variable is; package runtime makes what they describe.
 package settings
 
 import (
@@ -15,13 +14,12 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/timer"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // Settings are what a function gets from its environment.
@@ -32,9 +30,17 @@ type Settings struct {
 	// STREAMSORT_QUEUE_KEY and STREAMSORT_SEQ_KEY may.
 	Names cursor.Names
 	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
-	// STREAMSORT_AUDIT_TABLE. NewDeliverer needs both, nothing else does.
+	// STREAMSORT_AUDIT_TABLE. A Deliverer needs both, nothing else does.
 	// STREAMSORT_TROUBLE_TABLE is that of who is in trouble, where that is noted.
 	Consumers handoff.Names
+	// Chains are the chains' table and its key: STREAMSORT_CHAINS_TABLE and
+	// STREAMSORT_TAG_KEY. An Acker needs the table, nothing else does. Tombstone is
+	// STREAMSORT_TOMBSTONE; 0 means the acker's own default.
+	Chains    xorack.Names
+	Tombstone time.Duration
+	// Quotas is STREAMSORT_QUOTAS_TABLE, the table of the tenants' quotas; empty where there
+	// are none.
+	Quotas string
 	// Defaults are the settings of new queues, each from its [QueueVariable].
 	Defaults cursor.Settings
 	// Retention is STREAMSORT_RETENTION; 0 there means KeepForever.
@@ -42,9 +48,8 @@ type Settings struct {
 	KeepForever bool
 	// BatchSize is STREAMSORT_BATCH_SIZE, the first page of a look-ahead.
 	BatchSize int
-	// Events is how raw events become messages, nil where they do not: the paths
-	// STREAMSORT_QUEUE_PROP, STREAMSORT_SEQ_PROP, STREAMSORT_ID_PROP and STREAMSORT_KEY_PROP,
-	// and STREAMSORT_KEY_TYPE.
+	// Events is how raw events become messages, nil where they do not: STREAMSORT_EVENTS, a JSON
+	// document, {"queue": "repository.full_name", "id": "delivery.id"}.
 	Events *mapping.Mapping
 	// TenantClaim is STREAMSORT_TENANT_CLAIM, the claim of a caller's token that
 	// holds its tenant; empty where there are no tenants.
@@ -84,7 +89,7 @@ type Settings struct {
 	// STREAMSORT_LOG_UNTIL, a time such as 2026-01-02T15:04:05Z.
 	Log calllog.Log
 	// Timer sends wake-ups to STREAMSORT_TIMER_QUEUE, the URL of an SQS queue; nil where it is
-	// not set. Whoever makes something of these settings calls SendWakeUps.
+	// not set.
 	Timer *timer.Timer
 }
 
@@ -106,6 +111,9 @@ func FromEnvironment() (Settings, error) {
 			Audit:     os.Getenv("STREAMSORT_AUDIT_TABLE"),
 			Trouble:   os.Getenv("STREAMSORT_TROUBLE_TABLE"),
 		},
+		Chains:         xorack.Names{Chains: os.Getenv("STREAMSORT_CHAINS_TABLE"), TagKey: os.Getenv("STREAMSORT_TAG_KEY")},
+		Tombstone:      r.duration("STREAMSORT_TOMBSTONE", 0),
+		Quotas:         os.Getenv("STREAMSORT_QUOTAS_TABLE"),
 		Defaults:       r.queueSettings(),
 		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),
 		BatchSize:      int(r.number("STREAMSORT_BATCH_SIZE", 0)),
@@ -136,7 +144,7 @@ func FromEnvironment() (Settings, error) {
 	}
 	s.Events = r.events()
 	if len(r.errs) == 0 {
-		r.check(s)
+		r.check(&s)
 	}
 	return s, r.err()
 }
@@ -243,16 +251,13 @@ func (r *reader) readers(name string) (readers []handoff.Reader) {
 
 // events reads how raw events become messages.
 func (r *reader) events() *mapping.Mapping {
-	texts := mapping.Texts{
-		Queue: os.Getenv("STREAMSORT_QUEUE_PROP"), Seq: os.Getenv("STREAMSORT_SEQ_PROP"), ID: os.Getenv("STREAMSORT_ID_PROP"),
-		Key: os.Getenv("STREAMSORT_KEY_PROP"), KeyType: os.Getenv("STREAMSORT_KEY_TYPE"),
-	}
-	if texts.None() {
+	text := os.Getenv("STREAMSORT_EVENTS")
+	if text == "" {
 		return nil
 	}
-	m, err := texts.Parse(mapping.Kind{Request: true})
+	m, err := mapping.Read([]byte(text), mapping.Kind{Request: true})
 	if err != nil {
-		r.fail("STREAMSORT_QUEUE_PROP, STREAMSORT_SEQ_PROP, STREAMSORT_ID_PROP, STREAMSORT_KEY_PROP, STREAMSORT_KEY_TYPE", "are the paths of raw events' fields: "+err.Error())
+		r.fail("STREAMSORT_EVENTS", "is how raw events become messages: "+err.Error())
 	}
 	return m
 }
@@ -305,10 +310,10 @@ var variables = map[string]string{
 }
 
 // check has the sorter itself validate its settings.
-func (r *reader) check(s Settings) {
+func (r *reader) check(s *Settings) {
 	err := s.Names.Validate()
 	if err == nil {
-		_, err = cursor.New(nil, s.options()) // of which nothing is asked
+		_, err = cursor.New(nil, s.SorterOptions()) // of which nothing is asked
 	}
 	var invalid *cursor.InvalidError
 	if errors.As(err, &invalid) {
@@ -318,7 +323,8 @@ func (r *reader) check(s Settings) {
 	}
 }
 
-func (s Settings) options() *cursor.Options {
+// SorterOptions are those of the Sorter that the settings describe.
+func (s *Settings) SorterOptions() *cursor.Options {
 	o := &cursor.Options{
 		Defaults: &s.Defaults, Retention: s.Retention, KeepForever: s.KeepForever, BatchSize: s.BatchSize,
 	}
@@ -328,11 +334,23 @@ func (s Settings) options() *cursor.Options {
 	return o
 }
 
-// NewSorter makes the Sorter on the tables. It makes no request.
-func (s Settings) NewSorter(client *dynamodb.Client) (*cursor.Sorter, error) {
-	store, err := cursor.NewDynamo(client, s.Names)
-	if err != nil {
-		return nil, err
+// NeedConsumers is the error of those of what a Deliverer needs that are not set.
+func (s *Settings) NeedConsumers() error {
+	var r reader
+	r.given("STREAMSORT_CONSUMERS_TABLE", s.Consumers.Consumers)
+	r.given("STREAMSORT_AUDIT_TABLE", s.Consumers.Audit)
+	return r.err()
+}
+
+// NeedChains is the error of what an Acker needs that is not set, or wrong.
+func (s *Settings) NeedChains() error {
+	var r reader
+	r.given("STREAMSORT_CHAINS_TABLE", s.Chains.Chains)
+	if s.Tombstone != 0 && s.Tombstone < xorack.MinTombstone {
+		r.fail("STREAMSORT_TOMBSTONE", "must be at least "+xorack.MinTombstone.String())
 	}
-	return cursor.New(store, s.options())
+	if err := s.Chains.Validate(); err != nil {
+		r.fail("STREAMSORT_TAG_KEY", err.Error())
+	}
+	return r.err()
 }

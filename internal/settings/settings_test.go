@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 func tables(t *testing.T) {
@@ -37,8 +37,7 @@ func TestEverything(t *testing.T) {
 	for name, value := range map[string]string{
 		"STREAMSORT_QUEUE_KEY": "author", "STREAMSORT_SEQ_KEY": "number", "STREAMSORT_FIRST_SEQ": "0",
 		"STREAMSORT_POLICY": "skip", "STREAMSORT_GAP_AFTER": "90s", "STREAMSORT_MAX_AHEAD": "10", "STREAMSORT_MODE": "async",
-		"STREAMSORT_RETENTION": "0", "STREAMSORT_BATCH_SIZE": "5", "STREAMSORT_QUEUE_PROP": "a.b", "STREAMSORT_SEQ_PROP": "c",
-		"STREAMSORT_ID_PROP":   "d",
+		"STREAMSORT_RETENTION": "0", "STREAMSORT_BATCH_SIZE": "5", "STREAMSORT_EVENTS": `{"queue":"a.b","seq":"c","id":"d"}`,
 		"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "2h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_EVERY": "4m",
 		"STREAMSORT_ARRIVALS_TABLE": "a-1",
 		"STREAMSORT_READERS":        `[{"name":"a"},{"name":"b","prefix":"shop/","maxAttempts":3,"wakeRate":7,"batchWindow":"2s"}]`,
@@ -83,11 +82,11 @@ func TestErrorsNameTheVariable(t *testing.T) {
 	for name, value := range map[string]string{
 		"STREAMSORT_MESSAGES_TABLE": "", "STREAMSORT_CURSORS_TABLE": "", "STREAMSORT_SWEEPS_TABLE": "",
 		"STREAMSORT_FIRST_SEQ": "-1", "STREAMSORT_POLICY": "never", "STREAMSORT_GAP_AFTER": "5", "STREAMSORT_MAX_AHEAD": "0",
-		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_BATCH_SIZE": "1001", "STREAMSORT_QUEUE_PROP": "a",
+		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_BATCH_SIZE": "1001", "STREAMSORT_EVENTS": "a",
 		"STREAMSORT_QUEUE_KEY": "body", "STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_SEGMENTS": "x",
 		"STREAMSORT_LAG_AFTER": "-1s", "STREAMSORT_DELETE_DELIVERED": "yes", "STREAMSORT_KNOWN_QUEUES": "yes", "STREAMSORT_SETTLE_WITHIN": "soon", "STREAMSORT_GAP_ALARM_AFTER": "late",
 		"STREAMSORT_READERS": `[{"name":"a b"}]`, "STREAMSORT_SETTLE": "61m", "STREAMSORT_LATE": "never",
-		"STREAMSORT_LOG_SUCCESSES": "few", "STREAMSORT_LOG_UNTIL": "noon",
+		"STREAMSORT_LOG_SUCCESSES": "few", "STREAMSORT_LOG_UNTIL": "noon", "STREAMSORT_TOMBSTONE": "soon",
 	} {
 		t.Run(name, func(t *testing.T) {
 			tables(t)
@@ -109,32 +108,28 @@ func raw(t *testing.T, texts mapping.Texts) *mapping.Mapping {
 	return m
 }
 
-// TestKeysOfRawEvents: where keys are is set with what they are, and with an id.
-func TestKeysOfRawEvents(t *testing.T) {
-	for _, c := range []struct{ queue, seq, id, key, keyType, names string }{
-		{"q", "", "i", "created,type", "time,rank(a|*)", ""},
-		{"q", "", "i", "k | @received", "number", "key has @received"},
-		{"q", "", "", "", "", "seq is missing, and so is id"},
-		{"", "", "i", "", "", "queue is missing"},
-		{"q..r", "", "i", "", "", "queue has an empty name"},
-		{"q", "", "i", "", "time", "keyType must not be given without a key"},
-		{"q", "", "i", "k", "date", `keyType has the part "date"`},
-		{"q", "s", "i", "k", "time", "key must not be given beside seq"},
-		{"q", "", "", "k", "time", "id is missing beside key"},
-		{"", "", "", "k", "time", "queue is missing"},
+// TestRawEvents: the error of the document names its member.
+func TestRawEvents(t *testing.T) {
+	for events, names := range map[string]string{
+		`{"queue":"q","id":"i","key":"created,type","keyType":"time,rank(a|*)"}`: "",
+		`{"queue":"q"}`:                   "seq is missing, and so is id",
+		`{"id":"i"}`:                      "queue is missing",
+		`{"queue":"q..r","id":"i"}`:       "queue has an empty name",
+		`{"queue":"q","queue":"r"}`:       "twice",
+		`{"queue":"q","id":"i","ids":""}`: "ids is not known: there are queue, seq, first, id, key",
+		`{"queue":7}`:                     "queue must be a string",
+		`[]`:                              "must be a JSON object",
 	} {
 		tables(t)
-		for name, value := range map[string]string{"QUEUE_PROP": c.queue, "SEQ_PROP": c.seq, "ID_PROP": c.id, "KEY_PROP": c.key, "KEY_TYPE": c.keyType} {
-			t.Setenv("STREAMSORT_"+name, value)
-		}
+		t.Setenv("STREAMSORT_EVENTS", events)
 		s, err := settings.FromEnvironment()
 		switch {
-		case c.names != "":
-			if err == nil || !strings.Contains(err.Error(), c.names) {
-				t.Errorf("%+v: error %v", c, err)
+		case names != "":
+			if err == nil || !strings.Contains(err.Error(), "STREAMSORT_EVENTS is how raw events become messages: ") || !strings.Contains(err.Error(), names) {
+				t.Errorf("%s: error %v", events, err)
 			}
-		case err != nil || !s.Events.Keyed() || string(s.Events.KeyType) != c.keyType:
-			t.Errorf("%+v: %+v, %v", c, s, err)
+		case err != nil || !s.Events.Keyed() || s.Events.KeyType != "time,rank(a|*)":
+			t.Errorf("%s: %+v, %v", events, s, err)
 		}
 	}
 }
@@ -150,18 +145,27 @@ func TestSettingsOfNewKeyedQueues(t *testing.T) {
 	}
 }
 
-func TestNewSorterMakesNoRequest(t *testing.T) {
+// TestChains: what an Acker needs is asked for only by what has one.
+func TestChains(t *testing.T) {
 	tables(t)
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.NewSorter(client); err != nil {
-		t.Fatal(err)
+	for _, c := range []struct{ table, key, tombstone, want string }{
+		{"c-1", "id", "90m", ""},
+		{"", "id", "", "STREAMSORT_CHAINS_TABLE is not set"},
+		{"c-1", "ops", "", "STREAMSORT_TAG_KEY tag key must not be ops"},
+		{"c-1", "", "5m", "STREAMSORT_TOMBSTONE must be at least 1h0m0s"},
+	} {
+		t.Setenv("STREAMSORT_CHAINS_TABLE", c.table)
+		t.Setenv("STREAMSORT_TAG_KEY", c.key)
+		t.Setenv("STREAMSORT_TOMBSTONE", c.tombstone)
+		s, err := settings.FromEnvironment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.NeedChains(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: error %v", c, err)
+		}
+		if want := (xorack.Names{Chains: "c-1", TagKey: "id"}); c.want == "" && (s.Chains != want || s.Tombstone != 90*time.Minute) {
+			t.Errorf("%+v, %v", s.Chains, s.Tombstone)
+		}
 	}
 }

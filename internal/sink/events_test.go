@@ -106,7 +106,7 @@ func TestFormats(t *testing.T) {
 	for config, want := range map[set]string{
 		{Kind: "sns", ARN: topicARN, Format: "cloudevents"}:       "format is set: sns has one format",
 		{Kind: "lambda", ARN: functionARN, Format: "cloudevents"}: "format is set: lambda has one format",
-		{Kind: "sqs", ARN: queueARN, Format: "xml"}:               `format is "xml": there is cloudevents`,
+		{Kind: "sqs", ARN: queueARN, Format: "xml"}:               `format must be cloudevents: it is "xml"`,
 	} {
 		raw, err := json.Marshal(config)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/sqs"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // kinds are all kinds of sink. A new one is a folder here, and a line.
@@ -41,9 +42,10 @@ func KindOf(name string) (kind.Kind, error) {
 	last := len(names) - 1
 	known := strings.Join(names[:last], ", ") + " or " + names[last]
 	if name == "" {
-		return kind.Kind{}, fmt.Errorf("kind is missing: it must be %s", known)
+		return kind.Kind{}, invalid.New(invalid.Missing, "kind", "is missing: it must be "+known)
 	}
-	return kind.Kind{}, fmt.Errorf("kind %q is not known: it must be %s", kind.Bounded(name), known)
+	return kind.Kind{}, invalid.New(invalid.Unknown, "kind",
+		fmt.Sprintf("%q is not known: it must be %s", kind.Bounded(name), known))
 }
 
 // Config says which sink. In JSON it is read strictly: unknown members, and
@@ -57,23 +59,18 @@ func (c *Config) UnmarshalJSON(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	text, rest := strictjson.Take(members, "kind")
+	text, _ := strictjson.Take(members, "kind")
 	name := ""
 	if text != nil {
 		if name, err = strictjson.Text(text); err != nil {
-			return fmt.Errorf("kind %w", err)
+			return invalid.Named("kind", err)
 		}
 	}
 	of, err := KindOf(name)
-	if err != nil {
-		return err
+	if err == nil {
+		c.settings, err = of.Read(raw)
 	}
-	settings, err := of.Read(rest)
-	if err != nil {
-		return err
-	}
-	c.settings = settings
-	return nil
+	return err
 }
 
 // Defaults sets what the kind of sink asks of its reader, where nothing else is said.

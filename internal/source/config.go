@@ -2,14 +2,13 @@ package source
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 var sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -37,92 +36,58 @@ func Read(text []byte) (*Source, error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("has %d bytes: at most %d are taken", len(text), MaxText)
 	}
-	members, err := strictjson.Members(text)
-	if err != nil {
+	var d document
+	if err := strictjson.Decode(text, &d); err != nil {
 		return nil, err
 	}
-	d := &draft{}
-	// The kind says which fields there are, wherever it stands.
-	if raw, _ := strictjson.Take(members, "kind"); raw != nil {
-		if d.Kind, err = strictjson.Text(raw); err != nil {
-			return nil, fmt.Errorf("kind %w", err)
-		}
-	}
-	if d.kind = kindOf(d.Kind); d.kind == nil {
-		return nil, fmt.Errorf("kind %q is not known: there are %s", d.Kind, strings.Join(Kinds(), ", "))
-	}
-	for _, m := range members {
-		if err := d.member(m); err != nil {
-			return nil, err
-		}
-	}
-	if err := d.finish(); err != nil {
-		return nil, err
-	}
-	return &d.Source, nil
+	return d.source()
 }
 
-// draft is a source that is being read.
-type draft struct {
-	Source
-	texts   mapping.Texts
-	arrival bool
+// document is a source as it is written.
+type document struct {
+	Name    string `json:"name" required:"true" like:"orders"`
+	Kind    string `json:"kind"`
+	Order   string `json:"order" bounds:"1.."`
+	Partial bool   `json:"partial"`
+	mapping.Texts
 }
 
-// member reads one member. The error begins with its name.
-func (d *draft) member(m strictjson.Member) (err error) {
-	switch m.Name {
-	case "kind":
-	case "name":
-		if d.Name, err = strictjson.Text(m.Value); err == nil && !sourceName.MatchString(d.Name) {
-			err = fmt.Errorf("must be 1 to %d letters, digits, '.', '-' or '_'", MaxName)
-		}
-	case "order":
-		var text string
-		if text, err = strictjson.Text(m.Value); err == nil && text != "arrival" {
-			err = errors.New(`must be "arrival": other orders are said by seq or by key`)
-		}
-		d.arrival = err == nil
-	case "partial":
-		if err = json.Unmarshal(m.Value, &d.Partial); err != nil || string(m.Value) == "null" {
-			err = errors.New("must be true or false")
-		}
-	default:
-		if d.texts.Has(m.Name) {
-			return d.texts.Read(m) // the error names the field
-		}
-		err = fmt.Errorf("is not known: there are name, kind, order, partial, attributes, prefix, %s", strings.Join(mapping.Names(), ", "))
-	}
-	if err != nil {
-		return fmt.Errorf("%s %w", m.Name, err)
-	}
-	return nil
-}
-
-// finish fills in what the kind says, and checks what belongs together.
-func (d *draft) finish() (err error) {
-	t := &d.texts
+// source fills in what the kind says, and checks what belongs together.
+func (d *document) source() (*Source, error) {
+	t, k := &d.Texts, kindOf(d.Kind)
+	arrival := d.Order == "arrival"
 	switch {
-	case d.Name == "":
-		return errors.New("name is missing")
-	case d.arrival && t.Seq+t.Key != "":
-		return errors.New("order is given beside seq or key, which say another one")
-	case d.Partial && d.kind != &kafkaKind:
-		return errors.New("partial is for kafka: the mappings of the others take partial answers")
-	case t.Seq+t.Key+t.KeyType == "" && !d.arrival && d.kind.key != "":
-		t.Key, t.KeyType = "@"+d.kind.key, string(d.kind.keyType)
+	case k == nil:
+		return nil, invalid.New(invalid.Unknown, "kind",
+			fmt.Sprintf("%q is not known: there are %s", d.Kind, strings.Join(Kinds(), ", ")))
+	case !sourceName.MatchString(d.Name):
+		return nil, invalid.New(invalid.Malformed, "name",
+			"must be 1 to 64 letters, digits, '.', '-' or '_'")
+	case d.Order != "" && !arrival:
+		return nil, invalid.New(invalid.Unknown, "order", fmt.Sprintf(`must be "arrival": it is %.40q; other orders are said by seq or by key`, d.Order))
+	case arrival && t.Seq+t.Key != "":
+		return nil, invalid.New(invalid.Clash, "order",
+			"is given beside seq or key, which say another one")
+	case d.Partial && k != &kafkaKind:
+		return nil, invalid.New(invalid.Misplaced, "partial",
+			"is for kafka: the mappings of the others take partial answers")
+	case t.Seq+t.Key+t.KeyType == "" && !arrival && k.key != "":
+		t.Key, t.KeyType = "@"+k.key, string(k.keyType)
 	}
-	t.Queue = cmp.Or(t.Queue, "@"+d.kind.queue)
+	t.Queue = cmp.Or(t.Queue, "@"+k.queue)
 	if t.Seq == "" {
-		t.ID = cmp.Or(t.ID, "@"+d.kind.id)
+		t.ID = cmp.Or(t.ID, "@"+k.id)
 	}
 	if t.Each == "" {
-		t.Body = cmp.Or(t.Body, "@"+d.kind.body)
+		t.Body = cmp.Or(t.Body, "@"+k.body)
 	}
-	of := mapping.Kind{Source: d.Name, Variables: d.kind.fields, Volatile: d.kind.volatile}
+	of := mapping.Kind{Source: d.Name, Variables: k.fields, Volatile: k.volatile}
 	if of.Volatile == nil {
 		of.Variables = append([]string{record}, of.Variables...)
 	}
-	d.Mapping, err = t.Parse(of)
-	return err
+	m, err := t.Parse(of)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{Name: d.Name, Kind: d.Kind, Partial: d.Partial, Mapping: m, kind: k}, nil
 }

@@ -2,14 +2,9 @@ package source
 
 import "github.com/streamsort/streamsort/internal/mapping"
 
-// Bounds of a source.
-const (
-	// MaxName is how many bytes a source's name has at most.
-	MaxName = 64
-	// MaxText is how many bytes a source's description has at most: all of a function's
-	// environment has 4 KB.
-	MaxText = 3072
-)
+// MaxText is how many bytes a source's description has at most: all of a function's
+// environment has 4 KB.
+const MaxText = 3072
 
 // Source is where records come from, and what becomes of them.
 type Source struct {

@@ -2,10 +2,15 @@
 // member that stands twice, a lone surrogate, or anything behind the value is an
 // error. Values are kept as they came, byte for byte.
 //
-// Read an object with [Members], an array with [Elements], and their values with
-// [Text] and [Positive]. [Marshal] writes.
+// Read an object whose members are known into a struct with [Decode], any other one with
+// [Members], an array with [Elements], and a string with [Text]. [Marshal] writes.
 //
-// An error is an [invalid.Error] without the field's name, which its caller knows.
+// An error is an [invalid.Error] without the field's name, which its caller knows; of Decode, with
+// the path to the member.
+//
+// Rejected: encoding/json (takes a member twice, in any case of its letters, and null as 0);
+// encoding/json/v2 (an experiment) and github.com/go-json-experiment/json (no release; null is 0
+// there too, it has no bounds, and it is as strict with the bodies that are only passed on).
 package strictjson
 
 import (
@@ -13,7 +18,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"iter"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -28,99 +35,136 @@ type Member struct {
 // Members reads an object's members in their order. A name that stands twice
 // is an error: readers disagree which of the two counts.
 func Members(raw []byte) ([]Member, error) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	token, err := decoder.Token()
-	if err != nil {
-		return nil, broken(raw, err)
+	if err := check(raw); err != nil {
+		return nil, err
 	}
-	if token != json.Delim('{') {
+	if First(raw) != '{' {
 		return nil, malformed("must be a JSON object")
 	}
 	var members []Member
-	seen := map[string]bool{}
-	for decoder.More() {
-		before := decoder.InputOffset()
-		token, err := decoder.Token()
+	var seen names
+	for part := range parts(raw) {
+		end := 1
+		for ; part[end] != '"'; end++ {
+			if part[end] == '\\' {
+				end++
+			}
+		}
+		name, err := Text(part[:end+1])
 		if err != nil {
-			return nil, broken(raw, err)
+			return nil, malformed(fmt.Sprintf("has a member %s whose name %s", Shown(part[:end+1]), err))
 		}
-		name, _ := token.(string)
-		if err := wellFormed(raw[before:decoder.InputOffset()]); err != nil {
-			return nil, invalid.New(invalid.Malformed, "", fmt.Sprintf("has a member %q whose name %s", name, err))
-		}
-		if seen[name] {
+		if seen.has(name, members) {
 			return nil, invalid.New(invalid.Clash, "", fmt.Sprintf("has the member %q twice", name))
 		}
-		seen[name] = true
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, broken(raw, err)
-		}
-		members = append(members, Member{name, value})
+		members = append(members, Member{name, trimmed(trimmed(part[end+1:])[1:])})
 	}
-	return members, end(decoder, raw)
+	return members, nil
 }
 
-// Elements reads an array's elements, each as it came, and looks at no more than one
+// names are those of many members; of few, it is nil.
+type names map[string]bool
+
+// fewMembers are so few that no map is needed to find one.
+const fewMembers = 16
+
+// has reports whether one of the members has a name, which is that of the next one.
+func (n *names) has(name string, members []Member) bool {
+	if len(members) < fewMembers {
+		return slices.ContainsFunc(members, func(m Member) bool { return m.Name == name })
+	}
+	if *n == nil {
+		*n = names{}
+		for _, m := range members {
+			(*n)[m.Name] = true
+		}
+	}
+	twice := (*n)[name]
+	(*n)[name] = true
+	return twice
+}
+
+// Elements reads an array's elements, each as it came, and makes no more than one
 // beyond the most that there may be: a list of millions of numbers shall not take their
 // memory.
 func Elements(raw []byte, most int) ([]json.RawMessage, error) {
-	return elements(raw, most, false)
+	elements, err := FirstElements(raw, most+min(1, math.MaxInt-most))
+	if len(elements) > most {
+		return nil, invalid.New(invalid.OutOfRange, "",
+			fmt.Sprintf("has too many elements: at most %d are taken", most))
+	}
+	return elements, err
 }
 
-// FirstElements reads so many elements at most of an array, and looks at nothing behind them.
-func FirstElements(raw []byte, n int) ([]json.RawMessage, error) { return elements(raw, n, true) }
-
-func elements(raw []byte, most int, only bool) ([]json.RawMessage, error) {
+// FirstElements reads so many elements at most of an array.
+func FirstElements(raw []byte, n int) ([]json.RawMessage, error) {
 	if !IsArray(raw) {
 		return nil, malformed("must be a JSON array")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := decoder.Token(); err != nil {
-		return nil, broken(raw, err)
+	if err := check(raw); err != nil {
+		return nil, err
 	}
 	var elements []json.RawMessage
-	for decoder.More() {
-		if len(elements) == most && only {
-			return elements, nil
+	for part := range parts(raw) {
+		if len(elements) == n {
+			break
 		}
-		if len(elements) == most {
-			return nil, invalid.New(invalid.OutOfRange, "", fmt.Sprintf("has too many elements: at most %d are taken", most))
-		}
-		var element json.RawMessage
-		if err := decoder.Decode(&element); err != nil {
-			return nil, broken(raw, err)
-		}
-		elements = append(elements, element)
+		elements = append(elements, part)
 	}
-	return elements, end(decoder, raw)
+	return elements, nil
 }
+
+// parts are the members of an object, or the elements of an array, which is valid.
+func parts(raw []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		raw := trimmed(raw)
+		begin, depth, quoted := 1, 0, false
+		for i := 1; i < len(raw); i++ {
+			switch c := raw[i]; {
+			case quoted && c == '\\':
+				i++
+			case c == '"':
+				quoted = !quoted
+			case quoted:
+			case c == '[', c == '{':
+				depth++
+			case depth == 0 && (c == ',' || c == ']' || c == '}'):
+				part := trimmed(raw[begin:i:i])
+				if begin = i + 1; len(part) > 0 && !yield(part) {
+					return
+				}
+			case c == ']', c == '}':
+				depth--
+			}
+		}
+	}
+}
+
+// trimmed is a text without JSON's white space around it.
+func trimmed(raw []byte) []byte { return bytes.Trim(raw, " \t\r\n") }
 
 // IsArray reports whether a value is an array, if it is anything.
-func IsArray(raw []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("[")) }
-
-// end reads the end of the object or array and makes sure that nothing follows.
-func end(decoder *json.Decoder, raw []byte) error {
-	if _, err := decoder.Token(); err != nil {
-		return broken(raw, err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return malformed("has more after the end of the JSON value")
-	}
-	return nil
-}
+func IsArray(raw []byte) bool { return First(raw) == '[' }
 
 func malformed(problem string) error { return invalid.New(invalid.Malformed, "", problem) }
 
 // maxDepth is how deep encoding/json reads.
 const maxDepth = 10_000
 
-func broken(raw []byte, err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return malformed("is broken JSON: it ends too early")
+// check is an error for what is no JSON value.
+func check(raw []byte) error {
+	if json.Valid(raw) {
+		return nil
 	}
-	if isDeeper(raw, maxDepth) {
+	var syntax *json.SyntaxError
+	err := json.Unmarshal(raw, new(json.RawMessage))
+	switch {
+	case isDeeper(raw, maxDepth):
 		return invalid.New(invalid.OutOfRange, "", "is nested deeper than 10,000 levels")
+	case errors.As(err, &syntax) && syntax.Offset == int64(len(raw)) && strings.HasPrefix(err.Error(), "unexpected end"):
+		return malformed("is broken JSON: it ends too early")
+	case strings.HasSuffix(err.Error(), "after top-level value"):
+		return malformed("has more after the end of the JSON value")
 	}
 	return malformed("is broken JSON: " + err.Error())
 }

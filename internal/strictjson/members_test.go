@@ -3,6 +3,7 @@ package strictjson_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -28,6 +29,22 @@ func TestMembers(t *testing.T) {
 	} {
 		if _, err := strictjson.Members([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+// TestManyMembers: a name that stands twice is found among many.
+func TestManyMembers(t *testing.T) {
+	for _, twice := range []int{0, 15, 16, 17, 39} {
+		text := "{"
+		for i := range 40 {
+			text += fmt.Sprintf(`"m%d":1,`, i)
+		}
+		if _, err := strictjson.Members([]byte(text + `"m40":1}`)); err != nil {
+			t.Error(err)
+		}
+		if _, err := strictjson.Members(fmt.Appendf(nil, `%s"m%d":1}`, text, twice)); err == nil {
+			t.Errorf("member %d stands twice, and was taken", twice)
 		}
 	}
 }

@@ -11,11 +11,28 @@ import (
 // Text reads a JSON string. One that has no UTF-8 is refused: it would be taken for
 // another string.
 func Text(raw json.RawMessage) (string, error) {
+	if inner, plain := plainText(raw); plain {
+		return string(inner), nil
+	}
 	var text *string
 	if err := json.Unmarshal(raw, &text); err != nil || text == nil {
 		return "", malformed("must be a string")
 	}
 	return *text, wellFormed(raw)
+}
+
+// plainText is what is in a string of JSON without escapes, which needs no decoder.
+func plainText(raw []byte) (inner []byte, plain bool) {
+	last := len(raw) - 1
+	if last < 1 || raw[0] != '"' || raw[last] != '"' {
+		return nil, false
+	}
+	for _, c := range raw[1:last] {
+		if c < ' ' || c == '"' || c == '\\' {
+			return nil, false
+		}
+	}
+	return raw[1:last], utf8.Valid(raw)
 }
 
 // wellFormed is an error for strings of JSON that have no UTF-8: encoding/json reads
@@ -53,14 +70,4 @@ func escaped(raw []byte) rune {
 		return -1
 	}
 	return rune(unit)
-}
-
-// Positive reads an integer of 1 or more. A null or a 0, which would silently
-// mean a default, is none.
-func Positive(raw json.RawMessage) (int, error) {
-	var value *int
-	if json.Unmarshal(raw, &value) != nil || value == nil || *value < 1 {
-		return 0, malformed("must be a positive integer")
-	}
-	return *value, nil
 }

@@ -38,14 +38,11 @@ var fields = map[string]string{
 	"putMessages id": scoped, "putMessages prev": scoped, "putMessages Idempotency-Key": scoped, "onClaim replies.id": scoped,
 	"putMessages each": way,
 
-	"actOnMany prefix": scoped, "actOnMany token": under, "listActs after": under,
-
 	"consumer": under, "request": under, "token": under, "batch": under, "children": under, "tree": under,
 	"operate id": under, "operateConsumer id": under, "eraseQueue id": under, "consumerStatus after": under, "listOperations after": under, "listEndpoints after": under,
 
 	"body": content, "bodyBase64": content, "contentType": content, "attributes": content, "reason": content,
-	"actOnMany error": content,
-	"stamp":           content, "stampBase64": content, "putMessages event": content, "key": content, "keyType": content,
+	"stamp": content, "stampBase64": content, "putMessages event": content, "key": content, "keyType": content,
 	"traceparent": content, "tracestate": content, "X-Amzn-Trace-Id": content, "url": content, "paused": content,
 	// No reply has these: it is refused.
 	"onClaim replies.prev": content,
@@ -54,7 +51,7 @@ var fields = map[string]string{
 	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "packs": choice, "settle": choice, "late": choice, "ahead": choice, "action": choice, "outcome": choice, "operation": choice,
 	"tenant": operators, "eraseQueue after": operators,
 
-	"putMessages Content-Encoding": choice, "actOnMany state": choice, "since": choice, "deadline": choice, "idle": choice, "until": choice,
+	"putMessages Content-Encoding": choice, "deadline": choice, "idle": choice, "until": choice,
 }
 
 // A developer who adds a field to a request says here what becomes of a tenant's text in it.

@@ -8,18 +8,18 @@ import (
 )
 
 // Counts are how many messages were accepted, and how many were delivered to consumers.
-type Counts struct{ Stored, Delivered int64 }
+type Counts struct {
+	Stored    int64 `ddb:"stored,omitzero"`
+	Delivered int64 `ddb:"delivered,omitzero"`
+}
+
+var countsCodec = ddb.NewCodec[Counts]("counts", layout, layout)
 
 func (c Counts) plus(o Counts) Counts { return Counts{c.Stored + o.Stored, c.Delivered + o.Delivered} }
 
 // countsOf has an item for each minute, under when it begins: no state has a name that begins
 // with a space.
 const countsOf State = " counts"
-
-const (
-	attrStored    ddb.Path = "stored"
-	attrDelivered ddb.Path = "delivered"
-)
 
 // keptFor is how long the counts of a minute are kept.
 const keptFor = time.Hour
@@ -36,9 +36,9 @@ func (s *Store) Count(ctx context.Context, at time.Time, c Counts) error {
 		return nil
 	}
 	do := []ddb.Action{attrVersion.Set(ddb.Int(layout)), attrExpires.Set(ddb.Seconds(at.Truncate(time.Minute).Add(keptFor)))}
-	for path, n := range map[ddb.Path]int64{attrStored: c.Stored, attrDelivered: c.Delivered} {
-		if n != 0 {
-			do = append(do, path.Add(ddb.Int(n)))
+	for path, n := range countsCodec.All(&c) {
+		if n.Kind() != ddb.None {
+			do = append(do, path.Add(n))
 		}
 	}
 	_, err := s.engine.Do(ctx, ddb.Update{Op: ddb.Op{Op: "count", Table: s.table}, Key: keyOf(countsOf, minuteAt(at)), Do: do})
@@ -60,12 +60,11 @@ func (s *Store) Counted(ctx context.Context, from, to time.Time) (Counts, error)
 		return sum, err
 	}
 	for _, it := range a.Items {
-		d := ddb.Decoder{Item: it}
-		d.Layout(attrVersion, layout)
-		sum = sum.plus(Counts{Stored: d.NumberOr(attrStored, 0), Delivered: d.NumberOr(attrDelivered, 0)})
-		if d.Err != nil {
-			return sum, d.Err
+		counts, err := countsCodec.Decode(it)
+		if err != nil {
+			return sum, err
 		}
+		sum = sum.plus(counts)
 	}
 	return sum, nil
 }

@@ -54,12 +54,12 @@ type Row struct {
 	State           State
 	Queue, Consumer string
 	// Since is since when, to the millisecond.
-	Since time.Time
+	Since time.Time `ddb:"since"`
 	// N rises with the consumer, the queue or the chains of a tag.
-	N int64
+	N int64 `ddb:"n,optional"`
 	// ExpiresOn is when the row is deleted of itself, to the second; the zero time where it is not. It
 	// may still be there for days.
-	ExpiresOn time.Time
+	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 }
 
 // Expired reports whether the row is one that only DynamoDB has not deleted yet.
@@ -74,9 +74,7 @@ const (
 	attrAt      ddb.Path = "at"
 	attrSince   ddb.Path = "since"
 	attrN       ddb.Path = "n"
-	attrIn      ddb.Path = "in"
 	attrExpires ddb.Path = "expiresOn" // s, the TTL attribute
-	attrAfter   ddb.Path = "after"
 )
 
 // DefaultName is the table's name where a stack has no other.
@@ -114,33 +112,25 @@ func keyOf(state State, at string) ddb.Item {
 	return ddb.Fields{attrState: partition(state, shardOf(at)), attrAt: ddb.Text(at)}.Item()
 }
 
+var codec = ddb.NewCodec[Row]("row", layout, 0)
+
 func encode(r Row) ddb.Item {
-	place := at(r.Queue, r.Consumer)
-	fields := ddb.Fields{
-		attrState: partition(r.State, shardOf(place)), attrAt: ddb.Text(place),
-		attrSince: ddb.Millis(r.Since), attrN: ddb.Int(r.N), attrVersion: ddb.Int(layout),
-	}
-	if !r.ExpiresOn.IsZero() {
-		fields[attrExpires] = ddb.Seconds(r.ExpiresOn)
-	}
-	return fields.Item()
+	place := r.Place()
+	return codec.Item(&r, attrState.Set(partition(r.State, shardOf(place))), attrAt.Set(ddb.Text(place)))
 }
 
 // decode reads a row, or an entry of the index, which has the keys only.
 func decode(it ddb.Item) (Row, error) {
-	d := ddb.Decoder{Item: it}
-	if it.Has(attrVersion) {
-		d.Layout(attrVersion, layout)
-	}
-	name := d.Text(attrAt)
-	space := strings.LastIndexByte(name, ' ')
-	if space < 0 {
-		d.Fail(attrAt, "has no space")
-		return Row{}, d.Err
-	}
-	r := Row{
-		State: stateOf(d.Text(attrState)), Queue: name[:space], Consumer: name[space+1:],
-		Since: d.Millis(attrSince), N: d.NumberOr(attrN, 0), ExpiresOn: d.SecondsOr(attrExpires),
-	}
-	return r, d.Err
+	return codec.Decode(it, func(r *Row, d *ddb.Decoder) {
+		if it.Has(attrVersion) {
+			d.Layout(attrVersion, layout)
+		}
+		name := d.Text(attrAt)
+		space := strings.LastIndexByte(name, ' ')
+		if space < 0 {
+			d.Fail(attrAt, "has no space")
+			return
+		}
+		r.State, r.Queue, r.Consumer = stateOf(d.Text(attrState)), name[:space], name[space+1:]
+	})
 }

@@ -28,8 +28,6 @@ const (
 	ChallengeHub Challenge = "hub"
 )
 
-var challenges = []Challenge{ChallengeSlack, ChallengeCloudEvents, ChallengeHub}
-
 // Method is the method of the challenge, where it is not POST.
 func (c Challenge) Method() string {
 	return map[Challenge]string{ChallengeCloudEvents: http.MethodOptions, ChallengeHub: http.MethodGet}[c]

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -11,9 +12,12 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
+	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Variable is the environment variable of the ARN of the i-th source's secret,
@@ -24,25 +28,20 @@ func Variable(i int) string { return fmt.Sprintf("STREAMSORT_WEBHOOK_SECRET_%d",
 func TokenVariable(i int) string { return fmt.Sprintf("STREAMSORT_WEBHOOK_TOKEN_%d", i) }
 
 var (
-	sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
-	headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
+	sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	header     = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
 	keyARN     = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]{1,128}$`)
 )
 
 // Read reads the text of the file:
 //
 //	{"sources": [
-//	  {"name": "github", "scheme": "github",
-//	   "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd",
-//	   "queue": "repository.full_name | 'other'", "attributes": {"event": "@header(X-GitHub-Event)"}},
-//	  {"name": "stripe", "scheme": "stripe", "tolerance": "5m",
-//	   "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/stripe",
-//	   "queue": "'stripe'", "key": "created,type", "keyType": "time,rank(*.created|*|*.deleted)"},
-//	  {"name": "shop", "scheme": "shopify", "secret": "${STREAMSORT_WEBHOOK_SECRET_2}",
-//	   "queue": "@header(X-Shopify-Shop-Domain)", "maxBody": 100000},
-//	  {"name": "meta", "scheme": "meta", "secret": "…", "challenge": "hub", "verifyToken": "…",
-//	   "queue": "'meta'"},
-//	  {"name": "bank", "scheme": "hmac", "secret": "…",
+//	  {"name": "github", "preset": "github",
+//	   "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd"},
+//	  {"name": "stripe", "preset": "stripe", "tolerance": "1m", "queue": "data.object.customer | 'none'",
+//	   "secret": "${STREAMSORT_WEBHOOK_SECRET_1}"},
+//	  {"name": "whatsapp", "preset": "meta", "secret": "…", "verifyToken": "…"},
+//	  {"name": "bank", "secret": "…",
 //	   "signature": {"header": "X-Signature", "prefix": "v0=", "encoding": "hex", "keyEncoding": "base64",
 //	                 "idHeader": "X-Id", "timestampHeader": "X-Timestamp", "template": "{id}.{timestamp}.{body}"},
 //	   "queue": "account", "prefix": "bank/", "seq": "number", "id": "event.id"}
@@ -61,218 +60,142 @@ var file = assetfile.List[Source]{
 	Element: read, NameOf: func(s Source) string { return s.Name },
 }
 
-// draft is a source that is being read.
-type draft struct {
-	Source
-	scheme    string
-	way       way
-	tolerance time.Duration
-	// given has the members that are there.
-	given map[string]bool
-	texts mapping.Texts
+// document is a source as it is written.
+type document struct {
+	Name        string            `json:"name" required:"true" like:"shop"`
+	Preset      string            `json:"preset"`
+	Order       string            `json:"order" bounds:"1.."`
+	Secret      secret.Reference  `json:"secret" required:"true" like:"arn:aws:ssm:eu-west-1:123456789012:parameter/shop"`
+	SecretKey   string            `json:"secretKey" bounds:"1.."`
+	Challenge   Challenge         `json:"challenge" one:"slack cloudevents hub"`
+	VerifyToken *secret.Reference `json:"verifyToken"`
+	Tolerance   time.Duration     `json:"tolerance" bounds:"10s..1h"`
+	Signature   *signature        `json:"signature"`
+	MaxBody     int               `json:"maxBody" bounds:"1..358400"`
+	mapping.Texts
 }
 
-// read reads one source. Its error begins with a member's name.
-func read(members []strictjson.Member) (Source, error) {
-	d := &draft{given: map[string]bool{}}
-	d.MaxBody = maxBody
-	for _, m := range members {
-		d.given[m.Name] = true
-		if err := d.member(m); err != nil {
-			return d.Source, err
-		}
-	}
-	return d.Source, d.finish()
+// signature is how a sender signs that has no preset.
+type signature struct {
+	Header          headerName      `json:"header" required:"true" like:"X-Signature"`
+	Prefix          string          `json:"prefix" bounds:"0..64"`
+	Encoding        string          `json:"encoding" one:"hex base64 token" default:"hex"`
+	KeyEncoding     secret.Encoding `json:"keyEncoding" one:"text base64 hex"`
+	IDHeader        headerName      `json:"idHeader"`
+	TimestampHeader headerName      `json:"timestampHeader"`
+	Template        template        `json:"template"`
 }
 
-// member reads one member.
-func (d *draft) member(m strictjson.Member) (err error) {
-	switch m.Name {
-	case "name":
-		if d.Name, err = strictjson.Text(m.Value); err == nil && (len(d.Name) > MaxName || !sourceName.MatchString(d.Name)) {
-			err = fmt.Errorf("must be 1 to %d letters, digits, '.', '-' or '_'", MaxName)
-		}
-	case "scheme":
-		d.scheme, err = strictjson.Text(m.Value)
-		if _, known := schemes[d.scheme]; err == nil && !known && d.scheme != general && d.scheme != plain {
-			err = fmt.Errorf("is %.40q: it must be %s", d.scheme, schemeNames())
-		}
-	case "secret":
-		d.Secret, err = reference(m.Value)
-	case "challenge":
-		var text string
-		text, err = strictjson.Text(m.Value)
-		if d.Challenge = Challenge(text); err == nil && !slices.Contains(challenges, d.Challenge) {
-			err = fmt.Errorf("is %.40q: it must be slack, cloudevents or hub", text)
-		}
-	case "verifyToken":
-		d.VerifyToken, err = reference(m.Value)
-	case "secretKey":
-		if d.SecretKey, err = strictjson.Text(m.Value); err == nil && !keyARN.MatchString(d.SecretKey) {
-			err = errors.New("must be the ARN of a key of KMS, such as arn:aws:kms:eu-west-1:123456789012:key/ID")
-		}
-	case "tolerance":
-		d.tolerance, err = duration(m.Value)
-	case "signature":
-		return inner(m, d.readSignature)
-	case "maxBody":
-		if d.MaxBody, err = strictjson.Positive(m.Value); err != nil || d.MaxBody > maxBody {
-			err = fmt.Errorf("must be an integer from 1 to %d", maxBody)
-		}
-	default:
-		switch {
-		case !d.texts.Has(m.Name):
-			err = fmt.Errorf("is not known: there are name, scheme, secret, secretKey, challenge, verifyToken, tolerance, signature, maxBody, attributes, prefix, %s", strings.Join(mapping.Names(), ", "))
-		default:
-			if err := d.texts.Read(m); err != nil {
-				return err // it names the field
-			}
-			if m.Name == "key" && strings.HasPrefix(d.texts.Key, "arn:") {
-				err = errors.New("is an ARN: that of the secret's key is secretKey")
-			}
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("%s %w", m.Name, err)
+// headerName is a header's name, in small letters.
+type headerName string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *headerName) UnmarshalText(text []byte) error {
+	if *h = headerName(bytes.ToLower(text)); !header.Match(text) {
+		return errors.New("must be a header's name: 1 to 128 letters, digits or '-'")
 	}
 	return nil
 }
 
-// finish fills in what the scheme says, and checks what belongs together.
-func (d *draft) finish() error {
-	for _, name := range []string{"name", "scheme", "secret", "queue"} {
-		if !d.given[name] {
-			return fmt.Errorf("%s is missing", name)
-		}
-	}
-	known, isKnown := schemes[d.scheme]
-	switch {
-	case isKnown && d.given["signature"]:
-		return fmt.Errorf("signature is for the schemes hmac and token: that of %s is known", d.scheme)
-	case !isKnown && !d.given["signature"]:
-		return fmt.Errorf("signature is missing: the scheme %s needs it", d.scheme)
-	case isKnown:
-		d.Signature = known.Signature
-	case d.scheme == plain:
-		if d.way.form != inHex || d.way.template != nil || d.way.idHeader != "" || d.way.timestampHeader != "" || d.way.secrets != "" {
-			return errors.New("signature has header and prefix alone with the scheme token, which signs nothing")
-		}
-		d.way.form = inPlain
-		fallthrough
-	default:
-		if d.way.template == nil {
-			d.way.template = bodyAlone
-		}
-		d.way.secrets = cmp.Or(d.way.secrets, secret.Text)
-		d.Signature.ways = []way{d.way}
-		if d.way.idHeader != "" {
-			known.id = "@header(" + d.way.idHeader + ")"
-		}
-	}
-	d.texts.ID = cmp.Or(d.texts.ID, known.id)
-	if (d.Challenge == ChallengeHub) != d.given["verifyToken"] {
-		return errors.New("verifyToken must be given with the challenge hub, and with no other: it is what the sender shows")
-	}
-	switch timed := d.Signature.timed(); {
-	case !timed && d.given["tolerance"]:
-		return errors.New("tolerance is for a signature with a timestamp: this one has none")
-	case timed:
-		d.Signature.tolerance = DefaultTolerance
-		if d.given["tolerance"] {
-			d.Signature.tolerance = d.tolerance
-		}
-	}
-	return d.readMapping()
+// template is what is signed, in parts.
+type template []part
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *template) UnmarshalText(text []byte) (err error) {
+	*t, err = parseTemplate(string(text))
+	return err
 }
 
-// readMapping reads the mapping.
-func (d *draft) readMapping() (err error) {
-	for name, path := range d.texts.Attributes {
-		if oldHeader.MatchString(path) {
-			return fmt.Errorf("attributes.%s is %q, a field of the body: for a header, write @header(%s)", name, path, path)
+// read reads one source.
+func read(raw json.RawMessage) (Source, error) {
+	var d document
+	if err := strictjson.Decode(raw, &d); err != nil {
+		return Source{}, err
+	}
+	return d.source()
+}
+
+// source fills in what the scheme says, and checks what belongs together.
+func (d *document) source() (s Source, err error) {
+	s = Source{Name: d.Name, Secret: d.Secret, SecretKey: d.SecretKey, MaxBody: d.MaxBody}
+	switch {
+	case !sourceName.MatchString(d.Name):
+		return s, invalid.New(invalid.Malformed, "name",
+			"must be 1 to 64 letters, digits, '.', '-' or '_'")
+	case d.SecretKey != "" && !keyARN.MatchString(d.SecretKey):
+		return s, invalid.New(invalid.Malformed, "secretKey",
+			"must be the ARN of a key of KMS, such as "+
+				"arn:aws:kms:eu-west-1:123456789012:key/ID")
+	case strings.HasPrefix(d.Key, "arn:"):
+		return s, invalid.New(invalid.Misplaced, "key",
+			"is an ARN: that of the secret's key is secretKey")
+	}
+	if s.Signature, err = d.defaults(); err != nil {
+		return s, err
+	}
+	if s.Challenge = d.Challenge; d.Signature != nil {
+		w, err := d.Signature.way()
+		if err != nil {
+			return s, invalid.Named("signature", err)
+		}
+		if s.Signature.ways = []way{w}; d.ID == "" && w.idHeader != "" {
+			d.ID = "@header(" + w.idHeader + ")"
 		}
 	}
-	d.Mapping, err = d.texts.Parse(mapping.Kind{Source: d.Name, Request: true})
-	return err
+	switch timed := s.Signature.timed(); {
+	case !timed && d.Tolerance > 0:
+		return s, invalid.New(invalid.Misplaced, "tolerance",
+			"is for a signature with a timestamp: this one has none")
+	case timed:
+		s.Signature.tolerance = cmp.Or(d.Tolerance, DefaultTolerance)
+	}
+	if (d.Challenge == ChallengeHub) != (d.VerifyToken != nil) {
+		return s, invalid.New(invalid.Misplaced, "verifyToken",
+			"must be given with the challenge hub, and with no other: it is what the sender shows")
+	}
+	if d.VerifyToken != nil {
+		s.VerifyToken = *d.VerifyToken
+	}
+	for name, path := range d.Attributes {
+		if oldHeader.MatchString(path) {
+			return s, invalid.New(invalid.Misplaced, "attributes."+name, fmt.Sprintf("is %q, a field of the body: for a header, write @header(%s)", path, path))
+		}
+	}
+	s.Mapping, err = d.Parse(mapping.Kind{Source: d.Name, Request: true})
+	if s.MaxBody == 0 && err == nil {
+		if s.MaxBody = cursor.MaxBody; s.Splits() {
+			s.MaxBody = httpapi.MaxBody
+		}
+	}
+	return s, err
 }
 
 // oldHeader is what is meant as a header's name.
 var oldHeader = regexp.MustCompile(`^[Xx]-[A-Za-z0-9-]+$`)
 
-// inner reads the members of a member, and puts its name before theirs.
-func inner(m strictjson.Member, read func(strictjson.Member) error) error {
-	members, err := strictjson.Members(m.Value)
-	if err != nil {
-		return fmt.Errorf("%s %w", m.Name, err)
+// way is how the signature is made.
+func (s *signature) way() (way, error) {
+	signs := func(kind partKind) bool {
+		return slices.ContainsFunc(s.Template, func(p part) bool { return p.is == kind })
 	}
-	if len(members) == 0 {
-		return fmt.Errorf("%s is empty", m.Name)
+	w := way{
+		header: string(s.Header), prefix: s.Prefix, idHeader: string(s.IDHeader),
+		timestampHeader: string(s.TimestampHeader), template: s.Template, secrets: cmp.Or(s.KeyEncoding, secret.Text),
 	}
-	for _, member := range members {
-		if member.Name == "" {
-			return fmt.Errorf("%s has a member without a name", m.Name)
-		}
-		if err := read(member); err != nil {
-			return fmt.Errorf("%s.%s %w", m.Name, member.Name, err)
-		}
+	w.form = map[string]form{"hex": inHex, "base64": inBase64, "token": inPlain}[s.Encoding]
+	if w.template == nil && w.form != inPlain {
+		w.template = bodyAlone
 	}
-	if err := read(strictjson.Member{}); err != nil {
-		return fmt.Errorf("%s %w", m.Name, err)
+	switch {
+	case w.form == inPlain && (s.Template != nil || s.IDHeader+s.TimestampHeader != "" || s.KeyEncoding != ""):
+		return w, errors.New("has header and prefix alone with the encoding token, which signs nothing")
+	case signs(timestamp) != (s.TimestampHeader != ""):
+		return w, errors.New("must have both a timestampHeader and {timestamp} in its template, " +
+			"or neither: a timestamp that is not signed is worth nothing")
+	case signs(messageID) != (s.IDHeader != ""):
+		return w, errors.New("must have both an idHeader and {id} in its template, or neither")
 	}
-	return nil
-}
-
-// readSignature reads a member of a general signature; the empty one ends it.
-func (d *draft) readSignature(m strictjson.Member) (err error) {
-	s := &d.way
-	switch m.Name {
-	case "header":
-		s.header, err = header(m.Value)
-	case "prefix":
-		if s.prefix, err = strictjson.Text(m.Value); err == nil && len(s.prefix) > 64 {
-			err = errors.New("must have at most 64 bytes")
-		}
-	case "encoding":
-		var encoding string
-		encoding, err = strictjson.Text(m.Value)
-		if encoding == "base64" {
-			s.form = inBase64
-		} else if err == nil && encoding != "hex" {
-			err = errors.New("must be hex or base64")
-		}
-	case "keyEncoding":
-		var encoding string
-		encoding, err = strictjson.Text(m.Value)
-		s.secrets = secret.Encoding(encoding)
-		if err == nil && s.secrets != secret.Text && s.secrets != secret.Base64 && s.secrets != secret.Hex {
-			err = fmt.Errorf("is %.40q: it must be text, base64 or hex", encoding)
-		}
-	case "idHeader":
-		s.idHeader, err = header(m.Value)
-	case "timestampHeader":
-		s.timestampHeader, err = header(m.Value)
-	case "template":
-		var text string
-		if text, err = strictjson.Text(m.Value); err == nil {
-			s.template, err = parseTemplate(text)
-		}
-	case "":
-		if s.header == "" {
-			return errors.New("has no header")
-		}
-		signs := func(kind partKind) bool {
-			return slices.ContainsFunc(s.template, func(p part) bool { return p.is == kind })
-		}
-		if signs(timestamp) != (s.timestampHeader != "") {
-			return errors.New("must have both a timestampHeader and {timestamp} in its template, or neither: a timestamp that is not signed is worth nothing")
-		}
-		if signs(messageID) != (s.idHeader != "") {
-			return errors.New("must have both an idHeader and {id} in its template, or neither")
-		}
-	default:
-		err = errors.New("is not known: there are header, prefix, encoding, keyEncoding, idHeader, timestampHeader and template")
-	}
-	return err
+	return w, nil
 }
 
 // parseTemplate reads what is signed: {body} once, {timestamp} and {id} once at most, and
@@ -314,32 +237,4 @@ func parseTemplate(text string) (parts []part, err error) {
 		}
 	}
 	return parts, nil
-}
-
-func reference(raw json.RawMessage) (secret.Reference, error) {
-	arn, err := strictjson.Text(raw)
-	if err != nil {
-		return secret.Reference{}, err
-	}
-	return secret.ParseReference(arn)
-}
-
-func header(raw json.RawMessage) (string, error) {
-	name, err := strictjson.Text(raw)
-	if err == nil && !headerName.MatchString(name) {
-		err = errors.New("must be a header's name: 1 to 128 letters, digits or '-'")
-	}
-	return strings.ToLower(name), err
-}
-
-func duration(raw json.RawMessage) (time.Duration, error) {
-	text, err := strictjson.Text(raw)
-	if err != nil {
-		return 0, err
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < MinTolerance || d > MaxTolerance {
-		return 0, fmt.Errorf("must be a duration from %s to %s", MinTolerance, MaxTolerance)
-	}
-	return d, nil
 }

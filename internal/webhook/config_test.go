@@ -7,18 +7,19 @@ import (
 
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/webhook"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-const good = `{"name":"s","scheme":"github","secret":"arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd","queue":"repository.full_name"}`
+const good = `{"name":"s","preset":"github","secret":"arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd","queue":"repository.full_name"}`
 
 func TestRead(t *testing.T) {
 	text := `{"sources": [
-	  {"name": "github", "scheme": "github", "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd",
+	  {"name": "github", "preset": "github", "order": "arrival", "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd",
 	   "queue": "repository.full_name | 'other'", "attributes": {"event": "@header(X-GitHub-Event)"},
 	   "secretKey": "arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"},
-	  {"name": "stripe", "scheme": "stripe", "secret": "${STREAMSORT_WEBHOOK_SECRET_1}", "tolerance": "1m",
+	  {"name": "stripe", "preset": "stripe", "secret": "${STREAMSORT_WEBHOOK_SECRET_1}", "tolerance": "1m",
 	   "queue": "'stripe'", "maxBody": 1000, "key": "created,type", "keyType": "time, rank(a|*)"},
-	  {"name": "bank", "scheme": "hmac", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/a/b",
+	  {"name": "bank", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/a/b",
 	   "signature": {"header": "X-Signature"}, "queue": "@header(X-Account)", "prefix": "", "seq": "number"}]}`
 	lookup := func(name string) (string, bool) {
 		return "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe", name == "STREAMSORT_WEBHOOK_SECRET_1"
@@ -26,6 +27,9 @@ func TestRead(t *testing.T) {
 	all, err := webhook.Read([]byte(text), lookup)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if all[0].MaxBody != cursor.MaxBody {
+		t.Errorf("a body may have %d bytes, a message's %d", all[0].MaxBody, cursor.MaxBody)
 	}
 	got := ""
 	for _, s := range all {
@@ -53,7 +57,7 @@ func TestReadErrors(t *testing.T) {
 	}
 	add := func(members string) string { return change(`"name":"s"`, `"name":"s",`+members) }
 	general := func(signature string) string {
-		return change(`"scheme":"github"`, `"scheme":"hmac","id":"@digest","signature":`+signature)
+		return change(`"preset":"github"`, `"id":"@digest","signature":`+signature)
 	}
 	for raw, want := range map[string]string{
 		`7`:                       "sources[0] must be a JSON object",
@@ -62,60 +66,64 @@ func TestReadErrors(t *testing.T) {
 		change(`"s"`, `"a/b"`):    "name must be 1 to 64 letters",
 		change(`"s"`, `"`+strings.Repeat("a", 65)+`"`): "name must be 1 to 64 letters",
 		good + `,` + good:                                                   `sources[1].name "s" is that of sources[0] too`,
-		change(`"github"`, `"bitbucket"`):                                   `scheme is "bitbucket": it must be adyen, github, gitlab, jira, linear, meta, sendgrid, shopify, slack, standard, stripe, hmac or token`,
-		change(`"github"`, `"hmac"`):                                        "signature is missing",
-		add(`"signature":{"header":"X"}`):                                   "signature is for the schemes hmac and token",
+		change(`"github"`, `"bitbucket"`):                                   `preset is "bitbucket": it must be adyen, clerk, github, gitlab, jira, linear, meta, resend, sendgrid, shopify, slack, standard, stripe; for any other sender, write how`,
+		change(`"preset":"github",`, ``):                                    "preset is missing: it must be adyen, clerk",
+		add(`"order":"time"`):                                               `order must be "arrival"`,
+		add(`"order":"arrival","seq":"n"`):                                  "order is given beside seq or key",
+		add(`"scheme":"github"`):                                            "scheme is not known: there are name, preset",
+		change(`"github"`, `"meta"`):                                        "verifyToken must be given with the challenge hub",
+		add(`"signature":{"header":"X"}`):                                   "signature is for senders without a preset: how github signs is known",
 		change(`-Ab12Cd`, ``):                                               "secret must be the whole ARN of a secret",
 		change(`arn:aws:secretsmanager`, `x`):                               "secret must be the whole ARN of a secret",
 		change(`secretsmanager:eu-west-1`, `ssm:eu-west-1`):                 "secret must be the whole ARN of a secret",
 		add(`"secretKey":"mine"`):                                           "secretKey must be the ARN of a key of KMS",
+		add(`"secretKey":""`):                                               "secretKey is empty",
 		add(`"tolerance":"5m"`):                                             "tolerance is for a signature with a timestamp",
 		strings.Replace(add(`"tolerance":"2h"`), `"github"`, `"stripe"`, 1): "tolerance must be a duration from 10s to 1h0m0s",
-		add(`"colour":1`):                                                   "colour is not known: there are name, scheme",
+		add(`"colour":1`):                                                   "colour is not known: there are name, preset",
 		add(`"seq":"a..b"`):                                                 "seq has an empty name",
 		add(`"key":"arn:aws:kms:r:1:key/x","keyType":"time"`):               "key is an ARN: that of the secret's key is secretKey",
-		add(`"keyProp":"a"`):                                                "keyProp is not known: there are name, scheme, secret, secretKey,",
+		add(`"keyProp":"a"`):                                                "keyProp is not known: there are name, preset, order, secret, secretKey,",
 		add(`"key":"a,b,c,d","keyType":"time"`):                             "key has more than 3 paths",
-		add(`"key":7,"keyType":"time"`):                                     "key must be a string",
+		add(`"key":7,"keyType":"time"`):                                     "key must be a string, such as the path",
 		add(`"key":"a","keyType":"date"`):                                   `sources[0].keyType has the part "date"`,
 		add(`"key":"a"`):                                                    "keyType is missing beside key",
 		add(`"key":"a","keyType":"time","seq":"n"`):                         "key must not be given beside seq",
 		add(`"maxBody":358401`):                                             "maxBody must be an integer from 1 to 358400",
 		add(`"maxBody":0`):                                                  "maxBody must be an integer from 1 to 358400",
 		add(`"queue":"a"`):                                                  `has the member "queue" twice`,
-		change(`"repository.full_name"`, `{"path":"a","default":"b"}`):      "queue must be a string: a path, such as repository.full_name | 'other'",
+		change(`"repository.full_name"`, `{"path":"a","default":"b"}`):      "queue must be a string, such as the path order.id | 'other'",
 		change(`"repository.full_name"`, `"a","prefix":"@acme"`):            "prefix begins with '@', and with no whole tenant",
 		change(`"repository.full_name"`, `"a","prefix":"@/"`):               "prefix begins with '@', and with no whole tenant",
 		change(`"repository.full_name"`, `"a","prefix":"@a b/"`):            "prefix begins with '@', and with no whole tenant",
 		change(`"repository.full_name"`, `"a","prefix":"@ac\u2215/"`):       "prefix begins with '@', and with no whole tenant",
-		add(`"id":{"path":"a"}`):                                            "id must be a string: a path",
+		add(`"id":{"path":"a"}`):                                            "id must be a string, such as the path",
 		add(`"attributes":{"a":7}`):                                         "attributes.a must be a string",
 		add(`"attributes":{"a":"X-Event"}`):                                 "for a header, write @header(X-Event)",
 		add(`"attributes":{"a":"x","b":"x","c":"x","d":"x","e":"x","f":"x","g":"x","h":"x","i":"x","j":"x","k":"x"}`): "attributes are 11: at most 10",
 		strings.Replace(general(`{"header":"X"}`), `"id":"@digest",`, ``, 1):                                          "seq is missing, and so is id",
-		general(`{"prefix":"x"}`):                                                                                     "signature has no header",
-		general(`{"header":"X","encoding":"base32"}`):                                                                 "signature.encoding must be hex or base64",
-		general(`{"header":"X","idHeader":"I"}`):                                                                      "signature must have both an idHeader and {id}",
-		general(`{"header":"X","template":"{id}.{body}"}`):                                                            "signature must have both an idHeader and {id}",
-		general(`{"header":"X","idHeader":"I","template":"{id}{body}"}`):                                              "no digit between",
-		general(`{"header":"X","idHeader":"I","template":"{id}{id}{body}"}`):                                          "{timestamp} and {id} at most once",
-		general(`{"header":"X","keyEncoding":"base32"}`):                                                              `signature.keyEncoding is "base32": it must be text, base64 or hex`,
-		change(`"scheme":"github"`, `"scheme":"token"`):                                                               "signature is missing: the scheme token needs it",
-		change(`"scheme":"github"`, `"scheme":"token","id":"@digest","signature":{"header":"X","encoding":"base64"}`): "header and prefix alone",
-		add(`"challenge":"meta"`):                                                                                     `challenge is "meta": it must be slack, cloudevents or hub`,
-		add(`"challenge":"hub"`):                                                                                      "verifyToken must be given with the challenge hub",
-		add(`"challenge":"slack","verifyToken":"arn:aws:ssm:eu-west-1:123456789012:parameter/s"`):                     "verifyToken must be given with the challenge hub",
-		add(`"challenge":"hub","verifyToken":"it"`):                                                                   "verifyToken must be the whole ARN",
-		general(`{"header":"X","timestampHeader":"T"}`):                                                               "signature must have both a timestampHeader and {timestamp}",
-		general(`{"header":"X","template":"{timestamp}.{body}"}`):                                                     "signature must have both a timestampHeader and {timestamp}",
-		general(`{"header":"X","template":""}`):                                                                       "signature.template must have {body} once",
-		general(`{"header":"X","template":"{body}{body}"}`):                                                           "signature.template must have {body} once",
-		general(`{"header":"X","template":"{bodies}"}`):                                                               "signature.template has a '{'",
-		general(`{"header":"X","template":"{body"}`):                                                                  "signature.template has a '{'",
-		general(`{"header":"X","timestampHeader":"T","template":"{timestamp}{body}"}`):                                "no digit between",
-		general(`{"header":"X","timestampHeader":"T","template":"{timestamp}12{body}"}`):                              "no digit between",
-		general(`{"header":"X","prefix":"` + strings.Repeat("p", 65) + `"}`):                                          "signature.prefix must have at most 64 bytes",
-		general(`{"header":"X","algorithm":"sha1"}`):                                                                  "signature.algorithm is not known",
+		general(`{"prefix":"x"}`):                                                                 "signature.header is missing: it must be a string, such as X-Signature",
+		general(`{"header":"X","encoding":"base32"}`):                                             "signature.encoding must be hex, base64 or token: it is \"base32\"",
+		general(`{"header":"X","idHeader":"I"}`):                                                  "signature must have both an idHeader and {id}",
+		general(`{"header":"X","template":"{id}.{body}"}`):                                        "signature must have both an idHeader and {id}",
+		general(`{"header":"X","idHeader":"I","template":"{id}{body}"}`):                          "no digit between",
+		general(`{"header":"X","idHeader":"I","template":"{id}{id}{body}"}`):                      "{timestamp} and {id} at most once",
+		general(`{"header":"X","keyEncoding":"base32"}`):                                          `signature.keyEncoding must be text, base64 or hex: it is "base32"`,
+		general(`{"header":"X","encoding":"token","keyEncoding":"hex"}`):                          "header and prefix alone",
+		add(`"challenge":"meta"`):                                                                 `challenge must be slack, cloudevents or hub: it is "meta"`,
+		add(`"challenge":"hub"`):                                                                  "verifyToken must be given with the challenge hub",
+		add(`"challenge":"slack","verifyToken":"arn:aws:ssm:eu-west-1:123456789012:parameter/s"`): "verifyToken must be given with the challenge hub",
+		add(`"challenge":"hub","verifyToken":"it"`):                                               "verifyToken must be the whole ARN",
+		general(`{"header":"X","timestampHeader":"T"}`):                                           "signature must have both a timestampHeader and {timestamp}",
+		general(`{"header":"X","template":"{timestamp}.{body}"}`):                                 "signature must have both a timestampHeader and {timestamp}",
+		general(`{"header":"X","template":""}`):                                                   "signature.template must have {body} once",
+		general(`{"header":"X","template":"{body}{body}"}`):                                       "signature.template must have {body} once",
+		general(`{"header":"X","template":"{bodies}"}`):                                           "signature.template has a '{'",
+		general(`{"header":"X","template":"{body"}`):                                              "signature.template has a '{'",
+		general(`{"header":"X","timestampHeader":"T","template":"{timestamp}{body}"}`):            "no digit between",
+		general(`{"header":"X","timestampHeader":"T","template":"{timestamp}12{body}"}`):          "no digit between",
+		general(`{"header":"X","prefix":"` + strings.Repeat("p", 65) + `"}`):                      "signature.prefix has 65 bytes: it must have at most 64",
+		general(`{"header":"X","algorithm":"sha1"}`):                                              "signature.algorithm is not known",
 	} {
 		_, err := webhook.Read([]byte(`{"sources":[`+raw+`]}`), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

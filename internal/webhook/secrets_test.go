@@ -29,7 +29,7 @@ type vault struct {
 }
 
 func newVault(t *testing.T, value string) *vault {
-	v := &vault{t: t, value: value, now: time.Unix(1_700_000_000, 0), source: source(t, `"scheme":"github"`)}
+	v := &vault{t: t, value: value, now: time.Unix(1_700_000_000, 0), source: source(t, `"preset":"github"`)}
 	v.Cache = secret.NewCache(func(_ context.Context, of secret.Reference) (string, error) {
 		if of != v.source.Secret {
 			t.Errorf("asked for %s", of)

@@ -20,7 +20,7 @@ func whsec(key string) string { return "whsec_" + base64.StdEncoding.EncodeToStr
 
 // TestStandardWebhooks: what the standard's own library signs is taken, and what it refuses is refused.
 func TestStandardWebhooks(t *testing.T) {
-	s := source(t, `"scheme":"standard"`)
+	s := source(t, `"preset":"standard"`)
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	now := time.Now().Truncate(time.Second)
 	text := func(n int) string {
@@ -77,7 +77,7 @@ func TestStandardWebhooks(t *testing.T) {
 // TestStandardSecrets are written as the standard has them; what is wrong with one is said, and not
 // what is in it.
 func TestStandardSecrets(t *testing.T) {
-	s := source(t, `"scheme":"standard"`)
+	s := source(t, `"preset":"standard"`)
 	at := time.Unix(1_614_265_330, 0)
 	claim, why := s.Signature.Read(map[string]string{
 		"webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330",

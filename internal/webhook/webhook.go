@@ -1,5 +1,5 @@
 // Package webhook takes requests of senders that cannot sign for IAM, such as GitHub, Stripe and
-// Slack, or Standard Webhooks, under their own signatures. schemes.go has the senders.
+// Slack, or Standard Webhooks, under their own signatures. presets.go has the senders.
 //
 // Call [Read] for the sources that a file describes. Of a request, [Claim] is
 // what its headers say ([Signature.Read]), [Claim.Check] reports whether one of
@@ -15,8 +15,8 @@
 // # What is guaranteed
 //
 // A request is accepted only if one of the source's secrets, as the store had
-// them within [secret.Lifetime], signed the very bytes of its body; with a scheme that
-// has timestamps, also at a time within the source's tolerance, before or after.
+// them within [secret.Lifetime], signed the very bytes of its body; where it signs a time,
+// also at a time within the source's tolerance, before or after.
 // Signatures are compared in constant time. A secret that cannot be fetched
 // accepts nothing.
 //
@@ -36,7 +36,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/secret"
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // File is the name of the file that describes the sources; it lies beside the
@@ -47,13 +46,10 @@ const File = "webhooks.json"
 const (
 	// MaxSources is how many sources there are at most.
 	MaxSources = 50
-	// MaxName is how many bytes a source's name has at most.
-	MaxName = 64
 	// MaxHeader is how many bytes a header of signatures has at most.
 	MaxHeader = 4096
-	// MinTolerance, MaxTolerance and DefaultTolerance bound how old a signed
-	// timestamp may be, or how far ahead.
-	MinTolerance, MaxTolerance, DefaultTolerance = 10 * time.Second, time.Hour, 5 * time.Minute
+	// DefaultTolerance is how old a signed timestamp may be, or how far ahead, where nothing else is said.
+	DefaultTolerance = 5 * time.Minute
 )
 
 // Source is a sender, and what becomes of its requests.
@@ -83,6 +79,3 @@ func (s *Source) References() []secret.Reference {
 	}
 	return []secret.Reference{s.Secret, s.VerifyToken}
 }
-
-// maxBody is the most that MaxBody may be.
-const maxBody = cursor.MaxBody

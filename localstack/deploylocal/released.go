@@ -135,7 +135,7 @@ func (r *release) parameters() (map[string]string, error) {
 // refuse shows that a parameter out of its bounds makes nothing.
 func (r *release) refuse(ctx context.Context) error {
 	for name, value := range map[string]string{
-		"Mode": "both", "EnqueueMemory": "64", "RetentionHours": "12", "Sinks": "my-function", "Consumers": "", "SeqProp": "number",
+		"Mode": "both", "EnqueueMemory": "64", "RetentionHours": "12", "Sinks": "my-function", "Consumers": "", "Events": "number",
 	} {
 		parameters, err := r.parameters()
 		if err != nil {

@@ -3,6 +3,7 @@ package cursor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -34,7 +35,10 @@ type Announcement struct {
 	Missing Range
 	// Parked is the highest seq known to wait behind the gap.
 	MaxParked int64
-	// Since is when the gap opened, Age how long that is ago; zero where the
+	// Skipped are the runs of seqs that were given up: of GapSkipped, at most 1,000. Missing is
+	// the first of them.
+	Skipped []Range
+	// Since is since when the gap counts (see [Gap]), Age how long that is ago; zero where the
 	// gap is gone.
 	Since time.Time
 	Age   time.Duration
@@ -69,7 +73,9 @@ const maxRepeats = 1000
 // announceOpen announces an open gap and then notes in the cursor that it did:
 // the note is what the closing is announced by. It goes first before a skip,
 // so that a crash between the two leaves a trace of what was skipped.
-func (r *sweepRun) announceOpen(ctx context.Context, cur Cursor, age time.Duration) (Cursor, error) {
+func (r *sweepRun) announceOpen(
+	ctx context.Context, cur Cursor, behind Message, since time.Time,
+) (Cursor, error) {
 	first := cur.Position + 1
 	if cur.Announced == first {
 		if r.repeats.Add(1) > maxRepeats {
@@ -81,12 +87,8 @@ func (r *sweepRun) announceOpen(ctx context.Context, cur Cursor, age time.Durati
 			return cur, err
 		}
 	}
-	stored, err := r.sorter.firstStored(ctx, cur)
-	if err != nil {
-		return cur, err
-	}
-	a := newAnnouncement(GapOpened, cur, Range{cur.Position, max(stored-1, cur.Position)})
-	a.Since, a.Age = cur.MovedAt, age
+	a := newAnnouncement(GapOpened, cur, Range{cur.Position, max(behind.Seq-1, cur.Position)})
+	a.Since, a.Age = since, r.sorter.now().Sub(since)
 	if err := r.announce(ctx, a); err != nil {
 		return cur, err
 	}
@@ -115,15 +117,17 @@ func (r *sweepRun) settled(ctx context.Context, cur Cursor) (Cursor, error) {
 		return cur, nil
 	}
 	was := cur.Announced
-	skipped, err := r.tombstones(ctx, cur.Queue, Range{was - 1, cur.Position})
+	skipped, err := r.givenUp(ctx, cur.Queue, Range{was - 1, cur.Position})
+	if err == nil && (len(skipped) == 0 || skipped[0].From > was-1) {
+		err = r.announce(ctx, newAnnouncement(GapClosed, cur, Range{was - 1, was}))
+	}
+	for runs := range slices.Chunk(skipped, maxSkipped) {
+		a := newAnnouncement(GapSkipped, cur, runs[0])
+		if a.Skipped = runs; err == nil {
+			err = r.announce(ctx, a)
+		}
+	}
 	if err != nil {
-		return cur, err
-	}
-	kind, missing := GapClosed, Range{was - 1, was}
-	if skipped > was-1 {
-		kind, missing = GapSkipped, Range{was - 1, skipped}
-	}
-	if err := r.announce(ctx, newAnnouncement(kind, cur, missing)); err != nil {
 		return cur, err
 	}
 	if _, err := r.sorter.store.Announce(ctx, cur.Queue, was, noneAnnounced); err != nil {
@@ -133,26 +137,32 @@ func (r *sweepRun) settled(ctx context.Context, cur Cursor) (Cursor, error) {
 	return cur, nil
 }
 
-// tombstones is the last seq of the run of tombstones that a range starts
-// with, as far as one page shows; its From where it starts with none.
-func (r *sweepRun) tombstones(ctx context.Context, queue string, in Range) (int64, error) {
-	last := in.From
+// maxSkipped is how many runs of skipped seqs an announcement names.
+const maxSkipped = 1000
+
+// givenUp returns the runs of seqs that were given up in a range: those that one page shows,
+// and those that this visit gave up. A crash before the announcement loses what the page of
+// the next visit does not show.
+func (r *sweepRun) givenUp(ctx context.Context, queue string, in Range) ([]Range, error) {
 	if in.From >= in.To {
-		return last, nil
+		return nil, nil
 	}
 	page, err := r.sorter.store.Messages(ctx, Query{
 		Queue: queue, First: in.From + 1, Last: in.To, Limit: maxBatchSize, Strong: true, HeadsOnly: true,
 	})
-	if err != nil {
-		return last, err
-	}
+	var runs progress
+	seen := in.From
 	for _, m := range page.Messages {
-		if m.Tombstone == "" || m.Seq != last+1 {
-			break
+		if seen = m.Seq; m.Tombstone != "" {
+			runs.moved(m.Seq-1, m.Seq)
 		}
-		last = m.Seq
 	}
-	return last, nil
+	for _, run := range r.skipped {
+		if run.To > seen {
+			runs.moved(max(run.From, seen), run.To)
+		}
+	}
+	return runs.moves, err
 }
 
 func (r *sweepRun) announce(ctx context.Context, a Announcement) error {

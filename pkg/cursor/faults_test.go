@@ -133,7 +133,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		{"skip", func(h *hurt) error { err := h.put(1, 4, 6); h.now = h.now.Add(time.Minute); return err }, func(h *hurt) error {
 			_, _, err := h.sorter.SkipGap(h.t.Context(), "q", "why", time.Minute, 10)
 			return err
-		}, 4},
+		}, 6},
 		{"sweep", func(h *hurt) error { err := h.put(1, 4); h.now = h.now.Add(time.Minute); return err }, func(h *hurt) error {
 			_, err := h.sorter.Sweep(h.t.Context(), cursor.SweepOptions{Segments: 1})
 			return err

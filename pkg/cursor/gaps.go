@@ -1,6 +1,7 @@
 package cursor
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -12,10 +13,36 @@ import (
 type Gap struct {
 	// Missing are the seqs From < seq <= To.
 	Missing Range
-	// Since is when the gap opened or the position last moved, for the gap
-	// that stops the queue; the zero time for those behind it, whose age is
-	// not kept.
+	// Since is when the message right behind the gap was stored, the zero time where that is
+	// unknown; for the gap that stops the queue, when the position came to it, if that was earlier.
 	Since time.Time
+}
+
+// olderThan reports whether a gap counts since a time at the latest. Where that of the message
+// behind it is unknown, it waits until the position comes to it.
+func (g Gap) olderThan(at time.Time) bool { return !g.Since.IsZero() && !g.Since.After(at) }
+
+// gapSince returns since when the gap counts that stops the queue.
+func (c Cursor) gapSince(behind Message) time.Time {
+	if at := behind.EnqueuedAt; !at.IsZero() && at.Before(c.MovedAt) {
+		return at
+	}
+	return c.MovedAt
+}
+
+// gapsAmong returns the gaps between `last` and what is stored behind it, in order.
+func (c Cursor) gapsAmong(last int64, heads []Message) (gaps []Gap) {
+	for _, m := range heads {
+		if m.Seq > last+1 {
+			gap := Gap{Missing: Range{last, m.Seq - 1}, Since: m.EnqueuedAt}
+			if last == c.Position {
+				gap.Since = c.gapSince(m)
+			}
+			gaps = append(gaps, gap)
+		}
+		last = m.Seq
+	}
+	return gaps
 }
 
 // GapList is a queue's gaps in the order of their seqs.
@@ -57,11 +84,7 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 					list.More = true
 					return list, nil
 				}
-				gap := Gap{Missing: Range{last, m.Seq - 1}}
-				if last == cur.Position {
-					gap.Since = cur.MovedAt
-				}
-				list.Gaps = append(list.Gaps, gap)
+				list.Gaps = append(list.Gaps, cur.gapsAmong(last, []Message{m})...)
 			}
 			last = m.Seq
 		}
@@ -72,81 +95,90 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 	return list, nil
 }
 
-// SkipGap writes tombstones, with the reason, into the gap that stops the
-// queue, if it is open for at least age, and moves the cursor on. It returns
-// the seqs that this call skipped (empty where there was nothing to skip),
-// and what moved. At most limit tombstones are written a call; a longer gap is
-// finished by further calls.
+// SkipGap writes tombstones, with the reason, into the gaps that are open for at least age,
+// from the one that stops the queue up to the first that is younger, and moves the cursor
+// over them. It returns the seqs that this call skipped, a run for each gap, and what moved.
+// It writes at most limit tombstones; further calls finish the rest.
 //
-// Only the seqs before the first stored one are skipped: the age of the gaps
-// behind it is not known. Tombstones are written from the top down, so that
-// the position, and with it the gap's age, stays until the last one is in;
-// those of up to 1,000 seqs side by side. A tombstone is stored under the
-// condition of a message: one that arrives in that instant wins, and one that
-// arrives later gets Late.
+// It costs one strong read for the cursor, a write a tombstone, up to 1,000 side by side, and a
+// query and what [Sorter.Recheck] costs for the first gap, the next 2, 4, 8 and so on.
 //
-// Lost response of a tombstone: the repeat finds it there. Another skipped
-// first: the same. We die right after: the next call goes on below the
-// tombstones that are there; where one is missing above them, because it failed
-// beside others that did not, the queue stops there anew.
-func (s *Sorter) SkipGap(ctx context.Context, queue, reason string, age time.Duration, limit int) (Range, Advance, error) {
-	return s.skipGap(ctx, queue, reason, age, limit, func() bool { return true })
+// A tombstone is stored under the condition of a message: one that arrives in that instant
+// wins, and one that arrives later gets Late. Lost response of a tombstone: the repeat finds
+// it there. Another did it first: the same. We die right after: the next call goes on with
+// what is missing, which is as old as the gap was.
+func (s *Sorter) SkipGap(
+	ctx context.Context, queue, reason string, age time.Duration, limit int,
+) ([]Range, Advance, error) {
+	return s.skipGaps(ctx, queue, reason, age, limit, func() bool { return true })
 }
 
-// skipGap is SkipGap for as long as goOn says so: it is asked before each 1,000
-// tombstones.
-func (s *Sorter) skipGap(ctx context.Context, queue, reason string, age time.Duration, limit int, goOn func() bool) (Range, Advance, error) {
+// skipGaps is SkipGap for as long as goOn says so: it is asked before each 1,000 tombstones.
+// It schedules the wake-up of the gap that it leaves open.
+func (s *Sorter) skipGaps(
+	ctx context.Context, queue, reason string, age time.Duration, limit int, goOn func() bool,
+) ([]Range, Advance, error) {
+	var skipped, moved progress
 	cur, err := s.readCursor(ctx, queue)
-	if err != nil {
-		return Range{}, Advance{}, err
+	for size := 1; err == nil && cur.GapOpen(); size = min(2*size, maxBatchSize) {
+		var heads []Message
+		if heads, err = s.heads(ctx, cur, size); err != nil || len(heads) == 0 {
+			break
+		}
+		gaps, tried := cur.gapsAmong(cur.Position, heads), 0
+		if tried, err = s.giveUp(ctx, cur, reason, gaps, age, limit, goOn, &skipped); err != nil {
+			break
+		}
+		if limit -= tried; tried == 0 && len(gaps) > 0 {
+			s.scheduleAt(cur, gaps[0].Since.Add(age))
+			break
+		}
+		advance, failed := s.heal(ctx, queue, noSeq, true)
+		for _, m := range advance.Moves {
+			moved.moved(m.From, m.To)
+		}
+		before := cur.Position
+		if cur, err = advance.Cursor, failed; cur.Position == before {
+			break // by what is stored there no cursor goes on
+		}
 	}
-	if !cur.GapOpen() || s.now().Sub(cur.MovedAt) < age {
-		return Range{}, Advance{Cursor: cur}, nil
-	}
-	stored, err := s.firstStored(ctx, cur)
-	if err != nil {
-		return Range{}, Advance{Cursor: cur}, err
-	}
-	var skipped Range
-	if stored > cur.Position+1 {
-		skipped = Range{stored - 1, stored - 1}
-		lowest := max(cur.Position, skipped.To-int64(limit))
-		for skipped.From > lowest && goOn() {
-			from := nextTombstones(skipped.From, lowest, cur.Position)
-			if err := s.putTombstones(ctx, cur, reason, Range{from, skipped.From}); err != nil {
-				return skipped, Advance{Cursor: cur}, err
+	return skipped.moves, Advance{cur, moved.moves}, err
+}
+
+// giveUp stores tombstones into the gaps that are old enough, from the bottom up, and returns
+// how many it tried. They bear the time since when the gap counts: what is still missing
+// before them, where one fails, is as old as the gap is.
+func (s *Sorter) giveUp(
+	ctx context.Context, cur Cursor, reason string, gaps []Gap, age time.Duration, limit int,
+	goOn func() bool, skipped *progress,
+) (tried int, err error) {
+	for until := s.now().Add(-age); tried < limit && goOn(); {
+		var batch []Gap // of one seq each
+		for len(gaps) > 0 && gaps[0].olderThan(until) && len(batch) < min(limit-tried, maxBatchSize) {
+			first := gaps[0].Missing.From
+			batch = append(batch, Gap{Range{first, first + 1}, gaps[0].Since})
+			if gaps[0].Missing.From++; gaps[0].Missing.From == gaps[0].Missing.To {
+				gaps = gaps[1:]
 			}
-			skipped.From = from
 		}
-	}
-	advance, err := s.heal(ctx, queue, noSeq, true)
-	return skipped, advance, err
-}
-
-// nextTombstones is the seq before those that are written together. The one
-// behind the position is written alone, after all others: the cursor goes over
-// it, and what would still be missing then would be a young gap.
-func nextTombstones(from, lowest, position int64) int64 {
-	next := max(lowest, from-maxBatchSize)
-	if next == position && from > position+1 {
-		next++
-	}
-	return next
-}
-
-// putTombstones stores the tombstones of a range side by side, from the top down.
-// All are tried, whichever fails.
-func (s *Sorter) putTombstones(ctx context.Context, cur Cursor, reason string, in Range) error {
-	errs := make([]error, in.To-in.From)
-	s.forEach(len(errs), func(i int) {
-		errs[i] = s.putTombstone(ctx, cur, in.To-int64(i), reason)
-	})
-	for _, err := range errs {
-		if err != nil {
-			return err
+		if len(batch) == 0 {
+			break
 		}
+		given, errs := make([]bool, len(batch)), make([]error, len(batch))
+		s.forEach(len(batch), func(i int) {
+			given[i], errs[i] = s.putTombstone(ctx, cur, batch[i].Missing.To, reason, batch[i].Since)
+		})
+		for i, gap := range batch {
+			if given[i] {
+				skipped.moved(gap.Missing.From, gap.Missing.To)
+			}
+		}
+		if err := cmp.Or(errs...); err != nil {
+			return tried, err
+		}
+		tried += len(batch)
 	}
-	return nil
+	return tried, nil
 }
 
 // Skip stores that a seq will never come, with the reason, unless something is
@@ -173,7 +205,7 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 		// It may be in a packed run, beside which it would be stored.
 		return Advance{Cursor: cur}, nil
 	}
-	if err := s.putTombstone(ctx, cur, seq, reason); err != nil {
+	if _, err := s.putTombstone(ctx, cur, seq, reason, s.now()); err != nil {
 		return Advance{}, err
 	}
 	return s.Heal(ctx, queue, seq)
@@ -182,11 +214,14 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 // maxReason bounds why a seq is skipped.
 const maxReason = 500
 
-// putTombstone stores a tombstone, unless something is stored there.
-func (s *Sorter) putTombstone(ctx context.Context, cur Cursor, seq int64, reason string) error {
-	_, err := s.putSingle(ctx, Message{
+// putTombstone stores a tombstone that counts since a time, unless something is stored there.
+// It reports whether a tombstone is there then.
+func (s *Sorter) putTombstone(
+	ctx context.Context, cur Cursor, seq int64, reason string, since time.Time,
+) (bool, error) {
+	there, err := s.putSingle(ctx, Message{
 		Queue: cur.Queue, Seq: seq, Tombstone: reason, AmongPacks: cur.Settings.Packs.some(),
-		Op: s.newOp(), EnqueuedAt: ddb.ToMillis(s.now()), ExpiresOn: s.expiry(),
+		Op: s.newOp(), EnqueuedAt: ddb.ToMillis(since), ExpiresOn: s.expiry(),
 	}, Message{})
-	return err
+	return there.Tombstone != "", err
 }

@@ -137,10 +137,11 @@ func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond 
 		}
 		if look.end == p.cur.Position {
 			if always && !p.cur.GapOpen() {
-				look.beyond, err = s.firstStored(ctx, p.cur)
+				first, err := s.firstStored(ctx, p.cur)
 				if err != nil {
 					return beyond, err
 				}
+				look.beyond = first.Seq
 			}
 			if look.beyond > p.cur.Position {
 				beyond = max(beyond, look.beyond)
@@ -156,28 +157,36 @@ func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond 
 	}
 }
 
-// firstStored is the first seq after the position under which a message or a tombstone is
-// stored; the position itself where none is. A packed run there is a hole: the position does
-// not move over it any more.
-func (s *Sorter) firstStored(ctx context.Context, cur Cursor) (int64, error) {
-	position := cur.Position
-	for first := position; first < MaxSeq; {
-		page, err := s.store.Messages(ctx, Query{
-			Queue: cur.Queue, First: first + 1, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true,
-		})
-		if err != nil || len(page.Messages) == 0 {
-			return position, err
+// firstStored reads the head of the first message or tombstone beyond the position. Its Seq is
+// the position where none is stored.
+func (s *Sorter) firstStored(ctx context.Context, cur Cursor) (Message, error) {
+	heads, err := s.heads(ctx, cur, 1)
+	if err != nil || len(heads) == 0 {
+		return Message{Seq: cur.Position}, err
+	}
+	return heads[0], nil
+}
+
+// heads reads the heads of the first messages and tombstones beyond the position, at most
+// limit. A packed run there is a hole: the position does not move over it any more.
+func (s *Sorter) heads(ctx context.Context, cur Cursor, limit int) ([]Message, error) {
+	if cur.Position == MaxSeq {
+		return nil, nil
+	}
+	if cur.Settings.Packs.some() {
+		limit++
+	}
+	page, err := s.store.Messages(ctx, Query{
+		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: min(limit, maxBatchSize),
+		Strong: true, HeadsOnly: true,
+	})
+	for _, m := range page.Messages {
+		if len(m.Packed) > 0 && !cur.Settings.Packs.some() {
+			return nil, errPacksUnknown
 		}
-		first = page.Messages[0].Seq
-		if len(page.Messages[0].Packed) == 0 {
-			return first, nil
-		}
-		if !cur.Settings.Packs.some() {
-			return position, errPacksUnknown
-		}
-		if first > position+1 {
-			return position, errPacksNewer // no hole: skipping would go over what was accepted
+		if len(m.Packed) > 0 && m.Seq > cur.Position+1 {
+			return nil, errPacksNewer // no hole: skipping would go over what was accepted
 		}
 	}
-	return position, nil
+	return slices.DeleteFunc(page.Messages, func(m Message) bool { return len(m.Packed) > 0 }), err
 }

@@ -1,6 +1,7 @@
 package cursor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -20,8 +21,11 @@ const (
 // maxFraction is the most digits of a second's fraction.
 const maxFraction = 9
 
-// unixText is a text of Unix seconds: with fewer digits it would be a date.
-var unixText = regexp.MustCompile(`^[1-9][0-9]{8,11}(\.[0-9]+)?$`)
+// unixText is a text of Unix seconds, or milliseconds: with fewer digits it would be a date.
+var unixText = regexp.MustCompile(`^[1-9][0-9]{8,12}(\.[0-9]+)?$`)
+
+// milliDigits is how many digits Unix milliseconds have, from 2001 to 2286: no seconds have as many.
+const milliDigits = 13
 
 // secondsOf is the time that a value is, in Unix seconds with their fraction; utcSecondsOf also
 // where it has no zone.
@@ -49,6 +53,9 @@ func secondsIn(value any, parse func(string) (time.Time, error)) (decimal, error
 	if err != nil {
 		return decimal{}, err
 	}
+	if d.exponent == milliDigits && !d.negative {
+		d.exponent -= len("000")
+	}
 	return d, checkSeconds(d)
 }
 
@@ -68,7 +75,7 @@ func secondsOfTime(t time.Time) (decimal, error) {
 }
 
 func errYears() error {
-	return invalid.New(invalid.OutOfRange, "", "is out of its bounds: a time is in the years 0000 to 9999, and a number is its Unix seconds, not milliseconds")
+	return invalid.New(invalid.OutOfRange, "", "is out of its bounds: a time is in the years 0000 to 9999, and a number is its Unix seconds, or its milliseconds in 13 digits")
 }
 
 func checkFraction(digits string) error {
@@ -111,16 +118,21 @@ func timeOf(d decimal) time.Time {
 	return time.Unix(seconds, nanos).UTC()
 }
 
-// Times without a zone, and offsets without a colon.
+// Times as databases write them, and offsets without a colon.
 var (
-	zoneless = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?$`)
+	written  = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d(?:\.\d+)?) ?(?:UTC|([+-]\d\d)(?::?(\d\d))?)?$`)
 	plainOff = regexp.MustCompile(`^(.+:\d\d(?:\.\d+)?[+-]\d\d)(\d\d)$`)
 )
 
-// parseUTC is parseTime, which takes a time without a zone as one in UTC.
+// parseUTC is parseTime, which takes a time without a zone as one in UTC, and those that databases
+// write: "2026-01-02 15:04:05 UTC", "2026-01-02 15:04:05.999+00".
 func parseUTC(text string) (time.Time, error) {
-	if zoneless.MatchString(text) {
-		text = strings.Replace(text, " ", "T", 1) + "Z"
+	if parts := written.FindStringSubmatch(text); parts != nil {
+		zone := "Z"
+		if parts[3] != "" {
+			zone = parts[3] + ":" + cmp.Or(parts[4], "00")
+		}
+		text = parts[1] + "T" + parts[2] + zone
 	}
 	return parseTime(text)
 }

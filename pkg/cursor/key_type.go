@@ -17,7 +17,7 @@ const MaxKeyParts = 3
 //
 //	number        a decimal number of at most 38 digits: a version, a log position
 //	time          a time as RFC 3339 writes it, of any zone, or Unix seconds, as a number
-//	              or a text of 9 digits and more; to the nanosecond
+//	              or a text of 9 to 12 digits, or milliseconds in 13; to the nanosecond
 //	utc           a time, where one without a zone is in UTC
 //	lsn           a position in PostgreSQL's log: 0/A0000010
 //	ulid          26 characters, in capitals or small letters

@@ -70,7 +70,7 @@ func TestAnOlderCursorIsNotSkippedOver(t *testing.T) {
 	b, options := older(t, true)
 	s := b.process(options)
 	for range 3 {
-		if skipped, advance, err := s.SkipGap(t.Context(), "q", "policy", 0, 100); err == nil || skipped.To > skipped.From || advance.Cursor.Position != 1 {
+		if skipped, advance, err := s.SkipGap(t.Context(), "q", "policy", 0, 100); err == nil || len(skipped) > 0 || advance.Cursor.Position != 1 {
 			t.Errorf("skipped %v, position %d, %v; want an error", skipped, advance.Cursor.Position, err)
 		}
 	}

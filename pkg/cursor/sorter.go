@@ -54,10 +54,11 @@ type Options struct {
 	// means side by side, up to 64 at a time; no operation starts a goroutine but
 	// by this. The simulator hands in one that runs them one after the other.
 	ForEach func(n int, do func(i int))
-	// WakeUp, if not nil, is told when a queue's gap will be as old as its policy
-	// allows, up to an hour ahead: by who opens the gap, and by the sweep of those that are
-	// due later. [Sorter.Wake] should be called then. Nothing depends on it: the sweep
-	// finds what is due. It may be called from several goroutines at once, and must not
+	// WakeUp, if not nil, is called with when a queue's gap will be as old as its policy
+	// allows, up to an hour ahead: by the writer that opens the gap, by the visit that skips
+	// what is before it, and by the sweep of those that are due later. The last call for a
+	// queue replaces those before it. [Sorter.Wake] should be called then.
+	// Nothing depends on it: the sweep finds what is due. It may be called from several goroutines at once, and must not
 	// wait for anything.
 	WakeUp func(queue string, due time.Time)
 	// Pause waits for a time that chance decides, from 0 to most, or returns the context's

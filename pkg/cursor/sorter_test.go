@@ -276,7 +276,7 @@ func TestSorterGaps(t *testing.T) {
 	}
 	want := []cursor.Gap{
 		{Missing: cursor.Range{From: 1, To: 3}, Since: since},
-		{Missing: cursor.Range{From: 5, To: 8}},
+		{Missing: cursor.Range{From: 5, To: 8}, Since: since.Add(time.Minute)},
 	}
 	if diff := cmp.Diff(want, list.Gaps); diff != "" || list.More {
 		t.Errorf("more %v; gaps (-want +got):\n%s", list.More, diff)
@@ -286,11 +286,14 @@ func TestSorterGaps(t *testing.T) {
 	}
 }
 
-func TestSorterSkipsOnlyTheGapThatIsOldEnough(t *testing.T) {
+// TestSorterSkipsTheGapsThatAreOldEnough: a gap is as old as the message right behind it.
+func TestSorterSkipsTheGapsThatAreOldEnough(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(4))
 	b.put(body(6))
-	b.now = b.now.Add(time.Minute)
+	b.now = b.now.Add(30 * time.Second)
+	b.put(body(8))
+	b.now = b.now.Add(30 * time.Second)
 	skip := func(limit int) string {
 		skipped, _, err := b.sorter.SkipGap(t.Context(), "q", "old", time.Minute, limit)
 		if err != nil {
@@ -300,15 +303,15 @@ func TestSorterSkipsOnlyTheGapThatIsOldEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprintf("%d→%d, position %d", skipped.From, skipped.To, cur.Position)
+		return fmt.Sprintf("%v, position %d", skipped, cur.Position)
 	}
-	b.want("as far as the limit goes", skip(2), "1→3, position 0")
-	b.want("the rest", skip(2), "0→1, position 4")
-	b.want("the next gap is young", skip(2), "0→0, position 4")
-	b.want("one that was skipped", b.put(body(2)), "late 4→4")
-	b.now = b.now.Add(time.Minute)
-	b.want("the next gap is old", skip(2), "4→5, position 6")
-	b.want("nothing is missing", skip(2), "0→0, position 6")
+	b.want("as far as the limit goes", skip(2), "[{0 2}], position 2")
+	b.want("the rest, and the next gap that is old", skip(2), "[{2 3} {4 5}], position 6")
+	b.want("the third gap is young", skip(2), "[], position 6")
+	b.want("one that was skipped", b.put(body(2)), "late 6→6")
+	b.now = b.now.Add(30 * time.Second)
+	b.want("the third gap is old", skip(2), "[{6 7}], position 8")
+	b.want("nothing is missing", skip(2), "[], position 8")
 }
 
 func TestSorterConfigure(t *testing.T) {

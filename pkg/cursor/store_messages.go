@@ -94,7 +94,9 @@ func (s *Store) between(ctx context.Context, op string, q Query, only ...ddb.Pat
 func (s *Store) Messages(ctx context.Context, query Query) (Page, error) {
 	var only []ddb.Path
 	if query.HeadsOnly {
-		only = []ddb.Path{s.queueKey, s.seqKey, attrVersion, attrExpiresOn, attrTombstone, attrEntries, attrCount}
+		only = []ddb.Path{
+			s.queueKey, s.seqKey, attrVersion, attrEnqueuedAt, attrExpiresOn, attrTombstone, attrEntries, attrCount,
+		}
 	}
 	a, err := s.between(ctx, "query messages", query, only...)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestStoreMessages(t *testing.T) {
 					for _, seq := range c.want {
 						m := wholeMessage(q, seq)
 						if heads {
-							m = cursor.Message{Queue: q, Seq: seq, ExpiresOn: m.ExpiresOn}
+							m = cursor.Message{Queue: q, Seq: seq, EnqueuedAt: m.EnqueuedAt, ExpiresOn: m.ExpiresOn}
 						}
 						want.Messages = append(want.Messages, m)
 					}
@@ -131,7 +131,7 @@ func TestStoreTombstone(t *testing.T) {
 		page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true})
 		check(t, err)
 		same(t, "as a head", page.Messages, []cursor.Message{
-			{Queue: q, Seq: 4, Tombstone: "why", ExpiresOn: tombstone.ExpiresOn},
+			{Queue: q, Seq: 4, Tombstone: "why", EnqueuedAt: at, ExpiresOn: tombstone.ExpiresOn},
 		})
 	})
 }

@@ -34,7 +34,7 @@ func TestStorePack(t *testing.T) {
 		page, err := s.Messages(t.Context(), cursor.Query{Queue: q, Last: cursor.MaxSeq, HeadsOnly: true})
 		check(t, err)
 		same(t, "head", len(page.Messages[1].Packed), 100)
-		same(t, "a message in it", page.Messages[1].Packed[99], cursor.Message{Queue: q, Seq: 199, ExpiresOn: page.Messages[1].ExpiresOn})
+		same(t, "a message in it", page.Messages[1].Packed[99], cursor.Message{Queue: q, Seq: 199, EnqueuedAt: at, ExpiresOn: page.Messages[1].ExpiresOn})
 	})
 }
 

@@ -28,14 +28,19 @@ func TestGapsShowsWhatWasJustParked(t *testing.T) {
 	}
 }
 
-// TestWhatWasJustSkippedIsNotFilled: a sweep that skips a gap announces it as skipped.
+// TestWhatWasJustSkippedIsNotFilled: what another process has skipped is announced so.
 func TestWhatWasJustSkippedIsNotFilled(t *testing.T) {
 	s := cursor.DefaultSettings()
-	s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute
+	s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute
 	b := newBehind(t, cursor.Options{Defaults: &s}, func(r ddb.Request) bool { return r.Name() == "query messages" })
+	b.sweep(cursor.SweepOptions{}) // the day's full round
 	b.put(body(3))
 	b.now = b.now.Add(time.Minute)
-	b.announces("skipped", cursor.SweepOptions{}, "gap.opened/1/q/1 0→2", "gap.skipped/1/q/1 0→2")
+	b.announces("open", cursor.SweepOptions{}, "gap.opened/1/q/1 0→2")
+	if _, _, err := b.sorter.SkipGap(t.Context(), "q", "lost", time.Minute, 100); err != nil {
+		t.Fatal(err)
+	}
+	b.announces("skipped", cursor.SweepOptions{}, "gap.skipped/1/q/1 0→2")
 }
 
 // TestArrivalsThatJustCameAreThere: nothing is missing, wherever their places stand.

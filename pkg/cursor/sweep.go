@@ -349,6 +349,8 @@ type sweepRun struct {
 	full   bool
 	seen   *Tally
 	report SweepReport
+	// skipped are the seqs that it gave up.
+	skipped []Range
 	// more tells that there was not time for all of it.
 	more bool
 }
@@ -424,20 +426,32 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 		r.seen.Peak(tallyGapAge, age)
 		r.options.Gap(cur, age)
 	}
-	if cur.Settings.Policy == PolicyWait || age < cur.Settings.GapAfter {
-		if cur.Settings.GapAfter > scheduleAhead {
-			s.schedule(cur)
+	if cur.Settings.Policy == PolicyWait {
+		return cur, nil
+	}
+	behind, err := s.firstStored(ctx, cur)
+	if err != nil {
+		return cur, err
+	}
+	since := cur.gapSince(behind)
+	if due := since.Add(cur.Settings.GapAfter); s.now().Before(due) {
+		if cur.Settings.GapAfter > scheduleAhead || since.Before(cur.MovedAt) {
+			s.scheduleAt(cur, due)
 		}
 		return cur, nil
 	}
-	if cur, err := r.announceOpen(ctx, cur, age); err != nil || cur.Settings.Policy != PolicySkip {
+	cur, err = r.announceOpen(ctx, cur, behind, since)
+	if err != nil || cur.Settings.Policy != PolicySkip {
 		return cur, err
 	}
 	reason := fmt.Sprintf("skipped after %s", cur.Settings.GapAfter)
 	goOn := margin.Half(ctx)
-	skipped, advance, err := s.skipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter, r.options.SkipLimit, goOn)
-	r.more = !goOn()
-	r.report.Skipped += int(skipped.To - skipped.From)
+	after, limit := cur.Settings.GapAfter, r.options.SkipLimit
+	skipped, advance, err := s.skipGaps(ctx, cur.Queue, reason, after, limit, goOn)
+	r.skipped, r.more = skipped, !goOn()
+	for _, run := range skipped {
+		r.report.Skipped += int(run.To - run.From)
+	}
 	r.report.Moves += len(advance.Moves)
 	if err != nil {
 		return cur, err

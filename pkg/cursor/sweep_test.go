@@ -59,10 +59,7 @@ func TestSweepAnnouncesAGapUntilItIsGone(t *testing.T) {
 		t.Errorf("report %+v, want one open gap of a minute", report)
 	}
 	b.put(body(1))
-	b.announces("filled in part", cursor.SweepOptions{}, "gap.closed/1/q/1 0→1")
-	b.announces("and announced", cursor.SweepOptions{})
-	b.now = b.now.Add(time.Minute)
-	b.announces("the rest, old in its turn", cursor.SweepOptions{}, "gap.opened/1/q/2 1→2")
+	b.announces("filled in part: the rest is as old", cursor.SweepOptions{}, "gap.closed/1/q/1 0→1", "gap.opened/1/q/2 1→2")
 	b.put(body(2))
 	b.announces("filled", cursor.SweepOptions{}, "gap.closed/1/q/2 1→2")
 	b.announces("nothing is left", cursor.SweepOptions{})
@@ -73,11 +70,11 @@ func TestSweepSkips(t *testing.T) {
 	b.sweep(cursor.SweepOptions{}) // the day's full round
 	b.put(body(4))
 	b.now = b.now.Add(time.Minute)
-	report := b.announces("as far as the limit", cursor.SweepOptions{SkipLimit: 2}, "gap.opened/1/q/1 0→3")
+	report := b.announces("as far as the limit", cursor.SweepOptions{SkipLimit: 2}, "gap.opened/1/q/1 0→3", "gap.skipped/1/q/1 0→2")
 	if report.Skipped != 2 {
 		t.Errorf("%d skipped, want 2", report.Skipped)
 	}
-	report = b.announces("the rest", cursor.SweepOptions{SkipLimit: 2}, "gap.opened/1/q/1 0→1", "gap.skipped/1/q/1 0→3")
+	report = b.announces("the rest", cursor.SweepOptions{SkipLimit: 2}, "gap.opened/1/q/3 2→3", "gap.skipped/1/q/3 2→3")
 	if report.Skipped != 1 || report.Moves != 1 {
 		t.Errorf("report %+v, want 1 skipped and 1 move", report)
 	}

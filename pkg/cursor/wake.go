@@ -10,8 +10,8 @@ import (
 // every open gap, tells of those that were farther ahead.
 const scheduleAhead = time.Hour
 
-// due is when the policy has something done about the queue's gap; the zero time where it
-// has not, or where all was done.
+// due is when the policy has something done about the queue's gap, at the latest; the zero
+// time where it has not, or where all was done.
 func (c Cursor) due() time.Time {
 	if c.Erased() || !c.GapOpen() || c.Settings.Policy == PolicyWait ||
 		c.Settings.Policy == PolicyAlert && c.Announced == c.Position+1 {
@@ -20,9 +20,12 @@ func (c Cursor) due() time.Time {
 	return c.MovedAt.Add(c.Settings.GapAfter)
 }
 
-// schedule tells when the gap is due of a queue that stands like this.
-func (s *Sorter) schedule(c Cursor) {
-	if due := c.due(); s.wakeUp != nil && !due.IsZero() && due.Sub(s.now()) <= scheduleAhead {
+// schedule schedules a wake-up for when the gap of a queue is due at the latest.
+func (s *Sorter) schedule(c Cursor) { s.scheduleAt(c, c.due()) }
+
+// scheduleAt schedules a wake-up of a queue, unless that is more than an hour ahead.
+func (s *Sorter) scheduleAt(c Cursor, due time.Time) {
+	if s.wakeUp != nil && !due.IsZero() && due.Sub(s.now()) <= scheduleAhead {
 		s.wakeUp(c.Queue, due)
 	}
 }
@@ -31,7 +34,7 @@ func (s *Sorter) schedule(c Cursor) {
 // returns when the gap is due: the zero time where there is none, or nothing more is to be
 // done about it. Call it when [Options].WakeUp said, or at any other time.
 //
-// It costs one strong read where nothing is due.
+// It costs one or two strong reads where nothing is due.
 func (s *Sorter) Wake(ctx context.Context, queue string, options SweepOptions) (SweepReport, time.Time, error) {
 	o, err := s.sweepOptions(options)
 	if err == nil {
@@ -45,6 +48,11 @@ func (s *Sorter) Wake(ctx context.Context, queue string, options SweepOptions) (
 		return SweepReport{}, time.Time{}, nil
 	}
 	due := cur.due()
+	if err == nil && due.After(s.now()) {
+		var behind Message
+		behind, err = s.firstStored(ctx, cur)
+		due = cur.gapSince(behind).Add(cur.Settings.GapAfter)
+	}
 	if err != nil || due.IsZero() || due.After(s.now()) {
 		return SweepReport{}, due, err
 	}

@@ -91,17 +91,17 @@ func TestWakeUpsOfGaps(t *testing.T) {
 	a.put(5) // widens it: as old as it was
 	a.tells()
 	a.now = a.begin.Add(2 * time.Second)
-	a.put(2) // to 3: another gap is open, and young
+	a.put(2) // to 3: the next gap is as old as the message behind it
 	a.tells("q 7s")
-	a.wake(0, "7s", 1, 0) // too early
+	a.wake(0, "5s", 2, 0) // too early
 	a.now = a.begin.Add(7 * time.Second)
 	a.put(8)
-	a.wake(1, "", 11, 4) // 4: the note, its tombstone, the move to 5, and the note taken back
+	a.wake(1, "", 12, 4) // 4: the note, its tombstone, the move to 5, and the note taken back
 	if want := []cursor.AnnouncementKind{cursor.GapOpened, cursor.GapSkipped}; !slices.Equal(a.announced, want) {
 		t.Errorf("announced %v, want %v", a.announced, want)
 	}
-	a.tells("q 12s")
-	a.wake(0, "12s", 1, 0) // again
+	a.tells("q 12s", "q 12s")
+	a.wake(0, "12s", 2, 0) // again
 	a.put(6, 7)
 	a.tells("q 12s")
 	a.wake(0, "", 1, 0) // nothing is missing any more

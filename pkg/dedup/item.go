@@ -15,8 +15,8 @@ import (
 // version; giving an attribute another meaning does.
 const layout = 1
 
-// The attributes of the items, all but the keys, by the names that the package
-// comment has. What a table has them under is said by [Names.Attributes].
+// The attributes that requests name, by the names that the package comment has; the tags of
+// [Row] have all. What a table has them under is said by [Names.Attributes].
 const (
 	attrVersion     ddb.Path = "v"
 	attrFence       ddb.Path = "fence"
@@ -28,25 +28,24 @@ const (
 	attrExpiresOn   ddb.Path = "expiresOn"  // s, the TTL attribute
 	attrPayloadHash ddb.Path = "payloadHash"
 	attrCompletedAt ddb.Path = "completedAt" // ms
-	attrFailed      ddb.Path = "failed"
 	attrError       ddb.Path = "error"
 	attrResult      ddb.Path = "result"
 	attrCodec       ddb.Path = "codec"
 	attrResultIn    ddb.Path = "resultIn"
-	attrResultUntil ddb.Path = "resultUntil" // ms
-	attrRepair      ddb.Path = "repair"
-	attrRepairedBy  ddb.Path = "repairedBy"
-	attrRepairedAt  ddb.Path = "repairedAt" // ms
-	attrReason      ddb.Path = "reason"
 
 	// attrResultOf is the processor of a result that has an item of its own.
 	attrResultOf ddb.Path = "resultOf"
 )
 
-var attributes = []ddb.Path{
-	attrVersion, attrFence, attrAttempt, attrToken, attrStartedAt, attrLeaseUntil, attrValidUntil, attrExpiresOn,
-	attrPayloadHash, attrCompletedAt, attrFailed, attrError, attrResult, attrCodec, attrResultIn, attrResultUntil,
-	attrRepair, attrRepairedBy, attrRepairedAt, attrReason, attrResultOf,
+var rows = ddb.NewCodec[Row]("row", layout, layout)
+
+// attributes are the names of all, but the keys.
+func attributes() []ddb.Path {
+	names := []ddb.Path{attrVersion, attrResultOf}
+	for name := range rows.All(new(Row)) {
+		names = append(names, name)
+	}
+	return names
 }
 
 // attribute is where a table has an attribute.
@@ -60,7 +59,7 @@ func (n Names) plain(it ddb.Item) ddb.Item {
 		return it
 	}
 	fields := ddb.Fields{}
-	for _, name := range attributes {
+	for _, name := range attributes() {
 		fields[name] = it.Get(n.attribute(name))
 	}
 	return fields.Item()
@@ -139,34 +138,10 @@ func (n Names) decodeRow(it ddb.Item) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	d := ddb.Decoder{Item: n.plain(it)}
-	r := Row{Key: k}
-	d.Layout(attrVersion, layout)
-	r.Fence = d.Number(attrFence)
-	r.Attempt = d.Number(attrAttempt)
-	token := d.BytesOr(attrToken)
-	if len(token) != len(r.Token) {
-		d.Fail(attrToken, "is missing or does not have 16 bytes")
-	}
-	copy(r.Token[:], token)
-	r.StartedAt = d.Millis(attrStartedAt)
-	r.LeaseUntil = d.Millis(attrLeaseUntil)
-	r.ValidUntil = d.Millis(attrValidUntil)
-	r.ExpiresOn = d.SecondsOr(attrExpiresOn)
-	r.Payload = d.BytesOr(attrPayloadHash)
-	r.CompletedAt = d.MillisOr(attrCompletedAt)
-	r.Failed = d.NumberOr(attrFailed, 0) != 0
-	r.Error = d.TextOr(attrError, "")
-	r.Result = Result{
-		Bytes: d.BytesOr(attrResult), Codec: d.TextOr(attrCodec, ""),
-		Place: Place(d.TextOr(attrResultIn, "")), Until: d.MillisOr(attrResultUntil),
-	}
-	r.Repair = Repair{
-		Kind: RepairKind(d.TextOr(attrRepair, "")), By: d.TextOr(attrRepairedBy, ""),
-		Reason: d.TextOr(attrReason, ""), At: d.MillisOr(attrRepairedAt),
-	}
+	r, d := rows.Read(n.plain(it))
+	r.Key = k
 	if d.Err != nil {
-		return Row{}, &RowError{Key: r.Key, Field: string(d.Failed), Err: d.Err}
+		return Row{}, &RowError{Key: k, Field: string(d.Failed), Err: d.Err}
 	}
-	return r, nil
+	return *r, nil
 }

@@ -1,10 +1,10 @@
 package dedup
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 )
 
 // FuzzJoinedKey: in a table with one key no two keys look alike, and what is
@@ -24,23 +24,9 @@ func FuzzJoinedKey(f *testing.F) {
 	})
 }
 
-// FuzzDecodeRow: whatever stands in an item, it is a row or an error.
-func FuzzDecodeRow(f *testing.F) {
-	f.Add([]byte("0123456789abcdef"), "fence", "json", int64(1), int64(1))
-	f.Add([]byte{}, "v", "", int64(2), int64(-1))
-	f.Fuzz(func(t *testing.T, blob []byte, name, text string, version, number int64) {
-		it := ddb.Fields{
-			"id": ddb.Text("a"), "processorId": ddb.Text("p"), "v": ddb.Int(version), "fence": ddb.Int(number),
-			"attempt": ddb.Int(number), "token": ddb.Blob(blob), "startedAt": ddb.Int(number),
-			"leaseUntil": ddb.Int(number), "validUntil": ddb.Int(number), "codec": ddb.Text(text),
-		}
-		r, err := Names{}.withDefaults().decodeRow(it.Item())
-		if err == nil && (!bytes.Equal(r.Token[:], blob) || version > layout) {
-			t.Errorf("%+v of %v", r, it)
-		}
-		it[ddb.Path(name)] = ddb.Blob(blob)
-		if r, err := (Names{}).withDefaults().decodeRow(it.Item()); err != nil && r.Exists() {
-			t.Errorf("an error, and %+v", r)
-		}
-	})
+func FuzzRow(f *testing.F) {
+	key := ddb.Fields{"id": ddb.Text("a"), "processorId": ddb.Text("p")}.Item()
+	ddbtest.FuzzCodec(f, rows, func(it ddb.Item) (Row, error) {
+		return Names{}.withDefaults().decodeRow(it.Merge(key))
+	}, attrVersion, "id")
 }

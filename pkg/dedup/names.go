@@ -53,14 +53,15 @@ func (n Names) Tables() []table.Definition {
 // two attributes would have, or a new name for an attribute that there is not.
 func (n Names) validate() error {
 	n = n.withDefaults()
+	all := attributes()
 	for name := range n.Attributes {
-		if !slices.Contains(attributes, ddb.Path(name)) {
+		if !slices.Contains(all, ddb.Path(name)) {
 			return &InvalidError{Field: "names.attributes", Code: invalid.Misplaced, Problem: "has " + name + ", which is not an attribute of the table"}
 		}
 	}
-	names := make([]string, 0, 2+len(attributes))
+	names := make([]string, 0, 2+len(all))
 	names = append(names, n.IDKey, n.ProcessorKey)
-	for _, name := range attributes {
+	for _, name := range all {
 		names = append(names, string(n.attribute(name)))
 	}
 	for i, name := range names {

@@ -10,32 +10,32 @@ type Row struct {
 	// Fence rises with every claim and every repair, and never falls: of two
 	// claims, the later one has the higher fence. It begins at the clock's
 	// milliseconds, so that it goes on rising after a row was deleted.
-	Fence int64
+	Fence int64 `ddb:"fence"`
 	// Attempt counts the claims of this life of the row, from 1.
-	Attempt int64
-	Token   Token
+	Attempt int64 `ddb:"attempt"`
+	Token   Token `ddb:"token"`
 	// StartedAt is when the last claim was made, LeaseUntil when it ends: zero
 	// time (1970) where it was given back.
-	StartedAt  time.Time
-	LeaseUntil time.Time
+	StartedAt  time.Time `ddb:"startedAt"`
+	LeaseUntil time.Time `ddb:"leaseUntil"`
 	// ValidUntil is when the row counts as not there, Forever where never, and
 	// zero time (1970) where it was invalidated.
-	ValidUntil time.Time
+	ValidUntil time.Time `ddb:"validUntil"`
 	// ExpiresOn is when TTL may delete it, in whole seconds; the zero Time where
 	// never. It is later than ValidUntil.
-	ExpiresOn time.Time
+	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 	// Payload is the hash of what came with the id, nil where nothing did.
-	Payload []byte
+	Payload []byte `ddb:"payloadHash,omitzero"`
 	// CompletedAt is the zero Time until the effect is done.
-	CompletedAt time.Time
+	CompletedAt time.Time `ddb:"completedAt,omitzero"`
 	// Failed: the effect is done in that it failed, and its error is remembered.
-	Failed bool
+	Failed bool `ddb:"failed,omitzero,is=1"`
 	// Error is the remembered error, or the last attempt's.
-	Error  string
-	Result Result
+	Error  string `ddb:"error,omitzero"`
+	Result Result `ddb:",inline"`
 	// Repair is the last thing that an operator did, the zero Repair where
 	// nobody did anything.
-	Repair Repair
+	Repair Repair `ddb:",inline"`
 }
 
 // Place is where a result is.
@@ -52,22 +52,22 @@ const (
 // Result is what is remembered of a result.
 type Result struct {
 	// Bytes are the encoded result; nil in a row whose result is elsewhere.
-	Bytes []byte
+	Bytes []byte `ddb:"result,omitzero"`
 	// Codec is how Bytes are made: the codec's name, and "+zstd" where they
 	// were compressed.
-	Codec string
-	Place Place
+	Codec string `ddb:"codec,omitzero"`
+	Place Place  `ddb:"resultIn,omitzero"`
 	// Until is when the result counts as omitted; the zero Time where never
 	// before the row expires.
-	Until time.Time
+	Until time.Time `ddb:"resultUntil,omitzero"`
 }
 
 // Repair is what an operator did to a row.
 type Repair struct {
-	Kind   RepairKind
-	By     string
-	Reason string
-	At     time.Time
+	Kind   RepairKind `ddb:"repair,omitzero"`
+	By     string     `ddb:"repairedBy,omitzero"`
+	Reason string     `ddb:"reason,omitzero"`
+	At     time.Time  `ddb:"repairedAt,omitzero"`
 }
 
 // RepairKind is a kind of repair.

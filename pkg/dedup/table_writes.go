@@ -42,9 +42,9 @@ func (t *Table) Swap(ctx context.Context, seen, next Row) (Row, bool, error) {
 	if seen.completed() {
 		ended = t.at(attrCompletedAt).Eq(ddb.Millis(seen.CompletedAt))
 	}
-	do := make([]ddb.Action, 0, len(attributes))
-	for _, f := range fieldsOf(next) {
-		do = append(do, t.at(f.name).Set(f.value))
+	do := []ddb.Action{t.at(attrVersion).Set(ddb.Int(layout))}
+	for name, value := range rows.All(&next) {
+		do = append(do, t.at(name).Set(value))
 	}
 	return t.update(ctx, "swap", seen.Key, ddb.And(t.isKnown(),
 		t.at(attrToken).Eq(ddb.Blob(seen.Token[:])),
@@ -55,54 +55,24 @@ func (t *Table) Swap(ctx context.Context, seen, next Row) (Row, bool, error) {
 // PutResult implements [Store]: one PutItem; 1 write unit for each KB, of what was
 // there where that was larger.
 func (t *Table) PutResult(ctx context.Context, p StoredResult) error {
-	_, err := t.engine.Do(ctx, ddb.Put{Op: t.op("put result"), Item: t.names.resultItemKey(p.Key, p.Token).Merge(ddb.Fields{
+	fields := ddb.Fields{
 		t.at(attrVersion):   ddb.Int(layout),
 		t.at(attrResultOf):  ddb.Text(p.Processor),
-		t.at(attrResult):    where(len(p.Body) > 0, ddb.Blob(p.Body)),
 		t.at(attrExpiresOn): seconds(p.ExpiresOn),
-	}.Item())})
+	}
+	if len(p.Body) > 0 {
+		fields[t.at(attrResult)] = ddb.Blob(p.Body)
+	}
+	_, err := t.engine.Do(ctx, ddb.Put{
+		Op: t.op("put result"), Item: t.names.resultItemKey(p.Key, p.Token).Merge(fields.Item()),
+	})
 	return err
 }
 
-// field is an attribute of a row and what it is; the zero Value where it is not there.
-type field struct {
-	name  ddb.Path
-	value ddb.Value
-}
-
-// fieldsOf is a row as decodeRow reads it.
-func fieldsOf(r Row) []field {
-	return []field{
-		{attrVersion, ddb.Int(layout)},
-		{attrFence, ddb.Int(r.Fence)},
-		{attrAttempt, ddb.Int(r.Attempt)},
-		{attrToken, ddb.Blob(r.Token[:])},
-		{attrStartedAt, ddb.Millis(r.StartedAt)},
-		{attrLeaseUntil, ddb.Millis(r.LeaseUntil)},
-		{attrValidUntil, ddb.Millis(r.ValidUntil)},
-		{attrExpiresOn, seconds(r.ExpiresOn)},
-		{attrPayloadHash, where(len(r.Payload) > 0, ddb.Blob(r.Payload))},
-		{attrCompletedAt, where(r.completed(), ddb.Millis(r.CompletedAt))},
-		{attrFailed, where(r.Failed, ddb.Int(1))},
-		{attrError, where(r.Error != "", ddb.Text(r.Error))},
-		{attrResult, where(len(r.Result.Bytes) > 0, ddb.Blob(r.Result.Bytes))},
-		{attrCodec, where(r.Result.Codec != "", ddb.Text(r.Result.Codec))},
-		{attrResultIn, where(r.Result.Place != InRow, ddb.Text(string(r.Result.Place)))},
-		{attrResultUntil, where(!r.Result.Until.IsZero(), ddb.Millis(r.Result.Until))},
-		{attrRepair, where(r.Repair.Kind != "", ddb.Text(string(r.Repair.Kind)))},
-		{attrRepairedBy, where(r.Repair.By != "", ddb.Text(r.Repair.By))},
-		{attrReason, where(r.Repair.Reason != "", ddb.Text(r.Repair.Reason))},
-		{attrRepairedAt, where(!r.Repair.At.IsZero(), ddb.Millis(r.Repair.At))},
-	}
-}
-
-// where is a value that an item has only where it is there.
-func where(there bool, v ddb.Value) ddb.Value {
-	if !there {
-		return ddb.Value{}
+// seconds is a time as TTL has it; none for the zero Time.
+func seconds(at time.Time) (v ddb.Value) {
+	if !at.IsZero() {
+		v = ddb.Seconds(at)
 	}
 	return v
 }
-
-// seconds is a time as TTL has it; none for the zero Time.
-func seconds(at time.Time) ddb.Value { return where(!at.IsZero(), ddb.Seconds(at)) }

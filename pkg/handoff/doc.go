@@ -67,7 +67,6 @@
 //	starting     S  the operation that sets it to a place, until that is done
 //	keptFrom     N  while it is starting: from this seq on everything is stored and kept
 //	lastOp       S  the last operation of an operator
-//	act          S  the last act of a batch of acts: its key in the operations table
 //	asked        N  a position that was noted while a claim was in flight, for who commits it
 //
 // It is the lock, the state and the place in one item, so each step is one
@@ -108,8 +107,6 @@
 //	  kind         S  iam, jwt, direct or none
 //	  name         S  the caller's ARN, or the token's subject
 //	  client       S  the token's client
-//	batch        S  the batch of acts that it is a part of
-//	expiresOn    N  s, the TTL attribute; only batches of acts have it (internal/acts)
 //	done, error  BOOL, S  how it ended; neither while it is under way
 //	chain        S  where error is that a tracked claim is in flight: the claim's
 //	replyQueue   S  where error is about replies: where they were to go

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -81,18 +82,14 @@ func (d *Deliverer) Redrive(ctx context.Context, o Order, seq int64) (Consumer, 
 
 func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64) (Consumer, error) {
 	return d.operate(ctx, o, kind, seq, nil, func(op string, c Consumer) (Consumer, error) {
-		return unblocked(ctx, d.store, c, op, kind, seq)
+		switch {
+		case c.State != Blocked:
+			return c, ErrNotBlocked
+		case seq != c.Delivered+1:
+			return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
+		}
+		return made(d.store.Unblock(ctx, c, kind == OpSkip, op))
 	})
-}
-
-func unblocked(ctx context.Context, store *Store, c Consumer, op, kind string, seq int64) (Consumer, error) {
-	switch {
-	case c.State != Blocked:
-		return c, ErrNotBlocked
-	case seq != c.Delivered+1:
-		return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
-	}
-	return made(store.Unblock(ctx, c, kind == OpSkip, op))
 }
 
 // Rewind sets a consumer to another place, back to deliver messages again or
@@ -102,11 +99,11 @@ func unblocked(ctx context.Context, store *Store, c Consumer, op, kind string, s
 // pause the consumer, and wait for the claim's end.
 func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer, error) {
 	return d.operate(ctx, o, OpRewind, start.named(), map[string]string{"start": start.String()}, func(op string, c Consumer) (Consumer, error) {
-		return d.rewound(ctx, d.store, c, op, start)
+		return d.rewound(ctx, c, op, start)
 	})
 }
 
-func (d *Deliverer) rewound(ctx context.Context, store *Store, c Consumer, op string, start Start) (Consumer, error) {
+func (d *Deliverer) rewound(ctx context.Context, c Consumer, op string, start Start) (Consumer, error) {
 	if c.Claimed() {
 		return c, claimedUntil(c)
 	}
@@ -125,7 +122,7 @@ func (d *Deliverer) rewound(ctx context.Context, store *Store, c Consumer, op st
 	if err := d.keepAwake(ctx, cur); err != nil {
 		return c, err
 	}
-	return made(store.Rewind(ctx, c, delivered, op))
+	return made(d.store.Rewind(ctx, c, delivered, op))
 }
 
 // named is the seq that a start names, -1 where it names none.
@@ -253,6 +250,15 @@ func refusedFor(failed error) (why, chain string) {
 		return failed.Error(), ""
 	}
 	return whyInside, ""
+}
+
+// isRefusal reports whether an error is about a consumer, or its queue, as it stands. Any other says
+// nothing about them, and its words are for who runs the store.
+func isRefusal(err error) bool {
+	var wrong *cursor.InvalidError
+	return errors.As(err, &wrong) || slices.ContainsFunc(
+		[]error{ErrNotBlocked, ErrClaimed, ErrQuarantined, ErrNotQuarantined, ErrNoConsumer, cursor.ErrNoQueue, cursor.ErrErased},
+		func(known error) bool { return errors.Is(err, known) })
 }
 
 // CreateFor is [Deliverer.Create] for the audit log: it has who made the consumer, and

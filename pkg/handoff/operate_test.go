@@ -1,6 +1,7 @@
 package handoff_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -341,6 +342,18 @@ func TestParseStart(t *testing.T) {
 	for _, text := range []string{"-1", "last", "1.5", " 1"} {
 		_, err := handoff.ParseStart(text)
 		invalid(t, err, "start")
+	}
+	for text, want := range map[string]handoff.Start{`"first"`: handoff.First, `"latest"`: handoff.Latest, `"17"`: handoff.At(17), `17`: handoff.At(17)} {
+		var got handoff.Start
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{`""`, `null`, `-1`, `1.0`, `"last"`, `{}`, `["first"]`} {
+		var got handoff.Start
+		if err := got.UnmarshalJSON([]byte(text)); err == nil || err.Error() != "must be first, latest or a seq: it is "+text {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
 	}
 }
 

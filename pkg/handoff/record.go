@@ -56,7 +56,6 @@ type (
 	//	Starting string             the operation that sets it to a place, until that is done
 	//	KeptFrom int64              where it is not 0: while it is starting, all from here on is kept
 	//	LastOp string               the last operation of an operator, or the one that made it
-	//	Act string                  the key of the last act that a batch of acts did to it
 	//	Asked int64                 a position that a delivery knew of that was stopped by a claim
 	//
 	// Its methods:
@@ -107,7 +106,6 @@ type (
 	//	Seq int64               the message or the place that it is about; -1 where there is none
 	//	Reason string           why
 	//	Request map[string]string what else was asked for, by its names in the request
-	//	Batch string            the batch of acts that it is a part of; "" where it is none's
 	//	Who Who                 who asked
 	//	Done bool, Error string that it was done, or why it was not; neither while it is in
 	//	                        progress

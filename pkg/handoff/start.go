@@ -2,9 +2,11 @@ package handoff
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -52,6 +54,21 @@ func ParseStart(text string) (Start, error) {
 		return Start{}, &cursor.InvalidError{Field: "start", Code: invalid.Malformed, Problem: "must be first, latest or a seq"}
 	}
 	return At(seq), nil
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]: "first", "latest", or a seq, as a number or a string.
+func (s *Start) UnmarshalJSON(raw []byte) (err error) {
+	text := string(raw)
+	if strings.HasPrefix(text, `"`) {
+		err = json.Unmarshal(raw, &text)
+	}
+	if err == nil && text != "" {
+		*s, err = ParseStart(text)
+	}
+	if err != nil || text == "" {
+		return invalid.New(invalid.Malformed, "", fmt.Sprintf("must be first, latest or a seq: it is %.40s", raw))
+	}
+	return nil
 }
 
 // String is the Start as ParseStart reads it.

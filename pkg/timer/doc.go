@@ -1,4 +1,4 @@
-// Package timer is a clock: it has a queue, a consumer, a consumer's circuit, a chain or a batch of acts looked at
+// Package timer is a clock: it has a queue, a consumer, a consumer's circuit or a chain looked at
 // when something of it is due, instead of with the next message or the next sweep.
 //
 // A [WakeUp] says what to look at, and when. A [Timer] notes what the sorter, the deliverer
@@ -22,10 +22,10 @@
 // A message of the queue, JSON, with no other members and in this order:
 //
 //	v          the layout, 1
-//	kind       gap, consumer, chain, settle, batch, circuit or acts
+//	kind       gap, consumer, chain, settle, batch or circuit
 //	queue      of a gap, a consumer, a settle window or batches
 //	consumer   of a consumer or a circuit
-//	tag        of a chain; of a batch of acts its tenant, a space and its id
+//	tag        of a chain
 //	upTo       of a settle window, the greatest sort key of the messages; of batches the last seq, in decimal; base64
 //	due        ms
 //	again      how often it was sent again; left out where it was not

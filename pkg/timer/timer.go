@@ -72,11 +72,6 @@ func (t *Timer) Consumer(queue, consumer string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Consumer, Queue: queue, Consumer: consumer}, Due: due})
 }
 
-// Acts notes when a batch of acts is to be gone on with.
-func (t *Timer) Acts(batch string, due time.Time) {
-	t.note(WakeUp{Thing: Thing{Kind: Acts, Tag: batch}, Due: due})
-}
-
 // Circuit notes when a consumer's circuit is to be seen to.
 func (t *Timer) Circuit(consumer string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Circuit, Consumer: consumer}, Due: due})

@@ -28,14 +28,14 @@ func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 			Due:   time.UnixMilli(rapid.Int64Range(1, 1<<45).Draw(t, "due")).UTC(),
 			Again: rapid.IntRange(0, 10).Draw(t, "again"),
 		}
-		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain, timer.Settle, timer.Batch, timer.Circuit, timer.Acts}).Draw(t, "kind"); w.Kind {
+		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain, timer.Settle, timer.Batch, timer.Circuit}).Draw(t, "kind"); w.Kind {
 		case timer.Gap:
 			w.Queue = name.Draw(t, "queue")
 		case timer.Consumer:
 			w.Queue, w.Consumer = name.Draw(t, "queue"), name.Draw(t, "consumer")
 		case timer.Circuit:
 			w.Consumer = name.Draw(t, "consumer")
-		case timer.Chain, timer.Acts:
+		case timer.Chain:
 			w.Tag = name.Draw(t, "tag")
 		case timer.Batch:
 			w.Queue, w.UpTo = name.Draw(t, "queue"), strconv.FormatInt(rapid.Int64Min(0).Draw(t, "upTo"), 10)

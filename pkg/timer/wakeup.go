@@ -27,15 +27,13 @@ const (
 	Batch Kind = "batch"
 	// Circuit: a consumer's sink is away, and is to be probed; or it is back.
 	Circuit Kind = "circuit"
-	// Acts: a batch of acts is to be gone on with.
-	Acts Kind = "acts"
 )
 
 // Thing is what is looked at.
 type Thing struct {
 	Kind Kind
 	// Queue is that of a gap, a consumer, a settle window or batches, Consumer the name of a consumer or of a
-	// circuit's, Tag a chain's, or names a batch of acts.
+	// circuit's, Tag a chain's.
 	Queue, Consumer, Tag string
 }
 
@@ -122,7 +120,6 @@ func (w WakeUp) validate() error {
 		Batch:    w.Queue != "" && w.Consumer == "" && w.Tag == "",
 		Settle:   w.Queue != "" && w.Consumer == "" && w.Tag == "",
 		Circuit:  w.Queue == "" && w.Consumer != "" && w.Tag == "",
-		Acts:     w.Queue == "" && w.Consumer == "" && w.Tag != "",
 	}
 	switch {
 	case !named[w.Kind]:

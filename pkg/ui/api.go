@@ -130,25 +130,6 @@ type operation struct {
 	Who                                          struct{ Kind, Name string }
 }
 
-type batch struct {
-	Batch, Token, State, Action, Start, Reason string
-	At, Started, Ended                         time.Time
-	Rate, Selected, Done, Failed, Passed       int
-	More                                       bool
-	Selection                                  map[string]printable.Name
-	Who                                        struct{ Kind, Name string }
-	First, Failures                            []struct {
-		Queue         printable.Name
-		Consumer, Why string
-	}
-}
-
-// Over reports whether nothing is left to do.
-func (b batch) Over() bool { return b.State == "DONE" || b.State == "STOPPED" }
-
-// Handled is how many it has looked at.
-func (b batch) Handled() int { return b.Done + b.Failed + b.Passed }
-
 type chain struct {
 	Tag                             printable.Name
 	State, Reason, Idle             string

@@ -1,5 +1,5 @@
-// Package ui is the live page: what a stack's queues, consumers, chains and batches of acts are at,
-// and, where it is allowed to, operations on them.
+// Package ui is the live page: what a stack's queues, consumers and chains are at,
+// and, where it is allowed to, operations on them, on one consumer or in bulk.
 //
 // Make one with [New]; it is an [net/http.Handler]. It stores nothing: whatever it shows it asks the
 // HTTP API for, with the rights of its [Options], so a tenant's token sees that tenant's queues alone.
@@ -26,5 +26,8 @@
 //   - Nothing but the page's own files runs or is loaded: its content security policy says so.
 //   - Seqs are exact: they are never floating-point numbers.
 //
-// A crash leaves nothing behind: trends and the lags that were seen last are kept in memory alone.
+// A bulk operation goes on in the process that serves the page, whatever the browser does, and ends
+// with it: [UI.Close] ends it cleanly. Its report is kept in memory alone, as trends and the lags
+// that were seen last are. A crash leaves nothing else behind: the same form with the run's name goes
+// on with the rest.
 package ui

@@ -5,11 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
-	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
@@ -71,63 +68,4 @@ func (u *UI) operate(r *http.Request) (string, error) {
 		return "", err
 	}
 	return link("queue", "queue", queue, "did", form.Get("action"), "to", form.Get("consumer")), nil
-}
-
-// selecting are the members of a batch's form that are texts.
-var selecting = []string{"action", "reason", "consumer", "state", "prefix", "error", "start"}
-
-// look has the API count whom a batch would be done to: a dry run.
-func (u *UI) look(r *http.Request) (string, error) {
-	document, err := selection(r.PostForm, time.Now())
-	if err != nil {
-		return "", err
-	}
-	return u.batch(r, document)
-}
-
-// selection is what a form selects, as the API takes it.
-func selection(form url.Values, now time.Time) (map[string]any, error) {
-	document := map[string]any{}
-	for _, name := range selecting {
-		if value := strings.TrimSpace(form.Get(name)); value != "" {
-			document[name] = value
-		}
-	}
-	if rate := strings.TrimSpace(form.Get("rate")); rate != "" {
-		n, err := strconv.Atoi(rate)
-		if err != nil {
-			return nil, badQuery("the rate is " + strconv.Quote(rate) + ": it must be a number")
-		}
-		document["rate"] = n
-	}
-	if since := strings.TrimSpace(form.Get("since")); since != "" {
-		ago, err := time.ParseDuration(since)
-		if err != nil || ago <= 0 {
-			return nil, badQuery("since is " + strconv.Quote(since) + ": it must be like 1h or 30m")
-		}
-		document["since"] = now.Add(-ago).UTC().Format(time.RFC3339)
-	}
-	return document, nil
-}
-
-// start starts a batch that was looked at. Started again it is as it is.
-func (u *UI) start(r *http.Request) (string, error) {
-	return u.batch(r, map[string]any{"token": r.PostForm.Get("batch")})
-}
-
-// stop ends a batch, behind at most 50 more.
-func (u *UI) stop(r *http.Request) (string, error) {
-	return u.batch(r, map[string]any{"batch": r.PostForm.Get("batch"), "stop": true})
-}
-
-// batch asks for something of a batch, and leads to its screen.
-func (u *UI) batch(r *http.Request, document map[string]any) (string, error) {
-	var b batch
-	if err := u.post(r.Context(), "/acts", document, &b); err != nil {
-		return "", err
-	}
-	if b.Batch == "" {
-		return "", &client.Problem{Status: http.StatusBadGateway, Detail: "the API named no batch"}
-	}
-	return link("act", "batch", b.Batch), nil
 }

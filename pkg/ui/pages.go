@@ -32,8 +32,8 @@ var pages = map[string]page{
 	"consumers": {named("Consumers", ""), (*UI).consumers},
 	"chains":    {named("Chains", ""), (*UI).chains},
 	"chain":     {named("Chain ", "tag"), (*UI).chain},
-	"acts":      {named("Batches of acts", ""), (*UI).acts},
-	"act":       {named("Batch ", "batch"), (*UI).act},
+	"bulk":      {named("Bulk operations", ""), (*UI).bulk},
+	"run":       {named("Bulk operation", ""), (*UI).bulkRun},
 }
 
 // named is a title, with a parameter of the screen.
@@ -391,27 +391,4 @@ func branchOf(n *fantree.Node) (branch, error) {
 		b.Parts = append(b.Parts, below)
 	}
 	return b, nil
-}
-
-func (u *UI) acts(ctx context.Context, query url.Values) (any, error) {
-	var found struct {
-		Batches []batch
-		Next    string
-	}
-	err := u.get(ctx, "/acts", values("after", query.Get("after"), "limit", pageSize), &found)
-	next := ""
-	if found.Next != "" {
-		next = link("acts", "after", found.Next)
-	}
-	return map[string]any{"Batches": found.Batches, "Next": next, "State": query.Get("state"), "Consumer": query.Get("consumer")}, err
-}
-
-func (u *UI) act(ctx context.Context, query url.Values) (any, error) {
-	name, err := needed(query, "batch")
-	if err != nil {
-		return nil, err
-	}
-	var b batch
-	err = u.get(ctx, "/acts", values("batch", name), &b)
-	return b, err
 }

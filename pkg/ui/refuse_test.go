@@ -58,14 +58,13 @@ func oneQueue() map[string]string {
 			"blocked":{"seq":2,"since":"2026-01-02T03:04:05Z"},"failure":{"error":"` + bad + `","at":"2026-01-02T03:04:05Z"}}]}`,
 		"/messages":   `{"messages":[{"seq":2,"id":"` + bad + `","bodyBase64":"eyJ4IjogIjxpPiJ9","attributes":{"` + bad + `":"` + bad + `"}}]}`,
 		"/operations": `{"operations":[{"reason":"` + bad + `","who":{"name":"` + bad + `"}}]}`,
-		"/acts":       `{"batches":[{"batch":"b1","state":"DONE","action":"redrive","reason":"` + bad + `","who":{"kind":"iam","name":"carol"}}]}`,
 	}
 }
 
 // TestTextsOfOthers are shown as they are, and are no elements of the page.
 func TestTextsOfOthers(t *testing.T) {
 	page := answering(t, oneQueue(), ui.Options{Operate: true})
-	for _, address := range []string{"queue?queue=q", "message?queue=q&seq=2", "acts", "queue?queue=" + url.QueryEscape(`"><script>alert(3)</script>`), "live?of=x"} {
+	for _, address := range []string{"queue?queue=q", "message?queue=q&seq=2", "queue?queue=" + url.QueryEscape(`"><script>alert(3)</script>`), "live?of=x"} {
 		body := shown(page, address).Body.String()
 		for _, forbidden := range []string{"<script>alert", "<img src=x", "<i>"} {
 			if strings.Contains(body, forbidden) {
@@ -177,7 +176,6 @@ func TestMessageScreen(t *testing.T) {
 		"message?queue=q&seq=6": {"Stored, and waits for the gap at 3"},
 		"message?queue=q&seq=9": {"Beyond the position, 2"},
 		"queue?queue=q":         {"wait for what is missing", "blocked on <a", "for ", "{&#34;x&#34;:&#34;&lt;i&gt;&#34;}"},
-		"acts":                  {"carol"},
 	} {
 		answer := shown(page, address)
 		for _, text := range want {
@@ -195,14 +193,6 @@ func TestMessageScreen(t *testing.T) {
 	answer := shown(page, "qeue?queue=q")
 	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "There is no screen at this address") || !strings.Contains(body, `href="overview"`) {
 		t.Errorf("%d: %s", answer.Code, body)
-	}
-}
-
-// TestNobodyIsSelected: there is nothing to start then.
-func TestNobodyIsSelected(t *testing.T) {
-	page := answering(t, map[string]string{"/acts": `{"batch":"b1","state":"DRY","action":"redrive"}`}, ui.Options{Operate: true})
-	if body := shown(page, "act?batch=b1").Body.String(); !strings.Contains(body, "there is nothing to do") || strings.Contains(body, `id="start"`) {
-		t.Error(body)
 	}
 }
 
@@ -230,8 +220,8 @@ func TestEmptyStack(t *testing.T) {
 
 // TestNotDone says why, and leads back to the queue.
 func TestNotDone(t *testing.T) {
-	page := answering(t, map[string]string{"/acts": "{}"}, ui.Options{Operate: true})
-	_, after, _ := strings.Cut(shown(page, "acts").Body.String(), `name="token" value="`)
+	page := answering(t, nil, ui.Options{Operate: true})
+	_, after, _ := strings.Cut(shown(page, "bulk").Body.String(), `name="token" value="`)
 	token, _, _ := strings.Cut(after, `"`)
 	form := url.Values{"token": {token}, "queue": {"a&b"}, "consumer": {"c"}, "action": {"skip"}, "reason": {"r"}}
 	request := httptest.NewRequest(http.MethodPost, "http://localhost/operate", strings.NewReader(form.Encode()))
@@ -274,7 +264,7 @@ func TestWindowsTakeTurns(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	window := func(mark string) <-chan string {
-		events := watch(ctx, server.URL+"/live?of=acts"+mark)
+		events := watch(ctx, server.URL+"/live?of=bulk"+mark)
 		if got := <-events; got != "content" {
 			t.Fatalf("%q, not content", got)
 		}
@@ -313,7 +303,7 @@ func TestSlowAPI(t *testing.T) {
 		case <-allCame: // it is slow
 		case <-r.Context().Done():
 		}
-		_, _ = fmt.Fprintf(w, `{"batches":[{"batch":"b%d"}]}`, n)
+		_, _ = fmt.Fprintf(w, `{"list":[{"tag":"b%d"}]}`, n)
 	}))
 	t.Cleanup(backend.Close)
 	page, err := ui.New(ui.Options{URL: backend.URL, Every: 200 * time.Millisecond})
@@ -332,7 +322,7 @@ func TestSlowAPI(t *testing.T) {
 	var all sync.WaitGroup
 	for range tabs {
 		all.Go(func() {
-			if got := <-watch(ctx, server.URL+"/live?of=acts"); got != "content" {
+			if got := <-watch(ctx, server.URL+"/live?of=chains"); got != "content" {
 				t.Errorf("%q, not content", got)
 			}
 		})

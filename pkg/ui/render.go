@@ -46,7 +46,7 @@ var functions = template.FuncMap{
 		return min(part*100/whole, 100)
 	},
 	"list": func(all ...string) []string { return all }, "actions": func() []string { return actions },
-	"newID":   rand.Text,
+	"newID": rand.Text, "printable": printable.Text,
 	"lasting": func(t time.Time) string { return "for " + greatest(max(time.Since(t), 0)) },
 	"passed":  func(t time.Time) bool { return time.Until(t) <= 0 },
 	"seq":     func(s jsonseq.Seq) int64 { return int64(s) },
@@ -129,9 +129,6 @@ func pretty(text string) string {
 
 // words is a state as it is read: in-doubt is "in doubt", TIMED_OUT "timed out".
 func words(state string) string {
-	if state == "DRY" {
-		return "dry run"
-	}
 	return strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(state))
 }
 

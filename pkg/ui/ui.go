@@ -31,7 +31,7 @@ type Options struct {
 	// Token gives each request a token (JWT), in place of a signature. Its context is that of the page's request,
 	// so that it may be the token of whoever looks.
 	Token func(context.Context) (string, error)
-	// Operate lets who looks operate on consumers, and start batches of acts.
+	// Operate lets who looks operate on consumers, and run bulk operations, which end with the process: see [UI.Close].
 	Operate bool
 	// Every is how often a screen that somebody looks at is asked for again: 200 ms to 1 minute; 500 ms where it is
 	// zero. It is what a screen costs,
@@ -64,6 +64,7 @@ type UI struct {
 	lags    *lru.Cache[string, known] // of those that are behind
 	glances *lru.Cache[string, *glance]
 	turns   turns
+	runs    runs
 	handler http.Handler // behind the checks of who asks
 }
 

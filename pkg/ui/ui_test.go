@@ -75,7 +75,7 @@ func TestLive(t *testing.T) {
 func TestTabsShareALook(t *testing.T) {
 	var asked atomic.Int64
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"batches":[{"batch":"b%d"}]}`, asked.Add(1))
+		_, _ = fmt.Fprintf(w, `{"list":[{"tag":"b%d"}]}`, asked.Add(1))
 	}))
 	t.Cleanup(backend.Close)
 	page, err := ui.New(ui.Options{URL: backend.URL, Every: time.Minute})
@@ -89,7 +89,7 @@ func TestTabsShareALook(t *testing.T) {
 	var tabs sync.WaitGroup
 	for range 10 {
 		tabs.Go(func() {
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/live?of=acts", nil)
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/live?of=chains", nil)
 			if err != nil {
 				t.Error(err)
 				return
@@ -105,7 +105,7 @@ func TestTabsShareALook(t *testing.T) {
 					t.Error(lines.Err())
 					return
 				}
-				if strings.Contains(lines.Text(), "batch=b") {
+				if strings.Contains(lines.Text(), "tag=b") {
 					return
 				}
 			}

@@ -74,26 +74,10 @@ func (s *Store) Due(ctx context.Context, q DueQuery) ([]DueChain, error) { retur
 
 // Put stores a chain of stamps, as package stamps does.
 func (s *Store) Put(ctx context.Context, c Chain) error {
-	fields := ddb.Fields{
-		s.table.Tag: ddb.Text(c.Tag), chains.Version: ddb.Int(chains.Layout), chains.Incarnation: ddb.Blob(c.Incarnation[:]),
-		chains.StampLen: ddb.Int(int64(c.StampLen)), chains.Stamps: ddb.Blobs(c.Stamps...),
-	}
-	for name, at := range map[ddb.Path]time.Time{
-		chains.Created: c.Created, chains.Deadline: c.Deadline, chains.Seen: c.Seen, chains.Due: c.Due,
-	} {
-		if !at.IsZero() {
-			fields[name] = ddb.Millis(at)
-		}
-	}
+	beside := []ddb.Action{s.table.Tag.Set(ddb.Text(c.Tag)), chains.Sum.Remove(), chains.Edges.Remove(), chains.Options.Remove()}
 	if !c.Due.IsZero() {
-		fields[chains.DueShard] = ddb.Int(chains.DueShardOf(c.Tag))
+		beside = append(beside, chains.DueShard.Set(ddb.Int(chains.DueShardOf(c.Tag))))
 	}
-	if !c.ExpiresOn.IsZero() {
-		fields[chains.ExpiresOn] = ddb.Seconds(c.ExpiresOn)
-	}
-	if c.Recorded != Open {
-		fields[chains.Recorded], fields[chains.LastOp] = ddb.Text(string(c.Recorded)), ddb.Blob(c.LastOp[:])
-	}
-	_, err := s.table.Engine.Do(ctx, ddb.Put{Op: s.table.Op("put"), Item: fields.Item()})
+	_, err := s.table.Engine.Do(ctx, ddb.Put{Op: s.table.Op("put"), Item: codec.Item(&c, beside...)})
 	return err
 }

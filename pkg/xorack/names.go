@@ -2,6 +2,7 @@ package xorack
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -51,10 +52,12 @@ func (n Names) Validate() error {
 	if len(n.TagKey) > 255 {
 		return &InvalidError{Field: "tag key", Code: invalid.TooLarge, Problem: "is longer than 255 bytes"}
 	}
-	for _, taken := range chains.Attributes {
-		if ddb.Path(n.TagKey) == taken {
-			return &InvalidError{Field: "tag key", Code: invalid.Misplaced, Problem: "must not be " + n.TagKey + ": another attribute has that name"}
-		}
+	taken := []ddb.Path{chains.Version, chains.DueShard, chains.Parent}
+	for name := range codec.All(new(Chain)) {
+		taken = append(taken, name)
+	}
+	if slices.Contains(taken, ddb.Path(n.TagKey)) {
+		return &InvalidError{Field: "tag key", Code: invalid.Misplaced, Problem: "must not be " + n.TagKey + ": another attribute has that name"}
 	}
 	return nil
 }

@@ -93,8 +93,8 @@ func (s *Store) apply(ctx context.Context, w work) (Chain, bool, error) {
 	do := []ddb.Action{
 		chains.Incarnation.Set(ddb.Blob(w.Incarnation[:])), chains.Seen.Set(ddb.Millis(w.Now)),
 		chains.LastOp.Set(ddb.Blob(last[:])), chains.ExpiresOn.SetIfMissing(ddb.Seconds(w.Orphan)),
-		chains.Sum.Add(w.Delta.value()), chains.Edges.Add(ddb.Int(w.Edges)), chains.Ops.Add(opsValue(w.Ops)),
-		chains.Splits.Add(splitsValue(w.Splits)),
+		chains.Sum.Add(w.Delta.value()), chains.Edges.Add(ddb.Int(w.Edges)), chains.Ops.Add(ddb.ValueOf(w.Ops)),
+		chains.Splits.Add(ddb.ValueOf(w.Splits)),
 	}
 	if len(w.Splits) == 0 {
 		do = do[:len(do)-1]

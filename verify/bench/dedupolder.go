@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
@@ -51,7 +52,7 @@ func (m *mnemosyne) begin(ctx context.Context, id string) error {
 func (m *mnemosyne) once(ctx context.Context, id string, work effect) (string, error) {
 	before, err := m.start(ctx, id)
 	for look := 0; err == nil; look++ {
-		d := dynamo.Decoder{Item: before}
+		d := ddb.Decoder{Item: dynamo.FromSDK(before)}
 		switch {
 		case len(before) == 0, d.MillisOr("startedAt").Add(longestRun).Before(time.Now()) && d.MillisOr("completedAt").IsZero():
 			return m.run(ctx, id, work)
@@ -132,7 +133,7 @@ func (p *powertools) once(ctx context.Context, id string, work effect) (string, 
 		if err != nil {
 			return "", err
 		}
-		d := dynamo.Decoder{Item: there}
+		d := ddb.Decoder{Item: dynamo.FromSDK(there)}
 		switch {
 		case there == nil:
 			return p.run(ctx, id, work)

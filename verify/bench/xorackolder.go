@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
@@ -46,7 +47,7 @@ func (x *xorAck) state(ctx context.Context, tag string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := dynamo.Decoder{Item: out.Item}
+	d := ddb.Decoder{Item: dynamo.FromSDK(out.Item)}
 	return d.BytesOr("stamp"), d.Err
 }
 

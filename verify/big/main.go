@@ -44,7 +44,6 @@ var cases = []bigCase{
 	{"100,000 queues and a sweep", manyQueues},
 	{"1,000,000 messages are sorted by a time, twice", manyKeyed},
 	{"100,000 queues are listed by their state, while rows come and go", manyListed},
-	{"1,000 blocked consumers are redriven by one batch", manyRedriven},
 	{"the same load on 10, 1,000 and 100,000 queues", manyLoaded},
 	{"the same load behind 10,000, 100,000 and 1,000,000 stored messages", storedLoaded},
 }

@@ -100,9 +100,6 @@ var sorterMutants = []mutant{
 	{"unconditional tombstone", sorterFolder, schedules, []edit{
 		{"store_messages.go", "a, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())", "condition := s.queueKey.Missing()\n\tif m.Tombstone != \"\" {\n\t\tcondition = ddb.Cond{}\n\t}\n\ta, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), condition)"},
 	}},
-	{"a gap behind the first is skipped by the age of that", sorterFolder, smallSchedule(schedules.folder, "skip behind a second gap"), []edit{
-		{"gaps.go", "skipped = Range{stored - 1, stored - 1}", "skipped = Range{stored + 1, stored + 1}"},
-	}},
 	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
 		{"store_cursors.go", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)),"},
 	}},

@@ -57,8 +57,8 @@ type edit struct{ file, find, replace string }
 
 // mutants are those of all packages.
 func mutants() []mutant {
-	return slices.Concat(sorterMutants, pieceMutants, packMutants, verifyMutants, arrivalMutants, keyedMutants, recoverMutants, deliveryMutants, twoPhaseMutants, archiveMutants, roundMutants, replyMutants,
-		dedupMutants, ackerMutants, trackedMutants, webhookMutants, keyMutants, tenantMutants, strongReadMutants, eventMutants, timerMutants, outageMutants, circuitMutants, actMutants, producerMutants, windowMutants, webhooksOutMutants, sourceMutants, quotaMutants)
+	return slices.Concat(sorterMutants, holeMutants, pieceMutants, packMutants, verifyMutants, arrivalMutants, keyedMutants, recoverMutants, deliveryMutants, twoPhaseMutants, archiveMutants, roundMutants, replyMutants,
+		dedupMutants, ackerMutants, trackedMutants, webhookMutants, keyMutants, tenantMutants, strongReadMutants, eventMutants, timerMutants, outageMutants, circuitMutants, bulkMutants, producerMutants, windowMutants, webhooksOutMutants, sourceMutants, quotaMutants)
 }
 
 // What a mutant's tests may take: many bugs make something go on for ever, which is red

@@ -49,9 +49,6 @@ var pieceMutants = []mutant{
 	{"a skip writes a bounded number a run", sorterFolder, test{"./pkg/cursor", "TestAGapIsSkippedInOneRun"}, []edit{
 		{"sweep.go", "o.SkipLimit = MaxMaxAhead", "o.SkipLimit = 1000"},
 	}},
-	{"the tombstone behind the position is written with others", sorterFolder, test{"./pkg/cursor", "TestASkipKeepsTheGapsAge"}, []edit{
-		{"gaps.go", "if next == position && from > position+1 {", "if false {"},
-	}},
 	{"a late repeat reads the whole order", sorterFolder, test{"./pkg/cursor", "TestALateRepeatReadsOneUnit"}, []edit{
 		{"read_log.go", "from = max(from, least())\n", ""},
 	}},
@@ -62,7 +59,7 @@ var pieceMutants = []mutant{
 		{"store_messages.go", "s.messageKey(queue, seq), true)", "s.messageKey(queue, seq), false)"},
 	}},
 	{"what waits beyond the hole is read from an older time", sorterFolder, smallSchedule(schedules.folder, "skip behind a gap that comes meanwhile"), []edit{
-		{"heal.go", "First: first + 1, Last: MaxSeq, Limit: 1, Strong: true", "First: first + 1, Last: MaxSeq, Limit: 1, Strong: false"},
+		{"heal.go", "Limit: min(limit, maxBatchSize),\n\t\tStrong: true,", "Limit: min(limit, maxBatchSize),\n\t\tStrong: false,"},
 	}},
 	{"the next seq is left to nobody", sorterFolder, smallSchedule(schedules.folder, "left to the sweep"), []edit{
 		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq)), attrMaxParked.Le(", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le("},

@@ -40,6 +40,9 @@ var sourceMutants = []mutant{
 	{"mapping: null on the way is no reason for another", mappingFolder, mappingTests, []edit{
 		{"event.go", "if err != nil || isNothing(raw) {", "if err != nil || raw == nil {"},
 	}},
+	{"mapping: any value fulfils a condition", mappingFolder, mappingTests, []edit{
+		{"event.go", "return slices.Contains(c.equals, v.text), err", "return slices.Contains(c.equals, v.text) || len(c.equals) > 0, err"},
+	}},
 	{"mapping: parts of ids run together", mappingFolder, mappingTests, []edit{
 		{"message.go", "joined.WriteString(escapePart.Replace(name))", "joined.WriteString(name)"},
 	}},

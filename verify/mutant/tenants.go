@@ -68,6 +68,9 @@ var tenantMutants = []mutant{
 	{"tenants: rows of a part that a page cuts off are listed no more", "internal/trouble", test{"./internal/trouble", "TestANoisyTenant"}, []edit{
 		{"list.go", "waits[shardOf(row.Place())] = true", "waits[shardOf(row.Place())] = false"},
 	}},
+	{"counts are of the minute in which they are stored", "internal/trouble", test{"./internal/trouble", "TestCounter/memory"}, []edit{
+		{"counter.go", "_ = c.store.Count(ctx, minute, n)", "_ = c.store.Count(ctx, c.now().Add(0*minute.Sub(c.since)), n)"},
+	}},
 	{"tenants: a chain is shown by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
 		{"consumers.go", "scope.Short(handoff.ChainOf(c))", "handoff.ChainOf(c)"},
 	}},
@@ -78,8 +81,7 @@ var tenantMutants = []mutant{
 		{"errors.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},
 	}},
 	{"tenants: a batch's chain may be made by anybody", "functions/ack", test{"./functions/ack", "TestBadInput"}, []edit{
-		{"order.go", "if handoff.TracksBatch(o.tag) &&", "if strings.HasPrefix(o.tag, handoff.TrackedPrefix) &&"},
-		{"order.go", "\t\"strconv\"\n", "\t\"strconv\"\n\t\"strings\"\n"},
+		{"order.go", "if handoff.TracksBatch(o.Tag) &&", "if strings.HasPrefix(o.Tag, handoff.TrackedPrefix) &&"},
 	}},
 	{"tenants: a fan leaves its tenant", "pkg/xorack", test{"./pkg/xorack", "TestFanStaysWithItsTenant"}, []edit{
 		{"fan.go", `if of, _ := tenant.Split(tag); of != "" {`, `if of, _ := tenant.Split(tag); false {`},

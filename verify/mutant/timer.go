@@ -10,8 +10,9 @@ var (
 	sending    = test{"./pkg/timer", "TestFlush|TestSettleWindows|TestBatches|TestAgain|TestFarAhead|TestWhatIsNotSent|TestWhereTheTimeIsUp|TestTheNextAnswerIsNotKeptWaiting"}
 	wokenUp    = test{"./functions/sweep", "TestHandlerWakes|TestWakeUpsThatComeAgain"}
 	settled    = test{"./functions/sweep", "TestHandlerWakesKeyedQueues|TestSettlingGoesOnAtOnce|TestHandlerSweepsKeyedQueues"}
-	longWork   = test{"./functions/sweep", "TestALargeBacklog|TestHeldQueuesAre|TestABatchIs|TestAPieceHolds"}
+	longWork   = test{"./functions/sweep", "TestALargeBacklog|TestHeldQueuesAre|TestAPieceHolds"}
 	dueLater   = test{"./functions/sweep", "TestWhatIsDueLaterKeepsItsWakeUp|TestWhatASettleLeavesHasAWakeUp"}
+	started    = test{"./internal/runtime", "TestNew|TestAround|TestWakeUps"}
 	arriving   = test{"./functions/sort", "TestHandlerSettles"}
 	wokenGap   = test{"./pkg/cursor", "TestWakeUps?Of"}
 	wokenUser  = test{"./pkg/handoff", "TestWakeUpsOf"}
@@ -25,8 +26,8 @@ var timerMutants = []mutant{
 	}},
 	{"timer: the gap of another position is skipped", sorterFolder, wokenGap, []edit{
 		{"wake.go", "due.IsZero() || due.After(s.now())", "due.IsZero()"},
-		{"sweep.go", "|| age < cur.Settings.GapAfter {", "{"},
-		{"sweep.go", "s.skipGap(ctx, cur.Queue, reason, cur.Settings.GapAfter,", "s.skipGap(ctx, cur.Queue, reason, 0,"},
+		{"sweep.go", "s.now().Before(due) {", "false {"},
+		{"sweep.go", "after, limit := cur.Settings.GapAfter,", "after, limit := time.Duration(0),"},
 	}},
 	{"timer: a consumer's state is not looked at", deliveryFolder, wokenUser, []edit{
 		{"wake.go", "if at.IsZero() && !rests(c) || at.After(now) {", "if at.After(now) {"},
@@ -160,8 +161,17 @@ var timerMutants = []mutant{
 	{"sweep: what a run has no time for waits for the next round", sorterFolder, longWork, []edit{
 		{"sweep.go", "\t\tw.options.Left(c)\n", ""},
 	}},
+	{"runtime: a handler has all of the time", "internal/runtime", started, []edit{
+		{"runtime.go", "margin.Keep(ctx, headroom)", "margin.Keep(ctx, 0)"},
+	}},
+	{"runtime: what a handler noted is not sent", "internal/runtime", started, []edit{
+		{"deps.go", "\td.after = append(d.after, d.sendWakeUps)\n", ""},
+	}},
+	{"runtime: a start says only the last of what is wrong", "internal/runtime", started, []edit{
+		{"deps.go", "d.err = errors.Join(d.err, err)", "d.err = errors.Join(err)"},
+	}},
 	{"sweep: a scheduled run lasts as long as a piece", wakersFolder, longWork, []edit{
-		{"handler.go", "context.WithTimeout(ctx, calls)", "context.WithTimeout(ctx, 5*calls)"},
+		{"handler.go", "context.WithTimeout(ctx, calls-headroom)", "context.WithTimeout(ctx, 5*calls)"},
 	}},
 	{"timer: what cannot be read comes again", wakersFolder, wokenUp, []edit{
 		{"wake.go", "is dropped\", \"error\", err)\n\t\t\tcontinue", "is dropped\", \"error\", err)\n\t\t\tall = append(all, &asked{messages: []string{m.MessageId}})\n\t\t\tcontinue"},

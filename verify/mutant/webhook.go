@@ -29,7 +29,13 @@ var webhookMutants = []mutant{
 		{"signature.go", "return ecdsa.VerifyASN1(key, sum[:], signature)", "return ecdsa.VerifyASN1(key, sum[:], signature) || len(signature) > 0"},
 	}},
 	{"webhook: one item of a notification is signed", webhookFolder, webhookTests, []edit{
-		{"schemes.go", "if why != nil || !readable || !made {\n\t\t\treturn false\n\t\t}", "if why == nil && readable && made {\n\t\t\treturn true\n\t\t}"},
+		{"presets.go", "if why != nil || !readable || !made {\n\t\t\treturn false\n\t\t}", "if why == nil && readable && made {\n\t\t\treturn true\n\t\t}"},
+	}},
+	{"webhook: any event sorts as a push", webhookFolder, webhookTests, []edit{
+		{"presets.go", " | pusher & repository.pushed_at", " | repository.pushed_at"},
+	}},
+	{"webhook: a preset's key beside another order", webhookFolder, webhookTests, []edit{
+		{"presets.go", `case d.Order != "" || d.Seq+d.Key != "":`, `case d.Order != "":`},
 	}},
 	{"webhook: the timestamp in a body is not looked at", webhookFolder, webhookTests, []edit{
 		{"signature.go", "why = c.checkStamp(body)", "why = \"\""},
@@ -109,8 +115,8 @@ var webhookMutants = []mutant{
 	{"webhook: an unknown sender is answered so", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, refused()", "c.Metrics.Count(\"WebhooksUnknown\", 1)\n\t\treturn 0, nil, &httpapi.Problem{Status: http.StatusNotFound, Type: \"no-route\", Title: \"No such sender\"}"},
 	}},
-	{"webhook: a delivery without its id", "functions/webhook", webhookHandling, []edit{
-		{"handler.go", "put.Arrive(m.Message, id)", "put.Arrive(m.Message, id+string(m.Body))"},
+	{"webhook: a delivery without its id", "internal/intake", webhookHandling, []edit{
+		{"intake.go", "\t\tp.arrive(m.Message, id)", "\t\tp.arrive(m.Message, id+string(m.Body))"},
 	}},
 	{"webhook: another body under an id is a conflict", "functions/webhook", webhookHandling, []edit{
 		{"handler.go", "if !source.Numbered() && a.Outcome == cursor.Conflict {", "if false {"},

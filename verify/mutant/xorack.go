@@ -26,7 +26,7 @@ var (
 // simulator runs the store that deploys.
 var ackerMutants = []mutant{
 	{"acker: generations of marks", ackerFolder, ackerTrace("Generations"), []edit{
-		{"store_edges.go", "chains.Ops.Add(opsValue(w.Ops))", "chains.Ops.Set(opsValue(w.Ops))"},
+		{"store_edges.go", "chains.Ops.Add(ddb.ValueOf(w.Ops))", "chains.Ops.Set(ddb.ValueOf(w.Ops))"},
 	}},
 	{"acker: end as a second write", ackerFolder, ackerTrace("SecondWrite"), []edit{
 		{"chain.go", "case c.IsCreated() && !c.HasStamps() && c.Sum.IsZero():", "case false:"},

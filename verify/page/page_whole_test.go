@@ -29,7 +29,7 @@ type screen struct{ name, address, shows string }
 
 // screens are all that there are.
 func (s *stack) screens() []screen {
-	return append(slices.Clone(screens), screen{"act", "act?batch=" + s.batch, "Nothing is done yet"})
+	return append(slices.Clone(screens), screen{"run", s.run, "Nothing is done yet"})
 }
 
 // screens are those whose addresses are known before.
@@ -44,7 +44,7 @@ var screens = []screen{
 	{"chains", "chains", "import-7"},
 	{"chain", "chain?tag=import-7", "of 8 edges"},
 	{"tree", "chain?tag=import-8", "of 96"},
-	{"acts", "acts", "the ledger is asked about it"},
+	{"bulk", "bulk", "the ledger is asked about it"},
 }
 
 // TestPage does in a browser what people do with the page.
@@ -65,7 +65,7 @@ func TestPage(t *testing.T) {
 		{"keyboard", keyboard},
 		{"without scripts", withoutScripts},
 		{"names of others", namesOfOthers},
-		{"a batch", aBatch},
+		{"in bulk", inBulk},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			s.t = t
@@ -313,8 +313,8 @@ func namesOfOthers(tb *tab, s *stack) {
 	s.await("/consumers", url.Values{"queue": {queue}}, `"paused":{`)
 }
 
-// aBatch of redrives goes from what is in trouble over a dry run to its end, which is shown as it comes.
-func aBatch(tb *tab, s *stack) {
+// inBulk: redrives go from what is in trouble over a dry run to their end, which is shown as it comes.
+func inBulk(tb *tab, s *stack) {
 	tb.goTo("overview")
 	tb.click("#state-blocked")
 	tb.read("h1", "Consumers") // the overview names the queues too
@@ -327,13 +327,13 @@ func aBatch(tb *tab, s *stack) {
 	tb.read("#content", "redrive of 3 consumers")
 	tb.read("#content", "Nothing is done yet")
 	tb.click("#start")
-	tb.read("#content", "3 done, 0 failed")
+	tb.read("#content", "3 done, 0 done already, 0 changed meanwhile, 0 failed")
 	tb.goTo("queue?queue=" + blocked[0])
 	tb.read("#content", "redrive")
 	tb.read("#content", "idle")
 	for _, queue := range blocked {
 		s.await("/consumers", url.Values{"queue": {queue}}, `"delivered":3`)
 	}
-	tb.goTo("acts")
+	tb.goTo("bulk")
 	tb.read("#content", "the account is there now")
 }

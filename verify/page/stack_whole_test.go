@@ -33,8 +33,8 @@ type stack struct {
 	broken   atomic.Bool
 	// edges are those of the chain import-7; the first three have ended.
 	edges []string
-	// batch is a batch of acts that was only looked at.
-	batch string
+	// run is the address of a bulk operation that was only looked at.
+	run string
 	// watching is how many live screens are being sent.
 	watching atomic.Int64
 	// away has what stands before the page answer 502; turned is how often it did.
@@ -89,7 +89,7 @@ func startStack(t testing.TB, server string) *stack {
 		}
 		shown.ServeHTTP(w, r)
 	})))
-	t.Cleanup(func() { s.page.CloseClientConnections(); s.page.Close() })
+	t.Cleanup(func() { s.page.CloseClientConnections(); s.page.Close(); shown.Close() })
 	return s
 }
 
@@ -154,6 +154,25 @@ func (s *stack) post(path, document string) (edges []string) {
 	return answer.Edges
 }
 
+// form sends a form of the page, and returns the address that it leads to.
+func (s *stack) form(path, fields string) string {
+	s.t.Helper()
+	ask := func(method, path, body string) *httptest.ResponseRecorder {
+		request := httptest.NewRequest(method, prefix+path, strings.NewReader(body))
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer := httptest.NewRecorder()
+		s.page.Config.Handler.ServeHTTP(answer, request)
+		return answer
+	}
+	_, after, _ := strings.Cut(ask(http.MethodGet, "bulk", "").Body.String(), `name="token" value="`)
+	token, _, _ := strings.Cut(after, `"`)
+	answer := ask(http.MethodPost, path, fields+"&token="+token)
+	if answer.Code != http.StatusSeeOther {
+		s.t.Fatalf("%s: %d %s", path, answer.Code, answer.Body)
+	}
+	return answer.Header().Get("Location")
+}
+
 // await asks the API until it answers what is awaited.
 func (s *stack) await(path string, query url.Values, what string) {
 	s.t.Helper()
@@ -194,11 +213,6 @@ func (s *stack) fill() {
 		s.post("/acks", `{"operation":"done","edge":"`+edge+`"}`)
 	}
 	s.await("/summary", nil, `"blocked":{"count":3`)
-	var looked struct{ Batch string }
-	document := `{"action":"redrive","reason":"the ledger is asked about it","consumer":"billing","state":"blocked"}`
-	if err := s.api.Call(s.t.Context(), http.MethodPost, "/acts", nil, []byte(document), &looked); err != nil {
-		s.t.Fatal(err)
-	}
-	s.batch = looked.Batch
+	s.run = s.form("look", "action=redrive&reason=the+ledger+is+asked+about+it&consumer=billing&state=blocked")
 	s.await("/consumers", url.Values{"queue": {"shop/eu/orders"}}, `"lag":0`)
 }

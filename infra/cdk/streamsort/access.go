@@ -64,7 +64,6 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.listCursors(),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
 		s.recordOperations(),
-		s.goOnWithActs(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 		s.noteTrouble(),
 		s.forgetTrouble(),
@@ -216,19 +215,14 @@ func (s *Streamsort) recordOperations() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:PutItem"}, s.AuditTable.TableArn())
 }
 
-// goOnWithActs: look for batches of acts, and note how far they are and what becomes of each act.
-func (s *Streamsort) goOnWithActs() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.AuditTable.TableArn())
-}
-
-// handoffAccess: what operators do to consumers, and the record of it; start batches of acts; erase queues,
+// handoffAccess: what operators do to consumers, and the record of it; erase queues,
 // and look for those of a tenant; list consumers, and who is in trouble. A queue may have a consumer before it has a message, or
 // a cursor.
 func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),
 		s.useEndpoints("dynamodb:GetItem", "dynamodb:PutItem"),
-		allow([]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.AuditTable.TableArn()),
+		allow([]string{"dynamodb:Query"}, s.AuditTable.TableArn()),
 		allow([]string{"dynamodb:BatchWriteItem"}, s.MessagesTable.TableArn()),
 		s.deleteArrivals(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()),

@@ -39,8 +39,7 @@ func TestAccess(t *testing.T) {
 	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem"
 	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
 	sweeps["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-
-	sweeps["AuditTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
+	sweeps["AuditTable.Arn"] = "dynamodb:PutItem"
 	sweeps["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
 	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	sweeps["TroubleTable.Arn/index/age"] = "dynamodb:Query"
@@ -71,7 +70,7 @@ func TestAccess(t *testing.T) {
 	operates["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + operates["MessagesTable.Arn"] + " dynamodb:UpdateItem"
 	operates["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
 	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-	operates["AuditTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
+	operates["AuditTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
 	operates["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query"
 	operates["TimerQueue.Arn"] = "sqs:SendMessage"
 	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))
@@ -168,7 +167,7 @@ func conditions(t *testing.T, tmpl template, function, service string) map[strin
 // source it reads no message.
 func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 	source := func(name, queue string, prefix *string) Webhook {
-		return Webhook{Name: name, Scheme: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/" + name), Queue: queue, Prefix: prefix}
+		return Webhook{Name: name, Preset: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/" + name), Queue: queue, Prefix: prefix}
 	}
 	tmpl := synthesize("Streamsort", &Props{Webhooks: []Webhook{
 		source("github", "repository.full_name", nil),
@@ -178,6 +177,13 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 	like := []any{object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"github/*", "${$}{all} of ${*}${?}", "@acme/*"}}}}
 	diff(t, "confined", map[string][]any{"MessagesTable.Arn": like, "ArrivalsTable.Arn": like, "CursorsTable.Arn": like}, conditions(t, tmpl, "Webhook", "dynamodb"))
 	diff(t, "messages in arrival order", "dynamodb:PutItem dynamodb:Query", allowed(t, tmpl, "Webhook")["MessagesTable.Arn"])
+
+	// Where a preset says the queue and the challenge, they count as if they were written.
+	meta := source("meta", "", nil)
+	meta.Preset, meta.VerifyToken = "meta", meta.Secret
+	preset := synthesize("Preset", &Props{Webhooks: []Webhook{source("github", "", nil), meta, {Name: "mail", Preset: "sendgrid", Secret: meta.Secret}}})
+	diff(t, "of presets", []any{object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"github/*", "meta/*", "mail"}}}}, conditions(t, preset, "Webhook", "dynamodb")["CursorsTable.Arn"])
+	diff(t, "the challenge's route", "GET /webhooks/meta", preset.properties(t, "GetWebhooksmetaRoute", "AWS::ApiGatewayV2::Route")["RouteKey"])
 
 	// Under changedProps, one source may name any queue but tenants'.
 	both := []any{

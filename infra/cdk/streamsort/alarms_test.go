@@ -180,7 +180,7 @@ func tenantsRule(t *testing.T, id string, p object) rule {
 // functions that they name.
 func TestWatchedMetricsAreWritten(t *testing.T) {
 	// A function writes those of these, too, where it is made with them.
-	shared := []string{"internal/intake", "internal/settings"}
+	shared := []string{"internal/intake", "internal/runtime"}
 	var writes func(folder, metric string) bool
 	writes = func(folder, metric string) bool {
 		entries, err := os.ReadDir("../../../" + folder)

@@ -34,8 +34,6 @@ func (s *Streamsort) routes() []route {
 		{"PostConsumers", "POST", "/consumers", s.HandoffFunction, consume},
 		{"GetOperations", "GET", "/operations", s.HandoffFunction, operate},
 		{"PostOperations", "POST", "/operations", s.HandoffFunction, operate},
-		{"GetActs", "GET", "/acts", s.HandoffFunction, operate},
-		{"PostActs", "POST", "/acts", s.HandoffFunction, operate},
 		{"GetEndpoints", "GET", "/endpoints", s.HandoffFunction, operate},
 		{"PutEndpoints", "PUT", "/endpoints", s.HandoffFunction, operate},
 		{"DeleteEndpoints", "DELETE", "/endpoints", s.HandoffFunction, operate},

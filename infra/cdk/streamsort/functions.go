@@ -49,7 +49,7 @@ func (s *Streamsort) addFunctions() error {
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
 		memory: p.EnqueueMemory, timeout: p.EnqueueTimeout, concurrency: p.EnqueueConcurrency,
-		environment: merged(s.quotasEnvironment(), s.troubleEnvironment(), map[string]string{"STREAMSORT_QUEUE_PROP": p.QueueProp, "STREAMSORT_SEQ_PROP": p.SeqProp, "STREAMSORT_ID_PROP": p.IDProp, "STREAMSORT_KEY_PROP": p.KeyProp, "STREAMSORT_KEY_TYPE": p.KeyType, tenantClaimVariable: p.TenantClaim}),
+		environment: merged(s.quotasEnvironment(), s.troubleEnvironment(), map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim}),
 		access:      append(s.enqueueAccess(), s.countQuotas()...),
 		code:        bounded.folders["enqueue"], files: bounded.files,
 	})

@@ -74,7 +74,7 @@ func TestFunctions(t *testing.T) {
 		})},
 		{"enqueue", "Enqueue", changed(), "x86_64", 128, 10, 11, with(sharedChanged(), object{
 			"STREAMSORT_QUOTAS_TABLE": ref("QuotasTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
-			"STREAMSORT_QUEUE_PROP": "repository.full_name", "STREAMSORT_SEQ_PROP": "sequence", "STREAMSORT_ID_PROP": "delivery.id",
+			"STREAMSORT_EVENTS":       `{"queue":"repository.full_name","seq":"sequence","id":"delivery.id"}`,
 			"STREAMSORT_TENANT_CLAIM": "custom:tenant",
 		})},
 		{"sort", "Sort", changed(), "x86_64", 256, 20, 12, sharedChanged()},

@@ -120,16 +120,10 @@ type Props struct {
 	// BatchSize is the most messages that the first page of a look-ahead
 	// reads: 1 to 1,000; 25.
 	BatchSize int
-	// QueueProp, SeqProp and IDProp name the fields of a raw event that hold its
-	// queue, its seq and its id, dotted where they are nested
-	// ("repository.full_name"). Without SeqProp the queues are in arrival order
-	// and a repeat is recognised by IDProp. None means that events come as the API's own
-	// messages.
-	QueueProp, SeqProp, IDProp string
-	// KeyProp is for queues that sort by a key, beside QueueProp and IDProp: the fields that
-	// hold the parts of an event's key, up to three with commas between. KeyType is the type
-	// of these keys, such as time or time,rank(*.created|*|*.deleted).
-	KeyProp, KeyType string
+	// Events is how raw events become messages (docs/sources.md#paths), as JSON:
+	// {"queue": "repository.full_name", "id": "delivery.id"}. Empty means that events come as the
+	// API's own messages.
+	Events string
 
 	// SortBatchSize is the most stream records of one call of sort: 1 to
 	// 10,000; 1,000.

@@ -45,9 +45,8 @@ func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 		}
 	}
 	given := map[string]bool{}
-	// Raw events have a seq or a key.
-	keyed := synthesize("Keyed", &Props{QueueProp: "account", IDProp: "id", KeyProp: "created,type", KeyType: "time,text", Packs: cursor.PacksOn})
-	for _, tmpl := range []template{defaults(), changed(), keyed} {
+	packed := synthesize("Packed", &Props{Packs: cursor.PacksOn})
+	for _, tmpl := range []template{defaults(), changed(), packed} {
 		for _, resource := range tmpl.Resources {
 			properties, _ := resource["Properties"].(object)
 			environment, _ := properties["Environment"].(object)

@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
+	paths "github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/source"
 )
 
@@ -324,8 +325,11 @@ func (a *addedSource) access() (statements []awsiam.PolicyStatement) {
 	if a.Seq != "" {
 		messages = append(messages, "dynamodb:GetItem")
 	}
-	as := Webhook{Name: a.Name, Queue: a.Queue, Prefix: a.Prefix}
-	for operator, queues := range webhookQueues([]Webhook{as}) {
+	own := &paths.Mapping{Fixed: paths.FixedQueue(a.Queue), Prefix: a.Name + "/"}
+	if a.Prefix != nil {
+		own.Prefix = *a.Prefix
+	}
+	for operator, queues := range ownQueues(own) {
 		for _, statement := range []awsiam.PolicyStatement{
 			allow(messages, s.MessagesTable.TableArn()),
 			allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),

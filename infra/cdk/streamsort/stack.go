@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/internal/webhook"
 )
 
 // Streamsort is all that makes one Streamsort, as a construct, with the parts
@@ -67,6 +69,8 @@ type Streamsort struct {
 	// consumers are those that the sweep looks after: of process, and of functions
 	// of the caller's own.
 	consumers []Consumer
+	// senders are those of signed webhooks.
+	senders []webhook.Source
 }
 
 // New makes a Streamsort within a stack of the caller's. id, a letter and then

@@ -56,7 +56,7 @@ func changedProps() *Props {
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50, Settle: new(time.Minute), Late: cursor.LateDrop,
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,
-		QueueProp: "repository.full_name", SeqProp: "sequence", IDProp: "delivery.id",
+		Events:        `{"queue":"repository.full_name","seq":"sequence","id":"delivery.id"}`,
 		SortBatchSize: 10, SortBatchWindow: new(2 * time.Second), SortParallelization: 3, SortRetries: 4,
 		SortMaxRecordAge: time.Hour,
 		Consumers: []Consumer{
@@ -70,12 +70,12 @@ func changedProps() *Props {
 		},
 		Webhooks: []Webhook{
 			{
-				Name: "github", Scheme: "github", Challenge: "cloudevents", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
+				Name: "github", Preset: "github", Challenge: "cloudevents", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
 				Queue: "repository.full_name | 'other'", Attributes: map[string]string{"event": "@header(X-GitHub-Event)"},
 				Key: "updated_at,action", KeyType: "time,rank(opened|*|closed)", Prev: "before.id",
 			},
 			{
-				Name: "bank", Scheme: "hmac", Secret: awscdk.Fn_ImportValue(jsii.String("BankSecretArn")), SecretKey: new("arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"),
+				Name: "bank", Secret: awscdk.Fn_ImportValue(jsii.String("BankSecretArn")), SecretKey: new("arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"),
 				Challenge: "hub", VerifyToken: awscdk.Fn_ImportValue(jsii.String("BankTokenArn")), Tolerance: "1m",
 				Signature: &WebhookSignature{
 					Header: "X-Sig", Prefix: "v0=", Encoding: "base64", KeyEncoding: "hex", IDHeader: "X-Id", TimestampHeader: "X-Time", Template: "{id}.{timestamp}.{body}",
@@ -209,7 +209,7 @@ func TestLogicalIDs(t *testing.T) {
 		want[id] = "AWS::Logs::QueryDefinition"
 	}
 	for _, route := range []string{
-		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "DeleteQueues", "GetGaps", "GetSummary", "GetConsumers", "PostConsumers", "GetOperations", "PostOperations", "GetActs", "PostActs",
+		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "DeleteQueues", "GetGaps", "GetSummary", "GetConsumers", "PostConsumers", "GetOperations", "PostOperations",
 		"GetEndpoints", "PutEndpoints", "DeleteEndpoints",
 		"GetChains", "PostAcks", "GetClaims", "PostClaims", "PatchClaims",
 	} {

@@ -94,13 +94,11 @@ func (p Props) checkQueues(c *checker) {
 
 // checkEvents checks how raw events become messages.
 func (p Props) checkEvents(c *checker) {
-	texts := paths.Texts{Queue: p.QueueProp, Seq: p.SeqProp, ID: p.IDProp, Key: p.KeyProp, KeyType: p.KeyType}
-	if texts.None() {
+	if p.Events == "" {
 		return
 	}
-	if _, err := texts.Parse(paths.Kind{Request: true}); err != nil {
-		c.fail("queueProp, seqProp, idProp, keyProp, keyType", "are %q, %q, %q, %q and %q: the %v; write paths (docs/sources.md#paths)",
-			p.QueueProp, p.SeqProp, p.IDProp, p.KeyProp, p.KeyType, err)
+	if _, err := paths.Read([]byte(p.Events), paths.Kind{Request: true}); err != nil {
+		c.fail("events", "are %s: the %v; write paths (docs/sources.md#paths)", p.Events, err)
 	}
 }
 

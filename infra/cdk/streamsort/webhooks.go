@@ -28,9 +28,12 @@ type Webhook struct {
 	// Name is the last part of the path that it sends to, POST /webhooks/<name>:
 	// 1 to 64 of a-z, A-Z, 0-9, '.', '-' and '_'.
 	Name string `json:"name"`
-	// Scheme is adyen, github, gitlab, jira, linear, meta, sendgrid, shopify, slack, standard (Standard
-	// Webhooks) or stripe; or hmac or token, whose every part Signature says.
-	Scheme string `json:"scheme"`
+	// Preset is a sender: adyen, clerk, github, gitlab, jira, linear, meta, resend, sendgrid, shopify,
+	// slack, standard (Standard Webhooks) or stripe. It gives whatever is empty here; empty: Signature
+	// says how the sender signs.
+	Preset string `json:"preset,omitempty"`
+	// Order is arrival, where the preset's key is not wanted.
+	Order string `json:"order,omitempty"`
 	// Secret is the whole ARN of a secret of Secrets Manager, or of a parameter of
 	// Systems Manager. It may be one that is known after the deployment only. Its
 	// value is one secret, or a JSON list of those that are valid at a time.
@@ -39,18 +42,18 @@ type Webhook struct {
 	// with; nil where it is AWS's own.
 	SecretKey *string `json:"secretKey,omitempty"`
 	// Tolerance is how old a signed timestamp may be, or how far ahead, as 90s or
-	// 5m: 10s to 1h; 5m. It is for schemes with a timestamp.
+	// 5m: 10s to 1h; 5m. It is for signatures with a timestamp.
 	Tolerance string `json:"tolerance,omitempty"`
 	// Challenge is what the sender asks before it sends: slack, cloudevents or hub; empty: nothing.
 	Challenge string `json:"challenge,omitempty"`
 	// VerifyToken is the ARN of a secret as Secret: the token that a sender shows with the challenge hub.
 	VerifyToken *string `json:"verifyToken,omitempty"`
-	// Signature is how the schemes hmac and token sign.
+	// Signature is how a sender without a preset signs.
 	Signature *WebhookSignature `json:"signature,omitempty"`
-	// Queue is the path of the queue's name (docs/sources.md#paths), or that name in quotes.
-	// Before what it finds stands Prefix, so that a sender can name no queue but its own; nil
-	// means the webhook's name and "/".
-	Queue  string  `json:"queue"`
+	// Queue is the path of the queue's name (docs/sources.md#paths), or that name in quotes; the
+	// webhook's name. Before what it finds stands Prefix, so that a sender can name no queue but
+	// its own; nil means the webhook's name and "/".
+	Queue  string  `json:"queue,omitempty"`
 	Prefix *string `json:"prefix,omitempty"`
 	// Seq is the path of the seq, and First where a queue starts: a seq, or here, at its first message;
 	// empty means 1. Key are the paths of the parts of the key, and KeyType their type; without both a
@@ -60,8 +63,7 @@ type Webhook struct {
 	Key     string `json:"key,omitempty"`
 	KeyType string `json:"keyType,omitempty"`
 	Prev    string `json:"prev,omitempty"`
-	// ID is the path of the sender's own name for the delivery; empty means the scheme's own:
-	// X-GitHub-Delivery, the event's id, X-Shopify-Webhook-Id, webhook-id.
+	// ID is the path of the sender's own name for the delivery.
 	ID string `json:"id,omitempty"`
 	// Each is a list in the request, of which each element is a message; Body is the path of
 	// what becomes the body. Attributes are paths of the message's attributes, 10 at most.
@@ -77,7 +79,7 @@ type WebhookSignature struct {
 	// Header has the signature, behind Prefix.
 	Header string `json:"header"`
 	Prefix string `json:"prefix,omitempty"`
-	// Encoding is hex or base64; hex.
+	// Encoding is hex, base64, or token, where the header is the secret itself; hex.
 	Encoding string `json:"encoding,omitempty"`
 	// KeyEncoding is how the secret is written: text, base64 or hex; text.
 	KeyEncoding string `json:"keyEncoding,omitempty"`
@@ -107,10 +109,10 @@ func (p Props) readWebhooks() ([]Webhook, error) {
 
 // webhooksFile is what webhook is configured by: the file's text, and the
 // variables that hold the ARNs which are known after the deployment only. No
-// webhooks make no file.
-func webhooksFile(all []Webhook) (text string, variables map[string]string, err error) {
+// webhooks make no file. sources are what the function reads in it.
+func webhooksFile(all []Webhook) (text string, variables map[string]string, sources []webhook.Source, err error) {
 	if len(all) == 0 {
-		return "", nil, nil
+		return "", nil, nil, nil
 	}
 	variables = map[string]string{}
 	looks := map[string]string{} // of the ARNs behind the variables
@@ -137,10 +139,10 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string, err 
 		Sources []Webhook `json:"sources"`
 	}{file})
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
-	_, err = webhook.Read(raw, func(name string) (string, bool) { value, ok := looks[name]; return value, ok })
-	return string(raw), variables, err
+	sources, err = webhook.Read(raw, func(name string) (string, bool) { value, ok := looks[name]; return value, ok })
+	return string(raw), variables, sources, err
 }
 
 // addWebhook makes webhook, where there are senders for it. It is a function of
@@ -150,10 +152,11 @@ func (s *Streamsort) addWebhook() error {
 	if len(p.Webhooks) == 0 {
 		return nil
 	}
-	text, environment, err := webhooksFile(p.Webhooks)
+	text, environment, sources, err := webhooksFile(p.Webhooks)
 	if err != nil {
 		return err
 	}
+	s.senders = sources
 	files, err := quotasFile(p.Quotas)
 	if err != nil {
 		return err
@@ -169,7 +172,7 @@ func (s *Streamsort) addWebhook() error {
 		name: "webhook", id: "Webhook", description: "Takes messages under their senders' signatures",
 		memory: p.WebhookMemory, timeout: p.WebhookTimeout, concurrency: p.WebhookConcurrency,
 		environment: merged(environment, s.quotasEnvironment()),
-		access:      append(s.webhookAccess(), s.countQuotas()...),
+		access:      append(s.webhookAccess(sources), s.countQuotas()...),
 		code:        code, files: files,
 	})
 	return nil
@@ -178,12 +181,16 @@ func (s *Streamsort) addWebhook() error {
 // webhookAccess: what enqueue does to store a message, in the queues of the sources
 // alone; and the sources' secrets, each by its own ARN. In arrival order it reads
 // where messages have their places, and no message.
-func (s *Streamsort) webhookAccess() (statements []awsiam.PolicyStatement) {
+func (s *Streamsort) webhookAccess(sources []webhook.Source) (statements []awsiam.PolicyStatement) {
 	messages := []string{"dynamodb:PutItem", "dynamodb:Query"}
-	if slices.ContainsFunc(s.props.Webhooks, func(w Webhook) bool { return w.Seq != "" }) {
+	if slices.ContainsFunc(sources, func(w webhook.Source) bool { return w.Numbered() }) {
 		messages = append(messages, "dynamodb:GetItem")
 	}
-	for operator, queues := range webhookQueues(s.props.Webhooks) {
+	reach := make([]*paths.Mapping, len(sources))
+	for i, w := range sources {
+		reach[i] = w.Mapping
+	}
+	for operator, queues := range ownQueues(reach...) {
 		for _, statement := range []awsiam.PolicyStatement{
 			allow(messages, s.MessagesTable.TableArn()),
 			allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
@@ -214,22 +221,20 @@ func readSecret(arn string) awsiam.PolicyStatement {
 	return allow([]string{action}, &arn)
 }
 
-// webhookQueues are the queues that sources can name, as conditions of IAM: those
+// ownQueues are the queues that sources can name, as conditions of IAM: those
 // that are like one of these texts, and, where a source may name any but tenants',
 // those that are not like theirs.
-func webhookQueues(all []Webhook) iter.Seq2[string, []string] {
+func ownQueues(all ...*paths.Mapping) iter.Seq2[string, []string] {
 	var own []string
 	any := false
 	for _, w := range all {
-		switch fixed := paths.FixedQueue(w.Queue); {
-		case fixed != "":
-			own = append(own, literal.Replace(fixed))
-		case w.Prefix == nil:
-			own = append(own, literal.Replace(w.Name)+"/*")
-		case *w.Prefix == "":
+		switch {
+		case w.Fixed != "":
+			own = append(own, literal.Replace(w.Fixed))
+		case w.Prefix == "":
 			any = true
 		default:
-			own = append(own, literal.Replace(*w.Prefix)+"*")
+			own = append(own, literal.Replace(w.Prefix)+"*")
 		}
 	}
 	return func(yield func(string, []string) bool) {
@@ -256,8 +261,8 @@ func (s *Streamsort) addWebhookRoutes() {
 	target := s.integrate(door{api: s.api}, "ApiWebhookIntegration", s.WebhookFunction)
 	throttles := map[string]any{}
 	used := map[string]bool{} // methods
-	for _, w := range s.props.Webhooks {
-		for _, method := range []string{"POST", webhook.Challenge(w.Challenge).Method()} {
+	for _, w := range s.senders {
+		for _, method := range []string{"POST", w.Challenge.Method()} {
 			if method == "" {
 				continue
 			}
@@ -307,7 +312,7 @@ func (p Props) checkWebhooks(c *checker) {
 	if err != nil {
 		c.fail("webhooksFile", "%v", err)
 	}
-	if _, _, err := webhooksFile(all); err != nil {
+	if _, _, _, err := webhooksFile(all); err != nil {
 		c.fail("webhooks", "%v", err)
 	}
 	between(c, "webhookRate", p.WebhookRate, 1, 10_000)

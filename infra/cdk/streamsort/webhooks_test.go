@@ -10,9 +10,9 @@ import (
 
 // changedWebhooks is the file that changedProps' senders make.
 const changedWebhooks = `{"sources":[` +
-	`{"name":"github","scheme":"github","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github","challenge":"cloudevents",` +
+	`{"name":"github","preset":"github","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github","challenge":"cloudevents",` +
 	`"queue":"repository.full_name | 'other'","key":"updated_at,action","keyType":"time,rank(opened|*|closed)","prev":"before.id","attributes":{"event":"@header(X-GitHub-Event)"}},` +
-	`{"name":"bank","scheme":"hmac","secret":"${STREAMSORT_WEBHOOK_SECRET_1}","secretKey":"arn:aws:kms:eu-west-1:123456789012:key/1234-abcd","tolerance":"1m",` +
+	`{"name":"bank","secret":"${STREAMSORT_WEBHOOK_SECRET_1}","secretKey":"arn:aws:kms:eu-west-1:123456789012:key/1234-abcd","tolerance":"1m",` +
 	`"challenge":"hub","verifyToken":"${STREAMSORT_WEBHOOK_TOKEN_1}",` +
 	`"signature":{"header":"X-Sig","prefix":"v0=","encoding":"base64","keyEncoding":"hex","idHeader":"X-Id","timestampHeader":"X-Time","template":"{id}.{timestamp}.{body}"},` +
 	`"queue":"@header(X-Account)","prefix":"","seq":"number","id":"event.id","maxBody":1000}]}`

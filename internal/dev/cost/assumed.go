@@ -35,6 +35,5 @@ const (
 // What the stack has once, however little comes in: the metrics that its functions may write,
 // alarms and dashboards. Each name is a metric of each function that writes it: most are one
 // function's, those of puts are two functions', and those of moves, wake-ups and errors are all
-// functions'. Those of keyed queues, of sources and of endpoints are written where there are such only, and those of acts while a batch of
-// them runs.
-const names, keyed, acts, sources, endpoints, metrics, alarms, dashboards = 81, 9, 2, 3, 2, names - keyed - acts - sources - endpoints + 4 + 4*6, 48, 1
+// functions'. Those of keyed queues, of sources and of endpoints are written where there are such only.
+const names, keyed, sources, endpoints, metrics, alarms, dashboards = 80, 10, 3, 2, names - keyed - sources - endpoints + 4 + 4*6, 48, 1

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/httpapi"
 )
 
 // Handler is the type of the functions that Lambda calls.
@@ -54,6 +56,31 @@ func Contract(t testing.TB) *openapi3.T {
 		t.Fatal(err)
 	}
 	return read
+}
+
+// Routes holds a function's routes to the contract: each is in it, and it has no other methods of
+// their resources, but for those that are shared with another function.
+func Routes(t testing.TB, routes []httpapi.Route, shared ...string) {
+	t.Helper()
+	answered := map[string]bool{}
+	for _, r := range routes {
+		answered[r.Method+" "+r.Resource] = true
+	}
+	for _, r := range routes {
+		path := Contract(t).Paths.Value("/" + r.Resource)
+		if r.Resource == "" {
+			continue
+		}
+		if path == nil || path.GetOperation(r.Method) == nil {
+			t.Errorf("%s /%s is not in the contract", r.Method, r.Resource)
+			continue
+		}
+		for method := range path.Operations() {
+			if !answered[method+" "+r.Resource] && !slices.Contains(shared, r.Resource) {
+				t.Errorf("%s /%s is in the contract, and not answered", method, r.Resource)
+			}
+		}
+	}
 }
 
 // New returns a Client of a handler.

@@ -65,7 +65,7 @@ func TestCloudEvents(t *testing.T) {
 			t.Errorf("%s: one that is too large was sent", mode)
 		}
 	}
-	if _, err := settings(`{"url":"https://example.com/","format":"xml"}`); err == nil || !strings.HasPrefix(err.Error(), `format is "xml"`) {
+	if _, err := settings(`{"url":"https://example.com/","format":"xml"}`); err == nil || !strings.HasPrefix(err.Error(), `format must be cloudevents: it is "xml"`) {
 		t.Errorf("another format: %v", err)
 	}
 }

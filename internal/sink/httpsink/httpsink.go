@@ -48,7 +48,7 @@ func (s settings) Open(options kind.Options) (kind.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules.Ports = s.ports
+	rules.Ports = s.Ports
 	client := func(rules egress.Rules) *http.Client {
 		return &http.Client{Transport: egress.NewTransport(rules, nil), CheckRedirect: egress.NoRedirect}
 	}
@@ -58,17 +58,17 @@ func (s settings) Open(options kind.Options) (kind.Sink, error) {
 		settings: s, now: time.Now, endpoints: options.Endpoints,
 		client: client(rules), public: client(public), rules: rules, publicRules: public,
 	}
-	if s.each {
+	if s.Endpoints {
 		if to.endpoints == nil {
 			return nil, errors.New("endpoints is true, and nothing here knows any")
 		}
 		return to, nil
 	}
-	if err := rules.Check(s.url); err != nil {
+	if err := rules.Check(s.URL.URL); err != nil {
 		return nil, fmt.Errorf("url: %w", err)
 	}
-	if s.sign.scheme != "" {
-		store, err := secret.NewStore(s.sign.secret)
+	if s.Sign.Scheme != "" {
+		store, err := secret.NewStore(s.Sign.Secret)
 		if err != nil {
 			return nil, err
 		}
@@ -102,14 +102,14 @@ func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
 
 // target is where a batch goes to.
 func (s *sink) target(ctx context.Context, b handoff.Batch) (target, error) {
-	if !s.settings.each {
-		return target{client: s.client, url: s.settings.url, sign: s.settings.sign}, nil
+	if !s.settings.Endpoints {
+		return target{client: s.client, url: s.settings.URL.URL, sign: s.settings.Sign}, nil
 	}
 	e, err := s.endpoints(ctx, b.Consumer, b.Queue)
 	if err != nil {
 		return target{}, err
 	}
-	to := target{client: s.client, sign: sign{scheme: standard}, own: e.Own}
+	to := target{client: s.client, sign: sign{Scheme: standard}, own: e.Own}
 	rules := s.rules
 	if e.Own {
 		to.client, rules = s.public, s.publicRules
@@ -128,7 +128,7 @@ func (s *sink) target(ctx context.Context, b handoff.Batch) (target, error) {
 
 // post makes one request.
 func (s *sink) post(ctx context.Context, to target, c content) (handoff.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.settings.timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.settings.Timeout)
 	defer cancel()
 	began := s.now()
 	r, err := s.request(ctx, to, c, began)

@@ -44,10 +44,10 @@ type content struct {
 // contents are the requests of a batch, in their order. The error is a *kind.TooLargeError where one can never be sent.
 func contents(b handoff.Batch, s settings) ([]content, error) {
 	switch {
-	case s.batch && s.events:
-		return eventBatches(b, s.bytes)
-	case s.batch:
-		return documents(b, s.bytes)
+	case s.Mode == "batch" && s.Format != "":
+		return eventBatches(b, s.MaxBytes)
+	case s.Mode == "batch":
+		return documents(b, s.MaxBytes)
 	}
 	all := make([]content, len(b.Messages))
 	for i, m := range b.Messages {
@@ -55,15 +55,15 @@ func contents(b handoff.Batch, s settings) ([]content, error) {
 		if !visible(contentType) {
 			contentType = "application/octet-stream" // its producer chose what no header takes
 		}
-		if s.events {
+		if s.Format != "" {
 			event, err := kind.EventOf(b, i, nil)
 			if err != nil {
 				return nil, err
 			}
 			contentType, body = cloudevents.MediaType, event
 		}
-		if len(body) > s.bytes {
-			return nil, &kind.TooLargeError{Kind: Kind.Name, Seq: m.Seq, Bytes: len(body), Limit: s.bytes}
+		if len(body) > s.MaxBytes {
+			return nil, &kind.TooLargeError{Kind: Kind.Name, Seq: m.Seq, Bytes: len(body), Limit: s.MaxBytes}
 		}
 		own, err := ownOf(b, i)
 		if err != nil {
@@ -211,8 +211,8 @@ func (s *sink) request(ctx context.Context, to target, c content, now time.Time)
 	}
 	r.Header.Set("Content-Type", c.contentType)
 	r.Header.Set("User-Agent", agent)
-	for _, h := range s.settings.headers {
-		r.Header.Set(h.name, h.value)
+	for name, value := range s.settings.Headers {
+		r.Header.Set(name, value)
 	}
 	for _, h := range c.own {
 		r.Header.Set(ownPrefix+h.name, h.value)
@@ -227,12 +227,12 @@ func (s *sink) request(ctx context.Context, to target, c content, now time.Time)
 	r.Header.Set("Webhook-Timestamp", at)
 	// A connection that was closed while nobody looked is replaced: the id tells a repeat. It is not sent.
 	r.Header["Idempotency-Key"] = nil
-	if to.sign.scheme == "" {
+	if to.sign.Scheme == "" {
 		return r, nil
 	}
 	values := to.secrets
 	if values == nil {
-		values, err = s.secrets.Values(ctx, to.sign.secret)
+		values, err = s.secrets.Values(ctx, to.sign.Secret)
 	}
 	if err == nil {
 		err = to.sign.sign(r.Header, values, c, at)
@@ -245,23 +245,23 @@ func (s *sink) request(ctx context.Context, to target, c content, now time.Time)
 
 // sign signs a content.
 func (s sign) sign(h http.Header, values [][]byte, c content, at string) error {
-	switch s.scheme {
+	switch s.Scheme {
 	case standard:
 		keys, err := secret.Base64.Keys(values)
 		if err != nil {
-			return fmt.Errorf("secret %s: %w", s.secret, err)
+			return fmt.Errorf("secret %s: %w", s.Secret, err)
 		}
 		h.Set("Webhook-Signature", standardSignature(keys, c, at))
 	case hmacOnly:
 		mac := hmac.New(sha256.New, values[0])
 		mac.Write(c.body)
-		h.Set(s.header, s.prefix+hex.EncodeToString(mac.Sum(nil)))
+		h.Set(s.Header, s.Prefix+hex.EncodeToString(mac.Sum(nil)))
 	case bearer:
 		if token := string(values[0]); visible(token) {
 			h.Set("Authorization", "Bearer "+token)
 			return nil
 		}
-		return fmt.Errorf("secret %s: its first value has characters that no header takes", s.secret)
+		return fmt.Errorf("secret %s: its first value has characters that no header takes", s.Secret)
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ package kind
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/streamsort/streamsort/internal/message"
-	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -21,10 +21,9 @@ type Kind struct {
 	Name string
 	// Example is an ARN as its sinks have it, be it a secret's; Action what IAM must allow for one.
 	Example, Action string
-	// Read reads a configuration's members but for its kind: strictly, so that a
-	// member that is not known, or out of its bounds, is an error that begins with
-	// the member's name.
-	Read func([]strictjson.Member) (Settings, error)
+	// Read reads a configuration: strictly, so that a member that is not known, or out of its
+	// bounds, is an error that begins with the member's name.
+	Read func(json.RawMessage) (Settings, error)
 }
 
 // Settings are what a configuration says of one sink. They are within their bounds.

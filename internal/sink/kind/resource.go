@@ -2,7 +2,6 @@ package kind
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Resource is a kind whose sinks are resources of AWS: each has an ARN. In a
@@ -69,53 +69,37 @@ func (s settings) Open(options Options) (Sink, error) {
 	return s.of.Open(s.Target, options.Transport)
 }
 
-func (r *Resource) read(members []strictjson.Member) (Settings, error) {
-	t, text := Target{Limits: Limits{r.Name, r.Bytes, r.Entries}}, ""
-	for _, m := range members {
-		var err error
-		switch m.Name {
-		case "arn":
-			text, err = strictjson.Text(m.Value)
-		case "maxBytes":
-			t.Limits.Bytes, err = strictjson.Positive(m.Value)
-		case "maxEntries":
-			t.Limits.Entries, err = strictjson.Positive(m.Value)
-		case "format":
-			t.Events, err = ReadFormat(m.Value)
-		default:
-			err = errors.New("is not known: there are kind, arn, maxBytes, maxEntries and format")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s %w", m.Name, err)
-		}
-	}
-	var err error
-	t.ARN, err = r.parse(text)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("arn %w", err)
-	case t.Limits.Bytes < minBytes || t.Limits.Bytes > r.MaxBytes:
-		return nil, fmt.Errorf("maxBytes is %d: for %s it must be from %d to %d", t.Limits.Bytes, r.Name, minBytes, r.MaxBytes)
-	case t.Limits.Entries > 0 && r.Entries == 0:
-		return nil, fmt.Errorf("maxEntries is set: %s has no entries, and takes it not", r.Name)
-	case t.Events && !r.Events:
-		return nil, fmt.Errorf("format is set: %s has one format alone", r.Name)
-	case t.Limits.Entries > r.Entries:
-		return nil, fmt.Errorf("maxEntries is %d: it must be from 1 to %d", t.Limits.Entries, r.Entries)
-	}
-	return settings{t, r}, nil
+// document is a configuration as it is written.
+type document struct {
+	Kind       string `json:"kind"`
+	ARN        string `json:"arn"`
+	MaxBytes   int    `json:"maxBytes"`
+	MaxEntries int    `json:"maxEntries"`
+	Format     string `json:"format" one:"cloudevents"`
 }
 
-// FormatCloudEvents is the value of the member "format" by which messages are sent as CloudEvents.
-const FormatCloudEvents = "cloudevents"
-
-// ReadFormat reads the member "format": whether messages are sent as CloudEvents.
-func ReadFormat(raw json.RawMessage) (events bool, err error) {
-	text, err := strictjson.Text(raw)
-	if err == nil && text != FormatCloudEvents {
-		err = fmt.Errorf("is %q: there is %s; leave it out for the sink's own", Bounded(text), FormatCloudEvents)
+func (r *Resource) read(raw json.RawMessage) (Settings, error) {
+	d := document{MaxBytes: r.Bytes, MaxEntries: r.Entries}
+	if err := strictjson.Decode(raw, &d); err != nil {
+		return nil, err
 	}
-	return err == nil, err
+	arn, err := r.parse(d.ARN)
+	switch {
+	case err != nil:
+		return nil, invalid.Named("arn", err)
+	case d.MaxBytes < minBytes || d.MaxBytes > r.MaxBytes:
+		return nil, invalid.New(invalid.OutOfRange, "maxBytes", fmt.Sprintf("is %d: for %s it must be from %d to %d", d.MaxBytes, r.Name, minBytes, r.MaxBytes))
+	case d.MaxEntries > 0 && r.Entries == 0:
+		return nil, invalid.New(invalid.Misplaced, "maxEntries",
+			fmt.Sprintf("is set: %s has no entries, and takes it not", r.Name))
+	case d.Format != "" && !r.Events:
+		return nil, invalid.New(invalid.Misplaced, "format",
+			fmt.Sprintf("is set: %s has one format alone", r.Name))
+	case d.MaxEntries > r.Entries:
+		return nil, invalid.New(invalid.OutOfRange, "maxEntries",
+			fmt.Sprintf("is %d: it must be from 1 to %d", d.MaxEntries, r.Entries))
+	}
+	return settings{Target{arn, Limits{r.Name, d.MaxBytes, d.MaxEntries}, d.Format != ""}, r}, nil
 }
 
 // parse reads an ARN, which must look like the kind's.

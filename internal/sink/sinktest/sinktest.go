@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/sink/kind"
-	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -62,7 +61,7 @@ func Environment(t *testing.T, endpoint string) {
 func Open(t *testing.T, of kind.Kind, arn, endpoint string) kind.Sink {
 	t.Helper()
 	Environment(t, endpoint)
-	settings, err := of.Read([]strictjson.Member{{Name: "arn", Value: json.RawMessage(fmt.Sprintf("%q", arn))}})
+	settings, err := of.Read(fmt.Appendf(nil, `{"arn":%q}`, arn))
 	if err != nil {
 		t.Fatal(err)
 	}

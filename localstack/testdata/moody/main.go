@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/settings"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/timer"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 func handle(_ context.Context, batch handoff.Batch) error {
@@ -44,32 +44,17 @@ func gathered(_ context.Context, batch handoff.Batch) error {
 	return nil
 }
 
-func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { runtime.Main(newHandler) }
 
-func run() error {
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		return err
+func newHandler(d *runtime.Deps) (runtime.Handler, error) {
+	deliverer := d.Deliverer(handoff.Options{})
+	if err := d.Err(); err != nil {
+		return nil, err
 	}
-	client, err := dynamo.New(nil)
-	if err != nil {
-		return err
-	}
-	deliverer, _, err := s.NewDeliverer(client, nil, nil)
-	if err != nil {
-		return err
-	}
-	handler, err := handoff.OnStream(deliverer, s.Names,
+	deliver, err := handoff.OnStream(deliverer, d.Names,
 		handoff.Reader{Name: "moody", Handle: handle, Circuit: handoff.Circuit{Off: true}},
 		handoff.Reader{Name: "slowly", Handle: gathered, Prefix: "window/", BatchWindow: 2 * time.Second})
-	if err != nil {
-		return err
-	}
-	lambda.Start(timer.Flushing(s.Timer, handler))
-	return nil
+	return runtime.Handle(d, 0, func(ctx context.Context, _ *emf.Metrics, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
+		return deliver(ctx, event)
+	}), err
 }

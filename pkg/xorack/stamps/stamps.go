@@ -133,8 +133,8 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 	if err != nil {
 		return State{}, err
 	}
-	if there.recorded == xorack.Open {
-		s.base.Schedule(tag, there.deadline)
+	if there.Recorded == xorack.Open {
+		s.base.Schedule(tag, there.Deadline)
 	}
 	return s.settled(ctx, there)
 }
@@ -145,13 +145,13 @@ func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Durat
 	// The incarnation identifies the options as well: each byte that the record
 	// does not have makes room for stamps in its first KB.
 	hash := chains.Derive(chains.ForStamps, []byte(tag), []byte(id), chains.Number(int(deadline)), stamp)
-	c := chain{
-		tag: tag, incarnation: [8]byte(hash[:8]), length: len(stamp),
-		stamps: [][]byte{s.marked(chains.ForStamps, stamp, id)}, created: now, seen: now,
-		deadline: ddb.ToMillis(now.Add(deadline)), due: now.Add(chains.MinLook), expires: chains.Never,
-	}
-	if c.deadline.Before(c.due) {
-		c.due = c.deadline
+	c := chain{xorack.Chain{
+		Tag: tag, Incarnation: xorack.Incarnation(hash[:8]), StampLen: len(stamp),
+		Stamps: [][]byte{s.marked(chains.ForStamps, stamp, id)}, Created: now, Seen: now,
+		Deadline: ddb.ToMillis(now.Add(deadline)), Due: now.Add(chains.MinLook), ExpiresOn: chains.Never,
+	}}
+	if c.Deadline.Before(c.Due) {
+		c.Due = c.Deadline
 	}
 	return c
 }
@@ -162,15 +162,15 @@ func (s *Stamper) create(ctx context.Context, c chain) (chain, error) {
 	there, created, err := s.store.create(ctx, c)
 	for err == nil && !created {
 		switch {
-		case there.incarnation == c.incarnation:
+		case there.Incarnation == c.Incarnation:
 			return there, nil // our own, made before
-		case there.length > 0 && there.created.IsZero() && there.recorded == xorack.Open:
+		case there.StampLen > 0 && there.Created.IsZero() && there.Recorded == xorack.Open:
 			return chain{}, ErrBufferLengthsUnequal // stamps that came before
 		case !s.replaceable(there):
 			return chain{}, xorack.ErrTagExists
 		}
 		there, created, err = s.store.replace(ctx, c, there)
-		if err == nil && !created && there.tag == "" {
+		if err == nil && !created && there.Tag == "" {
 			// Deleted in between, by its expiry.
 			there, created, err = s.store.create(ctx, c)
 		}
@@ -182,12 +182,12 @@ func (s *Stamper) create(ctx context.Context, c chain) (chain, error) {
 // another chain.
 func (s *Stamper) replaceable(c chain) bool {
 	switch {
-	case c.recorded == xorack.Deleted:
-		return c.due.IsZero()
-	case c.created.IsZero():
-		return c.length == 0
+	case c.Recorded == xorack.Deleted:
+		return c.Due.IsZero()
+	case c.Created.IsZero():
+		return c.StampLen == 0
 	}
-	return !c.expires.After(s.base.Now().Truncate(time.Second))
+	return !c.ExpiresOn.After(s.base.Now().Truncate(time.Second))
 }
 
 // Stamp XORs a stamp into a chain's state, once when a piece of work starts and
@@ -211,12 +211,12 @@ func (s *Stamper) Stamp(ctx context.Context, tag string, stamp []byte, options *
 		return State{}, err
 	case added, c.has(marked):
 		return s.settled(ctx, c)
-	case c.tag != "" && c.length == 0:
+	case c.Tag != "" && c.StampLen == 0:
 		return State{}, xorack.ErrOtherKind
-	case c.length != len(stamp):
+	case c.StampLen != len(stamp):
 		return State{}, ErrBufferLengthsUnequal
-	case c.recorded != xorack.Open:
-		return State{Stamp: c.xor(), Acked: c.recorded == xorack.Done, Outcome: already[c.recorded]}, nil
+	case c.Recorded != xorack.Open:
+		return State{Stamp: c.XOR(), Acked: c.Recorded == xorack.Done, Outcome: already[c.Recorded]}, nil
 	}
 	return State{}, xorack.ErrChainFull
 }
@@ -237,7 +237,7 @@ var already = map[xorack.End]xorack.Outcome{
 // between, goes on.
 func (s *Stamper) settled(ctx context.Context, c chain) (State, error) {
 	outcome := xorack.Applied
-	if c.recorded == xorack.Open && c.acked() {
+	if c.Recorded == xorack.Open && c.acked() {
 		there, settled, err := s.store.settle(ctx, c, s.base.Now())
 		if err != nil {
 			return State{}, err
@@ -246,10 +246,10 @@ func (s *Stamper) settled(ctx context.Context, c chain) (State, error) {
 			outcome = xorack.Ended
 		}
 	}
-	if c.recorded == xorack.TimedOut || c.recorded == xorack.Deleted {
-		outcome = already[c.recorded]
+	if c.Recorded == xorack.TimedOut || c.Recorded == xorack.Deleted {
+		outcome = already[c.Recorded]
 	}
-	state := c.xor()
+	state := c.XOR()
 	return State{Stamp: state, Acked: chains.IsZero(state), Outcome: outcome}, nil
 }
 
@@ -266,9 +266,9 @@ func (s *Stamper) Delete(ctx context.Context, tag string) error {
 	switch {
 	case err != nil:
 		return err
-	case deleted, c.recorded == xorack.Deleted && c.lastOp == op:
+	case deleted, c.Recorded == xorack.Deleted && c.LastOp == op:
 		return nil
-	case c.tag != "" && c.length == 0:
+	case c.Tag != "" && c.StampLen == 0:
 		return xorack.ErrOtherKind
 	}
 	return xorack.ErrTagNotFound

@@ -43,8 +43,8 @@ func (s *store) create(ctx context.Context, c chain) (chain, bool, error) {
 			do = append(do, attr.Set(value))
 		}
 	}
-	return s.decoded(s.Upsert(ctx, "create", c.tag, ddb.And(
-		chains.Created.Missing(), chains.Recorded.Missing(), chains.IsSame(c.incarnation), mayHave(c.length)), do...))
+	return s.decoded(s.Upsert(ctx, "create", c.Tag, ddb.And(
+		chains.Created.Missing(), chains.Recorded.Missing(), chains.IsSame(c.Incarnation), mayHave(c.StampLen)), do...))
 }
 
 // replace stores c in the place of what is left of another chain, if that is still
@@ -58,9 +58,9 @@ func (s *store) create(ctx context.Context, c chain) (chain, bool, error) {
 // One PutItem; 1 write unit for each KB of the larger one, and 1 or 2 of the
 // index.
 func (s *store) replace(ctx context.Context, c, seen chain) (chain, bool, error) {
-	isOver := chains.IsOver(seen.incarnation, c.created)
-	if seen.recorded == xorack.Deleted {
-		isOver = chains.IsDeleted(seen.lastOp)
+	isOver := chains.IsOver(seen.Incarnation, c.Created)
+	if seen.Recorded == xorack.Deleted {
+		isOver = chains.IsDeleted(seen.LastOp)
 	}
 	return s.decoded(s.Replace(ctx, s.encode(c), isOver))
 }
@@ -95,7 +95,7 @@ func (s *store) add(ctx context.Context, w addition) (chain, bool, error) {
 // settle records that a chain is done, if it has no other stamps than the caller
 // has seen: [chains.Settle].
 func (s *store) settle(ctx context.Context, c chain, now time.Time) (chain, bool, error) {
-	return s.decoded(s.Settle(ctx, c.tag, c.incarnation, len(c.stamps), now))
+	return s.decoded(s.Settle(ctx, c.Tag, c.Incarnation, len(c.Stamps), now))
 }
 
 // delete ends a chain of stamps as Deleted, if it is there and not deleted.

@@ -66,10 +66,10 @@ func op(n byte) [8]byte { return [8]byte{n} }
 // newChain is a chain of stamps of two bytes at its creation, each behind its
 // mark.
 func newChain(tag string, marked ...string) chain {
-	return chain{
-		tag: tag, incarnation: inc, length: 2, stamps: bytesOf(marked...), created: at,
-		deadline: at.Add(time.Hour), seen: at, due: at.Add(time.Minute), expires: chains.Never,
-	}
+	return chain{xorack.Chain{
+		Tag: tag, Incarnation: inc, StampLen: 2, Stamps: bytesOf(marked...), Created: at,
+		Deadline: at.Add(time.Hour), Seen: at, Due: at.Add(time.Minute), ExpiresOn: chains.Never,
+	}}
 }
 
 func bytesOf(texts ...string) [][]byte {
@@ -88,7 +88,7 @@ func stamp(tag, marked string) addition {
 // same fails the test where two values differ.
 func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(chain{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(xorack.Edge{})); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
@@ -118,8 +118,8 @@ func answers(t *testing.T, s *store, what string, want chain, changes bool) func
 		check(t, err)
 		same(t, what+": changed", changed, changes)
 		same(t, what, got, want)
-		if want.tag != "" {
-			same(t, what+": standing", standing(t, s, want.tag), want)
+		if want.Tag != "" {
+			same(t, what+": standing", standing(t, s, want.Tag), want)
 		}
 	}
 }
@@ -144,10 +144,12 @@ func edges(t *testing.T, s *store, tag string, also ddb.Fields) chain {
 func testCreate(t *testing.T, s *store) {
 	create(t, s, newChain("create a", "mark01aa"))
 
-	orphan := chain{tag: "create b", length: 2, stamps: bytesOf("mark01bb"), seen: at.Add(time.Minute), expires: at.Add(24 * time.Hour)}
+	orphan := chain{xorack.Chain{
+		Tag: "create b", StampLen: 2, Stamps: bytesOf("mark01bb"), Seen: at.Add(time.Minute), ExpiresOn: at.Add(24 * time.Hour),
+	}}
 	answers(t, s, "before creation", orphan, true)(s.add(t.Context(), stamp("create b", "mark01bb")))
 	want := newChain("create b", "mark01bb", "mark02cc")
-	want.seen = orphan.seen
+	want.Seen = orphan.Seen
 	answers(t, s, "created over it", want, true)(s.create(t.Context(), newChain("create b", "mark02cc")))
 }
 
@@ -155,13 +157,13 @@ func testCreateRefused(t *testing.T, s *store) {
 	first := create(t, s, newChain("create refused a", "mark01aa"))
 	answers(t, s, "twice", first, false)(s.create(t.Context(), newChain("create refused a", "mark02aa")))
 	other := newChain("create refused a", "mark02bbb")
-	other.length, other.incarnation = 3, stranger
+	other.StampLen, other.Incarnation = 3, stranger
 	answers(t, s, "by a stranger", first, false)(s.create(t.Context(), other))
 
 	_, _, err := s.add(t.Context(), stamp("create refused b", "mark01aa"))
 	check(t, err)
 	orphan := standing(t, s, "create refused b")
-	other.tag = "create refused b"
+	other.Tag = "create refused b"
 	answers(t, s, "over orphans of another length", orphan, false)(s.create(t.Context(), other))
 	left := edges(t, s, "create refused c", nil)
 	answers(t, s, "over an orphan of edges", left, false)(s.create(t.Context(), newChain("create refused c", "mark01aa")))
@@ -176,47 +178,47 @@ func testCreateRefused(t *testing.T, s *store) {
 func testReplace(t *testing.T, s *store) {
 	old := create(t, s, newChain("replace a", "mark01aa"))
 	fresh := newChain("replace a", "mark02bb")
-	fresh.incarnation = stranger
+	fresh.Incarnation = stranger
 	answers(t, s, "a living one", old, false)(s.replace(t.Context(), fresh, old))
 	deleted, _, err := s.delete(t.Context(), "replace a", op(7), at, at.Add(48*time.Hour))
 	check(t, err)
 	unseen := deleted
-	unseen.lastOp = op(8)
+	unseen.LastOp = op(8)
 	answers(t, s, "deleted by another", deleted, false)(s.replace(t.Context(), fresh, unseen))
 	answers(t, s, "deleted", fresh, true)(s.replace(t.Context(), fresh, deleted))
 	answers(t, s, "repeated", fresh, false)(s.replace(t.Context(), fresh, deleted))
 
 	expired := ddb.Fields{chains.Created: ddb.Millis(at), chains.ExpiresOn: ddb.Seconds(at)}
 	seen := edges(t, s, "replace b", expired)
-	fresh.tag, fresh.created = "replace b", at.Add(-time.Second)
+	fresh.Tag, fresh.Created = "replace b", at.Add(-time.Second)
 	answers(t, s, "a second before", seen, false)(s.replace(t.Context(), fresh, seen))
-	fresh.created = at
+	fresh.Created = at
 	unseen = seen
-	unseen.incarnation = stranger
+	unseen.Incarnation = stranger
 	answers(t, s, "another than was seen", seen, false)(s.replace(t.Context(), fresh, unseen))
 	answers(t, s, "expired", fresh, true)(s.replace(t.Context(), fresh, seen))
 
 	left := edges(t, s, "replace c", nil)
-	fresh.tag = "replace c"
+	fresh.Tag = "replace c"
 	answers(t, s, "an orphan of edges", fresh, true)(s.replace(t.Context(), fresh, left))
 
 	due := edges(t, s, "replace d", ddb.Fields{
 		chains.Recorded: ddb.Text("DELETED"), chains.LastOp: ddb.Blob([]byte("ateight.")),
 		chains.Due: ddb.Millis(at), chains.DueShard: ddb.Int(chains.DueShardOf("replace d")),
 	})
-	fresh.tag = "replace d"
+	fresh.Tag = "replace d"
 	answers(t, s, "deleted, and not sealed", due, false)(s.replace(t.Context(), fresh, due))
 	answers(t, s, "nothing", chain{}, false)(s.replace(t.Context(), newChain("replace e", "mark01aa"), old))
 }
 
 func testAdd(t *testing.T, s *store) {
 	want := create(t, s, newChain("add a", "mark05aa"))
-	want.stamps, want.seen = bytesOf("mark01bb", "mark05aa"), at.Add(time.Minute)
+	want.Stamps, want.Seen = bytesOf("mark01bb", "mark05aa"), at.Add(time.Minute)
 	answers(t, s, "stamp", want, true)(s.add(t.Context(), stamp("add a", "mark01bb")))
 	answers(t, s, "repeated", want, true)(s.add(t.Context(), stamp("add a", "mark01bb")))
-	want.stamps = bytesOf("mark01bb", "mark02bb", "mark05aa")
+	want.Stamps = bytesOf("mark01bb", "mark02bb", "mark05aa")
 	answers(t, s, "the same stamp of another operation", want, true)(s.add(t.Context(), stamp("add a", "mark02bb")))
-	same(t, "XOR", want.xor(), []byte("aa"))
+	same(t, "XOR", want.XOR(), []byte("aa"))
 }
 
 func testAddRefused(t *testing.T, s *store) {
@@ -240,9 +242,9 @@ func testSettle(t *testing.T, s *store) {
 	check(t, err)
 	answers(t, s, "one stamp too few", want, false)(s.settle(t.Context(), before, now))
 	other := want
-	other.incarnation = stranger
+	other.Incarnation = stranger
 	answers(t, s, "of a stranger", want, false)(s.settle(t.Context(), other, now))
-	want.recorded, want.ended = xorack.Done, now
+	want.Recorded, want.EndedAt = xorack.Done, now
 	answers(t, s, "settle", want, true)(s.settle(t.Context(), want, now))
 	answers(t, s, "repeated", want, false)(s.settle(t.Context(), want, now))
 	answers(t, s, "and a stamp", want, false)(s.add(t.Context(), stamp("settle a", "mark03aa")))
@@ -252,7 +254,7 @@ func testSettle(t *testing.T, s *store) {
 	orphan, _, err := s.add(t.Context(), stamp("settle b", "mark02aa"))
 	check(t, err)
 	claimed := orphan
-	claimed.incarnation = inc
+	claimed.Incarnation = inc
 	answers(t, s, "not created", orphan, false)(s.settle(t.Context(), claimed, now))
 	answers(t, s, "nothing", chain{}, false)(s.settle(t.Context(), newChain("settle c"), now))
 }
@@ -260,7 +262,7 @@ func testSettle(t *testing.T, s *store) {
 func testDelete(t *testing.T, s *store) {
 	now, expires := at.Add(time.Minute), at.Add(48*time.Hour)
 	want := create(t, s, newChain("delete a", "mark01aa"))
-	want.recorded, want.lastOp, want.ended, want.expires, want.due = xorack.Deleted, op(5), now, expires, time.Time{}
+	want.Recorded, want.LastOp, want.EndedAt, want.ExpiresOn, want.Due = xorack.Deleted, op(5), now, expires, time.Time{}
 	answers(t, s, "delete", want, true)(s.delete(t.Context(), "delete a", op(5), now, expires))
 	answers(t, s, "again", want, false)(s.delete(t.Context(), "delete a", op(6), now, expires))
 	answers(t, s, "and a stamp", want, false)(s.add(t.Context(), stamp("delete a", "mark02aa")))
@@ -274,7 +276,7 @@ func testDelete(t *testing.T, s *store) {
 func TestNewerLayoutIsNotWritten(t *testing.T) {
 	ctx := t.Context()
 	fresh := newChain("t", "mark01aa")
-	fresh.incarnation = stranger
+	fresh.Incarnation = stranger
 	stamped := func(s *store) (chain, bool, error) { return s.create(ctx, newChain("t", "mark01aa")) }
 	orphan := func(s *store) (chain, bool, error) { return s.add(ctx, stamp("t", "mark02aa")) }
 	deleted := func(s *store) (chain, bool, error) {
@@ -288,7 +290,7 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 	}{
 		"create": {orphan, stamped},
 		"replace": {deleted, func(s *store) (chain, bool, error) {
-			return s.replace(ctx, fresh, chain{recorded: xorack.Deleted, lastOp: op(7)})
+			return s.replace(ctx, fresh, chain{xorack.Chain{Recorded: xorack.Deleted, LastOp: op(7)}})
 		}},
 		"add":    {stamped, orphan},
 		"settle": {stamped, func(s *store) (chain, bool, error) { return s.settle(ctx, newChain("t", "mark01aa"), at) }},
@@ -318,4 +320,9 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 			}
 		}
 	}
+}
+
+func FuzzChain(f *testing.F) {
+	s := &store{&chains.Table{Tag: "tag"}}
+	ddbtest.FuzzCodec(f, codec, s.decode, chains.Version, "tag")
 }

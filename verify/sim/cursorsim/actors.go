@@ -346,14 +346,14 @@ func (m *model) eraser(queue string) {
 	})
 }
 
-// skipper skips the default queue's gap a number of times, at most two seqs a
+// skipper skips the default queue's gaps a number of times, at most three seqs a
 // call.
 func (m *model) skipper(times int) {
 	m.run.Go("skipper", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
 		for i := range times {
 			p.Forget().Int(int64(i))
-			if _, _, err := s.SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 2); err != nil {
+			if _, _, err := s.SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 3); err != nil {
 				// A tombstone may be in, and the cursor before it.
 				m.unfinished = true
 			}
@@ -377,7 +377,7 @@ func (m *model) switcher(to ...cursor.Packs) {
 	})
 }
 
-// clock lets time pass, a number of times. None passes while a cursor is being
+// clock lets time pass, a number of times. None passes while a cursor or a message is being
 // written: a gap's age counts from when the request was sent, and nobody
 // promises more than that the policy's time is long against a request's.
 func (m *model) clock(times int, step time.Duration) {

@@ -34,7 +34,7 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	case "query messages":
 		d.Int(int64(len(a.Items)))
 		for _, it := range a.Items {
-			simdb.HashOf(d, it, "seq", "body", "tombstone", "expiresOn", "count", "frames")
+			simdb.HashOf(d, it, "seq", "body", "tombstone", "enqueuedAt", "expiresOn", "count", "frames")
 		}
 		d.Bool(a.Next.Exists())
 	case "keep message":

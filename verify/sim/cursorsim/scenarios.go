@@ -122,7 +122,14 @@ func Small() []sim.Scenario {
 			m.clock(2, time.Second)
 		}),
 		scenario("skip behind a second gap", 0, skipSettings, func(m *model) {
-			m.writer("A", puts(2, 4, 1)...)
+			m.before(true, 2, 4)
+			m.writer("A", puts(6, 1)...)
+			m.skipper(1)
+			m.clock(2, time.Second)
+		}),
+		scenario("skip of many gaps beside a writer", 0, skipSettings, func(m *model) {
+			m.before(true, 2, 4, 6, 8)
+			m.writer("A", puts(10, 3)...)
 			m.skipper(1)
 			m.clock(2, time.Second)
 		}),

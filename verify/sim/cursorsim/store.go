@@ -110,7 +110,7 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	if mark, ok := r.(ddb.Update); ok && r.Name() == "mark erased" {
 		delete(v.memo, mark.Key.Get("queue").Str())
 	}
-	if r.Writes() && kind > 0 {
+	if r.Writes() && (kind > 0 || r.Name() == "put message") {
 		v.writing++
 		defer func() { v.writing-- }()
 	}
@@ -118,6 +118,9 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	if v.page > 0 && r.Name() == "query messages" {
 		// Whether a piece was full is kept beyond the next look.
 		v.moves.Bool(a.Next.Exists())
+	}
+	if !v.putting && v.settings.Policy == cursor.PolicySkip && r.Name() == "query messages" {
+		v.p.Knows().Int(v.now.Unix()) // which of the gaps that it shows are old
 	}
 	switch {
 	case kind > 0 && err == nil:

@@ -222,9 +222,5 @@ func rules() object {
 	}
 	return object{
 		"SinksHaveConsumers": rule("Sinks are given, and no Consumers; give both", given("Sinks"), given("Consumers")),
-		"RawEventsHaveAPlace": rule("QueueProp is given, and neither SeqProp nor IdProp; give one of them",
-			given("QueueProp"), object{"Fn::Or": []any{given("SeqProp"), given("IdProp")}}),
-		"RawEventsHaveAQueue": rule("SeqProp or IdProp is given, and no QueueProp; give it",
-			object{"Fn::Or": []any{given("SeqProp"), given("IdProp")}}, given("QueueProp")),
 	}
 }

@@ -142,7 +142,6 @@ func Parameters() []Parameter {
 			Default: 512, Min: 128, Max: 10_240,
 		})
 	}
-	const path = `^$|^[^.\s]+([. ][^.\s]+)*$`
 	return append(
 		all,
 		Parameter{Prop: "apiRate", Group: doors, Description: "Requests a second that each route of the HTTP API takes", Default: 1000, Min: 1, Max: 10_000},
@@ -151,9 +150,10 @@ func Parameters() []Parameter {
 			Prop: "functionUrl", Group: doors, Description: "Whether enqueue has a function URL for puts beside the HTTP API, without its price",
 			Default: "false", Allowed: switched, condition: "HasFunctionUrl", on: "true", off: "false",
 		},
-		Parameter{Prop: "queueProp", Group: doors, Description: "The path of raw events' queue, as repository.full_name | 'other'; empty: there are none", Default: "", Pattern: path, sample: "sample.queue", Longest: 200},
-		Parameter{Prop: "seqProp", Group: doors, Description: "The path of raw events' seq", Default: "", Pattern: path, sample: "sample.seq", Longest: 200},
-		Parameter{Prop: "idProp", Group: doors, Description: "The path of raw events' id", Default: "", Pattern: path, sample: "sample.id", Longest: 200},
+		Parameter{
+			Prop: "events", Group: doors, Default: "", Pattern: `^$|^\{.+\}$`, sample: `{"queue":"sample.queue","id":"sample.id"}`, Longest: 1000,
+			Description: `How raw events become messages, as {"queue": "repository.full_name | 'other'", "id": "delivery.id"}; empty: there are none`,
+		},
 
 		Parameter{
 			Prop: "announceTopic", Group: watching, Description: "The ARN of an SNS topic, not FIFO, that alarms and announcements go to; empty: none", Default: "",

@@ -243,7 +243,7 @@ func claimsError(err error) error {
 		return err
 	}
 	f := problem.Errors[0]
-	wrong := invalid.New(f.Code, f.Field, f.Detail)
+	wrong := invalid.New(f.Code, strings.TrimPrefix(f.Field, "next."), f.Detail)
 	for _, list := range []string{"replies", "seqs"} {
 		if name, index, ok := f.Of(list); ok {
 			wrong.At, wrong.Field = []invalid.Element{{List: list, Index: index}}, name

@@ -31,7 +31,6 @@ const (
 	Created     ddb.Path = "created" // ms
 	Options     ddb.Path = "cd"
 	Deadline    ddb.Path = "deadline" // ms
-	Idle        ddb.Path = "idle"     // ms
 	Seen        ddb.Path = "seen"     // ms
 	Due         ddb.Path = "due"      // ms
 	DueShard    ddb.Path = "dueShard"
@@ -43,12 +42,6 @@ const (
 	Parent      ddb.Path = "parent"
 	Data        ddb.Path = "data"
 )
-
-// Attributes are all of them.
-var Attributes = []ddb.Path{
-	Version, Incarnation, Sum, Ops, Splits, Edges, StampLen, Stamps, Created, Options, Deadline, Idle, Seen, Due,
-	DueShard, LastOp, Recorded, Reason, EndedAt, ExpiresOn, Parent, Data,
-}
 
 // StampMark is how many bytes before a stored stamp mark its operation.
 const StampMark = 6

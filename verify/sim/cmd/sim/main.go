@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/streamsort/streamsort/verify/sim"
-	"github.com/streamsort/streamsort/verify/sim/actssim"
 	"github.com/streamsort/streamsort/verify/sim/arrivalsim"
 	"github.com/streamsort/streamsort/verify/sim/cursorsim"
 	"github.com/streamsort/streamsort/verify/sim/dedupsim"
@@ -22,7 +21,7 @@ import (
 
 // suites are those of all packages that have one.
 func suites() []sim.Suite {
-	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), arrivalsim.Suite(), keyedsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite(), trackedsim.Suite(), actssim.Suite()}
+	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), arrivalsim.Suite(), keyedsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite(), trackedsim.Suite()}
 }
 
 func main() {

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/progress"
+
+	"github.com/streamsort/streamsort/internal/bulk"
+	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// many selects the consumers of an operation with --all.
+type many struct {
+	All   bool   `help:"Do it to all that are selected. A dry run, unless you agree to it, or give --yes."`
+	Named string `name:"consumer" help:"With --all: only consumers of this name."`
+	State string `help:"With --all: only those in this state, such as blocked, lagging, paused or circuit-open. Skip and redrive are for blocked ones, resume for paused ones."`
+
+	Prefix string `help:"With --all: only in queues whose names begin so."`
+	Error  string `help:"With --all: only those that failed with this text in the error; a * stands for any text."`
+	Since  string `help:"With --all: only those that are in the state for no longer than this (1h, 30m), or since no earlier than this time (2026-01-02T15:04:05Z)."`
+	Rate   *int   `help:"With --all: how many a second, 1 to 1000; 50 where it is not given."`
+	To     string `help:"With --all of rewind: where they go on: first, latest or a seq."`
+	Yes    bool   `help:"With --all: do not ask."`
+	Run    string `help:"With --all: go on with the run of this name, which was cut short."`
+}
+
+// shownTargets is how many of the selected consumers a dry run shows.
+const shownTargets = 20
+
+// plan is what a dry run prints.
+type plan struct {
+	Run      string        `json:"run"`
+	Action   string        `json:"action"`
+	Rate     int           `json:"rate"`
+	Selected int           `json:"selected"`
+	First    []bulk.Target `json:"first"`
+}
+
+// text is the plan for people; when says whether it is done.
+func (p plan) text(when string) string {
+	text := fmt.Sprintf("%s "+when+"\n", p.Action, count(p.Selected, "consumer", "consumers"), p.Rate)
+	for _, one := range p.First {
+		text += fmt.Sprintf("  %s\t%s\n", one.Queue, one.Consumer)
+	}
+	if p.Selected > len(p.First) {
+		text += "  …\n"
+	}
+	return text
+}
+
+// counts is how far a run is.
+func counts(r bulk.Report) string {
+	return fmt.Sprintf("%s of %s: %d done, %d done already, %d changed meanwhile, %d failed",
+		r.Action, count(r.Selected, "consumer", "consumers"), r.Done, r.Already, r.Changed, r.Failed)
+}
+
+// reportText is the report of a run for people.
+func reportText(r bulk.Report) string {
+	text := counts(r) + "\n"
+	for _, e := range r.Exceptions {
+		what := "changed"
+		if e.Failed {
+			what = "failed"
+		}
+		text += fmt.Sprintf("  %s\t%s\t%s: %s\n", e.Queue, e.Consumer, what, e.Why)
+	}
+	if more := r.Changed + r.Failed - len(r.Exceptions); more > 0 {
+		text += fmt.Sprintf("  and %d more\n", more)
+	}
+	return text
+}
+
+// request is what the flags ask for.
+func (m many) request(action, reason string) (bulk.Request, error) {
+	r := bulk.Request{
+		Action: action, Start: m.To, Reason: reason, Consumer: m.Named, State: m.State, Prefix: m.Prefix,
+		Error: m.Error, Since: m.Since, Run: m.Run,
+	}
+	if m.Rate != nil {
+		if r.Rate = *m.Rate; r.Rate == 0 {
+			return r, usageError("--rate is 0: it must be from 1 to 1000 a second")
+		}
+	}
+	var wrong *invalid.Error
+	if err := r.Validate(); errors.As(err, &wrong) {
+		flag := map[string]string{"start": "to"}[wrong.Field]
+		if flag == "" {
+			flag = wrong.Field
+		}
+		return r, usageError("--" + flag + " " + wrong.Problem)
+	}
+	return r, nil
+}
+
+// actOnMany shows the consumers that an action would be done to, and does it.
+func (s *session) actOnMany(action, reason string, m many) error {
+	request, err := m.request(action, reason)
+	if err != nil {
+		return err
+	}
+	api, err := s.client()
+	if err != nil {
+		return err
+	}
+	shown := s.bar("looking", 0, progress.UnitsDefault)
+	run, err := bulk.Look(s.ctx, api, request, func(n int) {
+		shown.say(fmt.Sprintf("looking: %d found", n))
+	})
+	shown.end(err == nil)
+	switch {
+	case s.ctx.Err() != nil:
+		return errors.New("interrupted: nothing is done")
+	case err != nil:
+		return err
+	}
+	fmt.Fprint(s.errOut, printable.Lines(run.LeftOut))
+	first := run.Selected[:min(len(run.Selected), shownTargets)]
+	p := plan{run.Name, action, run.Rate, len(run.Selected), first}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if p.Selected == 0 {
+		if other := s.otherConsumer(m.Named); other != "" {
+			fmt.Fprintf(s.errOut, "did you mean --consumer %s?\n", printable.Text(other))
+		}
+		return s.print(raw, "%s: no consumer is like that, and nothing is done\n", action)
+	}
+	when := "would be done to %s, %d a second, and is not done yet"
+	if m.Yes {
+		when = "is done to %s, %d a second, as run " + run.Name
+	}
+	if err := s.print(raw, "%s", p.text(when)); err != nil {
+		return err
+	}
+	if !m.Yes {
+		s.sayRefusals(p, m.To)
+		if !s.agreed() {
+			_, err := fmt.Fprintln(s.errOut, "nothing is done: --yes does it")
+			return err
+		}
+	}
+	return s.do(run)
+}
+
+// do carries a run out, shows how far it is, and prints what became of it.
+func (s *session) do(run *bulk.Run) error {
+	shown := s.bar(run.Action, int64(len(run.Selected)), progress.UnitsDefault)
+	report := run.Do(s.ctx, func(r bulk.Report) {
+		shown.say(counts(r))
+		shown.at(int64(r.Handled()))
+	})
+	shown.end(report.Whole())
+	raw, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	if err := s.print(raw, "%s", reportText(report)); err != nil || report.Whole() {
+		return err
+	}
+	why := report.Stopped
+	if why == "" {
+		why = "not all was done"
+	}
+	return fmt.Errorf("%s; to go on: the same command with --run %s", why, run.Name)
+}
+
+// sayRefusals says which of the queues that are shown would refuse to set a consumer to a place. It
+// does not know whether messages that a queue had are still stored. 1 request for each queue.
+func (s *session) sayRefusals(p plan, to string) {
+	place, err := strconv.ParseInt(to, 10, 64)
+	if err != nil {
+		return // first, latest, or no place
+	}
+	seen := map[printable.Name]bool{}
+	for _, one := range p.First {
+		if seen[one.Queue] {
+			continue
+		}
+		seen[one.Queue] = true
+		var q queue
+		if _, err := s.get("/queues", url.Values{"queue": {string(one.Queue)}}, &q); err != nil {
+			fmt.Fprintf(s.errOut, "%s: %v\n", one.Queue, err)
+			continue
+		}
+		first, errFirst := q.First.number()
+		position, errPosition := q.Position.number()
+		switch refused := one.Queue.String() + ": would be refused: --to is " + to; {
+		case errPosition == nil && place > position+1:
+			fmt.Fprintf(s.errOut, "%s, and the next message to come is %d\n", refused, position+1)
+		case errFirst == nil && place < first:
+			fmt.Fprintf(s.errOut, "%s, and the queue's first seq is %d\n", refused, first)
+		}
+	}
+}
+
+// agreed asks the person at the terminal. An interrupt is a no.
+func (s *session) agreed() bool {
+	if !s.asks {
+		return false
+	}
+	fmt.Fprint(s.errOut, "Do it? (yes/no) ")
+	said := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(s.in).ReadString('\n')
+		said <- line
+	}()
+	select {
+	case line := <-said:
+		return strings.EqualFold(strings.TrimSpace(line), "yes")
+	case <-s.ctx.Done():
+		fmt.Fprintln(s.errOut)
+		return false
+	}
+}

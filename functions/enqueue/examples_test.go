@@ -1,0 +1,81 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/strictjson"
+)
+
+// Mappings of raw events, as the pages have them.
+var (
+	asDocument = regexp.MustCompile(`(?:--events '|Events=|streamsort:events=')(\{.*?\})'`)
+	asQuery    = regexp.MustCompile("(?s)POST\\s+/messages\\?(.*?)`")
+)
+
+// TestMappingsOfThePages can be read, each of them.
+func TestMappingsOfThePages(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range append(pages, "../../README.md", "../../infra/cdk/README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range asDocument.FindAllStringSubmatch(string(text), -1) {
+			if found++; strings.Contains(match[1], "PATH") {
+				continue
+			}
+			if _, err := mapping.Read([]byte(match[1]), mapping.Kind{Request: true}); err != nil {
+				t.Errorf("%s: %s: %v", page, match[1], err)
+			}
+		}
+		for _, match := range asQuery.FindAllStringSubmatch(string(text), -1) {
+			var texts mapping.Texts
+			query, err := url.ParseQuery(match[1])
+			if err == nil {
+				err = strictjson.DecodeQuery(query, &texts)
+			}
+			if err != nil {
+				t.Fatalf("%s: %s: %v", page, match[0], err)
+			}
+			if _, err := texts.Parse(mapping.Kind{Request: true}); err != nil {
+				t.Errorf("%s: %s: %v", page, match[1], err)
+			}
+			found++
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d were found", found)
+	}
+}
+
+// exchange is a request with its answer, as keyed.md shows them.
+var exchange = regexp.MustCompile(`(?m)^(PUT|POST) +(/[a-z]+) +(\{.*\})$(?:\n(\d{3}) )?`)
+
+// TestKeyedExamples are answered as the page says.
+func TestKeyedExamples(t *testing.T) {
+	page, err := os.ReadFile("../../docs/keyed.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, nil)
+	s.now = time.Date(2026, 5, 6, 7, 8, 10, 0, time.UTC) // the page's day: at an earlier time its key is ahead
+	all := exchange.FindAllStringSubmatch(string(page), -1)
+	for _, e := range all {
+		status := map[string]int{"202": 202, "": 200}[e[4]]
+		s.Want(e[0], s.Request(e[1], e[2], "", e[3]), status)
+	}
+	if len(all) != 2 {
+		t.Errorf("the page has %d", len(all))
+	}
+}

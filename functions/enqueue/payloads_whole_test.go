@@ -1,0 +1,146 @@
+//go:build whole
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/payloads"
+)
+
+// TestEventFiles: each event that aws-lambda-go has a file of is a message, by HTTP and by the alias put,
+// whatever it is: those of API Gateway are no requests there.
+func TestEventFiles(t *testing.T) {
+	s := newServer(t, nil)
+	query := "id=@digest&queue=" + url.QueryEscape("source | Records[0].eventSource | Records[0].EventSource | eventSource | 'other'")
+	events := payloads.Lambda(t)
+	for _, e := range events {
+		s.Want(e.Kind, s.Request("POST", "/messages", query, string(e.Body)), 200, "advanced")
+	}
+	if len(events) < 100 {
+		t.Errorf("only %d files", len(events))
+	}
+}
+
+// TestTheReadmesExample takes each event of GitHub, under its digest: what has no repository, or no issue, too.
+func TestTheReadmesExample(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`/messages\?queue=(.*?)&key=(.*?)&keyType=time&id=id`).FindStringSubmatch(string(text))
+	if found == nil {
+		t.Fatal("the README has no example")
+	}
+	query := url.Values{"queue": {found[1]}, "key": {found[2]}, "keyType": {"time"}, "id": {"@digest"}}.Encode()
+	s := newServer(t, nil)
+	for _, e := range payloads.GitHub(t, "../..") {
+		a := s.Request("POST", "/messages", query, string(e.Body))
+		if a.Status != 202 && !strings.Contains(a.Body, "duplicate") {
+			t.Errorf("%s of %s: %d %s", e.Kind, e.From, a.Status, a.Body)
+		}
+	}
+}
+
+// example is the mapping of pushes on the page.
+var example = regexp.MustCompile("(?s)```json\n(\\{\"queue\": \"repository.full_name\".*?)```")
+
+// TestPushesSortAsThePageSays: GitHub's, with two that its tools have no example of, shuffled, come out as
+// they were made: by the second, and in one second what was made first and what was deleted last.
+func TestPushesSortAsThePageSays(t *testing.T) {
+	page, err := os.ReadFile("../../docs/keyed.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := example.FindSubmatch(page)
+	if found == nil {
+		t.Fatal("the page has no example")
+	}
+	var members map[string]string
+	if err := json.Unmarshal(found[1], &members); err != nil {
+		t.Fatal(err)
+	}
+	query := url.Values{}
+	for name, path := range members {
+		query.Set(name, path)
+	}
+
+	type push struct {
+		Created, Deleted bool
+		Repository       struct {
+			FullName string `json:"full_name"`
+			PushedAt int64  `json:"pushed_at"`
+		}
+		place int
+	}
+	read := func(body []byte) (p push) {
+		if err := json.Unmarshal(body, &p); err != nil {
+			t.Fatal(err)
+		}
+		p.place = 1
+		if p.Created {
+			p.place = 0
+		} else if p.Deleted {
+			p.place = 2
+		}
+		return p
+	}
+	var bodies []string
+	for _, e := range payloads.GitHub(t, "../..") {
+		if e.Kind != "push" {
+			continue
+		}
+		bodies = append(bodies, string(e.Body))
+		if read(e.Body).Created {
+			// A force push onto an older commit, a second later, and a branch on the same commit.
+			p := read(e.Body)
+			later := strings.ReplaceAll(string(e.Body), fmt.Sprint(p.Repository.PushedAt), fmt.Sprint(p.Repository.PushedAt+1))
+			forced := strings.Replace(strings.Replace(later, `"created":true`, `"created":false`, 1), `"forced":false`, `"forced":true`, 1)
+			bodies = append(bodies, forced, strings.Replace(later, `"ref":"refs/`, `"ref":"refs/heads/second-`, 1))
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	random.Shuffle(len(bodies), func(i, j int) { bodies[i], bodies[j] = bodies[j], bodies[i] })
+	s := newServer(t, nil)
+	queues := map[string]int{}
+	for i, body := range bodies {
+		s.Want("a push", s.with(map[string]string{"X-GitHub-Delivery": fmt.Sprint(i)}, query.Encode(), body), 202, "waiting")
+		queues[read([]byte(body)).Repository.FullName]++
+	}
+	s.now = s.now.Add(time.Minute)
+	for queue, many := range queues {
+		s.settle(t, queue)
+		var answer struct {
+			Messages []struct {
+				Body       json.RawMessage
+				BodyBase64 []byte
+			}
+		}
+		a := s.get("/messages", "queue="+url.QueryEscape(queue)+"&limit=1000")
+		if err := json.Unmarshal([]byte(a.Body), &answer); err != nil || len(answer.Messages) != many {
+			t.Fatalf("%s has %d of %d, %v", queue, len(answer.Messages), many, err)
+		}
+		var got []push
+		for _, m := range answer.Messages {
+			got = append(got, read(append(m.Body, m.BodyBase64...)))
+		}
+		sorted := slices.IsSortedFunc(got, func(a, b push) int {
+			return int(a.Repository.PushedAt-b.Repository.PushedAt)*10 + a.place - b.place
+		})
+		if !sorted {
+			t.Errorf("%s: %+v", queue, got)
+		}
+	}
+	if len(bodies) < 10 {
+		t.Errorf("only %d pushes", len(bodies))
+	}
+}

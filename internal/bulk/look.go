@@ -1,0 +1,212 @@
+package bulk
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/printable"
+)
+
+// API is what a run asks: a *client.Client, which repeats a request whose answer is lost.
+type API interface {
+	Call(ctx context.Context, method, path string, query url.Values, body []byte, out any) error
+}
+
+// Target is a consumer of a queue.
+type Target struct {
+	Queue    printable.Name `json:"queue"`
+	Consumer string         `json:"consumer"`
+}
+
+// Run is a request, and the consumers that it selects. Make one with [Look].
+type Run struct {
+	Request
+	// Name names the run, for [Request].Run.
+	Name     string
+	Selected []Target
+	// LeftOut says, a line each, which consumers cannot be read.
+	LeftOut string
+
+	api     API
+	began   time.Time // by the server's clock
+	resumed bool      // the audit log may have operations of it
+}
+
+// asked is how many requests are under way at once.
+const asked = 32
+
+// pageSize is the most that the API lists on a page.
+const pageSize = "100"
+
+// row is a consumer in a list, by a state or by its name.
+type row struct {
+	Queue      printable.Name
+	Consumer   string
+	Since      time.Time
+	AgeSeconds float64
+	Paused     bool
+}
+
+// now is the server's clock when it listed the row; the zero time where the list has no times.
+func (r row) now() time.Time {
+	if r.Since.IsZero() {
+		return time.Time{}
+	}
+	return r.Since.Add(time.Duration(math.Round(r.AgeSeconds * float64(time.Second))))
+}
+
+// Look finds the consumers that a request selects, and changes nothing: a dry run. found, if not
+// nil, is called with how many were found so far. The error is a *invalid.Error, or the API's.
+// 1 request for 100 consumers, and 1 for each consumer where [Request].Error is given.
+func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	run := &Run{Request: r, Name: r.Run, api: api, began: runTime(r.Run), resumed: r.Run != ""}
+	query := url.Values{"limit": {pageSize}}
+	given := map[string]string{"state": r.State, "consumer": r.Consumer, "prefix": r.Prefix}
+	for name, value := range given {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	for {
+		var page struct {
+			List             []row
+			Next, Unreadable string
+		}
+		if err := api.Call(ctx, http.MethodGet, "/consumers", query, nil, &page); err != nil {
+			return nil, err
+		}
+		run.begin(page.List)
+		targets, err := run.selectFrom(ctx, page.List)
+		if err != nil {
+			return nil, err
+		}
+		run.Selected = append(run.Selected, targets...)
+		if page.Unreadable != "" {
+			run.LeftOut += page.Unreadable + "\n"
+		}
+		if found != nil {
+			found(len(run.Selected))
+		}
+		if page.Next == "" {
+			break
+		}
+		query.Set("after", page.Next)
+	}
+	if run.Name == "" {
+		run.begin([]row{{Since: time.Now()}}) // nothing is listed by its time
+		run.Name = runName(run.began, rand.Text())
+	}
+	return run, nil
+}
+
+// begin gives a new run its time, by the server's clock: that of the first page with times.
+func (r *Run) begin(page []row) {
+	if !r.began.IsZero() {
+		return
+	}
+	for _, listed := range page {
+		// A row that begins ahead of the server's clock has no age.
+		if now := listed.now(); !now.IsZero() && (r.began.IsZero() || now.Before(r.began)) {
+			r.began = now.Truncate(time.Millisecond)
+		}
+	}
+}
+
+// selectFrom keeps the rows of a page that the request selects.
+func (r *Run) selectFrom(ctx context.Context, page []row) ([]Target, error) {
+	keep := make([]bool, len(page))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(asked)
+	for i, listed := range page {
+		paused := r.Action == "pause" && listed.Paused && !r.resumed
+		if paused || !r.inTime(listed.Since) {
+			continue
+		}
+		if keep[i] = true; r.Error == "" {
+			continue
+		}
+		group.Go(func() error {
+			c, there, err := r.read(within, Target{listed.Queue, listed.Consumer})
+			keep[i] = there && like(c.error(), r.Error)
+			return err
+		})
+	}
+	err := group.Wait()
+	var targets []Target
+	for i, listed := range page {
+		if keep[i] {
+			targets = append(targets, Target{listed.Queue, listed.Consumer})
+		}
+	}
+	return targets, err
+}
+
+// inTime reports whether a consumer came into the state within the times that are asked for. The
+// rows of an open circuit begin anew with each probe.
+func (r *Run) inTime(since time.Time) bool {
+	earliest, _ := r.earliest(r.began)
+	return since.IsZero() ||
+		!since.Before(earliest) && (!since.After(r.began) || r.State == "circuit-open")
+}
+
+// consumer is a consumer as the API shows it.
+type consumer struct {
+	Failure *struct{ Error string }
+	Blocked *struct {
+		Seq   jsonseq.Seq
+		Since time.Time
+	}
+	Paused     *struct{ Since time.Time }
+	Quarantine []struct{ Since time.Time }
+	State      string
+}
+
+func (c consumer) error() string {
+	if c.Failure == nil {
+		return ""
+	}
+	return c.Failure.Error
+}
+
+// read reads a consumer; there is false where it, or its queue, is gone.
+func (r *Run) read(ctx context.Context, t Target) (c consumer, there bool, err error) {
+	var page struct{ Consumers []consumer }
+	query := url.Values{"queue": {string(t.Queue)}, "consumer": {t.Consumer}}
+	err = r.api.Call(ctx, http.MethodGet, "/consumers", query, nil, &page)
+	if code := codeOf(err); slices.Contains(goneCodes, code) {
+		return c, false, nil
+	}
+	if err == nil && len(page.Consumers) != 1 {
+		err = fmt.Errorf("the API shows %d consumers, not 1", len(page.Consumers))
+	}
+	if err != nil {
+		return c, false, err
+	}
+	return page.Consumers[0], true, nil
+}
+
+// goneCodes are the problems of what is not there any more.
+var goneCodes = []string{"no-consumer", "no-queue", "erased"}
+
+// codeOf is the code of the problem that the API answered with; empty where it is no problem.
+func codeOf(err error) string {
+	var problem *client.Problem
+	if errors.As(err, &problem) {
+		return problem.Code
+	}
+	return ""
+}

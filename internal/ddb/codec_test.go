@@ -1,0 +1,115 @@
+package ddb_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+type parcel struct {
+	Queue string            `ddb:"queue,key"`
+	Seq   int64             `ddb:"seq,key"`
+	State string            `ddb:"state,one=OPEN|SENT"`
+	Until time.Time         `ddb:"until,omitzero"`
+	Idle  time.Duration     `ddb:"idle,optional"`
+	Mark  [4]byte           `ddb:"mark,optional"`
+	To    [2]stop           `ddb:"to,omitzero"`
+	Named map[string]string `ddb:"named,omitzero"`
+	Total sum               `ddb:"total,optional,int128"`
+	Old   bool              `ddb:"old,omitzero,is=1"`
+}
+
+type stop struct {
+	Name string `ddb:"name"`
+}
+
+type sum struct {
+	Hi int64
+	Lo uint64
+}
+
+var parcels = ddb.NewCodec[parcel]("parcel", 1, 2)
+
+// TestCodecItem: what is written, and what is left out.
+func TestCodecItem(t *testing.T) {
+	p := parcel{Queue: "q", Seq: 1, State: "OPEN"}
+	for _, c := range []struct{ is, want string }{
+		{parcels.Item(&p).String(), `{idle:0 mark:0x00000000 queue:q seq:1 state:OPEN total:0 v:1}`},
+		{parcels.Item(&p, ddb.Path("v").Set(ddb.Int(2)), ddb.Path("mark").Remove()).String(), `{idle:0 queue:q seq:1 state:OPEN total:0 v:2}`},
+	} {
+		if c.is != c.want {
+			t.Errorf("%s, want %s", c.is, c.want)
+		}
+	}
+	p.To[0].Name, p.Old, p.Idle, p.Total = "a", true, time.Second, sum{1, 0}
+	want := `{idle:1000 mark:0x00000000 old:1 queue:q seq:1 state:OPEN to:[{name:a}] total:18446744073709551616 v:1}`
+	if is := parcels.Item(&p).String(); is != want {
+		t.Errorf("%s, want %s", is, want)
+	}
+}
+
+// TestCodecErrors name what the item is, its keys, the attribute, and what stands there.
+func TestCodecErrors(t *testing.T) {
+	stop := ddb.MapOf(ddb.Fields{"name": ddb.Text("a")})
+	for _, c := range []struct {
+		name  ddb.Path
+		value ddb.Value
+		want  string
+	}{
+		{"seq", ddb.Value{}, `parcel queue="q" seq="none": attribute "seq" is missing, and must be a number`},
+		{"seq", ddb.Text("x"), `parcel queue="q" seq="x": attribute "seq" is a string, and must be a number`},
+		{"seq", ddb.Int128(1, 0), `parcel queue="q" seq="18446744073709551616": attribute "seq" is 18446744073709551616, which is not an integer that fits`},
+		{"state", ddb.Text("LOST"), `parcel queue="q" seq="1": attribute "state" is "LOST", which this version does not know`},
+		{"until", ddb.Unreadable(), `parcel queue="q" seq="1": attribute "until" is of a kind that no item has, and must be a number`},
+		{"idle", ddb.Int(1 << 62), `parcel queue="q" seq="1": attribute "idle" is 4611686018427387904, which is not an integer that fits`},
+		{"mark", ddb.Blob([]byte("abc")), `parcel queue="q" seq="1": attribute "mark" is of 3 bytes, and must be of 4`},
+		{"to", ddb.ListOf(stop, ddb.MapOf(nil)), `parcel queue="q" seq="1": attribute "to[1].name" is missing, and must be a string`},
+		{"to", ddb.ListOf(stop, stop, stop), `parcel queue="q" seq="1": attribute "to" is a list of 3, and must be of 2 at most`},
+		{"named", ddb.MapOf(ddb.Fields{"x": ddb.Bool(true)}), `parcel queue="q" seq="1": attribute "named.x" is a boolean, and must be a string`},
+		{"v", ddb.Value{}, `parcel queue="q" seq="1": attribute "v" is missing, and must be a number`},
+	} {
+		p := parcel{Queue: "q", Seq: 1, State: "OPEN", Old: true}
+		got, err := parcels.Decode(parcels.Item(&p, c.name.Set(c.value)))
+		if err == nil || err.Error() != c.want || got.Queue != "" {
+			t.Errorf("%s: %+v, %v, want %s", c.name, got, err, c.want)
+		}
+	}
+	p := parcel{State: "OPEN"}
+	if _, err := parcels.Decode(parcels.Item(&p, ddb.Path("v").Set(ddb.Int(3)))); !errors.Is(err, table.ErrNewerLayout) {
+		t.Errorf("a newer layout: %v", err)
+	}
+}
+
+// TestCodecPanics: a tag that can never be is found by any use of its codec.
+func TestCodecPanics(t *testing.T) {
+	it := ddb.Fields{"c": ddb.Int(1)}.Item()
+	for what, use := range map[string]func(){
+		"a channel": func() {
+			ddb.NewCodec[struct {
+				C chan int `ddb:"c"`
+			}]("", 0, 0).Read(it)
+		},
+		"an option that there is not": func() {
+			ddb.NewCodec[struct {
+				C int `ddb:"c,omitempty"`
+			}]("", 0, 0).Read(it)
+		},
+		"a field that is not exported": func() {
+			ddb.NewCodec[struct {
+				c int `ddb:"c"`
+			}]("", 0, 0).Read(it)
+		},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a struct with %s has a codec", what)
+				}
+			}()
+			use()
+		}()
+	}
+}

@@ -1,0 +1,235 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// everything takes all that there is of the environment.
+func everything(d *runtime.Deps) (runtime.Handler, error) {
+	deliverer := d.Deliverer(handoff.Options{Acker: d.Acker()})
+	d.Ends(deliverer, d.Announcer())
+	d.Quotas()
+	d.CountRates()
+	return runtime.Handle(d, time.Second, func(ctx context.Context, _ *emf.Metrics, _ string) (string, error) {
+		end, _ := ctx.Deadline()
+		return end.Format(time.RFC3339Nano), nil
+	}), nil
+}
+
+// complete sets all that everything needs. What is at the endpoint answers nothing: no request is made.
+func complete(t *testing.T) {
+	t.Helper()
+	for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS", "TROUBLE", "QUOTAS"} {
+		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
+	}
+	t.Setenv("STREAMSORT_TIMER_QUEUE", "https://sqs.us-east-1.amazonaws.com/123456789012/timer")
+	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+	quotas(t, `{"quotas": [{"name": "acme", "messages": 1}]}`)
+}
+
+// quotas puts a file of quotas beside the program.
+func quotas(t *testing.T, text string) {
+	t.Helper()
+	folder := t.TempDir()
+	t.Setenv("LAMBDA_TASK_ROOT", folder)
+	if err := os.WriteFile(filepath.Join(folder, quota.File), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNew: a function whose environment is complete starts, and gets what it asks for.
+func TestNew(t *testing.T) {
+	complete(t)
+	handler, err := runtime.New(io.Discard, everything)
+	handle, is := handler.(func(context.Context, string) (string, error))
+	if err != nil || !is {
+		t.Fatalf("%T, %v", handler, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	end, _ := ctx.Deadline()
+	if answer, err := handle(ctx, ""); answer != end.Add(-time.Second).Format(time.RFC3339Nano) || err != nil {
+		t.Errorf("it may take until %q of %v, %v", answer, end, err)
+	}
+}
+
+// TestNewNamesAllThatIsWrong, at one start.
+func TestNewNamesAllThatIsWrong(t *testing.T) {
+	wrong := map[string][2]string{
+		"STREAMSORT_MESSAGES_TABLE":  {"", "STREAMSORT_MESSAGES_TABLE is not set"},
+		"STREAMSORT_CONSUMERS_TABLE": {"", "STREAMSORT_CONSUMERS_TABLE is not set"},
+		"STREAMSORT_AUDIT_TABLE":     {"", "STREAMSORT_AUDIT_TABLE is not set"},
+		"STREAMSORT_CHAINS_TABLE":    {"", "STREAMSORT_CHAINS_TABLE is not set"},
+		"STREAMSORT_ANNOUNCE_TOPIC":  {"x", `topic "x" must be like`},
+		"LAMBDA_TASK_ROOT":           {"nowhere", quota.File},
+	}
+	refused := func(t *testing.T, want string) {
+		t.Helper()
+		if _, err := runtime.New(io.Discard, everything); err == nil || strings.Count(err.Error(), want) != 1 {
+			t.Errorf("error %v, want one that has once %q", err, want)
+		}
+	}
+	for name, c := range wrong {
+		t.Run(name, func(t *testing.T) {
+			complete(t)
+			t.Setenv(name, c[0])
+			refused(t, c[1])
+		})
+	}
+	complete(t)
+	for name, c := range wrong {
+		t.Setenv(name, c[0])
+	}
+	for _, c := range wrong {
+		refused(t, c[1])
+	}
+	t.Setenv("AWS_ENDPOINT_URL", "")
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_DEFAULT_REGION", "")
+	refused(t, "\nAWS_REGION is not set\n")
+}
+
+// TestNothingIsNeededThatNobodyAsksFor: a function that only sorts starts without the other tables.
+func TestNothingIsNeededThatNobodyAsksFor(t *testing.T) {
+	complete(t)
+	for _, table := range []string{"CONSUMERS", "AUDIT", "CHAINS", "TROUBLE", "QUOTAS"} {
+		t.Setenv("STREAMSORT_"+table+"_TABLE", "")
+	}
+	_, err := runtime.New(io.Discard, func(d *runtime.Deps) (runtime.Handler, error) {
+		sorter := d.Sorter()
+		if sorter == nil || sorter != d.Sorter() || d.Trouble() != nil || d.Quotas() != nil {
+			t.Error("no Sorter, or several, or a store on no table")
+		}
+		return nil, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	own := errors.New("of its own")
+	if _, err := runtime.New(io.Discard, func(*runtime.Deps) (runtime.Handler, error) { return nil, own }); !errors.Is(err, own) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestQuotas(t *testing.T) {
+	complete(t)
+	for text, want := range map[string]string{`{"quotas": []}`: "quotas.json: quotas has 0", `{"quotas": [{"name": "acme", "messages": 1}]}`: ""} {
+		quotas(t, text)
+		_, err := runtime.New(io.Discard, func(d *runtime.Deps) (runtime.Handler, error) {
+			if keeper := d.Quotas(); want == "" && (!keeper.Bounds("acme", quota.Messages) || keeper.Bounds("zoo", quota.Messages)) {
+				t.Errorf("%s: %v", text, keeper)
+			}
+			return nil, nil
+		})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestAround: the handler ends before the invocation does, and its metrics have the environment's names. What comes after has
+// the rest of the time, also where the handler panics.
+func TestAround(t *testing.T) {
+	t.Setenv("POWERTOOLS_METRICS_NAMESPACE", "Space")
+	t.Setenv("POWERTOOLS_SERVICE_NAME", "orders")
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "enqueue")
+	synctest.Test(t, func(t *testing.T) {
+		for _, panics := range []bool{false, true} {
+			var out bytes.Buffer
+			ended := false
+			handle := runtime.Around(&out, 5*time.Second, func(ctx context.Context, metrics *emf.Metrics, event string) (string, error) {
+				metrics.Count("Seen", 1)
+				bubble.Sleep(55*time.Second + time.Millisecond)
+				if ctx.Err() == nil {
+					t.Error("it may take all of the time")
+				}
+				if panics {
+					panic("of a test")
+				}
+				return event + "!", ctx.Err()
+			}, func(ctx context.Context, metrics *emf.Metrics) {
+				metrics.Count("After", 1)
+				ended = ctx.Err() == nil
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			func() {
+				defer func() {
+					if (recover() != nil) != panics {
+						t.Error("the panic is lost")
+					}
+				}()
+				if answer, err := handle(ctx, "a"); answer != "a!" || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%q, %v", answer, err)
+				}
+			}()
+			cancel()
+			if !ended {
+				t.Error("nothing came after, or it had no time")
+			}
+			for _, part := range []string{`"Seen":1`, `"After":1`, `"ColdStart":1`, `"Namespace":"Space"`, `"service":"orders"`, `"function_name":"enqueue"`} {
+				if !strings.Contains(out.String(), part) {
+					t.Errorf("no %s in %s", part, &out)
+				}
+			}
+		}
+	})
+}
+
+// TestIsBatch: all records are of the source, and there is one at least.
+func TestIsBatch(t *testing.T) {
+	for event, want := range map[string]bool{
+		`{"Records":[{"eventSource":"aws:sqs"},{"eventSource":"aws:sqs"}]}`: true,
+		`{"Records":[{"eventSource":"aws:sqs"},{"eventSource":"aws:s3"}]}`:  false,
+		`{"Records":[{}]}`: false, `{"Records":[]}`: false, `{"Records":7}`: false, `{}`: false, `7`: false, ``: false, `null`: false,
+	} {
+		if got := runtime.IsBatch([]byte(event), "aws:sqs"); got != want {
+			t.Errorf("%s: %v", event, got)
+		}
+	}
+}
+
+// TestWakeUpsAreSent: those that the handler noted, at its end.
+func TestWakeUpsAreSent(t *testing.T) {
+	var sent []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent = append(sent, string(body))
+		_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"}]}`)
+	}))
+	defer server.Close()
+	complete(t)
+	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
+	var out bytes.Buffer
+	handler, err := runtime.New(&out, func(d *runtime.Deps) (runtime.Handler, error) {
+		return runtime.Handle(d, time.Second, func(context.Context, *emf.Metrics, string) (string, error) {
+			d.Timer.Gap("late", time.Now())
+			return "", nil
+		}), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := handler.(func(context.Context, string) (string, error))(t.Context(), ""); err != nil || len(sent) != 1 || !strings.Contains(sent[0], "late") {
+		t.Errorf("sent %v, %v", sent, err)
+	}
+	if !strings.Contains(out.String(), `"WakeUpsSent":1`) {
+		t.Errorf("metrics: %s", &out)
+	}
+}

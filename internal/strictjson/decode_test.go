@@ -1,0 +1,210 @@
+package strictjson_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// even is a number that reads itself, word a text.
+type even int
+
+func (e *even) UnmarshalJSON(raw []byte) error {
+	n, err := fmt.Sscan(string(raw), (*int)(e))
+	if n == 1 && *e%2 == 0 {
+		return err
+	}
+	return errors.New("must be even")
+}
+
+type word string
+
+func (w *word) UnmarshalText(text []byte) error {
+	if *w = word(strings.ToLower(string(text))); strings.Contains(string(text), " ") {
+		return invalid.New(invalid.Malformed, "another", "must be one word")
+	}
+	return nil
+}
+
+type base struct {
+	ID *string `json:"id"`
+}
+
+type inner struct {
+	On   bool            `json:"on" required:"true"`
+	Wait []time.Duration `json:"wait" bounds:"1..2" like:"[\"1s\"]"`
+}
+
+type outer struct {
+	base
+	Name   string            `json:"name" bounds:"1..5" like:"abc"`
+	Mode   string            `json:"mode" one:"single batch" default:"single"`
+	N      int               `json:"n"`
+	Most   int64             `json:"most" bounds:"0..9"`
+	Wait   time.Duration     `json:"wait" bounds:"1s..1m"`
+	Idle   time.Duration     `json:"idle"`
+	At     time.Time         `json:"at"`
+	Ports  []int             `json:"ports" bounds:"0..3" each:"1..99"`
+	Texts  map[string]string `json:"texts" bounds:"0..2" like:"x"`
+	Inner  inner             `json:"inner"`
+	Inners []*inner          `json:"inners"`
+	Even   even              `json:"even"`
+	Word   word              `json:"word"`
+	Raw    json.RawMessage   `json:"raw"`
+	Given  strictjson.Given
+}
+
+func (o *outer) Check() error {
+	if o.Given["n"] && o.Given["most"] && o.N > int(o.Most) {
+		return invalid.New(invalid.Clash, "n", "must not be above most")
+	}
+	return nil
+}
+
+func TestDecode(t *testing.T) {
+	got := outer{N: 4, Most: 5}
+	err := strictjson.Decode([]byte(`{"id":"","name":"a\u0062","most":0,"wait":"1m0s","idle":"1ns","at":"2026-01-02T03:04:05.5+01:00",
+		"ports":[1,99],"texts":{"a":"","b":"c"},"inner":{"on":true,"wait":["1s","2s"]},"inners":[{"on":false}],"even":4,"word":"AB","raw":[ 1, null]}`), &got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := got.Given
+	if got.Given = nil; len(given) != 13 || !given["most"] || given["mode"] {
+		t.Error(given)
+	}
+	want := outer{
+		base: base{ID: new(string)}, Name: "ab", Mode: "single", N: 4, Wait: time.Minute, Idle: 1, At: time.Date(2026, 1, 2, 2, 4, 5, 5e8, time.UTC),
+		Ports: []int{1, 99}, Texts: map[string]string{"a": "", "b": "c"}, Inner: inner{true, []time.Duration{time.Second, 2 * time.Second}},
+		Inners: []*inner{{}}, Even: 4, Word: "ab", Raw: json.RawMessage("[ 1, null]"),
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outer{}, base{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`7`:                                      "malformed: must be a JSON object",
+		`{"n":1} x`:                              "malformed: has more after the end of the JSON value",
+		`{"n":1,"n":1}`:                          `clash: has the member "n" twice`,
+		`{"N":1}`:                                "unknown: N is not known: there are id, name, mode, n, most, wait, idle, at, ports, texts, inner, inners, even, word and raw",
+		`{"other":1}`:                            "unknown: other is not known: there are",
+		`{"id":null}`:                            "malformed: id must be a string: it is null",
+		`{"name":7}`:                             "malformed: name must be a string, such as abc: it is 7",
+		`{"name":""}`:                            "missing: name is empty: it must be a string, such as abc",
+		`{"name":"abcdef"}`:                      "too-large: name has 6 bytes: it must have 1 to 5",
+		`{"name":"\ud800"}`:                      "malformed: name has a surrogate",
+		`{"mode":"Batch"}`:                       `unknown: mode must be single or batch: it is "Batch"`,
+		`{"mode":{}}`:                            "malformed: mode must be single or batch: it is an object",
+		`{"n":0}`:                                "out-of-range: n must be a positive integer: it is 0",
+		`{"n":1.0}`:                              "malformed: n must be a positive integer: it is 1.0",
+		`{"n":1e3}`:                              "malformed: n must be a positive integer: it is 1e3",
+		`{"n":"1"}`:                              `malformed: n must be a positive integer: it is "1"`,
+		`{"n":null}`:                             "malformed: n must be a positive integer: it is null",
+		`{"n":9223372036854775808}`:              "malformed: n must be a positive integer: it is 9223372036854775808",
+		`{"most":-0}`:                            "malformed: most must be an integer from 0 to 9: it is -0",
+		`{"most":10}`:                            "out-of-range: most must be an integer from 0 to 9: it is 10",
+		`{"n":3,"most":2}`:                       "clash: n must not be above most",
+		`{"wait":"61s"}`:                         `out-of-range: wait must be a duration from 1s to 1m0s: it is "61s"`,
+		`{"wait":60}`:                            "malformed: wait must be a duration from 1s to 1m0s: it is 60",
+		`{"idle":"soon"}`:                        `malformed: idle must be a duration above 0, such as "90s", "5m" or "24h": it is "soon"`,
+		`{"at":"today"}`:                         `malformed: at must be a time, such as "2026-01-02T15:04:05Z": it is "today"`,
+		`{"at":null}`:                            `malformed: at must be a time, such as "2026-01-02T15:04:05Z": it is null`,
+		`{"ports":{}}`:                           "malformed: ports must be a list of 0 to 3 elements: it is an object",
+		`{"ports":[1,1,1,1]}`:                    "out-of-range: ports must be a list of 0 to 3 elements: it is longer",
+		`{"ports":[1,100]}`:                      "out-of-range: ports[1] must be an integer from 1 to 99: it is 100",
+		`{"texts":[]}`:                           "malformed: texts must be a JSON object",
+		`{"texts":{"a":"","b":"c","c":""}}`:      "out-of-range: texts has 3 members: it must have at most 2",
+		`{"texts":{"a":[1]}}`:                    "malformed: texts.a must be a string, such as x: it is a list",
+		`{"inner":{}}`:                           "missing: inner.on is missing: it must be true or false",
+		`{"inner":null}`:                         "malformed: inner must be a JSON object",
+		`{"inner":{"on":1}}`:                     "malformed: inner.on must be true or false: it is 1",
+		`{"inner":{"on":true,"wait":[]}}`:        `out-of-range: inner.wait must be a list of 1 to 2 elements, such as ["1s"]: it is of 0`,
+		`{"inner":{"on":true,"wait":["1s",""]}}`: `malformed: inner.wait[1] must be a duration above 0, such as "90s", "5m" or "24h": it is ""`,
+		`{"inners":[{"on":true},{"on":true,"of":1}]}`: "unknown: inners[1].of is not known: there are on and wait",
+		`{"inners":[{"on":true,"wait":[1]}]}`:         "malformed: inners[0].wait[0] must be a duration",
+		`{"even":3}`:                                  "malformed: even must be even",
+		`{"word":"a b"}`:                              "malformed: word must be one word",
+		`{"word":7}`:                                  "malformed: word must be a string: it is 7",
+		`{"` + strings.Repeat("x", 99) + `":1}`:       "unknown: " + strings.Repeat("x", 40) + "… is not known",
+	} {
+		err := strictjson.Decode([]byte(text), &outer{})
+		var wrong *invalid.Error
+		if !errors.As(err, &wrong) || !strings.HasPrefix(string(wrong.Code)+": "+err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestDecodeQuery(t *testing.T) {
+	var got struct {
+		Queue  string            `json:"queue"`
+		Prefix *string           `json:"prefix"`
+		Limit  int               `json:"limit" bounds:"1..1000" default:"100"`
+		Dry    bool              `json:"dry"`
+		Even   *even             `json:"even"`
+		Texts  map[string]string `json:"texts"`
+	}
+	read := func(query string) error {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strictjson.DecodeQuery(values, &got)
+	}
+	if err := read(`queue=7&prefix=&limit=&dry=true&even=&texts={"a":"b"}`); err != nil || got.Queue != "7" || *got.Prefix != "" || got.Limit != 100 || !got.Dry || got.Even != nil || got.Texts["a"] != "b" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for query, want := range map[string]string{
+		"limit=1&limit=1": "limit is given more than once: give it once", "limit=0": "limit must be an integer from 1 to 1000: it is 0",
+		"dry=yes": "dry must be true or false: it is yes", "even=1": "even must be even", "page=1": "page is not known: there are queue, prefix,",
+	} {
+		if err := read(query); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", query, err, want)
+		}
+	}
+	if err := strictjson.DecodeQuery(url.Values{"a": {"1"}}, &struct{}{}); err == nil || err.Error() != "a is not known: there are none" {
+		t.Error(err)
+	}
+}
+
+// FuzzDecode: nothing makes a panic; what is taken is JSON whose members are known, and is within its bounds.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"id":"","name":"a","most":0,"wait":"1m","at":"2026-01-02T03:04:05Z","ports":[1],"texts":{"a":""},"inner":{"on":true,"wait":["1s"]},"inners":[{"on":true}],"even":2,"word":"a","raw":{}}`,
+		`{"n":1,"n":2}`, `{"n":null}`, `{"inner":{"on":1}}`, `{"texts":{"\ud800":""}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		o := outer{N: 1}
+		err := strictjson.Decode(raw, &o)
+		var wrong *invalid.Error
+		if err != nil {
+			if !errors.As(err, &wrong) || wrong.Problem == "" || wrong.Code == "" {
+				t.Errorf("%q: %#v", raw, err)
+			}
+			return
+		}
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) != nil || len(members) != len(o.Given) {
+			t.Errorf("%q was taken: %+v", raw, o)
+		}
+		inBounds := o.N >= 1 && o.Most >= 0 && o.Most <= 9 && len(o.Name) <= 5 && len(o.Ports) <= 3 && len(o.Texts) <= 2 && (o.Mode == "single" || o.Mode == "batch")
+		for _, port := range o.Ports {
+			inBounds = inBounds && port >= 1 && port <= 99
+		}
+		if o.Given["wait"] && (o.Wait < time.Second || o.Wait > time.Minute) || !inBounds || o.Even%2 != 0 {
+			t.Errorf("%q makes %+v", raw, o)
+		}
+	})
+}

@@ -1,0 +1,206 @@
+package cursor_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// Lasting holes: a producer whose numbers go by steps, or whose transactions are rolled back.
+
+// opened is the announcement that goes before each skip.
+const opened = "gap.opened from 1, skipped []"
+
+func skipping(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute }
+
+// wakes wakes the queue up by a process of its own, and returns what was announced, the
+// wake-up that was scheduled last, and when the gap is due.
+func (b *bench) wakes() (report cursor.SweepReport, said []string, scheduled, next time.Time) {
+	b.t.Helper()
+	s := b.process(cursor.Options{WakeUp: func(_ string, due time.Time) { scheduled = due }})
+	report, next, err := s.Wake(b.t.Context(), "q", cursor.SweepOptions{
+		Announce: func(_ context.Context, a cursor.Announcement) error {
+			said = append(said, fmt.Sprintf("%s from %d, skipped %v", a.Kind, a.Missing.From+1, a.Skipped))
+			return nil
+		},
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return report, said, scheduled, next
+}
+
+func (b *bench) announced(what string, got []string, want ...string) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		b.t.Errorf("%s: announced (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestManyGapsAreSkippedInOneVisit: all that are old enough go at once, and one announcement
+// names them. The next one is due when the message behind it is old enough.
+func TestManyGapsAreSkippedInOneVisit(t *testing.T) {
+	b := newBench(t, withSettings(skipping))
+	const holes = 30
+	var runs []cursor.Range
+	for i := range int64(holes) {
+		b.put(body(2*i + 2))
+		runs = append(runs, cursor.Range{From: 2 * i, To: 2*i + 1})
+	}
+	b.now = b.now.Add(59 * time.Second)
+	b.put(body(2*holes + 2))
+	b.now = b.now.Add(time.Second)
+	meter := ddbtest.NewMeter(b.tables)
+	b.engine = meter
+	report, said, scheduled, next := b.wakes()
+	if report.Skipped != holes || b.status().Position != 2*holes || !next.IsZero() {
+		t.Fatalf("%+v, next %v, position %d; want %d skipped", report, next, b.status().Position, holes)
+	}
+	b.announced("all", said, opened, fmt.Sprint("gap.skipped from 1, skipped ", runs))
+	if cost := meter.Take(); cost.Reads > 60 {
+		t.Errorf("%d reads for %d gaps: want a few each time that the page doubles", cost.Reads, holes)
+	}
+	due := b.now.Add(59 * time.Second)
+	if !scheduled.Equal(due) {
+		t.Errorf("a wake-up is scheduled for %v, want %v", scheduled, due)
+	}
+	b.now = due.Add(-time.Second)
+	if report, _, _, next := b.wakes(); report.Skipped != 0 || !next.Equal(due) {
+		t.Errorf("a second early: %+v, next %v; want %v", report, next, due)
+	}
+	b.now = due
+	if report, _, _, _ := b.wakes(); report.Skipped != 1 || b.status().Position != 2*holes+2 {
+		t.Errorf("when it is due: %+v, position %d", report, b.status().Position)
+	}
+}
+
+// TestSkippedGapsFarApart: the announcement names those that no page shows together.
+func TestSkippedGapsFarApart(t *testing.T) {
+	b := newBench(t, withSettings(skipping))
+	for seq := int64(2); seq < 2500; seq++ {
+		if seq != 2400 {
+			b.put(body(seq))
+		}
+	}
+	b.now = b.now.Add(time.Minute)
+	_, said, _, _ := b.wakes()
+	b.announced("both", said, opened, "gap.skipped from 1, skipped [{0 1} {2399 2400}]")
+}
+
+// TestAMessageComesBeforeItsTombstone: it stays, and is not reported as skipped.
+func TestAMessageComesBeforeItsTombstone(t *testing.T) {
+	b := newBench(t, withSettings(skipping))
+	b.put(body(2))
+	b.put(body(4))
+	b.now = b.now.Add(time.Minute)
+	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		put, _ := r.(ddb.Put)
+		if put.Item.Has("tombstone") && put.Item.Get("seq").Equal(ddb.Int(1)) {
+			b.put(body(1))
+		}
+		return b.tables.Do(ctx, r)
+	})
+	report, said, _, _ := b.wakes()
+	if report.Skipped != 1 || b.status().Position != 4 {
+		t.Errorf("%+v, position %d; want the other one skipped", report, b.status().Position)
+	}
+	b.announced("both", said, opened, "gap.closed from 1, skipped []", "gap.skipped from 3, skipped [{2 3}]")
+}
+
+// TestGapBehindAMessageWithoutATime: one that was stored by another way than this package. Its
+// gap counts since the position came to it.
+func TestGapBehindAMessageWithoutATime(t *testing.T) {
+	b := newBench(t, withSettings(skipping))
+	b.put(body(2))
+	b.put(body(4))
+	m := body(6)
+	m.Digest, m.Op = []byte("digest"), []byte("op")
+	if _, err := b.memory.PutMessage(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	for _, position := range []int64{0, 4, 6} {
+		b.now = b.now.Add(time.Minute - time.Second)
+		b.wakes()
+		b.want("before a minute", fmt.Sprint(b.status().Position), fmt.Sprint(position))
+		b.now = b.now.Add(time.Second)
+		b.wakes()
+	}
+}
+
+// TestASweepSchedulesWhatItsWritersCouldNot: one that fills a gap does not know how old the
+// message is behind the next.
+func TestASweepSchedulesWhatItsWritersCouldNot(t *testing.T) {
+	b := newBench(t, withSettings(skipping))
+	b.put(body(2))
+	b.put(body(4))
+	began := b.now
+	b.now = b.now.Add(30 * time.Second)
+	var scheduled []time.Duration
+	s := b.process(cursor.Options{WakeUp: func(_ string, due time.Time) {
+		scheduled = append(scheduled, due.Sub(began))
+	}})
+	if _, err := s.Put(t.Context(), body(1)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := s.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(slices.Compact(scheduled), []time.Duration{90 * time.Second, time.Minute}) {
+		t.Errorf("scheduled %v: want 90 s by the writer, a minute by the sweep", scheduled)
+	}
+}
+
+// TestHolesOfEveryCallAreSkippedInTime: 30 holes a call, a call each 700 ms, and a timer of
+// whole seconds. Every gap is skipped within gapAfter and a second of when the message behind
+// it was stored, and none sooner than gapAfter.
+func TestHolesOfEveryCallAreSkippedInTime(t *testing.T) {
+	const calls, holes = 20, 30
+	const last = 2 * calls * holes
+	b := newBench(t, nil)
+	var wakeUp time.Time
+	options := cursor.Options{WakeUp: func(_ string, due time.Time) {
+		wakeUp = b.now.Add(due.Sub(b.now).Truncate(time.Second) + time.Second)
+	}}
+	withSettings(skipping)(&options)
+	s := b.process(options)
+	stored, passed := map[int64]time.Time{}, int64(0)
+	for tick := int64(0); passed < last && tick < 1200; tick++ {
+		b.now = b.now.Add(100 * time.Millisecond)
+		if call := int64(len(stored) / holes); call < calls && tick >= 7*call {
+			var batch []cursor.Message
+			for hole := range int64(holes) {
+				seq := 2 * (call*holes + hole + 1)
+				batch, stored[seq] = append(batch, body(seq)), b.now
+			}
+			if _, err := s.PutGroup(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if wakeUp.IsZero() || b.now.Before(wakeUp) {
+			continue
+		}
+		wakeUp = time.Time{}
+		if _, _, err := s.Wake(t.Context(), "q", cursor.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for at := b.status().Position; passed < at; {
+			passed += 2
+			if took := b.now.Sub(stored[passed]); took < time.Minute || took > time.Minute+time.Second {
+				t.Errorf("the gap before %d was skipped after %v", passed, took)
+			}
+		}
+	}
+	if passed != last {
+		t.Errorf("passed %d, want %d", passed, last)
+	}
+}

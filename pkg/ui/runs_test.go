@@ -1,0 +1,254 @@
+package ui_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/pkg/ui"
+)
+
+// fleet answers as the API does where the consumer c is blocked in so many queues.
+type fleet struct {
+	queues int
+	sync.Mutex
+	acts   []string      // the ids of the operations, in their order
+	held   chan struct{} // operations wait for it to be closed
+	goesOn func()        // closes it
+}
+
+func (f *fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := map[string]any{}
+	blocked := map[string]any{"seq": 1, "since": "2026-01-02T03:04:05Z"}
+	switch q := r.URL.Query(); {
+	case r.Method == http.MethodPost:
+		var asked struct{ ID string }
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		f.Lock()
+		f.acts = append(f.acts, asked.ID)
+		f.Unlock()
+		<-f.held
+	case r.URL.Path == "/operations":
+		answer["operations"] = []any{}
+	case q.Get("queue") != "":
+		c := map[string]any{"consumer": "c", "state": "BLOCKED", "blocked": blocked}
+		answer["consumers"] = []any{c}
+	default:
+		var list []any
+		for i := range f.queues {
+			list = append(list, map[string]any{
+				"queue": fmt.Sprint("q<", i), "consumer": "c", "since": blocked["since"], "ageSeconds": 1,
+			})
+		}
+		answer["list"] = list
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// begun is how many operations came.
+func (f *fleet) begun() int {
+	f.Lock()
+	defer f.Unlock()
+	return len(f.acts)
+}
+
+// bulkPage is a page of a fleet, for those who have the token that is in a request's context.
+func bulkPage(t *testing.T, queues int) (*fleet, *ui.UI) {
+	f := &fleet{queues: queues, held: make(chan struct{})}
+	f.goesOn = sync.OnceFunc(func() { close(f.held) })
+	backend := httptest.NewServer(f)
+	token := func(ctx context.Context) (string, error) {
+		token, _ := ctx.Value(tokenOf{}).(string)
+		return token, nil
+	}
+	page, err := ui.New(ui.Options{URL: backend.URL, Operate: true, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		f.goesOn()
+		page.Close()
+		backend.Close()
+	})
+	return f, page
+}
+
+// sent is the answer to a form of the page, whose browser then leaves.
+func sent(page http.Handler, path, form string) *httptest.ResponseRecorder {
+	_, after, _ := strings.Cut(shown(page, "bulk").Body.String(), `name="token" value="`)
+	token, _, _ := strings.Cut(after, `"`)
+	body := strings.NewReader(form + "&token=" + token)
+	request := httptest.NewRequest(http.MethodPost, "http://localhost/"+path, body)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	ctx, leaves := context.WithCancel(request.Context())
+	defer leaves()
+	answer := httptest.NewRecorder()
+	page.ServeHTTP(answer, request.WithContext(ctx))
+	return answer
+}
+
+// posts sends a form of the page, and returns the address that it leads to.
+func posts(t *testing.T, page http.Handler, path, form string) string {
+	t.Helper()
+	answer := sent(page, path, form)
+	if answer.Code != http.StatusSeeOther {
+		t.Fatalf("%s: %d %s", path, answer.Code, answer.Body)
+	}
+	return answer.Header().Get("Location")
+}
+
+// shows waits until a screen, asked for again each time, has some texts.
+func shows(t *testing.T, page http.Handler, address string, texts ...string) (body string) {
+	t.Helper()
+	await.Until(t, address+" to show "+strings.Join(texts, ", "), func() (bool, any) {
+		body = shown(page, address).Body.String()
+		const over = "state stopped"
+		if strings.Contains(body, over) && !slices.Contains(texts, over) {
+			t.Fatalf("it is stopped: %s", body) // nothing more comes
+		}
+		for _, text := range texts {
+			if !strings.Contains(body, text) {
+				return false, body
+			}
+		}
+		return true, nil
+	})
+	return body
+}
+
+const redrive = "action=redrive&reason=the+ledger+is+back&rate=1000"
+
+// TestBulkOnThePage: a dry run, which is started, goes on without the browser, and is shown to its
+// end.
+func TestBulkOnThePage(t *testing.T) {
+	f, page := bulkPage(t, 3)
+	at := posts(t, page, "look", redrive)
+	shows(t, page, at, "redrive of 3 consumers", "Nothing is done yet", "q&lt;0", `id="start"`)
+	if n := f.begun(); n != 0 {
+		t.Fatalf("%d operations are begun by a dry run", n)
+	}
+	id := strings.TrimPrefix(at, "run?")
+	for range 2 { // a form that is sent twice is carried out once
+		if to := posts(t, page, "start", id); to != at {
+			t.Errorf("it leads to %s", to)
+		}
+	}
+	shows(t, page, at, "running", "0 done", `id="stop"`)
+	await.True(t, "the operations", func() bool { return f.begun() >= 3 })
+	f.goesOn()
+	body := shows(t, page, at, "state done", "3 done, 0 done already, 0 changed meanwhile, 0 failed")
+	if strings.Contains(body, `id="stop"`) || strings.Contains(body, `id="go-on"`) {
+		t.Errorf("it is over: %s", body)
+	}
+	shows(t, page, "bulk", `href="`+at+`"`, "the ledger is back")
+	if n := f.begun(); n != 3 {
+		t.Errorf("%d operations for 3 consumers", n)
+	}
+	if left := page.Close(); left != nil {
+		t.Errorf("cut short: %v", left)
+	}
+}
+
+// TestBulkStopped: a run that is stopped says so, and goes on under its name.
+func TestBulkStopped(t *testing.T) {
+	f, page := bulkPage(t, 300)
+	at := posts(t, page, "look", redrive)
+	shows(t, page, at, "Nothing is done yet")
+	id := strings.TrimPrefix(at, "run?")
+	posts(t, page, "start", id)
+	await.True(t, "an operation", func() bool { return f.begun() > 0 })
+	posts(t, page, "stop", id)
+	shows(t, page, at, "state stopping")
+	f.goesOn()
+	body := shows(t, page, at, "state stopped", "before all had their turn: interrupted", `id="go-on"`)
+	begun := f.begun()
+	if begun == 300 {
+		t.Fatal("it was not stopped")
+	}
+	_, after, _ := strings.Cut(body, `name="run" value="`)
+	name, _, _ := strings.Cut(after, `"`)
+	again := posts(t, page, "look", redrive+"&run="+name)
+	shows(t, page, again, "redrive of 300 consumers", "<dd>"+name+"</dd>")
+	posts(t, page, "start", strings.TrimPrefix(again, "run?"))
+	shows(t, page, again, "state done", "300 done")
+	for _, act := range f.acts {
+		if !strings.HasPrefix(act, name+"-") {
+			t.Errorf("an operation has the id %s, in the run %s", act, name)
+		}
+	}
+}
+
+// TestBulkEndsWithThePage: what is under way when the page ends is named, and nothing new begins.
+func TestBulkEndsWithThePage(t *testing.T) {
+	f, page := bulkPage(t, 300)
+	at := posts(t, page, "look", redrive)
+	shows(t, page, at, "Nothing is done yet")
+	posts(t, page, "start", strings.TrimPrefix(at, "run?"))
+	await.True(t, "an operation", func() bool { return f.begun() > 0 })
+	ended := make(chan []string)
+	go func() { ended <- page.Close() }()
+	shows(t, page, at, "running")
+	f.goesOn()
+	left := <-ended
+	if len(left) != 1 || !strings.HasPrefix(left[0], "redrive was cut short after ") ||
+		!strings.Contains(left[0], "goes on with run 1") {
+		t.Errorf("%v", left)
+	}
+	if n := f.begun(); n == 300 {
+		t.Error("all was done")
+	}
+	if answer := sent(page, "look", redrive); answer.Code != http.StatusBadRequest {
+		t.Errorf("a new one begins: %d", answer.Code)
+	}
+}
+
+// TestBulkOfAnother: who has another token sees nothing of it, and cannot start it.
+func TestBulkOfAnother(t *testing.T) {
+	f, page := bulkPage(t, 3)
+	at := posts(t, page, "look", redrive)
+	shows(t, page, at, "Nothing is done yet")
+	another := context.WithValue(t.Context(), tokenOf{}, "another")
+	for _, address := range []string{at, "bulk"} {
+		answer := httptest.NewRecorder()
+		request := httptest.NewRequest(http.MethodGet, "http://localhost/"+address, nil)
+		page.ServeHTTP(answer, request.WithContext(another))
+		if strings.Contains(answer.Body.String(), "the ledger is back") {
+			t.Errorf("%s shows it: %d", address, answer.Code)
+		}
+	}
+	answer := shown(page, "run?run=none")
+	if answer.Code != http.StatusNotFound || !strings.Contains(answer.Body.String(), "end with it") {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+	if n := f.begun(); n != 0 {
+		t.Errorf("%d operations", n)
+	}
+}
+
+// TestBulkForms that are wrong are refused with the field, and nothing is looked at.
+func TestBulkForms(t *testing.T) {
+	_, page := bulkPage(t, 0)
+	at := posts(t, page, "look", redrive)
+	if body := shows(t, page, at, "there is nothing to do"); strings.Contains(body, `id="start"`) {
+		t.Error(body)
+	}
+	for form, says := range map[string]string{
+		"action=pause&reason=r":              "consumer is missing",
+		"action=redrive":                     "reason has 0 bytes",
+		"action=redrive&reason=r&rate=x":     "rate is &#34;x&#34;",
+		"action=redrive&reason=r&since=soon": "since is &#34;soon&#34;",
+		"action=redrive&reason=r&run=x":      "run is &#34;x&#34;",
+	} {
+		answer := sent(page, "look", form)
+		if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), says) {
+			t.Errorf("%s: %d, has no %s:\n%s", form, answer.Code, says, answer.Body)
+		}
+	}
+}

@@ -108,10 +108,10 @@ soak: deps ## put the stack under load and faults for TIME=10m, wait until all i
 
 QUEUES ?=
 MINUTES ?=
-PACKS ?=
+TOGETHER ?=
 .PHONY: load
-load: deps ## send RATE=200 messages a second to QUEUES=100 for TIME=1m, check what comes out, and say what it took: BATCH=1 DISORDER=0|8|32 PACKS=0|1 (without it, batches are packed as the stack does it by default)
-	@TIME=$(TIME) RATE=$(RATE) QUEUES=$(QUEUES) BATCH=$(BATCH) DISORDER=$(DISORDER) PACKS=$(PACKS) $(LOCAL_RUN) ./verify/load
+load: deps ## send RATE=200 messages a second to QUEUES=100 for TIME=1m, check what comes out, and say what it took: BATCH=1 DISORDER=0|8|32 TOGETHER=1 (queues in arrival order, in which a batch in order is one item)
+	@TIME=$(TIME) RATE=$(RATE) QUEUES=$(QUEUES) BATCH=$(BATCH) DISORDER=$(DISORDER) TOGETHER=$(TOGETHER) $(LOCAL_RUN) ./verify/load
 
 .PHONY: outage
 outage: deps ## have the sink of 10,000 queues away for MINUTES=65 of a shortened schedule, and check how they catch up: QUEUES=300 for less

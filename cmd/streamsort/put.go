@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -26,9 +27,9 @@ type putCommand struct {
 	File        string `arg:"" optional:"" help:"A file with a message a line; standard input where it is - or none is given." type:"existingfile"`
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
-	Order       string `help:"What orders the messages: 'number', their seqs; 'arrival', the queue as they come; or 'key', their keys. Without numbers, what the lines say of a seq is left out, and each needs an id." enum:"number,arrival,key" default:"number"`
+	Order       string `help:"What orders the messages: 'number', their seqs; 'append', their seqs too, each of which has to be the next one of a queue in arrival order; 'arrival', the queue as they come; or 'key', their keys. With the last two, what the lines say of a seq is left out, and each needs an id." enum:"number,append,arrival,key" default:"number"`
 	KeyType     string `help:"With --order key: what the keys are, where the put makes the queue: number, time, utc, lsn, ulid, semver, hex, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
-	First       string `help:"Where a numbered queue starts that the put makes: a seq, or 'here', at the least one of the call that makes it. At 1 where it is not given." placeholder:"SEQ"`
+	First       string `help:"Where a queue starts that the put makes, of messages with a seq: a seq, or 'here', at the least one of the call that makes it. At 1 where it is not given." placeholder:"SEQ"`
 	Events      string `help:"The lines are events as they are, which become messages by these paths (docs/sources.md#paths): queue, seq with first, id, key with keyType, prev, each, body, attributes, prefix." placeholder:"JSON"`
 }
 
@@ -51,7 +52,7 @@ func (c *putCommand) Run(s *session) error {
 		return usageError("--order " + c.Order + " is for messages; what orders events is in --events: a seq, a key, or neither")
 	case c.KeyType != "" && c.Order != "key":
 		return usageError("--key-type is for --order key")
-	case c.First != "" && (c.Order != "number" || events != nil):
+	case c.First != "" && (c.Order == "arrival" || c.Order == "key" || events != nil):
 		return usageError("--first is for messages with a seq; where a queue of events starts is in --events")
 	}
 	in := s.in
@@ -67,20 +68,19 @@ func (c *putCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	p := putting{api: api, props: props, bare: c.Order != "number", tally: newTally()}
-	switch {
-	case c.Order == "key" && c.KeyType != "":
-		p.name, p.value = "keyType", c.KeyType
-	case c.First != "":
-		p.name, p.value = "first", c.First
+	said := map[string]string{"keyType": c.KeyType, "first": c.First}
+	if c.Order == "append" {
+		said["kind"] = "arrival"
 	}
+	maps.DeleteFunc(said, func(_, value string) bool { return value == "" })
+	p := putting{api: api, props: props, bare: c.Order == "arrival" || c.Order == "key", said: said, tally: newTally()}
 	if events != nil {
 		p.ordered = c.Concurrency == 1 && !events.Numbered() && !events.Keyed()
 		if p.lists = events.Splits(); p.lists {
 			c.Batch = 1
 		}
 	}
-	p.ordered = p.ordered || c.Concurrency == 1 && c.Order == "arrival"
+	p.ordered = p.ordered || c.Concurrency == 1 && (c.Order == "arrival" || c.Order == "append")
 	p.bar = s.bar(p.tally.String(), sizeOf(in), progress.UnitsBytes)
 	err = p.all(s, in, c.Batch, c.Concurrency)
 	p.bar.end(err == nil)
@@ -116,9 +116,9 @@ var errInterrupted = errors.New("interrupted")
 type putting struct {
 	api   *client.Client
 	props url.Values
-	// bare puts messages without their seqs; those that have no member of the name get it.
-	bare        bool
-	name, value string
+	// bare puts messages without their seqs; said are members of each that does not have them.
+	bare bool
+	said map[string]string
 	// ordered means that the queues keep the order of the lines: nothing may be put behind
 	// a line that was refused.
 	ordered bool
@@ -132,7 +132,7 @@ type putting struct {
 type stopError struct{ line int }
 
 func (e *stopError) Error() string {
-	return fmt.Sprintf("stopped at line %d, which was not taken: what stands behind it would come before it", e.line)
+	return fmt.Sprintf("stopped at line %d, which was not taken: the lines behind it must not be put before it", e.line)
 }
 
 // refuse notes a line that was not taken. The error is that nothing may be put behind it.
@@ -225,12 +225,12 @@ func (p *putting) put(ctx context.Context, batch []numbered) error {
 // legible are the lines of a batch that can be put. The error is that nothing may be put
 // behind them.
 func (p *putting) legible(batch []numbered) ([]numbered, error) {
-	if !p.bare && p.name == "" {
+	if !p.bare && len(p.said) == 0 {
 		return batch, nil
 	}
 	var taken []numbered
 	for _, line := range batch {
-		text, err := p.completed(line.text)
+		text, err := p.prepared(line.text)
 		if err == nil {
 			taken = append(taken, numbered{line.number, text})
 			continue
@@ -279,9 +279,8 @@ func notStored(err error) bool {
 		errors.As(err, &problem) && !problem.MayPass()
 }
 
-// completed is a message with what the flags say of all, and without its seq where the queue gives it. The
-// error is put behind the line's number.
-func (p *putting) completed(message json.RawMessage) (json.RawMessage, error) {
+// prepared is a message as it is put. The error is put behind the line's number.
+func (p *putting) prepared(message json.RawMessage) (json.RawMessage, error) {
 	members, err := strictjson.Members(message)
 	if err != nil {
 		return nil, fmt.Errorf(" %w", err)
@@ -289,12 +288,15 @@ func (p *putting) completed(message json.RawMessage) (json.RawMessage, error) {
 	if id, _ := strictjson.Take(members, "id"); p.bare && (id == nil || string(id) == `""`) {
 		return nil, errors.New(": id is missing: without a seq, a message is known by it")
 	}
-	if of, _ := strictjson.Take(members, p.name); p.name != "" && of == nil {
-		written, err := strictjson.Marshal(p.value)
+	for _, name := range slices.Sorted(maps.Keys(p.said)) {
+		if there, _ := strictjson.Take(members, name); there != nil {
+			continue
+		}
+		written, err := strictjson.Marshal(p.said[name])
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, strictjson.Member{Name: p.name, Value: written})
+		members = append(members, strictjson.Member{Name: name, Value: written})
 		if message, err = strictjson.Object(members); err != nil {
 			return nil, err
 		}

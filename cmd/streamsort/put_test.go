@@ -305,6 +305,10 @@ func TestPutSaysWhereAQueueStarts(t *testing.T) {
 	if want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"here"},{"queue":"q","seq":8,"first":7,"body":1}]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	got = sent(t, "{\"queue\":\"q\",\"seq\":7,\"body\":1}\n", `{"results":[`+one+`]}`, "put", "--order", "append", "--first", "7")
+	if want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"7","kind":"arrival"}]}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	got = sent(t, "{\"q\":1,\"n\":7}\n", `{"results":[`+one+`]}`, "put", "--events", `{"queue":"q","seq":"n","first":"0"}`)
 	if want := `POST /messages?first=0&queue=q&seq=n [{"q":1,"n":7}]`; got != want {
 		t.Errorf("%s, want %s", got, want)

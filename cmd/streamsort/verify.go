@@ -158,7 +158,7 @@ func (p proof) print(s *session) error {
 	}
 	document, err := json.Marshal(map[string]any{
 		"queue": p.Cursor.Queue, "from": jsonseq.Seq(p.From + 1), "to": jsonseq.Seq(p.To), "position": jsonseq.Seq(p.Cursor.Position),
-		"messages": p.Messages, "skipped": p.Tombstones, "packedRuns": p.PackedRuns, "strays": p.Strays, "gone": p.Gone,
+		"messages": p.Messages, "skipped": p.Tombstones, "gone": p.Gone,
 		"consumers": p.consumers, "faults": faults, "wrong": wrong,
 	})
 	if err != nil {
@@ -176,7 +176,7 @@ func (p proof) summary() string {
 	for _, of := range []struct {
 		n    int64
 		what string
-	}{{p.Tombstones, "skipped"}, {p.PackedRuns, "packed runs"}, {p.Strays, "strays"}, {p.Gone, "expired or deleted"}} {
+	}{{p.Tombstones, "skipped"}, {p.Gone, "expired or deleted"}} {
 		if of.n > 0 {
 			said += fmt.Sprintf(", %d %s", of.n, of.what)
 		}

@@ -89,6 +89,34 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
+// TestAppendAtASeq: a batch that says its seqs is appended where these are next, and each message is compared, or
+// refused, by itself.
+func TestAppendAtASeq(t *testing.T) {
+	s := newServer(t, nil)
+	post := func(body string) httpapitest.Answer { return s.Request("POST", "/messages", "", body) }
+	s.Want("the first makes the queue", post(`{"messages":[{"queue":"q","kind":"arrival","seq":1,"body":1},{"queue":"q","seq":2,"id":"own","body":2}]}`), 200,
+		`"outcome":"advanced","queue":"q","seq":1,"old":0,"new":2`, `"outcome":"advanced","queue":"q","seq":2,`)
+	s.Want("the queue", s.Request("GET", "/queues", "queue=q", ""), 200, `"kind":"arrival"`, `"position":2`)
+	s.Want("again, and more", post(`{"messages":[{"queue":"q","seq":2,"id":"own","body":2},{"queue":"q","seq":3,"body":3}]}`), 200,
+		`"outcome":"duplicate","queue":"q","seq":2,`, `"outcome":"advanced","queue":"q","seq":3,"old":2,"new":3`)
+	s.Want("another", post(`{"queue":"q","seq":2,"body":7}`), 409, `"code":"conflict"`, `"position":3`)
+	s.Want("ahead", post(`{"queue":"q","seq":5,"body":5}`), 409, `"code":"ahead"`, `"position":3`, "put seq 4 next")
+	s.Want("ahead in a batch", post(`{"messages":[{"queue":"q","seq":4,"body":4},{"queue":"q","seq":6,"body":6}]}`), 200,
+		`"outcome":"advanced","queue":"q","seq":4,`, `{"status":409,"outcome":"ahead","queue":"q","seq":6,"old":3,"new":4,"detail":"the queue is in arrival order, and its position is 4: put seq 5 next`)
+	s.Want("without a seq", post(`{"queue":"q","kind":"arrival","id":"plain","body":5}`), 200, `"seq":5`)
+	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `{"seq":1,"body":1,`, `{"seq":2,"id":"own","body":2,`, `{"seq":5,"id":"plain","body":5,`)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200)
+	s.Want("in one of another kind", post(`{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409, "problems/kind-fixed")
+	for body, code := range map[string]string{
+		`{"queue":"p","kind":"numbered","seq":1,"body":1}`:         "unknown",
+		`{"queue":"p","kind":"arrival","key":1,"id":"a","body":1}`: "clash",
+		`{"queue":"p","kind":"both","seq":1,"body":1}`:             "unknown",
+		`{"queue":"p","kind":7,"seq":1,"body":1}`:                  "malformed",
+	} {
+		s.Want(body, post(body), 400, `"field":"kind"`, `"code":"`+code+`"`)
+	}
+}
+
 // TestBothKindsInOneCall: each message goes where it belongs, or is answered why
 // not.
 func TestBothKindsInOneCall(t *testing.T) {
@@ -98,11 +126,12 @@ func TestBothKindsInOneCall(t *testing.T) {
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200, `"kind":"numbered"`)
 	s.Want("both", post(`{"messages":[{"queue":"arrival","id":"a","body":1},{"queue":"numbered","seq":1,"body":1}]}`), 200,
 		`"queue":"arrival","seq":100,"old":99,"new":100`, `"queue":"numbered","seq":1,"old":0,"new":1`)
-	s.Want("a seq for the queue to give", post(`{"queue":"arrival","seq":5,"body":1}`), 400, `"field":"seq"`, "in arrival order")
+	s.Want("a seq for a keyed queue", s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"number"}`), 200)
+	s.Want("a seq for a keyed queue", post(`{"queue":"keyed","seq":5,"body":1}`), 400, `"field":"seq"`, "keyed")
 	s.Want("no seq for a numbered queue", post(`{"queue":"numbered","id":"a","body":1}`), 400, `"field":"seq"`, "numbered")
-	s.Want("each where it does not belong", post(`{"messages":[{"queue":"arrival","seq":5,"body":1},{"queue":"numbered","id":"a","body":1},{"queue":"third","seq":1,"body":1}]}`), 200,
-		`{"status":400,"queue":"arrival","seq":5,`, `"code":"misplaced"`, `{"status":400,"queue":"numbered",`, `"code":"missing"`, `"outcome":"advanced"`)
-	s.Want("all where they do not belong", post(`{"messages":[{"queue":"arrival","seq":5,"body":1},{"queue":"numbered","id":"a","body":1}]}`), 400, "seq")
+	s.Want("each where it does not belong", post(`{"messages":[{"queue":"keyed","seq":5,"body":1},{"queue":"numbered","id":"a","body":1},{"queue":"third","seq":1,"body":1}]}`), 200,
+		`{"status":400,"queue":"keyed","seq":5,`, `"code":"misplaced"`, `{"status":400,"queue":"numbered",`, `"code":"missing"`, `"outcome":"advanced"`)
+	s.Want("all where they do not belong", post(`{"messages":[{"queue":"keyed","seq":5,"body":1},{"queue":"numbered","id":"a","body":1}]}`), 400, "seq")
 	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"numbered","kind":"arrival"}`), 409, "problems/kind-fixed")
 	s.Want("no such kind", s.Request("PUT", "/queues", "", `{"queue":"x","kind":"both"}`), 400, `"field":"kind"`, "numbered, arrival or keyed")
 	if strings.Contains(s.logs.String(), `"Errors"`) {

@@ -12,6 +12,7 @@ import (
 func TestCodes(t *testing.T) {
 	s := newServer(t, nil)
 	s.Want("made", s.Request("POST", "/messages", "", `{"queue":"arrival","id":"a","body":1}`), 200)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"number"}`), 200)
 	large := `"` + strings.Repeat("x", cursor.MaxBody) + `"`
 	for _, c := range []struct {
 		name, body string
@@ -26,7 +27,7 @@ func TestCodes(t *testing.T) {
 		{"no body of a message", `{"messages":[{"queue":"q","seq":1}]}`, 400, []string{`"code":"missing"`, `"field":"messages[0].body"`}},
 		{"too large", `{"queue":"q","seq":1,"body":` + large + `}`, 413, []string{`"code":"too-large"`, `"field":"body"`}},
 		{"out of range", `{"queue":"q","seq":9223372036854775808,"body":1}`, 400, []string{`"code":"out-of-range"`, `"field":"seq"`}},
-		{"misplaced", `{"queue":"arrival","seq":1,"body":1}`, 400, []string{`"code":"misplaced"`, `"field":"seq"`}},
+		{"misplaced", `{"queue":"keyed","seq":1,"body":1}`, 400, []string{`"code":"misplaced"`, `"field":"seq"`}},
 		{
 			"behind one of the other kind", `{"messages":[{"queue":"p","id":"a","body":1},{"queue":"q","seq":1,"body":` + large + `}]}`, 413,
 			[]string{`"code":"too-large"`, `"field":"messages[1].body"`, `"index":1`},
@@ -40,8 +41,8 @@ func TestCodes(t *testing.T) {
 			[]string{`"code":"clash"`, `"field":"messages[3].id"`, `"index":3`, `"other":1`},
 		},
 		{
-			"one of them for the other kind", `{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"arrival","seq":1,"body":1}]}`, 200,
-			[]string{`"status":400,"queue":"arrival","seq":1,`, `"code":"misplaced"`},
+			"one of them for the other kind", `{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"keyed","seq":1,"body":1}]}`, 200,
+			[]string{`"status":400,"queue":"keyed","seq":1,`, `"code":"misplaced"`},
 		},
 		{"no problem of a field", `{"queue":"arrival","id":"a","body":2}`, 409, []string{`"code":"conflict"`}},
 	} {

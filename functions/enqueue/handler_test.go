@@ -209,7 +209,7 @@ func TestAnswerIsWhatMustBeRepeated(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"a","kind":"arrival"}`), 200)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"a","kind":"keyed","keyType":"number"}`), 200)
 	s.Want("both", s.Request("POST", "/messages", "", `{"messages":[{"queue":"a","seq":1,"body":1},{"queue":"b","seq":1,"body":1}]}`), 503, "repeating the request is safe")
 	s.Want("alone", s.Request("POST", "/messages", "", `{"messages":[{"queue":"a","seq":1,"body":1}]}`), 400, `"field":"messages[0].seq"`)
 }

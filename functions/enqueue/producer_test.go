@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -138,4 +139,50 @@ func sorterOf(t *testing.T, store *cursor.Store) *cursor.Sorter {
 		t.Fatal(err)
 	}
 	return sorter
+}
+
+// TestProducerAppends: what a producer sends in order, with seqs, to a queue in arrival order is an item a batch; a
+// second one begins behind the position that it was answered.
+func TestProducerAppends(t *testing.T) {
+	s := newServer(t, nil)
+	serveLambda(t, s.handle)
+	transport, err := producer.Invoke("enqueue:live", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(first, last int64) (refused *producer.RefusedError) {
+		t.Helper()
+		p, err := producer.New(transport, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var futures []*producer.Future
+		for seq := first; seq <= last; seq++ {
+			f, err := p.Send(t.Context(), producer.Message{Queue: "log", Seq: &seq, Kind: "arrival", Body: fmt.Append(nil, seq)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			futures = append(futures, f)
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range futures {
+			if _, err := f.Wait(t.Context()); err != nil && !errors.As(err, &refused) {
+				t.Fatal(err)
+			}
+		}
+		return refused
+	}
+	if refused := send(1, 100); refused != nil {
+		t.Error(refused)
+	}
+	refused := send(150, 160)
+	if refused == nil || refused.Outcome != cursor.Ahead || refused.Position != 100 {
+		t.Fatalf("%+v, want that it is ahead of 100", refused)
+	}
+	if refused := send(refused.Position+1, 160); refused != nil {
+		t.Error(refused)
+	}
+	s.Want("all", s.Request("GET", "/queues", "queue=log", ""), 200, `"position":160`, `"kind":"arrival"`)
 }

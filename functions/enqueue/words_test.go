@@ -13,6 +13,7 @@ func TestWords(t *testing.T) {
 	s := newServer(t, nil)
 	s.Want("made", s.Request("POST", "/messages", "", `{"queue":"arrival","id":"a","body":1}`), 200)
 	s.Want("made", s.keyed("k", `{"messages":[{"queue":"arrival","body":1},{"queue":"arrival","body":2}]}`), 200)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"number"}`), 200)
 	long, half := strings.Repeat("x", cursor.MaxID+1), `"`+strings.Repeat("x", 200_000)+`"`
 	for _, c := range []struct {
 		name, key, query, body string
@@ -20,8 +21,9 @@ func TestWords(t *testing.T) {
 		code, field            string
 		names                  []string
 	}{
-		{"all refused", "", "", `{"messages":[{"queue":"arrival","seq":5,"body":1}]}`, 400, "misplaced", "messages[0].seq", []string{"arrival order"}},
-		{"one refused", "", "", `{"queue":"arrival","seq":5,"body":1}`, 400, "misplaced", "seq", []string{"arrival order"}},
+		{"all refused", "", "", `{"messages":[{"queue":"keyed","seq":5,"body":1}]}`, 400, "misplaced", "messages[0].seq", []string{"keyed"}},
+		{"one refused", "", "", `{"queue":"keyed","seq":5,"body":1}`, 400, "misplaced", "seq", []string{"keyed"}},
+		{"ahead", "", "", `{"queue":"arrival","seq":5,"body":1}`, 409, "ahead", "", []string{"put seq 4 next"}},
 		{"neither", "", "", `{"queue":"q","body":1}`, 400, "missing", "seq", []string{"id", "Idempotency-Key"}},
 		{"no way to either", "", "queue=q", `{"q":"q"}`, 400, "missing", "seq", []string{"id", "Idempotency-Key"}},
 		{"null", "", "", `{"queue":"q","seq":null,"body":1}`, 400, "malformed", "seq", []string{"9223372036854775807", "arrival order"}},

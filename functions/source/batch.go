@@ -52,8 +52,9 @@ const (
 	conflict = "conflict"
 	// late: its seq was given up for lost. stale: its queue is past it, or begins behind it.
 	late, stale = "late", "stale"
-	// full: its seq is too far ahead of what its queue waits for, or the queue has none left.
-	full = "full"
+	// full: its seq is too far ahead of what its queue waits for, or the queue has none left. ahead:
+	// it is not the next one of its queue in arrival order.
+	full, ahead = "full", "ahead"
 )
 
 func newBatch(s *service, event *source.Event, metrics *emf.Metrics) *batch {
@@ -182,7 +183,7 @@ func (b *batch) judge(ctx context.Context, place int, a intake.Answer) {
 	set := func(reason, field string) {
 		b.poison = append(b.poison, poison{place: place, reason: reason, field: field, detail: a.Detail})
 	}
-	numbered := b.source.Numbered()
+	numbered, beyond := b.source.Numbered(), a.Outcome == cursor.Full || a.Outcome == cursor.Ahead
 	var wrong *invalid.Error
 	switch {
 	case errors.As(a.Failure, &wrong):
@@ -196,17 +197,21 @@ func (b *batch) judge(ctx context.Context, place int, a intake.Answer) {
 	case a.Outcome == cursor.Stale && numbered:
 		// It may be a repeat of one that was delivered long ago, and deleted: nobody can tell.
 		set(stale, "seq")
-	case a.Outcome == cursor.Full && numbered && b.event.Alone(place):
+	case beyond && numbered && b.event.Alone(place):
 		// The gap before it may be filled meanwhile.
 		b.again(ctx, []int{place}, errFull)
-	case a.Outcome == cursor.Full && numbered && !b.last:
+	case beyond && numbered && !b.last:
 		b.ahead = append(b.ahead, place)
+	case a.Outcome == cursor.Ahead && slices.Contains(b.failed, true):
+		b.again(ctx, []int{place}, errFull) // what is before it may be among these
+	case a.Outcome == cursor.Ahead:
+		set(ahead, "seq")
 	case a.Outcome == cursor.Full:
 		set(full, "seq")
 	}
 }
 
-var errFull = errors.New("a seq is farther ahead than its queue's maxAhead allows")
+var errFull = errors.New("a seq is farther ahead than its queue allows")
 
 // again notes records that have to be repeated.
 func (b *batch) again(ctx context.Context, places []int, why error) {

@@ -528,11 +528,32 @@ func TestArrivalOrder(t *testing.T) {
 // A stream's order is that of its records, whichever request goes wrong: none is given a place before one that stands before it
 // in the event has one.
 func TestArrivalOrderOfAStream(t *testing.T) {
+	inOrder(t, `{"name":"src","kind":"kinesis","order":"arrival"}`)
+}
+
+// TestAppendOfAStream: the same where the records say their seqs, each of which has to be the next one.
+func TestAppendOfAStream(t *testing.T) {
+	const of = `{"name":"src","kind":"kinesis","order":"arrival","seq":"n"}`
+	inOrder(t, of)
+	p, w := newPeers(t), newWorld(t)
+	h := newTaker(t, read(t, of), w.sorter, p)
+	answer, err := h.handle(t.Context(), kinesisEvent(`{"n":1}`, `{"n":4}`))
+	if err != nil || string(answer) != `{"batchItemFailures":[]}` || strings.Join(p.said(t), ", ") != "2 ahead seq" {
+		t.Errorf("%s, %v: %s", answer, err, p.said(t))
+	}
+	if status, err := w.sorter.Status(t.Context(), "src/p"); err != nil || status.Position != 1 || status.Settings.Kind != cursor.KindArrival {
+		t.Errorf("%+v, %v", status, err)
+	}
+}
+
+// inOrder has a stream's records come, with each request going wrong once, and looks at what is there then.
+func inOrder(t *testing.T, source string) {
+	t.Helper()
 	const most = maxMessages + 3 // more than are stored at a time
 	for _, count := range []int{4, most} {
 		bodies := make([]string, count)
 		for i := range bodies {
-			bodies[i] = strconv.Itoa(i + 1)
+			bodies[i] = fmt.Sprintf(`{"n":%d}`, i+1)
 		}
 		for _, fault := range ddbtest.EveryFault() {
 			step := 1
@@ -550,17 +571,21 @@ func TestArrivalOrderOfAStream(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				h := newTaker(t, read(t, `{"name":"src","kind":"kinesis","order":"arrival"}`), sorter, nil)
+				p := newPeers(t)
+				h := newTaker(t, read(t, source), sorter, p)
 				faults.Fail(nth, fault)
 				for range 3 {
 					if answer, err := h.handle(t.Context(), kinesisEvent(bodies...)); err == nil && string(answer) == `{"batchItemFailures":[]}` {
 						break
 					}
 				}
+				if said := p.said(t); len(said) > 0 {
+					t.Fatalf("of %d, request %d %s: set aside: %s", count, nth, fault, said)
+				}
 				happened, want := !faults.Pending(), 1
 				faults.Fail(0, "")
 				for m, err := range sorter.Read(t.Context(), "src/p", 0, int64(count)) {
-					if err != nil || string(m.Body) != strconv.Itoa(want) {
+					if err != nil || string(m.Body) != fmt.Sprintf(`{"n":%d}`, want) {
 						t.Fatalf("of %d, request %d %s: message %s, %v, want %d", count, nth, fault, m.Body, err, want)
 					}
 					want++

@@ -33,9 +33,12 @@ func Listed(rows *trouble.Store, tombstone time.Duration, announce xorack.Announ
 // RowOf is the row of a chain, and whether it has one. That of a later chain of the same tag is newer.
 func RowOf(c xorack.Chain) (trouble.Row, bool) {
 	ended := ddb.ToMillis(c.Ended())
-	row := trouble.Row{State: trouble.Failed, Queue: c.Tag, Since: ended, N: ended.UnixMilli()}
-	if c.End() == xorack.TimedOut {
+	row := trouble.Row{Queue: c.Tag, Since: ended, N: ended.UnixMilli()}
+	switch c.End() {
+	case xorack.Failed:
+		row.State = trouble.Failed
+	case xorack.TimedOut:
 		row.State = trouble.TimedOut
 	}
-	return row, c.End() == xorack.Failed || c.End() == xorack.TimedOut
+	return row, row.State != ""
 }

@@ -47,16 +47,6 @@ func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 			Status: http.StatusConflict, Type: "kind-fixed", Title: "The kind of a queue cannot be changed",
 			Errors: []FieldError{{Field: "kind", Code: invalid.Clash, Detail: "is fixed when the queue is made"}},
 		}
-	case errors.Is(err, cursor.ErrPacksFixed):
-		return &Problem{
-			Status: http.StatusConflict, Type: "packs-fixed", Title: "The queue was made without packs",
-			Errors: []FieldError{{Field: "packs", Code: invalid.Clash, Detail: "must not be on: the queue was made without, and cannot get any"}},
-		}
-	case errors.Is(err, cursor.ErrPacksSync):
-		return &Problem{
-			Status: http.StatusConflict, Type: "packs-fixed", Title: "A queue that was made with packs cannot be asynchronous",
-			Errors: []FieldError{{Field: "mode", Code: invalid.Clash, Detail: "must not be async: the queue was made with packs"}},
-		}
 	case errors.Is(err, cursor.ErrKeyTypeFixed):
 		return &Problem{
 			Status: http.StatusConflict, Type: "key-type-fixed", Title: "The type of a queue's keys cannot be changed",

@@ -49,6 +49,7 @@ var statusOf = map[cursor.Outcome]int{
 	cursor.Parked:    http.StatusAccepted,
 	cursor.Stored:    http.StatusAccepted,
 	cursor.Conflict:  http.StatusConflict,
+	cursor.Ahead:     http.StatusConflict,
 	cursor.Late:      http.StatusGone,
 	cursor.Stale:     http.StatusGone,
 	cursor.Full:      http.StatusTooManyRequests,
@@ -85,6 +86,8 @@ func (p *Put) newAnswer(r cursor.Result) Answer {
 		a.First = seqOf(r.First)
 		a.Detail = fmt.Sprintf("a new queue starts at seq %d, and none was made: put \"first\": %d, or \"here\", beside the message, "+
 			`or make it with PUT /queues {"queue": %q, "first": %d}`, r.First, r.Seq, a.Queue, r.Seq)
+	case r.Outcome == cursor.Ahead:
+		a.Detail = fmt.Sprintf("the queue is in arrival order, and its position is %d: put seq %d next; nothing was stored", r.New, r.New+1)
 	case r.Outcome == cursor.Stale:
 		a.First = seqOf(r.First)
 		if r.Seq < r.First {

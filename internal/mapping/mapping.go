@@ -117,9 +117,10 @@ func (k *Kind) variables(each bool) []string {
 
 // Mapping is how an event becomes a message, or several.
 type Mapping struct {
-	// KeyType is the type of the keys, where it is given.
+	// KeyType is the type of the keys, where it is given; Kind is what queues must be of, where that is said.
 	KeyType cursor.KeyType
-	// First is where a numbered queue starts that a message makes; nil where nothing says it.
+	Kind    cursor.Kind
+	// First is where a queue with seqs starts that a message makes; nil where nothing says it.
 	First *int64
 	// Prefix stands before queues that are found; Fixed is the queue, where it is always the same.
 	Prefix, Fixed string

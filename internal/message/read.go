@@ -18,6 +18,7 @@ type put struct {
 	First       *first            `json:"first"`
 	Key         key               `json:"key"`
 	KeyType     keyType           `json:"keyType"`
+	Kind        string            `json:"kind" one:"arrival"`
 	Prev        string            `json:"prev"`
 	ID          string            `json:"id"`
 	Body        json.RawMessage   `json:"body"`
@@ -96,7 +97,7 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 	}
 	m = cursor.Keyed{Message: cursor.Message{
 		Queue: p.Queue, Seq: int64(p.Seq), First: (*int64)(p.First), ID: p.ID, Body: p.Body,
-		ContentType: p.ContentType, Attributes: p.Attributes,
+		ContentType: p.ContentType, Attributes: p.Attributes, Kind: cursor.Kind(p.Kind),
 	}, Key: p.Key, KeyType: cursor.KeyType(p.KeyType), Prev: p.Prev}
 	if p.Given["bodyBase64"] {
 		if m.Body = p.BodyBase64; !p.Given["contentType"] {
@@ -121,6 +122,9 @@ func (p *put) Check() error {
 		return invalid.New(invalid.Misplaced, "keyType", "must not be given without a key")
 	case given["prev"] && !given["key"]:
 		return invalid.New(invalid.Misplaced, "prev", "must not be given without a key")
+	case given["kind"] && given["key"]:
+		return invalid.New(invalid.Clash, "kind",
+			"must not be given beside a key: that of a first message makes a keyed queue")
 	case given["body"] && given["bodyBase64"]:
 		return invalid.New(invalid.Clash, "body",
 			"must be given, or bodyBase64 instead, and not both")

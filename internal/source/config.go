@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -25,6 +26,10 @@ var sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 //
 //	{"name": "logs", "kind": "kafka", "order": "arrival", "partial": true,
 //	 "attributes": {"host": "@record.headers[0].host"}}
+//
+//	{"name": "ledger", "kind": "kafka", "order": "arrival", "seq": "number"}
+//
+// The last one appends each record at exactly its seq to a queue in arrival order.
 //
 // The paths are those of package mapping: in what the record carries, which is JSON then; of
 // the kind's fields, as variables; and in the record itself, as AWS has it, behind @record.
@@ -65,9 +70,9 @@ func (d *document) source() (*Source, error) {
 			"must be 1 to 64 letters, digits, '.', '-' or '_'")
 	case d.Order != "" && !arrival:
 		return nil, invalid.New(invalid.Unknown, "order", fmt.Sprintf(`must be "arrival": it is %.40q; other orders are said by seq or by key`, d.Order))
-	case arrival && t.Seq+t.Key != "":
+	case arrival && t.Key != "":
 		return nil, invalid.New(invalid.Clash, "order",
-			"is given beside seq or key, which say another one")
+			"is given beside key, which says another one")
 	case d.Partial && k != &kafkaKind:
 		return nil, invalid.New(invalid.Misplaced, "partial",
 			"is for kafka: the mappings of the others take partial answers")
@@ -88,6 +93,9 @@ func (d *document) source() (*Source, error) {
 	m, err := t.Parse(of)
 	if err != nil {
 		return nil, err
+	}
+	if arrival && t.Seq != "" {
+		m.Kind = cursor.KindArrival
 	}
 	return &Source{Name: d.Name, Kind: d.Kind, Partial: d.Partial, Mapping: m, kind: k}, nil
 }

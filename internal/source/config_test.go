@@ -70,7 +70,7 @@ func TestReadErrors(t *testing.T) {
 		of(`"key":[{"path":"a"}],"keyType":"text"`):         "key must be a string, such as the path",
 		of(`"prev":"p","order":"arrival"`):                  "prev must not be given without a key",
 		of(`"order":"time"`):                                `order must be "arrival": it is "time"`,
-		of(`"order":"arrival","seq":"n"`):                   "order is given beside seq or key",
+		of(`"order":"arrival","key":"k","keyType":"text"`):  "order is given beside key",
 		of(`"partial":true`):                                "partial is for kafka",
 		`{"name":"a","kind":"kafka","partial":1}`:           "partial must be true or false: it is 1",
 		`{"name":"a","kind":"sqs","body":"@record"}`:        "body has @record, which is not for a message: it may differ",

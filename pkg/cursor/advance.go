@@ -159,24 +159,18 @@ func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error
 	return true, nil
 }
 
-// park records that seq is stored beyond a gap that is not on record, or in a queue with
-// packed runs, where each is. Whether it did or not, the
+// park records that seq is stored beyond a gap that is not on record. Whether it did or not, the
 // cursor that it returns was seen after the put: the caller decides again.
 func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
 	now := s.now()
-	cur, err := s.remembering(func() (Cursor, error) {
-		if p.cur.GapOpen() {
-			return s.store.WidenGap(ctx, p.cur.Queue, seq)
-		}
-		return s.store.OpenGap(ctx, p.cur.Queue, seq, now)
-	})
+	cur, err := s.remembering(func() (Cursor, error) { return s.store.OpenGap(ctx, p.cur.Queue, seq, now) })
 	if err != nil {
 		return err
 	}
 	if !cur.Exists() {
 		return ErrNoQueue
 	}
-	p.aged = p.aged || !p.cur.GapOpen() && cur.MovedAt.Equal(ddb.ToMillis(now))
+	p.aged = p.aged || cur.MovedAt.Equal(ddb.ToMillis(now))
 	p.cur, p.fresh = cur, true
 	return nil
 }
@@ -190,8 +184,6 @@ type piece struct {
 	beyond int64
 	// full is set when the look ended at its bound, and the run may go on.
 	full bool
-	// pack is the packed run that was seen right behind end, where one was: it ends the run.
-	pack Message
 }
 
 // scan looks at the run that is stored from position+1 on, as far as one piece
@@ -215,9 +207,6 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 		if err != nil || !found {
 			return piece{end: end, beyond: end}, err
 		}
-		if len(m.Packed) > 0 {
-			return piece{end: end, beyond: end, pack: m}, nil
-		}
 		end, limit = end+1, min(max(readUnit/m.size(), 2), s.batchSize)
 	}
 	for whole := true; end < MaxSeq; {
@@ -234,15 +223,6 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 			return piece{end: position, beyond: position}, err
 		}
 		for _, m := range page.Messages {
-			if len(m.Packed) > 0 && !p.cur.Settings.Packs.some() {
-				return piece{end: position, beyond: position}, errPacksUnknown
-			}
-			if len(m.Packed) > 0 {
-				if m.Seq == end+1 && (end > position || !p.cur.GapOpen()) {
-					return piece{end: end, beyond: end, pack: m}, nil
-				}
-				continue // dead, and so a hole; or the position has moved since
-			}
 			if m.Seq != end+1 {
 				return piece{end: end, beyond: m.Seq}, nil
 			}

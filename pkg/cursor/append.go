@@ -219,9 +219,7 @@ func (s *Sorter) lookToAppend(ctx context.Context, queue string) (Cursor, error)
 	if err != nil || cur.Exists() {
 		return cur, err
 	}
-	settings := s.defaults
-	settings.Kind = KindArrival
-	return s.create(ctx, queue, settings)
+	return s.createOf(ctx, queue, KindArrival)
 }
 
 // storeArrival is step 1: the arrival is stored, or what stands under its id is

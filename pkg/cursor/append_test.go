@@ -172,13 +172,6 @@ func TestKindsAreKeptApart(t *testing.T) {
 	if _, err := b.sorter.Append(t.Context(), numbered); !errors.As(err, &invalid) || invalid.Field != "seq" {
 		t.Errorf("append to a numbered queue: %v", err)
 	}
-	if _, err := b.sorter.Put(t.Context(), body(2)); !errors.As(err, &invalid) || invalid.Field != "seq" {
-		t.Errorf("put to a queue in arrival order: %v", err)
-	}
-	results, err := b.sorter.PutGroup(t.Context(), []cursor.Message{body(2), {Queue: "numbered", Seq: 2}})
-	if err != nil || !errors.As(results[0].Err, &invalid) || results[1].Outcome != cursor.Advanced {
-		t.Errorf("group of both: %+v, %v", results, err)
-	}
 	arrivalKind, numberedKind := cursor.KindArrival, cursor.KindNumbered
 	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind}); !errors.Is(err, cursor.ErrKindFixed) {
 		t.Errorf("another kind: %v", err)

@@ -27,7 +27,7 @@ type Arrival struct {
 	// Queue is the queue's name, as in a Message.
 	Queue string
 	// ID is the producer's name for the request, by which a repeat is known:
-	// 1 to 1,024 bytes of UTF-8.
+	// 1 to 1,024 bytes of UTF-8. The store has arrivals without one: those that were put at a seq.
 	ID string
 	// Key is that of a message which waits in a keyed queue, and is alone; Prev is its
 	// [Keyed].Prev. In arrival order both are empty.
@@ -57,8 +57,11 @@ func (a *Arrival) entry() Entry {
 
 // sortKey is the key under which it is stored.
 func (a *Arrival) sortKey() SortKey {
-	if a.Key != "" {
+	switch {
+	case a.Key != "":
 		return a.Era.sortKey(a.Key, a.ID)
+	case a.ID == "":
+		return a.ownKey()
 	}
 	return HashOf(a.ID)
 }

@@ -37,22 +37,12 @@
 //	expiresOn    N  s, when TTL may delete it
 //	tombstone    S  instead of digest and body: why the seq never comes
 //
-// of layout 5 in a queue that has packed runs; and a packed run of 2 to 100 messages, of that
-// layout too, under the seq of its first, with op, digest over all of them, enqueuedAt and
-// expiresOn, and
-//
-//	count        N  how many messages
-//	frames       B  the messages; deflated where that saves a write unit, as
-//	deflated     B
-//	trace        B  where given, the trace that all messages have; or, each with its length before it,
-//	traces       B  that of each
-//
 // The cursors table, a queue an item, under (queue):
 //
 //	v            N  layout of the item, 1
 //	first        N  the queue's first seq
 //	position     N  the last seq up to which it is gap-free, first-1 at the start
-//	parked       N  a seq known to be stored beyond a gap, with packed runs the highest; never lowered
+//	parked       N  a seq known to be stored beyond a gap; never lowered
 //	gapSince     N  ms, when the gap opened or the position last moved
 //	change       S  what the last write was: advance, park, other
 //	policy, gapAfter, maxAhead, mode, kind   the queue's other [Settings]
@@ -60,13 +50,6 @@
 //	floor        N  the seq up to which all consumers are past, and messages may be deleted
 //	floorSince   N  ms, when floor was last raised
 //	notify       N  ms, when the queue's consumers were last notified
-//
-// and those of a queue with packed runs, of layout 5,
-//
-//	packs        BOOL  it was made with them
-//	packsOff     BOOL  where it gets no more
-//	packFrom     N  the first seq of the packed run that the position was last moved over
-//	packTo       N  the last one
 //
 // and those of a queue in arrival order, of layout 2,
 //
@@ -117,7 +100,8 @@
 // id an item, under (queue, sortKey):
 //
 //	v            N  layout of the item, 2
-//	id           S  the whole id, of which sortKey is 10 bytes of the SHA-256
+//	id           S  the whole id, of which sortKey is 10 bytes of the SHA-256; none of a batch that
+//	                was put at a seq: its sortKey is of the seq before, and of digest
 //	op, digest, enqueuedAt, expiresOn   as of a message; digest is over all of them
 //	seen         N  a position that the queue had before
 //	body, contentType, attributes, trace, messageId   of the one message, or:
@@ -150,7 +134,7 @@
 //	            ┌──────────┐   ┌────────────────────────────┐
 //	            │          ▼   │                            ▼
 //	(no cursor) ──create──► GAP-FREE                       GAP OPEN ◄──┐ put farther beyond: nothing to write
-//	                        parked <= position   parked > position ────┘ (with packed runs: widen)
+//	                        parked <= position   parked > position ────┘
 //	                           ▲                            │
 //	                           └────────────────────────────┘
 //	             the missing message, or its tombstone: move over all that was parked
@@ -166,32 +150,6 @@
 // parks that message, so that the state stays GAP OPEN until the run is over:
 //
 //	GAP OPEN ──move over a piece──► GAP OPEN ──…──► GAP-FREE
-//
-// # Packed runs
-//
-// In a queue that is made with them ([PacksOn]; [PacksAuto] where a batch makes it), a batch that begins at position+1 while no gap
-// is open is one item, and one move: a packed run. What parked says is the fence:
-//
-//	              move, if position = first-1 and parked < first
-//	(nothing) ──put──► LIVE ───────────────────────────────────► COMMITTED, position >= first
-//	                    │ a message from first on is parked
-//	                    ▼
-//	                   DEAD ──put of a message, or a tombstone, under first──► (gone)
-//
-// Nobody is answered before the move, so a packed run never has to be taken apart. While it
-// is live, anybody may make the move, and who meets it does. A dead one is a hole, and its
-// writer puts its messages singly.
-//
-// A message that is put under a seq within a live run by who does not see it is parked, and
-// the run dead; or the run was moved over before: then the message is a stray. Its writer looks
-// at the cursor after the put, finds the position past the seq without a move of its own, and
-// looks which run holds it: that one counts. So readers begin with the run that a
-// seq is in, and pass over what is stored under its other seqs. A run outlives the
-// strays in it. A reader that is not strong may still see a dead run that is gone: so it counts
-// only beyond parked, in a cursor that is past it.
-//
-// A message of such a queue is not accepted by being stored, but when the cursor is seen past it,
-// or with it parked: where that fails, its fate is unknown.
 //
 // # Queues in arrival order
 //
@@ -212,6 +170,10 @@
 // places between the two, if they reach back so far, whether one can be the
 // arrival's; where it can be, the allocation fails, and the place is looked for in
 // the order items.
+//
+// Messages with seqs are put to such a queue by [Sorter.PutGroup]: each batch is an arrival, and its
+// allocation asks that the position is right before its first seq. So it has those seqs or none, and who
+// finds the position beyond them compares what is stored there.
 //
 // The tail is flushed by first storing the order item and then trimming the
 // tail, which leaves the fingerprints; the first 24 entries of a tail never change, so

@@ -83,8 +83,7 @@ func (s *Sorter) ErasureOf(ctx context.Context, queue string) (Cursor, error) {
 
 // Remains is how much is stored of a queue.
 type Remains struct {
-	// Messages counts tombstones and order items too, and a packed run once: it is what is
-	// there to delete.
+	// Messages counts tombstones and order items too: it is what is there to delete.
 	Messages, Arrivals int
 	// More says that there may be more than that.
 	More bool

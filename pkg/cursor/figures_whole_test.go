@@ -38,7 +38,6 @@ func newMeteredOver(t testing.TB, mode cursor.Mode, transport http.RoundTripper)
 func (m *metered) process(mode cursor.Mode) *cursor.Sorter {
 	m.t.Helper()
 	settings := cursor.DefaultSettings()
-	settings.Packs = cursor.PacksOff
 	settings.Mode = mode
 	s, err := cursor.New(m.store, &cursor.Options{Defaults: &settings})
 	if err != nil {

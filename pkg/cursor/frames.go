@@ -9,9 +9,10 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 )
 
-// The messages of an arrival of several, and of a packed run, are stored as frames: for each its id,
+// The messages of an arrival of several are stored as frames: for each its id,
 // content type and body, the number of its attributes, and their names and
 // values. Each part is preceded by its length, numbers are varints.
 
@@ -97,10 +98,9 @@ func deflated(raw []byte) []byte {
 		return nil
 	}
 	var out bytes.Buffer
-	writer, err := flate.NewWriter(&out, flate.DefaultCompression)
-	if err != nil {
-		return nil // unreachable: the level is one of the package's
-	}
+	writer := writers.Get().(*flate.Writer)
+	defer writers.Put(writer)
+	writer.Reset(&out)
 	// A bytes.Buffer never fails.
 	_, _ = writer.Write(raw)
 	_ = writer.Close()
@@ -109,6 +109,12 @@ func deflated(raw []byte) []byte {
 	}
 	return out.Bytes()
 }
+
+// writers are used again: each has more than half a megabyte.
+var writers = sync.Pool{New: func() any {
+	writer, _ := flate.NewWriter(nil, flate.DefaultCompression) // the level is one of the package's
+	return writer
+}}
 
 // inflated is what deflated had been given, which is at most so many bytes.
 func inflated(raw []byte, most int) ([]byte, error) {

@@ -40,8 +40,8 @@ func FuzzDecodeItem(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if m, err := decodeMessage(it, names, false); err == nil && m.Tombstone == "" && !m.EnqueuedAt.IsZero() {
-			again, err := decodeMessage(encodeMessage(m, names), names, false)
+		if m, err := decodeMessage(it, names); err == nil && m.Tombstone == "" && !m.EnqueuedAt.IsZero() {
+			again, err := decodeMessage(encodeMessage(m, names), names)
 			if err != nil {
 				t.Fatalf("%+v cannot be read again: %v", m, err)
 			}

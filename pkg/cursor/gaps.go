@@ -70,15 +70,12 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 	last, more, size := cur.Position, cur.GapOpen(), limit
 	for pages := 0; more && len(list.Gaps) < limit && pages < maxGapPages; pages++ {
 		page, err := s.store.Messages(ctx, Query{
-			Queue: queue, First: last + 1, Last: cur.lastParked(), Limit: min(size, maxBatchSize), Strong: true, HeadsOnly: true,
+			Queue: queue, First: last + 1, Last: MaxSeq, Limit: min(size, maxBatchSize), Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
 			return GapList{}, err
 		}
 		for _, m := range page.Messages {
-			if len(m.Packed) > 0 {
-				continue // dead, or the position has moved since
-			}
 			if m.Seq > last+1 {
 				if len(list.Gaps) == limit {
 					list.More = true
@@ -88,7 +85,7 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 			}
 			last = m.Seq
 		}
-		more = page.More && last < cur.lastParked()
+		more = page.More
 		size *= 2
 	}
 	list.More = more
@@ -201,10 +198,6 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 	if !numbered(cur) {
 		return Advance{}, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "has no seq to skip: " + cur.Settings.Kind.is(), Queue: queue}
 	}
-	if cur.Settings.Packs.some() && seq <= cur.Position {
-		// It may be in a packed run, beside which it would be stored.
-		return Advance{Cursor: cur}, nil
-	}
 	if _, err := s.putTombstone(ctx, cur, seq, reason, s.now()); err != nil {
 		return Advance{}, err
 	}
@@ -219,9 +212,9 @@ const maxReason = 500
 func (s *Sorter) putTombstone(
 	ctx context.Context, cur Cursor, seq int64, reason string, since time.Time,
 ) (bool, error) {
-	there, err := s.putSingle(ctx, Message{
-		Queue: cur.Queue, Seq: seq, Tombstone: reason, AmongPacks: cur.Settings.Packs.some(),
+	there, err := s.store.PutMessage(ctx, Message{
+		Queue: cur.Queue, Seq: seq, Tombstone: reason,
 		Op: s.newOp(), EnqueuedAt: ddb.ToMillis(since), ExpiresOn: s.expiry(),
-	}, Message{})
+	})
 	return there.Tombstone != "", err
 }

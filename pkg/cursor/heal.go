@@ -62,13 +62,12 @@ type Advance struct {
 const noSeq = -1
 
 // heal moves the cursor over what is stored, and puts the gap that stops it on record: up to
-// known, where that is beyond it. What is known is no more than a reason to look: under a
-// seq that is said to be stored may be a packed run.
+// known, where that is beyond it.
 func (s *Sorter) heal(ctx context.Context, queue string, known int64, always bool) (Advance, error) {
 	cur, err := s.readCursor(ctx, queue)
 	if err == nil && !cur.Exists() {
 		// Somebody wrote messages by another way than this package, or the cursor was lost.
-		cur, err = s.createFound(ctx, queue)
+		cur, err = s.createOf(ctx, queue, KindNumbered)
 	}
 	if err != nil {
 		return Advance{}, err
@@ -103,21 +102,6 @@ func (s *Sorter) heal(ctx context.Context, queue string, known int64, always boo
 	}
 }
 
-// createFound makes the cursor of a queue that has messages and no cursor: one that has packed runs
-// where they are among such, and then it is synchronous, whatever new queues are.
-func (s *Sorter) createFound(ctx context.Context, queue string) (Cursor, error) {
-	page, err := s.store.Messages(ctx, Query{Queue: queue, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true})
-	if err != nil {
-		return Cursor{}, err
-	}
-	settings := s.defaults
-	settings.Kind = KindNumbered
-	if page.amongPacks() {
-		settings.Packs, settings.Mode = PacksOn, ModeSync
-	}
-	return s.create(ctx, queue, settings.ofKind())
-}
-
 // sweepUp moves the cursor, a piece at a time, until a scan from where it stands
 // is empty. It does not trust another mover to do the rest, for that one may have
 // died; so it scans again after every move, whether the move was its own or not.
@@ -128,12 +112,6 @@ func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond 
 		look, err := s.scan(ctx, p, p.cur.Position)
 		if err != nil {
 			return beyond, err
-		}
-		if look.end == p.cur.Position && len(look.pack.Packed) > 0 && !p.cur.GapOpen() {
-			if err := s.help(ctx, look.pack, p); err != nil {
-				return beyond, err
-			}
-			continue
 		}
 		if look.end == p.cur.Position {
 			if always && !p.cur.GapOpen() {
@@ -168,25 +146,14 @@ func (s *Sorter) firstStored(ctx context.Context, cur Cursor) (Message, error) {
 }
 
 // heads reads the heads of the first messages and tombstones beyond the position, at most
-// limit. A packed run there is a hole: the position does not move over it any more.
+// limit.
 func (s *Sorter) heads(ctx context.Context, cur Cursor, limit int) ([]Message, error) {
 	if cur.Position == MaxSeq {
 		return nil, nil
-	}
-	if cur.Settings.Packs.some() {
-		limit++
 	}
 	page, err := s.store.Messages(ctx, Query{
 		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: min(limit, maxBatchSize),
 		Strong: true, HeadsOnly: true,
 	})
-	for _, m := range page.Messages {
-		if len(m.Packed) > 0 && !cur.Settings.Packs.some() {
-			return nil, errPacksUnknown
-		}
-		if len(m.Packed) > 0 && m.Seq > cur.Position+1 {
-			return nil, errPacksNewer // no hole: skipping would go over what was accepted
-		}
-	}
-	return slices.DeleteFunc(page.Messages, func(m Message) bool { return len(m.Packed) > 0 }), err
+	return page.Messages, err
 }

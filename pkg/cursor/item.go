@@ -16,15 +16,13 @@ import (
 //
 // Layout 2 has queues in arrival order: their cursors, order items and arrivals. Layout 3
 // has the cursors of queues that were erased. Layout 4 has keyed queues, as layout 2. All
-// others are written in layout 1 still, but for what queues with packed runs have: those are
-// in layout 5.
+// others are written in layout 1 still.
 const (
-	layout        = 5
+	layout        = 4
 	layoutOld     = 1
 	layoutArrival = 2
 	layoutErased  = 3
 	layoutKeyed   = 4
-	layoutPacked  = 5
 )
 
 // logLayout is the layout of what only queues with a log have.
@@ -64,10 +62,6 @@ const (
 	attrFloor     ddb.Path = "floor"
 	attrFloorAt   ddb.Path = "floorSince" // ms
 	attrNotified  ddb.Path = "notify"     // ms
-	attrPackFrom  ddb.Path = "packFrom"
-	attrPackTo    ddb.Path = "packTo"
-	attrPacks     ddb.Path = "packs"
-	attrPacksOff  ddb.Path = "packsOff"
 	attrTailFrom  ddb.Path = "tailFrom"
 	attrTail      ddb.Path = "tail"
 
@@ -121,7 +115,7 @@ var fixedAttributes = []ddb.Path{
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNotified, attrTailFrom, attrTail,
 	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq, attrLateInRow, attrAhead, attrRestart, attrPrev, attrPackFrom, attrPackTo, attrPacks, attrPacksOff, attrTrace, attrTraces,
+	attrLateSeq, attrLateInRow, attrAhead, attrRestart, attrPrev, attrTrace, attrTraces,
 	attrReceived,
 }
 
@@ -175,14 +169,6 @@ func encodeMessage(m Message, names Names) ddb.Item {
 		attrExpiresOn:    seconds(m.ExpiresOn),
 		attrTombstone:    text(m.Tombstone),
 	}
-	if m.AmongPacks {
-		it[attrVersion] = ddb.Int(layoutPacked)
-	}
-	if len(m.Packed) > 0 {
-		it[attrDigest] = ddb.Blob(m.Digest)
-		encodeFrames(it, m.Packed)
-		return it.Item()
-	}
 	if m.Tombstone == "" {
 		it[attrDigest] = ddb.Blob(m.Digest)
 		it[attrID] = text(m.ID)
@@ -207,9 +193,8 @@ func encodeContent(it ddb.Fields, m Message) {
 	it[attrTrace] = blob(m.Trace.encode())
 }
 
-// decodeMessage takes whole messages and packed runs, and heads where headsOnly: then a packed
-// run has as many messages as there are, with nothing in them.
-func decodeMessage(it ddb.Item, names Names, headsOnly bool) (Message, error) {
+// decodeMessage takes whole messages and heads.
+func decodeMessage(it ddb.Item, names Names) (Message, error) {
 	d := ddb.Decoder{Item: it}
 	checkLayout(&d)
 	m := Message{
@@ -221,19 +206,8 @@ func decodeMessage(it ddb.Item, names Names, headsOnly bool) (Message, error) {
 		Tombstone:  d.TextOr(attrTombstone, ""),
 		Digest:     d.BytesOr(attrDigest),
 		Op:         d.BytesOr(attrOp),
-		AmongPacks: d.Number(attrVersion) == layoutPacked,
 	}
-	switch count := d.NumberOr(attrCount, 0); {
-	case !it.Has(attrCount):
-		decodeContent(&d, &m)
-	case count < 2 || count > MaxPacked:
-		d.Fail(attrCount, fmt.Sprintf("is not from 2 to %d", MaxPacked))
-	case headsOnly:
-		m.Packed = make([]Message, count)
-	default:
-		m.Packed = decodeFrames(&d, int(count), maxPackBytes)
-	}
-	m.unpack()
+	decodeContent(&d, &m)
 	if d.Err != nil {
 		return Message{}, fmt.Errorf("message: %w", d.Err)
 	}
@@ -258,18 +232,6 @@ func decodeContent(d *ddb.Decoder, m *Message) {
 	*m = one[0]
 }
 
-// decodePacks is whether a queue was made with packed runs, and gets more: a queue that was made without may have
-// the mark of one that gets no more, which means nothing there.
-func decodePacks(it ddb.Item) Packs {
-	switch {
-	case !it.Has(attrPacks):
-		return PacksNone
-	case it.Has(attrPacksOff):
-		return PacksOff
-	}
-	return PacksOn
-}
-
 func encodeCursor(c Cursor, names Names) ddb.Item {
 	it := ddb.Fields{
 		names.queueKey(): ddb.Text(c.Queue),
@@ -289,16 +251,6 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 	}
 	if c.Floor != c.Settings.First-1 {
 		it[attrFloor] = ddb.Int(c.Floor)
-	}
-	if c.Settings.Packs.some() {
-		it[attrVersion] = ddb.Int(layoutPacked)
-		it[attrPacks] = ddb.Bool(true)
-	}
-	if c.Settings.Packs == PacksOff {
-		it[attrPacksOff] = ddb.Bool(true)
-	}
-	if c.LastPack.To > c.LastPack.From {
-		it[attrPackFrom], it[attrPackTo] = ddb.Int(c.LastPack.From+1), ddb.Int(c.LastPack.To)
 	}
 	if !numbered(c) {
 		it[attrVersion] = ddb.Int(logLayout(keyed(c)))
@@ -358,7 +310,6 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 			GapAfter: time.Duration(d.Number(attrGapAfter)) * time.Millisecond,
 			MaxAhead: d.Number(attrMaxAhead),
 			Mode:     Mode(d.Text(attrMode)),
-			Packs:    decodePacks(it),
 		},
 		Position:   d.Number(attrPosition),
 		MaxParked:  d.Number(attrMaxParked),
@@ -368,9 +319,6 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 		Notified:   d.MillisOr(attrNotified),
 	}
 	c.Floor = d.NumberOr(attrFloor, c.Settings.First-1)
-	if it.Has(attrPackTo) {
-		c.LastPack = Range{d.Number(attrPackFrom) - 1, d.Number(attrPackTo)}
-	}
 	if it.Has(attrTailFrom) {
 		c.TailFrom, c.Tail = d.Number(attrTailFrom), decodeTail(&d, attrTail, it.Has(attrHigh))
 		if d.Err == nil && c.Position-c.TailFrom != c.Tail.Seqs() {

@@ -95,7 +95,7 @@ func encodeArrival(a Arrival, names Names) ddb.Item {
 		attrSortKey:      ddb.Blob([]byte(a.sortKey())),
 		attrVersion:      ddb.Int(logLayout(a.Key != "")),
 		attrPrev:         text(a.Prev),
-		attrID:           ddb.Text(a.ID),
+		attrID:           text(a.ID),
 		attrOp:           ddb.Blob(a.Op),
 		attrDigest:       ddb.Blob(a.Digest),
 		attrSeen:         ddb.Int(a.Seen),

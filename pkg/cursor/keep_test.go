@@ -13,9 +13,7 @@ import (
 // TestSweepGoesOnWithinALargeBacklog: runs that die in the middle of it keep all of it in
 // the end, and what others need too.
 func TestSweepGoesOnWithinALargeBacklog(t *testing.T) {
-	settings := cursor.DefaultSettings()
-	settings.Packs = cursor.PacksOff
-	b := newBench(t, func(o *cursor.Options) { o.Retention, o.Defaults = 8*time.Hour, &settings })
+	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
 	const last = 3500
 	for first := int64(1); first <= last; first += 500 {
 		var group []cursor.Message

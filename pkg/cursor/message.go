@@ -49,6 +49,9 @@ type Message struct {
 	// from 0 to MaxSeq, or FirstHere, its own, of several the least. nil is that of the defaults. A
 	// queue that is there and starts with another one refuses the message; FirstHere fits any.
 	First *int64
+	// Kind, where it is not empty, is the kind that the queue of a message with a Seq must be of,
+	// and is made of: KindArrival.
+	Kind Kind
 
 	// The store's part: a producer leaves it empty.
 
@@ -67,11 +70,6 @@ type Message struct {
 	// Digest distinguishes two messages: the first 16 bytes of a SHA-256 over
 	// id, content type, attributes and body. Empty in a tombstone.
 	Digest []byte
-	// Packed are the messages of a packed run, which is one item: it is what the [Store] shows
-	// in the place of its first message. No reader sees it, nor the following.
-	Packed []Message
-	// AmongPacks: the queue may have packed runs, and this is one, or may be stored beside one.
-	AmongPacks bool
 	// Op is the mark of the put that stored the message: a writer whose
 	// response was lost knows its own message by it.
 	Op []byte
@@ -109,6 +107,9 @@ func (m *Message) Validate() error {
 	}
 	if size > MaxAttributes {
 		return &InvalidError{Field: "attributes", Code: invalid.TooLarge, Problem: fmt.Sprintf("have %d bytes: at most %d are taken", size, MaxAttributes)}
+	}
+	if m.Kind != KindNumbered && m.Kind != KindArrival {
+		return &InvalidError{Field: "kind", Code: invalid.Clash, Problem: "must be arrival beside a seq, or be left out: it is " + m.Kind.String()}
 	}
 	return m.Trace.validate()
 }
@@ -173,9 +174,6 @@ const readUnit = 4096
 // has take some 130 bytes.
 func (m *Message) size() int {
 	size := 130 + len(m.Queue) + len(m.ID) + len(m.ContentType) + len(m.Body) + m.Trace.size()
-	for i := range m.Packed {
-		size += m.Packed[i].size()
-	}
 	for name, value := range m.Attributes {
 		size += len(name) + len(value)
 	}

@@ -23,6 +23,9 @@ const (
 	// Full: the seq is farther beyond the position than MaxAhead allows.
 	// Nothing was stored; try again when the queue has moved on.
 	Full Outcome = "full"
+	// Ahead: the queue is in arrival order, and its position is not right before the seq. Nothing
+	// was stored; go on from Result.New.
+	Ahead Outcome = "ahead"
 	// Waiting: stored in a keyed queue, and it gets its place when its settle window is over.
 	Waiting Outcome = "waiting"
 	// Dropped: stored too late in a keyed queue that drops such. It took a seq, which
@@ -61,10 +64,8 @@ type Result struct {
 	// reaches: beside Stored, or beside Duplicate and others, whose first
 	// writer may have died. The stream's handler or the sweep makes up for it.
 	Deferred error
-	// packed: it is the answer of a packed run that the position is past.
-	packed bool
-	// Err says why the message's fate is unknown, as of a queue with packed runs what would be Deferred; Outcome is empty then.
+	// Err says why the message's fate is unknown; Outcome is empty then.
 	// Repeating the put is safe. An InvalidError means that it was not stored:
-	// the queue is in arrival order.
+	// the queue is a keyed one.
 	Err error
 }

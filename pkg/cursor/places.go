@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// arrivalQueue is the queue's cursor if it is in arrival order, or has packed runs, with a
+// arrivalQueue is the queue's cursor if it is in arrival order, or a keyed one, with a
 // position of upTo or more. It makes no request where what is remembered answers it.
 func (s *Sorter) arrivalQueue(ctx context.Context, queue string, upTo int64) (cur Cursor, arrival bool, err error) {
 	cur, known := s.seen.get(queue)
-	if known && numbered(cur) && !cur.Settings.Packs.some() {
+	if known && numbered(cur) {
 		return cur, false, nil
 	}
 	if !known || cur.Position < upTo {

@@ -24,7 +24,8 @@ func (s *Sorter) Put(ctx context.Context, m Message) (Result, error) {
 }
 
 // PutGroup stores messages of any queues, and moves each queue's cursor once.
-// The results are in the order of the messages.
+// The results are in the order of the messages. In a queue in arrival order, each
+// message is appended at exactly its seq, or is Ahead.
 //
 // The error is an [InvalidError], and nothing was stored then: a message out
 // of its bounds, or two different messages under one seq. What happens later
@@ -89,24 +90,31 @@ func group(messages []Message) ([][]int, error) {
 // putQueue puts the messages at these places, all of one queue.
 func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int, results []Result) {
 	queue := messages[places[0]].Queue
-	cur, there, err := s.lookToPut(ctx, messages, places)
-	if err == nil && numbered(cur) {
+	kind := kindFor(messages, places)
+	cur, there, err := s.lookToPut(ctx, messages, places, kind)
+	switch {
+	case err != nil:
+	case kind != KindNumbered && cur.Settings.Kind != kind:
+		err = ErrKindFixed
+	case !keyed(cur):
 		places = checkFirst(messages, places, results, cur)
-		if !there {
+		switch {
+		case !there:
 			for _, i := range places {
 				results[i] = refusedNew(messages[i], cur)
 			}
-		}
-		if !there || len(places) == 0 {
+			return
+		case len(places) == 0:
+			return
+		case !numbered(cur):
+			s.appendAt(ctx, cur, messages, places, results)
 			return
 		}
-	}
-	if err == nil && !numbered(cur) {
+	default:
 		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.takes())
 	}
-	// A caller that gets FULL may give up: memory is not good enough for that. Nor is it for a batch that
-	// would be one item, if only another process had put what is before it.
-	if err == nil && (slices.ContainsFunc(places, func(i int) bool { return !cur.fits(messages[i].Seq) }) || awaited(cur, messages, places)) {
+	// A caller that gets FULL may give up: memory is not good enough for that.
+	if err == nil && slices.ContainsFunc(places, func(i int) bool { return !cur.fits(messages[i].Seq) }) {
 		cur, err = s.readCursor(ctx, queue)
 	}
 	if err != nil {
@@ -117,14 +125,9 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	}
 
 	moved := progress{cur: cur, pieces: writerPieces}
-	singles, pack := places, Message{}
-	if cur.Settings.Packs == PacksOn {
-		singles, pack = s.putPacks(ctx, messages, places, results, &moved)
-		cur = moved.cur
-	}
-	s.forEach(len(singles), func(n int) {
-		i := singles[n]
-		results[i] = s.putOne(ctx, messages[i], cur, pack)
+	s.forEach(len(places), func(n int) {
+		i := places[n]
+		results[i] = s.putOne(ctx, messages[i], cur)
 	})
 
 	if slices.ContainsFunc(places, func(i int) bool { return results[i].Outcome == Stale }) {
@@ -136,7 +139,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	}
 	if moved.err == nil && cur.Settings.Mode == ModeSync {
 		own, largest := newSeqSet(), 0
-		for _, i := range singles {
+		for _, i := range places {
 			if results[i].occupied(cur) {
 				own.add(results[i].Seq)
 				largest = max(largest, messages[i].size())
@@ -150,9 +153,6 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	}
 	if moved.aged {
 		s.schedule(moved.cur)
-	}
-	if cur.Settings.Packs.some() {
-		s.classify(ctx, messages, singles, results, pack, cur, moved)
 	}
 	for _, i := range places {
 		if errors.Is(moved.err, ErrErased) {
@@ -172,9 +172,7 @@ func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
 	if err != nil || cur.Exists() {
 		return cur, err
 	}
-	settings := s.defaults
-	settings.Kind = KindNumbered
-	return s.create(ctx, queue, settings.ofKind())
+	return s.createOf(ctx, queue, KindNumbered)
 }
 
 // lookOnly is look, and makes no cursor.
@@ -189,20 +187,20 @@ func (s *Sorter) lookOnly(ctx context.Context, queue string) (Cursor, error) {
 // name, unless all of them would be refused: there is false then, and the cursor is what it would be.
 //
 // Two that name other first seqs: the first one's cursor counts, and the other is refused by it.
-func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int) (cur Cursor, there bool, err error) {
+func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int, kind Kind) (cur Cursor, there bool, err error) {
 	queue := messages[places[0]].Queue
 	if cur, err = s.lookOnly(ctx, queue); err != nil || cur.Exists() {
 		return cur, true, err
 	}
 	settings := s.defaults
-	settings.Kind, settings.First = KindNumbered, firstOf(messages, places, settings.First)
-	if settings.Packs == PacksAuto && packable(messages, inOrder(messages, places), settings.First-1) > 1 {
-		settings.Packs = PacksOn
-	}
+	settings.Kind, settings.First = kind, firstOf(messages, places, settings.First)
 	settings = settings.ofKind()
 	unmade := newCursor(queue, settings, s.now())
 	taken := func(i int) bool {
 		m := messages[i]
+		if kind == KindArrival {
+			return m.Seq == settings.First && m.startsAt(settings.First)
+		}
 		return m.Seq > unmade.Position && unmade.fits(m.Seq) && m.startsAt(settings.First)
 	}
 	if slices.ContainsFunc(places, taken) {
@@ -236,7 +234,11 @@ func firstOf(messages []Message, places []int, otherwise int64) int64 {
 // refusedNew is the answer for a message that is refused by a queue that is not there.
 func refusedNew(m Message, unmade Cursor) Result {
 	r := Result{Queue: m.Queue, Seq: m.Seq, Outcome: Stale, NoQueue: true, First: unmade.Settings.First, Old: unmade.Position, New: unmade.Position}
-	if m.Seq > unmade.Position {
+	switch {
+	case m.Seq <= unmade.Position:
+	case !numbered(unmade):
+		r.Outcome = Ahead
+	default:
 		r.Outcome, r.MaxAhead = Full, unmade.Settings.MaxAhead
 	}
 	return r
@@ -264,6 +266,24 @@ func checkFirst(messages []Message, places []int, results []Result, cur Cursor) 
 	return right
 }
 
+// kindFor is the kind that messages say their queue is of.
+func kindFor(messages []Message, places []int) Kind {
+	for _, i := range places {
+		if kind := messages[i].Kind; kind != KindNumbered {
+			return kind
+		}
+	}
+	return KindNumbered
+}
+
+// createOf makes the queue's cursor for messages with seqs, or returns the
+// one that is there, of whatever kind.
+func (s *Sorter) createOf(ctx context.Context, queue string, kind Kind) (Cursor, error) {
+	settings := s.defaults
+	settings.Kind = kind
+	return s.create(ctx, queue, settings.ofKind())
+}
+
 // create makes the queue's cursor, or returns the one that is there.
 func (s *Sorter) create(ctx context.Context, queue string, settings Settings) (Cursor, error) {
 	return s.remembering(func() (Cursor, error) {
@@ -271,53 +291,44 @@ func (s *Sorter) create(ctx context.Context, queue string, settings Settings) (C
 	})
 }
 
-// putOne is steps 0 and 1 for one message: what stands under its seq. pack is the packed run
-// that it was put in before, if it was.
-func (s *Sorter) putOne(ctx context.Context, m Message, cur Cursor, pack Message) Result {
+// putOne is steps 0 and 1 for one message: what stands under its seq.
+func (s *Sorter) putOne(ctx context.Context, m Message, cur Cursor) Result {
 	result := Result{Queue: m.Queue, Seq: m.Seq}
 	m.Digest = m.digest()
 	switch {
 	case m.Seq <= cur.Position:
 		// No put: once a passed message is deleted, its seq would be free.
-		there, found, err := s.standing(ctx, cur, m.Seq)
+		there, found, err := s.store.Message(ctx, m.Queue, m.Seq)
 		switch {
 		case err != nil:
 			result.Err = err
 		case !found:
 			result.Outcome, result.First = Stale, cur.Settings.First
 		default:
-			result.Outcome = compare(there, m, pack)
+			result.Outcome = compare(there, m)
 		}
 	case !cur.fits(m.Seq):
 		result.Outcome, result.MaxAhead = Full, cur.Settings.MaxAhead
 	default:
-		m.Op, m.AmongPacks = s.newOp(), cur.Settings.Packs.some()
+		m.Op = s.newOp()
 		m.EnqueuedAt = ddb.ToMillis(s.now())
 		m.ExpiresOn = s.expiry()
 		m.Tombstone = ""
-		there, err := s.putSingle(ctx, m, pack.deadAt(m.Seq, cur))
+		there, err := s.store.PutMessage(ctx, m)
 		switch {
 		case err != nil:
 			result.Err = err
-		case len(there.Packed) == 0 && bytes.Equal(there.Op, m.Op):
+		case bytes.Equal(there.Op, m.Op):
 			result.Outcome = Stored
 		default:
-			result.Outcome, result.packed = compare(there, m, pack), len(there.Packed) > 0
+			result.Outcome = compare(there, m)
 		}
 	}
 	return result
 }
 
-// compare is what m is to the item that its seq is read from.
-// pack is the packed run that m was put in, if it was.
-func compare(there, m, pack Message) Outcome {
-	if len(there.Packed) > 0 {
-		if bytes.Equal(there.Op, pack.Op) {
-			return Stored
-		}
-		there = there.Packed[m.Seq-there.Seq]
-		there.Digest = there.digest()
-	}
+// compare is what m is to what is stored under its seq.
+func compare(there, m Message) Outcome {
 	switch {
 	case there.Tombstone != "":
 		return Late
@@ -331,7 +342,7 @@ func compare(there, m, pack Message) Outcome {
 // seq ahead of the position. A duplicate counts: its first writer may have
 // died before it moved the cursor.
 func (r *Result) occupied(cur Cursor) bool {
-	return r.Err == nil && r.Seq > cur.Position && r.Outcome != Full && !r.packed
+	return r.Err == nil && r.Seq > cur.Position && r.Outcome != Full
 }
 
 // finish fills in the state of the queue.

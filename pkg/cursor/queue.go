@@ -49,10 +49,10 @@ func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, more bool, 
 		return 0, false, nil
 	}
 	page, err := s.store.Messages(ctx, Query{
-		Queue: cur.Queue, First: cur.Position + 1, Last: cur.lastParked(), Limit: maxBatchSize, HeadsOnly: true,
+		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: maxBatchSize, HeadsOnly: true,
 	})
 	for _, m := range page.Messages {
-		if m.Tombstone == "" && len(m.Packed) == 0 {
+		if m.Tombstone == "" {
 			count++
 		}
 	}
@@ -95,9 +95,7 @@ func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (Waits, error) {
 // Configure changes settings of a queue, or makes the queue with these
 // settings and the Sorter's defaults for the others, and returns its cursor.
 // First, Kind and KeyType can only be given while the queue is made: ErrFirstFixed,
-// ErrKindFixed or ErrKeyTypeFixed where they differ later. So are packed runs: PacksOn is ErrPacksFixed
-// in a queue that was made without, and ModeAsync ErrPacksSync in one that was made with them, also
-// after PacksOff. Other processes may go on with the settings that they
+// ErrKindFixed or ErrKeyTypeFixed where they differ later. Other processes may go on with the settings that they
 // remember for up to half an hour.
 //
 // It costs one write, and two where the queue is new.
@@ -106,9 +104,6 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 		return Cursor{}, err
 	}
 	if err := change.validate(); err != nil {
-		return Cursor{}, err
-	}
-	if err := change.checkPacks(); err != nil {
 		return Cursor{}, err
 	}
 	if change.KeyType != nil {
@@ -155,10 +150,6 @@ func (c Change) refusedBy(there Settings) error {
 		return ErrKindFixed
 	case c.First != nil && *c.First != there.First:
 		return ErrFirstFixed
-	case c.Packs != nil && *c.Packs == PacksOn && !there.Packs.some():
-		return ErrPacksFixed
-	case there.Packs.some() && c.Mode != nil && *c.Mode == ModeAsync:
-		return ErrPacksSync
 	case there.Kind != KindKeyed:
 		return c.checkUnkeyed()
 	case c.checkAhead(there) != nil:

@@ -3,7 +3,6 @@ package cursor
 import (
 	"context"
 	"iter"
-	"slices"
 )
 
 // Read yields the messages with after < seq <= upTo in order, tombstones
@@ -12,8 +11,7 @@ import (
 // ends the reading.
 //
 // Reads are eventually consistent, at half the price, and strong only where
-// such a read did not show a message that must be there, and in a queue with packed runs up to
-// the last seq that was ever parked. A page is read when
+// such a read did not show a message that must be there. A page is read when
 // the one before it has been taken.
 func (s *Sorter) Read(ctx context.Context, queue string, after, upTo int64) iter.Seq2[Message, error] {
 	cur, _ := s.seen.get(queue)
@@ -31,7 +29,7 @@ func (s *Sorter) readFrom(ctx context.Context, cur Cursor, queue string, after, 
 	return func(yield func(Message, error) bool) {
 		expect, strong := after, false
 		for expect < upTo {
-			if arrivalOrder || strong && !cur.Exists() || cur.Settings.Packs.some() && cur.Position < upTo {
+			if arrivalOrder || strong && !cur.Exists() {
 				var err error
 				cur, arrivalOrder, err = s.arrivalQueue(ctx, queue, upTo)
 				if err != nil {
@@ -43,34 +41,21 @@ func (s *Sorter) readFrom(ctx context.Context, cur Cursor, queue string, after, 
 					return
 				}
 			}
-			strong = strong || cur.mayShowDead(expect)
 			page, err := s.store.Messages(ctx, Query{Queue: queue, First: expect + 1, Last: upTo, Strong: strong})
-			if err == nil && !cur.Exists() && page.amongPacks() {
-				if cur, err = s.readCursor(ctx, queue); err == nil && cur.mayShowDead(expect) {
-					continue
-				}
-			}
-			items := page.Messages
-			if err == nil && expect == after {
-				items, err = s.withFirst(ctx, cur, expect, items)
-			}
 			if err != nil {
 				yield(Message{}, err)
 				return
 			}
-			before, whole := expect, len(items) > 0
-			for _, item := range items {
-				if item.Seq > expect+1 {
+			before, whole := expect, len(page.Messages) > 0
+			for _, m := range page.Messages {
+				if m.Seq > expect+1 {
 					whole = false
 					break
 				}
-				// A stray in a packed run has none.
-				for _, m := range item.within(expect, upTo) {
-					if !yield(m, nil) {
-						return
-					}
-					expect = m.Seq
+				if !yield(m, nil) {
+					return
 				}
+				expect = m.Seq
 			}
 			if strong && expect == before {
 				yield(Message{}, &MissingError{queue, expect + 1})
@@ -80,39 +65,4 @@ func (s *Sorter) readFrom(ctx context.Context, cur Cursor, queue string, after, 
 			strong = !whole || !page.More && expect < upTo
 		}
 	}
-}
-
-// amongPacks reports whether the page is of a queue that has packed runs.
-func (p Page) amongPacks() bool { return len(p.Messages) > 0 && p.Messages[0].AmongPacks }
-
-// mayShowDead reports whether a read behind a seq that is not strong may show a packed run that
-// was dead, and in whose place a message was put since: the cursor, which is past what is read,
-// has a message from its first seq on as parked then, for ever.
-func (c Cursor) mayShowDead(after int64) bool { return c.Settings.Packs.some() && after < c.MaxParked }
-
-// withFirst are the items of a page that begins behind a seq, and before them the packed run
-// that the reading begins within, where it does. The cursor is past what is read.
-func (s *Sorter) withFirst(ctx context.Context, cur Cursor, after int64, items []Message) ([]Message, error) {
-	begins := len(items) > 0 && items[0].Seq == after+1 && len(items[0].Packed) > 0
-	if begins || !cur.mayCover(after+1) || after < cur.Settings.First {
-		return items, nil
-	}
-	there, _, err := s.standing(ctx, cur, after+1)
-	if err != nil || len(there.Packed) == 0 {
-		return items, err
-	}
-	return slices.Insert(items, 0, there), nil
-}
-
-// firstItem is the seq under which the item is stored that the message behind a seq is in, as
-// far as that is known: after+1 where it is in none, or not passed.
-func (s *Sorter) firstItem(ctx context.Context, cur Cursor, after int64) (int64, error) {
-	if !cur.mayCover(after+1) || after < cur.Settings.First {
-		return after + 1, nil
-	}
-	item, _, err := s.standing(ctx, cur, after+1)
-	if err != nil || len(item.Packed) == 0 {
-		return after + 1, err
-	}
-	return item.Seq, nil
 }

@@ -17,8 +17,7 @@ type Cursor struct {
 	// while nothing is. It never decreases.
 	Position int64
 	// Parked is a seq that is known to be stored beyond a gap, or to have been: the first that was
-	// seen there, and in a queue with packed runs the highest. It is
-	// never lowered: a gap is open if and only if Parked > Position.
+	// seen there. It is never lowered: a gap is open if and only if Parked > Position.
 	MaxParked int64
 	// MovedAt is when the gap at Position+1 opened, or the position last
 	// moved, to the millisecond. It means nothing while no gap is open.
@@ -35,9 +34,6 @@ type Cursor struct {
 	// Announced is Position+1 of the gap that was last announced as open and
 	// not yet as closed; -1 where there is none.
 	Announced int64
-	// LastPack is the packed run that the position was last moved over; an empty range
-	// where it never was. No packed run ends behind it.
-	LastPack Range
 	// TailFrom and Tail are the last places of a queue in arrival order, or of a keyed
 	// one: those of the seqs from TailFrom+1 up to Position. The places before are in order
 	// items. Of a numbered queue they are zero.
@@ -73,19 +69,8 @@ func (c Cursor) Exists() bool { return c.Queue != "" }
 func (c Cursor) GapOpen() bool { return c.MaxParked > c.Position }
 
 // onRecord reports whether the cursor says that what is stored under seq waits: who moves over
-// the gap looks at what is beyond it, however far. In a queue with packed runs MaxParked
-// is their fence, and says how far.
-func (c Cursor) onRecord(seq int64) bool {
-	return c.MaxParked >= seq || c.GapOpen() && !c.Settings.Packs.some()
-}
-
-// lastParked is up to where messages may be parked.
-func (c Cursor) lastParked() int64 {
-	if c.Settings.Packs.some() {
-		return c.MaxParked
-	}
-	return MaxSeq
-}
+// the gap looks at what is beyond it, however far.
+func (c Cursor) onRecord(seq int64) bool { return c.MaxParked >= seq || c.GapOpen() }
 
 // newCursor is the cursor of a queue that has just been made.
 func newCursor(queue string, settings Settings, now time.Time) Cursor {

@@ -42,32 +42,24 @@ func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64)
 	if arrival {
 		return s.keepArrivals(ctx, cur, after)
 	}
-	first, err := s.firstItem(ctx, cur, after)
-	if err != nil {
-		return Kept{}, err
-	}
 	page, err := s.store.Messages(ctx, Query{
-		Queue: queue, First: first, Last: MaxSeq, Limit: pieceSeqs, Strong: true, HeadsOnly: true,
+		Queue: queue, First: after + 1, Last: MaxSeq, Limit: pieceSeqs, Strong: true, HeadsOnly: true,
 	})
 	if err != nil {
 		return Kept{}, err
 	}
 	kept := Kept{To: after, More: page.More}
-	items := page.Messages[:0]
-	for _, m := range page.Messages {
-		if m.last() > kept.To { // no stray
-			kept.To = m.last()
-			items = append(items, m)
-		}
+	if n := len(page.Messages); n > 0 {
+		kept.To = page.Messages[n-1].Seq
 	}
-	kept.Pushed, _, err = s.keepAll(ctx, queue, items)
+	kept.Pushed, _, err = s.keepAll(ctx, queue, page.Messages)
 	return kept, err
 }
 
 // keepAll pushes the expiry of each of the messages that is due. It returns how many it
 // pushed, and the highest that is not there any more; -1 where there is none.
 func (s *Sorter) keepAll(ctx context.Context, queue string, messages []Message) (pushed int, gone int64, err error) {
-	due := slices.DeleteFunc(messages, func(m Message) bool { return !s.expiresSoon(dueFor(m)) })
+	due := slices.DeleteFunc(messages, func(m Message) bool { return !s.expiresSoon(m.ExpiresOn) })
 	var mu sync.Mutex
 	gone = -1
 	s.forEach(len(due), func(i int) {
@@ -77,7 +69,7 @@ func (s *Sorter) keepAll(ctx context.Context, queue string, messages []Message) 
 		if failed {
 			return
 		}
-		there, errKeep := s.store.KeepUntil(ctx, queue, due[i].Seq, s.keepFor(due[i]))
+		there, errKeep := s.store.KeepUntil(ctx, queue, due[i].Seq, s.expiry())
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
@@ -86,7 +78,7 @@ func (s *Sorter) keepAll(ctx context.Context, queue string, messages []Message) 
 		case there:
 			pushed++
 		default:
-			gone = max(gone, due[i].last())
+			gone = max(gone, due[i].Seq)
 		}
 	})
 	return pushed, gone, err
@@ -119,29 +111,14 @@ func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) 
 	if arrival {
 		return s.keepArrivalsBack(ctx, cur, after, upTo)
 	}
-	first, err := s.firstItem(ctx, cur, after)
-	if err != nil {
-		return Kept{}, err
-	}
 	page, err := s.store.Messages(ctx, Query{
-		Queue: queue, First: first, Last: upTo, Limit: pieceSeqs, Strong: true, Backwards: true, HeadsOnly: true,
+		Queue: queue, First: after + 1, Last: upTo, Limit: pieceSeqs, Strong: true, Backwards: true, HeadsOnly: true,
 	})
 	if err != nil {
 		return Kept{}, err
 	}
 	run, to, whole := runDown(page.Messages, upTo)
-	if !whole && page.More {
-		// What is missing may be in a packed run that the page does not show.
-		pack, _, err := s.standing(ctx, cur, to)
-		if err != nil {
-			return Kept{}, err
-		}
-		if len(pack.Packed) > 0 {
-			run, to, whole = append(run, pack), pack.Seq-1, true
-		}
-	}
-	kept := Kept{To: max(to, after)}
-	kept.More = whole && page.More && kept.To > after
+	kept := Kept{To: to, More: whole && page.More && to > after}
 	var gone int64
 	if kept.Pushed, gone, err = s.keepAll(ctx, queue, run); gone > kept.To {
 		kept.To, kept.More = gone, false
@@ -152,20 +129,13 @@ func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) 
 // runDown is the run of what is stored from a seq downwards, as far as a page of what is at or
 // under it shows, and the seq before the run; whole is false where something is missing there.
 func runDown(page []Message, upTo int64) (run []Message, to int64, whole bool) {
-	to, whole = upTo, true
 	for _, m := range page {
-		switch {
-		case m.Seq > to || m.last() < to:
-			// A stray in a packed run that the page shows next; or what is missing.
-			whole = whole && m.Seq > to
-		case len(m.Packed) > 0:
-			run = slices.DeleteFunc(run, func(stray Message) bool { return stray.Seq <= m.last() })
-			run, to, whole = append(run, m), m.Seq-1, true
-		case whole:
-			run, to = append(run, m), m.Seq-1
+		if m.Seq != upTo {
+			break
 		}
+		run, upTo = append(run, m), m.Seq-1
 	}
-	return run, to, whole
+	return run, upTo, len(run) == len(page)
 }
 
 // Oldest is the lowest seq of a queue that is stored, and its head; found is
@@ -183,32 +153,6 @@ func (s *Sorter) Oldest(ctx context.Context, queue string) (head Message, found 
 		return Message{}, false, err
 	}
 	return page.Messages[0], true, nil
-}
-
-// deletable are the seqs of a page of what is stored first in a queue, of which everything up
-// to a seq may be deleted: a packed run only whole, and not before the strays in it.
-func deletable(page Page, upTo int64) []int64 {
-	var seqs []int64
-	for i, m := range page.Messages {
-		if m.last() > upTo {
-			break
-		}
-		if len(m.Packed) > 0 {
-			rest := page.Messages[i+1:]
-			within := slices.IndexFunc(rest, func(next Message) bool { return next.Seq > m.last() })
-			if within < 0 {
-				within = len(rest)
-			}
-			switch {
-			case within > 0 && i == 0:
-				return seqsOf(rest[:within])
-			case within > 0, within == len(rest) && page.More && i > 0:
-				return seqs
-			}
-		}
-		seqs = append(seqs, m.Seq)
-	}
-	return seqs
 }
 
 func seqsOf(messages []Message) []int64 {
@@ -238,7 +182,7 @@ func (s *Sorter) RaiseFloor(ctx context.Context, queue string, floor int64) (Cur
 }
 
 // DeleteUpTo deletes what is stored up to a seq, at most limit items, and
-// returns how many: a packed run is one, for that is what a deletion costs. The seq must be at or under the queue's floor for
+// returns how many. The seq must be at or under the queue's floor for
 // DeleteAfter at least. It costs a strong query over what it deletes, and one
 // write unit for each KB.
 //
@@ -248,23 +192,19 @@ func (s *Sorter) RaiseFloor(ctx context.Context, queue string, floor int64) (Cur
 // Of a queue in arrival order it deletes nothing: an arrival stays for its
 // retention, because a repeat is known by it.
 func (s *Sorter) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit int) (int, error) {
-	cur, arrival, err := s.arrivalQueue(ctx, queue, upTo)
+	_, arrival, err := s.arrivalQueue(ctx, queue, upTo)
 	if err != nil || arrival {
 		return 0, err
 	}
-	deleted, beside := 0, 0
-	if cur.Settings.Packs.some() {
-		beside = 1 // shows whether a packed run has a stray
-	}
+	deleted := 0
 	for deleted < limit {
 		page, err := s.store.Messages(ctx, Query{
-			Queue: queue, First: 0, Last: upTo, Limit: min(maxDelete, limit-deleted+beside), Strong: true, HeadsOnly: true,
+			Queue: queue, First: 0, Last: upTo, Limit: min(maxDelete, limit-deleted), Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
 			return deleted, err
 		}
-		seqs := deletable(page, upTo)
-		seqs = seqs[:min(len(seqs), limit-deleted)]
+		seqs := seqsOf(page.Messages)
 		if len(seqs) == 0 {
 			return deleted, nil
 		}

@@ -35,26 +35,6 @@ const (
 	ModeAsync Mode = "async"
 )
 
-// Packs is whether a batch that is in order is stored as one item, a packed run. Only a numbered queue
-// in ModeSync that was made so has them.
-type Packs string
-
-const (
-	// PacksNone: the queue was made without, and never gets any. It is the zero Packs.
-	PacksNone Packs = ""
-	// PacksOn: batches that are in order are packed runs.
-	PacksOn Packs = "on"
-	// PacksOff, of a queue that was made with them: it gets no more. Among the defaults of a
-	// [Sorter]: no queue is made with them, but by [Sorter.Configure].
-	PacksOff Packs = "off"
-	// PacksAuto, among the defaults of a [Sorter]: a queue is made with them whose first put is a
-	// batch that begins with its first seq. No queue's own.
-	PacksAuto Packs = "auto"
-)
-
-// some reports whether a queue was made with packed runs.
-func (p Packs) some() bool { return p == PacksOn || p == PacksOff }
-
 // Kind is what orders a queue's messages. It is fixed when the queue is made.
 type Kind string
 
@@ -130,8 +110,6 @@ type Settings struct {
 	MaxAhead int64
 	// Mode is who moves the cursor.
 	Mode Mode
-	// Packs is whether a batch that is in order is stored as one item.
-	Packs Packs
 	// Kind is what orders the messages. A queue that a put makes is of the kind
 	// that the put is for, whatever the Sorter's defaults say.
 	Kind Kind
@@ -151,22 +129,18 @@ type Settings struct {
 }
 
 // DefaultSettings are the settings of a queue where nobody says otherwise:
-// first seq 1, wait, 5 minutes, 100,000 ahead, synchronous, with packed runs where a batch
-// makes it; in a keyed queue, settled after 5 seconds, what is late is delivered, and
-// times are at most 24 hours ahead.
+// first seq 1, wait, 5 minutes, 100,000 ahead, synchronous; in a keyed queue, settled after
+// 5 seconds, what is late is delivered, and times are at most 24 hours ahead.
 func DefaultSettings() Settings {
 	return Settings{
-		First: 1, Policy: PolicyWait, GapAfter: 5 * time.Minute, MaxAhead: 100_000, Mode: ModeSync, Packs: PacksAuto,
+		First: 1, Policy: PolicyWait, GapAfter: 5 * time.Minute, MaxAhead: 100_000, Mode: ModeSync,
 		Settle: 5 * time.Second, Late: LateDeliver, Ahead: 24 * time.Hour,
 	}
 }
 
-// ofKind are the settings of a queue that is made with them, without those that one of their kind and mode
+// ofKind are the settings of a queue that is made with them, without those that one of their kind
 // has not.
 func (s Settings) ofKind() Settings {
-	if s.Packs != PacksOn || s.Kind != KindNumbered || s.Mode != ModeSync {
-		s.Packs = PacksNone
-	}
 	if s.Kind != KindKeyed {
 		s.KeyType, s.Settle, s.Late, s.Ahead = "", 0, "", 0
 		return s
@@ -181,8 +155,6 @@ func (s Settings) ofKind() Settings {
 // checkNew reports what is missing for a queue to be made, or is given too much.
 func (s Settings) checkNew(change Change) error {
 	switch {
-	case change.Packs != nil && *change.Packs == PacksOn && s.Packs != PacksOn:
-		return ErrPacksFixed
 	case s.Kind == KindKeyed && s.KeyType == "":
 		return &InvalidError{Field: "keyType", Code: invalid.Missing, Problem: "is missing: a keyed queue is made with the type of its keys, such as time"}
 	case s.Kind != KindKeyed:
@@ -217,9 +189,6 @@ func (s Settings) validate() error {
 	if s.Late != "" {
 		change.Late = &s.Late
 	}
-	if s.Packs != PacksNone {
-		change.Packs = &s.Packs
-	}
 	return change.validate()
 }
 
@@ -230,7 +199,6 @@ type Change struct {
 	GapAfter *time.Duration
 	MaxAhead *int64
 	Mode     *Mode
-	Packs    *Packs
 	Kind     *Kind
 	KeyType  *KeyType
 	Settle   *time.Duration
@@ -263,30 +231,12 @@ func (c Change) validate() error {
 			return &InvalidError{Field: "mode", Code: invalid.Unknown, Problem: "must be sync or async"}
 		}
 	}
-	if c.Packs != nil && !c.Packs.some() && *c.Packs != PacksAuto {
-		return &InvalidError{Field: "packs", Code: invalid.Unknown, Problem: "must be auto, on or off"}
-	}
 	if c.Kind != nil {
 		if _, err := ParseKind(c.Kind.String()); err != nil {
 			return err
 		}
 	}
 	return c.validateKeyed()
-}
-
-// checkPacks reports packed runs that no queue can be set to.
-func (c Change) checkPacks() error {
-	switch {
-	case c.Packs == nil:
-		return nil
-	case !c.Packs.some():
-		return &InvalidError{Field: "packs", Code: invalid.Unknown, Problem: "must be on or off"}
-	case *c.Packs == PacksOn && c.Mode != nil && *c.Mode == ModeAsync:
-		return &InvalidError{Field: "packs", Code: invalid.Clash, Problem: "must not be on with the mode async"}
-	case *c.Packs == PacksOn && c.Kind != nil && *c.Kind != KindNumbered:
-		return &InvalidError{Field: "packs", Code: invalid.Clash, Problem: "must not be on with the kind " + c.Kind.String()}
-	}
-	return nil
 }
 
 // validateKeyed is validate of what only keyed queues have.
@@ -341,10 +291,6 @@ var settings = []setting{
 		set: func(c *Change, text string) (err error) { c.Mode, err = pointer(Mode(text), nil); return err },
 	},
 	{
-		name: "packs", value: func(s Settings) any { return string(s.Packs) },
-		set: func(c *Change, text string) (err error) { c.Packs, err = pointer(Packs(text), nil); return err },
-	},
-	{
 		name: "keyType", value: func(s Settings) any { return string(s.KeyType) }, keyed: true,
 		set: func(c *Change, text string) (err error) { c.KeyType, err = pointer(ParseKeyType(text)); return err },
 	},
@@ -387,7 +333,7 @@ func parseDuration(text string) (time.Duration, error) {
 func (s Settings) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, of := range settings {
-			if of.keyed && s.Kind != KindKeyed || of.name == "packs" && s.Packs == PacksNone || of.name == "ahead" && !s.KeyType.timed() {
+			if of.keyed && s.Kind != KindKeyed || of.name == "ahead" && !s.KeyType.timed() {
 				continue
 			}
 			if !yield(of.name, of.value(s)) {
@@ -432,9 +378,6 @@ func (s Settings) With(c Change) Settings {
 	}
 	if c.Mode != nil {
 		s.Mode = *c.Mode
-	}
-	if c.Packs != nil {
-		s.Packs = *c.Packs
 	}
 	if c.Kind != nil {
 		s.Kind = *c.Kind

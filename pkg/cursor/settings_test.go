@@ -14,7 +14,7 @@ import (
 // Each setting has its name, by which it is read and set.
 func TestSettingsByTheirNames(t *testing.T) {
 	want := cursor.Settings{
-		Kind: cursor.KindKeyed, First: 7, Policy: cursor.PolicyAlert, GapAfter: 90 * time.Second, MaxAhead: 3, Mode: cursor.ModeAsync, Packs: cursor.PacksOn,
+		Kind: cursor.KindKeyed, First: 7, Policy: cursor.PolicyAlert, GapAfter: 90 * time.Second, MaxAhead: 3, Mode: cursor.ModeAsync,
 		KeyType: "time", Settle: 7 * time.Second, Late: cursor.LateDrop, Ahead: 9 * time.Hour,
 	}
 	var change cursor.Change

@@ -170,6 +170,48 @@ func TestStoreArrivals(t *testing.T) {
 // seen is what one arrival has seen.
 func seen(position int64) cursor.Range { return cursor.Range{From: position, To: position} }
 
+func TestStoreAllocateAt(t *testing.T) {
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		want := arrivalCursor(q)
+		create(t, s, want)
+		give := func(name string, e cursor.Entry, first int64, given bool) {
+			t.Helper()
+			now := want.MovedAt.Add(time.Second)
+			if given {
+				want.Position, want.Tail, want.MovedAt = want.Position+int64(e.Count), want.Tail+cursor.NewTail(e), now
+			}
+			got, done, err := s.AllocateAt(t.Context(), q, e, first, now)
+			check(t, err)
+			same(t, name, done, given)
+			same(t, name+", cursor", got, want)
+			same(t, name+", read", standing(t, s, q), want)
+		}
+		next := want.Position + 1
+		three := cursor.Entry{Key: cursor.HashOf("three"), Count: 3, Seen: uint32(next - 1)}
+		give("beyond", three, next+1, false)
+		give("behind", three, next-1, false)
+		give("next", three, next, true)
+		give("repeated", three, next, false)
+		_, _, err := s.Allocate(t.Context(), q, entries("f", cursor.MaxTail-2), cursor.Range{From: want.Position, To: want.Position}, at)
+		check(t, err)
+		want = standing(t, s, q)
+		give("the last for which there is room", entries("g", 1).At(0), want.Position+1, true)
+		give("full", entries("h", 1).At(0), want.Position+1, false)
+
+		for _, other := range []cursor.Cursor{newCursor(q + " numbered"), keyedCursor(q + " keyed")} {
+			create(t, s, other)
+			got, done, err := s.AllocateAt(t.Context(), other.Queue, three, other.Position+1, at)
+			check(t, err)
+			same(t, "in one of another kind", done, false)
+			same(t, "cursor of another kind", got, other)
+		}
+		got, done, err := s.AllocateAt(t.Context(), q+" none", three, 1, at)
+		check(t, err)
+		same(t, "in one that is not there", done, false)
+		same(t, "cursor that is not there", got, cursor.Cursor{})
+	})
+}
+
 func TestStoreAllocation(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		one := entries("e", 1)
@@ -284,12 +326,6 @@ func TestStoreKinds(t *testing.T) {
 		got, err = s.LeaveToSweep(t.Context(), arrival, 5, at)
 		check(t, err)
 		same(t, "left to the sweep", got, want)
-		want.MaxParked = 3
-		want.Queue = q + " odd" // no arrival-order queue has a gap: this one shows the condition
-		create(t, s, want)
-		got, err = s.WidenGap(t.Context(), q+" odd", 5)
-		check(t, err)
-		same(t, "gap widened", got, want)
 
 		for _, queue := range []string{numbered, arrival} {
 			kind, mode := cursor.KindNumbered, cursor.ModeSync

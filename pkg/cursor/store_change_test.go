@@ -48,10 +48,6 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		_, err = s.OpenGap(t.Context(), "q", 5, at)
 		wrote("open gap", err, true, "park")
 		advance("q")
-		_, err = s.WidenGap(t.Context(), "q", 5)
-		wrote("no wider gap", err, false, "advance")
-		_, err = s.WidenGap(t.Context(), "q", 7)
-		wrote("widen gap", err, true, "park")
 		_, _, err = s.Configure(t.Context(), "q", cursor.Change{})
 		wrote("configure", err, true, "other")
 		advance("q")
@@ -65,15 +61,11 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		_, err = s.LeaveToSweep(t.Context(), "left", 1, at)
 		wrote("leave to sweep", err, true, "park")
 
-		packed := newCursor("packed")
-		packed.Settings.Packs = cursor.PacksOn
-		create(t, s, packed)
-		_, _, err = s.MovePacked(t.Context(), "packed", 1, 3, at)
-		wrote("move packed", err, true, "advance")
-
 		create(t, s, arrivalCursor("arrival"))
 		c, _, err := s.Allocate(t.Context(), "arrival", entries("e", cursor.OrderItemEntries), cursor.Range{}, at)
 		wrote("allocation", err, true, "advance")
+		_, _, err = s.AllocateAt(t.Context(), "arrival", entries("f", 1).At(0), c.Position+1, at)
+		wrote("allocation at a seq", err, true, "advance")
 		_, _, err = s.TrimTail(t.Context(), c, cursor.OrderItemEntries)
 		wrote("trim tail", err, true, "other")
 
@@ -102,7 +94,7 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		}
 
 		// All that a queue can have goes with its erasing, or it would be taken for one.
-		for _, queue := range []string{"q", "packed", "arrival", "keyed"} {
+		for _, queue := range []string{"q", "arrival", "keyed"} {
 			advance(queue)
 			_, err = s.MarkErased(t.Context(), queue, "op", at)
 			wrote("mark erased", err, true, "other")

@@ -90,27 +90,12 @@ func (s *Store) MoveAndPark(ctx context.Context, queue string, over Range, parke
 		attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
-// MovePacked moves the position over a packed run of a queue that has them, if it is before
-// the first and no message from there on is parked. LastPack becomes the run, and MovedAt
-// now. It returns the cursor that is stored afterwards, and whether this request moved it.
-// One UpdateItem; 1 write unit.
-//
-// Lost response, another did it first: the repeat fails, and returns a position at the last
-// or beyond, which proves nothing yet: others may have put the same seqs singly. We die right
-// after: the run is accepted, and nothing is parked behind it.
-func (s *Store) MovePacked(ctx context.Context, queue string, first, last int64, now time.Time) (Cursor, bool, error) {
-	return s.update(ctx, "move packed", queue,
-		ddb.And(attrPosition.Eq(ddb.Int(first-1)), attrMaxParked.Lt(ddb.Int(first)), attrPacks.Exists()),
-		attrPosition.Set(ddb.Int(last)), attrPackFrom.Set(ddb.Int(first)), attrPackTo.Set(ddb.Int(last)),
-		attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
-}
-
 // OpenGap raises Parked to seq of a numbered queue and sets MovedAt to now, if
 // the position is before seq-1 and no gap is open. It returns the cursor that
 // is stored afterwards. One UpdateItem; 1 write unit.
 //
 // Lost response: the repeat fails, and returns Parked at seq. Another did it
-// first: theirs is returned, and may need WidenGap. We die right after: the gap
+// first: theirs is returned. We die right after: the gap
 // is on record, which was all.
 func (s *Store) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "open gap", queue,
@@ -133,15 +118,6 @@ func (s *Store) LeaveToSweep(ctx context.Context, queue string, seq int64, now t
 	return c, err
 }
 
-// WidenGap raises Parked to seq of a queue with packed runs and keeps MovedAt, if a gap is open and Parked
-// is less than seq. The rest is as with OpenGap.
-func (s *Store) WidenGap(ctx context.Context, queue string, seq int64) (Cursor, error) {
-	c, _, err := s.update(ctx, "widen gap", queue,
-		ddb.And(attrMaxParked.Gt(attrPosition.Ref()), attrMaxParked.Lt(ddb.Int(seq)), isNumbered),
-		attrMaxParked.Set(ddb.Int(seq)), changePark)
-	return c, err
-}
-
 // Configure changes the settings of a queue that exists, where First, Kind and KeyType,
 // if given, are the queue's, and it is a keyed one where Settle or Late are, with times in its keys where Ahead is. It returns the cursor that is stored afterwards
 // (the zero Cursor where there is none) and whether the change was made. One
@@ -157,12 +133,7 @@ func (s *Store) Configure(ctx context.Context, queue string, change Change) (Cur
 // fits is the condition that a queue's settings that are fixed are those of the
 // change.
 func (c Change) fits() ddb.Cond {
-	var first, kind, keyType, keyed, packs ddb.Cond
-	if c.Packs != nil && *c.Packs == PacksOn {
-		packs = attrPacks.Exists()
-	} else if c.Mode != nil && *c.Mode == ModeAsync {
-		packs = attrPacks.Missing()
-	}
+	var first, kind, keyType, keyed ddb.Cond
 	if c.KeyType != nil {
 		keyType = attrKeyType.Eq(ddb.Text(string(*c.KeyType)))
 	}
@@ -178,7 +149,7 @@ func (c Change) fits() ddb.Cond {
 	if c.Kind != nil {
 		kind = map[Kind]ddb.Cond{KindNumbered: isNumbered, KindArrival: isArrivalOrder, KindKeyed: isKeyed}[*c.Kind]
 	}
-	return ddb.And(first, kind, keyType, keyed, packs)
+	return ddb.And(first, kind, keyType, keyed)
 }
 
 // actions make the change in a cursor's item.
@@ -195,13 +166,6 @@ func (c Change) actions() []ddb.Action {
 	}
 	if c.Mode != nil {
 		actions = append(actions, attrMode.Set(ddb.Text(string(*c.Mode))))
-	}
-	switch {
-	case c.Packs == nil:
-	case *c.Packs == PacksOn:
-		actions = append(actions, attrPacksOff.Remove())
-	default:
-		actions = append(actions, attrPacksOff.Set(ddb.Bool(true)))
 	}
 	if c.Settle != nil {
 		actions = append(actions, attrSettle.Set(ddb.Int(c.Settle.Milliseconds())))

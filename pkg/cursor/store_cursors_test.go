@@ -105,10 +105,10 @@ func TestStoreMoveAndPark(t *testing.T) {
 			same(t, "cursor after it", got, want)
 		}
 
-		want, err = s.WidenGap(t.Context(), q, 9)
+		want, _, err = s.MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: 4}, 9, later)
 		check(t, err)
 		for _, to := range []int64{8, 7} {
-			got, moved, err = s.MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: to}, to+1, later)
+			got, moved, err = s.MoveAndPark(t.Context(), q, cursor.Range{From: 4, To: to}, to+1, later)
 			check(t, err)
 			same(t, "what is parked is as far", moved, false)
 			same(t, "cursor after it", got, want)
@@ -170,33 +170,6 @@ func TestStoreLeaveToSweep(t *testing.T) {
 	})
 }
 
-func TestStoreWidenGap(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		create(t, s, newCursor(q))
-		want := newCursor(q)
-		got, err := s.WidenGap(t.Context(), q, 5)
-		check(t, err)
-		same(t, "no gap to widen", got, want)
-
-		want, err = s.OpenGap(t.Context(), q, 3, at)
-		check(t, err)
-		want.MaxParked = 5
-		got, err = s.WidenGap(t.Context(), q, 5)
-		check(t, err)
-		same(t, "widened", got, want)
-		for _, seq := range []int64{5, 4, 1} {
-			got, err = s.WidenGap(t.Context(), q, seq)
-			check(t, err)
-			same(t, fmt.Sprintf("not wider, seq %d", seq), got, want)
-		}
-		want, _, err = s.Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 5, at)
-		check(t, err)
-		got, err = s.WidenGap(t.Context(), q, 9)
-		check(t, err)
-		same(t, "closed", got, want)
-	})
-}
-
 func TestStoreConfigure(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		first, policy, gapAfter, maxAhead, mode := int64(1), cursor.PolicyAlert, 3*time.Second, int64(5), cursor.ModeSync
@@ -234,10 +207,10 @@ func TestStoreConfigure(t *testing.T) {
 func TestStoreConfiguresEachSetting(t *testing.T) {
 	others := map[string]any{
 		"First": int64(2), "Policy": cursor.PolicyAlert, "GapAfter": 3 * time.Second, "MaxAhead": int64(5),
-		"Mode": cursor.ModeSync, "Packs": cursor.PacksOn, "Kind": cursor.KindArrival,
+		"Mode": cursor.ModeSync, "Kind": cursor.KindArrival,
 		"KeyType": cursor.KeyType("utc"), "Settle": 3 * time.Second, "Late": cursor.LateDrop, "Ahead": 3 * time.Hour,
 	}
-	fixed := map[string]bool{"First": true, "Kind": true, "Packs": true, "KeyType": true}
+	fixed := map[string]bool{"First": true, "Kind": true, "KeyType": true}
 	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true, "Ahead": true}
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		defaults := settings()
@@ -247,9 +220,6 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 			defaults := defaults
 			if ofKeyed[field.Name] {
 				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late, defaults.Ahead = cursor.KindKeyed, "time", 0, cursor.LateDeliver, 24*time.Hour
-			}
-			if field.Name == "Packs" {
-				defaults.Mode = cursor.ModeSync
 			}
 			other, known := others[field.Name]
 			if !known {
@@ -282,9 +252,6 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 				if change.KeyType == nil {
 					change.KeyType = &defaults.KeyType
 				}
-			}
-			if field.Name == "Packs" {
-				change.Mode = &defaults.Mode
 			}
 			got, err = sorter.Configure(t.Context(), q+" made with another "+field.Name, change)
 			check(t, err)
@@ -335,9 +302,6 @@ func TestStoreNoCursor(t *testing.T) {
 		got, err = s.OpenGap(t.Context(), q, 3, at)
 		check(t, err)
 		same(t, "open gap", got, none)
-		got, err = s.WidenGap(t.Context(), q, 3)
-		check(t, err)
-		same(t, "widen gap", got, none)
 		noted, err := s.Announce(t.Context(), q, -1, 3)
 		check(t, err)
 		same(t, "announced", noted, false)

@@ -12,7 +12,7 @@ import (
 var live = []ddb.Path{
 	attrPosition, attrMaxParked, attrMovedAt, attrPolicy, attrGapAfter, attrMaxAhead, attrMode, attrAnnounced,
 	attrFloor, attrFloorAt, attrNotified, attrTailFrom, attrTail, attrFingerprintsFrom, attrFingerprints, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq, attrPacks, attrPackFrom, attrPackTo,
+	attrLateSeq,
 }
 
 // isLive: the queue has a cursor, and is not erased.

@@ -70,7 +70,6 @@ func TestStoreErasedIsFinal(t *testing.T) {
 				},
 				"open gap":       func() error { _, err := s.OpenGap(ctx, queue, 9, at); return err },
 				"leave to sweep": func() error { _, err := s.LeaveToSweep(ctx, queue, 9, at); return err },
-				"widen gap":      func() error { _, err := s.WidenGap(ctx, queue, 9); return err },
 				"configure":      func() error { return none(s.Configure(ctx, queue, cursor.Change{})) },
 				"configure first": func() error {
 					return none(s.Configure(ctx, queue, cursor.Change{First: &first}))
@@ -86,6 +85,9 @@ func TestStoreErasedIsFinal(t *testing.T) {
 				"raise floor": func() error { _, err := s.RaiseFloor(ctx, queue, 0, at); return err },
 				"allocate": func() error {
 					return none(s.Allocate(ctx, queue, entries("e", 1), seen(before.Position), at))
+				},
+				"allocate at": func() error {
+					return none(s.AllocateAt(ctx, queue, entries("e", 1).At(0), before.Position+1, at))
 				},
 				"trim tail": func() error {
 					full := before

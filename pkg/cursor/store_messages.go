@@ -11,11 +11,11 @@ func (s *Store) messageKey(queue string, seq int64) ddb.Item {
 	return ddb.Fields{s.queueKey: ddb.Text(queue), s.seqKey: ddb.Int(seq)}.Item()
 }
 
-func (s *Store) decodeMessage(it ddb.Item, headsOnly bool) (Message, error) {
-	return ddb.Decoded(it, func(it ddb.Item) (Message, error) { return decodeMessage(it, s.names, headsOnly) })
+func (s *Store) decodeMessage(it ddb.Item) (Message, error) {
+	return ddb.Decoded(it, func(it ddb.Item) (Message, error) { return decodeMessage(it, s.names) })
 }
 
-// PutMessage stores m, a message or a packed run, if nothing is stored under its queue and seq, and returns
+// PutMessage stores m if nothing is stored under its queue and seq, and returns
 // the message that is stored afterwards. One PutItem; 1 write unit for each
 // KB.
 //
@@ -27,20 +27,7 @@ func (s *Store) PutMessage(ctx context.Context, m Message) (Message, error) {
 	if err != nil || a.Held {
 		return m, err
 	}
-	return s.decodeMessage(a.Item, false)
-}
-
-// PutOver is PutMessage, and stores m also in the place of the packed run dead: one that
-// nobody can move the position over any more.
-//
-// Lost response, another did it first, we die right after: as with PutMessage.
-func (s *Store) PutOver(ctx context.Context, m, dead Message) (Message, error) {
-	isDead := ddb.And(attrCount.Eq(ddb.Int(int64(len(dead.Packed)))), attrDigest.Eq(ddb.Blob(dead.Digest)))
-	a, err := s.put(ctx, "put message", s.messages, encodeMessage(m, s.names), ddb.Or(s.queueKey.Missing(), isDead))
-	if err != nil || a.Held {
-		return m, err
-	}
-	return s.decodeMessage(a.Item, false)
+	return s.decodeMessage(a.Item)
 }
 
 // Message reads one message strongly, and whether there is one. One GetItem;
@@ -50,7 +37,7 @@ func (s *Store) Message(ctx context.Context, queue string, seq int64) (Message, 
 	if err != nil || !it.Exists() {
 		return Message{}, false, err
 	}
-	m, err := s.decodeMessage(it, false)
+	m, err := s.decodeMessage(it)
 	return m, err == nil, err
 }
 
@@ -95,7 +82,7 @@ func (s *Store) Messages(ctx context.Context, query Query) (Page, error) {
 	var only []ddb.Path
 	if query.HeadsOnly {
 		only = []ddb.Path{
-			s.queueKey, s.seqKey, attrVersion, attrEnqueuedAt, attrExpiresOn, attrTombstone, attrEntries, attrCount,
+			s.queueKey, s.seqKey, attrVersion, attrEnqueuedAt, attrExpiresOn, attrTombstone, attrEntries,
 		}
 	}
 	a, err := s.between(ctx, "query messages", query, only...)
@@ -107,7 +94,7 @@ func (s *Store) Messages(ctx context.Context, query Query) (Page, error) {
 		if isOrderItem(it) {
 			continue
 		}
-		m, err := s.decodeMessage(it, query.HeadsOnly)
+		m, err := s.decodeMessage(it)
 		if err != nil {
 			return Page{}, err
 		}

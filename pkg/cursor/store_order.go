@@ -41,6 +41,18 @@ func (s *Store) Allocate(ctx context.Context, queue string, entries Tail, seen R
 		attrPosition.Plus(entries.Seqs()), attrTail.Append(encodeTail(entries)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
+// AllocateAt is Allocate for one entry whose first seq is given: it does so if the position is right
+// before that. So no other clause is needed but the tail's room, and the queue's kind: an entry that
+// has its place finds a position beyond it.
+//
+// Lost response, another did it first: the repeat fails, and returns a position at first or beyond;
+// what is stored there tells whose it is. We die right after: the messages are committed.
+func (s *Store) AllocateAt(ctx context.Context, queue string, e Entry, first int64, now time.Time) (Cursor, bool, error) {
+	return s.update(ctx, "allocation", queue,
+		ddb.And(isArrivalOrder, attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(MaxTail-1)),
+		attrPosition.Plus(int64(e.Count)), attrTail.Append(encodeTail(NewTail(e))), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
+}
+
 // PutOrderItem stores o if nothing is stored under its queue and seq, and
 // returns what stands there afterwards. One PutItem; 1 write unit.
 //

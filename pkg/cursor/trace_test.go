@@ -142,23 +142,6 @@ func TestTracesAreKept(t *testing.T) {
 		b.settle(cursor.EverySortKey)
 		b.want("traces", b.traces(), parentA+" a=1")
 	})
-	t.Run("packed", func(t *testing.T) {
-		b, _ := packing(t)
-		put := func(first int64, traces ...cursor.Trace) {
-			var messages []cursor.Message
-			for i, trace := range traces {
-				messages = append(messages, cursor.Message{Queue: "q", Seq: first + int64(i), Body: []byte("x"), Trace: trace})
-			}
-			results, err := b.sorter.PutGroup(t.Context(), messages)
-			check(t, err)
-			check(t, results[0].Err)
-		}
-		put(1, traceA, cursor.Trace{}, traceB)
-		put(4, traceB, traceB)
-		put(4, traceA, cursor.Trace{})
-		b.want("items", b.items(), "[1 4]")
-		b.want("traces", b.traces(), parentA+" a=1;;"+parentB+" ;"+parentB+" ;"+parentB+" ")
-	})
 }
 
 // One that is not in its form is refused, and nothing is stored.

@@ -3,7 +3,9 @@
 package cursor_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -68,15 +70,23 @@ func TestUnitsOfSettling(t *testing.T) {
 	}
 }
 
-// TestUnitsOfPacks holds those of batches that are one item to what is measured, and their bytes to what is stored.
-func TestUnitsOfPacks(t *testing.T) {
-	for _, size := range []int{2, 5, 8, 9, 10, 12, 13, 25, 50, 75, 100} {
-		m := newPacking(t)
-		m.run(jsonBody, 1, 2, 100)
-		got := unitsOf(1, func() meter.Counts { return m.cost(func() { m.run(jsonBody, 3, size, 100) }) })
-		checkUnits(t, "packs", cost.InOrder, size, got, cost.Packed(float64(size)))
-		want := cost.PackBytes(float64(size))
-		if got := lastBytes(t, cursor.PacksOn, size); math.Abs(got-want) > 0.03*want {
+// TestUnitsOfAppends holds those of batches at their seqs to what is measured, and their bytes to what is stored.
+func TestUnitsOfAppends(t *testing.T) {
+	for _, size := range []int{2, 5, 8, 9, 10, 12, 13, 25, 50, 75, 100, 300} {
+		m := newMetered(t, cursor.ModeSync)
+		next := int64(1)
+		m.appendAt(jsonBody, &next, 2)
+		got := unitsOf(1, func() meter.Counts {
+			return m.cost(func() {
+				for range cursor.OrderItemEntries {
+					m.appendAt(jsonBody, &next, size)
+				}
+			})
+		})
+		got = cost.Units{Writes: got.Writes / cursor.OrderItemEntries, Reads: got.Reads}
+		checkUnits(t, "append", cost.InOrder, size, got, cost.Appended(float64(size)))
+		want := cost.ItemBytes(float64(size))
+		if got := lastBytes(t, "streamsort-arrivals", size); math.Abs(got-want) > 0.03*want {
 			t.Errorf("%d of one item: %.0f bytes, internal/dev/cost has %.0f", size, got, want)
 		}
 	}
@@ -84,29 +94,60 @@ func TestUnitsOfPacks(t *testing.T) {
 
 // TestBytesOfSingles holds those of a message that is an item to what is stored.
 func TestBytesOfSingles(t *testing.T) {
-	if got := lastBytes(t, cursor.PacksOff, 1); math.Abs(got-cost.SingleBytes) > 0.02*cost.SingleBytes {
+	if got := lastBytes(t, "streamsort-messages", 1); math.Abs(got-cost.SingleBytes) > 0.02*cost.SingleBytes {
 		t.Errorf("%.0f bytes, internal/dev/cost has %d", got, cost.SingleBytes)
 	}
 }
 
-// lastBytes is what the item counts for by AWS's rules that a batch of n messages of JSON becomes.
-func lastBytes(t *testing.T, packs cursor.Packs, n int) float64 {
-	t.Helper()
-	tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-	store, err := cursor.NewStore(tables, cursor.Names{})
+// jsonBody is a body of 100 bytes that can be deflated with others.
+func jsonBody(seq int64) []byte {
+	random := rand.New(rand.NewPCG(uint64(seq), 1))
+	text := fmt.Sprintf(`{"event":"order.updated","order":%08d,"customer":"c-%04d","amount":%d.95,"currency":"EUR"}`,
+		random.IntN(1e8), random.IntN(1e4), random.IntN(1000))
+	return fmt.Appendf(nil, "%-100s", text)
+}
+
+// appendAt puts a batch of n messages from the next seq on.
+func (m *metered) appendAt(body func(int64) []byte, next *int64, n int) {
+	m.t.Helper()
+	var messages []cursor.Message
+	for range n {
+		messages = append(messages, cursor.Message{Queue: arrivalQueue, Seq: *next, Body: body(*next), Kind: cursor.KindArrival})
+		*next++
+	}
+	m.advanced(messages)
+}
+
+// advanced puts messages that are next.
+func (m *metered) advanced(messages []cursor.Message) {
+	m.t.Helper()
+	results, err := m.sorter.PutGroup(m.t.Context(), messages)
 	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Err != nil || r.Outcome != cursor.Advanced {
+			m.t.Fatal(r)
+		}
+	}
+}
+
+// lastBytes is what the item counts for by AWS's rules that a batch of n messages of JSON becomes, in its table.
+func lastBytes(t *testing.T, table string, n int) float64 {
+	t.Helper()
+	tables := ddb.NewMemory(tablesOf(cursor.Names{})...)
+	m := &metered{t: t, store: storeOn(t, tables, cursor.Names{})}
+	var err error
+	if m.sorter, err = cursor.New(m.store, nil); err != nil {
 		t.Fatal(err)
 	}
-	settings := cursor.DefaultSettings()
-	settings.Packs = packs
-	m := &metered{t: t, store: store}
-	if m.sorter, err = cursor.New(store, &cursor.Options{Defaults: &settings}); err != nil {
-		t.Fatal(err)
+	next := int64(1)
+	if table == "streamsort-messages" {
+		m.advanced([]cursor.Message{{Queue: arrivalQueue, Seq: 1, Body: jsonBody(1)}})
+	} else {
+		m.appendAt(jsonBody, &next, n)
 	}
-	m.run(jsonBody, 1, 2, 100)
-	m.run(jsonBody, 3, n, 100)
-	items := tables.Items("streamsort-messages")
-	return float64(items[len(items)-1].Size())
+	return float64(tables.Items(table)[0].Size())
 }
 
 func unitsOf(messages int, count func() meter.Counts) cost.Units {

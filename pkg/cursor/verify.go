@@ -37,10 +37,8 @@ type Verified struct {
 	// Range is what is looked at, Last the seq up to which it is.
 	Range
 	Last int64
-	// Messages are those that are there, Tombstones the seqs that were skipped or dropped,
-	// PackedRuns the items with several messages, Strays what is stored under a seq of one beside it,
-	// and is nobody's.
-	Messages, Tombstones, PackedRuns, Strays int64
+	// Messages are those that are there, Tombstones the seqs that were skipped or dropped.
+	Messages, Tombstones int64
 	// Gone is how many seqs are not stored any more because they expired or were deleted, and GoneTo
 	// the last of them.
 	Gone, GoneTo int64
@@ -50,7 +48,7 @@ type Verified struct {
 }
 
 // Verify reads what a queue has stored of a range, and proves that it is whole: each seq up to the
-// position is stored once, alone, in one packed run or by one place of the order, and is what was
+// position is stored once, alone or by one place of the order, and is what was
 // put, as its digest says. To may be MaxSeq, for the position. What expired, or was deleted below the
 // floor, is no fault. It reads only, and yields what it has found after each request; the
 // last is the result.
@@ -108,10 +106,8 @@ func (s *Sorter) verifier(ctx context.Context, queue string, of Range) (*verifie
 // items looks at the messages of a numbered queue, as they are stored.
 func (v *verifier) items(ctx context.Context) iter.Seq[error] {
 	return func(yield func(error) bool) {
-		err := v.within(ctx)
-		for more := err == nil; more && v.Last < v.To; {
-			var page Page
-			page, err = v.store.Messages(ctx, Query{Queue: v.Cursor.Queue, First: v.Last + 1, Last: v.To, Strong: true})
+		for more := true; more && v.Last < v.To; {
+			page, err := v.store.Messages(ctx, Query{Queue: v.Cursor.Queue, First: v.Last + 1, Last: v.To, Strong: true})
 			for _, m := range page.Messages {
 				v.item(m)
 			}
@@ -119,55 +115,24 @@ func (v *verifier) items(ctx context.Context) iter.Seq[error] {
 				return
 			}
 		}
-		if err == nil {
-			v.upTo(v.To)
-			return
-		}
-		yield(err)
+		v.upTo(v.To)
 	}
 }
 
-// within looks at the packed run in which the range begins, where it does.
-func (v *verifier) within(ctx context.Context) error {
-	if v.Last >= v.To || v.Last < v.Cursor.Settings.First || !v.Cursor.mayCover(v.Last+1) {
-		return nil
-	}
-	begins, _, err := v.standing(ctx, v.Cursor, v.Last+1)
-	if err == nil && begins.Seq <= v.Last && len(begins.Packed) > 0 {
-		v.item(begins)
-	}
-	return err
-}
-
-// item looks at an item of a numbered queue.
+// item looks at a message of a numbered queue.
 func (v *verifier) item(m Message) {
-	of := Range{m.Seq - 1, m.last()}
-	packed := len(m.Packed) > 0
+	at := Range{m.Seq - 1, m.Seq}
+	v.upTo(at.From)
+	v.expiry(at, m.ExpiresOn)
 	switch {
-	case of.To <= v.Last && !packed:
-		v.Strays++
-		return
-	case of.From < v.Last && v.Last > v.From:
-		v.wrong(of, "is stored together, over what is stored before it")
-	case of.To > v.Cursor.Position:
-		v.wrong(of, fmt.Sprintf("is stored together, and the position is %d", v.Cursor.Position))
-	}
-	v.upTo(of.From)
-	v.expiry(of, m.ExpiresOn)
-	digest := m.digest()
-	if packed {
-		v.PackedRuns++
-		digest = packedDigest(m.Packed)
-	}
-	switch in := min(of.To, v.To) - max(of.From, v.Last); {
 	case m.Tombstone != "":
-		v.Tombstones += in
-	case !bytes.Equal(digest, m.Digest):
-		v.wrong(of, "is not what was put: its digest is another")
+		v.Tombstones++
+	case !bytes.Equal(m.digest(), m.Digest):
+		v.wrong(at, "is not what was put: its digest is another")
 	default:
-		v.Messages += in
+		v.Messages++
 	}
-	v.Last = min(max(v.Last, of.To), v.To)
+	v.Last = m.Seq
 }
 
 // places looks at the order of a queue in arrival order, or of a keyed one, and at what has its
@@ -365,11 +330,11 @@ func (v *verifier) stands(ctx context.Context, cur Cursor) error {
 		return nil
 	}
 	m, there, err := v.store.Message(ctx, cur.Queue, cur.Position+1)
-	if err != nil || !there || len(m.Packed) > 0 && cur.GapOpen() {
+	if err != nil || !there {
 		return err
 	}
 	if age := v.now().Sub(m.EnqueuedAt); age > standsAfter {
-		v.wrong(Range{cur.Position, m.last()}, fmt.Sprintf("is stored since %v, and the position is not moved over it", age.Round(time.Second)))
+		v.wrong(Range{cur.Position, m.Seq}, fmt.Sprintf("is stored since %v, and the position is not moved over it", age.Round(time.Second)))
 	}
 	return nil
 }

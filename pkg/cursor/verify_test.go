@@ -58,7 +58,7 @@ func (b *bench) verified(after, upTo int64) string {
 	for _, of := range []struct {
 		n    int64
 		what string
-	}{{last.Tombstones, "skipped"}, {last.PackedRuns, "packed"}, {last.Strays, "strays"}, {last.Gone, "gone"}} {
+	}{{last.Tombstones, "skipped"}, {last.Gone, "gone"}} {
 		if of.n > 0 {
 			said += fmt.Sprintf(", %d %s", of.n, of.what)
 		}
@@ -141,25 +141,6 @@ func TestVerifyStandsStill(t *testing.T) {
 	b.want("at once", b.verified(0, all), "0 to 1: 1")
 	b.later(2 * time.Minute)
 	b.want("later", b.verified(0, all), "0 to 1: 1; 1 to 2 is stored since 2m0s, and the position is not moved over it")
-}
-
-func TestVerifyPackedRuns(t *testing.T) {
-	b, options := packing(t)
-	s := b.process(options)
-	b.want("packed", b.group(s, "", 1, 10), "advanced")
-	b.put(body(11))
-	b.want("packed", b.group(s, "", 12, 14), "advanced")
-	b.want("whole", b.verified(0, all), "0 to 14: 14, 2 packed")
-	b.want("from within, to within", b.verified(4, 12), "4 to 12: 8, 2 packed")
-	b.tamper(0, func(it ddb.Fields) ddb.Fields {
-		if seq, _ := it["seq"].Int64(); seq == 11 {
-			it["seq"] = ddb.Int(5)
-		}
-		return it
-	})
-	b.put(body(11))
-	b.drop(0, "seq", 12)
-	b.want("a stray, and a hole", b.verified(0, all), "0 to 14: 10, 1 packed, 1 strays; 10 to 14 is not stored")
 }
 
 func TestVerifyArrivals(t *testing.T) {

@@ -161,27 +161,6 @@ func TestWarmFigure(t *testing.T) {
 	}
 }
 
-// TestPackedFigure: of batches that are one item each, a record of the move shows all that a reader has to know
-// of the cursor: it reads the item, and in a process that is not warm the consumer.
-func TestPackedFigure(t *testing.T) {
-	m := newMetered(t)
-	handle, err := handoff.OnStream(m.d, cursor.Names{}, handoff.Reader{Name: "billing", MaxMessages: 25, Handle: func(context.Context, handoff.Batch) error { return nil }})
-	m.must(err)
-	for n := range int64(3) {
-		first, last := 25*n+1, 25*n+25
-		m.put(first, last)
-		counts := m.cost(func() {
-			answer, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{movedPacked(int(n), meteredQueue, first-1, last)}})
-			if m.must(err); len(answer.BatchItemFailures) > 0 {
-				t.Errorf("%+v", answer)
-			}
-		})
-		if total := counts.Total(); n > 0 && (total.Requests != 3 || total.Writes != 2 || total.Reads != 0.5) {
-			t.Errorf("%d requests, %.1f write and %.1f read units; want 3, 2 and 0.5: %v", total.Requests, total.Writes, total.Reads, counts)
-		}
-	}
-}
-
 // TestEmptyHintFigure: a hint that brings nothing new costs 2 reads at most.
 func TestEmptyHintFigure(t *testing.T) {
 	m := newMetered(t)

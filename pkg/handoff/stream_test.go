@@ -1,7 +1,6 @@
 package handoff_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,12 +23,6 @@ func moved(number int, queue string, from, to int64) json.RawMessage {
 			`"gapSince":{"N":"0"},"change":{"S":"advance"},"policy":{"S":"wait"},"gapAfter":{"N":"300000"},"maxAhead":{"N":"9"},"mode":{"S":"sync"}}`, queue, position)
 	}
 	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`, number, image(from), image(to))
-}
-
-// movedPacked is moved of a queue with packed runs, over one.
-func movedPacked(number int, queue string, from, to int64) json.RawMessage {
-	packs := fmt.Appendf(nil, `"v":{"N":"5"},"packs":{"BOOL":true},"packFrom":{"N":"%d"},"packTo":{"N":"%d"}`, from+1, to)
-	return bytes.ReplaceAll(moved(number, queue, from, to), []byte(`"v":{"N":"1"}`), packs)
 }
 
 // failedAt is the answer that names a record.

@@ -116,6 +116,93 @@ func TestFull(t *testing.T) {
 	})
 }
 
+// inLine answers as a queue in arrival order does: what is not next is ahead, but for what a case has fail.
+func inLine(fails func(m message) bool) func(context.Context, int, []message) (producer.Answer, error) {
+	position := int64(0)
+	return func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+		return say(m, func(m message) string {
+			switch {
+			case fails(m):
+				return `{"status":503,"detail":"busy"}`
+			case *m.Seq <= position:
+				return `{"status":200,"outcome":"duplicate"}`
+			case *m.Seq > position+1:
+				return fmt.Sprintf(`{"status":409,"outcome":"ahead","detail":"not yet","new":%d}`, position)
+			}
+			position++
+			return `{"status":200,"outcome":"advanced"}`
+		})
+	}
+}
+
+// TestAhead: what is ahead of its queue goes again behind the message that is next, where that was sent too: later,
+// or with it, and it goes again.
+func TestAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := false
+		a := &api{answer: inLine(func(m message) bool {
+			fails := m.name() == "a4" && !failed
+			failed = failed || fails
+			return fails
+		})}
+		p := newProducer(t, a, nil)
+		futures := send(t, p, numbered("a", 1), numbered("a", 2))
+		bubble.Sleep(20 * time.Millisecond)
+		futures = append(futures, send(t, p, numbered("a", 3), numbered("a", 4), numbered("a", 5), numbered("a", 6))...)
+		if got := outcomes(t, futures); got != strings.Repeat("advanced ", 5)+"advanced" {
+			t.Error(got)
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if third := a.requests[2]; third[0].name() != "a4" {
+			t.Errorf("%v is sent before the one that is next", third)
+		}
+	})
+}
+
+// TestAheadOfWhatComesLater: the one that is next waits behind it.
+func TestAheadOfWhatComesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := make(chan struct{})
+		answer := inLine(func(message) bool { return false })
+		a := &api{answer: func(ctx context.Context, n int, m []message) (producer.Answer, error) {
+			if n == 0 {
+				<-busy
+			}
+			return answer(ctx, n, m)
+		}}
+		p := newProducer(t, a, nil)
+		futures := send(t, p, numbered("a", 2))
+		bubble.Sleep(20 * time.Millisecond)
+		futures = append(futures, send(t, p, numbered("a", 1))...)
+		close(busy)
+		if got := outcomes(t, futures); got != "advanced advanced" {
+			t.Error(got)
+		}
+		want(t, a, "a2", "a1", "a2")
+	})
+}
+
+// TestAheadForGood: what is next was not sent by this producer. The sender knows from where to go on, and can.
+func TestAheadForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: inLine(func(message) bool { return false })}
+		p := newProducer(t, a, nil)
+		futures := send(t, p, numbered("a", 1), numbered("a", 3), numbered("b", 1))
+		if got := outcomes(t, futures[:2]); got != "advanced 409" {
+			t.Error(got)
+		}
+		var refused *producer.RefusedError
+		_, err := futures[1].Wait(t.Context())
+		if want := (producer.RefusedError{Status: 409, Outcome: "ahead", Detail: "not yet", Position: 1}); !errors.As(err, &refused) || *refused != want {
+			t.Errorf("%+v, want %+v", err, want)
+		}
+		if got := outcomes(t, send(t, p, numbered("a", 2), numbered("a", 3))); got != "advanced advanced" {
+			t.Error(got)
+		}
+	})
+}
+
 // TestPartlyUnknown: messages whose fate is unknown go again before those behind them, and nothing else does.
 func TestPartlyUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

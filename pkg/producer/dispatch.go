@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -142,6 +143,7 @@ func (p *Producer) request(c *call) {
 	cancel()
 	took := time.Since(began)
 	judged := judge(c, a, err)
+	p.goOn(c, judged)
 	for i, f := range c.all() {
 		switch v := judged.of[i]; v.fate {
 		case accepted:
@@ -156,6 +158,42 @@ func (p *Producer) request(c *call) {
 		}
 	}
 	p.finish(c, judged, took)
+}
+
+// goOn has messages that are ahead go again, behind the one that is next in their queue, where this
+// producer has that: it was sent later, or goes again. Else they stay refused, and their senders know
+// from where to go on.
+func (p *Producer) goOn(c *call, judged judgement) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := 0
+	for _, part := range c.parts {
+		of := judged.of[i : i+len(part.messages)]
+		i += len(part.messages)
+		first := slices.IndexFunc(of, func(v verdict) bool { return v.ahead })
+		if first < 0 {
+			continue
+		}
+		next := of[first].position + 1
+		if !part.queue.has(next) && !part.repeats(of, next) {
+			continue
+		}
+		for n := range of {
+			if of[n].ahead {
+				of[n].fate = aside
+			}
+		}
+	}
+}
+
+// repeats reports whether the message of a seq goes again.
+func (p part) repeats(of []verdict, seq int64) bool {
+	for n, f := range p.messages {
+		if f.seq == seq && of[n].fate == repeat {
+			return true
+		}
+	}
+	return false
 }
 
 // body is the request's. It is used once: a transport may read it behind the answer.

@@ -13,8 +13,11 @@
 // and while the request before was under way, goes in one request: up to [Options.Batch]
 // messages of a queue, and of several queues up to 500 messages and [Options.RequestBytes]
 // together. So a thousand messages a second that come one by one to many queues are some tens of
-// requests a second, and those of one queue that come in order are stored as one item each, where the queue
-// has packs.
+// requests a second.
+//
+// Messages that are in order cost least in a queue in arrival order, with their seqs: each batch is one
+// item there. The first one has the Kind arrival. Messages out of order, or with holes between, are for a
+// numbered queue.
 //
 // Of a queue there is one request under way at a time. A request with several queues keeps to
 // that: it takes those of which none is under way. So a later message of a queue is never on
@@ -25,7 +28,8 @@
 // Each message is sent until it is answered for good, under the same seq, key or id, so that a
 // repeat is a duplicate: a request without an answer, one answered 401, 403, 404, 408, 429 or 5xx, and
 // in an answered one each message with 429 or 5xx. A message that can never be accepted (400, 409,
-// 410) fails alone, with a [RefusedError]. A message that is full, that is, too far ahead of its
+// 410) fails alone, with a [RefusedError]. One that is ahead of a queue in arrival order goes again behind
+// the one that is next, where this producer has that; else its error has the queue's position. A message that is full, that is, too far ahead of its
 // queue, is set aside and sent again later, so that those behind it, among which is the one that is
 // missing, go on.
 //

@@ -20,8 +20,8 @@ type Future struct {
 	// epoch counts it for Flush, weight what it takes of the bounds of memory.
 	epoch  *epoch
 	weight int64
-	// numbered: it has a seq, so that it may be set aside.
-	numbered bool
+	// seq is the message's, so that it may be set aside; noSeq where it has none.
+	seq int64
 
 	mu      sync.Mutex
 	done    chan struct{} // made by the first Wait before the outcome
@@ -42,11 +42,17 @@ type Result struct {
 	SettlesAt time.Time
 }
 
-// RefusedError is that of a message that can never be accepted.
+// noSeq is less than every seq.
+const noSeq = -1
+
+// RefusedError is that of a message that can never be accepted; or, beside ahead, not before
+// others that this producer does not have.
 type RefusedError struct {
-	// Status is 400, 409, 410 and so on; Outcome is conflict, late or stale, or empty.
+	// Status is 400, 409, 410 and so on; Outcome is conflict, ahead, late or stale, or empty.
 	Status  int
 	Outcome cursor.Outcome
+	// Position is the queue's, beside ahead: the message can be sent again behind that of the next seq.
+	Position int64
 	// Code is the problem's, where it has one, and Field the member of the message that is
 	// wrong.
 	Code, Field string

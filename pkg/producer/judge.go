@@ -27,6 +27,9 @@ type verdict struct {
 	result Result
 	err    error // why it was refused, or goes again
 	wait   bool  // its queue waits before it goes again
+	// ahead: it was refused because the next message of its queue, behind position, was not stored before.
+	ahead    bool
+	position int64
 }
 
 // judgement is what a request means.
@@ -80,7 +83,12 @@ func (j *judgement) results(c *call, a Answer) error {
 		case r.Status == http.StatusTooManyRequests:
 			*v = verdict{fate: aside, err: fmt.Errorf("%s: %s", cmp.Or(r.Outcome, "429"), r.Detail)}
 		case r.Status >= http.StatusMultipleChoices:
-			*v = verdict{fate: refused, err: &RefusedError{Status: r.Status, Outcome: cursor.Outcome(r.Outcome), Code: r.Code, Detail: r.Detail}}
+			refusal := &RefusedError{Status: r.Status, Outcome: cursor.Outcome(r.Outcome), Code: r.Code, Detail: r.Detail}
+			*v = verdict{fate: refused, err: refusal}
+			if refusal.Outcome == cursor.Ahead {
+				refusal.Position = int64(r.New)
+				v.ahead, v.position = true, refusal.Position
+			}
 		default:
 			*v = verdict{fate: accepted, result: Result{cursor.Outcome(r.Outcome), int64(r.Seq), r.Late, r.SettlesAt}}
 		}
@@ -108,7 +116,7 @@ func (j *judgement) problem(c *call, a Answer) {
 		if a.opaque && c.messages == 1 {
 			// It may be one that is full, which this answer does not tell.
 			for _, f := range c.all() {
-				if f.numbered {
+				if f.seq != noSeq {
 					j.of[0] = verdict{fate: aside, err: problem}
 				}
 			}

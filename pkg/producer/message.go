@@ -14,13 +14,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Message is one message for a queue. With a Seq it is for a numbered queue, with a Key for a
-// keyed one, without both for one in arrival order.
+// Message is one message for a queue. With a Seq it is for a numbered queue, or for exactly that
+// seq of one in arrival order, with a Key for a keyed one, without both for one in arrival order.
 type Message struct {
 	// Queue is the queue's name: 1 to 1,024 bytes of UTF-8.
 	Queue string
-	// Seq is the message's place in a numbered queue, 0 or more: new(int64(7)).
-	Seq *int64
+	// Seq is the message's place in its queue, 0 or more: new(int64(7)). Kind is arrival where
+	// the first message makes a queue in arrival order: see the package's comment.
+	Seq  *int64
+	Kind string
 	// Key is what a keyed queue sorts by, as JSON: a number, a text, or a list of up to three.
 	// KeyType is the queue's, where the first message makes it. Prev is the id of the
 	// message that should stand before this one.
@@ -49,7 +51,7 @@ type Message struct {
 func (m *Message) check() error {
 	stored := cursor.Message{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes}
 	if m.Seq != nil {
-		stored.Seq = *m.Seq
+		stored.Seq, stored.Kind = *m.Seq, cursor.Kind(m.Kind)
 	}
 	if err := stored.Validate(); err != nil {
 		return err
@@ -58,6 +60,8 @@ func (m *Message) check() error {
 		return err
 	}
 	switch {
+	case m.Kind != "" && m.Seq == nil:
+		return invalid.New(invalid.Misplaced, "kind", "must not be given without a seq")
 	case m.Key != nil && m.Seq != nil:
 		return invalid.New(invalid.Clash, "key", "must not be given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
 	case m.Key == nil && m.KeyType != "":
@@ -102,6 +106,7 @@ func (m *Message) appendTo(to []byte, prefix string, number uint64) []byte {
 		}
 		to = append(append(to, `,"seq":`...), quote...)
 		to = append(strconv.AppendInt(to, *m.Seq, 10), quote...)
+		to = appendMember(to, "kind", m.Kind)
 	}
 	if m.Key != nil {
 		to = append(append(to, `,"key":`...), m.Key...)

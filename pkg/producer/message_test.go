@@ -22,6 +22,7 @@ func TestDocument(t *testing.T) {
 		`{"queue":"q","seq":7,"body":{"a": 1}}`:           {Queue: "q", Seq: new(int64(7)), Body: []byte(`{"a": 1}`)},
 		`{"queue":"q","seq":9007199254740992,"body":1}`:   {Queue: "q", Seq: new(int64(1 << 53)), Body: []byte(`1`)},
 		`{"queue":"q","seq":"9007199254740993","body":1}`: {Queue: "q", Seq: new(int64(1<<53 + 1)), Body: []byte(`1`)},
+		`{"queue":"q","seq":7,"kind":"arrival","body":1}`: {Queue: "q", Seq: new(int64(7)), Kind: "arrival", Body: []byte(`1`)},
 		`{"queue":"q","key":["a",1],"keyType":"text,number","prev":"p","id":"i","body":1}`: {
 			Queue: "q", Key: []byte(`["a",1]`), KeyType: "text,number", Prev: "p", ID: "i", Body: []byte(`1`),
 		},

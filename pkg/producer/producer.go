@@ -87,7 +87,10 @@ func (p *Producer) Send(ctx context.Context, m Message) (*Future, error) {
 
 	buffer := scratch.Get().(*[]byte)
 	written := m.appendTo((*buffer)[:0], p.prefix, number)
-	f := &Future{queue: q, numbered: m.Seq != nil, doc: append([]byte(nil), written...)}
+	f := &Future{queue: q, seq: noSeq, doc: append([]byte(nil), written...)}
+	if m.Seq != nil {
+		f.seq = *m.Seq
+	}
 	if cap(written) <= maxScratch {
 		*buffer = written
 	}

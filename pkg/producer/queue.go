@@ -85,6 +85,18 @@ func (l *list) behind(other *list) {
 	*other = list{}
 }
 
+// has reports whether the message of a seq waits.
+func (q *queue) has(seq int64) bool {
+	for _, l := range []*list{&q.waiting, &q.aside} {
+		for f := l.head; f != nil; f = f.next {
+			if f.seq == seq {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // maxIdle is how many queues with nothing to send are remembered.
 const maxIdle = 4096
 

@@ -20,19 +20,19 @@ import (
 // What the API answers, as far as the page shows it.
 
 type queue struct {
-	Queue                               printable.Name
-	Kind, Mode, Policy, GapAfter, Packs string
-	First, Position, MaxParked          jsonseq.Seq
-	MaxAhead                            int64
-	Parked                              int
-	ParkedMore, GapOpen                 bool
-	GapSince                            time.Time
-	KeyType, Settle, Late               string
-	HighKey                             json.RawMessage
-	LateSoFar                           int64
-	Waiting                             int
-	WaitingMore                         bool
-	DueAt                               time.Time
+	Queue                        printable.Name
+	Kind, Mode, Policy, GapAfter string
+	First, Position, MaxParked   jsonseq.Seq
+	MaxAhead                     int64
+	Parked                       int
+	ParkedMore, GapOpen          bool
+	GapSince                     time.Time
+	KeyType, Settle, Late        string
+	HighKey                      json.RawMessage
+	LateSoFar                    int64
+	Waiting                      int
+	WaitingMore                  bool
+	DueAt                        time.Time
 }
 
 type gap struct{ From, To jsonseq.Seq }

@@ -21,7 +21,7 @@ type way struct {
 	name string
 	// writers are those at a time, size is how many messages each puts at once.
 	writers, size int
-	packs         bool
+	appended      bool
 	// why is why it is slower than its limit.
 	why string
 }
@@ -31,14 +31,14 @@ const whyAlone = "one writer at a time, who stores, and then moves the position,
 var ways = []way{
 	{name: "singles", writers: writers, size: 1, why: "each message is stored before the position is moved over it, and of those who move it at the same time all but one are refused, and read"},
 	{name: "batches of 25", writers: 1, size: 25, why: whyAlone},
-	{name: "packs of 100", writers: 1, size: 100, packs: true, why: whyAlone},
+	{name: "batches of 100, appended", writers: 1, size: 100, appended: true, why: whyAlone},
 }
 
 // requests is how many requests that write a message takes at least: of singles, those that are put at the same time
 // can have one move for all.
 func (w way) requests() float64 {
 	n := float64(w.size)
-	if w.packs {
+	if w.appended {
 		return 2 / n
 	}
 	return 1 + 1/n/float64(w.writers)
@@ -56,7 +56,7 @@ func oneQueue(ctx context.Context) (figures.Measured, error) {
 	m := figures.Measured{
 		Title: "Messages a second of one queue",
 		About: fmt.Sprintf("By the library, in turn with %d writers' bare conditional puts to one partition of the same DynamoDB Local, %d times %v each. The limit is as many messages as those puts would store: "+
-			"a request a message, and a move for all that are put at once; of packs, two requests for a hundred.", writers, rounds, each),
+			"a request a message, and a move for all that are put at once; of those that are appended, as one item, two requests for a hundred.", writers, rounds, each),
 		Case: "what", Others: []string{"bare conditional puts", "on AWS, by a partition's units", "SQS FIFO on AWS, a message group"},
 	}
 	for _, w := range ways {
@@ -74,8 +74,8 @@ func oneQueue(ctx context.Context) (figures.Measured, error) {
 
 // byUnits is how many messages a second one queue takes on AWS.
 func (w way) byUnits() float64 {
-	if w.packs {
-		return cost.Workload{Batch: w.size, Disorder: cost.InOrder}.PackedRate()
+	if w.appended {
+		return cost.Workload{Batch: w.size, Disorder: cost.InOrder}.AppendRate()
 	}
 	return cost.QueueRate
 }
@@ -111,12 +111,7 @@ func (w way) putter(ctx context.Context, endpoint string) (putter, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := cursor.DefaultSettings()
-	settings.Packs = cursor.PacksOff
-	if w.packs {
-		settings.Packs = cursor.PacksOn
-	}
-	sorter, err := cursor.New(store, &cursor.Options{Defaults: &settings})
+	sorter, err := cursor.New(store, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +127,9 @@ func (w way) put(ctx context.Context, sorter *cursor.Sorter, first int64) (int, 
 		seq := first + int64(i)
 		text := fmt.Sprintf(`{"n":%d,"text":"as any other, `, seq)
 		messages[i] = cursor.Message{Queue: "one", Seq: seq, Body: []byte(text + strings.Repeat("-", 98-len(text)) + `"}`)}
+		if w.appended {
+			messages[i].Kind = cursor.KindArrival
+		}
 	}
 	if w.size == 1 {
 		_, err := sorter.Put(ctx, messages[0])

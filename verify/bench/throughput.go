@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -33,15 +32,15 @@ func throughput(ctx context.Context, root string) (figures.Measured, error) {
 	m := figures.Measured{
 		Title: "Messages a second over HTTP",
 		About: fmt.Sprintf("%d clients send batches of %d to the local stack on DynamoDB Local, in turn with as many writers' bare conditional puts to the same server, %d times %v each. The limit is as many messages as those puts would store: a request a message, and one a batch for the move; "+
-			"of batches that are one item, as the stack has it by default, two requests each.", writers, batch, rounds, each),
+			"of batches that are appended to queues in arrival order, as one item, two requests each.", writers, batch, rounds, each),
 		Case: "messages", Others: []string{"bare conditional puts"},
 	}
 	for _, c := range []struct {
 		name     string
-		packs    cursor.Packs
+		kind     string // beside each message
 		requests float64
-	}{{"an item each", cursor.PacksOff, 1 + 1.0/batch}, {"one item a batch", cursor.PacksAuto, 2.0 / batch}} {
-		messages, bare, err := overHTTP(ctx, root, c.packs)
+	}{{"an item each", "", 1 + 1.0/batch}, {"one item a batch", `,"kind":"arrival"`, 2.0 / batch}} {
+		messages, bare, err := overHTTP(ctx, root, c.kind)
 		if err != nil {
 			return m, err
 		}
@@ -89,15 +88,15 @@ func freshStore(ctx context.Context, endpoint string) (*cursor.Store, error) {
 		return nil, err
 	}
 	suffix := localdb.Suffix()
-	names := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
-	if err := table.Create(ctx, client, names.Tables()...); err != nil {
+	names := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	if err := table.Create(ctx, client, append(names.Tables(), names.ArrivalsTable())...); err != nil {
 		return nil, err
 	}
 	return cursor.NewDynamo(client, names)
 }
 
 // overHTTP is how many messages a second the local stack takes, in order, and how many bare puts its server.
-func overHTTP(ctx context.Context, root string, packs cursor.Packs) (messages, bare float64, err error) {
+func overHTTP(ctx context.Context, root, kind string) (messages, bare float64, err error) {
 	server, err := localdb.Start(ctx, localdb.DynamoDBLocal, "")
 	if err != nil {
 		return 0, 0, err
@@ -105,7 +104,7 @@ func overHTTP(ctx context.Context, root string, packs cursor.Packs) (messages, b
 	defer server.Close()
 	stack, err := localstack.Run(ctx, localstack.Config{
 		Templates: []string{filepath.Join(root, "localstack", "streamsort.template.json")},
-		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": "", settings.QueueVariable("packs"): string(packs)},
+		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
 		Server:    server.Endpoint, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -121,7 +120,7 @@ func overHTTP(ctx context.Context, root string, packs cursor.Packs) (messages, b
 		messages := make([]json.RawMessage, batch)
 		for i := range messages {
 			next[writer]++
-			messages[i] = fmt.Appendf(nil, `{"queue":"queue-%d","seq":%d,"body":"%-98d"}`, writer, next[writer], next[writer])
+			messages[i] = fmt.Appendf(nil, `{"queue":"queue-%d","seq":%d%s,"body":"%-98d"}`, writer, next[writer], kind, next[writer])
 		}
 		outcomes, err := api.Put(ctx, messages)
 		return len(outcomes), err

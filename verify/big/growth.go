@@ -20,8 +20,8 @@ type shape struct {
 	name string
 	// places are by how much each message of a burst is behind the burst's first seq, as they come.
 	places []int64
-	// together says that a burst is one request, packs that it is one item.
-	together, packs bool
+	// together says that a burst is one request, appended that it is one item, of a queue in arrival order.
+	together, appended bool
 }
 
 // shapes are those that are measured.
@@ -29,7 +29,7 @@ var shapes = []shape{
 	{name: "singles", places: inOrder(1)},
 	{name: "10 singles, shuffled", places: []int64{3, 0, 1, 7, 2, 4, 9, 5, 8, 6}},
 	{name: "a batch of 25", places: inOrder(25), together: true},
-	{name: "a pack of 100", places: inOrder(100), together: true, packs: true},
+	{name: "100 appended", places: inOrder(100), together: true, appended: true},
 }
 
 func inOrder(n int64) []int64 {
@@ -60,7 +60,7 @@ func manyLoaded(w *world) error {
 			}
 			name := func(n int64) string { return fmt.Sprintf("%s/%d/%07d", s.name, full, n) }
 			if err := each(queues, func(n int64) error {
-				if err := w.quiet(ctx, name(n), 1, s.packs); err != nil {
+				if err := w.quiet(ctx, name(n), 1, s.appended); err != nil {
 					return err
 				}
 				return w.reads(ctx, name(n), 1)
@@ -85,20 +85,20 @@ func storedLoaded(w *world) error {
 		if err := w.renew(); err != nil {
 			return err
 		}
-		ends := map[bool]int64{} // of the queue of singles, and of that of packs
+		ends := map[bool]int64{} // of the queue of singles, and of that of items of many
 		for _, s := range shapes {
-			queue := fmt.Sprintf("big/%d/%t", full, s.packs)
-			if ends[s.packs] == 0 {
-				ends[s.packs] = max(w.of(full), 100)
-				if err := w.stored(ctx, queue, ends[s.packs], s.packs); err != nil {
+			queue := fmt.Sprintf("big/%d/%t", full, s.appended)
+			if ends[s.appended] == 0 {
+				ends[s.appended] = max(w.of(full), 100)
+				if err := w.stored(ctx, queue, ends[s.appended], s.appended); err != nil {
 					return err
 				}
 			}
-			end := ends[s.packs]
+			end := ends[s.appended]
 			if err := growth.measure(s, end, func(n int64) burst { return burst{queue, end + 1 + n*s.size()} }); err != nil {
 				return err
 			}
-			ends[s.packs] += growth.bursts(s) * s.size()
+			ends[s.appended] += growth.bursts(s) * s.size()
 		}
 	}
 	return growth.tell()
@@ -151,6 +151,9 @@ func (g *growth) tell() error {
 			g.lines = append(g.lines, fmt.Sprintf("%-20s %7d %s: %s", r.name, r.size, g.what, r))
 			if least == (perMessage{}) {
 				n := float64(s.size())
+				if s.appended {
+					n /= 2 // its reader has to look too: the kind of the queue says where the messages are
+				}
 				least = perMessage{r.requests*grown + g.look.requests/n, r.writes*grown + g.look.writes/n, r.reads*grown + g.look.reads/n}
 			}
 			if r.requests > least.requests || r.writes > least.writes || r.reads > least.reads {
@@ -162,13 +165,13 @@ func (g *growth) tell() error {
 }
 
 // quiet makes a queue at a position.
-func (w *world) quiet(ctx context.Context, queue string, position int64, packs bool) error {
+func (w *world) quiet(ctx context.Context, queue string, position int64, appended bool) error {
 	settings := cursor.DefaultSettings()
-	settings.Packs = cursor.PacksNone
-	if packs {
-		settings.Packs = cursor.PacksOn
+	c := cursor.Cursor{Queue: queue, Settings: settings, Position: position, MovedAt: w.now, Announced: -1}
+	if appended {
+		c.Settings.Kind, c.TailFrom, c.FingerprintsFrom = cursor.KindArrival, position, position
 	}
-	_, err := w.store.CreateCursor(ctx, cursor.Cursor{Queue: queue, Settings: settings, Position: position, MovedAt: w.now, Announced: -1})
+	_, err := w.store.CreateCursor(ctx, c)
 	return err
 }
 
@@ -180,9 +183,9 @@ func (w *world) reads(ctx context.Context, queue string, delivered int64) error 
 
 // stored makes a queue of so many messages, all of which its consumer has: an item each, or, of a multiple
 // of 100, an item for each 100.
-func (w *world) stored(ctx context.Context, queue string, count int64, packs bool) error {
-	store := w.storePacks
-	if !packs {
+func (w *world) stored(ctx context.Context, queue string, count int64, appended bool) error {
+	store := w.storeAppended
+	if !appended {
 		store = w.storeSingles
 	}
 	if err := store(ctx, queue, count); err != nil {
@@ -198,13 +201,13 @@ func (w *world) storeSingles(ctx context.Context, queue string, count int64) err
 	return w.fill(queue, 1, count, 100)
 }
 
-func (w *world) storePacks(ctx context.Context, queue string, count int64) error {
+func (w *world) storeAppended(ctx context.Context, queue string, count int64) error {
 	if err := w.quiet(ctx, queue, 0, true); err != nil {
 		return err
 	}
 	return w.invoke(&spent{}, unbounded, func(s *cursor.Sorter) error {
-		for first := int64(1); first <= count; first += cursor.MaxPacked {
-			if err := putTogether(ctx, s, textOf(burst{queue, first}, inOrder(cursor.MaxPacked))); err != nil {
+		for first := int64(1); first <= count; first += 100 {
+			if err := putTogether(ctx, s, textOf(burst{queue, first}, inOrder(100))); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,6 @@
 // Command load puts the stack under a load on this machine, and says what it took: how many messages a
 // second, how long they were under way, and what they cost. `make load` runs it; RATE, QUEUES,
-// BATCH, DISORDER, PACKS and TIME set it up.
+// BATCH, DISORDER, TOGETHER and TIME set it up.
 //
 //	producers ──HTTP──► examples/demo/streamsort.patch.json ──► a function that process calls
 //

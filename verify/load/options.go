@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
-	"github.com/streamsort/streamsort/internal/settings"
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // options say what is sent.
@@ -19,15 +17,15 @@ type options struct {
 	batch int
 	// disorder is by how many places a queue's messages come too late at most: 0, 8 or 32.
 	disorder int
-	// packs says whether batches in order are one item each: as the stack has it by default, always or never.
-	packs cursor.Packs
+	// together says that queues are in arrival order, so that a batch in order is one item.
+	together bool
 	// time is how long messages are sent, 1 second to 24 hours.
 	time time.Duration
 }
 
-// fromEnvironment reads RATE, QUEUES, BATCH, DISORDER, PACKS and TIME. The error names all that is wrong.
+// fromEnvironment reads RATE, QUEUES, BATCH, DISORDER, TOGETHER and TIME. The error names all that is wrong.
 func fromEnvironment(get func(string) string) (options, error) {
-	o := options{rate: 200, queues: 100, batch: 1, packs: cursor.DefaultSettings().Packs, time: time.Minute}
+	o := options{rate: 200, queues: 100, batch: 1, time: time.Minute}
 	var errs []error
 	read := func(name string, parse func(string) bool, want string) {
 		if text := get(name); text != "" && !parse(text) {
@@ -50,10 +48,10 @@ func fromEnvironment(get func(string) string) (options, error) {
 		o.disorder = n
 		return err == nil && (n == 0 || n == 8 || n == 32)
 	}, "0, 8 or 32")
-	read("PACKS", func(text string) bool {
-		o.packs = map[string]cursor.Packs{"0": cursor.PacksOff, "1": cursor.PacksOn}[text]
-		return o.packs != ""
-	}, "0 or 1")
+	read("TOGETHER", func(text string) bool {
+		o.together = text == "1"
+		return text == "0" || text == "1" && o.disorder == 0
+	}, "0, or 1 where DISORDER is 0")
 	read("TIME", func(text string) bool {
 		d, err := time.ParseDuration(text)
 		o.time = d
@@ -70,12 +68,5 @@ func (o options) workload(rate float64) cost.Workload {
 // variables are those of the functions.
 func (o options) variables() map[string]string {
 	// No event bus here: what the sweep announces stays in its log.
-	variables := map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""}
-	packs := o.packs
-	if packs == cursor.PacksAuto && o.batch == 1 {
-		// A queue is made by a whole window at once, where it is out of order; singles alone would make it without.
-		packs = cursor.PacksOff
-	}
-	variables[settings.QueueVariable("packs")] = string(packs)
-	return variables
+	return map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""}
 }

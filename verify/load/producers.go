@@ -61,11 +61,12 @@ type request struct {
 	seqs  []int64
 }
 
-// documents are the messages of a request, as the API takes them.
-func (r request) documents() []json.RawMessage {
+// documents are the messages of a request, as the API takes them; together those of a queue in arrival order.
+func (r request) documents(together bool) []json.RawMessage {
+	kind := map[bool]string{true: `,"kind":"arrival"`}[together]
 	all := make([]json.RawMessage, len(r.seqs))
 	for i, seq := range r.seqs {
-		all[i] = fmt.Appendf(nil, `{"queue":%q,"seq":%d,"body":%s}`, r.queue, seq, bodyOf(r.queue, seq))
+		all[i] = fmt.Appendf(nil, `{"queue":%q,"seq":%d%s,"body":%s}`, r.queue, seq, kind, bodyOf(r.queue, seq))
 	}
 	return all
 }
@@ -93,7 +94,7 @@ func newProducers(base string, o options, j *journeys) (*producers, error) {
 }
 
 // first are requests that make every queue, and start the functions, with as many messages as a batch has, in whole
-// windows: what comes first decides whether batches are packed, and all of it must come out before the rest is sent.
+// windows: all of it must come out before the rest is sent.
 func (p *producers) first() []request {
 	window := max(p.disorder, 1)
 	n := max(p.batch-p.batch%window, window)
@@ -136,7 +137,7 @@ func (p *producers) send(ctx context.Context, produce func(send func([]request) 
 		group.Go(func() error {
 			for r := range work[i] {
 				p.journeys.begin(r)
-				if err := p.Put(ctx, r.documents(), "advanced", "parked", "stored"); err != nil {
+				if err := p.Put(ctx, r.documents(p.together), "advanced", "parked", "stored"); err != nil {
 					return err
 				}
 			}

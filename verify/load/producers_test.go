@@ -63,7 +63,7 @@ func TestEverySeqIsSentOnce(t *testing.T) {
 
 // TestSums: what the watcher compares with is what is sent.
 func TestSums(t *testing.T) {
-	for i, document := range (request{"load/00007", []int64{1, 123_456}}).documents() {
+	for i, document := range (request{"load/00007", []int64{1, 123_456}}).documents(false) {
 		a, err := traffic.NewArrival(document)
 		if err != nil || a.Sum != sumOf(a.Queue, a.Seq) || a.Queue != "load/00007" || a.Seq != []int64{1, 123_456}[i] {
 			t.Errorf("%s: %+v, %v", document, a, err)

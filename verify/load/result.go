@@ -8,7 +8,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/dev/meter"
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // result is what a load ends with.
@@ -38,7 +37,7 @@ func (r result) print(out io.Writer) {
 	row("put to handed", "median %.0f ms, p90 %.0f, p99 %.0f, p99.9 %.0f, longest %.0f, on this machine", ms(r.took, 50), ms(r.took, 90), ms(r.took, 99), ms(r.took, 99.9), ms(r.took, 100))
 	row("a message", "%.3f requests, %.3f write and %.3f read units, by AWS's rules", float64(r.spent.Requests)/n, r.spent.Writes/n, r.spent.Reads/n)
 	units := cost.Units{Writes: r.spent.Writes / n, Reads: r.spent.Reads / n}
-	a := r.workload(accepted).Measured(units, r.packs != cursor.PacksOff)
+	a := r.workload(accepted).Measured(units, r.together)
 	row("a million", "$%.3f for these units, $%.3f with API, functions, logs and storage; make cost has $%.3f: both without fixed costs", a.Tables, a.Total, a.Expected)
 	row("lost", "%d", r.lost)
 	row("wrong", "%d", len(r.wrong))

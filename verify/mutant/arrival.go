@@ -3,7 +3,11 @@ package main
 var (
 	arrivalSchedules = test{"./verify/sim/arrivalsim", "TestEverySmallSchedule|TestRandomSchedules"}
 	arrivalTables    = test{"./pkg/cursor", "TestStore/memory"}
+	appendedAt       = test{"./pkg/cursor", "Append.*AtASeq|AppendAt|AKindBeside"}
 )
+
+// atSchedule is a scenario of batches that say their seqs.
+func atSchedule(name string) test { return smallSchedule("./verify/sim/arrivalsim", "at: "+name) }
 
 func arrivalTrace(name string) test {
 	return test{"./verify/sim/arrivalsim", "TestTrace" + name}
@@ -137,6 +141,55 @@ var arrivalMutants = []mutant{
 	}},
 	{"numbered move of a queue in arrival order", sorterFolder, arrivalTables, []edit{
 		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Eq(ddb.Int(over.From)), known"},
+	}},
+	{"at: an allocation from any position", sorterFolder, atSchedule("one batch from two producers"), []edit{
+		{"store_order.go", "attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(MaxTail-1)", "attrPosition.Ge(ddb.Int(first-1)), attrTail.SizeLe(MaxTail-1)"},
+	}},
+	{"at: an allocation without room", sorterFolder, atSchedule("full"), []edit{
+		{"store_order.go", "attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(MaxTail-1)", "attrPosition.Eq(ddb.Int(first-1))"},
+	}},
+	{"at: an allocation in a queue of any kind", sorterFolder, arrivalTables, []edit{
+		{"store_order.go", "ddb.And(isArrivalOrder, attrPosition.Eq(ddb.Int(first-1)), ", "ddb.And(attrPosition.Eq(ddb.Int(first-1)), "},
+	}},
+	{"at: ahead of an older position", sorterFolder, atSchedule("a hole, and what fills it"), []edit{
+		{"append_at.go", "\tcase p.fresh:\n", "\tdefault:\n"},
+		{"append_at.go", "\tdefault:\n\t\tcur, err := s.readCursor(", "\tcase p.fresh && false:\n\t\tcur, err := s.readCursor("},
+	}},
+	{"at: named by the seq alone", sorterFolder, atSchedule("two messages at one seq"), []edit{
+		{"append_at.go", "HashOf(string(append(name, a.Digest...)))", "HashOf(string(name))"},
+	}},
+	{"at: named by what it is alone", sorterFolder, appendedAt, []edit{
+		{"append_at.go", "name := binary.BigEndian.AppendUint64([]byte{0xff}, uint64(a.Seen))", "name := binary.BigEndian.AppendUint64([]byte{0xff}, 0)"},
+	}},
+	{"at: a row without a place expires where it gets one", sorterFolder, atSchedule("expires without a place, 1 faults"), []edit{
+		{"append_at.go", "case s.expiresSoon(there.ExpiresOn):", "case false:"},
+	}},
+	{"at: what is passed is a duplicate", sorterFolder, atSchedule("two messages at one seq"), []edit{
+		{"append_at.go", "e.result.Outcome = compare(m, e.Message); len", "e.result.Outcome = Duplicate; len"},
+	}},
+	{"at: what another stored is the own", sorterFolder, atSchedule("two messages at one seq"), []edit{
+		{"append_at.go", "len(e.Op) > 0 && bytes.Equal(m.Op, e.Op)", "len(e.Op) > 0"},
+	}},
+	{"at: the own, whose answer was lost, is another's", sorterFolder, atSchedule("a plain append between two"), []edit{
+		{"append_at.go", "len(e.Op) > 0 && bytes.Equal(m.Op, e.Op)", "false"},
+	}},
+	{"at: a batch with a hole is one item", sorterFolder, atSchedule("a hole, and what fills it"), []edit{
+		{"append_at.go", "|| e.Seq != all[0].Seq+int64(n) ||", "||"},
+	}},
+	{"at: what is beyond the position is compared too", sorterFolder, appendedAt, []edit{
+		{"append_at.go", "passed = passed[:min(int64(len(passed)), p.cur.Position-first+1)]", "_ = first"},
+	}},
+	{"at: an item of any number of messages", sorterFolder, appendedAt, []edit{
+		{"append_at.go", "n == MaxArrivalMessages || ", ""},
+	}},
+	{"at: an item of any size", sorterFolder, appendedAt, []edit{
+		{"append_at.go", "n > 0 && size > MaxArrivalBytes", "false"},
+	}},
+	{"at: nobody flushes", sorterFolder, appendedAt, []edit{
+		{"append_at.go", "\t\t\ts.flushAfter(ctx, cur, 1)\n", ""},
+	}},
+	{"at: a queue of any kind", sorterFolder, appendedAt, []edit{
+		{"put.go", "case kind != KindNumbered && cur.Settings.Kind != kind:", "case false:"},
 	}},
 	// Only a server that removes elements one by one shows it.
 	{"tail trimmed from the front, one by one", sorterFolder, test{"./pkg/cursor", "TestStoreAllocation"}, []edit{

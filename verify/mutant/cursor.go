@@ -60,9 +60,6 @@ var sorterMutants = []mutant{
 		{"advance.go", "highest = max(highest, beyond)", "_ = beyond"},
 		{"advance.go", "if parked <= look.end && look.beyond > look.end {", "if false {"},
 	}},
-	{"what waits among packed runs is left to an open gap", sorterFolder, schedules, []edit{
-		{"record.go", "c.GapOpen() && !c.Settings.Packs.some()", "c.GapOpen()"},
-	}},
 	{"unconditional put", sorterFolder, schedules, []edit{
 		{"store_messages.go", "encodeMessage(m, s.names), s.queueKey.Missing())", "encodeMessage(m, s.names), ddb.Cond{})"},
 	}},
@@ -104,7 +101,7 @@ var sorterMutants = []mutant{
 		{"store_cursors.go", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)),"},
 	}},
 	{"full from memory (V11)", sorterFolder, trace("V11"), []edit{
-		{"put.go", "if err == nil && (slices.ContainsFunc(", "if err == nil && (false && slices.ContainsFunc("},
+		{"put.go", "if err == nil && slices.ContainsFunc(", "if err == nil && false && slices.ContainsFunc("},
 	}},
 	{"no look before the put (V7)", sorterFolder, trace("V7"), []edit{
 		{"put.go", "case m.Seq <= cur.Position:", "case false:"},
@@ -125,7 +122,7 @@ var sorterMutants = []mutant{
 		{"sweep.go", "\t\treturn CursorFilter{}\n\t}\n\tround, err = w", "\t\treturn CursorFilter{Gaps: true}\n\t}\n\tround, err = w"},
 	}},
 	{"reader steps over a hole", sorterFolder, schedules, []edit{
-		{"read.go", "if item.Seq > expect+1 {", "if false {"},
+		{"read.go", "if m.Seq > expect+1 {", "if false {"},
 	}},
 	{"reader ends at a hole, silently", sorterFolder, schedules, []edit{
 		{"read.go", "strong = !whole || !page.More && expect < upTo\n", "if strong = !whole || !page.More && expect < upTo; strong {\n\t\t\t\treturn\n\t\t\t}\n"},

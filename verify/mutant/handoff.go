@@ -155,7 +155,7 @@ var deliveryMutants = []mutant{
 		{"start.go", "c.Queue, c.Name, c.Starting, kept.To)", "c.Queue, c.Name, c.Starting, c.Delivered)"},
 	}},
 	{"a start that keeps nothing (T10)", sorterFolder, deliveryTrace("T10"), []edit{
-		{"retention.go", "return !s.expiresSoon(dueFor(m)) })", "return true })"},
+		{"retention.go", "return !s.expiresSoon(m.ExpiresOn) })", "return true })"},
 	}},
 	{"a start goes on from the top each time", deliveryFolder, test{"./pkg/handoff", "TestAStartIsFinishedInPieces"}, []edit{
 		{"start.go", "if c.KeptFrom > 0 {", "if false {"},

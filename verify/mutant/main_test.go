@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/arrivalsim"
 	"github.com/streamsort/streamsort/verify/sim/cursorsim"
 	"github.com/streamsort/streamsort/verify/sim/dedupsim"
 	"github.com/streamsort/streamsort/verify/sim/handoffsim"
@@ -58,7 +59,7 @@ func TestSmallSchedulesAreThere(t *testing.T) {
 	for folder, suite := range map[string]sim.Suite{
 		deliveries.folder: handoffsim.Suite(), repliesWalked.folder: repliessim.Suite(), dedupSchedules.folder: dedupsim.Suite(),
 		ackerSchedules.folder: xoracksim.Suite(), trackings.folder: trackedsim.Suite(), schedules.folder: cursorsim.Suite(),
-		keyedSchedules.folder: keyedsim.Suite(),
+		keyedSchedules.folder: keyedsim.Suite(), arrivalSchedules.folder: arrivalsim.Suite(),
 	} {
 		for _, s := range suite.Small {
 			there[fmt.Sprint(smallSchedule(folder, s.Name))] = true

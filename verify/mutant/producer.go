@@ -22,6 +22,15 @@ var producerMutants = []mutant{
 	{"producer: what is full goes again at the head", producerFolder, producerSuite, []edit{
 		{"dispatch.go", "				asides++\n				q.aside.push(f)\n", "				asides++\n				again.push(f)\n"},
 	}},
+	{"producer: what is ahead is refused, though the next one is there", producerFolder, test{"./pkg/producer", "TestAhead"}, []edit{
+		{"dispatch.go", "!part.queue.has(next) && !part.repeats(of, next)", "!part.repeats(of, next)"},
+	}},
+	{"producer: what is ahead is refused, though the next one goes again", producerFolder, test{"./pkg/producer", "TestAhead"}, []edit{
+		{"dispatch.go", "!part.queue.has(next) && !part.repeats(of, next)", "!part.queue.has(next)"},
+	}},
+	{"producer: what is ahead goes again for ever", producerFolder, test{"./pkg/producer", "TestAhead"}, []edit{
+		{"dispatch.go", "if !part.queue.has(next) && !part.repeats(of, next) {", "if next < 0 {"},
+	}},
 	{"producer: a part that failed is taken for stored", producerFolder, producerTests, []edit{
 		{"judge.go", "case r.Status >= http.StatusInternalServerError || r.Status < http.StatusOK:", "case r.Status < http.StatusOK:"},
 	}},

@@ -80,13 +80,13 @@ var sourceMutants = []mutant{
 		{"batch.go", "case a.Outcome == cursor.Late:", "case false:"},
 	}},
 	{"source: one that is too far ahead holds up its shard", sourceFunction, sourceHandling, []edit{
-		{"batch.go", "case a.Outcome == cursor.Full && numbered && b.event.Alone(place):", "case a.Outcome == cursor.Full && numbered:"},
+		{"batch.go", "case beyond && numbered && b.event.Alone(place):", "case beyond && numbered:"},
 	}},
 	{"source: one that is too far ahead holds up its group", "internal/source", sourceHandling, []edit{
 		{"answer.go", " && e.Records[i].item.group == \"\"", ""},
 	}},
 	{"source: one that is too far ahead is not put behind what fills its gap", sourceFunction, sourceHandling, []edit{
-		{"batch.go", "case a.Outcome == cursor.Full && numbered && !b.last:", "case false:"},
+		{"batch.go", "case beyond && numbered && !b.last:", "case false:"},
 	}},
 	{"source: one that clashes takes the others with it", sourceFunction, sourceHandling, []edit{
 		{"batch.go", "if !errors.As(err, &wrong) || len(wrong.At) == 0 {", "if true {"},
@@ -106,6 +106,9 @@ var sourceMutants = []mutant{
 	}},
 	{"source: what comes behind one that failed has the place before it", sourceFunction, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
 		{"batch.go", "if held[b.messages[i].Queue] {", "if false {"},
+	}},
+	{"source: what is ahead of what has to be repeated is set aside", sourceFunction, test{"./functions/source", "TestAppendOfAStream"}, []edit{
+		{"batch.go", "case a.Outcome == cursor.Ahead && slices.Contains(b.failed, true):", "case false:"},
 	}},
 	{"source: of records put together too", sorterFolder, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
 		{"append.go", "case before != nil && a.open():", "case false:"},

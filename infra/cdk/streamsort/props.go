@@ -110,10 +110,6 @@ type Props struct {
 	// Mode is who moves a queue's cursor: cursor.ModeSync or
 	// cursor.ModeAsync; cursor.ModeSync.
 	Mode cursor.Mode
-	// Packs is in which queues, of those that are made from then on, a batch that is in order is
-	// stored as one item: cursor.PacksAuto, in those that a batch makes, cursor.PacksOn, in all, or
-	// cursor.PacksOff; cursor.PacksAuto. Never in queues with cursor.ModeAsync.
-	Packs cursor.Packs
 	// Retention is how long a message is kept: 4 hours to 10 years, or 0 for
 	// ever; 14 days.
 	Retention *time.Duration
@@ -371,7 +367,6 @@ func (p *Props) setQueueDefaults() {
 	p.GapAfter = cmp.Or(p.GapAfter, queue.GapAfter)
 	p.MaxAhead = cmp.Or(p.MaxAhead, queue.MaxAhead)
 	p.Mode = cmp.Or(p.Mode, queue.Mode)
-	p.Packs = cmp.Or(p.Packs, queue.Packs)
 	p.Settle = orNew(p.Settle, queue.Settle)
 	p.Late = cmp.Or(p.Late, queue.Late)
 }
@@ -385,10 +380,6 @@ func (p Props) checkQueueSettings(c *checker) {
 	between(c, "gapAfter", p.GapAfter, cursor.MinGapAfter, cursor.MaxGapAfter)
 	between(c, "maxAhead", p.MaxAhead, cursor.MinMaxAhead, cursor.MaxMaxAhead)
 	oneOf(c, "mode", p.Mode, cursor.ModeSync, cursor.ModeAsync)
-	oneOf(c, "packs", p.Packs, cursor.PacksAuto, cursor.PacksOn, cursor.PacksOff)
-	if p.Packs == cursor.PacksOn && p.Mode == cursor.ModeAsync {
-		c.fail("packs", "is for queues whose mode is %s", cursor.ModeSync)
-	}
 	between(c, "settle", *p.Settle, 0, cursor.MaxSettle)
 	whole(c, "settle", *p.Settle, time.Millisecond)
 	oneOf(c, "late", p.Late, cursor.LateDeliver, cursor.LateDrop)
@@ -399,7 +390,7 @@ func (p Props) queueVariables() map[string]string {
 	// A keyed queue has all settings.
 	queue := cursor.Settings{
 		Kind: cursor.KindKeyed, First: *p.FirstSeq, Policy: p.Policy, GapAfter: p.GapAfter, MaxAhead: p.MaxAhead, Mode: p.Mode,
-		Settle: *p.Settle, Late: p.Late, Packs: p.Packs,
+		Settle: *p.Settle, Late: p.Late,
 	}
 	variables := map[string]string{}
 	for name, value := range queue.All() {

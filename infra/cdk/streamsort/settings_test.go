@@ -45,8 +45,7 @@ func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 		}
 	}
 	given := map[string]bool{}
-	packed := synthesize("Packed", &Props{Packs: cursor.PacksOn})
-	for _, tmpl := range []template{defaults(), changed(), packed} {
+	for _, tmpl := range []template{defaults(), changed()} {
 		for _, resource := range tmpl.Resources {
 			properties, _ := resource["Properties"].(object)
 			environment, _ := properties["Environment"].(object)

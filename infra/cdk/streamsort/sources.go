@@ -41,8 +41,9 @@ type Source struct {
 
 	// Queue, Seq, Key, Prev, ID, Each, Body and Attributes are paths: docs/sources.md#paths. What
 	// is empty is the kind's own. Prefix stands before a queue that is found; nil means Name and
-	// a slash. KeyType is the type of the key, First where a queue with a
-	// Seq starts: a seq, or here, at its first message; empty means 1. Arrival has the order be that of arrival.
+	// a slash. KeyType is the type of the key, First where a queue with a Seq starts: a seq, or here, at
+	// its first message; empty means 1. Arrival has the order be that of arrival; beside Seq, each
+	// record is to be at exactly its seq.
 	Queue                string
 	Prefix               *string
 	Seq, First           string
@@ -321,10 +322,7 @@ func (a *addedSource) addFunction(files map[string]string) error {
 // set aside, and announce.
 func (a *addedSource) access() (statements []awsiam.PolicyStatement) {
 	s := a.Streamsort
-	messages := []string{"dynamodb:PutItem", "dynamodb:Query"}
-	if a.Seq != "" {
-		messages = append(messages, "dynamodb:GetItem")
-	}
+	messages, arrivals := storing(a.Seq != "")
 	own := &paths.Mapping{Fixed: paths.FixedQueue(a.Queue), Prefix: a.Name + "/"}
 	if a.Prefix != nil {
 		own.Prefix = *a.Prefix
@@ -332,7 +330,7 @@ func (a *addedSource) access() (statements []awsiam.PolicyStatement) {
 	for operator, queues := range ownQueues(own) {
 		for _, statement := range []awsiam.PolicyStatement{
 			allow(messages, s.MessagesTable.TableArn()),
-			allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
+			allow(arrivals, s.ArrivalsTable.TableArn()),
 			s.moveCursors(),
 		} {
 			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": queues})

@@ -178,14 +178,21 @@ func (s *Streamsort) addWebhook() error {
 	return nil
 }
 
+// storing is what storing messages takes of the messages' and the arrivals' tables. What says its seq is
+// compared with what is there.
+func storing(seqs bool) (messages, arrivals []string) {
+	messages, arrivals = []string{"dynamodb:PutItem", "dynamodb:Query"}, []string{"dynamodb:PutItem", "dynamodb:UpdateItem"}
+	if seqs {
+		messages, arrivals = append(messages, "dynamodb:GetItem"), append(arrivals, "dynamodb:BatchGetItem")
+	}
+	return messages, arrivals
+}
+
 // webhookAccess: what enqueue does to store a message, in the queues of the sources
 // alone; and the sources' secrets, each by its own ARN. In arrival order it reads
-// where messages have their places, and no message.
+// where messages have their places, and no message but where sources have seqs.
 func (s *Streamsort) webhookAccess(sources []webhook.Source) (statements []awsiam.PolicyStatement) {
-	messages := []string{"dynamodb:PutItem", "dynamodb:Query"}
-	if slices.ContainsFunc(sources, func(w webhook.Source) bool { return w.Numbered() }) {
-		messages = append(messages, "dynamodb:GetItem")
-	}
+	messages, arrivals := storing(slices.ContainsFunc(sources, func(w webhook.Source) bool { return w.Numbered() }))
 	reach := make([]*paths.Mapping, len(sources))
 	for i, w := range sources {
 		reach[i] = w.Mapping
@@ -193,7 +200,7 @@ func (s *Streamsort) webhookAccess(sources []webhook.Source) (statements []awsia
 	for operator, queues := range ownQueues(reach...) {
 		for _, statement := range []awsiam.PolicyStatement{
 			allow(messages, s.MessagesTable.TableArn()),
-			allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
+			allow(arrivals, s.ArrivalsTable.TableArn()),
 			s.moveCursors(),
 		} {
 			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": queues})

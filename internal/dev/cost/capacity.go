@@ -14,24 +14,24 @@ const queueUnits = 1000
 // item of its own, however many come in a request, for each is a write of its partition.
 const QueueRate = queueUnits
 
-// packable reports whether the producer's batches can be one item each.
-func (w Workload) packable() bool { return w.Disorder == InOrder && w.batch() > 1 && !w.Keyed }
+// appendable reports whether the producer's batches can be one item each.
+func (w Workload) appendable() bool { return w.Disorder == InOrder && w.batch() > 1 && !w.Keyed }
 
-// PackedRate is how many messages a second one queue takes, by units, where each batch of JSON
+// AppendRate is how many messages a second one queue takes, by units, where each batch of JSON
 // is one item: as many as its partition has units for, or as its cursor can be moved over.
-func (w Workload) PackedRate() float64 {
-	each := w.perPack()
-	return queueUnits * each / math.Max(packUnits(each), 1)
+func (w Workload) AppendRate() float64 {
+	each := w.perItem()
+	return queueUnits * each / math.Max(itemUnits(each), 1)
 }
 
 // Alone is how many messages a second one producer sends to one queue whose batches are one item,
 // where it waits for each answer before it sends the next: by the times that are assumed.
 func (w Workload) Alone() float64 {
-	return w.batch() / (trip + 2*trip*w.batch()/w.perPack() + work)
+	return w.batch() / (trip + 2*trip*w.batch()/w.perItem() + work)
 }
 
-// perPack is how many messages one item has.
-func (w Workload) perPack() float64 { return math.Min(w.batch(), mostPacked) }
+// perItem is how many messages one item has.
+func (w Workload) perItem() float64 { return math.Min(w.batch(), mostTogether) }
 
 // perQueue is the rate of one queue.
 func (w Workload) perQueue() float64 { return w.Rate / float64(w.Queues) }
@@ -41,8 +41,8 @@ func (w Workload) singly() bool { return w.perQueue() <= QueueRate }
 
 // queueRate is the most that one queue takes of this workload.
 func (w Workload) queueRate() float64 {
-	if w.packable() {
-		return math.Max(QueueRate, w.PackedRate())
+	if w.appendable() {
+		return math.Max(QueueRate, w.AppendRate())
 	}
 	return QueueRate
 }
@@ -59,7 +59,7 @@ func (w Workload) checkQueues() error {
 
 // asOne says of a workload whose batches can be one item each that they are.
 func (w Workload) asOne() string {
-	if w.packable() {
+	if w.appendable() {
 		return fmt.Sprintf(" in batches of %.3g that are one item", w.batch())
 	}
 	return ""

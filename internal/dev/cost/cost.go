@@ -112,8 +112,8 @@ func (w Workload) Bills() []Bill {
 			w.delivered("sync, one consumer", w.sync()),
 			w.delivered("async, one consumer", w.async()))
 	}
-	if w.packable() {
-		bills = append(bills, w.sorter("packs", w.packs()), w.delivered("packs, one consumer", w.packs()))
+	if w.appendable() {
+		bills = append(bills, w.sorter("append", w.append()), w.delivered("append, one consumer", w.append()))
 	}
 	if w.singly() {
 		bills = append(bills, w.older())
@@ -121,12 +121,13 @@ func (w Workload) Bills() []Bill {
 	return append(bills, w.fifo())
 }
 
-// usual is the flow in a queue of the default stack that this workload makes: a batch in order gives it packs.
-func (w Workload) usual() flow {
-	if w.packable() {
-		return w.packs()
+// usual is the flow in numbered queues, and its name; where they do not take the rate, that of queues to which
+// batches are appended.
+func (w Workload) usual() (flow, string) {
+	if w.singly() {
+		return w.sync(), "sync"
 	}
-	return w.sync()
+	return w.append(), "append"
 }
 
 // flow is what a second brings, behind the producer.
@@ -153,14 +154,14 @@ func (w Workload) sync() flow {
 	return w.single(units.plus(Heal.times(looks)), 2, calls, 1, units.Writes-w.Rate)
 }
 
-// packs: the producer moves the cursor, and each of its batches of JSON is an item, or several of
-// the most messages; the process that has a request is not that which had the queue's last one, so it looks.
-func (w Workload) packs() flow {
-	each := w.perPack()
+// append: the queue is in arrival order, and each batch of JSON, at its seq, is an item; the process that has a request
+// is not that which had the queue's last one, so it looks.
+func (w Workload) append() flow {
+	each := w.perItem()
 	items := w.Rate / each
 	calls, looks := w.sortLooks(items, syncWindow)
-	units := Packed(each).times(items).plus(Heal.times(looks)).plus(Units{Reads: w.batches()})
-	return flow{units, 1 + 2*items/w.batches(), calls, 1, items, PackBytes(each) / each, items}
+	units := Appended(each).times(items).plus(Heal.times(looks)).plus(Units{Reads: w.batches()})
+	return flow{units, 1 + 2*items/w.batches(), calls, 1, items, ItemBytes(each) / each, items}
 }
 
 // sortLooks is how often a second sort is called, and looks at a queue, where it gathers

@@ -57,7 +57,7 @@ func TestBills(t *testing.T) {
 		{"enqueue and sort are each called less than once a second: all are traced", bills(t, single)["sync"].XRay, 10},
 		{"a second and 5 % of the other 999, and of sort's nine", bills(t, singly(100))["sync"].XRay / singly(100).Messages() * million, (1 + 0.05*999 + 1 + 0.05*9) * 5 / 1000},
 		{"tracing off", bills(t, Workload{Rate: 1, Batch: 1, Disorder: InOrder, Queues: 1, NoTracing: true})["async, one consumer"].XRay, 0},
-		{"14 of 30.4 days, 317 and 100 bytes of an item of two", bills(t, Workload{Rate: 1e6 / month, Batch: 2, Disorder: InOrder, Queues: 1})["packs"].Stored, 1e6 / month * 14 * 86400 * 417 / 2 / (1 << 30) * 0.45},
+		{"14 of 30.4 days, 334 and 100 bytes of an item of two", bills(t, Workload{Rate: 1e6 / month, Batch: 2, Disorder: InOrder, Queues: 1})["append"].Stored, 1e6 / month * 14 * 86400 * 434 / 2 / (1 << 30) * 0.45},
 		{"batches of 25; sort looks once at each", bills(t, batches)["sync"].Requests, 1.06*0.625 + 0.095*0.125 + 0.125/25},
 		{"a request has 25 messages", bills(t, batches)["sync"].API, 0.04},
 		{"a FIFO request has ten at most", bills(t, batches)["SQS FIFO"].Total(), 0.15},
@@ -133,7 +133,7 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{
 		"100 messages a second (262.8 million a month)", "sync, one consumer", "async, one consumer", "aws-stream-sort", "SQS FIFO", "a million", "0.15",
-		"X-Ray on", "gather for 30s (with processBatchSize 12 or more)", "packs: a queue that a batch makes has them", "sync: each message is an item",
+		"X-Ray on", "gather for 30s (with processBatchSize 15 or more)", "append: a queue in arrival order", "sync: a numbered queue",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

@@ -57,12 +57,12 @@ func TestBesideFIFO(t *testing.T) {
 		{"async, one consumer", single, true},
 		{ours, batch(10, cheapest), false},
 		{ours, batch(100, cheapest), false},
-		{oursPacked, batch(10, cheapest), false},
-		{oursPacked, batch(25, byDefault), false},
-		{oursPacked, batch(25, cheapest), true},
-		{oursPacked, batch(50, byDefault), false},
-		{oursPacked, batch(60, byDefault), true},
-		{oursPacked, batch(100, byDefault), true},
+		{oursAppended, batch(10, cheapest), false},
+		{oursAppended, batch(25, byDefault), false},
+		{oursAppended, batch(25, cheapest), true},
+		{oursAppended, batch(50, byDefault), false},
+		{oursAppended, batch(60, byDefault), true},
+		{oursAppended, batch(100, byDefault), true},
 	} {
 		all := bills(t, c.w)
 		if own, fifo := all[c.name].Total(), all[theirs].Total(); (own < fifo) != c.cheaper {
@@ -74,7 +74,7 @@ func TestBesideFIFO(t *testing.T) {
 // TestHundreds: the goal for batches of 100 JSON messages in order, with one consumer, API, logs and X-Ray.
 func TestHundreds(t *testing.T) {
 	_, w := inBatches(100)
-	b := bills(t, w)[oursPacked]
+	b := bills(t, w)[oursAppended]
 	if got := b.Total() / w.Messages() * million; got > 0.15 || b.API == 0 || b.Logs == 0 || b.XRay == 0 {
 		t.Errorf("$%.3f a million, want at most $0.15: %+v", got, b)
 	}
@@ -94,9 +94,9 @@ func TestDoor(t *testing.T) {
 
 // TestGathered: what is gathered for longer costs less, and the first row is what a bill has.
 func TestGathered(t *testing.T) {
-	packs, _ := inBatches(25)
-	if got, want := packs.gathered()[0].Process, packs.per(oursPacked)-packs.per("packs"); math.Abs(got-want) > 1e-9 {
-		t.Errorf("at once a consumer of batches is $%.4f a million, and the bill of packs has $%.4f", got, want)
+	batches, _ := inBatches(25)
+	if got, want := batches.gathered()[0].Process, batches.per(ours)-batches.per("sync"); math.Abs(got-want) > 1e-9 {
+		t.Errorf("at once a consumer of batches is $%.4f a million, and the bill has $%.4f", got, want)
 	}
 	w := singly(100)
 	curve := w.gathered()

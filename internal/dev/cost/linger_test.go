@@ -15,7 +15,7 @@ func TestLinger(t *testing.T) {
 		w := singly(c.queues)
 		single := aMillion(t, w)
 		w.Linger = c.linger
-		if got := w.per(oursPacked); single/got < c.least {
+		if got := w.per(oursAppended); single/got < c.least {
 			t.Errorf("%d queues, %gs: $%.3f a million, singly $%.3f: %.2f times, want %g", c.queues, c.linger, got, single, single/got, c.least)
 		}
 	}

@@ -8,12 +8,12 @@ type Measured struct {
 	Expected float64
 }
 
-// Measured prices the units that a message took, as the producer moves the cursor; packs says that batches in order
-// were one item each. The workload has been checked but for its rate.
-func (w Workload) Measured(message Units, packs bool) Measured {
+// Measured prices the units that a message took, as the producer moves the cursor; together says that batches were
+// one item each. The workload has been checked but for its rate.
+func (w Workload) Measured(message Units, together bool) Measured {
 	f := w.sync()
-	if packs && w.packable() {
-		f = w.packs()
+	if together && w.appendable() {
+		f = w.append()
 	}
 	b := w.delivered("", f)
 	millions := w.Messages() / million

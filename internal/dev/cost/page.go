@@ -11,7 +11,7 @@ import (
 )
 
 // The names of bills that the page shows.
-const ours, oursPacked, theirs = "sync, one consumer", "packs, one consumer", "SQS FIFO"
+const ours, oursAppended, theirs = "sync, one consumer", "append, one consumer", "SQS FIFO"
 
 // file is the page of a project.
 func file(root string) string { return filepath.Join(root, "docs", "cost.md") }
@@ -115,11 +115,11 @@ func batchesTable() string {
 		busy, _ := inBatches(size)
 		least := busy
 		cheapest(&least)
-		lines = append(lines, fmt.Sprintf("%d "+shown, size, busy.per(ours), least.per(ours), busy.per(oursPacked), least.per(oursPacked), busy.per(theirs)))
+		lines = append(lines, fmt.Sprintf("%d "+shown, size, busy.per(ours), least.per(ours), busy.per(oursAppended), least.per(oursAppended), busy.per(theirs)))
 	}
 	from := func(of func(size int) Workload) string {
-		for size := 2; size <= mostPacked; size++ {
-			if w := of(size); w.per(oursPacked) < w.per(theirs) {
+		for size := 2; size <= mostTogether; size++ {
+			if w := of(size); w.per(oursAppended) < w.per(theirs) {
 				return fmt.Sprintf("**%d**", size)
 			}
 		}
@@ -148,7 +148,7 @@ func lingerTable() string {
 		w := singly(c.queues)
 		one := w.per(ours)
 		w.Linger = c.linger
-		lines = append(lines, fmt.Sprintf("%d | %g ms | %.2g | %.0f | %.2f | %.2f | %.1f", c.queues, c.linger*1000, w.batch(), w.requests(), w.per(oursPacked), one, one/w.per(oursPacked)))
+		lines = append(lines, fmt.Sprintf("%d | %g ms | %.2g | %.0f | %.2f | %.2f | %.1f", c.queues, c.linger*1000, w.batch(), w.requests(), w.per(oursAppended), one, one/w.per(oursAppended)))
 	}
 	return rows("queues | linger | of one queue together | requests a second | $ a million | put singly | times cheaper", lines...)
 }
@@ -158,7 +158,7 @@ func queueTable() string {
 	for _, size := range []int{25, 100} {
 		_, w := inBatches(size)
 		lines = append(lines, fmt.Sprintf("JSON, batches of %d that are one item | %.2g, %.2g | %s", size,
-			packUnits(float64(size))/float64(size), 1/float64(size), thousands(w.PackedRate())))
+			itemUnits(float64(size))/float64(size), 1/float64(size), thousands(w.AppendRate())))
 	}
 	return rows("messages of 100 bytes, in order | write units a message there, and of the cursor | messages a second", lines...)
 }

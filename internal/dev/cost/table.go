@@ -29,11 +29,12 @@ func (w Workload) Write(out io.Writer) error {
 	if err := w.writeWindows(out); err != nil {
 		return err
 	}
-	sweep := w.sweep(w.usual().moves)
+	usual, name := w.usual()
+	sweep := w.sweep(usual.moves)
 	fmt.Fprintf(out, "\nThe sweep sees every open gap, lag, dead claim and due chain of %d queues within 5 minutes:\n"+
 		"$%.2f a month where nothing moves (rounds %.2f, the day's full round %.2f, calls %.2f),\n"+
 		"and $%.2f for the consumers of queues that moved (%s).\n",
-		w.Queues, sweep.Quiet(), sweep.Rounds, sweep.Full, sweep.Calls, sweep.Moved, w.usualName())
+		w.Queues, sweep.Quiet(), sweep.Rounds, sweep.Full, sweep.Calls, sweep.Moved, name)
 	clock := w.timer()
 	fmt.Fprintf(out, "\nThe timer: $%.2f a month where nothing is due, and $%.2f for a million wake-ups that come one by one\n"+
 		"($%.2f where ten come at a time). A retry, a skip, a takeover and a chain that is late are one each.\n",
@@ -47,12 +48,12 @@ func (w Workload) writeRows(out io.Writer) {
 	if w.Keyed {
 		return
 	}
-	if w.packable() {
-		fmt.Fprint(out, "\npacks: a queue that a batch makes has them, if packs is not off: a batch in order is one item. Here of JSON, which\n"+
+	if w.appendable() {
+		fmt.Fprint(out, "\nappend: a queue in arrival order, to which each batch is put at its seq: it is one item. Here of JSON, which\n"+
 			"deflates; other bytes take up to four times its write units.")
 	}
 	if w.singly() {
-		fmt.Fprint(out, "\nsync: each message is an item, as in queues that a single message makes; async: so too, where mode is async.")
+		fmt.Fprint(out, "\nsync: a numbered queue, in which each message is an item; async: so too, where mode is async.")
 	}
 	fmt.Fprintln(out)
 }
@@ -70,27 +71,20 @@ func (w Workload) gathers() string {
 	if w.Window == 0 || w.Keyed {
 		return fmt.Sprintf("%gs", w.Window)
 	}
-	return fmt.Sprintf("%gs (with processBatchSize %.0f or more)", w.Window, w.records(w.usual(), w.Window))
+	usual, _ := w.usual()
+	return fmt.Sprintf("%gs (with processBatchSize %.0f or more)", w.Window, w.records(usual, w.Window))
 }
 
 // writeQueue prints what one queue takes, and says what is left out for it.
 func (w Workload) writeQueue(out io.Writer) {
 	fmt.Fprintf(out, "\nOne queue takes %d messages a second, by %d write units of its partition", QueueRate, queueUnits)
-	if w.packable() {
-		fmt.Fprintf(out, ", and %.0f%s;\none producer that waits for each answer sends %.0f of these", w.PackedRate(), w.asOne(), w.Alone())
+	if w.appendable() {
+		fmt.Fprintf(out, ", and %.0f%s;\none producer that waits for each answer sends %.0f of these", w.AppendRate(), w.asOne(), w.Alone())
 	}
 	fmt.Fprintln(out, ".")
 	if !w.singly() {
 		fmt.Fprintf(out, "At %g a queue, what stores each message as an item of its own is left out.\n", w.perQueue())
 	}
-}
-
-// usualName is the name of what usual is of.
-func (w Workload) usualName() string {
-	if w.packable() {
-		return "packs"
-	}
-	return "sync"
 }
 
 // together is how many messages come in a request.
@@ -122,7 +116,8 @@ func (w Workload) writeWindows(out io.Writer) error {
 	if w.Keyed {
 		return nil
 	}
-	fmt.Fprintf(out, "\nDollars a million messages, by how long records of the streams are gathered (%s):\n\n", w.usualName())
+	_, name := w.usual()
+	fmt.Fprintf(out, "\nDollars a million messages, by how long records of the streams are gathered (%s):\n\n", name)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "window\tsort\tone consumer\tprocessBatchSize, at least\t")
 	for _, g := range w.gathered() {

@@ -69,23 +69,24 @@ var Asynchronous = map[Order][len(Batches)]Units{
 // in it. Measured by TestUnits of pkg/cursor.
 var Settling = [len(Batches)]Units{{1.06, 2.00}, {0.29, 0.425}, {0.16, 0.215}, {0.09, 0.115}}
 
-// PackBytes is what an item of n messages of JSON, of 100 bytes each, counts for: as they are, or, where that saves
-// a unit, deflated. Measured by TestUnitsOfPacks of pkg/cursor.
-func PackBytes(n float64) float64 {
+// ItemBytes is what an item of n messages of JSON, of 100 bytes each, counts for: as they are, or, where that saves
+// a unit, deflated. Measured by TestUnitsOfAppends of pkg/cursor.
+func ItemBytes(n float64) float64 {
 	if n < 9 {
-		return 109 + 104*n
+		return 126 + 104*n
 	}
-	return 227 + 12.15*n
+	return 240 + 12.1*n
 }
 
-// packUnits are what it takes to store it.
-func packUnits(n float64) float64 { return math.Ceil(PackBytes(n) / 1024) }
+// itemUnits are what it takes to store it.
+func itemUnits(n float64) float64 { return math.Ceil(ItemBytes(n) / 1024) }
 
-// Packed is what an item of n messages takes with its move, in order. Measured by TestUnitsOfPacks of pkg/cursor.
-func Packed(n float64) Units { return Units{Writes: packUnits(n) + 1} }
+// Appended is what an item of n messages takes with its commit, and its part of an order item for 24 such. Measured by
+// TestUnitsOfAppends of pkg/cursor.
+func Appended(n float64) Units { return Units{Writes: itemUnits(n) + 1 + 2.0/24} }
 
-// mostPacked is how many messages one item has at most.
-const mostPacked = 100
+// mostTogether is how many messages one item has at most.
+const mostTogether = 500
 
 // Older is what aws-stream-sort's algorithm takes, which takes one message at a
 // time. Measured by TestUnits of pkg/cursor.

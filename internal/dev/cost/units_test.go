@@ -2,10 +2,13 @@ package cost
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,48 +29,49 @@ const queue = "octo-org/octo-repo"
 func TestDeliver(t *testing.T) {
 	ddbtest.EachServer(t, func(t *testing.T, kind ddbtest.Kind) {
 		deliver(t, kind, false, SingleBytes)
-		deliver(t, kind, true, PackBytes(100)/100)
+		deliver(t, kind, true, ItemBytes(100)/100)
 	})
 }
 
-// moved is a record of a move that ended where a cursor is.
-func moved(from int64, c cursor.Cursor) json.RawMessage {
-	layout := `"v":{"N":"1"}`
-	if c.Settings.Packs == cursor.PacksOn {
-		layout = fmt.Sprintf(`"v":{"N":"5"},"packs":{"BOOL":true},"packFrom":{"N":"%d"},"packTo":{"N":"%d"}`, c.LastPack.From+1, c.LastPack.To)
+// moved is a record of a move from nothing that ended where a cursor is.
+func moved(c cursor.Cursor) json.RawMessage {
+	kind, begin := `"v":{"N":"1"}`, `"v":{"N":"1"}`
+	if c.Settings.Kind == cursor.KindArrival {
+		const log = `"v":{"N":"2"},"tailFrom":{"N":"0"},"printsFrom":{"N":"0"},"prints":{"S":""},"tail":{"L":[%s]}`
+		var tail []string
+		for e := range c.Tail.All() {
+			place := binary.BigEndian.AppendUint32([]byte(e.Key), uint32(e.Count)<<23|e.Seen)
+			tail = append(tail, fmt.Sprintf(`{"B":%q}`, base64.StdEncoding.EncodeToString(place)))
+		}
+		kind, begin = fmt.Sprintf(log, strings.Join(tail, ",")), fmt.Sprintf(log, "")
 	}
-	image := func(position int64) string {
+	image := func(kind string, position int64) string {
 		return fmt.Sprintf(`{"queue":{"S":%q},%s,"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"%d"},"gapSince":{"N":"0"},`+
 			`"change":{"S":"advance"},"policy":{"S":"wait"},"gapAfter":{"N":"300000"},"maxAhead":{"N":"100000"},"mode":{"S":"sync"}}`,
-			c.Queue, layout, position, c.MaxParked)
+			c.Queue, kind, position, c.MaxParked)
 	}
-	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"1","OldImage":%s,"NewImage":%s}}`, image(from), image(c.Position))
+	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"1","OldImage":%s,"NewImage":%s}}`, image(begin, 0), image(kind, c.Position))
 }
 
 // deliver has batches delivered, each by the record of its move. That begins before where the consumer was left,
 // so it is not known.
-func deliver(t *testing.T, kind ddbtest.Kind, packs bool, bytes float64) {
+func deliver(t *testing.T, kind ddbtest.Kind, together bool, bytes float64) {
 	metered := meter.New(dynamo.Transport())
 	client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: metered})
 	if err != nil {
 		t.Fatal(err)
 	}
 	suffix := ddbtest.Suffix()
-	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix}
+	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
 	consumers := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
-	if err := table.Create(t.Context(), client, append(queues.Tables(), consumers.Tables()...)...); err != nil {
+	if err := table.Create(t.Context(), client, append(append(queues.Tables(), queues.ArrivalsTable()), consumers.Tables()...)...); err != nil {
 		t.Fatal(err)
 	}
 	store, err := cursor.NewDynamo(client, queues)
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := cursor.DefaultSettings()
-	settings.Packs = cursor.PacksOff
-	if packs {
-		settings.Packs = cursor.PacksOn
-	}
-	sorter, err := cursor.New(store, &cursor.Options{Defaults: &settings})
+	sorter, err := cursor.New(store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +98,9 @@ func deliver(t *testing.T, kind ddbtest.Kind, packs bool, bytes float64) {
 		for i := range size {
 			seq := position + int64(i) + 1
 			messages = append(messages, cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%-100d", seq)})
+			if together {
+				messages[i].Kind = cursor.KindArrival
+			}
 		}
 		if _, err := sorter.PutGroup(t.Context(), messages); err != nil {
 			t.Fatal(err)
@@ -104,7 +111,7 @@ func deliver(t *testing.T, kind ddbtest.Kind, packs bool, bytes float64) {
 		}
 		before := metered.Counts()
 		batches, handed = 0, 0
-		answer, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(0, at)}})
+		answer, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(at)}})
 		if err != nil || len(answer.BatchItemFailures) > 0 || handed != size || batches != 1 {
 			t.Fatalf("%+v, %v: %d messages in %d batches", answer, err, handed, batches)
 		}

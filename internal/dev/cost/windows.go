@@ -20,7 +20,7 @@ var windows = [...]float64{0, 1, 2, 5, 10, 30}
 // gathered is the curve.
 func (w Workload) gathered() []Gathered {
 	var curve []Gathered
-	f := w.usual()
+	f, _ := w.usual()
 	for _, seconds := range windows {
 		w.Window = seconds
 		window := math.Max(seconds, 1.0/polls)

@@ -28,15 +28,15 @@ func handing(ctx context.Context) (Table, error) {
 	}
 	const why = "who claims reads the consumer and the queue's position first, both strongly: it may have been another process that came last"
 	for _, of := range []struct {
-		size   int
-		packed bool
+		size     int
+		together bool
 	}{{1, false}, {10, false}, {10, true}, {100, false}, {1000, false}} {
 		size, name, why := of.size, fmt.Sprint(of.size), why
-		if of.packed {
+		if of.together {
 			name += ", inside one item of 100"
-			why += "; and who begins inside an item of many looks for that item"
+			why += "; and the item that is read is the whole one"
 		}
-		h, err := newHanding(ctx, size, of.packed)
+		h, err := newHanding(ctx, size, of.together)
 		if err != nil {
 			return t, err
 		}
@@ -84,9 +84,9 @@ type handed struct {
 	held     pull.Held
 }
 
-// newHanding has three batches ready, of which none is claimed. packed has them be parts of one item, of which the
+// newHanding has three batches ready, of which none is claimed. together has them be parts of one item, of which the
 // first was handed over.
-func newHanding(ctx context.Context, size int, packed bool) (*handed, error) {
+func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 	s, err := newSorting(handoff.Names{}.Tables()...)
 	if err != nil {
 		return nil, err
@@ -104,10 +104,11 @@ func newHanding(ctx context.Context, size int, packed bool) (*handed, error) {
 		return nil, err
 	}
 	h := &handed{sorting: s, claims: claims, size: size}
-	if packed {
+	if together {
 		group := make([]cursor.Message, 100)
 		for i := range group {
 			group[i] = order(int64(i) + 1)
+			group[i].Kind = cursor.KindArrival
 		}
 		if _, err := sorter.PutGroup(ctx, group); err != nil {
 			return nil, err

@@ -136,30 +136,47 @@ func batches(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: TitleBatches,
 		About: "Messages of 100 bytes of JSON, by batches of one queue. The limit is a write a message and one move for all; " +
-			"of those that are one item, a write for each KB that the bodies deflate to, all together, and one move. aws-stream-sort puts each by itself. SQS FIFO takes ten in a request.",
+			"of those that are appended at their seqs to a queue in arrival order, as one item each, a write for each KB that the bodies deflate to, all together, and one commit; of 24 such, with the order item that they fill. aws-stream-sort puts each by itself. SQS FIFO takes ten in a request.",
 		Case:  "batch",
 		Older: "aws-stream-sort",
 	}
-	for _, packs := range []cursor.Packs{cursor.PacksOff, cursor.PacksOn} {
+	for _, kind := range []cursor.Kind{cursor.KindNumbered, cursor.KindArrival} {
 		for _, size := range []int{1, 5, 25, 100} {
 			s, err := newSorting()
 			if err != nil {
 				return t, err
 			}
-			p, err := s.process(func(settings *cursor.Settings) { settings.Packs = packs })
+			p, err := s.process(asTheyAre)
 			if err != nil {
 				return t, err
 			}
-			if _, err = p.Put(ctx, order(1)); err != nil {
+			times := map[cursor.Kind]int{cursor.KindNumbered: 1, cursor.KindArrival: cursor.OrderItemEntries}[kind]
+			next := int64(0)
+			put := func(size int) error {
+				group := make([]cursor.Message, size)
+				for i := range group {
+					next++
+					group[i] = order(next)
+					group[i].Kind = kind
+				}
+				_, err := p.PutGroup(ctx, group)
+				return err
+			}
+			if err := put(1); err != nil {
+				return t, err
+			}
+			ours, err := s.of(size*times, func() (err error) {
+				for n := 0; n < times && err == nil; n++ {
+					err = put(size)
+				}
+				return err
+			})
+			if err != nil {
 				return t, err
 			}
 			group, seqs := make([]cursor.Message, size), make([]int64, size)
 			for i := range group {
 				group[i], seqs[i] = order(int64(i)+2), int64(i)+2
-			}
-			ours, err := s.of(size, func() error { _, err := p.PutGroup(ctx, group); return err })
-			if err != nil {
-				return t, err
 			}
 			if s, err = newSorting(); err != nil {
 				return t, err
@@ -172,7 +189,7 @@ func batches(ctx context.Context) (Table, error) {
 				return t, err
 			}
 			r := Row{Name: fmt.Sprint(size), Limit: Units{Writes: 1 + 1/float64(size)}, Ours: ours, Older: &older, FIFO: cost.FIFO(size)}
-			if packs == cursor.PacksOn {
+			if kind == cursor.KindArrival {
 				r.Name += ", one item"
 				r.Limit.Writes = float64((deflated(group)+1023)/1024+1) / float64(size)
 			}

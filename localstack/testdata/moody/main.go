@@ -1,6 +1,6 @@
 // Moody is a consumer behind the cursors' stream that fails as the names of its queues say: it
 // refuses each batch of "retry/…" twice, its process dies with the first one of "die/…", and it
-// takes all others; a second one, "slowly", has a window for "window/…". It logs what it is given, with the time in ms; and each message that has a key, or is of "packed/…".
+// takes all others; a second one, "slowly", has a window for "window/…". It logs what it is given, with the time in ms; and each message that has a key.
 package main
 
 import (
@@ -24,9 +24,6 @@ func handle(_ context.Context, batch handoff.Batch) error {
 	for _, m := range batch.Messages {
 		if m.Key != "" {
 			fmt.Println("sorted", m.Queue, m.Seq, m.Key, m.Late, m.ID, time.Now().UnixMilli())
-		}
-		if strings.HasPrefix(batch.Queue, "packed/") {
-			fmt.Println("packed", m.Queue, m.Seq)
 		}
 	}
 	switch {

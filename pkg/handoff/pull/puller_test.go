@@ -62,14 +62,14 @@ func TestPullerConforms(t *testing.T) {
 			return env
 		})
 	})
-	t.Run("packed runs", func(t *testing.T) {
+	t.Run("in arrival order, at their seqs", func(t *testing.T) {
 		claimstest.Run(t, func(t *testing.T) claimstest.Env {
-			queues, on := cursor.NewMemory(), cursor.PacksOn
+			queues, of := cursor.NewMemory(), cursor.KindArrival
 			sorter, err := cursor.New(queues, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := sorter.Configure(t.Context(), "q", cursor.Change{Packs: &on}); err != nil {
+			if _, err := sorter.Configure(t.Context(), "q", cursor.Change{Kind: &of}); err != nil {
 				t.Fatal(err)
 			}
 			env, _ := pullEnv(t, handoff.NewMemory(), queues)

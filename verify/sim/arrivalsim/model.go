@@ -10,6 +10,8 @@
 //	S4 what is stored under an id never changes while it is kept
 //	S5 an answer that names seqs is true, at once and for ever
 //	S6 an error is reported only of a fault
+//	A1 a batch that says its seqs has exactly those, or none
+//	A2 an answer for such a message is true
 //
 // and that a reader gets all messages, in the order of their seqs, with the
 // bytes that were accepted.
@@ -66,6 +68,10 @@ type model struct {
 	// attempts counts how often each was given to an append.
 	ids      []string
 	attempts map[string]int
+	// own are the keys of what came without an id, sorted; attemptsSum holds how often each of its
+	// messages was given to a put.
+	own         []cursor.SortKey
+	attemptsSum int64
 	// delivered is how far the reader is; it reads only where there is one.
 	delivered int64
 	reads     bool
@@ -106,7 +112,7 @@ func newModel(run *sim.Run, made crowds) *model {
 			if !it.Exists() {
 				it = c.Before
 			}
-			delete(m.known.arrivals, cursor.HashOf(it.Get("id").Str()))
+			delete(m.known.arrivals, keyOf(it))
 		}
 	})
 	return m
@@ -220,6 +226,9 @@ func (m *model) given(before, after cursor.Cursor) {
 		if !there || len(a.Messages) != e.Count {
 			m.run.Violation("O4: a place behind %d was given to an arrival that is not stored", at)
 			return
+		}
+		if a.ID == "" && a.Seen != at {
+			m.run.Violation("A1: a batch from %d on was given the place behind %d", a.Seen+1, at)
 		}
 		if !a.ExpiresOn.IsZero() && a.ExpiresOn.Before(m.now.Add(m.keep/2)) {
 			m.run.Violation("O4: %s got its place so late that it expires before it is delivered", a.ID)
@@ -384,9 +393,17 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Int(int64(len(a.Messages)))
 		d.Text(string(a.Digest))
 	}
+	for _, key := range m.own {
+		a, there := m.stored(key)
+		d.Bool(there)
+		d.Text(string(key))
+		d.Text(string(a.Op))
+		d.Int(a.ExpiresOn.Unix())
+	}
+	d.Int(m.attemptsSum)
 	// Who was given what is known from the entries, but for who stored it.
 	for _, p := range m.order {
-		if m.attempts[p.id] > 0 {
+		if m.attempts[p.id] > 0 || p.id == "" {
 			d.Text(p.op)
 			d.Int(p.seqs.From)
 		}

@@ -35,7 +35,7 @@ const retention = cursor.MinRetention
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return []sim.Scenario{
+	return append(expected(), []sim.Scenario{
 		scenario("a new queue", 1, -1, func(m *model) {
 			m.producer("A", calls("a")...)
 			m.producer("B", calls("b")...)
@@ -100,7 +100,7 @@ func Small() []sim.Scenario {
 			m.keeper(5, retention/4)
 		}),
 		keptInAnOrderItem(0),
-	}
+	}...)
 }
 
 func keptInAnOrderItem(faults int) sim.Scenario {
@@ -124,7 +124,7 @@ func scenarioKept(name string, faults, entries int, actors func(*model)) sim.Sce
 
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
-	return []sim.Scenario{
+	return append(expectedLarge(), []sim.Scenario{
 		keptInAnOrderItem(1),
 		scenario("three producers, 2 faults", 2, 0, func(m *model) {
 			m.producer("A", calls("a")...)
@@ -142,13 +142,13 @@ func Large() []sim.Scenario {
 			m.others(1, nearly-1)
 			m.reader(1)
 		}),
-	}
+	}...)
 }
 
 // Shuffled is the scenario of a seed: up to four producers that append up to a
 // dozen arrivals, some twice, some in groups, some of several messages, some
-// under the same id with another payload, beside others, a reader, time that
-// passes, and up to six faults.
+// under the same id with another payload, in one of three beside batches that say
+// their seqs, beside others, a reader, time that passes, and up to six faults.
 func Shuffled(seed uint64) sim.Scenario {
 	made := crowds{}
 	return sim.Scenario{
@@ -160,7 +160,11 @@ func Shuffled(seed uint64) sim.Scenario {
 			if random.IntN(3) == 0 {
 				m.keep = retention
 			}
-			m.create([]int{0, 10, nearly - 3, nearly, cursor.MaxTail - 2}[random.IntN(5)])
+			entries := []int{0, 10, nearly - 3, nearly, cursor.MaxTail - 2}[random.IntN(5)]
+			m.create(entries)
+			if seed%3 == 1 {
+				m.shuffledExpecting(random, entries)
+			}
 			producers := 1 + random.IntN(4)
 			share := make([][]call, producers)
 			for range 2 + random.IntN(8) {

@@ -2,6 +2,7 @@ package arrivalsim
 
 import (
 	"context"
+	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -72,6 +73,9 @@ func hashArrival(d *sim.Digest, it ddb.Item) {
 	simdb.HashOf(d, it, "op", "seen", "expiresOn", "count", "digest")
 }
 
+// keyOf is the key that an arrival is stored under.
+func keyOf(it ddb.Item) cursor.SortKey { return cursor.SortKey(it.Get("sortKey").Str()) }
+
 // perform has a request done, and checks what it did.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	m.changed = m.changed || r.Writes()
@@ -86,8 +90,11 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 	case "put arrival":
 		put := r.(ddb.Put).Item
 		id := put.Get("id").Str()
-		before, there := m.stored(cursor.HashOf(id))
+		before, there := m.stored(keyOf(put))
 		a, err := do()
+		if at, known := slices.BinarySearch(m.own, keyOf(put)); id == "" && !known {
+			m.own = slices.Insert(m.own, at, keyOf(put))
+		}
 		if there && (before.ExpiresOn.IsZero() || before.ExpiresOn.After(m.now)) && a.Held {
 			m.run.Violation("S4: what is stored under %s was replaced", id)
 		}

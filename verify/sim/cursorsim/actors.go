@@ -155,9 +155,6 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	if r.Outcome.Durable() && (!ever || !same(stored, message)) {
 		wrong("S5: it was never stored")
 	}
-	if r.Outcome.Durable() && r.Err == nil {
-		m.durable[at] = string(message.Body)
-	}
 	switch r.Outcome {
 	case cursor.Advanced:
 		if position < at.seq {
@@ -191,7 +188,7 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	c := m.cursor(at.queue)
 	// Who fills the gap beyond which it was put sees to it, and may be about to, or have died. Right behind
 	// the position there is no gap.
-	left := at.seq > before+1 && c.Settings.Packs == cursor.PacksNone && (c.GapOpen() || m.running > 1 || m.unfinished)
+	left := at.seq > before+1 && (c.GapOpen() || m.running > 1 || m.unfinished)
 	if stands && m.settings.Mode == cursor.ModeSync && r.Deferred == nil && max(c.Position, c.MaxParked) < at.seq && !left {
 		wrong(fmt.Sprintf("S6: the position is %d, and %d the last on record", c.Position, c.MaxParked))
 	}
@@ -256,30 +253,6 @@ func (m *model) left(p *sim.Proc, s *cursor.Sorter, r record) bool {
 	m.running++
 	defer func() { m.running-- }()
 	return s.LeaveToSweep(context.Background(), r.queue, r.seq) == nil && !p.Dead()
-}
-
-// reader reads what is stored behind a seq, up to the position, which is beyond it; a number of times, each at any moment,
-// by a process that remembers what it has seen.
-func (m *model) reader(after int64, times int) {
-	m.run.Go("reader", func(p *sim.Proc) {
-		s, view := m.sorter(p)
-		for i := range times {
-			view.forget(i)
-			if p.Choose(sim.Labelf("read"), func() bool { return m.cursor(defaultQueue).Position > after }, "") < 0 {
-				return
-			}
-			upTo := m.cursor(defaultQueue).Position
-			p.Knows().Int(upTo)
-			batch, err := s.ReadBatch(context.Background(), defaultQueue, after, upTo)
-			if err == nil && batch.To != upTo {
-				m.run.Violation("of %d to %d, what comes up to %d was read", after, upTo, batch.To)
-			}
-			if p.Dead() {
-				return
-			}
-			m.checkContent(batch)
-		}
-	})
 }
 
 // sweeper runs the sweep a number of times.
@@ -358,19 +331,6 @@ func (m *model) skipper(times int) {
 				m.unfinished = true
 			}
 			if p.Dead() {
-				return
-			}
-		}
-	})
-}
-
-// switcher sets whether the default queue gets packed runs, one after the other.
-func (m *model) switcher(to ...cursor.Packs) {
-	m.run.Go("switcher", func(p *sim.Proc) {
-		s, _ := m.sorter(p)
-		for i := range to {
-			p.Forget().Int(int64(i))
-			if _, err := s.Configure(context.Background(), defaultQueue, cursor.Change{Packs: &to[i]}); errors.Is(err, cursor.ErrErased) || p.Dead() {
 				return
 			}
 		}

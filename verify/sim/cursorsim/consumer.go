@@ -266,18 +266,8 @@ func (c change) json(index int) json.RawMessage {
 
 // image is a cursor as the stream shows it.
 func image(c cursor.Cursor) []byte {
-	packs := `"v":{"N":"1"}`
-	if c.Settings.Packs != cursor.PacksNone {
-		packs = `"v":{"N":"5"},"packs":{"BOOL":true}`
-	}
-	if c.Settings.Packs == cursor.PacksOff {
-		packs += `,"packsOff":{"BOOL":true}`
-	}
-	if c.LastPack.To > c.LastPack.From {
-		packs += fmt.Sprintf(`,"packFrom":{"N":"%d"},"packTo":{"N":"%d"}`, c.LastPack.From+1, c.LastPack.To)
-	}
-	return fmt.Appendf(nil, `{"queue":{"S":%q},%s,"first":{"N":"%d"},"position":{"N":"%d"},"parked":{"N":"%d"},`+
+	return fmt.Appendf(nil, `{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"%d"},"position":{"N":"%d"},"parked":{"N":"%d"},`+
 		`"gapSince":{"N":"%d"},"change":{"S":"advance"},"policy":{"S":%q},"gapAfter":{"N":"%d"},"maxAhead":{"N":"%d"},"mode":{"S":%q}}`,
-		c.Queue, packs, c.Settings.First, c.Position, c.MaxParked, c.MovedAt.UnixMilli(), c.Settings.Policy,
+		c.Queue, c.Settings.First, c.Position, c.MaxParked, c.MovedAt.UnixMilli(), c.Settings.Policy,
 		c.Settings.GapAfter.Milliseconds(), c.Settings.MaxAhead, c.Settings.Mode)
 }

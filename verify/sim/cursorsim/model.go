@@ -79,7 +79,7 @@ type model struct {
 	dropped bool
 	handled bool
 	// leaves has the handler leave to the sweep what it cannot heal; unhealed is set
-	// when it did, and when it was not shown what was put in the place of a packed run.
+	// when it did.
 	leaves, unhealed bool
 	// shards is set where the stream has several, and a later record of a queue may
 	// come before an earlier one.
@@ -104,10 +104,6 @@ type model struct {
 	// -1 where that is not asked.
 	page  int
 	piece int64
-	// durable is what a producer was told is stored.
-	durable map[place]string
-	// overwritten are the dead packed runs in whose place a message was put.
-	overwritten map[place]ddb.Item
 	// erased are the queues that an eraser was told are erased.
 	erased map[string]bool
 	// refused is set where every put is refused.
@@ -129,7 +125,7 @@ func newModel(run *sim.Run, settings cursor.Settings) *model {
 		knownCursors: map[string]cursor.Cursor{}, knownMessages: map[string][]cursor.Message{},
 		cursors: map[string][]state{}, stored: map[place]cursor.Message{},
 		holeSince: map[place]time.Time{}, attempts: map[string]int{}, handed: map[place]bool{},
-		erased: map[string]bool{}, durable: map[place]string{}, overwritten: map[place]ddb.Item{},
+		erased: map[string]bool{},
 	}
 	tables.OnChange(func(c ddb.Change) {
 		is := c.After
@@ -139,7 +135,6 @@ func newModel(run *sim.Run, settings cursor.Settings) *model {
 		queue := is.Get("queue").Str()
 		delete(m.knownCursors, queue)
 		delete(m.knownMessages, queue)
-		m.noteOverwritten(c)
 	})
 	return m
 }
@@ -169,13 +164,9 @@ func (m *model) create() {
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
-	packs := &m.settings.Packs
-	if *packs == cursor.PacksNone {
-		packs = nil // it makes a queue without
-	}
 	if _, err := s.Configure(context.Background(), defaultQueue, cursor.Change{
 		First: &m.settings.First, Policy: &m.settings.Policy, GapAfter: &m.settings.GapAfter,
-		MaxAhead: &m.settings.MaxAhead, Mode: &m.settings.Mode, Packs: packs,
+		MaxAhead: &m.settings.MaxAhead, Mode: &m.settings.Mode,
 	}); err != nil {
 		panic(err) // a scenario with settings out of bounds
 	}
@@ -197,7 +188,8 @@ func (m *model) cursor(queue string) cursor.Cursor {
 func (m *model) messages(queue string) []cursor.Message {
 	messages, known := m.knownMessages[queue]
 	if !known {
-		messages = m.read(queue)
+		page, _ := m.store.Messages(context.Background(), cursor.Query{Queue: queue, Last: cursor.MaxSeq, Strong: true})
+		messages = page.Messages
 		m.knownMessages[queue] = messages
 	}
 	return messages
@@ -226,10 +218,6 @@ func (m *model) message(at place) (cursor.Message, bool) {
 func (m *model) runEnd(queue string) int64 {
 	seq := m.cursor(queue).Position
 	for {
-		if pack, live := m.live1(queue, seq+1); live {
-			seq += int64(len(pack.Packed))
-			continue
-		}
 		if _, ok := m.message(place{queue, seq + 1}); !ok {
 			return seq
 		}
@@ -262,9 +250,6 @@ func (m *model) Check() error {
 			}
 			if m.consumed {
 				m.changes = append(m.changes, change{older, c})
-			}
-			if c.LastPack != older.LastPack && !c.Erased() {
-				m.accepted(c.Queue, c.LastPack)
 			}
 			m.cursors[c.Queue] = append(seen[max(last, 0):], state{c, it})
 		}
@@ -478,7 +463,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		for _, c := range m.cursors[queue] {
 			hashCursor(d, c.item)
 		}
-		messages := append(m.messagesFrom(queue, 0), m.packs(queue)...)
+		messages := m.messagesFrom(queue, 0)
 		d.Int(int64(len(messages)))
 		for _, stored := range messages {
 			d.Int(stored.Seq)
@@ -486,9 +471,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 			d.Text(stored.Tombstone)
 			d.Int(stored.ExpiresOn.Unix())
 			d.Int(stored.EnqueuedAt.Unix())
-			d.Int(int64(len(stored.Packed)))
 		}
-		d.Int(int64(len(m.overwritten)))
 		for _, stored := range messages {
 			// All seqs of one hole are missing since the same moment.
 			if since, hole := m.holeSince[place{queue, stored.Seq - 1}]; hole {

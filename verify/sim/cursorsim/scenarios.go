@@ -26,7 +26,6 @@ func scenario(name string, faults int, settings func(*cursor.Settings), actors f
 // onNew is a scenario that begins before the queue has a cursor.
 func onNew(name string, faults int, settings func(*cursor.Settings), actors func(*model)) sim.Scenario {
 	s := cursor.DefaultSettings()
-	s.Packs = cursor.PacksNone
 	if settings != nil {
 		settings(&s)
 	}
@@ -41,7 +40,7 @@ func async(s *cursor.Settings) { s.Mode = cursor.ModeAsync }
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return slices.Concat(packScenarios(), switchedScenarios(), pieces(), []sim.Scenario{
+	return slices.Concat(pieces(), []sim.Scenario{
 		onNew("two writers in order", 1, nil, func(m *model) {
 			m.writer("A", puts(1)...)
 			m.writer("B", puts(2)...)
@@ -230,7 +229,7 @@ func skipSettings(s *cursor.Settings) {
 
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
-	return append(largePackScenarios(), []sim.Scenario{
+	return []sim.Scenario{
 		scenario("the timer skips, wake-ups twice, and a fault", 1, skipSettings, func(m *model) {
 			m.writer("A", puts(3, 1)...)
 			m.timer(defaultQueue, "nobody", defaultQueue)
@@ -264,15 +263,13 @@ func Large() []sim.Scenario {
 			m.clock(2, time.Second)
 			m.handler()
 		}),
-	}...)
+	}
 }
 
 // Shuffled is the scenario of a seed: up to four writers that put up to ten
 // seqs of two queues in any order, some twice, some in groups, some under the
 // same seq with another payload, with the stream's handler, the sweep, the timer, a
 // consumer behind the cursors' stream, time that passes, and up to six faults. In
-// one of three, a batch in order is a packed run, of half of them where a batch made the queue; and in some that is
-// switched off and on. In
 // one of five, pages are short, and producers' and the handler's invocations are
 // killed after a few requests.
 func Shuffled(seed uint64) sim.Scenario {
@@ -298,10 +295,6 @@ func Shuffled(seed uint64) sim.Scenario {
 			case 2:
 				s.Policy = cursor.PolicyAlert
 			}
-			s.Packs = cursor.PacksNone
-			if seed%3 == 1 && s.Mode == cursor.ModeSync {
-				s.Packs = []cursor.Packs{cursor.PacksOn, cursor.PacksAuto}[seed%2]
-			}
 			m := newModel(run, s)
 			m.page = page
 			count := 2 + random.IntN(9)
@@ -315,11 +308,7 @@ func Shuffled(seed uint64) sim.Scenario {
 					if random.IntN(10) == 0 {
 						call.payload = "other"
 					}
-					if s.Packs != cursor.PacksNone {
-						for next := i + 1; next < count && random.IntN(3) > 0; next++ {
-							call.seqs = append(call.seqs, s.First+int64(next))
-						}
-					} else if random.IntN(3) == 0 {
+					if random.IntN(3) == 0 {
 						call.seqs = append(call.seqs, s.First+int64((i+2)%count))
 					}
 					calls = append(calls, call)
@@ -343,9 +332,6 @@ func Shuffled(seed uint64) sim.Scenario {
 			}
 			if random.IntN(3) == 0 {
 				m.timer("q0", "q1", "q0")
-			}
-			if s.Packs != cursor.PacksNone && seed%7 < 3 {
-				m.switcher(cursor.PacksOff, cursor.PacksOn)
 			}
 			switch random.IntN(4) {
 			case 0, 1:

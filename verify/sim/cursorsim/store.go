@@ -85,13 +85,11 @@ const (
 	kindCreate
 	kindMove
 	kindPark
-	kindConfigure
 )
 
 // kinds are those of the requests by which a process comes to know a cursor.
 var kinds = map[string]int64{
-	"get cursor": kindLook, "create cursor": kindCreate, "move": kindMove, "move packed": kindMove, "move and park": kindMove, "open gap": kindPark, "widen gap": kindPark,
-	"configure": kindConfigure,
+	"get cursor": kindLook, "create cursor": kindCreate, "move": kindMove, "move and park": kindMove, "open gap": kindPark,
 }
 
 // Do implements [ddb.Engine].
@@ -177,15 +175,7 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 				m.checkMark(before, m.cursor(queue))
 			}
 			return a, err
-		case "move packed":
-			before := m.cursor(queue)
-			a, err := do()
-			if a.Held {
-				from, to := moveOf(r)
-				m.checkPacked(before, cursor.Range{From: from, To: to})
-			}
-			return a, err
-		case "open gap", "widen gap":
+		case "open gap":
 			before := m.cursor(queue)
 			a, err := do()
 			m.checkPark(before, m.cursor(queue))
@@ -202,13 +192,6 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 	case ddb.Put:
 		if r.Name() == "put message" {
 			at := placeOf(r.Item)
-			if r.Item.Has("count") {
-				a, err := do()
-				if a.Held {
-					m.records = append(m.records, record(at))
-				}
-				return a, err
-			}
 			_, occupied := m.message(at)
 			a, err := do()
 			if now, is := m.message(at); is && (!occupied || !same(now, m.stored[at])) {
@@ -228,7 +211,7 @@ func placeOf(it ddb.Item) place {
 
 // older are what a weak read may be answered: of a cursor or a message, that there
 // is none, of a cursor also what stood there before; of messages, without any one
-// of the first, or all, or with the packed runs that others took the place of; of all cursors, as each was before, or none.
+// of the first, or all; of all cursors, as each was before, or none.
 func (m *model) older(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	is := func(items ...ddb.Item) func() (ddb.Answer, error) {
 		return func() (ddb.Answer, error) { return ddb.Answer{Items: items}, nil }
@@ -246,9 +229,6 @@ func (m *model) older(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb
 		older := []func() (ddb.Answer, error){is()}
 		for hidden := range 3 {
 			older = append(older, func() (ddb.Answer, error) { return m.without(hidden, r) })
-		}
-		if len(m.overwritten) > 0 {
-			older = append(older, func() (ddb.Answer, error) { return m.beforeOverwritten(r) })
 		}
 		return older
 	case ddb.Scan:
@@ -343,9 +323,5 @@ func (m *model) checkPut(at place, stored cursor.Message) {
 		}
 	}
 	m.stored[at] = stored
-	if _, modified := m.overwritten[at]; modified {
-		m.unhealed = true // the stream's handler is shown only what is new
-		return
-	}
 	m.records = append(m.records, record(at))
 }

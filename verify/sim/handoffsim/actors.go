@@ -31,13 +31,12 @@ func (m *model) producer(name, queue string, seqs ...int64) {
 			}
 			messages = append(messages, message)
 		}
-		for n := 0; len(messages) > 0; messages = messages[n:] {
-			p.Forget().Int(int64(len(messages)))
-			n = m.runOf(messages)
-			if p.Choose(sim.Labelf("%d arrives", messages[0].Seq), nil, "") < 0 {
+		for i, message := range messages {
+			p.Forget().Int(int64(len(messages) - i))
+			if p.Choose(sim.Labelf("%d arrives", message.Seq), nil, "") < 0 {
 				return
 			}
-			m.arrive(messages[:n]...)
+			m.arrive(message)
 		}
 	})
 }
@@ -377,11 +376,9 @@ func (m *model) operation(d *handoff.Deliverer, o operation, op string) error {
 // expiring stores messages that expire.
 func (m *model) expiring(queue string, last int64) {
 	m.keep = cursor.MinRetention
-	messages := make([]cursor.Message, last)
-	for i := range messages {
-		messages[i] = cursor.Message{Queue: queue, Seq: int64(i) + 1}
+	for seq := range last {
+		m.arrive(cursor.Message{Queue: queue, Seq: seq + 1})
 	}
-	m.arriveAll(messages)
 	m.settle()
 }
 

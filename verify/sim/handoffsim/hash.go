@@ -23,7 +23,6 @@ func hashMessages(d *sim.Digest, messages []cursor.Message) {
 	d.Int(int64(len(messages)))
 	for _, m := range messages {
 		d.Int(m.Seq)
-		d.Int(int64(len(m.Packed)))
 		d.Int(m.ExpiresOn.Unix())
 	}
 }
@@ -62,15 +61,8 @@ func (r record) json(index int) json.RawMessage {
 
 // image is a cursor as the stream shows it.
 func image(c cursor.Cursor) []byte {
-	packs := `"v":{"N":"1"}`
-	if c.Settings.Packs != cursor.PacksNone {
-		packs = `"v":{"N":"5"},"packs":{"BOOL":true}`
-	}
-	if c.LastPack.To > c.LastPack.From {
-		packs += fmt.Sprintf(`,"packFrom":{"N":"%d"},"packTo":{"N":"%d"}`, c.LastPack.From+1, c.LastPack.To)
-	}
-	return fmt.Appendf(nil, `{"queue":{"S":%q},%s,"first":{"N":"%d"},"position":{"N":"%d"},"parked":{"N":"%d"},`+
+	return fmt.Appendf(nil, `{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"%d"},"position":{"N":"%d"},"parked":{"N":"%d"},`+
 		`"gapSince":{"N":"%d"},"change":{"S":"advance"},"policy":{"S":%q},"gapAfter":{"N":"%d"},"maxAhead":{"N":"%d"},"mode":{"S":%q}}`,
-		c.Queue, packs, c.Settings.First, c.Position, c.MaxParked, c.MovedAt.UnixMilli(), c.Settings.Policy,
+		c.Queue, c.Settings.First, c.Position, c.MaxParked, c.MovedAt.UnixMilli(), c.Settings.Policy,
 		c.Settings.GapAfter.Milliseconds(), c.Settings.MaxAhead, c.Settings.Mode)
 }

@@ -61,9 +61,6 @@ type model struct {
 	now  time.Time
 	// page, if not 0, is the most messages that a query without a limit shows.
 	page int
-	// together is how many messages that follow each other are a packed run, at most; 0 where
-	// queues have none.
-	together int
 
 	// changed tells that the tables did since the last Check; cursors and
 	// consumers are what stood there then; readers are the consumers in the order of
@@ -159,14 +156,12 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 // open makes a queue before the run.
 func (m *model) open(queue string, messages ...cursor.Message) {
 	_, s := m.deliverer(nil, 0)
-	var packs *cursor.Packs
-	if on := cursor.PacksOn; m.together > 0 {
-		packs = &on
-	}
-	if _, err := s.Configure(context.Background(), queue, cursor.Change{Packs: packs}); err != nil {
+	if _, err := s.Configure(context.Background(), queue, cursor.Change{}); err != nil {
 		panic(err) // unreachable: the name is right
 	}
-	m.arriveAll(messages)
+	for _, message := range messages {
+		m.arrive(message)
+	}
 	m.settle()
 }
 
@@ -222,28 +217,18 @@ func (m *model) hinted() {
 	}
 }
 
-// arrive stores a message, or several as a packed run, and moves its queue's cursor over it.
-func (m *model) arrive(messages ...cursor.Message) {
+// arrive stores a message, and moves its queue's cursor over it.
+func (m *model) arrive(message cursor.Message) {
 	ctx := context.Background()
-	for i := range messages {
-		if messages[i].Tombstone == "" {
-			messages[i].Body = body(messages[i].Queue, messages[i].Seq)
-		}
+	if message.Tombstone == "" {
+		message.Body = body(message.Queue, message.Seq)
 	}
-	item, last := messages[0], messages[len(messages)-1].Seq
-	if len(messages) > 1 {
-		item = packed(messages)
-	}
-	item.EnqueuedAt, item.AmongPacks = m.now, m.together > 0
+	message.EnqueuedAt = m.now
 	if m.keep > 0 {
-		item.ExpiresOn = m.now.Add(m.keep)
+		message.ExpiresOn = m.now.Add(m.keep)
 	}
-	_, _ = m.tables.Queues.PutMessage(ctx, item)
-	if len(messages) > 1 {
-		_, _, _ = m.tables.Queues.MovePacked(ctx, item.Queue, item.Seq, last, m.now)
-	} else {
-		_, _, _ = m.tables.Queues.Move(ctx, item.Queue, cursor.Range{From: last - 1, To: last}, last-1, m.now)
-	}
+	_, _ = m.tables.Queues.PutMessage(ctx, message)
+	_, _, _ = m.tables.Queues.Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.now)
 	m.changed = true
 }
 
@@ -257,9 +242,6 @@ func (m *model) cursor(queue string) cursor.Cursor {
 
 // message is what is stored at a place.
 func (m *model) message(queue string, seq int64) (cursor.Message, bool) {
-	if m.together > 0 {
-		return m.stored(queue, seq)
-	}
 	found, ok, _ := m.tables.Queues.Message(context.Background(), queue, seq)
 	return found, ok
 }

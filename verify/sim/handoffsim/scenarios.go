@@ -25,14 +25,8 @@ func scenario(name string, faults int, messages int64, actors func(*model)) sim.
 
 // onNew is a scenario that begins before the queue has a consumer.
 func onNew(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
-	return onQueue(name, faults, messages, 0, actors)
-}
-
-// onQueue is onNew where so many messages that follow each other are a packed run.
-func onQueue(name string, faults int, messages int64, together int, actors func(*model)) sim.Scenario {
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
 		m := newModel(run)
-		m.together = together
 		m.certain = faults == 0
 		stored := make([]cursor.Message, messages)
 		for i := range stored {
@@ -49,7 +43,7 @@ const overLease = lease + time.Second
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return append(slices.Concat(budgets(), outages(), windows(), asides(), packs()), []sim.Scenario{
+	return append(slices.Concat(budgets(), outages(), windows(), asides()), []sim.Scenario{
 		scenario("one process", 2, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)

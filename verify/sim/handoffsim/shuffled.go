@@ -12,7 +12,7 @@ import (
 
 // Shuffled is the scenario of a seed: up to eight messages of up to two
 // queues, some of them skipped and one that no sink takes, for one or two
-// consumers, in one of three with packed runs, with up to three processes whose clocks are apart, the sweep, the timer,
+// consumers, with up to three processes whose clocks are apart, the sweep, the timer,
 // time that passes, operators, and up to six faults.
 func Shuffled(seed uint64) sim.Scenario {
 	faults := int(seed % 7)
@@ -26,9 +26,6 @@ func Shuffled(seed uint64) sim.Scenario {
 			m.bound.MaxMessages = 1 + random.IntN(4)
 			m.bound.MaxAttempts = attempts + random.IntN(3)
 			m.page = random.IntN(4)
-			if seed%3 == 2 {
-				m.together = 2 + int(seed/3%3)
-			}
 			queues := []string{defaultQueue, "r"}[:1+random.IntN(2)]
 			for _, queue := range queues {
 				m.shuffledQueue(random, queue)

@@ -104,7 +104,7 @@ func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 
 // hashQueue is hashCursor of an item.
 func hashQueue(d *sim.Digest, it ddb.Item) {
-	simdb.HashOf(d, it, "queue", "position", "gapSince", "notify", "floor", "floorSince", "packFrom", "packTo")
+	simdb.HashOf(d, it, "queue", "position", "gapSince", "notify", "floor", "floorSince")
 }
 
 // perform has a request done. What it did is checked at the end of the step.

@@ -1,0 +1,309 @@
+package cursor_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// batch is the messages of some seqs of a queue in arrival order; the payload distinguishes two under
+// one seq.
+func batch(payload string, seqs ...int64) []cursor.Message {
+	messages := make([]cursor.Message, len(seqs))
+	for i, seq := range seqs {
+		messages[i] = cursor.Message{Queue: "q", Seq: seq, Body: fmt.Appendf(nil, "body %d%s", seq, payload), Kind: cursor.KindArrival}
+	}
+	return messages
+}
+
+// seqs are first to last.
+func seqs(first, last int64) []int64 {
+	var all []int64
+	for seq := first; seq <= last; seq++ {
+		all = append(all, seq)
+	}
+	return all
+}
+
+// putAt puts messages by a process, and returns what became of them, in runs: "advanced 1-3, ahead 5 at 3".
+func (b *bench) putAt(s *cursor.Sorter, messages []cursor.Message) string {
+	b.t.Helper()
+	results, err := s.PutGroup(b.t.Context(), messages)
+	check(b.t, err)
+	var said []string
+	for i := 0; i < len(results); {
+		n := i + 1
+		for n < len(results) && results[n].Outcome == results[i].Outcome && results[n].Seq == results[n-1].Seq+1 {
+			n++
+		}
+		text := fmt.Sprintf("%s %d", results[i].Outcome, results[i].Seq)
+		if results[i].Err != nil {
+			text = results[i].Err.Error()
+		}
+		if n > i+1 {
+			text += fmt.Sprintf("-%d", results[n-1].Seq)
+		}
+		if results[i].Outcome == cursor.Ahead {
+			text += fmt.Sprintf(" at %d", results[i].New)
+		}
+		said, i = append(said, text), n
+	}
+	return strings.Join(said, ", ")
+}
+
+func TestAppendAtASeq(t *testing.T) {
+	b := newBench(t, nil)
+	warm, cold := b.sorter, func() *cursor.Sorter { return b.process(cursor.Options{}) }
+	b.want("the first, which makes the queue", b.putAt(warm, batch("", 1, 2, 3)), "advanced 1-3")
+	b.want("the next", b.putAt(warm, batch("", 4)), "advanced 4")
+	for _, s := range []*cursor.Sorter{warm, cold()} {
+		b.want("again", b.putAt(s, batch("", 1, 2, 3)), "duplicate 1-3")
+		b.want("again, cut in another way", b.putAt(s, batch("", 2, 3, 4)), "duplicate 2-4")
+		b.want("others", b.putAt(s, append(batch("", 1), batch("x", 2, 3)...)), "duplicate 1, conflict 2-3")
+		b.want("beyond", b.putAt(s, batch("", 6, 7)), "ahead 6-7 at 4")
+		b.want("before the first", b.putAt(s, batch("", 0)), "stale 0")
+	}
+	b.want("again and more", b.putAt(cold(), batch("", 3, 4, 5, 6)), "duplicate 3-4, advanced 5-6")
+	b.want("others and more", b.putAt(cold(), batch("x", 6, 7)), "conflict 6, advanced 7")
+	b.want("with a hole", b.putAt(cold(), batch("", 8, 9, 11)), "advanced 8-9, ahead 11 at 9")
+	b.want("in another order, and twice", b.putAt(cold(), batch("", 11, 10, 11)), "advanced 11, advanced 10, duplicate 11")
+	b.want("plain", b.append(arrival("a")), "advanced 12-12")
+	b.want("the seq that a plain one has", b.putAt(warm, batch("", 12, 13)), "conflict 12, advanced 13")
+	plain := cursor.Message{Queue: "q", Seq: 12, ID: "a", Body: []byte("body of a")}
+	b.want("what the plain one is", b.putAt(warm, []cursor.Message{plain}), "duplicate 12")
+	named := batch("", 14)
+	named[0].ID = "n"
+	b.want("with an id", b.putAt(warm, named), "advanced 14")
+	b.want("without it", b.putAt(warm, batch("", 14)), "conflict 14")
+	b.want("the id alone", b.append(arrival("n")), "advanced 15-15")
+	same := []cursor.Message{{Queue: "q", Seq: 16, Body: []byte("same")}, {Queue: "q", Seq: 17, Body: []byte("same")}}
+	for i, m := range same {
+		b.want("the same content", b.putAt(warm, same[i:i+1]), fmt.Sprintf("advanced %d", m.Seq))
+	}
+	got := b.read(0, 17)
+	if want := "14 n body 14"; len(got) != 17 || got[0] != "1  body 1" || got[6] != "7  body 7x" || got[13] != want {
+		t.Errorf("%q", got)
+	}
+	b.want("whole", b.verified(0, all), "0 to 17: 17")
+}
+
+// TestAKindBesideASeq: it is the queue's, or the put is refused.
+func TestAKindBesideASeq(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(body(1))
+	if results, err := b.sorter.PutGroup(t.Context(), batch("", 2)); err != nil || !errors.Is(results[0].Err, cursor.ErrKindFixed) {
+		t.Errorf("%+v, %v; want that the kind is fixed", results, err)
+	}
+	var invalid *cursor.InvalidError
+	other := body(2)
+	other.Kind = cursor.KindKeyed
+	if _, err := b.sorter.Put(t.Context(), other); !errors.As(err, &invalid) || invalid.Field != "kind" {
+		t.Errorf("error %v, want one about the kind", err)
+	}
+	first := int64(100)
+	of := cursor.KindArrival
+	_, err := b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &of, First: &first})
+	check(t, err)
+	made := []cursor.Message{{Queue: "made", Seq: 100}, {Queue: "made", Seq: 101}}
+	b.want("of a queue that begins at 100", b.putAt(b.sorter, made), "advanced 100-101")
+}
+
+// TestAppendAtFigures pins the requests and units of batches at a seq.
+func TestAppendAtFigures(t *testing.T) {
+	meter := ddbtest.NewMeter(ddb.NewMemory(tablesOf(cursor.Names{})...))
+	process := func() *cursor.Sorter {
+		s, err := cursor.New(storeOn(t, meter, cursor.Names{}), nil)
+		check(t, err)
+		return s
+	}
+	warm, next := process(), int64(1)
+	put := func(s *cursor.Sorter, n int64) ddbtest.Total {
+		meter.Take()
+		results, err := s.PutGroup(t.Context(), batch("", seqs(next, next+n-1)...))
+		check(t, err)
+		for _, r := range results {
+			if r.Outcome != cursor.Advanced {
+				t.Errorf("%+v", r)
+			}
+		}
+		next += n
+		return meter.Take()
+	}
+	costs := func(what string, got ddbtest.Total, writes, reads int, units ddb.Units) {
+		t.Helper()
+		if got.Writes != writes || got.Reads != reads || got.Units != units {
+			t.Errorf("%s: %+v, want %d, %d and %+v", what, got, writes, reads, units)
+		}
+	}
+	put(warm, 1)
+	for _, n := range []int64{1, 5, 25, 100} {
+		costs(fmt.Sprint(n), put(warm, n), 2, 0, ddb.Units{Writes: 2})
+	}
+	costs("by a process that knows nothing", put(process(), 100), 2, 1, ddb.Units{Writes: 2, Reads: 0.5})
+	costs("by one that was overtaken", put(warm, 100), 2, 1, ddb.Units{Writes: 2, Reads: 1})
+	for range 16 {
+		put(warm, 1) // to the tail's end
+	}
+	costs("the one that fills an order item", put(warm, 100), 4, 0, ddb.Units{Writes: 4})
+	meter.Take()
+	_, err := warm.PutGroup(t.Context(), batch("", seqs(1, 6)...))
+	check(t, err)
+	costs("a repeat", meter.Take(), 0, 3, ddb.Units{Reads: 5})
+	_, err = warm.PutGroup(t.Context(), batch("", next+1))
+	check(t, err)
+	costs("one that is ahead", meter.Take(), 0, 1, ddb.Units{Reads: 1})
+}
+
+// TestAppendAtBounds: what is more than an item has is several, one behind the other.
+func TestAppendAtBounds(t *testing.T) {
+	b := newBench(t, nil)
+	large := func(size int, of ...int64) []cursor.Message {
+		messages := batch("", of...)
+		for i := range messages {
+			messages[i].Body = []byte(strings.Repeat("x", size))
+		}
+		return messages
+	}
+	b.want("501", b.putAt(b.sorter, batch("", seqs(1, 501)...)), "advanced 1-501")
+	b.want("three of 150 KB", b.putAt(b.sorter, large(150<<10, 502, 503, 504)), "advanced 502-504")
+	b.want("the largest ones", b.putAt(b.sorter, large(cursor.MaxBody, 505, 506)), "advanced 505-506")
+	var counts []int
+	for e := range b.status().Tail.All() {
+		counts = append(counts, e.Count)
+	}
+	if want := []int{500, 1, 2, 1, 1, 1}; !slices.Equal(counts, want) {
+		t.Errorf("items of %v messages, want %v", counts, want)
+	}
+	b.want("again", b.putAt(b.process(cursor.Options{}), append(batch("", seqs(400, 501)...), large(150<<10, 502, 503)...)), "duplicate 400-503")
+}
+
+// TestAppendAtBehindOrderItems: repeats are known wherever their places are, and a tail that another has
+// left full is flushed.
+func TestAppendAtBehindOrderItems(t *testing.T) {
+	b := newBench(t, nil)
+	for seq := int64(1); seq <= 200; seq += 2 {
+		b.want("next", b.putAt(b.sorter, batch("", seq, seq+1)), fmt.Sprintf("advanced %d-%d", seq, seq+1))
+	}
+	b.want("all again", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 200)...)), "duplicate 1-200")
+	cur := b.status()
+	_, _, err := b.memory.Allocate(t.Context(), "q", entries("dead", cursor.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now)
+	check(t, err)
+	b.want("into a full tail", b.putAt(b.process(cursor.Options{}), batch("", b.status().Position+1)), fmt.Sprintf("advanced %d", b.status().Position))
+	if n := b.status().Tail.Len(); n >= cursor.MaxTail {
+		t.Errorf("the tail has %d places", n)
+	}
+}
+
+// TestAppendAtAfterExpiry: what is not stored any more is stale, whatever comes.
+func TestAppendAtAfterExpiry(t *testing.T) {
+	b := newBench(t, nil)
+	for seq := int64(1); seq <= 60; seq++ {
+		b.putAt(b.sorter, batch("", seq))
+	}
+	b.later(10 * 24 * time.Hour)
+	b.putAt(b.sorter, batch("", 61, 62))
+	b.later(5 * 24 * time.Hour)
+	b.memory.Expire(b.now)
+	b.want("old ones and young ones", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 63)...)), "stale 1-60, duplicate 61-62, advanced 63")
+}
+
+// TestAnAppendAtThatDiedIsGoneOnWith: its row has no place, and the repeat gives it one, also shortly
+// before it expires.
+func TestAnAppendAtThatDiedIsGoneOnWith(t *testing.T) {
+	for _, after := range []time.Duration{time.Minute, 13 * 24 * time.Hour} {
+		b := newBench(t, nil)
+		b.putAt(b.sorter, batch("", 1))
+		faults := ddbtest.NewFaults(b.tables)
+		b.engine = faults
+		dead := b.process(cursor.Options{})
+		faults.Fail(3, ddbtest.Refused) // look, row, allocation
+		if _, err := dead.PutGroup(t.Context(), batch("", 2, 3)); err != nil {
+			t.Fatal(err)
+		}
+		b.engine = b.tables
+		b.later(after)
+		b.want("the same", b.putAt(b.process(cursor.Options{}), batch("", 2, 3)), "duplicate 2-3")
+		b.later(13 * 24 * time.Hour)
+		b.memory.Expire(b.now)
+		if got := b.read(1, 3); len(got) != 2 && after > time.Hour {
+			t.Errorf("after %v: %q", after, got)
+		}
+	}
+}
+
+// TestEveryRequestOfAnAppendAtASeqGoesWrongOnce: the repeat ends it, and each message is there once.
+func TestEveryRequestOfAnAppendAtASeqGoesWrongOnce(t *testing.T) {
+	for name, do := range map[string][]cursor.Message{
+		"next": batch("", 3, 4, 5), "again and more": batch("", seqs(1, 5)...), "with a hole": batch("", 3, 4, 6), "two items": batch("", seqs(3, 503)...),
+	} {
+		for _, flush := range []bool{false, true} {
+			for _, fault := range ddbtest.EveryFault() {
+				for k := 1; appendAtGoesWrong(t, name, flush, do, fault, k); k++ {
+					if k > 100 {
+						t.Fatal("more than 100 requests")
+					}
+				}
+			}
+		}
+	}
+}
+
+// appendAtGoesWrong puts with the kth request going wrong, and then again. It reports whether there was one.
+func appendAtGoesWrong(t *testing.T, name string, flush bool, do []cursor.Message, fault ddbtest.Fault, k int) bool {
+	t.Helper()
+	h := newHurt(t)
+	put := func(messages []cursor.Message) (failed error) {
+		results, err := h.sorter.PutGroup(t.Context(), messages)
+		h.must(err)
+		for _, r := range results {
+			if r.Err != nil {
+				failed = r.Err
+			}
+		}
+		return failed
+	}
+	h.must(put(batch("", 1, 2)))
+	if flush {
+		cur, err := h.sorter.Status(t.Context(), "q")
+		h.must(err)
+		var moved int64
+		for seq := int64(3); cur.Tail.Len()+int(moved) < cursor.OrderItemEntries-1; seq, moved = seq+1, moved+1 {
+			h.must(put(batch("", seq)))
+		}
+		do = slices.Clone(do)
+		for i := range do {
+			if do[i].Seq > 2 {
+				do[i] = batch("", do[i].Seq+moved)[0]
+			}
+		}
+	}
+	if wrong, _ := h.once(fault, k, func() error { return put(do) }); !wrong {
+		return false
+	}
+	h.must(put(do))
+	cur, err := h.sorter.Status(t.Context(), "q")
+	h.must(err)
+	next := int64(1)
+	for m, err := range h.sorter.Read(t.Context(), "q", 0, cur.Position) {
+		h.must(err)
+		if m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next) {
+			t.Errorf("%s, %s at request %d: seq %d is %q", name, fault, k, m.Seq, m.Body)
+		}
+		next++
+	}
+	last := do[len(do)-1].Seq
+	if name == "with a hole" {
+		last -= 2
+	}
+	if cur.Position != last {
+		t.Errorf("%s, %s at request %d: the position is %d, want %d", name, fault, k, cur.Position, last)
+	}
+	return true
+}

@@ -53,28 +53,29 @@ type commands struct {
 
 	Configure configureCommand `cmd:"" group:"steer" help:"Change a queue's settings, or make a queue with them."`
 
-	Summary   summaryCommand   `cmd:"" group:"look" help:"Print how many queues, consumers and chains are in each state."`
-	Top       topCommand       `cmd:"" group:"look" help:"Show on a whole terminal how fast the stack is, how many are in each state, and who is behind."`
-	Consumers consumersCommand `cmd:"" group:"look" help:"Print how far a queue's consumers are, or those of all queues, or which are in a state."`
-	Chains    chainsCommand    `cmd:"" group:"look" help:"Print which chains are open, failed or timed out."`
-	Chain     chainCommand     `cmd:"" group:"look" help:"Print a chain: its state, how much of it has ended, and the parts of a fan in it, as a tree."`
-	Create    createCommand    `cmd:"" group:"steer" help:"Make a consumer of a queue."`
-	Skip      skipCommand      `cmd:"" group:"steer" help:"Give up the message that blocks a consumer, or with --all those that block many."`
-	Redrive   redriveCommand   `cmd:"" group:"steer" help:"Let a blocked consumer, or with --all many, try its message again."`
-	Rewind    rewindCommand    `cmd:"" group:"steer" help:"Set a consumer, or with --all many, to another place: back, or forward over a loss."`
-	Pause     pauseCommand     `cmd:"" group:"steer" help:"Keep a consumer, or with --all many, from being handed anything."`
-	Resume    resumeCommand    `cmd:"" group:"steer" help:"Let a paused consumer, or with --all many, go on."`
-	Endpoints endpointsCommand `cmd:"" group:"look" help:"Print where webhooks go to, by the consumers and the queues, or prefixes."`
-	Endpoint  endpointCommand  `cmd:"" group:"steer" help:"Make, pause, resume or remove where the webhooks of a queue, or of a prefix, go to."`
-	Settle    settleCommand    `cmd:"" group:"steer" help:"Say how a claim in quarantine ended, where its database is gone."`
-	Release   releaseCommand   `cmd:"" group:"steer" help:"Give up the messages of an aborted claim in quarantine."`
-	Remove    removeCommand    `cmd:"" group:"steer" help:"Delete a consumer of a queue."`
-	Erase     eraseCommand     `cmd:"" group:"steer" help:"Erase a queue, or all queues of a tenant: they take nothing any more, and all that is stored of them is deleted."`
-	Doctor    doctorCommand    `cmd:"" group:"look" help:"Look whether a stack is well: its API, its tables, its sweep, the clocks, the secrets of its webhooks, and what is in trouble. Exits as monitoring plug-ins do: 0 ok, 1 warning, 2 critical, 3 unknown."`
-	UI        uiCommand        `cmd:"" name:"ui" group:"look" help:"Serve a live page of the stack on this machine, until it is interrupted."`
-	Verify    verifyCommand    `cmd:"" group:"look" help:"Read what a queue has stored, and prove that it is whole: no hole, nothing twice, every message as it was put, consumers within bounds. In the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
-	Replay    replayCommand    `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
-	Audit     auditCommand     `cmd:"" group:"look" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
+	Summary     summaryCommand     `cmd:"" group:"look" help:"Print how many queues, consumers and chains are in each state."`
+	Top         topCommand         `cmd:"" group:"look" help:"Show on a whole terminal how fast the stack is, how many are in each state, and who is behind."`
+	Consumers   consumersCommand   `cmd:"" group:"look" help:"Print how far a queue's consumers are, or those of all queues, or which are in a state."`
+	Chains      chainsCommand      `cmd:"" group:"look" help:"Print which chains are open, failed or timed out."`
+	Chain       chainCommand       `cmd:"" group:"look" help:"Print a chain: its state, how much of it has ended, and the parts of a fan in it, as a tree."`
+	Create      createCommand      `cmd:"" group:"steer" help:"Make a consumer of a queue."`
+	Skip        skipCommand        `cmd:"" group:"steer" help:"Give up the message that blocks a consumer, or with --all those that block many."`
+	Redrive     redriveCommand     `cmd:"" group:"steer" help:"Let a blocked consumer, or with --all many, try its message again."`
+	Rewind      rewindCommand      `cmd:"" group:"steer" help:"Set a consumer, or with --all many, to another place: back, or forward over a loss."`
+	Pause       pauseCommand       `cmd:"" group:"steer" help:"Keep a consumer, or with --all many, from being handed anything."`
+	Resume      resumeCommand      `cmd:"" group:"steer" help:"Let a paused consumer, or with --all many, go on."`
+	Endpoints   endpointsCommand   `cmd:"" group:"look" help:"Print where webhooks go to, by the consumers and the queues, or prefixes."`
+	Endpoint    endpointCommand    `cmd:"" group:"steer" help:"Make, pause, resume or remove where the webhooks of a queue, or of a prefix, go to."`
+	Settle      settleCommand      `cmd:"" group:"steer" help:"Say how a claim in quarantine ended, where its database is gone."`
+	Release     releaseCommand     `cmd:"" group:"steer" help:"Give up the messages of an aborted claim in quarantine."`
+	Remove      removeCommand      `cmd:"" group:"steer" help:"Delete a consumer of a queue."`
+	RestartKeys restartKeysCommand `cmd:"" group:"steer" help:"Begin the keys of a keyed queue anew: for a sender whose counter began again. What waits is placed at once, and what comes from then on stands behind it."`
+	Erase       eraseCommand       `cmd:"" group:"steer" help:"Erase a queue, or all queues of a tenant: they take nothing any more, and all that is stored of them is deleted."`
+	Doctor      doctorCommand      `cmd:"" group:"look" help:"Look whether a stack is well: its API, its tables, its sweep, the clocks, the secrets of its webhooks, and what is in trouble. Exits as monitoring plug-ins do: 0 ok, 1 warning, 2 critical, 3 unknown."`
+	UI          uiCommand          `cmd:"" name:"ui" group:"look" help:"Serve a live page of the stack on this machine, until it is interrupted."`
+	Verify      verifyCommand      `cmd:"" group:"look" help:"Read what a queue has stored, and prove that it is whole: no hole, nothing twice, every message as it was put, consumers within bounds. In the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
+	Replay      replayCommand      `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
+	Audit       auditCommand       `cmd:"" group:"look" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
 }
 
 // session is what every verb works with.

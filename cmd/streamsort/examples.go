@@ -158,6 +158,11 @@ func (*releaseCommand) Help() string {
 }
 
 // Help implements kong.HelpProvider.
+func (*restartKeysCommand) Help() string {
+	return examples("streamsort restart-keys meters/17 --reason 'the meter was reset'")
+}
+
+// Help implements kong.HelpProvider.
 func (*eraseCommand) Help() string {
 	return examples("streamsort erase orders --dry-run", "streamsort erase orders --reason 'asked for by its owner'",
 		"streamsort erase --tenant acme --reason 'they left'")

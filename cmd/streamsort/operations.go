@@ -24,8 +24,10 @@ type order struct {
 // operate asks for an operation. Its id is made here, so that the client may repeat it.
 func (s *session) operate(name string, o order, what string, place map[string]any) error {
 	document := map[string]any{
-		"action": name, "queue": o.Queue, "consumer": o.Consumer, "reason": o.Reason,
-		"id": cmp.Or(o.ID, strings.ToLower(rand.Text())),
+		"action": name, "queue": o.Queue, "reason": o.Reason, "id": cmp.Or(o.ID, strings.ToLower(rand.Text())),
+	}
+	if o.Consumer != "" {
+		document["consumer"] = o.Consumer
 	}
 	for field, value := range place {
 		document[field] = value
@@ -119,6 +121,17 @@ type removeCommand struct{ order }
 
 // Run implements the verb.
 func (c *removeCommand) Run(s *session) error { return s.operate("remove", c.order, "removed", nil) }
+
+type restartKeysCommand struct {
+	Queue  string `arg:"" help:"The queue's name."`
+	Reason string `required:"" help:"Why: it is kept."`
+	ID     string `help:"A name for this operation: see streamsort remove --help."`
+}
+
+// Run implements the verb.
+func (c *restartKeysCommand) Run(s *session) error {
+	return s.operate("restart-keys", order{Queue: c.Queue, Reason: c.Reason, ID: c.ID}, "keys begin anew", nil)
+}
 
 type settleCommand struct {
 	order

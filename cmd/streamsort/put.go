@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -28,7 +29,8 @@ type putCommand struct {
 	Concurrency int    `help:"Calls at once, 1 to 64. With 1, messages arrive in the order of the lines; where the queue numbers them, it ends at the first that is refused." default:"1"`
 	Order       string `help:"What orders the messages: 'number', their seqs; 'append', their seqs too, each of which has to be the next one of a queue in arrival order; 'arrival', the queue as they come; or 'key', their keys. With the last two, what the lines say of a seq is left out, and each needs an id." enum:"number,append,arrival,key" default:"number"`
 	KeyType     string `help:"With --order key: what the keys are, where the put makes the queue: number, time, utc, lsn, ulid, semver, hex, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
-	Events      string `help:"The lines are events as they are, which become messages by these paths (docs/sources.md#paths): queue, seq, id, key with keyType, prev, each, body, attributes, prefix." placeholder:"JSON"`
+	First       string `help:"Where a queue starts that the put makes, of messages with a seq: a seq, or 'here', at the least one of the call that makes it. At 1 where it is not given." placeholder:"SEQ"`
+	Events      string `help:"The lines are events as they are, which become messages by these paths (docs/sources.md#paths): queue, seq with first, id, key with keyType, prev, each, body, attributes, prefix." placeholder:"JSON"`
 }
 
 // grace is how long the calls under way may take after an interrupt.
@@ -50,6 +52,8 @@ func (c *putCommand) Run(s *session) error {
 		return usageError("--order " + c.Order + " is for messages; what orders events is in --events: a seq, a key, or neither")
 	case c.KeyType != "" && c.Order != "key":
 		return usageError("--key-type is for --order key")
+	case c.First != "" && (c.Order == "arrival" || c.Order == "key" || events != nil):
+		return usageError("--first is for messages with a seq; where a queue of events starts is in --events")
 	}
 	in := s.in
 	if c.File != "" && c.File != "-" {
@@ -64,13 +68,12 @@ func (c *putCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	p := putting{api: api, props: props, bare: c.Order == "arrival" || c.Order == "key", tally: newTally()}
-	switch c.Order {
-	case "key":
-		p.name, p.value = "keyType", c.KeyType
-	case "append":
-		p.name, p.value = "kind", "arrival"
+	said := map[string]string{"keyType": c.KeyType, "first": c.First}
+	if c.Order == "append" {
+		said["kind"] = "arrival"
 	}
+	maps.DeleteFunc(said, func(_, value string) bool { return value == "" })
+	p := putting{api: api, props: props, bare: c.Order == "arrival" || c.Order == "key", said: said, tally: newTally()}
 	if events != nil {
 		p.ordered = c.Concurrency == 1 && !events.Numbered() && !events.Keyed()
 		if p.lists = events.Splits(); p.lists {
@@ -113,10 +116,9 @@ var errInterrupted = errors.New("interrupted")
 type putting struct {
 	api   *client.Client
 	props url.Values
-	// bare puts messages without their seqs; name and value, where they are not empty, are a member of each that
-	// does not have it.
-	bare        bool
-	name, value string
+	// bare puts messages without their seqs; said are members of each that does not have them.
+	bare bool
+	said map[string]string
 	// ordered means that the queues keep the order of the lines: nothing may be put behind
 	// a line that was refused.
 	ordered bool
@@ -223,7 +225,7 @@ func (p *putting) put(ctx context.Context, batch []numbered) error {
 // legible are the lines of a batch that can be put. The error is that nothing may be put
 // behind them.
 func (p *putting) legible(batch []numbered) ([]numbered, error) {
-	if !p.bare && p.value == "" {
+	if !p.bare && len(p.said) == 0 {
 		return batch, nil
 	}
 	var taken []numbered
@@ -286,12 +288,15 @@ func (p *putting) prepared(message json.RawMessage) (json.RawMessage, error) {
 	if id, _ := strictjson.Take(members, "id"); p.bare && (id == nil || string(id) == `""`) {
 		return nil, errors.New(": id is missing: without a seq, a message is known by it")
 	}
-	if there, _ := strictjson.Take(members, p.name); p.value != "" && there == nil {
-		written, err := strictjson.Marshal(p.value)
+	for _, name := range slices.Sorted(maps.Keys(p.said)) {
+		if there, _ := strictjson.Take(members, name); there != nil {
+			continue
+		}
+		written, err := strictjson.Marshal(p.said[name])
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, strictjson.Member{Name: p.name, Value: written})
+		members = append(members, strictjson.Member{Name: name, Value: written})
 		if message, err = strictjson.Object(members); err != nil {
 			return nil, err
 		}

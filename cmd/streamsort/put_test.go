@@ -276,3 +276,49 @@ func TestWhatToDoAboutTheRest(t *testing.T) {
 		}
 	}
 }
+
+// sent is what a command line has the API get, a request a line.
+func sent(t *testing.T, in, answer string, line ...string) string {
+	t.Helper()
+	var all []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		all = append(all, strings.TrimSuffix(r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery, "?")+" "+string(body))
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), append([]string{"--url", server.URL}, line...), strings.NewReader(in), &out, &errOut); code != 0 {
+		t.Errorf("%v: exit code %d, %s", line, code, &errOut)
+	}
+	return strings.Join(all, "\n")
+}
+
+// TestPutSaysWhereAQueueStarts, of the messages that do not say it, and of events by the query.
+func TestPutSaysWhereAQueueStarts(t *testing.T) {
+	const one = `{"status":200,"outcome":"advanced"}`
+	messages := "{\"queue\":\"q\",\"seq\":7,\"body\":1}\n{\"queue\":\"q\",\"seq\":8,\"first\":7,\"body\":1}\n"
+	got := sent(t, messages, `{"results":[`+one+`,`+one+`]}`, "put", "--first", "here")
+	if want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"here"},{"queue":"q","seq":8,"first":7,"body":1}]}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	got = sent(t, "{\"queue\":\"q\",\"seq\":7,\"body\":1}\n", `{"results":[`+one+`]}`, "put", "--order", "append", "--first", "7")
+	if want := `POST /messages {"messages":[{"queue":"q","seq":7,"body":1,"first":"7","kind":"arrival"}]}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	got = sent(t, "{\"q\":1,\"n\":7}\n", `{"results":[`+one+`]}`, "put", "--events", `{"queue":"q","seq":"n","first":"0"}`)
+	if want := `POST /messages?first=0&queue=q&seq=n [{"q":1,"n":7}]`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestRestartKeys is of a queue, and has an id by which it may be repeated.
+func TestRestartKeys(t *testing.T) {
+	got := sent(t, "", `{"status":200}`, "restart-keys", "meters/17", "--reason", "it was reset", "--id", "one")
+	if want := `POST /operations {"action":"restart-keys","id":"one","queue":"meters/17","reason":"it was reset"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

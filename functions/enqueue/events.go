@@ -117,7 +117,7 @@ func (c *call) place(m *mapping.Mapping, to *cursor.Keyed, event json.RawMessage
 	if err != nil {
 		return err
 	}
-	to.Queue, to.ID, to.Seq, to.Key, to.KeyType, to.Prev = found.Queue, found.ID, found.Seq, found.Key, found.KeyType, found.Prev
+	to.Queue, to.ID, to.Seq, to.First, to.Key, to.KeyType, to.Prev = found.Queue, found.ID, found.Seq, found.First, found.Key, found.KeyType, found.Prev
 	if to.Attributes == nil {
 		to.Attributes = found.Attributes
 	}

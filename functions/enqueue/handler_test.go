@@ -90,7 +90,7 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s.Want("full", s.put(9, `"d"`), 429, "problems/full", `"maxAhead":3`, `"position":1`)
 	s.Want("full in a batch", s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q","seq":3,"body":"c"}]}`), 200,
 		`"outcome":"full","queue":"q","seq":9,"old":1,"new":1,"maxAhead":3`)
-	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale", `"first":1`, `{\"queue\": \"NAME\", \"first\": 0}`)
+	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale", `"first":1`, `use another one, and put \"first\": 0 beside its first message`)
 	if a := s.put(9, `"d"`); a.Headers["retry-after"] == "" {
 		t.Errorf("full without Retry-After: %v", a.Headers)
 	}
@@ -118,9 +118,9 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 // TestBeforeTheFirst: the answer says what makes a queue that takes it.
 func TestBeforeTheFirst(t *testing.T) {
 	s := newServer(t, nil)
-	s.Want("seq 0", s.Request("POST", "/messages", "", `{"queue":"q","seq":0,"body":1}`), 410, "the queue starts at seq 1, which is fixed", `PUT /queues {\"queue\": \"NAME\", \"first\": 0}`)
-	s.Want("as it says", s.Request("PUT", "/queues", "", `{"queue":"p","first":0}`), 200)
-	s.Want("seq 0 of another", s.Request("POST", "/messages", "", `{"queue":"p","seq":0,"body":1}`), 200, "advanced")
+	s.Want("seq 0", s.Request("POST", "/messages", "", `{"queue":"q","seq":0,"body":1}`), 410, "a new queue starts at seq 1", `PUT /queues {\"queue\": \"q\", \"first\": 0}`)
+	s.Want("as it says", s.Request("PUT", "/queues", "", `{"queue":"q","first":0}`), 200)
+	s.Want("seq 0 again", s.Request("POST", "/messages", "", `{"queue":"q","seq":0,"body":1}`), 200, "advanced")
 }
 
 func TestAsynchronousMode(t *testing.T) {

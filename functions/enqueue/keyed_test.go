@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -41,7 +43,7 @@ func TestMessagesWithKeys(t *testing.T) {
 	s.Want("repeat", put(`1767319445.5`, "b", ""), 200, `{"status":200,"outcome":"duplicate","queue":"q","settlesAt":"2026-01-02T03:04:10Z"}`)
 	s.Want("less", put(`"2026-01-01T00:00:00Z"`, "a", ""), 202, `"settlesAt":"2026-01-02T03:04:12Z"`)
 	s.Want("other bytes", s.post("", `{"queue":"q","key":1767319445.5,"id":"b","body":"other"}`), 409, "problems/conflict", "this key and id")
-	s.Want("another key", put(`"2027-01-01T00:00:00Z"`, "b", `,"prev":"none"`), 202)
+	s.Want("another key", put(`"2026-01-03T00:00:00Z"`, "b", `,"prev":"none"`), 202)
 	s.Want("status", s.get("/queues", "queue=q"), 200,
 		`"kind":"keyed"`, `"keyType":"time"`, `"settle":"5s"`, `"late":"deliver"`, `"position":0`, `"gapOpen":false`, `"parked":0`,
 		`"waiting":3`, `"oldestWaiting":"2026-01-02T03:04:05Z"`, `"dueAt":"2026-01-02T03:04:10Z"`, `"lateSoFar":0`)
@@ -52,8 +54,8 @@ func TestMessagesWithKeys(t *testing.T) {
 		`{"status":200,"outcome":"duplicate","queue":"q","seq":4,"late":true}`, `{"status":200,"outcome":"duplicate","queue":"q","seq":1}`, `"queue":"n","seq":1`)
 	s.Want("read", s.get("/messages", "queue=q"), 200,
 		`{"seq":1,"key":"2026-01-01T00:00:00Z","id":"a","body":"a"`, `{"seq":2,"key":"2026-01-02T02:04:05.5Z","id":"b"`,
-		`{"seq":3,"key":"2027-01-01T00:00:00Z","unlinked":true,"id":"b"`, `{"seq":4,"key":"2025-01-01T00:00:00Z","late":true,"unlinked":true,"id":"c"`)
-	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":"2027-01-01T00:00:00Z"`, `"waiting":0`, `"lateSoFar":1`, `"position":4`)
+		`{"seq":3,"key":"2026-01-03T00:00:00Z","unlinked":true,"id":"b"`, `{"seq":4,"key":"2025-01-01T00:00:00Z","late":true,"unlinked":true,"id":"c"`)
+	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":"2026-01-03T00:00:00Z"`, `"waiting":0`, `"lateSoFar":1`, `"position":4`)
 	if a := s.get("/queues", "queue=q"); strings.Contains(a.Body, "oldestWaiting") || strings.Contains(a.Body, "dueAt") {
 		t.Errorf("nothing waits: %s", a.Body)
 	}
@@ -218,4 +220,55 @@ func TestManyThatWait(t *testing.T) {
 		s.Want("put", s.post("", `{"messages":[`+strings.Join(all, ",")+`]}`), 200)
 	}
 	s.Want("status", s.get("/queues", "queue=q"), 200, `"waiting":1000`, `"waitingMore":true`)
+}
+
+// TestAClockThatIsAhead: the refusal says what is taken, what to do, and makes no queue.
+func TestAClockThatIsAhead(t *testing.T) {
+	s := newServer(t, nil)
+	ahead := func() httpapitest.Answer {
+		return s.post("", `{"queue":"q","key":"2099-01-01T00:00:00Z","keyType":"time","id":"a","body":1}`)
+	}
+	s.Want("refused", ahead(), 400, `"field":"key"`, "is 2099-01-01T00:00:00Z, and at most 2026-01-03T03:04:05Z are taken, 24h0m0s ahead of now",
+		`set the sender's clock, or \"ahead\" with PUT /queues`)
+	s.Want("no queue", s.get("/queues", "queue=q"), 404)
+	s.Want("another bound", s.Request("PUT", "/queues", "", `{"queue":"q","kind":"keyed","keyType":"time","ahead":"87600h"}`), 200, `"ahead":"87600h0m0s"`)
+	s.Want("out of its bounds", s.Request("PUT", "/queues", "", `{"queue":"q","ahead":"90000h"}`), 400, `"field":"ahead"`, "is 90000h0m0s: it must be from 1s to 87600h")
+	s.Want("still", ahead(), 400, `"field":"key"`)
+	s.Want("of a queue without times", s.Request("PUT", "/queues", "", `{"queue":"n","kind":"keyed","keyType":"number","ahead":"1h"}`), 400, `"field":"ahead"`)
+}
+
+// TestALateOneIsCountedOnce, also where a settler has placed it before its writer looks.
+func TestALateOneIsCountedOnce(t *testing.T) {
+	var names cursor.Names
+	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
+	var settler *cursor.Sorter
+	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		a, err := tables.Do(ctx, r)
+		if r.Name() == "put arrival" {
+			if _, err := settler.Settle(ctx, "q", cursor.EverySortKey); err != nil {
+				t.Error(err)
+			}
+		}
+		return a, err
+	}), names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, func(of *service) {
+		defaults := cursor.DefaultSettings()
+		defaults.Settle = 0
+		of.sorter, err = cursor.New(store, &cursor.Options{Defaults: &defaults, Now: of.now})
+		settler = of.sorter
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(key int) httpapitest.Answer {
+		return s.post("", fmt.Sprintf(`{"queue":"q","key":%d,"id":"a","keyType":"number","body":1}`, key))
+	}
+	s.Want("first", put(2), 200)
+	s.Want("late", put(1), 200, `"outcome":"advanced","queue":"q","seq":2,"late":true`)
+	if strings.Contains(s.logs.String(), `"Late":`) {
+		t.Errorf("the settler counts it, and so does enqueue: %s", &s.logs)
+	}
 }

@@ -257,7 +257,7 @@ type operated struct {
 	ID       string `json:"id,omitempty"`
 	Action   string `json:"action,omitempty"`
 	Queue    string `json:"queue"`
-	Consumer string `json:"consumer"`
+	Consumer string `json:"consumer,omitempty"`
 	*consumerAnswer
 }
 

@@ -55,6 +55,42 @@ func TestErase(t *testing.T) {
 	})
 }
 
+// restart-keys is of a queue, is done once for its id, and is on record.
+func TestRestartKeys(t *testing.T) {
+	onEach(t, func(s *server) {
+		restart := func(more string) httpapitest.Answer {
+			return s.Request("POST", "/operations", "", `{"action":"restart-keys","queue":"keyed","reason":"the meter was reset"`+more+`}`)
+		}
+		s.Want("of no queue", restart(""), 404, `"code":"no-queue"`)
+		put := func(key int) {
+			s.t.Helper()
+			m := cursor.Keyed{Key: []any{key}, KeyType: "number", Message: cursor.Message{Queue: "keyed", ID: fmt.Sprint(key)}}
+			if r, err := s.sorter.PutKeyed(s.t.Context(), m); err != nil || r.Outcome != cursor.Waiting {
+				s.t.Fatalf("%+v, %v", r, err)
+			}
+		}
+		put(900)
+		s.Want("with a consumer", restart(`,"consumer":"billing"`), 400, `"field":"consumer"`)
+		for range 2 {
+			s.Want("done", restart(`,"id":"op"`), 200, `{"status":200,"id":"op","action":"restart-keys","queue":"keyed"}`)
+			s.now = s.now.Add(time.Second) // each order is on record under its time
+		}
+		put(1)
+		s.Want("its id for another reason", s.Request("POST", "/operations", "", `{"action":"restart-keys","queue":"keyed","reason":"r","id":"op"}`), 409, `"code":"id-taken"`)
+		s.put("q", 1)
+		s.Want("a numbered queue", s.Request("POST", "/operations", "", `{"action":"restart-keys","queue":"q","reason":"r"}`), 400, `"field":"queue"`, "keyed")
+		a := s.Request("GET", "/operations", "queue=keyed", "")
+		s.Want("the audit log", a, 200, `"id":"op","action":"restart-keys","reason":"the meter was reset","who":{"kind":"none"},"outcome":"done"`)
+		if n := strings.Count(a.Body, `"action"`); n != 1 {
+			s.t.Errorf("%d operations: %s", n, a.Body)
+		}
+		cur, err := s.sorter.Status(s.t.Context(), "keyed")
+		if err != nil || cur.Position != 2 {
+			s.t.Errorf("%+v, %v", cur, err)
+		}
+	})
+}
+
 // secrets counts the endpoints that the table has, of whomever.
 func (s *server) secrets() (n int) {
 	s.t.Helper()

@@ -16,7 +16,7 @@ import (
 // order is what an operator asks for.
 type order struct {
 	Order    handoff.Order
-	Action   string        `json:"action" required:"true" one:"skip redrive rewind pause resume settle release remove"`
+	Action   string        `json:"action" required:"true" one:"skip redrive rewind pause resume settle release remove restart-keys"`
 	Queue    string        `json:"queue"`
 	Consumer string        `json:"consumer"`
 	Reason   string        `json:"reason"`
@@ -57,6 +57,10 @@ var kinds = map[string]kind{
 	}},
 	handoff.OpRelease: {"token", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Release(ctx, o.Order, o.Token.Token)
+	}},
+	handoff.OpRestartKeys: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
+		_, err := d.RestartKeys(ctx, o.Order)
+		return handoff.Consumer{}, err
 	}},
 	handoff.OpRemove: {"", func(ctx context.Context, d *handoff.Deliverer, o order) (handoff.Consumer, error) {
 		return d.Remove(ctx, o.Order)

@@ -148,7 +148,7 @@ func (b *batch) storePart(ctx context.Context, messages []cursor.Keyed, places [
 			b.again(ctx, places, ctx.Err())
 			return
 		}
-		put := intake.Sent(messages, b.source.Numbered())
+		put := intake.Sent(messages, b.source.Numbered(), b.received)
 		put.Quotas, put.Log = b.quotas, b.log
 		answers, err := put.Store(ctx, b.sorter, b.metrics)
 		if err == nil {

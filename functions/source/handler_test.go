@@ -187,7 +187,7 @@ func TestEach(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, `{"name":"src","kind":"sqs","each":"items[]","queue":"@event.q","id":"@messageId,id","key":"at | @received","keyType":"time","attributes":{"first":"@record.attributes.Sent"}}`), w.sorter, p)
 	for range 2 {
-		answer, err := h.handle(t.Context(), event(`{"q":"a","items":[{"id":1},{"id":2,"at":1700000000}]}`, `{"q":"a","items":[{"id":[]},{"id":{}}]}`))
+		answer, err := h.handle(t.Context(), event(`{"q":"a","items":[{"id":1},{"id":2,"at":1700000000},{"id":3,"at":"2099-01-01T00:00:00Z"}]}`, `{"q":"a","items":[{"id":[]},{"id":{}}]}`))
 		if err != nil || string(answer) != `{"batchItemFailures":[]}` {
 			t.Fatalf("%s, %v", answer, err)
 		}
@@ -196,11 +196,26 @@ func TestEach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if waits, err := w.sorter.Waiting(t.Context(), status); err != nil || waits.Count != 2 {
+	if waits, err := w.sorter.Waiting(t.Context(), status); err != nil || waits.Count != 3 {
 		t.Errorf("%+v, %v", waits, err)
 	}
 	if got := strings.Join(p.said(t), ", "); got != "m-2 malformed id, m-2 malformed id" {
 		t.Errorf("set aside: %s", got)
+	}
+	if !strings.Contains(h.metrics.String(), `"ClocksAhead":1`) {
+		t.Errorf("the clock that is ahead: %s", h.metrics)
+	}
+}
+
+// A queue starts at the first record that comes of it, where the source says so.
+func TestASourceStartsHere(t *testing.T) {
+	w := newWorld(t)
+	h := newTaker(t, read(t, strings.Replace(bySeq, `"seq":`, `"first":"here","seq":`, 1)), w.sorter, newPeers(t))
+	if _, err := h.handle(t.Context(), event(`{"q":"a","n":4712}`, `{"q":"a","n":4711}`)); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := w.sorter.Status(t.Context(), "src/a"); err != nil || status.Settings.First != 4711 || status.Position != 4712 {
+		t.Errorf("%+v, %v", status, err)
 	}
 }
 

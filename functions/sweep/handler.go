@@ -250,4 +250,5 @@ var metricOf = map[cursor.AnnouncementKind]string{
 	cursor.GapClosed:   "GapsClosed",
 	cursor.GapSkipped:  "GapsSkipped",
 	cursor.MessageLate: "LateAnnounced",
+	cursor.KeysBehind:  "KeysBehind",
 }

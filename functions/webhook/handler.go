@@ -124,11 +124,13 @@ type answer struct {
 	Outcome cursor.Outcome `json:"outcome"`
 	Queue   string         `json:"queue"`
 	Detail  string         `json:"detail,omitempty"`
+	// Ahead tells that a time of its key was too far ahead: the time of receipt is there instead.
+	Ahead bool `json:"ahead,omitempty"`
 }
 
 // store stores the messages, through the code that enqueue stores by.
 func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, messages []cursor.Keyed) (int, any, error) {
-	put := intake.Sent(messages, source.Numbered())
+	put := intake.Sent(messages, source.Numbered(), s.now())
 	put.Single, put.Quotas, put.Log = !source.Splits(), s.quotas, s.log
 	answers, err := put.Store(ctx, s.sorter, c.Metrics)
 	if err != nil {
@@ -157,12 +159,12 @@ func (s *service) answer(source *webhook.Source, a intake.Answer) (answer, error
 	if !source.Numbered() && a.Outcome == cursor.Conflict {
 		// The sender says by the id that it is the same delivery. Some change a
 		// detail of the body from one attempt to the next, and would try for days.
-		return answer{http.StatusOK, cursor.Duplicate, a.Queue, a.Detail}, nil
+		return answer{Status: http.StatusOK, Outcome: cursor.Duplicate, Queue: a.Queue, Detail: a.Detail}, nil
 	}
 	err := a.Refused()
 	var problem *httpapi.Problem
 	if errors.As(err, &problem) {
 		problem.More = map[string]any{"queue": a.Queue}
 	}
-	return answer{Status: a.Status, Outcome: a.Outcome, Queue: a.Queue}, err
+	return answer{Status: a.Status, Outcome: a.Outcome, Queue: a.Queue, Ahead: a.Ahead}, err
 }

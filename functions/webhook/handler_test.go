@@ -304,6 +304,13 @@ func TestASourceWithKeys(t *testing.T) {
 		t.Fatalf("%+v, %v", did, err)
 	}
 	s.wantStored("cms/p", `1 2 `+created+`; 2 1 `+updated)
+	const ahead = `{"page":"p","id":4,"at":"2099-01-01T00:00:00Z","kind":"page.created"}`
+	s.Want("a clock that is ahead", s.send(cms(ahead)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p","ahead":true}`)
+	s.now = s.now.Add(time.Second)
+	s.Want("again", s.send(cms(ahead)), 200, `"outcome":"duplicate"`, `"ahead":true`)
+	if metrics := s.logs.String(); !strings.Contains(metrics, `"ClocksAhead":1`) {
+		t.Errorf("metrics: %s", metrics)
+	}
 	s.Want("late", s.send(cms(`{"page":"p","id":0,"at":1,"kind":"page.created"}`)), 200, `{"status":200,"outcome":"advanced","queue":"cms/p"}`)
 }
 

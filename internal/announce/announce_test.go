@@ -96,12 +96,15 @@ func TestAnnounceLateMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	late.LateExamples = nil // they are in the archive by now
+	late.Kind = cursor.KeysBehind
 	if err := a.Queue(t.Context(), late); err != nil {
 		t.Fatal(err)
 	}
-	const head = `people streamsort message.late {"id":"message.late/7/@acme/q/3","kind":"message.late","queue":"@acme/q","tenant":"acme","count":3,`
-	want := []string{head + `"examples":[{"seq":9,"key":["2026-01-02T02:04:05.5Z",7],"dropped":false},` +
-		`{"seq":"9223372036854775807","key":["2026-01-02T02:04:05.5Z",7],"dropped":true}]}`, head + `"examples":[]}`}
+	head := func(kind string) string {
+		return "people streamsort " + kind + ` {"id":"message.late/7/@acme/q/3","kind":"` + kind + `","queue":"@acme/q","tenant":"acme","count":3,`
+	}
+	want := []string{head("message.late") + `"examples":[{"seq":9,"key":["2026-01-02T02:04:05.5Z",7],"dropped":false},` +
+		`{"seq":"9223372036854775807","key":["2026-01-02T02:04:05.5Z",7],"dropped":true}]}`, head("keys.behind") + `"examples":[]}`}
 	if diff := cmp.Diff(want, *details); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

@@ -31,7 +31,7 @@ type seqs struct {
 }
 
 // late is the announcement of late messages as readers see it: how many there were since the
-// last one, and the last few of them.
+// last one, or in a row, and the last few of them.
 type late struct {
 	ID       string    `json:"id"`
 	Kind     string    `json:"kind"`
@@ -50,7 +50,8 @@ type example struct {
 
 // Queue announces what became of a gap, or that messages of a keyed queue were late.
 func (a *Announcer) Queue(ctx context.Context, said cursor.Announcement) error {
-	if said.Kind == cursor.MessageLate {
+	switch said.Kind {
+	case cursor.MessageLate, cursor.KeysBehind:
 		return a.late(ctx, said)
 	}
 	return a.gap(ctx, said)

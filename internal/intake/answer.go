@@ -20,6 +20,8 @@ type Answer struct {
 	Seq *jsonseq.Seq `json:"seq,omitempty"`
 	// Late tells that the message stands, or was dropped, behind greater keys.
 	Late bool `json:"late,omitempty"`
+	// Ahead tells that a time of its key was too far ahead: the time of receipt is there instead.
+	Ahead bool `json:"ahead,omitempty"`
 	// SettlesAt is when a message that waits gets its seq at the latest.
 	SettlesAt *time.Time `json:"settlesAt,omitempty"`
 	// Old and New: this call moved the queue from Old to New.
@@ -79,15 +81,22 @@ func (p *Put) newAnswer(r cursor.Result) Answer {
 		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Seq: seqOf(r.Seq),
 		Old: seqOf(r.Old), New: seqOf(r.New), MaxAhead: r.MaxAhead, Detail: detailOf[r.Outcome],
 	}
-	if r.Outcome == cursor.Ahead {
+	switch {
+	case r.NoQueue:
+		a.First = seqOf(r.First)
+		a.Detail = fmt.Sprintf("a new queue starts at seq %d, and none was made: put \"first\": %d, or \"here\", beside the message, "+
+			`or make it with PUT /queues {"queue": %q, "first": %d}`, r.First, r.Seq, a.Queue, r.Seq)
+	case r.Outcome == cursor.Ahead:
 		a.Detail = fmt.Sprintf("the queue is in arrival order, and its position is %d: put seq %d next; nothing was stored", r.New, r.New+1)
-	}
-	if r.Outcome == cursor.Stale {
+	case r.Outcome == cursor.Stale:
 		a.First = seqOf(r.First)
 		if r.Seq < r.First {
-			a.Detail = fmt.Sprintf("the queue starts at seq %d, which is fixed: make another with PUT /queues "+
-				`{"queue": "NAME", "first": %d} before its first message`, r.First, r.Seq)
+			a.Detail = fmt.Sprintf("the queue starts at seq %d, which is fixed: use another one, and put \"first\": %d "+
+				"beside its first message", r.First, r.Seq)
 		}
+	case r.Outcome == cursor.Parked && r.New == r.First-1:
+		a.Detail = fmt.Sprintf("it waits for seq %d, with which the queue starts: one that starts elsewhere "+
+			"is made with \"first\" beside its first message", r.First)
 	}
 	return a
 }
@@ -110,7 +119,7 @@ func (p *Put) newArrivalAnswer(r cursor.Appended, n int) Answer {
 
 // newKeyedAnswer is the answer for a message with a key.
 func (p *Put) newKeyedAnswer(r cursor.KeyedResult) Answer {
-	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, Detail: keyedDetailOf[r.Outcome]}
+	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, Ahead: r.Ahead, Detail: keyedDetailOf[r.Outcome]}
 	switch r.Outcome {
 	case cursor.Waiting, cursor.Duplicate:
 		if !r.SettlesAt.IsZero() {

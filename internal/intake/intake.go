@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
@@ -53,11 +54,13 @@ type Put struct {
 }
 
 // Sent is a put of messages from a sender or a source, which is no tenant; but what it stores in
-// a tenant's queues is that one's. The queues are of one kind, and all of one tenant, or none.
-func Sent(messages []cursor.Keyed, numbered bool) *Put {
+// a tenant's queues is that one's. The queues are of one kind, and all of one tenant, or none. It
+// cannot put them again: a time of a key that is too far ahead becomes that of receipt.
+func Sent(messages []cursor.Keyed, numbered bool, received time.Time) *Put {
 	of, _ := tenant.Split(messages[0].Queue)
 	p := &Put{Tenant: of}
 	for _, m := range messages {
+		m.Received = received
 		p.Take(m, numbered)
 	}
 	return p
@@ -151,6 +154,9 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 		}
 		for i, result := range results {
 			countKeyed(metrics, result)
+			if result.Ahead {
+				slog.WarnContext(ctx, "a clock is ahead: the key is the time of receipt", "queue", result.Queue, "id", p.keyed[i].ID)
+			}
 			answers[p.sorted[i][0]] = p.newKeyedAnswer(result)
 			answers[p.sorted[i][0]].Failure = result.Err
 		}
@@ -345,14 +351,14 @@ func countNumbered(metrics *emf.Metrics, r cursor.Result) {
 // countKeyed counts a result of a keyed queue.
 func countKeyed(metrics *emf.Metrics, r cursor.KeyedResult) {
 	count(metrics, r.Outcome, 1, r.Err)
-	stored := counterOf[r.Outcome] == "MessagesStored"
-	if stored && r.Late {
-		metrics.Count("Late", 1)
+	if r.Placed { // who gave it its place counts it: a settler may have been before the writer
+		for name, is := range map[string]bool{"Late": r.Late, "Unlinked": r.Unlinked, "Dropped": r.Outcome == cursor.Dropped} {
+			if is {
+				metrics.Count(name, 1)
+			}
+		}
 	}
-	if stored && r.Unlinked {
-		metrics.Count("Unlinked", 1)
-	}
-	if r.Outcome == cursor.Dropped {
-		metrics.Count("Dropped", 1)
+	if r.Ahead {
+		metrics.Count("ClocksAhead", 1)
 	}
 }

@@ -49,6 +49,7 @@ const MaxAttributes, MaxEach = 10, 2000
 type Texts struct {
 	Queue   string `json:"queue" bounds:"1.." like:"the path order.id | 'other', @header(X-Id) or 'fixed'"`
 	Seq     string `json:"seq" bounds:"1.." like:"the path order.number"`
+	First   string `json:"first" bounds:"1.." like:"here or 4711"`
 	ID      string `json:"id" bounds:"1.." like:"the path order.id or @header(X-Id)"`
 	Key     string `json:"key" bounds:"1.." like:"the path order.updated_at | @received"`
 	KeyType string `json:"keyType" bounds:"1.." like:"time or number,text"`
@@ -62,14 +63,14 @@ type Texts struct {
 
 // None reports whether nothing is set.
 func (t *Texts) None() bool {
-	return t.Queue+t.Seq+t.ID+t.Key+t.KeyType+t.Prev+t.Each+t.Body == "" && t.Prefix == nil && t.Attributes == nil
+	return t.Queue+t.Seq+t.First+t.ID+t.Key+t.KeyType+t.Prev+t.Each+t.Body == "" && t.Prefix == nil && t.Attributes == nil
 }
 
 // Default gives a mapping what others have and it does not.
 func (t *Texts) Default(others Texts) {
 	for to, text := range map[*string]string{
-		&t.Queue: others.Queue, &t.Seq: others.Seq, &t.ID: others.ID, &t.Key: others.Key,
-		&t.KeyType: others.KeyType, &t.Prev: others.Prev, &t.Each: others.Each, &t.Body: others.Body,
+		&t.Queue: others.Queue, &t.Seq: others.Seq, &t.First: others.First, &t.ID: others.ID,
+		&t.Key: others.Key, &t.KeyType: others.KeyType, &t.Prev: others.Prev, &t.Each: others.Each, &t.Body: others.Body,
 	} {
 		*to = cmp.Or(*to, text)
 	}
@@ -119,6 +120,8 @@ type Mapping struct {
 	// KeyType is the type of the keys, where it is given; Kind is what queues must be of, where that is said.
 	KeyType cursor.KeyType
 	Kind    cursor.Kind
+	// First is where a queue with seqs starts that a message makes; nil where nothing says it.
+	First *int64
 	// Prefix stands before queues that are found; Fixed is the queue, where it is always the same.
 	Prefix, Fixed string
 
@@ -246,6 +249,8 @@ func (t *Texts) check(k Kind) error {
 	case t.Key != "" && t.Seq != "":
 		return invalid.New(invalid.Clash, "key",
 			"must not be given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
+	case t.Seq == "" && t.First != "":
+		return invalid.New(invalid.Misplaced, "first", "must not be given without a seq")
 	case t.Key == "" && t.KeyType != "":
 		return invalid.New(invalid.Misplaced, "keyType", "must not be given without a key")
 	case t.Key != "" && t.KeyType == "" && k.Source != "":
@@ -273,6 +278,11 @@ func (t *Texts) check(k Kind) error {
 func (m *Mapping) finish(t Texts, k Kind) (err error) {
 	if t.KeyType != "" {
 		if m.KeyType, err = cursor.ParseKeyType(t.KeyType); err != nil {
+			return err
+		}
+	}
+	if t.First != "" {
+		if m.First, err = cursor.ParseFirst(t.First); err != nil {
 			return err
 		}
 	}

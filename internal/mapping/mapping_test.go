@@ -112,6 +112,8 @@ func TestRefused(t *testing.T) {
 		"queue is missing":                                   {Texts{ID: "i"}, Kind{}},
 		"seq is missing, and so is id":                       {Texts{Queue: "q"}, Kind{}},
 		"key must not be given beside seq":                   {Texts{Queue: "q", Seq: "s", Key: "k"}, Kind{}},
+		"first must not be given without a seq":              {Texts{Queue: "q", ID: "i", First: "here"}, Kind{}},
+		"first must be a seq in plain digits, or here":       {Texts{Queue: "q", Seq: "n", First: "-1"}, Kind{}},
 		"keyType must not be given without a key":            {Texts{Queue: "q", ID: "i", KeyType: "time"}, Kind{}},
 		"keyType is missing beside key":                      {Texts{Queue: "q", ID: "i", Key: "k"}, source},
 		"prev must not be given without a key":               {Texts{Queue: "q", ID: "i", Prev: "p"}, Kind{}},
@@ -336,7 +338,7 @@ func TestTexts(t *testing.T) {
 		`{"id":""}`:                            "id is empty", `{"key":7}`: "key must be a string, such as the path",
 		`{"prefix":7}`: "prefix must be a string", `{"attributes":7}`: "attributes must be a JSON object",
 		`{"attributes":{"a":{"path":"b"}}}`: "attributes.a must be a string, such as the path",
-		`{"keys":"a"}`:                      "keys is not known: there are queue, seq, id, key,",
+		`{"keys":"a"}`:                      "keys is not known: there are queue, seq, first, id, key,",
 	} {
 		if err := strictjson.Decode([]byte(raw), &texts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", raw, err, want)

@@ -74,7 +74,7 @@ func (e *Event) elements(all []json.RawMessage, raw []byte, steps []step, behind
 // Message is the message of an event. Without a path to it, its body is the event's document,
 // whose content type the caller knows.
 func (m *Mapping) Message(e *Event) (cursor.Keyed, error) {
-	msg := cursor.Keyed{KeyType: m.KeyType, Message: cursor.Message{Body: e.Document, Kind: m.Kind}}
+	msg := cursor.Keyed{KeyType: m.KeyType, Message: cursor.Message{Body: e.Document, Kind: m.Kind, First: m.First}}
 	var err error
 	if msg.Queue, err = m.queueOf(e); err != nil {
 		return msg, invalid.Named("queue", err)

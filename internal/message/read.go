@@ -15,6 +15,7 @@ import (
 type put struct {
 	Queue       string            `json:"queue" required:"true"`
 	Seq         seq               `json:"seq"`
+	First       *first            `json:"first"`
 	Key         key               `json:"key"`
 	KeyType     keyType           `json:"keyType"`
 	Kind        string            `json:"kind" one:"arrival"`
@@ -31,6 +32,7 @@ type put struct {
 
 type (
 	seq     int64
+	first   int64
 	key     []any
 	keyType cursor.KeyType
 	data    []byte
@@ -43,6 +45,23 @@ func (s *seq) UnmarshalJSON(raw []byte) error {
 		return errors.New(err.Error() + " (leave it out for a queue in arrival order, or a keyed one)")
 	}
 	return err
+}
+
+// UnmarshalJSON implements json.Unmarshaler: it reads a seq, or "here".
+func (f *first) UnmarshalJSON(raw []byte) error {
+	text := string(raw)
+	if strictjson.First(raw) == '"' {
+		var err error
+		if text, err = strictjson.Text(raw); err != nil {
+			return err
+		}
+	}
+	at, err := cursor.ParseFirst(text)
+	if err != nil {
+		return invalid.Named("", err)
+	}
+	*f = first(*at)
+	return nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -77,7 +96,7 @@ func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error
 		return m, false, err
 	}
 	m = cursor.Keyed{Message: cursor.Message{
-		Queue: p.Queue, Seq: int64(p.Seq), ID: p.ID, Body: p.Body,
+		Queue: p.Queue, Seq: int64(p.Seq), First: (*int64)(p.First), ID: p.ID, Body: p.Body,
 		ContentType: p.ContentType, Attributes: p.Attributes, Kind: cursor.Kind(p.Kind),
 	}, Key: p.Key, KeyType: cursor.KeyType(p.KeyType), Prev: p.Prev}
 	if p.Given["bodyBase64"] {
@@ -95,6 +114,10 @@ func (p *put) Check() error {
 	switch {
 	case given["key"] && given["seq"]:
 		return invalid.New(invalid.Clash, "key", "must not be given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
+	case given["first"] && !given["seq"]:
+		return invalid.New(invalid.Misplaced, "first", "must not be given without a seq")
+	case given["first"] && !given["seq"]:
+		return invalid.New(invalid.Misplaced, "first", "must not be given without a seq")
 	case given["keyType"] && !given["key"]:
 		return invalid.New(invalid.Misplaced, "keyType", "must not be given without a key")
 	case given["prev"] && !given["key"]:

@@ -29,6 +29,9 @@ func Read(raw json.RawMessage) ([]handoff.Reply, error) {
 		if err == nil && m.Key != nil {
 			err = invalid.New(invalid.Misplaced, "key", "must not be given: a reply goes to a numbered queue, or to one in arrival order")
 		}
+		if err == nil && m.First != nil {
+			err = invalid.New(invalid.Misplaced, "first", "must not be given: a reply starts no queue elsewhere")
+		}
 		if err != nil {
 			return nil, invalid.Within("replies", i, err)
 		}

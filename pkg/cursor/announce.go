@@ -20,6 +20,9 @@ const (
 	GapSkipped AnnouncementKind = "gap.skipped"
 	// MessageLate: messages came to a keyed queue when greater keys had their places.
 	MessageLate AnnouncementKind = "message.late"
+	// KeysBehind: so many messages in a row were late in a keyed queue that a sender's counter, or its
+	// clock, may have begun again. Repeated when more are late.
+	KeysBehind AnnouncementKind = "keys.behind"
 )
 
 // Announcement is what people should hear of a queue. It goes out at least
@@ -39,8 +42,8 @@ type Announcement struct {
 	// gap is gone.
 	Since time.Time
 	Age   time.Duration
-	// Late is how many messages were late since that was last announced, and LateExamples
-	// the last of them: of MessageLate.
+	// Late is how many messages were late since that was last announced, of KeysBehind how many
+	// in a row; and LateExamples the last of them.
 	Late         int64
 	LateExamples []LateMessage
 }

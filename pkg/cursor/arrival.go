@@ -46,6 +46,8 @@ type Arrival struct {
 	// Seen is a position that the queue had before the arrival was stored: its
 	// seqs are higher.
 	Seen int64
+	// Era is that of the queue's keys when a message of a keyed queue was stored.
+	Era Era
 }
 
 // entry is the arrival's place in the order, wherever that is.
@@ -57,7 +59,7 @@ func (a *Arrival) entry() Entry {
 func (a *Arrival) sortKey() SortKey {
 	switch {
 	case a.Key != "":
-		return KeyedSortKey(a.Key, a.ID)
+		return a.Era.sortKey(a.Key, a.ID)
 	case a.ID == "":
 		return a.ownKey()
 	}
@@ -99,6 +101,9 @@ func (a *Arrival) validate() error {
 func (a *Arrival) validateMessage(m Message) error {
 	if m.Seq != 0 {
 		return invalidSeq(invalid.Misplaced, "must not be given: "+KindArrival.takes())
+	}
+	if m.First != nil {
+		return &InvalidError{Field: "first", Code: invalid.Misplaced, Problem: "must not be given without a seq: only a numbered queue starts with one that is chosen"}
 	}
 	m.Queue = a.Queue
 	return m.Validate()

@@ -64,12 +64,15 @@
 //	keyType      S  what its keys are (see [KeyType])
 //	settle       N  ms, the settle window
 //	late         S  what becomes of late messages: deliver or drop
+//	ahead        N  ms, how far a time in a key may be ahead, where a part of the keys is a time
 //	high         B  the watermark: the greatest sort key that has its place and is not late
 //	low          B  a former high, up to which all that was stored when it was left behind
 //	                has its place
 //	lateSoFar    N  how many messages were late
 //	lateSeq      N  the seq of the last of them
 //	lateTold     N  for how many of them that was announced
+//	inRow        N  how many were late since the last place that was not, where one was
+//	anew         B  a hash of the order by which the keys last began anew, where they did
 //
 // and that of a queue that was erased, of layout 3, a stub, which has v, first, change and
 //
@@ -108,8 +111,8 @@
 //	trace        B  where given, the trace that all messages have; or, each with its length before it,
 //	traces       B  that of each
 //
-// In a keyed queue the layout is 4, and sortKey is a byte 1, the message's [Key] and 8 bytes
-// of the SHA-256 of its id, so that the table has what waits in its order; and
+// In a keyed queue the layout is 4, and sortKey is a byte 1, the message's [Era] and [Key], and 8
+// bytes of the SHA-256 of its id, so that the table has what waits in its order; and
 //
 //	prev         S  the id of the message that should stand before it, where given
 //
@@ -199,6 +202,10 @@
 // looks up what is not in the tail. What was stored under the watermark before that was
 // raised, and the move did not see, is found so; what was stored later finds itself late.
 //
+// [Sorter.RestartKeys] closes an era: it settles all that waits, and then one move places an entry
+// without a message, which raises the watermark over all sort keys of the era. What is put by a
+// writer that does not know of it has a lesser sort key, and so it is late.
+//
 // Clocks decide what is late, never the order, and never what is lost.
 //
 // # Erasing a queue
@@ -231,8 +238,8 @@
 //   - In arrival order, an id has one place, for as long as its arrival is kept,
 //     and a repeat of the request gets it.
 //   - In a keyed queue, a message has one place, or is dropped, and the log says so. Those
-//     that are not late stand in the order of their keys, equal ones in that of the hash
-//     of their ids. None is late that was stored before the settle window had passed
+//     that are not late stand in the order of their keys, within each era, equal ones in that of
+//     the hash of their ids. None is late that was stored before the settle window had passed
 //     since the first message with a greater sort key was sent, less what clocks differ.
 //   - Queues do not touch each other.
 //   - In an erased queue nothing is accepted: see [Sorter.Erase]. In the end nothing of

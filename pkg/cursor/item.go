@@ -76,6 +76,9 @@ const (
 	attrLateSoFar ddb.Path = "lateSoFar"
 	attrLateTold  ddb.Path = "lateTold"
 	attrLateSeq   ddb.Path = "lateSeq"
+	attrLateInRow ddb.Path = "inRow"
+	attrAhead     ddb.Path = "ahead" // ms
+	attrRestart   ddb.Path = "anew"
 	attrPrev      ddb.Path = "prev"     // of a waiting message
 	attrReceived  ddb.Path = "received" // ns, of a receipt
 
@@ -112,7 +115,7 @@ var fixedAttributes = []ddb.Path{
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNotified, attrTailFrom, attrTail,
 	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq, attrPrev, attrTrace, attrTraces,
+	attrLateSeq, attrLateInRow, attrAhead, attrRestart, attrPrev, attrTrace, attrTraces,
 	attrReceived,
 }
 

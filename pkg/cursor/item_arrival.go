@@ -137,7 +137,8 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 		Digest: d.BytesOr(attrDigest), Op: d.BytesOr(attrOp), Prev: d.TextOr(attrPrev, ""),
 	}
 	if d.NumberOr(attrVersion, 0) == layoutKeyed {
-		if a.Key = SortKey(d.BytesOr(attrSortKey)).Key(); a.Key == "" {
+		stored := SortKey(d.BytesOr(attrSortKey))
+		if a.Key, a.Era = stored.Key(), stored.Era(); a.Key == "" {
 			d.Fail(attrSortKey, "is none of a keyed queue")
 		}
 	}

@@ -13,11 +13,15 @@ func encodeKeyed(it ddb.Fields, c Cursor) {
 	it[attrLate] = ddb.Text(string(c.Settings.Late))
 	it[attrHigh] = ddb.Blob([]byte(c.High))
 	it[attrLow] = ddb.Blob([]byte(c.Low))
-	for name, n := range map[ddb.Path]int64{attrLateSoFar: c.LateSoFar, attrLateTold: c.LateTold, attrLateSeq: c.LateSeq} {
+	for name, n := range map[ddb.Path]int64{
+		attrLateSoFar: c.LateSoFar, attrLateTold: c.LateTold, attrLateSeq: c.LateSeq, attrLateInRow: c.LateInRow,
+		attrAhead: c.Settings.Ahead.Milliseconds(),
+	} {
 		if n != 0 {
 			it[name] = ddb.Int(n)
 		}
 	}
+	it[attrRestart] = blob([]byte(c.Restart))
 }
 
 func decodeKeyed(d *ddb.Decoder, c *Cursor) {
@@ -26,6 +30,8 @@ func decodeKeyed(d *ddb.Decoder, c *Cursor) {
 	c.Settings.Late = LatePolicy(d.Text(attrLate))
 	c.High, c.Low = SortKey(d.BytesOr(attrHigh)), SortKey(d.BytesOr(attrLow))
 	c.LateSoFar, c.LateTold, c.LateSeq = d.NumberOr(attrLateSoFar, 0), d.NumberOr(attrLateTold, 0), d.NumberOr(attrLateSeq, 0)
+	c.LateInRow, c.Restart = d.NumberOr(attrLateInRow, 0), string(d.BytesOr(attrRestart))
+	c.Settings.Ahead = time.Duration(d.NumberOr(attrAhead, 0)) * time.Millisecond
 	if c.Low == "" || c.Low > c.High {
 		d.Fail(attrLow, "is none, or greater than high")
 	}

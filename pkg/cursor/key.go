@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+	"time"
 )
 
 // Key is what a message of a keyed queue is sorted by, in the form in which it is
@@ -37,6 +38,18 @@ func (k Key) JSON() json.RawMessage {
 		return values[0]
 	}
 	return append(append([]byte("["), bytes.Join(values, []byte(","))...), ']')
+}
+
+// times are its parts, as far as they are times; the zero time for others.
+func (k Key) times() []time.Time {
+	parts, _ := readKey(string(k)) // what is no key has none
+	times := make([]time.Time, len(parts))
+	for i, part := range parts {
+		if part.tag == tagTime {
+			times[i] = timeOf(part.number)
+		}
+	}
+	return times
 }
 
 // String is the key for people: its parts with commas between.

@@ -105,6 +105,12 @@ func parseKeyPart(text string) (keyPart, error) {
 	return keyPart{rankKind, of}, err
 }
 
+// timed reports whether a part of the keys is a time.
+func (t KeyType) timed() bool {
+	parts, _ := parseKeyType(string(t))
+	return slices.ContainsFunc(parts, func(p keyPart) bool { return p.kind.tag == tagTime })
+}
+
 // Key is the key of these parts, each an int, an int64, a uint64, a float64 or a
 // json.Number for a number; one of them, a time.Time, a [Received] or a string for a time; a string
 // for all others, or a number in digits. An error is an [InvalidError] of field "key".

@@ -3,6 +3,7 @@ package cursor
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -32,6 +33,10 @@ type Keyed struct {
 	// Prev, where it is not empty, is the id of the message that should stand before this
 	// one in the queue. Where another does, readers get it marked as Unlinked.
 	Prev string
+	// Received, where it is not zero, is when a message came whose sender cannot repeat it: a time in
+	// its key that is farther ahead than the queue's Ahead becomes that, as a [Received] does, and the
+	// message is not refused.
+	Received time.Time
 	// Message is without a Seq, and with an ID: a message is known by key and id.
 	Message
 }
@@ -52,6 +57,11 @@ type KeyedResult struct {
 	// Late tells that a message with a greater key had its place before, Unlinked that it
 	// stands behind another one than its Prev.
 	Late, Unlinked bool
+	// Placed tells that this call gave the message its place, and no settler: who counts what is
+	// late counts it then.
+	Placed bool
+	// Ahead tells that a time in its key was too far ahead, and the time of receipt is there instead.
+	Ahead bool
 	// Err says why the message's fate is unknown; Outcome is empty then, and
 	// repeating the call is safe. An InvalidError means that it was not stored.
 	Err error
@@ -148,6 +158,8 @@ func (m *Keyed) waiting(key Key) Arrival {
 // keying is a message on its way into a keyed queue.
 type keying struct {
 	waiting
+	// parts are those of its key.
+	parts []any
 	// mine is set when this call stored it.
 	mine   bool
 	result KeyedResult
@@ -169,6 +181,7 @@ func (k *keying) answer() KeyedResult {
 	case Waiting, Advanced, Dropped:
 		r.Outcome = Duplicate
 	}
+	r.Placed = false
 	return r
 }
 
@@ -180,12 +193,12 @@ func (s *Sorter) putKeyedQueue(ctx context.Context, messages []Keyed) []KeyedRes
 	for i := range messages {
 		all[i] = &keying{}
 		if all[i].result.Err = err; err == nil {
-			all[i].result.Err = all[i].check(messages[i], cur.Settings.KeyType)
+			all[i].result.Err = s.check(all[i], messages[i], cur)
 		}
 	}
 	s.forEach(len(all), func(i int) {
-		if all[i].open() && messages[i].received() {
-			all[i].result.Err = s.firstReceipt(ctx, all[i], messages[i], cur.Settings.KeyType)
+		if k := all[i]; k.open() && slices.ContainsFunc(k.parts, isReceived) {
+			k.result.Err = s.firstReceipt(ctx, k, messages[i], cur)
 		}
 	})
 	twins(all)
@@ -215,15 +228,20 @@ func (s *Sorter) lookToPutKeyed(ctx context.Context, messages []Keyed) (Cursor, 
 			return Cursor{}, err
 		}
 	}
-	for _, m := range messages {
-		if cur.Exists() || m.KeyType == "" {
-			continue
-		}
+	typed := slices.IndexFunc(messages, func(m Keyed) bool { return m.KeyType != "" })
+	if !cur.Exists() && typed >= 0 {
 		settings := s.defaults
-		var err error
 		settings.Kind = KindKeyed
-		settings.KeyType, _ = ParseKeyType(string(m.KeyType)) // it was validated
-		if cur, err = s.create(ctx, queue, settings); err != nil {
+		settings.KeyType, _ = ParseKeyType(string(messages[typed].KeyType)) // it was validated
+		unmade := newCursor(queue, settings, s.now())
+		taken := func(m Keyed) bool { return s.check(&keying{}, m, unmade) == nil }
+		var err error
+		if slices.ContainsFunc(messages, taken) {
+			cur, err = s.create(ctx, queue, settings)
+		} else if cur, err = s.readCursor(ctx, queue); err == nil && !cur.Exists() {
+			cur = unmade // all are refused
+		}
+		if err != nil {
 			return Cursor{}, err
 		}
 	}
@@ -241,27 +259,41 @@ func (s *Sorter) lookToPutKeyed(ctx context.Context, messages []Keyed) (Cursor, 
 }
 
 // check makes the message's key, by the type that the queue's keys have.
-func (k *keying) check(m Keyed, of KeyType) error {
+func (s *Sorter) check(k *keying, m Keyed, cur Cursor) error {
+	of := cur.Settings.KeyType
 	if m.KeyType != "" && m.KeyType != of {
 		if written, _ := ParseKeyType(string(m.KeyType)); written != of { // with spaces it is the same
 			return &InvalidError{Field: "keyType", Code: invalid.Clash, Problem: "is not that of the queue, " + string(of), Queue: m.Queue}
 		}
 	}
 	key, err := of.Key(m.Key...)
+	if err != nil {
+		return err
+	}
+	k.parts = slices.Clone(m.Key)
+	latest := s.now().Add(cur.Settings.Ahead)
+	for i, at := range key.times() {
+		switch {
+		case !at.After(latest), isReceived(k.parts[i]):
+		case m.Received.IsZero():
+			return inPart(i, len(m.Key), invalid.New(invalid.OutOfRange, "", fmt.Sprintf(
+				"is %s, and at most %s are taken, %s ahead of now: set the sender's clock, or \"ahead\" with PUT /queues",
+				at.Format(time.RFC3339Nano), latest.UTC().Format(time.RFC3339), cur.Settings.Ahead)))
+		default:
+			k.parts[i], k.result.Ahead = Received(m.Received), true
+		}
+	}
 	k.Arrival = m.waiting(key)
-	k.Digest = k.digest()
-	return err
+	k.Era, k.Digest = cur.High.Era(), k.digest()
+	return nil
 }
 
-// received reports whether a part of the key is the time of receipt.
-func (m *Keyed) received() bool {
-	return slices.ContainsFunc(m.Key, func(part any) bool { _, is := part.(Received); return is })
-}
+// isReceived reports whether a part of a key is the time of receipt.
+func isReceived(part any) bool { _, is := part.(Received); return is }
 
 // firstReceipt is step 0b: the message gets the key of the first time that it came.
-func (s *Sorter) firstReceipt(ctx context.Context, k *keying, m Keyed, of KeyType) error {
-	m.Key = slices.Clone(m.Key)
-	for i, part := range m.Key {
+func (s *Sorter) firstReceipt(ctx context.Context, k *keying, m Keyed, cur Cursor) error {
+	for i, part := range k.parts {
 		at, is := part.(Received)
 		if !is {
 			continue
@@ -270,9 +302,11 @@ func (s *Sorter) firstReceipt(ctx context.Context, k *keying, m Keyed, of KeyTyp
 		if err != nil {
 			return err
 		}
-		m.Key[i] = first
+		k.parts[i] = first
 	}
-	return k.check(m, of)
+	key, err := cur.Settings.KeyType.Key(k.parts...)
+	k.Key = key
+	return err
 }
 
 // twins finds the messages that stand twice in a call, and refuses those that are not the
@@ -375,7 +409,7 @@ func (k *keying) finish(err error) {
 		return
 	}
 	k.result.Outcome, k.result.Seq = Duplicate, k.at.seqs.To
-	k.result.Late, k.result.Unlinked = k.at.has(MarkLate), k.at.has(MarkUnlinked)
+	k.result.Late, k.result.Unlinked, k.result.Placed = k.at.has(MarkLate), k.at.has(MarkUnlinked), k.placed
 	switch {
 	case k.mine && k.at.has(MarkDropped):
 		k.result.Outcome = Dropped

@@ -38,13 +38,17 @@ func (h *hurt) keyedLog() string {
 	for m, err := range h.sorter.Read(h.t.Context(), "q", 0, cur.Position) {
 		h.must(err)
 		entry := string(m.Body)
+		if m.Tombstone != "" {
+			entry, last = "|", ""
+		}
 		if once[entry] || !m.Late && entry < last {
 			h.t.Errorf("%s stands behind %v", entry, all)
 		}
 		once[entry] = true
-		if m.Late {
+		switch {
+		case m.Late:
 			entry += "!"
-		} else {
+		case m.Tombstone == "":
 			last = entry
 		}
 		all = append(all, entry)
@@ -87,6 +91,14 @@ func TestEveryRequestOfAKeyedQueueGoesWrongOnce(t *testing.T) {
 			m.Key, m.KeyType, m.Body = []any{cursor.Received(h.now)}, "time", []byte("x")
 			return h.putKeyed(m)
 		}, "x"},
+		{"keys begin anew", func(h *hurt) error {
+			return firstError(h.putKeyed(many("b", 1)...), h.settle(), h.putKeyed(append(many("a", 1), many("c", 1)...)...))
+		}, func(h *hurt) error {
+			if _, err := h.sorter.RestartKeys(h.t.Context(), "q", "op"); err != nil {
+				return err
+			}
+			return firstError(h.putKeyed(keyedOf("a", "1")), h.settle())
+		}, log(many("b", 1)) + " a000x! c000x | a1"},
 		{"settle", func(h *hurt) error { return h.putKeyed(many("b", 3)...) }, (*hurt).settle, log(many("b", 3))},
 		{"settle more than a move and order items", func(h *hurt) error {
 			return firstError(h.putKeyed(many("a", 1)...), h.settle(), h.putKeyed(many("b", 140)...))

@@ -67,6 +67,8 @@ func (b *bench) keyedLog() string {
 		switch {
 		case m.Tombstone != "" && m.Late && m.Key != "":
 			entry = "-"
+		case m.Tombstone != "":
+			entry = "|"
 		case m.Late:
 			entry += "!"
 		}

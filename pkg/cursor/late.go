@@ -12,6 +12,8 @@ type waiting struct {
 	found bool
 	at    place
 	stale bool
+	// placed tells that this call gave it its place.
+	placed bool
 }
 
 // open reports whether nothing was found out about it.

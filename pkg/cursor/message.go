@@ -45,6 +45,10 @@ type Message struct {
 	Attributes map[string]string
 	// Trace is the trace context that the message came with, if it did.
 	Trace Trace
+	// First, of a message with a Seq, is the seq that its queue starts with where the put makes it:
+	// from 0 to MaxSeq, or FirstHere, its own, of several the least. nil is that of the defaults. A
+	// queue that is there and starts with another one refuses the message; FirstHere fits any.
+	First *int64
 	// Kind, where it is not empty, is the kind that the queue of a message with a Seq must be of,
 	// and is made of: KindArrival.
 	Kind Kind
@@ -71,6 +75,9 @@ type Message struct {
 	Op []byte
 }
 
+// FirstHere is the [Message].First by which a queue starts at the message that makes it.
+const FirstHere int64 = -1
+
 // Validate reports the first field that is out of its bounds.
 func (m *Message) Validate() error {
 	switch {
@@ -78,6 +85,8 @@ func (m *Message) Validate() error {
 		return ValidateQueue(m.Queue)
 	case m.Seq < 0:
 		return invalidSeq(invalid.OutOfRange, "is negative: it must be from 0 to 9223372036854775807")
+	case m.First != nil && *m.First < FirstHere:
+		return Change{First: m.First}.validate()
 	case len(m.ID) > MaxID:
 		return tooLarge("id", len(m.ID), MaxID)
 	case !utf8.ValidString(m.ID):

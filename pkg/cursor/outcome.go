@@ -50,8 +50,12 @@ type Result struct {
 	Old, New int64
 	// MaxAhead is the queue's, beside Full: how far beyond New a seq may be.
 	MaxAhead int64
-	// First is the queue's, beside Stale: nothing before it is taken.
+	// First is the queue's, beside Stale, beside Parked while the queue has not begun, and where it is
+	// NoQueue: nothing before it is taken.
 	First int64
+	// NoQueue tells that the message was refused, and that the queue, which would have First, was not
+	// made for it.
+	NoQueue bool
 	// Moves are the moves that this call made. Each seq is in the moves of one
 	// call; of two where the response to a move was lost and another call had
 	// the same move in hand. In the cursor's stream, each is in exactly one.

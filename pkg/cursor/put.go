@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -90,15 +91,26 @@ func group(messages []Message) ([][]int, error) {
 func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int, results []Result) {
 	queue := messages[places[0]].Queue
 	kind := kindFor(messages, places)
-	cur, err := s.lookFor(ctx, queue, kind)
+	cur, there, err := s.lookToPut(ctx, messages, places, kind)
 	switch {
 	case err != nil:
 	case kind != KindNumbered && cur.Settings.Kind != kind:
 		err = ErrKindFixed
-	case cur.Settings.Kind == KindArrival:
-		s.appendAt(ctx, cur, messages, places, results)
-		return
-	case !numbered(cur):
+	case !keyed(cur):
+		places = checkFirst(messages, places, results, cur)
+		switch {
+		case !there:
+			for _, i := range places {
+				results[i] = refusedNew(messages[i], cur)
+			}
+			return
+		case len(places) == 0:
+			return
+		case !numbered(cur):
+			s.appendAt(ctx, cur, messages, places, results)
+			return
+		}
+	default:
 		err = invalidSeq(invalid.Misplaced, "must not be given: "+cur.Settings.Kind.takes())
 	}
 	// A caller that gets FULL may give up: memory is not good enough for that.
@@ -156,19 +168,102 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 // before anything is put. A queue without a cursor gets one first, so that a
 // sweep over all cursors finds every queue that has a message.
 func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
-	return s.lookFor(ctx, queue, KindNumbered)
-}
-
-// lookFor is look where the queue is made of a kind.
-func (s *Sorter) lookFor(ctx context.Context, queue string, kind Kind) (Cursor, error) {
-	if cur, ok := s.seen.get(queue); ok {
-		return cur, nil
-	}
-	cur, err := s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
+	cur, err := s.lookOnly(ctx, queue)
 	if err != nil || cur.Exists() {
 		return cur, err
 	}
-	return s.createOf(ctx, queue, kind)
+	return s.createOf(ctx, queue, KindNumbered)
+}
+
+// lookOnly is look, and makes no cursor.
+func (s *Sorter) lookOnly(ctx context.Context, queue string) (Cursor, error) {
+	if cur, ok := s.seen.get(queue); ok {
+		return cur, nil
+	}
+	return s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
+}
+
+// lookToPut is look for messages that are put. They make the queue, with the first seq that they
+// name, unless all of them would be refused: there is false then, and the cursor is what it would be.
+//
+// Two that name other first seqs: the first one's cursor counts, and the other is refused by it.
+func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int, kind Kind) (cur Cursor, there bool, err error) {
+	queue := messages[places[0]].Queue
+	if cur, err = s.lookOnly(ctx, queue); err != nil || cur.Exists() {
+		return cur, true, err
+	}
+	settings := s.defaults
+	settings.Kind, settings.First = kind, firstOf(messages, places, settings.First)
+	settings = settings.ofKind()
+	unmade := newCursor(queue, settings, s.now())
+	taken := func(i int) bool {
+		m := messages[i]
+		if kind == KindArrival {
+			return m.Seq == settings.First && m.startsAt(settings.First)
+		}
+		return m.Seq > unmade.Position && unmade.fits(m.Seq) && m.startsAt(settings.First)
+	}
+	if slices.ContainsFunc(places, taken) {
+		cur, err = s.create(ctx, queue, settings)
+		return cur, true, err
+	}
+	if cur, err = s.readCursor(ctx, queue); err != nil || cur.Exists() {
+		return cur, true, err
+	}
+	return unmade, false, nil
+}
+
+// firstOf is the first seq of a queue that messages make.
+func firstOf(messages []Message, places []int, otherwise int64) int64 {
+	here := FirstHere
+	for _, i := range places {
+		switch m := messages[i]; {
+		case m.First == nil:
+		case *m.First != FirstHere:
+			return *m.First
+		case here == FirstHere || m.Seq < here:
+			here = m.Seq
+		}
+	}
+	if here == FirstHere {
+		return otherwise
+	}
+	return here
+}
+
+// refusedNew is the answer for a message that is refused by a queue that is not there.
+func refusedNew(m Message, unmade Cursor) Result {
+	r := Result{Queue: m.Queue, Seq: m.Seq, Outcome: Stale, NoQueue: true, First: unmade.Settings.First, Old: unmade.Position, New: unmade.Position}
+	switch {
+	case m.Seq <= unmade.Position:
+	case !numbered(unmade):
+		r.Outcome = Ahead
+	default:
+		r.Outcome, r.MaxAhead = Full, unmade.Settings.MaxAhead
+	}
+	return r
+}
+
+// startsAt reports whether a message may be for a queue that starts at a seq.
+func (m *Message) startsAt(first int64) bool {
+	return m.First == nil || *m.First == FirstHere || *m.First == first
+}
+
+// checkFirst refuses the messages that name another first seq than the queue's, and returns the others.
+func checkFirst(messages []Message, places []int, results []Result, cur Cursor) []int {
+	var right []int
+	for _, i := range places {
+		m := &messages[i]
+		if m.startsAt(cur.Settings.First) {
+			right = append(right, i)
+			continue
+		}
+		results[i] = Result{Queue: m.Queue, Seq: m.Seq, Err: &InvalidError{
+			Field: "first", Code: invalid.Clash, Queue: m.Queue,
+			Problem: fmt.Sprintf("is %d: the queue starts at seq %d, which is fixed: leave it out, or use another queue", *m.First, cur.Settings.First),
+		}}
+	}
+	return right
 }
 
 // kindFor is the kind that messages say their queue is of.
@@ -268,5 +363,8 @@ func (r *Result) finish(moved progress) {
 		r.Outcome = Advanced
 	case moved.err == nil && moved.cur.Settings.Mode == ModeSync:
 		r.Outcome = Parked
+		if moved.cur.Position < moved.cur.Settings.First {
+			r.First = moved.cur.Settings.First
+		}
 	}
 }

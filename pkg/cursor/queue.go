@@ -152,6 +152,8 @@ func (c Change) refusedBy(there Settings) error {
 		return ErrFirstFixed
 	case there.Kind != KindKeyed:
 		return c.checkUnkeyed()
+	case c.checkAhead(there) != nil:
+		return c.checkAhead(there)
 	}
 	return ErrKeyTypeFixed
 }

@@ -61,7 +61,10 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 		size := 1
 		for _, p := range page {
 			if p.has(MarkDropped) {
-				dropped := Message{Queue: r.cur.Queue, Seq: p.seqs.To, Key: p.Key.Key(), Late: true, Tombstone: "dropped: it came too late"}
+				dropped := Message{Queue: r.cur.Queue, Seq: p.seqs.To, Key: p.Key.Key(), Late: p.has(MarkLate), Tombstone: "dropped: it came too late"}
+				if p.has(MarkRestart) {
+					dropped.Tombstone = "the keys begin anew behind it"
+				}
 				if !r.yield(dropped, nil) {
 					return false
 				}

@@ -51,6 +51,12 @@ type Cursor struct {
 	// dropped, and LateTold for how many of them that was announced. LateSeq is the seq
 	// of the last one.
 	LateSoFar, LateTold, LateSeq int64
+	// LateInRow is how many messages were late since the last place that was not: it is in the write
+	// that gives the places, so it is lost only with the cursor itself, and then counts from 0.
+	LateInRow int64
+	// Restart is a hash of the order by which a keyed queue's keys last began anew; empty where
+	// they never did.
+	Restart string
 	// Erasure is of a queue that was erased: there, all others but Queue and
 	// Settings.First mean nothing.
 	Erasure Erasure

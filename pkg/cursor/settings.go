@@ -89,6 +89,8 @@ const (
 	MinRetention = 4 * time.Hour
 	MaxRetention = 10 * 365 * 24 * time.Hour
 	MaxSettle    = time.Hour
+	minKeyAhead  = time.Second
+	maxKeyAhead  = MaxRetention
 )
 
 // Settings are a queue's own. They are written into its cursor when the queue
@@ -112,7 +114,7 @@ type Settings struct {
 	// that the put is for, whatever the Sorter's defaults say.
 	Kind Kind
 	// KeyType is what the keys of a keyed queue are. Of another queue it is empty, and so
-	// are the next two.
+	// are the next three.
 	KeyType KeyType
 	// Settle is how long a message waits for those with lesser keys: 0 to an hour, kept
 	// in milliseconds.
@@ -120,14 +122,19 @@ type Settings struct {
 	// Late is what becomes of a message that comes later than that; LateDeliver where it
 	// is empty.
 	Late LatePolicy
+	// Ahead is how far a time in a key may be ahead of the clock: 1 second to 10 years, kept in
+	// milliseconds. One key of 2099 would make all that follow late. It is 0 where no part of the
+	// keys is a time.
+	Ahead time.Duration
 }
 
 // DefaultSettings are the settings of a queue where nobody says otherwise:
-// first seq 1, wait, 5 minutes, 100,000 ahead, synchronous; in a keyed queue, settled after 5 seconds, and what is late is delivered.
+// first seq 1, wait, 5 minutes, 100,000 ahead, synchronous; in a keyed queue, settled after
+// 5 seconds, what is late is delivered, and times are at most 24 hours ahead.
 func DefaultSettings() Settings {
 	return Settings{
 		First: 1, Policy: PolicyWait, GapAfter: 5 * time.Minute, MaxAhead: 100_000, Mode: ModeSync,
-		Settle: 5 * time.Second, Late: LateDeliver,
+		Settle: 5 * time.Second, Late: LateDeliver, Ahead: 24 * time.Hour,
 	}
 }
 
@@ -135,10 +142,13 @@ func DefaultSettings() Settings {
 // has not.
 func (s Settings) ofKind() Settings {
 	if s.Kind != KindKeyed {
-		s.KeyType, s.Settle, s.Late = "", 0, ""
+		s.KeyType, s.Settle, s.Late, s.Ahead = "", 0, "", 0
 		return s
 	}
 	s.Late = cmp.Or(s.Late, LateDeliver)
+	if s.Ahead = cmp.Or(s.Ahead, DefaultSettings().Ahead); !s.KeyType.timed() {
+		s.Ahead = 0
+	}
 	return s
 }
 
@@ -150,12 +160,20 @@ func (s Settings) checkNew(change Change) error {
 	case s.Kind != KindKeyed:
 		return change.checkUnkeyed()
 	}
+	return change.checkAhead(s)
+}
+
+// checkAhead reports a bound of times for keys that have none.
+func (c Change) checkAhead(s Settings) error {
+	if c.Ahead != nil && !s.KeyType.timed() {
+		return &InvalidError{Field: "ahead", Code: invalid.Misplaced, Problem: "must not be given: only queues whose keys have a time in them have it"}
+	}
 	return nil
 }
 
 // checkUnkeyed reports a setting that only keyed queues have.
 func (c Change) checkUnkeyed() error {
-	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil, "late": c.Late != nil} {
+	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil, "late": c.Late != nil, "ahead": c.Ahead != nil} {
 		if given {
 			return &InvalidError{Field: name, Code: invalid.Misplaced, Problem: "must not be given: only queues of the kind keyed have it"}
 		}
@@ -185,6 +203,7 @@ type Change struct {
 	KeyType  *KeyType
 	Settle   *time.Duration
 	Late     *LatePolicy
+	Ahead    *time.Duration
 }
 
 // validate reports the first setting that is out of its bounds.
@@ -227,6 +246,9 @@ func (c Change) validateKeyed() error {
 	}
 	if c.Late != nil && *c.Late != LateDeliver && *c.Late != LateDrop {
 		return &InvalidError{Field: "late", Code: invalid.Unknown, Problem: "must be deliver or drop"}
+	}
+	if c.Ahead != nil && (*c.Ahead < minKeyAhead || *c.Ahead > maxKeyAhead) {
+		return &InvalidError{Field: "ahead", Code: invalid.OutOfRange, Problem: "is " + c.Ahead.String() + ": it must be from 1s to 87600h"}
 	}
 	return nil
 }
@@ -280,6 +302,10 @@ var settings = []setting{
 		name: "late", value: func(s Settings) any { return string(s.Late) }, keyed: true,
 		set: func(c *Change, text string) (err error) { c.Late, err = pointer(LatePolicy(text), nil); return err },
 	},
+	{
+		name: "ahead", value: func(s Settings) any { return s.Ahead }, keyed: true,
+		set: func(c *Change, text string) (err error) { c.Ahead, err = pointer(parseDuration(text)); return err },
+	},
 }
 
 func pointer[T any](value T, err error) (*T, error) { return &value, err }
@@ -307,7 +333,7 @@ func parseDuration(text string) (time.Duration, error) {
 func (s Settings) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, of := range settings {
-			if of.keyed && s.Kind != KindKeyed {
+			if of.keyed && s.Kind != KindKeyed || of.name == "ahead" && !s.KeyType.timed() {
 				continue
 			}
 			if !yield(of.name, of.value(s)) {
@@ -364,6 +390,9 @@ func (s Settings) With(c Change) Settings {
 	}
 	if c.Late != nil {
 		s.Late = *c.Late
+	}
+	if c.Ahead != nil {
+		s.Ahead = *c.Ahead
 	}
 	return s
 }

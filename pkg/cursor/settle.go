@@ -63,19 +63,8 @@ func (s *Sorter) Settle(ctx context.Context, queue string, upTo SortKey) (Settle
 		return Settled{}, err
 	}
 	run := settling{sorter: s, queue: queue, upTo: upTo, goOn: margin.Half(ctx)}
-	for {
-		again, err := run.look(ctx)
-		if err != nil || !again {
-			return run.done, err
-		}
-		if !run.goOn() || run.losses > maxLosses {
-			run.done.More = true
-			return run.done, nil
-		}
-		if err := s.waitAfterLoss(ctx, run.losses); err != nil {
-			return run.done, err
-		}
-	}
+	err := run.all(ctx)
+	return run.done, err
 }
 
 // settling is a call of Settle.
@@ -87,6 +76,25 @@ type settling struct {
 	// losses is how many looks in a row placed nothing, for another did meanwhile.
 	losses int
 	done   Settled
+	// closing: all that waits is due, whatever its window.
+	closing bool
+}
+
+// all looks until there is nothing more to do.
+func (r *settling) all(ctx context.Context) error {
+	for {
+		again, err := r.look(ctx)
+		if err != nil || !again {
+			return err
+		}
+		if !r.goOn() || r.losses > maxLosses {
+			r.done.More = true
+			return nil
+		}
+		if err := r.sorter.waitAfterLoss(ctx, r.losses); err != nil {
+			return err
+		}
+	}
 }
 
 // settleLook is one look at what waits.
@@ -258,7 +266,7 @@ func (l *settleLook) isAhead(a Arrival, later time.Time) {
 
 // isDue reports whether a message has waited for the window, or its clock was wrong by far.
 func (l *settleLook) isDue(a Arrival, later time.Time) bool {
-	return !a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle)) || a.EnqueuedAt.After(later.Add(maxClockAhead))
+	return l.closing || !a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle)) || a.EnqueuedAt.After(later.Add(maxClockAhead))
 }
 
 // due is how many of the first messages ahead are to get their places: up to the last one
@@ -334,7 +342,8 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*waiti
 	if int64(len(late)+len(due)) > MaxSeq-seen.Position {
 		return Cursor{}, false, fmt.Errorf("queue %q has no seqs left", seen.Queue)
 	}
-	p := Placing{High: seen.High, Low: low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq}
+	p := newPlacing(seen)
+	p.Low = low
 	var entries []Entry
 	before := seen.Tail.last()
 	add := func(w *waiting, mark Mark) {
@@ -350,31 +359,42 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*waiti
 	}
 	for _, w := range late {
 		mark := MarkLate
-		// Of equal keys none is dropped: which is first is a matter of chance.
-		if seen.Settings.Late == LateDrop && w.Key < seen.High.Key() {
+		// Of equal keys none is dropped: which is first is a matter of chance. Nor of an era before: its
+		// writer did not know that the keys begin anew.
+		if seen.Settings.Late == LateDrop && w.Era == seen.High.Era() && w.Key < seen.High.Key() {
 			mark |= MarkDropped
 		}
 		add(w, mark)
-		p.LateSoFar, p.LateSeq = p.LateSoFar+1, w.at.seqs.To
+		p.LateSoFar, p.LateSeq, p.LateInRow = p.LateSoFar+1, w.at.seqs.To, p.LateInRow+1
 	}
 	for _, w := range due {
 		add(w, 0)
-		p.High = w.sortKey()
+		p.High, p.LateInRow = w.sortKey(), 0
 	}
 	p.Entries = NewTail(entries...)
-	given := false
-	cur, err := s.remembering(func() (cur Cursor, err error) {
+	cur, given, err := s.give(ctx, seen, p)
+	if err != nil || !given {
+		return cur, false, err
+	}
+	for _, w := range slices.Concat(late, due) {
+		w.found, w.placed = true, true
+	}
+	return cur, true, nil
+}
+
+// newPlacing is what stays as it is in a cursor.
+func newPlacing(seen Cursor) Placing {
+	return Placing{High: seen.High, Low: seen.Low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq, LateInRow: seen.LateInRow}
+}
+
+// give gives places, and remembers the cursor.
+func (s *Sorter) give(ctx context.Context, seen Cursor, p Placing) (cur Cursor, given bool, err error) {
+	cur, err = s.remembering(func() (cur Cursor, err error) {
 		cur, given, err = s.store.GivePlaces(ctx, seen, p, s.now())
 		return cur, err
 	})
 	if err == nil && !cur.Exists() {
 		err = ErrNoQueue
 	}
-	if err != nil || !given {
-		return cur, false, err
-	}
-	for _, w := range slices.Concat(late, due) {
-		w.found = true
-	}
-	return cur, true, nil
+	return cur, given, err
 }

@@ -1,6 +1,9 @@
 package cursor
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
 
 // keyedPrefix is the first byte of the sort keys of keyed queues, tieBreakSize the size of
 // their last part, a hash of the id.
@@ -21,9 +24,41 @@ const noSortKey SortKey = "\x00"
 const EverySortKey SortKey = "\x02"
 
 // KeyedSortKey is where a message belongs in the order of a keyed queue: by its key, and of
-// equal keys by the hash of its id.
-func KeyedSortKey(key Key, id string) SortKey {
-	return keyedPrefix + SortKey(key) + tieBreak(id)
+// equal keys by the hash of its id. It is of the queue's first era.
+func KeyedSortKey(key Key, id string) SortKey { return Era("").sortKey(key, id) }
+
+// Era says how often the keys of a queue have begun anew ([Sorter.RestartKeys]): it stands in each
+// sort key between the first byte and the key. It is empty in the first era, and then 2 bytes,
+// which are greater than those of any era before, and than the tag of any key.
+type Era string
+
+// lastEra is the greatest era: no more fit into its bytes.
+const lastEra Era = "\xff\xff"
+
+// next is the era behind this one.
+func (e Era) next() Era {
+	if e == "" {
+		return "\x80\x00"
+	}
+	return Era(binary.BigEndian.AppendUint16(nil, binary.BigEndian.Uint16([]byte(e))+1))
+}
+
+// sortKey is the sort key of a message in the era.
+func (e Era) sortKey(key Key, id string) SortKey {
+	return keyedPrefix + SortKey(e) + SortKey(key) + tieBreak(id)
+}
+
+// begin is less than every sort key of the era.
+func (e Era) begin() SortKey {
+	return keyedPrefix + SortKey(e) + SortKey(make([]byte, tieBreakSize))
+}
+
+// Era is that of a sort key of a keyed queue.
+func (k SortKey) Era() Era {
+	if len(k) < 3 || k[1] < 0x80 {
+		return ""
+	}
+	return Era(k[1:3])
 }
 
 // tieBreak orders the messages of equal keys.
@@ -35,10 +70,11 @@ func tieBreak(id string) SortKey {
 // Key is the key of the message whose sort key this is, in a keyed queue; empty where it is
 // none of a keyed queue's.
 func (k SortKey) Key() Key {
-	if len(k) < len(keyedPrefix)+tieBreakSize || k[:len(keyedPrefix)] != keyedPrefix {
+	before := len(keyedPrefix) + len(k.Era())
+	if len(k) < before+tieBreakSize || k[:len(keyedPrefix)] != keyedPrefix {
 		return ""
 	}
-	return Key(k[len(keyedPrefix) : len(k)-tieBreakSize])
+	return Key(k[before : len(k)-tieBreakSize])
 }
 
 // isOf reports whether the tie-break is that of an id.

@@ -62,7 +62,7 @@ func (s *Sorter) Stage(ctx context.Context, kind Kind, arrivals ...Arrival) ([]S
 func (s *Sorter) lookToStage(ctx context.Context, kind Kind, queue string) (Cursor, error) {
 	look := s.lookToAppend
 	if kind == KindNumbered {
-		look = func(ctx context.Context, queue string) (Cursor, error) { return s.look(ctx, queue) }
+		look = s.look
 	}
 	cur, err := look(ctx, queue)
 	if err == nil && cur.Settings.Kind != kind {

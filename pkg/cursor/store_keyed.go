@@ -89,8 +89,10 @@ type Placing struct {
 	Entries Tail
 	// High and Low become the cursor's.
 	High, Low SortKey
-	// LateSoFar and LateSeq too.
-	LateSoFar, LateSeq int64
+	// LateSoFar, LateSeq and LateInRow too.
+	LateSoFar, LateSeq, LateInRow int64
+	// Restart becomes the cursor's, where it is not empty.
+	Restart string
 }
 
 // GivePlaces gives entries the seqs behind the position of a keyed queue, as its cursor was
@@ -116,6 +118,16 @@ func (s *Store) GivePlaces(ctx context.Context, seen Cursor, p Placing, now time
 	}
 	if p.LateSoFar != seen.LateSoFar {
 		do = append(do, attrLateSoFar.Set(ddb.Int(p.LateSoFar)), attrLateSeq.Set(ddb.Int(p.LateSeq)))
+	}
+	if p.LateInRow != seen.LateInRow {
+		row := attrLateInRow.Set(ddb.Int(p.LateInRow))
+		if p.LateInRow == 0 {
+			row = attrLateInRow.Remove()
+		}
+		do = append(do, row)
+	}
+	if p.Restart != "" {
+		do = append(do, attrRestart.Set(ddb.Blob([]byte(p.Restart))))
 	}
 	return s.update(ctx, "give places", seen.Queue, attrPosition.Eq(ddb.Int(seen.Position)), do...)
 }

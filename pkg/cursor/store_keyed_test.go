@@ -1,6 +1,7 @@
 package cursor_test
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
@@ -95,7 +96,8 @@ func TestStoreGivePlaces(t *testing.T) {
 			now := want.MovedAt.Add(time.Second)
 			if given {
 				want.Position, want.Tail, want.MovedAt = want.Position+p.Entries.Seqs(), want.Tail+p.Entries, now
-				want.High, want.Low, want.LateSoFar, want.LateSeq = p.High, p.Low, p.LateSoFar, p.LateSeq
+				want.High, want.Low, want.LateSoFar, want.LateSeq, want.LateInRow = p.High, p.Low, p.LateSoFar, p.LateSeq, p.LateInRow
+				want.Restart = cmp.Or(p.Restart, want.Restart)
 			}
 			got, did, err := s.GivePlaces(t.Context(), seen, p, now)
 			check(t, err)
@@ -109,9 +111,15 @@ func TestStoreGivePlaces(t *testing.T) {
 		give("two again", first, two, false)
 		late := cursor.Placing{
 			Entries: cursor.NewTail(place("a", "3", cursor.MarkLate), place("a", "4", cursor.MarkLate|cursor.MarkDropped)),
-			High:    want.High, Low: place("a", "1", 0).Key, LateSoFar: 2, LateSeq: 4,
+			High:    want.High, Low: place("a", "1", 0).Key, LateSoFar: 2, LateSeq: 4, LateInRow: 2,
 		}
 		give("late ones", want, late, true)
+		late.LateInRow, late.Restart = 0, "12345678"
+		late.Entries = cursor.NewTail(place("c", "5", cursor.MarkDropped|cursor.MarkRestart))
+		late.High = place("c", "5", 0).Key
+		give("the keys begin anew", want, late, true)
+		late.Entries, late.Restart = cursor.NewTail(place("d", "6", 0)), ""
+		give("and go on", want, late, true)
 
 		raised, err := s.RaiseLow(t.Context(), q, want.High)
 		check(t, err)

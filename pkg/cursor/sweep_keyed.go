@@ -48,6 +48,9 @@ func (r *sweepRun) waits(ctx context.Context, seen Cursor) (bool, error) {
 	return len(page.Waiting) > 0, err
 }
 
+// manyLate is how many late messages in a row are announced as KeysBehind.
+const manyLate = 20
+
 // maxLateExamples is how many late messages an announcement names.
 const maxLateExamples = 10
 
@@ -64,7 +67,13 @@ func (r *sweepRun) tellLate(ctx context.Context, cur Cursor) error {
 	if a.LateExamples, err = r.sorter.lateExamples(ctx, cur); err != nil {
 		return err
 	}
-	if err := r.announce(ctx, a); err != nil {
+	if cur.LateInRow >= manyLate {
+		behind := a
+		behind.Kind, behind.Late = KeysBehind, cur.LateInRow
+		behind.ID = fmt.Sprintf("%s/%d/%s/%d", KeysBehind, len(cur.Queue), cur.Queue, cur.LateSeq-cur.LateInRow+1)
+		err = r.announce(ctx, behind)
+	}
+	if err = errors.Join(err, r.announce(ctx, a)); err != nil {
 		return err
 	}
 	_, err = r.sorter.store.TellLate(ctx, cur, cur.LateSoFar)

@@ -34,6 +34,8 @@ const (
 	MarkDropped
 	// MarkUnlinked: it names another message before it than the one that stands there.
 	MarkUnlinked
+	// MarkRestart: the queue's keys begin anew behind it. It has no message, and so MarkDropped too.
+	MarkRestart
 )
 
 // Entry is a place in the log of a queue in arrival order, or of a keyed one.

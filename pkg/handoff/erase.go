@@ -13,8 +13,48 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// OpErase is the kind of an Operation on a whole queue; it has no Consumer.
-const OpErase = "erase"
+// The kinds of an Operation on a whole queue; it has no Consumer.
+const (
+	OpErase       = "erase"
+	OpRestartKeys = "restart-keys"
+)
+
+// ofQueue checks an order on a whole queue, and gives it its Op.
+func (d *Deliverer) ofQueue(o Order) (Order, error) {
+	if o.Consumer != "" {
+		return o, &cursor.InvalidError{Field: "consumer", Code: invalid.Misplaced, Problem: "must not be given: it is of a whole queue"}
+	}
+	o.Op = cmp.Or(o.Op, d.newReq())
+	return o, cmp.Or(o.validateReason(), cursor.ValidateQueue(o.Queue))
+}
+
+// RestartKeys begins the keys of a keyed queue anew: see [cursor.Sorter.RestartKeys]. It returns the
+// queue's cursor. The order has no consumer.
+//
+// Lost responses: the order again, with its Op, finds that it was done. Another order has the Op:
+// ErrIDTaken. We die right after a step: the operation is on record, and the same order does the rest.
+func (d *Deliverer) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, error) {
+	o, err := d.ofQueue(o)
+	if err != nil {
+		return cursor.Cursor{}, err
+	}
+	cur, err := d.sorter.Status(ctx, o.Queue)
+	if err != nil {
+		return cur, err
+	}
+	asked := d.operation(o, OpRestartKeys, -1, nil)
+	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
+		return cur, cmp.Or(err, ErrIDTaken)
+	}
+	if cur.RestartedBy(o.Op) {
+		return cur, nil
+	}
+	if err := d.store.RecordOperation(ctx, asked); err != nil {
+		return cur, err
+	}
+	cur, failed := d.sorter.RestartKeys(ctx, o.Queue, o.Op)
+	return cur, d.recordEnd(ctx, asked, failed)
+}
 
 // Erasing is how far the erasing of a queue is.
 type Erasing struct {
@@ -31,13 +71,10 @@ type Erasing struct {
 // Lost responses, another did it first: the order again finds the stub. We die right after
 // a step: the operation is on record, and the sweep deletes what is stored.
 func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
-	if o.Consumer != "" {
-		return cursor.Cursor{}, &cursor.InvalidError{Field: "consumer", Code: invalid.Misplaced, Problem: "must not be given: a whole queue is erased"}
-	}
-	if err := cmp.Or(o.validateReason(), cursor.ValidateQueue(o.Queue)); err != nil {
+	o, err := d.ofQueue(o)
+	if err != nil {
 		return cursor.Cursor{}, err
 	}
-	o.Op = cmp.Or(o.Op, d.newReq())
 	c, err := d.sorter.ErasureOf(ctx, o.Queue)
 	if err != nil {
 		return c, err

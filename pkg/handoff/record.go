@@ -100,7 +100,8 @@ type (
 	//	Queue, Consumer string  what it was done to
 	//	At time.Time            when it was asked for, to the millisecond
 	//	Op string               what the operator called it: the same Op is the same operation
-	//	Kind string             skip, redrive, rewind, pause, resume, settle, release or remove;
+	//	Kind string             skip, redrive, rewind, pause, resume, settle, release or remove; erase
+	//	                        or restart-keys of a whole queue;
 	//	                        reply where no operator made it: replies could never be stored
 	//	Seq int64               the message or the place that it is about; -1 where there is none
 	//	Reason string           why

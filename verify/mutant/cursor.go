@@ -110,7 +110,7 @@ var sorterMutants = []mutant{
 		{"seen.go", "if !ok || m.now().Sub(found.read) > memoAge {", "if !ok {"},
 	}},
 	{"no cursor first (V1)", sorterFolder, trace("V1"), []edit{
-		{"put.go", "return s.createOf(ctx, queue, kind)\n}\n\n// kindFor", "return newCursor(queue, s.defaults, s.now()), nil\n}\n\n// kindFor"},
+		{"put.go", "cur, err = s.create(ctx, queue, settings)\n\t\treturn cur, true, err", "return unmade, true, nil"},
 	}},
 	{"retention eats what is parked (V8)", sorterFolder, trace("V8"), []edit{
 		{"retention.go", "if s.retention == 0 {", "if true {"},

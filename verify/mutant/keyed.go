@@ -15,7 +15,7 @@ var keyedMutants = []mutant{
 		{"settle.go", "\tlate := open(passed)\n", "\tlate := open(passed)[:0]\n"},
 	}},
 	{"keyed: a repeat is known by its own time of receipt", sorterFolder, keyedSchedule("one message by its receipt, from two"), []edit{
-		{"keyed.go", "m.Key[i] = first", "m.Key[i], _ = time.Time(at), first"},
+		{"keyed.go", "k.parts[i] = first", "k.parts[i], _ = time.Time(at), first"},
 	}},
 	{"keyed: the last receipt counts", sorterFolder, keyedSchedule("one message by its receipt, from two"), []edit{
 		{"store_keyed.go", "\tif err != nil || there.Held {\n\t\treturn at, err", "\tif err != nil || there.Item.Exists() {\n\t\treturn at, err"},
@@ -127,13 +127,13 @@ var keyedMutants = []mutant{
 		{"settle.go", "mark := MarkLate\n", "mark := Mark(0)\n"},
 	}},
 	{"keyed: late ones are dropped everywhere", sorterFolder, keyedTrace("K1L"), []edit{
-		{"settle.go", "seen.Settings.Late == LateDrop && w.Key", "w.Key"},
+		{"settle.go", "seen.Settings.Late == LateDrop && w.Era", "w.Era"},
 	}},
 	{"keyed: the watermark is the last place, late or not", sorterFolder, keyedTrace("K1L"), []edit{
-		{"settle.go", "p.LateSoFar, p.LateSeq = p.LateSoFar+1, w.at.seqs.To\n", "p.LateSoFar, p.LateSeq, p.High = p.LateSoFar+1, w.at.seqs.To, w.sortKey()\n"},
+		{"settle.go", "p.LateSoFar+1, w.at.seqs.To, p.LateInRow+1\n", "p.LateSoFar+1, w.at.seqs.To, p.LateInRow+1\n\t\tp.High = w.sortKey()\n"},
 	}},
 	{"keyed: the late ones behind those that are due", sorterFolder, keyedSchedules, []edit{
-		{"settle.go", "\tfor _, w := range due {\n\t\tadd(w, 0)\n\t\tp.High = w.sortKey()\n\t}\n", "\tfor i := range due {\n\t\tw := due[len(due)-1-i]\n\t\tadd(w, 0)\n\t\tp.High = max(p.High, w.sortKey())\n\t}\n"},
+		{"settle.go", "\tfor _, w := range due {\n\t\tadd(w, 0)\n\t\tp.High, p.LateInRow = w.sortKey(), 0\n\t}\n", "\tfor i := range due {\n\t\tw := due[len(due)-1-i]\n\t\tadd(w, 0)\n\t\tp.High, p.LateInRow = max(p.High, w.sortKey()), 0\n\t}\n"},
 	}},
 	{"keyed: trimmed before the order item", sorterFolder, keyedSchedule("two flush"), []edit{
 		{"flush.go", "\ts.forEach(n, func(i int) {\n", "\t_, _, _ = s.store.TrimTail(ctx, cur, n*size)\n\ts.forEach(n, func(i int) {\n"},
@@ -172,7 +172,7 @@ var keyedMutants = []mutant{
 		{"contend.go", "return s.pause(ctx, firstPause<<(losses-1))", "return ctx.Err()"},
 	}},
 	{"keyed: a settler that loses each move goes on for longer", sorterFolder, test{"./pkg/cursor", "TestWhoLosesEachMove"}, []edit{
-		{"settle.go", "run.losses > maxLosses", "run.losses > 2*maxLosses"},
+		{"settle.go", "r.losses > maxLosses", "r.losses > 2*maxLosses"},
 	}},
 	{"keyed: a weak read of what stands in order is enough", sorterFolder, keyedSchedules, []edit{
 		{"places.go", "if strong || len(found) == len(places) {", "if strong || len(found) > 0 {"},

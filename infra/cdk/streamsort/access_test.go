@@ -91,7 +91,7 @@ func TestAccess(t *testing.T) {
 
 	receives := common("Webhook")
 	receives["MessagesTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Query" // bank's are numbered
-	receives["ArrivalsTable.Arn"] = "dynamodb:PutItem dynamodb:UpdateItem"
+	receives["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:PutItem dynamodb:UpdateItem"
 	receives["arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"] = "ssm:GetParameter"
 	receives["BankSecretArn"] = "secretsmanager:GetSecretValue"
 	receives["BankTokenArn"] = "secretsmanager:GetSecretValue"

@@ -17,6 +17,7 @@ func (o Source) text(kind string, partial bool) (string, error) {
 		Queue      string            `json:"queue,omitempty"`
 		Prefix     *string           `json:"prefix,omitempty"`
 		Seq        string            `json:"seq,omitempty"`
+		First      string            `json:"first,omitempty"`
 		Key        string            `json:"key,omitempty"`
 		KeyType    string            `json:"keyType,omitempty"`
 		ID         string            `json:"id,omitempty"`
@@ -26,7 +27,7 @@ func (o Source) text(kind string, partial bool) (string, error) {
 		Attributes map[string]string `json:"attributes,omitempty"`
 		Order      string            `json:"order,omitempty"`
 		Partial    bool              `json:"partial,omitempty"`
-	}{o.Name, kind, o.Queue, o.Prefix, o.Seq, o.Key, o.KeyType, o.ID, o.Prev, o.Each, o.Body, o.Attributes, order, partial})
+	}{o.Name, kind, o.Queue, o.Prefix, o.Seq, o.First, o.Key, o.KeyType, o.ID, o.Prev, o.Each, o.Body, o.Attributes, order, partial})
 	if err != nil {
 		return "", err
 	}

@@ -41,11 +41,13 @@ type Source struct {
 
 	// Queue, Seq, Key, Prev, ID, Each, Body and Attributes are paths: docs/sources.md#paths. What
 	// is empty is the kind's own. Prefix stands before a queue that is found; nil means Name and
-	// a slash. KeyType is the type of the key. Arrival has the order be that of arrival; beside Seq, each
+	// a slash. KeyType is the type of the key, First where a queue with a Seq starts: a seq, or here, at
+	// its first message; empty means 1. Arrival has the order be that of arrival; beside Seq, each
 	// record is to be at exactly its seq.
 	Queue                string
 	Prefix               *string
-	Seq, Key, KeyType    string
+	Seq, First           string
+	Key, KeyType         string
 	Prev, ID, Each, Body string
 	Attributes           map[string]string
 	Arrival              bool

@@ -55,9 +55,11 @@ type Webhook struct {
 	// its own; nil means the webhook's name and "/".
 	Queue  string  `json:"queue,omitempty"`
 	Prefix *string `json:"prefix,omitempty"`
-	// Seq is the path of the seq, Key those of the parts of the key, and KeyType their type;
-	// without both a queue is in arrival order. Prev is the path of the id of the message before.
+	// Seq is the path of the seq, and First where a queue starts: a seq, or here, at its first message;
+	// empty means 1. Key are the paths of the parts of the key, and KeyType their type; without both a
+	// queue is in arrival order. Prev is the path of the id of the message before.
 	Seq     string `json:"seq,omitempty"`
+	First   string `json:"first,omitempty"`
 	Key     string `json:"key,omitempty"`
 	KeyType string `json:"keyType,omitempty"`
 	Prev    string `json:"prev,omitempty"`

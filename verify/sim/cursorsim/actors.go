@@ -17,6 +17,17 @@ type put struct {
 	queue   string
 	payload string
 	seqs    []int64
+	// here: where it makes the queue, that starts at the least of them.
+	here bool
+}
+
+// here are puts of one seq each, with which a queue may start.
+func here(seqs ...int64) []put {
+	calls := puts(seqs...)
+	for i := range calls {
+		calls[i].here = true
+	}
+	return calls
 }
 
 // puts are calls with the default queue and payload, one seq each.
@@ -38,6 +49,9 @@ func (c put) messages() []cursor.Message {
 	messages := make([]cursor.Message, len(c.seqs))
 	for i, seq := range c.seqs {
 		messages[i] = cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%d%s", seq, c.payload)}
+		if first := cursor.FirstHere; c.here {
+			messages[i].First = &first
+		}
 	}
 	return messages
 }
@@ -166,6 +180,9 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 		if at.seq <= before+m.settings.MaxAhead {
 			wrong("it fitted when it was asked")
 		}
+	}
+	if r.NoQueue && m.cursor(at.queue).Exists() {
+		wrong("F1: there is a queue")
 	}
 	stands := r.Outcome != cursor.Full && r.Outcome != cursor.Stale
 	c := m.cursor(at.queue)

@@ -11,6 +11,7 @@
 //	   the producer's call has to see to that
 //	L1 once faults stop, the position reaches the end of the gap-free run
 //	L3 all gaps that are old enough are skipped by one sweep, where the policy says so
+//	F1 a put that is refused makes no queue, and of two that may start one the first does
 //	E1 an erased queue stays so, and in the end nothing of it is stored but its stub
 //	E2 no put that begins after a queue was erased is answered as stored, unless the
 //	   queue is asynchronous, or the answer says that the cursor did not answer
@@ -105,6 +106,8 @@ type model struct {
 	piece int64
 	// erased are the queues that an eraser was told are erased.
 	erased map[string]bool
+	// refused is set where every put is refused.
+	refused bool
 	// running counts operations under way: the longest of them is shorter
 	// than the time that must pass before a message is deleted.
 	running int
@@ -239,6 +242,9 @@ func (m *model) Check() error {
 			if older.Erased() && !c.Erased() {
 				return fmt.Errorf("E1: queue %s was erased, and is not any more", c.Queue)
 			}
+			if last >= 0 && c.Settings.First != older.Settings.First {
+				return fmt.Errorf("F1: the queue started at %d, and now at %d", older.Settings.First, c.Settings.First)
+			}
 			if last >= 0 && c.Position < older.Position && !c.Erased() {
 				return fmt.Errorf("S1: the position went back from %d to %d", older.Position, c.Position)
 			}
@@ -296,6 +302,9 @@ func (m *model) messagesFrom(queue string, first int64) []cursor.Message {
 
 // Final implements [sim.Model].
 func (m *model) Final() error {
+	if m.refused && len(m.cursors) > 0 {
+		return errors.New("F1: a put that was refused made a queue")
+	}
 	if m.handled && !m.dropped {
 		// The stream's handler has seen every record: nothing is left for a
 		// sweep to find.

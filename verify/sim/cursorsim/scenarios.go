@@ -46,6 +46,20 @@ func Small() []sim.Scenario {
 			m.writer("B", puts(2)...)
 			m.handler()
 		}),
+		onNew("two start a queue, each where it is", 1, nil, func(m *model) {
+			m.writer("A", here(7)...)
+			m.writer("B", here(5, 8)...)
+			m.handler()
+		}),
+		onNew("one starts a queue, and one is refused", 1, nil, func(m *model) {
+			m.writer("A", here(0)...)
+			m.writer("B", puts(0)...)
+		}),
+		onNew("a refused put makes no queue", 1, nil, func(m *model) {
+			m.refused = true
+			m.writer("A", put{seqs: []int64{0}})
+			m.writer("B", put{seqs: []int64{0}})
+		}),
 		scenario("batch without handler", 1, nil, func(m *model) {
 			m.writer("A", put{seqs: []int64{2, 4}})
 			m.writer("B", puts(1, 3)...)

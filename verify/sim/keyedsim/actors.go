@@ -169,6 +169,36 @@ func (m *model) settler(name string, times int, upTo cursor.SortKey) {
 	}
 }
 
+// restarter has the keys begin anew, once, and repeats an order that failed.
+func (m *model) restarter(name string) {
+	m.run.Go(name, func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("the keys begin anew"), func() bool { return m.cursor().Exists() }, "") < 0 {
+			return
+		}
+		p.Knows().Int(m.now.UnixMilli())
+		var waits []*message
+		for _, a := range m.waiting() {
+			if a.owed && a.seq == 0 {
+				waits = append(waits, a)
+			}
+		}
+		s, done := m.process(p), false
+		m.restarted, m.closing, m.running = true, m.closing+1, m.running+1
+		for attempt := 0; attempt < patience && !done && !p.Dead(); attempt++ {
+			_, err := s.RestartKeys(context.Background(), queue, name)
+			if done = err == nil; !done && !logsim.IsFault(err) && !p.Dead() {
+				m.run.Violation("S6: a restart got an error that no fault made: %v", err)
+			}
+		}
+		m.closing, m.running = m.closing-1, m.running-1
+		for _, a := range waits {
+			if done && !p.Dead() && a.seq == 0 && m.restores == 0 {
+				m.run.Violation("K-g: the keys began anew, and %s waits from before", a.id)
+			}
+		}
+	})
+}
+
 // sweeper settles all, so many times.
 func (m *model) sweeper(times int) { m.settler("sweep", times, cursor.EverySortKey) }
 

@@ -2,6 +2,8 @@ package keyedsim
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -12,9 +14,9 @@ func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables, expiries int)
 	wrong := func(why string) {
 		m.run.Violation("%s was answered %s, seq %d, late %v: %s", k.ID, r.Outcome, r.Seq, r.Late, why)
 	}
-	there := m.stored[m.sortKey(k)]
+	there := m.answeredFor(m.sortKey(k), r)
 	if r.Outcome == cursor.Conflict {
-		if there != nil && there.body == string(k.Body) && there.prev == k.Prev {
+		if !m.restarted && there != nil && there.body == string(k.Body) && there.prev == k.Prev {
 			wrong("it is what is stored")
 		}
 		return
@@ -61,7 +63,7 @@ func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables, expiries int)
 		}
 		e := m.log[r.Seq-1]
 		switch {
-		case e.key != m.sortKey(k) || e.body != string(k.Body):
+		case bare(e.key) != m.sortKey(k) || e.body != string(k.Body):
 			wrong("that is the place of " + e.id)
 		case r.Late != (e.Mark&cursor.MarkLate != 0):
 			wrong("it is told late where it is not, or not where it is")
@@ -71,6 +73,20 @@ func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables, expiries int)
 	default:
 		wrong("that cannot be")
 	}
+}
+
+// answeredFor is what is stored of a message that has this sort key in the first era: in the era that
+// the answer is about.
+func (m *model) answeredFor(key cursor.SortKey, r cursor.KeyedResult) *message {
+	if at := r.Seq - 1; m.restarted && at >= 0 && at < int64(len(m.log)) && bare(m.log[at].key) == key {
+		return m.log[at].message
+	}
+	for _, a := range slices.Backward(m.waiting()) { // the latest era first
+		if m.restarted && r.Seq == 0 && bare(a.key) == key && r.SettlesAt.Equal(a.arrived.Add(m.settings.Settle)) {
+			return a
+		}
+	}
+	return m.stored[m.inEra(key)]
 }
 
 // read checks one message that a reader got behind a seq.
@@ -83,7 +99,8 @@ func (m *model) read(after int64, got cursor.Message) error {
 		if !dropped || got.Tombstone == "" {
 			return fmt.Errorf("KE: seq %d was read with the tombstone %q", got.Seq, got.Tombstone)
 		}
-		if got.Key != e.key.Key() || !got.Late {
+		restart := e.Mark&cursor.MarkRestart != 0
+		if got.Key != e.key.Key() || got.Late == restart || strings.Contains(got.Tombstone, "anew") != restart {
 			return fmt.Errorf("KE: seq %d, which was dropped, was read under the key %s", got.Seq, got.Key)
 		}
 		return nil

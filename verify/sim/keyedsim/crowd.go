@@ -65,7 +65,7 @@ func (m *model) storeCrowd(from int64, entries int) *crowd {
 func (m *model) crowd(from int64, entries int) {
 	c := m.storeCrowd(from, entries)
 	for _, e := range m.stored {
-		if e.seq == 0 && m.sent[e.key].IsZero() {
+		if e.seq == 0 && m.sent[bare(e.key)].IsZero() {
 			e.arrived = start.AddDate(0, 0, -1)
 		}
 	}

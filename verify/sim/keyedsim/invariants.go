@@ -27,6 +27,11 @@ func (m *model) given(before, after cursor.Cursor) {
 	high, wasNormal := before.High, false
 	for i := before.Tail.Len(); i < after.Tail.Len(); i++ {
 		e := after.Tail.At(i)
+		if e.Mark&cursor.MarkRestart != 0 {
+			m.givenRestart(e, before, after)
+			high = e.Key
+			continue
+		}
 		a := m.stored[e.Key]
 		if a == nil || e.Count != 1 || e.Seen != uint32(a.seen) {
 			m.run.Violation("K-a: seq %d was given to a message that is not stored", len(m.log)+1)
@@ -57,9 +62,29 @@ func (m *model) given(before, after cursor.Cursor) {
 		m.log = append(m.log, entry{e, a})
 		a.seq = int64(len(m.log))
 	}
-	if wasNormal && !m.due(high) {
+	if wasNormal && m.closing == 0 && !m.due(high) {
 		m.run.Violation("K-d: %s was placed before it was due", m.stored[high].id)
 	}
+}
+
+// givenRestart notes the entry by which the keys begin anew, and checks K-g.
+func (m *model) givenRestart(e cursor.Entry, before, after cursor.Cursor) {
+	if e.Key <= before.High || e.Mark&cursor.MarkDropped == 0 || before.Restart == after.Restart {
+		m.run.Violation("K-g: the keys begin anew at seq %d by the same order, or behind a greater key", len(m.log)+1)
+	}
+	m.log = append(m.log, entry{e, &message{key: e.Key, id: "restart", seq: int64(len(m.log)) + 1}})
+}
+
+// bare is a sort key without its era, inEra one with the era that the queue is in.
+func bare(key cursor.SortKey) cursor.SortKey {
+	if era := key.Era(); era != "" {
+		return key[:1] + key[1+len(era):]
+	}
+	return key
+}
+
+func (m *model) inEra(key cursor.SortKey) cursor.SortKey {
+	return key[:1] + cursor.SortKey(m.cursor().High.Era()) + key[1:]
 }
 
 // givenLate checks K-c and K-d of a late message.
@@ -68,11 +93,11 @@ func (m *model) givenLate(a *message, e cursor.Entry, high cursor.SortKey) {
 	if a.key > high {
 		m.run.Violation("K-c: %s is marked late, and no greater key stands before it", a.id)
 	}
-	if dropped := m.settings.Late == cursor.LateDrop && a.key.Key() < high.Key(); dropped != (e.Mark&cursor.MarkDropped != 0) {
+	if dropped := m.settings.Late == cursor.LateDrop && a.key.Era() == high.Era() && a.key.Key() < high.Key(); dropped != (e.Mark&cursor.MarkDropped != 0) {
 		m.run.Violation("K-c: %s has the marks %v", a.id, e.Mark)
 	}
-	if m.restores > 0 {
-		return // who had seen more than the queue stayed behind
+	if m.restores > 0 || m.restarted {
+		return // who had seen more than the queue stayed behind; an era is closed before all are due
 	}
 	for _, z := range m.log {
 		if z.key >= a.key && z.Mark&cursor.MarkLate == 0 && (m.wrong(z.message) || !a.stored.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
@@ -141,16 +166,17 @@ func (m *model) Check() error {
 
 // watermarks checks what the cursor says of the log, and that Low leaves nobody behind.
 func (m *model) watermarks(c cursor.Cursor) error {
-	high, late, lastLate := cursor.SortKey("\x00"), int64(0), int64(0)
+	high, late, lastLate, inRow := cursor.SortKey("\x00"), int64(0), int64(0), int64(0)
 	for i, e := range m.log {
 		if e.Mark&cursor.MarkLate != 0 {
-			late, lastLate = late+1, int64(i+1)
+			late, lastLate, inRow = late+1, int64(i+1), inRow+1
 		} else {
-			high = e.key
+			high, inRow = e.key, 0
 		}
 	}
-	if c.High != high || c.LateSoFar != late || c.LateSeq != lastLate {
-		return fmt.Errorf("KE: the cursor says that the watermark is %x, and %d were late, the last at %d: it is %x, and %d, at %d", c.High, c.LateSoFar, c.LateSeq, high, late, lastLate)
+	if c.High != high || c.LateSoFar != late || c.LateSeq != lastLate || c.LateInRow != inRow {
+		return fmt.Errorf("KE: the cursor says that the watermark is %x, and %d were late, the last at %d, %d in a row: it is %x, and %d, at %d, %d in a row",
+			c.High, c.LateSoFar, c.LateSeq, c.LateInRow, high, late, lastLate, inRow)
 	}
 	for _, a := range m.stored {
 		if a.owed && a.key <= c.Low && a.seq == 0 && m.restores == 0 {

@@ -12,6 +12,8 @@
 //	K-e the log only grows at its end, and all of it is in the order items and the tail; the
 //	    cursor says what the log says; all that was stored at or under Low, when the
 //	    watermark was before it, has its place
+//	K-g the keys begin anew once an order, behind all that waited before it; what is late since, of
+//	    an era before, is not dropped
 //	K-f a message whose key is its time of receipt is one, whenever it comes again
 //	S4  what is stored under a sort key never changes while it is kept
 //	S5  an answer is true, at once and for ever
@@ -110,6 +112,9 @@ type model struct {
 	// restores counts how often tables were set back, or lost something: what is stale may be
 	// answered so then. An answer from before is no longer true.
 	restores int
+	// closing counts the calls under way by which the keys begin anew; restarted is set with the first.
+	closing   int
+	restarted bool
 	// expiries counts how often something expired.
 	expiries int
 }
@@ -319,6 +324,8 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.delivered)
 	d.Int(int64(m.running))
 	d.Int(int64(m.restores))
+	d.Int(int64(m.closing))
+	d.Bool(m.restarted)
 	for _, c := range m.seen {
 		hashCursor(d, c.item)
 	}
@@ -328,7 +335,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Int(o.ExpiresOn.Unix())
 	}
 	for _, a := range m.waiting() {
-		if m.sent[a.key].IsZero() {
+		if m.sent[bare(a.key)].IsZero() {
 			continue // of a crowd: the same in all runs
 		}
 		d.Text(string(a.key))

@@ -158,6 +158,26 @@ func Small() []sim.Scenario {
 			m.sweeper(1)
 			m.reader(1)
 		}),
+		scenario("the keys begin anew beside a writer", 1, atOnce, func(m *model) {
+			m.producer("A", calls(2, 1)...)
+			m.restarter("restart")
+		}),
+		scenario("the keys begin anew beside a settler, and late ones are dropped", 0, newest, func(m *model) {
+			m.storeCrowd(2, 1)
+			m.producer("A", calls(1)...)
+			m.restarter("restart")
+			m.sweeper(1)
+		}),
+		scenario("the keys begin anew twice", 0, atOnce, func(m *model) {
+			m.producer("A", calls(1)...)
+			m.restarter("one")
+			m.restarter("two")
+		}),
+		scenario("the keys begin anew before a window is over", 0, settled, func(m *model) {
+			m.producer("A", calls(2, 1)...)
+			m.restarter("restart")
+			m.clock(window)
+		}),
 		killed(4, scenario("settlers", 0, atOnce, func(m *model) {
 			m.crowd(10, anOrderItem+1)
 			m.storeCrowd(100, 3)

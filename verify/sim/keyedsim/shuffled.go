@@ -70,6 +70,9 @@ func (m *model) shuffle(random *rand.Rand) {
 	case 2, 3, 4, 5:
 		m.reader(1 + random.IntN(2))
 	}
+	if m.keep == 0 && !m.pauses && random.IntN(4) == 0 {
+		m.restarter("restart")
+	}
 	if m.keep > 0 {
 		m.keeper(1+random.IntN(6), retention/4)
 	} else {

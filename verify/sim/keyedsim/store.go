@@ -77,7 +77,7 @@ func (m *model) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 }
 
 func hashCursor(d *sim.Digest, it ddb.Item) {
-	simdb.HashOf(d, it, "position", "tailFrom", "tail", "high", "low", "gapSince")
+	simdb.HashOf(d, it, "position", "tailFrom", "tail", "high", "low", "gapSince", "inRow", "anew")
 }
 
 func hashMessage(d *sim.Digest, it ddb.Item) {
@@ -108,7 +108,7 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 		if a.Held && before != nil && (before.expires.IsZero() || before.expires.After(m.now.Add(m.aheadBy()))) {
 			m.run.Violation("S4: what is stored under the key of %s was replaced", before.id)
 		}
-		if there := m.stored[key]; a.Held && there.arrived.Before(m.sent[key].Add(-m.behindBy())) {
+		if there := m.stored[key]; a.Held && there.arrived.Before(m.sent[bare(key)].Add(-m.behindBy())) {
 			m.run.Violation("K-d: %s came before it was sent, by its stamp", there.id)
 		}
 		return a, err

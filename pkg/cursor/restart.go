@@ -17,8 +17,9 @@ func (c Cursor) RestartedBy(op string) bool { return c.Restart == string(tieBrea
 // for the restart; the same one again does nothing, unless another came in between.
 //
 // A message is known by key and id within its era: what was put before, and is put again later, is
-// another message. One whose writer had looked at the queue before, or that was stored while this
-// call ran, may stand behind the entry. It is late then, and is never dropped.
+// another message. One whose writer had looked at the queue before, up to 10 seconds ago, or that
+// was stored while this call ran, is of the era before: it stands late behind the entry, is never
+// dropped, and under a key and id of that era it is a duplicate or a conflict.
 //
 // Cost: that of [Sorter.Settle], a read, and a write.
 //

@@ -28,19 +28,23 @@ const EverySortKey SortKey = "\x02"
 func KeyedSortKey(key Key, id string) SortKey { return Era("").sortKey(key, id) }
 
 // Era says how often the keys of a queue have begun anew ([Sorter.RestartKeys]): it stands in each
-// sort key between the first byte and the key. It is empty in the first era, and then 2 bytes,
-// which are greater than those of any era before, and than the tag of any key.
+// sort key between the first byte and the key. It is empty in the first era, and then 3 bytes: 15,
+// which is greater than the tag of any key, and a number. (The stream's filter for keyed queues
+// lets a sort key through by its first 12 bits, the last four of which are 0: so no more than 15.)
 type Era string
 
-// lastEra is the greatest era: no more fit into its bytes.
-const lastEra Era = "\xff\xff"
+const (
+	eraTag = "\x0f"
+	// lastEra is the greatest era: no more fit into its bytes.
+	lastEra Era = eraTag + "\xff\xff"
+)
 
 // next is the era behind this one.
 func (e Era) next() Era {
 	if e == "" {
-		return "\x80\x00"
+		return eraTag + "\x00\x00"
 	}
-	return Era(binary.BigEndian.AppendUint16(nil, binary.BigEndian.Uint16([]byte(e))+1))
+	return Era(binary.BigEndian.AppendUint16([]byte(eraTag), binary.BigEndian.Uint16([]byte(e[1:]))+1))
 }
 
 // sortKey is the sort key of a message in the era.
@@ -55,10 +59,10 @@ func (e Era) begin() SortKey {
 
 // Era is that of a sort key of a keyed queue.
 func (k SortKey) Era() Era {
-	if len(k) < 3 || k[1] < 0x80 {
+	if len(k) < 4 || k[1:2] != eraTag {
 		return ""
 	}
-	return Era(k[1:3])
+	return Era(k[1:4])
 }
 
 // tieBreak orders the messages of equal keys.

@@ -1,6 +1,7 @@
 package cursor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -306,4 +307,16 @@ func appendAtGoesWrong(t *testing.T, name string, flush bool, do []cursor.Messag
 		t.Errorf("%s, %s at request %d: the position is %d, want %d", name, fault, k, cur.Position, last)
 	}
 	return true
+}
+
+// TestAnAppendAtToAnErasedQueue: one that remembers the queue says that it is erased.
+func TestAnAppendAtToAnErasedQueue(t *testing.T) {
+	b := newBench(t, nil)
+	b.putAt(b.sorter, batch("", 1, 2, 3))
+	other := b.process(cursor.Options{})
+	stub, err := other.Erase(t.Context(), "q", "op")
+	check(t, err)
+	_, err = other.EraseMore(t.Context(), stub, func(context.Context) (bool, error) { return false, nil })
+	check(t, err)
+	b.want("put", b.putAt(b.sorter, batch("", 1)), `queue "q" was erased: its name cannot be used again`)
 }

@@ -251,44 +251,68 @@ var adyenFields = [][]string{
 	{"success"},
 }
 
-// maxItems is how many notification items a body has at most.
-const maxItems = 100
+const (
+	// maxItems is how many notification items a body has at most.
+	maxItems = 100
+	// maxItemsBody is how large such a body is at most: it is read before anybody knows who sent it.
+	maxItemsBody = 256 << 10
+	// adyenFree is the place of the one signed field that may have a colon: with two of them it would
+	// not be known where a field ends, and one signature would be that of several items.
+	adyenFree = 3
+)
 
 // itemsBy reports whether one of the keys made the signature of each notification item of a body.
 func itemsBy(keys [][]byte, body []byte) bool {
+	if len(body) > maxItemsBody {
+		return false
+	}
 	raw, err := find(body, "notificationItems")
 	if err != nil {
 		return false
 	}
 	items, err := strictjson.Elements(raw, maxItems)
 	for _, item := range items {
-		if item, err = find(item, "NotificationRequestItem"); err != nil {
-			return false
-		}
-		text, why := fieldText(item, "additionalData", "hmacSignature")
-		signature, readable := inBase64.decode(text)
-		signed := make([]string, len(adyenFields))
-		for i, names := range adyenFields {
-			if why == nil {
-				signed[i], why = fieldText(item, names...)
-			}
-		}
-		made := false
-		for _, key := range keys {
-			if hmac.Equal(inBase64.sum(key, []byte(strings.Join(signed, ":"))), signature) {
-				made = true
-			}
-		}
-		if why != nil || !readable || !made {
+		if !itemBy(keys, item) {
 			return false
 		}
 	}
 	return err == nil && len(items) > 0
 }
 
+// itemBy reports whether one of the keys made the signature of a notification item.
+func itemBy(keys [][]byte, item []byte) bool {
+	item, err := find(item, "NotificationRequestItem")
+	if err != nil {
+		return false
+	}
+	members, err := strictjson.Members(item)
+	if err != nil {
+		return false
+	}
+	text, err := fieldText(members, "additionalData", "hmacSignature")
+	signature, readable := inBase64.decode(text)
+	if err != nil || !readable {
+		return false
+	}
+	signed := make([]string, len(adyenFields))
+	for i, names := range adyenFields {
+		if signed[i], err = fieldText(members, names...); err != nil || i != adyenFree && strings.Contains(signed[i], ":") {
+			return false
+		}
+	}
+	made := false
+	for _, key := range keys {
+		if hmac.Equal(inBase64.sum(key, []byte(strings.Join(signed, ":"))), signature) {
+			made = true
+		}
+	}
+	return made
+}
+
 // fieldText is a field's text, or its number or boolean as it is written; empty where it is missing.
-func fieldText(raw []byte, names ...string) (string, error) {
-	value, err := find(raw, names...)
+func fieldText(members []strictjson.Member, names ...string) (string, error) {
+	value, _ := strictjson.Take(members, names[0])
+	value, err := find(value, names[1:]...)
 	switch {
 	case err != nil:
 		return "", err
@@ -303,6 +327,9 @@ func fieldText(raw []byte, names ...string) (string, error) {
 // find is the member of these names, each within that before it; nil where it is missing.
 func find(raw []byte, names ...string) (json.RawMessage, error) {
 	for _, name := range names {
+		if raw == nil {
+			return nil, nil
+		}
 		members, err := strictjson.Members(raw)
 		if err != nil {
 			return nil, err

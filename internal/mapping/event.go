@@ -36,6 +36,8 @@ type Event struct {
 	// read are the objects and lists that were read, form is the body as one.
 	read []read
 	form url.Values
+	// bytes are those of the texts that steps lead into, by their variables and arguments.
+	bytes map[[2]string][]byte
 }
 
 // read is an object or a list, by its first byte.
@@ -43,6 +45,8 @@ type read struct {
 	at       *byte
 	members  []strictjson.Member
 	elements []json.RawMessage
+	// all: there are no more elements.
+	all bool
 }
 
 // kind is what a value is.
@@ -113,8 +117,9 @@ func (e *Event) find(t *term) (value, error) {
 	case header:
 		return ofText(strings.TrimSpace(e.Headers[t.header])), nil
 	case form:
+		e = e.top()
 		if e.form == nil {
-			e.form, _ = url.ParseQuery(string(e.top().Document))
+			e.form, _ = url.ParseQuery(string(e.Document))
 		}
 		return e.inside(ofText(e.form.Get(t.argument)), t)
 	case received:
@@ -127,6 +132,7 @@ func (e *Event) find(t *term) (value, error) {
 	case index:
 		return value{kind: number, text: strconv.Itoa(e.place)}, nil
 	}
+	e = e.top() // what is beside the elements is read once
 	switch field := e.Fields[t.variable].(type) {
 	case string:
 		return e.inside(ofText(field), t)
@@ -157,8 +163,14 @@ func (e *Event) inside(v value, t *term) (value, error) {
 	if t.steps == nil || v.kind == absent {
 		return v, nil
 	}
-	if v.kind == text {
-		v.raw = []byte(v.text)
+	if name := [2]string{t.variable, t.argument}; v.kind == text {
+		if e.bytes == nil {
+			e.bytes = map[[2]string][]byte{}
+		}
+		if e.bytes[name] == nil {
+			e.bytes[name] = []byte(v.text)
+		}
+		v.raw = e.bytes[name]
 	}
 	return e.within(v.raw, t)
 }
@@ -238,7 +250,7 @@ func (e *Event) element(raw []byte, s step) ([]byte, error) {
 		return nil, nil
 	}
 	found := e.seen(raw)
-	if found == nil || s.index >= len(found.elements) {
+	if found == nil || s.index >= len(found.elements) && !found.all {
 		elements, err := strictjson.FirstElements(raw, s.index+1)
 		if err != nil {
 			return nil, broken(err)
@@ -247,7 +259,7 @@ func (e *Event) element(raw []byte, s step) ([]byte, error) {
 			e.read = append(e.read, read{at: &raw[0]})
 			found = &e.read[len(e.read)-1]
 		}
-		found.elements = elements
+		found.elements, found.all = elements, len(elements) <= s.index
 	}
 	if s.index >= len(found.elements) {
 		return nil, nil

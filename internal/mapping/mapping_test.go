@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,7 @@ func TestRefused(t *testing.T) {
 		Texts
 		Kind
 	}{
+		"queue has a control character, or what is not UTF-8, at byte 3": {Texts{Queue: "'q'\x00junk", ID: "i"}, Kind{}},
 		"queue is missing":                                   {Texts{ID: "i"}, Kind{}},
 		"seq is missing, and so is id":                       {Texts{Queue: "q"}, Kind{}},
 		"key must not be given beside seq":                   {Texts{Queue: "q", Seq: "s", Key: "k"}, Kind{}},
@@ -374,4 +376,45 @@ func FuzzPath(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAnEventIsReadOnce, however many messages it becomes: what is beside its elements is not read
+// for each of them.
+func TestAnEventIsReadOnce(t *testing.T) {
+	body := `{"batch":"b1","items":[` + strings.Repeat(`{"text":"`+strings.Repeat("x", 100)+`"},`, 1999) + `{}]}`
+	request := Kind{Source: "s", Request: true}
+	for name, test := range map[string]struct {
+		texts Texts
+		kind  Kind
+		event *Event
+	}{
+		"a variable": {
+			Texts{ID: "@m.batch,@index", Each: "@m.items[]"}, Kind{Source: "s", Variables: []string{"m"}},
+			&Event{Document: []byte("{}"), Fields: map[string]any{"m": body}},
+		},
+		"a form": {
+			Texts{ID: "@form(p).batch,@index", Each: "@form(p).items[]"}, request, &Event{Document: []byte("p=" + body)},
+		},
+	} {
+		test.texts.Queue = "'q'"
+		m, err := test.texts.Parse(test.kind)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		all, err := m.Split(test.event)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, e := range all {
+			if _, err := m.Message(e); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 20<<20 {
+			t.Errorf("%s of %d bytes is read with %d MB", name, len(body), n>>20)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -56,6 +57,10 @@ func parse(text string) (list, error) {
 	if len(text) > maxText {
 		return nil, fail(invalid.TooLarge, "",
 			"has %d bytes: at most %d are taken", len(text), maxText)
+	}
+	if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == utf8.RuneError }); i >= 0 {
+		return nil, fail(invalid.Malformed, "",
+			"has a control character, or what is not UTF-8, at byte %d of %.40q", i, text)
 	}
 	p := &parser{text: text}
 	paths := list{nil}

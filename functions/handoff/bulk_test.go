@@ -151,6 +151,18 @@ func TestBulkRunGoesOn(t *testing.T) {
 	s.want("the third", third, bulk.Report{Selected: queues, Already: queues})
 }
 
+// TestBulkNameOfAnotherAction: what another action did under the name is not taken for done.
+func TestBulkNameOfAnotherAction(t *testing.T) {
+	s := newBulkServer(t)
+	s.blockedIn(2)
+	run := s.look(bulk.Request{Action: "redrive"})
+	s.want("redrive", run.Do(t.Context(), nil), bulk.Report{Selected: 2, Done: 2})
+	report := s.look(bulk.Request{Action: "pause", Consumer: "billing", Run: run.Name}).Do(t.Context(), nil)
+	if report.Already != 0 || report.Failed != 2 || !strings.Contains(fmt.Sprint(report.Exceptions), "asked for redrive; give this one another name") {
+		t.Errorf("%+v", report)
+	}
+}
+
 // TestBulkLostAnswer: an operation whose answer is lost is repeated under its id, and done once.
 func TestBulkLostAnswer(t *testing.T) {
 	s := newBulkServer(t)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -210,12 +211,17 @@ func (r *Run) act(ctx context.Context, t Target) (outcome, string) {
 // changedCodes are the problems of a consumer that is not what it was when it was read.
 var changedCodes = append([]string{"not-blocked", "outran"}, goneCodes...)
 
+// errTaken says that the run's name is another action's.
+var errTaken = errors.New("the name is taken")
+
 // ended is an outcome, or how the request for it failed.
 func ended(o outcome, err error) (outcome, string) {
 	var problem *client.Problem
 	switch {
 	case err == nil:
 		return o, ""
+	case errors.Is(err, errTaken):
+		return refused, err.Error()
 	case errors.As(err, &problem) && !problem.MayPass() &&
 		problem.Status != http.StatusUnauthorized && problem.Status != http.StatusForbidden:
 		return refused, problem.Error()
@@ -275,8 +281,8 @@ func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
 	for {
 		var page struct {
 			Operations []struct {
-				ID, Outcome string
-				At          time.Time
+				ID, Action, Outcome string
+				At                  time.Time
 			}
 			Next string
 		}
@@ -288,6 +294,9 @@ func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
 			return false, err
 		}
 		for _, o := range page.Operations { // the latest first
+			if o.ID == r.id(t) && o.Action != r.Action {
+				return false, fmt.Errorf("%w: run %s asked for %s; give this one another name", errTaken, r.Name, o.Action)
+			}
 			if o.ID == r.id(t) && o.Outcome == "done" {
 				return true, nil
 			}

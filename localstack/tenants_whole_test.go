@@ -218,6 +218,7 @@ var operations = []struct{ route, query, body string }{
 	{"POST /operations", "", `{"action":"settle","queue":"{queue}","consumer":"books","reason":"r","token":"{token}","outcome":"COMMITTED"}`},
 	{"POST /operations", "", `{"action":"release","queue":"{queue}","consumer":"books","reason":"r","token":"{token}"}`},
 	{"POST /operations", "", `{"action":"rewind","queue":"{queue}","consumer":"books","reason":"r","start":"first"}`},
+	{"POST /operations", "", `{"action":"restart-keys","queue":"{queue}","reason":"r"}`},
 	{"POST /operations", "", `{"action":"remove","queue":"{queue}","consumer":"books","reason":"r"}`},
 	{"DELETE /queues", "queue={queue}&dryRun=true", ""},
 	{"DELETE /queues", "queue=gone/{queue}&reason=r", ""},
@@ -555,7 +556,7 @@ func (s *tenants) allIsCovered() {
 		_, answer := s.ask(token, method, path, `{"`+member+`":"nothing"}`)
 		_, list, _ := strings.Cut(answer, member+" must be ")
 		list, _, _ = strings.Cut(list, ": it is")
-		names := regexp.MustCompile(`[a-z]+`).FindAllString(strings.ReplaceAll(list, " or ", " "), -1)
+		names := regexp.MustCompile(`[a-z-]+`).FindAllString(strings.ReplaceAll(list, " or ", " "), -1)
 		if len(names) < 3 {
 			s.t.Errorf("%s: no list of %ss in %s", route, member, answer)
 		}

@@ -20,7 +20,7 @@ func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 	if a := s.post("", `{"queue":"h","seq":4714,"body":1}`); strings.Contains(a.Body, "detail") {
 		t.Errorf("parked: %s", a.Body)
 	}
-	s.Want("beyond a queue in arrival order", s.post("", `{"queue":"a","seq":4711,"kind":"arrival","body":1}`), 409, `"outcome":"ahead"`, `"first":1`, "none was made")
+	s.Want("beyond a queue in arrival order", s.post("", `{"queue":"a","seq":4711,"kind":"arrival","body":1}`), 409, `"outcome":"ahead"`, `"first":1`, "none was made", `\"kind\": \"arrival\", \"first\": 4711}`)
 	s.Want("no such queue", s.get("/queues", "queue=a"), 404)
 	s.Want("appended here", s.post("", `{"queue":"a","seq":4711,"kind":"arrival","first":"here","body":1}`), 200, `"outcome":"advanced","queue":"a","seq":4711`)
 	s.Want("another start", s.post("", `{"queue":"a","seq":4712,"first":1,"body":1}`), 400, `"field":"first"`, "starts at seq 4711")

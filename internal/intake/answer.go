@@ -76,7 +76,7 @@ var keyedDetailOf = map[cursor.Outcome]string{
 	cursor.Stale:    "it was stored before, and what its queue knew of it has been deleted",
 }
 
-func (p *Put) newAnswer(r cursor.Result) Answer {
+func (p *Put) newAnswer(r cursor.Result, kind cursor.Kind) Answer {
 	a := Answer{
 		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Seq: seqOf(r.Seq),
 		Old: seqOf(r.Old), New: seqOf(r.New), MaxAhead: r.MaxAhead, Detail: detailOf[r.Outcome],
@@ -84,8 +84,12 @@ func (p *Put) newAnswer(r cursor.Result) Answer {
 	switch {
 	case r.NoQueue:
 		a.First = seqOf(r.First)
+		of := ""
+		if kind != "" {
+			of = fmt.Sprintf(`"kind": %q, `, kind)
+		}
 		a.Detail = fmt.Sprintf("a new queue starts at seq %d, and none was made: put \"first\": %d, or \"here\", beside the message, "+
-			`or make it with PUT /queues {"queue": %q, "first": %d}`, r.First, r.Seq, a.Queue, r.Seq)
+			`or make it with PUT /queues {"queue": %q, %s"first": %d}`, r.First, r.Seq, a.Queue, of, r.Seq)
 	case r.Outcome == cursor.Ahead:
 		a.Detail = fmt.Sprintf("the queue is in arrival order, and its position is %d: put seq %d next; nothing was stored", r.New, r.New+1)
 	case r.Outcome == cursor.Stale:

@@ -143,7 +143,7 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 		}
 		for i, result := range results {
 			countNumbered(metrics, result)
-			answers[p.numbered[i][0]] = p.newAnswer(result)
+			answers[p.numbered[i][0]] = p.newAnswer(result, p.messages[i].Kind)
 			answers[p.numbered[i][0]].Failure = result.Err
 		}
 	}

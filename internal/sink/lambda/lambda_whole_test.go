@@ -85,7 +85,7 @@ func TestLambdaAnswers(t *testing.T) {
 		"no list of replies":        {says(200, `{"replies":7}`), "replies must be a JSON array"},
 		"a reply to nobody":         {says(200, `{"replies":[{"body":1}]}`), "replies[0].queue is missing"},
 		"a reply without a body":    {says(200, `{"replies":[{"queue":"x"}]}`), "replies[0].body must be given"},
-		"a reply of another shape":  {says(200, `{"replies":[{"queue":"x","body":1},{"queue":"x","to":1}]}`), "replies[1].to is not a field"},
+		"a reply of another shape":  {says(200, `{"replies":[{"queue":"x","body":1},{"queue":"x","to":1}]}`), "replies[1].to is not known"},
 		"a reply to a bad name":     {says(200, `{"replies":[{"queue":"","body":1}]}`), "replies[0].queue is missing"},
 		"too many replies":          {says(200, `{"replies":[`+strings.Repeat(`{"queue":"x","body":1},`, 500)+`{"queue":"x","body":1}]}`), "replies has too many elements: at most 500"},
 		"accepted only":             {says(202, ``), "status 202, not 200"},

@@ -157,8 +157,10 @@ func TestBulkNameOfAnotherAction(t *testing.T) {
 	s.blockedIn(2)
 	run := s.look(bulk.Request{Action: "redrive"})
 	s.want("redrive", run.Do(t.Context(), nil), bulk.Report{Selected: 2, Done: 2})
-	report := s.look(bulk.Request{Action: "pause", Consumer: "billing", Run: run.Name}).Do(t.Context(), nil)
-	if report.Already != 0 || report.Failed != 2 || !strings.Contains(fmt.Sprint(report.Exceptions), "asked for redrive; give this one another name") {
+	pause := bulk.Request{Action: "pause", Consumer: "billing", Run: run.Name}
+	report := s.look(pause).Do(t.Context(), nil)
+	if report.Already != 0 || report.Failed != 2 ||
+		!strings.Contains(fmt.Sprint(report.Exceptions), "asked for redrive; give this one") {
 		t.Errorf("%+v", report)
 	}
 }

@@ -295,7 +295,8 @@ func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
 		}
 		for _, o := range page.Operations { // the latest first
 			if o.ID == r.id(t) && o.Action != r.Action {
-				return false, fmt.Errorf("%w: run %s asked for %s; give this one another name", errTaken, r.Name, o.Action)
+				return false, fmt.Errorf("%w: run %s asked for %s; give this one another name",
+					errTaken, r.Name, o.Action)
 			}
 			if o.ID == r.id(t) && o.Outcome == "done" {
 				return true, nil

@@ -110,7 +110,7 @@ func TestRefused(t *testing.T) {
 		Texts
 		Kind
 	}{
-		"queue has a control character, or what is not UTF-8, at byte 3": {Texts{Queue: "'q'\x00junk", ID: "i"}, Kind{}},
+		"queue has a control character, or what is not UTF-8": {Texts{Queue: "'q'\x00junk", ID: "i"}, Kind{}},
 		"queue is missing":                                   {Texts{ID: "i"}, Kind{}},
 		"seq is missing, and so is id":                       {Texts{Queue: "q"}, Kind{}},
 		"key must not be given beside seq":                   {Texts{Queue: "q", Seq: "s", Key: "k"}, Kind{}},
@@ -381,7 +381,8 @@ func FuzzPath(f *testing.F) {
 // TestAnEventIsReadOnce, however many messages it becomes: what is beside its elements is not read
 // for each of them.
 func TestAnEventIsReadOnce(t *testing.T) {
-	body := `{"batch":"b1","items":[` + strings.Repeat(`{"text":"`+strings.Repeat("x", 100)+`"},`, 1999) + `{}]}`
+	item := `{"text":"` + strings.Repeat("x", 100) + `"},`
+	body := `{"batch":"b1","items":[` + strings.Repeat(item, 1999) + `{}]}`
 	request := Kind{Source: "s", Request: true}
 	for name, test := range map[string]struct {
 		texts Texts
@@ -389,11 +390,14 @@ func TestAnEventIsReadOnce(t *testing.T) {
 		event *Event
 	}{
 		"a variable": {
-			Texts{ID: "@m.batch,@index", Each: "@m.items[]"}, Kind{Source: "s", Variables: []string{"m"}},
+			Texts{ID: "@m.batch,@index", Each: "@m.items[]"},
+			Kind{Source: "s", Variables: []string{"m"}},
 			&Event{Document: []byte("{}"), Fields: map[string]any{"m": body}},
 		},
 		"a form": {
-			Texts{ID: "@form(p).batch,@index", Each: "@form(p).items[]"}, request, &Event{Document: []byte("p=" + body)},
+			Texts{ID: "@form(p).batch,@index", Each: "@form(p).items[]"},
+			request,
+			&Event{Document: []byte("p=" + body)},
 		},
 	} {
 		test.texts.Queue = "'q'"

@@ -58,7 +58,8 @@ func parse(text string) (list, error) {
 		return nil, fail(invalid.TooLarge, "",
 			"has %d bytes: at most %d are taken", len(text), maxText)
 	}
-	if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == utf8.RuneError }); i >= 0 {
+	odd := func(r rune) bool { return r < ' ' || r == utf8.RuneError }
+	if i := strings.IndexFunc(text, odd); i >= 0 {
 		return nil, fail(invalid.Malformed, "",
 			"has a control character, or what is not UTF-8, at byte %d of %.40q", i, text)
 	}

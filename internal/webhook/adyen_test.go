@@ -30,12 +30,14 @@ func TestAdyenFieldsAreApart(t *testing.T) {
 		{"PSP1||Shop|cart|17|100|EUR|AUTHORISATION:true|", 0, false},
 	} {
 		f := strings.Split(test.fields, "|")
-		body := fmt.Sprintf(`{"notificationItems":[{"NotificationRequestItem":{"additionalData":{"hmacSignature":%q},`+
+		body := fmt.Sprintf(`{"notificationItems":[{"NotificationRequestItem":{`+
+			`"additionalData":{"hmacSignature":%q},`+
 			`"pspReference":%q,"originalReference":%q,"merchantAccountCode":%q,"merchantReference":%q,`+
 			`"amount":{"value":%q,"currency":%q},"eventCode":%q,"success":%q,"x":%q}}]}`,
 			signature, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], strings.Repeat("x", test.more))
 		claim, why := s.Signature.Read(nil, received)
-		if good, err := claim.By([][]byte{[]byte(hex.EncodeToString(key))}, []byte(body)); why != "" || err != nil || good != test.good {
+		good, err := claim.By([][]byte{[]byte(hex.EncodeToString(key))}, []byte(body))
+		if why != "" || err != nil || good != test.good {
 			t.Errorf("%s and %d bytes: %v, %q, %v", test.fields, test.more, good, why, err)
 		}
 	}

@@ -296,7 +296,8 @@ func itemBy(keys [][]byte, item []byte) bool {
 	}
 	signed := make([]string, len(adyenFields))
 	for i, names := range adyenFields {
-		if signed[i], err = fieldText(members, names...); err != nil || i != adyenFree && strings.Contains(signed[i], ":") {
+		signed[i], err = fieldText(members, names...)
+		if err != nil || i != adyenFree && strings.Contains(signed[i], ":") {
 			return false
 		}
 	}

@@ -316,7 +316,10 @@ func TestAnAppendAtToAnErasedQueue(t *testing.T) {
 	other := b.process(cursor.Options{})
 	stub, err := other.Erase(t.Context(), "q", "op")
 	check(t, err)
-	_, err = other.EraseMore(t.Context(), stub, func(context.Context) (bool, error) { return false, nil })
+	_, err = other.EraseMore(t.Context(), stub, func(context.Context) (bool, error) {
+		return false, nil
+	})
 	check(t, err)
-	b.want("put", b.putAt(b.sorter, batch("", 1)), `queue "q" was erased: its name cannot be used again`)
+	want := `queue "q" was erased: its name cannot be used again`
+	b.want("put", b.putAt(b.sorter, batch("", 1)), want)
 }

@@ -18,7 +18,8 @@ func TestEras(t *testing.T) {
 			}
 		}
 		if first <= before || last >= EverySortKey || era != "" && era.begin() <= before {
-			t.Errorf("era %x: from %x to %x, behind %x", string(era), string(first), string(last), string(before))
+			t.Errorf("era %x: from %x to %x, behind %x",
+				string(era), string(first), string(last), string(before))
 		}
 		before = last
 	}

@@ -12,6 +12,9 @@ var (
 // bulkMutants are bugs by which a bulk operation acts on a consumer twice, not at all, or on the
 // wrong one.
 var bulkMutants = []mutant{
+	{"bulk: what another action did is taken for done", bulkFolder, bulkOnAPI, []edit{
+		{"run.go", "o.ID == r.id(t) && o.Action != r.Action", "o.ID == r.id(t) && o.Action == \"\""},
+	}},
 	{"bulk: what the first part of a run did is done again", bulkFolder, bulkOnAPI, []edit{
 		{"run.go", "if r.resumed {", "if false {"},
 	}},

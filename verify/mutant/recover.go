@@ -59,6 +59,9 @@ var recoverMutants = []mutant{
 	{"anew: twice, where the answer was lost", sorterFolder, keyedSchedule("the keys begin anew beside a writer"), []edit{
 		{"restart.go", "if err != nil || cur.RestartedBy(op) {", "if err != nil {"},
 	}},
+	{"anew: the stream's filter holds the keys of the next era back", sorterFolder, cursorTest("TestEras"), []edit{
+		{"sort_key.go", `eraTag = "\x0f"`, `eraTag = "\x80"`},
+	}},
 	{"anew: one that did not know of it is dropped", sorterFolder, cursorTest("TestNothingIsDroppedByARestart"), []edit{
 		{"settle.go", "w.Era == seen.High.Era() && ", ""},
 	}},

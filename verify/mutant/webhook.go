@@ -29,7 +29,10 @@ var webhookMutants = []mutant{
 		{"signature.go", "return ecdsa.VerifyASN1(key, sum[:], signature)", "return ecdsa.VerifyASN1(key, sum[:], signature) || len(signature) > 0"},
 	}},
 	{"webhook: one item of a notification is signed", webhookFolder, webhookTests, []edit{
-		{"presets.go", "if why != nil || !readable || !made {\n\t\t\treturn false\n\t\t}", "if why == nil && readable && made {\n\t\t\treturn true\n\t\t}"},
+		{"presets.go", "if !itemBy(keys, item) {\n\t\t\treturn false\n\t\t}", "if itemBy(keys, item) {\n\t\t\treturn true\n\t\t}"},
+	}},
+	{"webhook: a colon in a field of Adyen's moves into the next one", webhookFolder, webhookTests, []edit{
+		{"presets.go", " || i != adyenFree && strings.Contains(signed[i], \":\")", ""},
 	}},
 	{"webhook: any event sorts as a push", webhookFolder, webhookTests, []edit{
 		{"presets.go", " | pusher & repository.pushed_at", " | repository.pushed_at"},

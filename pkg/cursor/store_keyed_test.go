@@ -189,7 +189,13 @@ func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 		_, changed, err := s.Configure(t.Context(), other.Queue, cursor.Change{Late: &late})
 		check(t, err)
 		same(t, "changed", changed, false)
-		of, number := cursor.KindKeyed, cursor.KeyType("number")
+		of, number, ahead := cursor.KindKeyed, cursor.KeyType("number"), time.Hour
+		both := cursor.Change{Kind: &of, KeyType: &number, Ahead: &ahead}
+		for _, change := range []cursor.Change{{Ahead: &ahead}, both} {
+			_, changed, err = s.Configure(t.Context(), other.Queue, change)
+			check(t, err)
+			same(t, "changed the bound of clocks", changed, false)
+		}
 		_, changed, err = s.Configure(t.Context(), q, cursor.Change{Kind: &of, KeyType: &number})
 		check(t, err)
 		same(t, "changed to other keys", changed, false)

@@ -285,11 +285,11 @@ func (p *putting) prepared(message json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf(" %w", err)
 	}
-	if id, _ := strictjson.Take(members, "id"); p.bare && (id == nil || string(id) == `""`) {
+	if id := strictjson.Get(members, "id"); p.bare && (id == nil || string(id) == `""`) {
 		return nil, errors.New(": id is missing: without a seq, a message is known by it")
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.said)) {
-		if there, _ := strictjson.Take(members, name); there != nil {
+		if strictjson.Get(members, name) != nil {
 			continue
 		}
 		written, err := strictjson.Marshal(p.said[name])

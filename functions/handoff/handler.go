@@ -51,7 +51,7 @@ func (s *service) api() *httpapi.API {
 		{Method: patch, Resource: "claims", Name: "onClaim", Do: s.onClaim},
 	}
 	unnamed := func(members []strictjson.Member) string {
-		if action, _ := strictjson.Take(members, "action"); action != nil {
+		if strictjson.Get(members, "action") != nil {
 			return "operate"
 		}
 		return ""

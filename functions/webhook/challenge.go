@@ -93,8 +93,7 @@ type secretState struct {
 func (s *service) direct(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	name := c.Operation
 	if members, err := strictjson.Members(c.Body); err == nil && name == "" {
-		value, _ := strictjson.Take(members, "operation")
-		name, _ = strictjson.Text(value)
+		name, _ = strictjson.Text(strictjson.Get(members, "operation"))
 	}
 	if name != "secrets" {
 		return 0, nil, invalid.New(invalid.Misplaced, "event", `is a direct invoke: signed requests come by the HTTP API alone; `+

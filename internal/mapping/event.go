@@ -163,16 +163,21 @@ func (e *Event) inside(v value, t *term) (value, error) {
 	if t.steps == nil || v.kind == absent {
 		return v, nil
 	}
-	if name := [2]string{t.variable, t.argument}; v.kind == text {
-		if e.bytes == nil {
-			e.bytes = map[[2]string][]byte{}
-		}
-		if e.bytes[name] == nil {
-			e.bytes[name] = []byte(v.text)
-		}
-		v.raw = e.bytes[name]
+	if v.kind == text {
+		v.raw = e.bytesOf(v.text, [2]string{t.variable, t.argument})
 	}
 	return e.within(v.raw, t)
+}
+
+// bytesOf is a text in bytes, the same ones at each call, so that e.read knows them.
+func (e *Event) bytesOf(text string, name [2]string) []byte {
+	if e.bytes == nil {
+		e.bytes = map[[2]string][]byte{}
+	}
+	if e.bytes[name] == nil {
+		e.bytes[name] = []byte(text)
+	}
+	return e.bytes[name]
 }
 
 // within is what a term's steps lead to in a document.
@@ -233,15 +238,13 @@ func (e *Event) members(raw []byte) ([]strictjson.Member, error) {
 
 func (e *Event) member(raw []byte, name string) ([]byte, error) {
 	members, err := e.members(raw)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, broken(err)
+	case name == "":
+		return nil, nil
 	}
-	for i := range members {
-		if members[i].Name == name && name != "" {
-			return members[i].Value, nil
-		}
-	}
-	return nil, nil
+	return strictjson.Get(members, name), nil
 }
 
 // element is an element of a list, of which no more is read than up to that.

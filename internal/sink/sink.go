@@ -59,7 +59,7 @@ func (c *Config) UnmarshalJSON(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	text, _ := strictjson.Take(members, "kind")
+	text := strictjson.Get(members, "kind")
 	name := ""
 	if text != nil {
 		if name, err = strictjson.Text(text); err != nil {

@@ -194,15 +194,18 @@ func isDeeper(raw []byte, depth int) bool {
 // Take takes the member of a name out of a document's members; nil where
 // there is none.
 func Take(members []Member, name string) (value json.RawMessage, rest []Member) {
-	rest = make([]Member, 0, len(members))
+	is := func(m Member) bool { return m.Name == name }
+	return Get(members, name), slices.DeleteFunc(slices.Clone(members), is)
+}
+
+// Get is the value of the member of a name, or nil.
+func Get(members []Member, name string) json.RawMessage {
 	for _, m := range members {
 		if m.Name == name {
-			value = m.Value
-			continue
+			return m.Value
 		}
-		rest = append(rest, m)
 	}
-	return value, rest
+	return nil
 }
 
 // Without is a document without its member of a name; the values of the others

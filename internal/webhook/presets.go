@@ -289,8 +289,8 @@ func itemBy(keys [][]byte, item []byte) bool {
 	if err != nil {
 		return false
 	}
-	text, err := fieldText(members, "additionalData", "hmacSignature")
-	signature, readable := inBase64.decode(text)
+	written, err := fieldText(members, "additionalData", "hmacSignature")
+	signature, readable := inBase64.decode(written)
 	if err != nil || !readable {
 		return false
 	}
@@ -301,9 +301,9 @@ func itemBy(keys [][]byte, item []byte) bool {
 			return false
 		}
 	}
-	made := false
+	made, text := false, []byte(strings.Join(signed, ":"))
 	for _, key := range keys {
-		if hmac.Equal(inBase64.sum(key, []byte(strings.Join(signed, ":"))), signature) {
+		if hmac.Equal(inBase64.sum(key, text), signature) {
 			made = true
 		}
 	}
@@ -312,8 +312,7 @@ func itemBy(keys [][]byte, item []byte) bool {
 
 // fieldText is a field's text, or its number or boolean as it is written; empty where it is missing.
 func fieldText(members []strictjson.Member, names ...string) (string, error) {
-	value, _ := strictjson.Take(members, names[0])
-	value, err := find(value, names[1:]...)
+	value, err := find(strictjson.Get(members, names[0]), names[1:]...)
 	switch {
 	case err != nil:
 		return "", err
@@ -327,17 +326,12 @@ func fieldText(members []strictjson.Member, names ...string) (string, error) {
 
 // find is the member of these names, each within that before it; nil where it is missing.
 func find(raw []byte, names ...string) (json.RawMessage, error) {
-	for _, name := range names {
-		if raw == nil {
-			return nil, nil
-		}
+	for ; raw != nil && len(names) > 0; names = names[1:] {
 		members, err := strictjson.Members(raw)
 		if err != nil {
 			return nil, err
 		}
-		if raw, _ = strictjson.Take(members, name); raw == nil {
-			return nil, nil
-		}
+		raw = strictjson.Get(members, names[0])
 	}
 	return raw, nil
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -93,17 +92,12 @@ func (s *Sorter) appendNext(ctx context.Context, rest []*expected, p *progress) 
 	case first <= p.cur.Position:
 		passed := run(rest)
 		passed = passed[:min(int64(len(passed)), p.cur.Position-first+1)]
-		if err := s.compareAt(ctx, p.cur, passed); err != nil || p.fresh {
-			return len(passed), err
+		err := s.compareAt(ctx, p.cur, passed)
+		stale := func(e *expected) bool { return e.result.Outcome == Stale }
+		if err == nil && !p.fresh && slices.ContainsFunc(passed, stale) {
+			err = s.erasedSince(ctx, p.cur.Queue)
 		}
-		if !slices.ContainsFunc(passed, func(e *expected) bool { return e.result.Outcome == Stale }) {
-			return len(passed), nil
-		}
-		// Nothing is there perhaps because the queue was erased.
-		if _, err := s.readCursor(ctx, p.cur.Queue); errors.Is(err, ErrErased) {
-			return len(passed), err
-		}
-		return len(passed), nil
+		return len(passed), err
 	case first == p.cur.Position+1:
 		next := run(rest)
 		given, err := s.commitAt(ctx, next, p)

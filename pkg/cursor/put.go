@@ -131,11 +131,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	})
 
 	if slices.ContainsFunc(places, func(i int) bool { return results[i].Outcome == Stale }) {
-		// Memory says that the seq was passed; that nothing is there may be because the
-		// queue was erased.
-		if _, err := s.readCursor(ctx, queue); errors.Is(err, ErrErased) {
-			moved.err = err
-		}
+		moved.err = s.erasedSince(ctx, queue)
 	}
 	if moved.err == nil && cur.Settings.Mode == ModeSync {
 		own, largest := newSeqSet(), 0

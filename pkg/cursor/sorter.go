@@ -3,6 +3,7 @@ package cursor
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strconv"
 	"time"
 
@@ -149,6 +150,15 @@ func (s *Sorter) expiry() time.Time {
 // readCursor is a strong read of a queue's cursor that is remembered.
 func (s *Sorter) readCursor(ctx context.Context, queue string) (Cursor, error) {
 	return s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, true) })
+}
+
+// erasedSince is [ErrErased] where a queue was erased since it was remembered: that may be why
+// nothing is stored under a seq that was passed. One strong read.
+func (s *Sorter) erasedSince(ctx context.Context, queue string) error {
+	if _, err := s.readCursor(ctx, queue); errors.Is(err, ErrErased) {
+		return err
+	}
+	return nil
 }
 
 // remembering makes a request that returns a cursor, and remembers it with

@@ -277,7 +277,7 @@ const skew = 15 * time.Minute
 
 // onRecord reports whether the audit log has the operation on a consumer as done.
 func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
-	query := url.Values{"queue": {string(t.Queue)}, "consumer": {t.Consumer}}
+	query, id := url.Values{"queue": {string(t.Queue)}, "consumer": {t.Consumer}}, r.id(t)
 	for {
 		var page struct {
 			Operations []struct {
@@ -294,14 +294,13 @@ func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
 			return false, err
 		}
 		for _, o := range page.Operations { // the latest first
-			if o.ID == r.id(t) && o.Action != r.Action {
+			switch {
+			case o.ID == id && o.Action != r.Action:
 				return false, fmt.Errorf("%w: run %s asked for %s; give this one another name",
 					errTaken, r.Name, o.Action)
-			}
-			if o.ID == r.id(t) && o.Outcome == "done" {
+			case o.ID == id && o.Outcome == "done":
 				return true, nil
-			}
-			if o.At.Before(r.began.Add(-skew)) {
+			case o.At.Before(r.began.Add(-skew)):
 				return false, nil
 			}
 		}

@@ -13,7 +13,7 @@ var (
 // wrong one.
 var bulkMutants = []mutant{
 	{"bulk: what another action did is taken for done", bulkFolder, bulkOnAPI, []edit{
-		{"run.go", "o.ID == r.id(t) && o.Action != r.Action", "o.ID == r.id(t) && o.Action == \"\""},
+		{"run.go", "o.ID == id && o.Action != r.Action", "o.ID == id && o.Action == \"\""},
 	}},
 	{"bulk: what the first part of a run did is done again", bulkFolder, bulkOnAPI, []edit{
 		{"run.go", "if r.resumed {", "if false {"},

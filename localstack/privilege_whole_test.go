@@ -361,11 +361,11 @@ func keyedQueues(t *testing.T, store *cursor.Store, call func(method, path, body
 		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}); err != nil {
 			t.Fatal(err)
 		}
-		var group []cursor.Keyed
-		for n := range 2 * cursor.KeyedOrderEntries {
-			group = append(group, cursor.Keyed{Key: []any{n}, Message: cursor.Message{Queue: queue, ID: fmt.Sprint(n), Body: []byte("1")}})
+		var group []cursor.Message
+		for n := range 2 * cursor.OrderItemEntries {
+			group = append(group, cursor.Message{KeyParts: []any{n}, Queue: queue, ID: fmt.Sprint(n), Body: []byte("1")})
 		}
-		if _, err := sorter.PutKeyedGroup(t.Context(), group); err != nil {
+		if err := sorter.Put(t.Context(), group...)[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		await.True(t, queue+" to be settled", func() bool {

@@ -90,23 +90,22 @@ func readList(p *intake.Put, raw json.RawMessage, key string) error {
 
 // read reads one message.
 func read(p *intake.Put, members []strictjson.Member, key string) error {
-	m, numbered, err := message.Read(members)
+	m, err := message.Read(members)
 	if err != nil {
 		return err
 	}
-	return add(p, m, numbered, key)
+	return add(p, m, key)
 }
 
 // add adds a message to a put. Without a seq and a key of its own it is known by the call's
 // key, together with all others of its queue, or by its own id.
-func add(p *intake.Put, m cursor.Keyed, numbered bool, key string) error {
-	switch {
-	case !numbered && m.Key == nil && key != "":
-		p.Join(m.Message, key)
-	case !numbered && m.Key == nil && m.ID == "":
-		return invalid.New(invalid.Missing, "seq", "is missing, and so is id: a numbered queue needs a seq; one in arrival order an id, or the header Idempotency-Key; a keyed one a key and an id")
-	default:
-		p.Take(m, numbered)
+func add(p *intake.Put, m cursor.Message, key string) error {
+	if m.Seq == cursor.NoSeq && m.KeyParts == nil {
+		m.PutID = key
 	}
+	if m.Seq == cursor.NoSeq && m.KeyParts == nil && m.ID+key == "" {
+		return invalid.New(invalid.Missing, "seq", "is missing, and so is id: a numbered queue needs a seq; one in arrival order an id, or the header Idempotency-Key; a keyed one a key and an id")
+	}
+	p.Take(m)
 	return nil
 }

@@ -95,11 +95,11 @@ func (to *eventPaths) read(p *intake.Put, raw json.RawMessage, key string) error
 // add adds the message of an event: to the queue of its source and subject, under its id. In a queue
 // that the query names, where events of several sources may be, the id has the source in front.
 func (to *eventPaths) add(p *intake.Put, e cloudevents.Event, key string) error {
-	m := cursor.Keyed{}
-	var err error
-	if m.Message, err = e.Message(); err != nil {
+	m, err := e.Message()
+	if err != nil {
 		return err
 	}
+	m.Seq = cursor.NoSeq
 	if to.parsed != nil {
 		event, err := e.JSON(nil)
 		if err == nil {
@@ -121,17 +121,16 @@ func (to *eventPaths) add(p *intake.Put, e cloudevents.Event, key string) error 
 			m.ID = e.Identity()
 		}
 	}
-	numbered := to.given.Seq != ""
-	if !numbered && to.given.Key == "" {
+	if to.given.Seq+to.given.Key == "" {
 		of, err := to.settingsOf(m.Queue, e)
 		if err != nil {
 			return err
 		}
-		if numbered, err = e.Place(&m, of); err != nil {
+		if err := e.Place(&m, of); err != nil {
 			return err
 		}
 	}
-	return add(p, m, numbered, key)
+	return add(p, m, key)
 }
 
 // settingsOf are those of the queue, or of the one that the event makes.

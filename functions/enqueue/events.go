@@ -104,7 +104,7 @@ func addEvent(put *intake.Put, m *mapping.Mapping, e *mapping.Event, key string)
 	if err != nil {
 		return err
 	}
-	return add(put, message, m.Numbered(), key)
+	return add(put, message, key)
 }
 
 func (c *call) eventOf(raw json.RawMessage) *mapping.Event {
@@ -112,12 +112,12 @@ func (c *call) eventOf(raw json.RawMessage) *mapping.Event {
 }
 
 // place finds the message's queue, and what else there are paths for, in an event.
-func (c *call) place(m *mapping.Mapping, to *cursor.Keyed, event json.RawMessage) error {
+func (c *call) place(m *mapping.Mapping, to *cursor.Message, event json.RawMessage) error {
 	found, err := m.Message(c.eventOf(event))
 	if err != nil {
 		return err
 	}
-	to.Queue, to.ID, to.Seq, to.First, to.Key, to.KeyType, to.Prev = found.Queue, found.ID, found.Seq, found.First, found.Key, found.KeyType, found.Prev
+	to.Queue, to.ID, to.Seq, to.First, to.KeyParts, to.KeyType, to.Prev = found.Queue, found.ID, found.Seq, found.First, found.KeyParts, found.KeyType, found.Prev
 	if to.Attributes == nil {
 		to.Attributes = found.Attributes
 	}

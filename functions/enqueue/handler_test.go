@@ -238,7 +238,7 @@ func TestAnswersStayBelowLambdas6MB(t *testing.T) {
 			}
 			for seq := range all {
 				m.Queue, m.Seq = "q", seq+1
-				if _, err := sorter.Put(t.Context(), m); err != nil {
+				if err := sorter.Put(t.Context(), m)[0].Err; err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -87,7 +87,7 @@ func FuzzTenant(f *testing.F) {
 		}
 		others := []string{"@globex/q", "q"}
 		for _, queue := range others {
-			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, ID: "i", Body: []byte(`"secret"`)}); err != nil {
+			if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, ID: "i", Body: []byte(`"secret"`)})[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -53,7 +53,7 @@ func TestClaimsConformOverHTTP(t *testing.T) {
 			Put: func(n int) {
 				for range n {
 					last++
-					if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)}); err != nil {
+					if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)})[0].Err; err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -120,7 +120,7 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 			if m.Tombstone != "" {
 				continue
 			}
-			if _, err := s.sorter.Put(t.Context(), m); err != nil {
+			if err := s.sorter.Put(t.Context(), m)[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -310,7 +310,7 @@ func TestReplyDocuments(t *testing.T) {
 func TestClaimsStayBelowLambdas6MB(t *testing.T) {
 	onEach(t, func(s *server) {
 		for seq := range int64(150) {
-			if _, err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: seq + 1, Body: []byte(`1`), Attributes: map[string]string{"a": strings.Repeat("\x01", 8000)}}); err != nil {
+			if err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: seq + 1, Body: []byte(`1`), Attributes: map[string]string{"a": strings.Repeat("\x01", 8000)}})[0].Err; err != nil {
 				s.t.Fatal(err)
 			}
 		}

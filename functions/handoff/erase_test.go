@@ -64,9 +64,9 @@ func TestRestartKeys(t *testing.T) {
 		s.Want("of no queue", restart(""), 404, `"code":"no-queue"`)
 		put := func(key int) {
 			s.t.Helper()
-			m := cursor.Keyed{Key: []any{key}, KeyType: "number", Message: cursor.Message{Queue: "keyed", ID: fmt.Sprint(key)}}
-			if r, err := s.sorter.PutKeyed(s.t.Context(), m); err != nil || r.Outcome != cursor.Waiting {
-				s.t.Fatalf("%+v, %v", r, err)
+			m := cursor.Message{KeyParts: []any{key}, KeyType: "number", Queue: "keyed", ID: fmt.Sprint(key)}
+			if r := s.sorter.Put(s.t.Context(), m)[0]; r.Err != nil || r.Outcome != cursor.Waiting {
+				s.t.Fatalf("%+v, %v", r, r.Err)
 			}
 		}
 		put(900)

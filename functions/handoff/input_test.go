@@ -130,7 +130,7 @@ func FuzzHandle(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1}); err != nil {
+		if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		if _, err := deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {

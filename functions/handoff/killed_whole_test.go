@@ -309,7 +309,7 @@ func (k *killing) put(count int) {
 			}
 			messages = append(messages, cursor.Message{Queue: "q", Seq: int64(seq), Body: body})
 		}
-		if _, err := k.sorter.PutGroup(k.Context(), messages); err != nil {
+		if err := k.sorter.Put(k.Context(), messages...)[0].Err; err != nil {
 			k.Fatal(err)
 		}
 	}

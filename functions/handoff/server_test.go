@@ -95,7 +95,7 @@ func (s *server) endpoints() *endpoint.Store {
 func (s *server) put(queue string, to int64) {
 	s.t.Helper()
 	for seq := int64(1); seq <= to; seq++ {
-		if _, err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`"canary"`)}); err != nil {
+		if err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`"canary"`)})[0].Err; err != nil {
 			s.t.Fatal(err)
 		}
 	}

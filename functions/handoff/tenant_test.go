@@ -39,7 +39,7 @@ func TestRepliesToOthers(t *testing.T) {
 	}
 	s.put("@acme/orders", 3)
 	for _, queue := range []string{"@acme/inbox", "@globex/secret", "audit", `@globex/"secret"\`, "@globex/secret" + strings.Repeat("é", 400)} {
-		if _, err := s.sorter.Append(t.Context(), cursor.Arrival{Queue: queue, ID: "a", Messages: []cursor.Message{{Body: []byte("1")}}}); err != nil {
+		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		seq := int64(7)
@@ -64,7 +64,7 @@ func TestRepliesToOthers(t *testing.T) {
 		if err := b.Reply(handoff.Reply{Queue: "@globex/later", Seq: &seq, Body: []byte("1")}); err != nil {
 			return err
 		}
-		_, err := s.sorter.Put(t.Context(), cursor.Message{Queue: "@globex/later", Seq: 1, Body: []byte("another")})
+		err := s.sorter.Put(t.Context(), cursor.Message{Queue: "@globex/later", Seq: 1, Body: []byte("another")})[0].Err
 		return err
 	})
 	if done.Ended != handoff.EndedCaughtUp {
@@ -191,7 +191,7 @@ func FuzzTenant(f *testing.F) {
 		}
 		others := []string{"@globex/q", "q"}
 		for _, queue := range append(others, "@acme/q") {
-			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, Body: []byte(`"of ` + queue + `"`)}); err != nil {
+			if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, Body: []byte(`"of ` + queue + `"`)})[0].Err; err != nil {
 				t.Fatal(err)
 			}
 			if _, err := deliverer.Create(t.Context(), queue, "c", handoff.First); err != nil {

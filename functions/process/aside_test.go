@@ -63,7 +63,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 	for queue, want := range map[string]string{
 		"good": "", "paused": "its endpoint is paused: they asked", "@new/none": "the queue has no endpoint", "none": "the queue has no endpoint", "@acme/inner": "without TLS",
 	} {
-		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+		if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		event := call{Aside: &aside{Queue: queue, Consumer: "hooks"}}
@@ -229,7 +229,7 @@ func TestACallOutsideOfThePrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, queue := range []string{"other/q", "shop/q"} {
-		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+		if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), call{Aside: &aside{Queue: queue, Consumer: "hooks"}}); err != nil {

@@ -50,7 +50,7 @@ func TestHanding(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1}); err != nil {
+				if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -141,7 +141,7 @@ func write(t *testing.T, text string) string {
 func (b *bench) put(queue string, body string, seqs ...int64) {
 	b.Helper()
 	for _, seq := range seqs {
-		if _, err := b.sorter.Put(b.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(body)}); err != nil {
+		if err := b.sorter.Put(b.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(body)})[0].Err; err != nil {
 			b.Fatal(err)
 		}
 	}

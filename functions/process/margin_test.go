@@ -21,7 +21,7 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sorter.Put(ctx, cursor.Message{Queue: "q", Seq: 1}); err != nil {
+	if err := sorter.Put(ctx, cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	seen := &observer{}

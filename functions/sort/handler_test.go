@@ -67,7 +67,7 @@ func newSorter(t *testing.T) *cursor.Sorter {
 func TestHandlerSorts(t *testing.T) {
 	sorter := newSorter(t)
 	for _, seq := range []int64{3, 1, 2} {
-		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq}); err != nil {
+		if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,14 +174,14 @@ func TestHandlerSettles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := sorter.Append(t.Context(), cursor.Arrival{Queue: "arrivals", ID: "1", Messages: []cursor.Message{{}}}); err != nil {
+	if err := sorter.Put(t.Context(), cursor.Message{Queue: "arrivals", Seq: cursor.NoSeq, ID: "1"})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	var records []string
 	put := func(queue string, key int, prev string) {
 		t.Helper()
-		m := cursor.Keyed{Key: []any{key}, Prev: prev, Message: cursor.Message{Queue: queue, ID: fmt.Sprint(key)}}
-		if _, err := sorter.PutKeyed(t.Context(), m); err != nil {
+		m := cursor.Message{KeyParts: []any{key}, Prev: prev, Queue: queue, ID: fmt.Sprint(key)}
+		if err := sorter.Put(t.Context(), m)[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		stored, err := keyType.Key(key)

@@ -24,7 +24,7 @@ type batch struct {
 	metrics *emf.Metrics
 	// messages are those of the records that make one, places are where these stand in the
 	// event: the same several times, where a record makes several.
-	messages []cursor.Keyed
+	messages []cursor.Message
 	places   []int
 	received time.Time
 	// failed tells which records have to be repeated, poison which make no message. ahead are
@@ -103,7 +103,7 @@ func (b *batch) store(ctx context.Context) {
 		b.storePart(ctx, messages, places)
 	}
 	// What was stored since may have filled the gap before them.
-	var messages []cursor.Keyed
+	var messages []cursor.Message
 	var places []int
 	for i, place := range b.places {
 		if slices.Contains(b.ahead, place) {
@@ -116,7 +116,7 @@ func (b *batch) store(ctx context.Context) {
 
 // inOrder are a part of the messages, but for those behind one of their queue that has to be repeated: in arrival order they
 // would get the places before it. They have to be repeated with it. Of one part the queue itself keeps the order.
-func (b *batch) inOrder(ctx context.Context, from, to int) (messages []cursor.Keyed, places []int) {
+func (b *batch) inOrder(ctx context.Context, from, to int) (messages []cursor.Message, places []int) {
 	held := map[string]bool{}
 	for i, place := range b.places[:from] {
 		if b.failed[place] {
@@ -142,13 +142,13 @@ var errBehind = errors.New("a record before it in its queue has to be repeated")
 
 // storePart stores messages together, so that they cost what a call of enqueue with them
 // costs. One that contradicts another one of them is set aside, and the rest is stored.
-func (b *batch) storePart(ctx context.Context, messages []cursor.Keyed, places []int) {
+func (b *batch) storePart(ctx context.Context, messages []cursor.Message, places []int) {
 	for len(messages) > 0 {
 		if ctx.Err() != nil {
 			b.again(ctx, places, ctx.Err())
 			return
 		}
-		put := intake.Sent(messages, b.source.Numbered(), b.received)
+		put := intake.Sent(messages, b.received)
 		put.Quotas, put.Log = b.quotas, b.log
 		answers, err := put.Store(ctx, b.sorter, b.metrics)
 		if err == nil {

@@ -271,7 +271,7 @@ func TestWhatQueuesRefuse(t *testing.T) {
 	put := func(queue string, seqs ...int64) {
 		t.Helper()
 		for _, seq := range seqs {
-			if _, err := w.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`1`)}); err != nil {
+			if err := w.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`1`)})[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -289,7 +289,7 @@ func TestWhatQueuesRefuse(t *testing.T) {
 	if _, err := w.sorter.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.sorter.PutKeyed(t.Context(), cursor.Keyed{Key: []any{1}, KeyType: "number", Message: cursor.Message{Queue: "src/keyed", ID: "1", Body: []byte(`1`)}}); err != nil {
+	if err := w.sorter.Put(t.Context(), cursor.Message{KeyParts: []any{1}, KeyType: "number", Queue: "src/keyed", ID: "1", Body: []byte(`1`)})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	answer, err := h.handle(t.Context(), event(`{"q":"conflict","n":1}`, `{"q":"late","n":2}`, `{"q":"late","n":0}`, `{"q":"full","n":9}`, `{"q":"keyed","n":1}`, `{"q":"good","n":1}`,

@@ -192,24 +192,26 @@ func putAlone(t *testing.T, sorter *cursor.Sorter, of *source.Source, event json
 	if err != nil {
 		t.Fatal(err)
 	}
-	var keyed []cursor.Keyed
+	var keyed []cursor.Message
 	var numbered []cursor.Message
 	for i := range e.Records {
 		made, err := of.Messages(&e.Records[i], time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		keyed, numbered = append(keyed, made[0]), append(numbered, made[0].Message)
+		keyed, numbered = append(keyed, made[0]), append(numbered, made[0])
 	}
 	var errs []error
 	if of.Numbered() {
-		results, err := sorter.PutGroup(t.Context(), numbered)
+		results := sorter.Put(t.Context(), numbered...)
+		err := results[0].Err
 		errs = append(errs, err)
 		for _, r := range results {
 			errs = append(errs, r.Err)
 		}
 	} else {
-		results, err := sorter.PutKeyedGroup(t.Context(), keyed)
+		results := sorter.Put(t.Context(), keyed...)
+		err := results[0].Err
 		errs = append(errs, err)
 		for _, r := range results {
 			errs = append(errs, r.Err)

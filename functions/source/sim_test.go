@@ -128,7 +128,7 @@ func (m *shard) putOthers(p *sim.Proc, n int) {
 			return
 		}
 		put := &intake.Put{Tenant: "acme", Quotas: s.quotas, Single: true}
-		put.Take(cursor.Keyed{Message: cursor.Message{Queue: besideQueue, Seq: int64(i) + 1}}, true)
+		put.Take(cursor.Message{Queue: besideQueue, Seq: int64(i) + 1})
 		metrics := emf.New(io.Discard, emf.Names{}).Begin()
 		if _, err := put.Store(context.Background(), s.sorter, metrics); err == nil {
 			m.passed++

@@ -33,7 +33,7 @@ func gapOf(t *testing.T) *cursor.Sorter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Put(t.Context(), cursor.Message{Queue: "q", Seq: 3}); err != nil {
+	if err := s.Put(t.Context(), cursor.Message{Queue: "q", Seq: 3})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)
@@ -119,7 +119,7 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, said := sweeperOf(t, sorter, &out)
-	if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")}); err != nil {
+	if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error {
@@ -152,7 +152,7 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 	if s.deliverer, err = handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")}); err != nil {
+	if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
@@ -275,7 +275,7 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	}
 	const gaps = 40
 	for i := range gaps {
-		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: fmt.Sprint("q", i), Seq: 3}); err != nil {
+		if err := sorter.Put(t.Context(), cursor.Message{Queue: fmt.Sprint("q", i), Seq: 3})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 	}

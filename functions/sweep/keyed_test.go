@@ -32,7 +32,7 @@ func keyedQueues(t *testing.T, store *cursor.Store, now *time.Time, queues ...st
 	}
 	for _, queue := range queues {
 		for _, key := range []int{2, 1} {
-			if _, err := sorter.PutKeyed(t.Context(), cursor.Keyed{KeyType: "number", Key: []any{key}, Message: cursor.Message{Queue: queue, ID: "x"}}); err != nil {
+			if err := sorter.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{key}, Queue: queue, ID: "x"})[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -87,7 +87,7 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 		t.Errorf("sent %s, %v; want for %v", sent[0], err, due)
 	}
 	now = due
-	if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "numbered", Seq: 1}); err != nil {
+	if err := sorter.Put(t.Context(), cursor.Message{Queue: "numbered", Seq: 1})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	answers(t.Context(), t, s, batch(t, settleOf(t, "q", 1), settleOf(t, "gone", 1), settleOf(t, "numbered", 1), settleOf(t, "young", 2)))
@@ -216,7 +216,7 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 		t.Errorf("by tenant: %v", got)
 	}
 	broken = false
-	if _, err := sorter.PutKeyed(t.Context(), cursor.Keyed{Key: []any{0}, Message: cursor.Message{Queue: "@young/q", ID: "x"}}); err != nil {
+	if err := sorter.Put(t.Context(), cursor.Message{KeyParts: []any{0}, Queue: "@young/q", ID: "x"})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	run(false)
@@ -228,15 +228,15 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	if _, err := sorter.Configure(t.Context(), "@young/q", cursor.Change{Late: &drop}); err != nil {
 		t.Fatal(err)
 	}
-	m := cursor.Keyed{Key: []any{4}, Prev: "none", Message: cursor.Message{Queue: "@young/q", ID: "x"}}
-	if _, err := sorter.PutKeyed(t.Context(), m); err != nil {
+	m := cursor.Message{KeyParts: []any{4}, Prev: "none", Queue: "@young/q", ID: "x"}
+	if err := sorter.Put(t.Context(), m)[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(5 * time.Second)
 	run(false)
 	hasMetrics(t, &out, `"Settled":1`, `"Unlinked":1`)
-	m.Key, died = []any{3}, true
-	if _, err := sorter.PutKeyed(t.Context(), m); err == nil {
+	m.KeyParts, died = []any{3}, true
+	if err := sorter.Put(t.Context(), m)[0].Err; err == nil {
 		t.Error("the writer lives")
 	}
 	died = false

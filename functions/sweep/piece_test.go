@@ -127,11 +127,11 @@ func TestALargeBacklogIsSettledByWakeUps(t *testing.T) {
 			t.Fatal(err)
 		}
 		for from := 0; from < messages; from += 512 {
-			var group []cursor.Keyed
+			var group []cursor.Message
 			for n := from; n < from+512; n++ {
-				group = append(group, cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}})
+				group = append(group, cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: "q", ID: "x"})
 			}
-			if _, err := sorter.PutKeyedGroup(t.Context(), group); err != nil {
+			if err := sorter.Put(t.Context(), group...)[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -163,12 +163,12 @@ func TestALargeBacklogOfTheSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 		const messages = 40 * 128
-		var group []cursor.Keyed
+		var group []cursor.Message
 		for n := range messages {
-			group = append(group, cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}})
+			group = append(group, cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: "q", ID: "x"})
 		}
 		for part := range slices.Chunk(group, 512) {
-			if _, err := sorter.PutKeyedGroup(t.Context(), part); err != nil {
+			if err := sorter.Put(t.Context(), part...)[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -206,7 +206,7 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		const queues = 200
 		for n := range queues {
 			queue := fmt.Sprintf("q%03d", n)
-			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+			if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
 				t.Fatal(err)
 			}
 			s.deliverer.Deliver(t.Context(), queue, reader, -1)
@@ -244,12 +244,12 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var group []cursor.Keyed
+		var group []cursor.Message
 		for n := range 20 * 128 {
-			group = append(group, cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}})
+			group = append(group, cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: "q", ID: "x"})
 		}
 		for part := range slices.Chunk(group, 512) {
-			if _, err := sorter.PutKeyedGroup(t.Context(), part); err != nil {
+			if err := sorter.Put(t.Context(), part...)[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -270,7 +270,7 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 			for i := range part {
 				part[i].Queue = "late"
 			}
-			if _, err := sorter.PutKeyedGroup(t.Context(), part); err != nil {
+			if err := sorter.Put(t.Context(), part...)[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -311,7 +311,7 @@ func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 			}
 			var all []string
 			for n := range 4 {
-				if _, err := sorter.PutKeyed(t.Context(), cursor.Keyed{Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}}); err != nil {
+				if err := sorter.Put(t.Context(), cursor.Message{KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err; err != nil {
 					t.Fatal(err)
 				}
 				all = append(all, keyedOfLater(t, "q", time.Now().Add(hour)))
@@ -361,7 +361,7 @@ func TestWhatASettleLeavesHasAWakeUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n, of := range []*cursor.Sorter{sorter, ahead} {
-			if _, err := of.PutKeyed(t.Context(), cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}}); err != nil {
+			if err := of.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -70,7 +70,7 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 	}
 	put := func(queue string, seq int64) {
 		t.Helper()
-		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")}); err != nil {
+		if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -61,10 +61,10 @@ func answers(ctx context.Context, t *testing.T, s *bench, event json.RawMessage,
 func TestHandlerWakes(t *testing.T) {
 	var out bytes.Buffer
 	s, said := sweeperOf(t, gapOf(t), &out)
-	if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: "other", Seq: 3}); err != nil {
+	if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "other", Seq: 3})[0].Err; err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: "fails", Seq: 1}); err != nil {
+	if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "fails", Seq: 1})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	store := handoff.NewMemory()
@@ -115,7 +115,7 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	s, said := sweeperOf(t, gapOf(t), &out)
 	bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error { return errors.New("no luck") }}
 	for _, queue := range []string{"a", "b", "c"} {
-		if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Ended != handoff.EndedFailed {
@@ -211,7 +211,7 @@ func TestHandlerWakesBatches(t *testing.T) {
 	s, _ := sweeperOf(t, gapOf(t), &out)
 	for _, queue := range []string{"waits", "has it"} {
 		for seq := range int64(2) {
-			if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq + 1}); err != nil {
+			if err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq + 1})[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}

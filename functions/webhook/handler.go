@@ -129,8 +129,8 @@ type answer struct {
 }
 
 // store stores the messages, through the code that enqueue stores by.
-func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, messages []cursor.Keyed) (int, any, error) {
-	put := intake.Sent(messages, source.Numbered(), s.now())
+func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.Source, messages []cursor.Message) (int, any, error) {
+	put := intake.Sent(messages, s.now())
 	put.Single, put.Quotas, put.Log = !source.Splits(), s.quotas, s.log
 	answers, err := put.Store(ctx, s.sorter, c.Metrics)
 	if err != nil {

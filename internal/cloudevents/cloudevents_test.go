@@ -359,18 +359,18 @@ func TestPlaces(t *testing.T) {
 		if c.of != nil {
 			of = *c.of
 		}
-		var m cursor.Keyed
-		numbered, err := e.Place(&m, of)
+		var m cursor.Message
+		err := e.Place(&m, of)
 		got := "none"
 		var wrong *invalid.Error
 		switch {
 		case errors.As(err, &wrong):
 			got = "error " + wrong.Field
-		case numbered:
+		case m.Seq != cursor.NoSeq:
 			got = "seq " + strconv.FormatInt(m.Seq, 10)
-		case m.Key != nil:
+		case m.KeyParts != nil:
 			got = string(m.KeyType)
-			for _, part := range m.Key {
+			for _, part := range m.KeyParts {
 				got += " " + part.(string)
 			}
 		}

@@ -89,24 +89,23 @@ func (e Event) Settings() cursor.Settings {
 	return cursor.Settings{Kind: cursor.KindArrival}
 }
 
-// Place puts the event into its order in a queue of these settings, and reports whether it has a
-// seq. The error names the attribute.
-func (e Event) Place(m *cursor.Keyed, of cursor.Settings) (numbered bool, err error) {
+// Place puts the event into its order in a queue of these settings. The error names the attribute.
+func (e Event) Place(m *cursor.Message, of cursor.Settings) (err error) {
+	m.Seq = cursor.NoSeq
 	switch of.Kind {
 	case cursor.KindNumbered:
 		sequence, given := e.Attributes["sequence"]
 		if !given {
-			return false, missing("sequence", "is missing: the queue is numbered, by it")
+			return missing("sequence", "is missing: the queue is numbered, by it")
 		}
 		digits := strings.TrimLeft(sequence, "0")
 		if digits == "" && sequence != "" {
 			digits = "0"
 		}
 		if m.Seq, err = cursor.ParseSeq(digits); err != nil {
-			return false, invalid.New(invalid.Malformed, "sequence", fmt.Sprintf("is %.40q, and the queue is numbered: "+
+			return invalid.New(invalid.Malformed, "sequence", fmt.Sprintf("is %.40q, and the queue is numbered: "+
 				"it must be an integer from 0 to %d; one that has wrapped around goes to a queue of its own", sequence, cursor.MaxSeq))
 		}
-		return true, nil
 	case cursor.KindKeyed:
 		m.KeyType = of.KeyType
 		// Patterns have no commas.
@@ -120,15 +119,15 @@ func (e Event) Place(m *cursor.Keyed, of cursor.Settings) (numbered bool, err er
 			}
 			value, given := e.Attributes[name]
 			if !given {
-				return false, missing(name, "is missing: the queue sorts by it, with the key type "+string(of.KeyType))
+				return missing(name, "is missing: the queue sorts by it, with the key type "+string(of.KeyType))
 			}
 			if _, err := cursor.KeyType(part).Key(value); err != nil {
-				return false, invalid.Named(name, err)
+				return invalid.Named(name, err)
 			}
-			m.Key = append(m.Key, value)
+			m.KeyParts = append(m.KeyParts, value)
 		}
 	}
-	return false, nil
+	return nil
 }
 
 func missing(attribute, problem string) error {

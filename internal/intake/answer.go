@@ -76,11 +76,38 @@ var keyedDetailOf = map[cursor.Outcome]string{
 	cursor.Stale:    "it was stored before, and what its queue knew of it has been deleted",
 }
 
-func (p *Put) newAnswer(r cursor.Result, kind cursor.Kind) Answer {
+// newAnswer is the answer for a message.
+func (p *Put) newAnswer(r cursor.Result, m *cursor.Message) Answer {
 	a := Answer{
-		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Seq: seqOf(r.Seq),
-		Old: seqOf(r.Old), New: seqOf(r.New), MaxAhead: r.MaxAhead, Detail: detailOf[r.Outcome],
+		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, Ahead: r.ClockAhead,
+		MaxAhead: r.MaxAhead, Failure: r.Err,
 	}
+	if r.Seq != cursor.NoSeq {
+		a.Seq = seqOf(r.Seq)
+		if m.KeyParts == nil {
+			a.Old, a.New = seqOf(r.Old), seqOf(r.New)
+		}
+	}
+	if !r.SettlesAt.IsZero() {
+		settlesAt := r.SettlesAt.UTC()
+		a.SettlesAt = &settlesAt
+	}
+	switch {
+	case m.KeyParts != nil:
+		a.Detail = keyedDetailOf[r.Outcome]
+	case m.PutID != "" && r.Outcome == cursor.Conflict:
+		a.Detail = "another request was stored under this Idempotency-Key, and stays"
+	case m.Seq == cursor.NoSeq:
+		a.Detail = arrivalDetailOf[r.Outcome]
+	default:
+		a.detail(r, m.Kind)
+	}
+	return a
+}
+
+// detail says what an outcome means for a message with a seq.
+func (a *Answer) detail(r cursor.Result, kind cursor.Kind) {
+	a.Detail = detailOf[r.Outcome]
 	switch {
 	case r.NoQueue:
 		a.First = seqOf(r.First)
@@ -102,40 +129,6 @@ func (p *Put) newAnswer(r cursor.Result, kind cursor.Kind) Answer {
 		a.Detail = fmt.Sprintf("it waits for seq %d, with which the queue starts: one that starts elsewhere "+
 			"is made with \"first\" beside its first message", r.First)
 	}
-	return a
-}
-
-// newArrivalAnswer is the answer for message n of an arrival.
-func (p *Put) newArrivalAnswer(r cursor.Appended, n int) Answer {
-	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Detail: arrivalDetailOf[r.Outcome]}
-	if p.key != "" && r.Outcome == cursor.Conflict {
-		a.Detail = "another request was stored under this Idempotency-Key, and stays"
-	}
-	if r.Outcome == cursor.Advanced || r.Outcome == cursor.Duplicate {
-		moved := r.Moved
-		if moved == (cursor.Range{}) {
-			moved = cursor.Range{From: r.Seqs.To, To: r.Seqs.To}
-		}
-		a.Seq, a.Old, a.New = seqOf(r.Seqs.From+1+int64(n)), seqOf(moved.From), seqOf(moved.To)
-	}
-	return a
-}
-
-// newKeyedAnswer is the answer for a message with a key.
-func (p *Put) newKeyedAnswer(r cursor.KeyedResult) Answer {
-	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, Ahead: r.Ahead, Detail: keyedDetailOf[r.Outcome]}
-	switch r.Outcome {
-	case cursor.Waiting, cursor.Duplicate:
-		if !r.SettlesAt.IsZero() {
-			settlesAt := r.SettlesAt.UTC()
-			a.SettlesAt = &settlesAt
-			break
-		}
-		a.Seq = seqOf(r.Seq)
-	case cursor.Advanced, cursor.Dropped:
-		a.Seq = seqOf(r.Seq)
-	}
-	return a
 }
 
 func seqOf(seq int64) *jsonseq.Seq { return (*jsonseq.Seq)(&seq) }

@@ -73,8 +73,8 @@ func (e *Event) elements(all []json.RawMessage, raw []byte, steps []step, behind
 
 // Message is the message of an event. Without a path to it, its body is the event's document,
 // whose content type the caller knows.
-func (m *Mapping) Message(e *Event) (cursor.Keyed, error) {
-	msg := cursor.Keyed{KeyType: m.KeyType, Message: cursor.Message{Body: e.Document, Kind: m.Kind, First: m.First}}
+func (m *Mapping) Message(e *Event) (cursor.Message, error) {
+	msg := cursor.Message{Seq: cursor.NoSeq, KeyType: m.KeyType, Body: e.Document, Kind: m.Kind, First: m.First}
 	var err error
 	if msg.Queue, err = m.queueOf(e); err != nil {
 		return msg, invalid.Named("queue", err)
@@ -130,7 +130,7 @@ func (m *Mapping) Message(e *Event) (cursor.Keyed, error) {
 	return msg, nil
 }
 
-func set(m *cursor.Keyed, name, value string) {
+func set(m *cursor.Message, name, value string) {
 	if m.Attributes == nil {
 		m.Attributes = map[string]string{}
 	}
@@ -156,8 +156,8 @@ func (m *Mapping) queueOf(e *Event) (string, error) {
 }
 
 // setKey sets the key: one path may find all its parts.
-func (m *Mapping) setKey(msg *cursor.Keyed, e *Event) error {
-	msg.Key = make([]any, 0, len(m.key))
+func (m *Mapping) setKey(msg *cursor.Message, e *Event) error {
+	msg.KeyParts = make([]any, 0, len(m.key))
 	for i, p := range m.key {
 		v, err := p.needed(e)
 		if err != nil {
@@ -177,7 +177,7 @@ func (m *Mapping) setKey(msg *cursor.Keyed, e *Event) error {
 		if v.at.variable == received {
 			set(msg, ReceivedAttribute, "key")
 		}
-		msg.Key = append(msg.Key, parts...)
+		msg.KeyParts = append(msg.KeyParts, parts...)
 	}
 	return nil
 }

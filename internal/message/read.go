@@ -88,24 +88,27 @@ func (d *data) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// Read reads a message's document, and whether it has a seq; one for a keyed queue has a
-// Key. The error is an [invalid.Error].
-func Read(members []strictjson.Member) (m cursor.Keyed, numbered bool, err error) {
+// Read reads a message's document. The error is an [invalid.Error].
+func Read(members []strictjson.Member) (m cursor.Message, err error) {
 	var p put
 	if err := strictjson.DecodeMembers(members, &p); err != nil {
-		return m, false, err
+		return m, err
 	}
-	m = cursor.Keyed{Message: cursor.Message{
+	m = cursor.Message{
 		Queue: p.Queue, Seq: int64(p.Seq), First: (*int64)(p.First), ID: p.ID, Body: p.Body,
 		ContentType: p.ContentType, Attributes: p.Attributes, Kind: cursor.Kind(p.Kind),
-	}, Key: p.Key, KeyType: cursor.KeyType(p.KeyType), Prev: p.Prev}
+		KeyParts: p.Key, KeyType: cursor.KeyType(p.KeyType), Prev: p.Prev,
+	}
+	if !p.Given["seq"] {
+		m.Seq = cursor.NoSeq
+	}
 	if p.Given["bodyBase64"] {
 		if m.Body = p.BodyBase64; !p.Given["contentType"] {
 			m.ContentType = "application/octet-stream"
 		}
 	}
 	m.Trace, err = cursor.ParseTrace(p.Traceparent, p.Tracestate)
-	return m, p.Given["seq"], err
+	return m, err
 }
 
 // Check is called by the decoder: it reports which members do not belong together.

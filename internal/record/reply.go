@@ -197,7 +197,7 @@ func (h Held) replyID(queue string) string {
 // Parcel is the replies of a claim to one queue.
 type Parcel struct {
 	Outgoing
-	// messages are without their queue, and with their seqs where it is numbered.
+	// messages are as they are put.
 	messages []cursor.Message
 }
 
@@ -212,10 +212,13 @@ func (h Held) Parcels(replies []Reply) []*Parcel {
 			of[r.Queue], list = p, append(list, p)
 		}
 		m := r.message()
+		m.Queue = r.Queue
 		if m.ID == "" {
 			m.ID = h.replyID(r.Queue) + "-" + strconv.Itoa(i)
 		}
-		if r.Seq != nil {
+		if r.Seq == nil {
+			m.Seq, m.PutID = cursor.NoSeq, h.replyID(r.Queue)
+		} else {
 			m.Seq = *r.Seq
 		}
 		p.messages = append(p.messages, m)
@@ -231,26 +234,16 @@ func (p *Parcel) Kind() cursor.Kind {
 	return cursor.KindArrival
 }
 
-// numberedMessages are the parcel's messages as they are put.
-func (p *Parcel) numberedMessages() []cursor.Message {
+// Staged are the parcel's messages as they are stored under one id; the seqs of numbered
+// ones are among their attributes.
+func (p *Parcel) Staged(h Held) []cursor.Message {
 	messages := slices.Clone(p.messages)
 	for i := range messages {
-		messages[i].Queue = p.Queue
+		if m := &messages[i]; p.Numbered {
+			m.Attributes, m.Seq, m.PutID = withSeq(m.Attributes, m.Seq), cursor.NoSeq, h.replyID(p.Queue)
+		}
 	}
 	return messages
-}
-
-// Arrival is the parcel as it is stored under one id; the seqs of numbered
-// messages are among their attributes.
-func (p *Parcel) Arrival(h Held) cursor.Arrival {
-	a := cursor.Arrival{Queue: p.Queue, ID: h.replyID(p.Queue)}
-	for _, m := range p.messages {
-		if p.Numbered {
-			m.Attributes, m.Seq = withSeq(m.Attributes, m.Seq), 0
-		}
-		a.Messages = append(a.Messages, m)
-	}
-	return a
 }
 
 // unstaged are the messages of a numbered parcel that was staged.

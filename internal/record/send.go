@@ -39,11 +39,9 @@ func (t Tables) StoreReplies(ctx context.Context, h Held, replies []Reply) error
 			l, err = lost{n: len(p.messages), why: unnamed(err)}, nil
 		case err != nil:
 		case p.Numbered:
-			l, err = t.putReplies(ctx, p.numberedMessages())
+			l, err = t.putReplies(ctx, p.messages)
 		default:
-			var stored cursor.Appended
-			stored, err = t.Sorter.Append(ctx, p.Arrival(h))
-			l, err = appendRefused(len(p.messages), stored, err)
+			l, err = appendRefused(len(p.messages), t.Sorter.Put(ctx, p.messages...)[0])
 		}
 		if err != nil {
 			return &ReplyError{p.Queue, err}
@@ -111,15 +109,14 @@ func (t Tables) send(ctx context.Context, o Outgoing, staged cursor.Staged) (los
 		}
 		return t.putReplies(ctx, messages)
 	}
-	stored, err := t.Sorter.Place(ctx, staged)
-	return appendRefused(len(staged.Messages()), stored, err)
+	return appendRefused(len(staged.Messages()), t.Sorter.Place(ctx, staged))
 }
 
 // appendRefused says which of n messages can never be appended: all or none. The
 // error is that of an append that may be made later.
-func appendRefused(n int, stored cursor.Appended, err error) (lost, error) {
+func appendRefused(n int, stored cursor.Result) (lost, error) {
 	var invalid *cursor.InvalidError
-	switch {
+	switch err := stored.Err; {
 	case errors.As(err, &invalid), errors.Is(err, cursor.ErrExpired), errors.Is(err, cursor.ErrNoQueue):
 		return lost{n: n, why: unnamed(err)}, nil
 	case err != nil:
@@ -134,11 +131,7 @@ func appendRefused(n int, stored cursor.Appended, err error) (lost, error) {
 
 // putReplies puts numbered replies of one queue, but for those that can never be.
 func (t Tables) putReplies(ctx context.Context, messages []cursor.Message) (l lost, err error) {
-	results, err := t.Sorter.PutGroup(ctx, messages)
-	if err != nil {
-		return lost{n: len(messages), why: unnamed(err)}, nil // an InvalidError
-	}
-	for _, r := range results {
+	for _, r := range t.Sorter.Put(ctx, messages...) {
 		var invalid *cursor.InvalidError
 		switch {
 		case errors.As(r.Err, &invalid):

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -25,8 +26,8 @@ func Read(raw json.RawMessage) ([]handoff.Reply, error) {
 		if err != nil {
 			return nil, invalid.Within("replies", i, err)
 		}
-		m, numbered, err := message.Read(members)
-		if err == nil && m.Key != nil {
+		m, err := message.Read(members)
+		if err == nil && m.KeyParts != nil {
 			err = invalid.New(invalid.Misplaced, "key", "must not be given: a reply goes to a numbered queue, or to one in arrival order")
 		}
 		if err == nil && m.First != nil {
@@ -36,7 +37,7 @@ func Read(raw json.RawMessage) ([]handoff.Reply, error) {
 			return nil, invalid.Within("replies", i, err)
 		}
 		replies[i] = handoff.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes, Trace: m.Trace}
-		if numbered {
+		if m.Seq != cursor.NoSeq {
 			seq := m.Seq
 			replies[i].Seq = &seq
 		}

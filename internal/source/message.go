@@ -1,58 +1,33 @@
 package source
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Messages are the messages that a record makes, received at a time: one, or where the source
 // has each, one of each element. The error is an [invalid.Error] that names the field; it stays
 // the same however often the record comes.
-func (s *Source) Messages(r *Record, at time.Time) ([]cursor.Keyed, error) {
+func (s *Source) Messages(r *Record, at time.Time) ([]cursor.Message, error) {
 	carried, _ := r.parts[s.kind.body].([]byte)
 	events, err := s.Mapping.Split(&mapping.Event{Document: carried, Fields: r.parts, Received: at})
 	if err != nil {
 		return nil, err
 	}
-	messages, trace := make([]cursor.Keyed, len(events)), traceOf(r.Raw)
+	messages, trace := make([]cursor.Message, len(events)), traceOf(r.Raw)
 	for i, e := range events {
 		if messages[i], err = s.Message(e); err != nil {
 			return nil, err
 		}
 		messages[i].Trace = trace
-		if err := s.check(messages[i]); err != nil {
+		if err := messages[i].Validate(); err != nil {
 			return nil, err
 		}
 	}
 	return messages, nil
-}
-
-// check is what is wrong with the message by itself.
-func (s *Source) check(m cursor.Keyed) error {
-	var err error
-	switch {
-	case s.Numbered():
-		err = m.Validate()
-	case s.Keyed():
-		err = cursor.ValidateKeyed([]cursor.Keyed{m})
-	default:
-		a := cursor.Arrival{Queue: m.Queue, ID: m.ID}
-		m.Queue, m.ID = "", ""
-		a.Messages = []cursor.Message{m.Message}
-		err = cursor.ValidateArrivals([]cursor.Arrival{a})
-	}
-	var wrong *invalid.Error
-	if errors.As(err, &wrong) {
-		alone := *wrong
-		alone.At = nil
-		return &alone
-	}
-	return err
 }
 
 // Name is the record as an answer to AWS names it, for people.

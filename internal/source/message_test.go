@@ -75,8 +75,8 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 func TestSequenceNumbersMayBeginWithZeros(t *testing.T) {
 	for given, want := range map[string]string{"00000000000000000017": "17", "0": "0", "18849496460467696128": "18849496460467696128"} {
 		m := made(t, read(t, `{"name":"src","kind":"sqsFifo"}`), json.RawMessage(`{"Records":[{"messageId":"m","body":"{}","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q.fifo","attributes":{"MessageGroupId":"g","SequenceNumber":"`+given+`"}}]}`))
-		if fmt.Sprint(m.Key) != "["+want+"]" {
-			t.Errorf("%s: key %v", given, m.Key)
+		if fmt.Sprint(m.KeyParts) != "["+want+"]" {
+			t.Errorf("%s: key %v", given, m.KeyParts)
 		}
 	}
 }

@@ -18,10 +18,10 @@ import (
 )
 
 // one is the message of a record that makes one.
-func one(s *source.Source, r *source.Record) (cursor.Keyed, error) {
+func one(s *source.Source, r *source.Record) (cursor.Message, error) {
 	all, err := s.Messages(r, time.Time{})
 	if err != nil || len(all) != 1 {
-		return cursor.Keyed{}, err
+		return cursor.Message{}, err
 	}
 	return all[0], nil
 }
@@ -36,7 +36,7 @@ func read(t testing.TB, text string) *source.Source {
 }
 
 // made is the message of the only record of an event.
-func made(t *testing.T, s *source.Source, event json.RawMessage) cursor.Keyed {
+func made(t *testing.T, s *source.Source, event json.RawMessage) cursor.Message {
 	t.Helper()
 	e, err := s.Split(event)
 	if err != nil || len(e.Records) != 1 {
@@ -69,7 +69,7 @@ func TestShapes(t *testing.T) {
 				}
 				ids[m.ID] = true
 				if shape.Settles {
-					key, err := m.KeyType.Key(m.Key...)
+					key, err := m.KeyType.Key(m.KeyParts...)
 					if err != nil || string(key) <= last {
 						t.Fatalf("message %d: key %s, %v: not behind %q", n, key.JSON(), err, last)
 					}
@@ -92,7 +92,7 @@ func TestRecordsAreTheSameInAnyCompany(t *testing.T) {
 		}
 		t.Run(shape.Name, func(t *testing.T) {
 			s := read(t, shape.Source)
-			alone := map[string]cursor.Keyed{}
+			alone := map[string]cursor.Message{}
 			var records []json.RawMessage
 			for queue := range 4 {
 				for n := 1; n <= 9; n++ {
@@ -185,7 +185,7 @@ func TestOrderOfNumbersAndSequencers(t *testing.T) {
 	}
 	keyOf := func(kind, record, of string) string {
 		m := made(t, read(t, `{"name":"src","kind":"`+kind+`"}`), json.RawMessage(strings.ReplaceAll(record, "VALUE", of)))
-		key, err := m.KeyType.Key(m.Key...)
+		key, err := m.KeyType.Key(m.KeyParts...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +319,7 @@ func TestMappings(t *testing.T) {
 		if m.Prev != "" {
 			prev = "prev=" + m.Prev + " "
 		}
-		got := fmt.Sprintf("%s/%s %v %s %s %s%s %v", m.Queue, seq, m.Key, m.KeyType, m.ID, prev, m.Body, m.Attributes)
+		got := fmt.Sprintf("%s/%s %v %s %s %s%s %v", m.Queue, seq, m.KeyParts, m.KeyType, m.ID, prev, m.Body, m.Attributes)
 		if got != test.want {
 			t.Errorf("%s\ngot  %s\nwant %s", test.source, got, test.want)
 		}

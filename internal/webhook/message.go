@@ -17,7 +17,7 @@ import (
 // Messages are the messages that a request brings, received at a time: one, or where the
 // source has each, one of each element. The request's signature must have been checked. The
 // error names the field, and what is there.
-func (s *Source) Messages(r *httpapi.Request, at time.Time) ([]cursor.Keyed, error) {
+func (s *Source) Messages(r *httpapi.Request, at time.Time) ([]cursor.Message, error) {
 	if len(r.Body) > s.MaxBody {
 		return nil, TooLarge(s.MaxBody)
 	}
@@ -29,7 +29,7 @@ func (s *Source) Messages(r *httpapi.Request, at time.Time) ([]cursor.Keyed, err
 	if err != nil {
 		return nil, err
 	}
-	messages, trace := make([]cursor.Keyed, len(events)), r.Trace()
+	messages, trace := make([]cursor.Message, len(events)), r.Trace()
 	for i, e := range events {
 		m, err := s.Message(e)
 		if err == nil && len(m.ID) > cursor.MaxID {

@@ -86,7 +86,7 @@ func TestGitHubsEvents(t *testing.T) {
 }
 
 // github is the message of an event, the time that is its key, and the whole key.
-func github(t *testing.T, s webhook.Source, kind string, i int, body []byte) (m cursor.Keyed, at, key string) {
+func github(t *testing.T, s webhook.Source, kind string, i int, body []byte) (m cursor.Message, at, key string) {
 	t.Helper()
 	r := &httpapi.Request{Body: body, Headers: map[string]string{
 		"content-type": "application/json", "x-github-delivery": fmt.Sprint(i), "x-github-hook-id": "7", "x-github-event": kind,
@@ -95,7 +95,7 @@ func github(t *testing.T, s webhook.Source, kind string, i int, body []byte) (m 
 	if err != nil {
 		t.Fatalf("%s: %v\n%.200s", kind, err, body)
 	}
-	made, err := all[0].KeyType.Key(all[0].Key...)
+	made, err := all[0].KeyType.Key(all[0].KeyParts...)
 	if err != nil {
 		t.Fatalf("%s: %v\n%.200s", kind, err, body)
 	}

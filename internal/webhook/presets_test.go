@@ -34,7 +34,7 @@ func preset(t testing.TB, name string) webhook.Source {
 }
 
 // messages are what a source makes of an event; headers are "Name: value" each.
-func messages(s webhook.Source, body string, headers ...string) ([]cursor.Keyed, error) {
+func messages(s webhook.Source, body string, headers ...string) ([]cursor.Message, error) {
 	r := &httpapi.Request{Body: []byte(body), Headers: map[string]string{"content-type": "application/json"}}
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")
@@ -45,11 +45,11 @@ func messages(s webhook.Source, body string, headers ...string) ([]cursor.Keyed,
 }
 
 // keyText is a message's key as readers get it; by receipt, "received" and what follows it.
-func keyText(m cursor.Keyed) (string, error) {
-	if m.Key == nil {
+func keyText(m cursor.Message) (string, error) {
+	if m.KeyParts == nil {
 		return "none", nil
 	}
-	key, err := m.KeyType.Key(m.Key...)
+	key, err := m.KeyType.Key(m.KeyParts...)
 	text := string(key.JSON())
 	if m.Attributes[mapping.ReceivedAttribute] != "" {
 		text = strings.Replace(text, `"2026-01-02T03:04:05Z"`, "received", 1)
@@ -215,7 +215,7 @@ func sortKey(t *testing.T, s webhook.Source, body string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := all[0].KeyType.Key(all[0].Key...)
+	key, err := all[0].KeyType.Key(all[0].KeyParts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func FuzzPresets(f *testing.F) {
 			}
 			made, err := messages(s, string(body), headers...)
 			for _, m := range made {
-				if err == nil && (m.ID == "" || m.Queue != "n" && !strings.HasPrefix(m.Queue, "n/") || len(m.Key) == 0) {
+				if err == nil && (m.ID == "" || m.Queue != "n" && !strings.HasPrefix(m.Queue, "n/") || len(m.KeyParts) == 0) {
 					t.Errorf("%q makes %+v", body, m)
 				}
 			}

@@ -84,7 +84,7 @@ func message(queue string, seq int64) cursor.Message {
 func (s *shelf) put(queue string, first, last int64) {
 	s.Helper()
 	for seq := first; seq <= last; seq++ {
-		if _, err := s.sorter.Put(s.Context(), message(queue, seq)); err != nil {
+		if err := s.sorter.Put(s.Context(), message(queue, seq))[0].Err; err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -198,7 +198,8 @@ func TestArrivalOrder(t *testing.T) {
 		m := message("q", 0)
 		m.ID = fmt.Sprint("id ", i+1)
 		m.Body = message("q", int64(i)+1).Body
-		if _, err := s.sorter.Append(t.Context(), cursor.Arrival{Queue: "q", ID: m.ID, Messages: []cursor.Message{m}}); err != nil {
+		m.Seq = cursor.NoSeq
+		if err := s.sorter.Put(t.Context(), m)[0].Err; err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -214,8 +215,8 @@ func TestKeyedQueues(t *testing.T) {
 	put := func(key string, seq int64) {
 		t.Helper()
 		m := message("q", seq)
-		m.ID, m.Seq = fmt.Sprint("id ", seq), 0
-		if _, err := s.sorter.PutKeyed(t.Context(), cursor.Keyed{Key: []any{key}, KeyType: "text", Message: m}); err != nil {
+		m.ID, m.Seq, m.KeyParts, m.KeyType = fmt.Sprint("id ", seq), 0, []any{key}, "text"
+		if err := s.sorter.Put(t.Context(), m)[0].Err; err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -289,7 +290,7 @@ func TestRestoredTables(t *testing.T) {
 	s.put("q", 1, 4)
 	s.keep("q", 2, 1000, archive.Kept{To: 4}) // also where a consumer is behind
 	for seq := int64(5); seq <= 9; seq++ {
-		if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: []byte("other")}); err != nil {
+		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: []byte("other")})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -403,7 +404,7 @@ func TestBadReplays(t *testing.T) {
 	s := newShelf(t)
 	s.put("q", 1, 9)
 	s.put("taken", 1, 1)
-	if _, err := s.sorter.Append(t.Context(), cursor.Arrival{Queue: "arrived", ID: "a", Messages: []cursor.Message{{Queue: "arrived", ID: "a"}}}); err != nil {
+	if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "arrived", Seq: cursor.NoSeq, ID: "a"})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	s.keep("q", 9, 1000, archive.Kept{To: 9, Messages: 9})
@@ -421,7 +422,7 @@ func TestBadReplays(t *testing.T) {
 	}
 	conflict := message("taken", 2)
 	conflict.Body = []byte("something else")
-	if _, err := s.sorter.Put(t.Context(), conflict); err != nil {
+	if err := s.sorter.Put(t.Context(), conflict)[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.a.Replay(t.Context(), archive.Range{Queue: "q", From: 2, To: 3, Into: "taken"}, 10); !errors.Is(err, archive.ErrNotReplayed) {

@@ -48,7 +48,7 @@ func Example() {
 		panic(err)
 	}
 	for seq := range int64(3) {
-		if _, err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq + 1, Body: fmt.Append(nil, seq+1)}); err != nil {
+		if err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq + 1, Body: fmt.Append(nil, seq+1)})[0].Err; err != nil {
 			panic(err)
 		}
 	}

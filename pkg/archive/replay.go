@@ -165,11 +165,7 @@ func (a *Archive) put(ctx context.Context, into string, group []cursor.Message, 
 			Queue: into, Seq: m.Seq, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes, Trace: m.Trace,
 		})
 	}
-	results, err := a.sorter.PutGroup(ctx, messages)
-	if err != nil {
-		return err
-	}
-	for _, r := range results {
+	for _, r := range a.sorter.Put(ctx, messages...) {
 		if r.Err != nil {
 			return r.Err
 		}

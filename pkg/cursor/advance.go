@@ -95,24 +95,24 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) (int64, erro
 		// A gap is being filled: one move to the end of the run, not two.
 		var err error
 		if look, err = s.scan(ctx, p, to); err != nil {
-			return noSeq, err
+			return NoSeq, err
 		}
 	}
 	for look.end > p.cur.Position {
 		mine, err := s.move(ctx, look, p)
 		if err != nil {
-			return noSeq, err
+			return NoSeq, err
 		}
 		if !p.behind {
-			return noSeq, nil
+			return NoSeq, nil
 		}
 		if mine && look.full {
 			if p.pieces--; p.pieces == 0 {
-				return noSeq, nil
+				return NoSeq, nil
 			}
 		}
 		if look, err = s.scan(ctx, p, p.cur.Position); err != nil {
-			return noSeq, err
+			return NoSeq, err
 		}
 	}
 	return look.beyond, nil

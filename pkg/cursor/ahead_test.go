@@ -9,10 +9,10 @@ import (
 )
 
 // timed is a message of a queue of times, from a sender that can repeat it, or cannot.
-func timed(queue, id string, at, received time.Time) cursor.Keyed {
-	return cursor.Keyed{
-		Key: []any{at}, KeyType: "time", Received: received,
-		Message: cursor.Message{Queue: queue, ID: id, Body: []byte(id)},
+func timed(queue, id string, at, received time.Time) cursor.Message {
+	return cursor.Message{
+		KeyParts: []any{at}, KeyType: "time", Received: received,
+		Queue: queue, ID: id, Body: []byte(id),
 	}
 }
 
@@ -25,13 +25,11 @@ func TestAClockThatIsAhead(t *testing.T) {
 		defaults.Settle = 0
 		sorter, err := cursor.New(s, &cursor.Options{Now: func() time.Time { return now }, Defaults: &defaults})
 		check(t, err)
-		put := func(m cursor.Keyed) cursor.KeyedResult {
+		put := func(m cursor.Message) cursor.Result {
 			t.Helper()
-			results, err := sorter.PutKeyedGroup(t.Context(), []cursor.Keyed{m})
-			check(t, err)
-			return results[0]
+			return sorter.Put(t.Context(), m)[0]
 		}
-		refused := func(what string, m cursor.Keyed, problem string) {
+		refused := func(what string, m cursor.Message, problem string) {
 			t.Helper()
 			var wrong *cursor.InvalidError
 			r := put(m)
@@ -50,7 +48,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 		for range 2 {
 			r := put(timed(q, "hook", year, now))
 			same(t, "received", r.Err, nil)
-			same(t, "received instead", r.Ahead, true)
+			same(t, "received instead", r.ClockAhead, true)
 			now = now.Add(time.Second)
 		}
 		_, err = sorter.Settle(t.Context(), q, cursor.EverySortKey)
@@ -79,12 +77,11 @@ func TestAClockThatIsAhead(t *testing.T) {
 func TestEachTimeOfAKeyIsLookedAt(t *testing.T) {
 	b := newBench(t, nil)
 	m := timed("q", "a", time.Time{}, time.Time{})
-	m.KeyType, m.Key = "number,time", []any{4_000_000_000, "2099-01-02T03:04:05Z"}
-	results, err := b.sorter.PutKeyedGroup(t.Context(), []cursor.Keyed{m})
-	check(t, err)
+	m.KeyType, m.KeyParts = "number,time", []any{4_000_000_000, "2099-01-02T03:04:05Z"}
+	err := b.sorter.Put(t.Context(), m)[0].Err
 	var wrong *cursor.InvalidError
-	if !errors.As(results[0].Err, &wrong) || wrong.Problem[:22] != "part 2 of 2 is 2099-01" {
-		t.Error(results[0].Err)
+	if !errors.As(err, &wrong) || wrong.Problem[:22] != "part 2 of 2 is 2099-01" {
+		t.Error(err)
 	}
 	m.Received = b.now
 	b.want("by its receipt", b.putKeyed(m), "waiting 14")

@@ -7,8 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-
-	"github.com/streamsort/streamsort/internal/ddb"
 )
 
 // expected is a message for a seq of a queue in arrival order.
@@ -125,28 +123,23 @@ func (s *Sorter) appendNext(ctx context.Context, rest []*expected, p *progress) 
 // commitAt stores messages as one arrival, and gives them their seqs. It reports whether it did; if
 // not, the position is another one, and nobody sees the arrival: it expires.
 func (s *Sorter) commitAt(ctx context.Context, next []*expected, p *progress) (given bool, err error) {
-	a := Arrival{Queue: p.cur.Queue, Op: s.newOp(), EnqueuedAt: ddb.ToMillis(s.now()), ExpiresOn: s.expiry(), Seen: next[0].Seq - 1}
+	a := &incoming{Arrival: Arrival{Queue: p.cur.Queue}}
 	for _, e := range next {
-		m := e.Message
-		m.Queue, m.Seq, m.Tombstone = "", 0, ""
-		a.Messages = append(a.Messages, m)
-		e.Op = a.Op
+		a.join(e.Message, e.places[0])
 	}
-	a.Digest = a.digest()
-	there, err := s.store.PutArrival(ctx, a)
-	switch {
+	// Its sort key is of the position, too.
+	a.Seen, a.Digest = p.cur.Position, a.digest()
+	switch err := s.storeArrival(ctx, a, p.cur); {
 	case err != nil:
 		return false, err
-	case !a.same(there) || len(there.Messages) != len(a.Messages):
+	case a.result.Outcome == Conflict:
 		return false, fmt.Errorf("queue %q: another arrival is stored under the name of that of seq %d", a.Queue, next[0].Seq)
-	case s.expiresSoon(there.ExpiresOn):
-		kept, err := s.store.KeepArrival(ctx, a.Queue, a.sortKey(), a.Seen, s.expiry())
-		if err == nil && !kept {
-			err = ErrExpired
-		}
-		if err != nil {
-			return false, err
-		}
+	}
+	for _, e := range next {
+		e.Op = a.Op
+	}
+	if err := s.keepStored(ctx, []*incoming{a})[0]; err != nil {
+		return false, err
 	}
 	for {
 		cur, err := s.remembering(func() (cur Cursor, err error) {
@@ -164,7 +157,7 @@ func (s *Sorter) commitAt(ctx context.Context, next []*expected, p *progress) (g
 		case given:
 			p.moved(a.Seen, cur.Position)
 			for _, e := range next {
-				if e.result.Outcome = Duplicate; bytes.Equal(a.Op, there.Op) {
+				if e.result.Outcome = Duplicate; a.mine {
 					e.result.Outcome = Advanced
 				}
 			}
@@ -173,7 +166,7 @@ func (s *Sorter) commitAt(ctx context.Context, next []*expected, p *progress) (g
 		case cur.Position != a.Seen:
 			return false, nil
 		}
-		if err := s.flush(ctx, cur, MaxTail-1); err != nil { // there is no room in the tail
+		if _, err := s.flush(ctx, cur, MaxTail-1); err != nil { // there is no room in the tail
 			return false, err
 		}
 	}

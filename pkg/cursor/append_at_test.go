@@ -36,8 +36,7 @@ func seqs(first, last int64) []int64 {
 // putAt puts messages by a process, and returns what became of them, in runs: "advanced 1-3, ahead 5 at 3".
 func (b *bench) putAt(s *cursor.Sorter, messages []cursor.Message) string {
 	b.t.Helper()
-	results, err := s.PutGroup(b.t.Context(), messages)
-	check(b.t, err)
+	results := s.Put(b.t.Context(), messages...)
 	var said []string
 	for i := 0; i < len(results); {
 		n := i + 1
@@ -99,13 +98,13 @@ func TestAppendAtASeq(t *testing.T) {
 func TestAKindBesideASeq(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
-	if results, err := b.sorter.PutGroup(t.Context(), batch("", 2)); err != nil || !errors.Is(results[0].Err, cursor.ErrKindFixed) {
-		t.Errorf("%+v, %v; want that the kind is fixed", results, err)
+	if results := b.sorter.Put(t.Context(), batch("", 2)...); !errors.Is(results[0].Err, cursor.ErrKindFixed) {
+		t.Errorf("%+v; want that the kind is fixed", results)
 	}
 	var invalid *cursor.InvalidError
 	other := body(2)
 	other.Kind = cursor.KindKeyed
-	if _, err := b.sorter.Put(t.Context(), other); !errors.As(err, &invalid) || invalid.Field != "kind" {
+	if err := b.sorter.Put(t.Context(), other)[0].Err; !errors.As(err, &invalid) || invalid.Field != "kind" {
 		t.Errorf("error %v, want one about the kind", err)
 	}
 	first := int64(100)
@@ -127,7 +126,8 @@ func TestAppendAtFigures(t *testing.T) {
 	warm, next := process(), int64(1)
 	put := func(s *cursor.Sorter, n int64) ddbtest.Total {
 		meter.Take()
-		results, err := s.PutGroup(t.Context(), batch("", seqs(next, next+n-1)...))
+		results := s.Put(t.Context(), batch("", seqs(next, next+n-1)...)...)
+		err := results[0].Err
 		check(t, err)
 		for _, r := range results {
 			if r.Outcome != cursor.Advanced {
@@ -154,10 +154,10 @@ func TestAppendAtFigures(t *testing.T) {
 	}
 	costs("the one that fills an order item", put(warm, 100), 4, 0, ddb.Units{Writes: 4})
 	meter.Take()
-	_, err := warm.PutGroup(t.Context(), batch("", seqs(1, 6)...))
+	err := warm.Put(t.Context(), batch("", seqs(1, 6)...)...)[0].Err
 	check(t, err)
 	costs("a repeat", meter.Take(), 0, 3, ddb.Units{Reads: 5})
-	_, err = warm.PutGroup(t.Context(), batch("", next+1))
+	err = warm.Put(t.Context(), batch("", next+1)...)[0].Err
 	check(t, err)
 	costs("one that is ahead", meter.Take(), 0, 1, ddb.Units{Reads: 1})
 }
@@ -225,8 +225,8 @@ func TestAnAppendAtThatDiedIsGoneOnWith(t *testing.T) {
 		b.engine = faults
 		dead := b.process(cursor.Options{})
 		faults.Fail(3, ddbtest.Refused) // look, row, allocation
-		if _, err := dead.PutGroup(t.Context(), batch("", 2, 3)); err != nil {
-			t.Fatal(err)
+		if err := dead.Put(t.Context(), batch("", 2, 3)...)[0].Err; err == nil {
+			t.Fatal("an allocation was given")
 		}
 		b.engine = b.tables
 		b.later(after)
@@ -261,9 +261,7 @@ func appendAtGoesWrong(t *testing.T, name string, flush bool, do []cursor.Messag
 	t.Helper()
 	h := newHurt(t)
 	put := func(messages []cursor.Message) (failed error) {
-		results, err := h.sorter.PutGroup(t.Context(), messages)
-		h.must(err)
-		for _, r := range results {
+		for _, r := range h.sorter.Put(t.Context(), messages...) {
 			if r.Err != nil {
 				failed = r.Err
 			}

@@ -27,7 +27,7 @@ func TestArrivalsAreDelivered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 60 {
-		if _, err := sorter.Append(t.Context(), several(fmt.Sprint("id", i), 1+i%2)); err != nil {
+		if _, err := appendTo(t.Context(), sorter, several(fmt.Sprint("id", i), 1+i%2)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestArrivalsAreDelivered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := sorter.Append(t.Context(), several("id0", 1))
+	r, err := appendTo(t.Context(), sorter, several("id0", 1))
 	if err != nil || r.Outcome != cursor.Duplicate || r.Seqs != (cursor.Range{From: 0, To: 1}) {
 		t.Errorf("a repeat of what was delivered: %+v, %v", r, err)
 	}

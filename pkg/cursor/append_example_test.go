@@ -9,19 +9,19 @@ import (
 )
 
 // Messages without numbers get them as they arrive; a repeat gets the same.
-func ExampleSorter_Append() {
+func ExampleSorter_Put_arrival() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, event := range []string{"created", "paid", "created", "shipped"} {
-		a := cursor.Arrival{Queue: "orders/17", ID: event, Messages: []cursor.Message{{Body: []byte(event)}}}
-		appended, err := sorter.Append(ctx, a)
-		if err != nil {
-			log.Fatal(err)
+		m := cursor.Message{Queue: "orders/17", Seq: cursor.NoSeq, ID: event, Body: []byte(event)}
+		r := sorter.Put(ctx, m)[0]
+		if r.Err != nil {
+			log.Fatal(r.Err)
 		}
-		fmt.Println(event, appended.Outcome, appended.Seqs.To)
+		fmt.Println(event, r.Outcome, r.Seq)
 	}
 	for m, err := range sorter.Read(ctx, "orders/17", 0, 3) {
 		if err != nil {
@@ -41,20 +41,22 @@ func ExampleSorter_Append() {
 
 // Several messages under one id stay together, at the price of their bytes and
 // one write.
-func ExampleSorter_Append_batch() {
+func ExampleSorter_Put_together() {
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	request := cursor.Arrival{Queue: "readings", ID: "request-1", Messages: []cursor.Message{
-		{Body: []byte(`20.5`)}, {Body: []byte(`20.7`)}, {Body: []byte(`20.6`)},
-	}}
+	var request []cursor.Message
+	for _, degrees := range []string{"20.5", "20.7", "20.6"} {
+		m := cursor.Message{Queue: "readings", Seq: cursor.NoSeq, PutID: "request-1", Body: []byte(degrees)}
+		request = append(request, m)
+	}
 	for range 2 {
-		appended, err := sorter.Append(context.Background(), request)
-		if err != nil {
+		results := sorter.Put(context.Background(), request...)
+		if err := results[0].Err; err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(appended.Outcome, appended.Seqs.From+1, "to", appended.Seqs.To)
+		fmt.Println(results[0].Outcome, results[0].Seq, "to", results[2].Seq)
 	}
 	// Output:
 	// advanced 1 to 3

@@ -9,8 +9,8 @@ import (
 )
 
 // append appends a group, and notes what an answer said of each.
-func (h *hurt) append(answers map[string]cursor.Range, group ...cursor.Arrival) error {
-	results, err := h.sorter.AppendGroup(h.t.Context(), group)
+func (h *hurt) append(answers map[string]cursor.Range, group ...request) error {
+	results, err := appendGroup(h.t.Context(), h.sorter, group)
 	for i, r := range results {
 		if r.Err != nil {
 			err = r.Err
@@ -49,8 +49,8 @@ func (h *hurt) appended(answers map[string]cursor.Range) {
 
 // TestEveryRequestOfAnAppendGoesWrongOnce: as with the puts of numbered queues.
 func TestEveryRequestOfAnAppendGoesWrongOnce(t *testing.T) {
-	group := func(prefix string, n int) []cursor.Arrival {
-		var list []cursor.Arrival
+	group := func(prefix string, n int) []request {
+		var list []request
 		for i := range n {
 			list = append(list, arrival(fmt.Sprint(prefix, i)))
 		}
@@ -58,12 +58,12 @@ func TestEveryRequestOfAnAppendGoesWrongOnce(t *testing.T) {
 	}
 	for _, operation := range []struct {
 		name    string
-		prepare []cursor.Arrival
-		do      []cursor.Arrival
+		prepare []request
+		do      []request
 	}{
 		{"new queue", nil, group("a", 1)},
 		{"one", group("a", 1), group("b", 1)},
-		{"several under one id", group("a", 1), []cursor.Arrival{several("b", 3)}},
+		{"several under one id", group("a", 1), []request{several("b", 3)}},
 		{"group with a repeat", group("a", 2), append(group("b", 2), arrival("a1"))},
 		{"flush", group("a", 22), group("b", 3)},
 		{"two allocations and two flushes", group("a", 22), group("b", 50)},
@@ -86,7 +86,7 @@ func TestEveryRequestOfAnAppendGoesWrongOnce(t *testing.T) {
 
 // appendGoesWrong appends with the kth request going wrong, and then again. It
 // reports whether there was one.
-func appendGoesWrong(t *testing.T, prepare, do []cursor.Arrival, fault ddbtest.Fault, k int) bool {
+func appendGoesWrong(t *testing.T, prepare, do []request, fault ddbtest.Fault, k int) bool {
 	t.Helper()
 	h := newHurt(t)
 	answers := map[string]cursor.Range{}

@@ -22,25 +22,25 @@ func hundredBytes(n int) []byte {
 }
 
 // alone is an arrival of one message.
-func alone(n int) cursor.Arrival {
-	return cursor.Arrival{
+func alone(n int) request {
+	return request{
 		Queue: arrivalQueue, ID: fmt.Sprintf("evt_%016x", n), Messages: []cursor.Message{{Body: hundredBytes(n)}},
 	}
 }
 
 // together is an arrival of several.
-func together(n, count int, body func(int) []byte) cursor.Arrival {
-	a := cursor.Arrival{Queue: arrivalQueue, ID: fmt.Sprintf("req_%016x", n)}
+func together(n, count int, body func(int) []byte) request {
+	a := request{Queue: arrivalQueue, ID: fmt.Sprintf("req_%016x", n)}
 	for i := range count {
 		a.Messages = append(a.Messages, cursor.Message{Body: body(n*count + i)})
 	}
 	return a
 }
 
-func (m *metered) append(arrivals ...cursor.Arrival) {
+func (m *metered) append(arrivals ...request) {
 	m.t.Helper()
 	for _, a := range arrivals {
-		if _, err := m.sorter.Append(m.t.Context(), a); err != nil {
+		if _, err := appendTo(m.t.Context(), m.sorter, a); err != nil {
 			m.t.Fatal(err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestAppendFigures(t *testing.T) {
 						defer leave()
 						s := m.process(cursor.ModeSync)
 						for i := range each {
-							if _, err := s.Append(ctx, alone(1+w*each+i)); err != nil {
+							if _, err := appendTo(ctx, s, alone(1+w*each+i)); err != nil {
 								t.Error(err)
 							}
 						}
@@ -108,7 +108,7 @@ func TestFiguresOfAWriterThatWasOvertaken(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d others after %d", c.others, c.before), func(t *testing.T) {
 			m, n := newMetered(t, cursor.ModeSync), 0
-			next := func() cursor.Arrival {
+			next := func() request {
 				n++
 				return alone(n)
 			}
@@ -174,11 +174,11 @@ func TestArrivalReadFigures(t *testing.T) {
 	}{
 		{"single", func(m *metered) {
 			for first := 0; first < 1000; first += 25 {
-				var group []cursor.Arrival
+				var group []request
 				for i := range 25 {
 					group = append(group, alone(first+i))
 				}
-				if _, err := m.sorter.AppendGroup(m.t.Context(), group); err != nil {
+				if _, err := appendGroup(m.t.Context(), m.sorter, group); err != nil {
 					m.t.Fatal(err)
 				}
 			}
@@ -211,8 +211,8 @@ func TestArrivalReadFigures(t *testing.T) {
 
 // TestOtherAppendFigures pins what the rarer ways of an append cost.
 func TestOtherAppendFigures(t *testing.T) {
-	group := func(first, n int) []cursor.Arrival {
-		var arrivals []cursor.Arrival
+	group := func(first, n int) []request {
+		var arrivals []request
 		for i := range n {
 			arrivals = append(arrivals, alone(first+i))
 		}
@@ -230,7 +230,7 @@ func TestOtherAppendFigures(t *testing.T) {
 		{"cold", func(m *metered) { m.append(alone(0)); m.sorter = m.process(cursor.ModeSync) }, func(m *metered) { m.append(alone(1)) }, 2, 1, 2, 0.5},
 		{"new queue", func(*metered) {}, func(m *metered) { m.append(alone(0)) }, 3, 1, 3, 0.5},
 		{"group of 25", func(m *metered) { m.append(alone(0)) }, func(m *metered) {
-			if _, err := m.sorter.AppendGroup(m.t.Context(), group(1, 25)); err != nil {
+			if _, err := appendGroup(m.t.Context(), m.sorter, group(1, 25)); err != nil {
 				m.t.Fatal(err)
 			}
 		}, 28, 0, 28, 0},

@@ -15,14 +15,73 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
+// request is what one put brings to a queue in arrival order, under an id: one message, or several
+// together.
+type request struct {
+	Queue, ID string
+	Messages  []cursor.Message
+}
+
+// put are the messages as they are put.
+func (r request) put() []cursor.Message {
+	messages := slices.Clone(r.Messages)
+	for i := range messages {
+		if m := &messages[i]; len(messages) == 1 {
+			m.Queue, m.Seq, m.ID = r.Queue, m.Seq+cursor.NoSeq, r.ID
+		} else {
+			m.Queue, m.Seq, m.PutID = r.Queue, m.Seq+cursor.NoSeq, r.ID
+		}
+	}
+	return messages
+}
+
+// appended is the answer for a request.
+type appended struct {
+	Outcome     cursor.Outcome
+	Seqs, Moved cursor.Range
+	Err         error
+}
+
+// appendGroup puts requests in one call.
+func appendGroup(ctx context.Context, s *cursor.Sorter, requests []request) ([]appended, error) {
+	var messages []cursor.Message
+	for _, r := range requests {
+		messages = append(messages, r.put()...)
+	}
+	results, answers := s.Put(ctx, messages...), make([]appended, len(requests))
+	for i, r := range requests {
+		for n, got := range results[:len(r.Messages)] {
+			if n == 0 {
+				answers[i] = appended{Outcome: got.Outcome, Seqs: cursor.Range{From: got.Seq - 1}, Err: got.Err}
+			}
+			answers[i].Seqs.To = got.Seq
+			for _, moved := range got.Moves {
+				answers[i].Moved = moved
+			}
+		}
+		results = results[len(r.Messages):]
+	}
+	var err error
+	if wrong := cursor.Validate(messages); wrong != nil {
+		err = answers[0].Err
+	}
+	return answers, err
+}
+
+// appendTo puts one.
+func appendTo(ctx context.Context, s *cursor.Sorter, r request) (appended, error) {
+	answers, _ := appendGroup(ctx, s, []request{r})
+	return answers[0], answers[0].Err
+}
+
 // arrival is one message under an id.
-func arrival(id string) cursor.Arrival {
-	return cursor.Arrival{Queue: "q", ID: id, Messages: []cursor.Message{{Body: []byte("body of " + id)}}}
+func arrival(id string) request {
+	return request{Queue: "q", ID: id, Messages: []cursor.Message{{Body: []byte("body of " + id)}}}
 }
 
 // several are n messages under an id.
-func several(id string, n int) cursor.Arrival {
-	a := cursor.Arrival{Queue: "q", ID: id}
+func several(id string, n int) request {
+	a := request{Queue: "q", ID: id}
 	for i := range n {
 		a.Messages = append(a.Messages, cursor.Message{Body: fmt.Appendf(nil, "body %d of %s", i, id)})
 	}
@@ -30,7 +89,7 @@ func several(id string, n int) cursor.Arrival {
 }
 
 // answer writes an answer as "outcome seqs".
-func answer(r cursor.Appended) string {
+func answer(r appended) string {
 	if r.Outcome != cursor.Advanced && r.Outcome != cursor.Duplicate {
 		return string(r.Outcome)
 	}
@@ -38,9 +97,9 @@ func answer(r cursor.Appended) string {
 }
 
 // append appends in a process that knows nothing yet.
-func (b *bench) append(a cursor.Arrival) string {
+func (b *bench) append(a request) string {
 	b.t.Helper()
-	r, err := b.process(cursor.Options{}).Append(b.t.Context(), a)
+	r, err := appendTo(b.t.Context(), b.process(cursor.Options{}), a)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -51,7 +110,7 @@ func (b *bench) append(a cursor.Arrival) string {
 func (b *bench) fill(prefix string, n int) {
 	b.t.Helper()
 	for i := range n {
-		if _, err := b.sorter.Append(b.t.Context(), arrival(fmt.Sprint(prefix, i))); err != nil {
+		if _, err := appendTo(b.t.Context(), b.sorter, arrival(fmt.Sprint(prefix, i))); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -136,7 +195,7 @@ func TestAnIdIsGoodAgainWhileItsPlaceIsInTheTail(t *testing.T) {
 func TestAppendGroup(t *testing.T) {
 	b := newBench(t, nil)
 	b.want("before", b.append(arrival("known")), "advanced 1-1")
-	var group []cursor.Arrival
+	var group []request
 	var want []string
 	for i := range 60 {
 		group = append(group, arrival(fmt.Sprint(i)))
@@ -146,7 +205,7 @@ func TestAppendGroup(t *testing.T) {
 	other.Queue = "p"
 	group = append(group, arrival("7"), other, arrival("known"))
 	want = append(want, "duplicate 9-9", "advanced 1-1", "duplicate 1-1")
-	results, err := b.sorter.AppendGroup(t.Context(), group)
+	results, err := appendGroup(t.Context(), b.sorter, group)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +228,7 @@ func TestKindsAreKeptApart(t *testing.T) {
 	numbered := arrival("a")
 	numbered.Queue = "numbered"
 	var invalid *cursor.InvalidError
-	if _, err := b.sorter.Append(t.Context(), numbered); !errors.As(err, &invalid) || invalid.Field != "seq" {
+	if _, err := appendTo(t.Context(), b.sorter, numbered); !errors.As(err, &invalid) || invalid.Field != "seq" {
 		t.Errorf("append to a numbered queue: %v", err)
 	}
 	arrivalKind, numberedKind := cursor.KindArrival, cursor.KindNumbered
@@ -198,37 +257,38 @@ func TestKindsAreKeptApart(t *testing.T) {
 	}
 	// Defaults say nothing of the kind of a queue that a put makes.
 	s := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Hour, MaxAhead: 5, Mode: cursor.ModeSync, Kind: cursor.KindArrival}})
-	if r, err := s.Put(t.Context(), cursor.Message{Queue: "by a put", Seq: 1}); err != nil || r.Outcome != cursor.Advanced {
-		t.Errorf("%+v, %v", r, err)
+	if r := s.Put(t.Context(), cursor.Message{Queue: "by a put", Seq: 1})[0]; r.Err != nil || r.Outcome != cursor.Advanced {
+		t.Errorf("%+v, %v", r, r.Err)
 	}
 }
 
 func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*cursor.Arrival)
+		change func(*request)
 		field  string
 	}{
-		"no queue":      {func(a *cursor.Arrival) { a.Queue = "" }, "queue"},
-		"no id":         {func(a *cursor.Arrival) { a.ID = "" }, "id"},
-		"long id":       {func(a *cursor.Arrival) { a.ID = strings.Repeat("x", 1025) }, "id"},
-		"id, not UTF-8": {func(a *cursor.Arrival) { a.ID = "\xff" }, "id"},
-		"no messages":   {func(a *cursor.Arrival) { a.Messages = nil }, "messages"},
-		"many messages": {func(a *cursor.Arrival) { a.Messages = make([]cursor.Message, 501) }, "messages"},
-		"large": {func(a *cursor.Arrival) {
+		"no queue":      {func(a *request) { a.Queue = "" }, "queue"},
+		"no id":         {func(a *request) { a.ID = "" }, "id"},
+		"long id":       {func(a *request) { a.ID = strings.Repeat("x", 1025) }, "id"},
+		"id, not UTF-8": {func(a *request) { a.ID = "\xff" }, "id"},
+		"many messages": {func(a *request) { a.Messages = make([]cursor.Message, 501) }, "messages"},
+		"large": {func(a *request) {
 			a.Messages = slices.Repeat([]cursor.Message{{Body: make([]byte, 100_000)}}, 4)
 		}, "messages"},
-		"large message": {func(a *cursor.Arrival) { a.Messages[0].Body = make([]byte, cursor.MaxBody+1) }, "body"},
-		"a bad one":     {func(a *cursor.Arrival) { a.Messages = []cursor.Message{{}, {ContentType: "\xff"}} }, "messages[1].contentType"},
-		"a seq":         {func(a *cursor.Arrival) { a.Messages[0].Seq = 1 }, "seq"},
+		"large message": {func(a *request) { a.Messages[0].Body = make([]byte, cursor.MaxBody+1) }, "body"},
+		"a bad one":     {func(a *request) { a.Messages[0].ContentType = "\xff" }, "contentType"},
+		"a key":         {func(a *request) { a.Messages[0].KeyType = "number" }, "key"},
+		"a first":       {func(a *request) { a.Messages[0].First = new(int64) }, "first"},
 	} {
 		b := newBench(t, nil)
 		a := arrival("a")
 		c.change(&a)
 		var invalid *cursor.InvalidError
-		if _, err := b.sorter.Append(t.Context(), a); !errors.As(err, &invalid) || invalid.Path() != c.field {
+		if _, err := appendTo(t.Context(), b.sorter, a); !errors.As(err, &invalid) || invalid.Field != c.field {
 			t.Errorf("%s: error %v, want one of %s", name, err, c.field)
 		}
-		if _, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{arrival("good"), a}); !errors.As(err, &invalid) || invalid.Path() != "arrivals[1]."+c.field {
+		if _, err := appendGroup(t.Context(), b.sorter, []request{arrival("good"), a}); !errors.As(err, &invalid) ||
+			c.field != "messages" && invalid.Path() != "messages[1]."+c.field {
 			t.Errorf("%s in a group: error %v", name, err)
 		}
 		if queues := b.queues(); len(queues) != 0 {
@@ -239,7 +299,7 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 	other := arrival("a")
 	other.Messages[0].Body = nil
 	var invalid *cursor.InvalidError
-	if _, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{arrival("a"), other}); !errors.As(err, &invalid) || invalid.Path() != "arrivals[1].id" {
+	if _, err := appendGroup(t.Context(), b.sorter, []request{arrival("a"), other}); !errors.As(err, &invalid) || invalid.Path() != "messages[1].id" {
 		t.Errorf("two under one id: %v", err)
 	}
 }
@@ -264,7 +324,7 @@ func TestAppendAtTheEndOfTheRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.want("more than there are", b.append(several("four", 4)), "full")
-	results, err := b.sorter.AppendGroup(t.Context(), []cursor.Arrival{several("two", 2), several("another two", 2), arrival("one")})
+	results, err := appendGroup(t.Context(), b.sorter, []request{several("two", 2), several("another two", 2), arrival("one")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +447,7 @@ func TestARepeatShortBeforeTheEndIsKept(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 1)
 	b.engine = noAllocations(b.tables)
-	if _, err := b.process(cursor.Options{}).Append(t.Context(), arrival("x")); err == nil {
+	if _, err := appendTo(t.Context(), b.process(cursor.Options{}), arrival("x")); err == nil {
 		t.Fatal("an allocation was given")
 	}
 	b.engine = b.tables

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -20,9 +18,9 @@ const (
 	MaxArrivalBytes = MaxBody
 )
 
-// Arrival is what one request brings to a queue in arrival order: a message, or
-// several that stay together, without seqs. It is stored once for its id, as
-// long as it is kept; a repeat gets the outcome of the first.
+// Arrival is what is stored under one key of a queue with a log: a message, or in arrival order
+// several that stay together, without seqs. It is stored once for its id, as long as it is kept; a
+// repeat gets the outcome of the first.
 type Arrival struct {
 	// Queue is the queue's name, as in a Message.
 	Queue string
@@ -30,7 +28,7 @@ type Arrival struct {
 	// 1 to 1,024 bytes of UTF-8. The store has arrivals without one: those that were put at a seq.
 	ID string
 	// Key is that of a message which waits in a keyed queue, and is alone; Prev is its
-	// [Keyed].Prev. In arrival order both are empty.
+	// Prev. In arrival order both are empty.
 	Key  Key
 	Prev string
 	// Messages are 1 to 500, of which Queue and Seq are left empty. A message
@@ -66,28 +64,10 @@ func (a *Arrival) sortKey() SortKey {
 	return HashOf(a.ID)
 }
 
-// validate reports the first field that is out of its bounds.
+// validate reports what is wrong with the messages of an arrival together.
 func (a *Arrival) validate() error {
-	switch {
-	case ValidateQueue(a.Queue) != nil:
-		return ValidateQueue(a.Queue)
-	case a.ID == "":
-		return &InvalidError{Field: "id", Code: invalid.Missing, Problem: "is missing: without a seq, a message is known by it; it must have 1 to " + strconv.Itoa(MaxID) + " bytes"}
-	case len(a.ID) > MaxID:
-		return &InvalidError{Field: "id", Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: it must have 1 to %d", len(a.ID), MaxID)}
-	case !utf8.ValidString(a.ID):
-		return &InvalidError{Field: "id", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
-	case len(a.Messages) == 0 || len(a.Messages) > MaxArrivalMessages:
+	if len(a.Messages) > MaxArrivalMessages {
 		return &InvalidError{Field: "messages", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), MaxArrivalMessages)}
-	}
-	for i, m := range a.Messages {
-		err := a.validateMessage(m)
-		if err != nil && len(a.Messages) > 1 {
-			err = invalid.Within("messages", i, err)
-		}
-		if err != nil {
-			return err
-		}
 	}
 	if size := len(frames(a.Messages)) + tracesSize(a.Messages); len(a.Messages) > 1 && size > MaxArrivalBytes {
 		return &InvalidError{
@@ -96,17 +76,6 @@ func (a *Arrival) validate() error {
 		}
 	}
 	return nil
-}
-
-func (a *Arrival) validateMessage(m Message) error {
-	if m.Seq != 0 {
-		return invalidSeq(invalid.Misplaced, "must not be given: "+KindArrival.takes())
-	}
-	if m.First != nil {
-		return &InvalidError{Field: "first", Code: invalid.Misplaced, Problem: "must not be given without a seq: only a numbered queue starts with one that is chosen"}
-	}
-	m.Queue = a.Queue
-	return m.Validate()
 }
 
 // digest is the arrival's Digest: over those of its messages, which are of one
@@ -122,7 +91,7 @@ func (a *Arrival) digest() []byte {
 
 // same reports whether two arrivals are the same request.
 func (a *Arrival) same(other Arrival) bool {
-	return a.ID == other.ID && bytes.Equal(a.Digest, other.Digest)
+	return a.ID == other.ID && bytes.Equal(a.Digest, other.Digest) && len(a.Messages) == len(other.Messages)
 }
 
 // messages are the arrival's messages as they stand in their queue, the first

@@ -64,11 +64,11 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 	})
 	s := process(tables)
 	for i := range 100 {
-		a := Arrival{Queue: "q", ID: fmt.Sprint(i)}
+		var put []Message
 		for n := range 1 + i%3 {
-			a.Messages = append(a.Messages, Message{Body: fmt.Appendf(nil, "%d.%d", i, n)})
+			put = append(put, Message{Queue: "q", Seq: NoSeq, PutID: fmt.Sprint(i), Body: fmt.Appendf(nil, "%d.%d", i, n)})
 		}
-		if _, err := s.Append(t.Context(), a); err != nil {
+		if err := s.Put(t.Context(), put...)[0].Err; err != nil {
 			t.Fatal(err)
 		}
 	}

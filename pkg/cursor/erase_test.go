@@ -45,12 +45,12 @@ func TestErasedTakesNothing(t *testing.T) {
 	}
 	warm, cold := b.process(cursor.Options{}), b.process(cursor.Options{})
 	for _, s := range []*cursor.Sorter{b.sorter, warm} {
-		_, err := s.PutGroup(t.Context(), []cursor.Message{body(1), body(2), body(4)})
+		err := s.Put(t.Context(), body(1), body(2), body(4))[0].Err
 		check(t, err)
-		_, err = s.Append(t.Context(), cursor.Arrival{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
+		_, err = appendTo(t.Context(), s, request{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
 		check(t, err)
 	}
-	staged, err := warm.Stage(t.Context(), cursor.KindArrival, cursor.Arrival{Queue: "a", ID: "staged", Messages: []cursor.Message{{Body: []byte("1")}}})
+	staged, err := warm.Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "staged", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...)
 	check(t, err)
 	if c := b.erase("q"); !c.Erased() || c.Erasure.Last != 2 || c.Erasure.Op != "op" {
 		t.Errorf("%+v", c)
@@ -58,15 +58,16 @@ func TestErasedTakesNothing(t *testing.T) {
 	b.erase("a")
 	for name, s := range map[string]*cursor.Sorter{"warm": warm, "cold": cold, "the eraser's": b.sorter} {
 		for _, seq := range []int64{3, 4, 5, 9} { // moves, repeats, parks, parks
-			r, err := s.Put(t.Context(), body(seq))
+			r := s.Put(t.Context(), body(seq))[0]
+			err := r.Err
 			refuses(t, name+": put", err)
 			if r.Outcome != "" {
 				t.Errorf("%s: %d is %s", name, seq, r.Outcome)
 			}
 		}
-		_, err := s.Append(t.Context(), cursor.Arrival{Queue: "a", ID: name, Messages: []cursor.Message{{Body: []byte("1")}}})
+		_, err := appendTo(t.Context(), s, request{Queue: "a", ID: name, Messages: []cursor.Message{{Body: []byte("1")}}})
 		refuses(t, name+": append", err)
-		_, err = s.Append(t.Context(), cursor.Arrival{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
+		_, err = appendTo(t.Context(), s, request{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
 		refuses(t, name+": append again", err)
 		_, err = s.Status(t.Context(), "q")
 		refuses(t, name+": status", err)
@@ -79,9 +80,8 @@ func TestErasedTakesNothing(t *testing.T) {
 		_, err = s.Recheck(t.Context(), "q")
 		refuses(t, name+": recheck", err)
 	}
-	_, err = warm.Place(t.Context(), staged[0])
-	refuses(t, "place", err)
-	_, err = cold.Stage(t.Context(), cursor.KindArrival, cursor.Arrival{Queue: "a", ID: "new", Messages: []cursor.Message{{Body: []byte("1")}}})
+	refuses(t, "place", warm.Place(t.Context(), staged[0]).Err)
+	_, err = cold.Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "new", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...)
 	refuses(t, "stage", err)
 	if c, err := cold.ErasureOf(t.Context(), "q"); err != nil || !c.Erased() {
 		t.Errorf("%+v, %v", c, err)
@@ -99,7 +99,7 @@ func TestErasing(t *testing.T) {
 	b.put(stays)
 	b.holds("before", "q", 60, 0)
 	late := b.process(cursor.Options{})
-	_, err := late.Put(ctx, body(60))
+	err := late.Put(ctx, body(60))[0].Err
 	check(t, err)
 	c := b.erase("q")
 	b.now = b.now.Add(time.Minute)
@@ -113,7 +113,7 @@ func TestErasing(t *testing.T) {
 	if c, _ = b.sorter.ErasureOf(ctx, "q"); !c.Erasure.Emptied.IsZero() {
 		t.Errorf("%+v: it is said to be empty before the grace is over", c)
 	}
-	_, err = late.Put(ctx, body(61))
+	err = late.Put(ctx, body(61))[0].Err
 	refuses(t, "late", err)
 	b.holds("left behind by who was late", "q", 1, 0)
 	b.now = b.now.Add(cursor.EraseGrace)
@@ -135,7 +135,7 @@ func TestErasing(t *testing.T) {
 func TestErasingAQueueInArrivalOrder(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 60)
-	_, err := b.sorter.Stage(t.Context(), cursor.KindArrival, arrival("staged"))
+	_, err := b.sorter.Stage(t.Context(), cursor.KindArrival, arrival("staged").put()...)
 	check(t, err)
 	b.holds("before", "q", 2, 61) // two order items
 	c := b.erase("q")
@@ -230,7 +230,7 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	first.Queue = "a"
 	b.append(first)
 	asleep := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Minute, MaxAhead: 9, Mode: cursor.ModeAsync}})
-	_, err := asleep.Put(t.Context(), body(2))
+	err := asleep.Put(t.Context(), body(2))[0].Err
 	check(t, err)
 	for _, queue := range []string{"q", "a"} {
 		b.erase(queue)
@@ -246,9 +246,7 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 		_, err := b.memory.PutMessage(t.Context(), m)
 		check(t, err)
 	}
-	a := arrival("late")
-	a.Queue, a.Op, a.Digest = "a", []byte("12345678"), []byte("0123456789abcdef")
-	_, err = b.memory.PutArrival(t.Context(), a)
+	_, err = b.memory.PutArrival(t.Context(), wholeArrival("a", "late", 0))
 	check(t, err)
 	b.holds("late", "q", 2, 0)
 	handle := cursor.OnMessages(b.sorter, cursor.Names{}, nil)
@@ -301,11 +299,11 @@ func TestErasedIsNotStale(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
 	warm := b.process(cursor.Options{})
-	_, err := warm.Put(t.Context(), body(2))
+	err := warm.Put(t.Context(), body(2))[0].Err
 	check(t, err)
 	_, err = b.sorter.EraseMore(t.Context(), b.erase("q"), nil)
 	check(t, err)
-	_, err = warm.Put(t.Context(), body(1))
+	err = warm.Put(t.Context(), body(1))[0].Err
 	refuses(t, "a seq that was passed", err)
 }
 
@@ -339,7 +337,7 @@ func TestEraseFigures(t *testing.T) {
 	b.engine = meter
 	s := b.process(cursor.Options{})
 	for seq := int64(1); seq <= 1000; seq++ {
-		_, err := s.Put(t.Context(), hundred(seq))
+		err := s.Put(t.Context(), hundred(seq))[0].Err
 		check(t, err)
 	}
 	meter.Take()

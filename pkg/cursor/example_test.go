@@ -17,7 +17,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, seq := range []int64{2, 3, 1, 3} {
-		result, err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Appendf(nil, `{"order":%d}`, seq)})
+		result := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Appendf(nil, `{"order":%d}`, seq)})[0]
+		err := result.Err
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -40,14 +41,15 @@ func Example() {
 }
 
 // A group stores its messages and moves each queue's cursor once.
-func ExampleSorter_PutGroup() {
+func ExampleSorter_Put_group() {
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	results, err := sorter.PutGroup(context.Background(), []cursor.Message{
+	results := sorter.Put(context.Background(), []cursor.Message{
 		{Queue: "a", Seq: 2}, {Queue: "a", Seq: 1}, {Queue: "b", Seq: 3},
-	})
+	}...)
+	err = results[0].Err
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -72,7 +74,7 @@ func ExampleSorter_Sweep() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := sorter.Put(ctx, cursor.Message{Queue: "sensor", Seq: 2}); err != nil {
+	if err := sorter.Put(ctx, cursor.Message{Queue: "sensor", Seq: 2})[0].Err; err != nil {
 		log.Fatal(err)
 	}
 	now = now.Add(time.Second)
@@ -86,7 +88,8 @@ func ExampleSorter_Sweep() {
 		log.Fatal(err)
 	}
 	fmt.Println("skipped:", report.Skipped)
-	late, err := sorter.Put(ctx, cursor.Message{Queue: "sensor", Seq: 1})
+	late := sorter.Put(ctx, cursor.Message{Queue: "sensor", Seq: 1})[0]
+	err = late.Err
 	if err != nil {
 		log.Fatal(err)
 	}

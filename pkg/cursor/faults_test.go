@@ -50,7 +50,8 @@ func (h *hurt) put(seqs ...int64) error {
 	for i, seq := range seqs {
 		messages[i] = body(seq)
 	}
-	results, err := h.sorter.PutGroup(h.t.Context(), messages)
+	results := h.sorter.Put(h.t.Context(), messages...)
+	err := results[0].Err
 	for _, r := range results {
 		if r.Outcome.Durable() {
 			h.durable[r.Seq] = true

@@ -49,7 +49,7 @@ func (m *metered) process(mode cursor.Mode) *cursor.Sorter {
 func (m *metered) put(seqs ...int64) {
 	m.t.Helper()
 	for _, seq := range seqs {
-		if _, err := m.sorter.Put(m.t.Context(), hundred(seq)); err != nil {
+		if err := m.sorter.Put(m.t.Context(), hundred(seq))[0].Err; err != nil {
 			m.t.Fatal(err)
 		}
 	}
@@ -61,7 +61,8 @@ func (m *metered) group(first, last int64) {
 	for seq := first; seq <= last; seq++ {
 		messages = append(messages, hundred(seq))
 	}
-	results, err := m.sorter.PutGroup(m.t.Context(), messages)
+	results := m.sorter.Put(m.t.Context(), messages...)
+	err := results[0].Err
 	if err != nil {
 		m.t.Fatal(err)
 	}

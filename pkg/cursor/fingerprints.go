@@ -80,5 +80,5 @@ func (c Cursor) checkFingerprints() error {
 // without reports whether an entry that has no place up to a seq is sure to have
 // none before the tail.
 func (c Cursor) without(e Entry, seen int64) bool {
-	return c.TailFrom <= seen || c.FingerprintsFrom <= seen && !c.Fingerprints.mayHave(e)
+	return c.TailFrom <= seen || !keyed(c) && c.FingerprintsFrom <= seen && !c.Fingerprints.mayHave(e)
 }

@@ -21,10 +21,8 @@ func from(queue string, seq, first int64) cursor.Message {
 // answers are those of a group put, as texts.
 func answers(t *testing.T, s *cursor.Sorter, messages ...cursor.Message) string {
 	t.Helper()
-	results, err := s.PutGroup(t.Context(), messages)
-	check(t, err)
 	var all []string
-	for _, r := range results {
+	for _, r := range s.Put(t.Context(), messages...) {
 		answer := fmt.Sprint(r.Outcome, " ", r.Seq)
 		if r.NoQueue {
 			answer += fmt.Sprint(" no queue, which starts at ", r.First)
@@ -120,8 +118,8 @@ func TestFirstIsForNumberedQueues(t *testing.T) {
 	first := int64(-2)
 	keyed := keyedOf("a", "1")
 	keyed.First = &first
-	_, keyedErr := b.sorter.PutKeyedGroup(t.Context(), []cursor.Keyed{keyed})
-	_, err := b.sorter.PutGroup(t.Context(), []cursor.Message{from("q", 1, -2)})
+	keyedErr := b.sorter.Put(t.Context(), keyed)[0].Err
+	err := b.sorter.Put(t.Context(), from("q", 1, -2))[0].Err
 	for _, err := range []error{err, keyedErr} {
 		var wrong *cursor.InvalidError
 		if !errors.As(err, &wrong) || wrong.Field != "first" {

@@ -49,7 +49,7 @@ func FuzzStreamRecord(f *testing.F) {
 			t.Fatal(err)
 		}
 		one := cursor.Message{Queue: "q", Seq: 1}
-		if _, err := s.Put(t.Context(), one); err != nil {
+		if err := s.Put(t.Context(), one)[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		response, err := cursor.StatelessConsumer(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {

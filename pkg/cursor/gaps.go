@@ -130,7 +130,7 @@ func (s *Sorter) skipGaps(
 			s.scheduleAt(cur, gaps[0].Since.Add(age))
 			break
 		}
-		advance, failed := s.heal(ctx, queue, noSeq, true)
+		advance, failed := s.heal(ctx, queue, NoSeq, true)
 		for _, m := range advance.Moves {
 			moved.moved(m.From, m.To)
 		}
@@ -185,13 +185,19 @@ func (s *Sorter) giveUp(
 // Lost response: the repeat finds it there. Another skipped first, or put a
 // message: that stays. We die right after: the sweep moves the cursor.
 func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason string) (Advance, error) {
-	if err := (&Message{Queue: queue, Seq: seq}).Validate(); err != nil {
+	if err := ValidateQueue(queue); err != nil {
 		return Advance{}, err
+	}
+	if seq < 0 {
+		return Advance{}, invalidSeq(invalid.OutOfRange, negativeSeq)
 	}
 	if len(reason) == 0 || len(reason) > maxReason {
 		return Advance{}, &InvalidError{Field: "reason", Code: invalid.TextCode(reason, maxReason), Problem: "must be 1 to 500 bytes"}
 	}
-	cur, err := s.look(ctx, queue)
+	cur, err := s.lookOnly(ctx, queue)
+	if err == nil && !cur.Exists() {
+		cur, err = s.create(ctx, queue, s.settingsOf(KindNumbered))
+	}
 	if err != nil {
 		return Advance{}, err
 	}

@@ -23,7 +23,7 @@ import (
 // Died right after any of its steps: what is left is what a writer leaves that
 // dies there, and the next call, record or sweep takes it up.
 func (s *Sorter) Heal(ctx context.Context, queue string, known ...int64) (Advance, error) {
-	advance, err := s.heal(ctx, queue, slices.Max(append([]int64{noSeq}, known...)), false)
+	advance, err := s.heal(ctx, queue, slices.Max(append([]int64{NoSeq}, known...)), false)
 	if errors.Is(err, ErrErased) {
 		if failed := s.dropErased(ctx, queue, known); failed != nil {
 			return advance, failed
@@ -36,7 +36,7 @@ func (s *Sorter) Heal(ctx context.Context, queue string, known ...int64) (Advanc
 // where nothing says that messages wait there. After a crash whose stream
 // record was dropped there is no other trace. It costs two or three strong reads.
 func (s *Sorter) Recheck(ctx context.Context, queue string) (Advance, error) {
-	return s.heal(ctx, queue, noSeq, true)
+	return s.heal(ctx, queue, NoSeq, true)
 }
 
 // LeaveToSweep puts it on record that a message is stored that the cursor may not have
@@ -58,16 +58,13 @@ type Advance struct {
 	Moves []Range
 }
 
-// noSeq is less than every seq.
-const noSeq = -1
-
 // heal moves the cursor over what is stored, and puts the gap that stops it on record: up to
 // known, where that is beyond it.
 func (s *Sorter) heal(ctx context.Context, queue string, known int64, always bool) (Advance, error) {
 	cur, err := s.readCursor(ctx, queue)
 	if err == nil && !cur.Exists() {
 		// Somebody wrote messages by another way than this package, or the cursor was lost.
-		cur, err = s.createOf(ctx, queue, KindNumbered)
+		cur, err = s.create(ctx, queue, s.settingsOf(KindNumbered))
 	}
 	if err != nil {
 		return Advance{}, err
@@ -106,9 +103,9 @@ func (s *Sorter) heal(ctx context.Context, queue string, known int64, always boo
 // is empty. It does not trust another mover to do the rest, for that one may have
 // died; so it scans again after every move, whether the move was its own or not.
 // It returns the highest of the first seqs that were seen beyond a hole, so that the gap is put on
-// record; noSeq where none was.
+// record; NoSeq where none was.
 func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond int64, err error) {
-	for beyond = noSeq; ; {
+	for beyond = NoSeq; ; {
 		look, err := s.scan(ctx, p, p.cur.Position)
 		if err != nil {
 			return beyond, err

@@ -147,7 +147,7 @@ func TestASweepSchedulesWhatItsWritersCouldNot(t *testing.T) {
 	s := b.process(cursor.Options{WakeUp: func(_ string, due time.Time) {
 		scheduled = append(scheduled, due.Sub(began))
 	}})
-	if _, err := s.Put(t.Context(), body(1)); err != nil {
+	if err := s.Put(t.Context(), body(1))[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -182,7 +182,7 @@ func TestHolesOfEveryCallAreSkippedInTime(t *testing.T) {
 				seq := 2 * (call*holes + hole + 1)
 				batch, stored[seq] = append(batch, body(seq)), b.now
 			}
-			if _, err := s.PutGroup(t.Context(), batch); err != nil {
+			if err := s.Put(t.Context(), batch...)[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -20,7 +20,7 @@ func TestSweepGoesOnWithinALargeBacklog(t *testing.T) {
 		for seq := first; seq < first+500; seq++ {
 			group = append(group, body(seq))
 		}
-		_, err := b.sorter.PutGroup(t.Context(), group)
+		err := b.sorter.Put(t.Context(), group...)[0].Err
 		if err != nil {
 			t.Fatal(err)
 		}

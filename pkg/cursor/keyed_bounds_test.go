@@ -28,9 +28,9 @@ func (b *bench) counted() map[string]int {
 // TestARepeatDoesNotHaveALateOneSearchTheWholeLog: each reads what was placed while it waited.
 func TestARepeatDoesNotHaveALateOneSearchTheWholeLog(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
-	for i := range 60 {
-		var group []cursor.Keyed
-		for n := range cursor.KeyedOrderEntries {
+	for i := range 80 {
+		var group []cursor.Message
+		for n := range cursor.OrderItemEntries {
 			group = append(group, keyedOf(fmt.Sprintf("b%02d%02d", i, n), "x"))
 		}
 		b.putKeyed(group...)
@@ -40,7 +40,7 @@ func TestARepeatDoesNotHaveALateOneSearchTheWholeLog(t *testing.T) {
 	b.sorter = b.process(cursor.Options{})
 	b.want("the first again, and a late one", b.putKeyed(keyedOf("b0000", "x"), keyedOf("a", "1")), "duplicate 1, advanced 1921 late")
 	if n := items["query order items"]; n > 20 {
-		t.Errorf("%d order items of 59 were read", n)
+		t.Errorf("%d order items of 79 were read", n)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestManyThatWait(t *testing.T) {
 	b.putKeyed(keyedOf("z", "1"))
 	b.later(4 * time.Second)
 	const n = 10_000
-	var all []cursor.Keyed
+	var all []cursor.Message
 	for i := range n {
 		all = append(all, keyedOf(fmt.Sprintf("k%05d", i), ""))
 		all[i].ID = "x"
@@ -94,7 +94,7 @@ func TestALookThatIsStoppedGoesOn(t *testing.T) {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 		b.putKeyed(keyedOf("z", "1"))
 		b.settle(cursor.EverySortKey)
-		var late []cursor.Keyed
+		var late []cursor.Message
 		for i := range 100 {
 			late = append(late, keyedOf(fmt.Sprintf("m%04d", i), "1"))
 		}

@@ -41,7 +41,8 @@ func TestLateOnesSideBySide(t *testing.T) {
 		for i := range writers {
 			s := b.process(cursor.Options{})
 			all.Go(func() {
-				r, err := s.PutKeyed(t.Context(), keyedOf("a", fmt.Sprint(i)))
+				r := s.Put(t.Context(), keyedOf("a", fmt.Sprint(i)))[0]
+				err := r.Err
 				if err != nil || r.Outcome != cursor.Advanced || !r.Late {
 					t.Errorf("%+v, %v", r, err)
 				}
@@ -64,7 +65,7 @@ func (b *bench) overtaken() {
 		if r.Name() == "give places" && !within {
 			within = true
 			n++
-			_, err := other.PutKeyed(ctx, keyedOf("b", fmt.Sprint(n)))
+			err := other.Put(ctx, keyedOf("b", fmt.Sprint(n)))[0].Err
 			check(b.t, err)
 			within = false
 		}
@@ -85,7 +86,7 @@ func TestWhoLosesEachMove(t *testing.T) {
 	b.putKeyed(keyedOf("y", "1"))
 	b.settle(cursor.EverySortKey)
 	b.overtaken()
-	_, err := b.process(cursor.Options{Pause: pause}).PutKeyed(t.Context(), keyedOf("a", "1"))
+	err := b.process(cursor.Options{Pause: pause}).Put(t.Context(), keyedOf("a", "1"))[0].Err
 	if !errors.Is(err, cursor.ErrThrottled) || !slices.Equal(pauses, want) {
 		t.Errorf("%v after pauses of at most %v", err, pauses)
 	}
@@ -98,7 +99,7 @@ func TestWhoLosesEachMove(t *testing.T) {
 	// Whose time is over gives up at once.
 	enough := errors.New("enough")
 	s := b.process(cursor.Options{Pause: func(context.Context, time.Duration) error { return enough }})
-	if _, err := s.PutKeyed(t.Context(), keyedOf("a", "1")); !errors.Is(err, enough) {
+	if err := s.Put(t.Context(), keyedOf("a", "1"))[0].Err; !errors.Is(err, enough) {
 		t.Errorf("put: %v", err)
 	}
 	if _, err := s.Settle(t.Context(), "q", cursor.EverySortKey); !errors.Is(err, enough) {

@@ -12,8 +12,9 @@ import (
 )
 
 // putKeyed puts messages, and returns the first error.
-func (h *hurt) putKeyed(messages ...cursor.Keyed) error {
-	results, err := h.sorter.PutKeyedGroup(h.t.Context(), messages)
+func (h *hurt) putKeyed(messages ...cursor.Message) error {
+	results := h.sorter.Put(h.t.Context(), messages...)
+	err := results[0].Err
 	for _, r := range results {
 		err = firstError(err, r.Err)
 	}
@@ -58,13 +59,13 @@ func (h *hurt) keyedLog() string {
 
 // TestEveryRequestOfAKeyedQueueGoesWrongOnce, as with the puts of numbered queues.
 func TestEveryRequestOfAKeyedQueueGoesWrongOnce(t *testing.T) {
-	many := func(prefix string, n int) (all []cursor.Keyed) {
+	many := func(prefix string, n int) (all []cursor.Message) {
 		for i := range n {
 			all = append(all, keyedOf(fmt.Sprintf("%s%03d", prefix, i), "x"))
 		}
 		return all
 	}
-	log := func(groups ...[]cursor.Keyed) string {
+	log := func(groups ...[]cursor.Message) string {
 		var all []string
 		for _, m := range slices.Concat(groups...) {
 			all = append(all, string(m.Body))
@@ -81,14 +82,14 @@ func TestEveryRequestOfAKeyedQueueGoesWrongOnce(t *testing.T) {
 			return firstError(h.putKeyed(many("b", 2)...), h.settle())
 		}, func(h *hurt) error { return h.putKeyed(many("a", 1)...) }, log(many("b", 2)) + " a000x!"},
 		{"late and not late, with a full tail", func(h *hurt) error {
-			return firstError(h.putKeyed(many("b", cursor.KeyedOrderEntries)...), h.settle())
+			return firstError(h.putKeyed(many("b", cursor.OrderItemEntries)...), h.settle())
 		}, func(h *hurt) error {
 			return h.putKeyed(append(many("a", 1), many("c", 1)...)...)
-		}, log(many("b", cursor.KeyedOrderEntries)) + " a000x! c000x"},
+		}, log(many("b", cursor.OrderItemEntries)) + " a000x! c000x"},
 		{"by its receipt", nil, func(h *hurt) error {
 			h.now = h.now.Add(time.Second) // a repeat comes later
 			m := keyedOf("", "x")
-			m.Key, m.KeyType, m.Body = []any{cursor.Received(h.now)}, "time", []byte("x")
+			m.KeyParts, m.KeyType, m.Body = []any{cursor.Received(h.now)}, "time", []byte("x")
 			return h.putKeyed(m)
 		}, "x"},
 		{"keys begin anew", func(h *hurt) error {

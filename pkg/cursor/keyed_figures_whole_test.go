@@ -12,10 +12,10 @@ import (
 )
 
 // byTime is a message of 100 bytes under a time to the millisecond.
-func byTime(n int) cursor.Keyed {
-	return cursor.Keyed{
-		Key: []any{time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC).Add(time.Duration(n) * 137 * time.Millisecond)}, KeyType: "time",
-		Message: cursor.Message{Queue: arrivalQueue, ID: fmt.Sprintf("evt_%016x", n), Body: hundredBytes(n)},
+func byTime(n int) cursor.Message {
+	return cursor.Message{
+		KeyParts: []any{time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC).Add(time.Duration(n) * 137 * time.Millisecond)}, KeyType: "time",
+		Queue: arrivalQueue, ID: fmt.Sprintf("evt_%016x", n), Body: hundredBytes(n),
 	}
 }
 
@@ -40,11 +40,12 @@ func (m *metered) keyedProcess(ahead time.Duration) *cursor.Sorter {
 // stage puts messages in one call.
 func (m *metered) stage(first, n int) {
 	m.t.Helper()
-	var all []cursor.Keyed
+	var all []cursor.Message
 	for i := range n {
 		all = append(all, byTime(first+i))
 	}
-	results, err := m.sorter.PutKeyedGroup(m.t.Context(), all)
+	results := m.sorter.Put(m.t.Context(), all...)
+	err := results[0].Err
 	check(m.t, err)
 	for _, r := range results {
 		if r.Err != nil || r.Outcome != cursor.Waiting {
@@ -79,7 +80,7 @@ func TestKeyedFigures(t *testing.T) {
 		m := keyedMeter(t)
 		m.stage(0, 1)
 		m.settle(1)
-		const n = 2 * cursor.KeyedOrderEntries
+		const n = 2 * cursor.OrderItemEntries
 		counts := m.cost(func() {
 			for i := range n {
 				m.stage(1+i, 1)
@@ -119,8 +120,8 @@ func TestKeyedFigures(t *testing.T) {
 		m.stage(0, 1)
 		counts := m.cost(func() {
 			received := byTime(1)
-			received.Key = []any{cursor.Received(received.Key[0].(time.Time))}
-			_, err := m.sorter.PutKeyedGroup(t.Context(), []cursor.Keyed{received})
+			received.KeyParts = []any{cursor.Received(received.KeyParts[0].(time.Time))}
+			err := m.sorter.Put(t.Context(), received)[0].Err
 			check(t, err)
 		})
 		if total := counts.Total(); counts["PutItem"].Requests != 2 || total.Requests != 3 || total.Writes != 2 || total.Reads != 1 {
@@ -152,7 +153,8 @@ func TestKeyedFigures(t *testing.T) {
 			m.settle(25)
 		}
 		counts := m.cost(func() {
-			r, err := m.sorter.PutKeyed(t.Context(), byTime(0))
+			r := m.sorter.Put(t.Context(), byTime(0))[0]
+			err := r.Err
 			check(t, err)
 			if r.Outcome != cursor.Advanced || !r.Late {
 				t.Errorf("%+v", r)

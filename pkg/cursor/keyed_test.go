@@ -13,23 +13,21 @@ import (
 )
 
 // keyedOf is a message of a keyed queue of texts.
-func keyedOf(key, id string) cursor.Keyed {
-	return cursor.Keyed{
-		Key: []any{key}, KeyType: "text",
-		Message: cursor.Message{Queue: "q", ID: id, Body: []byte(key + id)},
+func keyedOf(key, id string) cursor.Message {
+	return cursor.Message{
+		KeyParts: []any{key}, KeyType: "text",
+		Queue: "q", ID: id, Body: []byte(key + id),
 	}
 }
 
 // putKeyed puts messages, and returns the answers as texts.
-func (b *bench) putKeyed(messages ...cursor.Keyed) string {
+func (b *bench) putKeyed(messages ...cursor.Message) string {
 	b.t.Helper()
-	results, err := b.sorter.PutKeyedGroup(b.t.Context(), messages)
-	check(b.t, err)
 	var all []string
-	for _, r := range results {
+	for _, r := range b.sorter.Put(b.t.Context(), messages...) {
 		check(b.t, r.Err)
 		answer := string(r.Outcome)
-		if r.Seq != 0 {
+		if r.Seq != cursor.NoSeq {
 			answer += fmt.Sprint(" ", r.Seq)
 		}
 		if r.Late {
@@ -144,7 +142,7 @@ func TestLinkedMessages(t *testing.T) {
 	b.later(time.Minute)
 	b.settle(cursor.EverySortKey)
 	b.want("log", b.keyedLog(), "a1? b2 d4? c3!? e5?")
-	for i := range 3 * cursor.KeyedOrderEntries {
+	for i := range 3 * cursor.OrderItemEntries {
 		put(fmt.Sprintf("f%04d", i), fmt.Sprint(i), fmt.Sprint(i-1))
 		if i%7 == 0 {
 			b.later(time.Minute)
@@ -159,7 +157,7 @@ func TestLinkedMessages(t *testing.T) {
 // TestManyAreSettledInOneCall, more than one move and one order item take.
 func TestManyAreSettledInOneCall(t *testing.T) {
 	b := newBench(t, nil)
-	var all []cursor.Keyed
+	var all []cursor.Message
 	var want []string
 	for i := range 1000 {
 		key := fmt.Sprintf("%04d", i)
@@ -263,27 +261,27 @@ func TestKeyedMistakes(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("a", "1"))
 	b.put(cursor.Message{Queue: "numbered", Seq: 1})
-	change := func(do func(*cursor.Keyed)) cursor.Keyed {
+	change := func(do func(*cursor.Message)) cursor.Message {
 		m := keyedOf("x", "new")
 		do(&m)
 		return m
 	}
 	for name, c := range map[string]struct {
-		m     cursor.Keyed
+		m     cursor.Message
 		field string
 	}{
-		"no key":             {change(func(m *cursor.Keyed) { m.Key = nil }), "key"},
-		"two keys":           {change(func(m *cursor.Keyed) { m.Key = []any{"a", "b"} }), "key"},
-		"no text":            {change(func(m *cursor.Keyed) { m.Key = []any{5} }), "key"},
-		"no id":              {change(func(m *cursor.Keyed) { m.ID = "" }), "id"},
-		"a seq":              {change(func(m *cursor.Keyed) { m.Seq = 1 }), "seq"},
-		"prev too long":      {change(func(m *cursor.Keyed) { m.Prev = strings.Repeat("x", 1025) }), "prev"},
-		"prev that is none":  {change(func(m *cursor.Keyed) { m.Prev = "\xff" }), "prev"},
-		"another type":       {change(func(m *cursor.Keyed) { m.Key, m.KeyType = []any{1}, "number" }), "keyType"},
-		"a numbered queue":   {change(func(m *cursor.Keyed) { m.Queue = "numbered" }), "key"},
-		"new without a type": {change(func(m *cursor.Keyed) { m.Queue, m.KeyType = "new", "" }), "keyType"},
+		"no key":             {change(func(m *cursor.Message) { m.KeyParts = nil }), "key"},
+		"two keys":           {change(func(m *cursor.Message) { m.KeyParts = []any{"a", "b"} }), "key"},
+		"no text":            {change(func(m *cursor.Message) { m.KeyParts = []any{5} }), "key"},
+		"no id":              {change(func(m *cursor.Message) { m.ID = "" }), "id"},
+		"a seq":              {change(func(m *cursor.Message) { m.Seq = 1 }), "seq"},
+		"prev too long":      {change(func(m *cursor.Message) { m.Prev = strings.Repeat("x", 1025) }), "prev"},
+		"prev that is none":  {change(func(m *cursor.Message) { m.Prev = "\xff" }), "prev"},
+		"another type":       {change(func(m *cursor.Message) { m.KeyParts, m.KeyType = []any{1}, "number" }), "keyType"},
+		"a numbered queue":   {change(func(m *cursor.Message) { m.Queue = "numbered" }), "key"},
+		"new without a type": {change(func(m *cursor.Message) { m.Queue, m.KeyType = "new", "" }), "keyType"},
 	} {
-		_, err := b.sorter.PutKeyed(t.Context(), c.m)
+		err := b.sorter.Put(t.Context(), c.m)[0].Err
 		var wrong *cursor.InvalidError
 		if !errors.As(err, &wrong) || wrong.Field != c.field {
 			t.Errorf("%s: %v, want an error of %s", name, err, c.field)
@@ -297,15 +295,14 @@ func TestKeyedMistakes(t *testing.T) {
 	}
 	one, two := keyedOf("t", "1"), keyedOf("t", "1")
 	two.Body = []byte("other")
-	results, err := b.sorter.PutKeyedGroup(t.Context(), []cursor.Keyed{one, two, one})
-	check(t, err)
+	results := b.sorter.Put(t.Context(), one, two, one)
 	if results[0].Outcome != cursor.Waiting || results[1].Err == nil || results[2].Err != nil {
 		t.Errorf("twins: %+v", results)
 	}
-	if _, err := b.sorter.Append(t.Context(), arrival("a")); err == nil {
+	if _, err := appendTo(t.Context(), b.sorter, arrival("a")); err == nil {
 		t.Error("an arrival is taken by a keyed queue")
 	}
-	if _, err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1}); err == nil {
+	if err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err == nil {
 		t.Error("a numbered message is taken by a keyed queue")
 	}
 	if stored, _, err := b.memory.ArrivalKeys(t.Context(), "q", nil, 0, true); err != nil || len(stored) != 2 {

@@ -55,7 +55,7 @@ func TestLongWindowsAreReadByBounds(t *testing.T) {
 		}
 	}
 	for batch := range slices.Chunk(sent, each) {
-		var messages []cursor.Keyed
+		var messages []cursor.Message
 		var upTo cursor.SortKey
 		for _, i := range batch {
 			m := keyedOf(fmt.Sprintf("%06d", i), "x")

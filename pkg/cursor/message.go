@@ -1,6 +1,7 @@
 package cursor
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -31,10 +32,11 @@ type Message struct {
 	// Queue is the queue's name: valid UTF-8, 1 to 1,024 bytes, compared byte
 	// by byte.
 	Queue string
-	// Seq is the message's place in its queue, from 0 to MaxSeq.
+	// Seq is the message's place in its queue, from 0 to MaxSeq, or NoSeq where the queue gives it:
+	// in arrival order, and by keys.
 	Seq int64
-	// ID is the producer's name for the message: at most 1,024 bytes of UTF-8,
-	// or empty.
+	// ID is the producer's name for the message: at most 1,024 bytes of UTF-8. A message without a
+	// Seq is known by it; one with a Seq, or a PutID, may have none.
 	ID string
 	// Body is delivered exactly as it came: at most 350 KB.
 	Body []byte
@@ -52,11 +54,25 @@ type Message struct {
 	// Kind, where it is not empty, is the kind that the queue of a message with a Seq must be of,
 	// and is made of: KindArrival.
 	Kind Kind
+	// PutID, of messages for a queue in arrival order, is the producer's name for the put that brings
+	// them: those of a queue that have it are stored together, and known by it.
+	PutID string
+	// KeyParts, of a message for a keyed queue, are the one to three parts of its key. KeyType is that
+	// of the queue where the put makes it; it may be empty where the queue is there.
+	KeyParts []any
+	KeyType  KeyType
+	// Prev, where it is not empty, is the id of the message that should stand before this one in its
+	// keyed queue. Where another does, readers get it marked as Unlinked.
+	Prev string
+	// Received, where it is not zero, is when a message came whose sender cannot repeat it: a time in
+	// its key that is farther ahead than the queue's Ahead becomes that, as a [Received] does, and the
+	// message is not refused.
+	Received time.Time
 
 	// The store's part: a producer leaves it empty.
 
 	// Key is the message's key in a keyed queue. Late tells that it stands there behind
-	// greater keys, Unlinked that it stands behind another message than its [Keyed].Prev.
+	// greater keys, Unlinked that it stands behind another message than its Prev.
 	Key            Key
 	Late, Unlinked bool
 	// EnqueuedAt is when the message was accepted, to the millisecond.
@@ -75,6 +91,15 @@ type Message struct {
 	Op []byte
 }
 
+// NoSeq is the [Message].Seq of one whose queue gives it, and the [Result].Seq of one that has none
+// yet, or none that is known.
+const NoSeq int64 = -1
+
+// Received is a part of a key that is the time at which the message came, where its sender
+// gives none. A repeat comes at another time and is the same message: the first time under
+// the queue and the id counts, for as long as the message is kept.
+type Received time.Time
+
 // FirstHere is the [Message].First by which a queue starts at the message that makes it.
 const FirstHere int64 = -1
 
@@ -83,13 +108,15 @@ func (m *Message) Validate() error {
 	switch {
 	case ValidateQueue(m.Queue) != nil:
 		return ValidateQueue(m.Queue)
-	case m.Seq < 0:
-		return invalidSeq(invalid.OutOfRange, "is negative: it must be from 0 to 9223372036854775807")
+	case m.Seq < NoSeq:
+		return invalidSeq(invalid.OutOfRange, negativeSeq)
 	case m.First != nil && *m.First < FirstHere:
 		return Change{First: m.First}.validate()
-	case len(m.ID) > MaxID:
-		return tooLarge("id", len(m.ID), MaxID)
-	case !utf8.ValidString(m.ID):
+	case m.name() == "" && m.way() != KindNumbered:
+		return &InvalidError{Field: "id", Code: invalid.Missing, Problem: fmt.Sprintf("is missing: without a seq, a message is known by it; it must have 1 to %d bytes", MaxID)}
+	case max(len(m.ID), len(m.PutID)) > MaxID:
+		return tooLarge("id", max(len(m.ID), len(m.PutID)), MaxID)
+	case !utf8.ValidString(m.ID + m.PutID):
 		return &InvalidError{Field: "id", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
 	case len(m.Body) > MaxBody:
 		return tooLarge("body", len(m.Body), MaxBody)
@@ -111,8 +138,54 @@ func (m *Message) Validate() error {
 	if m.Kind != KindNumbered && m.Kind != KindArrival {
 		return &InvalidError{Field: "kind", Code: invalid.Clash, Problem: "must be arrival beside a seq, or be left out: it is " + m.Kind.String()}
 	}
+	if err := m.validateWay(); err != nil {
+		return err
+	}
 	return m.Trace.validate()
 }
+
+const negativeSeq = "is negative: it must be from 0 to 9223372036854775807"
+
+// validateWay reports what a message must not have, or has to have, for the kind of its queue.
+func (m *Message) validateWay() error {
+	way := m.way()
+	if way == KindKeyed {
+		if len(m.KeyParts) == 0 {
+			return &InvalidError{Field: "key", Code: invalid.Missing, Problem: "is missing: " + way.takes()}
+		}
+		if m.KeyType != "" {
+			if _, err := m.KeyType.Key(m.KeyParts...); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case m.Seq > 0 && way == KindKeyed, m.Seq != NoSeq && m.PutID != "":
+		return invalidSeq(invalid.Misplaced, "must not be given: "+way.takes())
+	case m.First != nil && way != KindNumbered:
+		return &InvalidError{Field: "first", Code: invalid.Misplaced, Problem: "must not be given without a seq: only a numbered queue starts with one that is chosen"}
+	case len(m.Prev) > MaxID:
+		return tooLarge("prev", len(m.Prev), MaxID)
+	case !utf8.ValidString(m.Prev):
+		return &InvalidError{Field: "prev", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
+	}
+	return nil
+}
+
+// way is the kind of queue that the message is put to by what it has. By its seq, a queue in
+// arrival order takes it too.
+func (m *Message) way() Kind {
+	switch {
+	case m.KeyParts != nil || m.KeyType != "":
+		return KindKeyed
+	case m.Seq == NoSeq || m.PutID != "":
+		return KindArrival
+	}
+	return KindNumbered
+}
+
+// name is what the message is known by in a queue that gives the seqs.
+func (m *Message) name() string { return cmp.Or(m.PutID, m.ID) }
 
 func tooLarge(field string, size, most int) error {
 	return &InvalidError{

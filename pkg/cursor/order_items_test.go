@@ -59,7 +59,7 @@ func TestAnOrderItemOfATimeThatIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.fill("b", cursor.MaxTail-10)
-	_, err := b.sorter.Append(t.Context(), arrival("c"))
+	_, err := appendTo(t.Context(), b.sorter, arrival("c"))
 	if err == nil || !strings.Contains(err.Error(), "the order item up to seq 24 is not what the cursor's tail says") {
 		t.Errorf("error %v, want one of the order item", err)
 	}

@@ -1,5 +1,7 @@
 package cursor
 
+import "time"
+
 // Outcome is the result of a message. All of them are answers, not errors.
 type Outcome string
 
@@ -13,15 +15,16 @@ const (
 	Stored Outcome = "stored"
 	// Duplicate: the very same message was stored before.
 	Duplicate Outcome = "duplicate"
-	// Conflict: another message was stored under this seq before; that one stays.
+	// Conflict: another message was stored under this seq, or under its id, before; that one stays.
 	Conflict Outcome = "conflict"
 	// Late: a tombstone took the place: the seq was skipped.
 	Late Outcome = "late"
 	// Stale: the position is past the seq and nothing is stored there any
-	// more, or the seq lies before the queue's first.
+	// more, or the seq lies before the queue's first. In other queues: the message was stored
+	// before, and what the queue knew of it is gone.
 	Stale Outcome = "stale"
 	// Full: the seq is farther beyond the position than MaxAhead allows.
-	// Nothing was stored; try again when the queue has moved on.
+	// Nothing was stored; try again when the queue has moved on. In other queues: no seq is left.
 	Full Outcome = "full"
 	// Ahead: the queue is in arrival order, and its position is not right before the seq. Nothing
 	// was stored; go on from Result.New.
@@ -40,7 +43,9 @@ func (o Outcome) Durable() bool {
 
 // Result is the answer for one message of a put.
 type Result struct {
-	Queue   string
+	Queue string
+	// Seq is the message's place: its own, or the one that the queue gave it; NoSeq where it has
+	// none yet, or none is known.
 	Seq     int64
 	Outcome Outcome
 	// Old and New are the queue's position before and after this call moved
@@ -64,8 +69,24 @@ type Result struct {
 	// reaches: beside Stored, or beside Duplicate and others, whose first
 	// writer may have died. The stream's handler or the sweep makes up for it.
 	Deferred error
+
+	// What only messages of a keyed queue have:
+
+	// SettlesAt is when the message is given its place at the latest, beside Waiting, and
+	// beside Duplicate where it still waits.
+	SettlesAt time.Time
+	// Late tells that a message with a greater key had its place before, Unlinked that it
+	// stands behind another one than its Prev.
+	Late, Unlinked bool
+	// Placed tells that this call gave the message its place, and no settler: who counts what is
+	// late counts it then.
+	Placed bool
+	// ClockAhead tells that a time in its key was too far ahead, and the time of receipt is there
+	// instead.
+	ClockAhead bool
+
 	// Err says why the message's fate is unknown; Outcome is empty then.
 	// Repeating the put is safe. An InvalidError means that it was not stored:
-	// the queue is a keyed one.
+	// it is out of its bounds, or its queue is of another kind.
 	Err error
 }

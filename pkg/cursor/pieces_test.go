@@ -104,7 +104,7 @@ func TestAFilledGapMovesInPieces(t *testing.T) {
 			b.parked(2, c.count, c.size, c.recorded)
 			meter := ddbtest.NewMeter(b.tables)
 			b.engine = meter
-			if _, err := b.process(cursor.Options{}).Put(t.Context(), body(1)); err != nil {
+			if err := b.process(cursor.Options{}).Put(t.Context(), body(1))[0].Err; err != nil {
 				t.Fatal(err)
 			}
 			put := meter.Take()

@@ -11,83 +11,159 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Put stores one message and, in synchronous mode, moves the queue's cursor
-// over every gap-free run. See [Sorter.PutGroup]; in order and warm it costs
-// two writes and no read.
-func (s *Sorter) Put(ctx context.Context, m Message) (Result, error) {
-	if err := m.Validate(); err != nil {
-		return Result{}, err
-	}
-	var results [1]Result
-	s.putQueue(ctx, []Message{m}, []int{0}, results[:])
-	return results[0], results[0].Err
-}
-
-// PutGroup stores messages of any queues, and moves each queue's cursor once.
-// The results are in the order of the messages. In a queue in arrival order, each
-// message is appended at exactly its seq, or is Ahead.
+// Put stores messages of any queues, each where its kind of queue has it: one with a Seq under it,
+// one with KeyParts to wait until its settle window is over, and any other at the end of a queue in
+// arrival order. A queue that is not there is made. To a queue in arrival order, a message with a Seq
+// is appended at exactly that, or is Ahead. The results are in the order of the messages.
 //
-// The error is an [InvalidError], and nothing was stored then: a message out
-// of its bounds, or two different messages under one seq. What happens later
+// A message is known by its Seq; by its key and ID together; or by its PutID or ID. A repeat of it gets
+// Duplicate, for as long as the first is kept. So a call whose fate is unknown can be repeated, at
+// any time until then, and by anybody.
+//
+// A call that [Validate] refuses stores nothing, and all results have its error. What happens later
 // is reported for each message: in Result.Err where its fate is unknown.
 //
-// Requests, where nothing else happens: none or one read of half a unit a
-// queue (the look; none if this Sorter has seen the queue in the last half
-// hour), one write a message, one write a queue.
-func (s *Sorter) PutGroup(ctx context.Context, messages []Message) ([]Result, error) {
-	byQueue, err := group(messages)
-	if err != nil {
-		return nil, err
-	}
+// Requests, where nothing else happens: one write a message (those of one PutID are one), and one
+// write a queue, for each 25 in arrival order, where two more come for each 24; in a keyed queue one
+// strong read in its place. None or one read of half a unit a queue: none if this Sorter has
+// seen the queue in the last half hour, or in the last 10 seconds where the queue gives the seqs.
+func (s *Sorter) Put(ctx context.Context, messages ...Message) []Result {
 	results := make([]Result, len(messages))
-	s.forEach(len(byQueue), func(i int) {
-		s.putQueue(ctx, messages, byQueue[i], results)
+	parts, err := group(messages)
+	for i := range messages {
+		results[i] = Result{Queue: messages[i].Queue, Seq: messages[i].Seq, Err: err}
+	}
+	s.forEach(len(parts), func(i int) {
+		if p := parts[i]; p.kind == KindNumbered {
+			s.putQueue(ctx, messages, p.places, results)
+		} else {
+			s.putLog(ctx, messages, p, results)
+		}
 	})
-	return results, nil
+	return results
 }
 
-// ValidateMessages is the InvalidError that PutGroup would return, if any: for a caller
-// that has more to do, and wants nothing done of it then.
-func ValidateMessages(messages []Message) error {
+// Validate is the [InvalidError] for which a put of the messages stores nothing, if any: one is out of
+// its bounds, two of a queue are of different kinds, or two different ones are under one seq or id. What
+// only the queue can say, such as a key of another type than its own, is in Result.Err.
+func Validate(messages []Message) error {
 	_, err := group(messages)
 	return err
 }
 
-// group is the places of each queue's messages, queues in the order of their
-// first message.
-func group(messages []Message) ([][]int, error) {
-	type place struct {
-		queue string
-		seq   int64
-	}
-	var groups [][]int
-	groupOf := map[string]int{}
-	firstOf := map[place]int{}
+// part is the messages of one queue in a call. arrivals are what they are in arrival order.
+type part struct {
+	queue    string
+	kind     Kind
+	places   []int
+	arrivals []*incoming
+}
+
+// group is the parts of a call, in the order of their first messages.
+func group(messages []Message) ([]*part, error) {
+	var parts []*part
+	of := map[string]*part{}
+	first := map[twin]int{}
+	arrivals := map[twin]*incoming{}
 	for i := range messages {
 		m := &messages[i]
 		if err := m.Validate(); err != nil {
 			return nil, invalid.Within("messages", i, err)
 		}
-		at := place{m.Queue, m.Seq}
-		if first, ok := firstOf[at]; !ok {
-			firstOf[at] = i
-		} else if !bytes.Equal(messages[first].digest(), m.digest()) {
+		p := of[m.Queue]
+		if p == nil {
+			p = &part{queue: m.Queue, kind: m.way()}
+			of[m.Queue], parts = p, append(parts, p)
+		} else if err := p.mixed(m.way(), i); err != nil {
+			return nil, err
+		}
+		p.places = append(p.places, i)
+		if p.kind == KindKeyed {
+			continue
+		}
+		name := twin{m.Queue, m.Seq, m.name()}
+		if p.kind == KindNumbered {
+			name.id = ""
+		}
+		at, again := first[name]
+		switch {
+		case !again:
+			first[name] = i
+			if p.kind == KindArrival {
+				a := newIncoming(*m, i)
+				arrivals[name], p.arrivals = a, append(p.arrivals, a)
+			}
+		case m.PutID != "" && messages[at].PutID != "":
+			arrivals[name].join(*m, i)
+		case m.PutID+messages[at].PutID != "" || !bytes.Equal(messages[at].digest(), m.digest()):
+			field := "seq"
+			if p.kind == KindArrival {
+				field = "id"
+			}
 			return nil, invalid.Within("messages", i, &InvalidError{
-				Field: "seq", Code: invalid.Clash, Problem: "which is a different message", Twin: &invalid.Element{List: "messages", Index: first},
+				Field: field, Code: invalid.Clash, Problem: "which is a different message", Twin: &invalid.Element{List: "messages", Index: at},
 			})
+		case p.kind == KindArrival:
+			arrivals[name].places = append(arrivals[name].places, i)
 		}
-		g, ok := groupOf[m.Queue]
-		if !ok {
-			g = len(groups)
-			groupOf[m.Queue] = g
-			groups = append(groups, nil)
-		}
-		groups[g] = append(groups[g], i)
 	}
-	return groups, nil
+	for _, p := range parts {
+		for _, a := range p.arrivals {
+			if err := a.validate(); err != nil {
+				return nil, err
+			}
+			a.Digest = a.digest()
+		}
+	}
+	return parts, nil
 }
 
-// putQueue puts the messages at these places, all of one queue.
+// twin is what two messages of a call are the same by.
+type twin struct {
+	queue string
+	seq   int64
+	id    string
+}
+
+// mixed is what is wrong with a call that has several kinds of message for one
+// queue: a queue is of one kind, and if it is new, none of them says which.
+func (p *part) mixed(way Kind, place int) error {
+	wrong := &InvalidError{
+		Field: "seq", Code: invalid.Missing,
+		Problem: "is missing, and another message for the same queue has one: a queue takes messages with a seq or without, as its first put has them",
+	}
+	switch {
+	case way == p.kind:
+		return nil
+	case way == KindKeyed || p.kind == KindKeyed:
+		wrong.Field = "key"
+		wrong.Problem = "is missing, and another message for the same queue has one: a queue takes messages with a key or without, as its first put has them"
+		if way == KindKeyed {
+			place = p.places[0]
+		}
+	case p.kind == KindArrival:
+		place = p.places[0]
+	}
+	return invalid.Within("messages", place, wrong)
+}
+
+// newIncoming is the arrival of a message without a seq, the first of those with its PutID.
+func newIncoming(m Message, place int) *incoming {
+	a := &incoming{Arrival: Arrival{Queue: m.Queue, ID: m.name(), Prev: m.Prev}, together: m.PutID != ""}
+	if !a.together {
+		m.ID = ""
+	}
+	a.join(m, place)
+	return a
+}
+
+// join adds a message.
+func (a *incoming) join(m Message, place int) {
+	m.Queue, m.Seq, m.Tombstone, m.PutID = "", 0, "", ""
+	a.Messages, a.places = append(a.Messages, m), append(a.places, place)
+}
+
+// putQueue puts the messages at these places, all of one queue, with seqs.
 func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int, results []Result) {
 	queue := messages[places[0]].Queue
 	kind := kindFor(messages, places)
@@ -160,18 +236,8 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	}
 }
 
-// look is step 0: a lower bound of the queue's position, and its settings,
-// before anything is put. A queue without a cursor gets one first, so that a
-// sweep over all cursors finds every queue that has a message.
-func (s *Sorter) look(ctx context.Context, queue string) (Cursor, error) {
-	cur, err := s.lookOnly(ctx, queue)
-	if err != nil || cur.Exists() {
-		return cur, err
-	}
-	return s.createOf(ctx, queue, KindNumbered)
-}
-
-// lookOnly is look, and makes no cursor.
+// lookOnly is step 0: a lower bound of the queue's position, and its settings,
+// before anything is put.
 func (s *Sorter) lookOnly(ctx context.Context, queue string) (Cursor, error) {
 	if cur, ok := s.seen.get(queue); ok {
 		return cur, nil
@@ -179,7 +245,7 @@ func (s *Sorter) lookOnly(ctx context.Context, queue string) (Cursor, error) {
 	return s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) })
 }
 
-// lookToPut is look for messages that are put. They make the queue, with the first seq that they
+// lookToPut is the look of messages that are put. They make the queue, with the first seq that they
 // name, unless all of them would be refused: there is false then, and the cursor is what it would be.
 //
 // Two that name other first seqs: the first one's cursor counts, and the other is refused by it.
@@ -188,18 +254,26 @@ func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int
 	if cur, err = s.lookOnly(ctx, queue); err != nil || cur.Exists() {
 		return cur, true, err
 	}
-	settings := s.defaults
-	settings.Kind, settings.First = kind, firstOf(messages, places, settings.First)
+	settings := s.settingsOf(kind)
+	settings.First = firstOf(messages, places, settings.First)
 	settings = settings.ofKind()
+	return s.makeFor(ctx, queue, settings, func(unmade Cursor) bool {
+		return slices.ContainsFunc(places, func(i int) bool {
+			m := messages[i]
+			if kind == KindArrival {
+				return m.Seq == settings.First && m.startsAt(settings.First)
+			}
+			return m.Seq > unmade.Position && unmade.fits(m.Seq) && m.startsAt(settings.First)
+		})
+	})
+}
+
+// makeFor makes a queue's cursor if one of the messages would be taken then, so that a sweep over
+// all cursors finds every queue that has a message. Otherwise there is false, and the cursor is what
+// it would be; or that of who made the queue first.
+func (s *Sorter) makeFor(ctx context.Context, queue string, settings Settings, taken func(unmade Cursor) bool) (cur Cursor, there bool, err error) {
 	unmade := newCursor(queue, settings, s.now())
-	taken := func(i int) bool {
-		m := messages[i]
-		if kind == KindArrival {
-			return m.Seq == settings.First && m.startsAt(settings.First)
-		}
-		return m.Seq > unmade.Position && unmade.fits(m.Seq) && m.startsAt(settings.First)
-	}
-	if slices.ContainsFunc(places, taken) {
+	if taken(unmade) {
 		cur, err = s.create(ctx, queue, settings)
 		return cur, true, err
 	}
@@ -272,12 +346,11 @@ func kindFor(messages []Message, places []int) Kind {
 	return KindNumbered
 }
 
-// createOf makes the queue's cursor for messages with seqs, or returns the
-// one that is there, of whatever kind.
-func (s *Sorter) createOf(ctx context.Context, queue string, kind Kind) (Cursor, error) {
+// settingsOf are those of a queue of a kind that a put makes.
+func (s *Sorter) settingsOf(kind Kind) Settings {
 	settings := s.defaults
 	settings.Kind = kind
-	return s.create(ctx, queue, settings.ofKind())
+	return settings.ofKind()
 }
 
 // create makes the queue's cursor, or returns the one that is there.

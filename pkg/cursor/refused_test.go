@@ -29,9 +29,9 @@ func patient(engine ddb.Engine) ddb.Engine {
 var errEndless = errors.New("more than 10 allocations")
 
 // appendPatiently appends in a process that knows nothing yet.
-func (b *bench) appendPatiently(a cursor.Arrival) (cursor.Appended, error) {
+func (b *bench) appendPatiently(a request) (appended, error) {
 	b.engine = patient(b.tables)
-	return b.process(cursor.Options{}).Append(b.t.Context(), a)
+	return appendTo(b.t.Context(), b.process(cursor.Options{}), a)
 }
 
 // TestATicketOfAQueueThatWasMadeAnewEnds: the queue was deleted by hand and
@@ -49,7 +49,7 @@ func TestATicketOfAQueueThatWasMadeAnewEnds(t *testing.T) {
 		return numbered.tables.Do(ctx, r)
 	}))
 	var invalid *cursor.InvalidError
-	if _, err := b.process(cursor.Options{}).Append(t.Context(), arrival("b")); !errors.As(err, &invalid) || invalid.Field != "seq" {
+	if _, err := appendTo(t.Context(), b.process(cursor.Options{}), arrival("b")); !errors.As(err, &invalid) || invalid.Field != "seq" {
 		t.Errorf("error %v, want one of seq", err)
 	}
 }
@@ -61,7 +61,7 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	b.fill("a", 10)
 	ahead := arrival("ahead")
 	b.engine = noAllocations(b.tables)
-	if _, err := b.process(cursor.Options{}).Append(t.Context(), ahead); !errors.Is(err, errNoAllocations) {
+	if _, err := appendTo(t.Context(), b.process(cursor.Options{}), ahead); !errors.Is(err, errNoAllocations) {
 		t.Fatal(err)
 	}
 	stored, _, err := b.memory.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: "q", Keys: []cursor.SortKey{cursor.HashOf("ahead")}})
@@ -79,7 +79,7 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 		}
 	}
 	// The others of its call are not held up.
-	results, err := restored.process(cursor.Options{}).AppendGroup(t.Context(), []cursor.Arrival{arrival("b"), ahead, arrival("c")})
+	results, err := appendGroup(t.Context(), restored.process(cursor.Options{}), []request{arrival("b"), ahead, arrival("c")})
 	if err != nil || results[1].Err == nil || answer(results[0]) != "advanced 5-5" || answer(results[2]) != "advanced 6-6" {
 		t.Errorf("%+v, %v", results, err)
 	}
@@ -125,7 +125,7 @@ func TestAProcessThatWasOvertakenLooksSooner(t *testing.T) {
 		t.Helper()
 		b.now, looks = b.now.Add(d), 0
 		n++
-		if _, err := s.Append(t.Context(), arrival(fmt.Sprint("own", n))); err != nil {
+		if _, err := appendTo(t.Context(), s, arrival(fmt.Sprint("own", n))); err != nil {
 			t.Fatal(err)
 		}
 		if looks != want {

@@ -133,8 +133,7 @@ func TestALateOneIsCountedOnce(t *testing.T) {
 			return a, err
 		})
 		b.sorter = b.process(cursor.Options{})
-		results, err := b.sorter.PutKeyedGroup(t.Context(), []cursor.Keyed{keyedOf("a", "1"), keyedOf("a", "1")})
-		check(t, err)
+		results := b.sorter.Put(t.Context(), keyedOf("a", "1"), keyedOf("a", "1"))
 		counted := settled
 		for _, r := range results {
 			check(t, r.Err)

@@ -78,9 +78,9 @@ func (s seqSet) runEnd(position int64) int64 {
 	return position
 }
 
-// max is the highest seq of the set, noSeq where it is empty.
+// max is the highest seq of the set, NoSeq where it is empty.
 func (s seqSet) max() int64 {
-	highest := int64(noSeq)
+	highest := int64(NoSeq)
 	for seq := range s {
 		highest = max(highest, seq)
 	}

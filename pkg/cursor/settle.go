@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,13 +12,9 @@ import (
 )
 
 const (
-	// KeyedOrderEntries is how many entries an order item of a keyed queue has. So many of
-	// short keys are, with the cursor of a queue of a short name, below 1 KB, which is one
-	// write unit.
-	KeyedOrderEntries = 32
 	// maxPlacing is how many places one move gives in a keyed queue: so many that they cost
 	// a tenth of a write unit each, the order items included.
-	maxPlacing = 128
+	maxPlacing = 6 * OrderItemEntries
 	// maxClockAhead is how far ahead of a clock read now the clock of who stored a message may
 	// be. One that is further ahead is wrong, and its message would wait for it for ever.
 	maxClockAhead = 5 * time.Minute
@@ -53,7 +50,7 @@ type Settled struct {
 // does it in each round.
 //
 // It costs two strong reads at least, of the cursor and of what waits, which shows also what
-// was placed last; and a write for 128 messages, two more for 32. It does what it can in half
+// was placed last; and a write for 144 messages, two more for 24. It does what it can in half
 // of the time that the context has left, a move at a time.
 //
 // We die after any of its steps: what is left is what waits, or a tail that is too long, and
@@ -107,7 +104,7 @@ type settleLook struct {
 	// first is the watermark when the look began.
 	first SortKey
 	// ahead are the messages beyond the watermark that have no place yet.
-	ahead []*waiting
+	ahead []*incoming
 	// placed tells that the look gave places, lost that another did meanwhile.
 	placed, lost bool
 	// latest is the position as it was looked at again, once, because a message had seen more.
@@ -138,7 +135,7 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 	}()
 	l.first = l.cur.High
 	// Should who filled the tail have died, all moves would find no room.
-	if l.cur, err = r.sorter.flushKeyed(ctx, l.cur); err != nil {
+	if l.cur, err = r.sorter.flush(ctx, l.cur, OrderItemEntries); err != nil {
 		return false, err
 	}
 	after, more := l.cur.Low, l.cur.Low < r.upTo
@@ -200,7 +197,7 @@ func (l *settleLook) newer(ctx context.Context, a Arrival) (bool, error) {
 // page gives places to what of a page is late, and to what is due now that it was read.
 // Everything up to `read` was read. It reports whether the look has to begin again.
 func (l *settleLook) page(ctx context.Context, stored []Arrival, read SortKey, later time.Time) (again bool, err error) {
-	var passed []*waiting
+	var passed []*incoming
 	for _, a := range stored {
 		newer, err := l.newer(ctx, a)
 		switch {
@@ -211,11 +208,11 @@ func (l *settleLook) page(ctx context.Context, stored []Arrival, read SortKey, l
 		case a.sortKey() > l.cur.High:
 			l.isAhead(a, later)
 		case !l.cur.Tail.contains(a.entry()):
-			passed = append(passed, &waiting{Arrival: a})
+			passed = append(passed, &incoming{Arrival: a, seen: a.Seen})
 		}
 	}
 	if len(passed) > 0 {
-		if err := l.sorter.lookUp(ctx, passed, l.cur); err != nil {
+		if _, err := l.sorter.lookUp(ctx, passed, l.cur); err != nil {
 			return false, err
 		}
 	}
@@ -257,7 +254,7 @@ const maxAheadKept = 4096
 func (l *settleLook) isAhead(a Arrival, later time.Time) {
 	l.done.Overdue = max(l.done.Overdue, later.Sub(a.EnqueuedAt)-l.cur.Settings.Settle)
 	if len(l.ahead) < maxAheadKept {
-		l.ahead = append(l.ahead, &waiting{Arrival: a})
+		l.ahead = append(l.ahead, &incoming{Arrival: a, seen: a.Seen})
 		return
 	}
 	l.dueBeyond = l.dueBeyond || l.isDue(a, later)
@@ -285,11 +282,12 @@ func (l *settleLook) due(later time.Time) int {
 
 // move is step 5: it gives places to what is late and to what is due. Where another did so
 // meanwhile, or one of the messages is gone, the look is lost.
-func (l *settleLook) move(ctx context.Context, late, due []*waiting, low SortKey) error {
+func (l *settleLook) move(ctx context.Context, late, due []*incoming, low SortKey) error {
 	s, all := l.sorter, slices.Concat(late, due)
-	kept, err := s.keepWaiting(ctx, all)
-	if err != nil || !kept {
-		l.lost = err == nil
+	if err := errors.Join(s.keepStored(ctx, all)...); err != nil {
+		if l.lost = errors.Is(err, ErrExpired); l.lost {
+			return nil
+		}
 		return err
 	}
 	cur, given, err := s.givePlaces(ctx, l.cur, late, due, low)
@@ -303,7 +301,7 @@ func (l *settleLook) move(ctx context.Context, late, due []*waiting, low SortKey
 		l.done.count(w.at.Entry)
 	}
 	l.cur = cur
-	flushed, err := s.flushKeyed(ctx, cur)
+	flushed, err := s.flush(ctx, cur, OrderItemEntries)
 	if err != nil {
 		// The places are given. The next move is not made before the tail is flushed.
 		l.lost = true
@@ -338,7 +336,7 @@ func (l *settleLook) waiting() {
 // givePlaces gives late messages and such as are due the next seqs, and returns the cursor
 // that is stored then, and whether it was this request that gave them. The cursor is as it
 // was seen when the late ones were looked up.
-func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*waiting, low SortKey) (Cursor, bool, error) {
+func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incoming, low SortKey) (Cursor, bool, error) {
 	if int64(len(late)+len(due)) > MaxSeq-seen.Position {
 		return Cursor{}, false, fmt.Errorf("queue %q has no seqs left", seen.Queue)
 	}
@@ -346,7 +344,7 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*waiti
 	p.Low = low
 	var entries []Entry
 	before := seen.Tail.last()
-	add := func(w *waiting, mark Mark) {
+	add := func(w *incoming, mark Mark) {
 		e := w.entry()
 		e.Mark = MarkKeyed | mark
 		if w.Prev != "" && !before.isOf(w.Prev) {

@@ -31,7 +31,8 @@ func TestAGroupIsStoredSideBySide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		results, err := sorter.PutGroup(t.Context(), []cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 3}, {Queue: "b", Seq: 1}})
+		results := sorter.Put(t.Context(), []cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 3}, {Queue: "b", Seq: 1}}...)
+		err = results[0].Err
 		if err != nil || len(results) != 3 {
 			t.Errorf("%v, %v", results, err)
 		}

@@ -82,7 +82,8 @@ func body(seq int64) cursor.Message {
 // put puts one message and returns "outcome old→new".
 func (b *bench) put(m cursor.Message) string {
 	b.t.Helper()
-	r, err := b.sorter.Put(b.t.Context(), m)
+	r := b.sorter.Put(b.t.Context(), m)[0]
+	err := r.Err
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -169,7 +170,8 @@ func TestSorterAsynchronous(t *testing.T) {
 func TestSorterGroup(t *testing.T) {
 	b := newBench(t, nil)
 	group := []cursor.Message{body(2), body(4), body(1), {Queue: "other", Seq: 1}, body(2)}
-	results, err := b.sorter.PutGroup(t.Context(), group)
+	results := b.sorter.Put(t.Context(), group...)
+	err := results[0].Err
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +196,8 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 		{"queue", func(m *cursor.Message) { m.Queue = "" }},
 		{"queue", func(m *cursor.Message) { m.Queue = long }},
 		{"queue", func(m *cursor.Message) { m.Queue = "\xff" }},
-		{"seq", func(m *cursor.Message) { m.Seq = -1 }},
+		{"seq", func(m *cursor.Message) { m.Seq = -2 }},
+		{"id", func(m *cursor.Message) { m.Seq = cursor.NoSeq }},
 		{"id", func(m *cursor.Message) { m.ID = long }},
 		{"id", func(m *cursor.Message) { m.ID = "\xff" }},
 		{"body", func(m *cursor.Message) { m.Body = make([]byte, cursor.MaxBody+1) }},
@@ -207,10 +210,10 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 		bad := body(2)
 		c.change(&bad)
 		var invalid *cursor.InvalidError
-		if _, err := b.sorter.Put(t.Context(), bad); !errors.As(err, &invalid) || invalid.Path() != c.field {
+		if err := b.sorter.Put(t.Context(), bad)[0].Err; !errors.As(err, &invalid) || invalid.Path() != "messages[0]."+c.field {
 			t.Errorf("put: error %v, want one that names %s", err, c.field)
 		}
-		_, err := b.sorter.PutGroup(t.Context(), []cursor.Message{body(1), bad})
+		err := b.sorter.Put(t.Context(), body(1), bad)[0].Err
 		if !errors.As(err, &invalid) || invalid.Path() != "messages[1]."+c.field {
 			t.Errorf("group: error %v, want one that names messages[1].%s", err, c.field)
 		}
@@ -221,7 +224,7 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	b := newBench(t, nil)
 	other := body(1)
 	other.Body = []byte("another")
-	_, err := b.sorter.PutGroup(t.Context(), []cursor.Message{body(1), body(2), other})
+	err := b.sorter.Put(t.Context(), body(1), body(2), other)[0].Err
 	var twice *cursor.InvalidError
 	if !errors.As(err, &twice) || twice.Path() != "messages[2].seq" || twice.Twin == nil || twice.Twin.Index != 0 {
 		t.Errorf("two messages under one seq: error %v", err)

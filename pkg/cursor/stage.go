@@ -20,11 +20,11 @@ func (s Staged) ID() string { return s.arrival.ID }
 // Messages are the arrival's, without seqs.
 func (s Staged) Messages() []Message { return s.arrival.Messages }
 
-// Stage stores arrivals and gives them no places. Their queues are made where
-// they are not there, and must be of the kind: those of KindNumbered are only
-// kept here, for a caller who puts their messages later.
+// Stage stores messages without seqs, those of one queue and PutID as one arrival, and gives them no
+// places. Their queues are made where they are not there, and must be of the kind: those of
+// KindNumbered are only kept here, for a caller who puts their messages later.
 //
-// The answers are in the order of the arrivals. It stops at the first that is
+// The answers are in the order of the first messages of each. It stops at the first that is
 // not staged, with an error: an [InvalidError] where an arrival can never be,
 // because it is out of its bounds, its queue is of the other kind, or another
 // one stands under its id. What was staged before it is seen by nobody.
@@ -34,25 +34,26 @@ func (s Staged) Messages() []Message { return s.arrival.Messages }
 //
 // Lost response: the repeat finds what is staged. Another stages the same: the
 // same. We die right after: it expires.
-func (s *Sorter) Stage(ctx context.Context, kind Kind, arrivals ...Arrival) ([]Staged, error) {
-	staged := make([]Staged, len(arrivals))
-	for i, a := range arrivals {
-		if err := a.validate(); err != nil {
-			return nil, err
-		}
-		a.Digest = a.digest()
-		cur, err := s.lookToStage(ctx, kind, a.Queue)
+func (s *Sorter) Stage(ctx context.Context, kind Kind, messages ...Message) ([]Staged, error) {
+	parts, err := group(messages)
+	if err != nil {
+		return nil, err
+	}
+	var staged []Staged
+	for _, p := range parts {
+		cur, err := s.lookToStage(ctx, kind, p.queue)
 		if err != nil {
 			return nil, err
 		}
-		new := &appending{Arrival: a}
-		if err := s.storeArrival(ctx, new, cur); err != nil {
-			return nil, err
+		for _, a := range p.arrivals {
+			if err := s.storeArrival(ctx, a, cur); err != nil {
+				return nil, err
+			}
+			if a.result.Outcome == Conflict {
+				return nil, &InvalidError{Field: "id", Code: invalid.Clash, Problem: "is that of another arrival", Queue: a.Queue}
+			}
+			staged = append(staged, Staged{a.Arrival})
 		}
-		if new.result.Outcome == Conflict {
-			return nil, &InvalidError{Field: "id", Code: invalid.Clash, Problem: "is that of another arrival", Queue: a.Queue}
-		}
-		staged[i].arrival = new.Arrival
 	}
 	return staged, nil
 }
@@ -60,11 +61,14 @@ func (s *Sorter) Stage(ctx context.Context, kind Kind, arrivals ...Arrival) ([]S
 // lookToStage is a position that the queue has had, and the look that the queue
 // is of a kind.
 func (s *Sorter) lookToStage(ctx context.Context, kind Kind, queue string) (Cursor, error) {
-	look := s.lookToAppend
-	if kind == KindNumbered {
-		look = s.look
+	look := s.lookOnly
+	if kind == KindArrival {
+		look = s.lookToLog
 	}
 	cur, err := look(ctx, queue)
+	if err == nil && !cur.Exists() {
+		cur, err = s.create(ctx, queue, s.settingsOf(kind))
+	}
 	if err == nil && cur.Settings.Kind != kind {
 		err = &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "does not take it: " + cur.Settings.Kind.is(), Queue: queue}
 	}
@@ -86,18 +90,15 @@ func (s *Sorter) Recall(ctx context.Context, queue, id string) (staged Staged, f
 	return Staged{read[0]}, true, nil
 }
 
-// Place gives a staged arrival its seqs, as [Sorter.Append] does: its Outcome is
-// Advanced also where an earlier call gave them. It may be repeated, by anybody,
-// for as long as the arrival is kept.
+// Place gives a staged arrival its seqs, as [Sorter.Put] does: its Outcome is
+// Advanced also where an earlier call gave them, and its Seq is that of the first message. It may be
+// repeated, by anybody, for as long as the arrival is kept.
 //
-// One write; what keeps the cursor small comes on top, as in Append.
-func (s *Sorter) Place(ctx context.Context, staged Staged) (Appended, error) {
-	a := &appending{Arrival: staged.arrival, mine: true, seen: staged.arrival.Seen}
-	a.due = s.expiresSoon(a.ExpiresOn)
-	a.result.Queue = a.Queue
-	err := s.allocateAll(ctx, []*appending{a})
-	if err == nil {
-		err = a.result.Err
-	}
-	return a.result, err
+// One write; what keeps the cursor small comes on top, as in Put.
+func (s *Sorter) Place(ctx context.Context, staged Staged) Result {
+	var results [1]Result
+	a := &incoming{Arrival: staged.arrival, places: []int{0}, mine: true, seen: staged.arrival.Seen}
+	a.finish(s.allocateAll(ctx, []*incoming{a}))
+	a.answer(results[:])
+	return results[0]
 }

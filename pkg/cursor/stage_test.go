@@ -11,9 +11,9 @@ import (
 )
 
 // stage stages an arrival in a process that knows nothing yet.
-func (b *bench) stage(kind cursor.Kind, a cursor.Arrival) cursor.Staged {
+func (b *bench) stage(kind cursor.Kind, a request) cursor.Staged {
 	b.t.Helper()
-	staged, err := b.process(cursor.Options{}).Stage(b.t.Context(), kind, a)
+	staged, err := b.process(cursor.Options{}).Stage(b.t.Context(), kind, a.put()...)
 	if err != nil || len(staged) != 1 || staged[0].Queue() != a.Queue || staged[0].ID() != a.ID {
 		b.t.Fatalf("%+v, %v", staged, err)
 	}
@@ -23,11 +23,11 @@ func (b *bench) stage(kind cursor.Kind, a cursor.Arrival) cursor.Staged {
 // place places it in another one.
 func (b *bench) place(staged cursor.Staged) string {
 	b.t.Helper()
-	r, err := b.process(cursor.Options{}).Place(b.t.Context(), staged)
-	if err != nil {
-		b.t.Fatal(err)
+	r := b.process(cursor.Options{}).Place(b.t.Context(), staged)
+	if r.Err != nil {
+		b.t.Fatal(r.Err)
 	}
-	return answer(r)
+	return answer(appended{Outcome: r.Outcome, Seqs: cursor.Range{From: r.Seq - 1, To: r.New}})
 }
 
 // TestWhatIsStagedIsSeenWhenItIsPlaced, no matter by whom, and once.
@@ -66,7 +66,7 @@ func TestWhatIsStagedIsSeenWhenItIsPlaced(t *testing.T) {
 // TestStageRefuses what can never be placed.
 func TestStageRefuses(t *testing.T) {
 	b := newBench(t, nil)
-	if _, err := b.sorter.Put(t.Context(), cursor.Message{Queue: "n", Seq: 1}); err != nil {
+	if err := b.sorter.Put(t.Context(), cursor.Message{Queue: "n", Seq: 1})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	b.stage(cursor.KindArrival, arrival("a"))
@@ -76,7 +76,7 @@ func TestStageRefuses(t *testing.T) {
 	inNumbers.Queue = "n"
 	for name, c := range map[string]struct {
 		kind    cursor.Kind
-		arrival cursor.Arrival
+		arrival request
 		field   string
 		queue   string
 		code    invalid.Code
@@ -84,9 +84,9 @@ func TestStageRefuses(t *testing.T) {
 		"another under the id":     {cursor.KindArrival, other, "id", "q", invalid.Clash},
 		"the queue is numbered":    {cursor.KindArrival, inNumbers, "queue", "n", invalid.Clash},
 		"the queue is in arrivals": {cursor.KindNumbered, arrival("c"), "queue", "q", invalid.Clash},
-		"out of bounds":            {cursor.KindArrival, cursor.Arrival{Queue: "q", ID: "d"}, "messages", "", invalid.OutOfRange},
+		"out of bounds":            {cursor.KindArrival, several("d", 501), "messages", "", invalid.OutOfRange},
 	} {
-		_, err := b.process(cursor.Options{}).Stage(t.Context(), c.kind, c.arrival)
+		_, err := b.process(cursor.Options{}).Stage(t.Context(), c.kind, c.arrival.put()...)
 		var wrong *invalid.Error
 		if !errors.As(err, &wrong) || wrong.Path() != c.field || wrong.Queue != c.queue || wrong.Code != c.code {
 			t.Errorf("%s: %v, want %+v", name, err, c)

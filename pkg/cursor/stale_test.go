@@ -14,7 +14,7 @@ func TestARepeatWhosePlaceIsGoneIsStale(t *testing.T) {
 	b.fill("a", 3)
 	shorter := b.process(cursor.Options{Retention: cursor.MinRetention})
 	for i := range 40 {
-		if _, err := shorter.Append(t.Context(), arrival(time.Duration(i).String())); err != nil {
+		if _, err := appendTo(t.Context(), shorter, arrival(time.Duration(i).String())); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -108,7 +108,8 @@ func TestTracesAreKept(t *testing.T) {
 	t.Run("numbered", func(t *testing.T) {
 		b := newBench(t, nil)
 		for _, trace := range []cursor.Trace{traceA, traceB, {}} {
-			r, err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1"), Trace: trace})
+			r := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1"), Trace: trace})[0]
+			err := r.Err
 			check(t, err)
 			if want := map[bool]cursor.Outcome{true: cursor.Advanced, false: cursor.Duplicate}[trace == traceA]; r.Outcome != want {
 				t.Errorf("%+v: %s, want %s", trace, r.Outcome, want)
@@ -122,7 +123,7 @@ func TestTracesAreKept(t *testing.T) {
 		one.Messages[0].Trace = traceB
 		other.Messages[0].Trace, other.Messages[2].Trace = traceA, traceB
 		same.Messages[0].Trace, same.Messages[1].Trace = traceA, traceA
-		for _, a := range []cursor.Arrival{one, other, same} {
+		for _, a := range []request{one, other, same} {
 			b.append(a)
 			a.Messages[0].Trace = cursor.Trace{}
 			if got := b.append(a); !strings.HasPrefix(got, "duplicate") {
@@ -148,7 +149,7 @@ func TestTracesAreKept(t *testing.T) {
 func TestTracesAreValidated(t *testing.T) {
 	b := newBench(t, nil)
 	for _, trace := range []cursor.Trace{{Parent: "00"}, {State: "a=1"}, {Parent: "01" + parentA[2:]}, {Parent: parentA, State: "a"}} {
-		_, err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Trace: trace})
+		err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Trace: trace})[0].Err
 		var wrong *invalid.Error
 		if !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Field, "trace") {
 			t.Errorf("%+v: %v", trace, err)
@@ -178,13 +179,13 @@ func TestTracesCountInAnArrival(t *testing.T) {
 		a.Messages[i].Trace = cursor.Trace{Parent: parentA, State: fmt.Sprintf("a=%0250d,b=%0200d", i, i)}
 	}
 	var wrong *invalid.Error
-	if err := cursor.ValidateArrivals([]cursor.Arrival{a}); !errors.As(err, &wrong) || wrong.Code != invalid.TooLarge {
+	if err := cursor.Validate(a.put()); !errors.As(err, &wrong) || wrong.Code != invalid.TooLarge {
 		t.Errorf("each its own: %v", err)
 	}
 	for i := range a.Messages {
 		a.Messages[i].Trace = traceA
 	}
-	if err := cursor.ValidateArrivals([]cursor.Arrival{a}); err != nil {
+	if err := cursor.Validate(a.put()); err != nil {
 		t.Errorf("all the same: %v", err)
 	}
 }

@@ -121,7 +121,8 @@ func (m *metered) appendAt(body func(int64) []byte, next *int64, n int) {
 // advanced puts messages that are next.
 func (m *metered) advanced(messages []cursor.Message) {
 	m.t.Helper()
-	results, err := m.sorter.PutGroup(m.t.Context(), messages)
+	results := m.sorter.Put(m.t.Context(), messages...)
+	err := results[0].Err
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func (m *metered) groups(seqs []int64, size int) {
 		for _, seq := range batch {
 			messages = append(messages, hundred(seq))
 		}
-		if _, err := m.sorter.PutGroup(m.t.Context(), messages); err != nil {
+		if err := m.sorter.Put(m.t.Context(), messages...)[0].Err; err != nil {
 			m.t.Fatal(err)
 		}
 	}

@@ -49,7 +49,7 @@ func TestSkippedSeqsAreNamed(t *testing.T) {
 func TestBatchesHaveABoundInBytes(t *testing.T) {
 	k := newDesk(t)
 	for seq, size := range []int{4, 4, 4, 20, 10} {
-		_, err := k.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: make([]byte, size)})
+		err := k.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: make([]byte, size)})[0].Err
 		k.must(err)
 	}
 	r := k.reader()
@@ -433,7 +433,7 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		for seq := range int64(10) {
-			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq + 1}); err != nil {
+			if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq + 1})[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -119,7 +119,7 @@ func (k *desk) must(err error) {
 func (k *desk) put(queue string, seqs ...int64) {
 	k.t.Helper()
 	for _, seq := range seqs {
-		_, err := k.sorter.Put(k.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq)})
+		err := k.sorter.Put(k.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq)})[0].Err
 		k.must(err)
 	}
 }

@@ -25,7 +25,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, seq := range []int64{2, 3, 1, 5} {
-		if _, err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Appendf(nil, `{"order":%d}`, seq)}); err != nil {
+		if err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Appendf(nil, `{"order":%d}`, seq)})[0].Err; err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -105,7 +105,7 @@ func ExampleDeliverer_Skip() {
 		log.Fatal(err)
 	}
 	for seq := range int64(3) {
-		if _, err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq + 1}); err != nil {
+		if err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq + 1})[0].Err; err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -152,7 +152,7 @@ func ExampleDeliverer_Sweep() {
 	if _, err := d.Create(ctx, "orders", "billing", handoff.First); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 1}); err != nil {
+	if err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 1})[0].Err; err != nil {
 		log.Fatal(err)
 	}
 	now = now.Add(20 * time.Minute)

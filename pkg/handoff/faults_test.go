@@ -53,7 +53,7 @@ func (h *hurt) must(err error) {
 
 func (h *hurt) put(seqs ...int64) error {
 	for _, seq := range seqs {
-		if _, err := h.sorter.Put(h.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: fmt.Append(nil, seq)}); err != nil {
+		if err := h.sorter.Put(h.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: fmt.Append(nil, seq)})[0].Err; err != nil {
 			return err
 		}
 	}

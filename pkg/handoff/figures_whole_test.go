@@ -60,7 +60,7 @@ func (m *metered) put(first, last int64) {
 		for seq := first; seq <= min(last, first+99); seq++ {
 			group = append(group, cursor.Message{Queue: meteredQueue, Seq: seq, Body: fmt.Appendf(nil, "%-100d", seq)})
 		}
-		_, err := m.sorter.PutGroup(m.t.Context(), group)
+		err := m.sorter.Put(m.t.Context(), group...)[0].Err
 		m.must(err)
 	}
 }

@@ -24,7 +24,7 @@ func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")}); err != nil {
+	if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	// The stream's record of this move never comes.
@@ -71,7 +71,7 @@ func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")}); err != nil {
+		if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		c, err := d.Create(t.Context(), "q", "billing", handoff.First)

@@ -16,9 +16,9 @@ import (
 func (k *desk) putKeyed(queue string, keys ...int) {
 	k.t.Helper()
 	for _, key := range keys {
-		_, err := k.sorter.PutKeyed(k.t.Context(), cursor.Keyed{
-			Key: []any{key}, KeyType: "number", Message: cursor.Message{Queue: queue, ID: fmt.Sprint(key), Body: fmt.Append(nil, key)},
-		})
+		err := k.sorter.Put(k.t.Context(), cursor.Message{
+			KeyParts: []any{key}, KeyType: "number", Queue: queue, ID: fmt.Sprint(key), Body: fmt.Append(nil, key),
+		})[0].Err
 		k.must(err)
 	}
 }

@@ -363,9 +363,9 @@ func TestCreateSaysTheKind(t *testing.T) {
 	k := newDesk(t)
 	_, err := k.d.Create(t.Context(), "new", "c", handoff.Latest.OfKind(cursor.KindArrival))
 	k.must(err)
-	added, err := k.sorter.Append(t.Context(), cursor.Arrival{Queue: "new", ID: "a", Messages: []cursor.Message{{Body: []byte("1")}}})
-	if err != nil || added.Outcome != cursor.Advanced {
-		t.Errorf("%s, %v", added.Outcome, err)
+	added := k.sorter.Put(t.Context(), cursor.Message{Queue: "new", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0]
+	if added.Err != nil || added.Outcome != cursor.Advanced {
+		t.Errorf("%s, %v", added.Outcome, added.Err)
 	}
 	_, err = k.d.Create(t.Context(), "new", "d", handoff.First.OfKind(cursor.KindNumbered))
 	if !errors.Is(err, cursor.ErrKindFixed) {

@@ -215,7 +215,7 @@ func TestEveryRequestOfAPushMayFail(t *testing.T) {
 				}}
 				d, sorter := newDeliverer()
 				for seq := int64(1); seq <= 2; seq++ {
-					if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq}); err != nil {
+					if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq})[0].Err; err != nil {
 						t.Fatal(err)
 					}
 				}

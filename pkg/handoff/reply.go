@@ -18,7 +18,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 		var one []cursor.Staged
 		err := run.tables().Known(ctx, p.Queue)
 		if err == nil {
-			one, err = run.sorter.Stage(ctx, p.Kind(), p.Arrival(held))
+			one, err = run.sorter.Stage(ctx, p.Kind(), p.Staged(held)...)
 		}
 		var invalid *cursor.InvalidError
 		switch {

@@ -29,7 +29,7 @@ func ExampleBatch_Reply() {
 		return nil
 	}}
 	for seq, body := range []string{"an apple", "a pear"} {
-		if _, err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: int64(seq) + 1, Body: []byte(body)}); err != nil {
+		if err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: int64(seq) + 1, Body: []byte(body)})[0].Err; err != nil {
 			panic(err)
 		}
 	}

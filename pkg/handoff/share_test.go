@@ -56,7 +56,7 @@ func (s *sharing) comes(readers ...handoff.Reader) int {
 	s.t.Helper()
 	for range 2 {
 		s.seq++
-		_, err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: s.seq, Body: []byte{'0' + byte(s.seq)}, Attributes: map[string]string{"word": "x"}})
+		err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: s.seq, Body: []byte{'0' + byte(s.seq)}, Attributes: map[string]string{"word": "x"}})[0].Err
 		s.must(err)
 	}
 	handle, err := handoff.OnStream(s.d, cursor.Names{}, readers...)

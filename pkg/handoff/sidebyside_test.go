@@ -36,7 +36,7 @@ func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 		event := table.StreamEvent{}
 		for i := range 3 {
 			queue := fmt.Sprint("q", i)
-			if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+			if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
 				t.Fatal(err)
 			}
 			event.Records = append(event.Records, moved(i+1, queue, 0, 1))

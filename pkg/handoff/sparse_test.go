@@ -206,7 +206,8 @@ func (s *sparse) flush(c *timerClock) {
 func (s *sparse) put(batch []cursor.Message) {
 	for _, m := range batch {
 		s.now = s.now.Add(250 * time.Millisecond / time.Duration(len(batch)))
-		result, err := s.sorter.Put(s.Context(), m)
+		result := s.sorter.Put(s.Context(), m)[0]
+		err := result.Err
 		if err != nil {
 			s.Fatal(err)
 		}

@@ -22,7 +22,7 @@ func ExampleReader_tracked() {
 	deliverer, err := handoff.New(store, sorter, &handoff.Options{Acker: acker})
 	check(err)
 	for seq := int64(1); seq <= 2; seq++ {
-		_, err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: []byte("{}")})
+		err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: []byte("{}")})[0].Err
 		check(err)
 	}
 

@@ -65,7 +65,7 @@ func (k *treed) must(err error) {
 func (k *treed) put(seqs ...int64) {
 	k.t.Helper()
 	for _, seq := range seqs {
-		_, err := k.sorter.Put(k.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: make([]byte, 100)})
+		err := k.sorter.Put(k.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: make([]byte, 100)})[0].Err
 		k.must(err)
 	}
 }

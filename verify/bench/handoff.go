@@ -104,7 +104,7 @@ func (h *handoffs) claims(ctx context.Context, client *dynamodb.Client, locked s
 	for seq := range int64(2*batches*batchOf + batchOf) {
 		messages = append(messages, cursor.Message{Queue: handedQueue, Seq: seq + 1, Body: make([]byte, 100)})
 	}
-	if _, err := sorter.PutGroup(ctx, messages); err != nil {
+	if err := sorter.Put(ctx, messages...)[0].Err; err != nil {
 		return err
 	}
 	if _, err := d.Create(ctx, handedQueue, "ledger", handoff.First); err != nil {

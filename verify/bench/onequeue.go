@@ -132,10 +132,10 @@ func (w way) put(ctx context.Context, sorter *cursor.Sorter, first int64) (int, 
 		}
 	}
 	if w.size == 1 {
-		_, err := sorter.Put(ctx, messages[0])
+		err := sorter.Put(ctx, messages[0])[0].Err
 		return 1, err
 	}
-	_, err := sorter.PutGroup(ctx, messages)
+	err := sorter.Put(ctx, messages...)[0].Err
 	return w.size, err
 }
 

@@ -69,7 +69,7 @@ func (w *world) sweeps(ctx context.Context, note func(handoff.SweepReport)) func
 func (w *world) deadClaim(queue string) error {
 	ctx := context.Background()
 	if err := w.invoke(&spent{}, oneByOne(time.Second), func(s *cursor.Sorter) error {
-		_, err := s.Put(ctx, cursor.Message{Queue: queue, Seq: 1})
+		err := s.Put(ctx, cursor.Message{Queue: queue, Seq: 1})[0].Err
 		return err
 	}); err != nil {
 		return err

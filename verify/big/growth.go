@@ -228,14 +228,14 @@ func textOf(b burst, places []int64) []cursor.Message {
 
 // putTogether puts messages of one queue by one request.
 func putTogether(ctx context.Context, s *cursor.Sorter, messages []cursor.Message) error {
-	_, err := s.PutGroup(ctx, messages)
+	err := s.Put(ctx, messages...)[0].Err
 	return err
 }
 
 // putSingly puts messages one by one.
 func putSingly(ctx context.Context, s *cursor.Sorter, messages []cursor.Message) error {
 	for _, m := range messages {
-		if _, err := s.Put(ctx, m); err != nil {
+		if err := s.Put(ctx, m)[0].Err; err != nil {
 			return err
 		}
 	}

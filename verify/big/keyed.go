@@ -129,14 +129,15 @@ func (k *keyedRun) sortAll(sent []sentMessage) (told int, err error) {
 func (k *keyedRun) put(messages []sentMessage) (told int, err error) {
 	const call = 500
 	for part := range slices.Chunk(messages, call) {
-		group := make([]cursor.Keyed, len(part))
+		group := make([]cursor.Message, len(part))
 		for i, m := range part {
-			group[i] = cursor.Keyed{
-				Key: []any{m.key}, KeyType: "time",
-				Message: cursor.Message{Queue: k.name(m.queue), ID: fmt.Sprint(m.n), Body: []byte(`{"amount":100}`)},
+			group[i] = cursor.Message{
+				KeyParts: []any{m.key}, KeyType: "time",
+				Queue: k.name(m.queue), ID: fmt.Sprint(m.n), Body: []byte(`{"amount":100}`),
 			}
 		}
-		results, err := k.sorter.PutKeyedGroup(context.Background(), group)
+		results := k.sorter.Put(context.Background(), group...)
+		err := results[0].Err
 		if err != nil {
 			return told, err
 		}

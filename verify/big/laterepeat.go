@@ -12,22 +12,18 @@ import (
 // lateRepeat repeats the first arrival of a queue when many have come since.
 func lateRepeat(w *world) error {
 	ctx, count := context.Background(), w.of(200_000)
-	arrival := func(n int64) cursor.Arrival {
-		return cursor.Arrival{Queue: "big", ID: fmt.Sprint("order ", n), Messages: []cursor.Message{{Body: []byte("1")}}}
+	arrival := func(n int64) cursor.Message {
+		return cursor.Message{Queue: "big", Seq: cursor.NoSeq, ID: fmt.Sprint("order ", n), Body: []byte("1")}
 	}
 	var all spent
 	for first := int64(0); first < count; first += 10_000 {
 		if err := w.invoke(&all, sideBySide(time.Minute), func(s *cursor.Sorter) error {
 			for n := first; n < min(first+10_000, count); n += 500 {
-				var group []cursor.Arrival
+				var group []cursor.Message
 				for i := range min(500, count-n) {
 					group = append(group, arrival(n+i))
 				}
-				results, err := s.AppendGroup(ctx, group)
-				if err != nil {
-					return err
-				}
-				for _, r := range results {
+				for _, r := range s.Put(ctx, group...) {
 					if r.Err != nil {
 						return r.Err
 					}
@@ -41,10 +37,10 @@ func lateRepeat(w *world) error {
 	w.line(fmt.Sprintf("%d arrivals", count), all)
 
 	var repeat spent
-	var told cursor.Appended
-	if err := w.invoke(&repeat, oneByOne(time.Second), func(s *cursor.Sorter) (err error) {
-		told, err = s.Append(ctx, arrival(0))
-		return err
+	var told cursor.Result
+	if err := w.invoke(&repeat, oneByOne(time.Second), func(s *cursor.Sorter) error {
+		told = s.Put(ctx, arrival(0))[0]
+		return told.Err
 	}); err != nil {
 		return err
 	}

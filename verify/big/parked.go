@@ -41,7 +41,7 @@ func parked(w *world) error {
 	var put spent
 	filler := cursor.Message{Queue: "big", Seq: 1, Body: []byte("1")}
 	if err := w.invoke(&put, oneByOne(time.Second), func(s *cursor.Sorter) error {
-		_, err := s.Put(ctx, filler)
+		err := s.Put(ctx, filler)[0].Err
 		return err
 	}); err != nil {
 		return err
@@ -52,7 +52,8 @@ func parked(w *world) error {
 	}
 	var ahead cursor.Result
 	if err := w.invoke(&spent{}, oneByOne(time.Second), func(s *cursor.Sorter) (err error) {
-		ahead, err = s.Put(ctx, cursor.Message{Queue: "big", Seq: last + 1, Body: []byte("1")})
+		ahead = s.Put(ctx, cursor.Message{Queue: "big", Seq: last + 1, Body: []byte("1")})[0]
+		err = ahead.Err
 		return err
 	}); err != nil || ahead.Outcome == cursor.Full {
 		return fmt.Errorf("after it a producer was told %s, %w", ahead.Outcome, err)

@@ -18,7 +18,7 @@ func skipped(w *world) error {
 			if _, err := s.Configure(ctx, queue, change); err != nil {
 				return err
 			}
-			_, err := s.Put(ctx, cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})
+			err := s.Put(ctx, cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err
 			return err
 		}); err != nil {
 			return err

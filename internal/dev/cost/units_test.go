@@ -102,7 +102,7 @@ func deliver(t *testing.T, kind ddbtest.Kind, together bool, bytes float64) {
 				messages[i].Kind = cursor.KindArrival
 			}
 		}
-		if _, err := sorter.PutGroup(t.Context(), messages); err != nil {
+		if err := sorter.Put(t.Context(), messages...)[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		at, err := sorter.Status(t.Context(), queue)

@@ -58,7 +58,7 @@ func delivered(ctx context.Context, size int) (Units, error) {
 				position++
 				group = append(group, hundred(position))
 			}
-			if _, err := sorter.PutGroup(ctx, group); err != nil {
+			if err := sorter.Put(ctx, group...)[0].Err; err != nil {
 				return err
 			}
 		}

@@ -110,7 +110,7 @@ func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 			group[i] = order(int64(i) + 1)
 			group[i].Kind = cursor.KindArrival
 		}
-		if _, err := sorter.PutGroup(ctx, group); err != nil {
+		if err := sorter.Put(ctx, group...)[0].Err; err != nil {
 			return nil, err
 		}
 		if _, err := d.Create(ctx, queue, "ledger", handoff.First); err != nil {
@@ -119,7 +119,7 @@ func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 		return h, h.whole(ctx)
 	}
 	for seq := range int64(3 * size) {
-		if _, err := sorter.Put(ctx, hundred(seq+1)); err != nil {
+		if err := sorter.Put(ctx, hundred(seq+1))[0].Err; err != nil {
 			return nil, err
 		}
 	}

@@ -56,7 +56,7 @@ func (s sorting) singles(ctx context.Context, seqs []int64, writers int) (Units,
 	}
 	return s.of(len(seqs), func() error {
 		for i, seq := range seqs {
-			if _, err := processes[i%writers].Put(ctx, hundred(seq)); err != nil {
+			if err := processes[i%writers].Put(ctx, hundred(seq))[0].Err; err != nil {
 				return err
 			}
 		}
@@ -159,7 +159,7 @@ func batches(ctx context.Context) (Table, error) {
 					group[i] = order(next)
 					group[i].Kind = kind
 				}
-				_, err := p.PutGroup(ctx, group)
+				err := p.Put(ctx, group...)[0].Err
 				return err
 			}
 			if err := put(1); err != nil {

@@ -46,7 +46,7 @@ func TestPullFaults(t *testing.T) {
 			for nth, pending := 1, false; !pending; nth++ {
 				t.Run(fmt.Sprintf("%s, request %d, %s", name, nth, fault), func(t *testing.T) {
 					queue := fmt.Sprintf("%s %s %d", name, fault, nth)
-					if _, err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
+					if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
 						t.Fatal(err)
 					}
 					if _, err := d.Create(t.Context(), queue, "c", handoff.First); err != nil {

@@ -47,7 +47,7 @@ func pullEnv(t *testing.T, store *handoff.Store, queues *cursor.Store) (claimste
 				last++
 				messages = append(messages, cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)})
 			}
-			if _, err := sorter.PutGroup(t.Context(), messages); err != nil {
+			if err := sorter.Put(t.Context(), messages...)[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -11,16 +11,22 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/logsim"
 )
 
-// call is one call of a producer: a group of arrivals.
-type call []cursor.Arrival
+// request is messages of a producer that have one id.
+type request struct {
+	id       string
+	messages []cursor.Message
+}
 
-// one is an arrival of n messages. The payload distinguishes two under one id.
-func one(id, payload string, n int) cursor.Arrival {
-	a := cursor.Arrival{Queue: queue, ID: id}
+// call is one call of a producer: a group of requests.
+type call []request
+
+// one is a request of n messages. The payload distinguishes two under one id.
+func one(id, payload string, n int) request {
+	r := request{id: id}
 	for i := range n {
-		a.Messages = append(a.Messages, cursor.Message{Body: fmt.Appendf(nil, "%s%d%s", id, i, payload)})
+		r.messages = append(r.messages, cursor.Message{Queue: queue, Seq: cursor.NoSeq, PutID: id, Body: fmt.Appendf(nil, "%s%d%s", id, i, payload)})
 	}
-	return a
+	return r
 }
 
 // calls are appends of one message each.
@@ -58,8 +64,8 @@ func (m *model) producer(name string, list ...call) {
 func (m *model) know(list []call) {
 	for _, c := range list {
 		for _, a := range c {
-			if !slices.Contains(m.ids, a.ID) {
-				m.ids = append(m.ids, a.ID)
+			if !slices.Contains(m.ids, a.id) {
+				m.ids = append(m.ids, a.id)
 			}
 		}
 	}
@@ -69,33 +75,33 @@ func (m *model) know(list []call) {
 func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
 	m.running++
 	defer func() { m.running-- }()
+	var messages []cursor.Message
 	for _, a := range c {
-		m.attempts[a.ID]++
+		m.attempts[a.id]++
+		messages = append(messages, a.messages...)
 	}
-	results, err := s.AppendGroup(context.Background(), slices.Clone(c))
+	results := s.Put(context.Background(), messages...)
 	if p.Dead() {
 		return false
 	}
-	if err != nil {
-		m.run.Violation("a call that is right was refused: %v", err)
-		return true
-	}
 	known, last := true, int64(0)
-	for i, r := range results {
+	for _, a := range c {
+		r, n := results[0], len(a.messages)
 		if r.Err != nil {
 			if !logsim.IsFault(r.Err) {
-				m.run.Violation("S6: %s got an error that no fault made: %v", c[i].ID, r.Err)
+				m.run.Violation("S6: %s got an error that no fault made: %v", a.id, r.Err)
 			}
 			known = false
-			continue
-		}
-		m.checkAnswer(c[i], r)
-		if r.Outcome == cursor.Advanced && r.Moved != (cursor.Range{}) {
-			if r.Seqs.From < last {
-				m.run.Violation("%s came behind others of its call, and got %v", c[i].ID, r.Seqs)
+		} else {
+			m.checkAnswer(a, results[:n])
+			if r.Outcome == cursor.Advanced && len(r.Moves) > 0 {
+				if r.Seq <= last {
+					m.run.Violation("%s came behind others of its call, and got %d", a.id, r.Seq)
+				}
+				last = results[n-1].Seq
 			}
-			last = r.Seqs.To
 		}
+		results = results[n:]
 	}
 	return known
 }

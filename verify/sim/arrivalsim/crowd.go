@@ -34,8 +34,11 @@ func (all crowds) get(now time.Time, position int64, name string, entries int) *
 	store := simdb.Queues(tables)
 	var list []cursor.Entry
 	for i := range entries {
-		a := one(fmt.Sprint(name, i), "", 1)
-		a.EnqueuedAt, a.Digest, a.Op, a.Seen = now, []byte(name), []byte(name), position
+		r := one(fmt.Sprint(name, i), "", 1)
+		a := cursor.Arrival{
+			Queue: queue, ID: r.id, Messages: []cursor.Message{{Body: r.messages[0].Body}},
+			EnqueuedAt: now, Digest: []byte(name), Op: []byte(name), Seen: position,
+		}
 		c.arrivals = append(c.arrivals, a)
 		_, _ = store.PutArrival(context.Background(), a) // it fails only after the context's end
 		list = append(list, cursor.Entry{Key: cursor.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})

@@ -180,7 +180,7 @@ func (m *model) flushed() {
 func (m *model) early(id string) {
 	m.know(calls(id))
 	m.attempts[id]++
-	if _, err := m.process(nil).Append(context.Background(), one(id, "", 1)); err != nil {
+	if err := m.process(nil).Put(context.Background(), one(id, "", 1).messages...)[0].Err; err != nil {
 		panic(err) // unreachable: nothing fails here
 	}
 	_ = m.Check() // notes the cursor
@@ -304,25 +304,27 @@ func (m *model) same(entries cursor.Tail, at int64) error {
 }
 
 // checkAnswer checks S5: what a producer was answered for an arrival.
-func (m *model) checkAnswer(a cursor.Arrival, r cursor.Appended) {
-	wrong := func(why string) { m.run.Violation("%s was answered %s %v: %s", a.ID, r.Outcome, r.Seqs, why) }
+func (m *model) checkAnswer(a request, results []cursor.Result) {
+	r := results[0]
+	seqs := cursor.Range{From: r.Seq - 1, To: results[len(results)-1].Seq}
+	wrong := func(why string) { m.run.Violation("%s was answered %s %v: %s", a.id, r.Outcome, seqs, why) }
 	switch r.Outcome {
 	case cursor.Advanced, cursor.Duplicate:
-		if r.Outcome == cursor.Duplicate && m.attempts[a.ID] == 1 {
+		if r.Outcome == cursor.Duplicate && m.attempts[a.id] == 1 {
 			wrong("it was given once")
 		}
 		for _, p := range m.order {
-			if p.seqs != r.Seqs {
+			if p.seqs != seqs {
 				continue
 			}
-			if p.id != a.ID || !slices.EqualFunc(p.bodies, a.Messages, func(s string, b cursor.Message) bool { return s == string(b.Body) }) {
+			if p.id != a.id || !slices.EqualFunc(p.bodies, a.messages, func(s string, b cursor.Message) bool { return s == string(b.Body) }) {
 				wrong("that is the place of " + p.id)
 			}
 			return
 		}
 		wrong("nobody has that place")
 	case cursor.Conflict:
-		if there, ok := m.stored(cursor.HashOf(a.ID)); ok && sameBodies(there, a) {
+		if there, ok := m.stored(cursor.HashOf(a.id)); ok && sameBodies(there.Messages, a.messages) {
 			wrong("it is what is stored")
 		}
 	default:
@@ -330,8 +332,8 @@ func (m *model) checkAnswer(a cursor.Arrival, r cursor.Appended) {
 	}
 }
 
-func sameBodies(a, b cursor.Arrival) bool {
-	return slices.EqualFunc(a.Messages, b.Messages, func(a, b cursor.Message) bool { return bytes.Equal(a.Body, b.Body) })
+func sameBodies(a, b []cursor.Message) bool {
+	return slices.EqualFunc(a, b, func(a, b cursor.Message) bool { return bytes.Equal(a.Body, b.Body) })
 }
 
 // read checks one message that a reader got behind a seq.

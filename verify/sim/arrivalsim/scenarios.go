@@ -205,7 +205,7 @@ func Shuffled(seed uint64) sim.Scenario {
 
 func (c call) has(id string) bool {
 	for _, a := range c {
-		if a.ID == id {
+		if a.id == id {
 			return true
 		}
 	}

@@ -35,7 +35,7 @@ func (m *model) before(onRecord bool, seqs ...int64) {
 	ctx, later := context.Background(), cursor.ModeAsync
 	_, _, _ = m.store.Configure(ctx, defaultQueue, cursor.Change{Mode: &later})
 	s, _ := m.sorter(nil)
-	_, _ = s.PutGroup(ctx, put{seqs: seqs}.messages())
+	_ = s.Put(ctx, put{seqs: seqs}.messages()...)
 	_, _, _ = m.store.Configure(ctx, defaultQueue, cursor.Change{Mode: &m.settings.Mode})
 	if onRecord {
 		_, _ = m.store.OpenGap(ctx, defaultQueue, seqs[len(seqs)-1], m.now)

@@ -102,7 +102,7 @@ func TestTraceV9NoReset(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1}); err != nil {
+		if err := s.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Configure(t.Context(), "q", cursor.Change{First: &first}); !errors.Is(err, cursor.ErrFirstFixed) {

@@ -67,7 +67,7 @@ func TestTraceT6AMessageThatKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1}); err != nil {
+	if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	killed := 0

@@ -13,7 +13,7 @@ import (
 
 // keyed is a message of a producer. Received: its key is the time of the call that brings it.
 type keyed struct {
-	cursor.Keyed
+	cursor.Message
 	received bool
 }
 
@@ -24,9 +24,9 @@ const keyType = cursor.KeyType("number")
 
 // one is a message. The payload distinguishes two under one key and id.
 func one(key int64, id, payload string) keyed {
-	return keyed{Keyed: cursor.Keyed{
-		Key: []any{key}, KeyType: keyType,
-		Message: cursor.Message{Queue: queue, ID: id, Body: fmt.Appendf(nil, "%d%s%s", key, id, payload)},
+	return keyed{Message: cursor.Message{
+		KeyParts: []any{key}, KeyType: keyType,
+		Queue: queue, ID: id, Body: fmt.Appendf(nil, "%d%s%s", key, id, payload),
 	}}
 }
 
@@ -44,10 +44,10 @@ func behind(prev string, k keyed) keyed {
 }
 
 // name identifies the message among all.
-func (k keyed) name() string { return fmt.Sprint(k.Key[0], k.ID, string(k.Body), k.Prev) }
+func (k keyed) name() string { return fmt.Sprint(k.KeyParts[0], k.ID, string(k.Body), k.Prev) }
 
 // sortKey is the key under which it is stored.
-func (k keyed) sortKey() cursor.SortKey { return sortKeyOf(k.Key[0].(int64), k.ID) }
+func (k keyed) sortKey() cursor.SortKey { return sortKeyOf(k.KeyParts[0].(int64), k.ID) }
 
 // sortKey is the same of any message, once it is stored.
 func (m *model) sortKey(k keyed) cursor.SortKey {
@@ -108,25 +108,21 @@ func (m *model) producer(name string, list ...call) {
 func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
 	m.running++
 	defer func() { m.running-- }()
-	messages := make([]cursor.Keyed, len(c))
+	messages := make([]cursor.Message, len(c))
 	for i, k := range c {
-		messages[i] = k.Keyed
+		messages[i] = k.Message
 		m.attempts[k.name()]++
 		if k.received {
-			messages[i].Key = []any{cursor.Received(m.now)}
+			messages[i].KeyParts = []any{cursor.Received(m.now)}
 			p.Knows().Int(m.now.UnixMilli())
 		} else if key := m.sortKey(k); m.sent[key].IsZero() {
 			m.sent[key] = m.now
 		}
 	}
 	tables, expiries := m.restores, m.expiries
-	results, err := s.PutKeyedGroup(context.Background(), messages)
+	results := s.Put(context.Background(), messages...)
 	if p.Dead() {
 		return false
-	}
-	if err != nil {
-		m.run.Violation("a call that is right was refused: %v", err)
-		return true
 	}
 	known := true
 	for i, r := range results {
@@ -241,7 +237,7 @@ func (m *model) overtaker(from int64, entries int) {
 // flusher has the tail flushed, in one step, as soon as it can be.
 func (m *model) flusher() {
 	m.run.Go("flusher", func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("flush"), func() bool { return m.cursor().Tail.Len() > cursor.KeyedOrderEntries }, "") == 0 {
+		if p.Choose(sim.Labelf("flush"), func() bool { return m.cursor().Tail.Len() > cursor.OrderItemEntries }, "") == 0 {
 			m.flushed()
 		}
 	})

@@ -10,7 +10,7 @@ import (
 
 // checkAnswer checks S5: what a producer was answered for a message, since tables were restored,
 // and things expired, so often.
-func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables, expiries int) {
+func (m *model) checkAnswer(k keyed, r cursor.Result, tables, expiries int) {
 	wrong := func(why string) {
 		m.run.Violation("%s was answered %s, seq %d, late %v: %s", k.ID, r.Outcome, r.Seq, r.Late, why)
 	}
@@ -43,7 +43,7 @@ func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables, expiries int)
 		there.told = true
 	}
 	switch {
-	case r.Seq == 0 && (r.Outcome == cursor.Waiting || r.Outcome == cursor.Duplicate):
+	case r.Seq == cursor.NoSeq && (r.Outcome == cursor.Waiting || r.Outcome == cursor.Duplicate):
 		switch {
 		case there == nil && r.Outcome == cursor.Duplicate && m.expiries > expiries:
 			// It waited for as long as it is kept, and expired meanwhile.
@@ -77,12 +77,12 @@ func (m *model) checkAnswer(k keyed, r cursor.KeyedResult, tables, expiries int)
 
 // answeredFor is what is stored of a message that has this sort key in the first era: in the era that
 // the answer is about.
-func (m *model) answeredFor(key cursor.SortKey, r cursor.KeyedResult) *message {
+func (m *model) answeredFor(key cursor.SortKey, r cursor.Result) *message {
 	if at := r.Seq - 1; m.restarted && at >= 0 && at < int64(len(m.log)) && bare(m.log[at].key) == key {
 		return m.log[at].message
 	}
 	for _, a := range slices.Backward(m.waiting()) { // the latest era first
-		if m.restarted && r.Seq == 0 && bare(a.key) == key && r.SettlesAt.Equal(a.arrived.Add(m.settings.Settle)) {
+		if m.restarted && r.Seq == cursor.NoSeq && bare(a.key) == key && r.SettlesAt.Equal(a.arrived.Add(m.settings.Settle)) {
 			return a
 		}
 	}

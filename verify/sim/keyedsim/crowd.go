@@ -79,10 +79,10 @@ func (m *model) crowd(from int64, entries int) {
 // flushed has an order item made outside the run.
 func (m *model) flushed() {
 	ctx, c := context.Background(), m.cursor()
-	first, _ := c.Tail.First(cursor.KeyedOrderEntries)
+	first, _ := c.Tail.First(cursor.OrderItemEntries)
 	o := cursor.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
 	_, _ = m.store.PutOrderItem(ctx, o) // they fail only after the context's end
-	_, _, _ = m.store.TrimTail(ctx, c, cursor.KeyedOrderEntries)
+	_, _, _ = m.store.TrimTail(ctx, c, cursor.OrderItemEntries)
 	m.changed = true
 	_ = m.Check() // notes the cursor
 }

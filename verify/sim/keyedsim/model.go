@@ -47,7 +47,7 @@ const (
 	wrongClock = 5 * time.Minute
 	// mostTail is how many entries a tail has at most: those of an order item, which stay,
 	// and a move's.
-	mostTail = cursor.KeyedOrderEntries + 128
+	mostTail = cursor.OrderItemEntries + 128
 )
 
 // message is what is stored under a sort key, until it expires.

@@ -83,7 +83,7 @@ func TestAReferenceSortAgrees(t *testing.T) {
 			// Keys rise with time, as times of senders do, and are out of order by up to 15 s.
 			k := one(now.Sub(start).Milliseconds()/1000-int64(random.IntN(15)), fmt.Sprint("id", n), "")
 			want.put(arrived{k.sortKey(), k.ID, now.Add(clocks[who])})
-			if _, err := processes[who].PutKeyed(t.Context(), k.Keyed); err != nil {
+			if err := processes[who].Put(t.Context(), k.Message)[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -19,7 +19,7 @@ const (
 	// retention is short, for scenarios in which things expire.
 	retention = cursor.MinRetention
 	// anOrderItem is how many entries a tail has of which the next move makes an order item.
-	anOrderItem = cursor.KeyedOrderEntries
+	anOrderItem = cursor.OrderItemEntries
 )
 
 // with are the settings of a queue.

@@ -97,7 +97,7 @@ func newModel(run *sim.Run, messages int64) *model {
 	ctx := context.Background()
 	sorter := m.plain()
 	for seq := int64(1); seq <= messages; seq++ {
-		m.must(sorter.Put(ctx, cursor.Message{Queue: queue, Seq: seq}))
+		m.must(nil, sorter.Put(ctx, cursor.Message{Queue: queue, Seq: seq})[0].Err)
 	}
 	m.must(sorter.Configure(ctx, target, cursor.Change{Kind: kind(cursor.KindArrival)}))
 	m.must(sorter.Configure(ctx, numbers, cursor.Change{Kind: kind(cursor.KindNumbered)}))

@@ -47,7 +47,7 @@ const another = "another"
 // take has a message of somebody else's under a seq of numbers.
 func (m *model) take(seq int64) {
 	m.byNumber, m.taken = true, seq
-	m.must(m.plain().Put(context.Background(), cursor.Message{Queue: numbers, Seq: seq, Body: []byte(another)}))
+	m.must(nil, m.plain().Put(context.Background(), cursor.Message{Queue: numbers, Seq: seq, Body: []byte(another)})[0].Err)
 }
 
 // ticks lets time pass, at any moments.

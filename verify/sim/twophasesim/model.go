@@ -88,7 +88,7 @@ func newModel(run *sim.Run, messages int64) *model {
 		panic(err) // unreachable: no option is out of its bounds
 	}
 	for seq := int64(1); seq <= messages; seq++ {
-		if _, err := sorter.Put(ctx, cursor.Message{Queue: queue, Seq: seq}); err != nil {
+		if err := sorter.Put(ctx, cursor.Message{Queue: queue, Seq: seq})[0].Err; err != nil {
 			panic(err) // unreachable: nothing goes wrong yet
 		}
 	}

@@ -31,7 +31,7 @@ func Example() {
 	claims, err := pull.New(deliverer, nil)
 	check(err)
 	for _, seq := range []int64{2, 3, 1} { // they come out of order
-		_, err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Append(nil, "order ", seq)})
+		err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Append(nil, "order ", seq)})[0].Err
 		check(err)
 	}
 	_, err = deliverer.Create(ctx, "orders", "ledger", handoff.First)

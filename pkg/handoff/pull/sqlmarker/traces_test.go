@@ -46,7 +46,7 @@ func (tb *tables) put(first, last int64) {
 	tb.Helper()
 	s := tb.sorter()
 	for seq := first; seq <= last; seq++ {
-		if _, err := s.Put(tb.Context(), cursor.Message{Queue: "q", Seq: seq, Body: fmt.Append(nil, seq)}); err != nil {
+		if err := s.Put(tb.Context(), cursor.Message{Queue: "q", Seq: seq, Body: fmt.Append(nil, seq)})[0].Err; err != nil {
 			tb.Fatal(err)
 		}
 	}

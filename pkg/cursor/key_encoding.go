@@ -55,7 +55,7 @@ func readKeyPart(raw []byte) (any, error) {
 // append writes a value of this part's type. The error names the type that would take it.
 func (p keyPart) append(to []byte, value any) ([]byte, error) {
 	stored, err := p.encode(to, value)
-	var wrong *InvalidError
+	var wrong *invalid.Error
 	if !errors.As(err, &wrong) {
 		return stored, err
 	}

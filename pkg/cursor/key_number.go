@@ -40,7 +40,7 @@ const (
 // parseDecimal reads a number as JSON writes it.
 func parseDecimal(text string) (decimal, error) {
 	if len(text) > maxKeyNumber {
-		return decimal{}, &InvalidError{
+		return decimal{}, &invalid.Error{
 			Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d characters: a number in a key has at most %d", len(text), maxKeyNumber), Size: len(text), Most: maxKeyNumber,
 		}
 	}

@@ -12,6 +12,11 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
+// Received is a part of a key that is the time at which the message came, where its sender
+// gives none. A repeat comes at another time and is the same message: the first time under
+// the queue and the id counts, for as long as the message is kept.
+type Received time.Time
+
 // The years 0000 to 9999 in Unix seconds: no others have a text in RFC 3339.
 const (
 	minSeconds = -62_167_219_200

@@ -38,7 +38,7 @@ const MaxKeyParts = 3
 type KeyType string
 
 // ParseKeyType reads a KeyType and writes it as it is kept: without spaces. An error
-// is an [InvalidError] of field "keyType".
+// is an [invalid.Error] of field "keyType".
 func ParseKeyType(text string) (KeyType, error) {
 	parts, err := parseKeyType(text)
 	if err != nil {
@@ -113,7 +113,7 @@ func (t KeyType) timed() bool {
 
 // Key is the key of these parts, each an int, an int64, a uint64, a float64 or a
 // json.Number for a number; one of them, a time.Time, a [Received] or a string for a time; a string
-// for all others, or a number in digits. An error is an [InvalidError] of field "key".
+// for all others, or a number in digits. An error is an [invalid.Error] of field "key".
 func (t KeyType) Key(parts ...any) (Key, error) {
 	of, err := parseKeyType(string(t))
 	if err != nil {
@@ -131,7 +131,7 @@ func (t KeyType) Key(parts ...any) (Key, error) {
 	return Key(key), nil
 }
 
-// ParseKey reads a key from JSON, as [KeyParts] does. An error is an [InvalidError] of
+// ParseKey reads a key from JSON, as [KeyParts] does. An error is an [invalid.Error] of
 // field "key".
 func (t KeyType) ParseKey(raw []byte) (Key, error) {
 	if _, err := parseKeyType(string(t)); err != nil {
@@ -145,7 +145,7 @@ func (t KeyType) ParseKey(raw []byte) (Key, error) {
 }
 
 // KeyParts reads the parts of a key from JSON, of whatever type they are: a string or a
-// number; of several parts, an array of them. An error is an [InvalidError] of field "key".
+// number; of several parts, an array of them. An error is an [invalid.Error] of field "key".
 func KeyParts(raw []byte) ([]any, error) {
 	if !strictjson.IsArray(raw) {
 		part, err := readKeyPart(raw)

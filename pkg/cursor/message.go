@@ -95,11 +95,6 @@ type Message struct {
 // yet, or none that is known.
 const NoSeq int64 = -1
 
-// Received is a part of a key that is the time at which the message came, where its sender
-// gives none. A repeat comes at another time and is the same message: the first time under
-// the queue and the id counts, for as long as the message is kept.
-type Received time.Time
-
 // FirstHere is the [Message].First by which a queue starts at the message that makes it.
 const FirstHere int64 = -1
 

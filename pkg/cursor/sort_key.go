@@ -27,7 +27,7 @@ const EverySortKey SortKey = "\x02"
 // equal keys by the hash of its id. It is of the queue's first era.
 func KeyedSortKey(key Key, id string) SortKey { return Era("").sortKey(key, id) }
 
-// Era says how often the keys of a queue have begun anew ([Sorter.RestartKeys]): it stands in each
+// Era says how often the keys of a queue have begun anew (cursor.Sorter.RestartKeys): it stands in each
 // sort key between the first byte and the key. It is empty in the first era, and then 3 bytes: 15,
 // which is greater than the tag of any key, and a number. (The stream's filter for keyed queues
 // lets a sort key through by its first 12 bits, the last four of which are 0: so no more than 15.)

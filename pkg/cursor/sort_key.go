@@ -5,6 +5,21 @@ import (
 	"encoding/binary"
 )
 
+// SortKey is the key of an arrival in its queue. In arrival order it is the first 10
+// bytes of the SHA-256 of its id: two of a billion ids have the same with a chance of 1 in
+// two million; the later one gets Conflict then. In a keyed queue it is where the message
+// belongs in the order: see [KeyedSortKey].
+type SortKey string
+
+// hashSize is how many bytes of an id's hash are its SortKey in arrival order.
+const hashSize = 10
+
+// HashOf is the SortKey of an id in arrival order.
+func HashOf(id string) SortKey {
+	sum := sha256.Sum256([]byte(id))
+	return SortKey(sum[:hashSize])
+}
+
 // keyedPrefix is the first byte of the sort keys of keyed queues, tieBreakSize the size of
 // their last part, a hash of the id.
 const (

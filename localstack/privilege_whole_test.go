@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -356,7 +357,7 @@ func keyedQueues(t *testing.T, store *cursor.Store, call func(method, path, body
 	if err != nil {
 		t.Fatal(err)
 	}
-	kind, keyType := cursor.KindKeyed, cursor.KeyType("number")
+	kind, keyType := cursor.KindKeyed, sortkey.KeyType("number")
 	for queue, settle := range map[string]time.Duration{"keyed": 0, "keyed-later": time.Second} {
 		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}); err != nil {
 			t.Fatal(err)

@@ -19,9 +19,9 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/localstack"
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // keyedWindow is the settle window of the demo's queues: what is sent before the stragglers
@@ -32,7 +32,7 @@ const keyedWindow = 3 * time.Second
 type keyedMessage struct {
 	traffic.Arrival
 	id    string
-	place cursor.SortKey
+	place sortkey.SortKey
 }
 
 // keyedStream is messages that are sorted by a time.
@@ -54,9 +54,9 @@ func newKeyedStream(arrivals []traffic.Arrival) (*keyedStream, error) {
 		}
 		err := json.Unmarshal(a.Document, &read)
 		if err == nil {
-			var key cursor.Key
-			key, err = cursor.KeyType("time").ParseKey(read.Key)
-			m.id, m.place = read.ID, cursor.KeyedSortKey(key, read.ID)
+			var key sortkey.Key
+			key, err = sortkey.KeyType("time").ParseKey(read.Key)
+			m.id, m.place = read.ID, sortkey.KeyedSortKey(key, read.ID)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("message %s: %w", a.Document[:min(len(a.Document), 80)], err)
@@ -255,9 +255,9 @@ func (s *keyedStream) check(ctx context.Context, base string, answers []answered
 	}
 	did.stragglers = s.stragglers
 	for _, queue := range s.queues() {
-		sent := map[cursor.SortKey]keyedMessage{}
-		late := map[cursor.SortKey]bool{}
-		var came, onTime []cursor.SortKey
+		sent := map[sortkey.SortKey]keyedMessage{}
+		late := map[sortkey.SortKey]bool{}
+		var came, onTime []sortkey.SortKey
 		for i, m := range s.all {
 			if m.Queue != queue {
 				continue
@@ -277,11 +277,11 @@ func (s *keyedStream) check(ctx context.Context, base string, answers []answered
 			return nil, did, nil, err
 		}
 		for i, l := range log {
-			key, err := cursor.KeyType("time").ParseKey(l.Key)
+			key, err := sortkey.KeyType("time").ParseKey(l.Key)
 			if err != nil {
 				return nil, did, nil, fmt.Errorf("queue %s: message %s is read without its key: %w", queue, l.ID, err)
 			}
-			place := cursor.KeyedSortKey(key, l.ID)
+			place := sortkey.KeyedSortKey(key, l.ID)
 			m, there := sent[place]
 			delete(sent, place)
 			switch {
@@ -315,11 +315,11 @@ func (s *keyedStream) check(ctx context.Context, base string, answers []answered
 }
 
 // inversions is how many pairs are in the wrong order.
-func inversions(places []cursor.SortKey) int {
-	var sorted []cursor.SortKey
+func inversions(places []sortkey.SortKey) int {
+	var sorted []sortkey.SortKey
 	n := 0
 	for _, p := range places {
-		at, _ := slices.BinarySearchFunc(sorted, p, cmp.Compare[cursor.SortKey])
+		at, _ := slices.BinarySearchFunc(sorted, p, cmp.Compare[sortkey.SortKey])
 		n += len(sorted) - at
 		sorted = slices.Insert(sorted, at, p)
 	}

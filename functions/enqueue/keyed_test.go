@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -26,7 +27,7 @@ func (s *server) settle(t *testing.T, queue string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sorter.Settle(t.Context(), queue, cursor.EverySortKey); err != nil {
+	if _, err := sorter.Settle(t.Context(), queue, sortkey.EverySortKey); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -245,7 +246,7 @@ func TestALateOneIsCountedOnce(t *testing.T) {
 	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		a, err := tables.Do(ctx, r)
 		if r.Name() == "put arrival" {
-			if _, err := settler.Settle(ctx, "q", cursor.EverySortKey); err != nil {
+			if _, err := settler.Settle(ctx, "q", sortkey.EverySortKey); err != nil {
 				t.Error(err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -39,7 +40,7 @@ func (s *sorting) handle(ctx context.Context, metrics *emf.Metrics, event table.
 	}
 	if s.ofArrivals(event) {
 		return cursor.OnArrivals(s.sorter, s.names, cursor.OnArrivalsOptions{
-			WakeUp:  func(queue string, upTo cursor.SortKey, due time.Time) { s.timer.Settle(queue, string(upTo), due) },
+			WakeUp:  func(queue string, upTo sortkey.SortKey, due time.Time) { s.timer.Settle(queue, string(upTo), due) },
 			Settled: func(done cursor.Settled) { runtime.CountSettled(metrics, done) },
 			Failed:  failed,
 		})(ctx, event)

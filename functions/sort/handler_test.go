@@ -20,6 +20,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -132,7 +133,7 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 }
 
 // arrival is a record of the arrivals' stream: of a message that waits in a keyed queue.
-func arrival(sequence int, queue string, key cursor.SortKey) string {
+func arrival(sequence int, queue string, key sortkey.SortKey) string {
 	return fmt.Sprintf(`{
 		"eventName": "INSERT",
 		"dynamodb": {"Keys": {"queue": {"S": %q}, "sortKey": {"B": %q}}, "SequenceNumber": "%d", "StreamViewType": "KEYS_ONLY"},
@@ -168,7 +169,7 @@ func TestHandlerSettles(t *testing.T) {
 		t.Fatal(err)
 	}
 	sorter := newSorter(t)
-	kind, drop, keyType, none, window := cursor.KindKeyed, cursor.LateDrop, cursor.KeyType("number"), time.Duration(0), 10*time.Second
+	kind, drop, keyType, none, window := cursor.KindKeyed, cursor.LateDrop, sortkey.KeyType("number"), time.Duration(0), 10*time.Second
 	for queue, settle := range map[string]*time.Duration{"now": &none, "later": &window} {
 		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Late: &drop, Settle: settle}); err != nil {
 			t.Fatal(err)
@@ -188,14 +189,14 @@ func TestHandlerSettles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		records = append(records, arrival(len(records)+1, queue, cursor.KeyedSortKey(stored, m.ID)))
+		records = append(records, arrival(len(records)+1, queue, sortkey.KeyedSortKey(stored, m.ID)))
 	}
 	put("now", 2, "")
 	put("later", 7, "")
 	put("later", 9, "")
 	put("now", 3, "1")
 	put("later", 8, "")
-	records = append(records, arrival(6, "arrivals", "\x01234567890"), arrival(7, "gone", cursor.KeyedSortKey("\x01k", "")))
+	records = append(records, arrival(6, "arrivals", "\x01234567890"), arrival(7, "gone", sortkey.KeyedSortKey("\x01k", "")))
 	var out bytes.Buffer
 	handle := runtime.Around(&out, headroom, (&sorting{sorter: sorter, timer: wake}).handle, func(ctx context.Context, _ *emf.Metrics) { wake.Flush(ctx) })
 	began := time.Now()
@@ -213,7 +214,7 @@ func TestHandlerSettles(t *testing.T) {
 		t.Fatalf("wake-ups %v, want one for the batch", sent.bodies)
 	}
 	w, err := timer.Parse(sent.bodies[0])
-	if key := cursor.SortKey(w.UpTo).Key(); err != nil || w.Kind != timer.Settle || w.Queue != "later" || key.String() != "9" || w.Due.Before(began.Add(window-time.Millisecond)) || w.Due.After(time.Now().Add(window)) {
+	if key := sortkey.SortKey(w.UpTo).Key(); err != nil || w.Kind != timer.Settle || w.Queue != "later" || key.String() != "9" || w.Due.Before(began.Add(window-time.Millisecond)) || w.Due.After(time.Now().Add(window)) {
 		t.Errorf("%+v up to %s, %v", w, key, err)
 	}
 }
@@ -221,8 +222,8 @@ func TestHandlerSettles(t *testing.T) {
 // TestHandlerFailsWhatIsNotSettled: one record of the arrivals' stream that cannot be read.
 func TestHandlerFailsWhatIsNotSettled(t *testing.T) {
 	var out bytes.Buffer
-	bad := strings.Replace(arrival(2, "q", cursor.KeyedSortKey("\x01k", "")), `"B"`, `"N"`, 1)
-	response, err := handlerOf(newSorter(t), &out)(t.Context(), event(t, arrival(1, "q", cursor.KeyedSortKey("\x01k", "")), bad))
+	bad := strings.Replace(arrival(2, "q", sortkey.KeyedSortKey("\x01k", "")), `"B"`, `"N"`, 1)
+	response, err := handlerOf(newSorter(t), &out)(t.Context(), event(t, arrival(1, "q", sortkey.KeyedSortKey("\x01k", "")), bad))
 	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" {
 		t.Errorf("%+v, %v; want that record 2 failed", response, err)
 	}

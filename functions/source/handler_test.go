@@ -22,6 +22,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -463,7 +464,7 @@ func TestEveryRequestFails(t *testing.T) {
 					// What the streams' handler does where a producer could not.
 					var err error
 					if shape.Settles {
-						_, err = w.sorter.Settle(t.Context(), shape.Queue(queue), cursor.EverySortKey)
+						_, err = w.sorter.Settle(t.Context(), shape.Queue(queue), sortkey.EverySortKey)
 					} else {
 						_, err = w.sorter.Heal(t.Context(), shape.Queue(queue), 1, 2, 3)
 					}

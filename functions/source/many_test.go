@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -90,7 +91,7 @@ func (w *world) play(shape sourcetest.Shape, all []coming, random *rand.Rand, pu
 		}
 		errs := make([]error, manyQueues)
 		fanout.SideBySide(manyQueues, func(queue int) {
-			_, errs[queue] = w.sorter.Settle(w.t.Context(), shape.Queue(queue), cursor.EverySortKey)
+			_, errs[queue] = w.sorter.Settle(w.t.Context(), shape.Queue(queue), sortkey.EverySortKey)
 			if errors.Is(errs[queue], cursor.ErrNoQueue) {
 				errs[queue] = nil
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -160,7 +161,7 @@ func (s *sweeper) queueOptions(metrics *emf.Metrics, seen *troubles) cursor.Swee
 	}
 	options.Left = func(of cursor.Cursor) {
 		if of.Settings.Kind == cursor.KindKeyed {
-			s.timer.Settle(of.Queue, string(cursor.EverySortKey), time.Now())
+			s.timer.Settle(of.Queue, string(sortkey.EverySortKey), time.Now())
 			return
 		}
 		s.timer.Gap(of.Queue, time.Now())

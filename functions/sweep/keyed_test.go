@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
@@ -43,11 +44,11 @@ func keyedQueues(t *testing.T, store *cursor.Store, now *time.Time, queues ...st
 // settleOf is a wake-up of a keyed queue, up to a number.
 func settleOf(t *testing.T, queue string, upTo int) string {
 	t.Helper()
-	key, err := cursor.KeyType("number").Key(upTo)
+	key, err := sortkey.KeyType("number").Key(upTo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: queue}, UpTo: string(cursor.KeyedSortKey(key, "x")), Due: time.Now()}.String()
+	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: queue}, UpTo: string(sortkey.KeyedSortKey(key, "x")), Due: time.Now()}.String()
 }
 
 // TestHandlerWakesKeyedQueues: up to the bound, and no farther; what comes too early is sent

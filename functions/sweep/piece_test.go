@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -305,7 +306,7 @@ func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			hour := time.Hour
-			kind, keyType := cursor.KindKeyed, cursor.KeyType("number")
+			kind, keyType := cursor.KindKeyed, sortkey.KeyType("number")
 			if _, err := sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &hour}); err != nil {
 				t.Fatal(err)
 			}

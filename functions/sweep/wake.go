@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
@@ -173,7 +174,7 @@ func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next tim
 	}
 	within, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
-	done, err := r.sorter.Settle(within, w.Queue, cursor.SortKey(w.UpTo))
+	done, err := r.sorter.Settle(within, w.Queue, sortkey.SortKey(w.UpTo))
 	runtime.CountSettled(r.metrics, done)
 	var none *cursor.InvalidError
 	switch {

@@ -21,6 +21,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/secret"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -300,7 +301,7 @@ func TestASourceWithKeys(t *testing.T) {
 	s.Want("a prev that is none", s.send(cms(`{"page":"p","id":3,"at":1700000000,"kind":"page.created","before":{}}`)), 400, `"field":"prev"`)
 	s.Want("no JSON", s.send(cms(updated).with("Content-Type", "text/plain")), 415, "not-json")
 	s.now = s.now.Add(5 * time.Second)
-	if did, err := s.sorter.Settle(t.Context(), "cms/p", cursor.EverySortKey); err != nil || did.Unlinked != 1 {
+	if did, err := s.sorter.Settle(t.Context(), "cms/p", sortkey.EverySortKey); err != nil || did.Unlinked != 1 {
 		t.Fatalf("%+v, %v", did, err)
 	}
 	s.wantStored("cms/p", `1 2 `+created+`; 2 1 `+updated)
@@ -520,7 +521,7 @@ func TestEach(t *testing.T) {
 	s.now = s.now.Add(2 * time.Second)
 	s.Want("again", s.send(page), 200, `{"status":200,"results":[{"status":200,"outcome":"duplicate","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"}]}`)
 	s.now = s.now.Add(time.Minute)
-	if _, err := s.sorter.Settle(t.Context(), "page/page", cursor.EverySortKey); err != nil {
+	if _, err := s.sorter.Settle(t.Context(), "page/page", sortkey.EverySortKey); err != nil {
 		t.Fatal(err)
 	}
 	s.wantStored("page/page", `1 2 {"id":"2","time":1699999999}; 2 1 {"id":"1","time":null}`)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -84,7 +85,7 @@ func TestAnnounceLateMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := cursor.KeyType("time,number").Key("2026-01-02T03:04:05.5+01:00", 7)
+	key, err := sortkey.KeyType("time,number").Key("2026-01-02T03:04:05.5+01:00", 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -310,7 +311,7 @@ func TestModes(t *testing.T) {
 
 // TestPlaces: by which attribute an event is placed, in the queue that it makes, and in others.
 func TestPlaces(t *testing.T) {
-	keyed := func(keys cursor.KeyType) *cursor.Settings {
+	keyed := func(keys sortkey.KeyType) *cursor.Settings {
 		return &cursor.Settings{Kind: cursor.KindKeyed, KeyType: keys}
 	}
 	numbered, arrival := &cursor.Settings{Kind: cursor.KindNumbered}, &cursor.Settings{Kind: cursor.KindArrival}

@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -320,7 +320,7 @@ func badURI(text string) string {
 func badTime(text string) string {
 	// Package time has no leap seconds.
 	second := strings.Replace(strings.ToUpper(text), ":60", ":59", 1)
-	_, err := cursor.KeyType("time").Key(text)
+	_, err := sortkey.KeyType("time").Key(text)
 	if leap := strings.Contains(text, ":60"); leap && err != nil {
 		return "is no time: " + err.Error()
 	}

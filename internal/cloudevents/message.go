@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -121,7 +122,7 @@ func (e Event) Place(m *cursor.Message, of cursor.Settings) (err error) {
 			if !given {
 				return missing(name, "is missing: the queue sorts by it, with the key type "+string(of.KeyType))
 			}
-			if _, err := cursor.KeyType(part).Key(value); err != nil {
+			if _, err := sortkey.KeyType(part).Key(value); err != nil {
 				return invalid.Named(name, err)
 			}
 			m.KeyParts = append(m.KeyParts, value)

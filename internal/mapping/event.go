@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -411,7 +412,7 @@ func (v value) seq() (int64, error) {
 func (v value) parts(e *Event) ([]any, error) {
 	switch {
 	case v.kind == inJSON:
-		parts, err := cursor.KeyParts(v.raw)
+		parts, err := sortkey.KeyParts(v.raw)
 		if err != nil {
 			return nil, v.wrong(err)
 		}
@@ -419,7 +420,7 @@ func (v value) parts(e *Event) ([]any, error) {
 	case v.kind == number:
 		return []any{json.Number(v.text)}, nil
 	case v.at.variable == received:
-		return []any{cursor.Received(e.Received)}, nil
+		return []any{sortkey.Received(e.Received)}, nil
 	}
 	name, err := v.name(true)
 	return []any{name}, err

@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -118,7 +119,7 @@ func (k *Kind) variables(each bool) []string {
 // Mapping is how an event becomes a message, or several.
 type Mapping struct {
 	// KeyType is the type of the keys, where it is given; Kind is what queues must be of, where that is said.
-	KeyType cursor.KeyType
+	KeyType sortkey.KeyType
 	Kind    cursor.Kind
 	// First is where a queue with seqs starts that a message makes; nil where nothing says it.
 	First *int64
@@ -277,7 +278,7 @@ func (t *Texts) check(k Kind) error {
 // finish checks what is found in no event.
 func (m *Mapping) finish(t Texts, k Kind) (err error) {
 	if t.KeyType != "" {
-		if m.KeyType, err = cursor.ParseKeyType(t.KeyType); err != nil {
+		if m.KeyType, err = sortkey.ParseKeyType(t.KeyType); err != nil {
 			return err
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -200,7 +200,7 @@ func TestMessages(t *testing.T) {
 		"no seq":                     {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":1.5}`)), "seq is not an integer from 0 to 9223372036854775807 written in plain digits (n is 1.5)"},
 		"a key": {
 			of(t, Texts{Queue: "'q'", ID: "i", Key: "t | @received,k", Prev: "p.id", Attributes: map[string]string{"a": "i", "b": "none"}}, Kind{}, document(`{"i":1,"k":"x","p":{"id":0}}`)),
-			`q|1|0|[` + fmt.Sprint(cursor.Received(at)) + ` x]|{"i":1,"k":"x","p":{"id":0}}||0|map[a:1 streamsort-received:key]`,
+			`q|1|0|[` + fmt.Sprint(sortkey.Received(at)) + ` x]|{"i":1,"k":"x","p":{"id":0}}||0|map[a:1 streamsort-received:key]`,
 		},
 		"a list as the key":    {of(t, Texts{Queue: "'q'", ID: "i", Key: "k"}, Kind{}, document(`{"i":1,"k":[2,"x"]}`)), `q|1|0|[2 x]|{"i":1,"k":[2,"x"]}`},
 		"a list as a part":     {of(t, Texts{Queue: "'q'", ID: "i", Key: "i,k"}, Kind{}, document(`{"i":1,"k":[2,"x"]}`)), "key part 2 of 2 must be a string or a number (k is a list)"},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -84,9 +84,9 @@ func parse(text string) (list, error) {
 		default:
 			return nil, p.wrong("has %q where ',', '|' or its end must be", p.text[p.at-1:])
 		}
-		if len(paths) > cursor.MaxKeyParts {
+		if len(paths) > sortkey.MaxKeyParts {
 			return nil, fail(invalid.OutOfRange, "",
-				"has more than %d paths: at most %d parts are taken", cursor.MaxKeyParts, cursor.MaxKeyParts)
+				"has more than %d paths: at most %d parts are taken", sortkey.MaxKeyParts, sortkey.MaxKeyParts)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -34,7 +35,7 @@ type (
 	seq     int64
 	first   int64
 	key     []any
-	keyType cursor.KeyType
+	keyType sortkey.KeyType
 	data    []byte
 )
 
@@ -66,7 +67,7 @@ func (f *first) UnmarshalJSON(raw []byte) error {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (k *key) UnmarshalJSON(raw []byte) error {
-	parts, err := cursor.KeyParts(raw)
+	parts, err := sortkey.KeyParts(raw)
 	if *k = parts; err != nil {
 		return invalid.Named("", err)
 	}
@@ -75,7 +76,7 @@ func (k *key) UnmarshalJSON(raw []byte) error {
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (k *keyType) UnmarshalText(text []byte) error {
-	parsed, err := cursor.ParseKeyType(string(text))
+	parsed, err := sortkey.ParseKeyType(string(text))
 	*k = keyType(parsed)
 	return err
 }
@@ -97,7 +98,7 @@ func Read(members []strictjson.Member) (m cursor.Message, err error) {
 	m = cursor.Message{
 		Queue: p.Queue, Seq: int64(p.Seq), First: (*int64)(p.First), ID: p.ID, Body: p.Body,
 		ContentType: p.ContentType, Attributes: p.Attributes, Kind: cursor.Kind(p.Kind),
-		KeyParts: p.Key, KeyType: cursor.KeyType(p.KeyType), Prev: p.Prev,
+		KeyParts: p.Key, KeyType: sortkey.KeyType(p.KeyType), Prev: p.Prev,
 	}
 	if !p.Given["seq"] {
 		m.Seq = cursor.NoSeq

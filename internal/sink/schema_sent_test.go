@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -19,7 +20,7 @@ func batchesOfAllKinds() []handoff.Batch {
 	whole.Messages[0].ID, whole.Messages[0].Attributes = "id\x01", map[string]string{"k": "v"}
 	whole.Messages[3].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
 	for i, raw := range []string{`7.5`, `"a"`, `[1538601234,"x.b"]`} {
-		keys := []cursor.KeyType{"number", "text", "time,rank(*.a|*)"}[i]
+		keys := []sortkey.KeyType{"number", "text", "time,rank(*.a|*)"}[i]
 		key, err := keys.ParseKey([]byte(raw))
 		if err != nil {
 			panic(err)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // kind is what a source's records are.
@@ -25,7 +25,7 @@ type kind struct {
 	// queue, key with keyType, and id are the fields that are these where the source says
 	// nothing else. Without a key, that is arrival order.
 	queue, key string
-	keyType    cursor.KeyType
+	keyType    sortkey.KeyType
 	id         string
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/payloads"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -120,7 +121,7 @@ func timeAt(t *testing.T, document []byte, path string) string {
 	if number, is := value.(float64); is {
 		value = json.Number(fmt.Sprintf("%.0f", number))
 	}
-	key, err := cursor.KeyType("time").Key(value)
+	key, err := sortkey.KeyType("time").Key(value)
 	var at string
 	if err != nil || json.Unmarshal(key.JSON(), &at) != nil {
 		return ""

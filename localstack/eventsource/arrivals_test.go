@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"pgregory.net/rapid"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // arrivalsFilter is the one filter of the arrivals' stream, in the template that deploys.
@@ -64,10 +64,10 @@ func arrived(t interface{ Fatal(...any) }, name types.OperationType, key []byte)
 func TestKeyedQueuesPassTheFilter(t *testing.T) {
 	filter := arrivalsFilter(t)
 	rapid.Check(t, func(t *rapid.T) {
-		ofType := map[cursor.KeyType]any{
+		ofType := map[sortkey.KeyType]any{
 			"number":                      rapid.OneOf(rapid.Map(rapid.Int64(), func(n int64) any { return n }), rapid.Map(rapid.Float64Range(1e-100, 1e100), func(n float64) any { return n })).Draw(t, "number"),
 			"time":                        time.Unix(rapid.Int64Range(-1<<35, 1<<37).Draw(t, "time"), 0),
-			"text":                        rapid.StringN(0, 10, cursor.MaxKeyText).Draw(t, "text"),
+			"text":                        rapid.StringN(0, 10, sortkey.MaxKeyText).Draw(t, "text"),
 			"rank(*.created|*|*.deleted)": rapid.SampledFrom([]string{"a.created", "a", "a.deleted"}).Draw(t, "rank"),
 		}
 		for keyType, part := range ofType {
@@ -80,7 +80,7 @@ func TestKeyedQueuesPassTheFilter(t *testing.T) {
 				if err != nil {
 					t.Fatal(fmt.Errorf("%s of %v: %w", of, parts, err))
 				}
-				stored := []byte(cursor.KeyedSortKey(key, rapid.String().Draw(t, "id")))
+				stored := []byte(sortkey.KeyedSortKey(key, rapid.String().Draw(t, "id")))
 				for name, want := range map[types.OperationType]bool{types.OperationTypeInsert: true, types.OperationTypeModify: true, types.OperationTypeRemove: false} {
 					if filter.matches(arrived(t, name, stored)) != want {
 						t.Fatalf("%s of %s %v, stored as %x, does not pass", name, of, parts, stored)

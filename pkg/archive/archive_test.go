@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/archive/archivetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -226,7 +227,7 @@ func TestKeyedQueues(t *testing.T) {
 		if _, err := s.sorter.Configure(t.Context(), "q", cursor.Change{Settle: &settled}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.sorter.Settle(t.Context(), "q", cursor.EverySortKey); err != nil {
+		if _, err := s.sorter.Settle(t.Context(), "q", sortkey.EverySortKey); err != nil {
 			t.Fatal(err)
 		}
 	}

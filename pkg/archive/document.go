@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -91,10 +92,10 @@ func decode(raw []byte, queue string, seq int64) (cursor.Message, error) {
 	case h.Queue != queue || h.Seq != seq:
 		return cursor.Message{}, fmt.Errorf("the archive of queue %q has the message %d of queue %q under %d", queue, h.Seq, h.Queue, seq)
 	}
-	var key cursor.Key
+	var key sortkey.Key
 	if len(h.KeyBytes) > 0 {
 		var err error
-		if key, err = cursor.DecodeKey(h.KeyBytes); err != nil {
+		if key, err = sortkey.DecodeKey(h.KeyBytes); err != nil {
 			return cursor.Message{}, fmt.Errorf("the archive of queue %q has a message under %d with no key: %w", queue, seq, err)
 		}
 	}

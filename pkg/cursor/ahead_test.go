@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -51,7 +52,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 			same(t, "received instead", r.ClockAhead, true)
 			now = now.Add(time.Second)
 		}
-		_, err = sorter.Settle(t.Context(), q, cursor.EverySortKey)
+		_, err = sorter.Settle(t.Context(), q, sortkey.EverySortKey)
 		check(t, err)
 		var keys []string
 		for m, err := range sorter.Read(t.Context(), q, 0, standing(t, s, q).Position) {
@@ -91,7 +92,7 @@ func TestEachTimeOfAKeyIsLookedAt(t *testing.T) {
 func TestAheadIsForTimes(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("a", "1"))
-	kind, text, times := cursor.KindKeyed, cursor.KeyType("text"), cursor.KeyType("time")
+	kind, text, times := cursor.KindKeyed, sortkey.KeyType("text"), sortkey.KeyType("time")
 	hour, tooShort := time.Hour, time.Millisecond
 	for queue, change := range map[string]cursor.Change{
 		"q": {Ahead: &hour}, "new": {Kind: &kind, KeyType: &text, Ahead: &hour}, "short": {Kind: &kind, KeyType: &times, Ahead: &tooShort},

@@ -3,6 +3,7 @@ package cursor
 import (
 	"context"
 	"fmt"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"slices"
 	"time"
 )
@@ -51,7 +52,7 @@ type Announcement struct {
 // LateMessage is a message of a keyed queue that was late.
 type LateMessage struct {
 	Seq     int64
-	Key     Key
+	Key     sortkey.Key
 	Dropped bool
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -260,7 +261,7 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 	now := time.Now()
 	var entries []cursor.Entry
 	for i := range 38 {
-		entries = append(entries, cursor.Entry{Key: cursor.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
+		entries = append(entries, cursor.Entry{Key: sortkey.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
 	}
 	_, err := m.store.CreateCursor(t.Context(), cursor.Cursor{
 		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_043_006, MaxParked: 1_000_000_006, MovedAt: now, Announced: -1,

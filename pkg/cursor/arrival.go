@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -29,7 +30,7 @@ type Arrival struct {
 	ID string
 	// Key is that of a message which waits in a keyed queue, and is alone; Prev is its
 	// Prev. In arrival order both are empty.
-	Key  Key
+	Key  sortkey.Key
 	Prev string
 	// Messages are 1 to 500, of which Queue and Seq are left empty. A message
 	// that has no ID of its own, and is alone, has the arrival's.
@@ -45,7 +46,7 @@ type Arrival struct {
 	// seqs are higher.
 	Seen int64
 	// Era is that of the queue's keys when a message of a keyed queue was stored.
-	Era Era
+	Era sortkey.Era
 }
 
 // entry is the arrival's place in the order, wherever that is.
@@ -54,14 +55,14 @@ func (a *Arrival) entry() Entry {
 }
 
 // sortKey is the key under which it is stored.
-func (a *Arrival) sortKey() SortKey {
+func (a *Arrival) sortKey() sortkey.SortKey {
 	switch {
 	case a.Key != "":
-		return a.Era.sortKey(a.Key, a.ID)
+		return a.Era.SortKey(a.Key, a.ID)
 	case a.ID == "":
 		return a.ownKey()
 	}
-	return HashOf(a.ID)
+	return sortkey.HashOf(a.ID)
 }
 
 // validate reports what is wrong with the messages of an arrival together.

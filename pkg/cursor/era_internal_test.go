@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"encoding/base64"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"strings"
 	"testing"
 )
@@ -9,15 +10,15 @@ import (
 // TestEras: each is greater than the one before, whatever the keys are, is read back, and is let
 // through by the stream's filter for keyed queues.
 func TestEras(t *testing.T) {
-	before := SortKey("")
-	for _, era := range []Era{"", Era("").next(), Era("").next().next(), lastEra} {
-		first, last := era.sortKey("\x00", "a"), era.sortKey(Key(rune(tagHex))+"\xff", "b")
-		for _, key := range []SortKey{first, last} {
+	before := sortkey.SortKey("")
+	for _, era := range []sortkey.Era{"", sortkey.Era("").Next(), sortkey.Era("").Next().Next(), sortkey.LastEra} {
+		first, last := era.SortKey("\x00", "a"), era.SortKey(sortkey.Key(rune(sortkey.TagHex))+"\xff", "b")
+		for _, key := range []sortkey.SortKey{first, last} {
 			if key.Era() != era || !strings.HasPrefix(base64.StdEncoding.EncodeToString([]byte(key)), "AQ") {
 				t.Errorf("era %x: %x is of %x", string(era), string(key), string(key.Era()))
 			}
 		}
-		if first <= before || last >= EverySortKey || era != "" && era.begin() <= before {
+		if first <= before || last >= sortkey.EverySortKey || era != "" && era.Begin() <= before {
 			t.Errorf("era %x: from %x to %x, behind %x",
 				string(era), string(first), string(last), string(before))
 		}

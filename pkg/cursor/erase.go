@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -107,9 +108,9 @@ func (s *Sorter) Remaining(ctx context.Context, queue string) (Remains, error) {
 		}
 	}
 	stored.More, more = more, true
-	var after *SortKey
+	var after *sortkey.SortKey
 	for page := 0; more && page < maxCountPages; page++ {
-		var keys []SortKey
+		var keys []sortkey.SortKey
 		var err error
 		if keys, more, err = s.store.ArrivalKeys(ctx, queue, after, 0, false); err != nil {
 			return stored, err
@@ -200,7 +201,7 @@ func (s *Sorter) eraseMessages(ctx context.Context, queue string, sure bool, goO
 // eraseArrivals deletes arrivals until a look shows none, a strong one where it is to be sure.
 func (s *Sorter) eraseArrivals(ctx context.Context, queue string, sure bool, goOn func() bool) (Remains, error) {
 	var deleted Remains
-	var after *SortKey
+	var after *sortkey.SortKey
 	for strong := false; goOn(); {
 		keys, more, err := s.store.ArrivalKeys(ctx, queue, after, erasePage, strong)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // encodeTail writes entries as a list, of which a condition can ask whether one
@@ -32,12 +33,12 @@ func encodeEntry(e Entry) ddb.Value {
 func decodeEntry(written string, keyed bool) Entry {
 	number := func() uint32 { return binary.BigEndian.Uint32([]byte(written[len(written)-4:])) }
 	switch {
-	case !keyed && len(written) == hashSize+4:
+	case !keyed && len(written) == sortkey.HashSize+4:
 		both := number()
-		return Entry{Key: SortKey(written[:hashSize]), Count: int(both >> seenBits), Seen: shortSeen(int64(both))}
-	case keyed && len(written) > 1+tieBreakSize+4 && Mark(written[0])&MarkKeyed != 0:
+		return Entry{Key: sortkey.SortKey(written[:sortkey.HashSize]), Count: int(both >> seenBits), Seen: shortSeen(int64(both))}
+	case keyed && len(written) > 1+sortkey.TieBreakSize+4 && Mark(written[0])&MarkKeyed != 0:
 		seen := shortSeen(int64(number()))
-		return Entry{Key: keyedPrefix + SortKey(written[1:len(written)-4]), Count: 1, Seen: seen, Mark: Mark(written[0])}
+		return Entry{Key: sortkey.KeyedPrefix + sortkey.SortKey(written[1:len(written)-4]), Count: 1, Seen: seen, Mark: Mark(written[0])}
 	}
 	return Entry{}
 }
@@ -113,7 +114,7 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 		EnqueuedAt: m.EnqueuedAt, ExpiresOn: m.ExpiresOn, Digest: m.Digest, Op: m.Op,
 	}
 	if d.NumberOr(attrVersion, 0) == layoutKeyed {
-		stored := SortKey(d.BytesOr(attrSortKey))
+		stored := sortkey.SortKey(d.BytesOr(attrSortKey))
 		if a.Key, a.Era = stored.Key(), stored.Era(); a.Key == "" {
 			d.Fail(attrSortKey, "is none of a keyed queue")
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -56,7 +57,7 @@ func (s *Sorter) makeKeyed(ctx context.Context, messages []Message, p *part, cur
 	if !cur.Exists() && typed >= 0 {
 		settings := s.defaults
 		settings.Kind = KindKeyed
-		settings.KeyType, _ = ParseKeyType(string(messages[p.places[typed]].KeyType)) // it was validated
+		settings.KeyType, _ = sortkey.ParseKeyType(string(messages[p.places[typed]].KeyType)) // it was validated
 		var err error
 		cur, _, err = s.makeFor(ctx, p.queue, settings, func(unmade Cursor) bool {
 			return slices.ContainsFunc(p.places, func(i int) bool {
@@ -95,7 +96,7 @@ func (s *Sorter) keyAll(ctx context.Context, messages []Message, places []int, c
 		made[n] = a
 	})
 	var all []*incoming
-	first := map[SortKey]*incoming{}
+	first := map[sortkey.SortKey]*incoming{}
 	for _, a := range made {
 		switch twin := first[a.sortKey()]; {
 		case !a.open():
@@ -118,7 +119,7 @@ func (s *Sorter) keyOf(m Message, cur Cursor) (*incoming, error) {
 	a := newIncoming(m, 0)
 	of := cur.Settings.KeyType
 	if m.KeyType != "" && m.KeyType != of {
-		if written, _ := ParseKeyType(string(m.KeyType)); written != of { // with spaces it is the same
+		if written, _ := sortkey.ParseKeyType(string(m.KeyType)); written != of { // with spaces it is the same
 			return a, &InvalidError{Field: "keyType", Code: invalid.Clash, Problem: "is not that of the queue, " + string(of), Queue: m.Queue}
 		}
 	}
@@ -128,15 +129,15 @@ func (s *Sorter) keyOf(m Message, cur Cursor) (*incoming, error) {
 	}
 	a.parts = slices.Clone(m.KeyParts)
 	latest := s.now().Add(cur.Settings.Ahead)
-	for i, at := range key.times() {
+	for i, at := range key.Times() {
 		switch {
 		case !at.After(latest), isReceived(a.parts[i]):
 		case m.Received.IsZero():
-			return a, inPart(i, len(m.KeyParts), invalid.New(invalid.OutOfRange, "", fmt.Sprintf(
+			return a, sortkey.InPart(i, len(m.KeyParts), invalid.New(invalid.OutOfRange, "", fmt.Sprintf(
 				"is %s, and at most %s are taken, %s ahead of now: set the sender's clock, or \"ahead\" with PUT /queues",
 				at.Format(time.RFC3339Nano), latest.UTC().Format(time.RFC3339), cur.Settings.Ahead)))
 		default:
-			a.parts[i], a.result.ClockAhead = Received(m.Received), true
+			a.parts[i], a.result.ClockAhead = sortkey.Received(m.Received), true
 		}
 	}
 	a.Key, a.Era, a.Digest = key, cur.High.Era(), a.digest()
@@ -144,12 +145,12 @@ func (s *Sorter) keyOf(m Message, cur Cursor) (*incoming, error) {
 }
 
 // isReceived reports whether a part of a key is the time of receipt.
-func isReceived(part any) bool { _, is := part.(Received); return is }
+func isReceived(part any) bool { _, is := part.(sortkey.Received); return is }
 
 // firstReceipt is step 0b: the message gets the key of the first time that it came.
 func (s *Sorter) firstReceipt(ctx context.Context, a *incoming, m Message, cur Cursor) error {
 	for i, part := range a.parts {
-		at, is := part.(Received)
+		at, is := part.(sortkey.Received)
 		if !is {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -34,7 +35,7 @@ func TestARepeatDoesNotHaveALateOneSearchTheWholeLog(t *testing.T) {
 			group = append(group, keyedOf(fmt.Sprintf("b%02d%02d", i, n), "x"))
 		}
 		b.putKeyed(group...)
-		b.settle(cursor.EverySortKey)
+		b.settle(sortkey.EverySortKey)
 	}
 	items := b.counted()
 	b.sorter = b.process(cursor.Options{})
@@ -49,7 +50,7 @@ func TestARepeatDoesNotHaveALateOneSearchTheWholeLog(t *testing.T) {
 func TestStraysBetweenDoNotHoldUpAReader(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 	b.putKeyed(keyedOf("a", "1"), keyedOf("b", "1"), keyedOf("z", "1"))
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	for i := range 2000 {
 		b.putKeyed(keyedOf(fmt.Sprintf("m%04d", i), "1"))
 	}
@@ -79,9 +80,9 @@ func TestManyThatWait(t *testing.T) {
 		all[i].ID = "x"
 	}
 	b.putKeyed(all...)
-	b.want("nothing is due", b.settle(cursor.EverySortKey), fmt.Sprintf("0 placed, %d waiting", n+1))
+	b.want("nothing is due", b.settle(sortkey.EverySortKey), fmt.Sprintf("0 placed, %d waiting", n+1))
 	b.later(time.Second)
-	b.want("the last one is", b.settle(cursor.EverySortKey), fmt.Sprintf("%d placed", n+1))
+	b.want("the last one is", b.settle(sortkey.EverySortKey), fmt.Sprintf("%d placed", n+1))
 	if log := b.keyedLog(); !strings.HasPrefix(log, "k00000 k00001 ") || !strings.HasSuffix(log, " z1") || strings.Contains(log, "!") {
 		t.Errorf("log %.60s", log)
 	}
@@ -93,7 +94,7 @@ func TestALookThatIsStoppedGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 		b.putKeyed(keyedOf("z", "1"))
-		b.settle(cursor.EverySortKey)
+		b.settle(sortkey.EverySortKey)
 		var late []cursor.Message
 		for i := range 100 {
 			late = append(late, keyedOf(fmt.Sprintf("m%04d", i), "1"))
@@ -112,7 +113,7 @@ func TestALookThatIsStoppedGoesOn(t *testing.T) {
 		calls := 0
 		for more := true; more; calls++ {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			did, err := b.process(cursor.Options{}).Settle(ctx, "q", cursor.EverySortKey)
+			did, err := b.process(cursor.Options{}).Settle(ctx, "q", sortkey.EverySortKey)
 			cancel()
 			check(t, err)
 			if more = did.More; calls > 4 {
@@ -133,13 +134,13 @@ func TestAMessageThatHasSeenAMoveOfAnother(t *testing.T) {
 	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if q, ok := r.(ddb.Query); ok && q.Name() == "query waiting" && once {
 			once = false
-			b.settle(cursor.EverySortKey)
+			b.settle(sortkey.EverySortKey)
 			b.sorter = b.process(cursor.Options{})
 			b.putKeyed(keyedOf("b", "1"))
 		}
 		return next.Do(ctx, r)
 	})
-	b.want("settle", b.settle(cursor.EverySortKey), "1 placed")
+	b.want("settle", b.settle(sortkey.EverySortKey), "1 placed")
 	b.want("log", b.keyedLog(), "a1 b1")
 }
 
@@ -147,11 +148,11 @@ func TestAMessageThatHasSeenAMoveOfAnother(t *testing.T) {
 func TestUnlinkedIsOfWhatReadersSee(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle, s.Late = 0, cursor.LateDrop }))
 	b.putKeyed(keyedOf("b", "1"))
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	b.putKeyed(keyedOf("a", "2"))
 	linked := keyedOf("c", "3")
 	linked.Prev = "1"
 	b.putKeyed(linked)
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	b.want("log", b.keyedLog(), "b1 - c3")
 }

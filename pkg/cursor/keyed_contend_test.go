@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -24,7 +25,7 @@ func TestLateOnesSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 		b.putKeyed(keyedOf("z", "1"))
-		b.settle(cursor.EverySortKey)
+		b.settle(sortkey.EverySortKey)
 		var one sync.Mutex
 		moves := 0
 		next := b.engine
@@ -84,7 +85,7 @@ func TestWhoLosesEachMove(t *testing.T) {
 	want := strings.Fields("10ms 20ms 40ms 80ms 160ms 320ms 640ms 1.28s 2.56s 5.12s")
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 	b.putKeyed(keyedOf("y", "1"))
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	b.overtaken()
 	err := b.process(cursor.Options{Pause: pause}).Put(t.Context(), keyedOf("a", "1"))[0].Err
 	if !errors.Is(err, cursor.ErrThrottled) || !slices.Equal(pauses, want) {
@@ -92,7 +93,7 @@ func TestWhoLosesEachMove(t *testing.T) {
 	}
 	b.putKeyed(keyedOf("z", "1"))
 	pauses = nil
-	did, err := b.process(cursor.Options{Pause: pause}).Settle(t.Context(), "q", cursor.EverySortKey)
+	did, err := b.process(cursor.Options{Pause: pause}).Settle(t.Context(), "q", sortkey.EverySortKey)
 	if err != nil || !did.More || did.Placed > 0 || !slices.Equal(pauses, want) {
 		t.Errorf("%+v, %v after pauses of at most %v", did, err, pauses)
 	}
@@ -102,7 +103,7 @@ func TestWhoLosesEachMove(t *testing.T) {
 	if err := s.Put(t.Context(), keyedOf("a", "1"))[0].Err; !errors.Is(err, enough) {
 		t.Errorf("put: %v", err)
 	}
-	if _, err := s.Settle(t.Context(), "q", cursor.EverySortKey); !errors.Is(err, enough) {
+	if _, err := s.Settle(t.Context(), "q", sortkey.EverySortKey); !errors.Is(err, enough) {
 		t.Errorf("settle: %v", err)
 	}
 }

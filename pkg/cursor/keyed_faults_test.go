@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -24,7 +25,7 @@ func (h *hurt) putKeyed(messages ...cursor.Message) error {
 // settle settles all, when all is due.
 func (h *hurt) settle() error {
 	h.now = h.now.Add(time.Minute)
-	_, err := h.sorter.Settle(h.t.Context(), "q", cursor.EverySortKey)
+	_, err := h.sorter.Settle(h.t.Context(), "q", sortkey.EverySortKey)
 	return err
 }
 
@@ -89,7 +90,7 @@ func TestEveryRequestOfAKeyedQueueGoesWrongOnce(t *testing.T) {
 		{"by its receipt", nil, func(h *hurt) error {
 			h.now = h.now.Add(time.Second) // a repeat comes later
 			m := keyedOf("", "x")
-			m.KeyParts, m.KeyType, m.Body = []any{cursor.Received(h.now)}, "time", []byte("x")
+			m.KeyParts, m.KeyType, m.Body = []any{sortkey.Received(h.now)}, "time", []byte("x")
 			return h.putKeyed(m)
 		}, "x"},
 		{"keys begin anew", func(h *hurt) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/meter"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -56,7 +57,7 @@ func (m *metered) stage(first, n int) {
 
 func (m *metered) settle(placed int) {
 	m.t.Helper()
-	did, err := m.sorter.Settle(m.t.Context(), arrivalQueue, cursor.EverySortKey)
+	did, err := m.sorter.Settle(m.t.Context(), arrivalQueue, sortkey.EverySortKey)
 	check(m.t, err)
 	if did.Placed != placed {
 		m.t.Fatalf("%d placed, want %d", did.Placed, placed)
@@ -120,7 +121,7 @@ func TestKeyedFigures(t *testing.T) {
 		m.stage(0, 1)
 		counts := m.cost(func() {
 			received := byTime(1)
-			received.KeyParts = []any{cursor.Received(received.KeyParts[0].(time.Time))}
+			received.KeyParts = []any{sortkey.Received(received.KeyParts[0].(time.Time))}
 			err := m.sorter.Put(t.Context(), received)[0].Err
 			check(t, err)
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -42,7 +43,7 @@ func (b *bench) putKeyed(messages ...cursor.Message) string {
 }
 
 // settle settles the queue by another process, up to a sort key.
-func (b *bench) settle(upTo cursor.SortKey) string {
+func (b *bench) settle(upTo sortkey.SortKey) string {
 	b.t.Helper()
 	did, err := b.process(cursor.Options{}).Settle(b.t.Context(), "q", upTo)
 	check(b.t, err)
@@ -84,16 +85,16 @@ func (b *bench) later(d time.Duration) { b.now = b.now.Add(d) }
 func TestMessagesComeOutByTheirKeys(t *testing.T) {
 	b := newBench(t, nil)
 	b.want("put", b.putKeyed(keyedOf("c", "1"), keyedOf("a", "1"), keyedOf("b", "1")), "waiting 14, waiting 14, waiting 14")
-	b.want("at once", b.settle(cursor.EverySortKey), "0 placed, 3 waiting")
+	b.want("at once", b.settle(sortkey.EverySortKey), "0 placed, 3 waiting")
 	b.later(3 * time.Second)
 	b.want("a later one", b.putKeyed(keyedOf("b", "2"), keyedOf("d", "1")), "waiting 17, waiting 17")
 	b.later(2 * time.Second)
-	b.want("when the first are due", b.settle(cursor.EverySortKey), "4 placed, 1 waiting")
+	b.want("when the first are due", b.settle(sortkey.EverySortKey), "4 placed, 1 waiting")
 	b.want("log", b.keyedLog(), "a1 b1 b2 c1")
 	b.want("late, repeated, and again", b.putKeyed(keyedOf("a", "2"), keyedOf("a", "1"), keyedOf("d", "1"), keyedOf("c", "2")), "advanced 5 late, duplicate 1, duplicate 17, waiting 19")
 	b.want("the late one again", b.putKeyed(keyedOf("a", "2")), "duplicate 5 late")
 	b.later(time.Minute)
-	b.want("the rest", b.settle(cursor.EverySortKey), "2 placed")
+	b.want("the rest", b.settle(sortkey.EverySortKey), "2 placed")
 	b.want("log", b.keyedLog(), "a1 b1 b2 c1 a2! c2 d1")
 	other := keyedOf("a", "1")
 	other.Body = []byte("other")
@@ -105,7 +106,7 @@ func TestMessagesComeOutByTheirKeys(t *testing.T) {
 func TestLateMessagesAreDropped(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Late, s.Settle = cursor.LateDrop, 0 }))
 	b.want("put", b.putKeyed(keyedOf("b", "1")), "waiting 09")
-	b.want("settled at once", b.settle(cursor.EverySortKey), "1 placed")
+	b.want("settled at once", b.settle(sortkey.EverySortKey), "1 placed")
 	b.want("late", b.putKeyed(keyedOf("a", "1"), keyedOf("a", "1")), "dropped 2 late, duplicate 2 late")
 	var equal []string
 	for i := range 20 {
@@ -114,7 +115,7 @@ func TestLateMessagesAreDropped(t *testing.T) {
 	if all := strings.Join(equal, " "); strings.Contains(all, "dropped") || !strings.Contains(all, "late") {
 		t.Errorf("of equal keys: %s", all)
 	}
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	if log := b.keyedLog(); !strings.HasPrefix(log, "b1 - ") {
 		t.Errorf("log %s", log)
 	}
@@ -136,17 +137,17 @@ func TestLinkedMessages(t *testing.T) {
 	put("b", "2", "1")
 	put("d", "4", "3")
 	b.later(time.Minute)
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	put("e", "5", "4")
 	put("c", "3", "2")
 	b.later(time.Minute)
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	b.want("log", b.keyedLog(), "a1? b2 d4? c3!? e5?")
 	for i := range 3 * cursor.OrderItemEntries {
 		put(fmt.Sprintf("f%04d", i), fmt.Sprint(i), fmt.Sprint(i-1))
 		if i%7 == 0 {
 			b.later(time.Minute)
-			b.settle(cursor.EverySortKey)
+			b.settle(sortkey.EverySortKey)
 		}
 	}
 	if log := b.keyedLog(); strings.Count(log, "?") != 5 {
@@ -170,7 +171,7 @@ func TestManyAreSettledInOneCall(t *testing.T) {
 	}
 	b.putKeyed(all...)
 	b.later(time.Minute)
-	b.want("settle", b.settle(cursor.EverySortKey), "1000 placed")
+	b.want("settle", b.settle(sortkey.EverySortKey), "1000 placed")
 	b.want("log", b.keyedLog(), strings.Join(want, " "))
 	for i := range all {
 		all[i].KeyType = ""
@@ -186,12 +187,12 @@ func TestSettlingUpTo(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("a", "1"), keyedOf("b", "1"), keyedOf("c", "1"))
 	b.later(time.Minute)
-	key, err := cursor.KeyType("text").Key("b")
+	key, err := sortkey.KeyType("text").Key("b")
 	check(t, err)
-	b.want("up to b", b.settle(cursor.KeyedSortKey(key, "1")), "2 placed")
+	b.want("up to b", b.settle(sortkey.KeyedSortKey(key, "1")), "2 placed")
 	b.want("log", b.keyedLog(), "a1 b1")
-	b.want("up to b again", b.settle(cursor.KeyedSortKey(key, "1")), "0 placed")
-	b.want("all", b.settle(cursor.EverySortKey), "1 placed")
+	b.want("up to b again", b.settle(sortkey.KeyedSortKey(key, "1")), "0 placed")
+	b.want("all", b.settle(sortkey.EverySortKey), "1 placed")
 	b.want("log", b.keyedLog(), "a1 b1 c1")
 }
 
@@ -203,7 +204,7 @@ func TestAClockFarAhead(t *testing.T) {
 	b.later(2 * time.Hour)
 	b.putKeyed(keyedOf("b", "1"))
 	b.later(-2*time.Hour - 4*time.Minute)
-	b.want("settle", b.settle(cursor.EverySortKey), "2 placed")
+	b.want("settle", b.settle(sortkey.EverySortKey), "2 placed")
 }
 
 // TestAMessageThatHasSeenMoreThanTheQueueHas is of a time that a restore took back. It gets
@@ -212,18 +213,18 @@ func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("a", "1"))
 	b.later(time.Minute)
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	m := waitingOf(t, "q", "b", "1")
 	m.Prev, m.Seen, m.EnqueuedAt, m.Digest = "", 2, b.now, []byte("0123456789abcdef")
 	_, err := b.memory.PutArrival(t.Context(), m)
 	check(t, err)
 	b.later(time.Minute)
-	b.want("settle", b.settle(cursor.EverySortKey), "0 placed, 1 stale")
+	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed, 1 stale")
 	b.putKeyed(keyedOf("c", "1"))
 	b.later(time.Minute)
-	b.want("another", b.settle(cursor.EverySortKey), "1 placed, 1 stale")
+	b.want("another", b.settle(sortkey.EverySortKey), "1 placed, 1 stale")
 	b.later(time.Minute)
-	b.want("when it has come so far", b.settle(cursor.EverySortKey), "1 placed")
+	b.want("when it has come so far", b.settle(sortkey.EverySortKey), "1 placed")
 	if log := b.keyedLog(); !strings.HasPrefix(log, "a1 c1 ") || !strings.HasSuffix(log, "!") {
 		t.Errorf("log %s", log)
 	}
@@ -236,21 +237,21 @@ func TestALookAtTheWhole(t *testing.T) {
 	for i := range 3 {
 		b.putKeyed(keyedOf(fmt.Sprint("b", i), "1"))
 		b.later(time.Minute)
-		b.settle(cursor.EverySortKey)
-		b.settle(cursor.EverySortKey)
+		b.settle(sortkey.EverySortKey)
+		b.settle(sortkey.EverySortKey)
 	}
 	m := waitingOf(t, "q", "a", "1")
 	m.Prev, m.Seen, m.EnqueuedAt = "", 1, b.now
 	_, err := b.memory.PutArrival(t.Context(), m)
 	check(t, err)
-	b.want("settle", b.settle(cursor.EverySortKey), "0 placed")
+	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed")
 	_, err = b.tables.Do(t.Context(), ddb.Update{
 		Op:  ddb.Op{Op: "look at the whole", Table: &cursor.Names{}.Tables()[1]},
 		Key: ddb.Fields{"queue": ddb.Text("q")}.Item(), Do: []ddb.Action{ddb.Path("low").Set(ddb.Blob([]byte{0}))},
 	})
 	check(t, err)
-	b.want("settle", b.settle(cursor.EverySortKey), "1 placed")
-	b.want("settle", b.settle(cursor.EverySortKey), "0 placed")
+	b.want("settle", b.settle(sortkey.EverySortKey), "1 placed")
+	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed")
 	if cur := b.status(); cur.Position != 4 || cur.LateSoFar != 1 || cur.Low != cur.High {
 		t.Errorf("%+v", cur)
 	}
@@ -287,10 +288,10 @@ func TestKeyedMistakes(t *testing.T) {
 			t.Errorf("%s: %v, want an error of %s", name, err, c.field)
 		}
 	}
-	if _, err := b.sorter.Settle(t.Context(), "numbered", cursor.EverySortKey); err == nil {
+	if _, err := b.sorter.Settle(t.Context(), "numbered", sortkey.EverySortKey); err == nil {
 		t.Error("a numbered queue is settled")
 	}
-	if _, err := b.sorter.Settle(t.Context(), "none", cursor.EverySortKey); !errors.Is(err, cursor.ErrNoQueue) {
+	if _, err := b.sorter.Settle(t.Context(), "none", sortkey.EverySortKey); !errors.Is(err, cursor.ErrNoQueue) {
 		t.Error(err)
 	}
 	one, two := keyedOf("t", "1"), keyedOf("t", "1")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -29,7 +30,7 @@ func TestLongWindowsAreReadByBounds(t *testing.T) {
 	settler := b.process(cursor.Options{})
 	const seconds, each = 150, 100
 	type wakeUp struct {
-		upTo cursor.SortKey
+		upTo sortkey.SortKey
 		due  time.Time
 	}
 	var sent []int
@@ -56,11 +57,11 @@ func TestLongWindowsAreReadByBounds(t *testing.T) {
 	}
 	for batch := range slices.Chunk(sent, each) {
 		var messages []cursor.Message
-		var upTo cursor.SortKey
+		var upTo sortkey.SortKey
 		for _, i := range batch {
 			m := keyedOf(fmt.Sprintf("%06d", i), "x")
 			messages = append(messages, m)
-			upTo = max(upTo, cursor.KeyedSortKey(textKey(t, fmt.Sprintf("%06d", i)), "x"))
+			upTo = max(upTo, sortkey.KeyedSortKey(textKey(t, fmt.Sprintf("%06d", i)), "x"))
 		}
 		b.putKeyed(messages...)
 		wakeUps = append(wakeUps, wakeUp{upTo, b.now.Add(time.Minute)})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // The log of a queue in arrival order and that of a keyed one are one thing: what comes is stored,
@@ -140,7 +141,7 @@ func (s *Sorter) storeArrival(ctx context.Context, a *incoming, cur Cursor) erro
 // tables were restored) is stale: another place would be a second one. searched tells that order
 // items were read.
 func (s *Sorter) lookUp(ctx context.Context, all []*incoming, cur Cursor) (searched bool, err error) {
-	byKey := make(map[SortKey]*incoming, len(all))
+	byKey := make(map[sortkey.SortKey]*incoming, len(all))
 	for _, a := range all {
 		if a.Seen > cur.Position {
 			a.stale = true

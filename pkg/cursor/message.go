@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -60,7 +61,7 @@ type Message struct {
 	// KeyParts, of a message for a keyed queue, are the one to three parts of its key. KeyType is that
 	// of the queue where the put makes it; it may be empty where the queue is there.
 	KeyParts []any
-	KeyType  KeyType
+	KeyType  sortkey.KeyType
 	// Prev, where it is not empty, is the id of the message that should stand before this one in its
 	// keyed queue. Where another does, readers get it marked as Unlinked.
 	Prev string
@@ -73,7 +74,7 @@ type Message struct {
 
 	// Key is the message's key in a keyed queue. Late tells that it stands there behind
 	// greater keys, Unlinked that it stands behind another message than its Prev.
-	Key            Key
+	Key            sortkey.Key
 	Late, Unlinked bool
 	// EnqueuedAt is when the message was accepted, to the millisecond.
 	EnqueuedAt time.Time `ddb:"enqueuedAt,optional"`
@@ -94,6 +95,17 @@ type Message struct {
 // NoSeq is the [Message].Seq of one whose queue gives it, and the [Result].Seq of one that has none
 // yet, or none that is known.
 const NoSeq int64 = -1
+
+// Key, KeyType and Received are what the keys of keyed queues are.
+type (
+	// Key is a key as it is stored: keys of one type compare as their bytes do.
+	Key = sortkey.Key
+	// KeyType says what the parts of a queue's keys are, such as "time" or "number,text".
+	KeyType = sortkey.KeyType
+	// Received is a part of a key that is the time at which the message came, where its sender
+	// gives none. The first time that a message came counts.
+	Received = sortkey.Received
+)
 
 // FirstHere is the [Message].First by which a queue starts at the message that makes it.
 const FirstHere int64 = -1

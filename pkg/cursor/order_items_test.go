@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -30,7 +31,7 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 			t.Fatalf("%d order items, want 1", len(items))
 		}
 		for i := range items[0].Entries.Len() {
-			found, _, err := b.memory.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: "q", Keys: []cursor.SortKey{items[0].Entries.At(i).Key}})
+			found, _, err := b.memory.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{items[0].Entries.At(i).Key}})
 			if err != nil || len(found) != 1 {
 				t.Fatal(found, err)
 			}

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"iter"
 	"slices"
 )
@@ -152,8 +153,8 @@ func (s *Sorter) arrivals(ctx context.Context, queue string, places []place, hea
 		}
 	}
 	for {
-		want := map[SortKey][]Entry{}
-		var keys []SortKey
+		want := map[sortkey.SortKey][]Entry{}
+		var keys []sortkey.SortKey
 		for _, p := range places {
 			if _, ok := found[p.Entry]; ok {
 				continue

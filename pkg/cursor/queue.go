@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"time"
 )
 
@@ -84,7 +85,7 @@ func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (Waits, error) {
 	if !keyed(cur) {
 		return Waits{}, nil
 	}
-	page, err := s.store.Waiting(ctx, WaitingQuery{Queue: cur.Queue, After: cur.High, UpTo: EverySortKey, Limit: maxBatchSize, HeadsOnly: true})
+	page, err := s.store.Waiting(ctx, WaitingQuery{Queue: cur.Queue, After: cur.High, UpTo: sortkey.EverySortKey, Limit: maxBatchSize, HeadsOnly: true})
 	w := Waits{More: page.More}
 	for _, a := range page.Waiting {
 		w.add(a, cur.Settings.Settle)
@@ -107,7 +108,7 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 		return Cursor{}, err
 	}
 	if change.KeyType != nil {
-		canonical, err := ParseKeyType(string(*change.KeyType))
+		canonical, err := sortkey.ParseKeyType(string(*change.KeyType))
 		if err != nil {
 			return Cursor{}, err
 		}

@@ -1,6 +1,9 @@
 package cursor
 
-import "context"
+import (
+	"context"
+	"github.com/streamsort/streamsort/internal/sortkey"
+)
 
 // maxWaiting is how many messages of a keyed queue are read at once.
 const maxWaiting = 200
@@ -13,8 +16,8 @@ const minWaiting = 16
 // lies there is passed over: what came late, or waits still. Late ones are read by their
 // keys, as is what a query did not show.
 func (s *Sorter) inOrder(ctx context.Context, queue string, places []place, found map[Entry]Arrival, headsOnly, strong bool) error {
-	want := map[SortKey]Entry{}
-	var first, last SortKey
+	want := map[sortkey.SortKey]Entry{}
+	var first, last sortkey.SortKey
 	for _, p := range places {
 		if p.has(MarkLate) {
 			continue

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // Cursor is the durable record of a queue: how far it is gap-free, what is
@@ -46,8 +47,8 @@ type Cursor struct {
 	// High and Low are of a keyed queue, and less than every key at first. High is the
 	// greatest sort key that has its place and is not late; it never decreases. What was
 	// in the table at or under Low when High was raised beyond that has its place.
-	High SortKey `ddb:"high,omitzero,b"`
-	Low  SortKey `ddb:"low,omitzero,b"`
+	High sortkey.SortKey `ddb:"high,omitzero,b"`
+	Low  sortkey.SortKey `ddb:"low,omitzero,b"`
 	// LateSoFar is how many messages of a keyed queue were late, also those that were
 	// dropped, and LateTold for how many of them that was announced. LateSeq is the seq
 	// of the last one.
@@ -90,7 +91,7 @@ func newCursor(queue string, settings Settings, now time.Time) Cursor {
 	case KindArrival:
 		c.TailFrom, c.FingerprintsFrom = c.Position, c.Position
 	case KindKeyed:
-		c.TailFrom, c.High, c.Low = c.Position, noSortKey, noSortKey
+		c.TailFrom, c.High, c.Low = c.Position, sortkey.NoSortKey, sortkey.NoSortKey
 	case KindNumbered:
 	}
 	return c

@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // RestartedBy reports whether it was the order of this name that last had the queue's keys begin anew.
-func (c Cursor) RestartedBy(op string) bool { return c.Restart == string(tieBreak(op)) }
+func (c Cursor) RestartedBy(op string) bool { return c.Restart == string(sortkey.TieBreak(op)) }
 
 // RestartKeys begins the keys of a keyed queue anew, for senders whose counter began again: it gives
 // all that waits its place at once, whatever the settle window, and closes this era of the queue by
@@ -30,7 +31,7 @@ func (s *Sorter) RestartKeys(ctx context.Context, queue, op string) (Cursor, err
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
 	}
-	run := settling{sorter: s, queue: queue, upTo: EverySortKey, goOn: margin.Half(ctx), closing: true}
+	run := settling{sorter: s, queue: queue, upTo: sortkey.EverySortKey, goOn: margin.Half(ctx), closing: true}
 	for lost := 0; ; lost++ {
 		cur, err := s.readCursor(ctx, queue)
 		if err != nil || cur.RestartedBy(op) {
@@ -42,12 +43,12 @@ func (s *Sorter) RestartKeys(ctx context.Context, queue, op string) (Cursor, err
 		if cur = run.done.Cursor; run.done.More || lost > maxLosses {
 			return cur, fmt.Errorf("queue %q: what waits is not settled yet: %w", queue, ErrThrottled)
 		}
-		if cur.High.Era() == lastEra {
+		if cur.High.Era() == sortkey.LastEra {
 			return cur, fmt.Errorf("queue %q: its keys began anew too often: use another queue", queue)
 		}
 		p := newPlacing(cur)
 		// What was stored beside the look is found behind Low, and late.
-		p.High, p.LateInRow, p.Restart = cur.High.Era().next().begin(), 0, string(tieBreak(op))
+		p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(), 0, string(sortkey.TieBreak(op))
 		p.Entries = NewTail(Entry{
 			Key: p.High, Count: 1, Seen: shortSeen(cur.Position), Mark: MarkKeyed | MarkDropped | MarkRestart,
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -31,7 +32,7 @@ func TestKeysBeginAnew(t *testing.T) {
 	b.want("one that knows the queue from before", b.putKeyed(keyedOf("a", "1")), "advanced 4 late")
 	b.want("of the next era", b.putKeyed(keyedOf("b", "1"), keyedOf("a", "2")), "waiting 15, waiting 15")
 	b.later(5 * time.Second)
-	b.want("settled", b.settle(cursor.EverySortKey), "2 placed")
+	b.want("settled", b.settle(sortkey.EverySortKey), "2 placed")
 	b.want("log", b.keyedLog(), "b1 c1 | a1! a2 b1")
 	b.want("what waits is seen", b.putKeyed(keyedOf("d", "1")), "waiting 20")
 	if cur := b.status(); cur.High.Key().String() != "b" || cur.Position != 6 {
@@ -48,12 +49,12 @@ func TestKeysBeginAnew(t *testing.T) {
 func TestNothingIsDroppedByARestart(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Late, s.Settle = cursor.LateDrop, 0 }))
 	b.putKeyed(keyedOf("c", "1"))
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	b.restart("one")
 	old := b.sorter
 	b.sorter = b.process(cursor.Options{})
 	b.want("of the next era", b.putKeyed(keyedOf("b", "2")), "waiting 09")
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	b.want("late in it", b.putKeyed(keyedOf("a", "2")), "dropped 4 late")
 	b.sorter = old
 	b.want("of the era before", b.putKeyed(keyedOf("a", "1")), "advanced 5 late")
@@ -94,11 +95,11 @@ func TestACounterThatBeganAgain(t *testing.T) {
 		}
 	}
 	b.putKeyed(keyedOf("k", "x"))
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	late(0, 19)
 	b.want("19 in a row", sweep(), "message.late 19 q/19")
 	b.putKeyed(keyedOf("l", "x"))
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	late(19, 38)
 	b.want("19 behind one that is not late", sweep(), "message.late 19 q/38")
 	b.want("nothing new", sweep(), "")
@@ -120,13 +121,13 @@ func TestALateOneIsCountedOnce(t *testing.T) {
 	for _, settlerFirst := range []bool{false, true} {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 		b.putKeyed(keyedOf("b", "1"))
-		b.settle(cursor.EverySortKey)
+		b.settle(sortkey.EverySortKey)
 		settled := 0
 		settler := b.process(cursor.Options{})
 		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			a, err := b.tables.Do(ctx, r)
 			if r.Name() == "put arrival" && settlerFirst {
-				did, err := settler.Settle(ctx, "q", cursor.EverySortKey)
+				did, err := settler.Settle(ctx, "q", sortkey.EverySortKey)
 				check(t, err)
 				settled += did.Late
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -115,7 +116,7 @@ type Settings struct {
 	Kind Kind
 	// KeyType is what the keys of a keyed queue are. Of another queue it is empty, and so
 	// are the next three.
-	KeyType KeyType `ddb:"keyType,omitzero"`
+	KeyType sortkey.KeyType `ddb:"keyType,omitzero"`
 	// Settle is how long a message waits for those with lesser keys: 0 to an hour, kept
 	// in milliseconds.
 	Settle time.Duration `ddb:"settle,omitzero"`
@@ -146,7 +147,7 @@ func (s Settings) ofKind() Settings {
 		return s
 	}
 	s.Late = cmp.Or(s.Late, LateDeliver)
-	if s.Ahead = cmp.Or(s.Ahead, DefaultSettings().Ahead); !s.KeyType.timed() {
+	if s.Ahead = cmp.Or(s.Ahead, DefaultSettings().Ahead); !s.KeyType.Timed() {
 		s.Ahead = 0
 	}
 	return s
@@ -165,7 +166,7 @@ func (s Settings) checkNew(change Change) error {
 
 // checkAhead reports a bound of times for keys that have none.
 func (c Change) checkAhead(s Settings) error {
-	if c.Ahead != nil && !s.KeyType.timed() {
+	if c.Ahead != nil && !s.KeyType.Timed() {
 		return &InvalidError{Field: "ahead", Code: invalid.Misplaced, Problem: "must not be given: only queues whose keys have a time in them have it"}
 	}
 	return nil
@@ -200,7 +201,7 @@ type Change struct {
 	MaxAhead *int64         `ddb:"maxAhead,omitzero"`
 	Mode     *Mode          `ddb:"mode,omitzero"`
 	Kind     *Kind
-	KeyType  *KeyType
+	KeyType  *sortkey.KeyType
 	Settle   *time.Duration `ddb:"settle,omitzero"`
 	Late     *LatePolicy    `ddb:"late,omitzero"`
 	Ahead    *time.Duration `ddb:"ahead,omitzero"`
@@ -292,7 +293,10 @@ var settings = []setting{
 	},
 	{
 		name: "keyType", value: func(s Settings) any { return string(s.KeyType) }, keyed: true,
-		set: func(c *Change, text string) (err error) { c.KeyType, err = pointer(ParseKeyType(text)); return err },
+		set: func(c *Change, text string) (err error) {
+			c.KeyType, err = pointer(sortkey.ParseKeyType(text))
+			return err
+		},
 	},
 	{
 		name: "settle", value: func(s Settings) any { return s.Settle }, keyed: true,
@@ -333,7 +337,7 @@ func parseDuration(text string) (time.Duration, error) {
 func (s Settings) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, of := range settings {
-			if of.keyed && s.Kind != KindKeyed || of.name == "ahead" && !s.KeyType.timed() {
+			if of.keyed && s.Kind != KindKeyed || of.name == "ahead" && !s.KeyType.Timed() {
 				continue
 			}
 			if !yield(of.name, of.value(s)) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -55,7 +56,7 @@ type Settled struct {
 //
 // We die after any of its steps: what is left is what waits, or a tail that is too long, and
 // the next one sees to both.
-func (s *Sorter) Settle(ctx context.Context, queue string, upTo SortKey) (Settled, error) {
+func (s *Sorter) Settle(ctx context.Context, queue string, upTo sortkey.SortKey) (Settled, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Settled{}, err
 	}
@@ -68,7 +69,7 @@ func (s *Sorter) Settle(ctx context.Context, queue string, upTo SortKey) (Settle
 type settling struct {
 	sorter *Sorter
 	queue  string
-	upTo   SortKey
+	upTo   sortkey.SortKey
 	goOn   func() bool
 	// losses is how many looks in a row placed nothing, for another did meanwhile.
 	losses int
@@ -102,7 +103,7 @@ type settleLook struct {
 	now time.Time
 	cur Cursor
 	// first is the watermark when the look began.
-	first SortKey
+	first sortkey.SortKey
 	// ahead are the messages beyond the watermark that have no place yet.
 	ahead []*incoming
 	// placed tells that the look gave places, lost that another did meanwhile.
@@ -161,7 +162,7 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 		}
 	}
 	l.waiting()
-	if !l.lost && !l.placed && r.upTo == EverySortKey {
+	if !l.lost && !l.placed && r.upTo == sortkey.EverySortKey {
 		err = l.raiseLow(ctx, l.first)
 	}
 	return l.lost, err
@@ -169,7 +170,7 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 
 // raiseLow is step 5b: it notes that everything stored up to a sort key, which is at or under
 // the watermark that the look began with, has its place.
-func (l *settleLook) raiseLow(ctx context.Context, low SortKey) (err error) {
+func (l *settleLook) raiseLow(ctx context.Context, low sortkey.SortKey) (err error) {
 	if l.cur.Low < low {
 		l.cur, err = l.sorter.remembering(func() (Cursor, error) { return l.sorter.store.RaiseLow(ctx, l.queue, low) })
 	}
@@ -196,7 +197,7 @@ func (l *settleLook) newer(ctx context.Context, a Arrival) (bool, error) {
 
 // page gives places to what of a page is late, and to what is due now that it was read.
 // Everything up to `read` was read. It reports whether the look has to begin again.
-func (l *settleLook) page(ctx context.Context, stored []Arrival, read SortKey, later time.Time) (again bool, err error) {
+func (l *settleLook) page(ctx context.Context, stored []Arrival, read sortkey.SortKey, later time.Time) (again bool, err error) {
 	var passed []*incoming
 	for _, a := range stored {
 		newer, err := l.newer(ctx, a)
@@ -282,7 +283,7 @@ func (l *settleLook) due(later time.Time) int {
 
 // move is step 5: it gives places to what is late and to what is due. Where another did so
 // meanwhile, or one of the messages is gone, the look is lost.
-func (l *settleLook) move(ctx context.Context, late, due []*incoming, low SortKey) error {
+func (l *settleLook) move(ctx context.Context, late, due []*incoming, low sortkey.SortKey) error {
 	s, all := l.sorter, slices.Concat(late, due)
 	if err := errors.Join(s.keepStored(ctx, all)...); err != nil {
 		if l.lost = errors.Is(err, ErrExpired); l.lost {
@@ -336,7 +337,7 @@ func (l *settleLook) waiting() {
 // givePlaces gives late messages and such as are due the next seqs, and returns the cursor
 // that is stored then, and whether it was this request that gave them. The cursor is as it
 // was seen when the late ones were looked up.
-func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incoming, low SortKey) (Cursor, bool, error) {
+func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incoming, low sortkey.SortKey) (Cursor, bool, error) {
 	if int64(len(late)+len(due)) > MaxSeq-seen.Position {
 		return Cursor{}, false, fmt.Errorf("queue %q has no seqs left", seen.Queue)
 	}
@@ -347,7 +348,7 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incom
 	add := func(w *incoming, mark Mark) {
 		e := w.entry()
 		e.Mark = MarkKeyed | mark
-		if w.Prev != "" && !before.isOf(w.Prev) {
+		if w.Prev != "" && !before.IsOf(w.Prev) {
 			e.Mark |= MarkUnlinked
 		}
 		if entries = append(entries, e); !e.has(MarkDropped) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -84,7 +85,7 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 		// As many as fill an order item, which is flushed at once.
 		var names []cursor.Entry
 		for len(names)+cur.Tail.Len() < cursor.OrderItemEntries {
-			names = append(names, cursor.Entry{Key: cursor.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1, Seen: uint32(cur.Position)})
+			names = append(names, cursor.Entry{Key: sortkey.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1, Seen: uint32(cur.Position)})
 		}
 		at := cursor.Range{From: cur.Position, To: cur.Position}
 		cur, _, err := b.memory.Allocate(t.Context(), "q", cursor.NewTail(names...), at, b.now)

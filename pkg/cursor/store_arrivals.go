@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-func (s *Store) arrivalKey(queue string, key SortKey) ddb.Item {
+func (s *Store) arrivalKey(queue string, key sortkey.SortKey) ddb.Item {
 	return ddb.Fields{s.queueKey: ddb.Text(queue), attrSortKey: ddb.Blob([]byte(key))}.Item()
 }
 
@@ -33,7 +34,7 @@ func (s *Store) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 type ArrivalQuery struct {
 	Queue string
 	// Keys are 1 to 100, no two alike.
-	Keys []SortKey
+	Keys []sortkey.SortKey
 	// Strong asks for a strong read, at twice the price.
 	Strong bool
 	// HeadsOnly leaves out what is in the messages. The price is the same.
@@ -44,7 +45,7 @@ type ArrivalQuery struct {
 // returns the keys of those that the server left unread. One BatchGetItem of at
 // most 16 MB; for each arrival, 1 read unit for each 4 KB strong, half a unit
 // otherwise.
-func (s *Store) Arrivals(ctx context.Context, query ArrivalQuery) (found []Arrival, left []SortKey, err error) {
+func (s *Store) Arrivals(ctx context.Context, query ArrivalQuery) (found []Arrival, left []sortkey.SortKey, err error) {
 	r := ddb.BatchGet{Op: ddb.Op{Op: "get arrivals", Table: s.arrivals}, Strong: query.Strong}
 	for _, key := range query.Keys {
 		r.Keys = append(r.Keys, s.arrivalKey(query.Queue, key))
@@ -64,7 +65,7 @@ func (s *Store) Arrivals(ctx context.Context, query ArrivalQuery) (found []Arriv
 		}
 	}
 	for _, key := range a.Left {
-		left = append(left, SortKey(key.Get(attrSortKey).Str()))
+		left = append(left, sortkey.SortKey(key.Get(attrSortKey).Str()))
 	}
 	return found, left, nil
 }
@@ -83,7 +84,7 @@ func (s *Store) arrivalHead() []ddb.Path {
 // Lost response, another did it first: the time is as late as asked for or
 // later, and the repeat changes nothing. We die right after: nothing is left to
 // do.
-func (s *Store) KeepArrival(ctx context.Context, queue string, key SortKey, seen int64, until time.Time) (there bool, err error) {
+func (s *Store) KeepArrival(ctx context.Context, queue string, key sortkey.SortKey, seen int64, until time.Time) (there bool, err error) {
 	isThis := attrSeen.Eq(ddb.Int(seen))
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: "keep arrival", Table: s.arrivals}, Key: s.arrivalKey(queue, key), Quiet: true,

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -45,7 +46,7 @@ func putArrival(t *testing.T, s *cursor.Store, a, want cursor.Arrival) {
 
 // entry is the place of an arrival.
 func entry(a cursor.Arrival) cursor.Entry {
-	return cursor.Entry{Key: cursor.HashOf(a.ID), Count: len(a.Messages), Seen: uint32(a.Seen)}
+	return cursor.Entry{Key: sortkey.HashOf(a.ID), Count: len(a.Messages), Seen: uint32(a.Seen)}
 }
 
 // entries are n places of arrivals named by prefix and number, one message
@@ -88,7 +89,7 @@ func arrivals(t *testing.T, s *cursor.Store, queue string, ids ...string) []curs
 	t.Helper()
 	var all []cursor.Arrival
 	for _, id := range ids {
-		found, left, err := s.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: queue, Keys: []cursor.SortKey{cursor.HashOf(id)}, Strong: true})
+		found, left, err := s.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
 		check(t, err)
 		same(t, "left unread", left, nil)
 		all = append(all, found...)
@@ -143,7 +144,7 @@ func TestStoreArrivals(t *testing.T) {
 		want := map[string]bool{}
 		for i := range 100 {
 			a := wholeArrival(q, fmt.Sprint("id", i), 0)
-			query.Keys = append(query.Keys, cursor.HashOf(a.ID))
+			query.Keys = append(query.Keys, sortkey.HashOf(a.ID))
 			if i%10 == 9 {
 				continue // not there
 			}
@@ -187,7 +188,7 @@ func TestStoreAllocateAt(t *testing.T) {
 			same(t, name+", read", standing(t, s, q), want)
 		}
 		next := want.Position + 1
-		three := cursor.Entry{Key: cursor.HashOf("three"), Count: 3, Seen: uint32(next - 1)}
+		three := cursor.Entry{Key: sortkey.HashOf("three"), Count: 3, Seen: uint32(next - 1)}
 		give("beyond", three, next+1, false)
 		give("behind", three, next-1, false)
 		give("next", three, next, true)
@@ -244,7 +245,7 @@ func TestStoreAllocation(t *testing.T) {
 		again := one.At(0)
 		again.Seen = 1
 		allocation("a later one under the id", cursor.NewTail(again), 0, true)
-		several := cursor.NewTail(cursor.Entry{Key: cursor.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
+		several := cursor.NewTail(cursor.Entry{Key: sortkey.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
 		between("seen more than the queue has", several, 0, want.Position+1, false)
 		between("several", several, 0, want.Position, true)
 		allocation("as many as there is room", entries("f", cursor.MaxTail-4), 3, true)
@@ -444,7 +445,7 @@ func TestStoreKeepArrival(t *testing.T) {
 			{"forever", 7, at.Add(3 * time.Hour), true, time.Time{}},
 			{"none", 7, at.Add(3 * time.Hour), false, time.Time{}},
 		} {
-			there, err := s.KeepArrival(t.Context(), q, cursor.HashOf(c.id), c.seen, c.until)
+			there, err := s.KeepArrival(t.Context(), q, sortkey.HashOf(c.id), c.seen, c.until)
 			check(t, err)
 			same(t, c.id+" is there", there, c.there)
 			found := arrivals(t, s, q, c.id)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -88,7 +89,7 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 			_, err = s.KeepUntil(t.Context(), "q", 1, until)
 			check(t, err)
 			same(t, "message kept", last.Held, held)
-			_, err = s.KeepArrival(t.Context(), "arrival", cursor.HashOf("a"), 7, until)
+			_, err = s.KeepArrival(t.Context(), "arrival", sortkey.HashOf("a"), 7, until)
 			check(t, err)
 			same(t, "arrival kept", last.Held, held)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -208,7 +209,7 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 	others := map[string]any{
 		"First": int64(2), "Policy": cursor.PolicyAlert, "GapAfter": 3 * time.Second, "MaxAhead": int64(5),
 		"Mode": cursor.ModeSync, "Kind": cursor.KindArrival,
-		"KeyType": cursor.KeyType("utc"), "Settle": 3 * time.Second, "Late": cursor.LateDrop, "Ahead": 3 * time.Hour,
+		"KeyType": sortkey.KeyType("utc"), "Settle": 3 * time.Second, "Late": cursor.LateDrop, "Ahead": 3 * time.Hour,
 	}
 	fixed := map[string]bool{"First": true, "Kind": true, "KeyType": true}
 	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true, "Ahead": true}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // isLive: the queue has a cursor, and is not erased.
@@ -58,7 +59,7 @@ func (s *Store) Seqs(ctx context.Context, query Query) (seqs []int64, more bool,
 // ArrivalKeys reads the keys of a queue's arrivals behind one, from the first where it is
 // nil, at most limit. One Query of at most 1 MB; 1 read unit for each 4 KB of what is
 // stored strong, half a unit otherwise.
-func (s *Store) ArrivalKeys(ctx context.Context, queue string, after *SortKey, limit int, strong bool) (keys []SortKey, more bool, err error) {
+func (s *Store) ArrivalKeys(ctx context.Context, queue string, after *sortkey.SortKey, limit int, strong bool) (keys []sortkey.SortKey, more bool, err error) {
 	query := ddb.Query{
 		Op: ddb.Op{Op: "query arrivals", Table: s.arrivals}, Partition: ddb.Text(queue), Limit: limit, Strong: strong,
 		Only: []ddb.Path{s.queueKey, attrSortKey},
@@ -70,9 +71,9 @@ func (s *Store) ArrivalKeys(ctx context.Context, queue string, after *SortKey, l
 	if err != nil {
 		return nil, false, err
 	}
-	keys = make([]SortKey, len(a.Items))
+	keys = make([]sortkey.SortKey, len(a.Items))
 	for i, it := range a.Items {
-		keys[i] = SortKey(it.Get(attrSortKey).Str())
+		keys[i] = sortkey.SortKey(it.Get(attrSortKey).Str())
 	}
 	return keys, a.Next.Exists(), nil
 }
@@ -82,7 +83,7 @@ func (s *Store) ArrivalKeys(ctx context.Context, queue string, after *SortKey, l
 //
 // Lost response, another did it first: nothing is there, as asked for. We die right
 // after: nothing is left to do.
-func (s *Store) DeleteArrivals(ctx context.Context, queue string, keys []SortKey) (left int, err error) {
+func (s *Store) DeleteArrivals(ctx context.Context, queue string, keys []sortkey.SortKey) (left int, err error) {
 	items := make([]ddb.Item, len(keys))
 	for i, key := range keys {
 		items[i] = s.arrivalKey(queue, key)

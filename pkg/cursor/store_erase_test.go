@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -185,11 +186,11 @@ func TestStoreSeqsOfAll(t *testing.T) {
 
 func TestStoreArrivalKeys(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		var want []cursor.SortKey
+		var want []sortkey.SortKey
 		for i := range 30 {
 			a := wholeArrival(q, fmt.Sprint("id ", i), 0)
 			putArrival(t, s, a, head(a))
-			want = append(want, cursor.HashOf(a.ID))
+			want = append(want, sortkey.HashOf(a.ID))
 		}
 		other := wholeArrival(q+" 2", "id 0", 0)
 		putArrival(t, s, other, head(other))

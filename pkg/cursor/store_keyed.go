@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // WaitingQuery asks for what is stored of a keyed queue under After < sort key <= UpTo.
 type WaitingQuery struct {
 	Queue       string
-	After, UpTo SortKey
+	After, UpTo sortkey.SortKey
 	// Limit is the most that is returned; 0 means as much as one request can
 	// read (1 MB).
 	Limit int
@@ -45,7 +46,7 @@ func (s *Store) Waiting(ctx context.Context, query WaitingQuery) (WaitingPage, e
 		return WaitingPage{}, err
 	}
 	page := WaitingPage{Waiting: make([]Arrival, len(a.Items)), More: a.Next.Exists()}
-	if n := len(a.Items); n > 0 && SortKey(a.Items[n-1].Get(attrSortKey).Str()) == query.UpTo {
+	if n := len(a.Items); n > 0 && sortkey.SortKey(a.Items[n-1].Get(attrSortKey).Str()) == query.UpTo {
 		page.More = false // it was filled by the last one: a range behind that is none
 	}
 	for i, it := range a.Items {
@@ -65,7 +66,7 @@ func (s *Store) Waiting(ctx context.Context, query WaitingQuery) (WaitingPage, e
 // did it first: the time returned is theirs, and so both have one key. We die right after: no
 // message is stored; a repeat gets this time, and may be late.
 func (s *Store) PutReceipt(ctx context.Context, queue, id string, at, now, expires time.Time) (time.Time, error) {
-	it := receipts.Item(&receipt{at.UnixNano(), expires}, s.queueKey.Set(ddb.Text(queue)), attrSortKey.Set(ddb.Blob([]byte(receiptPrefix+HashOf(id)))))
+	it := receipts.Item(&receipt{at.UnixNano(), expires}, s.queueKey.Set(ddb.Text(queue)), attrSortKey.Set(ddb.Blob([]byte(sortkey.ReceiptPrefix+sortkey.HashOf(id)))))
 	there, err := s.put(ctx, "put receipt", s.arrivals, it,
 		ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(now))))
 	if err != nil || there.Held {
@@ -85,7 +86,7 @@ type receipt struct {
 type Placing struct {
 	Entries Tail
 	// High and Low become the cursor's.
-	High, Low SortKey
+	High, Low sortkey.SortKey
 	// LateSoFar, LateSeq and LateInRow too.
 	LateSoFar, LateSeq, LateInRow int64
 	// Restart becomes the cursor's, where it is not empty.
@@ -134,7 +135,7 @@ func (s *Store) GivePlaces(ctx context.Context, seen Cursor, p Placing, now time
 //
 // Lost response, another did it first: the repeat fails, and Low is as high or higher. We
 // die right after: nothing is left to do.
-func (s *Store) RaiseLow(ctx context.Context, queue string, low SortKey) (Cursor, error) {
+func (s *Store) RaiseLow(ctx context.Context, queue string, low sortkey.SortKey) (Cursor, error) {
 	c, _, err := s.update(ctx, "raise low", queue, attrLow.Lt(ddb.Blob([]byte(low))), attrLow.Set(ddb.Blob([]byte(low))), changeOther)
 	return c, err
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -18,9 +19,9 @@ func keyedCursor(queue string) cursor.Cursor {
 	return c
 }
 
-func textKey(t *testing.T, text string) cursor.Key {
+func textKey(t *testing.T, text string) sortkey.Key {
 	t.Helper()
-	key, err := cursor.KeyType("text").Key(text)
+	key, err := sortkey.KeyType("text").Key(text)
 	check(t, err)
 	return key
 }
@@ -32,7 +33,7 @@ func waitingOf(t *testing.T, queue, key, id string) cursor.Arrival {
 	return a
 }
 
-func sortKey(a cursor.Arrival) cursor.SortKey { return cursor.KeyedSortKey(a.Key, a.ID) }
+func sortKey(a cursor.Arrival) sortkey.SortKey { return sortkey.KeyedSortKey(a.Key, a.ID) }
 
 func TestStoreWaiting(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
@@ -65,13 +66,13 @@ func TestStoreWaiting(t *testing.T) {
 				}
 			}
 		}
-		read("all", cursor.WaitingQuery{After: "\x00", UpTo: cursor.EverySortKey}, false, all...)
-		read("behind one", cursor.WaitingQuery{After: sortKey(all[0]), UpTo: cursor.EverySortKey}, false, all[1:]...)
+		read("all", cursor.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey}, false, all...)
+		read("behind one", cursor.WaitingQuery{After: sortKey(all[0]), UpTo: sortkey.EverySortKey}, false, all[1:]...)
 		read("up to one", cursor.WaitingQuery{After: "\x00", UpTo: sortKey(all[2])}, false, all[:3]...)
-		read("two", cursor.WaitingQuery{After: "\x00", UpTo: cursor.EverySortKey, Limit: 2}, true, all[:2]...)
-		read("none", cursor.WaitingQuery{After: sortKey(all[3]), UpTo: cursor.EverySortKey}, false)
+		read("two", cursor.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2}, true, all[:2]...)
+		read("none", cursor.WaitingQuery{After: sortKey(all[3]), UpTo: sortkey.EverySortKey}, false)
 
-		found, _, err := s.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: q, Keys: []cursor.SortKey{sortKey(all[0])}, Strong: true})
+		found, _, err := s.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true})
 		check(t, err)
 		same(t, "by its key", found, all[:1])
 		there, err := s.KeepArrival(t.Context(), q, sortKey(all[0]), 7, at.Add(2*time.Hour))
@@ -189,7 +190,7 @@ func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 		_, changed, err := s.Configure(t.Context(), other.Queue, cursor.Change{Late: &late})
 		check(t, err)
 		same(t, "changed", changed, false)
-		of, number, ahead := cursor.KindKeyed, cursor.KeyType("number"), time.Hour
+		of, number, ahead := cursor.KindKeyed, sortkey.KeyType("number"), time.Hour
 		both := cursor.Change{Kind: &of, KeyType: &number, Ahead: &ahead}
 		for _, change := range []cursor.Change{{Ahead: &ahead}, both} {
 			_, changed, err = s.Configure(t.Context(), other.Queue, change)
@@ -230,7 +231,7 @@ func TestStorePutReceipt(t *testing.T) {
 		same(t, "another queue", put(q+" other", "a", came.Add(time.Minute), expires), came.Add(time.Minute))
 		same(t, "when it has expired", put(q, "a", expires, time.Time{}), expires)
 		same(t, "without a time it never does", put(q, "a", expires.Add(1000*time.Hour), expires), expires)
-		page, err := s.Waiting(t.Context(), cursor.WaitingQuery{Queue: q, After: "\x00", UpTo: cursor.EverySortKey, Strong: true})
+		page, err := s.Waiting(t.Context(), cursor.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true})
 		check(t, err)
 		same(t, "waiting", len(page.Waiting), 0)
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -18,7 +19,7 @@ type OnArrivalsOptions struct {
 	// WakeUp is told when messages of a queue up to a sort key are due, once a queue and
 	// batch: [Sorter.Settle] should be called then. nil leaves them to the sweep. It must not
 	// wait for anything.
-	WakeUp func(queue string, upTo SortKey, due time.Time)
+	WakeUp func(queue string, upTo sortkey.SortKey, due time.Time)
 	// Settled is called with what was done to a queue whose settle window is 0, also where
 	// that failed; nil: nothing is called.
 	Settled func(Settled)
@@ -64,7 +65,7 @@ type stagedKeys struct {
 	// first is the place of the queue's first record in the batch.
 	first int
 	// upTo is the greatest sort key.
-	upTo SortKey
+	upTo sortkey.SortKey
 	err  error
 }
 
@@ -94,9 +95,9 @@ func stagedIn(event table.StreamEvent, names Names) []*stagedKeys {
 
 // stagedKey is the queue and the sort key that a record says are stored; an empty sort key
 // for a record that says nothing of the kind (a deletion).
-func stagedKey(raw json.RawMessage, names Names) (queue string, key SortKey, err error) {
+func stagedKey(raw json.RawMessage, names Names) (queue string, key sortkey.SortKey, err error) {
 	_, err = readKeys(raw, func(d *ddb.Decoder) {
-		queue, key = d.Text(names.queueKey()), SortKey(d.BytesOr(attrSortKey))
+		queue, key = d.Text(names.queueKey()), sortkey.SortKey(d.BytesOr(attrSortKey))
 	})
 	return queue, key, err
 }

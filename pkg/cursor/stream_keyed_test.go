@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // waits is a record of a message that waits in a keyed queue of texts.
 func waits(t *testing.T, sequence int, at time.Time, queue, key string) string {
 	t.Helper()
-	stored, err := cursor.KeyType("text").Key(key)
+	stored, err := sortkey.KeyType("text").Key(key)
 	check(t, err)
 	return fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","ApproximateCreationDateTime":%d,"Keys":{"queue":{"S":%q},"sortKey":{"B":%q}}}}`,
-		sequence, at.Unix(), queue, base64.StdEncoding.EncodeToString([]byte(cursor.KeyedSortKey(stored, "1"))))
+		sequence, at.Unix(), queue, base64.StdEncoding.EncodeToString([]byte(sortkey.KeyedSortKey(stored, "1"))))
 }
 
 // TestOnArrivalsSettlesEachQueueOnce: up to the greatest key of the batch, in one wake-up
@@ -26,7 +27,7 @@ func waits(t *testing.T, sequence int, at time.Time, queue, key string) string {
 func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
 	b := newBench(t, nil)
 	for queue, settle := range map[string]time.Duration{"now": 0, "bad": 0, "q": 5 * time.Second} {
-		kind, keyType := cursor.KindKeyed, cursor.KeyType("text")
+		kind, keyType := cursor.KindKeyed, sortkey.KeyType("text")
 		_, err := b.sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle})
 		check(t, err)
 		for _, key := range []string{"b", "a"} {
@@ -44,7 +45,7 @@ func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
 	at := b.now
 	run := func() (again string, wakeUps []string, placed, failed int) {
 		response, err := cursor.OnArrivals(b.process(cursor.Options{}), cursor.Names{}, cursor.OnArrivalsOptions{
-			WakeUp: func(queue string, upTo cursor.SortKey, due time.Time) {
+			WakeUp: func(queue string, upTo sortkey.SortKey, due time.Time) {
 				wakeUps = append(wakeUps, fmt.Sprint(queue, " ", upTo.Key(), " ", due.Sub(b.now)))
 			},
 			Settled: func(done cursor.Settled) { placed += done.Placed },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"slices"
 )
 
@@ -16,7 +17,7 @@ func (r *sweepRun) settleKeyed(ctx context.Context, seen Cursor) error {
 		return err
 	}
 	if waits {
-		done, err := r.sorter.Settle(ctx, seen.Queue, EverySortKey)
+		done, err := r.sorter.Settle(ctx, seen.Queue, sortkey.EverySortKey)
 		r.report.Moves += len(done.Moves)
 		r.report.Placed += done.Placed
 		r.report.Late += done.Late
@@ -44,7 +45,7 @@ func (r *sweepRun) waits(ctx context.Context, seen Cursor) (bool, error) {
 	if seen.Low < seen.High {
 		return true, nil
 	}
-	page, err := r.sorter.store.Waiting(ctx, WaitingQuery{Queue: seen.Queue, After: seen.High, UpTo: EverySortKey, Limit: 1, HeadsOnly: true})
+	page, err := r.sorter.store.Waiting(ctx, WaitingQuery{Queue: seen.Queue, After: seen.High, UpTo: sortkey.EverySortKey, Limit: 1, HeadsOnly: true})
 	return len(page.Waiting) > 0, err
 }
 

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"encoding/binary"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"iter"
 )
 
@@ -25,7 +26,7 @@ const (
 // Entry is a place in the log of a queue in arrival order, or of a keyed one.
 type Entry struct {
 	// Key says which arrival has the place.
-	Key SortKey
+	Key sortkey.SortKey
 	// Count is how many seqs it takes, 1 to MaxArrivalMessages.
 	Count int
 	// Seen is the low 23 bits of Arrival.Seen (see [shortSeen]). It identifies the
@@ -70,7 +71,7 @@ const packedHead = 2 + 1 + 2 + 4
 
 // NewTail packs entries.
 func NewTail(entries ...Entry) Tail {
-	packed := make([]byte, 0, len(entries)*(packedHead+hashSize))
+	packed := make([]byte, 0, len(entries)*(packedHead+sortkey.HashSize))
 	for _, e := range entries {
 		packed = binary.BigEndian.AppendUint16(packed, uint16(len(e.Key)))
 		packed = append(packed, byte(e.Mark))
@@ -85,7 +86,7 @@ func NewTail(entries ...Entry) Tail {
 func (t Tail) cut() (Entry, Tail) {
 	end := packedHead + int(binary.BigEndian.Uint16([]byte(t[:2])))
 	return Entry{
-		Key: SortKey(t[packedHead:end]), Mark: Mark(t[2]),
+		Key: sortkey.SortKey(t[packedHead:end]), Mark: Mark(t[2]),
 		Count: int(binary.BigEndian.Uint16([]byte(t[3:5]))), Seen: binary.BigEndian.Uint32([]byte(t[5:9])),
 	}, t[end:]
 }
@@ -186,8 +187,8 @@ func (t Tail) find(after int64, e Entry, seen int64) (Range, bool) {
 func (t Tail) ofKeyed() bool { return t != "" && Mark(t[2]) != 0 }
 
 // last is the key of the last entry that has a message; empty where there is none.
-func (t Tail) last() SortKey {
-	var last SortKey
+func (t Tail) last() sortkey.SortKey {
+	var last sortkey.SortKey
 	for e := range t.All() {
 		if !e.has(MarkDropped) {
 			last = e.Key

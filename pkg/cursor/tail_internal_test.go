@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // TestPrintsAreOfAllBehindPrintsFrom: however many seqs the places take, and
@@ -25,7 +26,7 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 		var left []place
 		for range 1 + random.IntN(8) {
 			for n := OrderItemEntries + random.IntN(MaxTail-OrderItemEntries+1) - c.Tail.Len(); n > 0; n-- {
-				e := Entry{Key: HashOf(fmt.Sprint(random.Uint64())), Count: 1 + random.IntN(most), Seen: shortSeen(c.Position)}
+				e := Entry{Key: sortkey.HashOf(fmt.Sprint(random.Uint64())), Count: 1 + random.IntN(most), Seen: shortSeen(c.Position)}
 				c.Tail, c.Position = c.Tail+NewTail(e), c.Position+int64(e.Count)
 			}
 			first, _ := c.Tail.First(OrderItemEntries)
@@ -59,7 +60,7 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 	settings.Kind, settings.First = KindArrival, 11
 	good := newCursor("q", settings, time.Time{})
 	for i := range 72 {
-		e := Entry{Key: HashOf(fmt.Sprint(i)), Count: 1 + i%3}
+		e := Entry{Key: sortkey.HashOf(fmt.Sprint(i)), Count: 1 + i%3}
 		good.Tail, good.Position = good.Tail+NewTail(e), good.Position+int64(e.Count)
 	}
 	for range 3 {
@@ -99,7 +100,7 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	settings := DefaultSettings()
 	settings.Kind = KindArrival
 	for count, right := range map[int]bool{0: false, 1: true, MaxArrivalMessages: true, MaxArrivalMessages + 1: false} {
-		entries := NewTail(Entry{Key: HashOf("a"), Count: count})
+		entries := NewTail(Entry{Key: sortkey.HashOf("a"), Count: count})
 		c := newCursor("q", settings, time.Time{})
 		c.Tail, c.Position = entries, int64(count)
 		if _, err := decodeCursor(encodeCursor(c, names), names); (err == nil) != right {
@@ -118,7 +119,7 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	for name, entries := range map[string]ddb.Value{
 		"none": ddb.ListOf(), "a part of one": ddb.ListOf(short), "texts": ddb.ListOf(ddb.Text("12345678901234")), "no list": short,
 	} {
-		it := encodeOrderItem(OrderItem{Queue: "q", Last: 1000, Entries: NewTail(Entry{Key: HashOf("a"), Count: 1})}, names)
+		it := encodeOrderItem(OrderItem{Queue: "q", Last: 1000, Entries: NewTail(Entry{Key: sortkey.HashOf("a"), Count: 1})}, names)
 		if _, err := decodeOrderItem(it.Merge(ddb.Fields{attrEntries: entries}.Item()), names); err == nil {
 			t.Errorf("an order item with %s: no error", name)
 		}

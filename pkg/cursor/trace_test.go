@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -140,7 +141,7 @@ func TestTracesAreKept(t *testing.T) {
 		m.Trace = traceB
 		b.want("repeated", b.putKeyed(m)[:9], "duplicate")
 		b.later(time.Minute)
-		b.settle(cursor.EverySortKey)
+		b.settle(sortkey.EverySortKey)
 		b.want("traces", b.traces(), parentA+" a=1")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -184,7 +185,7 @@ func TestVerifyKeyed(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("c", "1"), keyedOf("a", "1"), keyedOf("b", "1"))
 	b.later(time.Minute)
-	b.settle(cursor.EverySortKey)
+	b.settle(sortkey.EverySortKey)
 	b.putKeyed(keyedOf("a", "2"))
 	b.want("whole", b.verified(0, all), "0 to 4: 4")
 }

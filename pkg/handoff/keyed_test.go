@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -27,7 +28,7 @@ func (k *desk) putKeyed(queue string, keys ...int) {
 func (k *desk) settles(queue string) {
 	k.t.Helper()
 	k.pass(5 * time.Second)
-	_, err := k.sorter.Settle(k.t.Context(), queue, cursor.EverySortKey)
+	_, err := k.sorter.Settle(k.t.Context(), queue, sortkey.EverySortKey)
 	k.must(err)
 }
 
@@ -56,7 +57,7 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 	} {
 		t.Run(string(policy), func(t *testing.T) {
 			k := newDesk(t)
-			kind, keys := cursor.KindKeyed, cursor.KeyType("number")
+			kind, keys := cursor.KindKeyed, sortkey.KeyType("number")
 			_, err := k.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keys, Late: &policy})
 			k.must(err)
 			_, err = k.d.Create(t.Context(), "q", "c", handoff.First.OfKind(cursor.KindKeyed))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -158,7 +159,7 @@ func (k *keyedRun) put(messages []sentMessage) (told int, err error) {
 func (k *keyedRun) settle() error {
 	errs := make([]error, k.queues)
 	fanout.SideBySide(k.queues, func(queue int) {
-		_, errs[queue] = k.sorter.Settle(context.Background(), k.name(queue), cursor.EverySortKey)
+		_, errs[queue] = k.sorter.Settle(context.Background(), k.name(queue), sortkey.EverySortKey)
 		if errors.Is(errs[queue], cursor.ErrNoQueue) {
 			errs[queue] = nil
 		}
@@ -176,7 +177,7 @@ func (k *keyedRun) check(sent []sentMessage) error {
 	}
 	lost, inversions, late := int64(0), 0, 0
 	for queue := range k.queues {
-		name, once, last := k.name(queue), map[string]bool{}, cursor.Key("")
+		name, once, last := k.name(queue), map[string]bool{}, sortkey.Key("")
 		cur, err := k.sorter.Status(context.Background(), name)
 		if err != nil {
 			return err

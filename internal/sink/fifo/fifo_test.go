@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -181,7 +182,7 @@ func TestTenantIsSent(t *testing.T) {
 
 // TestKeyedFifoItems: whatever a message of a keyed queue has, SQS takes its attributes.
 func TestKeyedFifoItems(t *testing.T) {
-	key, err := cursor.KeyType("time,text").Key("2026-05-06T07:08:09+02:00", "<a>")
+	key, err := sortkey.KeyType("time,text").Key("2026-05-06T07:08:09+02:00", "<a>")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +206,7 @@ func TestKeyedFifoItems(t *testing.T) {
 
 // TestTracedFifoItems: a trace is sent whatever else a message has, and SQS takes the attributes.
 func TestTracedFifoItems(t *testing.T) {
-	key, err := cursor.KeyType("text").Key("k")
+	key, err := sortkey.KeyType("text").Key("k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestTracedFifoItems(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		body           string
-		key            cursor.Key
+		key            sortkey.Key
 		attributes     map[string]string
 		want, wantNone []Attribute
 		keyed          string

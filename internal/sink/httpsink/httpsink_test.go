@@ -26,7 +26,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/lambda"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -125,7 +125,7 @@ func TestSingle(t *testing.T) {
 	b := sinktest.Batch("@acme/ö 1", `{"n":1}`, "two")
 	b.Attempt, b.Rewinds = 2, 1
 	b.Messages[0].ID, b.Messages[0].ContentType, b.Messages[0].Attributes = "a/1%\n", "application/json", map[string]string{"k": "ö\"😀"}
-	key, err := cursor.ParseKeyType("number")
+	key, err := sortkey.ParseKeyType("number")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
@@ -41,7 +42,7 @@ func (all crowds) get(now time.Time, position int64, name string, entries int) *
 		}
 		c.arrivals = append(c.arrivals, a)
 		_, _ = store.PutArrival(context.Background(), a) // it fails only after the context's end
-		list = append(list, cursor.Entry{Key: cursor.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
+		list = append(list, cursor.Entry{Key: sortkey.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
 	}
 	c.tail = cursor.NewTail(list...)
 	all[key] = c

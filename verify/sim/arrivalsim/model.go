@@ -27,6 +27,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/logsim"
@@ -70,7 +71,7 @@ type model struct {
 	attempts map[string]int
 	// own are the keys of what came without an id, sorted; attemptsSum holds how often each of its
 	// messages was given to a put.
-	own         []cursor.SortKey
+	own         []sortkey.SortKey
 	attemptsSum int64
 	// delivered is how far the reader is; it reads only where there is one.
 	delivered int64
@@ -93,14 +94,14 @@ var arrivalsTable = cursor.Names{}.ArrivalsTable()
 type known struct {
 	cursor   *cursor.Cursor
 	items    []cursor.OrderItem
-	arrivals map[cursor.SortKey]cursor.Arrival
+	arrivals map[sortkey.SortKey]cursor.Arrival
 }
 
 func newModel(run *sim.Run, made crowds) *model {
 	var names cursor.Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...).Remember()
 	m := &model{run: run, tables: tables, store: simdb.Queues(tables), crowds: made, now: start, attempts: map[string]int{}}
-	m.known.arrivals = map[cursor.SortKey]cursor.Arrival{}
+	m.known.arrivals = map[sortkey.SortKey]cursor.Arrival{}
 	tables.OnChange(func(c ddb.Change) {
 		switch c.Table.Name {
 		case "streamsort-cursors":
@@ -159,7 +160,7 @@ func (m *model) crowd(name string, entries int) {
 	c := m.crowds.get(m.now, at, name, entries)
 	for i, it := range c.items {
 		_, _ = m.tables.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put arrival", Table: &arrivalsTable}, Item: it})
-		m.known.arrivals[cursor.HashOf(c.arrivals[i].ID)] = c.arrivals[i]
+		m.known.arrivals[sortkey.HashOf(c.arrivals[i].ID)] = c.arrivals[i]
 	}
 	_, _, _ = simdb.Queues(m.view(nil)).Allocate(ctx, queue, c.tail, cursor.Range{From: at, To: at}, m.now)
 	_ = m.Check() // notes the cursor
@@ -196,11 +197,11 @@ func (m *model) cursor() cursor.Cursor {
 }
 
 // stored is what stands under an id.
-func (m *model) stored(key cursor.SortKey) (cursor.Arrival, bool) {
+func (m *model) stored(key sortkey.SortKey) (cursor.Arrival, bool) {
 	if a, known := m.known.arrivals[key]; known {
 		return a, true
 	}
-	found, _, _ := m.store.Arrivals(context.Background(), cursor.ArrivalQuery{Queue: queue, Keys: []cursor.SortKey{key}})
+	found, _, _ := m.store.Arrivals(context.Background(), cursor.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{key}})
 	if len(found) == 0 {
 		return cursor.Arrival{}, false
 	}
@@ -324,7 +325,7 @@ func (m *model) checkAnswer(a request, results []cursor.Result) {
 		}
 		wrong("nobody has that place")
 	case cursor.Conflict:
-		if there, ok := m.stored(cursor.HashOf(a.id)); ok && sameBodies(there.Messages, a.messages) {
+		if there, ok := m.stored(sortkey.HashOf(a.id)); ok && sameBodies(there.Messages, a.messages) {
 			wrong("it is what is stored")
 		}
 	default:
@@ -387,7 +388,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	for _, id := range m.ids {
 		d.Text(id)
 		d.Int(int64(m.attempts[id]))
-		a, there := m.stored(cursor.HashOf(id))
+		a, there := m.stored(sortkey.HashOf(id))
 		d.Bool(there)
 		d.Text(string(a.Op))
 		d.Int(a.Seen)

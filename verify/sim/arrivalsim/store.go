@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/logsim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -74,7 +74,7 @@ func hashArrival(d *sim.Digest, it ddb.Item) {
 }
 
 // keyOf is the key that an arrival is stored under.
-func keyOf(it ddb.Item) cursor.SortKey { return cursor.SortKey(it.Get("sortKey").Str()) }
+func keyOf(it ddb.Item) sortkey.SortKey { return sortkey.SortKey(it.Get("sortKey").Str()) }
 
 // perform has a request done, and checks what it did.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {

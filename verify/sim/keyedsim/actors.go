@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/logsim"
@@ -20,7 +21,7 @@ type keyed struct {
 // call is one call of a producer: a group of messages.
 type call []keyed
 
-const keyType = cursor.KeyType("number")
+const keyType = sortkey.KeyType("number")
 
 // one is a message. The payload distinguishes two under one key and id.
 func one(key int64, id, payload string) keyed {
@@ -47,10 +48,10 @@ func behind(prev string, k keyed) keyed {
 func (k keyed) name() string { return fmt.Sprint(k.KeyParts[0], k.ID, string(k.Body), k.Prev) }
 
 // sortKey is the key under which it is stored.
-func (k keyed) sortKey() cursor.SortKey { return sortKeyOf(k.KeyParts[0].(int64), k.ID) }
+func (k keyed) sortKey() sortkey.SortKey { return sortKeyOf(k.KeyParts[0].(int64), k.ID) }
 
 // sortKey is the same of any message, once it is stored.
-func (m *model) sortKey(k keyed) cursor.SortKey {
+func (m *model) sortKey(k keyed) sortkey.SortKey {
 	if k.received {
 		return receivedKey(m.receipts[k.ID], k.ID)
 	}
@@ -58,20 +59,20 @@ func (m *model) sortKey(k keyed) cursor.SortKey {
 }
 
 // receivedKey is the key of a message that first came at a time.
-func receivedKey(at time.Time, id string) cursor.SortKey {
-	key, err := cursor.KeyType("time").Key(at)
+func receivedKey(at time.Time, id string) sortkey.SortKey {
+	key, err := sortkey.KeyType("time").Key(at)
 	if err != nil {
 		panic(err) // unreachable: every time of a run is a key
 	}
-	return cursor.KeyedSortKey(key, id)
+	return sortkey.KeyedSortKey(key, id)
 }
 
-func sortKeyOf(n int64, id string) cursor.SortKey {
+func sortKeyOf(n int64, id string) sortkey.SortKey {
 	key, err := keyType.Key(n)
 	if err != nil {
 		panic(err) // unreachable: every whole number is a key
 	}
-	return cursor.KeyedSortKey(key, id)
+	return sortkey.KeyedSortKey(key, id)
 }
 
 // calls are puts of one message each, of these keys, by one id each.
@@ -113,7 +114,7 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
 		messages[i] = k.Message
 		m.attempts[k.name()]++
 		if k.received {
-			messages[i].KeyParts = []any{cursor.Received(m.now)}
+			messages[i].KeyParts = []any{sortkey.Received(m.now)}
 			p.Knows().Int(m.now.UnixMilli())
 		} else if key := m.sortKey(k); m.sent[key].IsZero() {
 			m.sent[key] = m.now
@@ -140,7 +141,7 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c call) bool {
 
 // settler settles the queue up to a sort key, so many times. One that is killed is followed
 // by another.
-func (m *model) settler(name string, times int, upTo cursor.SortKey) {
+func (m *model) settler(name string, times int, upTo sortkey.SortKey) {
 	for i := range times {
 		m.run.Daemon(fmt.Sprint(name, i), func(p *sim.Proc) {
 			if p.Choose(sim.Labelf("settle up to %x", upTo), func() bool { return m.cursor().Exists() }, "") < 0 {
@@ -196,7 +197,7 @@ func (m *model) restarter(name string) {
 }
 
 // sweeper settles all, so many times.
-func (m *model) sweeper(times int) { m.settler("sweep", times, cursor.EverySortKey) }
+func (m *model) sweeper(times int) { m.settler("sweep", times, sortkey.EverySortKey) }
 
 // others place so many messages of their own, with greater keys, in each of so many steps.
 func (m *model) others(steps, entries int, from int64) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -77,7 +78,7 @@ func (m *model) checkAnswer(k keyed, r cursor.Result, tables, expiries int) {
 
 // answeredFor is what is stored of a message that has this sort key in the first era: in the era that
 // the answer is about.
-func (m *model) answeredFor(key cursor.SortKey, r cursor.Result) *message {
+func (m *model) answeredFor(key sortkey.SortKey, r cursor.Result) *message {
 	if at := r.Seq - 1; m.restarted && at >= 0 && at < int64(len(m.log)) && bare(m.log[at].key) == key {
 		return m.log[at].message
 	}

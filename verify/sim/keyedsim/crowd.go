@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
@@ -14,7 +15,7 @@ import (
 type crowd struct {
 	items []ddb.Item
 	tail  cursor.Tail
-	high  cursor.SortKey
+	high  sortkey.SortKey
 }
 
 // crowds are those that were made, by all that they depend on: each is made once for all

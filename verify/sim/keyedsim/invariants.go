@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim/logsim"
 )
@@ -76,19 +77,19 @@ func (m *model) givenRestart(e cursor.Entry, before, after cursor.Cursor) {
 }
 
 // bare is a sort key without its era, inEra one with the era that the queue is in.
-func bare(key cursor.SortKey) cursor.SortKey {
+func bare(key sortkey.SortKey) sortkey.SortKey {
 	if era := key.Era(); era != "" {
 		return key[:1] + key[1+len(era):]
 	}
 	return key
 }
 
-func (m *model) inEra(key cursor.SortKey) cursor.SortKey {
-	return key[:1] + cursor.SortKey(m.cursor().High.Era()) + key[1:]
+func (m *model) inEra(key sortkey.SortKey) sortkey.SortKey {
+	return key[:1] + sortkey.SortKey(m.cursor().High.Era()) + key[1:]
 }
 
 // givenLate checks K-c and K-d of a late message.
-func (m *model) givenLate(a *message, e cursor.Entry, high cursor.SortKey) {
+func (m *model) givenLate(a *message, e cursor.Entry, high sortkey.SortKey) {
 	// One that has expired may have had the same.
 	if a.key > high {
 		m.run.Violation("K-c: %s is marked late, and no greater key stands before it", a.id)
@@ -108,7 +109,7 @@ func (m *model) givenLate(a *message, e cursor.Entry, high cursor.SortKey) {
 }
 
 // due reports whether a message of this key or a greater one is due.
-func (m *model) due(from cursor.SortKey) bool {
+func (m *model) due(from sortkey.SortKey) bool {
 	for key, z := range m.stored {
 		if key >= from && (m.wrong(z) || !m.now.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
 			return true
@@ -118,7 +119,7 @@ func (m *model) due(from cursor.SortKey) bool {
 }
 
 // dueAt are the messages up to a sort key that are owed a place, and due by a clock.
-func (m *model) dueAt(now time.Time, upTo cursor.SortKey) []*message {
+func (m *model) dueAt(now time.Time, upTo sortkey.SortKey) []*message {
 	var due []*message
 	for _, a := range m.stored {
 		if a.owed && a.seq == 0 && a.key <= upTo && !now.Before(a.arrived.Add(m.settings.Settle)) {
@@ -166,7 +167,7 @@ func (m *model) Check() error {
 
 // watermarks checks what the cursor says of the log, and that Low leaves nobody behind.
 func (m *model) watermarks(c cursor.Cursor) error {
-	high, late, lastLate, inRow := cursor.SortKey("\x00"), int64(0), int64(0), int64(0)
+	high, late, lastLate, inRow := sortkey.SortKey("\x00"), int64(0), int64(0), int64(0)
 	for i, e := range m.log {
 		if e.Mark&cursor.MarkLate != 0 {
 			late, lastLate, inRow = late+1, int64(i+1), inRow+1

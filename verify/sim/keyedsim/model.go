@@ -33,6 +33,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -52,7 +53,7 @@ const (
 
 // message is what is stored under a sort key, until it expires.
 type message struct {
-	key            cursor.SortKey
+	key            sortkey.SortKey
 	id, op, prev   string
 	body           string
 	seen           int64
@@ -94,9 +95,9 @@ type model struct {
 	log []entry
 	// stored is what stands under each sort key; attempts counts how often each message was
 	// given to a put, sent is when first.
-	stored   map[cursor.SortKey]*message
+	stored   map[sortkey.SortKey]*message
 	attempts map[string]int
-	sent     map[cursor.SortKey]time.Time
+	sent     map[sortkey.SortKey]time.Time
 	// receipts are when messages first came, by their ids, where that is their key.
 	receipts  map[string]time.Time
 	byReceipt []string // those ids
@@ -137,7 +138,7 @@ func newModel(run *sim.Run, made crowds, settings cursor.Settings) *model {
 	m := &model{
 		run: run, tables: tables, store: simdb.Queues(tables), crowds: made, now: start, settings: settings,
 		clocks: map[string]time.Duration{}, slow: map[string]bool{},
-		stored: map[cursor.SortKey]*message{}, attempts: map[string]int{}, sent: map[cursor.SortKey]time.Time{},
+		stored: map[sortkey.SortKey]*message{}, attempts: map[string]int{}, sent: map[sortkey.SortKey]time.Time{},
 		receipts: map[string]time.Time{},
 	}
 	tables.OnChange(func(c ddb.Change) {
@@ -228,11 +229,11 @@ func (m *model) items() []cursor.OrderItem {
 
 // noteStored notes a message that was stored, kept for longer, or deleted.
 func (m *model) noteStored(c ddb.Change) {
-	key := cursor.SortKey(c.Before.Get("sortKey").Str())
+	key := sortkey.SortKey(c.Before.Get("sortKey").Str())
 	if c.After.Exists() {
-		key = cursor.SortKey(c.After.Get("sortKey").Str())
+		key = sortkey.SortKey(c.After.Get("sortKey").Str())
 	}
-	if key > cursor.EverySortKey {
+	if key > sortkey.EverySortKey {
 		return // a receipt
 	}
 	it := c.After

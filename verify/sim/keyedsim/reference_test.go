@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // arrived is a message of the reference: where it belongs, and when it came by its writer's
 // clock.
 type arrived struct {
-	key cursor.SortKey
+	key sortkey.SortKey
 	id  string
 	at  time.Time
 }
@@ -25,7 +26,7 @@ type arrived struct {
 type reference struct {
 	late      cursor.LatePolicy
 	waiting   []arrived
-	watermark cursor.SortKey
+	watermark sortkey.SortKey
 	log       []string
 }
 
@@ -75,7 +76,7 @@ func TestAReferenceSortAgrees(t *testing.T) {
 			who := random.IntN(len(processes))
 			if random.IntN(4) == 0 && n > 0 {
 				want.settle(now.Add(clocks[who]))
-				if _, err := processes[who].Settle(t.Context(), queue, cursor.EverySortKey); err != nil {
+				if _, err := processes[who].Settle(t.Context(), queue, sortkey.EverySortKey); err != nil {
 					t.Fatal(err)
 				}
 				continue

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/logsim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -102,7 +102,7 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 	case "put arrival":
 		_ = m.cursor()
 		put := r.(ddb.Put).Item
-		key := cursor.SortKey(put.Get("sortKey").Str())
+		key := sortkey.SortKey(put.Get("sortKey").Str())
 		before := m.stored[key]
 		a, err := do()
 		if a.Held && before != nil && (before.expires.IsZero() || before.expires.After(m.now.Add(m.aheadBy()))) {
@@ -127,7 +127,7 @@ func (m *model) noteReceipts() {
 	for _, it := range m.tables.Items("streamsort-arrivals") {
 		if at := number(it, "received"); at != 0 {
 			for _, id := range m.byReceipt {
-				if it.Get("sortKey").Str() == "\x03"+string(cursor.HashOf(id)) {
+				if it.Get("sortKey").Str() == "\x03"+string(sortkey.HashOf(id)) {
 					m.receipts[id] = time.Unix(0, at).UTC()
 					if key := receivedKey(m.receipts[id], id); m.sent[key].IsZero() {
 						m.sent[key] = m.now

@@ -28,6 +28,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
@@ -104,11 +105,11 @@ func (s *seq) UnmarshalJSON(raw []byte) error {
 // key reads a key as the API shows it: a number, a text, or a list of such. A time is a text
 // there, and a rank a number, so that the key has the same JSON, and another order than the
 // queue's where it has times.
-type key cursor.Key
+type key sortkey.Key
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (k *key) UnmarshalJSON(raw []byte) error {
-	parts, err := cursor.KeyParts(raw)
+	parts, err := sortkey.KeyParts(raw)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (k *key) UnmarshalJSON(raw []byte) error {
 			types[i] = "text"
 		}
 	}
-	read, err := cursor.KeyType(strings.Join(types, ",")).Key(parts...)
+	read, err := sortkey.KeyType(strings.Join(types, ",")).Key(parts...)
 	*k = key(read)
 	return err
 }
@@ -184,7 +185,7 @@ func (a answer) read(queue, consumer string) (pull.Answer, error) {
 			Queue: queue, Seq: int64(m.Seq), ID: m.ID, Body: m.Body, ContentType: m.ContentType,
 			Attributes: m.Attributes, EnqueuedAt: m.EnqueuedAt,
 			Trace: cursor.Trace{Parent: m.Traceparent, State: m.Tracestate},
-			Key:   cursor.Key(m.Key), Late: m.Late, Unlinked: m.Unlinked,
+			Key:   sortkey.Key(m.Key), Late: m.Late, Unlinked: m.Unlinked,
 		}
 		if m.BodyBase64 != nil {
 			message.Body = m.BodyBase64

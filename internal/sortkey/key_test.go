@@ -1,4 +1,4 @@
-package cursor_test
+package sortkey_test
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // Stripe's created counts whole seconds: the rank puts what was created first, and
 // what was deleted last.
 func ExampleKeyType_Key() {
-	keys, err := cursor.ParseKeyType("time, rank(*.created | * | *.deleted)")
+	keys, err := sortkey.ParseKeyType("time, rank(*.created | * | *.deleted)")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -30,7 +30,7 @@ func ExampleKeyType_Key() {
 		created json.Number
 		name    string
 	}
-	events := map[cursor.Key]string{}
+	events := map[sortkey.Key]string{}
 	for _, e := range []event{
 		{"1700000000", "customer.subscription.deleted"},
 		{"1700000000", "customer.subscription.updated"},
@@ -44,7 +44,7 @@ func ExampleKeyType_Key() {
 		}
 		events[key] = e.name
 	}
-	inOrder := make([]cursor.Key, 0, len(events))
+	inOrder := make([]sortkey.Key, 0, len(events))
 	for key := range events {
 		inOrder = append(inOrder, key)
 	}
@@ -64,7 +64,7 @@ func ExampleKeyType_Key() {
 }
 
 // keyOf is the key of a JSON value.
-func keyOf(t testing.TB, keys cursor.KeyType, raw string) cursor.Key {
+func keyOf(t testing.TB, keys sortkey.KeyType, raw string) sortkey.Key {
 	t.Helper()
 	key, err := keys.ParseKey([]byte(raw))
 	if err != nil {
@@ -146,12 +146,12 @@ func TestKeysForReaders(t *testing.T) {
 		{"rank(*)", `""`, `0`},
 		{"time,number,text", `["2018-10-03T21:13:54Z", 7.10, "x"]`, `["2018-10-03T21:13:54Z",7.1,"x"]`},
 	} {
-		keys := cursor.KeyType(c.keys)
+		keys := sortkey.KeyType(c.keys)
 		key := keyOf(t, keys, c.raw)
 		if got := string(key.JSON()); got != c.want {
 			t.Errorf("%s %s is %s, want %s", c.keys, c.raw, got, c.want)
 		}
-		if again, err := cursor.DecodeKey([]byte(key)); err != nil || again != key {
+		if again, err := sortkey.DecodeKey([]byte(key)); err != nil || again != key {
 			t.Errorf("%s %s: %v", c.keys, c.raw, err)
 		}
 		if !keys.Has(key) {
@@ -167,7 +167,7 @@ func TestKeysForReaders(t *testing.T) {
 func TestKeysOfGoValues(t *testing.T) {
 	at := time.Date(2018, 10, 3, 23, 13, 54, 120_000_000, time.FixedZone("", 7200))
 	for _, c := range []struct {
-		keys  cursor.KeyType
+		keys  sortkey.KeyType
 		value any
 		raw   string
 	}{
@@ -187,7 +187,7 @@ func TestKeysOfGoValues(t *testing.T) {
 			t.Errorf("%s %v: %s, %v", c.keys, c.value, key, err)
 		}
 	}
-	key, err := cursor.KeyType("time,text").Key(at, "a,b")
+	key, err := sortkey.KeyType("time,text").Key(at, "a,b")
 	if err != nil || key.String() != "2018-10-03T21:13:54.12Z,a,b" {
 		t.Errorf("%s, %v", key, err)
 	}
@@ -196,7 +196,7 @@ func TestKeysOfGoValues(t *testing.T) {
 // TestSizesOfKeys: they are paid for with every message.
 func TestSizesOfKeys(t *testing.T) {
 	for _, c := range []struct {
-		keys cursor.KeyType
+		keys sortkey.KeyType
 		raw  string
 		most int
 	}{
@@ -252,7 +252,7 @@ var (
 
 // keySample is a key with its parts.
 type keySample struct {
-	key     cursor.Key
+	key     sortkey.Key
 	numbers *big.Rat
 	times   time.Time
 	texts   string
@@ -362,7 +362,7 @@ var keyNames = []string{"number", "time", "utc", "text", "hex", "lsn", "ulid", "
 func TestOrderOfKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.SampledFrom(keyNames), 1, 3, func(name string) string { return strings.Replace(name, "utc", "time", 1) }).Draw(t, "parts")
-		keys, err := cursor.ParseKeyType(strings.Join(names, ","))
+		keys, err := sortkey.ParseKeyType(strings.Join(names, ","))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,7 +388,7 @@ func TestOrderOfKeys(t *testing.T) {
 		if want != 0 && (strings.HasPrefix(string(a.key), string(b.key)) || strings.HasPrefix(string(b.key), string(a.key))) {
 			t.Fatalf("one of %x and %x is the beginning of the other", string(a.key), string(b.key))
 		}
-		if again, err := cursor.DecodeKey([]byte(a.key)); err != nil || again != a.key || !keys.Has(again) {
+		if again, err := sortkey.DecodeKey([]byte(a.key)); err != nil || again != a.key || !keys.Has(again) {
 			t.Fatalf("%s is read as %s, %v", a.key, again, err)
 		}
 	})
@@ -406,10 +406,10 @@ func TestStoredKeysThatAreNone(t *testing.T) {
 		"too great": "\x01\xff\x02", "too small": "\x01\x00\xfd", "a time after 9999": "\x02\xc7\x02", "ten digits of a fraction": "\x02\xba\x02",
 		"four parts": "\x04\x00\x04\x00\x04\x00\x04\x00",
 	} {
-		if key, err := cursor.DecodeKey([]byte(stored)); err == nil {
+		if key, err := sortkey.DecodeKey([]byte(stored)); err == nil {
 			t.Errorf("%s is read as %s", name, key)
 		}
-		if key := cursor.Key(stored); string(key.JSON()) != "null" || !strings.HasPrefix(key.String(), "0x") {
+		if key := sortkey.Key(stored); string(key.JSON()) != "null" || !strings.HasPrefix(key.String(), "0x") {
 			t.Errorf("%s is %s and %s", name, key.JSON(), key)
 		}
 	}
@@ -417,12 +417,12 @@ func TestStoredKeysThatAreNone(t *testing.T) {
 
 func TestKeysOfOtherTypes(t *testing.T) {
 	two := keyOf(t, "rank(a|b|c)", `"c"`)
-	for _, keys := range []cursor.KeyType{"", "number", "time", "text", "rank(a|b)", "time,rank(a|b|c)"} {
+	for _, keys := range []sortkey.KeyType{"", "number", "time", "text", "rank(a|b)", "time,rank(a|b|c)"} {
 		if keys.Has(two) {
 			t.Errorf("%s has a key of three ranks", keys)
 		}
 	}
-	if cursor.KeyType("text").Has("broken") {
+	if sortkey.KeyType("text").Has("broken") {
 		t.Error("a broken key is one")
 	}
 }
@@ -437,14 +437,14 @@ func FuzzDecodeKey(f *testing.F) {
 	f.Add([]byte(keyOf(f, "lsn,ulid", `["0/A0000010","01ARZ3NDEKTSV4RRFFQ69G5FAV"]`)))
 	f.Add([]byte(keyOf(f, "hex,semver", `["00ff","1.10.0-rc.1"]`)))
 	f.Fuzz(func(t *testing.T, stored []byte) {
-		key, err := cursor.DecodeKey(stored)
+		key, err := sortkey.DecodeKey(stored)
 		if err != nil {
 			return
 		}
 		if string(key) != string(stored) || !json.Valid(key.JSON()) {
 			t.Fatalf("%x is read as %x, %s", stored, string(key), key.JSON())
 		}
-		for _, keys := range []cursor.KeyType{"number", "time", "text", "lsn", "ulid", "semver", "hex", "time,number,text", "time,time", "number,number", "text,text", "hex,semver"} {
+		for _, keys := range []sortkey.KeyType{"number", "time", "text", "lsn", "ulid", "semver", "hex", "time,number,text", "time,time", "number,number", "text,text", "hex,semver"} {
 			if !keys.Has(key) {
 				continue
 			}
@@ -462,7 +462,7 @@ func FuzzParseKey(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		for _, keys := range []cursor.KeyType{"number", "time", "utc", "text", "lsn", "ulid", "semver", "hex", "rank(a|*)", "text,number"} {
+		for _, keys := range []sortkey.KeyType{"number", "time", "utc", "text", "lsn", "ulid", "semver", "hex", "rank(a|*)", "text,number"} {
 			key, err := keys.ParseKey([]byte(a))
 			if err != nil {
 				continue

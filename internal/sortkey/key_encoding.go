@@ -1,4 +1,4 @@
-package cursor
+package sortkey
 
 import (
 	"encoding/json"
@@ -35,7 +35,7 @@ const (
 	tagLSN
 	tagULID
 	tagSemver
-	tagHex
+	TagHex
 )
 
 // readKeyPart reads a string or a number.

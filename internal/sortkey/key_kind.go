@@ -1,4 +1,4 @@
-package cursor
+package sortkey
 
 import (
 	"cmp"
@@ -31,7 +31,7 @@ var keyKinds = []*keyKind{
 	{name: "lsn", tag: tagLSN, code: lsnCode, text: lsnText},
 	{name: "ulid", tag: tagULID, code: ulidCode, text: same},
 	{name: "semver", tag: tagSemver, code: semverCode, text: semverText},
-	{name: "hex", tag: tagHex, code: hexCode, text: hexText},
+	{name: "hex", tag: TagHex, code: hexCode, text: hexText},
 	{name: "text", tag: tagText, code: textCode, text: same},
 }
 

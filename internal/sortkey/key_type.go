@@ -1,4 +1,4 @@
-package cursor
+package sortkey
 
 import (
 	"fmt"
@@ -106,7 +106,7 @@ func parseKeyPart(text string) (keyPart, error) {
 }
 
 // timed reports whether a part of the keys is a time.
-func (t KeyType) timed() bool {
+func (t KeyType) Timed() bool {
 	parts, _ := parseKeyType(string(t))
 	return slices.ContainsFunc(parts, func(p keyPart) bool { return p.kind.tag == tagTime })
 }
@@ -125,7 +125,7 @@ func (t KeyType) Key(parts ...any) (Key, error) {
 	var key []byte
 	for i, part := range parts {
 		if key, err = of[i].append(key, part); err != nil {
-			return "", inPart(i, len(of), err)
+			return "", InPart(i, len(of), err)
 		}
 	}
 	return Key(key), nil
@@ -161,7 +161,7 @@ func KeyParts(raw []byte) ([]any, error) {
 	parts := make([]any, len(elements))
 	for i, element := range elements {
 		if parts[i], err = readKeyPart(element); err != nil {
-			return nil, inPart(i, len(elements), err)
+			return nil, InPart(i, len(elements), err)
 		}
 	}
 	return parts, nil
@@ -190,7 +190,7 @@ func (t KeyType) wrongCount(have, want int) error {
 }
 
 // inPart is an error of a part of a key: of which, where there are several.
-func inPart(i, parts int, err error) error {
+func InPart(i, parts int, err error) error {
 	wrong := invalid.Named("key", err)
 	if parts > 1 {
 		wrong.Problem = "part " + strconv.Itoa(i+1) + " of " + strconv.Itoa(parts) + " " + wrong.Problem

@@ -1,4 +1,4 @@
-package cursor
+package sortkey
 
 import (
 	"crypto/sha256"
@@ -12,35 +12,35 @@ import (
 type SortKey string
 
 // hashSize is how many bytes of an id's hash are its SortKey in arrival order.
-const hashSize = 10
+const HashSize = 10
 
 // HashOf is the SortKey of an id in arrival order.
 func HashOf(id string) SortKey {
 	sum := sha256.Sum256([]byte(id))
-	return SortKey(sum[:hashSize])
+	return SortKey(sum[:HashSize])
 }
 
 // keyedPrefix is the first byte of the sort keys of keyed queues, tieBreakSize the size of
 // their last part, a hash of the id.
 const (
-	keyedPrefix  = "\x01"
-	tieBreakSize = 8
+	KeyedPrefix  = "\x01"
+	TieBreakSize = 8
 )
 
 // receiptPrefix begins the sort keys of receipts, which are behind [EverySortKey]: no query
 // for messages of a keyed queue finds them, and no wake-up comes of them.
-const receiptPrefix = "\x03"
+const ReceiptPrefix = "\x03"
 
 // noSortKey is less than every sort key of a keyed queue. (DynamoDB compares no key with
 // empty bytes.)
-const noSortKey SortKey = "\x00"
+const NoSortKey SortKey = "\x00"
 
 // EverySortKey is greater than every sort key of a keyed queue.
 const EverySortKey SortKey = "\x02"
 
 // KeyedSortKey is where a message belongs in the order of a keyed queue: by its key, and of
 // equal keys by the hash of its id. It is of the queue's first era.
-func KeyedSortKey(key Key, id string) SortKey { return Era("").sortKey(key, id) }
+func KeyedSortKey(key Key, id string) SortKey { return Era("").SortKey(key, id) }
 
 // Era says how often the keys of a queue have begun anew (cursor.Sorter.RestartKeys): it stands in each
 // sort key between the first byte and the key. It is empty in the first era, and then 3 bytes: 15,
@@ -51,11 +51,11 @@ type Era string
 const (
 	eraTag = "\x0f"
 	// lastEra is the greatest era: no more fit into its bytes.
-	lastEra Era = eraTag + "\xff\xff"
+	LastEra Era = eraTag + "\xff\xff"
 )
 
 // next is the era behind this one.
-func (e Era) next() Era {
+func (e Era) Next() Era {
 	if e == "" {
 		return eraTag + "\x00\x00"
 	}
@@ -63,13 +63,13 @@ func (e Era) next() Era {
 }
 
 // sortKey is the sort key of a message in the era.
-func (e Era) sortKey(key Key, id string) SortKey {
-	return keyedPrefix + SortKey(e) + SortKey(key) + tieBreak(id)
+func (e Era) SortKey(key Key, id string) SortKey {
+	return KeyedPrefix + SortKey(e) + SortKey(key) + TieBreak(id)
 }
 
 // begin is less than every sort key of the era.
-func (e Era) begin() SortKey {
-	return keyedPrefix + SortKey(e) + SortKey(make([]byte, tieBreakSize))
+func (e Era) Begin() SortKey {
+	return KeyedPrefix + SortKey(e) + SortKey(make([]byte, TieBreakSize))
 }
 
 // Era is that of a sort key of a keyed queue.
@@ -81,22 +81,22 @@ func (k SortKey) Era() Era {
 }
 
 // tieBreak orders the messages of equal keys.
-func tieBreak(id string) SortKey {
+func TieBreak(id string) SortKey {
 	sum := sha256.Sum256([]byte(id))
-	return SortKey(sum[:tieBreakSize])
+	return SortKey(sum[:TieBreakSize])
 }
 
 // Key is the key of the message whose sort key this is, in a keyed queue; empty where it is
 // none of a keyed queue's.
 func (k SortKey) Key() Key {
-	before := len(keyedPrefix) + len(k.Era())
-	if len(k) < before+tieBreakSize || k[:len(keyedPrefix)] != keyedPrefix {
+	before := len(KeyedPrefix) + len(k.Era())
+	if len(k) < before+TieBreakSize || k[:len(KeyedPrefix)] != KeyedPrefix {
 		return ""
 	}
-	return Key(k[before : len(k)-tieBreakSize])
+	return Key(k[before : len(k)-TieBreakSize])
 }
 
 // isOf reports whether the tie-break is that of an id.
-func (k SortKey) isOf(id string) bool {
-	return len(k) >= tieBreakSize && k[len(k)-tieBreakSize:] == tieBreak(id)
+func (k SortKey) IsOf(id string) bool {
+	return len(k) >= TieBreakSize && k[len(k)-TieBreakSize:] == TieBreak(id)
 }

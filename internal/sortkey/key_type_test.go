@@ -1,4 +1,4 @@
-package cursor_test
+package sortkey_test
 
 import (
 	"errors"
@@ -8,21 +8,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 func TestKeyTypes(t *testing.T) {
-	for text, want := range map[string]cursor.KeyType{
+	for text, want := range map[string]sortkey.KeyType{
 		"number": "number", " time , text ": "time,text", "text,text,number": "text,text,number",
 		"time,rank( *.created | * | *.deleted )": "time,rank(*.created|*|*.deleted)", "rank(*)": "rank(*)",
 		"rank(a/b-c_d:e#f@g.h)": "rank(a/b-c_d:e#f@g.h)",
 	} {
-		got, err := cursor.ParseKeyType(text)
+		got, err := sortkey.ParseKeyType(text)
 		if err != nil || got != want {
 			t.Errorf("%q is %q, %v", text, got, err)
 		}
-		if again, err := cursor.ParseKeyType(string(got)); err != nil || again != got {
+		if again, err := sortkey.ParseKeyType(string(got)); err != nil || again != got {
 			t.Errorf("%q is read again as %q, %v", got, again, err)
 		}
 	}
@@ -37,7 +37,7 @@ type refusal struct {
 
 func (r refusal) check(t *testing.T, what string, err error) {
 	t.Helper()
-	var wrong *cursor.InvalidError
+	var wrong *invalid.Error
 	if !errors.As(err, &wrong) || wrong.Field != r.field || wrong.Code != r.code || !strings.Contains(wrong.Problem, r.bound) {
 		t.Errorf("%s: %v, want %s of %s with %q", what, err, r.code, r.field, r.bound)
 	}
@@ -51,10 +51,10 @@ func TestKeyTypesThatAreNone(t *testing.T) {
 		}
 		return "rank(" + strings.Join(all, "|") + ")"
 	}
-	if _, err := cursor.ParseKeyType(patterns(16, 11)); err != nil {
+	if _, err := sortkey.ParseKeyType(patterns(16, 11)); err != nil {
 		t.Error("16 patterns of 191 bytes:", err)
 	}
-	if _, err := cursor.ParseKeyType(patterns(1, 200)); err != nil {
+	if _, err := sortkey.ParseKeyType(patterns(1, 200)); err != nil {
 		t.Error("200 bytes:", err)
 	}
 	for text, want := range map[string]refusal{
@@ -68,11 +68,11 @@ func TestKeyTypesThatAreNone(t *testing.T) {
 		patterns(17, 2): {code: invalid.OutOfRange, bound: "1 to 16"}, patterns(1, 201): {code: invalid.TooLarge, bound: "at most 200"},
 	} {
 		want.field = "keyType"
-		_, err := cursor.ParseKeyType(text)
+		_, err := sortkey.ParseKeyType(text)
 		want.check(t, text, err)
-		_, err = cursor.KeyType(text).Key("x")
+		_, err = sortkey.KeyType(text).Key("x")
 		want.check(t, "a key of "+text, err)
-		_, err = cursor.KeyType(text).ParseKey([]byte(`"x"`))
+		_, err = sortkey.KeyType(text).ParseKey([]byte(`"x"`))
 		want.check(t, "a key in JSON of "+text, err)
 	}
 }
@@ -101,13 +101,13 @@ func TestRanks(t *testing.T) {
 		{"*|**", "q", 1},
 		{"*", strings.Repeat("x", 1000), 0},
 	} {
-		key := keyOf(t, cursor.KeyType("rank("+c.patterns+")"), `"`+c.text+`"`)
+		key := keyOf(t, sortkey.KeyType("rank("+c.patterns+")"), `"`+c.text+`"`)
 		if got := string(key.JSON()); got != fmt.Sprint(c.rank) {
 			t.Errorf("%s has rank %s of %s, want %d", c.text, got, c.patterns, c.rank)
 		}
 	}
 	for _, c := range []struct{ patterns, text string }{{"a", "aa"}, {"a*a", "a"}, {"*ab*ab", "ab"}, {"a|b", ""}, {"a*b*c", "acb"}, {"*a*b*", "ba"}} {
-		_, err := cursor.KeyType("rank(" + c.patterns + ")").Key(c.text)
+		_, err := sortkey.KeyType("rank(" + c.patterns + ")").Key(c.text)
 		refusal{"key", invalid.Unknown, "must match one of " + c.patterns}.check(t, c.text+" in "+c.patterns, err)
 	}
 }
@@ -115,7 +115,7 @@ func TestRanks(t *testing.T) {
 func TestKeysThatAreNone(t *testing.T) {
 	const outOfSize, years, digits = "from 1e-126 to under 1e126", "years 0000 to 9999", "at most 9"
 	for _, c := range []struct {
-		keys cursor.KeyType
+		keys sortkey.KeyType
 		raw  string
 		code invalid.Code
 		says string
@@ -207,7 +207,7 @@ func TestKeysThatAreNone(t *testing.T) {
 		refusal{"key", c.code, c.says}.check(t, string(c.keys)+" "+c.raw, err)
 	}
 	for _, c := range []struct {
-		keys  cursor.KeyType
+		keys  sortkey.KeyType
 		value any
 		want  refusal
 	}{
@@ -226,7 +226,7 @@ func TestKeysThatAreNone(t *testing.T) {
 		_, err := c.keys.Key(c.value)
 		c.want.check(t, fmt.Sprintf("%s %v", c.keys, c.value), err)
 	}
-	_, err := cursor.KeyType("time").Key()
+	_, err := sortkey.KeyType("time").Key()
 	refusal{"key", invalid.OutOfRange, "has 0 parts"}.check(t, "no parts", err)
 }
 
@@ -249,7 +249,7 @@ func TestRefusedKeysNameTheTypeThatTakesThem(t *testing.T) {
 		{"time,text", `["0/1","x"]`, "lsn"},
 		{"number", `null`, ""},
 	} {
-		_, err := cursor.KeyType(c.keys).ParseKey([]byte(c.raw))
+		_, err := sortkey.KeyType(c.keys).ParseKey([]byte(c.raw))
 		if err == nil {
 			t.Errorf("%s %s is taken", c.keys, c.raw)
 			continue

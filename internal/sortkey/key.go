@@ -1,4 +1,4 @@
-package cursor
+package sortkey
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func (k Key) JSON() json.RawMessage {
 }
 
 // times are its parts, as far as they are times; the zero time for others.
-func (k Key) times() []time.Time {
+func (k Key) Times() []time.Time {
 	parts, _ := readKey(string(k)) // what is no key has none
 	times := make([]time.Time, len(parts))
 	for i, part := range parts {

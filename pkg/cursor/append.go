@@ -123,7 +123,7 @@ func (s *Sorter) allocate(ctx context.Context, arrivals []*incoming) (full Curso
 		return Cursor{}, cur.Settings.Kind.refusesArrivals()
 	case given:
 		moved, i := Range{cur.Position - tail.Seqs(), cur.Position}, 0
-		for p := range tail.places(moved.From) {
+		for p := range placesOf(tail, moved.From) {
 			a := arrivals[i]
 			a.found, a.placed, a.at, a.moved = true, true, p, moved
 			i++

@@ -121,19 +121,3 @@ func (a *Arrival) head() Arrival {
 // is reports whether an arrival is the one that an entry names, and not a later
 // one under the same id.
 func (a *Arrival) is(e Entry) bool { return shortSeen(a.Seen) == e.Seen && len(a.Messages) == e.Count }
-
-// OrderItem is places of a queue that have left the tail of its cursor: OrderItemEntries in
-// the order of arrival, and KeyedOrderEntries of a keyed queue.
-type OrderItem struct {
-	Queue string
-	// Last is the seq of the last message of its last entry, under which it is
-	// stored.
-	Last    int64
-	Entries Tail
-	// ExpiresOn is when TTL may delete it, later than every arrival that it
-	// names; the zero time means never.
-	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
-}
-
-// after is the seq before its first.
-func (o OrderItem) after() int64 { return o.Last - o.Entries.Seqs() }

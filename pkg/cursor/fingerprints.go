@@ -36,10 +36,10 @@ func (p Fingerprints) mayHave(e Entry) bool {
 	return strings.Contains(string(p), string(fingerprintOf(e)))
 }
 
-// fingerprints are the short names of entries.
-func (t Tail) fingerprints() Fingerprints {
+// fingerprintsOf are the short names of entries.
+func fingerprintsOf(entries Tail) Fingerprints {
 	var p strings.Builder
-	for e := range t.All() {
+	for e := range entries.All() {
 		p.WriteString(string(fingerprintOf(e)))
 	}
 	return Fingerprints(p.String())
@@ -60,7 +60,7 @@ func (c Cursor) trimmed(n int) Cursor {
 		kept = kept[more*fingerprintSize:]
 		c.FingerprintsFrom = c.TailFrom - first.Seqs() - int64(kept.len())
 	}
-	c.Fingerprints = kept + first.fingerprints()
+	c.Fingerprints = kept + fingerprintsOf(first)
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -93,6 +94,25 @@ func (a *incoming) answer(results []Result) {
 	}
 }
 
+// place is an entry and the seqs that it takes.
+type place struct {
+	Entry
+	seqs Range
+}
+
+// placesOf are entries with their seqs, where the first one's is after+1.
+func placesOf(entries Tail, after int64) iter.Seq[place] {
+	return func(yield func(place) bool) {
+		for e := range entries.All() {
+			at := Range{after, after + int64(e.Count)}
+			if !yield(place{e, at}) {
+				return
+			}
+			after = at.To
+		}
+	}
+}
+
 // lookToLog is step 0: a position that the queue has had, before anything is stored. Any older one
 // is right, but what was placed since may have to be searched, so what is remembered is used only
 // while it is young.
@@ -150,7 +170,7 @@ func (s *Sorter) lookUp(ctx context.Context, all []*incoming, cur Cursor) (searc
 		}
 	}
 	look := func(entries Tail, after int64) {
-		for p := range entries.places(after) {
+		for p := range placesOf(entries, after) {
 			if a := byKey[p.Key]; a != nil && p.same(a.entry()) && p.seqs.From >= a.Seen {
 				a.found, a.at = true, p
 				delete(byKey, p.Key)

@@ -122,7 +122,7 @@ func (s *Sorter) partsDown(ctx context.Context, cur Cursor, after, upTo int64) i
 // within are the places of a part that hold one of the seqs after < seq <= upTo.
 func (p orderPart) within(after, upTo int64) []place {
 	var places []place
-	for at := range p.entries.places(p.after) {
+	for at := range placesOf(p.entries, p.after) {
 		if at.seqs.To > after && at.seqs.From < upTo {
 			places = append(places, at)
 		}

@@ -30,17 +30,6 @@ func (s *Store) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 	return decodeArrival(there.Item, s.names, true)
 }
 
-// ArrivalQuery asks for arrivals by their keys.
-type ArrivalQuery struct {
-	Queue string
-	// Keys are 1 to 100, no two alike.
-	Keys []sortkey.SortKey
-	// Strong asks for a strong read, at twice the price.
-	Strong bool
-	// HeadsOnly leaves out what is in the messages. The price is the same.
-	HeadsOnly bool
-}
-
 // Arrivals reads up to 100 different arrivals of a queue, in any order, and
 // returns the keys of those that the server left unread. One BatchGetItem of at
 // most 16 MB; for each arrival, 1 read unit for each 4 KB strong, half a unit

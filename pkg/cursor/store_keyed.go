@@ -8,19 +8,6 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// WaitingQuery asks for what is stored of a keyed queue under After < sort key <= UpTo.
-type WaitingQuery struct {
-	Queue       string
-	After, UpTo sortkey.SortKey
-	// Limit is the most that is returned; 0 means as much as one request can
-	// read (1 MB).
-	Limit int
-	// Strong asks for a strong read, at twice the price.
-	Strong bool
-	// HeadsOnly leaves out what is in the messages. The price is the same.
-	HeadsOnly bool
-}
-
 // WaitingPage is a part of an answer.
 type WaitingPage struct {
 	Waiting []Arrival
@@ -80,17 +67,6 @@ func (s *Store) PutReceipt(ctx context.Context, queue, id string, at, now, expir
 type receipt struct {
 	Received  int64     `ddb:"received"`
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
-}
-
-// Placing is entries that are to get the seqs behind the position of a keyed queue.
-type Placing struct {
-	Entries Tail
-	// High and Low become the cursor's.
-	High, Low sortkey.SortKey
-	// LateSoFar, LateSeq and LateInRow too.
-	LateSoFar, LateSeq, LateInRow int64
-	// Restart becomes the cursor's, where it is not empty.
-	Restart string
 }
 
 // GivePlaces gives entries the seqs behind the position of a keyed queue, as its cursor was

@@ -41,22 +41,6 @@ func (s *Store) Message(ctx context.Context, queue string, seq int64) (Message, 
 	return m, err == nil, err
 }
 
-// Query asks for the messages with First <= seq <= Last.
-type Query struct {
-	Queue       string
-	First, Last int64
-	// Limit is the most that is returned; 0 means as much as one request can
-	// read (1 MB).
-	Limit int
-	// Strong asks for a strong read, at twice the price.
-	Strong bool
-	// Backwards reads from Last down to First.
-	Backwards bool
-	// HeadsOnly leaves out bodies, attributes, ids and digests. The price is
-	// the same: DynamoDB reads the whole item.
-	HeadsOnly bool
-}
-
 // Page is a part of an answer.
 type Page struct {
 	Messages []Message

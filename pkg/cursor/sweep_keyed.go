@@ -93,7 +93,7 @@ func (s *Sorter) lateExamples(ctx context.Context, cur Cursor) ([]LateMessage, e
 		if err != nil {
 			return nil, err
 		}
-		for p := range part.entries.places(part.after) {
+		for p := range placesOf(part.entries, part.after) {
 			if p.has(MarkLate) && p.seqs.To <= cur.LateSeq {
 				examples = append(examples, LateMessage{Seq: p.seqs.To, Key: p.Key.Key(), Dropped: p.has(MarkDropped)})
 			}

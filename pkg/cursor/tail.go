@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"iter"
+	"time"
 )
 
 // Mark is what an entry of a keyed queue says beside its place; 0 in arrival order.
@@ -153,36 +154,6 @@ func (t Tail) contains(e Entry) bool {
 	return false
 }
 
-// place is an entry and the seqs that it takes.
-type place struct {
-	Entry
-	seqs Range
-}
-
-// places are the entries with their seqs, where the first one's is after+1.
-func (t Tail) places(after int64) iter.Seq[place] {
-	return func(yield func(place) bool) {
-		for e := range t.All() {
-			at := Range{after, after + int64(e.Count)}
-			if !yield(place{e, at}) {
-				return
-			}
-			after = at.To
-		}
-	}
-}
-
-// find is the seqs that an arrival has among the entries. Those of an earlier
-// arrival under the same id are at or before what this one had seen.
-func (t Tail) find(after int64, e Entry, seen int64) (Range, bool) {
-	for p := range t.places(after) {
-		if p.same(e) && p.seqs.From >= seen {
-			return p.seqs, true
-		}
-	}
-	return Range{}, false
-}
-
 // ofKeyed reports whether the entries are of a keyed queue.
 func (t Tail) ofKeyed() bool { return t != "" && Mark(t[2]) != 0 }
 
@@ -196,3 +167,18 @@ func (t Tail) last() sortkey.SortKey {
 	}
 	return last
 }
+
+// OrderItem is places of a queue that have left the tail of its cursor: OrderItemEntries.
+type OrderItem struct {
+	Queue string
+	// Last is the seq of the last message of its last entry, under which it is
+	// stored.
+	Last    int64
+	Entries Tail
+	// ExpiresOn is when TTL may delete it, later than every arrival that it
+	// names; the zero time means never.
+	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
+}
+
+// after is the seq before its first.
+func (o OrderItem) after() int64 { return o.Last - o.Entries.Seqs() }

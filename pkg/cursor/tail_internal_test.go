@@ -30,7 +30,7 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 				c.Tail, c.Position = c.Tail+NewTail(e), c.Position+int64(e.Count)
 			}
 			first, _ := c.Tail.First(OrderItemEntries)
-			for p := range first.places(c.TailFrom) {
+			for p := range placesOf(first, c.TailFrom) {
 				left = append(left, p)
 			}
 			c = c.trimmed(OrderItemEntries)

@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -363,7 +364,7 @@ func keyedQueues(t *testing.T, store *cursor.Store, call func(method, path, body
 			t.Fatal(err)
 		}
 		var group []cursor.Message
-		for n := range 2 * cursor.OrderItemEntries {
+		for n := range 2 * queuelog.OrderItemEntries {
 			group = append(group, cursor.Message{KeyParts: []any{n}, Queue: queue, ID: fmt.Sprint(n), Body: []byte("1")})
 		}
 		if err := sorter.Put(t.Context(), group...)[0].Err; err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
 // progress is what an advance has done so far.
@@ -216,7 +217,7 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 			break
 		}
 		limit = int(min(max(int64(limit), 1), room))
-		page, err := s.store.Messages(ctx, Query{
+		page, err := s.store.Messages(ctx, queuelog.Query{
 			Queue: p.cur.Queue, First: end + 1, Last: MaxSeq, Limit: limit, Strong: true, HeadsOnly: true,
 		})
 		if err != nil {

@@ -3,6 +3,7 @@ package cursor
 import (
 	"context"
 	"fmt"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"slices"
 	"time"
@@ -148,7 +149,7 @@ func (r *sweepRun) givenUp(ctx context.Context, queue string, in Range) ([]Range
 	if in.From >= in.To {
 		return nil, nil
 	}
-	page, err := r.sorter.store.Messages(ctx, Query{
+	page, err := r.sorter.store.Messages(ctx, queuelog.Query{
 		Queue: queue, First: in.From + 1, Last: in.To, Limit: maxBatchSize, Strong: true, HeadsOnly: true,
 	})
 	var runs progress

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -90,11 +91,11 @@ func (s *Sorter) allocateAll(ctx context.Context, arrivals []*incoming) error {
 		if err != nil {
 			return err
 		}
-		if full.Tail.Len() >= OrderItemEntries && !waited {
+		if full.Tail.Len() >= queuelog.OrderItemEntries && !waited {
 			waited = true // somebody is at it
 			continue
 		}
-		if _, err := s.flush(ctx, full, MaxTail-len(next)); err != nil {
+		if _, err := s.flush(ctx, full, queuelog.MaxTail-len(next)); err != nil {
 			return err
 		}
 	}
@@ -105,11 +106,11 @@ func (s *Sorter) allocateAll(ctx context.Context, arrivals []*incoming) error {
 // there is no room in its tail.
 func (s *Sorter) allocate(ctx context.Context, arrivals []*incoming) (full Cursor, err error) {
 	queue, seen := arrivals[0].Queue, Range{arrivals[0].seen, arrivals[0].seen}
-	entries := make([]Entry, len(arrivals))
+	entries := make([]queuelog.Entry, len(arrivals))
 	for i, a := range arrivals {
 		entries[i], seen = a.entry(), Range{min(seen.From, a.seen), max(seen.To, a.seen)}
 	}
-	tail, given := NewTail(entries...), false
+	tail, given := queuelog.NewTail(entries...), false
 	cur, err := s.remembering(func() (cur Cursor, err error) {
 		cur, given, err = s.store.Allocate(ctx, queue, tail, seen, s.now())
 		return cur, err
@@ -161,7 +162,7 @@ func (s *Sorter) lookFor(ctx context.Context, arrivals []*incoming, cur Cursor) 
 	}
 	searched, err = s.lookUp(ctx, open(arrivals), cur)
 	for _, a := range open(arrivals) {
-		if cur.Tail.contains(a.entry()) {
+		if cur.Tail.Contains(a.entry()) {
 			a.result.Err = fmt.Errorf("queue %q: an earlier arrival under the id %q has a place that looks the same", cur.Queue, a.ID)
 		}
 	}

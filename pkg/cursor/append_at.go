@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"slices"
 )
@@ -167,7 +168,7 @@ func (s *Sorter) commitAt(ctx context.Context, next []*expected, p *progress) (g
 		case cur.Position != a.Seen:
 			return false, nil
 		}
-		if _, err := s.flush(ctx, cur, MaxTail-1); err != nil { // there is no room in the tail
+		if _, err := s.flush(ctx, cur, queuelog.MaxTail-1); err != nil { // there is no room in the tail
 			return false, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -194,10 +195,10 @@ func TestAppendAtBehindOrderItems(t *testing.T) {
 	}
 	b.want("all again", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 200)...)), "duplicate 1-200")
 	cur := b.status()
-	_, _, err := b.memory.Allocate(t.Context(), "q", entries("dead", cursor.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now)
+	_, _, err := b.memory.Allocate(t.Context(), "q", entries("dead", queuelog.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now)
 	check(t, err)
 	b.want("into a full tail", b.putAt(b.process(cursor.Options{}), batch("", b.status().Position+1)), fmt.Sprintf("advanced %d", b.status().Position))
-	if n := b.status().Tail.Len(); n >= cursor.MaxTail {
+	if n := b.status().Tail.Len(); n >= queuelog.MaxTail {
 		t.Errorf("the tail has %d places", n)
 	}
 }
@@ -273,7 +274,7 @@ func appendAtGoesWrong(t *testing.T, name string, flush bool, do []cursor.Messag
 		cur, err := h.sorter.Status(t.Context(), "q")
 		h.must(err)
 		var moved int64
-		for seq := int64(3); cur.Tail.Len()+int(moved) < cursor.OrderItemEntries-1; seq, moved = seq+1, moved+1 {
+		for seq := int64(3); cur.Tail.Len()+int(moved) < queuelog.OrderItemEntries-1; seq, moved = seq+1, moved+1 {
 			h.must(put(batch("", seq)))
 		}
 		do = slices.Clone(do)

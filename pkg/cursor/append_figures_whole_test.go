@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -85,7 +86,7 @@ func TestAppendFigures(t *testing.T) {
 				t.Errorf("position %d, %v", cur.Position, err)
 			}
 			// Each put has one allocation that is given, each order item one trim.
-			trims := int(cur.TailFrom) / cursor.OrderItemEntries
+			trims := int(cur.TailFrom) / queuelog.OrderItemEntries
 			failed := counts["UpdateItem"].Requests - c.writers*each - trims
 			total, n := counts.Total(), float64(c.writers*each)
 			t.Logf("%d writers: ours %.3f requests, %.3f write units, %.3f read units a put, $%.2f a million (SQS FIFO: $0.50); %d allocations failed (%v)", c.writers,
@@ -259,14 +260,14 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 	settings := cursor.DefaultSettings()
 	settings.Kind, settings.First = cursor.KindArrival, 1_000_000_007
 	now := time.Now()
-	var entries []cursor.Entry
+	var entries []queuelog.Entry
 	for i := range 38 {
-		entries = append(entries, cursor.Entry{Key: sortkey.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
+		entries = append(entries, queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
 	}
 	_, err := m.store.CreateCursor(t.Context(), cursor.Cursor{
 		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_043_006, MaxParked: 1_000_000_006, MovedAt: now, Announced: -1,
-		Floor: 1_000_000_007, FloorSince: now, Notified: now, TailFrom: 1_000_024_006, Tail: cursor.NewTail(entries...),
-		FingerprintsFrom: 1_000_000_006, Fingerprints: cursor.Fingerprints(strings.Repeat("abcd", 2*cursor.OrderItemEntries)),
+		Floor: 1_000_000_007, FloorSince: now, Notified: now, TailFrom: 1_000_024_006, Tail: queuelog.NewTail(entries...),
+		FingerprintsFrom: 1_000_000_006, Fingerprints: cursor.Fingerprints(strings.Repeat("abcd", 2*queuelog.OrderItemEntries)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -50,8 +51,8 @@ type Arrival struct {
 }
 
 // entry is the arrival's place in the order, wherever that is.
-func (a *Arrival) entry() Entry {
-	return Entry{Key: a.sortKey(), Count: len(a.Messages), Seen: shortSeen(a.Seen)}
+func (a *Arrival) entry() queuelog.Entry {
+	return queuelog.Entry{Key: a.sortKey(), Count: len(a.Messages), Seen: queuelog.ShortSeen(a.Seen)}
 }
 
 // sortKey is the key under which it is stored.
@@ -120,4 +121,6 @@ func (a *Arrival) head() Arrival {
 
 // is reports whether an arrival is the one that an entry names, and not a later
 // one under the same id.
-func (a *Arrival) is(e Entry) bool { return shortSeen(a.Seen) == e.Seen && len(a.Messages) == e.Count }
+func (a *Arrival) is(e queuelog.Entry) bool {
+	return queuelog.ShortSeen(a.Seen) == e.Seen && len(a.Messages) == e.Count
+}

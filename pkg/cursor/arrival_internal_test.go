@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -104,10 +105,10 @@ func TestOlderVersionsRefuseArrivals(t *testing.T) {
 	names := Names{}.withDefaults()
 	settings := DefaultSettings()
 	settings.Kind = KindArrival
-	entries := NewTail(Entry{Key: "0123456789", Count: 1})
+	entries := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 1})
 	for name, it := range map[string]ddb.Item{
 		"cursor":     encodeCursor(newCursor("q", settings, time.Now()), names),
-		"order item": encodeOrderItem(OrderItem{Queue: "q", Last: 1, Entries: entries}, names),
+		"order item": encodeOrderItem(queuelog.OrderItem{Queue: "q", Last: 1, Entries: entries}, names),
 		"arrival":    encodeArrival(Arrival{Queue: "q", ID: "a", Messages: make([]Message, 1)}, names),
 	} {
 		d := ddb.Decoder{Item: it}

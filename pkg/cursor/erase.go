@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -100,7 +101,7 @@ func (s *Sorter) Remaining(ctx context.Context, queue string) (Remains, error) {
 	for first, page := int64(0), 0; more && page < maxCountPages; page++ {
 		var seqs []int64
 		var err error
-		if seqs, more, err = s.store.Seqs(ctx, Query{Queue: queue, First: first, Last: MaxSeq}); err != nil {
+		if seqs, more, err = s.store.Seqs(ctx, queuelog.Query{Queue: queue, First: first, Last: MaxSeq}); err != nil {
 			return stored, err
 		}
 		if stored.Messages += len(seqs); len(seqs) > 0 {
@@ -175,7 +176,7 @@ const erasePage = 500
 func (s *Sorter) eraseMessages(ctx context.Context, queue string, sure bool, goOn func() bool) (Remains, error) {
 	var deleted Remains
 	for first, strong := int64(0), false; goOn(); {
-		seqs, more, err := s.store.Seqs(ctx, Query{Queue: queue, First: first, Last: MaxSeq, Limit: erasePage, Strong: strong})
+		seqs, more, err := s.store.Seqs(ctx, queuelog.Query{Queue: queue, First: first, Last: MaxSeq, Limit: erasePage, Strong: strong})
 		if err != nil {
 			return Remains{Messages: deleted.Messages, More: true}, err
 		}

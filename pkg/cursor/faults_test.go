@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -79,7 +80,7 @@ func (h *hurt) check() (position, end int64) {
 	h.t.Helper()
 	cur, err := h.sorter.Status(h.t.Context(), "q")
 	h.must(err)
-	page, err := h.store.Messages(h.t.Context(), cursor.Query{Queue: "q", First: 0, Last: cursor.MaxSeq, Strong: true})
+	page, err := h.store.Messages(h.t.Context(), queuelog.Query{Queue: "q", First: 0, Last: cursor.MaxSeq, Strong: true})
 	h.must(err)
 	stored := map[int64]bool{}
 	for _, m := range page.Messages {

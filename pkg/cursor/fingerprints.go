@@ -3,6 +3,7 @@ package cursor
 import (
 	"encoding/base64"
 	"fmt"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"strings"
 )
 
@@ -21,10 +22,10 @@ const fingerprintSize = 4
 // maxFingerprints is how many entries that have left the tail a cursor still has the
 // fingerprints of. A writer that so many others overtook, between two of its requests,
 // needs no search.
-const maxFingerprints = 2 * OrderItemEntries
+const maxFingerprints = 2 * queuelog.OrderItemEntries
 
 // fingerprintOf is an entry's short name.
-func fingerprintOf(e Entry) Fingerprints {
+func fingerprintOf(e queuelog.Entry) Fingerprints {
 	return Fingerprints(base64.RawURLEncoding.EncodeToString([]byte(e.Key[:fingerprintSize*3/4])))
 }
 
@@ -32,12 +33,12 @@ func fingerprintOf(e Entry) Fingerprints {
 func (p Fingerprints) len() int { return len(p) / fingerprintSize }
 
 // mayHave is false where an entry is sure not to be among them.
-func (p Fingerprints) mayHave(e Entry) bool {
+func (p Fingerprints) mayHave(e queuelog.Entry) bool {
 	return strings.Contains(string(p), string(fingerprintOf(e)))
 }
 
 // fingerprintsOf are the short names of entries.
-func fingerprintsOf(entries Tail) Fingerprints {
+func fingerprintsOf(entries queuelog.Tail) Fingerprints {
 	var p strings.Builder
 	for e := range entries.All() {
 		p.WriteString(string(fingerprintOf(e)))
@@ -79,6 +80,6 @@ func (c Cursor) checkFingerprints() error {
 
 // without reports whether an entry that has no place up to a seq is sure to have
 // none before the tail.
-func (c Cursor) without(e Entry, seen int64) bool {
+func (c Cursor) without(e queuelog.Entry, seen int64) bool {
 	return c.TailFrom <= seen || !keyed(c) && c.FingerprintsFrom <= seen && !c.Fingerprints.mayHave(e)
 }

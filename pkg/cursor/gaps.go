@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -69,7 +70,7 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, er
 	list := GapList{Cursor: cur}
 	last, more, size := cur.Position, cur.GapOpen(), limit
 	for pages := 0; more && len(list.Gaps) < limit && pages < maxGapPages; pages++ {
-		page, err := s.store.Messages(ctx, Query{
+		page, err := s.store.Messages(ctx, queuelog.Query{
 			Queue: queue, First: last + 1, Last: MaxSeq, Limit: min(size, maxBatchSize), Strong: true, HeadsOnly: true,
 		})
 		if err != nil {

@@ -3,6 +3,7 @@ package cursor
 import (
 	"context"
 	"errors"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"slices"
 )
 
@@ -148,7 +149,7 @@ func (s *Sorter) heads(ctx context.Context, cur Cursor, limit int) ([]Message, e
 	if cur.Position == MaxSeq {
 		return nil, nil
 	}
-	page, err := s.store.Messages(ctx, Query{
+	page, err := s.store.Messages(ctx, queuelog.Query{
 		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: min(limit, maxBatchSize),
 		Strong: true, HeadsOnly: true,
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
 // layout is the version of the items' layout, kept in each item's "v".
@@ -96,7 +97,7 @@ var (
 	cursorItems  = ddb.NewCodec[Cursor]("cursor", layoutOld, layout)
 	stubs        = ddb.NewCodec[Erasure]("cursor", layoutErased, layout)
 	changes      = ddb.NewCodec[Change]("change", 0, 0)
-	orderItems   = ddb.NewCodec[OrderItem]("order item", layoutArrival, layout)
+	orderItems   = ddb.NewCodec[queuelog.OrderItem]("order item", layoutArrival, layout)
 	receipts     = ddb.NewCodec[receipt]("receipt", layoutKeyed, layout)
 	sweepItems   = ddb.NewCodec[Progress]("progress", layoutOld, 0)
 )

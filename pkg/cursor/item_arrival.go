@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // encodeTail writes entries as a list, of which a condition can ask whether one
 // is in it.
-func encodeTail(tail Tail) ddb.Value {
+func encodeTail(tail queuelog.Tail) ddb.Value {
 	var list []ddb.Value
 	for e := range tail.All() {
 		list = append(list, encodeEntry(e))
@@ -21,35 +22,35 @@ func encodeTail(tail Tail) ddb.Value {
 // encodeEntry writes an entry: in arrival order its key and 4 bytes of count and seen; in a
 // keyed queue its marks, its key without the first byte, which all have alike, and 4 bytes
 // of seen.
-func encodeEntry(e Entry) ddb.Value {
-	if e.has(MarkKeyed) {
+func encodeEntry(e queuelog.Entry) ddb.Value {
+	if e.Has(queuelog.MarkKeyed) {
 		written := append([]byte{byte(e.Mark)}, e.Key[1:]...)
 		return ddb.Blob(binary.BigEndian.AppendUint32(written, e.Seen))
 	}
-	return ddb.Blob(binary.BigEndian.AppendUint32([]byte(e.Key), uint32(e.Count)<<seenBits|e.Seen))
+	return ddb.Blob(binary.BigEndian.AppendUint32([]byte(e.Key), uint32(e.Count)<<queuelog.SeenBits|e.Seen))
 }
 
 // decodeEntry reads what encodeEntry wrote; what is none is an entry of no seqs.
-func decodeEntry(written string, keyed bool) Entry {
+func decodeEntry(written string, keyed bool) queuelog.Entry {
 	number := func() uint32 { return binary.BigEndian.Uint32([]byte(written[len(written)-4:])) }
 	switch {
 	case !keyed && len(written) == sortkey.HashSize+4:
 		both := number()
-		return Entry{Key: sortkey.SortKey(written[:sortkey.HashSize]), Count: int(both >> seenBits), Seen: shortSeen(int64(both))}
-	case keyed && len(written) > 1+sortkey.TieBreakSize+4 && Mark(written[0])&MarkKeyed != 0:
-		seen := shortSeen(int64(number()))
-		return Entry{Key: sortkey.KeyedPrefix + sortkey.SortKey(written[1:len(written)-4]), Count: 1, Seen: seen, Mark: Mark(written[0])}
+		return queuelog.Entry{Key: sortkey.SortKey(written[:sortkey.HashSize]), Count: int(both >> queuelog.SeenBits), Seen: queuelog.ShortSeen(int64(both))}
+	case keyed && len(written) > 1+sortkey.TieBreakSize+4 && queuelog.Mark(written[0])&queuelog.MarkKeyed != 0:
+		seen := queuelog.ShortSeen(int64(number()))
+		return queuelog.Entry{Key: sortkey.KeyedPrefix + sortkey.SortKey(written[1:len(written)-4]), Count: 1, Seen: seen, Mark: queuelog.Mark(written[0])}
 	}
-	return Entry{}
+	return queuelog.Entry{}
 }
 
 // decodeTail reads a list of entries, and checks what is counted with.
-func decodeTail(d *ddb.Decoder, attribute ddb.Path, keyed bool) Tail {
+func decodeTail(d *ddb.Decoder, attribute ddb.Path, keyed bool) queuelog.Tail {
 	if !d.Item.Has(attribute) {
 		d.Fail(attribute, "is missing")
 	}
 	list := d.ListOr(attribute)
-	entries := make([]Entry, len(list))
+	entries := make([]queuelog.Entry, len(list))
 	for i, written := range list {
 		if written.Kind() == ddb.Binary {
 			entries[i] = decodeEntry(written.Str(), keyed)
@@ -58,18 +59,18 @@ func decodeTail(d *ddb.Decoder, attribute ddb.Path, keyed bool) Tail {
 			d.Fail(attribute, fmt.Sprintf("has an entry of %d messages", e.Count))
 		}
 	}
-	return NewTail(entries...)
+	return queuelog.NewTail(entries...)
 }
 
-func encodeOrderItem(o OrderItem, names Names) ddb.Item {
+func encodeOrderItem(o queuelog.OrderItem, names Names) ddb.Item {
 	return orderItems.Item(&o, names.queueKey().Set(ddb.Text(o.Queue)), names.seqKey().Set(ddb.Int(o.Last)),
-		attrVersion.Set(ddb.Int(logLayout(o.Entries.ofKeyed()))), attrEntries.Set(encodeTail(o.Entries)))
+		attrVersion.Set(ddb.Int(logLayout(o.Entries.OfKeyed()))), attrEntries.Set(encodeTail(o.Entries)))
 }
 
 // isOrderItem distinguishes order items from messages: both are in one table.
 func isOrderItem(it ddb.Item) bool { return it.Has(attrEntries) }
 
-func decodeOrderItem(it ddb.Item, names Names) (OrderItem, error) {
+func decodeOrderItem(it ddb.Item, names Names) (queuelog.OrderItem, error) {
 	o, d := orderItems.Read(it)
 	o.Queue, o.Last = d.Text(names.queueKey()), d.Number(names.seqKey())
 	if o.Entries = decodeTail(d, attrEntries, d.NumberOr(attrVersion, 0) == layoutKeyed); o.Entries == "" {

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"slices"
 )
 
@@ -50,7 +51,7 @@ func (k *keeping) keep(ctx context.Context, part orderPart, after, upTo int64) (
 
 // keepAll pushes the expiry of those of the arrivals found that is due. It returns the
 // places of those that are not there, in their order.
-func (k *keeping) keepAll(ctx context.Context, places []place, found map[Entry]Arrival) (missing []place, err error) {
+func (k *keeping) keepAll(ctx context.Context, places []place, found map[queuelog.Entry]Arrival) (missing []place, err error) {
 	there := make([]bool, len(places))
 	errs := make([]error, len(places))
 	var due []int
@@ -76,7 +77,7 @@ func (k *keeping) keepAll(ctx context.Context, places []place, found map[Entry]A
 	return missing, nil
 }
 
-func (k *keeping) keepItem(ctx context.Context, o OrderItem) error {
+func (k *keeping) keepItem(ctx context.Context, o queuelog.OrderItem) error {
 	if o.Queue == "" {
 		return nil // the tail does not expire
 	}
@@ -92,14 +93,14 @@ func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (Kep
 		// Strong: of an item that was just flushed the places are not in the tail any more. One
 		// that was missed would be kept a quarter of the retention later, when only a quarter may
 		// be left of it: a round that failed besides would lose what is not delivered.
-		page, err := s.store.OrderItems(ctx, Query{
+		page, err := s.store.OrderItems(ctx, queuelog.Query{
 			Queue: cur.Queue, First: to + 1, Last: cur.TailFrom, Limit: itemsFor(to, to+pieceSeqs), Strong: true,
 		})
 		if err != nil {
 			return Kept{}, err
 		}
 		for _, o := range page.Items {
-			if _, err := k.keep(ctx, orderPart{o.after(), o.Entries, o}, after, cur.Position); err != nil {
+			if _, err := k.keep(ctx, orderPart{o.After(), o.Entries, o}, after, cur.Position); err != nil {
 				return Kept{To: to, More: true, Pushed: k.pushed}, err
 			}
 			to = o.Last
@@ -138,7 +139,7 @@ func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor, after, upTo i
 func (s *Sorter) oldestArrival(ctx context.Context, cur Cursor) (Message, bool, error) {
 	first := int64(0)
 	for {
-		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: first, Last: cur.TailFrom, Strong: true})
+		page, err := s.store.OrderItems(ctx, queuelog.Query{Queue: cur.Queue, First: first, Last: cur.TailFrom, Strong: true})
 		if err != nil {
 			return Message{}, false, err
 		}
@@ -147,7 +148,7 @@ func (s *Sorter) oldestArrival(ctx context.Context, cur Cursor) (Message, bool, 
 			if e := o.ExpiresOn; !e.IsZero() && !e.Add(-orderGrace).After(s.now()) {
 				continue // and so has all that it names
 			}
-			if head, found, err := s.oldestIn(ctx, cur.Queue, orderPart{o.after(), o.Entries, o}); err != nil || found {
+			if head, found, err := s.oldestIn(ctx, cur.Queue, orderPart{o.After(), o.Entries, o}); err != nil || found {
 				return head, found, err
 			}
 		}

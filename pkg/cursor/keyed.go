@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -214,7 +215,7 @@ func (s *Sorter) lookAgain(ctx context.Context, all []*incoming) {
 func (s *Sorter) placeLate(ctx context.Context, late []*incoming, cur Cursor) error {
 	for losses := 0; ; {
 		var err error
-		if cur, err = s.flush(ctx, cur, OrderItemEntries); err != nil {
+		if cur, err = s.flush(ctx, cur, queuelog.OrderItemEntries); err != nil {
 			return err
 		}
 		if _, err := s.lookUp(ctx, open(late), cur); err != nil {

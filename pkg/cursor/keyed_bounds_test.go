@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -31,7 +32,7 @@ func TestARepeatDoesNotHaveALateOneSearchTheWholeLog(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 	for i := range 80 {
 		var group []cursor.Message
-		for n := range cursor.OrderItemEntries {
+		for n := range queuelog.OrderItemEntries {
 			group = append(group, keyedOf(fmt.Sprintf("b%02d%02d", i, n), "x"))
 		}
 		b.putKeyed(group...)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -83,10 +84,10 @@ func TestEveryRequestOfAKeyedQueueGoesWrongOnce(t *testing.T) {
 			return firstError(h.putKeyed(many("b", 2)...), h.settle())
 		}, func(h *hurt) error { return h.putKeyed(many("a", 1)...) }, log(many("b", 2)) + " a000x!"},
 		{"late and not late, with a full tail", func(h *hurt) error {
-			return firstError(h.putKeyed(many("b", cursor.OrderItemEntries)...), h.settle())
+			return firstError(h.putKeyed(many("b", queuelog.OrderItemEntries)...), h.settle())
 		}, func(h *hurt) error {
 			return h.putKeyed(append(many("a", 1), many("c", 1)...)...)
-		}, log(many("b", cursor.OrderItemEntries)) + " a000x! c000x"},
+		}, log(many("b", queuelog.OrderItemEntries)) + " a000x! c000x"},
 		{"by its receipt", nil, func(h *hurt) error {
 			h.now = h.now.Add(time.Second) // a repeat comes later
 			m := keyedOf("", "x")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/meter"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -81,7 +82,7 @@ func TestKeyedFigures(t *testing.T) {
 		m := keyedMeter(t)
 		m.stage(0, 1)
 		m.settle(1)
-		const n = 2 * cursor.OrderItemEntries
+		const n = 2 * queuelog.OrderItemEntries
 		counts := m.cost(func() {
 			for i := range n {
 				m.stage(1+i, 1)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -143,7 +144,7 @@ func TestLinkedMessages(t *testing.T) {
 	b.later(time.Minute)
 	b.settle(sortkey.EverySortKey)
 	b.want("log", b.keyedLog(), "a1? b2 d4? c3!? e5?")
-	for i := range 3 * cursor.OrderItemEntries {
+	for i := range 3 * queuelog.OrderItemEntries {
 		put(fmt.Sprintf("f%04d", i), fmt.Sprint(i), fmt.Sprint(i-1))
 		if i%7 == 0 {
 			b.later(time.Minute)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
@@ -61,9 +62,9 @@ func (a *incoming) finish(err error) {
 		a.result.Outcome = Stale
 	case a.found:
 		a.result.Outcome = Duplicate
-		a.result.Late, a.result.Unlinked, a.result.Placed = a.at.has(MarkLate), a.at.has(MarkUnlinked), a.placed
+		a.result.Late, a.result.Unlinked, a.result.Placed = a.at.Has(queuelog.MarkLate), a.at.Has(queuelog.MarkUnlinked), a.placed
 		switch {
-		case a.mine && a.at.has(MarkDropped):
+		case a.mine && a.at.Has(queuelog.MarkDropped):
 			a.result.Outcome = Dropped
 		case a.mine:
 			a.result.Outcome = Advanced
@@ -96,12 +97,12 @@ func (a *incoming) answer(results []Result) {
 
 // place is an entry and the seqs that it takes.
 type place struct {
-	Entry
+	queuelog.Entry
 	seqs Range
 }
 
 // placesOf are entries with their seqs, where the first one's is after+1.
-func placesOf(entries Tail, after int64) iter.Seq[place] {
+func placesOf(entries queuelog.Tail, after int64) iter.Seq[place] {
 	return func(yield func(place) bool) {
 		for e := range entries.All() {
 			at := Range{after, after + int64(e.Count)}
@@ -169,9 +170,9 @@ func (s *Sorter) lookUp(ctx context.Context, all []*incoming, cur Cursor) (searc
 			byKey[a.sortKey()] = a
 		}
 	}
-	look := func(entries Tail, after int64) {
+	look := func(entries queuelog.Tail, after int64) {
 		for p := range placesOf(entries, after) {
-			if a := byKey[p.Key]; a != nil && p.same(a.entry()) && p.seqs.From >= a.Seen {
+			if a := byKey[p.Key]; a != nil && p.Same(a.entry()) && p.seqs.From >= a.Seen {
 				a.found, a.at = true, p
 				delete(byKey, p.Key)
 			}
@@ -226,11 +227,11 @@ func (s *Sorter) keepStored(ctx context.Context, all []*incoming) []error {
 // During the two requests of a flush each of w other writers gets about one
 // allocation, for which there is room in the tail.
 func (s *Sorter) flushAfter(ctx context.Context, cur Cursor, entries int) {
-	if now := cur.Tail.Len(); now < OrderItemEntries || now-entries >= OrderItemEntries {
+	if now := cur.Tail.Len(); now < queuelog.OrderItemEntries || now-entries >= queuelog.OrderItemEntries {
 		return
 	}
 	// The places are given: a failure is for those who find no room.
-	_, _ = s.flush(ctx, cur, OrderItemEntries-1)
+	_, _ = s.flush(ctx, cur, queuelog.OrderItemEntries-1)
 }
 
 // flush is step 4: it takes entries out of the tail, OrderItemEntries an order item, until it has
@@ -239,7 +240,7 @@ func (s *Sorter) flush(ctx context.Context, cur Cursor, most int) (Cursor, error
 	for cur.Tail.Len() > most {
 		// Where another trims first, and moves, the tail is as long again.
 		var err error
-		if cur, err = s.flushItems(ctx, cur, max(1, (cur.Tail.Len()-1)/OrderItemEntries)); err != nil {
+		if cur, err = s.flushItems(ctx, cur, max(1, (cur.Tail.Len()-1)/queuelog.OrderItemEntries)); err != nil {
 			return Cursor{}, err
 		}
 	}
@@ -250,13 +251,13 @@ func (s *Sorter) flush(ctx context.Context, cur Cursor, most int) (Cursor, error
 // First the order items are stored, then the tail is trimmed, so that an entry is always in
 // one of them. All of it may be done twice, by anybody: the first entries of a tail never change.
 func (s *Sorter) flushItems(ctx context.Context, cur Cursor, n int) (Cursor, error) {
-	items, errs := make([]OrderItem, n), make([]error, n)
+	items, errs := make([]queuelog.OrderItem, n), make([]error, n)
 	rest, last := cur.Tail, cur.TailFrom
 	for i := range items {
-		var first Tail
-		first, rest = rest.First(OrderItemEntries)
+		var first queuelog.Tail
+		first, rest = rest.First(queuelog.OrderItemEntries)
 		last += first.Seqs()
-		items[i] = OrderItem{Queue: cur.Queue, Last: last, Entries: first, ExpiresOn: s.orderExpiry()}
+		items[i] = queuelog.OrderItem{Queue: cur.Queue, Last: last, Entries: first, ExpiresOn: s.orderExpiry()}
 	}
 	s.forEach(n, func(i int) {
 		there, err := s.store.PutOrderItem(ctx, items[i])
@@ -269,7 +270,7 @@ func (s *Sorter) flushItems(ctx context.Context, cur Cursor, n int) (Cursor, err
 		return Cursor{}, err
 	}
 	return s.remembering(func() (Cursor, error) {
-		trimmed, _, err := s.store.TrimTail(ctx, cur, n*OrderItemEntries)
+		trimmed, _, err := s.store.TrimTail(ctx, cur, n*queuelog.OrderItemEntries)
 		return trimmed, err
 	})
 }

@@ -5,14 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // orderItems are those of the queue.
-func (b *bench) orderItems() []cursor.OrderItem {
+func (b *bench) orderItems() []queuelog.OrderItem {
 	b.t.Helper()
-	page, err := b.memory.OrderItems(b.t.Context(), cursor.Query{Queue: "q", Last: cursor.MaxSeq})
+	page, err := b.memory.OrderItems(b.t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -23,7 +24,7 @@ func (b *bench) orderItems() []cursor.OrderItem {
 // sweep keeps what they name.
 func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 	b := newBench(t, nil)
-	b.fill("a", cursor.OrderItemEntries)
+	b.fill("a", queuelog.OrderItemEntries)
 	outlive := func() {
 		t.Helper()
 		items := b.orderItems()
@@ -31,7 +32,7 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 			t.Fatalf("%d order items, want 1", len(items))
 		}
 		for i := range items[0].Entries.Len() {
-			found, _, err := b.memory.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{items[0].Entries.At(i).Key}})
+			found, _, err := b.memory.Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{items[0].Entries.At(i).Key}})
 			if err != nil || len(found) != 1 {
 				t.Fatal(found, err)
 			}
@@ -42,7 +43,7 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 	}
 	outlive()
 	b.now = b.now.Add(10 * 24 * time.Hour)
-	if n, err := b.process(cursor.Options{}).KeepUndelivered(t.Context(), "q", 0); err != nil || n.Pushed != cursor.OrderItemEntries || n.More {
+	if n, err := b.process(cursor.Options{}).KeepUndelivered(t.Context(), "q", 0); err != nil || n.Pushed != queuelog.OrderItemEntries || n.More {
 		t.Fatalf("%+v, %v", n, err)
 	}
 	outlive()
@@ -54,18 +55,18 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 func TestAnOrderItemOfATimeThatIsLost(t *testing.T) {
 	b := newBench(t, nil)
 	lost := newBench(t, nil)
-	lost.fill("lost", cursor.OrderItemEntries)
+	lost.fill("lost", queuelog.OrderItemEntries)
 	b.fill("a", 10)
 	if _, err := b.memory.PutOrderItem(t.Context(), lost.orderItems()[0]); err != nil {
 		t.Fatal(err)
 	}
-	b.fill("b", cursor.MaxTail-10)
+	b.fill("b", queuelog.MaxTail-10)
 	_, err := appendTo(t.Context(), b.sorter, arrival("c"))
 	if err == nil || !strings.Contains(err.Error(), "the order item up to seq 24 is not what the cursor's tail says") {
 		t.Errorf("error %v, want one of the order item", err)
 	}
 	cur, err := b.memory.Cursor(t.Context(), "q", true)
-	if err != nil || cur.Tail.Len() != cursor.MaxTail || cur.TailFrom != 0 {
+	if err != nil || cur.Tail.Len() != queuelog.MaxTail || cur.TailFrom != 0 {
 		t.Errorf("%d places in a tail from %d, %v; want all", cur.Tail.Len(), cur.TailFrom, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -172,11 +173,11 @@ func TestSkipOfAQueueInArrivalOrder(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 10)
 	var refused *cursor.InvalidError
-	if _, err := b.process(cursor.Options{}).Skip(t.Context(), "q", cursor.OrderItemEntries, "lost"); !errors.As(err, &refused) || refused.Code != invalid.Clash {
+	if _, err := b.process(cursor.Options{}).Skip(t.Context(), "q", queuelog.OrderItemEntries, "lost"); !errors.As(err, &refused) || refused.Code != invalid.Clash {
 		t.Errorf("error %v, want that the queue has no seq to skip", err)
 	}
-	b.fill("b", 2*cursor.MaxTail)
-	if cur := b.status(); cur.Position != 10+2*cursor.MaxTail {
-		t.Errorf("position %d, want %d", cur.Position, 10+2*cursor.MaxTail)
+	b.fill("b", 2*queuelog.MaxTail)
+	if cur := b.status(); cur.Position != 10+2*queuelog.MaxTail {
+		t.Errorf("position %d, want %d", cur.Position, 10+2*queuelog.MaxTail)
 	}
 }

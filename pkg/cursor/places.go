@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"iter"
 	"slices"
@@ -25,9 +26,9 @@ func (s *Sorter) arrivalQueue(ctx context.Context, queue string, upTo int64) (cu
 // orderPart is places that stand in one item.
 type orderPart struct {
 	after   int64
-	entries Tail
+	entries queuelog.Tail
 	// item is the order item; the zero one is the cursor's tail.
-	item OrderItem
+	item queuelog.OrderItem
 }
 
 // parts are the places of the seqs after < seq <= upTo, and of those beside
@@ -40,7 +41,7 @@ func (s *Sorter) parts(ctx context.Context, cur Cursor, after, upTo int64) iter.
 	return func(yield func(orderPart, error) bool) {
 		expect, strong := after, false
 		for expect < min(upTo, cur.TailFrom) {
-			page, err := s.store.OrderItems(ctx, Query{
+			page, err := s.store.OrderItems(ctx, queuelog.Query{
 				Queue: cur.Queue, First: expect + 1, Last: cur.TailFrom, Limit: itemsFor(expect, upTo), Strong: strong,
 			})
 			if err != nil {
@@ -49,10 +50,10 @@ func (s *Sorter) parts(ctx context.Context, cur Cursor, after, upTo int64) iter.
 			}
 			before := expect
 			for _, o := range page.Items {
-				if o.after() > expect || expect >= upTo {
+				if o.After() > expect || expect >= upTo {
 					break
 				}
-				if !yield(orderPart{o.after(), o.Entries, o}, nil) {
+				if !yield(orderPart{o.After(), o.Entries, o}, nil) {
 					return
 				}
 				expect = o.Last
@@ -74,7 +75,7 @@ func (s *Sorter) parts(ctx context.Context, cur Cursor, after, upTo int64) iter.
 // itemsFor is how many order items are enough for the seqs after < seq <= upTo,
 // where each has OrderItemEntries seqs at least.
 func itemsFor(after, upTo int64) int {
-	return int(min((upTo-after)/OrderItemEntries+2, maxBatchSize))
+	return int(min((upTo-after)/queuelog.OrderItemEntries+2, maxBatchSize))
 }
 
 // partsDown is parts from above, read strongly. It ends where an order item is
@@ -88,7 +89,7 @@ func (s *Sorter) partsDown(ctx context.Context, cur Cursor, after, upTo int64) i
 		// TailFrom: all that is needed starts at or before upTo.
 		last := cur.TailFrom
 		if upTo < last {
-			page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: upTo, Last: cur.TailFrom, Limit: 1, Strong: true})
+			page, err := s.store.OrderItems(ctx, queuelog.Query{Queue: cur.Queue, First: upTo, Last: cur.TailFrom, Limit: 1, Strong: true})
 			if err != nil {
 				yield(orderPart{}, err)
 				return
@@ -99,7 +100,7 @@ func (s *Sorter) partsDown(ctx context.Context, cur Cursor, after, upTo int64) i
 			last = page.Items[0].Last
 		}
 		for last > after {
-			page, err := s.store.OrderItems(ctx, Query{
+			page, err := s.store.OrderItems(ctx, queuelog.Query{
 				Queue: cur.Queue, First: after + 1, Last: last, Limit: itemsFor(after, last), Strong: true, Backwards: true,
 			})
 			if err != nil {
@@ -110,10 +111,10 @@ func (s *Sorter) partsDown(ctx context.Context, cur Cursor, after, upTo int64) i
 				return
 			}
 			for _, o := range page.Items {
-				if o.Last != last || !yield(orderPart{o.after(), o.Entries, o}, nil) {
+				if o.Last != last || !yield(orderPart{o.After(), o.Entries, o}, nil) {
 					return
 				}
-				last = o.after()
+				last = o.After()
 			}
 		}
 	}
@@ -132,7 +133,7 @@ func (p orderPart) within(after, upTo int64) []place {
 
 // notDropped are the places whose messages are handed on.
 func notDropped(places []place) []place {
-	return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return p.has(MarkDropped) })
+	return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return p.Has(queuelog.MarkDropped) })
 }
 
 // maxArrivals is how many arrivals one request reads.
@@ -144,16 +145,16 @@ const maxArrivals = 100
 //
 // Reads are eventually consistent, and strong for what such a read does not
 // show; or all strong.
-func (s *Sorter) arrivals(ctx context.Context, queue string, places []place, headsOnly, strong bool) (map[Entry]Arrival, error) {
-	found := make(map[Entry]Arrival, len(places))
+func (s *Sorter) arrivals(ctx context.Context, queue string, places []place, headsOnly, strong bool) (map[queuelog.Entry]Arrival, error) {
+	found := make(map[queuelog.Entry]Arrival, len(places))
 	places = notDropped(places)
-	if len(places) > 0 && places[0].has(MarkKeyed) {
+	if len(places) > 0 && places[0].Has(queuelog.MarkKeyed) {
 		if err := s.inOrder(ctx, queue, places, found, headsOnly, strong); err != nil {
 			return nil, err
 		}
 	}
 	for {
-		want := map[sortkey.SortKey][]Entry{}
+		want := map[sortkey.SortKey][]queuelog.Entry{}
 		var keys []sortkey.SortKey
 		for _, p := range places {
 			if _, ok := found[p.Entry]; ok {
@@ -166,7 +167,7 @@ func (s *Sorter) arrivals(ctx context.Context, queue string, places []place, hea
 		}
 		for len(keys) > 0 {
 			batch := keys[:min(len(keys), maxArrivals)]
-			read, left, err := s.store.Arrivals(ctx, ArrivalQuery{Queue: queue, Keys: batch, Strong: strong, HeadsOnly: headsOnly})
+			read, left, err := s.store.Arrivals(ctx, queuelog.ArrivalQuery{Queue: queue, Keys: batch, Strong: strong, HeadsOnly: headsOnly})
 			if err != nil {
 				return nil, err
 			}

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"time"
 )
@@ -49,7 +50,7 @@ func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, more bool, 
 	if !cur.GapOpen() {
 		return 0, false, nil
 	}
-	page, err := s.store.Messages(ctx, Query{
+	page, err := s.store.Messages(ctx, queuelog.Query{
 		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: maxBatchSize, HeadsOnly: true,
 	})
 	for _, m := range page.Messages {
@@ -85,7 +86,7 @@ func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (Waits, error) {
 	if !keyed(cur) {
 		return Waits{}, nil
 	}
-	page, err := s.store.Waiting(ctx, WaitingQuery{Queue: cur.Queue, After: cur.High, UpTo: sortkey.EverySortKey, Limit: maxBatchSize, HeadsOnly: true})
+	page, err := s.store.Waiting(ctx, queuelog.WaitingQuery{Queue: cur.Queue, After: cur.High, UpTo: sortkey.EverySortKey, Limit: maxBatchSize, HeadsOnly: true})
 	w := Waits{More: page.More}
 	for _, a := range page.Waiting {
 		w.add(a, cur.Settings.Settle)

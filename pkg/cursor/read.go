@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"iter"
 )
 
@@ -41,7 +42,7 @@ func (s *Sorter) readFrom(ctx context.Context, cur Cursor, queue string, after, 
 					return
 				}
 			}
-			page, err := s.store.Messages(ctx, Query{Queue: queue, First: expect + 1, Last: upTo, Strong: strong})
+			page, err := s.store.Messages(ctx, queuelog.Query{Queue: queue, First: expect + 1, Last: upTo, Strong: strong})
 			if err != nil {
 				yield(Message{}, err)
 				return

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"iter"
 )
 
@@ -60,9 +61,9 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 		}
 		size := 1
 		for _, p := range page {
-			if p.has(MarkDropped) {
-				dropped := Message{Queue: r.cur.Queue, Seq: p.seqs.To, Key: p.Key.Key(), Late: p.has(MarkLate), Tombstone: "dropped: it came too late"}
-				if p.has(MarkRestart) {
+			if p.Has(queuelog.MarkDropped) {
+				dropped := Message{Queue: r.cur.Queue, Seq: p.seqs.To, Key: p.Key.Key(), Late: p.Has(queuelog.MarkLate), Tombstone: "dropped: it came too late"}
+				if p.Has(queuelog.MarkRestart) {
 					dropped.Tombstone = "the keys begin anew behind it"
 				}
 				if !r.yield(dropped, nil) {
@@ -81,7 +82,7 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 				if m.Seq <= r.expect || m.Seq > r.upTo {
 					continue
 				}
-				m.Late, m.Unlinked = p.has(MarkLate), p.has(MarkUnlinked)
+				m.Late, m.Unlinked = p.Has(queuelog.MarkLate), p.Has(queuelog.MarkUnlinked)
 				if !r.yield(m, nil) {
 					return false
 				}

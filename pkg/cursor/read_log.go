@@ -1,6 +1,9 @@
 package cursor
 
-import "context"
+import (
+	"context"
+	"github.com/streamsort/streamsort/internal/queuelog"
+)
 
 // A read unit shows orderItemsOfUnit order items, of about 400 bytes each, a page of
 // 1 MB less than maxOrderItems.
@@ -17,18 +20,18 @@ const (
 // A place stands soon after what its message has seen. So it begins with as many order items
 // as a read unit shows, and each further page has twice as many. It reads behind the least that
 // is left: an old place that is found is no reason to read on.
-func (s *Sorter) readLog(ctx context.Context, cur Cursor, least func() int64, show func(entries Tail, after int64)) (unknown int64, err error) {
+func (s *Sorter) readLog(ctx context.Context, cur Cursor, least func() int64, show func(entries queuelog.Tail, after int64)) (unknown int64, err error) {
 	from := least()
 	unknown = from
 	for limit := orderItemsOfUnit; from < cur.TailFrom; limit = min(2*limit, maxOrderItems) {
-		page, err := s.store.OrderItems(ctx, Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Limit: limit, Strong: true})
+		page, err := s.store.OrderItems(ctx, queuelog.Query{Queue: cur.Queue, First: from + 1, Last: cur.TailFrom, Limit: limit, Strong: true})
 		if err != nil {
 			return 0, err
 		}
 		for _, o := range page.Items {
-			show(o.Entries, o.after())
-			if o.after() > from {
-				unknown = o.after()
+			show(o.Entries, o.After())
+			if o.After() > from {
+				unknown = o.After()
 			}
 			from = o.Last
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
@@ -39,7 +40,7 @@ type Cursor struct {
 	// one: those of the seqs from TailFrom+1 up to Position. The places before are in order
 	// items. Of a numbered queue they are zero.
 	TailFrom int64 `ddb:"tailFrom,omitzero"`
-	Tail     Tail
+	Tail     queuelog.Tail
 	// Fingerprints are of the places that left the tail last: of all those of the seqs
 	// from FingerprintsFrom+1 up to TailFrom, and maybe of some before.
 	FingerprintsFrom int64        `ddb:"printsFrom,omitzero"`

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -65,7 +66,7 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	if _, err := appendTo(t.Context(), b.process(cursor.Options{}), ahead); !errors.Is(err, errNoAllocations) {
 		t.Fatal(err)
 	}
-	stored, _, err := b.memory.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{sortkey.HashOf("ahead")}})
+	stored, _, err := b.memory.Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{sortkey.HashOf("ahead")}})
 	if err != nil || len(stored) != 1 {
 		t.Fatal(stored, err)
 	}
@@ -100,7 +101,7 @@ func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.fill("a", 1)
-	place := cursor.NewTail(cursor.Entry{Key: sortkey.HashOf("late"), Count: 1, Seen: 0})
+	place := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("late"), Count: 1, Seen: 0})
 	if _, given, err := b.memory.Allocate(t.Context(), "q", place, cursor.Range{From: first, To: first}, b.now); err != nil || !given {
 		t.Fatal(given, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
@@ -49,8 +50,8 @@ func (s *Sorter) RestartKeys(ctx context.Context, queue, op string) (Cursor, err
 		p := newPlacing(cur)
 		// What was stored beside the look is found behind Low, and late.
 		p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(), 0, string(sortkey.TieBreak(op))
-		p.Entries = NewTail(Entry{
-			Key: p.High, Count: 1, Seen: shortSeen(cur.Position), Mark: MarkKeyed | MarkDropped | MarkRestart,
+		p.Entries = queuelog.NewTail(queuelog.Entry{
+			Key: p.High, Count: 1, Seen: queuelog.ShortSeen(cur.Position), Mark: queuelog.MarkKeyed | queuelog.MarkDropped | queuelog.MarkRestart,
 		})
 		cur, given, err := s.give(ctx, cur, p)
 		if err != nil || given {

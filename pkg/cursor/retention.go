@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"slices"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64)
 	if arrival {
 		return s.keepArrivals(ctx, cur, after)
 	}
-	page, err := s.store.Messages(ctx, Query{
+	page, err := s.store.Messages(ctx, queuelog.Query{
 		Queue: queue, First: after + 1, Last: MaxSeq, Limit: pieceSeqs, Strong: true, HeadsOnly: true,
 	})
 	if err != nil {
@@ -111,7 +112,7 @@ func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) 
 	if arrival {
 		return s.keepArrivalsBack(ctx, cur, after, upTo)
 	}
-	page, err := s.store.Messages(ctx, Query{
+	page, err := s.store.Messages(ctx, queuelog.Query{
 		Queue: queue, First: after + 1, Last: upTo, Limit: pieceSeqs, Strong: true, Backwards: true, HeadsOnly: true,
 	})
 	if err != nil {
@@ -148,7 +149,7 @@ func (s *Sorter) Oldest(ctx context.Context, queue string) (head Message, found 
 	if arrival {
 		return s.oldestArrival(ctx, cur)
 	}
-	page, err := s.store.Messages(ctx, Query{Queue: queue, First: 0, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true})
+	page, err := s.store.Messages(ctx, queuelog.Query{Queue: queue, First: 0, Last: MaxSeq, Limit: 1, Strong: true, HeadsOnly: true})
 	if err != nil || len(page.Messages) == 0 {
 		return Message{}, false, err
 	}
@@ -198,7 +199,7 @@ func (s *Sorter) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit
 	}
 	deleted := 0
 	for deleted < limit {
-		page, err := s.store.Messages(ctx, Query{
+		page, err := s.store.Messages(ctx, queuelog.Query{
 			Queue: queue, First: 0, Last: upTo, Limit: min(maxDelete, limit-deleted), Strong: true, HeadsOnly: true,
 		})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -15,7 +16,7 @@ import (
 const (
 	// maxPlacing is how many places one move gives in a keyed queue: so many that they cost
 	// a tenth of a write unit each, the order items included.
-	maxPlacing = 6 * OrderItemEntries
+	maxPlacing = 6 * queuelog.OrderItemEntries
 	// maxClockAhead is how far ahead of a clock read now the clock of who stored a message may
 	// be. One that is further ahead is wrong, and its message would wait for it for ever.
 	maxClockAhead = 5 * time.Minute
@@ -136,7 +137,7 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 	}()
 	l.first = l.cur.High
 	// Should who filled the tail have died, all moves would find no room.
-	if l.cur, err = r.sorter.flush(ctx, l.cur, OrderItemEntries); err != nil {
+	if l.cur, err = r.sorter.flush(ctx, l.cur, queuelog.OrderItemEntries); err != nil {
 		return false, err
 	}
 	after, more := l.cur.Low, l.cur.Low < r.upTo
@@ -146,7 +147,7 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 			// What was read below the watermark has its place: the next call begins behind it.
 			return false, l.raiseLow(ctx, min(after, l.first))
 		}
-		page, err := r.sorter.store.Waiting(ctx, WaitingQuery{Queue: r.queue, After: after, UpTo: r.upTo, Strong: true, HeadsOnly: true})
+		page, err := r.sorter.store.Waiting(ctx, queuelog.WaitingQuery{Queue: r.queue, After: after, UpTo: r.upTo, Strong: true, HeadsOnly: true})
 		if err != nil {
 			return false, err
 		}
@@ -208,7 +209,7 @@ func (l *settleLook) page(ctx context.Context, stored []Arrival, read sortkey.So
 			l.done.Stale++
 		case a.sortKey() > l.cur.High:
 			l.isAhead(a, later)
-		case !l.cur.Tail.contains(a.entry()):
+		case !l.cur.Tail.Contains(a.entry()):
 			passed = append(passed, &incoming{Arrival: a, seen: a.Seen})
 		}
 	}
@@ -302,7 +303,7 @@ func (l *settleLook) move(ctx context.Context, late, due []*incoming, low sortke
 		l.done.count(w.at.Entry)
 	}
 	l.cur = cur
-	flushed, err := s.flush(ctx, cur, OrderItemEntries)
+	flushed, err := s.flush(ctx, cur, queuelog.OrderItemEntries)
 	if err != nil {
 		// The places are given. The next move is not made before the tail is flushed.
 		l.lost = true
@@ -314,15 +315,15 @@ func (l *settleLook) move(ctx context.Context, late, due []*incoming, low sortke
 }
 
 // count counts an entry that got its place.
-func (d *Settled) count(e Entry) {
+func (d *Settled) count(e queuelog.Entry) {
 	d.Placed++
-	if e.has(MarkLate) {
+	if e.Has(queuelog.MarkLate) {
 		d.Late++
 	}
-	if e.has(MarkDropped) {
+	if e.Has(queuelog.MarkDropped) {
 		d.Dropped++
 	}
-	if e.has(MarkUnlinked) {
+	if e.Has(queuelog.MarkUnlinked) {
 		d.Unlinked++
 	}
 }
@@ -343,25 +344,25 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incom
 	}
 	p := newPlacing(seen)
 	p.Low = low
-	var entries []Entry
-	before := seen.Tail.last()
-	add := func(w *incoming, mark Mark) {
+	var entries []queuelog.Entry
+	before := seen.Tail.Last()
+	add := func(w *incoming, mark queuelog.Mark) {
 		e := w.entry()
-		e.Mark = MarkKeyed | mark
+		e.Mark = queuelog.MarkKeyed | mark
 		if w.Prev != "" && !before.IsOf(w.Prev) {
-			e.Mark |= MarkUnlinked
+			e.Mark |= queuelog.MarkUnlinked
 		}
-		if entries = append(entries, e); !e.has(MarkDropped) {
+		if entries = append(entries, e); !e.Has(queuelog.MarkDropped) {
 			before = e.Key
 		}
 		w.at = place{e, Range{seen.Position + int64(len(entries)) - 1, seen.Position + int64(len(entries))}}
 	}
 	for _, w := range late {
-		mark := MarkLate
+		mark := queuelog.MarkLate
 		// Of equal keys none is dropped: which is first is a matter of chance. Nor of an era before: its
 		// writer did not know that the keys begin anew.
 		if seen.Settings.Late == LateDrop && w.Era == seen.High.Era() && w.Key < seen.High.Key() {
-			mark |= MarkDropped
+			mark |= queuelog.MarkDropped
 		}
 		add(w, mark)
 		p.LateSoFar, p.LateSeq, p.LateInRow = p.LateSoFar+1, w.at.seqs.To, p.LateInRow+1
@@ -370,7 +371,7 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incom
 		add(w, 0)
 		p.High, p.LateInRow = w.sortKey(), 0
 	}
-	p.Entries = NewTail(entries...)
+	p.Entries = queuelog.NewTail(entries...)
 	cur, given, err := s.give(ctx, seen, p)
 	if err != nil || !given {
 		return cur, false, err
@@ -382,12 +383,12 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incom
 }
 
 // newPlacing is what stays as it is in a cursor.
-func newPlacing(seen Cursor) Placing {
-	return Placing{High: seen.High, Low: seen.Low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq, LateInRow: seen.LateInRow}
+func newPlacing(seen Cursor) queuelog.Placing {
+	return queuelog.Placing{High: seen.High, Low: seen.Low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq, LateInRow: seen.LateInRow}
 }
 
 // give gives places, and remembers the cursor.
-func (s *Sorter) give(ctx context.Context, seen Cursor, p Placing) (cur Cursor, given bool, err error) {
+func (s *Sorter) give(ctx context.Context, seen Cursor, p queuelog.Placing) (cur Cursor, given bool, err error) {
 	cur, err = s.remembering(func() (cur Cursor, err error) {
 		cur, given, err = s.store.GivePlaces(ctx, seen, p, s.now())
 		return cur, err

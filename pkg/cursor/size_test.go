@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -83,17 +84,17 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 	}
 	for cur := b.status(); cur.Position < since; cur = b.status() {
 		// As many as fill an order item, which is flushed at once.
-		var names []cursor.Entry
-		for len(names)+cur.Tail.Len() < cursor.OrderItemEntries {
-			names = append(names, cursor.Entry{Key: sortkey.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1, Seen: uint32(cur.Position)})
+		var names []queuelog.Entry
+		for len(names)+cur.Tail.Len() < queuelog.OrderItemEntries {
+			names = append(names, queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1, Seen: uint32(cur.Position)})
 		}
 		at := cursor.Range{From: cur.Position, To: cur.Position}
-		cur, _, err := b.memory.Allocate(t.Context(), "q", cursor.NewTail(names...), at, b.now)
+		cur, _, err := b.memory.Allocate(t.Context(), "q", queuelog.NewTail(names...), at, b.now)
 		if err == nil {
-			_, err = b.memory.PutOrderItem(t.Context(), cursor.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
+			_, err = b.memory.PutOrderItem(t.Context(), queuelog.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
 		}
 		if err == nil {
-			cur, _, err = b.memory.TrimTail(t.Context(), cur, cursor.OrderItemEntries)
+			cur, _, err = b.memory.TrimTail(t.Context(), cur, queuelog.OrderItemEntries)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package cursor
 import (
 	"context"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -79,7 +80,7 @@ func (s *Sorter) lookToStage(ctx context.Context, kind Kind, queue string) (Curs
 // Recall reads a staged arrival, or one that has its place already; found is
 // false where none is stored. 1 read unit for each 4 KB.
 func (s *Sorter) Recall(ctx context.Context, queue, id string) (staged Staged, found bool, err error) {
-	read, left, err := s.store.Arrivals(ctx, ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
+	read, left, err := s.store.Arrivals(ctx, queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
 	switch {
 	case err != nil:
 		return Staged{}, false, err

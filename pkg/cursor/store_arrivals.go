@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
@@ -34,7 +35,7 @@ func (s *Store) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 // returns the keys of those that the server left unread. One BatchGetItem of at
 // most 16 MB; for each arrival, 1 read unit for each 4 KB strong, half a unit
 // otherwise.
-func (s *Store) Arrivals(ctx context.Context, query ArrivalQuery) (found []Arrival, left []sortkey.SortKey, err error) {
+func (s *Store) Arrivals(ctx context.Context, query queuelog.ArrivalQuery) (found []Arrival, left []sortkey.SortKey, err error) {
 	r := ddb.BatchGet{Op: ddb.Op{Op: "get arrivals", Table: s.arrivals}, Strong: query.Strong}
 	for _, key := range query.Keys {
 		r.Keys = append(r.Keys, s.arrivalKey(query.Queue, key))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -45,18 +46,18 @@ func putArrival(t *testing.T, s *cursor.Store, a, want cursor.Arrival) {
 }
 
 // entry is the place of an arrival.
-func entry(a cursor.Arrival) cursor.Entry {
-	return cursor.Entry{Key: sortkey.HashOf(a.ID), Count: len(a.Messages), Seen: uint32(a.Seen)}
+func entry(a cursor.Arrival) queuelog.Entry {
+	return queuelog.Entry{Key: sortkey.HashOf(a.ID), Count: len(a.Messages), Seen: uint32(a.Seen)}
 }
 
 // entries are n places of arrivals named by prefix and number, one message
 // each.
-func entries(prefix string, n int) cursor.Tail {
-	var list []cursor.Entry
+func entries(prefix string, n int) queuelog.Tail {
+	var list []queuelog.Entry
 	for i := range n {
 		list = append(list, entry(wholeArrival("q", fmt.Sprint(prefix, i), 0)))
 	}
-	return cursor.NewTail(list...)
+	return queuelog.NewTail(list...)
 }
 
 func TestStorePutArrival(t *testing.T) {
@@ -89,7 +90,7 @@ func arrivals(t *testing.T, s *cursor.Store, queue string, ids ...string) []curs
 	t.Helper()
 	var all []cursor.Arrival
 	for _, id := range ids {
-		found, left, err := s.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
+		found, left, err := s.Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
 		check(t, err)
 		same(t, "left unread", left, nil)
 		all = append(all, found...)
@@ -140,7 +141,7 @@ func scatter(n int) []byte {
 
 func TestStoreArrivals(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		query := cursor.ArrivalQuery{Queue: q, HeadsOnly: true}
+		query := queuelog.ArrivalQuery{Queue: q, HeadsOnly: true}
 		want := map[string]bool{}
 		for i := range 100 {
 			a := wholeArrival(q, fmt.Sprint("id", i), 0)
@@ -175,11 +176,11 @@ func TestStoreAllocateAt(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := arrivalCursor(q)
 		create(t, s, want)
-		give := func(name string, e cursor.Entry, first int64, given bool) {
+		give := func(name string, e queuelog.Entry, first int64, given bool) {
 			t.Helper()
 			now := want.MovedAt.Add(time.Second)
 			if given {
-				want.Position, want.Tail, want.MovedAt = want.Position+int64(e.Count), want.Tail+cursor.NewTail(e), now
+				want.Position, want.Tail, want.MovedAt = want.Position+int64(e.Count), want.Tail+queuelog.NewTail(e), now
 			}
 			got, done, err := s.AllocateAt(t.Context(), q, e, first, now)
 			check(t, err)
@@ -188,12 +189,12 @@ func TestStoreAllocateAt(t *testing.T) {
 			same(t, name+", read", standing(t, s, q), want)
 		}
 		next := want.Position + 1
-		three := cursor.Entry{Key: sortkey.HashOf("three"), Count: 3, Seen: uint32(next - 1)}
+		three := queuelog.Entry{Key: sortkey.HashOf("three"), Count: 3, Seen: uint32(next - 1)}
 		give("beyond", three, next+1, false)
 		give("behind", three, next-1, false)
 		give("next", three, next, true)
 		give("repeated", three, next, false)
-		_, _, err := s.Allocate(t.Context(), q, entries("f", cursor.MaxTail-2), cursor.Range{From: want.Position, To: want.Position}, at)
+		_, _, err := s.Allocate(t.Context(), q, entries("f", queuelog.MaxTail-2), cursor.Range{From: want.Position, To: want.Position}, at)
 		check(t, err)
 		want = standing(t, s, q)
 		give("the last for which there is room", entries("g", 1).At(0), want.Position+1, true)
@@ -223,7 +224,7 @@ func TestStoreAllocation(t *testing.T) {
 
 		want := arrivalCursor(q)
 		create(t, s, want)
-		between := func(name string, entries cursor.Tail, lowest, highest int64, given bool) {
+		between := func(name string, entries queuelog.Tail, lowest, highest int64, given bool) {
 			t.Helper()
 			now := want.MovedAt.Add(time.Second)
 			if given {
@@ -235,7 +236,7 @@ func TestStoreAllocation(t *testing.T) {
 			same(t, name+", cursor", got, want)
 			same(t, name+", read", standing(t, s, q), want)
 		}
-		allocation := func(name string, entries cursor.Tail, seen int64, given bool) {
+		allocation := func(name string, entries queuelog.Tail, seen int64, given bool) {
 			t.Helper()
 			between(name, entries, seen, seen, given)
 		}
@@ -244,49 +245,49 @@ func TestStoreAllocation(t *testing.T) {
 		allocation("with another", entries("e", 2), 0, false)
 		again := one.At(0)
 		again.Seen = 1
-		allocation("a later one under the id", cursor.NewTail(again), 0, true)
-		several := cursor.NewTail(cursor.Entry{Key: sortkey.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
+		allocation("a later one under the id", queuelog.NewTail(again), 0, true)
+		several := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("several"), Count: 500, Seen: 1<<23 - 1}, entries("x", 1).At(0))
 		between("seen more than the queue has", several, 0, want.Position+1, false)
 		between("several", several, 0, want.Position, true)
-		allocation("as many as there is room", entries("f", cursor.MaxTail-4), 3, true)
+		allocation("as many as there is room", entries("f", queuelog.MaxTail-4), 3, true)
 		allocation("full", entries("g", 1), 3, false)
 
-		trim := func(fingerprintsFrom int64, printed ...cursor.Tail) {
+		trim := func(fingerprintsFrom int64, printed ...queuelog.Tail) {
 			t.Helper()
 			seen := want
-			first, rest := want.Tail.First(cursor.OrderItemEntries)
+			first, rest := want.Tail.First(queuelog.OrderItemEntries)
 			want.TailFrom, want.Tail, want.FingerprintsFrom, want.Fingerprints = want.TailFrom+first.Seqs(), rest, fingerprintsFrom, fingerprints(append(printed, first)...)
 			for _, first := range []bool{true, false} {
-				got, trimmed, err := s.TrimTail(t.Context(), seen, cursor.OrderItemEntries)
+				got, trimmed, err := s.TrimTail(t.Context(), seen, queuelog.OrderItemEntries)
 				check(t, err)
 				same(t, "trimmed", trimmed, first)
 				same(t, "trimmed cursor", got, want)
 			}
 		}
-		left, _ := want.Tail.First(cursor.OrderItemEntries)
+		left, _ := want.Tail.First(queuelog.OrderItemEntries)
 		trim(0)
 		to := want.TailFrom
 		allocation("of one that left the tail", one, 0, false)
-		allocation("beside one that left the tail", cursor.NewTail(entries("h", 1).At(0), left.At(5)), to-1, false)
+		allocation("beside one that left the tail", queuelog.NewTail(entries("h", 1).At(0), left.At(5)), to-1, false)
 		allocation("others left the tail", entries("h", 2), 0, true)
 		allocation("of one that left the tail before it was stored", one, to, true)
-		allocation("more than there is room", entries("i", cursor.MaxTail-want.Tail.Len()+1), to, false)
-		allocation("all the room", entries("i", cursor.MaxTail-want.Tail.Len()), to, true)
+		allocation("more than there is room", entries("i", queuelog.MaxTail-want.Tail.Len()+1), to, false)
+		allocation("all the room", entries("i", queuelog.MaxTail-want.Tail.Len()), to, true)
 
 		// The fingerprints are of the last two order items; of the first of these, they
 		// count each entry as one seq.
-		second, _ := want.Tail.First(cursor.OrderItemEntries)
+		second, _ := want.Tail.First(queuelog.OrderItemEntries)
 		trim(0, left)
-		allocation("in the second order item", cursor.NewTail(second.At(7)), to, false)
-		trim(want.TailFrom-cursor.OrderItemEntries, second)
+		allocation("in the second order item", queuelog.NewTail(second.At(7)), to, false)
+		trim(want.TailFrom-queuelog.OrderItemEntries, second)
 		allocation("seen too little", entries("j", 1), want.FingerprintsFrom-1, false)
 		allocation("seen enough", entries("j", 1), want.FingerprintsFrom, true)
-		allocation("in no print any more", cursor.NewTail(left.At(5)), want.FingerprintsFrom, true)
+		allocation("in no print any more", queuelog.NewTail(left.At(5)), want.FingerprintsFrom, true)
 	})
 }
 
 // fingerprints are the short names of entries: each says the first 3 bytes of a hash.
-func fingerprints(tails ...cursor.Tail) cursor.Fingerprints {
+func fingerprints(tails ...queuelog.Tail) cursor.Fingerprints {
 	text := ""
 	for _, tail := range tails {
 		for i := range tail.Len() {
@@ -306,7 +307,7 @@ func TestStoreKinds(t *testing.T) {
 		check(t, err)
 		same(t, "allocation of a numbered queue", done, false)
 		same(t, "cursor", got, want)
-		got, done, err = s.TrimTail(t.Context(), want, cursor.OrderItemEntries)
+		got, done, err = s.TrimTail(t.Context(), want, queuelog.OrderItemEntries)
 		check(t, err)
 		same(t, "tail of a numbered queue", done, false)
 		same(t, "cursor", got, want)
@@ -337,7 +338,7 @@ func TestStoreKinds(t *testing.T) {
 				kind = cursor.KindArrival
 			}
 		}
-		page, err := s.Messages(t.Context(), cursor.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true})
+		page, err := s.Messages(t.Context(), queuelog.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true})
 		check(t, err)
 		same(t, "messages", len(page.Messages), 0)
 	})
@@ -349,12 +350,12 @@ func TestStoreLastSeqs(t *testing.T) {
 		want.Settings.First, want.Position, want.MaxParked, want.Floor, want.TailFrom = cursor.MaxSeq-1, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2, cursor.MaxSeq-2
 		want.FingerprintsFrom = want.TailFrom
 		create(t, s, want)
-		three := cursor.NewTail(cursor.Entry{Key: "0123456789", Count: 3})
+		three := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 3})
 		got, done, err := s.Allocate(t.Context(), q, three, seen(want.TailFrom), at)
 		check(t, err)
 		same(t, "three", done, false)
 		same(t, "cursor", got, want)
-		two := cursor.NewTail(cursor.Entry{Key: "0123456789", Count: 2})
+		two := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 2})
 		got, done, err = s.Allocate(t.Context(), q, two, seen(want.TailFrom), at)
 		check(t, err)
 		same(t, "two", done, true)
@@ -365,10 +366,10 @@ func TestStoreLastSeqs(t *testing.T) {
 
 func TestStoreOrderItems(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		const n = cursor.OrderItemEntries
-		var items []cursor.OrderItem
+		const n = queuelog.OrderItemEntries
+		var items []queuelog.OrderItem
 		for i := range 5 {
-			o := cursor.OrderItem{Queue: q, Last: int64(cursor.OrderItemEntries * (i + 1)), Entries: entries(fmt.Sprint(i), cursor.OrderItemEntries), ExpiresOn: at}
+			o := queuelog.OrderItem{Queue: q, Last: int64(queuelog.OrderItemEntries * (i + 1)), Entries: entries(fmt.Sprint(i), queuelog.OrderItemEntries), ExpiresOn: at}
 			if i == 2 {
 				o.ExpiresOn = time.Time{}
 			}
@@ -380,24 +381,24 @@ func TestStoreOrderItems(t *testing.T) {
 			items = append(items, o)
 		}
 		other := items[0]
-		other.Entries, other.ExpiresOn = entries("other", cursor.OrderItemEntries), at.Add(time.Hour)
+		other.Entries, other.ExpiresOn = entries("other", queuelog.OrderItemEntries), at.Add(time.Hour)
 		got, err := s.PutOrderItem(t.Context(), other)
 		check(t, err)
 		same(t, "what stands there", got, items[0])
 
 		for _, c := range []struct {
 			name  string
-			query cursor.Query
-			want  []cursor.OrderItem
+			query queuelog.Query
+			want  []queuelog.OrderItem
 			more  bool
 		}{
-			{"all", cursor.Query{First: 0, Last: cursor.MaxSeq}, items, false},
-			{"some", cursor.Query{First: n + 1, Last: 4*n - 1}, items[1:3], false},
-			{"their bounds", cursor.Query{First: n, Last: 2 * n}, items[:2], false},
-			{"a page", cursor.Query{First: n, Last: 4 * n, Limit: 2}, items[:2], true},
-			{"none", cursor.Query{First: 5*n + 1, Last: 9 * n}, []cursor.OrderItem{}, false},
-			{"backwards", cursor.Query{First: 1, Last: 3 * n, Limit: 2, Backwards: true}, []cursor.OrderItem{items[2], items[1]}, true},
-			{"of another queue", cursor.Query{Queue: q + " p", First: 0, Last: 100}, []cursor.OrderItem{}, false},
+			{"all", queuelog.Query{First: 0, Last: cursor.MaxSeq}, items, false},
+			{"some", queuelog.Query{First: n + 1, Last: 4*n - 1}, items[1:3], false},
+			{"their bounds", queuelog.Query{First: n, Last: 2 * n}, items[:2], false},
+			{"a page", queuelog.Query{First: n, Last: 4 * n, Limit: 2}, items[:2], true},
+			{"none", queuelog.Query{First: 5*n + 1, Last: 9 * n}, []queuelog.OrderItem{}, false},
+			{"backwards", queuelog.Query{First: 1, Last: 3 * n, Limit: 2, Backwards: true}, []queuelog.OrderItem{items[2], items[1]}, true},
+			{"of another queue", queuelog.Query{Queue: q + " p", First: 0, Last: 100}, []queuelog.OrderItem{}, false},
 		} {
 			if c.query.Queue == "" {
 				c.query.Queue = q
@@ -405,13 +406,13 @@ func TestStoreOrderItems(t *testing.T) {
 			c.query.Strong = true
 			page, err := s.OrderItems(t.Context(), c.query)
 			check(t, err)
-			same(t, c.name, append([]cursor.OrderItem{}, page.Items...), c.want)
+			same(t, c.name, append([]queuelog.OrderItem{}, page.Items...), c.want)
 			same(t, c.name+", more", page.More, c.more)
 		}
 		// They stand among the messages, and are none.
 		put(t, s, wholeMessage(q, n+1))
 		for _, headsOnly := range []bool{false, true} {
-			page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly})
+			page, err := s.Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly})
 			check(t, err)
 			same(t, "messages", len(page.Messages), 1)
 		}
@@ -419,7 +420,7 @@ func TestStoreOrderItems(t *testing.T) {
 		check(t, err)
 		same(t, "kept", there, true)
 		items[0].ExpiresOn = at.Add(time.Minute)
-		page, err := s.OrderItems(t.Context(), cursor.Query{Queue: q, First: 0, Last: n, Strong: true})
+		page, err := s.OrderItems(t.Context(), queuelog.Query{Queue: q, First: 0, Last: n, Strong: true})
 		check(t, err)
 		same(t, "kept", page.Items, items[:1])
 	})

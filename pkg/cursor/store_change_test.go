@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -63,17 +64,17 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		wrote("leave to sweep", err, true, "park")
 
 		create(t, s, arrivalCursor("arrival"))
-		c, _, err := s.Allocate(t.Context(), "arrival", entries("e", cursor.OrderItemEntries), cursor.Range{}, at)
+		c, _, err := s.Allocate(t.Context(), "arrival", entries("e", queuelog.OrderItemEntries), cursor.Range{}, at)
 		wrote("allocation", err, true, "advance")
 		_, _, err = s.AllocateAt(t.Context(), "arrival", entries("f", 1).At(0), c.Position+1, at)
 		wrote("allocation at a seq", err, true, "advance")
-		_, _, err = s.TrimTail(t.Context(), c, cursor.OrderItemEntries)
+		_, _, err = s.TrimTail(t.Context(), c, queuelog.OrderItemEntries)
 		wrote("trim tail", err, true, "other")
 
 		k := keyedCursor("keyed")
 		create(t, s, k)
-		place := cursor.Entry{Key: sortKey(waitingOf(t, "keyed", "a", "1")), Count: 1, Mark: cursor.MarkKeyed | cursor.MarkLate}
-		c, _, err = s.GivePlaces(t.Context(), k, cursor.Placing{Entries: cursor.NewTail(place), High: place.Key, Low: "\x00", LateSoFar: 1, LateSeq: 1}, at)
+		place := queuelog.Entry{Key: sortKey(waitingOf(t, "keyed", "a", "1")), Count: 1, Mark: queuelog.MarkKeyed | queuelog.MarkLate}
+		c, _, err = s.GivePlaces(t.Context(), k, queuelog.Placing{Entries: queuelog.NewTail(place), High: place.Key, Low: "\x00", LateSoFar: 1, LateSeq: 1}, at)
 		wrote("give places", err, true, "advance")
 		_, err = s.RaiseLow(t.Context(), "keyed", place.Key)
 		wrote("raise low", err, true, "other")

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -62,7 +63,7 @@ func TestStoreBackwards(t *testing.T) {
 		for _, seq := range []int64{1, 2, 4, 7} {
 			put(t, s, wholeMessage(q, seq))
 		}
-		seqs := func(query cursor.Query) (seqs []int64, more bool) {
+		seqs := func(query queuelog.Query) (seqs []int64, more bool) {
 			query.Queue, query.Strong, query.Backwards = q, true, true
 			page, err := s.Messages(t.Context(), query)
 			check(t, err)
@@ -71,13 +72,13 @@ func TestStoreBackwards(t *testing.T) {
 			}
 			return seqs, page.More
 		}
-		got, more := seqs(cursor.Query{First: 2, Last: 6})
+		got, more := seqs(queuelog.Query{First: 2, Last: 6})
 		same(t, "from 6 down to 2", got, []int64{4, 2})
 		same(t, "more", more, false)
-		got, more = seqs(cursor.Query{First: 0, Last: cursor.MaxSeq, Limit: 3, HeadsOnly: true})
+		got, more = seqs(queuelog.Query{First: 0, Last: cursor.MaxSeq, Limit: 3, HeadsOnly: true})
 		same(t, "the last three", got, []int64{7, 4, 2})
 		same(t, "more", more, true)
-		got, _ = seqs(cursor.Query{First: 5, Last: 6})
+		got, _ = seqs(queuelog.Query{First: 5, Last: 6})
 		same(t, "nothing", got, nil)
 	})
 }
@@ -97,7 +98,7 @@ func TestStoreDelete(t *testing.T) {
 			check(t, err)
 			same(t, "left undone", left, nil)
 		}
-		page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
+		page, err := s.Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
 		check(t, err)
 		for i, m := range page.Messages {
 			same(t, "kept", m.Seq, int64(24+i))

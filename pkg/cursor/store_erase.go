@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
@@ -41,7 +42,7 @@ var isBeingErased = ddb.And(attrErased.Exists(), attrEmptied.Missing())
 // Seqs reads under which seqs of a range anything is stored: messages, tombstones and order
 // items. HeadsOnly means nothing here. One Query of at most 1 MB; 1 read unit for each 4
 // KB of what is stored strong, half a unit otherwise.
-func (s *Store) Seqs(ctx context.Context, query Query) (seqs []int64, more bool, err error) {
+func (s *Store) Seqs(ctx context.Context, query queuelog.Query) (seqs []int64, more bool, err error) {
 	a, err := s.between(ctx, "query seqs", query, s.queueKey, s.seqKey)
 	if err != nil {
 		return nil, false, err

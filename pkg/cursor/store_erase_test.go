@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -59,7 +60,7 @@ func TestStoreErasedIsFinal(t *testing.T) {
 			for what, write := range map[string]func() error{
 				"create": func() error { _, err := s.CreateCursor(ctx, before); return err },
 				"give places": func() error {
-					return none(s.GivePlaces(ctx, before, cursor.Placing{Entries: entries("k", 1), High: "\x01", Low: "\x01"}, at))
+					return none(s.GivePlaces(ctx, before, queuelog.Placing{Entries: entries("k", 1), High: "\x01", Low: "\x01"}, at))
 				},
 				"raise low": func() error { c, err := s.RaiseLow(ctx, queue, "\x01"); return none(c, c.Low != "", err) },
 				"tell late": func() error { told, err := s.TellLate(ctx, before, 1); return none(before, told, err) },
@@ -92,8 +93,8 @@ func TestStoreErasedIsFinal(t *testing.T) {
 				},
 				"trim tail": func() error {
 					full := before
-					full.Tail = entries("e", cursor.OrderItemEntries)
-					return none(s.TrimTail(ctx, full, cursor.OrderItemEntries))
+					full.Tail = entries("e", queuelog.OrderItemEntries)
+					return none(s.TrimTail(ctx, full, queuelog.OrderItemEntries))
 				},
 			} {
 				check(t, write())
@@ -164,9 +165,9 @@ func TestStoreCursorsShowsErased(t *testing.T) {
 func TestStoreSeqsOfAll(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		put(t, s, wholeMessage(q, 1), wholeMessage(q, 5), wholeMessage(q+" 2", 2))
-		_, err := s.PutOrderItem(t.Context(), cursor.OrderItem{Queue: q, Last: 30, Entries: entries("e", cursor.OrderItemEntries)})
+		_, err := s.PutOrderItem(t.Context(), queuelog.OrderItem{Queue: q, Last: 30, Entries: entries("e", queuelog.OrderItemEntries)})
 		check(t, err)
-		seqs := func(what string, query cursor.Query, want []int64, wantMore bool) {
+		seqs := func(what string, query queuelog.Query, want []int64, wantMore bool) {
 			t.Helper()
 			query.Queue, query.Last, query.Strong = q, cursor.MaxSeq, true
 			got, more, err := s.Seqs(t.Context(), query)
@@ -174,13 +175,13 @@ func TestStoreSeqsOfAll(t *testing.T) {
 			same(t, what, got, want)
 			same(t, what+": more", more, wantMore)
 		}
-		seqs("all", cursor.Query{}, []int64{1, 5, 30}, false)
-		seqs("the first", cursor.Query{Limit: 1}, []int64{1}, true)
-		seqs("those behind it", cursor.Query{First: 2}, []int64{5, 30}, false)
+		seqs("all", queuelog.Query{}, []int64{1, 5, 30}, false)
+		seqs("the first", queuelog.Query{Limit: 1}, []int64{1}, true)
+		seqs("those behind it", queuelog.Query{First: 2}, []int64{5, 30}, false)
 		left, err := s.DeleteMessages(t.Context(), q, []int64{1, 5, 30, 7})
 		check(t, err)
 		same(t, "left", len(left), 0)
-		seqs("none", cursor.Query{}, []int64{}, false)
+		seqs("none", queuelog.Query{}, []int64{}, false)
 	})
 }
 

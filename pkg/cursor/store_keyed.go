@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
@@ -18,7 +19,7 @@ type WaitingPage struct {
 // Waiting reads messages of a keyed queue in the order of their sort keys, whether or not
 // they have their places. One Query of at most 1 MB; 1 read unit for each 4 KB strong, half
 // a unit otherwise.
-func (s *Store) Waiting(ctx context.Context, query WaitingQuery) (WaitingPage, error) {
+func (s *Store) Waiting(ctx context.Context, query queuelog.WaitingQuery) (WaitingPage, error) {
 	r := ddb.Query{
 		Op: ddb.Op{Op: "query waiting", Table: s.arrivals}, Partition: ddb.Text(query.Queue),
 		// Between has both its ends, and nothing is between After and After with a zero byte.
@@ -80,7 +81,7 @@ type receipt struct {
 // Lost response: the repeat fails, and the entries are in the tail that it returns, or in
 // an order item. Another did it first: the same, or theirs are there, and what was looked
 // up has to be looked up again. We die right after: the messages have their places.
-func (s *Store) GivePlaces(ctx context.Context, seen Cursor, p Placing, now time.Time) (Cursor, bool, error) {
+func (s *Store) GivePlaces(ctx context.Context, seen Cursor, p queuelog.Placing, now time.Time) (Cursor, bool, error) {
 	do := []ddb.Action{
 		attrPosition.Plus(p.Entries.Seqs()), attrTail.Append(encodeTail(p.Entries)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance,
 	}

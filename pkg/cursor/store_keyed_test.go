@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -48,7 +49,7 @@ func TestStoreWaiting(t *testing.T) {
 		}
 		other := waitingOf(t, q+" other", "b", "x")
 		putArrival(t, s, other, other)
-		read := func(what string, query cursor.WaitingQuery, more bool, want ...cursor.Arrival) {
+		read := func(what string, query queuelog.WaitingQuery, more bool, want ...cursor.Arrival) {
 			t.Helper()
 			query.Queue = q
 			for _, strong := range []bool{false, true} {
@@ -66,13 +67,13 @@ func TestStoreWaiting(t *testing.T) {
 				}
 			}
 		}
-		read("all", cursor.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey}, false, all...)
-		read("behind one", cursor.WaitingQuery{After: sortKey(all[0]), UpTo: sortkey.EverySortKey}, false, all[1:]...)
-		read("up to one", cursor.WaitingQuery{After: "\x00", UpTo: sortKey(all[2])}, false, all[:3]...)
-		read("two", cursor.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2}, true, all[:2]...)
-		read("none", cursor.WaitingQuery{After: sortKey(all[3]), UpTo: sortkey.EverySortKey}, false)
+		read("all", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey}, false, all...)
+		read("behind one", queuelog.WaitingQuery{After: sortKey(all[0]), UpTo: sortkey.EverySortKey}, false, all[1:]...)
+		read("up to one", queuelog.WaitingQuery{After: "\x00", UpTo: sortKey(all[2])}, false, all[:3]...)
+		read("two", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2}, true, all[:2]...)
+		read("none", queuelog.WaitingQuery{After: sortKey(all[3]), UpTo: sortkey.EverySortKey}, false)
 
-		found, _, err := s.Arrivals(t.Context(), cursor.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true})
+		found, _, err := s.Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true})
 		check(t, err)
 		same(t, "by its key", found, all[:1])
 		there, err := s.KeepArrival(t.Context(), q, sortKey(all[0]), 7, at.Add(2*time.Hour))
@@ -84,15 +85,15 @@ func TestStoreWaiting(t *testing.T) {
 func TestStoreGivePlaces(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := keyedCursor(q)
-		_, given, err := s.GivePlaces(t.Context(), want, cursor.Placing{Entries: entries("x", 1)}, at)
+		_, given, err := s.GivePlaces(t.Context(), want, queuelog.Placing{Entries: entries("x", 1)}, at)
 		check(t, err)
 		same(t, "given in a queue that is not there", given, false)
 		create(t, s, want)
-		place := func(key, id string, marks cursor.Mark) cursor.Entry {
+		place := func(key, id string, marks queuelog.Mark) queuelog.Entry {
 			a := waitingOf(t, q, key, id)
-			return cursor.Entry{Key: sortKey(a), Count: 1, Seen: uint32(a.Seen), Mark: cursor.MarkKeyed | marks}
+			return queuelog.Entry{Key: sortKey(a), Count: 1, Seen: uint32(a.Seen), Mark: queuelog.MarkKeyed | marks}
 		}
-		give := func(what string, seen cursor.Cursor, p cursor.Placing, given bool) {
+		give := func(what string, seen cursor.Cursor, p queuelog.Placing, given bool) {
 			t.Helper()
 			now := want.MovedAt.Add(time.Second)
 			if given {
@@ -107,19 +108,19 @@ func TestStoreGivePlaces(t *testing.T) {
 			same(t, what+", read", standing(t, s, q), want)
 		}
 		first := want
-		two := cursor.Placing{Entries: cursor.NewTail(place("a", "1", 0), place("b", "2", cursor.MarkUnlinked)), High: place("b", "2", 0).Key, Low: "\x00"}
+		two := queuelog.Placing{Entries: queuelog.NewTail(place("a", "1", 0), place("b", "2", queuelog.MarkUnlinked)), High: place("b", "2", 0).Key, Low: "\x00"}
 		give("two", first, two, true)
 		give("two again", first, two, false)
-		late := cursor.Placing{
-			Entries: cursor.NewTail(place("a", "3", cursor.MarkLate), place("a", "4", cursor.MarkLate|cursor.MarkDropped)),
+		late := queuelog.Placing{
+			Entries: queuelog.NewTail(place("a", "3", queuelog.MarkLate), place("a", "4", queuelog.MarkLate|queuelog.MarkDropped)),
 			High:    want.High, Low: place("a", "1", 0).Key, LateSoFar: 2, LateSeq: 4, LateInRow: 2,
 		}
 		give("late ones", want, late, true)
 		late.LateInRow, late.Restart = 0, "12345678"
-		late.Entries = cursor.NewTail(place("c", "5", cursor.MarkDropped|cursor.MarkRestart))
+		late.Entries = queuelog.NewTail(place("c", "5", queuelog.MarkDropped|queuelog.MarkRestart))
 		late.High = place("c", "5", 0).Key
 		give("the keys begin anew", want, late, true)
-		late.Entries, late.Restart = cursor.NewTail(place("d", "6", 0)), ""
+		late.Entries, late.Restart = queuelog.NewTail(place("d", "6", 0)), ""
 		give("and go on", want, late, true)
 
 		raised, err := s.RaiseLow(t.Context(), q, want.High)
@@ -151,7 +152,7 @@ func TestStoreGivePlaces(t *testing.T) {
 		same(t, "read", standing(t, s, q), want)
 
 		// An order item, and the tail without its entries.
-		item := cursor.OrderItem{Queue: q, Last: 3, ExpiresOn: at}
+		item := queuelog.OrderItem{Queue: q, Last: 3, ExpiresOn: at}
 		item.Entries, want.Tail = want.Tail.First(3)
 		stored, err := s.PutOrderItem(t.Context(), item)
 		check(t, err)
@@ -165,9 +166,9 @@ func TestStoreGivePlaces(t *testing.T) {
 			same(t, "trimmed", did, first)
 			same(t, "trimmed cursor", trimmed, want)
 		}
-		page, err := s.OrderItems(t.Context(), cursor.Query{Queue: q, Last: cursor.MaxSeq})
+		page, err := s.OrderItems(t.Context(), queuelog.Query{Queue: q, Last: cursor.MaxSeq})
 		check(t, err)
-		same(t, "order items", page.Items, []cursor.OrderItem{item})
+		same(t, "order items", page.Items, []queuelog.OrderItem{item})
 	})
 }
 
@@ -231,7 +232,7 @@ func TestStorePutReceipt(t *testing.T) {
 		same(t, "another queue", put(q+" other", "a", came.Add(time.Minute), expires), came.Add(time.Minute))
 		same(t, "when it has expired", put(q, "a", expires, time.Time{}), expires)
 		same(t, "without a time it never does", put(q, "a", expires.Add(1000*time.Hour), expires), expires)
-		page, err := s.Waiting(t.Context(), cursor.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true})
+		page, err := s.Waiting(t.Context(), queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true})
 		check(t, err)
 		same(t, "waiting", len(page.Waiting), 0)
 	})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
 func (s *Store) messageKey(queue string, seq int64) ddb.Item {
@@ -50,7 +51,7 @@ type Page struct {
 
 // between asks the messages table for a range. One Query of at most 1 MB;
 // 1 read unit for each 4 KB strong, half a unit otherwise.
-func (s *Store) between(ctx context.Context, op string, q Query, only ...ddb.Path) (ddb.Answer, error) {
+func (s *Store) between(ctx context.Context, op string, q queuelog.Query, only ...ddb.Path) (ddb.Answer, error) {
 	return s.engine.Do(ctx, ddb.Query{
 		Op:        ddb.Op{Op: op, Table: s.messages},
 		Partition: ddb.Text(q.Queue), Where: s.seqKey.Between(ddb.Int(q.First), ddb.Int(q.Last)),
@@ -62,7 +63,7 @@ func (s *Store) between(ctx context.Context, op string, q Query, only ...ddb.Pat
 // backwards. Order items are no messages: a queue in arrival order has none. One
 // Query of at most 1 MB; 1 read unit for each 4 KB strong, half a unit
 // otherwise.
-func (s *Store) Messages(ctx context.Context, query Query) (Page, error) {
+func (s *Store) Messages(ctx context.Context, query queuelog.Query) (Page, error) {
 	var only []ddb.Path
 	if query.HeadsOnly {
 		only = []ddb.Path{

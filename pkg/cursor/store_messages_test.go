@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -69,7 +70,7 @@ func TestStoreMessages(t *testing.T) {
 						want.Messages = append(want.Messages, m)
 					}
 					read := func() cursor.Page {
-						page, err := s.Messages(t.Context(), cursor.Query{
+						page, err := s.Messages(t.Context(), queuelog.Query{
 							Queue: q, First: c.first, Last: c.last, Limit: c.limit, Strong: strong, HeadsOnly: heads,
 						})
 						check(t, err)
@@ -100,7 +101,7 @@ func TestStorePages(t *testing.T) {
 		}
 		var seqs []int64
 		for first, more := int64(0), true; more; {
-			page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true})
+			page, err := s.Messages(t.Context(), queuelog.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true})
 			check(t, err)
 			if page.More && len(page.Messages) == 0 {
 				t.Fatal("an empty page says that there is more")
@@ -128,7 +129,7 @@ func TestStoreTombstone(t *testing.T) {
 		got, err = s.PutMessage(t.Context(), wholeMessage(q, 4))
 		check(t, err)
 		same(t, "put over it", got, tombstone)
-		page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true})
+		page, err := s.Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true})
 		check(t, err)
 		same(t, "as a head", page.Messages, []cursor.Message{
 			{Queue: q, Seq: 4, Tombstone: "why", EnqueuedAt: at, ExpiresOn: tombstone.ExpiresOn},
@@ -168,7 +169,7 @@ func TestStoreSeqs(t *testing.T) {
 		for _, seq := range seqs {
 			put(t, s, wholeMessage(q, seq))
 		}
-		page, err := s.Messages(t.Context(), cursor.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
+		page, err := s.Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
 		check(t, err)
 		var got []int64
 		for _, m := range page.Messages {
@@ -230,7 +231,7 @@ func TestStoreQueuesApart(t *testing.T) {
 		_, _, err := s.Move(t.Context(), b, cursor.Range{From: 0, To: 2}, 0, at)
 		check(t, err)
 		same(t, "a", standing(t, s, a), newCursor(a))
-		page, err := s.Messages(t.Context(), cursor.Query{Queue: a, First: 0, Last: 9, Strong: true})
+		page, err := s.Messages(t.Context(), queuelog.Query{Queue: a, First: 0, Last: 9, Strong: true})
 		check(t, err)
 		same(t, "messages of a", page.Messages, []cursor.Message{wholeMessage(a, 1)})
 	})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
 // Allocate gives entries the seqs behind the position: they join the tail, and the
@@ -24,7 +25,7 @@ import (
 // returns; or TailFrom is above seen.From, and they may be in an order item.
 // Another did it first: the same. We die right after: the messages have their
 // places, and a repeat gets them.
-func (s *Store) Allocate(ctx context.Context, queue string, entries Tail, seen Range, now time.Time) (Cursor, bool, error) {
+func (s *Store) Allocate(ctx context.Context, queue string, entries queuelog.Tail, seen Range, now time.Time) (Cursor, bool, error) {
 	// A condition may have 300 operators: two for each of these.
 	inTail, inPrints := make([]ddb.Cond, entries.Len()), make([]ddb.Cond, entries.Len())
 	for i := range entries.Len() {
@@ -35,7 +36,7 @@ func (s *Store) Allocate(ctx context.Context, queue string, entries Tail, seen R
 	return s.update(ctx, "allocation", queue,
 		ddb.And(isArrivalOrder,
 			ddb.Or(attrTailFrom.Le(from), ddb.And(attrFingerprintsFrom.Le(from), ddb.Not(ddb.Or(inPrints...)))),
-			attrTail.SizeLe(MaxTail-entries.Len()),
+			attrTail.SizeLe(queuelog.MaxTail-entries.Len()),
 			attrPosition.Ge(ddb.Int(seen.To)), attrPosition.Le(ddb.Int(MaxSeq-entries.Seqs())),
 			ddb.Not(ddb.Or(inTail...))),
 		attrPosition.Plus(entries.Seqs()), attrTail.Append(encodeTail(entries)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
@@ -47,10 +48,10 @@ func (s *Store) Allocate(ctx context.Context, queue string, entries Tail, seen R
 //
 // Lost response, another did it first: the repeat fails, and returns a position at first or beyond;
 // what is stored there tells whose it is. We die right after: the messages are committed.
-func (s *Store) AllocateAt(ctx context.Context, queue string, e Entry, first int64, now time.Time) (Cursor, bool, error) {
+func (s *Store) AllocateAt(ctx context.Context, queue string, e queuelog.Entry, first int64, now time.Time) (Cursor, bool, error) {
 	return s.update(ctx, "allocation", queue,
-		ddb.And(isArrivalOrder, attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(MaxTail-1)),
-		attrPosition.Plus(int64(e.Count)), attrTail.Append(encodeTail(NewTail(e))), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
+		ddb.And(isArrivalOrder, attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(queuelog.MaxTail-1)),
+		attrPosition.Plus(int64(e.Count)), attrTail.Append(encodeTail(queuelog.NewTail(e))), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
 // PutOrderItem stores o if nothing is stored under its queue and seq, and
@@ -59,7 +60,7 @@ func (s *Store) AllocateAt(ctx context.Context, queue string, e Entry, first int
 // Lost response, another did it first: what stands there is the same, for the
 // first entries of a tail never change. We die right after: the entries stand in
 // two places, until the next one trims the tail.
-func (s *Store) PutOrderItem(ctx context.Context, o OrderItem) (OrderItem, error) {
+func (s *Store) PutOrderItem(ctx context.Context, o queuelog.OrderItem) (queuelog.OrderItem, error) {
 	a, err := s.put(ctx, "put order item", s.messages, encodeOrderItem(o, s.names), s.queueKey.Missing())
 	if err != nil || a.Held {
 		return o, err
@@ -67,8 +68,8 @@ func (s *Store) PutOrderItem(ctx context.Context, o OrderItem) (OrderItem, error
 	return s.decodeOrderItem(a.Item)
 }
 
-func (s *Store) decodeOrderItem(it ddb.Item) (OrderItem, error) {
-	return ddb.Decoded(it, func(it ddb.Item) (OrderItem, error) { return decodeOrderItem(it, s.names) })
+func (s *Store) decodeOrderItem(it ddb.Item) (queuelog.OrderItem, error) {
+	return ddb.Decoded(it, func(it ddb.Item) (queuelog.OrderItem, error) { return decodeOrderItem(it, s.names) })
 }
 
 // TrimTail takes the first n entries out of the tail of a cursor that was seen, and in
@@ -95,7 +96,7 @@ func (s *Store) TrimTail(ctx context.Context, seen Cursor, n int) (Cursor, bool,
 
 // OrderPage is a part of an answer.
 type OrderPage struct {
-	Items []OrderItem
+	Items []queuelog.OrderItem
 	// More is true where the range may hold more than this page.
 	More bool
 }
@@ -104,12 +105,12 @@ type OrderPage struct {
 // backwards. HeadsOnly means nothing here. One Query of at most 1 MB; 1 read
 // unit for each 4 KB strong, half a unit otherwise. An order item has about 400
 // bytes.
-func (s *Store) OrderItems(ctx context.Context, query Query) (OrderPage, error) {
+func (s *Store) OrderItems(ctx context.Context, query queuelog.Query) (OrderPage, error) {
 	a, err := s.between(ctx, "query order items", query)
 	if err != nil {
 		return OrderPage{}, err
 	}
-	page := OrderPage{Items: make([]OrderItem, len(a.Items)), More: a.Next.Exists()}
+	page := OrderPage{Items: make([]queuelog.OrderItem, len(a.Items)), More: a.Next.Exists()}
 	for i, it := range a.Items {
 		if page.Items[i], err = s.decodeOrderItem(it); err != nil {
 			return OrderPage{}, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -407,7 +408,7 @@ func (r *sweepRun) beyond(ctx context.Context, seen Cursor) (bool, error) {
 	if !numbered(seen) || seen.Position == MaxSeq {
 		return false, nil // an allocation is the move itself
 	}
-	page, err := r.sorter.store.Messages(ctx, Query{
+	page, err := r.sorter.store.Messages(ctx, queuelog.Query{
 		Queue: seen.Queue, First: seen.Position + 1, Last: MaxSeq, Limit: 1, HeadsOnly: true,
 	})
 	return len(page.Messages) > 0, err

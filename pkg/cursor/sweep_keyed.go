@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"slices"
 )
@@ -45,7 +46,7 @@ func (r *sweepRun) waits(ctx context.Context, seen Cursor) (bool, error) {
 	if seen.Low < seen.High {
 		return true, nil
 	}
-	page, err := r.sorter.store.Waiting(ctx, WaitingQuery{Queue: seen.Queue, After: seen.High, UpTo: sortkey.EverySortKey, Limit: 1, HeadsOnly: true})
+	page, err := r.sorter.store.Waiting(ctx, queuelog.WaitingQuery{Queue: seen.Queue, After: seen.High, UpTo: sortkey.EverySortKey, Limit: 1, HeadsOnly: true})
 	return len(page.Waiting) > 0, err
 }
 
@@ -94,8 +95,8 @@ func (s *Sorter) lateExamples(ctx context.Context, cur Cursor) ([]LateMessage, e
 			return nil, err
 		}
 		for p := range placesOf(part.entries, part.after) {
-			if p.has(MarkLate) && p.seqs.To <= cur.LateSeq {
-				examples = append(examples, LateMessage{Seq: p.seqs.To, Key: p.Key.Key(), Dropped: p.has(MarkDropped)})
+			if p.Has(queuelog.MarkLate) && p.seqs.To <= cur.LateSeq {
+				examples = append(examples, LateMessage{Seq: p.seqs.To, Key: p.Key.Key(), Dropped: p.Has(queuelog.MarkDropped)})
 			}
 		}
 	}

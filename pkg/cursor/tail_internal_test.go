@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
@@ -25,15 +26,15 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 		c := newCursor("q", settings, time.Time{})
 		var left []place
 		for range 1 + random.IntN(8) {
-			for n := OrderItemEntries + random.IntN(MaxTail-OrderItemEntries+1) - c.Tail.Len(); n > 0; n-- {
-				e := Entry{Key: sortkey.HashOf(fmt.Sprint(random.Uint64())), Count: 1 + random.IntN(most), Seen: shortSeen(c.Position)}
-				c.Tail, c.Position = c.Tail+NewTail(e), c.Position+int64(e.Count)
+			for n := queuelog.OrderItemEntries + random.IntN(queuelog.MaxTail-queuelog.OrderItemEntries+1) - c.Tail.Len(); n > 0; n-- {
+				e := queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint(random.Uint64())), Count: 1 + random.IntN(most), Seen: queuelog.ShortSeen(c.Position)}
+				c.Tail, c.Position = c.Tail+queuelog.NewTail(e), c.Position+int64(e.Count)
 			}
-			first, _ := c.Tail.First(OrderItemEntries)
+			first, _ := c.Tail.First(queuelog.OrderItemEntries)
 			for p := range placesOf(first, c.TailFrom) {
 				left = append(left, p)
 			}
-			c = c.trimmed(OrderItemEntries)
+			c = c.trimmed(queuelog.OrderItemEntries)
 			if err := c.checkFingerprints(); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -45,7 +46,7 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 				}
 			}
 			// What comes later has no print, so the last 24 places are none of its.
-			if e := (Entry{Key: "0123456789", Count: 1}); c.Fingerprints.len() > maxFingerprints || !c.Fingerprints.mayHave(e) && !c.without(e, left[len(left)-OrderItemEntries].seqs.From) {
+			if e := (queuelog.Entry{Key: "0123456789", Count: 1}); c.Fingerprints.len() > maxFingerprints || !c.Fingerprints.mayHave(e) && !c.without(e, left[len(left)-queuelog.OrderItemEntries].seqs.From) {
 				t.Fatalf("seed %d: %d fingerprints from %d say nothing of the last order item, before %d", seed, c.Fingerprints.len(), c.FingerprintsFrom, c.TailFrom)
 			}
 		}
@@ -60,14 +61,14 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 	settings.Kind, settings.First = KindArrival, 11
 	good := newCursor("q", settings, time.Time{})
 	for i := range 72 {
-		e := Entry{Key: sortkey.HashOf(fmt.Sprint(i)), Count: 1 + i%3}
-		good.Tail, good.Position = good.Tail+NewTail(e), good.Position+int64(e.Count)
+		e := queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint(i)), Count: 1 + i%3}
+		good.Tail, good.Position = good.Tail+queuelog.NewTail(e), good.Position+int64(e.Count)
 	}
 	for range 3 {
 		if _, err := decodeCursor(encodeCursor(good, names), names); err != nil {
 			t.Fatal(err)
 		}
-		good = good.trimmed(OrderItemEntries)
+		good = good.trimmed(queuelog.OrderItemEntries)
 	}
 	none := ddb.Value{}
 	for name, change := range map[string]ddb.Fields{
@@ -100,13 +101,13 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	settings := DefaultSettings()
 	settings.Kind = KindArrival
 	for count, right := range map[int]bool{0: false, 1: true, MaxArrivalMessages: true, MaxArrivalMessages + 1: false} {
-		entries := NewTail(Entry{Key: sortkey.HashOf("a"), Count: count})
+		entries := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("a"), Count: count})
 		c := newCursor("q", settings, time.Time{})
 		c.Tail, c.Position = entries, int64(count)
 		if _, err := decodeCursor(encodeCursor(c, names), names); (err == nil) != right {
 			t.Errorf("a tail with an entry of %d messages: error %v", count, err)
 		}
-		o := OrderItem{Queue: "q", Last: 1000, Entries: entries}
+		o := queuelog.OrderItem{Queue: "q", Last: 1000, Entries: entries}
 		if _, err := decodeOrderItem(encodeOrderItem(o, names), names); (err == nil) != right {
 			t.Errorf("an order item with an entry of %d messages: error %v", count, err)
 		}
@@ -119,7 +120,7 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	for name, entries := range map[string]ddb.Value{
 		"none": ddb.ListOf(), "a part of one": ddb.ListOf(short), "texts": ddb.ListOf(ddb.Text("12345678901234")), "no list": short,
 	} {
-		it := encodeOrderItem(OrderItem{Queue: "q", Last: 1000, Entries: NewTail(Entry{Key: sortkey.HashOf("a"), Count: 1})}, names)
+		it := encodeOrderItem(queuelog.OrderItem{Queue: "q", Last: 1000, Entries: queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("a"), Count: 1})}, names)
 		if _, err := decodeOrderItem(it.Merge(ddb.Fields{attrEntries: entries}.Item()), names); err == nil {
 			t.Errorf("an order item with %s: no error", name)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/meter"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -78,12 +79,12 @@ func TestUnitsOfAppends(t *testing.T) {
 		m.appendAt(jsonBody, &next, 2)
 		got := unitsOf(1, func() meter.Counts {
 			return m.cost(func() {
-				for range cursor.OrderItemEntries {
+				for range queuelog.OrderItemEntries {
 					m.appendAt(jsonBody, &next, size)
 				}
 			})
 		})
-		got = cost.Units{Writes: got.Writes / cursor.OrderItemEntries, Reads: got.Reads}
+		got = cost.Units{Writes: got.Writes / queuelog.OrderItemEntries, Reads: got.Reads}
 		checkUnits(t, "append", cost.InOrder, size, got, cost.Appended(float64(size)))
 		want := cost.ItemBytes(float64(size))
 		if got := lastBytes(t, "streamsort-arrivals", size); math.Abs(got-want) > 0.03*want {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"iter"
 	"time"
 )
@@ -107,7 +108,7 @@ func (s *Sorter) verifier(ctx context.Context, queue string, of Range) (*verifie
 func (v *verifier) items(ctx context.Context) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		for more := true; more && v.Last < v.To; {
-			page, err := v.store.Messages(ctx, Query{Queue: v.Cursor.Queue, First: v.Last + 1, Last: v.To, Strong: true})
+			page, err := v.store.Messages(ctx, queuelog.Query{Queue: v.Cursor.Queue, First: v.Last + 1, Last: v.To, Strong: true})
 			for _, m := range page.Messages {
 				v.item(m)
 			}
@@ -193,13 +194,13 @@ func (v *verifier) order(ctx context.Context, yield func(error) bool) (whole boo
 
 // overHole goes on behind an order item that is not there.
 func (v *verifier) overHole(ctx context.Context) error {
-	page, err := v.store.OrderItems(ctx, Query{Queue: v.Cursor.Queue, First: v.Last + 1, Last: v.Cursor.TailFrom, Limit: 1, Strong: true})
+	page, err := v.store.OrderItems(ctx, queuelog.Query{Queue: v.Cursor.Queue, First: v.Last + 1, Last: v.Cursor.TailFrom, Limit: 1, Strong: true})
 	if err != nil {
 		return err
 	}
 	next := v.Cursor.TailFrom
 	if len(page.Items) > 0 {
-		next = page.Items[0].after()
+		next = page.Items[0].After()
 	}
 	v.upTo(min(max(next, v.Last+1), v.To))
 	return nil
@@ -215,7 +216,7 @@ func (v *verifier) arrived(ctx context.Context, places []place) error {
 		a, there := found[p.Entry]
 		in := min(p.seqs.To, v.To) - max(p.seqs.From, v.Last)
 		switch {
-		case p.has(MarkDropped):
+		case p.Has(queuelog.MarkDropped):
 			v.Tombstones += in
 		case !there:
 			v.upTo(min(p.seqs.To, v.To))
@@ -315,7 +316,7 @@ func (v *verifier) storedUpTo(ctx context.Context, seq int64) (bool, error) {
 	if seq < v.Cursor.Settings.First {
 		return false, nil
 	}
-	q := Query{Queue: v.Cursor.Queue, First: v.Cursor.Settings.First, Last: seq, Limit: 1, Strong: true, HeadsOnly: true}
+	q := queuelog.Query{Queue: v.Cursor.Queue, First: v.Cursor.Settings.First, Last: seq, Limit: 1, Strong: true, HeadsOnly: true}
 	if !numbered(v.Cursor) {
 		page, err := v.store.OrderItems(ctx, q)
 		return len(page.Items) > 0, err

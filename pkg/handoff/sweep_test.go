@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -298,7 +299,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	if report := sweep(); report.Deleted != 2 {
 		t.Errorf("%d were deleted, want 2", report.Deleted)
 	}
-	page, err := k.queues.Messages(t.Context(), cursor.Query{Queue: "q", Last: cursor.MaxSeq})
+	page, err := k.queues.Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
 	k.must(err)
 	if len(page.Messages) != 3 || page.Messages[0].Seq != 3 {
 		t.Errorf("%+v is left, want 3 to 5", page.Messages)
@@ -363,7 +364,7 @@ func TestRetentionLooksAtTheSlowest(t *testing.T) {
 		k.sweep(handoff.SweepOptions{})
 		k.queues.Expire(k.now)
 	}
-	page, err := k.queues.Messages(t.Context(), cursor.Query{Queue: "q", Last: cursor.MaxSeq})
+	page, err := k.queues.Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
 	k.must(err)
 	if len(page.Messages) != 2 || page.Messages[0].Seq != 3 {
 		t.Errorf("%+v is left, want 3 and 4", page.Messages)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -40,7 +41,7 @@ func (o Older) Put(ctx context.Context, m cursor.Message) error {
 			return err
 		}
 		position = end
-		page, err := o.Store.Messages(ctx, cursor.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage})
+		page, err := o.Store.Messages(ctx, queuelog.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage})
 		if err != nil {
 			return err
 		}

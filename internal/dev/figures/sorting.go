@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -150,7 +151,7 @@ func batches(ctx context.Context) (Table, error) {
 			if err != nil {
 				return t, err
 			}
-			times := map[cursor.Kind]int{cursor.KindNumbered: 1, cursor.KindArrival: cursor.OrderItemEntries}[kind]
+			times := map[cursor.Kind]int{cursor.KindNumbered: 1, cursor.KindArrival: queuelog.OrderItemEntries}[kind]
 			next := int64(0)
 			put := func(size int) error {
 				group := make([]cursor.Message, size)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/logsim"
@@ -112,7 +113,7 @@ func (m *model) others(steps, entries int) {
 		for i := range steps {
 			p.Forget().Int(int64(i))
 			if p.Choose(sim.Labelf("%d messages", entries), func() bool {
-				return m.cursor().Tail.Len()+entries <= cursor.MaxTail
+				return m.cursor().Tail.Len()+entries <= queuelog.MaxTail
 			}, "") < 0 {
 				return
 			}
@@ -128,7 +129,7 @@ func (m *model) turnover(times int) {
 			return
 		}
 		for i := range times {
-			if missing := cursor.OrderItemEntries - m.cursor().Tail.Len(); missing > 0 {
+			if missing := queuelog.OrderItemEntries - m.cursor().Tail.Len(); missing > 0 {
 				m.crowd(fmt.Sprint("turnover", i, "."), missing)
 			}
 			m.flushed()

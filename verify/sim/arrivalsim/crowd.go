@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -16,7 +17,7 @@ import (
 type crowd struct {
 	arrivals []cursor.Arrival
 	items    []ddb.Item
-	tail     cursor.Tail
+	tail     queuelog.Tail
 }
 
 // crowds are those that were made, by all that they depend on: each is made once
@@ -33,7 +34,7 @@ func (all crowds) get(now time.Time, position int64, name string, entries int) *
 	tables := ddb.NewMemory(arrivalsTable).Remember()
 	tables.OnChange(func(stored ddb.Change) { c.items = append(c.items, stored.After) })
 	store := simdb.Queues(tables)
-	var list []cursor.Entry
+	var list []queuelog.Entry
 	for i := range entries {
 		r := one(fmt.Sprint(name, i), "", 1)
 		a := cursor.Arrival{
@@ -42,9 +43,9 @@ func (all crowds) get(now time.Time, position int64, name string, entries int) *
 		}
 		c.arrivals = append(c.arrivals, a)
 		_, _ = store.PutArrival(context.Background(), a) // it fails only after the context's end
-		list = append(list, cursor.Entry{Key: sortkey.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
+		list = append(list, queuelog.Entry{Key: sortkey.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
 	}
-	c.tail = cursor.NewTail(list...)
+	c.tail = queuelog.NewTail(list...)
 	all[key] = c
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/logsim"
@@ -183,9 +184,9 @@ func expected() []sim.Scenario {
 			m.producer("B", calls("b")...)
 			m.others(1, nearly-1)
 		}),
-		scenario("at: full", 1, cursor.MaxTail, func(m *model) {
-			m.expecting("A", on(cursor.MaxTail, []int64{1})...)
-			m.expecting("B", on(cursor.MaxTail, []int64{1, 2})...)
+		scenario("at: full", 1, queuelog.MaxTail, func(m *model) {
+			m.expecting("A", on(queuelog.MaxTail, []int64{1})...)
+			m.expecting("B", on(queuelog.MaxTail, []int64{1, 2})...)
 		}),
 		scenario("at: read", 1, 0, func(m *model) {
 			m.expecting("A", at([]int64{1, 2}, []int64{3})...)

@@ -27,6 +27,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -41,7 +42,7 @@ const queue = "q"
 
 // placed is a place that was given, and the arrival that got it.
 type placed struct {
-	entry cursor.Entry
+	entry queuelog.Entry
 	seqs  cursor.Range
 	// id and op identify the arrival among others under its id.
 	id, op string
@@ -93,7 +94,7 @@ var arrivalsTable = cursor.Names{}.ArrivalsTable()
 // known is what the tables are known to have.
 type known struct {
 	cursor   *cursor.Cursor
-	items    []cursor.OrderItem
+	items    []queuelog.OrderItem
 	arrivals map[sortkey.SortKey]cursor.Arrival
 }
 
@@ -169,10 +170,10 @@ func (m *model) crowd(name string, entries int) {
 // flushed has an order item made outside the run.
 func (m *model) flushed() {
 	ctx, c := context.Background(), m.cursor()
-	first, _ := c.Tail.First(cursor.OrderItemEntries)
-	o := cursor.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
+	first, _ := c.Tail.First(queuelog.OrderItemEntries)
+	o := queuelog.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
 	_, _ = m.store.PutOrderItem(ctx, o) // they fail only after the context's end
-	_, _, _ = m.store.TrimTail(ctx, c, cursor.OrderItemEntries)
+	_, _, _ = m.store.TrimTail(ctx, c, queuelog.OrderItemEntries)
 	m.changed = true
 	_ = m.Check() // notes the cursor
 }
@@ -201,7 +202,7 @@ func (m *model) stored(key sortkey.SortKey) (cursor.Arrival, bool) {
 	if a, known := m.known.arrivals[key]; known {
 		return a, true
 	}
-	found, _, _ := m.store.Arrivals(context.Background(), cursor.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{key}})
+	found, _, _ := m.store.Arrivals(context.Background(), queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{key}})
 	if len(found) == 0 {
 		return cursor.Arrival{}, false
 	}
@@ -210,9 +211,9 @@ func (m *model) stored(key sortkey.SortKey) (cursor.Arrival, bool) {
 }
 
 // items are the order items that stand in the table.
-func (m *model) items() []cursor.OrderItem {
+func (m *model) items() []queuelog.OrderItem {
 	if m.known.items == nil {
-		page, _ := m.store.OrderItems(context.Background(), cursor.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
+		page, _ := m.store.OrderItems(context.Background(), queuelog.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
 		m.known.items = page.Items
 	}
 	return m.known.items
@@ -265,7 +266,7 @@ func (m *model) Check() error {
 		}
 		m.seen = append(m.seen[max(last, 0):], state{c, items[0]})
 	}
-	if c.TailFrom+c.Tail.Seqs() != c.Position || c.Tail.Len() > cursor.MaxTail {
+	if c.TailFrom+c.Tail.Seqs() != c.Position || c.Tail.Len() > queuelog.MaxTail {
 		return fmt.Errorf("O1: the tail is of the seqs from %d to %d, and the position is %d", c.TailFrom, c.TailFrom+c.Tail.Seqs(), c.Position)
 	}
 	return m.places(c)
@@ -291,7 +292,7 @@ func (m *model) gone() int64 {
 }
 
 // same checks a run of places behind a seq.
-func (m *model) same(entries cursor.Tail, at int64) error {
+func (m *model) same(entries queuelog.Tail, at int64) error {
 	first, found := slices.BinarySearchFunc(m.order, at, func(p placed, at int64) int { return int(p.seqs.From - at) })
 	if !found && entries.Len() > 0 {
 		return fmt.Errorf("O2: nobody was given a place at %d", at+1)

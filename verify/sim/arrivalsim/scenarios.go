@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 )
@@ -15,7 +16,7 @@ func Suite() sim.Suite {
 
 // nearly is how many entries a tail has that the next allocation takes to where it
 // is flushed.
-const nearly = cursor.OrderItemEntries - 1
+const nearly = queuelog.OrderItemEntries - 1
 
 // scenario makes a Scenario of a set of actors on a queue with so many entries.
 func scenario(name string, faults, entries int, actors func(*model)) sim.Scenario {
@@ -56,7 +57,7 @@ func Small() []sim.Scenario {
 			m.producer("A", calls("a")...)
 			m.producer("B", calls("b")...)
 		}),
-		scenario("full", 1, cursor.MaxTail-1, func(m *model) {
+		scenario("full", 1, queuelog.MaxTail-1, func(m *model) {
 			m.producer("A", calls("a")...)
 			m.producer("B", calls("b")...)
 		}),
@@ -78,9 +79,9 @@ func Small() []sim.Scenario {
 			m.producer("A", calls("a")...)
 			m.reader(1)
 		}),
-		scenario("read two order items", 1, cursor.OrderItemEntries, func(m *model) {
+		scenario("read two order items", 1, queuelog.OrderItemEntries, func(m *model) {
 			m.flushed()
-			m.crowd("more", cursor.OrderItemEntries)
+			m.crowd("more", queuelog.OrderItemEntries)
 			m.flushed()
 			m.producer("A", calls("a")...)
 			m.reader(1)
@@ -160,7 +161,7 @@ func Shuffled(seed uint64) sim.Scenario {
 			if random.IntN(3) == 0 {
 				m.keep = retention
 			}
-			entries := []int{0, 10, nearly - 3, nearly, cursor.MaxTail - 2}[random.IntN(5)]
+			entries := []int{0, 10, nearly - 3, nearly, queuelog.MaxTail - 2}[random.IntN(5)]
 			m.create(entries)
 			if seed%3 == 1 {
 				m.shuffledExpecting(random, entries)

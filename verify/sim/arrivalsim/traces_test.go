@@ -3,7 +3,7 @@ package arrivalsim
 import (
 	"testing"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
 
@@ -40,7 +40,7 @@ func TestTraceR3TrimBeforeTheOrderItem(t *testing.T) {
 
 // R4: two flush at once, each all that it sees: they see different tails.
 func TestTraceR4FlushOfAllThatIsSeen(t *testing.T) {
-	simtest.EverySchedule(t, scenario("R4", 1, cursor.MaxTail-1, func(m *model) {
+	simtest.EverySchedule(t, scenario("R4", 1, queuelog.MaxTail-1, func(m *model) {
 		m.producer("A", calls("a", "b")...)
 		m.producer("B", calls("c")...)
 	}))

@@ -34,6 +34,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -188,7 +189,7 @@ func (m *model) cursor(queue string) cursor.Cursor {
 func (m *model) messages(queue string) []cursor.Message {
 	messages, known := m.knownMessages[queue]
 	if !known {
-		page, _ := m.store.Messages(context.Background(), cursor.Query{Queue: queue, Last: cursor.MaxSeq, Strong: true})
+		page, _ := m.store.Messages(context.Background(), queuelog.Query{Queue: queue, Last: cursor.MaxSeq, Strong: true})
 		messages = page.Messages
 		m.knownMessages[queue] = messages
 	}

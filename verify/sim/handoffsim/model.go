@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -428,7 +429,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	for _, queue := range m.tables.Names() {
 		hashCursor(d, m.cursor(queue))
-		page, _ := m.tables.Queues.Messages(context.Background(), cursor.Query{Queue: queue, Last: cursor.MaxSeq})
+		page, _ := m.tables.Queues.Messages(context.Background(), queuelog.Query{Queue: queue, Last: cursor.MaxSeq})
 		hashMessages(d, page.Messages)
 	}
 	for _, at := range m.readers {

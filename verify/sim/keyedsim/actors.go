@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -238,7 +239,7 @@ func (m *model) overtaker(from int64, entries int) {
 // flusher has the tail flushed, in one step, as soon as it can be.
 func (m *model) flusher() {
 	m.run.Go("flusher", func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("flush"), func() bool { return m.cursor().Tail.Len() > cursor.OrderItemEntries }, "") == 0 {
+		if p.Choose(sim.Labelf("flush"), func() bool { return m.cursor().Tail.Len() > queuelog.OrderItemEntries }, "") == 0 {
 			m.flushed()
 		}
 	})
@@ -334,7 +335,7 @@ func (m *model) loser() {
 }
 
 // lose deletes an order item.
-func (m *model) lose(o cursor.OrderItem) {
+func (m *model) lose(o queuelog.OrderItem) {
 	table := cursor.Names{}.Tables()[0]
 	key := ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(o.Last)}.Item()
 	_, _ = m.tables.Do(context.Background(), ddb.Delete{Op: ddb.Op{Op: "lose", Table: &table}, Key: key})

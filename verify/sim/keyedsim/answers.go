@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -66,9 +67,9 @@ func (m *model) checkAnswer(k keyed, r cursor.Result, tables, expiries int) {
 		switch {
 		case bare(e.key) != m.sortKey(k) || e.body != string(k.Body):
 			wrong("that is the place of " + e.id)
-		case r.Late != (e.Mark&cursor.MarkLate != 0):
+		case r.Late != (e.Mark&queuelog.MarkLate != 0):
 			wrong("it is told late where it is not, or not where it is")
-		case r.Outcome != cursor.Duplicate && (r.Outcome == cursor.Dropped) != (e.Mark&cursor.MarkDropped != 0):
+		case r.Outcome != cursor.Duplicate && (r.Outcome == cursor.Dropped) != (e.Mark&queuelog.MarkDropped != 0):
 			wrong("the log says otherwise")
 		}
 	default:
@@ -96,11 +97,11 @@ func (m *model) read(after int64, got cursor.Message) error {
 		return fmt.Errorf("KE: seq %d was read behind %d", got.Seq, after)
 	}
 	e := m.log[after]
-	if dropped := e.Mark&cursor.MarkDropped != 0; dropped || got.Tombstone != "" {
+	if dropped := e.Mark&queuelog.MarkDropped != 0; dropped || got.Tombstone != "" {
 		if !dropped || got.Tombstone == "" {
 			return fmt.Errorf("KE: seq %d was read with the tombstone %q", got.Seq, got.Tombstone)
 		}
-		restart := e.Mark&cursor.MarkRestart != 0
+		restart := e.Mark&queuelog.MarkRestart != 0
 		if got.Key != e.key.Key() || got.Late == restart || strings.Contains(got.Tombstone, "anew") != restart {
 			return fmt.Errorf("KE: seq %d, which was dropped, was read under the key %s", got.Seq, got.Key)
 		}
@@ -109,7 +110,7 @@ func (m *model) read(after int64, got cursor.Message) error {
 	if string(got.Body) != e.body || got.ID != e.id || got.Key != e.key.Key() {
 		return fmt.Errorf("S4: seq %d was read as %q, and is %q", got.Seq, got.Body, e.body)
 	}
-	if got.Late != (e.Mark&cursor.MarkLate != 0) || got.Unlinked != (e.Mark&cursor.MarkUnlinked != 0) {
+	if got.Late != (e.Mark&queuelog.MarkLate != 0) || got.Unlinked != (e.Mark&queuelog.MarkUnlinked != 0) {
 		return fmt.Errorf("KE: seq %d was read with other marks", got.Seq)
 	}
 	return nil

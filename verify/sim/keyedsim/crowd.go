@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -14,7 +15,7 @@ import (
 // crowd is what others have stored in one step, with their places.
 type crowd struct {
 	items []ddb.Item
-	tail  cursor.Tail
+	tail  queuelog.Tail
 	high  sortkey.SortKey
 }
 
@@ -32,7 +33,7 @@ func (all crowds) get(now time.Time, position, from int64, entries int) *crowd {
 	tables := ddb.NewMemory(cursor.Names{}.ArrivalsTable()).Remember()
 	tables.OnChange(func(stored ddb.Change) { c.items = append(c.items, stored.After) })
 	store := simdb.Queues(tables)
-	var list []cursor.Entry
+	var list []queuelog.Entry
 	for i := range int64(entries) {
 		k := one(from+i, fmt.Sprint("crowd", from+i), "")
 		key, _ := keyType.Key(from + i) // every whole number is one
@@ -41,9 +42,9 @@ func (all crowds) get(now time.Time, position, from int64, entries int) *crowd {
 			EnqueuedAt: now, Digest: []byte(name), Op: []byte(name + k.ID), Seen: position,
 		}) // it fails only after the context's end
 		c.high = k.sortKey()
-		list = append(list, cursor.Entry{Key: c.high, Count: 1, Seen: uint32(position), Mark: cursor.MarkKeyed})
+		list = append(list, queuelog.Entry{Key: c.high, Count: 1, Seen: uint32(position), Mark: queuelog.MarkKeyed})
 	}
-	c.tail = cursor.NewTail(list...)
+	c.tail = queuelog.NewTail(list...)
 	all[name] = c
 	return c
 }
@@ -71,7 +72,7 @@ func (m *model) crowd(from int64, entries int) {
 		}
 	}
 	seen := m.cursor()
-	_, _, _ = simdb.Queues(m.view(nil)).GivePlaces(context.Background(), seen, cursor.Placing{
+	_, _, _ = simdb.Queues(m.view(nil)).GivePlaces(context.Background(), seen, queuelog.Placing{
 		Entries: c.tail, High: c.high, Low: seen.Low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq,
 	}, m.now)
 	_ = m.Check() // notes the cursor
@@ -80,10 +81,10 @@ func (m *model) crowd(from int64, entries int) {
 // flushed has an order item made outside the run.
 func (m *model) flushed() {
 	ctx, c := context.Background(), m.cursor()
-	first, _ := c.Tail.First(cursor.OrderItemEntries)
-	o := cursor.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
+	first, _ := c.Tail.First(queuelog.OrderItemEntries)
+	o := queuelog.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
 	_, _ = m.store.PutOrderItem(ctx, o) // they fail only after the context's end
-	_, _, _ = m.store.TrimTail(ctx, c, cursor.OrderItemEntries)
+	_, _, _ = m.store.TrimTail(ctx, c, queuelog.OrderItemEntries)
 	m.changed = true
 	_ = m.Check() // notes the cursor
 }

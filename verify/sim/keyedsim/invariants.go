@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim/logsim"
@@ -16,7 +17,7 @@ func (m *model) stale(a *message) bool { return m.restores > 0 && a.seen > m.cur
 // the last n entries; what a reader has before the next one.
 func (m *model) lastInTail(n int) string {
 	for at := len(m.log) - 1; at >= 0 && n > 0; at, n = at-1, n-1 {
-		if m.log[at].Mark&cursor.MarkDropped == 0 {
+		if m.log[at].Mark&queuelog.MarkDropped == 0 {
 			return m.log[at].id
 		}
 	}
@@ -28,7 +29,7 @@ func (m *model) given(before, after cursor.Cursor) {
 	high, wasNormal := before.High, false
 	for i := before.Tail.Len(); i < after.Tail.Len(); i++ {
 		e := after.Tail.At(i)
-		if e.Mark&cursor.MarkRestart != 0 {
+		if e.Mark&queuelog.MarkRestart != 0 {
 			m.givenRestart(e, before, after)
 			high = e.Key
 			continue
@@ -46,18 +47,18 @@ func (m *model) given(before, after cursor.Cursor) {
 		case !a.expires.IsZero() && a.expires.Before(m.now.Add(m.keep/2-m.behindBy())):
 			m.run.Violation("K-a: %s got its place so late that it expires before it is delivered", a.id)
 		}
-		if late := e.Mark&cursor.MarkLate != 0; late {
+		if late := e.Mark&queuelog.MarkLate != 0; late {
 			m.givenLate(a, e, before.High)
 		} else {
 			if a.key <= high {
 				m.run.Violation("K-b: %s was placed behind a greater key", a.id)
 			}
 			high, wasNormal = a.key, true
-			if e.Mark&cursor.MarkDropped != 0 {
+			if e.Mark&queuelog.MarkDropped != 0 {
 				m.run.Violation("K-c: %s was dropped, and is not late", a.id)
 			}
 		}
-		if unlinked := a.prev != "" && m.lastInTail(i) != a.prev; unlinked != (e.Mark&cursor.MarkUnlinked != 0) {
+		if unlinked := a.prev != "" && m.lastInTail(i) != a.prev; unlinked != (e.Mark&queuelog.MarkUnlinked != 0) {
 			m.run.Violation("%s is marked %v behind another than its prev", a.id, e.Mark)
 		}
 		m.log = append(m.log, entry{e, a})
@@ -69,8 +70,8 @@ func (m *model) given(before, after cursor.Cursor) {
 }
 
 // givenRestart notes the entry by which the keys begin anew, and checks K-g.
-func (m *model) givenRestart(e cursor.Entry, before, after cursor.Cursor) {
-	if e.Key <= before.High || e.Mark&cursor.MarkDropped == 0 || before.Restart == after.Restart {
+func (m *model) givenRestart(e queuelog.Entry, before, after cursor.Cursor) {
+	if e.Key <= before.High || e.Mark&queuelog.MarkDropped == 0 || before.Restart == after.Restart {
 		m.run.Violation("K-g: the keys begin anew at seq %d by the same order, or behind a greater key", len(m.log)+1)
 	}
 	m.log = append(m.log, entry{e, &message{key: e.Key, id: "restart", seq: int64(len(m.log)) + 1}})
@@ -89,19 +90,19 @@ func (m *model) inEra(key sortkey.SortKey) sortkey.SortKey {
 }
 
 // givenLate checks K-c and K-d of a late message.
-func (m *model) givenLate(a *message, e cursor.Entry, high sortkey.SortKey) {
+func (m *model) givenLate(a *message, e queuelog.Entry, high sortkey.SortKey) {
 	// One that has expired may have had the same.
 	if a.key > high {
 		m.run.Violation("K-c: %s is marked late, and no greater key stands before it", a.id)
 	}
-	if dropped := m.settings.Late == cursor.LateDrop && a.key.Era() == high.Era() && a.key.Key() < high.Key(); dropped != (e.Mark&cursor.MarkDropped != 0) {
+	if dropped := m.settings.Late == cursor.LateDrop && a.key.Era() == high.Era() && a.key.Key() < high.Key(); dropped != (e.Mark&queuelog.MarkDropped != 0) {
 		m.run.Violation("K-c: %s has the marks %v", a.id, e.Mark)
 	}
 	if m.restores > 0 || m.restarted {
 		return // who had seen more than the queue stayed behind; an era is closed before all are due
 	}
 	for _, z := range m.log {
-		if z.key >= a.key && z.Mark&cursor.MarkLate == 0 && (m.wrong(z.message) || !a.stored.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
+		if z.key >= a.key && z.Mark&queuelog.MarkLate == 0 && (m.wrong(z.message) || !a.stored.Add(m.aheadBy()).Before(z.arrived.Add(m.settings.Settle))) {
 			return
 		}
 	}
@@ -169,7 +170,7 @@ func (m *model) Check() error {
 func (m *model) watermarks(c cursor.Cursor) error {
 	high, late, lastLate, inRow := sortkey.SortKey("\x00"), int64(0), int64(0), int64(0)
 	for i, e := range m.log {
-		if e.Mark&cursor.MarkLate != 0 {
+		if e.Mark&queuelog.MarkLate != 0 {
 			late, lastLate, inRow = late+1, int64(i+1), inRow+1
 		} else {
 			high, inRow = e.key, 0
@@ -207,7 +208,7 @@ func (m *model) gone() int64 {
 }
 
 // same checks a run of places behind a seq.
-func (m *model) same(entries cursor.Tail, at int64) error {
+func (m *model) same(entries queuelog.Tail, at int64) error {
 	for e := range entries.All() {
 		if at >= int64(len(m.log)) || m.log[at].Entry != e {
 			return fmt.Errorf("KE: the place behind %d changed", at)

@@ -33,6 +33,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -48,7 +49,7 @@ const (
 	wrongClock = 5 * time.Minute
 	// mostTail is how many entries a tail has at most: those of an order item, which stay,
 	// and a move's.
-	mostTail = cursor.OrderItemEntries + 128
+	mostTail = queuelog.OrderItemEntries + 128
 )
 
 // message is what is stored under a sort key, until it expires.
@@ -68,7 +69,7 @@ type message struct {
 
 // entry is a place in the log.
 type entry struct {
-	cursor.Entry
+	queuelog.Entry
 	*message
 }
 
@@ -129,7 +130,7 @@ type state struct {
 // known is what the tables are known to have.
 type known struct {
 	cursor *cursor.Cursor
-	items  []cursor.OrderItem
+	items  []queuelog.OrderItem
 }
 
 func newModel(run *sim.Run, made crowds, settings cursor.Settings) *model {
@@ -219,9 +220,9 @@ func (m *model) cursor() cursor.Cursor {
 }
 
 // items are the order items that stand in the table.
-func (m *model) items() []cursor.OrderItem {
+func (m *model) items() []queuelog.OrderItem {
 	if m.known.items == nil {
-		page, _ := m.store.OrderItems(context.Background(), cursor.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
+		page, _ := m.store.OrderItems(context.Background(), queuelog.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
 		m.known.items = page.Items
 	}
 	return m.known.items

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 )
@@ -19,7 +20,7 @@ const (
 	// retention is short, for scenarios in which things expire.
 	retention = cursor.MinRetention
 	// anOrderItem is how many entries a tail has of which the next move makes an order item.
-	anOrderItem = cursor.OrderItemEntries
+	anOrderItem = queuelog.OrderItemEntries
 )
 
 // with are the settings of a queue.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 )
@@ -35,7 +36,7 @@ func WithoutLast(items []ddb.Item) []ddb.Item { return items[:max(len(items)-1, 
 // Whole checks that the log of a queue is in its order items and in the tail of its cursor, but
 // for what may be gone, up to a seq. The order items that others made do not expire, and may
 // stand before one that has. same checks a run of entries behind a seq; name is the invariant's.
-func Whole(name string, c cursor.Cursor, items []cursor.OrderItem, gone func() int64, same func(entries cursor.Tail, after int64) error) error {
+func Whole(name string, c cursor.Cursor, items []queuelog.OrderItem, gone func() int64, same func(entries queuelog.Tail, after int64) error) error {
 	at := c.TailFrom
 	for i := len(items) - 1; i >= 0; i-- {
 		if items[i].Last > at {

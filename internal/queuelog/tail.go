@@ -1,4 +1,4 @@
-package cursor
+package queuelog
 
 import (
 	"encoding/binary"
@@ -39,16 +39,16 @@ type Entry struct {
 }
 
 // has reports whether the entry has a mark.
-func (e Entry) has(m Mark) bool { return e.Mark&m != 0 }
+func (e Entry) Has(m Mark) bool { return e.Mark&m != 0 }
 
 // countBits and seenBits are how much of 4 bytes an entry's Count and Seen take.
 const (
 	countBits = 9
-	seenBits  = 32 - countBits
+	SeenBits  = 32 - countBits
 )
 
 // shortSeen is what an entry says of a position.
-func shortSeen(position int64) uint32 { return uint32(position & (1<<seenBits - 1)) }
+func ShortSeen(position int64) uint32 { return uint32(position & (1<<SeenBits - 1)) }
 
 // Tail is a run of entries, packed: it can be compared and used as a value, and one can be
 // appended to another.
@@ -140,14 +140,14 @@ func (t Tail) Seqs() int64 {
 }
 
 // same reports whether two entries are of the same arrival, however it is marked.
-func (e Entry) same(o Entry) bool {
+func (e Entry) Same(o Entry) bool {
 	return e.Key == o.Key && e.Count == o.Count && e.Seen == o.Seen
 }
 
 // contains reports whether an arrival's entry is among them.
-func (t Tail) contains(e Entry) bool {
+func (t Tail) Contains(e Entry) bool {
 	for there := range t.All() {
-		if there.same(e) {
+		if there.Same(e) {
 			return true
 		}
 	}
@@ -155,13 +155,13 @@ func (t Tail) contains(e Entry) bool {
 }
 
 // ofKeyed reports whether the entries are of a keyed queue.
-func (t Tail) ofKeyed() bool { return t != "" && Mark(t[2]) != 0 }
+func (t Tail) OfKeyed() bool { return t != "" && Mark(t[2]) != 0 }
 
 // last is the key of the last entry that has a message; empty where there is none.
-func (t Tail) last() sortkey.SortKey {
+func (t Tail) Last() sortkey.SortKey {
 	var last sortkey.SortKey
 	for e := range t.All() {
-		if !e.has(MarkDropped) {
+		if !e.Has(MarkDropped) {
 			last = e.Key
 		}
 	}
@@ -181,4 +181,4 @@ type OrderItem struct {
 }
 
 // after is the seq before its first.
-func (o OrderItem) after() int64 { return o.Last - o.Entries.Seqs() }
+func (o OrderItem) After() int64 { return o.Last - o.Entries.Seqs() }

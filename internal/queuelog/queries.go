@@ -1,4 +1,4 @@
-package cursor
+package queuelog
 
 import "github.com/streamsort/streamsort/internal/sortkey"
 

@@ -254,7 +254,7 @@ func everything(t *testing.T, s *Stack) {
 	dead := func(queue string, seq int64, expires time.Duration) {
 		t.Helper()
 		now := time.Now()
-		_, err := store.PutMessage(t.Context(), cursor.Message{
+		_, err := store.Requests(queuelog.Inside{}).PutMessage(t.Context(), cursor.Message{
 			Queue: queue, Seq: seq, Body: []byte(`1`), Digest: make([]byte, 16), Op: make([]byte, 8), EnqueuedAt: now, ExpiresOn: now.Add(expires),
 		})
 		if err != nil {
@@ -270,19 +270,19 @@ func everything(t *testing.T, s *Stack) {
 
 	// process: a queue that has been quiet for long has its first consumers.
 	past := time.Now().Add(-time.Hour)
-	if _, err := store.CreateCursor(t.Context(), cursor.Cursor{
+	if _, err := store.Requests(queuelog.Inside{}).CreateCursor(t.Context(), cursor.Cursor{
 		Queue: "quiet", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, MovedAt: past,
 	}); err != nil {
 		t.Fatal(err)
 	}
 	dead("quiet", 1, time.Hour)
-	if err := store.Notify(t.Context(), "quiet", past); err != nil {
+	if err := store.Requests(queuelog.Inside{}).Notify(t.Context(), "quiet", past); err != nil {
 		t.Fatal(err)
 	}
 	idle()
 
 	// handoff: a queue that no consumer has, whose message is about to expire.
-	if _, err := store.CreateCursor(t.Context(), cursor.Cursor{
+	if _, err := store.Requests(queuelog.Inside{}).CreateCursor(t.Context(), cursor.Cursor{
 		Queue: "expiring", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, MovedAt: past,
 	}); err != nil {
 		t.Fatal(err)
@@ -397,7 +397,7 @@ func erases(t *testing.T, store *cursor.Store, shelf archive.Store, dead func(st
 		t.Fatal(err)
 	}
 	for _, queue := range []string{"swept", "swept-arrived"} {
-		if _, err := store.MarkErased(t.Context(), queue, "op", time.Now().Add(-2*cursor.EraseGrace)); err != nil {
+		if _, err := store.Requests(queuelog.Inside{}).MarkErased(t.Context(), queue, "op", time.Now().Add(-2*cursor.EraseGrace)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -183,7 +184,7 @@ func (d *doctor) tables(c *doctorCommand) error {
 	if err != nil {
 		return err
 	}
-	progress, err := store.SweepProgress(d.ctx, "gaps")
+	progress, err := store.Requests(queuelog.Inside{}).SweepProgress(d.ctx, "gaps")
 	age := time.Since(progress.Finished).Round(time.Second)
 	switch {
 	case err != nil:

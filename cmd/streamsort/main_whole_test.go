@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -103,7 +104,7 @@ func lose(ts *testscript.TestScript, _ bool, arguments []string) {
 	ts.Check(err)
 	seq, err := strconv.ParseInt(arguments[1], 10, 64)
 	ts.Check(err)
-	left, err := store.DeleteMessages(context.Background(), arguments[0], []int64{seq})
+	left, err := store.Requests(queuelog.Inside{}).DeleteMessages(context.Background(), arguments[0], []int64{seq})
 	ts.Check(err)
 	if len(left) > 0 {
 		ts.Fatalf("%d is still there", left)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
 // invoked is the context of a call by a qualifier, with an operation in its client
@@ -73,7 +74,7 @@ func TestEventsAreNoOrders(t *testing.T) {
 			for _, event := range events {
 				s := newServer(t, func(s *service) { s.events, s.tenantClaim = raw(mapping.Texts{Queue: "author", Seq: "n"}), claim })
 				answer := s.invokeAs(t, invoked(t.Context(), alias, ""), event)
-				m, found, err := s.memory.Message(t.Context(), "ann", 1)
+				m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "ann", 1)
 				if err != nil || !found || string(m.Body) != event || !strings.Contains(answer, `"outcome":"advanced"`) {
 					t.Errorf("%s, by %s, with tenants %q: %s; stored %q, %v", event, alias, claim, answer, m.Body, err)
 				}

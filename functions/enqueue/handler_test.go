@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -64,7 +65,7 @@ func raw(t mapping.Texts) *mapping.Mapping {
 // queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
-	page, err := store.Cursors(t.Context(), cursor.CursorScan{Segments: 1, Limit: 100})
+	page, err := store.Requests(queuelog.Inside{}).Cursors(t.Context(), cursor.CursorScan{Segments: 1, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,7 @@ func TestBodiesAreDeliveredByteForByte(t *testing.T) {
 	bodies := []string{`{"b":1,"a":2}`, `1.0`, `"<&>\u00e9é"`, `{ "spaced" :  [ 1 ,2 ] }`, `1e400`, `null`, `"\ud800"`, `{"a":1,"a":2}`}
 	for i, body := range bodies {
 		s.Want(body, s.put(int64(i)+1, body), 200, "advanced")
-		m, found, err := s.memory.Message(t.Context(), "q", int64(i)+1)
+		m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "q", int64(i)+1)
 		if err != nil || !found || string(m.Body) != body {
 			t.Errorf("stored %q, %v; want %q", m.Body, err, body)
 		}
@@ -315,7 +316,7 @@ func TestDirectInvoke(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.event, got, c.want)
 		}
 	}
-	m, _, err := s.memory.Message(t.Context(), "q", 2)
+	m, _, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "q", 2)
 	if err != nil || string(m.Body) != `{"x" : 1}` {
 		t.Errorf("body %q, %v", m.Body, err)
 	}
@@ -325,7 +326,7 @@ func TestRawEvents(t *testing.T) {
 	s := newServer(t, nil)
 	event := `{"repository":{"full.name":"octo/repo","id":17},"delivery":{"number":1},"messages":[1]}`
 	s.Want("by the query", s.Request("POST", "/messages", "queue=repository.full%5C.name&seq=delivery.number", event), 200, `"queue":"octo/repo"`)
-	m, _, err := s.memory.Message(t.Context(), "octo/repo", 1)
+	m, _, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "octo/repo", 1)
 	if err != nil || string(m.Body) != event {
 		t.Errorf("body %q, %v; want the event", m.Body, err)
 	}
@@ -420,7 +421,7 @@ func TestRawEventsInArrivalOrder(t *testing.T) {
 	s.Want("direct", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queue":"q","id":"i","event":{"q":"r","i":2}}`)}, 200, `"outcome":"duplicate"`, `"seq":4`)
 	s.Want("direct under a key", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queue":"q","idempotencyKey":"k","event":[{"q":"r"},{"q":"r","x":1}]}`)}, 200, `"seq":5`, `"seq":6`)
 	s.Want("with both", s.Request("POST", "/messages", "queue=q&id=i&seq=n", `{"q":"numbered","i":"x","n":1}`), 200, `"new":1`)
-	m, _, err := s.memory.Message(t.Context(), "numbered", 1)
+	m, _, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "numbered", 1)
 	if err != nil || m.ID != "x" {
 		t.Errorf("id %q, %v", m.ID, err)
 	}

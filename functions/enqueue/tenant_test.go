@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -53,12 +54,12 @@ func TestTenants(t *testing.T) {
 		as("GET", "/gaps", "queue=q", "", 200, `"queue":"q"`)
 		as("GET", "/messages", "queue=q", "", 200, `"queue":"q"`, `"id":"i","body":"`+of+`"`)
 		as("GET", "/messages", "queue=in", "", 200, `"id":"i","body":"`+of+`"`)
-		m, found, err := s.memory.Message(t.Context(), "@"+of+"/q", 1)
+		m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "@"+of+"/q", 1)
 		if err != nil || !found || m.ID != "@"+of+"/i" {
 			t.Errorf("%s: stored as %+v, %v", of, m, err)
 		}
 	}
-	if _, found, _ := s.memory.Message(t.Context(), "q", 1); found {
+	if _, found, _ := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "q", 1); found {
 		t.Error("something is stored without a tenant")
 	}
 }

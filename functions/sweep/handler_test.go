@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -300,7 +301,7 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	out.Reset()
 	for _, daily := range []string{"full", "kept"} {
 		begun := cursor.Progress{Name: daily, Segments: 1, Left: map[int]cursor.Place{0: {}}, Began: now}
-		if err := store.SaveSweepProgress(t.Context(), begun); err != nil {
+		if err := store.Requests(queuelog.Inside{}).SaveSweepProgress(t.Context(), begun); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -53,3 +53,6 @@ type Placing struct {
 	Restart string
 }
 
+// Inside is what a caller shows who looks at a queue's tables past the sorter: none outside of this
+// module has it.
+type Inside struct{}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/archive/archivetest"
@@ -104,7 +105,7 @@ func (s *shelf) keep(queue string, upTo int64, limit int, want archive.Kept) {
 
 func (s *shelf) delete(queue string, seqs ...int64) {
 	s.Helper()
-	if _, err := s.queues.DeleteMessages(s.Context(), queue, seqs); err != nil {
+	if _, err := s.queues.Requests(queuelog.Inside{}).DeleteMessages(s.Context(), queue, seqs); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -264,7 +264,7 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 	for i := range 38 {
 		entries = append(entries, queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
 	}
-	_, err := m.store.CreateCursor(t.Context(), cursor.Cursor{
+	_, err := m.store.Inside().CreateCursor(t.Context(), cursor.Cursor{
 		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_043_006, MaxParked: 1_000_000_006, MovedAt: now, Announced: -1,
 		Floor: 1_000_000_007, FloorSince: now, Notified: now, TailFrom: 1_000_024_006, Tail: queuelog.NewTail(entries...),
 		FingerprintsFrom: 1_000_000_006, Fingerprints: cursor.Fingerprints(strings.Repeat("abcd", 2*queuelog.OrderItemEntries)),

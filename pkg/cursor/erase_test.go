@@ -243,10 +243,10 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	for _, seq := range []int64{3, 7} {
 		m := body(seq)
 		m.Digest, m.Op = []byte("0123456789abcdef"), []byte("12345678")
-		_, err := b.memory.PutMessage(t.Context(), m)
+		_, err := b.memory.Inside().PutMessage(t.Context(), m)
 		check(t, err)
 	}
-	_, err = b.memory.PutArrival(t.Context(), wholeArrival("a", "late", 0))
+	_, err = b.memory.Inside().PutArrival(t.Context(), wholeArrival("a", "late", 0))
 	check(t, err)
 	b.holds("late", "q", 2, 0)
 	handle := cursor.OnMessages(b.sorter, cursor.Names{}, nil)

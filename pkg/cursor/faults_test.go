@@ -80,7 +80,7 @@ func (h *hurt) check() (position, end int64) {
 	h.t.Helper()
 	cur, err := h.sorter.Status(h.t.Context(), "q")
 	h.must(err)
-	page, err := h.store.Messages(h.t.Context(), queuelog.Query{Queue: "q", First: 0, Last: cursor.MaxSeq, Strong: true})
+	page, err := h.store.Inside().Messages(h.t.Context(), queuelog.Query{Queue: "q", First: 0, Last: cursor.MaxSeq, Strong: true})
 	h.must(err)
 	stored := map[int64]bool{}
 	for _, m := range page.Messages {
@@ -129,7 +129,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		{"heal", func(h *hurt) error {
 			m := body(2)
 			m.Digest, m.Op, m.EnqueuedAt = []byte("digest"), []byte("op"), h.now
-			_, err := h.store.PutMessage(context.Background(), m)
+			_, err := h.store.Inside().PutMessage(context.Background(), m)
 			return firstError(h.put(1, 3), err)
 		}, func(h *hurt) error { _, err := h.sorter.Heal(h.t.Context(), "q", 2); return err }, 3},
 		{"skip", func(h *hurt) error { err := h.put(1, 4, 6); h.now = h.now.Add(time.Minute); return err }, func(h *hurt) error {

@@ -123,7 +123,7 @@ func TestGapBehindAMessageWithoutATime(t *testing.T) {
 	b.put(body(4))
 	m := body(6)
 	m.Digest, m.Op = []byte("digest"), []byte("op")
-	if _, err := b.memory.PutMessage(t.Context(), m); err != nil {
+	if _, err := b.memory.Inside().PutMessage(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	for _, position := range []int64{0, 4, 6} {

@@ -217,7 +217,7 @@ func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 	b.settle(sortkey.EverySortKey)
 	m := waitingOf(t, "q", "b", "1")
 	m.Prev, m.Seen, m.EnqueuedAt, m.Digest = "", 2, b.now, []byte("0123456789abcdef")
-	_, err := b.memory.PutArrival(t.Context(), m)
+	_, err := b.memory.Inside().PutArrival(t.Context(), m)
 	check(t, err)
 	b.later(time.Minute)
 	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed, 1 stale")
@@ -243,7 +243,7 @@ func TestALookAtTheWhole(t *testing.T) {
 	}
 	m := waitingOf(t, "q", "a", "1")
 	m.Prev, m.Seen, m.EnqueuedAt = "", 1, b.now
-	_, err := b.memory.PutArrival(t.Context(), m)
+	_, err := b.memory.Inside().PutArrival(t.Context(), m)
 	check(t, err)
 	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed")
 	_, err = b.tables.Do(t.Context(), ddb.Update{
@@ -307,7 +307,7 @@ func TestKeyedMistakes(t *testing.T) {
 	if err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err == nil {
 		t.Error("a numbered message is taken by a keyed queue")
 	}
-	if stored, _, err := b.memory.ArrivalKeys(t.Context(), "q", nil, 0, true); err != nil || len(stored) != 2 {
+	if stored, _, err := b.memory.Inside().ArrivalKeys(t.Context(), "q", nil, 0, true); err != nil || len(stored) != 2 {
 		t.Errorf("%d messages are stored, %v; want 2", len(stored), err)
 	}
 }

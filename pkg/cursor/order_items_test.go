@@ -13,7 +13,7 @@ import (
 // orderItems are those of the queue.
 func (b *bench) orderItems() []queuelog.OrderItem {
 	b.t.Helper()
-	page, err := b.memory.OrderItems(b.t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
+	page, err := b.memory.Inside().OrderItems(b.t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 			t.Fatalf("%d order items, want 1", len(items))
 		}
 		for i := range items[0].Entries.Len() {
-			found, _, err := b.memory.Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{items[0].Entries.At(i).Key}})
+			found, _, err := b.memory.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{items[0].Entries.At(i).Key}})
 			if err != nil || len(found) != 1 {
 				t.Fatal(found, err)
 			}
@@ -57,7 +57,7 @@ func TestAnOrderItemOfATimeThatIsLost(t *testing.T) {
 	lost := newBench(t, nil)
 	lost.fill("lost", queuelog.OrderItemEntries)
 	b.fill("a", 10)
-	if _, err := b.memory.PutOrderItem(t.Context(), lost.orderItems()[0]); err != nil {
+	if _, err := b.memory.Inside().PutOrderItem(t.Context(), lost.orderItems()[0]); err != nil {
 		t.Fatal(err)
 	}
 	b.fill("b", queuelog.MaxTail-10)
@@ -65,7 +65,7 @@ func TestAnOrderItemOfATimeThatIsLost(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the order item up to seq 24 is not what the cursor's tail says") {
 		t.Errorf("error %v, want one of the order item", err)
 	}
-	cur, err := b.memory.Cursor(t.Context(), "q", true)
+	cur, err := b.memory.Inside().Cursor(t.Context(), "q", true)
 	if err != nil || cur.Tail.Len() != queuelog.MaxTail || cur.TailFrom != 0 {
 		t.Errorf("%d places in a tail from %d, %v; want all", cur.Tail.Len(), cur.TailFrom, err)
 	}

@@ -57,7 +57,7 @@ func (b *bench) parked(first, last int64, size int, recorded bool) {
 		b.t.Fatal(err)
 	}
 	for seq := first; seq <= last; seq++ {
-		if _, err := b.memory.PutMessage(b.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: body, Op: []byte("op"), Digest: []byte("digest")}); err != nil {
+		if _, err := b.memory.Inside().PutMessage(b.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: body, Op: []byte("op"), Digest: []byte("digest")}); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -65,7 +65,7 @@ func (b *bench) parked(first, last int64, size int, recorded bool) {
 
 func (b *bench) status() cursor.Cursor {
 	b.t.Helper()
-	cur, err := b.memory.Cursor(b.t.Context(), "q", true)
+	cur, err := b.memory.Inside().Cursor(b.t.Context(), "q", true)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestAPieceBeginsTheGapsAgeAnew(t *testing.T) {
 	b := newBench(t, nil)
 	b.parked(2, 2500, 100, false)
 	b.now = b.now.Add(time.Hour)
-	if _, err := b.memory.PutMessage(t.Context(), cursor.Message{Queue: "q", Seq: 1, Op: []byte("op"), Digest: []byte("digest")}); err != nil {
+	if _, err := b.memory.Inside().PutMessage(t.Context(), cursor.Message{Queue: "q", Seq: 1, Op: []byte("op"), Digest: []byte("digest")}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := b.invocation(9).Heal(t.Context(), "q", 1)

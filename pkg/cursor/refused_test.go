@@ -66,13 +66,13 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	if _, err := appendTo(t.Context(), b.process(cursor.Options{}), ahead); !errors.Is(err, errNoAllocations) {
 		t.Fatal(err)
 	}
-	stored, _, err := b.memory.Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{sortkey.HashOf("ahead")}})
+	stored, _, err := b.memory.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{sortkey.HashOf("ahead")}})
 	if err != nil || len(stored) != 1 {
 		t.Fatal(stored, err)
 	}
 	restored := newBench(t, nil)
 	restored.fill("other", 4)
-	if _, err := restored.memory.PutArrival(t.Context(), stored[0]); err != nil {
+	if _, err := restored.memory.Inside().PutArrival(t.Context(), stored[0]); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -102,7 +102,7 @@ func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
 	}
 	b.fill("a", 1)
 	place := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("late"), Count: 1, Seen: 0})
-	if _, given, err := b.memory.Allocate(t.Context(), "q", place, cursor.Range{From: first, To: first}, b.now); err != nil || !given {
+	if _, given, err := b.memory.Inside().Allocate(t.Context(), "q", place, cursor.Range{From: first, To: first}, b.now); err != nil || !given {
 		t.Fatal(given, err)
 	}
 	if r, err := b.appendPatiently(arrival("late")); err == nil || errors.Is(err, errEndless) {

@@ -81,7 +81,7 @@ func TestKeepBack(t *testing.T) {
 	if missing := back(6); missing != 6 {
 		t.Errorf("of nothing %d is said to be missing", missing)
 	}
-	if _, err := b.memory.DeleteMessages(t.Context(), "q", []int64{4}); err != nil {
+	if _, err := b.memory.Inside().DeleteMessages(t.Context(), "q", []int64{4}); err != nil {
 		t.Fatal(err)
 	}
 	if missing := back(0); missing != 4 {

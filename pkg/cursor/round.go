@@ -26,7 +26,7 @@ type Round struct {
 
 // round is the round that a run goes on with: its segments share the progress.
 type round struct {
-	store   *Store
+	store   *requests
 	forEach func(n int, do func(i int))
 	now     func() time.Time
 

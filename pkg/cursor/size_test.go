@@ -89,12 +89,12 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 			names = append(names, queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint("later ", cur.Position, len(names))), Count: 1, Seen: uint32(cur.Position)})
 		}
 		at := cursor.Range{From: cur.Position, To: cur.Position}
-		cur, _, err := b.memory.Allocate(t.Context(), "q", queuelog.NewTail(names...), at, b.now)
+		cur, _, err := b.memory.Inside().Allocate(t.Context(), "q", queuelog.NewTail(names...), at, b.now)
 		if err == nil {
-			_, err = b.memory.PutOrderItem(t.Context(), queuelog.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
+			_, err = b.memory.Inside().PutOrderItem(t.Context(), queuelog.OrderItem{Queue: "q", Last: cur.Position, Entries: cur.Tail})
 		}
 		if err == nil {
-			cur, _, err = b.memory.TrimTail(t.Context(), cur, queuelog.OrderItemEntries)
+			cur, _, err = b.memory.Inside().TrimTail(t.Context(), cur, queuelog.OrderItemEntries)
 		}
 		if err != nil {
 			t.Fatal(err)

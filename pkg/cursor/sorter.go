@@ -16,7 +16,7 @@ import (
 // goroutines, and any number of Sorters in any number of processes may work on
 // the same tables.
 type Sorter struct {
-	store    *Store
+	store    *requests
 	defaults Settings
 	// retention is how long a message is kept after it was stored or last
 	// pushed forward; 0 means for ever.
@@ -81,7 +81,7 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		options = &Options{}
 	}
 	s := &Sorter{
-		store:     store,
+		store:     &store.requests,
 		defaults:  DefaultSettings(),
 		retention: defaultRetention,
 		batchSize: defaultBatchSize,

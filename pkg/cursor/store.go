@@ -8,11 +8,14 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Store is the sorter's tables, as [Names.Tables] and [Names.ArrivalsTable]
-// define them.
+// Store is the sorter's tables, as [Names.Tables] and [Names.ArrivalsTable] define them.
+type Store struct{ requests requests }
+
+// requests are those to the tables.
 //
 // Every method is exactly one request. Writes are atomic and durable when the
 // method returns nil; a strong read sees every write that was answered before
@@ -23,12 +26,16 @@ import (
 // request may take effect twice (the SDK repeats one whose response is lost).
 // So each write is made such that its second run changes nothing, and answers
 // with the item that is stored: the caller looks, then decides.
-type Store struct {
+type requests struct {
 	engine                              ddb.Engine
 	names                               Names
 	messages, cursors, sweeps, arrivals *table.Definition
 	queueKey, seqKey                    ddb.Path
 }
+
+// Requests are those of the tables one by one, for what looks after the sorter from within this
+// module: simulators, figures and tests.
+func (s *Store) Requests(queuelog.Inside) *requests { return &s.requests } //nolint:revive // for this module alone
 
 // NewDynamo returns the Store on these tables of DynamoDB. It makes no request.
 func NewDynamo(client *dynamodb.Client, names Names) (*Store, error) {
@@ -54,18 +61,18 @@ func NewStore(engine ddb.Engine, names Names) (*Store, error) {
 	}
 	names = names.withDefaults()
 	tables, arrivals := names.Tables(), names.ArrivalsTable()
-	return &Store{
+	return &Store{requests{
 		engine: engine, names: names,
 		messages: &tables[0], cursors: &tables[1], sweeps: &tables[2], arrivals: &arrivals,
 		queueKey: names.queueKey(), seqKey: names.seqKey(),
-	}, nil
+	}}, nil
 }
 
 // Expire deletes every message, arrival and order item of a [NewMemory] whose
 // ExpiresOn has come, as DynamoDB's TTL does some time later by itself, and
 // returns how many there were.
 func (s *Store) Expire(now time.Time) int {
-	if memory, ok := s.engine.(*ddb.Memory); ok {
+	if memory, ok := s.requests.engine.(*ddb.Memory); ok {
 		return memory.Expire(now)
 	}
 	return 0
@@ -73,12 +80,12 @@ func (s *Store) Expire(now time.Time) int {
 
 // put stores an item in the place of one for which the condition holds; none is
 // one too.
-func (s *Store) put(ctx context.Context, op string, on *table.Definition, it ddb.Item, condition ddb.Cond) (ddb.Answer, error) {
+func (s *requests) put(ctx context.Context, op string, on *table.Definition, it ddb.Item, condition ddb.Cond) (ddb.Answer, error) {
 	return s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: op, Table: on}, Item: it, If: condition})
 }
 
 // get reads one item.
-func (s *Store) get(ctx context.Context, op string, on *table.Definition, key ddb.Item, strong bool) (ddb.Item, error) {
+func (s *requests) get(ctx context.Context, op string, on *table.Definition, key ddb.Item, strong bool) (ddb.Item, error) {
 	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: op, Table: on}, Key: key, Strong: strong})
 	return a.Item, err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-func (s *Store) arrivalKey(queue string, key sortkey.SortKey) ddb.Item {
+func (s *requests) arrivalKey(queue string, key sortkey.SortKey) ddb.Item {
 	return ddb.Fields{s.queueKey: ddb.Text(queue), attrSortKey: ddb.Blob([]byte(key))}.Item()
 }
 
@@ -21,7 +21,7 @@ func (s *Store) arrivalKey(queue string, key sortkey.SortKey) ddb.Item {
 // Lost response: the repeat fails, and the arrival returned bears our own Op.
 // Another did it first: theirs is returned. We die right after: nobody sees an
 // arrival without a place; it is there for a repeat, or expires.
-func (s *Store) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
+func (s *requests) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 	there, err := s.put(ctx, "put arrival", s.arrivals, encodeArrival(a, s.names),
 		// TTL deletes some time later than it may.
 		ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(a.EnqueuedAt))))
@@ -35,7 +35,7 @@ func (s *Store) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 // returns the keys of those that the server left unread. One BatchGetItem of at
 // most 16 MB; for each arrival, 1 read unit for each 4 KB strong, half a unit
 // otherwise.
-func (s *Store) Arrivals(ctx context.Context, query queuelog.ArrivalQuery) (found []Arrival, left []sortkey.SortKey, err error) {
+func (s *requests) Arrivals(ctx context.Context, query queuelog.ArrivalQuery) (found []Arrival, left []sortkey.SortKey, err error) {
 	r := ddb.BatchGet{Op: ddb.Op{Op: "get arrivals", Table: s.arrivals}, Strong: query.Strong}
 	for _, key := range query.Keys {
 		r.Keys = append(r.Keys, s.arrivalKey(query.Queue, key))
@@ -61,7 +61,7 @@ func (s *Store) Arrivals(ctx context.Context, query queuelog.ArrivalQuery) (foun
 }
 
 // arrivalHead are the attributes of an arrival without what is in its messages.
-func (s *Store) arrivalHead() []ddb.Path {
+func (s *requests) arrivalHead() []ddb.Path {
 	return []ddb.Path{
 		s.queueKey, attrSortKey, attrVersion, attrID, attrSeen, attrEnqueuedAt, attrExpiresOn, attrDigest, attrOp, attrCount, attrPrev,
 	}
@@ -74,7 +74,7 @@ func (s *Store) arrivalHead() []ddb.Path {
 // Lost response, another did it first: the time is as late as asked for or
 // later, and the repeat changes nothing. We die right after: nothing is left to
 // do.
-func (s *Store) KeepArrival(ctx context.Context, queue string, key sortkey.SortKey, seen int64, until time.Time) (there bool, err error) {
+func (s *requests) KeepArrival(ctx context.Context, queue string, key sortkey.SortKey, seen int64, until time.Time) (there bool, err error) {
 	isThis := attrSeen.Eq(ddb.Int(seen))
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: "keep arrival", Table: s.arrivals}, Key: s.arrivalKey(queue, key), Quiet: true,

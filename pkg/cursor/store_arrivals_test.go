@@ -40,7 +40,7 @@ func head(a cursor.Arrival) cursor.Arrival {
 
 func putArrival(t *testing.T, s *cursor.Store, a, want cursor.Arrival) {
 	t.Helper()
-	got, err := s.PutArrival(t.Context(), a)
+	got, err := s.Inside().PutArrival(t.Context(), a)
 	check(t, err)
 	same(t, "put "+a.ID, got, head(want))
 }
@@ -90,7 +90,7 @@ func arrivals(t *testing.T, s *cursor.Store, queue string, ids ...string) []curs
 	t.Helper()
 	var all []cursor.Arrival
 	for _, id := range ids {
-		found, left, err := s.Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
+		found, left, err := s.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
 		check(t, err)
 		same(t, "left unread", left, nil)
 		all = append(all, found...)
@@ -155,7 +155,7 @@ func TestStoreArrivals(t *testing.T) {
 		for _, strong := range []bool{true, false} {
 			query.Strong = strong
 			settles(t, fmt.Sprintf("heads, strong %v", strong), func() map[string]bool {
-				found, left, err := s.Arrivals(t.Context(), query)
+				found, left, err := s.Inside().Arrivals(t.Context(), query)
 				check(t, err)
 				same(t, "left unread", left, nil)
 				got := map[string]bool{}
@@ -182,7 +182,7 @@ func TestStoreAllocateAt(t *testing.T) {
 			if given {
 				want.Position, want.Tail, want.MovedAt = want.Position+int64(e.Count), want.Tail+queuelog.NewTail(e), now
 			}
-			got, done, err := s.AllocateAt(t.Context(), q, e, first, now)
+			got, done, err := s.Inside().AllocateAt(t.Context(), q, e, first, now)
 			check(t, err)
 			same(t, name, done, given)
 			same(t, name+", cursor", got, want)
@@ -194,7 +194,7 @@ func TestStoreAllocateAt(t *testing.T) {
 		give("behind", three, next-1, false)
 		give("next", three, next, true)
 		give("repeated", three, next, false)
-		_, _, err := s.Allocate(t.Context(), q, entries("f", queuelog.MaxTail-2), cursor.Range{From: want.Position, To: want.Position}, at)
+		_, _, err := s.Inside().Allocate(t.Context(), q, entries("f", queuelog.MaxTail-2), cursor.Range{From: want.Position, To: want.Position}, at)
 		check(t, err)
 		want = standing(t, s, q)
 		give("the last for which there is room", entries("g", 1).At(0), want.Position+1, true)
@@ -202,12 +202,12 @@ func TestStoreAllocateAt(t *testing.T) {
 
 		for _, other := range []cursor.Cursor{newCursor(q + " numbered"), keyedCursor(q + " keyed")} {
 			create(t, s, other)
-			got, done, err := s.AllocateAt(t.Context(), other.Queue, three, other.Position+1, at)
+			got, done, err := s.Inside().AllocateAt(t.Context(), other.Queue, three, other.Position+1, at)
 			check(t, err)
 			same(t, "in one of another kind", done, false)
 			same(t, "cursor of another kind", got, other)
 		}
-		got, done, err := s.AllocateAt(t.Context(), q+" none", three, 1, at)
+		got, done, err := s.Inside().AllocateAt(t.Context(), q+" none", three, 1, at)
 		check(t, err)
 		same(t, "in one that is not there", done, false)
 		same(t, "cursor that is not there", got, cursor.Cursor{})
@@ -217,7 +217,7 @@ func TestStoreAllocateAt(t *testing.T) {
 func TestStoreAllocation(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		one := entries("e", 1)
-		_, done, err := s.Allocate(t.Context(), q, one, cursor.Range{}, at)
+		_, done, err := s.Inside().Allocate(t.Context(), q, one, cursor.Range{}, at)
 		check(t, err)
 		same(t, "given in a queue that is not there", done, false)
 		same(t, "cursor", standing(t, s, q), cursor.Cursor{})
@@ -230,7 +230,7 @@ func TestStoreAllocation(t *testing.T) {
 			if given {
 				want.Position, want.Tail, want.MovedAt = want.Position+entries.Seqs(), want.Tail+entries, now
 			}
-			got, done, err := s.Allocate(t.Context(), q, entries, cursor.Range{From: lowest, To: highest}, now)
+			got, done, err := s.Inside().Allocate(t.Context(), q, entries, cursor.Range{From: lowest, To: highest}, now)
 			check(t, err)
 			same(t, name, done, given)
 			same(t, name+", cursor", got, want)
@@ -258,7 +258,7 @@ func TestStoreAllocation(t *testing.T) {
 			first, rest := want.Tail.First(queuelog.OrderItemEntries)
 			want.TailFrom, want.Tail, want.FingerprintsFrom, want.Fingerprints = want.TailFrom+first.Seqs(), rest, fingerprintsFrom, fingerprints(append(printed, first)...)
 			for _, first := range []bool{true, false} {
-				got, trimmed, err := s.TrimTail(t.Context(), seen, queuelog.OrderItemEntries)
+				got, trimmed, err := s.Inside().TrimTail(t.Context(), seen, queuelog.OrderItemEntries)
 				check(t, err)
 				same(t, "trimmed", trimmed, first)
 				same(t, "trimmed cursor", got, want)
@@ -303,42 +303,42 @@ func TestStoreKinds(t *testing.T) {
 		numbered, arrival := q+" numbered", q+" arrival"
 		want := newCursor(numbered)
 		create(t, s, want)
-		got, done, err := s.Allocate(t.Context(), numbered, entries("e", 1), cursor.Range{}, at)
+		got, done, err := s.Inside().Allocate(t.Context(), numbered, entries("e", 1), cursor.Range{}, at)
 		check(t, err)
 		same(t, "allocation of a numbered queue", done, false)
 		same(t, "cursor", got, want)
-		got, done, err = s.TrimTail(t.Context(), want, queuelog.OrderItemEntries)
+		got, done, err = s.Inside().TrimTail(t.Context(), want, queuelog.OrderItemEntries)
 		check(t, err)
 		same(t, "tail of a numbered queue", done, false)
 		same(t, "cursor", got, want)
 
 		want = arrivalCursor(arrival)
 		create(t, s, want)
-		got, done, err = s.Move(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 0, at)
+		got, done, err = s.Inside().Move(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 0, at)
 		check(t, err)
 		same(t, "move of a queue in arrival order", done, false)
 		same(t, "cursor", got, want)
-		got, done, err = s.MoveAndPark(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 2, at)
+		got, done, err = s.Inside().MoveAndPark(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 2, at)
 		check(t, err)
 		same(t, "move and park of a queue in arrival order", done, false)
 		same(t, "cursor", got, want)
-		got, err = s.OpenGap(t.Context(), arrival, 5, at)
+		got, err = s.Inside().OpenGap(t.Context(), arrival, 5, at)
 		check(t, err)
 		same(t, "gap opened", got, want)
-		got, err = s.LeaveToSweep(t.Context(), arrival, 5, at)
+		got, err = s.Inside().LeaveToSweep(t.Context(), arrival, 5, at)
 		check(t, err)
 		same(t, "left to the sweep", got, want)
 
 		for _, queue := range []string{numbered, arrival} {
 			kind, mode := cursor.KindNumbered, cursor.ModeSync
 			for range 2 {
-				_, changed, err := s.Configure(t.Context(), queue, cursor.Change{Kind: &kind, Mode: &mode})
+				_, changed, err := s.Inside().Configure(t.Context(), queue, cursor.Change{Kind: &kind, Mode: &mode})
 				check(t, err)
 				same(t, fmt.Sprintf("%s as %s", queue, kind), changed, q+" "+kind.String() == queue)
 				kind = cursor.KindArrival
 			}
 		}
-		page, err := s.Messages(t.Context(), queuelog.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true})
+		page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true})
 		check(t, err)
 		same(t, "messages", len(page.Messages), 0)
 	})
@@ -351,12 +351,12 @@ func TestStoreLastSeqs(t *testing.T) {
 		want.FingerprintsFrom = want.TailFrom
 		create(t, s, want)
 		three := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 3})
-		got, done, err := s.Allocate(t.Context(), q, three, seen(want.TailFrom), at)
+		got, done, err := s.Inside().Allocate(t.Context(), q, three, seen(want.TailFrom), at)
 		check(t, err)
 		same(t, "three", done, false)
 		same(t, "cursor", got, want)
 		two := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 2})
-		got, done, err = s.Allocate(t.Context(), q, two, seen(want.TailFrom), at)
+		got, done, err = s.Inside().Allocate(t.Context(), q, two, seen(want.TailFrom), at)
 		check(t, err)
 		same(t, "two", done, true)
 		want.Position, want.Tail = cursor.MaxSeq, two
@@ -374,7 +374,7 @@ func TestStoreOrderItems(t *testing.T) {
 				o.ExpiresOn = time.Time{}
 			}
 			for range 2 {
-				got, err := s.PutOrderItem(t.Context(), o)
+				got, err := s.Inside().PutOrderItem(t.Context(), o)
 				check(t, err)
 				same(t, "stored", got, o)
 			}
@@ -382,7 +382,7 @@ func TestStoreOrderItems(t *testing.T) {
 		}
 		other := items[0]
 		other.Entries, other.ExpiresOn = entries("other", queuelog.OrderItemEntries), at.Add(time.Hour)
-		got, err := s.PutOrderItem(t.Context(), other)
+		got, err := s.Inside().PutOrderItem(t.Context(), other)
 		check(t, err)
 		same(t, "what stands there", got, items[0])
 
@@ -404,7 +404,7 @@ func TestStoreOrderItems(t *testing.T) {
 				c.query.Queue = q
 			}
 			c.query.Strong = true
-			page, err := s.OrderItems(t.Context(), c.query)
+			page, err := s.Inside().OrderItems(t.Context(), c.query)
 			check(t, err)
 			same(t, c.name, append([]queuelog.OrderItem{}, page.Items...), c.want)
 			same(t, c.name+", more", page.More, c.more)
@@ -412,15 +412,15 @@ func TestStoreOrderItems(t *testing.T) {
 		// They stand among the messages, and are none.
 		put(t, s, wholeMessage(q, n+1))
 		for _, headsOnly := range []bool{false, true} {
-			page, err := s.Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly})
+			page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly})
 			check(t, err)
 			same(t, "messages", len(page.Messages), 1)
 		}
-		there, err := s.KeepUntil(t.Context(), q, n, at.Add(time.Minute))
+		there, err := s.Inside().KeepUntil(t.Context(), q, n, at.Add(time.Minute))
 		check(t, err)
 		same(t, "kept", there, true)
 		items[0].ExpiresOn = at.Add(time.Minute)
-		page, err := s.OrderItems(t.Context(), queuelog.Query{Queue: q, First: 0, Last: n, Strong: true})
+		page, err := s.Inside().OrderItems(t.Context(), queuelog.Query{Queue: q, First: 0, Last: n, Strong: true})
 		check(t, err)
 		same(t, "kept", page.Items, items[:1])
 	})
@@ -446,7 +446,7 @@ func TestStoreKeepArrival(t *testing.T) {
 			{"forever", 7, at.Add(3 * time.Hour), true, time.Time{}},
 			{"none", 7, at.Add(3 * time.Hour), false, time.Time{}},
 		} {
-			there, err := s.KeepArrival(t.Context(), q, sortkey.HashOf(c.id), c.seen, c.until)
+			there, err := s.Inside().KeepArrival(t.Context(), q, sortkey.HashOf(c.id), c.seen, c.until)
 			check(t, err)
 			same(t, c.id+" is there", there, c.there)
 			found := arrivals(t, s, q, c.id)
@@ -469,7 +469,7 @@ func TestStoreRacingAllocations(t *testing.T) {
 		ends := map[int64]bool{}
 		for i := range racers {
 			group.Go(func() {
-				c, done, err := s.Allocate(context.WithoutCancel(t.Context()), q, entries(fmt.Sprint("racer", i), 2), cursor.Range{}, at)
+				c, done, err := s.Inside().Allocate(context.WithoutCancel(t.Context()), q, entries(fmt.Sprint("racer", i), 2), cursor.Range{}, at)
 				if err != nil || !done {
 					t.Error(done, err)
 				}

@@ -8,11 +8,11 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-func (s *Store) cursorKey(queue string) ddb.Item {
+func (s *requests) cursorKey(queue string) ddb.Item {
 	return ddb.Fields{s.queueKey: ddb.Text(queue)}.Item()
 }
 
-func (s *Store) decodeCursor(it ddb.Item) (Cursor, error) {
+func (s *requests) decodeCursor(it ddb.Item) (Cursor, error) {
 	return ddb.Decoded(it, func(it ddb.Item) (Cursor, error) { return decodeCursor(it, s.names) })
 }
 
@@ -23,7 +23,7 @@ func (s *Store) decodeCursor(it ddb.Item) (Cursor, error) {
 // Lost response: the repeat finds our own cursor and returns it. Another did it
 // first: theirs is returned. We die right after: a cursor without messages,
 // which is a queue at its start.
-func (s *Store) CreateCursor(ctx context.Context, c Cursor) (Cursor, error) {
+func (s *requests) CreateCursor(ctx context.Context, c Cursor) (Cursor, error) {
 	a, err := s.put(ctx, "create cursor", s.cursors, encodeCursor(c, s.names), s.queueKey.Missing())
 	if err != nil || a.Held {
 		return c, err
@@ -33,7 +33,7 @@ func (s *Store) CreateCursor(ctx context.Context, c Cursor) (Cursor, error) {
 
 // Cursor reads a queue's cursor; the zero Cursor where there is none. One
 // GetItem; 1 read unit strong, half a unit otherwise.
-func (s *Store) Cursor(ctx context.Context, queue string, strong bool) (Cursor, error) {
+func (s *requests) Cursor(ctx context.Context, queue string, strong bool) (Cursor, error) {
 	it, err := s.get(ctx, "get cursor", s.cursors, s.cursorKey(queue), strong)
 	if err != nil {
 		return Cursor{}, err
@@ -44,7 +44,7 @@ func (s *Store) Cursor(ctx context.Context, queue string, strong bool) (Cursor, 
 // update changes a queue's cursor if the condition holds. It returns the cursor
 // that is stored afterwards, and whether the condition held. One UpdateItem,
 // ALL_NEW; 1 write unit.
-func (s *Store) update(ctx context.Context, op, queue string, condition ddb.Cond, do ...ddb.Action) (Cursor, bool, error) {
+func (s *requests) update(ctx context.Context, op, queue string, condition ddb.Cond, do ...ddb.Action) (Cursor, bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: op, Table: s.cursors}, Key: s.cursorKey(queue), If: condition, Do: do,
 	})
@@ -71,7 +71,7 @@ var (
 // Lost response: the repeat fails, and the cursor it returns is at over.To or
 // beyond. Another did it first: the same. We die right after: what is parked
 // beyond over.To waits for the next writer, the stream's handler or the sweep.
-func (s *Store) Move(ctx context.Context, queue string, over Range, parked int64, now time.Time) (Cursor, bool, error) {
+func (s *requests) Move(ctx context.Context, queue string, over Range, parked int64, now time.Time) (Cursor, bool, error) {
 	known := ddb.Or(attrMaxParked.Le(ddb.Int(parked)), attrMaxParked.Gt(ddb.Int(over.To)))
 	return s.update(ctx, "move", queue,
 		ddb.And(attrPosition.Eq(ddb.Int(over.From)), known, isNumbered),
@@ -84,7 +84,7 @@ func (s *Store) Move(ctx context.Context, queue string, over Range, parked int64
 //
 // Lost response, another did it first: as with Move; or Parked is higher, and the
 // position is over.From. We die right after: what waits beyond is on record.
-func (s *Store) MoveAndPark(ctx context.Context, queue string, over Range, parked int64, now time.Time) (Cursor, bool, error) {
+func (s *requests) MoveAndPark(ctx context.Context, queue string, over Range, parked int64, now time.Time) (Cursor, bool, error) {
 	return s.update(ctx, "move and park", queue,
 		ddb.And(attrPosition.Eq(ddb.Int(over.From)), attrMaxParked.Lt(ddb.Int(parked)), isNumbered),
 		attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
@@ -97,7 +97,7 @@ func (s *Store) MoveAndPark(ctx context.Context, queue string, over Range, parke
 // Lost response: the repeat fails, and returns Parked at seq. Another did it
 // first: theirs is returned. We die right after: the gap
 // is on record, which was all.
-func (s *Store) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
+func (s *requests) OpenGap(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "open gap", queue,
 		ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), isNumbered),
 		attrMaxParked.Set(ddb.Int(seq)), attrMovedAt.Set(ddb.Millis(now)), changePark)
@@ -111,7 +111,7 @@ func (s *Store) OpenGap(ctx context.Context, queue string, seq int64, now time.T
 //
 // Lost response: the repeat fails, and the gap is open. Another did it first: the gap
 // that is open brings the sweep as well. We die right after: the same.
-func (s *Store) LeaveToSweep(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
+func (s *requests) LeaveToSweep(ctx context.Context, queue string, seq int64, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "leave to sweep", queue,
 		ddb.And(attrPosition.Lt(ddb.Int(seq)), attrMaxParked.Le(attrPosition.Ref()), isNumbered),
 		attrMaxParked.Set(ddb.Int(seq)), attrMovedAt.Set(ddb.Millis(now)), changePark)
@@ -126,7 +126,7 @@ func (s *Store) LeaveToSweep(ctx context.Context, queue string, seq int64, now t
 // Lost response: the repeat sets the same values again. Another did it first:
 // the last one wins, setting by setting. We die right after: nothing is left to
 // do.
-func (s *Store) Configure(ctx context.Context, queue string, change Change) (Cursor, bool, error) {
+func (s *requests) Configure(ctx context.Context, queue string, change Change) (Cursor, bool, error) {
 	return s.update(ctx, "configure", queue, ddb.And(isLive, change.fits()), append(change.actions(), changeOther)...)
 }
 
@@ -169,7 +169,7 @@ func (c Change) actions() (actions []ddb.Action) {
 // Lost response: the repeat fails on its own value and reports true. Another did
 // it first: reported as it stands. We die right after: the announcement went out
 // before, and is not repeated under another id.
-func (s *Store) Announce(ctx context.Context, queue string, was, seq int64) (bool, error) {
+func (s *requests) Announce(ctx context.Context, queue string, was, seq int64) (bool, error) {
 	is := attrAnnounced.Missing()
 	if was != noneAnnounced {
 		is = attrAnnounced.Eq(ddb.Int(was))
@@ -185,7 +185,7 @@ func (s *Store) Announce(ctx context.Context, queue string, was, seq int64) (boo
 //
 // Lost response, another did it first: one more record, of no effect. We die
 // right after: nothing is left to do.
-func (s *Store) Notify(ctx context.Context, queue string, now time.Time) error {
+func (s *requests) Notify(ctx context.Context, queue string, now time.Time) error {
 	_, _, err := s.update(ctx, "notify", queue, isLive, attrNotified.Set(ddb.Millis(now)), changeAdvance)
 	return err
 }
@@ -197,7 +197,7 @@ func (s *Store) Notify(ctx context.Context, queue string, now time.Time) error {
 // Lost response: the repeat fails, and returns the floor raised. Another did it
 // first: theirs is returned, which may be higher. We die right after: messages
 // that nobody needs stay until the next call.
-func (s *Store) RaiseFloor(ctx context.Context, queue string, floor int64, now time.Time) (Cursor, error) {
+func (s *requests) RaiseFloor(ctx context.Context, queue string, floor int64, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "raise floor", queue,
 		ddb.And(attrPosition.Ge(ddb.Int(floor)), ddb.Or(attrFloor.Missing(), attrFloor.Lt(ddb.Int(floor)))),
 		attrFloor.Set(ddb.Int(floor)), attrFloorAt.Set(ddb.Millis(now)), changeOther)
@@ -266,7 +266,7 @@ func (e UnreadableError) Unwrap() error { return e.Err }
 
 // Cursors reads one page of one segment of all cursors, not strongly. One Scan;
 // half a unit for each 4 KB that are looked at, about 35 cursors.
-func (s *Store) Cursors(ctx context.Context, scan CursorScan) (CursorPage, error) {
+func (s *requests) Cursors(ctx context.Context, scan CursorScan) (CursorPage, error) {
 	r := ddb.Scan{
 		Op: ddb.Op{Op: "scan cursors", Table: s.cursors}, Filter: scan.Only.condition(),
 		Segment: scan.Segment, Segments: scan.Segments, Limit: scan.Limit,

@@ -21,7 +21,7 @@ func TestStoreCursor(t *testing.T) {
 		create(t, s, want)
 		for _, strong := range []bool{true, false} {
 			read := func() cursor.Cursor {
-				got, err := s.Cursor(t.Context(), q, strong)
+				got, err := s.Inside().Cursor(t.Context(), q, strong)
 				check(t, err)
 				return got
 			}
@@ -32,7 +32,7 @@ func TestStoreCursor(t *testing.T) {
 		}
 		other := want
 		other.Position, other.Settings.MaxAhead = 9, 5
-		got, err := s.CreateCursor(t.Context(), other)
+		got, err := s.Inside().CreateCursor(t.Context(), other)
 		check(t, err)
 		same(t, "created again", got, want)
 
@@ -50,17 +50,17 @@ func TestStoreMove(t *testing.T) {
 		later := at.Add(time.Millisecond)
 		want.Position, want.MovedAt = 3, later
 
-		got, moved, err := s.Move(t.Context(), q, cursor.Range{From: 0, To: 3}, 0, later)
+		got, moved, err := s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 3}, 0, later)
 		check(t, err)
 		same(t, "moved", moved, true)
 		same(t, "cursor", got, want)
 
-		got, moved, err = s.Move(t.Context(), q, cursor.Range{From: 0, To: 3}, 0, later.Add(time.Second))
+		got, moved, err = s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 3}, 0, later.Add(time.Second))
 		check(t, err)
 		same(t, "repeated", moved, false)
 		same(t, "cursor after the repeat", got, want)
 
-		got, moved, err = s.Move(t.Context(), q, cursor.Range{From: 4, To: 5}, 4, later)
+		got, moved, err = s.Inside().Move(t.Context(), q, cursor.Range{From: 4, To: 5}, 4, later)
 		check(t, err)
 		same(t, "from a place ahead", moved, false)
 		same(t, "cursor after it", got, want)
@@ -71,15 +71,15 @@ func TestStoreMove(t *testing.T) {
 func TestStoreMoveKnowsOfTheGap(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		create(t, s, newCursor(q))
-		want, err := s.OpenGap(t.Context(), q, 5, at)
+		want, err := s.Inside().OpenGap(t.Context(), q, 5, at)
 		check(t, err)
 		for what, to := range map[string]int64{"up to what is parked": 5, "beyond it": 6} {
-			got, moved, err := s.Move(t.Context(), q, cursor.Range{From: 0, To: to}, 4, at)
+			got, moved, err := s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: to}, 4, at)
 			check(t, err)
 			same(t, what, moved, false)
 			same(t, "cursor after it", got, want)
 		}
-		got, moved, err := s.Move(t.Context(), q, cursor.Range{From: 0, To: 4}, 0, at)
+		got, moved, err := s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 4}, 0, at)
 		check(t, err)
 		want.Position = 4
 		same(t, "the gap stays", moved, true)
@@ -94,22 +94,22 @@ func TestStoreMoveAndPark(t *testing.T) {
 		later := at.Add(time.Millisecond)
 		want.Position, want.MaxParked, want.MovedAt = 3, 4, later
 
-		got, moved, err := s.MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 3}, 4, later)
+		got, moved, err := s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 3}, 4, later)
 		check(t, err)
 		same(t, "moved", moved, true)
 		same(t, "cursor", got, want)
 
 		for what, from := range map[string]int64{"repeated": 0, "from a place ahead": 4} {
-			got, moved, err = s.MoveAndPark(t.Context(), q, cursor.Range{From: from, To: 5}, 6, later.Add(time.Second))
+			got, moved, err = s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: from, To: 5}, 6, later.Add(time.Second))
 			check(t, err)
 			same(t, what, moved, false)
 			same(t, "cursor after it", got, want)
 		}
 
-		want, _, err = s.MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: 4}, 9, later)
+		want, _, err = s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: 4}, 9, later)
 		check(t, err)
 		for _, to := range []int64{8, 7} {
-			got, moved, err = s.MoveAndPark(t.Context(), q, cursor.Range{From: 4, To: to}, to+1, later)
+			got, moved, err = s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 4, To: to}, to+1, later)
 			check(t, err)
 			same(t, "what is parked is as far", moved, false)
 			same(t, "cursor after it", got, want)
@@ -122,28 +122,28 @@ func TestStoreOpenGap(t *testing.T) {
 		create(t, s, newCursor(q))
 		want := newCursor(q)
 
-		got, err := s.OpenGap(t.Context(), q, 1, at.Add(time.Hour))
+		got, err := s.Inside().OpenGap(t.Context(), q, 1, at.Add(time.Hour))
 		check(t, err)
 		same(t, "the next seq is no gap", got, want)
 
 		later := at.Add(time.Minute)
 		want.MaxParked, want.MovedAt = 5, later
-		got, err = s.OpenGap(t.Context(), q, 5, later)
+		got, err = s.Inside().OpenGap(t.Context(), q, 5, later)
 		check(t, err)
 		same(t, "opened", got, want)
 
 		for _, seq := range []int64{5, 4, 7} {
-			got, err = s.OpenGap(t.Context(), q, seq, at.Add(time.Hour))
+			got, err = s.Inside().OpenGap(t.Context(), q, seq, at.Add(time.Hour))
 			check(t, err)
 			same(t, fmt.Sprintf("open already, seq %d", seq), got, want)
 		}
 
-		got, _, err = s.Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 5, later)
+		got, _, err = s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 5, later)
 		check(t, err)
 		want.Position = 5
 		same(t, "closed", got, want)
 		want.MaxParked, want.MovedAt = 8, at.Add(time.Hour)
-		got, err = s.OpenGap(t.Context(), q, 8, at.Add(time.Hour))
+		got, err = s.Inside().OpenGap(t.Context(), q, 8, at.Add(time.Hour))
 		check(t, err)
 		same(t, "opened again", got, want)
 	})
@@ -151,21 +151,21 @@ func TestStoreOpenGap(t *testing.T) {
 
 func TestStoreLeaveToSweep(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		got, err := s.LeaveToSweep(t.Context(), q, 1, at)
+		got, err := s.Inside().LeaveToSweep(t.Context(), q, 1, at)
 		check(t, err)
 		same(t, "no cursor", got, cursor.Cursor{})
 		create(t, s, newCursor(q))
 		want := newCursor(q)
-		got, err = s.LeaveToSweep(t.Context(), q, 0, at.Add(time.Hour))
+		got, err = s.Inside().LeaveToSweep(t.Context(), q, 0, at.Add(time.Hour))
 		check(t, err)
 		same(t, "what is passed", got, want)
 
 		later := at.Add(time.Minute)
 		want.MaxParked, want.MovedAt = 1, later
-		got, err = s.LeaveToSweep(t.Context(), q, 1, later)
+		got, err = s.Inside().LeaveToSweep(t.Context(), q, 1, later)
 		check(t, err)
 		same(t, "the next seq", got, want)
-		got, err = s.LeaveToSweep(t.Context(), q, 7, at.Add(time.Hour))
+		got, err = s.Inside().LeaveToSweep(t.Context(), q, 7, at.Add(time.Hour))
 		check(t, err)
 		same(t, "a gap is open", got, want)
 	})
@@ -176,7 +176,7 @@ func TestStoreConfigure(t *testing.T) {
 		first, policy, gapAfter, maxAhead, mode := int64(1), cursor.PolicyAlert, 3*time.Second, int64(5), cursor.ModeSync
 		change := cursor.Change{First: &first, Policy: &policy, GapAfter: &gapAfter, MaxAhead: &maxAhead, Mode: &mode}
 
-		got, changed, err := s.Configure(t.Context(), q, change)
+		got, changed, err := s.Inside().Configure(t.Context(), q, change)
 		check(t, err)
 		same(t, "changed a queue that is not there", changed, false)
 		same(t, "and its cursor", got, cursor.Cursor{})
@@ -185,19 +185,19 @@ func TestStoreConfigure(t *testing.T) {
 		want := newCursor(q)
 		want.Settings = cursor.Settings{First: 1, Policy: policy, GapAfter: gapAfter, MaxAhead: maxAhead, Mode: mode}
 		for _, what := range []string{"changed", "repeated"} {
-			got, changed, err = s.Configure(t.Context(), q, change)
+			got, changed, err = s.Inside().Configure(t.Context(), q, change)
 			check(t, err)
 			same(t, what, changed, true)
 			same(t, "cursor", got, want)
 		}
 		for _, one := range []cursor.Change{{}, {First: &first}, {Mode: &mode}} {
-			got, changed, err = s.Configure(t.Context(), q, one)
+			got, changed, err = s.Inside().Configure(t.Context(), q, one)
 			check(t, err)
 			same(t, "changed nothing", changed, true)
 			same(t, "cursor", got, want)
 		}
 		first = 2
-		got, changed, err = s.Configure(t.Context(), q, change)
+		got, changed, err = s.Inside().Configure(t.Context(), q, change)
 		check(t, err)
 		same(t, "changed the first seq", changed, false)
 		same(t, "cursor", got, want)
@@ -241,7 +241,7 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 			if !fixed[field.Name] {
 				want.Settings = changed
 			}
-			got, made, err := s.Configure(t.Context(), want.Queue, change)
+			got, made, err := s.Inside().Configure(t.Context(), want.Queue, change)
 			check(t, err)
 			same(t, "another "+field.Name, made, !fixed[field.Name])
 			same(t, "another "+field.Name+", cursor", got, want)
@@ -280,7 +280,7 @@ func TestStoreAnnounce(t *testing.T) {
 			{9, -1, true, -1}, // a repeat
 			{-1, 0, true, 0},
 		} {
-			got, err := s.Announce(t.Context(), q, step.was, step.seq)
+			got, err := s.Inside().Announce(t.Context(), q, step.was, step.seq)
 			check(t, err)
 			same(t, fmt.Sprintf("announce %d, was %d", step.seq, step.was), got, step.want)
 			same(t, "announced", standing(t, s, q).Announced, step.after)
@@ -292,18 +292,18 @@ func TestStoreNoCursor(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		none := cursor.Cursor{}
 		same(t, "read", standing(t, s, q), none)
-		got, moved, err := s.Move(t.Context(), q, cursor.Range{From: 0, To: 1}, 0, at)
+		got, moved, err := s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 1}, 0, at)
 		check(t, err)
 		same(t, "moved", moved, false)
 		same(t, "move", got, none)
-		got, moved, err = s.MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 1}, 2, at)
+		got, moved, err = s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 1}, 2, at)
 		check(t, err)
 		same(t, "moved and parked", moved, false)
 		same(t, "move and park", got, none)
-		got, err = s.OpenGap(t.Context(), q, 3, at)
+		got, err = s.Inside().OpenGap(t.Context(), q, 3, at)
 		check(t, err)
 		same(t, "open gap", got, none)
-		noted, err := s.Announce(t.Context(), q, -1, 3)
+		noted, err := s.Inside().Announce(t.Context(), q, -1, 3)
 		check(t, err)
 		same(t, "announced", noted, false)
 		same(t, "afterwards", standing(t, s, q), none)
@@ -327,11 +327,11 @@ func TestStoreScan(t *testing.T) {
 			create(t, s, newCursor(queue))
 			switch i % 5 {
 			case 0:
-				_, err := s.OpenGap(t.Context(), queue, 5, at)
+				_, err := s.Inside().OpenGap(t.Context(), queue, 5, at)
 				check(t, err)
 				gaps[queue] = true
 			case 1:
-				_, err := s.Announce(t.Context(), queue, -1, 1)
+				_, err := s.Inside().Announce(t.Context(), queue, -1, 1)
 				check(t, err)
 				gaps[queue] = true
 			}
@@ -341,9 +341,9 @@ func TestStoreScan(t *testing.T) {
 
 		moved := map[string]bool{"q3": true, "q7": true}
 		later := at.Add(time.Hour)
-		_, _, err := s.Move(t.Context(), "q3", cursor.Range{From: 0, To: 1}, 0, later)
+		_, _, err := s.Inside().Move(t.Context(), "q3", cursor.Range{From: 0, To: 1}, 0, later)
 		check(t, err)
-		check(t, s.Notify(t.Context(), "q7", later.Add(time.Second)))
+		check(t, s.Inside().Notify(t.Context(), "q7", later.Add(time.Second)))
 		settles(t, "queues moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later})
 		}, moved)
@@ -372,7 +372,7 @@ func scanned(t *testing.T, s *cursor.Store, queues int, only cursor.CursorFilter
 			if pages > queues {
 				t.Fatal("the scan does not end")
 			}
-			page, err := s.Cursors(t.Context(), cursor.CursorScan{
+			page, err := s.Inside().Cursors(t.Context(), cursor.CursorScan{
 				Segment: segment, Segments: 3, After: after, Limit: 2, Only: only,
 			})
 			check(t, err)
@@ -392,7 +392,7 @@ func scanned(t *testing.T, s *cursor.Store, queues int, only cursor.CursorFilter
 
 func TestStoreSweepProgress(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		got, err := s.SweepProgress(t.Context(), q)
+		got, err := s.Inside().SweepProgress(t.Context(), q)
 		check(t, err)
 		same(t, "never ran", got, cursor.Progress{})
 		for _, want := range []cursor.Progress{
@@ -401,8 +401,8 @@ func TestStoreSweepProgress(t *testing.T) {
 				Sums: map[string]int64{"gaps": 7, "lagging": 1}, Peaks: map[string]int64{"gapAge": 60_000},
 			}},
 		} {
-			check(t, s.SaveSweepProgress(t.Context(), want))
-			got, err = s.SweepProgress(t.Context(), q)
+			check(t, s.Inside().SaveSweepProgress(t.Context(), want))
+			got, err = s.Inside().SweepProgress(t.Context(), q)
 			check(t, err)
 			same(t, "progress", got, want)
 		}
@@ -419,7 +419,7 @@ func TestStoreRacingMoves(t *testing.T) {
 		moved := map[int64]bool{}
 		for i := range racers {
 			group.Go(func() {
-				_, ok, err := s.Move(context.WithoutCancel(t.Context()), q, cursor.Range{From: 0, To: int64(i) + 1}, 0, at)
+				_, ok, err := s.Inside().Move(context.WithoutCancel(t.Context()), q, cursor.Range{From: 0, To: int64(i) + 1}, 0, at)
 				if err != nil {
 					t.Error(err)
 				}
@@ -439,11 +439,11 @@ func TestStoreEndedContext(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := s.PutMessage(ctx, wholeMessage(q, 1))
+		_, err := s.Inside().PutMessage(ctx, wholeMessage(q, 1))
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("put under an ended context: error %v, want one that is context.Canceled", err)
 		}
-		_, found, err := s.Message(t.Context(), q, 1)
+		_, found, err := s.Inside().Message(t.Context(), q, 1)
 		check(t, err)
 		same(t, "stored", found, false)
 	})

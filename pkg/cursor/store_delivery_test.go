@@ -12,13 +12,13 @@ import (
 
 func TestStoreNudge(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		check(t, s.Notify(t.Context(), q, at))
+		check(t, s.Inside().Notify(t.Context(), q, at))
 		same(t, "notified without a cursor", standing(t, s, q), cursor.Cursor{})
 
 		want := newCursor(q)
 		create(t, s, want)
 		for _, later := range []time.Time{at, at.Add(time.Millisecond)} {
-			check(t, s.Notify(t.Context(), q, later))
+			check(t, s.Inside().Notify(t.Context(), q, later))
 			want.Notified = later
 			same(t, "notified", standing(t, s, q), want)
 		}
@@ -27,7 +27,7 @@ func TestStoreNudge(t *testing.T) {
 
 func TestStoreRaiseFloor(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		got, err := s.RaiseFloor(t.Context(), q, 1, at)
+		got, err := s.Inside().RaiseFloor(t.Context(), q, 1, at)
 		check(t, err)
 		same(t, "raised without a cursor", got, cursor.Cursor{})
 
@@ -50,7 +50,7 @@ func TestStoreRaiseFloor(t *testing.T) {
 			if step.raised {
 				want.FloorSince = now
 			}
-			got, err := s.RaiseFloor(t.Context(), q, step.to, now)
+			got, err := s.Inside().RaiseFloor(t.Context(), q, step.to, now)
 			check(t, err)
 			same(t, step.name, got, want)
 			same(t, step.name+", read", standing(t, s, q), want)
@@ -65,7 +65,7 @@ func TestStoreBackwards(t *testing.T) {
 		}
 		seqs := func(query queuelog.Query) (seqs []int64, more bool) {
 			query.Queue, query.Strong, query.Backwards = q, true, true
-			page, err := s.Messages(t.Context(), query)
+			page, err := s.Inside().Messages(t.Context(), query)
 			check(t, err)
 			for _, m := range page.Messages {
 				seqs = append(seqs, m.Seq)
@@ -94,17 +94,17 @@ func TestStoreDelete(t *testing.T) {
 			seqs = append(seqs, seq)
 		}
 		for range 2 {
-			left, err := s.DeleteMessages(t.Context(), q, seqs)
+			left, err := s.Inside().DeleteMessages(t.Context(), q, seqs)
 			check(t, err)
 			same(t, "left undone", left, nil)
 		}
-		page, err := s.Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
+		page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
 		check(t, err)
 		for i, m := range page.Messages {
 			same(t, "kept", m.Seq, int64(24+i))
 		}
 		same(t, "kept", len(page.Messages), 6)
-		if _, found, err := s.Message(t.Context(), q+" other", 3); err != nil || !found {
+		if _, found, err := s.Inside().Message(t.Context(), q+" other", 3); err != nil || !found {
 			t.Errorf("the other queue's message: found %v, error %v", found, err)
 		}
 	})

@@ -19,7 +19,7 @@ var isLive = attrPosition.Exists()
 // Lost response: the repeat fails, and returns the stub with our op. Another did it first:
 // theirs is returned. We die right after: nothing is taken any more, and the sweep deletes
 // what is stored.
-func (s *Store) MarkErased(ctx context.Context, queue, op string, now time.Time) (Cursor, error) {
+func (s *requests) MarkErased(ctx context.Context, queue, op string, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "mark erased", queue, isLive,
 		append(ddb.Removed(live...), attrVersion.Set(ddb.Int(layoutErased)), attrLastSeq.Set(attrPosition.Ref()),
 			attrErased.Set(ddb.Millis(now)), attrEraseOp.Set(ddb.Text(op)), changeOther)...)
@@ -31,7 +31,7 @@ func (s *Store) MarkErased(ctx context.Context, queue, op string, now time.Time)
 //
 // Lost response, another did it first: the repeat fails, and the stub has the note. We die
 // right after: nothing is left to do.
-func (s *Store) EndErase(ctx context.Context, queue string, now time.Time) (Cursor, error) {
+func (s *requests) EndErase(ctx context.Context, queue string, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "end erase", queue, isBeingErased, attrEmptied.Set(ddb.Millis(now)))
 	return c, err
 }
@@ -42,7 +42,7 @@ var isBeingErased = ddb.And(attrErased.Exists(), attrEmptied.Missing())
 // Seqs reads under which seqs of a range anything is stored: messages, tombstones and order
 // items. HeadsOnly means nothing here. One Query of at most 1 MB; 1 read unit for each 4
 // KB of what is stored strong, half a unit otherwise.
-func (s *Store) Seqs(ctx context.Context, query queuelog.Query) (seqs []int64, more bool, err error) {
+func (s *requests) Seqs(ctx context.Context, query queuelog.Query) (seqs []int64, more bool, err error) {
 	a, err := s.between(ctx, "query seqs", query, s.queueKey, s.seqKey)
 	if err != nil {
 		return nil, false, err
@@ -60,7 +60,7 @@ func (s *Store) Seqs(ctx context.Context, query queuelog.Query) (seqs []int64, m
 // ArrivalKeys reads the keys of a queue's arrivals behind one, from the first where it is
 // nil, at most limit. One Query of at most 1 MB; 1 read unit for each 4 KB of what is
 // stored strong, half a unit otherwise.
-func (s *Store) ArrivalKeys(ctx context.Context, queue string, after *sortkey.SortKey, limit int, strong bool) (keys []sortkey.SortKey, more bool, err error) {
+func (s *requests) ArrivalKeys(ctx context.Context, queue string, after *sortkey.SortKey, limit int, strong bool) (keys []sortkey.SortKey, more bool, err error) {
 	query := ddb.Query{
 		Op: ddb.Op{Op: "query arrivals", Table: s.arrivals}, Partition: ddb.Text(queue), Limit: limit, Strong: strong,
 		Only: []ddb.Path{s.queueKey, attrSortKey},
@@ -84,7 +84,7 @@ func (s *Store) ArrivalKeys(ctx context.Context, queue string, after *sortkey.So
 //
 // Lost response, another did it first: nothing is there, as asked for. We die right
 // after: nothing is left to do.
-func (s *Store) DeleteArrivals(ctx context.Context, queue string, keys []sortkey.SortKey) (left int, err error) {
+func (s *requests) DeleteArrivals(ctx context.Context, queue string, keys []sortkey.SortKey) (left int, err error) {
 	items := make([]ddb.Item, len(keys))
 	for i, key := range keys {
 		items[i] = s.arrivalKey(queue, key)

@@ -22,7 +22,7 @@ func TestStoreMarkErased(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		marked := func(what, queue, op string, at time.Time, want cursor.Cursor) {
 			t.Helper()
-			got, err := s.MarkErased(t.Context(), queue, op, at)
+			got, err := s.Inside().MarkErased(t.Context(), queue, op, at)
 			check(t, err)
 			same(t, what, got, want)
 			same(t, what+", as it stands there", standing(t, s, queue), want)
@@ -48,7 +48,7 @@ func TestStoreErasedIsFinal(t *testing.T) {
 		for _, before := range []cursor.Cursor{newCursor(q), arrivalCursor(q + " in arrival order"), keyedCursor(q + " keyed")} {
 			queue := before.Queue
 			create(t, s, before)
-			_, err := s.MarkErased(ctx, queue, "op", at)
+			_, err := s.Inside().MarkErased(ctx, queue, "op", at)
 			check(t, err)
 			want := stub(queue, before.Settings.First, before.Position)
 			none := func(_ cursor.Cursor, done bool, err error) error {
@@ -58,43 +58,43 @@ func TestStoreErasedIsFinal(t *testing.T) {
 				return err
 			}
 			for what, write := range map[string]func() error{
-				"create": func() error { _, err := s.CreateCursor(ctx, before); return err },
+				"create": func() error { _, err := s.Inside().CreateCursor(ctx, before); return err },
 				"give places": func() error {
-					return none(s.GivePlaces(ctx, before, queuelog.Placing{Entries: entries("k", 1), High: "\x01", Low: "\x01"}, at))
+					return none(s.Inside().GivePlaces(ctx, before, queuelog.Placing{Entries: entries("k", 1), High: "\x01", Low: "\x01"}, at))
 				},
-				"raise low": func() error { c, err := s.RaiseLow(ctx, queue, "\x01"); return none(c, c.Low != "", err) },
-				"tell late": func() error { told, err := s.TellLate(ctx, before, 1); return none(before, told, err) },
+				"raise low": func() error { c, err := s.Inside().RaiseLow(ctx, queue, "\x01"); return none(c, c.Low != "", err) },
+				"tell late": func() error { told, err := s.Inside().TellLate(ctx, before, 1); return none(before, told, err) },
 				"move": func() error {
-					return none(s.Move(ctx, queue, cursor.Range{From: before.Position, To: before.Position + 1}, before.Position, at))
+					return none(s.Inside().Move(ctx, queue, cursor.Range{From: before.Position, To: before.Position + 1}, before.Position, at))
 				},
 				"move and park": func() error {
-					return none(s.MoveAndPark(ctx, queue, cursor.Range{From: before.Position, To: before.Position + 1}, before.Position+1+1, at))
+					return none(s.Inside().MoveAndPark(ctx, queue, cursor.Range{From: before.Position, To: before.Position + 1}, before.Position+1+1, at))
 				},
-				"open gap":       func() error { _, err := s.OpenGap(ctx, queue, 9, at); return err },
-				"leave to sweep": func() error { _, err := s.LeaveToSweep(ctx, queue, 9, at); return err },
-				"configure":      func() error { return none(s.Configure(ctx, queue, cursor.Change{})) },
+				"open gap":       func() error { _, err := s.Inside().OpenGap(ctx, queue, 9, at); return err },
+				"leave to sweep": func() error { _, err := s.Inside().LeaveToSweep(ctx, queue, 9, at); return err },
+				"configure":      func() error { return none(s.Inside().Configure(ctx, queue, cursor.Change{})) },
 				"configure first": func() error {
-					return none(s.Configure(ctx, queue, cursor.Change{First: &first}))
+					return none(s.Inside().Configure(ctx, queue, cursor.Change{First: &first}))
 				},
 				"announce": func() error {
-					noted, err := s.Announce(ctx, queue, -1, 1)
+					noted, err := s.Inside().Announce(ctx, queue, -1, 1)
 					if noted {
 						t.Errorf("%s: announced", queue)
 					}
 					return err
 				},
-				"notify":      func() error { return s.Notify(ctx, queue, at) },
-				"raise floor": func() error { _, err := s.RaiseFloor(ctx, queue, 0, at); return err },
+				"notify":      func() error { return s.Inside().Notify(ctx, queue, at) },
+				"raise floor": func() error { _, err := s.Inside().RaiseFloor(ctx, queue, 0, at); return err },
 				"allocate": func() error {
-					return none(s.Allocate(ctx, queue, entries("e", 1), seen(before.Position), at))
+					return none(s.Inside().Allocate(ctx, queue, entries("e", 1), seen(before.Position), at))
 				},
 				"allocate at": func() error {
-					return none(s.AllocateAt(ctx, queue, entries("e", 1).At(0), before.Position+1, at))
+					return none(s.Inside().AllocateAt(ctx, queue, entries("e", 1).At(0), before.Position+1, at))
 				},
 				"trim tail": func() error {
 					full := before
 					full.Tail = entries("e", queuelog.OrderItemEntries)
-					return none(s.TrimTail(ctx, full, queuelog.OrderItemEntries))
+					return none(s.Inside().TrimTail(ctx, full, queuelog.OrderItemEntries))
 				},
 			} {
 				check(t, write())
@@ -108,7 +108,7 @@ func TestStoreEndErase(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		ended := func(what string, at time.Time, want cursor.Cursor) {
 			t.Helper()
-			got, err := s.EndErase(t.Context(), q, at)
+			got, err := s.Inside().EndErase(t.Context(), q, at)
 			check(t, err)
 			same(t, what, got, want)
 			same(t, what+", as it stands there", standing(t, s, q), want)
@@ -116,7 +116,7 @@ func TestStoreEndErase(t *testing.T) {
 		ended("a queue that is not there", at, cursor.Cursor{})
 		create(t, s, newCursor(q))
 		ended("one that is not erased", at, newCursor(q))
-		_, err := s.MarkErased(t.Context(), q, "op", at)
+		_, err := s.Inside().MarkErased(t.Context(), q, "op", at)
 		check(t, err)
 		want := stub(q, 1, 0)
 		want.Erasure.Emptied = at.Add(time.Hour)
@@ -133,16 +133,16 @@ func TestStoreCursorsShowsErased(t *testing.T) {
 			if name == "live" {
 				continue
 			}
-			_, err := s.MarkErased(t.Context(), q+name, "op", at)
+			_, err := s.Inside().MarkErased(t.Context(), q+name, "op", at)
 			check(t, err)
 		}
-		_, err := s.EndErase(t.Context(), q+"emptied", at)
+		_, err := s.Inside().EndErase(t.Context(), q+"emptied", at)
 		check(t, err)
 		shown := func(only cursor.CursorFilter) func() []string {
 			return func() []string {
 				var names []string
 				for after := ""; ; {
-					page, err := s.Cursors(t.Context(), cursor.CursorScan{Segments: 1, After: after, Limit: 100, Only: only})
+					page, err := s.Inside().Cursors(t.Context(), cursor.CursorScan{Segments: 1, After: after, Limit: 100, Only: only})
 					check(t, err)
 					for _, c := range page.Cursors {
 						if len(c.Queue) > len(q) && c.Queue[:len(q)] == q {
@@ -165,12 +165,12 @@ func TestStoreCursorsShowsErased(t *testing.T) {
 func TestStoreSeqsOfAll(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		put(t, s, wholeMessage(q, 1), wholeMessage(q, 5), wholeMessage(q+" 2", 2))
-		_, err := s.PutOrderItem(t.Context(), queuelog.OrderItem{Queue: q, Last: 30, Entries: entries("e", queuelog.OrderItemEntries)})
+		_, err := s.Inside().PutOrderItem(t.Context(), queuelog.OrderItem{Queue: q, Last: 30, Entries: entries("e", queuelog.OrderItemEntries)})
 		check(t, err)
 		seqs := func(what string, query queuelog.Query, want []int64, wantMore bool) {
 			t.Helper()
 			query.Queue, query.Last, query.Strong = q, cursor.MaxSeq, true
-			got, more, err := s.Seqs(t.Context(), query)
+			got, more, err := s.Inside().Seqs(t.Context(), query)
 			check(t, err)
 			same(t, what, got, want)
 			same(t, what+": more", more, wantMore)
@@ -178,7 +178,7 @@ func TestStoreSeqsOfAll(t *testing.T) {
 		seqs("all", queuelog.Query{}, []int64{1, 5, 30}, false)
 		seqs("the first", queuelog.Query{Limit: 1}, []int64{1}, true)
 		seqs("those behind it", queuelog.Query{First: 2}, []int64{5, 30}, false)
-		left, err := s.DeleteMessages(t.Context(), q, []int64{1, 5, 30, 7})
+		left, err := s.Inside().DeleteMessages(t.Context(), q, []int64{1, 5, 30, 7})
 		check(t, err)
 		same(t, "left", len(left), 0)
 		seqs("none", queuelog.Query{}, []int64{}, false)
@@ -196,21 +196,21 @@ func TestStoreArrivalKeys(t *testing.T) {
 		other := wholeArrival(q+" 2", "id 0", 0)
 		putArrival(t, s, other, head(other))
 		slices.Sort(want)
-		keys, more, err := s.ArrivalKeys(t.Context(), q, nil, 0, true)
+		keys, more, err := s.Inside().ArrivalKeys(t.Context(), q, nil, 0, true)
 		check(t, err)
 		same(t, "all", keys, want)
 		same(t, "all: more", more, false)
-		keys, more, err = s.ArrivalKeys(t.Context(), q, &want[4], 3, true)
+		keys, more, err = s.Inside().ArrivalKeys(t.Context(), q, &want[4], 3, true)
 		check(t, err)
 		same(t, "a page", keys, want[5:8])
 		same(t, "a page: more", more, true)
 
 		for range 2 {
-			left, err := s.DeleteArrivals(t.Context(), q, want[:25])
+			left, err := s.Inside().DeleteArrivals(t.Context(), q, want[:25])
 			check(t, err)
 			same(t, "left", left, 0)
 		}
-		keys, _, err = s.ArrivalKeys(t.Context(), q, nil, 0, true)
+		keys, _, err = s.Inside().ArrivalKeys(t.Context(), q, nil, 0, true)
 		check(t, err)
 		same(t, "the rest", keys, want[25:])
 		same(t, "of another queue", len(arrivals(t, s, q+" 2", "id 0")), 1)

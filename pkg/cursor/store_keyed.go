@@ -19,7 +19,7 @@ type WaitingPage struct {
 // Waiting reads messages of a keyed queue in the order of their sort keys, whether or not
 // they have their places. One Query of at most 1 MB; 1 read unit for each 4 KB strong, half
 // a unit otherwise.
-func (s *Store) Waiting(ctx context.Context, query queuelog.WaitingQuery) (WaitingPage, error) {
+func (s *requests) Waiting(ctx context.Context, query queuelog.WaitingQuery) (WaitingPage, error) {
 	r := ddb.Query{
 		Op: ddb.Op{Op: "query waiting", Table: s.arrivals}, Partition: ddb.Text(query.Queue),
 		// Between has both its ends, and nothing is between After and After with a zero byte.
@@ -53,7 +53,7 @@ func (s *Store) Waiting(ctx context.Context, query queuelog.WaitingQuery) (Waiti
 // Lost response: the repeat fails, and the time returned is ours, or the first one's. Another
 // did it first: the time returned is theirs, and so both have one key. We die right after: no
 // message is stored; a repeat gets this time, and may be late.
-func (s *Store) PutReceipt(ctx context.Context, queue, id string, at, now, expires time.Time) (time.Time, error) {
+func (s *requests) PutReceipt(ctx context.Context, queue, id string, at, now, expires time.Time) (time.Time, error) {
 	it := receipts.Item(&receipt{at.UnixNano(), expires}, s.queueKey.Set(ddb.Text(queue)), attrSortKey.Set(ddb.Blob([]byte(sortkey.ReceiptPrefix+sortkey.HashOf(id)))))
 	there, err := s.put(ctx, "put receipt", s.arrivals, it,
 		ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(now))))
@@ -81,7 +81,7 @@ type receipt struct {
 // Lost response: the repeat fails, and the entries are in the tail that it returns, or in
 // an order item. Another did it first: the same, or theirs are there, and what was looked
 // up has to be looked up again. We die right after: the messages have their places.
-func (s *Store) GivePlaces(ctx context.Context, seen Cursor, p queuelog.Placing, now time.Time) (Cursor, bool, error) {
+func (s *requests) GivePlaces(ctx context.Context, seen Cursor, p queuelog.Placing, now time.Time) (Cursor, bool, error) {
 	do := []ddb.Action{
 		attrPosition.Plus(p.Entries.Seqs()), attrTail.Append(encodeTail(p.Entries)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance,
 	}
@@ -112,7 +112,7 @@ func (s *Store) GivePlaces(ctx context.Context, seen Cursor, p queuelog.Placing,
 //
 // Lost response, another did it first: the repeat fails, and Low is as high or higher. We
 // die right after: nothing is left to do.
-func (s *Store) RaiseLow(ctx context.Context, queue string, low sortkey.SortKey) (Cursor, error) {
+func (s *requests) RaiseLow(ctx context.Context, queue string, low sortkey.SortKey) (Cursor, error) {
 	c, _, err := s.update(ctx, "raise low", queue, attrLow.Lt(ddb.Blob([]byte(low))), attrLow.Set(ddb.Blob([]byte(low))), changeOther)
 	return c, err
 }
@@ -123,7 +123,7 @@ func (s *Store) RaiseLow(ctx context.Context, queue string, low sortkey.SortKey)
 //
 // Lost response: the repeat fails on its own value and reports true. Another did it first:
 // reported as it stands. We die right after: the announcement went out before.
-func (s *Store) TellLate(ctx context.Context, seen Cursor, told int64) (bool, error) {
+func (s *requests) TellLate(ctx context.Context, seen Cursor, told int64) (bool, error) {
 	is := attrLateTold.Missing()
 	if seen.LateTold != 0 {
 		is = attrLateTold.Eq(ddb.Int(seen.LateTold))

@@ -55,7 +55,7 @@ func TestStoreWaiting(t *testing.T) {
 			for _, strong := range []bool{false, true} {
 				for _, heads := range []bool{false, true} {
 					query.Strong, query.HeadsOnly = strong, heads
-					page, err := s.Waiting(t.Context(), query)
+					page, err := s.Inside().Waiting(t.Context(), query)
 					check(t, err)
 					expect := append([]cursor.Arrival{}, want...)
 					for i := range expect {
@@ -73,10 +73,10 @@ func TestStoreWaiting(t *testing.T) {
 		read("two", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2}, true, all[:2]...)
 		read("none", queuelog.WaitingQuery{After: sortKey(all[3]), UpTo: sortkey.EverySortKey}, false)
 
-		found, _, err := s.Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true})
+		found, _, err := s.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true})
 		check(t, err)
 		same(t, "by its key", found, all[:1])
-		there, err := s.KeepArrival(t.Context(), q, sortKey(all[0]), 7, at.Add(2*time.Hour))
+		there, err := s.Inside().KeepArrival(t.Context(), q, sortKey(all[0]), 7, at.Add(2*time.Hour))
 		check(t, err)
 		same(t, "kept", there, true)
 	})
@@ -85,7 +85,7 @@ func TestStoreWaiting(t *testing.T) {
 func TestStoreGivePlaces(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := keyedCursor(q)
-		_, given, err := s.GivePlaces(t.Context(), want, queuelog.Placing{Entries: entries("x", 1)}, at)
+		_, given, err := s.Inside().GivePlaces(t.Context(), want, queuelog.Placing{Entries: entries("x", 1)}, at)
 		check(t, err)
 		same(t, "given in a queue that is not there", given, false)
 		create(t, s, want)
@@ -101,7 +101,7 @@ func TestStoreGivePlaces(t *testing.T) {
 				want.High, want.Low, want.LateSoFar, want.LateSeq, want.LateInRow = p.High, p.Low, p.LateSoFar, p.LateSeq, p.LateInRow
 				want.Restart = cmp.Or(p.Restart, want.Restart)
 			}
-			got, did, err := s.GivePlaces(t.Context(), seen, p, now)
+			got, did, err := s.Inside().GivePlaces(t.Context(), seen, p, now)
 			check(t, err)
 			same(t, what, did, given)
 			same(t, what+", cursor", got, want)
@@ -123,29 +123,29 @@ func TestStoreGivePlaces(t *testing.T) {
 		late.Entries, late.Restart = queuelog.NewTail(place("d", "6", 0)), ""
 		give("and go on", want, late, true)
 
-		raised, err := s.RaiseLow(t.Context(), q, want.High)
+		raised, err := s.Inside().RaiseLow(t.Context(), q, want.High)
 		check(t, err)
 		want.Low = want.High
 		same(t, "low is raised", raised, want)
-		raised, err = s.RaiseLow(t.Context(), q, place("a", "1", 0).Key)
+		raised, err = s.Inside().RaiseLow(t.Context(), q, place("a", "1", 0).Key)
 		check(t, err)
 		same(t, "low is never lowered", raised, want)
 
-		told, err := s.TellLate(t.Context(), want, 2)
+		told, err := s.Inside().TellLate(t.Context(), want, 2)
 		check(t, err)
 		same(t, "told", told, true)
-		told, err = s.TellLate(t.Context(), want, 2)
+		told, err = s.Inside().TellLate(t.Context(), want, 2)
 		check(t, err)
 		same(t, "told again", told, true)
-		told, err = s.TellLate(t.Context(), want, 1)
+		told, err = s.Inside().TellLate(t.Context(), want, 1)
 		check(t, err)
 		same(t, "told by one that is behind", told, false)
 		want.LateTold = 2
-		told, err = s.TellLate(t.Context(), want, 3)
+		told, err = s.Inside().TellLate(t.Context(), want, 3)
 		check(t, err)
 		same(t, "told more", told, true)
 		want.LateTold = 1
-		told, err = s.TellLate(t.Context(), want, 4)
+		told, err = s.Inside().TellLate(t.Context(), want, 4)
 		check(t, err)
 		same(t, "told by another that is behind", told, false)
 		want.LateTold = 3
@@ -154,19 +154,19 @@ func TestStoreGivePlaces(t *testing.T) {
 		// An order item, and the tail without its entries.
 		item := queuelog.OrderItem{Queue: q, Last: 3, ExpiresOn: at}
 		item.Entries, want.Tail = want.Tail.First(3)
-		stored, err := s.PutOrderItem(t.Context(), item)
+		stored, err := s.Inside().PutOrderItem(t.Context(), item)
 		check(t, err)
 		same(t, "order item", stored, item)
 		seen := want
 		seen.Tail = item.Entries + want.Tail
 		want.TailFrom = 3
 		for _, first := range []bool{true, false} {
-			trimmed, did, err := s.TrimTail(t.Context(), seen, 3)
+			trimmed, did, err := s.Inside().TrimTail(t.Context(), seen, 3)
 			check(t, err)
 			same(t, "trimmed", did, first)
 			same(t, "trimmed cursor", trimmed, want)
 		}
-		page, err := s.OrderItems(t.Context(), queuelog.Query{Queue: q, Last: cursor.MaxSeq})
+		page, err := s.Inside().OrderItems(t.Context(), queuelog.Query{Queue: q, Last: cursor.MaxSeq})
 		check(t, err)
 		same(t, "order items", page.Items, []queuelog.OrderItem{item})
 	})
@@ -177,39 +177,39 @@ func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := keyedCursor(q)
 		create(t, s, want)
-		got, given, err := s.Allocate(t.Context(), q, entries("e", 1), cursor.Range{}, at)
+		got, given, err := s.Inside().Allocate(t.Context(), q, entries("e", 1), cursor.Range{}, at)
 		check(t, err)
 		same(t, "allocated", given, false)
 		same(t, "cursor", got, want)
-		got, moved, err := s.Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 0, at)
+		got, moved, err := s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 0, at)
 		check(t, err)
 		same(t, "moved", moved, false)
 		same(t, "cursor", got, want)
 		other := arrivalCursor(q + " arrival")
 		create(t, s, other)
 		late := cursor.LateDrop
-		_, changed, err := s.Configure(t.Context(), other.Queue, cursor.Change{Late: &late})
+		_, changed, err := s.Inside().Configure(t.Context(), other.Queue, cursor.Change{Late: &late})
 		check(t, err)
 		same(t, "changed", changed, false)
 		of, number, ahead := cursor.KindKeyed, sortkey.KeyType("number"), time.Hour
 		both := cursor.Change{Kind: &of, KeyType: &number, Ahead: &ahead}
 		for _, change := range []cursor.Change{{Ahead: &ahead}, both} {
-			_, changed, err = s.Configure(t.Context(), other.Queue, change)
+			_, changed, err = s.Inside().Configure(t.Context(), other.Queue, change)
 			check(t, err)
 			same(t, "changed the bound of clocks", changed, false)
 		}
-		_, changed, err = s.Configure(t.Context(), q, cursor.Change{Kind: &of, KeyType: &number})
+		_, changed, err = s.Inside().Configure(t.Context(), q, cursor.Change{Kind: &of, KeyType: &number})
 		check(t, err)
 		same(t, "changed to other keys", changed, false)
 		none := keyedCursor(q + " that is not there")
-		told, err := s.TellLate(t.Context(), none, 1)
+		told, err := s.Inside().TellLate(t.Context(), none, 1)
 		check(t, err)
 		same(t, "told of none", told, false)
 		same(t, "made", standing(t, s, none.Queue), cursor.Cursor{})
-		told, err = s.TellLate(t.Context(), other, 1)
+		told, err = s.Inside().TellLate(t.Context(), other, 1)
 		check(t, err)
 		same(t, "told", told, false)
-		raised, err := s.RaiseLow(t.Context(), other.Queue, "\x01")
+		raised, err := s.Inside().RaiseLow(t.Context(), other.Queue, "\x01")
 		check(t, err)
 		same(t, "raised", raised, other)
 	})
@@ -220,7 +220,7 @@ func TestStorePutReceipt(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		put := func(queue, id string, came, expires time.Time) time.Time {
 			t.Helper()
-			first, err := s.PutReceipt(t.Context(), queue, id, came, came, expires)
+			first, err := s.Inside().PutReceipt(t.Context(), queue, id, came, came, expires)
 			check(t, err)
 			return first
 		}
@@ -232,7 +232,7 @@ func TestStorePutReceipt(t *testing.T) {
 		same(t, "another queue", put(q+" other", "a", came.Add(time.Minute), expires), came.Add(time.Minute))
 		same(t, "when it has expired", put(q, "a", expires, time.Time{}), expires)
 		same(t, "without a time it never does", put(q, "a", expires.Add(1000*time.Hour), expires), expires)
-		page, err := s.Waiting(t.Context(), queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true})
+		page, err := s.Inside().Waiting(t.Context(), queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true})
 		check(t, err)
 		same(t, "waiting", len(page.Waiting), 0)
 	})

@@ -8,11 +8,11 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-func (s *Store) messageKey(queue string, seq int64) ddb.Item {
+func (s *requests) messageKey(queue string, seq int64) ddb.Item {
 	return ddb.Fields{s.queueKey: ddb.Text(queue), s.seqKey: ddb.Int(seq)}.Item()
 }
 
-func (s *Store) decodeMessage(it ddb.Item) (Message, error) {
+func (s *requests) decodeMessage(it ddb.Item) (Message, error) {
 	return ddb.Decoded(it, func(it ddb.Item) (Message, error) { return decodeMessage(it, s.names) })
 }
 
@@ -23,7 +23,7 @@ func (s *Store) decodeMessage(it ddb.Item) (Message, error) {
 // Lost response: the repeat fails, and the message returned bears our own Op.
 // Another did it first: theirs is returned. We die right after: the message
 // waits for the stream's handler or the sweep.
-func (s *Store) PutMessage(ctx context.Context, m Message) (Message, error) {
+func (s *requests) PutMessage(ctx context.Context, m Message) (Message, error) {
 	a, err := s.put(ctx, "put message", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())
 	if err != nil || a.Held {
 		return m, err
@@ -33,7 +33,7 @@ func (s *Store) PutMessage(ctx context.Context, m Message) (Message, error) {
 
 // Message reads one message strongly, and whether there is one. One GetItem;
 // 1 read unit for each 4 KB, and 1 where there is none.
-func (s *Store) Message(ctx context.Context, queue string, seq int64) (Message, bool, error) {
+func (s *requests) Message(ctx context.Context, queue string, seq int64) (Message, bool, error) {
 	it, err := s.get(ctx, "get message", s.messages, s.messageKey(queue, seq), true)
 	if err != nil || !it.Exists() {
 		return Message{}, false, err
@@ -51,7 +51,7 @@ type Page struct {
 
 // between asks the messages table for a range. One Query of at most 1 MB;
 // 1 read unit for each 4 KB strong, half a unit otherwise.
-func (s *Store) between(ctx context.Context, op string, q queuelog.Query, only ...ddb.Path) (ddb.Answer, error) {
+func (s *requests) between(ctx context.Context, op string, q queuelog.Query, only ...ddb.Path) (ddb.Answer, error) {
 	return s.engine.Do(ctx, ddb.Query{
 		Op:        ddb.Op{Op: op, Table: s.messages},
 		Partition: ddb.Text(q.Queue), Where: s.seqKey.Between(ddb.Int(q.First), ddb.Int(q.Last)),
@@ -63,7 +63,7 @@ func (s *Store) between(ctx context.Context, op string, q queuelog.Query, only .
 // backwards. Order items are no messages: a queue in arrival order has none. One
 // Query of at most 1 MB; 1 read unit for each 4 KB strong, half a unit
 // otherwise.
-func (s *Store) Messages(ctx context.Context, query queuelog.Query) (Page, error) {
+func (s *requests) Messages(ctx context.Context, query queuelog.Query) (Page, error) {
 	var only []ddb.Path
 	if query.HeadsOnly {
 		only = []ddb.Path{
@@ -95,7 +95,7 @@ func (s *Store) Messages(ctx context.Context, query queuelog.Query) (Page, error
 // Lost response, another did it first: the time is as late as asked for or
 // later, and the repeat changes nothing. We die right after: nothing is left to
 // do.
-func (s *Store) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) (there bool, err error) {
+func (s *requests) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) (there bool, err error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: "keep message", Table: s.messages}, Key: s.messageKey(queue, seq), Quiet: true,
 		// One that was deleted meanwhile has no time, and so does not come back
@@ -115,7 +115,7 @@ const maxDelete = 25
 //
 // Lost response, another did it first: nothing is there, as asked for. We die
 // right after: nothing is left to do.
-func (s *Store) DeleteMessages(ctx context.Context, queue string, seqs []int64) (left []int64, err error) {
+func (s *requests) DeleteMessages(ctx context.Context, queue string, seqs []int64) (left []int64, err error) {
 	keys := make([]ddb.Item, len(seqs))
 	for i, seq := range seqs {
 		keys[i] = s.messageKey(queue, seq)

@@ -15,7 +15,7 @@ import (
 
 func TestStoreMessage(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		_, found, err := s.Message(t.Context(), q, 1)
+		_, found, err := s.Inside().Message(t.Context(), q, 1)
 		check(t, err)
 		same(t, "found before it was put", found, false)
 
@@ -23,7 +23,7 @@ func TestStoreMessage(t *testing.T) {
 		bare := cursor.Message{Queue: q, Seq: 2, EnqueuedAt: at, Digest: whole.Digest, Op: whole.Op}
 		put(t, s, whole, bare)
 		for _, want := range []cursor.Message{whole, bare} {
-			got, found, err := s.Message(t.Context(), q, want.Seq)
+			got, found, err := s.Inside().Message(t.Context(), q, want.Seq)
 			check(t, err)
 			same(t, "found", found, true)
 			same(t, "message", got, want)
@@ -31,10 +31,10 @@ func TestStoreMessage(t *testing.T) {
 
 		other := wholeMessage(q, 1)
 		other.Body, other.Op = []byte("other"), []byte("87654321")
-		got, err := s.PutMessage(t.Context(), other)
+		got, err := s.Inside().PutMessage(t.Context(), other)
 		check(t, err)
 		same(t, "put over another", got, whole)
-		got, _, err = s.Message(t.Context(), q, 1)
+		got, _, err = s.Inside().Message(t.Context(), q, 1)
 		check(t, err)
 		same(t, "after it", got, whole)
 	})
@@ -70,7 +70,7 @@ func TestStoreMessages(t *testing.T) {
 						want.Messages = append(want.Messages, m)
 					}
 					read := func() cursor.Page {
-						page, err := s.Messages(t.Context(), queuelog.Query{
+						page, err := s.Inside().Messages(t.Context(), queuelog.Query{
 							Queue: q, First: c.first, Last: c.last, Limit: c.limit, Strong: strong, HeadsOnly: heads,
 						})
 						check(t, err)
@@ -101,7 +101,7 @@ func TestStorePages(t *testing.T) {
 		}
 		var seqs []int64
 		for first, more := int64(0), true; more; {
-			page, err := s.Messages(t.Context(), queuelog.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true})
+			page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true})
 			check(t, err)
 			if page.More && len(page.Messages) == 0 {
 				t.Fatal("an empty page says that there is more")
@@ -122,14 +122,14 @@ func TestStoreTombstone(t *testing.T) {
 			Queue: q, Seq: 4, Tombstone: "why", Op: []byte("12345678"), EnqueuedAt: at, ExpiresOn: at.Add(time.Hour),
 		}
 		put(t, s, tombstone)
-		got, found, err := s.Message(t.Context(), q, 4)
+		got, found, err := s.Inside().Message(t.Context(), q, 4)
 		check(t, err)
 		same(t, "found", found, true)
 		same(t, "tombstone", got, tombstone)
-		got, err = s.PutMessage(t.Context(), wholeMessage(q, 4))
+		got, err = s.Inside().PutMessage(t.Context(), wholeMessage(q, 4))
 		check(t, err)
 		same(t, "put over it", got, tombstone)
-		page, err := s.Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true})
+		page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true})
 		check(t, err)
 		same(t, "as a head", page.Messages, []cursor.Message{
 			{Queue: q, Seq: 4, Tombstone: "why", EnqueuedAt: at, ExpiresOn: tombstone.ExpiresOn},
@@ -155,7 +155,7 @@ func TestStoreNames(t *testing.T) {
 		}
 		for i, name := range names {
 			same(t, fmt.Sprintf("position of %q", name), standing(t, s, name).Position, int64(i))
-			m, _, err := s.Message(t.Context(), name, 1)
+			m, _, err := s.Inside().Message(t.Context(), name, 1)
 			check(t, err)
 			same(t, fmt.Sprintf("message of %q", name), m.ID, fmt.Sprint(i))
 		}
@@ -169,7 +169,7 @@ func TestStoreSeqs(t *testing.T) {
 		for _, seq := range seqs {
 			put(t, s, wholeMessage(q, seq))
 		}
-		page, err := s.Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
+		page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
 		check(t, err)
 		var got []int64
 		for _, m := range page.Messages {
@@ -180,7 +180,7 @@ func TestStoreSeqs(t *testing.T) {
 		c := newCursor(q)
 		c.Settings.First, c.Position, c.MaxParked = cursor.MaxSeq, cursor.MaxSeq-1, cursor.MaxSeq-1
 		create(t, s, c)
-		moved, ok, err := s.Move(t.Context(), q, cursor.Range{From: cursor.MaxSeq - 1, To: cursor.MaxSeq}, cursor.MaxSeq-1, at)
+		moved, ok, err := s.Inside().Move(t.Context(), q, cursor.Range{From: cursor.MaxSeq - 1, To: cursor.MaxSeq}, cursor.MaxSeq-1, at)
 		check(t, err)
 		same(t, "moved to the last seq", ok, true)
 		same(t, "position", moved.Position, int64(cursor.MaxSeq))
@@ -191,12 +191,12 @@ func TestStoreKeepUntil(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		keep := func(seq int64, until time.Time, want bool) {
 			t.Helper()
-			there, err := s.KeepUntil(t.Context(), q, seq, until)
+			there, err := s.Inside().KeepUntil(t.Context(), q, seq, until)
 			check(t, err)
 			same(t, "there", there, want)
 		}
 		keep(1, at.Add(time.Hour), false)
-		_, found, err := s.Message(t.Context(), q, 1)
+		_, found, err := s.Inside().Message(t.Context(), q, 1)
 		check(t, err)
 		same(t, "made a hollow message", found, false)
 
@@ -211,12 +211,12 @@ func TestStoreKeepUntil(t *testing.T) {
 			keep(1, step.until, true)
 			want := wholeMessage(q, 1)
 			want.ExpiresOn = step.want
-			got, _, err := s.Message(t.Context(), q, 1)
+			got, _, err := s.Inside().Message(t.Context(), q, 1)
 			check(t, err)
 			same(t, "message", got, want)
 		}
 		keep(2, at.Add(time.Hour), true)
-		got, _, err := s.Message(t.Context(), q, 2)
+		got, _, err := s.Inside().Message(t.Context(), q, 2)
 		check(t, err)
 		same(t, "one that is kept for ever", got, forever)
 	})
@@ -228,10 +228,10 @@ func TestStoreQueuesApart(t *testing.T) {
 		create(t, s, newCursor(a))
 		create(t, s, newCursor(b))
 		put(t, s, wholeMessage(a, 1), wholeMessage(b, 1), wholeMessage(b, 2))
-		_, _, err := s.Move(t.Context(), b, cursor.Range{From: 0, To: 2}, 0, at)
+		_, _, err := s.Inside().Move(t.Context(), b, cursor.Range{From: 0, To: 2}, 0, at)
 		check(t, err)
 		same(t, "a", standing(t, s, a), newCursor(a))
-		page, err := s.Messages(t.Context(), queuelog.Query{Queue: a, First: 0, Last: 9, Strong: true})
+		page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: a, First: 0, Last: 9, Strong: true})
 		check(t, err)
 		same(t, "messages of a", page.Messages, []cursor.Message{wholeMessage(a, 1)})
 	})
@@ -247,7 +247,7 @@ func TestStoreRacingPuts(t *testing.T) {
 			group.Go(func() {
 				m := wholeMessage(q, 1)
 				m.ID = fmt.Sprint(i)
-				there, err := s.PutMessage(context.WithoutCancel(t.Context()), m)
+				there, err := s.Inside().PutMessage(context.WithoutCancel(t.Context()), m)
 				if err != nil {
 					t.Error(err)
 				}
@@ -255,7 +255,7 @@ func TestStoreRacingPuts(t *testing.T) {
 			})
 		}
 		group.Wait()
-		stored, _, err := s.Message(t.Context(), q, 1)
+		stored, _, err := s.Inside().Message(t.Context(), q, 1)
 		check(t, err)
 		for i, id := range ids {
 			same(t, fmt.Sprintf("what put %d got", i), id, stored.ID)

@@ -25,7 +25,7 @@ import (
 // returns; or TailFrom is above seen.From, and they may be in an order item.
 // Another did it first: the same. We die right after: the messages have their
 // places, and a repeat gets them.
-func (s *Store) Allocate(ctx context.Context, queue string, entries queuelog.Tail, seen Range, now time.Time) (Cursor, bool, error) {
+func (s *requests) Allocate(ctx context.Context, queue string, entries queuelog.Tail, seen Range, now time.Time) (Cursor, bool, error) {
 	// A condition may have 300 operators: two for each of these.
 	inTail, inPrints := make([]ddb.Cond, entries.Len()), make([]ddb.Cond, entries.Len())
 	for i := range entries.Len() {
@@ -48,7 +48,7 @@ func (s *Store) Allocate(ctx context.Context, queue string, entries queuelog.Tai
 //
 // Lost response, another did it first: the repeat fails, and returns a position at first or beyond;
 // what is stored there tells whose it is. We die right after: the messages are committed.
-func (s *Store) AllocateAt(ctx context.Context, queue string, e queuelog.Entry, first int64, now time.Time) (Cursor, bool, error) {
+func (s *requests) AllocateAt(ctx context.Context, queue string, e queuelog.Entry, first int64, now time.Time) (Cursor, bool, error) {
 	return s.update(ctx, "allocation", queue,
 		ddb.And(isArrivalOrder, attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(queuelog.MaxTail-1)),
 		attrPosition.Plus(int64(e.Count)), attrTail.Append(encodeTail(queuelog.NewTail(e))), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
@@ -60,7 +60,7 @@ func (s *Store) AllocateAt(ctx context.Context, queue string, e queuelog.Entry, 
 // Lost response, another did it first: what stands there is the same, for the
 // first entries of a tail never change. We die right after: the entries stand in
 // two places, until the next one trims the tail.
-func (s *Store) PutOrderItem(ctx context.Context, o queuelog.OrderItem) (queuelog.OrderItem, error) {
+func (s *requests) PutOrderItem(ctx context.Context, o queuelog.OrderItem) (queuelog.OrderItem, error) {
 	a, err := s.put(ctx, "put order item", s.messages, encodeOrderItem(o, s.names), s.queueKey.Missing())
 	if err != nil || a.Held {
 		return o, err
@@ -68,7 +68,7 @@ func (s *Store) PutOrderItem(ctx context.Context, o queuelog.OrderItem) (queuelo
 	return s.decodeOrderItem(a.Item)
 }
 
-func (s *Store) decodeOrderItem(it ddb.Item) (queuelog.OrderItem, error) {
+func (s *requests) decodeOrderItem(it ddb.Item) (queuelog.OrderItem, error) {
 	return ddb.Decoded(it, func(it ddb.Item) (queuelog.OrderItem, error) { return decodeOrderItem(it, s.names) })
 }
 
@@ -80,7 +80,7 @@ func (s *Store) decodeOrderItem(it ddb.Item) (queuelog.OrderItem, error) {
 //
 // Lost response, another did it first: the repeat fails, and returns a TailFrom
 // beyond the one that was seen. We die right after: nothing is left to do.
-func (s *Store) TrimTail(ctx context.Context, seen Cursor, n int) (Cursor, bool, error) {
+func (s *requests) TrimTail(ctx context.Context, seen Cursor, n int) (Cursor, bool, error) {
 	next := seen.trimmed(n)
 	do := []ddb.Action{attrTailFrom.Set(ddb.Int(next.TailFrom)), changeOther}
 	if !keyed(seen) {
@@ -105,7 +105,7 @@ type OrderPage struct {
 // backwards. HeadsOnly means nothing here. One Query of at most 1 MB; 1 read
 // unit for each 4 KB strong, half a unit otherwise. An order item has about 400
 // bytes.
-func (s *Store) OrderItems(ctx context.Context, query queuelog.Query) (OrderPage, error) {
+func (s *requests) OrderItems(ctx context.Context, query queuelog.Query) (OrderPage, error) {
 	a, err := s.between(ctx, "query order items", query)
 	if err != nil {
 		return OrderPage{}, err

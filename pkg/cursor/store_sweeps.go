@@ -84,7 +84,7 @@ func (t *Tally) merge(o Tally) {
 
 // SweepProgress reads strongly how far a walk has come; the zero Progress where
 // it never ran. One GetItem; 1 read unit for each 4 KB.
-func (s *Store) SweepProgress(ctx context.Context, name string) (Progress, error) {
+func (s *requests) SweepProgress(ctx context.Context, name string) (Progress, error) {
 	it, err := s.get(ctx, "get sweep progress", s.sweeps, ddb.Fields{attrSweepName: ddb.Text(name)}.Item(), true)
 	if err != nil {
 		return Progress{}, err
@@ -97,7 +97,7 @@ func (s *Store) SweepProgress(ctx context.Context, name string) (Progress, error
 // Lost response: the repeat stores the same. Another did it first: either value
 // is a place up to which everything was visited. We die right after: the next
 // run goes on from here.
-func (s *Store) SaveSweepProgress(ctx context.Context, p Progress) error {
+func (s *requests) SaveSweepProgress(ctx context.Context, p Progress) error {
 	_, err := s.put(ctx, "save sweep progress", s.sweeps, sweepItems.Item(&p), ddb.Cond{})
 	return err
 }

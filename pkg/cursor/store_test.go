@@ -143,7 +143,7 @@ func check(t testing.TB, err error) {
 
 func create(t *testing.T, s *cursor.Store, c cursor.Cursor) {
 	t.Helper()
-	got, err := s.CreateCursor(t.Context(), c)
+	got, err := s.Inside().CreateCursor(t.Context(), c)
 	check(t, err)
 	same(t, "created", got, c)
 }
@@ -151,7 +151,7 @@ func create(t *testing.T, s *cursor.Store, c cursor.Cursor) {
 func put(t *testing.T, s *cursor.Store, messages ...cursor.Message) {
 	t.Helper()
 	for _, m := range messages {
-		got, err := s.PutMessage(t.Context(), m)
+		got, err := s.Inside().PutMessage(t.Context(), m)
 		check(t, err)
 		same(t, "put", got, m)
 	}
@@ -159,7 +159,7 @@ func put(t *testing.T, s *cursor.Store, messages ...cursor.Message) {
 
 func standing(t *testing.T, s *cursor.Store, queue string) cursor.Cursor {
 	t.Helper()
-	c, err := s.Cursor(t.Context(), queue, true)
+	c, err := s.Inside().Cursor(t.Context(), queue, true)
 	check(t, err)
 	return c
 }

@@ -112,7 +112,7 @@ func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 	b.put(body(1))
 	for _, seq := range []int64{2, 4} {
 		m := body(seq)
-		if _, err := b.memory.PutMessage(t.Context(), m); err != nil {
+		if _, err := b.memory.Inside().PutMessage(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 		t.Errorf("position %d, parked %d, report %+v; want 2, 4 and one move", cur.Position, cur.MaxParked, report)
 	}
 	m := body(3)
-	if _, err := b.memory.PutMessage(t.Context(), m); err != nil {
+	if _, err := b.memory.Inside().PutMessage(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep(cursor.SweepOptions{})

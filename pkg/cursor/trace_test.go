@@ -163,9 +163,9 @@ func TestTracesAreStored(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		m := wholeMessage(q, 1)
 		m.Trace = traceA
-		_, err := s.PutMessage(t.Context(), m)
+		_, err := s.Inside().PutMessage(t.Context(), m)
 		check(t, err)
-		got, _, err := s.Message(t.Context(), q, 1)
+		got, _, err := s.Inside().Message(t.Context(), q, 1)
 		check(t, err)
 		same(t, "message", got, m)
 	})

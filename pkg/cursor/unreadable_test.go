@@ -88,7 +88,7 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 		t.Errorf("visits %v, want none by the third round", visits)
 	}
 	for _, name := range []string{"gaps", "full"} {
-		progress, err := b.memory.SweepProgress(t.Context(), name)
+		progress, err := b.memory.Inside().SweepProgress(t.Context(), name)
 		check(t, err)
 		if progress.Failed != (name == "full") {
 			t.Errorf("%s: %+v; want the next full round to look as far back, and no other", name, progress)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -269,7 +270,7 @@ func TestMissing(t *testing.T) {
 	k.put("q", upTo(1, 5)...)
 	_, err := k.d.Create(t.Context(), "q", "c", handoff.First)
 	k.must(err)
-	_, err = k.queues.DeleteMessages(t.Context(), "q", []int64{2})
+	_, err = k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{2})
 	k.must(err)
 	for range 2 {
 		done := k.ends("q", handoff.EndedMissing)

@@ -14,6 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -216,7 +217,7 @@ func TestQuietSweepFigure(t *testing.T) {
 	const count, part = 10_000, 5
 	m.each(count/part, func(i int) error {
 		queue := fmt.Sprintf("octo-org/repository-%05d", i)
-		_, err := m.queues.CreateCursor(t.Context(), cursor.Cursor{
+		_, err := m.queues.Requests(queuelog.Inside{}).CreateCursor(t.Context(), cursor.Cursor{
 			Queue: queue, Settings: cursor.DefaultSettings(), MovedAt: m.now, Announced: -1,
 		})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -152,7 +153,7 @@ func TestRewindPastWhatIsKept(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
 	k.ends("q", handoff.EndedCaughtUp)
-	_, err := k.queues.DeleteMessages(t.Context(), "q", []int64{1, 2, 3})
+	_, err := k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{1, 2, 3})
 	k.must(err)
 	k.got = nil
 	got, err := k.d.Rewind(t.Context(), order("op"), handoff.At(1))

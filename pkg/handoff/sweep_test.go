@@ -194,7 +194,7 @@ func TestAnnouncements(t *testing.T) {
 	if diff := cmp.Diff([]handoff.Announcement{want}, k.announced, only); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
 	}
-	_, err = k.queues.DeleteMessages(t.Context(), "q", []int64{3})
+	_, err = k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{3})
 	k.must(err)
 	k.everyFive()
 	want.Kind, want.ID = handoff.ConsumerMissing, "consumer.missing/1/q/1/c/3/0"
@@ -299,7 +299,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	if report := sweep(); report.Deleted != 2 {
 		t.Errorf("%d were deleted, want 2", report.Deleted)
 	}
-	page, err := k.queues.Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
+	page, err := k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
 	k.must(err)
 	if len(page.Messages) != 3 || page.Messages[0].Seq != 3 {
 		t.Errorf("%+v is left, want 3 to 5", page.Messages)
@@ -308,7 +308,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	_, err = k.d.Rewind(t.Context(), order("op"), handoff.At(2))
 	invalid(t, err, "start")
 	// A queue without consumers keeps what it has.
-	if _, there, err := k.queues.Message(t.Context(), "nobody's", 1); err != nil || !there {
+	if _, there, err := k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "nobody's", 1); err != nil || !there {
 		t.Errorf("there %v, %v", there, err)
 	}
 }
@@ -323,7 +323,7 @@ func TestArchivedBeforeDeletion(t *testing.T) {
 		k.put("q", upTo(1, 8)...)
 		k.put("nobody's", 1)
 		k.ends("q", handoff.EndedCaughtUp)
-		_, err := k.queues.DeleteMessages(t.Context(), "q", upTo(2, 5))
+		_, err := k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", upTo(2, 5))
 		k.must(err)
 		archived, deleted, lost := 0, 0, 0
 		for range 8 {
@@ -334,7 +334,7 @@ func TestArchivedBeforeDeletion(t *testing.T) {
 			to, err := shelf.To(t.Context(), "q")
 			k.must(err)
 			for _, seq := range []int64{1, 6, 7, 8} {
-				_, there, err := k.queues.Message(t.Context(), "q", seq)
+				_, there, err := k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "q", seq)
 				k.must(err)
 				if !there && seq > to {
 					t.Errorf("%d is not stored, and archived is up to %d", seq, to)
@@ -364,7 +364,7 @@ func TestRetentionLooksAtTheSlowest(t *testing.T) {
 		k.sweep(handoff.SweepOptions{})
 		k.queues.Expire(k.now)
 	}
-	page, err := k.queues.Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
+	page, err := k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
 	k.must(err)
 	if len(page.Messages) != 2 || page.Messages[0].Seq != 3 {
 		t.Errorf("%+v is left, want 3 and 4", page.Messages)

@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -128,15 +129,15 @@ type journey struct {
 
 // bareRequests are a conditional put and a strong read, after a first one that wakes all that is in the way.
 func bareRequests(ctx context.Context, store *cursor.Store, seq int) (wrote, read time.Duration, err error) {
-	if _, err := store.PutMessage(ctx, bareMessage(2*seq)); err != nil {
+	if _, err := store.Requests(queuelog.Inside{}).PutMessage(ctx, bareMessage(2*seq)); err != nil {
 		return 0, 0, err
 	}
 	began := time.Now()
-	if _, err := store.PutMessage(ctx, bareMessage(2*seq+1)); err != nil {
+	if _, err := store.Requests(queuelog.Inside{}).PutMessage(ctx, bareMessage(2*seq+1)); err != nil {
 		return 0, 0, err
 	}
 	written := time.Now()
-	_, err = store.Cursor(ctx, "one", true)
+	_, err = store.Requests(queuelog.Inside{}).Cursor(ctx, "one", true)
 	return written.Sub(began), time.Since(written), err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -135,7 +136,7 @@ func inTurn(ctx context.Context, endpoint string, writing int, put putter) (mess
 		return 0, 0, err
 	}
 	barePut := counting(writers, func(ctx context.Context, n int) (int, error) {
-		_, err := store.PutMessage(ctx, bareMessage(n))
+		_, err := store.Requests(queuelog.Inside{}).PutMessage(ctx, bareMessage(n))
 		return 1, err
 	})
 	for n := range 1 + rounds { // the first is to warm up

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -22,7 +23,7 @@ func behind(w *world) error {
 	if err := w.consumer(handoff.First); err != nil {
 		return err
 	}
-	if _, _, err := w.store.Move(ctx, "big", cursor.Range{From: 0, To: waiting}, 0, w.now); err != nil {
+	if _, _, err := w.store.Requests(queuelog.Inside{}).Move(ctx, "big", cursor.Range{From: 0, To: waiting}, 0, w.now); err != nil {
 		return err
 	}
 	w.now = w.now.Add(8 * 24 * time.Hour)

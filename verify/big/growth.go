@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -171,7 +172,7 @@ func (w *world) quiet(ctx context.Context, queue string, position int64, appende
 	if appended {
 		c.Settings.Kind, c.TailFrom, c.FingerprintsFrom = cursor.KindArrival, position, position
 	}
-	_, err := w.store.CreateCursor(ctx, c)
+	_, err := w.store.Requests(queuelog.Inside{}).CreateCursor(ctx, c)
 	return err
 }
 

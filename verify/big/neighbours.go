@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -38,7 +39,7 @@ func manyQueues(w *world) error {
 			return errors.New("after an hour the first rounds are not over")
 		}
 		s.minute(&first)
-		p, err := w.store.SweepProgress(context.Background(), "full")
+		p, err := w.store.Requests(queuelog.Inside{}).SweepProgress(context.Background(), "full")
 		if err != nil {
 			return err
 		}
@@ -83,7 +84,7 @@ func (s *sweeping) add(queue string, position, parked, delivered int64, movedAt 
 	ctx := context.Background()
 	settings := cursor.DefaultSettings()
 	settings.Policy, settings.GapAfter = cursor.PolicyAlert, time.Second
-	if _, err := s.store.CreateCursor(ctx, cursor.Cursor{
+	if _, err := s.store.Requests(queuelog.Inside{}).CreateCursor(ctx, cursor.Cursor{
 		Queue: queue, Settings: settings, Position: position, MaxParked: parked, MovedAt: movedAt, Announced: -1,
 	}); err != nil {
 		return err
@@ -134,10 +135,10 @@ func (s *sweeping) trouble(minute int) error {
 		since := s.now
 		switch i / 10 % 4 {
 		case 0:
-			_, err = s.store.OpenGap(ctx, queue, 9, s.now)
+			_, err = s.store.Requests(queuelog.Inside{}).OpenGap(ctx, queue, 9, s.now)
 			since = since.Add(time.Second)
 		case 1:
-			_, _, err = s.store.Move(ctx, queue, cursor.Range{From: 5, To: 7}, 5, s.now)
+			_, _, err = s.store.Requests(queuelog.Inside{}).Move(ctx, queue, cursor.Range{From: 5, To: 7}, 5, s.now)
 		case 2:
 			err = s.leaves(queue)
 			since = since.Add(time.Minute)
@@ -156,7 +157,7 @@ func (s *sweeping) trouble(minute int) error {
 // leaves leaves a claim in a queue whose process died.
 func (s *sweeping) leaves(queue string) error {
 	ctx := context.Background()
-	if _, _, err := s.store.Move(ctx, queue, cursor.Range{From: 5, To: 7}, 5, s.now); err != nil {
+	if _, _, err := s.store.Requests(queuelog.Inside{}).Move(ctx, queue, cursor.Range{From: 5, To: 7}, 5, s.now); err != nil {
 		return err
 	}
 	c, err := s.records().Consumer(ctx, queue, "c")
@@ -245,7 +246,7 @@ func (s *sweeping) saw(name string, at time.Time) {
 func (s *sweeping) look() error {
 	ctx := context.Background()
 	for queue, since := range s.due {
-		cur, err := s.store.Cursor(ctx, queue, true)
+		cur, err := s.store.Requests(queuelog.Inside{}).Cursor(ctx, queue, true)
 		if err != nil {
 			return err
 		}

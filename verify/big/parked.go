@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -31,7 +32,7 @@ func parked(w *world) error {
 	if err := w.fill("big", 2, last, 30_000); err != nil {
 		return err
 	}
-	if _, err := w.store.OpenGap(ctx, "big", last, w.now); err != nil {
+	if _, err := w.store.Requests(queuelog.Inside{}).OpenGap(ctx, "big", last, w.now); err != nil {
 		return err
 	}
 	if err := w.fill("other", 1, 3, 100); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -18,7 +19,7 @@ func rewound(w *world) error {
 	if err := w.backlog(last, 350); err != nil {
 		return err
 	}
-	if _, _, err := w.store.Move(ctx, "big", cursor.Range{From: 0, To: last}, 0, w.now); err != nil {
+	if _, _, err := w.store.Requests(queuelog.Inside{}).Move(ctx, "big", cursor.Range{From: 0, To: last}, 0, w.now); err != nil {
 		return err
 	}
 	if err := w.consumer(handoff.Latest); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -201,7 +202,7 @@ const fillWidth = 1000
 // one text in memory, and count each.
 func (w *world) fill(queue string, first, last int64, size int) error {
 	ctx := context.Background()
-	if _, err := w.store.PutMessage(ctx, cursor.Message{
+	if _, err := w.store.Requests(queuelog.Inside{}).PutMessage(ctx, cursor.Message{
 		Queue: queue, Seq: first, Body: make([]byte, size), Op: []byte("operates"), Digest: make([]byte, 16), EnqueuedAt: w.now, ExpiresOn: w.expires,
 	}); err != nil {
 		return err
@@ -233,7 +234,7 @@ func (w *world) fill(queue string, first, last int64, size int) error {
 
 // position is how far a queue is.
 func (w *world) position(queue string) int64 {
-	c, err := w.store.Cursor(context.Background(), queue, true)
+	c, err := w.store.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
 	if err != nil || !c.Exists() {
 		return -1
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -147,12 +148,12 @@ func TestSweep(t *testing.T) {
 	const queues = 20_000
 	for i := range queues {
 		queue := fmt.Sprintf("queue-%06d", i)
-		if _, err := store.CreateCursor(t.Context(), cursor.Cursor{
+		if _, err := store.Requests(queuelog.Inside{}).CreateCursor(t.Context(), cursor.Cursor{
 			Queue: queue, Settings: cursor.DefaultSettings(), Position: 123_456, MaxParked: 123_401, MovedAt: now, Announced: -1,
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := store.Move(t.Context(), queue, cursor.Range{From: 123_456, To: 123_457}, 123_456, now); err != nil {
+		if _, _, err := store.Requests(queuelog.Inside{}).Move(t.Context(), queue, cursor.Range{From: 123_456, To: 123_457}, 123_456, now); err != nil {
 			t.Fatal(err)
 		}
 	}

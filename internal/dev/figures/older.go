@@ -22,10 +22,10 @@ const olderPage = 5
 func (o Older) Put(ctx context.Context, m cursor.Message) error {
 	m.Digest, m.Op, m.EnqueuedAt = make([]byte, 16), make([]byte, 8), time.Now()
 	m.ExpiresOn = m.EnqueuedAt.Add(14 * 24 * time.Hour)
-	if _, err := o.Store.PutMessage(ctx, m); err != nil {
+	if _, err := o.Store.Requests(queuelog.Inside{}).PutMessage(ctx, m); err != nil {
 		return err
 	}
-	cur, err := o.Store.Cursor(ctx, m.Queue, false)
+	cur, err := o.Store.Requests(queuelog.Inside{}).Cursor(ctx, m.Queue, false)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (o Older) Put(ctx context.Context, m cursor.Message) error {
 			return err
 		}
 		position = end
-		page, err := o.Store.Messages(ctx, queuelog.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage})
+		page, err := o.Store.Requests(queuelog.Inside{}).Messages(ctx, queuelog.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage})
 		if err != nil {
 			return err
 		}
@@ -61,9 +61,9 @@ func (o Older) Put(ctx context.Context, m cursor.Message) error {
 func (o Older) putCursor(ctx context.Context, queue string, from, to int64) error {
 	if from == 0 {
 		c := cursor.Cursor{Queue: queue, Settings: cursor.DefaultSettings(), Position: to, Announced: -1}
-		_, err := o.Store.CreateCursor(ctx, c)
+		_, err := o.Store.Requests(queuelog.Inside{}).CreateCursor(ctx, c)
 		return err
 	}
-	_, _, err := o.Store.Move(ctx, queue, cursor.Range{From: from, To: to}, from, time.Now())
+	_, _, err := o.Store.Requests(queuelog.Inside{}).Move(ctx, queue, cursor.Range{From: from, To: to}, from, time.Now())
 	return err
 }

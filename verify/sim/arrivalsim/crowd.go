@@ -42,7 +42,7 @@ func (all crowds) get(now time.Time, position int64, name string, entries int) *
 			EnqueuedAt: now, Digest: []byte(name), Op: []byte(name), Seen: position,
 		}
 		c.arrivals = append(c.arrivals, a)
-		_, _ = store.PutArrival(context.Background(), a) // it fails only after the context's end
+		_, _ = store.Requests(queuelog.Inside{}).PutArrival(context.Background(), a) // it fails only after the context's end
 		list = append(list, queuelog.Entry{Key: sortkey.HashOf(a.ID), Count: 1, Seen: uint32(a.Seen)})
 	}
 	c.tail = queuelog.NewTail(list...)

@@ -147,7 +147,7 @@ func (m *model) create(entries int) {
 	settings := cursor.DefaultSettings()
 	settings.Kind = cursor.KindArrival
 	c := cursor.Cursor{Queue: queue, Settings: settings, MovedAt: m.now, Announced: -1}
-	if _, err := m.store.CreateCursor(context.Background(), c); err != nil {
+	if _, err := m.store.Requests(queuelog.Inside{}).CreateCursor(context.Background(), c); err != nil {
 		panic(err) // unreachable: the context has not ended
 	}
 	m.crowd("before", entries)
@@ -163,7 +163,7 @@ func (m *model) crowd(name string, entries int) {
 		_, _ = m.tables.Do(ctx, ddb.Put{Op: ddb.Op{Op: "put arrival", Table: &arrivalsTable}, Item: it})
 		m.known.arrivals[sortkey.HashOf(c.arrivals[i].ID)] = c.arrivals[i]
 	}
-	_, _, _ = simdb.Queues(m.view(nil)).Allocate(ctx, queue, c.tail, cursor.Range{From: at, To: at}, m.now)
+	_, _, _ = simdb.Queues(m.view(nil)).Requests(queuelog.Inside{}).Allocate(ctx, queue, c.tail, cursor.Range{From: at, To: at}, m.now)
 	_ = m.Check() // notes the cursor
 }
 
@@ -172,8 +172,8 @@ func (m *model) flushed() {
 	ctx, c := context.Background(), m.cursor()
 	first, _ := c.Tail.First(queuelog.OrderItemEntries)
 	o := queuelog.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
-	_, _ = m.store.PutOrderItem(ctx, o) // they fail only after the context's end
-	_, _, _ = m.store.TrimTail(ctx, c, queuelog.OrderItemEntries)
+	_, _ = m.store.Requests(queuelog.Inside{}).PutOrderItem(ctx, o) // they fail only after the context's end
+	_, _, _ = m.store.Requests(queuelog.Inside{}).TrimTail(ctx, c, queuelog.OrderItemEntries)
 	m.changed = true
 	_ = m.Check() // notes the cursor
 }
@@ -191,7 +191,7 @@ func (m *model) early(id string) {
 // cursor is the queue's cursor as it stands.
 func (m *model) cursor() cursor.Cursor {
 	if m.known.cursor == nil {
-		c, _ := m.store.Cursor(context.Background(), queue, true)
+		c, _ := m.store.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
 		m.known.cursor = &c
 	}
 	return *m.known.cursor
@@ -202,7 +202,7 @@ func (m *model) stored(key sortkey.SortKey) (cursor.Arrival, bool) {
 	if a, known := m.known.arrivals[key]; known {
 		return a, true
 	}
-	found, _, _ := m.store.Arrivals(context.Background(), queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{key}})
+	found, _, _ := m.store.Requests(queuelog.Inside{}).Arrivals(context.Background(), queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{key}})
 	if len(found) == 0 {
 		return cursor.Arrival{}, false
 	}
@@ -213,7 +213,7 @@ func (m *model) stored(key sortkey.SortKey) (cursor.Arrival, bool) {
 // items are the order items that stand in the table.
 func (m *model) items() []queuelog.OrderItem {
 	if m.known.items == nil {
-		page, _ := m.store.OrderItems(context.Background(), queuelog.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
+		page, _ := m.store.Requests(queuelog.Inside{}).OrderItems(context.Background(), queuelog.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
 		m.known.items = page.Items
 	}
 	return m.known.items

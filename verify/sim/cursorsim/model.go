@@ -179,7 +179,7 @@ func (m *model) create() {
 func (m *model) cursor(queue string) cursor.Cursor {
 	c, known := m.knownCursors[queue]
 	if !known {
-		c, _ = m.store.Cursor(context.Background(), queue, true)
+		c, _ = m.store.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
 		m.knownCursors[queue] = c
 	}
 	return c
@@ -189,7 +189,7 @@ func (m *model) cursor(queue string) cursor.Cursor {
 func (m *model) messages(queue string) []cursor.Message {
 	messages, known := m.knownMessages[queue]
 	if !known {
-		page, _ := m.store.Messages(context.Background(), queuelog.Query{Queue: queue, Last: cursor.MaxSeq, Strong: true})
+		page, _ := m.store.Requests(queuelog.Inside{}).Messages(context.Background(), queuelog.Query{Queue: queue, Last: cursor.MaxSeq, Strong: true})
 		messages = page.Messages
 		m.knownMessages[queue] = messages
 	}

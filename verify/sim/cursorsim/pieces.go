@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 )
@@ -33,12 +34,12 @@ func inPieces(name string, faults, budget int, settings func(*cursor.Settings), 
 // a gap is known up to the last of them.
 func (m *model) before(onRecord bool, seqs ...int64) {
 	ctx, later := context.Background(), cursor.ModeAsync
-	_, _, _ = m.store.Configure(ctx, defaultQueue, cursor.Change{Mode: &later})
+	_, _, _ = m.store.Requests(queuelog.Inside{}).Configure(ctx, defaultQueue, cursor.Change{Mode: &later})
 	s, _ := m.sorter(nil)
 	_ = s.Put(ctx, put{seqs: seqs}.messages()...)
-	_, _, _ = m.store.Configure(ctx, defaultQueue, cursor.Change{Mode: &m.settings.Mode})
+	_, _, _ = m.store.Requests(queuelog.Inside{}).Configure(ctx, defaultQueue, cursor.Change{Mode: &m.settings.Mode})
 	if onRecord {
-		_, _ = m.store.OpenGap(ctx, defaultQueue, seqs[len(seqs)-1], m.now)
+		_, _ = m.store.Requests(queuelog.Inside{}).OpenGap(ctx, defaultQueue, seqs[len(seqs)-1], m.now)
 	}
 	for _, message := range m.messages(defaultQueue) {
 		m.attempts[defaultQueue+string(message.Body)]++

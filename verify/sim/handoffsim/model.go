@@ -228,8 +228,8 @@ func (m *model) arrive(message cursor.Message) {
 	if m.keep > 0 {
 		message.ExpiresOn = m.now.Add(m.keep)
 	}
-	_, _ = m.tables.Queues.PutMessage(ctx, message)
-	_, _, _ = m.tables.Queues.Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.now)
+	_, _ = m.tables.Queues.Requests(queuelog.Inside{}).PutMessage(ctx, message)
+	_, _, _ = m.tables.Queues.Requests(queuelog.Inside{}).Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.now)
 	m.changed = true
 }
 
@@ -237,13 +237,13 @@ func body(queue string, seq int64) []byte { return fmt.Appendf(nil, "%s/%d", que
 
 // cursor is the queue's cursor as it stands.
 func (m *model) cursor(queue string) cursor.Cursor {
-	c, _ := m.tables.Queues.Cursor(context.Background(), queue, true)
+	c, _ := m.tables.Queues.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
 	return c
 }
 
 // message is what is stored at a place.
 func (m *model) message(queue string, seq int64) (cursor.Message, bool) {
-	found, ok, _ := m.tables.Queues.Message(context.Background(), queue, seq)
+	found, ok, _ := m.tables.Queues.Requests(queuelog.Inside{}).Message(context.Background(), queue, seq)
 	return found, ok
 }
 
@@ -429,7 +429,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	for _, queue := range m.tables.Names() {
 		hashCursor(d, m.cursor(queue))
-		page, _ := m.tables.Queues.Messages(context.Background(), queuelog.Query{Queue: queue, Last: cursor.MaxSeq})
+		page, _ := m.tables.Queues.Requests(queuelog.Inside{}).Messages(context.Background(), queuelog.Query{Queue: queue, Last: cursor.MaxSeq})
 		hashMessages(d, page.Messages)
 	}
 	for _, at := range m.readers {
@@ -446,7 +446,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Bool(m.lost)
 	m.alarms.Hash(d)
 	for _, walk := range []string{"gaps", "full"} {
-		progress, _ := m.tables.Queues.SweepProgress(context.Background(), walk)
+		progress, _ := m.tables.Queues.Requests(queuelog.Inside{}).SweepProgress(context.Background(), walk)
 		d.Int(progress.Began.Unix())
 		d.Int(progress.Since.Unix())
 		d.Bool(progress.Failed)

@@ -37,7 +37,7 @@ func (all crowds) get(now time.Time, position, from int64, entries int) *crowd {
 	for i := range int64(entries) {
 		k := one(from+i, fmt.Sprint("crowd", from+i), "")
 		key, _ := keyType.Key(from + i) // every whole number is one
-		_, _ = store.PutArrival(context.Background(), cursor.Arrival{
+		_, _ = store.Requests(queuelog.Inside{}).PutArrival(context.Background(), cursor.Arrival{
 			Queue: queue, ID: k.ID, Key: key, Messages: []cursor.Message{k.Message},
 			EnqueuedAt: now, Digest: []byte(name), Op: []byte(name + k.ID), Seen: position,
 		}) // it fails only after the context's end
@@ -72,7 +72,7 @@ func (m *model) crowd(from int64, entries int) {
 		}
 	}
 	seen := m.cursor()
-	_, _, _ = simdb.Queues(m.view(nil)).GivePlaces(context.Background(), seen, queuelog.Placing{
+	_, _, _ = simdb.Queues(m.view(nil)).Requests(queuelog.Inside{}).GivePlaces(context.Background(), seen, queuelog.Placing{
 		Entries: c.tail, High: c.high, Low: seen.Low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq,
 	}, m.now)
 	_ = m.Check() // notes the cursor
@@ -83,8 +83,8 @@ func (m *model) flushed() {
 	ctx, c := context.Background(), m.cursor()
 	first, _ := c.Tail.First(queuelog.OrderItemEntries)
 	o := queuelog.OrderItem{Queue: queue, Last: c.TailFrom + first.Seqs(), Entries: first}
-	_, _ = m.store.PutOrderItem(ctx, o) // they fail only after the context's end
-	_, _, _ = m.store.TrimTail(ctx, c, queuelog.OrderItemEntries)
+	_, _ = m.store.Requests(queuelog.Inside{}).PutOrderItem(ctx, o) // they fail only after the context's end
+	_, _, _ = m.store.Requests(queuelog.Inside{}).TrimTail(ctx, c, queuelog.OrderItemEntries)
 	m.changed = true
 	_ = m.Check() // notes the cursor
 }

@@ -213,7 +213,7 @@ func (m *model) create() {
 // cursor is the queue's cursor as it stands.
 func (m *model) cursor() cursor.Cursor {
 	if m.known.cursor == nil {
-		c, _ := m.store.Cursor(context.Background(), queue, true)
+		c, _ := m.store.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
 		m.known.cursor = &c
 	}
 	return *m.known.cursor
@@ -222,7 +222,7 @@ func (m *model) cursor() cursor.Cursor {
 // items are the order items that stand in the table.
 func (m *model) items() []queuelog.OrderItem {
 	if m.known.items == nil {
-		page, _ := m.store.OrderItems(context.Background(), queuelog.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
+		page, _ := m.store.Requests(queuelog.Inside{}).OrderItems(context.Background(), queuelog.Query{Queue: queue, First: 0, Last: cursor.MaxSeq})
 		m.known.items = page.Items
 	}
 	return m.known.items

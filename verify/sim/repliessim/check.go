@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
@@ -61,7 +62,7 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 
 // look notes the answers that became visible in a queue, and checks R1, R2, R4.
 func (m *model) look(q string) error {
-	cur, _ := m.tables.Queues.Cursor(context.Background(), q, true)
+	cur, _ := m.tables.Queues.Requests(queuelog.Inside{}).Cursor(context.Background(), q, true)
 	if cur.Position <= m.seen[q] {
 		return nil
 	}
@@ -223,7 +224,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Text(fmt.Sprint(a))
 	}
 	for _, q := range []string{target, numbers} {
-		cur, _ := m.tables.Queues.Cursor(context.Background(), q, true)
+		cur, _ := m.tables.Queues.Requests(queuelog.Inside{}).Cursor(context.Background(), q, true)
 		d.Int(cur.Position)
 		d.Int(cur.MaxParked)
 		d.Int(int64(cur.Tail.Len()))

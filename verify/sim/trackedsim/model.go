@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -167,7 +168,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 func (m *model) open(messages int64) {
 	ctx := context.Background()
 	d, _ := m.deliverer(nil, 0)
-	_, _ = m.tables.Queues.CreateCursor(ctx, cursor.Cursor{
+	_, _ = m.tables.Queues.Requests(queuelog.Inside{}).CreateCursor(ctx, cursor.Cursor{
 		Queue: queue, Settings: cursor.DefaultSettings(), Announced: -1, MovedAt: m.now, Notified: m.now,
 	})
 	for seq := int64(1); seq <= messages; seq++ {
@@ -182,8 +183,8 @@ func (m *model) open(messages int64) {
 // arrive stores a message and moves the cursor over it.
 func (m *model) arrive(seq int64) {
 	ctx := context.Background()
-	_, _ = m.tables.Queues.PutMessage(ctx, cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq), EnqueuedAt: m.now})
-	_, _, _ = m.tables.Queues.Move(ctx, queue, cursor.Range{From: seq - 1, To: seq}, seq-1, m.now)
+	_, _ = m.tables.Queues.Requests(queuelog.Inside{}).PutMessage(ctx, cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq), EnqueuedAt: m.now})
+	_, _, _ = m.tables.Queues.Requests(queuelog.Inside{}).Move(ctx, queue, cursor.Range{From: seq - 1, To: seq}, seq-1, m.now)
 	m.records, m.awake = append(m.records, 0), true
 }
 
@@ -193,7 +194,7 @@ func (m *model) standing() handoff.Consumer {
 }
 
 func (m *model) cursor() cursor.Cursor {
-	c, _ := m.tables.Queues.Cursor(context.Background(), queue, true)
+	c, _ := m.tables.Queues.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
 	return c
 }
 

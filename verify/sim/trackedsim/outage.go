@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -28,11 +29,11 @@ type outage struct {
 func (m *model) sinkAway(alone bool) {
 	m.outage = outage{shown: true, away: true, alone: alone, took: map[int64]int{}}
 	ctx := context.Background()
-	_, _ = m.tables.Queues.CreateCursor(ctx, cursor.Cursor{
+	_, _ = m.tables.Queues.Requests(queuelog.Inside{}).CreateCursor(ctx, cursor.Cursor{
 		Queue: other, Settings: cursor.DefaultSettings(), Announced: -1, MovedAt: m.now, Notified: m.now,
 	})
-	_, _ = m.tables.Queues.PutMessage(ctx, cursor.Message{Queue: other, Seq: 1, EnqueuedAt: m.now})
-	_, _, _ = m.tables.Queues.Move(ctx, other, cursor.Range{From: 0, To: 1}, 0, m.now)
+	_, _ = m.tables.Queues.Requests(queuelog.Inside{}).PutMessage(ctx, cursor.Message{Queue: other, Seq: 1, EnqueuedAt: m.now})
+	_, _, _ = m.tables.Queues.Requests(queuelog.Inside{}).Move(ctx, other, cursor.Range{From: 0, To: 1}, 0, m.now)
 	d, _ := m.deliverer(nil, 0)
 	if done := d.Deliver(ctx, other, m.beside(), -1); !errors.Is(done.Cause, errSink) {
 		panic(fmt.Sprintf("%+v", done)) // unreachable: it is away

@@ -26,6 +26,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
@@ -358,7 +359,7 @@ func (m *model) restore(t tables) {
 	}
 	// The sweep's notes go too: they say that it has seen what came since.
 	for _, walk := range []string{"gaps", "full"} {
-		if err := m.tables.Queues.SaveSweepProgress(context.Background(), cursor.Progress{Name: walk}); err != nil {
+		if err := m.tables.Queues.Requests(queuelog.Inside{}).SaveSweepProgress(context.Background(), cursor.Progress{Name: walk}); err != nil {
 			panic(err) // unreachable: nothing goes wrong in memory
 		}
 	}

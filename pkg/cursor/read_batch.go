@@ -25,16 +25,13 @@ type Bound struct {
 	Of    func(Message) int
 }
 
-// ReadBatch reads the messages with after < seq <= upTo, or as many of them as
+// ReadBatchAt reads the messages with after < seq <= upTo, or as many of them as
 // are within all bounds together; the first one is there however large it is.
 // upTo is as with [Sorter.Read]. Where a seq is not stored the error is a
 // [MissingError], and the batch what comes before it.
-func (s *Sorter) ReadBatch(ctx context.Context, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
-	return s.ReadBatchAt(ctx, Cursor{}, queue, after, upTo, bounds...)
-}
-
-// ReadBatchAt is ReadBatch where a cursor of the queue is at hand, such as that of a record
-// ([AdvanceOf]), or the zero Cursor. However old it is, it saves a strong read of the cursor where
+//
+// A cursor of the queue that is at hand, such as that of a record ([AdvanceOf]), or the zero Cursor:
+// however old it is, it saves a strong read of the cursor where
 // that is needed and its position is upTo or more: what it says of seqs that it is past is so for ever.
 func (s *Sorter) ReadBatchAt(ctx context.Context, cur Cursor, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
 	if seen, ok := s.seen.get(queue); ok && seen.Position >= upTo || !cur.Exists() || cur.Erased() {
@@ -50,7 +47,7 @@ func (s *Sorter) ReadBatchAt(ctx context.Context, cur Cursor, queue string, afte
 	return batch, err
 }
 
-// readBatch is ReadBatch where a cursor of the queue is at hand, or the zero
+// readBatch is ReadBatchAt where a cursor of the queue is at hand, or the zero
 // Cursor.
 func (s *Sorter) readBatch(ctx context.Context, cur Cursor, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
 	batch, full := Batch{Queue: queue, From: after, To: after}, counter(bounds)

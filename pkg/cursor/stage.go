@@ -13,12 +13,6 @@ import (
 // is none.
 type Staged struct{ arrival Arrival }
 
-// Queue is the arrival's queue, ID its id.
-func (s Staged) Queue() string { return s.arrival.Queue }
-
-// ID is the arrival's id.
-func (s Staged) ID() string { return s.arrival.ID }
-
 // Messages are the arrival's, without seqs.
 func (s Staged) Messages() []Message { return s.arrival.Messages }
 

@@ -42,7 +42,7 @@ func run(all []*expected) []*expected {
 	size := 0
 	for n, e := range all {
 		size += len(frames([]Message{e.Message})) + e.Trace.size()
-		if n == MaxArrivalMessages || e.Seq != all[0].Seq+int64(n) || n > 0 && size > MaxArrivalBytes {
+		if n == maxArrivalMessages || e.Seq != all[0].Seq+int64(n) || n > 0 && size > maxArrivalBytes {
 			return all[:n]
 		}
 	}

@@ -14,10 +14,10 @@ import (
 // Bounds of an arrival.
 const (
 	// MaxArrivalMessages is the most messages of an arrival.
-	MaxArrivalMessages = 500
+	maxArrivalMessages = 500
 	// MaxArrivalBytes bounds all messages of an arrival of several together, as
 	// they are framed: about 4 bytes a message more than what they hold.
-	MaxArrivalBytes = MaxBody
+	maxArrivalBytes = MaxBody
 )
 
 // Arrival is what is stored under one key of a queue with a log: a message, or in arrival order
@@ -68,13 +68,13 @@ func (a *Arrival) sortKey() sortkey.SortKey {
 
 // validate reports what is wrong with the messages of an arrival together.
 func (a *Arrival) validate() error {
-	if len(a.Messages) > MaxArrivalMessages {
-		return &InvalidError{Field: "messages", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), MaxArrivalMessages)}
+	if len(a.Messages) > maxArrivalMessages {
+		return &InvalidError{Field: "messages", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), maxArrivalMessages)}
 	}
-	if size := len(frames(a.Messages)) + tracesSize(a.Messages); len(a.Messages) > 1 && size > MaxArrivalBytes {
+	if size := len(frames(a.Messages)) + tracesSize(a.Messages); len(a.Messages) > 1 && size > maxArrivalBytes {
 		return &InvalidError{
-			Field: "messages", Code: invalid.TooLarge, Queue: a.Queue, Size: size, Most: MaxArrivalBytes,
-			Problem: fmt.Sprintf("have %d bytes together: at most %d are taken under one id", size, MaxArrivalBytes),
+			Field: "messages", Code: invalid.TooLarge, Queue: a.Queue, Size: size, Most: maxArrivalBytes,
+			Problem: fmt.Sprintf("have %d bytes together: at most %d are taken under one id", size, maxArrivalBytes),
 		}
 	}
 	return nil

@@ -126,7 +126,7 @@ func (s *Sorter) Remaining(ctx context.Context, queue string) (Remains, error) {
 
 // Queues reads a page of at most so many of all queues, in no order, behind one of them: those
 // that were erased too, and those that cannot be read in Unreadable. 1 read unit for about 70.
-func (s *Sorter) Queues(ctx context.Context, after string, limit int) (CursorPage, error) {
+func (s *Sorter) Queues(ctx context.Context, after string, limit int) (cursorPage, error) {
 	return s.store.Cursors(ctx, CursorScan{Segments: 1, After: after, Limit: limit})
 }
 

@@ -1,4 +1,20 @@
 package cursor
 
+// What tests look at beside what the package exports.
+type (
+	CursorFilter = cursorFilter
+	Fingerprints = fingerprints
+	Page         = messagePage
+	WaitingPage  = waitingPage
+	Walk         = walking
+	Gap          = oneGap
+)
+
+// MaxArrivalMessages is the most messages of an arrival.
+const MaxArrivalMessages = maxArrivalMessages
+
+// WalkAll is the walk over all queues.
+var WalkAll = (*Sorter).walkAll
+
 // Inside are the requests to the tables, one by one.
 func (s *Store) Inside() *requests { return &s.requests }

@@ -14,7 +14,7 @@ import (
 // It is a text, in which a condition can ask for four characters; they need not
 // begin where a name does. So of 48 names, one entry in 90,000 is believed to be
 // among them that is not.
-type Fingerprints string
+type fingerprints string
 
 // fingerprintSize is the size of a short name, which says 3 bytes of the hash.
 const fingerprintSize = 4
@@ -25,25 +25,25 @@ const fingerprintSize = 4
 const maxFingerprints = 2 * queuelog.OrderItemEntries
 
 // fingerprintOf is an entry's short name.
-func fingerprintOf(e queuelog.Entry) Fingerprints {
-	return Fingerprints(base64.RawURLEncoding.EncodeToString([]byte(e.Key[:fingerprintSize*3/4])))
+func fingerprintOf(e queuelog.Entry) fingerprints {
+	return fingerprints(base64.RawURLEncoding.EncodeToString([]byte(e.Key[:fingerprintSize*3/4])))
 }
 
 // len is how many entries they are of.
-func (p Fingerprints) len() int { return len(p) / fingerprintSize }
+func (p fingerprints) len() int { return len(p) / fingerprintSize }
 
 // mayHave is false where an entry is sure not to be among them.
-func (p Fingerprints) mayHave(e queuelog.Entry) bool {
+func (p fingerprints) mayHave(e queuelog.Entry) bool {
 	return strings.Contains(string(p), string(fingerprintOf(e)))
 }
 
 // fingerprintsOf are the short names of entries.
-func fingerprintsOf(entries queuelog.Tail) Fingerprints {
+func fingerprintsOf(entries queuelog.Tail) fingerprints {
 	var p strings.Builder
 	for e := range entries.All() {
 		p.WriteString(string(fingerprintOf(e)))
 	}
-	return Fingerprints(p.String())
+	return fingerprints(p.String())
 }
 
 // trimmed is the cursor without the first n entries of its tail, of which it has the
@@ -72,7 +72,7 @@ func (c Cursor) checkFingerprints() error {
 	switch {
 	case len(c.Fingerprints)%fingerprintSize != 0 || n > maxFingerprints:
 		return fmt.Errorf("has %d characters: it is up to %d fingerprints of %d", len(c.Fingerprints), maxFingerprints, fingerprintSize)
-	case c.FingerprintsFrom < c.Settings.First-1 || seqs < int64(n) || seqs > int64(n*MaxArrivalMessages):
+	case c.FingerprintsFrom < c.Settings.First-1 || seqs < int64(n) || seqs > int64(n*maxArrivalMessages):
 		return fmt.Errorf("is of %d places, which cannot be all from %d to %d", n, c.FingerprintsFrom, c.TailFrom)
 	}
 	return nil

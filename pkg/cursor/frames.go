@@ -78,7 +78,7 @@ func readFrames(raw []byte) ([]Message, error) {
 				m.Attributes[name] = string(part())
 			}
 		}
-		if bad || len(messages) == MaxArrivalMessages {
+		if bad || len(messages) == maxArrivalMessages {
 			return nil, errFrames
 		}
 		messages = append(messages, m)

@@ -11,7 +11,7 @@ import (
 )
 
 // Gap is a run of seqs that are missing while later ones are stored.
-type Gap struct {
+type oneGap struct {
 	// Missing are the seqs From < seq <= To.
 	Missing Range
 	// Since is when the message right behind the gap was stored, the zero time where that is
@@ -21,7 +21,7 @@ type Gap struct {
 
 // olderThan reports whether a gap counts since a time at the latest. Where that of the message
 // behind it is unknown, it waits until the position comes to it.
-func (g Gap) olderThan(at time.Time) bool { return !g.Since.IsZero() && !g.Since.After(at) }
+func (g oneGap) olderThan(at time.Time) bool { return !g.Since.IsZero() && !g.Since.After(at) }
 
 // gapSince returns since when the gap counts that stops the queue.
 func (c Cursor) gapSince(behind Message) time.Time {
@@ -32,10 +32,10 @@ func (c Cursor) gapSince(behind Message) time.Time {
 }
 
 // gapsAmong returns the gaps between `last` and what is stored behind it, in order.
-func (c Cursor) gapsAmong(last int64, heads []Message) (gaps []Gap) {
+func (c Cursor) gapsAmong(last int64, heads []Message) (gaps []oneGap) {
 	for _, m := range heads {
 		if m.Seq > last+1 {
-			gap := Gap{Missing: Range{last, m.Seq - 1}, Since: m.EnqueuedAt}
+			gap := oneGap{Missing: Range{last, m.Seq - 1}, Since: m.EnqueuedAt}
 			if last == c.Position {
 				gap.Since = c.gapSince(m)
 			}
@@ -47,9 +47,9 @@ func (c Cursor) gapsAmong(last int64, heads []Message) (gaps []Gap) {
 }
 
 // GapList is a queue's gaps in the order of their seqs.
-type GapList struct {
+type gapList struct {
 	Cursor Cursor
-	Gaps   []Gap
+	Gaps   []oneGap
 	// More is true where there may be more gaps than are listed: messages are
 	// parked that were not looked at.
 	More bool
@@ -62,19 +62,19 @@ const maxGapPages = 8
 // one strong read for the cursor and strong queries over what is parked: of no
 // more messages than there are gaps to find, at first, and of 8 pages of 1 MB at
 // most.
-func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (GapList, error) {
+func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (gapList, error) {
 	cur, err := s.Status(ctx, queue)
 	if err != nil {
-		return GapList{}, err
+		return gapList{}, err
 	}
-	list := GapList{Cursor: cur}
+	list := gapList{Cursor: cur}
 	last, more, size := cur.Position, cur.GapOpen(), limit
 	for pages := 0; more && len(list.Gaps) < limit && pages < maxGapPages; pages++ {
 		page, err := s.store.Messages(ctx, queuelog.Query{
 			Queue: queue, First: last + 1, Last: MaxSeq, Limit: min(size, maxBatchSize), Strong: true, HeadsOnly: true,
 		})
 		if err != nil {
-			return GapList{}, err
+			return gapList{}, err
 		}
 		for _, m := range page.Messages {
 			if m.Seq > last+1 {
@@ -147,14 +147,14 @@ func (s *Sorter) skipGaps(
 // how many it tried. They bear the time since when the gap counts: what is still missing
 // before them, where one fails, is as old as the gap is.
 func (s *Sorter) giveUp(
-	ctx context.Context, cur Cursor, reason string, gaps []Gap, age time.Duration, limit int,
+	ctx context.Context, cur Cursor, reason string, gaps []oneGap, age time.Duration, limit int,
 	goOn func() bool, skipped *progress,
 ) (tried int, err error) {
 	for until := s.now().Add(-age); tried < limit && goOn(); {
-		var batch []Gap // of one seq each
+		var batch []oneGap // of one seq each
 		for len(gaps) > 0 && gaps[0].olderThan(until) && len(batch) < min(limit-tried, maxBatchSize) {
 			first := gaps[0].Missing.From
-			batch = append(batch, Gap{Range{first, first + 1}, gaps[0].Since})
+			batch = append(batch, oneGap{Range{first, first + 1}, gaps[0].Since})
 			if gaps[0].Missing.From++; gaps[0].Missing.From == gaps[0].Missing.To {
 				gaps = gaps[1:]
 			}

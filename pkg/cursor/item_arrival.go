@@ -55,7 +55,7 @@ func decodeTail(d *ddb.Decoder, attribute ddb.Path, keyed bool) queuelog.Tail {
 		if written.Kind() == ddb.Binary {
 			entries[i] = decodeEntry(written.Str(), keyed)
 		}
-		if e := entries[i]; e.Count < 1 || e.Count > MaxArrivalMessages {
+		if e := entries[i]; e.Count < 1 || e.Count > maxArrivalMessages {
 			d.Fail(attribute, fmt.Sprintf("has an entry of %d messages", e.Count))
 		}
 	}
@@ -121,8 +121,8 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 		}
 	}
 	count := d.NumberOr(attrCount, 1)
-	if count < 1 || count > MaxArrivalMessages {
-		d.Fail(attrCount, fmt.Sprintf("is not from 1 to %d", MaxArrivalMessages))
+	if count < 1 || count > maxArrivalMessages {
+		d.Fail(attrCount, fmt.Sprintf("is not from 1 to %d", maxArrivalMessages))
 	}
 	switch {
 	case d.Err != nil:
@@ -133,7 +133,7 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 			ID: d.TextOr(attrMessageID, ""), Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes, Trace: readTrace(d),
 		}}
 	default:
-		a.Messages = decodeFrames(d, int(count), MaxArrivalBytes)
+		a.Messages = decodeFrames(d, int(count), maxArrivalBytes)
 	}
 	if d.Err != nil {
 		return Arrival{}, fmt.Errorf("arrival: %w", d.Err)

@@ -11,14 +11,14 @@ import (
 // is, the next run goes on in it.
 type keepRun struct {
 	*round
-	only      CursorFilter
+	only      cursorFilter
 	sorter    *Sorter
 	delivered func(context.Context, string) (int64, bool, error)
 	note      func(SweepReport, error)
 }
 
 // keepRound is a run of that round.
-func (s *Sorter) keepRound(ctx context.Context, walk Walk, delivered func(context.Context, string) (int64, bool, error), note func(SweepReport, error)) (Round, error) {
+func (s *Sorter) keepRound(ctx context.Context, walk walking, delivered func(context.Context, string) (int64, bool, error), note func(SweepReport, error)) (Round, error) {
 	if s.retention == 0 {
 		return Round{}, nil
 	}

@@ -86,7 +86,7 @@ func (k *keeping) keepItem(ctx context.Context, o queuelog.OrderItem) error {
 }
 
 // keepArrivals is KeepUndelivered of a queue in arrival order.
-func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (Kept, error) {
+func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (keptUpTo, error) {
 	k := keeping{sorter: s, queue: cur.Queue}
 	to := after
 	if to < cur.TailFrom {
@@ -97,41 +97,41 @@ func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (Kep
 			Queue: cur.Queue, First: to + 1, Last: cur.TailFrom, Limit: itemsFor(to, to+pieceSeqs), Strong: true,
 		})
 		if err != nil {
-			return Kept{}, err
+			return keptUpTo{}, err
 		}
 		for _, o := range page.Items {
 			if _, err := k.keep(ctx, orderPart{o.After(), o.Entries, o}, after, cur.Position); err != nil {
-				return Kept{To: to, More: true, Pushed: k.pushed}, err
+				return keptUpTo{To: to, More: true, Pushed: k.pushed}, err
 			}
 			to = o.Last
 		}
 		if page.More {
-			return Kept{To: to, More: true, Pushed: k.pushed}, nil
+			return keptUpTo{To: to, More: true, Pushed: k.pushed}, nil
 		}
 	}
 	_, err := k.keep(ctx, orderPart{after: cur.TailFrom, entries: cur.Tail}, after, cur.Position)
-	return Kept{To: max(to, cur.Position), Pushed: k.pushed}, err
+	return keptUpTo{To: max(to, cur.Position), Pushed: k.pushed}, err
 }
 
 // keepArrivalsBack is KeepBack of a queue in arrival order.
-func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor, after, upTo int64) (Kept, error) {
+func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor, after, upTo int64) (keptUpTo, error) {
 	k := keeping{sorter: s, queue: cur.Queue}
 	low, expect := max(after, upTo-pieceSeqs), upTo
 	for part, err := range s.partsDown(ctx, cur, low, upTo) {
 		if err != nil {
-			return Kept{}, err
+			return keptUpTo{}, err
 		}
 		missing, err := k.keep(ctx, part, low, upTo)
 		if err != nil {
-			return Kept{}, err
+			return keptUpTo{}, err
 		}
 		if n := len(missing); n > 0 {
-			return Kept{To: min(missing[n-1].seqs.To, upTo), Pushed: k.pushed}, nil
+			return keptUpTo{To: min(missing[n-1].seqs.To, upTo), Pushed: k.pushed}, nil
 		}
 		expect = part.after
 	}
 	to := min(max(expect, low), upTo)
-	return Kept{To: to, More: to == low && low > after, Pushed: k.pushed}, nil
+	return keptUpTo{To: to, More: to == low && low > after, Pushed: k.pushed}, nil
 }
 
 // oldestArrival is Oldest of a queue in arrival order. It costs a strong query

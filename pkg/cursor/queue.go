@@ -62,7 +62,7 @@ func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, more bool, 
 }
 
 // Waits is what waits in a keyed queue.
-type Waits struct {
+type waitCount struct {
 	// Count is how many messages there are; More tells that there may be further ones, which
 	// were not looked at.
 	Count int
@@ -73,7 +73,7 @@ type Waits struct {
 }
 
 // add counts a message that waits.
-func (w *Waits) add(a Arrival, settle time.Duration) {
+func (w *waitCount) add(a Arrival, settle time.Duration) {
 	if w.Count++; w.Count == 1 || a.EnqueuedAt.Before(w.Oldest) {
 		w.Oldest, w.Due = a.EnqueuedAt, a.EnqueuedAt.Add(settle)
 	}
@@ -82,12 +82,12 @@ func (w *Waits) add(a Arrival, settle time.Duration) {
 // Waiting counts the messages of a keyed queue that wait for their places, as far as one
 // request shows. It costs one query, not strong, of at most 1,000 messages and 1 MB; nothing
 // for other queues.
-func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (Waits, error) {
+func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (waitCount, error) {
 	if !keyed(cur) {
-		return Waits{}, nil
+		return waitCount{}, nil
 	}
 	page, err := s.store.Waiting(ctx, queuelog.WaitingQuery{Queue: cur.Queue, After: cur.High, UpTo: sortkey.EverySortKey, Limit: maxBatchSize, HeadsOnly: true})
-	w := Waits{More: page.More}
+	w := waitCount{More: page.More}
 	for _, a := range page.Waiting {
 		w.add(a, cur.Settings.Settle)
 	}

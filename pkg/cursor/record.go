@@ -44,7 +44,7 @@ type Cursor struct {
 	// Fingerprints are of the places that left the tail last: of all those of the seqs
 	// from FingerprintsFrom+1 up to TailFrom, and maybe of some before.
 	FingerprintsFrom int64        `ddb:"printsFrom,omitzero"`
-	Fingerprints     Fingerprints `ddb:"prints,omitzero"`
+	Fingerprints     fingerprints `ddb:"prints,omitzero"`
 	// High and Low are of a keyed queue, and less than every key at first. High is the
 	// greatest sort key that has its place and is not late; it never decreases. What was
 	// in the table at or under Low when High was raised beyond that has its place.

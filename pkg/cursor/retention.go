@@ -9,7 +9,7 @@ import (
 )
 
 // Kept is what became of a piece of keeping.
-type Kept struct {
+type keptUpTo struct {
 	// To is the seq that it came to; More tells that there is another piece behind it.
 	To   int64
 	More bool
@@ -32,13 +32,13 @@ const pieceSeqs = maxBatchSize
 //
 // It costs a strong query over all that it looks at, and one write a message
 // that is pushed, side by side.
-func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64) (Kept, error) {
+func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64) (keptUpTo, error) {
 	if s.retention == 0 {
-		return Kept{To: after}, nil
+		return keptUpTo{To: after}, nil
 	}
 	cur, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
 	if err != nil {
-		return Kept{}, err
+		return keptUpTo{}, err
 	}
 	if arrival {
 		return s.keepArrivals(ctx, cur, after)
@@ -47,9 +47,9 @@ func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64)
 		Queue: queue, First: after + 1, Last: MaxSeq, Limit: pieceSeqs, Strong: true, HeadsOnly: true,
 	})
 	if err != nil {
-		return Kept{}, err
+		return keptUpTo{}, err
 	}
-	kept := Kept{To: after, More: page.More}
+	kept := keptUpTo{To: after, More: page.More}
 	if n := len(page.Messages); n > 0 {
 		kept.To = page.Messages[n-1].Seq
 	}
@@ -101,13 +101,13 @@ func (s *Sorter) expiresSoon(expiresOn time.Time) bool {
 // It walks down because messages expire from below: what it has passed stays
 // whole while it goes on. It costs a strong query over all that it looks at,
 // and one write a message that is pushed, side by side.
-func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) (Kept, error) {
+func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) (keptUpTo, error) {
 	cur, arrival, err := s.arrivalQueue(ctx, queue, upTo)
 	if err != nil {
-		return Kept{}, err
+		return keptUpTo{}, err
 	}
 	if upTo <= after {
-		return Kept{To: after}, nil
+		return keptUpTo{To: after}, nil
 	}
 	if arrival {
 		return s.keepArrivalsBack(ctx, cur, after, upTo)
@@ -116,10 +116,10 @@ func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) 
 		Queue: queue, First: after + 1, Last: upTo, Limit: pieceSeqs, Strong: true, Backwards: true, HeadsOnly: true,
 	})
 	if err != nil {
-		return Kept{}, err
+		return keptUpTo{}, err
 	}
 	run, to, whole := runDown(page.Messages, upTo)
-	kept := Kept{To: to, More: whole && page.More && to > after}
+	kept := keptUpTo{To: to, More: whole && page.More && to > after}
 	var gone int64
 	if kept.Pushed, gone, err = s.keepAll(ctx, queue, run); gone > kept.To {
 		kept.To, kept.More = gone, false

@@ -11,13 +11,14 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/tally"
 )
 
 // Round is where a walk is at the end of a run.
 type Round struct {
 	// Ended tells that a round ended in this run: Seen is then what all of its runs saw.
 	Ended bool
-	Seen  Tally
+	Seen  tally.Tally
 	// Age is how long ago the round began that ended, or is under way; 0 between two.
 	Age time.Duration
 	// Unreadable is how many cursors this run could not read, and passed over.
@@ -42,7 +43,7 @@ type round struct {
 // round goes on with the round of a walk that is under way, or begins one where it is due.
 // Where the number of segments has changed, the places do not fit: it then looks at all
 // again.
-func (s *Sorter) round(ctx context.Context, walk Walk) (r *round, due bool, err error) {
+func (s *Sorter) round(ctx context.Context, walk walking) (r *round, due bool, err error) {
 	last, err := s.store.SweepProgress(ctx, walk.Name)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", walk.Name, err)
@@ -53,7 +54,7 @@ func (s *Sorter) round(ctx context.Context, walk Walk) (r *round, due bool, err 
 	case len(last.Left) > 0 && last.Segments == walk.Segments:
 		return r, true, nil
 	case len(last.Left) > 0:
-		r.progress.Seen = Tally{}
+		r.progress.Seen = tally.Tally{}
 	case walk.Every > 0 && !last.Finished.IsZero() && now.Sub(last.Began) < walk.Every:
 		return r, false, nil
 	default:
@@ -81,7 +82,7 @@ func (r *round) place(segment int) (at Place, left bool) {
 type step struct {
 	place  Place
 	left   bool
-	seen   Tally
+	seen   tally.Tally
 	failed bool
 	// keep has the place stored at once.
 	keep bool
@@ -89,7 +90,7 @@ type step struct {
 
 // passedOver counts the cursors of a page that cannot be read. The error is the first of
 // them, where nothing else failed.
-func (r *round) passedOver(page CursorPage, failed error) error {
+func (r *round) passedOver(page cursorPage, failed error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.unreadable += len(page.Unreadable)
@@ -108,7 +109,7 @@ func (r *round) reached(ctx context.Context, segment int, s step) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := &r.progress
-	p.Seen.merge(s.seen)
+	p.Seen.Merge(s.seen)
 	p.Failed = p.Failed || s.failed
 	if p.Left[segment] = s.place; !s.left {
 		delete(p.Left, segment)
@@ -146,7 +147,7 @@ func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	p := r.progress
 	is := Round{Age: r.now().Sub(p.Began), Unreadable: r.unreadable}
 	if len(p.Left) == 0 && !r.dirty {
-		is.Ended, is.Seen = true, Tally{Sums: maps.Clone(p.Seen.Sums), Peaks: maps.Clone(p.Seen.Peaks)}
+		is.Ended, is.Seen = true, tally.Tally{Sums: maps.Clone(p.Seen.Sums), Peaks: maps.Clone(p.Seen.Peaks)}
 	}
 	return is, errors.Join(firstErrors(errs)...)
 }

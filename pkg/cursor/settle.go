@@ -35,7 +35,7 @@ type Settled struct {
 	// queue has not had since its tables were restored. They get none.
 	Stale int
 	// Waiting is what it saw that waits still.
-	Waiting Waits
+	Waiting waitCount
 	// Overdue is how long ago the first of those was due that had no place when it saw them,
 	// whether they have one now or not; 0 where none was due.
 	Overdue time.Duration
@@ -119,7 +119,7 @@ type settleLook struct {
 // is due. It reports whether it has to begin again.
 func (r *settling) look(ctx context.Context) (again bool, err error) {
 	l := settleLook{settling: r, now: r.sorter.now()}
-	r.done.Waiting, r.done.Stale = Waits{}, 0
+	r.done.Waiting, r.done.Stale = waitCount{}, 0
 	if l.cur, err = r.sorter.readCursor(ctx, r.queue); err != nil {
 		return false, err
 	}

@@ -213,12 +213,12 @@ type CursorScan struct {
 	// Limit is the most cursors that are looked at; 0 means as many as 1 MB has.
 	Limit int
 	// Only leaves queues out. The price is the same.
-	Only CursorFilter
+	Only cursorFilter
 }
 
 // CursorFilter says which cursors a scan shows: those that one of its fields asks for. The
 // zero CursorFilter is all.
-type CursorFilter struct {
+type cursorFilter struct {
 	// Gaps asks for queues with an open gap or with an announced one, for keyed queues, and
 	// for those that are being erased.
 	Gaps bool
@@ -228,10 +228,10 @@ type CursorFilter struct {
 }
 
 // all reports whether it shows every cursor.
-func (f CursorFilter) all() bool { return !f.Gaps && f.MovedSince.IsZero() }
+func (f cursorFilter) all() bool { return !f.Gaps && f.MovedSince.IsZero() }
 
 // condition is the filter of a scan.
-func (f CursorFilter) condition() ddb.Cond {
+func (f cursorFilter) condition() ddb.Cond {
 	var asked []ddb.Cond
 	if f.Gaps {
 		asked = append(asked, attrMaxParked.Gt(attrPosition.Ref()), attrAnnounced.Exists(), isKeyed, isBeingErased)
@@ -244,29 +244,29 @@ func (f CursorFilter) condition() ddb.Cond {
 }
 
 // CursorPage is a page of all cursors.
-type CursorPage struct {
+type cursorPage struct {
 	Cursors []Cursor
 	// Unreadable are the queues whose items are no cursors, or those of a newer version. The
 	// page has the others all the same.
-	Unreadable []UnreadableError
+	Unreadable []unreadableError
 	// Next is where the next page starts; empty after the last.
 	Next string
 }
 
 // UnreadableError says what is wrong with the item that a queue has for a cursor.
-type UnreadableError struct {
+type unreadableError struct {
 	Queue string
 	Err   error
 }
 
-func (e UnreadableError) Error() string { return fmt.Sprintf("queue %q: %v", e.Queue, e.Err) }
+func (e unreadableError) Error() string { return fmt.Sprintf("queue %q: %v", e.Queue, e.Err) }
 
 // Unwrap is what is wrong.
-func (e UnreadableError) Unwrap() error { return e.Err }
+func (e unreadableError) Unwrap() error { return e.Err }
 
 // Cursors reads one page of one segment of all cursors, not strongly. One Scan;
 // half a unit for each 4 KB that are looked at, about 35 cursors.
-func (s *requests) Cursors(ctx context.Context, scan CursorScan) (CursorPage, error) {
+func (s *requests) Cursors(ctx context.Context, scan CursorScan) (cursorPage, error) {
 	r := ddb.Scan{
 		Op: ddb.Op{Op: "scan cursors", Table: s.cursors}, Filter: scan.Only.condition(),
 		Segment: scan.Segment, Segments: scan.Segments, Limit: scan.Limit,
@@ -276,13 +276,13 @@ func (s *requests) Cursors(ctx context.Context, scan CursorScan) (CursorPage, er
 	}
 	a, err := s.engine.Do(ctx, r)
 	if err != nil {
-		return CursorPage{}, err
+		return cursorPage{}, err
 	}
-	page := CursorPage{Next: a.Next.Get(s.queueKey).Str()}
+	page := cursorPage{Next: a.Next.Get(s.queueKey).Str()}
 	for _, it := range a.Items {
 		c, err := s.decodeCursor(it)
 		if err != nil {
-			page.Unreadable = append(page.Unreadable, UnreadableError{it.Get(s.queueKey).Str(), err})
+			page.Unreadable = append(page.Unreadable, unreadableError{it.Get(s.queueKey).Str(), err})
 			continue
 		}
 		page.Cursors = append(page.Cursors, c)

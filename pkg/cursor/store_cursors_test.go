@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -397,7 +398,7 @@ func TestStoreSweepProgress(t *testing.T) {
 		same(t, "never ran", got, cursor.Progress{})
 		for _, want := range []cursor.Progress{
 			{Name: q, Segments: 3, Left: map[int]cursor.Place{0: {After: "queue"}, 2: {}, 1: {After: "a", Queue: "b", Kept: 7}}, Began: at, Failed: true},
-			{Name: q, Segments: 1, Began: at, Since: at.Add(-time.Hour), Finished: at.Add(time.Second), Seen: cursor.Tally{
+			{Name: q, Segments: 1, Began: at, Since: at.Add(-time.Hour), Finished: at.Add(time.Second), Seen: tally.Tally{
 				Sums: map[string]int64{"gaps": 7, "lagging": 1}, Peaks: map[string]int64{"gapAge": 60_000},
 			}},
 		} {

@@ -10,7 +10,7 @@ import (
 )
 
 // WaitingPage is a part of an answer.
-type WaitingPage struct {
+type waitingPage struct {
 	Waiting []Arrival
 	// More is true where the range may hold more than this page.
 	More bool
@@ -19,7 +19,7 @@ type WaitingPage struct {
 // Waiting reads messages of a keyed queue in the order of their sort keys, whether or not
 // they have their places. One Query of at most 1 MB; 1 read unit for each 4 KB strong, half
 // a unit otherwise.
-func (s *requests) Waiting(ctx context.Context, query queuelog.WaitingQuery) (WaitingPage, error) {
+func (s *requests) Waiting(ctx context.Context, query queuelog.WaitingQuery) (waitingPage, error) {
 	r := ddb.Query{
 		Op: ddb.Op{Op: "query waiting", Table: s.arrivals}, Partition: ddb.Text(query.Queue),
 		// Between has both its ends, and nothing is between After and After with a zero byte.
@@ -31,16 +31,16 @@ func (s *requests) Waiting(ctx context.Context, query queuelog.WaitingQuery) (Wa
 	}
 	a, err := s.engine.Do(ctx, r)
 	if err != nil {
-		return WaitingPage{}, err
+		return waitingPage{}, err
 	}
-	page := WaitingPage{Waiting: make([]Arrival, len(a.Items)), More: a.Next.Exists()}
+	page := waitingPage{Waiting: make([]Arrival, len(a.Items)), More: a.Next.Exists()}
 	if n := len(a.Items); n > 0 && sortkey.SortKey(a.Items[n-1].Get(attrSortKey).Str()) == query.UpTo {
 		page.More = false // it was filled by the last one: a range behind that is none
 	}
 	for i, it := range a.Items {
 		page.Waiting[i], err = ddb.Decoded(it, func(it ddb.Item) (Arrival, error) { return decodeArrival(it, s.names, query.HeadsOnly) })
 		if err != nil {
-			return WaitingPage{}, err
+			return waitingPage{}, err
 		}
 	}
 	return page, nil

@@ -43,7 +43,7 @@ func (s *requests) Message(ctx context.Context, queue string, seq int64) (Messag
 }
 
 // Page is a part of an answer.
-type Page struct {
+type messagePage struct {
 	Messages []Message
 	// More is true where the range may hold more than this page.
 	More bool
@@ -63,7 +63,7 @@ func (s *requests) between(ctx context.Context, op string, q queuelog.Query, onl
 // backwards. Order items are no messages: a queue in arrival order has none. One
 // Query of at most 1 MB; 1 read unit for each 4 KB strong, half a unit
 // otherwise.
-func (s *requests) Messages(ctx context.Context, query queuelog.Query) (Page, error) {
+func (s *requests) Messages(ctx context.Context, query queuelog.Query) (messagePage, error) {
 	var only []ddb.Path
 	if query.HeadsOnly {
 		only = []ddb.Path{
@@ -72,16 +72,16 @@ func (s *requests) Messages(ctx context.Context, query queuelog.Query) (Page, er
 	}
 	a, err := s.between(ctx, "query messages", query, only...)
 	if err != nil {
-		return Page{}, err
+		return messagePage{}, err
 	}
-	page := Page{Messages: make([]Message, 0, len(a.Items)), More: a.Next.Exists()}
+	page := messagePage{Messages: make([]Message, 0, len(a.Items)), More: a.Next.Exists()}
 	for _, it := range a.Items {
 		if isOrderItem(it) {
 			continue
 		}
 		m, err := s.decodeMessage(it)
 		if err != nil {
-			return Page{}, err
+			return messagePage{}, err
 		}
 		page.Messages = append(page.Messages, m)
 	}

@@ -95,7 +95,7 @@ func (s *requests) TrimTail(ctx context.Context, seen Cursor, n int) (Cursor, bo
 }
 
 // OrderPage is a part of an answer.
-type OrderPage struct {
+type orderPage struct {
 	Items []queuelog.OrderItem
 	// More is true where the range may hold more than this page.
 	More bool
@@ -105,15 +105,15 @@ type OrderPage struct {
 // backwards. HeadsOnly means nothing here. One Query of at most 1 MB; 1 read
 // unit for each 4 KB strong, half a unit otherwise. An order item has about 400
 // bytes.
-func (s *requests) OrderItems(ctx context.Context, query queuelog.Query) (OrderPage, error) {
+func (s *requests) OrderItems(ctx context.Context, query queuelog.Query) (orderPage, error) {
 	a, err := s.between(ctx, "query order items", query)
 	if err != nil {
-		return OrderPage{}, err
+		return orderPage{}, err
 	}
-	page := OrderPage{Items: make([]queuelog.OrderItem, len(a.Items)), More: a.Next.Exists()}
+	page := orderPage{Items: make([]queuelog.OrderItem, len(a.Items)), More: a.Next.Exists()}
 	for i, it := range a.Items {
 		if page.Items[i], err = s.decodeOrderItem(it); err != nil {
-			return OrderPage{}, err
+			return orderPage{}, err
 		}
 	}
 	return page, nil

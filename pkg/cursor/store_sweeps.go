@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/tally"
 )
 
 // Progress is how far a walk has come in its round.
@@ -26,7 +27,7 @@ type Progress struct {
 	// Finished is when the last whole round ended, to the millisecond.
 	Finished time.Time `ddb:"finished,omitzero"`
 	// Seen is what the visits of the round have counted.
-	Seen Tally `ddb:",inline"`
+	Seen tally.Tally `ddb:",inline"`
 }
 
 // Place is how far a round has come in a segment.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -57,7 +58,7 @@ type Beside struct {
 	// Visit sees to a queue that moved, or was notified, since the round before began, or
 	// lately; in the full round, to every queue. nil means nobody. A visit that fails
 	// has the next round look as far back as this one.
-	Visit func(ctx context.Context, c Cursor, full bool, seen *Tally) error
+	Visit func(ctx context.Context, c Cursor, full bool, seen *tally.Tally) error
 	// GoOn goes on with what a visit had no time for in its turn. It is called when a round
 	// is over; nil where a visit never leaves anything.
 	GoOn func(ctx context.Context)
@@ -80,7 +81,7 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 		}
 	}
 	if o.SkipLimit == 0 {
-		o.SkipLimit = MaxMaxAhead // no gap is longer
+		o.SkipLimit = maxMaxAhead // no gap is longer
 	}
 	if o.Gap == nil {
 		o.Gap = func(Cursor, time.Duration) {}
@@ -185,7 +186,7 @@ func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, 
 			run.rounds(ctx)
 			return
 		}
-		walk := Walk{Name: "kept", Segments: o.Segments, Every: o.FullEvery, Only: run.needed}
+		walk := walking{Name: "kept", Segments: o.Segments, Every: o.FullEvery, Only: run.needed}
 		round, err := s.keepRound(ctx, walk, o.Delivered, run.note)
 		run.report.KeepingRound = round
 		run.note(SweepReport{Failed: round.Unreadable}, err)
@@ -223,15 +224,15 @@ func (w *sweep) rounds(ctx context.Context) {
 	defer cancel()
 	o := w.options
 	var since, long time.Time
-	waiting := func(p Progress) CursorFilter {
-		filter := CursorFilter{Gaps: true}
+	waiting := func(p Progress) cursorFilter {
+		filter := cursorFilter{Gaps: true}
 		if o.Beside.Visit != nil {
-			since = MovedSince(p).MovedSince
+			since = movedSince(p).MovedSince
 			filter.MovedSince, filter.Gaps = since, !since.IsZero()
 		}
 		return filter
 	}
-	round, err := w.sorter.Walk(most, Walk{Name: "gaps", Segments: o.Segments, Every: o.Every, Only: waiting, PassOver: true}, func(ctx context.Context, c Cursor, seen *Tally) error {
+	round, err := w.sorter.walkAll(most, walking{Name: "gaps", Segments: o.Segments, Every: o.Every, Only: waiting, PassOver: true}, func(ctx context.Context, c Cursor, seen *tally.Tally) error {
 		if c.GapOpen() || c.Announced != noneAnnounced || keyed(c) || c.Erased() && c.Erasure.Emptied.IsZero() {
 			w.visit(ctx, c, false, seen)
 		}
@@ -243,13 +244,13 @@ func (w *sweep) rounds(ctx context.Context) {
 	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of gaps", err))
 	w.goOnWithRest(most)
 
-	all := func(p Progress) CursorFilter {
+	all := func(p Progress) cursorFilter {
 		long = w.longQuiet(p)
-		return CursorFilter{}
+		return cursorFilter{}
 	}
-	round, err = w.sorter.Walk(ctx, Walk{Name: "full" + o.Beside.Of, Segments: o.Segments, Every: o.FullEvery, Only: all}, func(ctx context.Context, c Cursor, _ *Tally) error {
-		w.visit(ctx, c, true, &Tally{})
-		return w.beside(ctx, c, long, true, &Tally{})
+	round, err = w.sorter.walkAll(ctx, walking{Name: "full" + o.Beside.Of, Segments: o.Segments, Every: o.FullEvery, Only: all}, func(ctx context.Context, c Cursor, _ *tally.Tally) error {
+		w.visit(ctx, c, true, &tally.Tally{})
+		return w.beside(ctx, c, long, true, &tally.Tally{})
 	})
 	w.report.FullRound = round
 	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of full", err))
@@ -265,17 +266,17 @@ func (w *sweep) longQuiet(p Progress) time.Time {
 	if p.Since.IsZero() || !w.options.Beside.Quiet {
 		return time.Time{}
 	}
-	return MovedSince(p).MovedSince.Add(-w.options.FullEvery)
+	return movedSince(p).MovedSince.Add(-w.options.FullEvery)
 }
 
 // needed are the queues that may have messages which have to be kept.
-func (w *sweep) needed(p Progress) CursorFilter {
+func (w *sweep) needed(p Progress) cursorFilter {
 	long := w.longQuiet(p)
-	return CursorFilter{Gaps: !long.IsZero(), MovedSince: long}
+	return cursorFilter{Gaps: !long.IsZero(), MovedSince: long}
 }
 
 // beside has a queue looked after by who sweeps beside, if it moved since.
-func (w *sweep) beside(ctx context.Context, c Cursor, since time.Time, full bool, seen *Tally) error {
+func (w *sweep) beside(ctx context.Context, c Cursor, since time.Time, full bool, seen *tally.Tally) error {
 	visit := w.options.Beside.Visit
 	if visit == nil || c.MovedAt.Before(since) && c.Notified.Before(since) {
 		return nil
@@ -288,7 +289,7 @@ const turn = 5 * time.Second
 
 // visit sees to a queue for a turn. What it then still needs is left for when the round is
 // over.
-func (w *sweep) visit(ctx context.Context, c Cursor, full bool, seen *Tally) {
+func (w *sweep) visit(ctx context.Context, c Cursor, full bool, seen *tally.Tally) {
 	within, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
 	run := sweepRun{sweep: w, full: full, seen: seen}
@@ -320,7 +321,7 @@ func (w *sweep) goOnWithRest(ctx context.Context) {
 
 // goOn sees to a queue that has had its turn.
 func (w *sweep) goOn(ctx context.Context, c Cursor) {
-	run := sweepRun{sweep: w, full: true, seen: &Tally{}}
+	run := sweepRun{sweep: w, full: true, seen: &tally.Tally{}}
 	err := run.queue(ctx, c)
 	if run.more {
 		w.options.Left(c)
@@ -348,7 +349,7 @@ func in(what string, err error) error {
 type sweepRun struct {
 	*sweep
 	full   bool
-	seen   *Tally
+	seen   *tally.Tally
 	report SweepReport
 	// skipped are the seqs that it gave up.
 	skipped []Range

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -157,7 +158,7 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 		left := perRun
 		var err error
 		report, err = b.process(cursor.Options{}).Sweep(ctx, cursor.SweepOptions{Segments: 2, Beside: cursor.Beside{
-			Visit: func(_ context.Context, c cursor.Cursor, full bool, seen *cursor.Tally) error {
+			Visit: func(_ context.Context, c cursor.Cursor, full bool, seen *tally.Tally) error {
 				if full {
 					return nil
 				}
@@ -308,7 +309,7 @@ func TestAWalkGoesOnBehindTheQueueItStoppedAt(t *testing.T) {
 	var visited []string
 	for range 4 {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := b.sorter.Walk(ctx, cursor.Walk{Name: "w", Segments: 1}, func(ctx context.Context, c cursor.Cursor, _ *cursor.Tally) error {
+		_, err := cursor.WalkAll(b.sorter, ctx, cursor.Walk{Name: "w", Segments: 1}, func(ctx context.Context, c cursor.Cursor, _ *tally.Tally) error {
 			visited = append(visited, c.Queue)
 			if c.Queue == "b" {
 				cancel()

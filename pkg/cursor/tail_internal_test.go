@@ -20,7 +20,7 @@ import (
 func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		most := []int{1, 2, 30, MaxArrivalMessages}[random.IntN(4)]
+		most := []int{1, 2, 30, maxArrivalMessages}[random.IntN(4)]
 		settings := DefaultSettings()
 		settings.Kind, settings.First = KindArrival, random.Int64N(2)*random.Int64N(1<<40)
 		c := newCursor("q", settings, time.Time{})
@@ -100,7 +100,7 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	names := Names{}.withDefaults()
 	settings := DefaultSettings()
 	settings.Kind = KindArrival
-	for count, right := range map[int]bool{0: false, 1: true, MaxArrivalMessages: true, MaxArrivalMessages + 1: false} {
+	for count, right := range map[int]bool{0: false, 1: true, maxArrivalMessages: true, maxArrivalMessages + 1: false} {
 		entries := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("a"), Count: count})
 		c := newCursor("q", settings, time.Time{})
 		c.Tail, c.Position = entries, int64(count)

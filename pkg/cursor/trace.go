@@ -24,7 +24,7 @@ type Trace struct {
 // Bounds of a trace context.
 const (
 	// MaxTraceState is the most bytes of a tracestate that are kept.
-	MaxTraceState = 512
+	maxTraceState = 512
 
 	traceparentSize = len("00-") + 32 + len("-") + 16 + len("-") + 2
 	maxStateMembers = 32
@@ -50,8 +50,8 @@ func ParseTrace(parent, state string) (Trace, error) {
 	if why != "" {
 		return Trace{}, &InvalidError{Field: "traceparent", Code: invalid.Malformed, Problem: why}
 	}
-	if len(state) > MaxTraceState {
-		return Trace{}, tooLarge("tracestate", len(state), MaxTraceState)
+	if len(state) > maxTraceState {
+		return Trace{}, tooLarge("tracestate", len(state), maxTraceState)
 	}
 	if why := badState(state); why != "" {
 		return Trace{}, &InvalidError{Field: "tracestate", Code: invalid.Malformed, Problem: why}
@@ -137,17 +137,17 @@ func isStateValue(value string) bool {
 // shortened is a tracestate of at most MaxTraceState bytes: without its long members, then without
 // its last ones, which are the oldest.
 func shortened(state string) string {
-	if len(state) <= MaxTraceState {
+	if len(state) <= maxTraceState {
 		return state
 	}
 	members := strings.Split(state, ",")
 	joined := func() string { return strings.Join(members, ",") }
-	for i := len(members) - 1; i >= 0 && len(joined()) > MaxTraceState; i-- {
+	for i := len(members) - 1; i >= 0 && len(joined()) > maxTraceState; i-- {
 		if len(members[i]) > longStateMember {
 			members = slices.Delete(members, i, i+1)
 		}
 	}
-	for len(joined()) > MaxTraceState {
+	for len(joined()) > maxTraceState {
 		members = members[:len(members)-1]
 	}
 	return joined()

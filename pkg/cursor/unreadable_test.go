@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -34,7 +35,7 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 	visited := map[string]int{}
 	report, err := b.process(cursor.Options{Retention: retention}).Sweep(t.Context(), cursor.SweepOptions{
 		Segments: 1,
-		Beside: cursor.Beside{Visit: func(_ context.Context, c cursor.Cursor, _ bool, _ *cursor.Tally) error {
+		Beside: cursor.Beside{Visit: func(_ context.Context, c cursor.Cursor, _ bool, _ *tally.Tally) error {
 			visited[c.Queue]++
 			return nil
 		}},
@@ -71,7 +72,7 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 	for range 3 {
 		visited := 0
 		_, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
-			Beside: cursor.Beside{Visit: func(_ context.Context, _ cursor.Cursor, full bool, _ *cursor.Tally) error {
+			Beside: cursor.Beside{Visit: func(_ context.Context, _ cursor.Cursor, full bool, _ *tally.Tally) error {
 				if !full {
 					visited++
 				}

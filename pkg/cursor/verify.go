@@ -13,7 +13,7 @@ import (
 // Bounds of what [Sorter.Verify] reports.
 const (
 	// MaxFaults is how many faults are named; the rest are counted.
-	MaxFaults = 100
+	maxFaults = 100
 	// maxHoles is how many holes are remembered until it is known whether what was there expired;
 	// the last one goes on over what is stored then.
 	maxHoles = 100_000
@@ -24,7 +24,7 @@ const (
 const standsAfter = time.Minute
 
 // Fault is something of a queue that must not be.
-type Fault struct {
+type logFault struct {
 	// Range is the seqs that it is about.
 	Range
 	// Problem says what is wrong with them.
@@ -44,7 +44,7 @@ type Verified struct {
 	// the last of them.
 	Gone, GoneTo int64
 	// Faults are the first of what must not be, and Wrong how many there are. Both are whole at the end.
-	Faults []Fault
+	Faults []logFault
 	Wrong  int
 }
 
@@ -272,8 +272,8 @@ func (v *verifier) upTo(seq int64) {
 }
 
 func (v *verifier) wrong(at Range, problem string) {
-	if v.Wrong++; v.Wrong <= MaxFaults {
-		v.Faults = append(v.Faults, Fault{at, problem})
+	if v.Wrong++; v.Wrong <= maxFaults {
+		v.Faults = append(v.Faults, logFault{at, problem})
 	}
 }
 

@@ -3,6 +3,7 @@ package cursor
 import (
 	"context"
 	"errors"
+	"github.com/streamsort/streamsort/internal/tally"
 	"time"
 )
 
@@ -57,7 +58,7 @@ func (s *Sorter) Wake(ctx context.Context, queue string, options SweepOptions) (
 		return SweepReport{}, due, err
 	}
 	run := &sweep{sorter: s, options: o}
-	run.visit(ctx, cur, true, &Tally{})
+	run.visit(ctx, cur, true, &tally.Tally{})
 	if len(run.rest) == 0 {
 		due = time.Time{}
 	}

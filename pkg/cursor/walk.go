@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/tally"
 )
 
 // Walk is a look at all queues. A run goes on with it for as long as it has time; where it
 // stopped is kept in the sweeps table, and the next run goes on from there.
-type Walk struct {
+type walking struct {
 	// Name keeps walks apart.
 	Name string
 	// Segments is how many parts the cursors are read in, side by side where
@@ -21,14 +22,14 @@ type Walk struct {
 	// 0 means that each run begins one, where none is under way.
 	Every time.Duration
 	// Only says which cursors a round visits, by what is known of the round; nil means all.
-	Only func(Progress) CursorFilter
+	Only func(Progress) cursorFilter
 	// PassOver tells that somebody else looks at a cursor later that cannot be read: it then
 	// does not have the next round look as far back as this one, and all others by it.
 	PassOver bool
 }
 
 // Visit sees to a queue, and counts in the round's tally.
-type Visit func(ctx context.Context, c Cursor, seen *Tally) error
+type visiting func(ctx context.Context, c Cursor, seen *tally.Tally) error
 
 // Walk visits the queues of one run, those of a page side by side where the Sorter's
 // ForEach does so. A visit that fails stops no other, and a cursor that cannot be read is
@@ -37,12 +38,12 @@ type Visit func(ctx context.Context, c Cursor, seen *Tally) error
 //
 // Cost beside that of the visits: one read unit for about 70 queues, a request for 1 MB of
 // them, or for 1,000 where all are visited, one a segment at least, and two for the round.
-func (s *Sorter) Walk(ctx context.Context, walk Walk, visit Visit) (Round, error) {
+func (s *Sorter) walkAll(ctx context.Context, walk walking, visit visiting) (Round, error) {
 	r, due, err := s.round(ctx, walk)
 	if err != nil || !due {
 		return Round{}, err
 	}
-	var only CursorFilter
+	var only cursorFilter
 	if walk.Only != nil {
 		only = walk.Only(r.progress)
 	}
@@ -60,9 +61,9 @@ const lastVisit = time.Second
 // look is a run of a walk.
 type look struct {
 	*round
-	only     CursorFilter
+	only     cursorFilter
 	passOver bool
-	visit    Visit
+	visit    visiting
 	// goOn tells whether there is time for one more visit.
 	goOn func() bool
 }
@@ -106,8 +107,8 @@ func (l *look) segment(ctx context.Context, segment int) error {
 
 // page visits the queues of a page. It returns how many of the first ones it has come to,
 // which are all where there was time, and what they counted.
-func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all Tally, err error) {
-	came, seen, errs := make([]bool, len(cursors)), make([]Tally, len(cursors)), make([]error, len(cursors))
+func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all tally.Tally, err error) {
+	came, seen, errs := make([]bool, len(cursors)), make([]tally.Tally, len(cursors)), make([]error, len(cursors))
 	l.forEach(len(cursors), func(i int) {
 		if l.goOn() {
 			came[i], errs[i] = true, l.visit(ctx, cursors[i], &seen[i])
@@ -118,7 +119,7 @@ func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all Tally
 			err = fmt.Errorf("queue %q: %w", cursors[i].Queue, errs[i])
 		}
 		if begun == i && came[i] {
-			all.merge(seen[i])
+			all.Merge(seen[i])
 			begun++
 		}
 	}
@@ -132,9 +133,9 @@ const clocksApart = 10 * time.Minute
 // MovedSince limits a round to the queues that moved, or were notified, since the last round
 // before it began in which no visit failed, and some minutes more. The first round looks at
 // all.
-func MovedSince(round Progress) CursorFilter {
+func movedSince(round Progress) cursorFilter {
 	if round.Since.IsZero() {
-		return CursorFilter{}
+		return cursorFilter{}
 	}
-	return CursorFilter{MovedSince: round.Since.Add(-clocksApart)}
+	return cursorFilter{MovedSince: round.Since.Add(-clocksApart)}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -191,7 +192,7 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 type sweepRun struct {
 	*Deliverer
 	options SweepOptions
-	seen    *cursor.Tally
+	seen    *tally.Tally
 	report  SweepReport
 	// until is when the turn of the queue is over; the zero time where only the context ends.
 	until time.Time

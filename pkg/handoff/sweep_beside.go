@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -85,7 +86,7 @@ func (s *consumerSweep) comeTo(queue string, full bool) bool {
 
 // visit sees to the consumers of a queue. The next round looks at one that failed
 // again: because it was notified, else because it looks as far back as this one.
-func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, seen *cursor.Tally) error {
+func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, seen *tally.Tally) error {
 	if it.Erased() || !s.comeTo(it.Queue, full) {
 		return nil // erase sees to it
 	}
@@ -126,7 +127,7 @@ func (s *consumerSweep) goOn(ctx context.Context) {
 	s.rest = nil
 	s.deliverer.forEach(len(rest), func(i int) {
 		run, left, more := rest[i], rest[i].left, rest[i].more
-		run.report, run.seen, run.until, run.left, run.more = SweepReport{}, &cursor.Tally{}, time.Time{}, nil, false
+		run.report, run.seen, run.until, run.left, run.more = SweepReport{}, &tally.Tally{}, time.Time{}, nil, false
 		_, err := run.each(ctx, left, run.at)
 		if more {
 			err = errors.Join(err, run.retire(ctx, run.at))

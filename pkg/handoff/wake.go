@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/internal/tally"
 )
 
 // scheduleAhead is how far ahead who finds something due tells of it: a wake-up that is farther
@@ -67,7 +67,7 @@ func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options Sw
 	if at.IsZero() && !rests(c) || at.After(now) {
 		return SweepReport{}, at, nil
 	}
-	run := sweepRun{Deliverer: d, options: o, seen: &cursor.Tally{}}
+	run := sweepRun{Deliverer: d, options: o, seen: &tally.Tally{}}
 	it, err := d.sorter.Status(ctx, queue)
 	switch next := it.Notified.Add(soon); {
 	case err != nil || rests(c) && c.Delivered >= it.Position:

@@ -367,7 +367,7 @@ func (m *model) keeper(periods int, period time.Duration) {
 			m.now, m.changed = m.now.Add(period), true
 			if c := m.cursor(defaultQueue); c.Exists() {
 				m.running++
-				kept, err := cursor.Kept{To: c.Position, More: true}, error(nil)
+				kept, err := s.KeepUndelivered(context.Background(), c.Queue, c.Position)
 				for err == nil && kept.More {
 					kept, err = s.KeepUndelivered(context.Background(), c.Queue, kept.To)
 				}

@@ -274,10 +274,9 @@ func (m *model) keepOnce(p *sim.Proc, d *handoff.Deliverer, s *cursor.Sorter) er
 	if some {
 		after = min(after, seq)
 	}
-	for more := true; more && err == nil; {
-		var kept cursor.Kept
-		kept, err = s.KeepUndelivered(ctx, defaultQueue, after)
-		after, more = kept.To, kept.More
+	kept, err := s.KeepUndelivered(ctx, defaultQueue, after)
+	for err == nil && kept.More {
+		kept, err = s.KeepUndelivered(ctx, defaultQueue, kept.To)
 	}
 	return err
 }

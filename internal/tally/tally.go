@@ -1,4 +1,4 @@
-package cursor
+package tally
 
 import "time"
 
@@ -36,7 +36,7 @@ func (t *Tally) Longest(name string) time.Duration {
 	return time.Duration(t.Peaks[name]) * time.Millisecond
 }
 
-func (t *Tally) merge(o Tally) {
+func (t *Tally) Merge(o Tally) {
 	for name, n := range o.Sums {
 		t.Add(name, int(n))
 	}

@@ -25,10 +25,10 @@ var arrivalMutants = []mutant{
 		{"fingerprints.go", "c.FingerprintsFrom = c.TailFrom - first.Seqs() - int64(kept.len())\n", "\n"},
 	}},
 	{"prints of the first ones, not the last", sorterFolder, arrivalTables, []edit{
-		{"fingerprints.go", "c.Fingerprints = kept + first.fingerprints()", "if c.Fingerprints = kept; kept == \"\" {\n\t\tc.Fingerprints = first.fingerprints()\n\t}"},
+		{"fingerprints.go", "c.Fingerprints = kept + fingerprintsOf(first)", "if c.Fingerprints = kept; kept == \"\" {\n\t\tc.Fingerprints = fingerprintsOf(first)\n\t}"},
 	}},
 	{"trimmed without a print", sorterFolder, arrivalSchedules, []edit{
-		{"fingerprints.go", "c.Fingerprints = kept + first.fingerprints()", "c.Fingerprints = kept"},
+		{"fingerprints.go", "c.Fingerprints = kept + fingerprintsOf(first)", "c.Fingerprints = kept"},
 	}},
 	{"no fingerprints in the table", sorterFolder, arrivalTables, []edit{
 		{"store_order.go", "ddb.Not(ddb.Or(inPrints...))", "attrFingerprints.Exists()"},
@@ -43,53 +43,53 @@ var arrivalMutants = []mutant{
 		{"store_order.go", "attrPosition.Ge(ddb.Int(seen.To)), ", ""},
 	}},
 	{"allocation that is asked for again and again", sorterFolder, test{"./pkg/cursor", "TestAPlaceThatLooksTheSame"}, []edit{
-		{"append.go", "case cur.Tail.contains(a.entry()):", "case false:"},
+		{"append.go", "if cur.Tail.Contains(a.entry()) {", "if false {"},
 	}},
 	{"prints taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPrints"}, []edit{
 		{"item.go", "if err := c.checkFingerprints(); err != nil {", "if err := c.checkFingerprints(); err != nil && d.Err != nil {"},
 	}},
 	{"places taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPlaces"}, []edit{
-		{"item_arrival.go", "e.Count < 1 || e.Count > MaxArrivalMessages {", "e.Count < 0 {"},
+		{"item_arrival.go", "e.Count < 1 || e.Count > maxArrivalMessages {", "e.Count < 0 {"},
 	}},
 	{"looks no sooner where it was overtaken", sorterFolder, test{"./pkg/cursor", "TestAProcessThatWasOvertaken"}, []edit{
 		{"append.go", "\t\ts.seen.crowd(queue)\n", ""},
 	}},
 	{"order item expires with what it names", sorterFolder, test{"./pkg/cursor", "TestOrderItemsOutlive"}, []edit{
-		{"flush.go", "s.expiry().Add(orderGrace)", "s.expiry()"},
+		{"log.go", "s.expiry().Add(orderGrace)", "s.expiry()"},
 	}},
 	{"another order item taken for the tail's", sorterFolder, test{"./pkg/cursor", "TestAnOrderItemOfATime"}, []edit{
-		{"flush.go", "there.Entries != items[i].Entries", "there.Entries == \"\""},
+		{"log.go", "there.Entries != items[i].Entries", "there.Entries == \"\""},
 	}},
 	{"allocation beyond the room", sorterFolder, arrivalSchedules, []edit{
-		{"store_order.go", "\t\t\tattrTail.SizeLe(MaxTail-entries.Len()),\n", ""},
+		{"store_order.go", "\t\t\tattrTail.SizeLe(queuelog.MaxTail-entries.Len()),\n", ""},
 	}},
 	{"repeat with its own position (R2)", sorterFolder, arrivalTrace("R2"), []edit{
-		{"append.go", "a.Seen, a.seen = there.Seen, there.Seen", "a.Seen, a.seen = cur.Position, cur.Position"},
+		{"log.go", "a.Seen, a.EnqueuedAt, a.ExpiresOn = there.Seen, there.EnqueuedAt, there.ExpiresOn\n\ta.seen = there.Seen\n", "a.Seen, a.seen = cur.Position, cur.Position\n"},
 	}},
 	{"trim before the order item (R3)", sorterFolder, arrivalTrace("R3"), []edit{
-		{"flush.go", "\ts.forEach(n, func(i int) {\n", "\t_, _, _ = s.store.TrimTail(ctx, cur, n*size)\n\ts.forEach(n, func(i int) {\n"},
+		{"log.go", "\ts.forEach(n, func(i int) {\n", "\t_, _, _ = s.store.TrimTail(ctx, cur, n*queuelog.OrderItemEntries)\n\ts.forEach(n, func(i int) {\n"},
 	}},
 	{"flush of all that is seen (R4)", sorterFolder, arrivalTrace("R4"), []edit{
-		{"flush.go", "first, rest = rest.First(size)", "first, rest = rest, \"\""},
+		{"log.go", "first, rest = rest.First(queuelog.OrderItemEntries)", "first, rest = rest, \"\""},
 	}},
 	{"place before the message (R5)", sorterFolder, arrivalTrace("R5"), []edit{
-		{"append.go", "s.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\terr = s.allocateAll(ctx, arrivals)", "for _, a := range arrivals {\n\t\t\ta.Seen, a.seen, a.mine = cur.Position, cur.Position, true\n\t\t}\n\t\tif err = s.allocateAll(ctx, arrivals); err == nil {\n\t\t\ts.forEach(len(arrivals), func(i int) { arrivals[i].result.Err = s.storeArrival(ctx, arrivals[i], cur) })\n\t\t}"},
+		{"append.go", "\ts.storeAll(ctx, arrivals, cur)\n\treturn s.allocateAll(ctx, arrivals)", "\tfor _, a := range arrivals {\n\t\ta.Seen, a.seen, a.mine = cur.Position, cur.Position, true\n\t}\n\terr := s.allocateAll(ctx, arrivals)\n\tif err == nil {\n\t\tfor _, a := range arrivals {\n\t\t\ta.found = false\n\t\t}\n\t\ts.storeAll(ctx, arrivals, cur)\n\t\tfor _, a := range arrivals {\n\t\t\ta.found = true\n\t\t}\n\t}\n\treturn err"},
 	}},
 	{"place of an earlier arrival (R6)", sorterFolder, arrivalTrace("R6"), []edit{
-		{"arrival.go", "Seen: shortSeen(a.Seen)}", "Seen: 0}"},
-		{"arrival.go", "return shortSeen(a.Seen) == e.Seen && len", "return len"},
+		{"arrival.go", "Seen: queuelog.ShortSeen(a.Seen)}", "Seen: 0}"},
+		{"arrival.go", "return queuelog.ShortSeen(a.Seen) == e.Seen && len", "return len"},
 	}},
 	{"kept, though it has its place", sorterFolder, test{"./pkg/cursor", "TestAnIdIsGoodAgain"}, []edit{
-		{"append.go", "due = inTail(due, cur)\n", ""},
+		{"append.go", "\tdue = open(due)\n", ""},
 	}},
 	{"place short before the end (R7)", sorterFolder, arrivalTrace("R7"), []edit{
-		{"append.go", "a.due = s.expiresSoon(there.ExpiresOn)", "a.due = false"},
+		{"append.go", "if a.open() && s.expiresSoon(a.ExpiresOn) {", "if false {"},
 	}},
 	{"order item expires first (R8)", sorterFolder, arrivalTrace("R8"), []edit{
 		{"keep_arrival.go", "_, err := k.sorter.store.KeepUntil(ctx, k.queue, o.Last, k.sorter.orderExpiry())", "var err error"},
 	}},
 	{"no search before the tail", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "s.seen.crowd(queue)\n\t\treturn Cursor{}, s.search(ctx, arrivals, cur)", "for _, a := range arrivals {\n\t\t\ta.seen = max(a.seen, cur.TailFrom)\n\t\t}\n\t\treturn Cursor{}, nil"},
+		{"log.go", "\tsearched = least() < cur.TailFrom\n", "\tif searched = least() < cur.TailFrom; searched {\n\t\tfor _, a := range byKey {\n\t\t\ta.seen = max(a.seen, cur.TailFrom)\n\t\t}\n\t\treturn true, nil\n\t}\n"},
 	}},
 	{"search in the last order item only", sorterFolder, arrivalSchedules, []edit{
 		{"read_log.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: 1, Strong: true, Backwards: true}"},
@@ -98,7 +98,7 @@ var arrivalMutants = []mutant{
 		{"read_log.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: limit}"},
 	}},
 	{"places in the tail overlooked", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "case found:", "case found && false:"},
+		{"log.go", "\tlook(cur.Tail, cur.TailFrom)\n", ""},
 	}},
 	{"group by the highest position", sorterFolder, arrivalSchedules, []edit{
 		{"append.go", "Range{min(seen.From, a.seen), max(seen.To, a.seen)}", "Range{max(seen.From, a.seen), max(seen.To, a.seen)}"},
@@ -116,7 +116,7 @@ var arrivalMutants = []mutant{
 		{"arrival.go", "a.ID == other.ID && bytes.Equal(a.Digest, other.Digest)", "a.ID == other.ID && bytes.Equal(a.Digest[:0], other.Digest[:0])"},
 	}},
 	{"conflict gets a place", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "\t\ta.result.Outcome = Conflict\n\t\treturn nil\n", "\t\ta.Seen, a.seen = there.Seen, there.Seen\n\t\treturn nil\n"},
+		{"log.go", "\t\ta.result.Outcome = Conflict\n\t\treturn nil\n", "\t\ta.Seen, a.seen = there.Seen, there.Seen\n\t\treturn nil\n"},
 	}},
 	{"kept, no matter who has its id now", sorterFolder, arrivalTables, []edit{
 		{"store_arrivals.go", "isThis := attrSeen.Eq(ddb.Int(seen))", "isThis := attrSeen.Exists()"},
@@ -125,7 +125,7 @@ var arrivalMutants = []mutant{
 		{"keep_arrival.go", "there[i] && k.sorter.expiresSoon(a.ExpiresOn) {", "there[i] && a.ExpiresOn.Equal(k.sorter.now()) {"},
 	}},
 	{"a later one read under the id", sorterFolder, test{"./pkg/cursor", "TestAnIdIsGoodAgain"}, []edit{
-		{"arrival.go", "return shortSeen(a.Seen) == e.Seen && len", "return len"},
+		{"arrival.go", "return queuelog.ShortSeen(a.Seen) == e.Seen && len", "return len"},
 	}},
 	{"no strong read of arrivals", sorterFolder, arrivalSchedules, []edit{
 		{"places.go", "if strong || len(found) == len(places) {", "if true {"},
@@ -134,19 +134,19 @@ var arrivalMutants = []mutant{
 		{"places.go", "\t\t\t\tif strong {\n", "\t\t\t\tif true {\n"},
 	}},
 	{"reader steps over an order item", sorterFolder, arrivalSchedules, []edit{
-		{"places.go", "if o.after() > expect || expect >= upTo {", "if expect >= upTo {"},
+		{"places.go", "if o.After() > expect || expect >= upTo {", "if expect >= upTo {"},
 	}},
 	{"second place where the first is unknown", sorterFolder, test{"./pkg/cursor", "TestARepeatWhosePlaceIsGoneIsStale"}, []edit{
-		{"append.go", "if a.open() && a.seen < unknown {", "if a.open() && a.seen < min(unknown, 0) {"},
+		{"log.go", "a.stale = a.seen < unknown", "a.stale = a.seen < min(unknown, 0)"},
 	}},
 	{"numbered move of a queue in arrival order", sorterFolder, arrivalTables, []edit{
 		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Eq(ddb.Int(over.From)), known"},
 	}},
 	{"at: an allocation from any position", sorterFolder, atSchedule("one batch from two producers"), []edit{
-		{"store_order.go", "attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(MaxTail-1)", "attrPosition.Ge(ddb.Int(first-1)), attrTail.SizeLe(MaxTail-1)"},
+		{"store_order.go", "attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(queuelog.MaxTail-1)", "attrPosition.Ge(ddb.Int(first-1)), attrTail.SizeLe(queuelog.MaxTail-1)"},
 	}},
 	{"at: an allocation without room", sorterFolder, atSchedule("full"), []edit{
-		{"store_order.go", "attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(MaxTail-1)", "attrPosition.Eq(ddb.Int(first-1))"},
+		{"store_order.go", "attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(queuelog.MaxTail-1)", "attrPosition.Eq(ddb.Int(first-1))"},
 	}},
 	{"at: an allocation in a queue of any kind", sorterFolder, arrivalTables, []edit{
 		{"store_order.go", "ddb.And(isArrivalOrder, attrPosition.Eq(ddb.Int(first-1)), ", "ddb.And(attrPosition.Eq(ddb.Int(first-1)), "},
@@ -162,7 +162,7 @@ var arrivalMutants = []mutant{
 		{"append_at.go", "name := binary.BigEndian.AppendUint64([]byte{0xff}, uint64(a.Seen))", "name := binary.BigEndian.AppendUint64([]byte{0xff}, 0)"},
 	}},
 	{"at: a row without a place expires where it gets one", sorterFolder, atSchedule("expires without a place, 1 faults"), []edit{
-		{"append_at.go", "case s.expiresSoon(there.ExpiresOn):", "case false:"},
+		{"append_at.go", "\tif err := s.keepStored(ctx, []*incoming{a})[0]; err != nil {\n\t\treturn false, err\n\t}\n", ""},
 	}},
 	{"at: what is passed is a duplicate", sorterFolder, atSchedule("two messages at one seq"), []edit{
 		{"append_at.go", "e.result.Outcome = compare(m, e.Message); len", "e.result.Outcome = Duplicate; len"},
@@ -180,10 +180,10 @@ var arrivalMutants = []mutant{
 		{"append_at.go", "passed = passed[:min(int64(len(passed)), p.cur.Position-first+1)]", "_ = first"},
 	}},
 	{"at: an item of any number of messages", sorterFolder, appendedAt, []edit{
-		{"append_at.go", "n == MaxArrivalMessages || ", ""},
+		{"append_at.go", "n == maxArrivalMessages || ", ""},
 	}},
 	{"at: an item of any size", sorterFolder, appendedAt, []edit{
-		{"append_at.go", "n > 0 && size > MaxArrivalBytes", "false"},
+		{"append_at.go", "n > 0 && size > maxArrivalBytes", "false"},
 	}},
 	{"at: nobody flushes", sorterFolder, appendedAt, []edit{
 		{"append_at.go", "\t\t\ts.flushAfter(ctx, cur, 1)\n", ""},

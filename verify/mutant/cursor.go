@@ -119,7 +119,7 @@ var sorterMutants = []mutant{
 		{"store_cursors.go", "attrFirst.Eq(ddb.Int(*c.First))", "attrFirst.Exists()"},
 	}},
 	{"sweep sees only gaps on record (V10)", sorterFolder, trace("V10"), []edit{
-		{"sweep.go", "\t\treturn CursorFilter{}\n\t}\n\tround, err = w", "\t\treturn CursorFilter{Gaps: true}\n\t}\n\tround, err = w"},
+		{"sweep.go", "\t\treturn cursorFilter{}\n\t}\n\tround, err = w", "\t\treturn cursorFilter{Gaps: true}\n\t}\n\tround, err = w"},
 	}},
 	{"reader steps over a hole", sorterFolder, schedules, []edit{
 		{"read.go", "if m.Seq > expect+1 {", "if false {"},

@@ -15,16 +15,16 @@ var keyedMutants = []mutant{
 		{"settle.go", "\tlate := open(passed)\n", "\tlate := open(passed)[:0]\n"},
 	}},
 	{"keyed: a repeat is known by its own time of receipt", sorterFolder, keyedSchedule("one message by its receipt, from two"), []edit{
-		{"keyed.go", "k.parts[i] = first", "k.parts[i], _ = time.Time(at), first"},
+		{"keyed.go", "a.parts[i] = first", "a.parts[i], _ = time.Time(at), first"},
 	}},
 	{"keyed: the last receipt counts", sorterFolder, keyedSchedule("one message by its receipt, from two"), []edit{
 		{"store_keyed.go", "\tif err != nil || there.Held {\n\t\treturn at, err", "\tif err != nil || there.Item.Exists() {\n\t\treturn at, err"},
 	}},
 	{"keyed: no second look (K2)", sorterFolder, keyedTrace("K2"), []edit{
-		{"keyed.go", "case k.sortKey() > cur.High:", "case true:"},
+		{"keyed.go", "case a.sortKey() > cur.High:", "case true:"},
 	}},
 	{"keyed: the second look is at what was known (K2)", sorterFolder, keyedTrace("K2"), []edit{
-		{"keyed.go", "cur, err := s.readCursor(ctx, open[0].Queue)", "cur, err := s.store.Cursor(ctx, open[0].Queue, false)"},
+		{"keyed.go", "cur, err := s.readCursor(ctx, all[0].Queue)", "cur, err := s.store.Cursor(ctx, all[0].Queue, false)"},
 	}},
 	{"keyed: low is what was placed (K3)", sorterFolder, keyedTrace("K3"), []edit{
 		{"settle.go", "low := min(read, l.first)", "low := read"},
@@ -33,10 +33,10 @@ var keyedMutants = []mutant{
 		{"settle.go", "\t\tlow = l.cur.Low\n", "\t\tlow = l.cur.High\n"},
 	}},
 	{"keyed: low is raised by the writer (K3)", sorterFolder, keyedTrace("K3W"), []edit{
-		{"late.go", "batch, nil, cur.Low)", "batch, nil, cur.High)"},
+		{"keyed.go", "batch, nil, cur.Low)", "batch, nil, cur.High)"},
 	}},
 	{"keyed: low is closed by a settle with a bound (K3)", sorterFolder, keyedSchedules, []edit{
-		{"settle.go", "if !l.lost && !l.placed && r.upTo == EverySortKey {", "if !l.lost && !l.placed {"},
+		{"settle.go", "if !l.lost && !l.placed && r.upTo == sortkey.EverySortKey {", "if !l.lost && !l.placed {"},
 	}},
 	{"keyed: low is closed at what it is by then (K3)", sorterFolder, keyedSchedules, []edit{
 		{"settle.go", "l.sorter.store.RaiseLow(ctx, l.queue, low)", "l.sorter.store.RaiseLow(ctx, l.queue, EverySortKey)"},
@@ -48,16 +48,16 @@ var keyedMutants = []mutant{
 		{"store_keyed.go", "attrLow.Lt(ddb.Blob([]byte(low)))", "isKeyed"},
 	}},
 	{"keyed: the tail of the dead (K4)", sorterFolder, keyedTrace("K4T"), []edit{
-		{"settle.go", "if l.cur, err = r.sorter.flushKeyed(ctx, l.cur); err != nil {", "if err != nil {"},
+		{"settle.go", "if l.cur, err = r.sorter.flush(ctx, l.cur, queuelog.OrderItemEntries); err != nil {", "if err != nil {"},
 	}},
 	{"keyed: a move where the flush failed (K4)", sorterFolder, keyedTrace("K4M"), []edit{
 		{"settle.go", "\t\tl.lost = true\n\t\treturn nil\n\t}\n\tl.lost = flushed", "\t\tl.cur = cur\n\t\treturn nil\n\t}\n\tl.lost = flushed"},
 	}},
 	{"keyed: a flush that another did first (K4)", sorterFolder, keyedTrace("K4M"), []edit{
-		{"flush.go", "for cur.Tail.Len() > KeyedOrderEntries {", "if cur.Tail.Len() > KeyedOrderEntries {"},
+		{"log.go", "for cur.Tail.Len() > most {", "if cur.Tail.Len() > most {"},
 	}},
 	{"keyed: the stamp of what was known (K5)", sorterFolder, keyedTrace("K5"), []edit{
-		{"keyed.go", "ddb.ToMillis(s.now()), s.expiry(), cur.Position", "ddb.ToMillis(cur.MovedAt), s.expiry(), cur.Position"},
+		{"log.go", "ddb.ToMillis(s.now()), s.expiry(), cur.Position", "ddb.ToMillis(cur.MovedAt), s.expiry(), cur.Position"},
 	}},
 	{"keyed: the clock after the read (K6)", sorterFolder, keyedTrace("K6"), []edit{
 		{"settle.go", "a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle))", "a.EnqueuedAt.After(later.Add(-l.cur.Settings.Settle))"},
@@ -66,8 +66,8 @@ var keyedMutants = []mutant{
 		{"settle.go", "a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle))", "a.EnqueuedAt.After(l.now)"},
 	}},
 	{"keyed: the place of an earlier message (K7)", sorterFolder, keyedTrace("K7"), []edit{
-		{"tail.go", "e.Key == o.Key && e.Count == o.Count && e.Seen == o.Seen", "e.Key == o.Key && e.Count == o.Count"},
-		{"late.go", "p.same(w.entry()) && p.seqs.From >= w.Seen", "p.same(w.entry())"},
+		{"../../internal/queuelog/tail.go", "e.Key == o.Key && e.Count == o.Count && e.Seen == o.Seen", "e.Key == o.Key && e.Count == o.Count"},
+		{"log.go", "p.Same(a.entry()) && p.seqs.From >= a.Seen", "p.Same(a.entry())"},
 	}},
 	{"keyed: an old memory (K8)", sorterFolder, keyedTrace("K8"), []edit{
 		{"seen.go", "\tif now.Sub(found.read) > age {\n", "\tif now.Sub(found.read) > 1000*age*1000 {\n"},
@@ -76,13 +76,13 @@ var keyedMutants = []mutant{
 		{"settle.go", "if a.Seen <= l.cur.Position {", "if a.Seen >= 0 {"},
 	}},
 	{"keyed: told that it waits, which is not settled (K9)", sorterFolder, keyedTrace("K9"), []edit{
-		{"keyed.go", "\t\tcase k.sortKey() > cur.High && k.Seen > cur.Position:\n\t\t\tk.result.Outcome = Stale\n", ""},
+		{"keyed.go", "\t\tcase a.sortKey() > cur.High && a.Seen > cur.Position:\n\t\t\ta.stale = true\n", ""},
 	}},
 	{"keyed: a second place after a restore (K9)", sorterFolder, keyedTrace("K9"), []edit{
-		{"late.go", "if w.Seen > cur.Position {", "if w.Seen > MaxSeq {"},
+		{"log.go", "if a.Seen > cur.Position {", "if a.Seen > MaxSeq {"},
 	}},
 	{"keyed: order items that do not join up (K10)", sorterFolder, keyedTrace("K10"), []edit{
-		{"late.go", "w.stale = w.Seen < unknown", "w.stale = w.Seen < min(unknown, 0)"},
+		{"log.go", "a.stale = a.seen < unknown", "a.stale = a.seen < min(unknown, 0)"},
 	}},
 	{"keyed: an equal key is dropped (K11)", sorterFolder, keyedTrace("K11"), []edit{
 		{"settle.go", "w.Key < seen.High.Key()", "w.sortKey() < seen.High"},
@@ -91,7 +91,7 @@ var keyedMutants = []mutant{
 		{"settle.go", " || a.EnqueuedAt.After(later.Add(maxClockAhead))\n", "\n"},
 	}},
 	{"keyed: a place short before the end (K13)", sorterFolder, keyedTrace("K13"), []edit{
-		{"late.go", "there[i] = !s.expiresSoon(all[i].ExpiresOn); !there[i]", "there[i] = true; !there[i]"},
+		{"log.go", "if !s.expiresSoon(all[i].ExpiresOn) {", "if true {"},
 	}},
 	{"keyed: far ahead of a clock read long ago (K14)", sorterFolder, keyedTrace("K14"), []edit{
 		{"settle.go", "a.EnqueuedAt.After(later.Add(maxClockAhead))", "a.EnqueuedAt.After(l.now.Add(maxClockAhead))"},
@@ -103,13 +103,13 @@ var keyedMutants = []mutant{
 		{"settle.go", "if err != nil || !given {\n\t\tl.lost = err == nil\n", "if err != nil || !given {\n\t\tl.placed = true\n"},
 	}},
 	{"keyed: a place in the tail is overlooked", sorterFolder, keyedSchedule("the same late one twice"), []edit{
-		{"late.go", "\tlook(cur.Tail, cur.TailFrom)\n", ""},
+		{"log.go", "\tlook(cur.Tail, cur.TailFrom)\n", ""},
 	}},
 	{"keyed: places in order items are overlooked", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
-		{"read_log.go", "\t\t\tshow(o.Entries, o.after())\n", ""},
+		{"read_log.go", "\t\t\tshow(o.Entries, o.After())\n", ""},
 	}},
 	{"keyed: looked up behind what the repeat has seen", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
-		{"keyed.go", "k.Seen, k.EnqueuedAt, k.ExpiresOn = there.Seen, there.EnqueuedAt", "k.EnqueuedAt, k.ExpiresOn = there.EnqueuedAt"},
+		{"log.go", "a.Seen, a.EnqueuedAt, a.ExpiresOn = there.Seen, there.EnqueuedAt, there.ExpiresOn\n\ta.seen = there.Seen\n", "a.EnqueuedAt, a.ExpiresOn = there.EnqueuedAt, there.ExpiresOn\n\ta.seen = a.Seen\n"},
 	}},
 	{"keyed: order items are looked up weakly", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
 		{"read_log.go", "Limit: limit, Strong: true}", "Limit: limit}"},
@@ -124,7 +124,7 @@ var keyedMutants = []mutant{
 		{"settle.go", "\t\tlow = late[maxPlacing-1].sortKey()\n", ""},
 	}},
 	{"keyed: late ones are not marked", sorterFolder, keyedTrace("K1L"), []edit{
-		{"settle.go", "mark := MarkLate\n", "mark := Mark(0)\n"},
+		{"settle.go", "mark := queuelog.MarkLate\n", "mark := Mark(0)\n"},
 	}},
 	{"keyed: late ones are dropped everywhere", sorterFolder, keyedTrace("K1L"), []edit{
 		{"settle.go", "seen.Settings.Late == LateDrop && w.Era", "w.Era"},
@@ -136,19 +136,19 @@ var keyedMutants = []mutant{
 		{"settle.go", "\tfor _, w := range due {\n\t\tadd(w, 0)\n\t\tp.High, p.LateInRow = w.sortKey(), 0\n\t}\n", "\tfor i := range due {\n\t\tw := due[len(due)-1-i]\n\t\tadd(w, 0)\n\t\tp.High, p.LateInRow = max(p.High, w.sortKey()), 0\n\t}\n"},
 	}},
 	{"keyed: trimmed before the order item", sorterFolder, keyedSchedule("two flush"), []edit{
-		{"flush.go", "\ts.forEach(n, func(i int) {\n", "\t_, _, _ = s.store.TrimTail(ctx, cur, n*size)\n\ts.forEach(n, func(i int) {\n"},
+		{"log.go", "\ts.forEach(n, func(i int) {\n", "\t_, _, _ = s.store.TrimTail(ctx, cur, n*queuelog.OrderItemEntries)\n\ts.forEach(n, func(i int) {\n"},
 	}},
 	{"keyed: the first order item only, and all trimmed", sorterFolder, keyedTrace("K4T"), []edit{
-		{"flush.go", "\ts.forEach(n, func(i int) {\n", "\ts.forEach(1, func(i int) {\n"},
+		{"log.go", "\ts.forEach(n, func(i int) {\n", "\ts.forEach(1, func(i int) {\n"},
 	}},
 	{"keyed: a conflict gets the place", sorterFolder, keyedSchedule("two messages under one key and id"), []edit{
-		{"keyed.go", "\t\tk.result.Outcome = Conflict\n\t\treturn nil\n", "\t\tk.Digest = there.Digest\n"},
+		{"log.go", "\t\ta.result.Outcome = Conflict\n\t\treturn nil\n", "\t\ta.Digest = there.Digest\n"},
 	}},
 	{"keyed: a repeat is told that it is the first", sorterFolder, keyedSchedule("one message from two producers"), []edit{
-		{"keyed.go", "k.mine = bytes.Equal(k.Op, there.Op)", "k.mine = bytes.Equal(k.Op, there.Op) || len(there.Op) > 0"},
+		{"log.go", "a.mine = bytes.Equal(a.Op, there.Op)", "a.mine = bytes.Equal(a.Op, there.Op) || len(there.Op) > 0"},
 	}},
 	{"keyed: dropped is told as placed", sorterFolder, keyedSchedule("late ones are dropped, equal ones not"), []edit{
-		{"keyed.go", "case k.mine && k.at.has(MarkDropped):", "case false:"},
+		{"log.go", "case a.mine && a.at.Has(queuelog.MarkDropped):", "case false:"},
 	}},
 	{"keyed: linked to the one before the late ones", sorterFolder, keyedSchedules, []edit{
 		{"settle.go", "\t\t\tbefore = e.Key\n", "\t\t\t_ = e.Key\n"},

@@ -12,10 +12,10 @@ var (
 // quotaMutants are ways in which a tenant takes too much, or nothing any more.
 var quotaMutants = []mutant{
 	{"quota: two records of one seq take it twice, for ever", "internal/intake", shardSchedules, []edit{
-		{"intake.go", "if err := cursor.ValidateMessages(p.messages); err != nil {", "if err := cursor.ValidateMessages(nil); err != nil {"},
+		{"intake.go", "if err := cursor.Validate(p.messages); err != nil {", "if err := cursor.Validate(nil); err != nil {"},
 	}},
 	{"quota: a call that contradicts itself takes it", "internal/intake", test{"./functions/enqueue", "TestARefusedCallTakesNoQuota"}, []edit{
-		{"intake.go", "if err := cursor.ValidateMessages(p.messages); err != nil {", "if err := cursor.ValidateMessages(nil); err != nil {"},
+		{"intake.go", "if err := cursor.Validate(p.messages); err != nil {", "if err := cursor.Validate(nil); err != nil {"},
 	}},
 	{"quota: what is more than is left never passes", quotaFolder, shardSchedules, []edit{
 		{"share.go", "take[kind], most[kind] = lack, limit-1+s.unused(kind) // a debt", "take[kind], most[kind] = lack, limit-lack"},

@@ -24,16 +24,16 @@ var recoverMutants = []mutant{
 		{"store_cursors.go", "encodeCursor(c, s.names), s.queueKey.Missing())", "encodeCursor(c, s.names), ddb.Or(s.queueKey.Missing(), attrMaxParked.Exists()))"},
 	}},
 	{"ahead: a refused key makes the queue", sorterFolder, cursorTest("TestAClockThatIsAhead/memory"), []edit{
-		{"keyed.go", "if slices.ContainsFunc(messages, taken) {", "if taken != nil {"},
+		{"put.go", "if taken(unmade) {", "if taken != nil {"},
 	}},
 	{"ahead: no bound", sorterFolder, cursorTest("TestAClockThatIsAhead/memory"), []edit{
-		{"keyed.go", "case !at.After(latest), isReceived(k.parts[i]):", "case true:"},
+		{"keyed.go", "case !at.After(latest), isReceived(a.parts[i]):", "case true:"},
 	}},
 	{"ahead: the bound of the defaults", sorterFolder, cursorTest("TestAClockThatIsAhead/memory"), []edit{
 		{"keyed.go", "latest := s.now().Add(cur.Settings.Ahead)", "latest := s.now().Add(s.defaults.Ahead)"},
 	}},
 	{"ahead: a repeat gets its own time of receipt", sorterFolder, cursorTest("TestAClockThatIsAhead/memory"), []edit{
-		{"keyed.go", "k.parts[i], k.result.Ahead = Received(m.Received), true", "k.parts[i], k.result.Ahead = m.Received, true\n\t\t\tkey, _ = of.Key(k.parts...)"},
+		{"keyed.go", "a.parts[i], a.result.ClockAhead = sortkey.Received(m.Received), true", "a.parts[i], a.result.ClockAhead = m.Received, true\n\t\t\tkey, _ = of.Key(a.parts...)"},
 	}},
 	{"late: the count in a row goes on behind one that is not", sorterFolder, keyedSchedules, []edit{
 		{"settle.go", "p.High, p.LateInRow = w.sortKey(), 0", "p.High = w.sortKey()"},
@@ -45,34 +45,34 @@ var recoverMutants = []mutant{
 		{"sweep_keyed.go", "if cur.LateInRow >= manyLate {", "if cur.LateInRow > manyLate {"},
 	}},
 	{"late: the writer counts what a settler has placed", sorterFolder, cursorTest("TestALateOneIsCountedOnce"), []edit{
-		{"keyed.go", "k.at.has(MarkUnlinked), k.placed", "k.at.has(MarkUnlinked), k.mine"},
+		{"log.go", "a.at.Has(queuelog.MarkUnlinked), a.placed", "a.at.Has(queuelog.MarkUnlinked), a.mine"},
 	}},
 	{"late: enqueue counts what a settler has placed", "internal/intake", test{"./functions/enqueue", "TestALateOneIsCountedOnce"}, []edit{
-		{"intake.go", "if r.Placed {", "if r.Seq > 0 {"},
+		{"intake.go", "r.Placed && r.Late", "r.Seq > 0 && r.Late"},
 	}},
 	{"anew: what waits is left", sorterFolder, keyedSchedule("the keys begin anew before a window is over"), []edit{
 		{"restart.go", "closing: true", "closing: false"},
 	}},
 	{"anew: what was stored beside it is left behind", sorterFolder, keyedSchedule("the keys begin anew beside a writer"), []edit{
-		{"restart.go", "p.High, p.LateInRow, p.Restart = cur.High.Era().next().begin(),", "p.Low, p.High, p.LateInRow, p.Restart = cur.High.Era().next().begin(), cur.High.Era().next().begin(),"},
+		{"restart.go", "p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(),", "p.Low, p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(), cur.High.Era().Next().Begin(),"},
 	}},
 	{"anew: twice, where the answer was lost", sorterFolder, keyedSchedule("the keys begin anew beside a writer"), []edit{
 		{"restart.go", "if err != nil || cur.RestartedBy(op) {", "if err != nil {"},
 	}},
 	{"anew: the stream's filter holds the keys of the next era back", sorterFolder, cursorTest("TestEras"), []edit{
-		{"sort_key.go", `eraTag = "\x0f"`, `eraTag = "\x80"`},
+		{"../../internal/sortkey/sort_key.go", `eraTag = "\x0f"`, `eraTag = "\x80"`},
 	}},
 	{"anew: one that did not know of it is dropped", sorterFolder, cursorTest("TestNothingIsDroppedByARestart"), []edit{
 		{"settle.go", "w.Era == seen.High.Era() && ", ""},
 	}},
 	{"anew: keys of the first era for ever", sorterFolder, cursorTest("TestKeysBeginAnew"), []edit{
-		{"keyed.go", "k.Era, k.Digest = cur.High.Era(), k.digest()", "k.Digest = k.digest()"},
+		{"keyed.go", "a.Key, a.Era, a.Digest = key, cur.High.Era(), a.digest()", "a.Key, a.Digest = key, a.digest()"},
 	}},
 	{"anew: the era is not read", sorterFolder, cursorTest("TestKeysBeginAnew"), []edit{
 		{"item_arrival.go", "a.Key, a.Era = stored.Key(), stored.Era()", "a.Key = stored.Key()"},
 	}},
 	{"anew: the log says that it was late", sorterFolder, keyedSchedule("the keys begin anew before a window is over"), []edit{
-		{"read_arrival.go", "if p.has(MarkRestart) {", "if p.has(MarkUnlinked) {"},
+		{"read_arrival.go", "if p.Has(queuelog.MarkRestart) {", "if p.has(MarkUnlinked) {"},
 	}},
 	{"anew: an order that was done is on record again", "pkg/handoff", test{"./functions/handoff", "TestRestartKeys/memory"}, []edit{
 		{"erase.go", "if cur.RestartedBy(o.Op) {", "if cur.RestartedBy(o.Reason) {"},

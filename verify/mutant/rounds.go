@@ -7,7 +7,7 @@ var roundMutants = []mutant{
 		{"round.go", "case len(last.Left) > 0 && last.Segments == walk.Segments:", "case false:"},
 	}},
 	{"rounds: what is told is of the last run", sorterFolder, test{"./pkg/cursor", "TestSweepGoesOnWhereItStopped"}, []edit{
-		{"round.go", "p.Seen.merge(s.seen)", "p.Seen = s.seen"},
+		{"round.go", "p.Seen.Merge(s.seen)", "p.Seen = s.seen"},
 	}},
 	{"rounds: who was not come to is passed over", sorterFolder, test{"./pkg/cursor", "TestSweepGoesOnWhereItStopped"}, []edit{
 		{"walk.go", "case begun == len(page.Cursors):", "case true:"},

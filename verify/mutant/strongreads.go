@@ -30,7 +30,7 @@ var strongReadMutants = []mutant{
 		{"store.go", "Key: s.table.Key(tag), Strong: true}", "Key: s.table.Key(tag)}"},
 	}},
 	{"weak read of staged replies", sorterFolder, repliesSchedule("pushed, and stale reads"), []edit{
-		{"stage.go", "Keys: []SortKey{HashOf(id)}, Strong: true}", "Keys: []SortKey{HashOf(id)}}"},
+		{"stage.go", "Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true}", "Keys: []sortkey.SortKey{sortkey.HashOf(id)}}"},
 	}},
 	{"weak read of a row whose result is gone", dedupFolder, test{"./pkg/dedup", "TestAResultThatWasJustForgotten"}, []edit{
 		{"acquire.go", "d.store.Row(ctx, a.key, true)", "d.store.Row(ctx, a.key, false)"},

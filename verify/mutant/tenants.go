@@ -48,7 +48,7 @@ var tenantMutants = []mutant{
 		{"lists.go", `if c.Tenant() == "" {`, "if true {"},
 	}},
 	{"tenants: an id is anybody's", "internal/intake", twoTenants, []edit{
-		{"intake.go", `cmp.Or(full(place, "queue", &m.Queue), full(place, "id", &m.ID))`, `full(place, "queue", &m.Queue)`},
+		{"intake.go", "\t\tm.ID, errs[2] = p.Scope.Full(\"id\", m.ID)\n", ""},
 	}},
 	{"tenants: a batch's chain is nobody's", deliveryFolder, test{"./pkg/handoff", "TestATenantsBatchIsItsOwn"}, []edit{
 		{"tracked.go", `if of, _ := tenant.Split(t.queue); of != "" {`, `if of, _ := tenant.Split(t.queue); false {`},

@@ -92,7 +92,7 @@ var timerMutants = []mutant{
 		{"handler.go", "if s.ofArrivals(event) {", "if false {"},
 	}},
 	{"timer: a settle window's wake-up settles all of its queue", wakersFolder, settled, []edit{
-		{"wake.go", "cursor.SortKey(w.UpTo)", "cursor.EverySortKey"},
+		{"wake.go", "sortkey.SortKey(w.UpTo)", "sortkey.EverySortKey"},
 	}},
 	{"timer: a settle window's wake-up that is too early is gone", wakersFolder, settled, []edit{
 		{"wake.go", "next = done.Waiting.Due", "next = time.Time{}"},

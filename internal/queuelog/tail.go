@@ -1,3 +1,6 @@
+// Package queuelog is what the log of a queue that gives the seqs is made of: an [Entry] for each
+// place, the [Tail] in the queue's cursor, and an [OrderItem] for those that have left it; and what
+// pkg/cursor's requests about them ask for.
 package queuelog
 
 import (

@@ -1,3 +1,5 @@
+// Package sortkey is the keys of messages: what a [KeyType] takes, how a [Key] is stored so that keys
+// sort as their bytes do, and the [SortKey] under which a message waits in its queue.
 package sortkey
 
 import (

@@ -1,3 +1,4 @@
+// Package tally is what the visits of a sweep's round have counted.
 package tally
 
 import "time"

@@ -2,16 +2,16 @@
 // moves a cursor over every gap-free run of each queue.
 //
 // Make a [Store] with [NewDynamo] (or [NewMemory] in tests), a [Sorter] with
-// [New], and call [Sorter.Put] or [Sorter.PutGroup] for what arrives. The
+// [New], and call [Sorter.Put] for what arrives. The
 // messages come out, in order, behind the stream of the cursors table: package
 // handoff delivers them, and [StatelessConsumer] is a Lambda function there that
 // stores nothing. The function behind the stream of the messages
 // table is [OnMessages], and [Sorter.Sweep] runs on a schedule; both make up for
 // what a crash leaves behind.
 //
-// Where the producers have no numbers, [Sorter.Append] gives the messages theirs
+// Where the producers have no numbers, the queue gives the messages theirs
 // as they arrive: see "Queues in arrival order". Where they have a time, a version or
-// another key that has gaps, [Sorter.PutKeyed] sorts by that: see "Keyed queues". Everything
+// another key that has gaps, a keyed queue sorts by that: see "Keyed queues". Everything
 // else is the same for all kinds of queue, and readers do not see which it is.
 //
 // # Words
@@ -53,10 +53,10 @@
 //
 // and those of a queue in arrival order, of layout 2,
 //
-//	tail         L  the last places, each bytes (see [Entry]): 10 of the key, 4 of count and
+//	tail         L  the last places, each bytes (see [queuelog.Entry]): 10 of the key, 4 of count and
 //	                seen; in a keyed queue its marks, the sort key without the first byte, 4 of seen
 //	tailFrom     N  the seq before those of the tail
-//	prints       S  the places that left the tail last, 4 characters each (see [Fingerprints])
+//	prints       S  the places that left the tail last, 4 characters each (see fingerprints)
 //	printsFrom   N  the seq before those of the fingerprints
 //
 // and those of a keyed queue, of layout 4, which has tail (see below) and tailFrom too,
@@ -111,7 +111,7 @@
 //	trace        B  where given, the trace that all messages have; or, each with its length before it,
 //	traces       B  that of each
 //
-// In a keyed queue the layout is 4, and sortKey is a byte 1, the message's [Era] and [Key], and 8
+// In a keyed queue the layout is 4, and sortKey is a byte 1, the message's [sortkey.Era] and [Key], and 8
 // bytes of the SHA-256 of its id, so that the table has what waits in its order; and
 //
 //	prev         S  the id of the message that should stand before it, where given
@@ -125,7 +125,7 @@
 // and in the messages table, an order item under (queue, its last seq):
 //
 //	v            N  layout of the item, 2, or 4 of a keyed queue
-//	entries      L  24 places, or 32 of a keyed queue, that have left the tail
+//	entries      L  24 places that have left the tail
 //	expiresOn    N  later than all that it names
 //
 // # The states of a queue
@@ -171,7 +171,7 @@
 // arrival's; where it can be, the allocation fails, and the place is looked for in
 // the order items.
 //
-// Messages with seqs are put to such a queue by [Sorter.PutGroup]: each batch is an arrival, and its
+// Messages with seqs are put to such a queue by [Sorter.Put]: each batch is an arrival, and its
 // allocation asks that the position is right before its first seq. So it has those seqs or none, and who
 // finds the position beyond them compares what is stored there.
 //

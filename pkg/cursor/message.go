@@ -96,7 +96,7 @@ type Message struct {
 // yet, or none that is known.
 const NoSeq int64 = -1
 
-// Key, KeyType and Received are what the keys of keyed queues are.
+// What the keys of keyed queues are.
 type (
 	// Key is a key as it is stored: keys of one type compare as their bytes do.
 	Key = sortkey.Key
@@ -105,7 +105,12 @@ type (
 	// Received is a part of a key that is the time at which the message came, where its sender
 	// gives none. The first time that a message came counts.
 	Received = sortkey.Received
+	// SortKey is a place in the order of a keyed queue, up to which [Sorter.Settle] looks.
+	SortKey = sortkey.SortKey
 )
+
+// EverySortKey is greater than every sort key.
+const EverySortKey = sortkey.EverySortKey
 
 // FirstHere is the [Message].First by which a queue starts at the message that makes it.
 const FirstHere int64 = -1

@@ -44,11 +44,11 @@ const (
 	// those that are missing. It is the zero Kind.
 	KindNumbered Kind = ""
 	// KindArrival: the queue numbers the messages as they arrive: see
-	// [Sorter.Append]. It has no gaps, so Policy, GapAfter, MaxAhead and Mode
+	// [Sorter.Put]. It has no gaps, so Policy, GapAfter, MaxAhead and Mode
 	// mean nothing there.
 	KindArrival Kind = "arrival"
 	// KindKeyed: the queue sorts the messages by a key that has gaps, such as a time: see
-	// [Sorter.PutKeyed]. Policy, GapAfter, MaxAhead and Mode mean nothing there.
+	// [Sorter.Put]. Policy, GapAfter, MaxAhead and Mode mean nothing there.
 	KindKeyed Kind = "keyed"
 )
 

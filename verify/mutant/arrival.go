@@ -168,10 +168,10 @@ var arrivalMutants = []mutant{
 		{"append_at.go", "e.result.Outcome = compare(m, e.Message); len", "e.result.Outcome = Duplicate; len"},
 	}},
 	{"at: what another stored is the own", sorterFolder, atSchedule("two messages at one seq"), []edit{
-		{"append_at.go", "len(e.Op) > 0 && bytes.Equal(m.Op, e.Op)", "len(e.Op) > 0"},
+		{"append_at.go", "len(e.Op) > 0 && bytes.Equal(m.Op, e.Op)", "len(e.Op) > 0 && bytes.Equal(e.Op, e.Op)"},
 	}},
 	{"at: the own, whose answer was lost, is another's", sorterFolder, atSchedule("a plain append between two"), []edit{
-		{"append_at.go", "len(e.Op) > 0 && bytes.Equal(m.Op, e.Op)", "false"},
+		{"append_at.go", "len(e.Op) > 0 && bytes.Equal(m.Op, e.Op)", "bytes.Equal(m.Op, nil)"},
 	}},
 	{"at: a batch with a hole is one item", sorterFolder, atSchedule("a hole, and what fills it"), []edit{
 		{"append_at.go", "|| e.Seq != all[0].Seq+int64(n) ||", "||"},

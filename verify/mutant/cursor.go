@@ -83,7 +83,7 @@ var sorterMutants = []mutant{
 		{"put.go", "r.Seq > cur.Position && r.Outcome != Full", "r.Seq > cur.Position && r.Outcome != Full && r.Outcome != Conflict"},
 	}},
 	{"heal without scan", sorterFolder, schedules, []edit{
-		{"heal.go", "beyond, err := s.sweepUp(ctx, always, &p)", "beyond, err := int64(noSeq), error(nil)"},
+		{"heal.go", "beyond, err := s.sweepUp(ctx, always, &p)", "beyond, err := NoSeq, error(nil)"},
 	}},
 	{"healer stops at the position (V3)", sorterFolder, trace("V3"), []edit{
 		{"heal.go", "if !always && !cur.GapOpen() && known <= cur.Position {", "if !always && known <= cur.Position {"},

@@ -39,7 +39,7 @@ var keyedMutants = []mutant{
 		{"settle.go", "if !l.lost && !l.placed && r.upTo == sortkey.EverySortKey {", "if !l.lost && !l.placed {"},
 	}},
 	{"keyed: low is closed at what it is by then (K3)", sorterFolder, keyedSchedules, []edit{
-		{"settle.go", "l.sorter.store.RaiseLow(ctx, l.queue, low)", "l.sorter.store.RaiseLow(ctx, l.queue, EverySortKey)"},
+		{"settle.go", "l.sorter.store.RaiseLow(ctx, l.queue, low)", "l.sorter.store.RaiseLow(ctx, l.queue, sortkey.EverySortKey)"},
 	}},
 	{"keyed: low is not closed", sorterFolder, keyedTrace("K1L"), []edit{
 		{"settle.go", "if l.cur.Low < low {\n", "if l.cur.Low > low {\n"},
@@ -124,7 +124,7 @@ var keyedMutants = []mutant{
 		{"settle.go", "\t\tlow = late[maxPlacing-1].sortKey()\n", ""},
 	}},
 	{"keyed: late ones are not marked", sorterFolder, keyedTrace("K1L"), []edit{
-		{"settle.go", "mark := queuelog.MarkLate\n", "mark := Mark(0)\n"},
+		{"settle.go", "mark := queuelog.MarkLate\n", "mark := queuelog.Mark(0)\n"},
 	}},
 	{"keyed: late ones are dropped everywhere", sorterFolder, keyedTrace("K1L"), []edit{
 		{"settle.go", "seen.Settings.Late == LateDrop && w.Era", "w.Era"},
@@ -157,7 +157,7 @@ var keyedMutants = []mutant{
 		{"store_keyed.go", "\t\tpage.More = false // it", "\t\t_ = page.More // it"},
 	}},
 	{"keyed: a page skips the one behind it", sorterFolder, keyedSchedule("pages of one"), []edit{
-		{"settle.go", "after = page.Waiting[n-1].sortKey()\n", "after = page.Waiting[n-1].sortKey()[:len(page.Waiting[n-1].sortKey())-tieBreakSize] + \"\\xff\"\n"},
+		{"settle.go", "after = page.Waiting[n-1].sortKey()\n", "after = page.Waiting[n-1].sortKey()[:len(page.Waiting[n-1].sortKey())-sortkey.TieBreakSize] + \"\\xff\"\n"},
 	}},
 	{"keyed: the sweep passes over what waits", sorterFolder, keyedSchedule("a new queue"), []edit{
 		{"sweep_keyed.go", "return len(page.Waiting) > 0, err", "return len(page.Waiting) > maxWaiting, err"},

@@ -72,7 +72,7 @@ var recoverMutants = []mutant{
 		{"item_arrival.go", "a.Key, a.Era = stored.Key(), stored.Era()", "a.Key = stored.Key()"},
 	}},
 	{"anew: the log says that it was late", sorterFolder, keyedSchedule("the keys begin anew before a window is over"), []edit{
-		{"read_arrival.go", "if p.Has(queuelog.MarkRestart) {", "if p.has(MarkUnlinked) {"},
+		{"read_arrival.go", "if p.Has(queuelog.MarkRestart) {", "if p.Has(queuelog.MarkUnlinked) {"},
 	}},
 	{"anew: an order that was done is on record again", "pkg/handoff", test{"./functions/handoff", "TestRestartKeys/memory"}, []edit{
 		{"erase.go", "if cur.RestartedBy(o.Op) {", "if cur.RestartedBy(o.Reason) {"},

@@ -10,7 +10,7 @@ func replyTrace(name string) test { return test{"./verify/sim/repliessim", "Test
 // replyMutants are bugs in replies with the commit, and in the store's requests.
 var replyMutants = []mutant{
 	{"replies: before the decision (P1)", deliveryFolder, replyTrace("P1"), []edit{
-		{"reply.go", "\tc, decided, err := run.store.Decide(", "\tfor _, one := range staged {\n\t\tif _, err := run.sorter.Place(ctx, one); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, decided, err := run.store.Decide("},
+		{"reply.go", "\tc, decided, err := run.store.Decide(", "\tfor _, one := range staged {\n\t\tif err := run.sorter.Place(ctx, one).Err; err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, decided, err := run.store.Decide("},
 	}},
 	{"replies: finished before they are sent (P2)", recordFolder, replyTrace("P2"), []edit{
 		{"send.go", "\tfor i, o := range c.Outbox {\n", "\tif _, _, err := t.Store.Finish(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\treturn c, err\n\t}\n\tfor i, o := range c.Outbox {\n"},

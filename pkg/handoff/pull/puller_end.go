@@ -79,7 +79,7 @@ func (p *Puller) Prepare(ctx context.Context, h Held) (Answer, error) {
 
 // Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine.
 // With replies, 1 read more, and for each queue that they go to what cursor's
-// Append or PutGroup cost.
+// Put costs.
 func (p *Puller) Commit(ctx context.Context, h Held, replies ...handoff.Reply) (Answer, error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, err

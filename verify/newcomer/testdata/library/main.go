@@ -16,9 +16,9 @@ func main() {
 		log.Fatal(err)
 	}
 	for _, seq := range []int64{2, 3, 1} {
-		result, err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: []byte("{}")})
-		if err != nil {
-			log.Fatal(err)
+		result := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: []byte("{}")})[0]
+		if result.Err != nil {
+			log.Fatal(result.Err)
 		}
 		fmt.Printf("put %d: out are %d to %d\n", seq, result.Old+1, result.New)
 	}

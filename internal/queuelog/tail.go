@@ -5,9 +5,10 @@ package queuelog
 
 import (
 	"encoding/binary"
-	"github.com/streamsort/streamsort/internal/sortkey"
 	"iter"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // Mark is what an entry of a keyed queue says beside its place; 0 in arrival order.
@@ -41,7 +42,7 @@ type Entry struct {
 	Mark Mark
 }
 
-// has reports whether the entry has a mark.
+// Has reports whether the entry has a mark.
 func (e Entry) Has(m Mark) bool { return e.Mark&m != 0 }
 
 // countBits and seenBits are how much of 4 bytes an entry's Count and Seen take.
@@ -50,7 +51,7 @@ const (
 	SeenBits  = 32 - countBits
 )
 
-// shortSeen is what an entry says of a position.
+// ShortSeen is what an entry says of a position.
 func ShortSeen(position int64) uint32 { return uint32(position & (1<<SeenBits - 1)) }
 
 // Tail is a run of entries, packed: it can be compared and used as a value, and one can be
@@ -142,12 +143,12 @@ func (t Tail) Seqs() int64 {
 	return seqs
 }
 
-// same reports whether two entries are of the same arrival, however it is marked.
+// Same reports whether two entries are of the same arrival, however it is marked.
 func (e Entry) Same(o Entry) bool {
 	return e.Key == o.Key && e.Count == o.Count && e.Seen == o.Seen
 }
 
-// contains reports whether an arrival's entry is among them.
+// Contains reports whether an arrival's entry is among them.
 func (t Tail) Contains(e Entry) bool {
 	for there := range t.All() {
 		if there.Same(e) {
@@ -157,10 +158,10 @@ func (t Tail) Contains(e Entry) bool {
 	return false
 }
 
-// ofKeyed reports whether the entries are of a keyed queue.
+// OfKeyed reports whether the entries are of a keyed queue.
 func (t Tail) OfKeyed() bool { return t != "" && Mark(t[2]) != 0 }
 
-// last is the key of the last entry that has a message; empty where there is none.
+// Last is the key of the last entry that has a message; empty where there is none.
 func (t Tail) Last() sortkey.SortKey {
 	var last sortkey.SortKey
 	for e := range t.All() {
@@ -183,5 +184,5 @@ type OrderItem struct {
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 }
 
-// after is the seq before its first.
+// After is the seq before its first.
 func (o OrderItem) After() int64 { return o.Last - o.Entries.Seqs() }

@@ -42,7 +42,7 @@ func (k Key) JSON() json.RawMessage {
 	return append(append([]byte("["), bytes.Join(values, []byte(","))...), ']')
 }
 
-// times are its parts, as far as they are times; the zero time for others.
+// Times are its parts, as far as they are times; the zero time for others.
 func (k Key) Times() []time.Time {
 	parts, _ := readKey(string(k)) // what is no key has none
 	times := make([]time.Time, len(parts))

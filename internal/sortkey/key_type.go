@@ -105,7 +105,7 @@ func parseKeyPart(text string) (keyPart, error) {
 	return keyPart{rankKind, of}, err
 }
 
-// timed reports whether a part of the keys is a time.
+// Timed reports whether a part of the keys is a time.
 func (t KeyType) Timed() bool {
 	parts, _ := parseKeyType(string(t))
 	return slices.ContainsFunc(parts, func(p keyPart) bool { return p.kind.tag == tagTime })
@@ -189,7 +189,7 @@ func (t KeyType) wrongCount(have, want int) error {
 	return invalid.New(invalid.OutOfRange, "key", fmt.Sprintf("has %d parts: the queue's keys have %d, %s", have, want, t))
 }
 
-// inPart is an error of a part of a key: of which, where there are several.
+// InPart is an error of a part of a key: of which, where there are several.
 func InPart(i, parts int, err error) error {
 	wrong := invalid.Named("key", err)
 	if parts > 1 {

@@ -11,7 +11,7 @@ import (
 // belongs in the order: see [KeyedSortKey].
 type SortKey string
 
-// hashSize is how many bytes of an id's hash are its SortKey in arrival order.
+// HashSize is how many bytes of an id's hash are its SortKey in arrival order.
 const HashSize = 10
 
 // HashOf is the SortKey of an id in arrival order.
@@ -27,11 +27,11 @@ const (
 	TieBreakSize = 8
 )
 
-// receiptPrefix begins the sort keys of receipts, which are behind [EverySortKey]: no query
+// ReceiptPrefix begins the sort keys of receipts, which are behind [EverySortKey]: no query
 // for messages of a keyed queue finds them, and no wake-up comes of them.
 const ReceiptPrefix = "\x03"
 
-// noSortKey is less than every sort key of a keyed queue. (DynamoDB compares no key with
+// NoSortKey is less than every sort key of a keyed queue. (DynamoDB compares no key with
 // empty bytes.)
 const NoSortKey SortKey = "\x00"
 
@@ -50,11 +50,11 @@ type Era string
 
 const (
 	eraTag = "\x0f"
-	// lastEra is the greatest era: no more fit into its bytes.
+	// LastEra is the greatest era: no more fit into its bytes.
 	LastEra Era = eraTag + "\xff\xff"
 )
 
-// next is the era behind this one.
+// Next is the era behind this one.
 func (e Era) Next() Era {
 	if e == "" {
 		return eraTag + "\x00\x00"
@@ -62,12 +62,12 @@ func (e Era) Next() Era {
 	return Era(binary.BigEndian.AppendUint16([]byte(eraTag), binary.BigEndian.Uint16([]byte(e[1:]))+1))
 }
 
-// sortKey is the sort key of a message in the era.
+// SortKey is the sort key of a message in the era.
 func (e Era) SortKey(key Key, id string) SortKey {
 	return KeyedPrefix + SortKey(e) + SortKey(key) + TieBreak(id)
 }
 
-// begin is less than every sort key of the era.
+// Begin is less than every sort key of the era.
 func (e Era) Begin() SortKey {
 	return KeyedPrefix + SortKey(e) + SortKey(make([]byte, TieBreakSize))
 }
@@ -80,7 +80,7 @@ func (k SortKey) Era() Era {
 	return Era(k[1:4])
 }
 
-// tieBreak orders the messages of equal keys.
+// TieBreak orders the messages of equal keys.
 func TieBreak(id string) SortKey {
 	sum := sha256.Sum256([]byte(id))
 	return SortKey(sum[:TieBreakSize])
@@ -96,7 +96,7 @@ func (k SortKey) Key() Key {
 	return Key(k[before : len(k)-TieBreakSize])
 }
 
-// isOf reports whether the tie-break is that of an id.
+// IsOf reports whether the tie-break is that of an id.
 func (k SortKey) IsOf(id string) bool {
 	return len(k) >= TieBreakSize && k[len(k)-TieBreakSize:] == TieBreak(id)
 }

@@ -37,6 +37,7 @@ func (t *Tally) Longest(name string) time.Duration {
 	return time.Duration(t.Peaks[name]) * time.Millisecond
 }
 
+// Merge adds what another has counted, and its longest times.
 func (t *Tally) Merge(o Tally) {
 	for name, n := range o.Sums {
 		t.Add(name, int(n))

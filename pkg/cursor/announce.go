@@ -3,10 +3,11 @@ package cursor
 import (
 	"context"
 	"fmt"
-	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/sortkey"
 	"slices"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // AnnouncementKind is what happened in a queue.

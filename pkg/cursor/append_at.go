@@ -6,9 +6,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
+
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
-	"slices"
 )
 
 // expected is a message for a seq of a queue in arrival order.

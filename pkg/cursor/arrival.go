@@ -13,9 +13,9 @@ import (
 
 // Bounds of an arrival.
 const (
-	// MaxArrivalMessages is the most messages of an arrival.
+	// maxArrivalMessages is the most messages of an arrival.
 	maxArrivalMessages = 500
-	// MaxArrivalBytes bounds all messages of an arrival of several together, as
+	// maxArrivalBytes bounds all messages of an arrival of several together, as
 	// they are framed: about 4 bytes a message more than what they hold.
 	maxArrivalBytes = MaxBody
 )

@@ -2,9 +2,10 @@ package cursor
 
 import (
 	"encoding/base64"
-	"github.com/streamsort/streamsort/internal/sortkey"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // TestEras: each is greater than the one before, whatever the keys are, is read back, and is let

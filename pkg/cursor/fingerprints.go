@@ -3,11 +3,12 @@ package cursor
 import (
 	"encoding/base64"
 	"fmt"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"strings"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// Fingerprints are short names of entries: four characters each, one after the other.
+// fingerprints are short names of entries: four characters each, one after the other.
 // They show for sure that an entry is not among those they are of; that it is,
 // they can say wrongly.
 //

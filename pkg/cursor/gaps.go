@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Gap is a run of seqs that are missing while later ones are stored.
+// oneGap is a run of seqs that are missing while later ones are stored.
 type oneGap struct {
 	// Missing are the seqs From < seq <= To.
 	Missing Range
@@ -46,7 +46,7 @@ func (c Cursor) gapsAmong(last int64, heads []Message) (gaps []oneGap) {
 	return gaps
 }
 
-// GapList is a queue's gaps in the order of their seqs.
+// gapList is a queue's gaps in the order of their seqs.
 type gapList struct {
 	Cursor Cursor
 	Gaps   []oneGap

@@ -3,8 +3,9 @@ package cursor
 import (
 	"context"
 	"errors"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"slices"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
 // Heal advances a queue's cursor over what is stored, where no writer did: after a

@@ -2,8 +2,9 @@ package cursor
 
 import (
 	"context"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"slices"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
 // keeping keeps arrivals of a queue from expiring.

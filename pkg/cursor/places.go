@@ -2,10 +2,11 @@ package cursor
 
 import (
 	"context"
-	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/sortkey"
 	"iter"
 	"slices"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // arrivalQueue is the queue's cursor if it is in arrival order, or a keyed one, with a

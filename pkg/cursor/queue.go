@@ -2,9 +2,10 @@ package cursor
 
 import (
 	"context"
+	"time"
+
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
-	"time"
 )
 
 // Status reads a queue's cursor strongly. A queue that was never put to is
@@ -61,7 +62,7 @@ func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, more bool, 
 	return count, page.More, err
 }
 
-// Waits is what waits in a keyed queue.
+// waitCount is what waits in a keyed queue.
 type waitCount struct {
 	// Count is how many messages there are; More tells that there may be further ones, which
 	// were not looked at.

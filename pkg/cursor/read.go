@@ -2,8 +2,9 @@ package cursor
 
 import (
 	"context"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"iter"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
 // Read yields the messages with after < seq <= upTo in order, tombstones

@@ -2,8 +2,9 @@ package cursor
 
 import (
 	"context"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"iter"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
 // readPage is about how many bytes of bodies one request is to read.

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"context"
+
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )

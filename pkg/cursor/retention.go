@@ -2,13 +2,14 @@ package cursor
 
 import (
 	"context"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// Kept is what became of a piece of keeping.
+// keptUpTo is what became of a piece of keeping.
 type keptUpTo struct {
 	// To is the seq that it came to; More tells that there is another piece behind it.
 	To   int64

@@ -80,7 +80,7 @@ func (s seqSet) runEnd(position int64) int64 {
 
 // max is the highest seq of the set, NoSeq where it is empty.
 func (s seqSet) max() int64 {
-	highest := int64(NoSeq)
+	highest := NoSeq
 	for seq := range s {
 		highest = max(highest, seq)
 	}

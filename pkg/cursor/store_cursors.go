@@ -216,7 +216,7 @@ type CursorScan struct {
 	Only cursorFilter
 }
 
-// CursorFilter says which cursors a scan shows: those that one of its fields asks for. The
+// cursorFilter says which cursors a scan shows: those that one of its fields asks for. The
 // zero CursorFilter is all.
 type cursorFilter struct {
 	// Gaps asks for queues with an open gap or with an announced one, for keyed queues, and
@@ -243,7 +243,7 @@ func (f cursorFilter) condition() ddb.Cond {
 	return ddb.Or(asked...)
 }
 
-// CursorPage is a page of all cursors.
+// cursorPage is a page of all cursors.
 type cursorPage struct {
 	Cursors []Cursor
 	// Unreadable are the queues whose items are no cursors, or those of a newer version. The
@@ -253,7 +253,7 @@ type cursorPage struct {
 	Next string
 }
 
-// UnreadableError says what is wrong with the item that a queue has for a cursor.
+// unreadableError says what is wrong with the item that a queue has for a cursor.
 type unreadableError struct {
 	Queue string
 	Err   error

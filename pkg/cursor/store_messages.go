@@ -42,7 +42,7 @@ func (s *requests) Message(ctx context.Context, queue string, seq int64) (Messag
 	return m, err == nil, err
 }
 
-// Page is a part of an answer.
+// messagePage is a part of an answer.
 type messagePage struct {
 	Messages []Message
 	// More is true where the range may hold more than this page.

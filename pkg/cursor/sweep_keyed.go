@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
-	"slices"
 )
 
 // settleKeyed makes up for wake-ups that never came: it settles a keyed queue, and announces

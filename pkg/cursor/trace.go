@@ -23,7 +23,7 @@ type Trace struct {
 
 // Bounds of a trace context.
 const (
-	// MaxTraceState is the most bytes of a tracestate that are kept.
+	// maxTraceState is the most bytes of a tracestate that are kept.
 	maxTraceState = 512
 
 	traceparentSize = len("00-") + 32 + len("-") + 16 + len("-") + 2

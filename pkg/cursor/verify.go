@@ -5,14 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"iter"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
 // Bounds of what [Sorter.Verify] reports.
 const (
-	// MaxFaults is how many faults are named; the rest are counted.
+	// maxFaults is how many faults are named; the rest are counted.
 	maxFaults = 100
 	// maxHoles is how many holes are remembered until it is known whether what was there expired;
 	// the last one goes on over what is stored then.
@@ -23,7 +24,7 @@ const (
 // moves it.
 const standsAfter = time.Minute
 
-// Fault is something of a queue that must not be.
+// logFault is something of a queue that must not be.
 type logFault struct {
 	// Range is the seqs that it is about.
 	Range

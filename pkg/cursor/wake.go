@@ -3,8 +3,9 @@ package cursor
 import (
 	"context"
 	"errors"
-	"github.com/streamsort/streamsort/internal/tally"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/tally"
 )
 
 // scheduleAhead is how far ahead who opens a gap tells when it is due. The sweep, which sees

@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/tally"
 )
 
-// Walk is a look at all queues. A run goes on with it for as long as it has time; where it
+// walking is a look at all queues. A run goes on with it for as long as it has time; where it
 // stopped is kept in the sweeps table, and the next run goes on from there.
 type walking struct {
 	// Name keeps walks apart.
@@ -28,10 +28,10 @@ type walking struct {
 	PassOver bool
 }
 
-// Visit sees to a queue, and counts in the round's tally.
+// visiting sees to a queue, and counts in the round's tally.
 type visiting func(ctx context.Context, c Cursor, seen *tally.Tally) error
 
-// Walk visits the queues of one run, those of a page side by side where the Sorter's
+// walkAll visits the queues of one run, those of a page side by side where the Sorter's
 // ForEach does so. A visit that fails stops no other, and a cursor that cannot be read is
 // passed over: the error joins the first of each segment, and the next round looks as far
 // back as this one (but see [Walk].PassOver). It ends when the context does. Any number of runs may walk at once: each then visits what it comes to.
@@ -130,7 +130,7 @@ func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all tally
 // may be apart for it to see the move in its next round.
 const clocksApart = 10 * time.Minute
 
-// MovedSince limits a round to the queues that moved, or were notified, since the last round
+// movedSince limits a round to the queues that moved, or were notified, since the last round
 // before it began in which no visit failed, and some minutes more. The first round looks at
 // all.
 func movedSince(round Progress) cursorFilter {

@@ -92,9 +92,6 @@ type Consumer struct {
 	// RetryAt is when a batch that failed is tried again; the zero time means
 	// at once.
 	RetryAt time.Time `ddb:"retryAt,omitzero"`
-	// BatchAt is when the last batch was claimed by a reader that has a window; it is not kept of
-	// others.
-	BatchAt time.Time `ddb:"batchAt,omitzero"`
 	// Failed is when a batch last failed since the last commit, Error why. Where that
 	// is about replies, ReplyQueue is the queue that they go to; it is not in Error.
 	Failed     time.Time `ddb:"failed,omitzero"`

@@ -34,7 +34,6 @@ const (
 	attrTogether         ddb.Path = "together"
 	attrIsolateTo        ddb.Path = "isolateTo"
 	attrRetryAt          ddb.Path = "retryAt" // ms
-	attrBatchAt          ddb.Path = "batchAt" // ms
 	attrFailed           ddb.Path = "failed"  // ms
 	attrError            ddb.Path = "error"
 	attrShown            ddb.Path = "shown"

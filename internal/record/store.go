@@ -159,8 +159,6 @@ type Claim struct {
 	// Tracked: the end of a chain ends the claim. The mark goes with the claim's
 	// commit or failure.
 	Tracked bool
-	// Gathers: the reader has a window, so it is kept when this batch was claimed.
-	Gathers bool
 	// Answer is what the sink answered of the claim that is committed with this one.
 	Answer Answer
 }

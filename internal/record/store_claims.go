@@ -66,9 +66,6 @@ func setClaim(n int64, claim Claim) []ddb.Action {
 		setState(Started), attrTokenN.Set(ddb.Int(n)), attrReq.Set(ddb.Text(claim.Req)), attrTo.Set(ddb.Int(claim.To)),
 		attrLeaseUntil.Set(ddb.Millis(claim.LeaseUntil)),
 	}
-	if claim.Gathers {
-		set = append(set, attrBatchAt.Set(ddb.Millis(claim.Now)))
-	}
 	if !claim.Tracked {
 		return append(set, attrTracked.Remove())
 	}

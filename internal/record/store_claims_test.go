@@ -21,25 +21,6 @@ func TestStoreClaim(t *testing.T) {
 	})
 }
 
-// TestStoreKeepsWhenABatchWasClaimed: of a reader that has a window; a claim of another one leaves it.
-func TestStoreKeepsWhenABatchWasClaimed(t *testing.T) {
-	each(t, func(b *bench) {
-		c := b.create(b.fresh("a"))
-		gathers := claim("r1", 5)
-		gathers.Gathers = true
-		want := claimed(c, gathers)
-		want.BatchAt = at
-		c = b.answer("claimed", want, true)(b.Claim(b.Context(), c, gathers))
-		next := claim("r2", 8)
-		next.Gathers, next.Now = true, at.Add(time.Second)
-		want = claimed(committed(c), next)
-		want.BatchAt = next.Now
-		c = b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), c, next))
-		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
-		b.claim(c, "r3", 9)
-	})
-}
-
 func TestStoreClaimRefused(t *testing.T) {
 	each(t, func(b *bench) {
 		paused := b.fresh("paused")

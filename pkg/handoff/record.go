@@ -31,7 +31,6 @@ type (
 	//	Together int                how many of these claims had other messages with it
 	//	IsolateTo int64             up to this seq claims are smaller, because a batch failed
 	//	RetryAt time.Time           when a batch that failed is tried again
-	//	BatchAt time.Time           when the last batch was claimed, where its reader has a BatchWindow
 	//	Failed time.Time            when a batch last failed since the last commit
 	//	Error string                why it failed
 	//	Shown int                   how many bytes of Error the queue's tenant may read; 0 for all

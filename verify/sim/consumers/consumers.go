@@ -29,7 +29,6 @@ func Hash(d *sim.Digest, c handoff.Consumer) {
 	d.Int(int64(c.Together))
 	d.Int(c.IsolateTo)
 	d.Int(c.RetryAt.Unix())
-	d.Int(c.BatchAt.Unix())
 	d.Int(int64(c.Away))
 	d.Int(c.FailingSince.Unix())
 	d.Int(c.Taken)

@@ -43,7 +43,7 @@ const overLease = lease + time.Second
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return append(slices.Concat(budgets(), outages(), windows(), asides()), []sim.Scenario{
+	return append(slices.Concat(budgets(), outages(), asides()), []sim.Scenario{
 		scenario("one process", 2, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)
@@ -282,13 +282,6 @@ func Small() []sim.Scenario {
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		gathering("a window, rewound", 0, 0, func(m *model) {
-			timed(m)
-			m.producer("A", defaultQueue, 1, 2)
-			m.warm("P")
-			m.clock(1, overWindow)
-			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
-		}),
 		scenario("two processes and the timer", 0, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)

@@ -52,10 +52,6 @@ func Shuffled(seed uint64) sim.Scenario {
 			if random.IntN(3) == 0 {
 				m.shuffledOutage(random, queues)
 			}
-			if random.IntN(4) == 0 {
-				m.certain = false
-				m.bound.BatchWindow = []time.Duration{time.Second, window, time.Minute}[random.IntN(3)]
-			}
 			return m
 		},
 	}

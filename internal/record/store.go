@@ -178,6 +178,9 @@ type Failure struct {
 	Alone   bool
 	Now     time.Time
 	RetryAt time.Time
+	// Passed is how many seqs of the range, from its first on, are done nevertheless: what is behind them failed once, with
+	// others.
+	Passed int64
 	// Block makes the consumer Blocked.
 	Block bool
 	// Away is how often in a row the sink was away, with this time: the attempt is taken

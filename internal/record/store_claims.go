@@ -106,12 +106,17 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 	}
 	set = append(set, about, shown)
 	if failure.Away > 0 {
-		set = append(set, attrAttempts.Plus(-1), attrAway.Set(ddb.Int(int64(failure.Away))))
-		if !failure.Alone {
-			set = append(set, attrTogether.Add(ddb.Int(-1)))
-		}
+		set = append(set, attrAway.Set(ddb.Int(int64(failure.Away))))
 	} else {
 		set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Remove())
+	}
+	switch {
+	case failure.Passed > 0:
+		set = append(set, setPart(failure)...)
+	case failure.Away > 0 && failure.Alone:
+		set = append(set, attrAttempts.Plus(-1))
+	case failure.Away > 0:
+		set = append(set, attrAttempts.Plus(-1), attrTogether.Add(ddb.Int(-1)))
 	}
 	if !failure.Since.IsZero() {
 		set = append(set, attrFailingSince.Set(ddb.Millis(failure.Since)))
@@ -126,6 +131,21 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 		return append(set, setBlocked(t.N, failure.Now)...)
 	}
 	return append(set, setState(Idle), attrRetryAt.Set(ddb.Millis(failure.RetryAt)))
+}
+
+// setPart is what a consumer is that has a part of its claim's range behind it: another message is tried next.
+func setPart(failure Failure) []ddb.Action {
+	tried := ddb.Int(1)
+	if failure.Away > 0 {
+		tried = ddb.Int(0)
+	}
+	set := []ddb.Action{
+		attrDelivered.Plus(failure.Passed), attrAttempts.Set(tried), attrTogether.Set(tried), attrTaken.Remove(), attrProven.Remove(),
+	}
+	if failure.Since.IsZero() {
+		set = append(set, attrFailingSince.Remove())
+	}
+	return set
 }
 
 // Claim makes a claim, if the consumer's token, state and place are as seen, it
@@ -211,7 +231,7 @@ func (s *Store) Ask(ctx context.Context, seen Consumer, position int64) (Consume
 	return c, made || c.State == seen.State && c.Token == seen.Token && c.Asked >= position, err
 }
 
-// Fail gives the claim of a token back. 1 write unit.
+// Fail gives the claim of a token back, and commits the part of it that was passed, in one. 1 write unit.
 //
 // Lost response: the repeat fails; the token's outcome is Aborted, or the
 // consumer is Blocked under the next number: true. Another ended the claim:

@@ -300,7 +300,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		batch.outbox, batch.answer = &record.Outbox{}, &record.Answer{}
 		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
 			run.tell(batch, time.Time{}, cause)
-			return run.fail(ctx, c, cause)
+			return run.fail(ctx, c, batch, cause)
 		}
 		if replies, _ := batch.Replies(); len(replies) > 0 {
 			return run.reply(ctx, c, batch, replies)
@@ -367,9 +367,17 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 	return after, false, Batch{}, nil
 }
 
-// fail gives a claim back whose batch was not handed on.
-func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consumer, error) {
-	failure := run.failure(ctx, c, cause)
+// fail gives a claim back whose batch was not handed on, or in part.
+func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause error) (Consumer, error) {
+	passed := batch.passed(cause)
+	behind := c
+	if passed > 0 {
+		// Nothing is known yet of the message behind the part.
+		behind.Attempts, behind.Together, behind.Away = 1, 1, 0
+		behind.FailingSince, behind.FailedAlone, behind.Taken, behind.Proven = time.Time{}, false, 0, false
+	}
+	failure := run.failure(ctx, behind, cause)
+	failure.Passed = passed
 	run.bad = isPermanent(cause)
 	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
@@ -380,6 +388,14 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 	}
 	if err != nil {
 		return c, err
+	}
+	if made && passed > 0 {
+		part := batch.upTo(c.From + passed)
+		if len(part.Messages) > 0 {
+			run.noteTaken(ctx, run.learnt)
+		}
+		run.Messages += len(part.Messages)
+		run.Skipped += len(part.Skipped)
 	}
 	switch {
 	case !made:

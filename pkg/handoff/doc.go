@@ -167,6 +167,8 @@
 // since a message first failed is told by counts, not by clocks: a first failure changes the item,
 // and who looked before that change cannot make the next one.
 //
+// [DoneUpTo] says beside it how far the batch is done: the write that gives the claim back commits that part.
+//
 // # The circuit
 //
 // Once as many queues as [Circuit].Queues says failed with nothing taken in between, the circuit of

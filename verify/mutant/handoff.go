@@ -176,6 +176,18 @@ var deliveryMutants = []mutant{
 	{"who has much gives the record back", deliveryFolder, test{"./pkg/handoff", "TestAQueueWithMuchLetsOthersGoFirst"}, []edit{
 		{"stream.go", "return d.sorter.Notify(ctx, done.Queue) != nil", "return true"},
 	}},
+	{"a part: the message that failed is committed with it", deliveryFolder, deliverySchedule("a part is taken"), []edit{
+		{"errors.go", "return d.seq - b.From", "return d.seq - b.From + 1"},
+	}},
+	{"a part: with replies", deliveryFolder, test{"./pkg/handoff", "TestAPart"}, []edit{
+		{"errors.go", " || len(replies) > 0 || refused != nil", " || refused != nil"},
+	}},
+	{"a part: it is not committed", deliveryFolder, test{"./pkg/handoff", "TestAPart"}, []edit{
+		{"deliver.go", "failure.Passed = passed", "_ = passed"},
+	}},
+	{"a part: attempts of another message count", recordFolder, test{"./internal/record", "TestStoreFailsAPart/memory"}, []edit{
+		{"store_claims.go", "attrAttempts.Set(tried), attrTogether.Set(tried), ", ""},
+	}},
 	{"one death breaks a batch up", recordFolder, test{"./pkg/handoff", "TestAProcessThatDiedIsNotABadMessage"}, []edit{
 		{"read.go", "case attempts == 1 && !r.Bad:", "case false:"},
 	}},

@@ -55,7 +55,13 @@ var webhooksOutMutants = []mutant{
 		{"request.go", "for i, key := range keys {", "for i, key := range keys[:1] {"},
 	}},
 	{"http: the next is sent though one was not taken", httpSinkFolder, httpSinkTests, []edit{
-		{"httpsink.go", "\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tb.Answered(said)", "\t\tif err != nil {\n\t\t\tdefer func() { _ = err }()\n\t\t}\n\t\tb.Answered(said)"},
+		{"httpsink.go", "\t\t\treturn handoff.DoneUpTo(err, c.from) // those before were taken\n", "\t\t\tdefer func() { _ = err }()\n"},
+	}},
+	{"a part: what comes before a failure comes again", httpSinkFolder, test{"./internal/sink/httpsink", "TestAPartIsTaken"}, []edit{
+		{"httpsink.go", "return handoff.DoneUpTo(err, c.from) // those", "return err // those"},
+	}},
+	{"a part: what an answer says is not read", httpSinkFolder, test{"./internal/sink/httpsink", "TestAPartIsTaken"}, []edit{
+		{"httpsink.go", "if upTo < c.to {", "if false {"},
 	}},
 	{"http: redirects are followed", httpSinkFolder, httpSinkTests, []edit{
 		{"httpsink.go", ", CheckRedirect: egress.NoRedirect}", "}"},

@@ -84,6 +84,8 @@ type model struct {
 	poison    int64
 	poisoned  string
 	permanent bool
+	// parts: sinks take what is before the poison, and say so.
+	parts bool
 	// outage is that of the sink.
 	outage outage
 	// never is an outcome that no claim must have.

@@ -160,6 +160,18 @@ func Small() []sim.Scenario {
 			m.clock(3, overLease)
 			m.hinted()
 		}),
+		scenario("a part is taken", 2, 3, func(m *model) {
+			m.poison, m.parts, m.bound.MaxMessages = 3, true, 3
+			m.process("P", 0)
+			m.hinted()
+		}),
+		scenario("a part is taken, and the process sleeps", 0, 3, func(m *model) {
+			m.poison, m.parts, m.permanent, m.bound.MaxMessages = 2, true, true, 3
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.clock(2, overLease)
+			m.operator("op", operation{kind: handoff.OpRewind, start: handoff.First}, operation{kind: handoff.OpSkip, seq: 2})
+		}),
 		scenario("two operators", 1, 1, func(m *model) {
 			m.poison, m.permanent = 1, true
 			m.producer("A", defaultQueue, 2)

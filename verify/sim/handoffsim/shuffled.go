@@ -32,7 +32,7 @@ func Shuffled(seed uint64) sim.Scenario {
 			}
 			m.hinted()
 			if random.IntN(3) == 0 {
-				m.poison, m.permanent = 1+random.Int64N(4), random.IntN(2) == 0
+				m.poison, m.permanent, m.parts = 1+random.Int64N(4), random.IntN(2) == 0, random.IntN(2) == 0
 				m.poisoned = queues[len(queues)-1]
 			}
 			for i := range 1 + random.IntN(3) {

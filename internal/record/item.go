@@ -32,6 +32,8 @@ const (
 	attrLeaseUntil       ddb.Path = "leaseUntil" // ms
 	attrAttempts         ddb.Path = "attempts"
 	attrTogether         ddb.Path = "together"
+	attrTried            ddb.Path = "tried"
+	attrTriedTo          ddb.Path = "triedTo"
 	attrIsolateTo        ddb.Path = "isolateTo"
 	attrRetryAt          ddb.Path = "retryAt" // ms
 	attrFailed           ddb.Path = "failed"  // ms

@@ -72,6 +72,17 @@ func setClaim(n int64, claim Claim) []ddb.Action {
 	return append(set, attrTracked.Set(ddb.Bool(true)), attrVersion.Set(ddb.Int(layoutTracked)))
 }
 
+// setTried takes down how many claims failed up to a seq.
+func setTried(seen Consumer, n int, upTo int64) []ddb.Action {
+	switch {
+	case n > 0:
+		return []ddb.Action{attrTried.Set(ddb.Int(int64(n))), attrTriedTo.Set(ddb.Int(upTo))}
+	case seen.Tried > 0:
+		return ddb.Removed(attrTried, attrTriedTo)
+	}
+	return nil
+}
+
 // setTaken takes down that nothing failed since.
 func setTaken() []ddb.Action {
 	return ddb.Removed(attrFailed, attrError, attrShown, attrReplyQueue, attrAway, attrFailingSince, attrTaken, attrProven)
@@ -164,6 +175,11 @@ func (s *Store) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer
 	if !claim.alone(seen.Delivered) {
 		set = append(set, attrTogether.Add(ddb.Int(1)))
 	}
+	tried, upTo := seen.triedBehind(seen.Delivered)
+	if seen.Attempts > 0 && seen.Away == 0 {
+		tried, upTo = max(tried+1, seen.Attempts), max(upTo, seen.FailedTo())
+	}
+	set = append(set, setTried(seen, tried, upTo)...)
 	c, made, err := s.update(ctx, "claim", seen.Queue, seen.Name, isTakeable(seen, claim.Now), set...)
 	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }
@@ -211,7 +227,8 @@ func (s *Store) commitAndClaim(ctx context.Context, op string, seen Consumer, co
 	if !claim.alone(seen.To) {
 		together = ddb.Int(1)
 	}
-	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(claim.Answer), []ddb.Action{
+	tried, upTo := seen.triedBehind(seen.To)
+	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(claim.Answer), setTried(seen, tried, upTo), []ddb.Action{
 		setEnded(seen.Token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
 		attrAttempts.Set(ddb.Int(1)), attrTogether.Set(together),
 	})...)

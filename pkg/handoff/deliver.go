@@ -293,7 +293,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		} else {
 			run.position = max(run.position, c.Asked)
 		}
-		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempts, c.Rewinds
+		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempt(), c.Rewinds
 		if c.Tracked {
 			return run.track(ctx, c, batch)
 		}

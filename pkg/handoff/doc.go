@@ -35,6 +35,7 @@
 //	tracked      BOOL  where a chain decides about the claim that is in flight
 //	attempts     N  how often the message behind delivered was claimed
 //	together     N  how many of these claims had other messages with it
+//	tried, triedTo  N  how many claims failed that had messages up to a seq
 //	isolateTo     N  up to this seq a batch failed, or its process died: claims are smaller
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last

@@ -163,6 +163,36 @@ func TestAPartIsDone(t *testing.T) {
 	}
 }
 
+// TestTheAttemptGoesOnByHalves: no message comes under a lower attempt than before, nor one that was never tried under any but
+// the first.
+func TestTheAttemptGoesOnByHalves(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3, 4, 5, 6, 7, 8)
+	var got []string
+	r := k.reader()
+	r.MaxMessages, r.MaxAttempts = 4, 6
+	fails := true
+	r.Handle = func(_ context.Context, b handoff.Batch) error {
+		got = append(got, fmt.Sprintf("%d-%d #%d", b.From+1, b.To, b.Attempt))
+		if fails && b.From < 2 && b.To >= 2 {
+			return errors.New("no 2")
+		}
+		return nil
+	}
+	for range 4 {
+		k.d.Deliver(t.Context(), "q", r, -1)
+		k.pass(time.Hour)
+	}
+	fails = false
+	if done := k.d.Deliver(t.Context(), "q", r, -1); done.Ended != handoff.EndedCaughtUp {
+		t.Errorf("%+v", done)
+	}
+	want := []string{"1-4 #1", "1-4 #2", "1-2 #3", "1-1 #4", "2-2 #4", "2-2 #5", "3-6 #5", "7-8 #1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("it got %q, want %q", got, want)
+	}
+}
+
 // TestAPartThatCannotBeCommitted: a batch with replies is committed whole; and a seq must be in the batch.
 func TestAPartThatCannotBeCommitted(t *testing.T) {
 	for name, done := range map[string]func(b handoff.Batch) int64{

@@ -176,6 +176,12 @@ var deliveryMutants = []mutant{
 	{"who has much gives the record back", deliveryFolder, test{"./pkg/handoff", "TestAQueueWithMuchLetsOthersGoFirst"}, []edit{
 		{"stream.go", "return d.sorter.Notify(ctx, done.Queue) != nil", "return true"},
 	}},
+	{"the attempt starts again where a batch comes by parts", recordFolder, test{"./pkg/handoff", "TestTheAttemptGoesOn"}, []edit{
+		{"consumer.go", "return max(c.Attempts, n+1)", "return max(c.Attempts, 1+0*n)"},
+	}},
+	{"the attempt goes on behind what failed", recordFolder, test{"./pkg/handoff", "TestTheAttemptGoesOn"}, []edit{
+		{"consumer.go", "if c.TriedTo <= seq {", "if false {"},
+	}},
 	{"a part: the message that failed is committed with it", deliveryFolder, deliverySchedule("a part is taken"), []edit{
 		{"errors.go", "return d.seq - b.From", "return d.seq - b.From + 1"},
 	}},

@@ -27,6 +27,8 @@ func Hash(d *sim.Digest, c handoff.Consumer) {
 	d.Bool(c.Tracked)
 	d.Int(int64(c.Attempts))
 	d.Int(int64(c.Together))
+	d.Int(int64(c.Tried))
+	d.Int(c.TriedTo)
 	d.Int(c.IsolateTo)
 	d.Int(c.RetryAt.Unix())
 	d.Int(int64(c.Away))

@@ -65,7 +65,8 @@ func (s *Store) Waiting(ctx context.Context, query WaitingQuery) (WaitingPage, e
 // did it first: the time returned is theirs, and so both have one key. We die right after: no
 // message is stored; a repeat gets this time, and may be late.
 func (s *Store) PutReceipt(ctx context.Context, queue, id string, at, now, expires time.Time) (time.Time, error) {
-	it := receipts.Item(&receipt{at.UnixNano(), expires}, s.queueKey.Set(ddb.Text(queue)), attrSortKey.Set(ddb.Blob([]byte(receiptPrefix+HashOf(id)))))
+	it := receipts.Item(&receipt{at.UnixNano(), expires}, s.queueKey.Set(ddb.Text(queue)),
+		attrSortKey.Set(ddb.Blob([]byte(receiptPrefix+HashOf(id)))))
 	there, err := s.put(ctx, "put receipt", s.arrivals, it,
 		ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(now))))
 	if err != nil || there.Held {

@@ -168,7 +168,10 @@ func (s *Streamsort) addSlow(packed packed) {
 	boundCalls(s.scope, "ProcessSlowCalls", s.live[s.SlowFunction], slowCallAge, 1, nil)
 	live := s.liveARN(s.SlowFunction)
 	s.ProcessFunction.AddEnvironment(jsii.String(consumers.SlowVariable), live, nil)
-	s.ProcessFunction.AddToRolePolicy(allow([]string{"lambda:InvokeFunction"}, live))
+	// It is not in the role's own policy, where the CDK would join it with what sinks need.
+	awsiam.NewPolicy(s.scope, jsii.String("ProcessCallsSlow"), &awsiam.PolicyProps{
+		Roles: &[]awsiam.IRole{s.ProcessFunction.Role()}, Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, live)},
+	})
 }
 
 // httpEnvironment is what endpoints may be asked besides public ones, and what is never asked.

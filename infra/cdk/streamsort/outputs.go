@@ -25,9 +25,6 @@ func (s *Streamsort) addOutputs() {
 	if s.ProcessFunction != nil {
 		s.output("ProcessFunctionName", "Delivers messages", s.liveName(s.ProcessFunction))
 	}
-	if s.SlowFunction != nil {
-		s.output("ProcessSlowFunctionName", "Delivers what would hold up others", s.liveName(s.SlowFunction))
-	}
 	if s.WebhookFunction != nil {
 		s.output("WebhookFunctionName", "Takes what senders have signed", s.liveName(s.WebhookFunction))
 	}

@@ -63,10 +63,13 @@ func TestASlowEndpointTakesNoEnvironmentOfProcess(t *testing.T) {
 	env := map[string]string{"STREAMSORT_EVENT_BUS": ""}
 	for _, function := range []string{"ProcessFunction", "ProcessSlowFunction", "HandoffFunction"} {
 		env[function+".STREAMSORT_HTTP_ALLOW"] = "127.0.0.0/8"
-		env[function+".STREAMSORT_CONSUMERS"] = fmt.Sprintf(
-			`{"consumers":[{"name":"hooks","retries":["100ms"],"sink":{"kind":"http","endpoints":true,"timeout":"1m","ports":[%s]}}]}`, u.Port())
+		env[function+".STREAMSORT_CONSUMERS"] = fmt.Sprintf(`{"consumers":[{"name":"hooks",
+			"retries":["100ms"],"sink":{"kind":"http","endpoints":true,"timeout":"1m","ports":[%s]}}]}`, u.Port())
 	}
-	s := run(t, Config{Templates: []string{"../verify/webhooksout/streamsort.patch.json"}, Server: tables.Endpoint, Env: env, Concurrency: 1})
+	s := run(t, Config{
+		Templates: []string{"../verify/webhooksout/streamsort.patch.json"},
+		Server:    tables.Endpoint, Env: env, Concurrency: 1,
+	})
 	for _, queue := range []string{"slow", "fast"} {
 		status, made := fetch[struct{ Secret string }](t, http.MethodPut, s.URL()+"/endpoints",
 			fmt.Sprintf(`{"consumer":"hooks","queue":%q,"url":"%s/%[1]s"}`, queue, server.URL))
@@ -78,13 +81,15 @@ func TestASlowEndpointTakesNoEnvironmentOfProcess(t *testing.T) {
 	put := func(queue string, seq int) {
 		t.Helper()
 		body := fmt.Sprintf(`{"messages":[{"queue":%q,"seq":%d,"body":1}]}`, queue, seq)
-		if status, answer := fetch[any](t, http.MethodPost, s.URL()+"/messages", body); status != http.StatusOK {
+		status, answer := fetch[any](t, http.MethodPost, s.URL()+"/messages", body)
+		if status != http.StatusOK {
 			t.Fatal(status, answer)
 		}
 	}
 	put("slow", 1)
 	// The first request is cut off. A later one ends with its call: then the next is looked at.
-	await.Until(t, "a message of the fast queue while a request to the slow endpoint is under way", func() (bool, any) {
+	const what = "a message of the fast queue while a request to the slow endpoint is under way"
+	await.Until(t, what, func() (bool, any) {
 		began, ended, fast := e.seen()
 		under := began > 1 && began > ended
 		if under && fast == puts {

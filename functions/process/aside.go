@@ -47,8 +47,8 @@ type aside struct {
 // to do. We die right after, or the call is lost: the sweep comes to the queue.
 func asideCalls(function string) (func(ctx context.Context, queue, consumer string) error, error) {
 	if function == "" {
-		return nil, errors.New(consumers.SlowVariable + " is not set: a consumer has endpoints, and it must be the ARN of " +
-			"the function that calls slow ones, which the stack makes")
+		return nil, errors.New(consumers.SlowVariable + " is not set: a consumer has endpoints, and it " +
+			"must be the ARN of the function that calls slow ones, which the stack makes")
 	}
 	client, err := awscall.New(awscall.Lambda, awscall.Options{
 		Timeout: kind.RequestTimeout, Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
@@ -84,7 +84,8 @@ type share struct {
 func shareOf(text string, d *runtime.Deps) (*share, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < quota.MinShare || n > quota.MaxShare {
-		return nil, fmt.Errorf("%s must be an integer from %d to %d: it is %q", consumers.ShareVariable, quota.MinShare, quota.MaxShare, text)
+		return nil, fmt.Errorf("%s must be an integer from %d to %d: it is %q",
+			consumers.ShareVariable, quota.MinShare, quota.MaxShare, text)
 	}
 	leases := quota.NewLeases(dynamo.NewEngine(d.Client), d.Consumers.Tables()[0], n, time.Now)
 	return &share{leases: leases, wakeUp: d.Timer.Consumer, now: time.Now}, nil
@@ -110,7 +111,8 @@ func (s *share) take(ctx context.Context, metrics *emf.Metrics, a aside) (end fu
 	switch {
 	case err != nil:
 		metrics.Count("QuotaUnknown", 1)
-		slog.WarnContext(ctx, "a tenant's isolated invocations cannot be counted: this one is not bounded", "queue", a.Queue, "error", err)
+		slog.WarnContext(ctx, "a tenant's isolated invocations cannot be counted: this one is not bounded",
+			"queue", a.Queue, "error", err)
 		return end, true
 	case !taken:
 		metrics.Count("IsolatedWaits", 1)
@@ -121,7 +123,8 @@ func (s *share) take(ctx context.Context, metrics *emf.Metrics, a aside) (end fu
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
 		if err := lease.End(ctx); err != nil {
-			slog.WarnContext(ctx, "a place for isolated invocations is free only when its time is over", "queue", a.Queue, "error", err)
+			slog.WarnContext(ctx, "a place for isolated invocations is free only when its time is over",
+				"queue", a.Queue, "error", err)
 		}
 	}, true
 }

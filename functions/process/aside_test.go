@@ -155,7 +155,8 @@ func TestChangedEndpoints(t *testing.T) {
 	}
 }
 
-// TestIsolatedInvocations: the function of the slow ones is called, need not answer, and reads what it is called with.
+// TestIsolatedInvocations: the function of the slow ones is called, need not answer, and reads what
+// it is called with.
 func TestIsolatedInvocations(t *testing.T) {
 	status := http.StatusAccepted
 	var asked []string

@@ -15,9 +15,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// handler returns the handler, which takes a batch of records and returns the first
-// one that has to be repeated, or delivers a queue that would have held up others, if its tenant has a place for that. The
-// Deliverer must report what it does to seen.
+// handler returns the handler, which takes a batch of records and returns the first one that has to
+// be repeated, or delivers a queue that would have held up others, if its tenant has a place for
+// that. The Deliverer must report what it does to seen.
 func handler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader, bound *share) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error), error) {
 	for i := range readers {
 		readers[i].Handed = seen.handed

@@ -194,7 +194,8 @@ var tracked = strings.Replace(toFunction, `"name"`, `"track": "10m", "name"`, 1)
 const withEndpoints = `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true}}]}`
 
 // trackedToo has a consumer that is tracked beside one with endpoints.
-var trackedToo = strings.Replace(tracked, `[`, `[{"name":"hooks","sink":{"kind":"http","endpoints":true}},`, 1)
+var trackedToo = strings.Replace(tracked, `[`,
+	`[{"name":"hooks","sink":{"kind":"http","endpoints":true}},`, 1)
 
 var windowed = strings.Replace(toFunction, `"name"`, `"batchWindow": "2s", "name"`, 1)
 

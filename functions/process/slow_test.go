@@ -59,24 +59,29 @@ const (
 // share, are in those of process where they have none of their own.
 func newAccount(t *testing.T, ofProcess, ofSlow, ofTenant int) *account {
 	a := &account{
-		T: t, store: handoff.NewMemory(), process: make(chan environment, ofProcess), slow: make(chan environment, ofSlow),
-		running: map[string]int{}, most: map[string]int{}, sent: map[string][]time.Time{}, took: map[string][]time.Duration{},
+		T: t, store: handoff.NewMemory(),
+		process: make(chan environment, ofProcess), slow: make(chan environment, ofSlow),
+		running: map[string]int{}, most: map[string]int{},
+		sent: map[string][]time.Time{}, took: map[string][]time.Duration{},
 	}
-	memory := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
-	queues, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	tables := append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())
+	memory := ddb.NewMemory(tables...)
+	streamed := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		answer, err := memory.Do(ctx, r)
-		if update, is := r.(ddb.Update); is && answer.Held && r.On().Name == (cursor.Names{}).Tables()[1].Name {
+		if update, is := r.(ddb.Update); is && answer.Held && r.On().Name == tables[1].Name {
 			a.moved(update.Key.Get("queue").Str())
 		}
 		return answer, err
-	}), cursor.Names{})
+	})
+	queues, err := cursor.NewStore(streamed, cursor.Names{})
 	a.must(err)
 	a.sorter, err = cursor.New(queues, nil)
 	a.must(err)
 	a.sweep, err = handoff.New(a.store, a.sorter, nil)
 	a.must(err)
 	engine, consumers := a.store.Endpoints()
-	bound := &share{leases: quota.NewLeases(engine, consumers, ofTenant, time.Now), wakeUp: a.wakeUp, now: time.Now}
+	leases := quota.NewLeases(engine, consumers, ofTenant, time.Now)
+	bound := &share{leases: leases, wakeUp: a.wakeUp, now: time.Now}
 	for range ofProcess {
 		if ofSlow > 0 {
 			a.process <- a.environment(nil)
@@ -106,10 +111,12 @@ func (a *account) must(err error) {
 // environment is one that is warm.
 func (a *account) environment(bound *share) environment {
 	seen := &observer{}
-	d, err := handoff.New(a.store, a.sorter, &handoff.Options{Observe: seen.delivery, WakeUp: a.wakeUp, Aside: a.isolate})
+	options := &handoff.Options{Observe: seen.delivery, WakeUp: a.wakeUp, Aside: a.isolate}
+	d, err := handoff.New(a.store, a.sorter, options)
 	a.must(err)
 	handle, err := handler(d, cursor.Names{}, seen, []handoff.Reader{{
-		Name: "hooks", MaxMessages: 1, Apart: true, Inline: time.Second, Handle: a.endpoint(bound != nil),
+		Name: "hooks", MaxMessages: 1, Apart: true, Inline: time.Second,
+		Handle: a.endpoint(bound != nil),
 	}}, bound)
 	a.must(err)
 	return runtime.Around(io.Discard, headroom, handle)
@@ -141,7 +148,9 @@ func (a *account) endpoint(isolated bool) func(context.Context, handoff.Batch) e
 			return ctx.Err()
 		}
 		b.Answered(handoff.Answer{Status: 200, Took: long, At: time.Now()})
-		a.change(func() { a.took[b.Queue] = append(a.took[b.Queue], time.Since(a.sent[b.Queue][b.To-1])) })
+		a.change(func() {
+			a.took[b.Queue] = append(a.took[b.Queue], time.Since(a.sent[b.Queue][b.To-1]))
+		})
 		return nil
 	}
 }
@@ -211,8 +220,8 @@ func (a *account) wakeUp(queue, consumer string, due time.Time) {
 	a.work.Go(func() {
 		for tries := 0; !due.IsZero() && tries < 10; tries++ {
 			bubble.Sleep(time.Until(due))
-			var err error
-			if _, due, err = a.sweep.Wake(context.Background(), queue, consumer, handoff.SweepOptions{}); err != nil {
+			_, next, err := a.sweep.Wake(context.Background(), queue, consumer, handoff.SweepOptions{})
+			if due = next; err != nil {
 				a.Error(err)
 			}
 		}
@@ -223,7 +232,8 @@ func (a *account) wakeUp(queue, consumer string, due time.Time) {
 func (a *account) put(queue string) {
 	a.Helper()
 	a.change(func() { a.sent[queue] = append(a.sent[queue], time.Now()) })
-	_, err := a.sorter.Put(a.Context(), cursor.Message{Queue: queue, Seq: int64(len(a.sent[queue])), Body: []byte("1")})
+	message := cursor.Message{Queue: queue, Seq: int64(len(a.sent[queue])), Body: []byte("1")}
+	_, err := a.sorter.Put(a.Context(), message)
 	a.must(err)
 }
 
@@ -282,7 +292,8 @@ func TestSlowQueuesHaveAPlaceOfTheirOwn(t *testing.T) {
 					a.all(fmt.Sprintf("@acme/slow%d", i))
 				}
 				p99, longest := fast[len(fast)*99/100-1], other[len(other)-1]
-				t.Logf("p50 %s, p99 %s, max %s; the other slow queue: %s at most; %v at once", fast[len(fast)/2], p99, fast[len(fast)-1], longest, a.most)
+				t.Logf("p50 %s, p99 %s, max %s; the other slow queue: %s at most; %v at once",
+					fast[len(fast)/2], p99, fast[len(fast)-1], longest, a.most)
 				within := func(what string, got, most time.Duration) {
 					if most == 0 && got < 20*time.Second || most > 0 && got > most {
 						t.Errorf("%s: %s, want %s at most (0: more than 20s)", what, got, most)
@@ -309,7 +320,8 @@ type shareBench struct {
 }
 
 func newShareBench(t *testing.T, ofTenant int) *shareBench {
-	b := &shareBench{bench: &bench{T: t}, waits: map[string]time.Time{}, during: func(context.Context) {}}
+	b := &shareBench{bench: &bench{T: t}, waits: map[string]time.Time{}}
+	b.during = func(context.Context) {}
 	var err error
 	b.sorter, err = cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
@@ -333,7 +345,8 @@ func newShareBench(t *testing.T, ofTenant int) *shareBench {
 		wakeUp: func(queue, consumer string, due time.Time) { b.waits[queue+" "+consumer] = due },
 	}
 	handle, err := handler(d, cursor.Names{}, seen, []handoff.Reader{{
-		Name: "hooks", Apart: true, Inline: time.Second, Handle: func(ctx context.Context, batch handoff.Batch) error {
+		Name: "hooks", Apart: true, Inline: time.Second,
+		Handle: func(ctx context.Context, batch handoff.Batch) error {
 			b.got = append(b.got, batch.Queue)
 			b.during(ctx)
 			return nil
@@ -403,7 +416,8 @@ func TestATenantsShare(t *testing.T) {
 
 		// A process that died had its place until the end of its invocation.
 		engine, consumers := b.store.Endpoints()
-		_, taken, err := quota.NewLeases(engine, consumers, 1, time.Now).Take(t.Context(), "acme", time.Now().Add(timeout))
+		leases := quota.NewLeases(engine, consumers, 1, time.Now)
+		_, taken, err := leases.Take(t.Context(), "acme", time.Now().Add(timeout))
 		if err != nil || !taken {
 			t.Fatal(taken, err)
 		}
@@ -424,8 +438,9 @@ func TestAPlaceIsKeptForAWholeInvocation(t *testing.T) {
 		b.during = func(context.Context) {
 			engine, consumers := b.store.Endpoints()
 			key := ddb.Fields{"queue": ddb.Text("leases acme"), "consumer": ddb.Text(" calls")}.Item()
-			a, err := engine.Do(t.Context(), ddb.Get{Op: ddb.Op{Op: "test", Table: &consumers}, Key: key, Strong: true})
-			if want := ddb.Millis(time.Now().Add(timeout)); err != nil || !a.Item.Get("until0").Equal(want) {
+			op, want := ddb.Op{Op: "test", Table: &consumers}, ddb.Millis(time.Now().Add(timeout))
+			a, err := engine.Do(t.Context(), ddb.Get{Op: op, Key: key, Strong: true})
+			if err != nil || !a.Item.Get("until0").Equal(want) {
 				t.Errorf("%v, %v; want until %v", a.Item, err, want)
 			}
 		}

@@ -45,7 +45,9 @@ func TestGolden(t *testing.T) {
 		{pongFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"}, nil},
 		{languageFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/languages/consumers.json", prefix + "processTimeout": "20s"}, nil},
 		{soakFile, "../../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../verify/soak/consumers.json", prefix + "processTimeout": "20s", prefix + "archive": true}, nil},
-		{hooksFile, "../../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../verify/webhooksout/consumers.json", prefix + "processTimeout": "20s"}, nil},
+		{hooksFile, "../../examples/demo/streamsort.patch.json", map[string]any{
+			prefix + "consumersFile": "../../verify/webhooksout/consumers.json", prefix + "processTimeout": "20s",
+		}, nil},
 		{tenantsFile, "../../examples/demo/streamsort.patch.json", map[string]any{
 			prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "custom:tenant",
 			prefix + "tenantProduceScope": "streamsort/produce", prefix + "tenantOperateScope": "streamsort/operate",

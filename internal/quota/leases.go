@@ -32,7 +32,9 @@ type Leases struct {
 
 // NewLeases returns leases of which each tenant may have so many at a time. Their items are in
 // the consumers table.
-func NewLeases(engine ddb.Engine, consumers table.Definition, share int, now func() time.Time) *Leases {
+func NewLeases(
+	engine ddb.Engine, consumers table.Definition, share int, now func() time.Time,
+) *Leases {
 	return &Leases{engine: engine, table: consumers, share: share, now: now}
 }
 
@@ -60,11 +62,14 @@ func (l *Leases) Take(ctx context.Context, tenant string, until time.Time) (Leas
 	for range maxLosses {
 		now := l.now()
 		free := ddb.Or(
-			lease.until().Missing(), lease.until().Lt(ddb.Millis(now)), lease.by().Eq(ddb.Text(lease.op)),
+			lease.until().Missing(), lease.until().Lt(ddb.Millis(now)),
+			lease.by().Eq(ddb.Text(lease.op)),
 		)
 		a, err := l.engine.Do(ctx, ddb.Update{
 			Op: ddb.Op{Op: "take lease", Table: &l.table}, Key: l.key(tenant), If: free, Quiet: true,
-			Do: []ddb.Action{lease.until().Set(ddb.Millis(until)), lease.by().Set(ddb.Text(lease.op))},
+			Do: []ddb.Action{
+				lease.until().Set(ddb.Millis(until)), lease.by().Set(ddb.Text(lease.op)),
+			},
 		})
 		if err != nil || a.Held {
 			return lease, a.Held, err
@@ -108,6 +113,7 @@ func (l Lease) End(ctx context.Context) error {
 // key is the key of a tenant's leases.
 func (l *Leases) key(tenant string) ddb.Item {
 	return ddb.Fields{
-		ddb.Path(l.table.Partition.Name): ddb.Text(leasesBegin + tenant), ddb.Path(l.table.Sort.Name): ddb.Text(leasesSort),
+		ddb.Path(l.table.Partition.Name): ddb.Text(leasesBegin + tenant),
+		ddb.Path(l.table.Sort.Name):      ddb.Text(leasesSort),
 	}.Item()
 }

@@ -17,7 +17,8 @@ import (
 
 // leasesOn are leases on an engine that has the consumers table, by a clock.
 func leasesOn(engine ddb.Engine, names string, share int, now *time.Time) *quota.Leases {
-	return quota.NewLeases(engine, record.Definitions(names, names+"-audit")[0], share, func() time.Time { return *now })
+	consumers := record.Definitions(names, names+"-audit")[0]
+	return quota.NewLeases(engine, consumers, share, func() time.Time { return *now })
 }
 
 // TestLeasesConform: a tenant has so many places, each until it is given back or its time is
@@ -72,7 +73,8 @@ func TestLeasesConform(t *testing.T) {
 // TestALeaseThatGoesWrong: a repeat by the SDK finds its own lease, and takes no second place.
 func TestALeaseThatGoesWrong(t *testing.T) {
 	for _, fault := range []ddbtest.Fault{ddbtest.Repeated, ddbtest.Lost, ddbtest.Refused} {
-		now, faults := at, ddbtest.NewFaults(ddb.NewMemory(record.Definitions("consumers", "audit")...))
+		now, memory := at, ddb.NewMemory(record.Definitions("consumers", "audit")...)
+		faults := ddbtest.NewFaults(memory)
 		leases := leasesOn(faults, "consumers", 2, &now)
 		faults.Fail(1, fault)
 		lease, taken, err := leases.Take(t.Context(), "a", now.Add(time.Minute))
@@ -116,7 +118,8 @@ func TestLeasesAtOnce(t *testing.T) {
 	engine := ddb.NewMemory(record.Definitions("consumers", "audit")...)
 	for _, share := range []int{1, 3, quota.MaxShare} {
 		tenant := fmt.Sprint("of ", share)
-		if n := many(t, leasesOn(engine, "consumers", share, &now), tenant, 3*share, now.Add(time.Minute)); n != share {
+		leases := leasesOn(engine, "consumers", share, &now)
+		if n := many(t, leases, tenant, 3*share, now.Add(time.Minute)); n != share {
 			t.Errorf("%d places, want %d", n, share)
 		}
 	}
@@ -126,7 +129,8 @@ func TestLeasesAtOnce(t *testing.T) {
 // by processes whose responses are lost, and no place that is free is refused.
 func TestNoTenantHasMoreThanItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		now, faults := at, ddbtest.NewFaults(ddb.NewMemory(record.Definitions("consumers", "audit")...))
+		now, memory := at, ddb.NewMemory(record.Definitions("consumers", "audit")...)
+		faults := ddbtest.NewFaults(memory)
 		share := rapid.IntRange(1, 4).Draw(t, "share")
 		leases := leasesOn(faults, "consumers", share, &now)
 		type held struct {
@@ -154,7 +158,8 @@ func TestNoTenantHasMoreThanItsShare(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
 				until := now.Add(time.Duration(rapid.IntRange(1, 5).Draw(t, "seconds")) * time.Second)
-				if fault := rapid.SampledFrom([]ddbtest.Fault{"", ddbtest.Repeated, ddbtest.Lost}).Draw(t, "fault"); fault != "" {
+				ways := []ddbtest.Fault{"", ddbtest.Repeated, ddbtest.Lost}
+				if fault := rapid.SampledFrom(ways).Draw(t, "fault"); fault != "" {
 					faults.Fail(1, fault)
 				}
 				has, most := running()

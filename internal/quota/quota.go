@@ -45,8 +45,8 @@
 //
 // It has no version: an account that cannot be read is a counter that does not answer.
 //
-// The leases of a tenant are one item of the consumers table, under "leases " and the tenant, and " calls". For each of its
-// places it has
+// The leases of a tenant are one item of the consumers table, under "leases " and the tenant, and "
+// calls". For each of its places it has
 //
 //	until0  when the lease ends, ms, and
 //	by0     which lease it is, by a name of its own; both are gone where the place is free

@@ -98,7 +98,7 @@ func (r *webhooks) start(ctx context.Context) (stop func(), err error) {
 		env[function+"."+consumers.TextVariable] = consumersText(u.Port())
 	}
 	r.stack, err = localstack.Run(ctx, localstack.Config{
-		Templates: []string{filepath.Join(root, "verify", "webhooksout", "streamsort.patch.json")}, Env: env,
+		Templates: []string{filepath.Join(root, "verify/webhooksout/streamsort.patch.json")}, Env: env,
 		Server: string(kind), Logger: slog.New(slog.DiscardHandler), AsyncRetry: time.Second,
 		Chaos: localstack.Chaos{Seed: r.seed, Kill: killed}, Concurrency: environments,
 		Failed: func(string, string) {},
@@ -116,7 +116,8 @@ func (r *webhooks) start(ctx context.Context) (stop func(), err error) {
 
 // consumersText is what consumers.json has beside it, for endpoints at this port.
 func consumersText(port string) string {
-	return fmt.Sprintf(`{"consumers":[{"name":%q,"retries":["500ms","2s"],"sink":{"kind":"http","endpoints":true,"timeout":"3s","ports":[%s]}}]}`, consumer, port)
+	return fmt.Sprintf(`{"consumers":[{"name":%q,"retries":["500ms","2s"],
+		"sink":{"kind":"http","endpoints":true,"timeout":"3s","ports":[%s]}}]}`, consumer, port)
 }
 
 func queueOf(i int) string { return fmt.Sprintf("hooks/%d", i) }

@@ -144,8 +144,8 @@ func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 	)
 }
 
-// slowAccess: deliver, and look where a queue's endpoint is. It has no other sinks, and what a tenant has of its calls is
-// counted beside the consumers.
+// slowAccess: deliver, and look where a queue's endpoint is. It has no other sinks, and what a
+// tenant has of its calls is counted beside the consumers.
 func (s *Streamsort) slowAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(), s.useEndpoints("dynamodb:GetItem"), s.noteTrouble(), s.count())
 }

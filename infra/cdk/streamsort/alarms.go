@@ -241,8 +241,8 @@ func apiAlarms(id, what string, api awsapigatewayv2.CfnApi) []alarm {
 	}
 }
 
-// callAlarms are raised where calls of a function do not go well. Those of ProcessSlow are called after the sections of
-// process.
+// callAlarms are raised where calls of a function do not go well. Those of ProcessSlow are called
+// after the sections of process.
 func (s *Streamsort) callAlarms(f named) []alarm {
 	all := []alarm{
 		{

@@ -139,13 +139,14 @@ func (s *Streamsort) addProcess() error {
 	return nil
 }
 
-// slowCallAge is how old a call of ProcessSlow may get: Lambda repeats one a minute later whose process died, and later the
-// sweep has come to the queue, and asked for another.
+// slowCallAge is how old a call of ProcessSlow may get: Lambda repeats one a minute later whose
+// process died, and later the sweep has come to the queue, and asked for another.
 const slowCallAge = 3 * time.Minute
 
-// addSlow makes ProcessSlow, which is process once more, where queues have endpoints of their own: it delivers what would
-// hold up others. handoff knows then whose endpoints there may be. A call that failed is repeated once, and one that could
-// not be made in time is not: such calls do not pile up, and the sweep comes to their queues.
+// addSlow makes ProcessSlow, which is process once more, where queues have endpoints of their own:
+// it delivers what would hold up others. handoff knows then whose endpoints there may be. A call
+// that failed is repeated once, and one that could not be made in time is not: such calls do not
+// pile up, and the sweep comes to their queues.
 func (s *Streamsort) addSlow(packed packed) {
 	p := s.props
 	names := withEndpoints(p.Consumers)
@@ -159,9 +160,8 @@ func (s *Streamsort) addSlow(packed packed) {
 	s.SlowFunction = s.newFunction(function{
 		name: "process", id: "ProcessSlow", description: "Delivers what would hold up others",
 		memory: p.ProcessMemory, timeout: p.ProcessTimeout, concurrency: p.SlowConcurrency,
-		environment: merged(packed.environment, s.consumersEnvironment(), s.replyEnvironment(), p.httpEnvironment(), map[string]string{
-			consumers.ShareVariable: strconv.Itoa(p.SlowShare),
-		}),
+		environment: merged(packed.environment, s.consumersEnvironment(), s.replyEnvironment(),
+			p.httpEnvironment(), map[string]string{consumers.ShareVariable: strconv.Itoa(p.SlowShare)}),
 		access: s.slowAccess(),
 		code:   packed.folder, files: packed.files,
 	})
@@ -170,7 +170,8 @@ func (s *Streamsort) addSlow(packed packed) {
 	s.ProcessFunction.AddEnvironment(jsii.String(consumers.SlowVariable), live, nil)
 	// It is not in the role's own policy, where the CDK would join it with what sinks need.
 	awsiam.NewPolicy(s.scope, jsii.String("ProcessCallsSlow"), &awsiam.PolicyProps{
-		Roles: &[]awsiam.IRole{s.ProcessFunction.Role()}, Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, live)},
+		Roles:      &[]awsiam.IRole{s.ProcessFunction.Role()},
+		Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, live)},
 	})
 }
 

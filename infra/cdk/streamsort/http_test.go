@@ -112,19 +112,26 @@ func TestForbiddenURL(t *testing.T) {
 
 const bookARN = "arn:aws:lambda:eu-west-1:123456789012:function:books"
 
-// TestProcessSlow: where queues have endpoints of their own there is process once more, which process alone may call, by its
-// alias; such calls do not pile up. It may do less than process, and knows its tenants' share.
+// TestProcessSlow: where queues have endpoints of their own there is process once more, which
+// process alone may call, by its alias; such calls do not pile up. It may do less than process, and
+// knows its tenants' share.
 func TestProcessSlow(t *testing.T) {
 	for text, sink := range map[string]HTTP{"": {URL: "https://example.com/"}, `"endpoints":true`: {Endpoints: true}} {
 		made := synthesize("Orders", &Props{
 			SlowConcurrency: 19, SlowShare: 7,
-			Consumers: []Consumer{{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: sink}}, {Name: "books", Track: "1m", Sink: &Sink{Kind: "lambda", ARN: jsii.String(bookARN)}}},
+			Consumers: []Consumer{
+				{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: sink}},
+				{Name: "books", Track: "1m", Sink: &Sink{Kind: "lambda", ARN: jsii.String(bookARN)}},
+			},
 		})
 		callers := 0
 		for id, resource := range made.Resources {
 			if resource["Type"] == "AWS::IAM::Policy" && strings.Contains(asText(t, resource), "ProcessSlowAlias") {
 				callers++
-				for _, want := range []string{`"Action":"lambda:InvokeFunction","Effect":"Allow","Resource":{"Ref":"ProcessSlowAlias"}`, `"Roles":[{"Ref":"ProcessRole`} {
+				for _, want := range []string{
+					`"Action":"lambda:InvokeFunction","Effect":"Allow","Resource":{"Ref":"ProcessSlowAlias"}`,
+					`"Roles":[{"Ref":"ProcessRole`,
+				} {
 					if policy := asText(t, resource["Properties"]); !strings.Contains(policy, want) {
 						t.Errorf("no %s in %s: %s", want, id, policy)
 					}
@@ -136,13 +143,17 @@ func TestProcessSlow(t *testing.T) {
 		}
 		variables := func(id string) string { return asText(t, made.Resources[id]["Properties"]) }
 		for id, want := range map[string]string{
-			"HandoffFunction": `"STREAMSORT_ENDPOINT_CONSUMERS":"hooks"`, "ProcessFunction": `"STREAMSORT_SLOW_FUNCTION":{"Ref":"ProcessSlowAlias"}`,
+			"HandoffFunction": `"STREAMSORT_ENDPOINT_CONSUMERS":"hooks"`,
+			"ProcessFunction": `"STREAMSORT_SLOW_FUNCTION":{"Ref":"ProcessSlowAlias"}`,
 		} {
 			if known := strings.Contains(variables(id), want); known != sink.Endpoints {
 				t.Errorf("%s: %s has %s: %v", text, id, want, known)
 			}
 		}
-		for _, id := range []string{"ProcessSlowFunction", "ProcessSlowCalls", "ProcessSlowErrorsAlarm", "ProcessSlowThrottlesAlarm", "ProcessSlowRollbackAlarm"} {
+		for _, id := range []string{
+			"ProcessSlowFunction", "ProcessSlowCalls", "ProcessSlowErrorsAlarm",
+			"ProcessSlowThrottlesAlarm", "ProcessSlowRollbackAlarm",
+		} {
 			if _, there := made.Resources[id]; there != sink.Endpoints {
 				t.Errorf("%s: %s is there: %v", text, id, there)
 			}
@@ -151,8 +162,14 @@ func TestProcessSlow(t *testing.T) {
 			continue
 		}
 		for id, wants := range map[string][]string{
-			"ProcessSlowCalls":          {`"FunctionName":{"Ref":"ProcessSlowFunction"}`, `"Qualifier":"live"`, `"MaximumEventAgeInSeconds":180`, `"MaximumRetryAttempts":1`},
-			"ProcessSlowFunction":       {`"ReservedConcurrentExecutions":19`, `"STREAMSORT_SLOW_SHARE":"7"`, `"Timeout":60`, asText(t, made.Resources["ProcessFunction"]["Properties"].(object)["Code"])},
+			"ProcessSlowCalls": {
+				`"FunctionName":{"Ref":"ProcessSlowFunction"}`, `"Qualifier":"live"`,
+				`"MaximumEventAgeInSeconds":180`, `"MaximumRetryAttempts":1`,
+			},
+			"ProcessSlowFunction": {
+				`"ReservedConcurrentExecutions":19`, `"STREAMSORT_SLOW_SHARE":"7"`, `"Timeout":60`,
+				asText(t, made.Resources["ProcessFunction"]["Properties"].(object)["Code"]),
+			},
 			"ProcessSlowThrottlesAlarm": {"docs/runbook.md#processthrottlesalarm"},
 		} {
 			for _, want := range wants {
@@ -175,7 +192,8 @@ func TestProcessSlow(t *testing.T) {
 	}
 }
 
-// TestAddSinkWithEndpoints: process that is there already gets its second one by the call that brings the first endpoints.
+// TestAddSinkWithEndpoints: process that is there already gets its second one by the call that
+// brings the first endpoints.
 func TestAddSinkWithEndpoints(t *testing.T) {
 	_, s, _, read := own(t)
 	add := func(c Consumer) {
@@ -195,10 +213,16 @@ func TestAddSinkWithEndpoints(t *testing.T) {
 		t.Error("it was not made once")
 	}
 	made := read()
-	for _, id := range []string{"ProcessSlowErrorsAlarm", "ProcessSlowThrottlesAlarm", "ProcessSlowRollbackAlarm", "ProcessErrorsAlarm"} {
+	for _, id := range []string{
+		"ProcessSlowErrorsAlarm", "ProcessSlowThrottlesAlarm", "ProcessSlowRollbackAlarm",
+		"ProcessErrorsAlarm",
+	} {
 		made.find(t, "AWS::CloudWatch::Alarm", "Orders"+id)
 	}
-	knows := map[string]string{"OrdersProcessFunction": `\"name\":\"more\"`, "OrdersProcessSlowFunction": `\"name\":\"more\"`, "OrdersHandoffFunction": `"hooks,more"`}
+	knows := map[string]string{
+		"OrdersProcessFunction": `\"name\":\"more\"`, "OrdersProcessSlowFunction": `\"name\":\"more\"`,
+		"OrdersHandoffFunction": `"hooks,more"`,
+	}
 	for id, resource := range made.Resources {
 		for prefix, want := range knows {
 			if resource["Type"] == "AWS::Lambda::Function" && strings.HasPrefix(id, prefix) {

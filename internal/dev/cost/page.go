@@ -194,9 +194,10 @@ func timerTable() string {
 		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f, $%.2f", off.Polls, off.Million, off.Together, on.Million, on.Together))
 }
 
-// slowTable is what isolated invocations cost: each is the price of a call for as long as its endpoint takes, five requests
-// to the tables, and two writes for its place in a tenant's share. A queue that finds none takes a wake-up, a notification,
-// the call of process that it brings, and one more that finds a place or not.
+// slowTable is what isolated invocations cost: each is the price of a call for as long as its
+// endpoint takes, five requests to the tables, and two writes for its place in a tenant's share. A
+// queue that finds none takes a wake-up, a notification, the call of process that it brings, and
+// one more that finds a place or not.
 func slowTable() string {
 	off := Workload{NoTracing: true}
 	calls := func(seconds float64) float64 {
@@ -205,8 +206,10 @@ func slowTable() string {
 		return b.Functions + b.Logs
 	}
 	again := off.timer().Together + million*(2*writeUnits+readUnits) + calls(3*trip) + calls(trip)
-	return rows("a million isolated invocations, at endpoints of 1 s | of 9 s | their places in tenants' shares | a million queues that find none, each time",
-		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f", calls(1+5*trip), calls(9+5*trip), million*2*writeUnits, again))
+	return rows("a million isolated invocations, at endpoints of 1 s | of 9 s | "+
+		"their places in tenants' shares | a million queues that find none, each time",
+		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f",
+			calls(1+5*trip), calls(9+5*trip), million*2*writeUnits, again))
 }
 
 func sweepTable() string {

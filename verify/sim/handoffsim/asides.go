@@ -75,7 +75,8 @@ func (m *model) caller(name string) {
 			if !m.own.shared {
 				ways = ways[:2]
 			}
-			way := p.Choose(sim.Labelf("next call of its own"), func() bool { return len(m.own.asked) > 0 }, ways...)
+			asked := func() bool { return len(m.own.asked) > 0 }
+			way := p.Choose(sim.Labelf("next call of its own"), asked, ways...)
 			if way < 0 {
 				return
 			}

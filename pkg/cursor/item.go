@@ -144,7 +144,8 @@ func blob(b []byte) ddb.Value {
 }
 
 func encodeMessage(m Message, names Names) ddb.Item {
-	return messageItem(m, names.queueKey().Set(ddb.Text(m.Queue)), names.seqKey().Set(ddb.Int(m.Seq)), attrTrace.Set(blob(m.Trace.encode())))
+	return messageItem(m, names.queueKey().Set(ddb.Text(m.Queue)), names.seqKey().Set(ddb.Int(m.Seq)),
+		attrTrace.Set(blob(m.Trace.encode())))
 }
 
 // messageItem is an item that has the tags of a message.
@@ -168,12 +169,14 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 		beside = append(beside, attrFloor.Set(ddb.Int(c.Floor)))
 	}
 	if !numbered(c) {
-		beside = append(beside, attrVersion.Set(ddb.Int(logLayout(keyed(c)))), attrTailFrom.Set(ddb.Int(c.TailFrom)), attrTail.Set(encodeTail(c.Tail)))
+		beside = append(beside, attrVersion.Set(ddb.Int(logLayout(keyed(c)))),
+			attrTailFrom.Set(ddb.Int(c.TailFrom)), attrTail.Set(encodeTail(c.Tail)))
 	}
 	// What is zero is left out, but for what a queue of the kind must have.
 	switch c.Settings.Kind {
 	case KindArrival:
-		beside = append(beside, attrFingerprintsFrom.Set(ddb.Int(c.FingerprintsFrom)), attrFingerprints.Set(ddb.Text(string(c.Fingerprints))))
+		beside = append(beside, attrFingerprintsFrom.Set(ddb.Int(c.FingerprintsFrom)),
+			attrFingerprints.Set(ddb.Text(string(c.Fingerprints))))
 	case KindKeyed:
 		beside = append(beside, attrSettle.Set(ddb.Int(c.Settings.Settle.Milliseconds())))
 	case KindNumbered:
@@ -193,7 +196,8 @@ func announced(seq int64) ddb.Value {
 func decodeStub(it ddb.Item, names Names) (Cursor, error) {
 	e, d := stubs.Read(it)
 	return cursorItems.Checked(&Cursor{
-		Queue: d.Text(names.queueKey()), Settings: Settings{First: d.Number(attrFirst)}, Announced: noneAnnounced, Erasure: *e,
+		Queue: d.Text(names.queueKey()), Settings: Settings{First: d.Number(attrFirst)},
+		Announced: noneAnnounced, Erasure: *e,
 	}, d)
 }
 
@@ -206,7 +210,8 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 		return decodeStub(it, names)
 	}
 	c, d := cursorItems.Read(it)
-	c.Queue, c.Announced, c.Floor = d.Text(names.queueKey()), d.NumberOr(attrAnnounced, noneAnnounced), d.NumberOr(attrFloor, c.Settings.First-1)
+	c.Queue, c.Announced = d.Text(names.queueKey()), d.NumberOr(attrAnnounced, noneAnnounced)
+	c.Floor = d.NumberOr(attrFloor, c.Settings.First-1)
 	if it.Has(attrTailFrom) {
 		c.readLog(d)
 	}

@@ -83,8 +83,8 @@ func decodeOrderItem(it ddb.Item, names Names) (queuelog.OrderItem, error) {
 // or of none; the ID, the times, the Op and the Digest are the arrival's.
 func encodeArrival(a Arrival, names Names) ddb.Item {
 	beside := append(make([]ddb.Action, 0, 8),
-		names.queueKey().Set(ddb.Text(a.Queue)), attrSortKey.Set(ddb.Blob([]byte(a.sortKey()))), attrVersion.Set(ddb.Int(logLayout(a.Key != ""))),
-		attrPrev.Set(text(a.Prev)), attrSeen.Set(ddb.Int(a.Seen)), tracesOf(a.Messages))
+		names.queueKey().Set(ddb.Text(a.Queue)), attrSortKey.Set(ddb.Blob([]byte(a.sortKey()))),
+		attrVersion.Set(ddb.Int(logLayout(a.Key != ""))), attrPrev.Set(text(a.Prev)), attrSeen.Set(ddb.Int(a.Seen)), tracesOf(a.Messages))
 	var m Message
 	if len(a.Messages) == 1 {
 		if m = a.Messages[0]; m.ID != a.ID {
@@ -93,7 +93,8 @@ func encodeArrival(a Arrival, names Names) ddb.Item {
 	} else {
 		beside = append(beside, attrCount.Set(ddb.Int(int64(len(a.Messages)))), framesOf(a.Messages))
 	}
-	m.ID, m.EnqueuedAt, m.ExpiresOn, m.Tombstone, m.Digest, m.Op = a.ID, a.EnqueuedAt, a.ExpiresOn, "", a.Digest, a.Op
+	m.ID, m.EnqueuedAt, m.ExpiresOn = a.ID, a.EnqueuedAt, a.ExpiresOn
+	m.Tombstone, m.Digest, m.Op = "", a.Digest, a.Op
 	return messageItem(m, beside...)
 }
 
@@ -130,7 +131,8 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 		a.Messages = make([]Message, count)
 	case count == 1:
 		a.Messages = []Message{{
-			ID: d.TextOr(attrMessageID, ""), Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes, Trace: readTrace(d),
+			ID: d.TextOr(attrMessageID, ""), Body: m.Body, ContentType: m.ContentType,
+			Attributes: m.Attributes, Trace: readTrace(d),
 		}}
 	default:
 		a.Messages = decodeFrames(d, int(count), maxArrivalBytes)

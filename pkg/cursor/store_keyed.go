@@ -54,7 +54,8 @@ func (s *requests) Waiting(ctx context.Context, query queuelog.WaitingQuery) (wa
 // did it first: the time returned is theirs, and so both have one key. We die right after: no
 // message is stored; a repeat gets this time, and may be late.
 func (s *requests) PutReceipt(ctx context.Context, queue, id string, at, now, expires time.Time) (time.Time, error) {
-	it := receipts.Item(&receipt{at.UnixNano(), expires}, s.queueKey.Set(ddb.Text(queue)), attrSortKey.Set(ddb.Blob([]byte(sortkey.ReceiptPrefix+sortkey.HashOf(id)))))
+	it := receipts.Item(&receipt{at.UnixNano(), expires}, s.queueKey.Set(ddb.Text(queue)),
+		attrSortKey.Set(ddb.Blob([]byte(sortkey.ReceiptPrefix+sortkey.HashOf(id)))))
 	there, err := s.put(ctx, "put receipt", s.arrivals, it,
 		ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(now))))
 	if err != nil || there.Held {

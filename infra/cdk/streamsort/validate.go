@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/egress"
 	paths "github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -135,11 +136,6 @@ func (p Props) checkProcess(c *checker) {
 	if _, _, err := consumersFile(p.Consumers); err != nil {
 		c.errs = append(c.errs, err)
 	}
-	for _, consumer := range p.Consumers {
-		if consumer.BatchWindow != "" && !*p.Timer {
-			c.fail("timer", "is false, and consumer %q has a batchWindow, whose wake-ups need it", consumer.Name)
-		}
-	}
 	if _, err := egress.ParseAllow(p.HTTPAllow); err != nil {
 		c.fail("httpAllow", "%v; write prefixes such as 10.1.0.0/16", err)
 	}
@@ -213,6 +209,8 @@ func (p Props) checkFunctions(c *checker) {
 	between(c, "sortConcurrency", p.SortConcurrency, 0, 10_000)
 	between(c, "sweepConcurrency", p.SweepConcurrency, 0, 10_000)
 	between(c, "processConcurrency", p.ProcessConcurrency, 0, 10_000)
+	between(c, "slowConcurrency", p.SlowConcurrency, 0, 10_000)
+	between(c, "slowShare", p.SlowShare, quota.MinShare, quota.MaxShare)
 	between(c, "handoffConcurrency", p.HandoffConcurrency, 0, 10_000)
 	between(c, "ackConcurrency", p.AckConcurrency, 0, 10_000)
 	between(c, "webhookConcurrency", p.WebhookConcurrency, 0, 10_000)

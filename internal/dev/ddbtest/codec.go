@@ -80,13 +80,11 @@ func (m maker) fill(v reflect.Value, tag string) {
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		m.fill(v.Index(0), "")
 	case reflect.Map:
+		name, element := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		m.fill(name, "")
+		m.fill(element, "")
 		v.Set(reflect.MakeMap(v.Type()))
-		for range 2 {
-			name, element := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-			m.fill(name, "")
-			m.fill(element, "")
-			v.SetMapIndex(name, element)
-		}
+		v.SetMapIndex(name, element)
 	case reflect.Array:
 		for i := range v.Len() {
 			m.fill(v.Index(i), "")

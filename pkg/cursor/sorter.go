@@ -81,7 +81,6 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		options = &Options{}
 	}
 	s := &Sorter{
-		store:     &store.requests,
 		defaults:  DefaultSettings(),
 		retention: defaultRetention,
 		batchSize: defaultBatchSize,
@@ -90,6 +89,9 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		forEach:   options.ForEach,
 		wakeUp:    options.WakeUp,
 		pause:     options.Pause,
+	}
+	if store != nil { // without one, the options are checked
+		s.store = &store.requests
 	}
 	if options.Defaults != nil {
 		s.defaults = *options.Defaults

@@ -83,15 +83,15 @@ const (
 
 // Bounds of the settings.
 const (
-	minMaxAhead  = 1
-	maxMaxAhead  = 10_000_000
-	minGapAfter  = time.Second
-	maxGapAfter  = 365 * 24 * time.Hour
+	MinMaxAhead  = 1
+	MaxMaxAhead  = 10_000_000
+	MinGapAfter  = time.Second
+	MaxGapAfter  = 365 * 24 * time.Hour
 	MinRetention = 4 * time.Hour
-	maxRetention = 10 * 365 * 24 * time.Hour
+	MaxRetention = 10 * 365 * 24 * time.Hour
 	MaxSettle    = time.Hour
 	minKeyAhead  = time.Second
-	maxKeyAhead  = maxRetention
+	maxKeyAhead  = MaxRetention
 )
 
 // Settings are a queue's own. They are written into its cursor when the queue
@@ -219,10 +219,10 @@ func (c Change) validate() error {
 			return &InvalidError{Field: "policy", Code: invalid.Unknown, Problem: "must be wait, skip or alert"}
 		}
 	}
-	if c.GapAfter != nil && (*c.GapAfter < minGapAfter || *c.GapAfter > maxGapAfter) {
+	if c.GapAfter != nil && (*c.GapAfter < MinGapAfter || *c.GapAfter > MaxGapAfter) {
 		return &InvalidError{Field: "gapAfter", Code: invalid.OutOfRange, Problem: "must be from 1s to 8760h"}
 	}
-	if c.MaxAhead != nil && (*c.MaxAhead < minMaxAhead || *c.MaxAhead > maxMaxAhead) {
+	if c.MaxAhead != nil && (*c.MaxAhead < MinMaxAhead || *c.MaxAhead > MaxMaxAhead) {
 		return &InvalidError{Field: "maxAhead", Code: invalid.OutOfRange, Problem: maxAheadBounds}
 	}
 	if c.Mode != nil {
@@ -315,7 +315,7 @@ var settings = []setting{
 func pointer[T any](value T, err error) (*T, error) { return &value, err }
 
 // maxAheadBounds is what is wrong with any other value.
-var maxAheadBounds = "must be an integer from 1 to " + strconv.Itoa(maxMaxAhead)
+var maxAheadBounds = "must be an integer from 1 to " + strconv.Itoa(MaxMaxAhead)
 
 func parseMaxAhead(text string) (int64, error) {
 	n, err := ParseSeq(text)

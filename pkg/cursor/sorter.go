@@ -104,7 +104,7 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		s.retention = 0
 	case options.Retention != 0:
 		s.retention = options.Retention
-		if s.retention < MinRetention || s.retention > maxRetention {
+		if s.retention < MinRetention || s.retention > MaxRetention {
 			return nil, &InvalidError{Field: "retention", Code: invalid.OutOfRange, Problem: "must be from 4h to 87600h"}
 		}
 	}

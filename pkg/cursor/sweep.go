@@ -81,7 +81,7 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 		}
 	}
 	if o.SkipLimit == 0 {
-		o.SkipLimit = maxMaxAhead // no gap is longer
+		o.SkipLimit = MaxMaxAhead // no gap is longer
 	}
 	if o.Gap == nil {
 		o.Gap = func(Cursor, time.Duration) {}

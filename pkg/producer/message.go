@@ -52,6 +52,9 @@ func (m *Message) check() error {
 	stored := cursor.Message{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes}
 	if m.Seq != nil {
 		stored.Seq, stored.Kind = *m.Seq, cursor.Kind(m.Kind)
+		if stored.Seq == cursor.NoSeq {
+			stored.Seq-- // it is given, and none can be below 0
+		}
 	}
 	if err := stored.Validate(); err != nil {
 		return err

@@ -47,7 +47,7 @@ var pieceMutants = []mutant{
 		{"gaps.go", "more && len(list.Gaps) < limit && pages < maxGapPages", "more"},
 	}},
 	{"a skip writes a bounded number a run", sorterFolder, test{"./pkg/cursor", "TestAGapIsSkippedInOneRun"}, []edit{
-		{"sweep.go", "o.SkipLimit = maxMaxAhead", "o.SkipLimit = 1000"},
+		{"sweep.go", "o.SkipLimit = MaxMaxAhead", "o.SkipLimit = 1000"},
 	}},
 	{"a late repeat reads the whole order", sorterFolder, test{"./pkg/cursor", "TestALateRepeatReadsOneUnit"}, []edit{
 		{"read_log.go", "from = max(from, least())\n", ""},

@@ -48,7 +48,7 @@ var recoverMutants = []mutant{
 		{"log.go", "a.at.Has(queuelog.MarkUnlinked), a.placed", "a.at.Has(queuelog.MarkUnlinked), a.mine"},
 	}},
 	{"late: enqueue counts what a settler has placed", "internal/intake", test{"./functions/enqueue", "TestALateOneIsCountedOnce"}, []edit{
-		{"intake.go", "r.Placed && r.Late", "r.Seq > 0 && r.Late"},
+		{"intake.go", "if !r.Placed {", "if r.Seq < 0 {"},
 	}},
 	{"anew: what waits is left", sorterFolder, keyedSchedule("the keys begin anew before a window is over"), []edit{
 		{"restart.go", "closing: true", "closing: false"},

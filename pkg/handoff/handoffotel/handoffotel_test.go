@@ -37,7 +37,7 @@ func TestABatchIsASpan(t *testing.T) {
 			sent = append(sent, m.Trace)
 			span.End()
 		}
-		if _, err := sorter.Put(t.Context(), m); err != nil {
+		if err := sorter.Put(t.Context(), m)[0].Err; err != nil {
 			t.Fatal(err)
 		}
 	}

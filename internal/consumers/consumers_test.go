@@ -113,6 +113,7 @@ func TestReadRefuses(t *testing.T) {
 		"a window of a word": {one(`"name":"a","batchWindow":"long"`), "consumers[0].batchWindow must be a duration"},
 		"too short a window": {one(`"name":"a","batchWindow":"50ms"`), "consumers[0].batchWindow is 50ms: it must be from 100ms to 1m0s"},
 		"too long a window":  {one(`"name":"a","batchWindow":"61s"`), "consumers[0].batchWindow is 1m1s: it must be from 100ms to 1m0s"},
+		"a tracked archive":  {`{"consumers":[{"name":"a","track":"15m","sink":{"kind":"s3"}}]}`, "consumers[0].track must not be given with a sink of the kind s3"},
 		"a tracked window":   {one(`"name":"a","batchWindow":"1s","track":"15m"`), "consumers[0].batchWindow must not be given with track"},
 		"retries of a text":  {one(`"name":"a","retries":"1s"`), `consumers[0].retries must be a list of 1 to 10 elements, such as ["1s", "1m"]: it is "1s"`},
 		"no retries":         {one(`"name":"a","retries":[]`), `consumers[0].retries must be a list of 1 to 10 elements, such as ["1s", "1m"]: it is of 0`},

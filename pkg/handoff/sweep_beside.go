@@ -52,7 +52,7 @@ func (s *consumerSweep) of() string {
 // erase deletes consumers, endpoints, and what consumers have kept of a queue that was erased.
 func (s *consumerSweep) erase(ctx context.Context, c cursor.Cursor) (left bool, err error) {
 	left, err = s.deliverer.eraseOthers(ctx, c)
-	if err != nil || s.options.Erase == nil {
+	if err != nil || s.options.Erase == nil || !c.Erasure.Emptied.IsZero() {
 		return left, err
 	}
 	kept, err := s.options.Erase(ctx, c.Queue)

@@ -57,7 +57,7 @@ type edit struct{ file, find, replace string }
 
 // mutants are those of all packages.
 func mutants() []mutant {
-	return slices.Concat(sorterMutants, holeMutants, pieceMutants, verifyMutants, arrivalMutants, keyedMutants, recoverMutants, deliveryMutants, twoPhaseMutants, roundMutants, replyMutants,
+	return slices.Concat(sorterMutants, holeMutants, pieceMutants, verifyMutants, arrivalMutants, keyedMutants, recoverMutants, deliveryMutants, twoPhaseMutants, archiveMutants, roundMutants, replyMutants,
 		dedupMutants, ackerMutants, trackedMutants, webhookMutants, keyMutants, tenantMutants, strongReadMutants, eventMutants, timerMutants, outageMutants, circuitMutants, bulkMutants, producerMutants, windowMutants, webhooksOutMutants, sourceMutants, quotaMutants)
 }
 

@@ -125,7 +125,7 @@ func action(request *http.Request, body []byte) string {
 	target := request.Header.Get("X-Amz-Target")
 	service, operation, _ := strings.Cut(target, ".")
 	if isS3(request) {
-		return map[string]string{http.MethodPut: "s3:PutObject", http.MethodPost: "s3:DeleteObject", http.MethodGet: "s3:ListBucket"}[request.Method]
+		return map[string]string{http.MethodPut: "s3:PutObject", http.MethodDelete: "s3:DeleteObject", http.MethodGet: "s3:ListBucket"}[request.Method]
 	}
 	switch {
 	case strings.HasPrefix(service, "DynamoDB"):
@@ -149,24 +149,15 @@ func isS3(request *http.Request) bool {
 	return strings.Contains(request.Header.Get("Authorization"), "/s3/aws4_request")
 }
 
-// objects are what a request to S3 names: the bucket, or the folder of a consumer in it.
-func objects(request *http.Request, body []byte) []string {
-	const bucket = "ArchiveBucket"
-	_, key, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
-	if request.Method == http.MethodPost {
-		_, key, _ = strings.Cut(string(body), "<Key>")
-	}
-	if request.Method == http.MethodGet {
-		return []string{bucket}
-	}
-	folder, _, _ := strings.Cut(key, "/")
-	return []string{bucket + "/" + folder + "/*"}
-}
-
 // resources are those of a request, by the last part of their ARNs.
 func resources(request *http.Request, body []byte) []string {
 	if isS3(request) {
-		return objects(request, body)
+		_, key, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
+		folder, _, named := strings.Cut(key, "/")
+		if !named {
+			return []string{"ArchiveBucket"}
+		}
+		return []string{"ArchiveBucket/" + folder + "/*"}
 	}
 	if function, invoked := strings.CutSuffix(request.URL.Path, "/invocations"); invoked {
 		return []string{"function:" + last(function)}

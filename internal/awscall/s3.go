@@ -2,10 +2,7 @@ package awscall
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // S3 asks for it where objects are deleted
-	"encoding/base64"
 	"encoding/xml"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,7 +30,7 @@ func NewBucket(name string, o Options) (*Bucket, error) {
 }
 
 func (b *Bucket) do(ctx context.Context, r request) (*response, error) {
-	r.words = wordsOfS3
+	r.words = wordsOfXML
 	return b.client.do(ctx, r)
 }
 
@@ -86,45 +83,10 @@ func (b *Bucket) List(ctx context.Context, prefix, after string) (objects []Obje
 	return list.Contents, list.IsTruncated, err
 }
 
-// Delete deletes 1 to 1,000 objects, each whether or not it is there.
+// Delete deletes an object, whether or not it is there.
 //
 // Lost response, another did it first: nothing is there, as asked for. We die right after: the same.
-func (b *Bucket) Delete(ctx context.Context, objects []Object) error {
-	type key struct{ Key string }
-	in := struct {
-		XMLName xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ Delete"`
-		Object  []key
-		Quiet   bool
-	}{Quiet: true}
-	for _, o := range objects {
-		in.Object = append(in.Object, key{o.Key})
-	}
-	body, err := xml.Marshal(in)
-	if err != nil {
-		return err
-	}
-	sum := md5.Sum(body) //nolint:gosec // S3 asks for it
-	answer, err := b.do(ctx, request{
-		method: http.MethodPost, path: "/?delete=", body: body,
-		header: map[string]string{"Content-Type": "application/xml", "Content-MD5": base64.StdEncoding.EncodeToString(sum[:])},
-	})
-	if err != nil {
-		return err
-	}
-	var out struct {
-		Error []struct{ Key, Code, Message string }
-	}
-	if err = xml.Unmarshal(answer.body, &out); err == nil && len(out.Error) > 0 {
-		failed := out.Error[0]
-		err = fmt.Errorf("%d of %d objects were not deleted; %s: %w", len(out.Error), len(objects), failed.Key,
-			&Error{Status: http.StatusOK, Code: failed.Code, Message: bounded(failed.Message)})
-	}
+func (b *Bucket) Delete(ctx context.Context, key string) error {
+	_, err := b.do(ctx, request{method: http.MethodDelete, path: path(key)})
 	return err
-}
-
-// wordsOfS3 reads an error of S3.
-func wordsOfS3(body []byte) (code, message string) {
-	var said struct{ Code, Message string }
-	_ = xml.Unmarshal(body, &said) // what is no XML has no words
-	return said.Code, said.Message
 }

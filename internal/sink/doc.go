@@ -52,13 +52,10 @@
 //
 //   - http: one request a message, of its own body, or one a batch, of the document that a
 //     function gets. The next one is made when it was answered 2xx.
-//
 //   - s3: one object a batch, with the skipped seqs: see package s3.
 //
-// docs/sinks.md shows them, and docs/schema has them as JSON Schema.
-//
-// Queues have their whole names there. The tenant that one has in front (package
-// pkg/tenant) is sent beside it: a member, or an attribute.
+// docs/sinks.md shows them, and docs/schema has them as JSON Schema. Queues have their whole names
+// there. The tenant that one has in front (package pkg/tenant) is sent beside it.
 //
 // # Tracked consumers
 //

@@ -85,7 +85,8 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_ANNOUNCE_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:people",
 			"STREAMSORT_READERS": object{"Fn::Join": []any{"", []any{
 				`[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3,"wakeRate":200},{"name":"books"},{"name":"archive","sink":{"kind":"s3","arn":"`,
-				object{"Fn::GetAtt": []any{"ArchiveBucket", "Arn"}}, `"}}]`,
+				object{"Fn::GetAtt": []any{"ArchiveBucket", "Arn"}},
+				`"}}]`,
 			}}},
 			"STREAMSORT_SETTLE_WITHIN": "3h",
 			"STREAMSORT_TENANT_CLAIM":  "custom:tenant", "STREAMSORT_GAP_ALARM_AFTER": "2h",

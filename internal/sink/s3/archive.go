@@ -1,11 +1,14 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -24,16 +27,15 @@ func NewArchive(consumer, arn string, o awscall.Options) (*Archive, error) {
 }
 
 // Erase deletes a queue's objects, for half of the time that the context has left, and reports
-// whether some are left. It costs a request for each 1,000 objects, and a list of them.
+// whether some are left. It costs a request for each, and a list for each 1,000.
 //
 // Lost response, another did it first, we die right after any step: the next call goes on.
 func (a *Archive) Erase(ctx context.Context, queue string) (left bool, err error) {
 	for goOn := margin.Half(ctx); goOn(); {
 		objects, more, err := a.List(ctx, folder(a.consumer, queue), "")
-		if err == nil && len(objects) > 0 {
-			err = a.Delete(ctx, objects)
-		}
-		if err != nil || !more {
+		errs := make([]error, len(objects))
+		fanout.SideBySide(len(objects), func(i int) { errs[i] = a.Delete(ctx, objects[i].Key) })
+		if err = cmp.Or(append(errs, err)...); err != nil || !more {
 			return err != nil, a.explain(err)
 		}
 	}
@@ -59,11 +61,12 @@ type Replayed struct {
 	Messages, Skipped int
 }
 
-// ErrNotReplayed: the target queue has another message under the seq.
-var ErrNotReplayed = errors.New("the queue has something else under the seq")
-
-// ErrNotArchived: a message of the range is not in the archive.
-var ErrNotArchived = errors.New("not in the archive")
+var (
+	// ErrNotReplayed: the target queue has another message under the seq.
+	ErrNotReplayed = errors.New("the queue has something else under the seq")
+	// ErrNotArchived: a message of the range is not in the archive.
+	ErrNotArchived = errors.New("not in the archive")
+)
 
 // most is how many messages are put at once.
 const most = 25
@@ -89,8 +92,11 @@ func (a *Archive) Replay(ctx context.Context, sorter *cursor.Sorter, r Range, pu
 		return err
 	}
 	for from := r.From; from <= r.To; {
+		for len(objects) > 0 && objects[0].last < from {
+			objects = objects[1:]
+		}
 		source, to := choose(objects, from, r.To)
-		if source == nil {
+		if to < from {
 			return fmt.Errorf("message %d of queue %q is %w", from, r.Queue, ErrNotArchived)
 		}
 		group, err := a.read(ctx, source.Key, r.Queue, from, to)
@@ -143,22 +149,18 @@ func (a *Archive) objects(ctx context.Context, r Range) ([]object, error) {
 }
 
 // choose is the object from which a seq is taken, and the last one that is: the one that was
-// written last, up to where one begins that was written later.
-func choose(objects []object, from, to int64) (*object, int64) {
-	var source *object
-	for i, o := range objects {
+// written last, up to where one begins that was written later. Without one, that is before the seq.
+func choose(objects []object, from, to int64) (source object, last int64) {
+	source.last = from - 1
+	for _, o := range objects {
 		switch {
-		case o.last < from:
-		case o.first <= from:
-			if source == nil || !o.LastModified.Before(source.LastModified) {
-				source = &objects[i]
-			}
-		case source != nil && o.LastModified.After(source.LastModified):
-			return source, min(to, source.last, o.first-1)
+		case o.first > max(from, source.last):
+			return source, min(to, source.last)
+		case o.first > from && o.LastModified.After(source.LastModified):
+			return source, min(to, o.first-1)
+		case o.first <= from && o.last >= from && !o.LastModified.Before(source.LastModified):
+			source = o
 		}
-	}
-	if source == nil {
-		return nil, to
 	}
 	return source, min(to, source.last)
 }
@@ -173,13 +175,9 @@ func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) (
 	if err != nil {
 		return nil, fmt.Errorf("object %s of %w", key, a.explain(err))
 	}
-	var group []cursor.Message
-	for seq := from; seq <= to; seq++ {
-		m, there := messages[seq]
-		if !there {
-			return nil, fmt.Errorf("message %d of queue %q is %w, nor in its object %s", seq, queue, ErrNotArchived, key)
-		}
-		group = append(group, m)
+	group := slices.DeleteFunc(messages, func(m cursor.Message) bool { return m.Seq < from || m.Seq > to })
+	if int64(len(group)) != to-from+1 {
+		return nil, fmt.Errorf("object %s has %d of the messages %d to %d: others are %w", key, len(group), from, to, ErrNotArchived)
 	}
 	return group, nil
 }

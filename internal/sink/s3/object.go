@@ -108,13 +108,12 @@ func encode(b handoff.Batch) ([]byte, error) {
 	return object.Bytes(), err
 }
 
-// decode reads the messages of an object of a queue, by their seqs, as far as they can be put again.
-func decode(object []byte, queue string) (map[int64]cursor.Message, error) {
+// decode reads the messages of an object of a queue, as far as they can be put again.
+func decode(object []byte, queue string) (messages []cursor.Message, err error) {
 	unzip, err := gzip.NewReader(bytes.NewReader(object))
 	if err != nil {
 		return nil, err
 	}
-	messages := map[int64]cursor.Message{}
 	for lines := json.NewDecoder(unzip); ; {
 		var l line
 		switch err := lines.Decode(&l); {
@@ -134,6 +133,6 @@ func decode(object []byte, queue string) (map[int64]cursor.Message, error) {
 				return nil, err
 			}
 		}
-		messages[m.Seq] = m
+		messages = append(messages, m)
 	}
 }

@@ -32,7 +32,7 @@ var archiveMutants = []mutant{
 		{"archive.go", "if _, err := sorter.Skip(ctx, r.Into, m.Seq, m.Tombstone); err != nil {", "if err := ctx.Err(); err != nil {"},
 	}},
 	{"archive: the first thousand objects are erased", archiveFolder, archiveTest("TestErase"), []edit{
-		{"archive.go", "err != nil || !more {", "err != nil || len(objects) > 0 {"},
+		{"archive.go", "err != nil || !more {", "err != nil || !more || more {"},
 	}},
 	{"archive: nothing is left where erasing failed", archiveFolder, archiveTest("TestErase"), []edit{
 		{"archive.go", "return err != nil, a.explain(err)", "return false, a.explain(err)"},

@@ -78,8 +78,9 @@ type Settings struct {
 	// the sweep deletes the messages that all consumers of their queue have.
 	DeleteDelivered bool
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
-	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3, "batchWindow": "2s"}], of an archive
-	// with {"sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}}; or all of the text that process has (package consumers), of which the sweep takes the same.
+	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}], of an archive with
+	// {"sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}}; or all of the text that
+	// process has (package consumers), of which the sweep takes the same.
 	Readers []handoff.Reader
 	// Buckets are the ARNs of the buckets that have the archives of some of them, by their names:
 	// the sweep deletes what is there of erased queues.
@@ -222,7 +223,6 @@ func (r *reader) readers(name string) (readers []handoff.Reader, buckets map[str
 		Name, Prefix string
 		MaxAttempts  int
 		WakeRate     int
-		BatchWindow  string
 		// Circuit is where process has the rate.
 		Circuit struct{ WakeRate int }
 		Sink    struct{ Kind, ARN string }
@@ -238,11 +238,7 @@ func (r *reader) readers(name string) (readers []handoff.Reader, buckets map[str
 	for _, item := range all.Consumers {
 		circuit := handoff.Circuit{WakeRate: max(item.WakeRate, item.Circuit.WakeRate)}
 		reader := handoff.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: circuit}
-		var err error
-		if item.BatchWindow != "" {
-			reader.BatchWindow, err = time.ParseDuration(item.BatchWindow)
-		}
-		if err := cmp.Or(err, reader.Validate()); err != nil {
+		if err := reader.Validate(); err != nil {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}
 		readers = append(readers, reader)

@@ -52,6 +52,7 @@
 //
 //   - http: one request a message, of its own body, or one a batch, of the document that a
 //     function gets. The next one is made when it was answered 2xx.
+//
 //   - s3: one object a batch, with the skipped seqs: see package s3.
 //
 // docs/sinks.md shows them, and docs/schema has them as JSON Schema. Queues have their whole names

@@ -382,6 +382,13 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 	query = "each=" + url.QueryEscape("entry[]") + "&queue=" + url.QueryEscape("@event.object") + "&id=id"
 	s.Want("a list", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"a"},{"id":"b","x":1}]}`), 200, `"queue":"page","seq":1`, `"queue":"page","seq":2`)
 	s.Want("its bodies", s.get("/messages", "queue=page"), 200, `"body":{"id":"a"}`, `"body":{"id":"b","x":1}`)
+	s.Want("two under one id", s.with(map[string]string{"X-A": "b"}, query, `{"object":"twins","entry":[{"id":"a"},{"id":"a","x":1},{"id":"a"},{"id":"b"}]}`), 200,
+		`{"status":200,"outcome":"advanced","queue":"twins","seq":1,`, `{"status":409,"outcome":"conflict","queue":"twins","seq":1,`,
+		`{"status":200,"outcome":"duplicate","queue":"twins","seq":1,`, `{"status":200,"outcome":"advanced","queue":"twins","seq":2,`)
+	s.Want("two of one seq", s.post("queue=q&seq=n", `[{"q":"numbers","n":1},{"q":"numbers","n":1,"x":1}]`), 200, `{"status":409,"outcome":"conflict","queue":"numbers","seq":1,`)
+	if full := s.post("queue=q&seq=n", `[{"q":"numbers","n":9007199254740991},{"q":"numbers","n":9007199254740991,"x":1}]`); strings.Count(full.Body, `"outcome":"full"`) != 2 {
+		t.Errorf("two too far ahead: %s", full.Body)
+	}
 	segment := "each=" + url.QueryEscape("batch[]") + "&id=messageId&queue=" + url.QueryEscape("userId | anonymousId")
 	s.Want("a batch of Segment", s.with(map[string]string{"X-A": "b"}, segment, `{"batch":[{"messageId":"m1","userId":"u"},{"messageId":"m2","userId":null,"anonymousId":"n"}]}`), 200, `"queue":"u","seq":1`, `"queue":"n","seq":1`)
 	s.Want("none", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[]}`), 400, `"field":"each"`, "empty list")

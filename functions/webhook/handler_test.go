@@ -530,3 +530,24 @@ func TestEach(t *testing.T) {
 	s.Want("a form", s.send(form), 200, `"outcome":"advanced","queue":"mail"`)
 	s.wantStored("mail", `1 a {"_id":"a","event":"open"}open; 2 b {"_id":"b"}`)
 }
+
+// TestTwinsInARequest: two elements under one id are answered as in two requests.
+func TestTwinsInARequest(t *testing.T) {
+	s := newServer(t)
+	send := func(source, list string) httpapitest.Answer {
+		body := map[string]string{
+			"mandrill": "mandrill_events=" + url.QueryEscape(list),
+			"page":     `{"object":"page","entry":` + list + `}`,
+			"rows":     list,
+		}[source]
+		return s.send(request{source: source, body: body, headers: map[string]string{
+			"X-Sig": hex.EncodeToString(sign(body)), "Content-Type": map[bool]string{true: "application/x-www-form-urlencoded", false: "application/json"}[source == "mandrill"],
+		}})
+	}
+	s.Want("the same, in arrival order", send("mandrill", `[{"_id":"a"},{"_id":"b"},{"_id":"a"}]`), 200, `"advanced","queue":"mail"},{"status":200,"outcome":"advanced","queue":"mail"},{"status":200,"outcome":"duplicate","queue":"mail"}]`)
+	s.wantStored("mail", `1 a {"_id":"a"}; 2 b {"_id":"b"}`)
+	s.Want("others, in arrival order", send("mandrill", `[{"_id":"c"},{"_id":"c","event":"x"},{"_id":"d"}]`), 200, `"advanced","queue":"mail"},{"status":200,"outcome":"duplicate","queue":"mail"`, `},{"status":200,"outcome":"advanced","queue":"mail"}]`)
+	s.wantStored("mail", `1 a {"_id":"a"}; 2 b {"_id":"b"}; 3 c {"_id":"c"}; 4 d {"_id":"d"}`)
+	s.Want("the same, by keys", send("page", `[{"id":"1","time":1699999999},{"id":"1","time":1699999999}]`), 200, `"waiting","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"}]`)
+	s.Want("others, by keys", send("page", `[{"id":"2","time":1699999999},{"id":"2","time":1699999999,"x":1}]`), 200, `"waiting","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"`)
+}

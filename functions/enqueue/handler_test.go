@@ -622,3 +622,35 @@ func TestRoutesAreTheContract(t *testing.T) {
 func TestStart(t *testing.T) {
 	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS")
 }
+
+// TestErrorsOfSettings: each names its setting, the value, the bounds and what to do.
+func TestErrorsOfSettings(t *testing.T) {
+	s := newServer(t, nil)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"time"}`), 200)
+	for body, problem := range map[string]string{
+		`"first":-1`:                         `first is "-1": it must be an integer from 0 to 9223372036854775807, in plain digits`,
+		`"kind":"both"`:                      `kind is "both": it must be numbered, arrival or keyed`,
+		`"policy":"never"`:                   `policy is "never": it must be wait, skip or alert`,
+		`"gapAfter":"1ms"`:                   `gapAfter is 1ms: it must be from 1s to 8760h`,
+		`"gapAfter":"soon"`:                  `gapAfter is "soon": it must be a duration such as "90s", "5m" or "48h"`,
+		`"maxAhead":0`:                       `maxAhead is 0: it must be an integer from 1 to 10000000`,
+		`"maxAhead":1.5`:                     `maxAhead is "1.5": it must be an integer from 1 to 10000000`,
+		`"mode":"both"`:                      `mode is "both": it must be sync or async`,
+		`"settle":"61m"`:                     `settle is 1h1m0s: it must be from 0s to 1h`,
+		`"late":"never"`:                     `late is "never": it must be deliver or drop`,
+		`"settle":"1m"`:                      `settle must not be given: only queues of the kind keyed have it: leave it out`,
+		`"first":5`:                          `first is 5: that of the queue is 1, which is fixed when the queue is made: leave first out, or use another queue`,
+		`"kind":"arrival"`:                   `kind is arrival: that of the queue is numbered, which is fixed when the queue is made: leave kind out, or use another queue`,
+		`"queue":"keyed","keyType":"number"`: `keyType is number: that of the queue is time, which is fixed when the queue is made: leave keyType out, or use another queue`,
+	} {
+		if !strings.Contains(body, `"queue"`) {
+			body = `"queue":"numbered",` + body
+		}
+		var got struct{ Detail string }
+		if a := s.Request("PUT", "/queues", "", "{"+body+"}"); json.Unmarshal([]byte(a.Body), &got) != nil || got.Detail != problem {
+			t.Errorf("%s: %d %s, want %s", body, a.Status, got.Detail, problem)
+		}
+	}
+	s.Want("a put", s.post("", `{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409, "kind is arrival: that of the queue is numbered")
+}

@@ -147,15 +147,15 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 func (c Change) refusedBy(there Settings) error {
 	switch {
 	case c.Kind != nil && *c.Kind != there.Kind:
-		return ErrKindFixed
+		return fixed("kind", *c.Kind, there.Kind, ErrKindFixed)
 	case c.First != nil && *c.First != there.First:
-		return ErrFirstFixed
+		return fixed("first", *c.First, there.First, ErrFirstFixed)
 	case there.Kind != KindKeyed:
 		return c.checkUnkeyed()
 	case c.checkAhead(there) != nil:
 		return c.checkAhead(there)
 	}
-	return ErrKeyTypeFixed
+	return fixed("keyType", *c.KeyType, there.KeyType, ErrKeyTypeFixed)
 }
 
 // Known reports whether a queue is there. It makes no request where this Sorter has

@@ -2,8 +2,8 @@ package cursor
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 	"time"
 
@@ -66,7 +66,21 @@ func ParseKind(text string) (Kind, error) {
 			return k, nil
 		}
 	}
-	return "", &InvalidError{Field: "kind", Code: invalid.Unknown, Problem: "must be numbered, arrival or keyed"}
+	return "", outOfBounds("kind", invalid.Unknown, text, "numbered, arrival or keyed")
+}
+
+// outOfBounds is the error of a setting's value.
+func outOfBounds(name string, code invalid.Code, value any, bounds string) error {
+	if text, is := value.(string); is {
+		value = fmt.Sprintf("%.100q", text)
+	}
+	return &InvalidError{Field: name, Code: code, Problem: fmt.Sprintf("is %v: it must be %s", value, bounds)}
+}
+
+// fixed is the error of a setting that the queue was made with, and err says what it is.
+func fixed(name string, value, there any, err error) error {
+	return &InvalidError{Field: name, Code: invalid.Clash, Err: err, Problem: fmt.Sprintf(
+		"is %v: that of the queue is %v, which is fixed when the queue is made: leave %s out, or use another queue", value, there, name)}
 }
 
 // LatePolicy is what becomes of a message of a keyed queue that comes too late: when one
@@ -166,7 +180,7 @@ func (s Settings) checkNew(change Change) error {
 // checkAhead reports a bound of times for keys that have none.
 func (c Change) checkAhead(s Settings) error {
 	if c.Ahead != nil && !s.KeyType.timed() {
-		return &InvalidError{Field: "ahead", Code: invalid.Misplaced, Problem: "must not be given: only queues whose keys have a time in them have it"}
+		return &InvalidError{Field: "ahead", Code: invalid.Misplaced, Problem: "must not be given: only queues whose keys have a time in them have it: leave it out"}
 	}
 	return nil
 }
@@ -175,7 +189,7 @@ func (c Change) checkAhead(s Settings) error {
 func (c Change) checkUnkeyed() error {
 	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil, "late": c.Late != nil, "ahead": c.Ahead != nil} {
 		if given {
-			return &InvalidError{Field: name, Code: invalid.Misplaced, Problem: "must not be given: only queues of the kind keyed have it"}
+			return &InvalidError{Field: name, Code: invalid.Misplaced, Problem: "must not be given: only queues of the kind keyed have it: leave it out"}
 		}
 	}
 	return nil
@@ -209,26 +223,26 @@ type Change struct {
 // validate reports the first setting that is out of its bounds.
 func (c Change) validate() error {
 	if c.First != nil && *c.First < 0 {
-		return &InvalidError{Field: "first", Code: invalid.OutOfRange, Problem: "must be from 0 to 9223372036854775807"}
+		return outOfBounds("first", invalid.OutOfRange, *c.First, firstBounds)
 	}
 	if c.Policy != nil {
 		switch *c.Policy {
 		case PolicyWait, PolicySkip, PolicyAlert:
 		default:
-			return &InvalidError{Field: "policy", Code: invalid.Unknown, Problem: "must be wait, skip or alert"}
+			return outOfBounds("policy", invalid.Unknown, string(*c.Policy), "wait, skip or alert")
 		}
 	}
 	if c.GapAfter != nil && (*c.GapAfter < MinGapAfter || *c.GapAfter > MaxGapAfter) {
-		return &InvalidError{Field: "gapAfter", Code: invalid.OutOfRange, Problem: "must be from 1s to 8760h"}
+		return outOfBounds("gapAfter", invalid.OutOfRange, *c.GapAfter, "from 1s to 8760h")
 	}
 	if c.MaxAhead != nil && (*c.MaxAhead < MinMaxAhead || *c.MaxAhead > MaxMaxAhead) {
-		return &InvalidError{Field: "maxAhead", Code: invalid.OutOfRange, Problem: maxAheadBounds}
+		return outOfBounds("maxAhead", invalid.OutOfRange, *c.MaxAhead, maxAheadBounds)
 	}
 	if c.Mode != nil {
 		switch *c.Mode {
 		case ModeSync, ModeAsync:
 		default:
-			return &InvalidError{Field: "mode", Code: invalid.Unknown, Problem: "must be sync or async"}
+			return outOfBounds("mode", invalid.Unknown, string(*c.Mode), "sync or async")
 		}
 	}
 	if c.Kind != nil {
@@ -242,13 +256,13 @@ func (c Change) validate() error {
 // validateKeyed is validate of what only keyed queues have.
 func (c Change) validateKeyed() error {
 	if c.Settle != nil && (*c.Settle < 0 || *c.Settle > MaxSettle) {
-		return &InvalidError{Field: "settle", Code: invalid.OutOfRange, Problem: "must be from 0s to 1h"}
+		return outOfBounds("settle", invalid.OutOfRange, *c.Settle, "from 0s to 1h")
 	}
 	if c.Late != nil && *c.Late != LateDeliver && *c.Late != LateDrop {
-		return &InvalidError{Field: "late", Code: invalid.Unknown, Problem: "must be deliver or drop"}
+		return outOfBounds("late", invalid.Unknown, string(*c.Late), "deliver or drop")
 	}
 	if c.Ahead != nil && (*c.Ahead < minKeyAhead || *c.Ahead > maxKeyAhead) {
-		return &InvalidError{Field: "ahead", Code: invalid.OutOfRange, Problem: "is " + c.Ahead.String() + ": it must be from 1s to 87600h"}
+		return outOfBounds("ahead", invalid.OutOfRange, *c.Ahead, "from 1s to 87600h")
 	}
 	return nil
 }
@@ -272,7 +286,7 @@ var settings = []setting{
 	},
 	{
 		name: "first", value: func(s Settings) any { return s.First },
-		set: func(c *Change, text string) (err error) { c.First, err = pointer(ParseSeq(text)); return err },
+		set: func(c *Change, text string) (err error) { c.First, err = pointer(parseFirst(text)); return err },
 	},
 	{
 		name: "policy", value: func(s Settings) any { return string(s.Policy) },
@@ -310,13 +324,23 @@ var settings = []setting{
 
 func pointer[T any](value T, err error) (*T, error) { return &value, err }
 
-// maxAheadBounds is what is wrong with any other value.
-var maxAheadBounds = "must be an integer from 1 to " + strconv.Itoa(MaxMaxAhead)
+const (
+	maxAheadBounds = "an integer from 1 to 10000000"
+	firstBounds    = "an integer from 0 to 9223372036854775807, in plain digits"
+)
+
+func parseFirst(text string) (int64, error) {
+	n, err := ParseSeq(text)
+	if err != nil {
+		return 0, outOfBounds("", invalid.Malformed, text, firstBounds)
+	}
+	return n, nil
+}
 
 func parseMaxAhead(text string) (int64, error) {
 	n, err := ParseSeq(text)
 	if err != nil {
-		return 0, &InvalidError{Code: invalid.Malformed, Problem: maxAheadBounds}
+		return 0, outOfBounds("", invalid.Malformed, text, maxAheadBounds)
 	}
 	return n, nil
 }
@@ -324,7 +348,7 @@ func parseMaxAhead(text string) (int64, error) {
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, &InvalidError{Code: invalid.Malformed, Problem: `must be a duration such as "90s", "5m" or "48h"`}
+		return 0, outOfBounds("", invalid.Malformed, text, `a duration such as "90s", "5m" or "48h"`)
 	}
 	return d, nil
 }

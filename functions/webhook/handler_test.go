@@ -305,9 +305,9 @@ func TestASourceWithKeys(t *testing.T) {
 	}
 	s.wantStored("cms/p", `1 2 `+created+`; 2 1 `+updated)
 	const ahead = `{"page":"p","id":4,"at":"2099-01-01T00:00:00Z","kind":"page.created"}`
-	s.Want("a clock that is ahead", s.send(cms(ahead)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p","ahead":true}`)
+	s.Want("a clock that is ahead", s.send(cms(ahead)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p","clockAhead":true}`)
 	s.now = s.now.Add(time.Second)
-	s.Want("again", s.send(cms(ahead)), 200, `"outcome":"duplicate"`, `"ahead":true`)
+	s.Want("again", s.send(cms(ahead)), 200, `"outcome":"duplicate"`, `"clockAhead":true`)
 	if metrics := s.logs.String(); !strings.Contains(metrics, `"ClocksAhead":1`) {
 		t.Errorf("metrics: %s", metrics)
 	}

@@ -190,7 +190,7 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 		}
 		for i, result := range results {
 			countKeyed(metrics, result)
-			if result.Ahead {
+			if result.ClockAhead {
 				slog.WarnContext(ctx, "a clock is ahead: the key is the time of receipt", "queue", result.Queue, "id", p.keyed[i].ID)
 			}
 			answers[p.sorted[i][0]] = p.newKeyedAnswer(result)
@@ -403,7 +403,7 @@ func countKeyed(metrics *emf.Metrics, r cursor.KeyedResult) {
 			}
 		}
 	}
-	if r.Ahead {
+	if r.ClockAhead {
 		metrics.Count("ClocksAhead", 1)
 	}
 }

@@ -68,19 +68,19 @@ const (
 	attrFingerprintsFrom ddb.Path = "printsFrom"
 	attrFingerprints     ddb.Path = "prints"
 
-	attrKeyType   ddb.Path = "keyType"
-	attrSettle    ddb.Path = "settle" // ms
-	attrLate      ddb.Path = "late"
-	attrHigh      ddb.Path = "high"
-	attrLow       ddb.Path = "low"
-	attrLateSoFar ddb.Path = "lateSoFar"
-	attrLateTold  ddb.Path = "lateTold"
-	attrLateSeq   ddb.Path = "lateSeq"
-	attrLateInRow ddb.Path = "inRow"
-	attrAhead     ddb.Path = "ahead" // ms
-	attrRestart   ddb.Path = "anew"
-	attrPrev      ddb.Path = "prev"     // of a waiting message
-	attrReceived  ddb.Path = "received" // ns, of a receipt
+	attrKeyType    ddb.Path = "keyType"
+	attrSettle     ddb.Path = "settle" // ms
+	attrLate       ddb.Path = "late"
+	attrHigh       ddb.Path = "high"
+	attrLow        ddb.Path = "low"
+	attrLateSoFar  ddb.Path = "lateSoFar"
+	attrLateTold   ddb.Path = "lateTold"
+	attrLateSeq    ddb.Path = "lateSeq"
+	attrLateInRow  ddb.Path = "inRow"
+	attrClockAhead ddb.Path = "clockAhead" // ms
+	attrRestart    ddb.Path = "anew"
+	attrPrev       ddb.Path = "prev"     // of a waiting message
+	attrReceived   ddb.Path = "received" // ns, of a receipt
 
 	attrErased  ddb.Path = "erased" // ms
 	attrEraseOp ddb.Path = "eraseOp"
@@ -115,7 +115,7 @@ var fixedAttributes = []ddb.Path{
 	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNotified, attrTailFrom, attrTail,
 	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq, attrLateInRow, attrAhead, attrRestart, attrPrev, attrTrace, attrTraces,
+	attrLateSeq, attrLateInRow, attrClockAhead, attrRestart, attrPrev, attrTrace, attrTraces,
 	attrReceived,
 }
 

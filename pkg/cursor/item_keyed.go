@@ -15,7 +15,7 @@ func encodeKeyed(it ddb.Fields, c Cursor) {
 	it[attrLow] = ddb.Blob([]byte(c.Low))
 	for name, n := range map[ddb.Path]int64{
 		attrLateSoFar: c.LateSoFar, attrLateTold: c.LateTold, attrLateSeq: c.LateSeq, attrLateInRow: c.LateInRow,
-		attrAhead: c.Settings.Ahead.Milliseconds(),
+		attrClockAhead: c.Settings.ClockAhead.Milliseconds(),
 	} {
 		if n != 0 {
 			it[name] = ddb.Int(n)
@@ -31,7 +31,7 @@ func decodeKeyed(d *ddb.Decoder, c *Cursor) {
 	c.High, c.Low = SortKey(d.BytesOr(attrHigh)), SortKey(d.BytesOr(attrLow))
 	c.LateSoFar, c.LateTold, c.LateSeq = d.NumberOr(attrLateSoFar, 0), d.NumberOr(attrLateTold, 0), d.NumberOr(attrLateSeq, 0)
 	c.LateInRow, c.Restart = d.NumberOr(attrLateInRow, 0), string(d.BytesOr(attrRestart))
-	c.Settings.Ahead = time.Duration(d.NumberOr(attrAhead, 0)) * time.Millisecond
+	c.Settings.ClockAhead = time.Duration(d.NumberOr(attrClockAhead, 0)) * time.Millisecond
 	if c.Low == "" || c.Low > c.High {
 		d.Fail(attrLow, "is none, or greater than high")
 	}

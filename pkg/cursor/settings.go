@@ -136,10 +136,10 @@ type Settings struct {
 	// Late is what becomes of a message that comes later than that; LateDeliver where it
 	// is empty.
 	Late LatePolicy
-	// Ahead is how far a time in a key may be ahead of the clock: 1 second to 10 years, kept in
+	// ClockAhead is how far a time in a key may be ahead of the clock: 1 second to 10 years, kept in
 	// milliseconds. One key of 2099 would make all that follow late. It is 0 where no part of the
 	// keys is a time.
-	Ahead time.Duration
+	ClockAhead time.Duration
 }
 
 // DefaultSettings are the settings of a queue where nobody says otherwise:
@@ -148,7 +148,7 @@ type Settings struct {
 func DefaultSettings() Settings {
 	return Settings{
 		First: 1, Policy: PolicyWait, GapAfter: 5 * time.Minute, MaxAhead: 100_000, Mode: ModeSync,
-		Settle: 5 * time.Second, Late: LateDeliver, Ahead: 24 * time.Hour,
+		Settle: 5 * time.Second, Late: LateDeliver, ClockAhead: 24 * time.Hour,
 	}
 }
 
@@ -156,12 +156,12 @@ func DefaultSettings() Settings {
 // has not.
 func (s Settings) ofKind() Settings {
 	if s.Kind != KindKeyed {
-		s.KeyType, s.Settle, s.Late, s.Ahead = "", 0, "", 0
+		s.KeyType, s.Settle, s.Late, s.ClockAhead = "", 0, "", 0
 		return s
 	}
 	s.Late = cmp.Or(s.Late, LateDeliver)
-	if s.Ahead = cmp.Or(s.Ahead, DefaultSettings().Ahead); !s.KeyType.timed() {
-		s.Ahead = 0
+	if s.ClockAhead = cmp.Or(s.ClockAhead, DefaultSettings().ClockAhead); !s.KeyType.timed() {
+		s.ClockAhead = 0
 	}
 	return s
 }
@@ -179,15 +179,15 @@ func (s Settings) checkNew(change Change) error {
 
 // checkAhead reports a bound of times for keys that have none.
 func (c Change) checkAhead(s Settings) error {
-	if c.Ahead != nil && !s.KeyType.timed() {
-		return &InvalidError{Field: "ahead", Code: invalid.Misplaced, Problem: "must not be given: only queues whose keys have a time in them have it: leave it out"}
+	if c.ClockAhead != nil && !s.KeyType.timed() {
+		return &InvalidError{Field: "clockAhead", Code: invalid.Misplaced, Problem: "must not be given: only queues whose keys have a time in them have it: leave it out"}
 	}
 	return nil
 }
 
 // checkUnkeyed reports a setting that only keyed queues have.
 func (c Change) checkUnkeyed() error {
-	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil, "late": c.Late != nil, "ahead": c.Ahead != nil} {
+	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil, "late": c.Late != nil, "clockAhead": c.ClockAhead != nil} {
 		if given {
 			return &InvalidError{Field: name, Code: invalid.Misplaced, Problem: "must not be given: only queues of the kind keyed have it: leave it out"}
 		}
@@ -208,16 +208,16 @@ func (s Settings) validate() error {
 
 // Change is a change of a queue's settings: nil keeps what is there.
 type Change struct {
-	First    *int64
-	Policy   *Policy
-	GapAfter *time.Duration
-	MaxAhead *int64
-	Mode     *Mode
-	Kind     *Kind
-	KeyType  *KeyType
-	Settle   *time.Duration
-	Late     *LatePolicy
-	Ahead    *time.Duration
+	First      *int64
+	Policy     *Policy
+	GapAfter   *time.Duration
+	MaxAhead   *int64
+	Mode       *Mode
+	Kind       *Kind
+	KeyType    *KeyType
+	Settle     *time.Duration
+	Late       *LatePolicy
+	ClockAhead *time.Duration
 }
 
 // validate reports the first setting that is out of its bounds.
@@ -261,8 +261,8 @@ func (c Change) validateKeyed() error {
 	if c.Late != nil && *c.Late != LateDeliver && *c.Late != LateDrop {
 		return outOfBounds("late", invalid.Unknown, string(*c.Late), "deliver or drop")
 	}
-	if c.Ahead != nil && (*c.Ahead < minKeyAhead || *c.Ahead > maxKeyAhead) {
-		return outOfBounds("ahead", invalid.OutOfRange, *c.Ahead, "from 1s to 87600h")
+	if c.ClockAhead != nil && (*c.ClockAhead < minKeyAhead || *c.ClockAhead > maxKeyAhead) {
+		return outOfBounds("clockAhead", invalid.OutOfRange, *c.ClockAhead, "from 1s to 87600h")
 	}
 	return nil
 }
@@ -317,8 +317,8 @@ var settings = []setting{
 		set: func(c *Change, text string) (err error) { c.Late, err = pointer(LatePolicy(text), nil); return err },
 	},
 	{
-		name: "ahead", value: func(s Settings) any { return s.Ahead }, keyed: true,
-		set: func(c *Change, text string) (err error) { c.Ahead, err = pointer(parseDuration(text)); return err },
+		name: "clockAhead", value: func(s Settings) any { return s.ClockAhead }, keyed: true,
+		set: func(c *Change, text string) (err error) { c.ClockAhead, err = pointer(parseDuration(text)); return err },
 	},
 }
 
@@ -357,7 +357,7 @@ func parseDuration(text string) (time.Duration, error) {
 func (s Settings) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, of := range settings {
-			if of.keyed && s.Kind != KindKeyed || of.name == "ahead" && !s.KeyType.timed() {
+			if of.keyed && s.Kind != KindKeyed || of.name == "clockAhead" && !s.KeyType.timed() {
 				continue
 			}
 			if !yield(of.name, of.value(s)) {
@@ -415,8 +415,8 @@ func (s Settings) With(c Change) Settings {
 	if c.Late != nil {
 		s.Late = *c.Late
 	}
-	if c.Ahead != nil {
-		s.Ahead = *c.Ahead
+	if c.ClockAhead != nil {
+		s.ClockAhead = *c.ClockAhead
 	}
 	return s
 }

@@ -208,10 +208,10 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 	others := map[string]any{
 		"First": int64(2), "Policy": cursor.PolicyAlert, "GapAfter": 3 * time.Second, "MaxAhead": int64(5),
 		"Mode": cursor.ModeSync, "Kind": cursor.KindArrival,
-		"KeyType": cursor.KeyType("utc"), "Settle": 3 * time.Second, "Late": cursor.LateDrop, "Ahead": 3 * time.Hour,
+		"KeyType": cursor.KeyType("utc"), "Settle": 3 * time.Second, "Late": cursor.LateDrop, "ClockAhead": 3 * time.Hour,
 	}
 	fixed := map[string]bool{"First": true, "Kind": true, "KeyType": true}
-	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true, "Ahead": true}
+	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true, "ClockAhead": true}
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		defaults := settings()
 		sorter, err := cursor.New(s, &cursor.Options{Defaults: &defaults, Now: func() time.Time { return at }})
@@ -219,7 +219,7 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 		for field := range reflect.TypeFor[cursor.Change]().Fields() {
 			defaults := defaults
 			if ofKeyed[field.Name] {
-				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late, defaults.Ahead = cursor.KindKeyed, "time", 0, cursor.LateDeliver, 24*time.Hour
+				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late, defaults.ClockAhead = cursor.KindKeyed, "time", 0, cursor.LateDeliver, 24*time.Hour
 			}
 			other, known := others[field.Name]
 			if !known {

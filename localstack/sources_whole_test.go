@@ -88,6 +88,7 @@ func TestSources(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	settleAll(t, s, "src/accounts/anna%2F1", sourceRecords)
 	for at, body := range awaitBodies(t, s, "src/accounts/anna%2F1", sourceRecords) {
 		if !strings.Contains(string(body), fmt.Sprintf(`"NewImage":{"id":{"S":"anna/1"},"n":{"N":"%d"}}`, at+1)) {
 			t.Errorf("change %d is %s", at+1, body)

@@ -97,6 +97,11 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s.Want("gaps", s.Request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[{"from":2,"to":2,"since":`)
 	s.now = s.now.Add(time.Hour)
 	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"gapOpen":true`, `"gapAgeSeconds":3600`, `"parked":1,`)
+	s.Want("before the gap", s.Request("POST", "/messages", "", `{"messages":[{"queue":"aged","seq":2,"body":1},{"queue":"aged","seq":4,"body":1}]}`), 200)
+	s.now = s.now.Add(time.Hour)
+	s.Want("a move to an old gap", s.Request("POST", "/messages", "", `{"queue":"aged","seq":1,"body":1}`), 200)
+	s.Want("its age", s.Request("GET", "/queues", "queue=aged", ""), 200, `"gapAgeSeconds":3600`, `"position":2`)
+	s.now = s.now.Add(-time.Hour)
 	sorter, err := cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }})
 	if err != nil {
 		t.Fatal(err)

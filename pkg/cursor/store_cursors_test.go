@@ -27,7 +27,7 @@ func TestStoreCursor(t *testing.T) {
 			if strong {
 				same(t, "strong read", read(), want)
 			}
-			settles(t, fmt.Sprintf("read, strong %v", strong), read, want)
+			ddbtest.Settles(t, fmt.Sprintf("read, strong %v", strong), read, want)
 		}
 		other := want
 		other.Position, other.Settings.MaxAhead = 9, 5
@@ -335,26 +335,26 @@ func TestStoreScan(t *testing.T) {
 				gaps[queue] = true
 			}
 		}
-		settles(t, "all queues", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{}) }, want)
-		settles(t, "queues with gaps", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{Gaps: true}) }, gaps)
+		ddbtest.Settles(t, "all queues", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{}) }, want)
+		ddbtest.Settles(t, "queues with gaps", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{Gaps: true}) }, gaps)
 
 		moved := map[string]bool{"q3": true, "q7": true}
 		later := at.Add(time.Hour)
 		_, _, err := s.Move(t.Context(), "q3", cursor.Range{From: 0, To: 1}, 0, later)
 		check(t, err)
 		check(t, s.Notify(t.Context(), "q7", later.Add(time.Second)))
-		settles(t, "queues moved since", func() map[string]bool {
+		ddbtest.Settles(t, "queues moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later})
 		}, moved)
-		settles(t, "queues notified at that time", func() map[string]bool {
+		ddbtest.Settles(t, "queues notified at that time", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Second)})
 		}, map[string]bool{"q7": true})
-		settles(t, "none moved since", func() map[string]bool {
+		ddbtest.Settles(t, "none moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Minute)})
 		}, map[string]bool{})
 		either := maps.Clone(gaps)
 		maps.Copy(either, moved)
-		settles(t, "queues with gaps, and those moved since", func() map[string]bool {
+		ddbtest.Settles(t, "queues with gaps, and those moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{Gaps: true, MovedSince: later})
 		}, either)
 	})

@@ -62,18 +62,18 @@ const (
 	attrFingerprintsFrom ddb.Path = "printsFrom"
 	attrFingerprints     ddb.Path = "prints"
 
-	attrKeyType   ddb.Path = "keyType"
-	attrSettle    ddb.Path = "settle" // ms
-	attrLate      ddb.Path = "late"
-	attrHigh      ddb.Path = "high"
-	attrLow       ddb.Path = "low"
-	attrLateSoFar ddb.Path = "lateSoFar"
-	attrLateTold  ddb.Path = "lateTold"
-	attrLateSeq   ddb.Path = "lateSeq"
-	attrLateInRow ddb.Path = "inRow"
-	attrAhead     ddb.Path = "ahead" // ms
-	attrRestart   ddb.Path = "anew"
-	attrPrev      ddb.Path = "prev" // of a waiting message
+	attrKeyType    ddb.Path = "keyType"
+	attrSettle     ddb.Path = "settle" // ms
+	attrLate       ddb.Path = "late"
+	attrHigh       ddb.Path = "high"
+	attrLow        ddb.Path = "low"
+	attrLateSoFar  ddb.Path = "lateSoFar"
+	attrLateTold   ddb.Path = "lateTold"
+	attrLateSeq    ddb.Path = "lateSeq"
+	attrLateInRow  ddb.Path = "inRow"
+	attrClockAhead ddb.Path = "clockAhead" // ms
+	attrRestart    ddb.Path = "anew"
+	attrPrev       ddb.Path = "prev" // of a waiting message
 
 	attrErased  ddb.Path = "erased" // ms
 	attrEraseOp ddb.Path = "eraseOp"

@@ -77,7 +77,7 @@ func setClaim(n int64, claim Claim) []ddb.Action {
 
 // setTaken takes down that nothing failed since.
 func setTaken() []ddb.Action {
-	return ddb.Removed(attrFailed, attrError, attrShown, attrReplyQueue, attrAway, attrFailingSince, attrTaken, attrProven)
+	return ddb.Removed(attrFailed, attrError, attrShown, attrReplyQueue, attrAway, attrFailingSince, attrProven)
 }
 
 // setPassed is what a consumer is that has its claim's range behind it.
@@ -118,13 +118,12 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 	}
 	if !failure.Since.IsZero() {
 		set = append(set, attrFailingSince.Set(ddb.Millis(failure.Since)))
-		if failure.Alone {
-			set = append(set, attrTaken.Set(ddb.Int(failure.Taken)))
-		}
 	}
+	proven := attrProven.Remove()
 	if failure.Proven {
-		set = append(set, attrProven.Set(ddb.Bool(true)))
+		proven = attrProven.Set(ddb.Bool(true))
 	}
+	set = append(set, proven)
 	if failure.Block {
 		return append(set, setBlocked(t.N, failure.Now)...)
 	}

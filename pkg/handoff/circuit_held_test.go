@@ -209,7 +209,7 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 		}})
 		k.must(err)
 		k.hands("q1", handoff.EndedWait) // it remembers that the circuit is open
-		e, err := k.store.Evidence(t.Context(), "c", true)
+		e, err := k.store.Health(t.Context(), "c", true)
 		k.must(err)
 		next := e
 		next.By, next.Failing, next.Circuit = "another", nil, record.Circuit{Closed: k.now}

@@ -193,7 +193,7 @@ func TestClocksOfCircuits(t *testing.T) {
 	k.opens()
 	k.put("r", 1)
 	k.hands("r", handoff.EndedCircuitOpen)
-	e, err := k.store.Evidence(t.Context(), "c", true)
+	e, err := k.store.Health(t.Context(), "c", true)
 	k.must(err)
 	opened := e.Circuit.Opened
 	e.Circuit.ProbeAt = opened.Add(-time.Hour)
@@ -340,12 +340,12 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 					break
 				}
 			}
-			e, err := k.store.Evidence(t.Context(), "c", true)
+			e, err := k.store.Health(t.Context(), "c", true)
 			k.must(err)
 			if k.now = e.Circuit.Closed.Add(time.Minute); e.Circuit.Waking {
 				t.Errorf("%s: %+v", name, e.Circuit)
 			}
-			if len(e.Failing) != c.fails || e.Taken > 0 {
+			if len(e.Failing) != c.fails || !e.TakenAt.IsZero() {
 				t.Errorf("%s: %+v", name, e)
 			}
 			k.put("r", 1)

@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -17,6 +18,14 @@ import (
 // rowOf is the row of a consumer that is in a state.
 func rowOf(state trouble.State, c Consumer, since time.Time) trouble.Row {
 	return trouble.Row{State: state, Queue: c.Queue, Consumer: c.Name, Since: ddb.ToMillis(since), N: c.Token.N}
+}
+
+// fails reports whether a message failed as often as it may, and is tried on.
+func fails(c Consumer, attempts int) bool { return c.Fails() && c.OwnAttempts() >= attempts }
+
+// failingRow is the row of a consumer that fails.
+func failingRow(c Consumer) trouble.Row {
+	return rowOf(trouble.Failing, c, cmp.Or(c.FailingSince, c.Failed))
 }
 
 // noteMissing notes that the next message of a consumer is not stored any more.

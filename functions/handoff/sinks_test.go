@@ -29,12 +29,12 @@ func TestSinks(t *testing.T) {
 		}
 		at := func(seconds int) time.Time { return opened.Add(time.Duration(seconds) * time.Second) }
 		learn(record.Health{
-			Failing: []string{"@globex/q", "secret"}, FailingSince: at(-10), TakenAt: at(-20),
+			Failing: []record.FailingQueue{{Queue: "@globex/q", At: at(-10)}, {Queue: "secret", At: at(-5)}}, FailingSince: at(-10), TakenAt: at(-20),
 			Circuit: record.Circuit{Opened: opened, ProbeAt: at(5), Probes: 2},
 		})
 		reads := 0
 		s.before = func(r ddb.Request) {
-			if r.Name() == "evidence" {
+			if r.Name() == "health" {
 				reads++
 				if r.(ddb.Get).Strong {
 					t.Error("a strong read")

@@ -299,9 +299,10 @@ func TestAProbeDoesNotGather(t *testing.T) {
 	g.process()
 	g.comes("u", 0, 1)
 	g.fails = func(handoff.Batch) error { return handoff.SinkAway(errNo) }
-	for _, queue := range []string{"q", "r", "s"} {
-		g.comes(queue, 0, 1)
-	}
+	g.comes("q", 0, 1)
+	g.comes("r", 0, 1)
+	g.pass(10 * time.Second)
+	g.comes("s", 0, 1)
 	g.fails, g.got = nil, nil
 	g.pass(6 * time.Second)
 	g.comes("u", 1, 2)

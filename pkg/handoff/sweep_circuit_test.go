@@ -80,7 +80,7 @@ func TestWakeCircuit(t *testing.T) {
 	}
 	*told = nil
 	k.hands("q", handoff.EndedFailed)
-	if diff := cmp.Diff([]time.Duration{time.Minute, 16 * time.Second}, *told); diff != "" {
+	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *told); diff != "" {
 		t.Errorf("told when it was probed (-want +got):\n%s", diff)
 	}
 	k.fails = nil
@@ -88,7 +88,7 @@ func TestWakeCircuit(t *testing.T) {
 	*told = nil
 	k.put("r", 1)
 	k.hands("r", handoff.EndedCaughtUp)
-	if diff := cmp.Diff([]time.Duration{61 * time.Second, 0}, *told); diff != "" {
+	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *told); diff != "" {
 		t.Errorf("told when it closed (-want +got):\n%s", diff)
 	}
 	closed := k.now

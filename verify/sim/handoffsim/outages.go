@@ -136,7 +136,7 @@ func (m *model) blocked(was, is handoff.Consumer) error {
 // circuitClosed reports a circuit that is open in the end, when the sink has taken everything, or an
 // operator gave up what was last.
 func (m *model) circuitClosed() error {
-	e, err := consumers.On(m.view(nil)).Evidence(context.Background(), defaultConsumer, true)
+	e, err := consumers.On(m.view(nil)).Health(context.Background(), defaultConsumer, true)
 	if err == nil && e.Circuit.Open() {
 		err = errors.New("N3: the circuit is open in the end")
 	}
@@ -155,6 +155,7 @@ func twoQueues(name string, faults int, actors func(*model)) sim.Scenario {
 		m.open(otherQueue, cursor.Message{Queue: otherQueue, Seq: 1})
 		m.consumer(defaultQueue, defaultConsumer)
 		m.consumer(otherQueue, defaultConsumer)
+		m.tables.FailsSince(defaultConsumer, otherQueue, m.now.Add(-time.Minute)) // the circuit opens with the next one
 		m.hinted()
 		actors(m)
 	})

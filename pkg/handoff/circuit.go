@@ -161,16 +161,20 @@ func (run *delivery) lets(ctx context.Context) bool {
 	if !run.opens(run.learnt) {
 		return true
 	}
-	due := run.learnt.Circuit.ProbeAt
-	if run.Record.Fails() {
-		due = due.Add(unprobed) // its message may be a bad one: others go first
-	}
-	if run.now().Before(due) {
+	due, now := run.learnt.Circuit.ProbeAt, run.now()
+	switch {
+	case now.Before(due):
 		run.tellCircuit(run.learnt)
-		run.Ended = EndedCircuitOpen
-		return false
+	case run.Record.Fails() && now.Before(due.Add(unprobed)):
+		// Its message may be a bad one: others go first, which are woken up by now.
+		if run.wakeCircuit != nil {
+			run.wakeCircuit(run.Consumer, due.Add(unprobed))
+		}
+	default:
+		return true
 	}
-	return true
+	run.Ended = EndedCircuitOpen
+	return false
 }
 
 // opens reports whether the circuit is open, for a consumer that has one.

@@ -184,8 +184,13 @@ func (d *Deliverer) noteFailure(ctx context.Context, f failed) (record.Health, b
 	h, err := d.store.Health(ctx, f.Name, true)
 	for range maxNotes {
 		next, changed := f.noted(h, d.now())
-		if err != nil || !changed {
-			return h, err == nil
+		if err != nil {
+			return h, false
+		}
+		if !changed {
+			of, _, _, _ := d.looks.known(f.Name, d.now())
+			d.looks.saw(of, h, nil, d.now())
+			return h, true
 		}
 		var made bool
 		if h, made, err = d.learnCircuit(ctx, h, next); made {

@@ -221,7 +221,7 @@ func outages() []sim.Scenario {
 		}),
 		twoQueues("a bad message beside one that is taken", 0, func(m *model) {
 			m.poison, m.bound.BlockAfter = 1, time.Second // nothing may be taken any more
-			m.outage.tries = attempts
+			m.outage.tries = attempts + 1 // the circuit opens with it: what is taken then closes it first
 			m.producer("A", otherQueue, 2)
 			m.process("P", 0)
 			m.clock(1, overLease)

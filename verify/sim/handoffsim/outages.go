@@ -155,10 +155,14 @@ func twoQueues(name string, faults int, actors func(*model)) sim.Scenario {
 		m.open(otherQueue, cursor.Message{Queue: otherQueue, Seq: 1})
 		m.consumer(defaultQueue, defaultConsumer)
 		m.consumer(otherQueue, defaultConsumer)
-		m.tables.FailsSince(defaultConsumer, otherQueue, m.now.Add(-time.Minute)) // the circuit opens with the next one
 		m.hinted()
 		actors(m)
 	})
+}
+
+// failedBefore has it known that the other queue has failed for a while: the circuit opens with the next one that does.
+func (m *model) failedBefore() {
+	m.tables.FailsSince(defaultConsumer, otherQueue, m.now.Add(-time.Minute))
 }
 
 // behind is a scenario of a bad message that comes in a batch with a good one before it, while the
@@ -180,11 +184,13 @@ func behind(name string, faults int, actors func(*model)) sim.Scenario {
 func outages() []sim.Scenario {
 	return []sim.Scenario{
 		twoQueues("the sink is away", 1, func(m *model) {
+			m.failedBefore()
 			m.outage.away = []string{defaultQueue, otherQueue}
 			m.process("P", 0)
 			m.clock(1, overLease)
 		}),
 		twoQueues("the sink is away, step by step", 0, func(m *model) {
+			m.failedBefore()
 			m.outage.away, m.outage.watched = []string{defaultQueue, otherQueue}, true
 			m.process("P", 0)
 			m.clock(2, overLease)
@@ -207,6 +213,7 @@ func outages() []sim.Scenario {
 			m.goesAway(2, defaultQueue, otherQueue)
 		}),
 		twoQueues("a bad message, and a sink that is away", 0, func(m *model) {
+			m.failedBefore()
 			m.poison, m.bound.BlockAfter, m.outage.harmless = 1, time.Second, false // it is tried for as long as nothing else is taken
 			m.outage.away = []string{otherQueue}
 			m.process("P", 0)
@@ -221,7 +228,7 @@ func outages() []sim.Scenario {
 		}),
 		twoQueues("a bad message beside one that is taken", 0, func(m *model) {
 			m.poison, m.bound.BlockAfter = 1, time.Second // nothing may be taken any more
-			m.outage.tries = attempts + 1 // the circuit opens with it: what is taken then closes it first
+			m.outage.tries = attempts
 			m.producer("A", otherQueue, 2)
 			m.process("P", 0)
 			m.clock(1, overLease)

@@ -246,7 +246,8 @@ func (d *Deliverer) unlist(ctx context.Context, c Consumer) {
 // its workers died of it, and it never failed or has for long enough; or its last failure said so, which was noted by
 // a process that did not know the reader's bounds.
 func isBad(c Consumer, attempts int, blockAfter time.Duration, now time.Time) bool {
-	died := c.State == Started
+	outcome, _ := c.Outcome(c.Token)
+	died := c.State == Started || outcome == Cancelled && c.RetryAt.IsZero() // the sweep ended it
 	switch since := c.FailingSince; {
 	case c.OwnAttempts() < attempts || !c.Alone():
 		return false

@@ -405,11 +405,13 @@ func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
 		k.pass(2 * time.Minute)
 	}
 	dies()
-	k.sweep(handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: 3})
-	k.at("q", 0, handoff.Idle)
+	k.hands("q", handoff.EndedFailed) // not before its time
+	k.pass(5 * time.Minute)
 	k.pass(time.Hour)
 	k.knows(record.Health{Failing: k.listed("other"), FailingSince: k.now})
 	dies()
+	k.sweep(handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: 3})
+	k.at("q", 0, handoff.Idle)
 	k.hands("q", handoff.EndedBlocked)
 }
 

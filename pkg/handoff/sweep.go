@@ -324,8 +324,9 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		}
 		c, before = after, after
 	case over(c, now):
-		reader := r.options.reader(c.Name)
-		ended, made, err := r.store.Cancel(ctx, c, isBad(c, reader.MaxAttempts, reader.BlockAfter, now), now)
+		// Where it failed as well, the next delivery decides, which knows the reader's BlockAfter.
+		block := c.FailingSince.IsZero() && isBad(c, r.options.reader(c.Name).MaxAttempts, 0, now)
+		ended, made, err := r.store.Cancel(ctx, c, block, now)
 		if err != nil {
 			return true, err
 		}

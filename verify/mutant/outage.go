@@ -47,7 +47,7 @@ var outageMutants = []mutant{
 		{"health.go", "\t\treturn now.Sub(since) >= blockAfter\n", "\t\treturn true || now.Sub(since) >= blockAfter\n"},
 	}},
 	{"a death after a failure is none", deliveryFolder, health, []edit{
-		{"health.go", "died := c.State == Started", "died := c.State == Started && false"},
+		{"health.go", "died := c.State == Started || outcome == Cancelled && c.RetryAt.IsZero()", "_, died := outcome, c.State == Started"},
 	}},
 	{"a message that kills its worker is never blocked", deliveryFolder, health, []edit{
 		{"health.go", "case since.IsZero():\n\t\treturn true", "case since.IsZero():\n\t\treturn false"},

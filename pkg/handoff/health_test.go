@@ -155,9 +155,9 @@ func TestBlocksByOneLook(t *testing.T) {
 		taken, another time.Duration
 		want           handoff.Ended
 	}{
-		"taken since, while another fails":   {time.Second, time.Minute, handoff.EndedBlocked},
-		"taken before, while another fails":  {0, time.Minute, handoff.EndedFailed},
-		"taken before, and none fails":       {0, 15 * time.Minute, handoff.EndedBlocked},
+		"taken since, while another fails":    {time.Second, time.Minute, handoff.EndedBlocked},
+		"taken before, while another fails":   {0, time.Minute, handoff.EndedFailed},
+		"taken before, and none fails":        {0, 15 * time.Minute, handoff.EndedBlocked},
 		"taken before, and one failed lately": {0, 15*time.Minute - time.Second, handoff.EndedFailed},
 	} {
 		t.Run(name, func(t *testing.T) {

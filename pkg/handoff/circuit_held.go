@@ -65,7 +65,12 @@ func (d *Deliverer) noteHeld(ctx context.Context, queue string, h record.Health)
 // up, and notes its queue. Where there are no rows nobody else wakes the queue up.
 func (r *sweepRun) heldBack(ctx context.Context, c Consumer) bool {
 	h, err := r.health(ctx, c.Name)
-	if err != nil || r.bounds(c.Name).Off || !h.Circuit.Open() && !h.Circuit.Waking || r.store.Trouble() == nil {
+	if err == nil && h.Circuit.Waking {
+		// Nobody is left that wakes it up where that has ended since.
+		h, err = r.store.Health(ctx, c.Name, false)
+	}
+	waking := h.Circuit.Waking && !r.woken // a retry has a time of its own
+	if err != nil || r.bounds(c.Name).Off || !h.Circuit.Open() && !waking || r.store.Trouble() == nil {
 		return false
 	}
 	r.noteMore(ctx, openRow(h)) // by it the sweep finds the circuits of readers that it does not know

@@ -169,7 +169,7 @@ func TestBlocksByOneLook(t *testing.T) {
 				k.fail("q")
 			}
 			k.knows(record.Health{
-				Failing: []record.FailingQueue{{Queue: "other", At: k.now.Add(-c.another)}}, FailingSince: k.now,
+				Failing: append([]record.FailingQueue{{Queue: "other", At: k.now.Add(-c.another)}}, k.listed("q")...), FailingSince: k.now,
 				TakenAt: k.standing("q").Failed.Add(c.taken),
 			})
 			k.hands("q", c.want)

@@ -204,6 +204,8 @@ type sweepRun struct {
 	at   cursor.Cursor
 	// announced is how many announcements there were, held how many consumers were left to their circuits.
 	announced, held int
+	// woken tells that a wake-up came for one consumer: it is no round.
+	woken bool
 }
 
 func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {

@@ -462,3 +462,25 @@ func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 		t.Error("it is open")
 	}
 }
+
+// TestWakeUpsBesideACircuit: while it is open a retry is left to it, also where its row is lost; once it has closed, a retry
+// waits for no other.
+func TestWakeUpsBesideACircuit(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	k.pass(time.Second)
+	wake := func(want int) {
+		t.Helper()
+		did, _, err := k.d.Wake(t.Context(), "q1", "c", handoff.SweepOptions{})
+		k.must(err)
+		if did.Notified != want {
+			t.Errorf("%d are woken up, want %d", did.Notified, want)
+		}
+	}
+	wake(0)
+	k.same("held back", k.heldBack(), []string{"q3", "q1"})
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", handoff.EndedCaughtUp)
+	wake(1)
+}

@@ -44,7 +44,7 @@ var circuitMutants = []mutant{
 		{"sweep.go", "if r.heldBack(ctx, c) {", "if false {"},
 	}},
 	{"the sweep notifies all whom a circuit wakes up", deliveryFolder, heldTests, []edit{
-		{"circuit_held.go", "!h.Circuit.Open() && !h.Circuit.Waking ||", "!h.Circuit.Open() ||"},
+		{"circuit_held.go", "!h.Circuit.Open() && !waking ||", "!h.Circuit.Open() && (true || waking) ||"},
 	}},
 	{"who is held back is looked at no more", deliveryFolder, heldTests, []edit{
 		{"sweep_beside.go", "return cursor.ErrLookBack", "return nil"},

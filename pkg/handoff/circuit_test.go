@@ -59,8 +59,13 @@ func TestOpensNotBesideWhatIsTaken(t *testing.T) {
 	if e := k.circuit(); e.Open() {
 		t.Errorf("%+v; want it closed, as something was taken 5 s ago", e)
 	}
-	k.pass(10 * time.Second)
+	k.pass(6 * time.Second)
 	k.must(k.d.Deliver(t.Context(), "c", k.patient(), -1).Err)
+	if e := k.circuit(); e.Open() {
+		t.Errorf("%+v; want it closed, as something was taken 11 s ago", e)
+	}
+	k.pass(4 * time.Second)
+	k.must(k.d.Deliver(t.Context(), "d", k.patient(), -1).Err)
 	if e := k.circuit(); !e.Open() {
 		t.Errorf("%+v; want it open", e)
 	}

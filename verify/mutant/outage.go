@@ -83,7 +83,7 @@ var outageMutants = []mutant{
 		{"deliver.go", "\t\t\trun.noteMore(ctx, failingRow(after))\n", ""},
 	}},
 	{"a message that was taken stays listed", deliveryFolder, health, []edit{
-		{"handed.go", "\t\trun.store.NoteOver(ctx, c, trouble.Failing)\n", ""},
+		{"handed.go", "run.store.NoteOver(ctx, c, trouble.Failing)", "_ = trouble.Failing"},
 		{"sweep_trouble.go", "return !fails(c, options.reader(c.Name).MaxAttempts), nil", "return false, nil"},
 	}},
 	{"404 is for good", "internal/sink/kind", test{"./internal/sink/httpsink", "TestAnswers|Test"}, []edit{

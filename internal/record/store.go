@@ -159,8 +159,6 @@ type Claim struct {
 	// Tracked: the end of a chain ends the claim. The mark goes with the claim's
 	// commit or failure.
 	Tracked bool
-	// Gathers: the reader has a window, so it is kept when this batch was claimed.
-	Gathers bool
 	// Answer is what the sink answered of the claim that is committed with this one.
 	Answer Answer
 }
@@ -180,6 +178,9 @@ type Failure struct {
 	Alone   bool
 	Now     time.Time
 	RetryAt time.Time
+	// Passed is how many seqs of the range, from its first on, are done nevertheless: what is behind them failed once, with
+	// others.
+	Passed int64
 	// Block makes the consumer Blocked.
 	Block bool
 	// Away is how often in a row the sink was away, with this time: the attempt is taken

@@ -35,9 +35,9 @@
 //	tracked      BOOL  where a chain decides about the claim that is in flight
 //	attempts     N  how often the message behind delivered was claimed
 //	together     N  how many of these claims had other messages with it
+//	tried, triedTo  N  how many claims failed that had messages up to a seq
 //	isolateTo     N  up to this seq a batch failed, or its process died: claims are smaller
 //	retryAt      N  ms, when a batch that failed is tried again
-//	batchAt      N  ms, when the last batch was claimed, where its reader has a window
 //	failed, error, blockedSince   when and why a batch failed last
 //	failingSince  N  ms, when the message behind delivered first failed alone
 //	proven       BOOL  where its last failure said that the sink takes others, or that no other queue fails
@@ -154,6 +154,8 @@
 // success is written only where the look before it showed that queues fail, and every 10 seconds at most: so a batch
 // of a sink that works costs what it did. A success counts from when the batch was handed over: the sink may have gone away since.
 //
+// [DoneUpTo] says beside it how far the batch is done: the write that gives the claim back commits that part.
+//
 // # The circuit
 //
 // Once as many queues as [Circuit].Queues says fail, and the sink took nothing for 10 seconds (or ten queues fail at once), the circuit of
@@ -174,16 +176,6 @@
 //
 // Of a tracked consumer it is about handing on: a chain that fails is what the work says of the message, which
 // has its attempts for that, and opens no circuit; a probe is taken when it was handed on. Consumers that pull have none: they do not ask while they are away.
-//
-// # A window
-//
-// A reader with [Reader].BatchWindow gets larger batches of queues that have few messages each: the
-// next batch of a queue is claimed no sooner than so long after the last one was (batchAt), unless it is a
-// full one, a probe, or something failed. What is put off so is done with for the stream. The process
-// remembers it, and delivers it with the first event that it is handed when it is due; a wake-up
-// ([Options].WakeBatch, [Deliverer.WakeBatch]) half a second later is for a process that is frozen or gone;
-// the sweep finds what no wake-up came for, and takes nothing for lag that only gathers. What waited for a window in one
-// process waits for no other, though another process made a batch of a part of it meanwhile.
 //
 // # A sink for each queue
 //

@@ -127,7 +127,7 @@ func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consum
 			after, _, err := run.endAs(ctx, c, chain)
 			return after, err
 		case chain.End() != xorack.Open:
-			return run.fail(ctx, c, cause)
+			return run.fail(ctx, c, batch, cause)
 		}
 		// All that was delivered has been taken, and goes on.
 	}

@@ -62,7 +62,7 @@ var trackedMutants = []mutant{
 		{"tracked.go", "\tif cause != nil {\n", "\tif cause == nil {\n\t\tif after, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err == nil {\n\t\t\treturn after, nil\n\t\t}\n\t}\n\tif cause != nil {\n"},
 	}},
 	{"tracked: a handler that fails leaves its chain open", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\tchain, err := run.giveUp(ctx, created, cause)\n", "\treturn run.fail(ctx, c, cause)\n\tchain, err := run.giveUp(ctx, created, cause)\n"},
+		{"tracked.go", "\tchain, err := run.giveUp(ctx, created, cause)\n", "\treturn run.fail(ctx, c, batch, cause)\n\tchain, err := run.giveUp(ctx, created, cause)\n"},
 	}},
 	{"tracked: a chain has its whole time when it is created", deliveryFolder, trackings, []edit{
 		{"tracked.go", "Deadline: run.firstDeadline(c)", "Deadline: run.reader.Track"},

@@ -32,7 +32,7 @@ func Shuffled(seed uint64) sim.Scenario {
 			}
 			m.hinted()
 			if random.IntN(3) == 0 {
-				m.poison, m.permanent = 1+random.Int64N(4), random.IntN(2) == 0
+				m.poison, m.permanent, m.parts = 1+random.Int64N(4), random.IntN(2) == 0, random.IntN(2) == 0
 				m.poisoned = queues[len(queues)-1]
 			}
 			for i := range 1 + random.IntN(3) {
@@ -51,10 +51,6 @@ func Shuffled(seed uint64) sim.Scenario {
 			}
 			if random.IntN(3) == 0 {
 				m.shuffledOutage(random, queues)
-			}
-			if random.IntN(4) == 0 {
-				m.certain = false
-				m.bound.BatchWindow = []time.Duration{time.Second, window, time.Minute}[random.IntN(3)]
 			}
 			return m
 		},

@@ -49,6 +49,15 @@ const File = "consumers.json"
 // environment has 4 KB.
 const TextVariable = "STREAMSORT_CONSUMERS"
 
+const (
+	// SlowVariable is the environment variable with the ARN of the function that process calls for
+	// what would hold up other queues: its own program, deployed once more.
+	SlowVariable = "STREAMSORT_SLOW_FUNCTION"
+	// ShareVariable is that of such a function: how many of its invocations a tenant may have at a
+	// time.
+	ShareVariable = "STREAMSORT_SLOW_SHARE"
+)
+
 // Variable is the environment variable of the i-th consumer's ARN, where the
 // file does not hold it.
 func Variable(i int) string { return fmt.Sprintf("STREAMSORT_SINK_%d", i) }

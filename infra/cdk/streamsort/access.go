@@ -134,7 +134,7 @@ func (s *Streamsort) endChains() awsiam.PolicyStatement {
 // processAccess: deliver, hand batches to the sinks, look where a queue's endpoint is, and read the cursors'
 // stream as the event source mapping does; open the chains of tracked batches.
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
-	statements := append(append(s.deliverAccess(), s.useEndpoints("dynamodb:GetItem"), s.noteTrouble(), s.count()), toSinks(s.props.Consumers)...)
+	statements := append(s.slowAccess(), toSinks(s.props.Consumers)...)
 	if tracks(s.props.Consumers) {
 		statements = append(statements, s.trackAccess())
 	}
@@ -142,6 +142,12 @@ func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 		s.readStream(s.CursorsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
 	)
+}
+
+// slowAccess: deliver, and look where a queue's endpoint is. It has no other sinks, and what a
+// tenant has of its calls is counted beside the consumers.
+func (s *Streamsort) slowAccess() []awsiam.PolicyStatement {
+	return append(s.deliverAccess(), s.useEndpoints("dynamodb:GetItem"), s.noteTrouble(), s.count())
 }
 
 // trackAccess: open the chain of a batch, and end one that cannot be delivered.

@@ -53,6 +53,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.WebhookRate = cmp.Or(d.WebhookRate, 100)
 	d.WebhookBurst = cmp.Or(d.WebhookBurst, 50)
 	d.WebhookRefusals = cmp.Or(d.WebhookRefusals, 5)
+	d.SlowShare = cmp.Or(d.SlowShare, 10)
 
 	d.Tombstone = cmp.Or(d.Tombstone, 7*24*time.Hour)
 	d.EndsBatchSize = cmp.Or(d.EndsBatchSize, 100)

@@ -35,6 +35,8 @@
 //	SweepFunction    called by SweepSchedule
 //	HandoffFunction  operates consumers: called by Api, or directly
 //	ProcessFunction  called by ProcessMapping with the moves of CursorsTable's stream; only with Props.Consumers
+//	ProcessSlowFunction  process once more, called by it for what would hold up others; only where
+//	                 queues have endpoints
 //	AckFunction      called by Api, by EndsMapping with the ends of ChainsTable's stream, or directly
 //	WebhookFunction  takes what senders have signed: called by Api; only with Props.Webhooks
 //	Source…Function  takes the records of a source, and Source…Failures, SQS, those that make no message; only with AddSource

@@ -121,7 +121,7 @@ func (s *Streamsort) addProcess() error {
 	if err != nil {
 		return err
 	}
-	// The CDK copies the folder while it makes the function.
+	// The CDK copies the folder while it makes the functions.
 	defer packed.remove()
 	environment := merged(packed.environment, s.consumersEnvironment(), s.replyEnvironment())
 	if tracks(p.Consumers) {
@@ -135,33 +135,44 @@ func (s *Streamsort) addProcess() error {
 		access:      s.processAccess(),
 		code:        packed.folder, files: packed.files,
 	})
-	s.letProcessCallItself()
+	s.addSlow(packed)
 	return nil
 }
 
-// ownCallAge is how old a call of process by itself may get: Lambda repeats one a minute later whose process died, and later the
-// sweep has come to the queue, and asked for another.
-const ownCallAge = 3 * time.Minute
+// slowCallAge is how old a call of ProcessSlow may get: Lambda repeats one a minute later whose
+// process died, and later the sweep has come to the queue, and asked for another.
+const slowCallAge = 3 * time.Minute
 
-// letProcessCallItself lets process be called by itself, where it has to, and has handoff know whose endpoints there may be. A call that failed is repeated
-// once, and one that could not be made in time is not: such calls do not pile up, and the sweep comes to their queues. The policy is not the role's own: that one
-// is made before the function.
-func (s *Streamsort) letProcessCallItself() {
-	const id = "ProcessCallsItself"
-	names := withEndpoints(s.props.Consumers)
+// addSlow makes ProcessSlow, which is process once more, where queues have endpoints of their own:
+// it delivers what would hold up others. handoff knows then whose endpoints there may be. A call
+// that failed is repeated once, and one that could not be made in time is not: such calls do not
+// pile up, and the sweep comes to their queues.
+func (s *Streamsort) addSlow(packed packed) {
+	p := s.props
+	names := withEndpoints(p.Consumers)
 	if len(names) == 0 {
 		return
 	}
 	s.HandoffFunction.AddEnvironment(jsii.String(endpoint.ConsumersVariable), jsii.String(strings.Join(names, ",")), nil)
-	if s.scope.Node().TryFindChild(jsii.String(id)) != nil {
+	if s.SlowFunction != nil {
 		return
 	}
-	f := s.ProcessFunction
-	awsiam.NewPolicy(s.scope, jsii.String(id), &awsiam.PolicyProps{
-		Roles:      &[]awsiam.IRole{f.Role()},
-		Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, s.liveARN(f))},
+	s.SlowFunction = s.newFunction(function{
+		name: "process", id: "ProcessSlow", description: "Delivers what would hold up others",
+		memory: p.ProcessMemory, timeout: p.ProcessTimeout, concurrency: p.SlowConcurrency,
+		environment: merged(packed.environment, s.consumersEnvironment(), s.replyEnvironment(),
+			p.httpEnvironment(), map[string]string{consumers.ShareVariable: strconv.Itoa(p.SlowShare)}),
+		access: s.slowAccess(),
+		code:   packed.folder, files: packed.files,
 	})
-	boundCalls(s.scope, "ProcessCalls", s.live[f], ownCallAge, 1, nil)
+	boundCalls(s.scope, "ProcessSlowCalls", s.live[s.SlowFunction], slowCallAge, 1, nil)
+	live := s.liveARN(s.SlowFunction)
+	s.ProcessFunction.AddEnvironment(jsii.String(consumers.SlowVariable), live, nil)
+	// It is not in the role's own policy, where the CDK would join it with what sinks need.
+	awsiam.NewPolicy(s.scope, jsii.String("ProcessCallsSlow"), &awsiam.PolicyProps{
+		Roles:      &[]awsiam.IRole{s.ProcessFunction.Role()},
+		Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, live)},
+	})
 }
 
 // httpEnvironment is what endpoints may be asked besides public ones, and what is never asked.

@@ -272,11 +272,14 @@ type Props struct {
 	// WebhookTimeout is how long a sender's request may take: 1 to 900 whole
 	// seconds; 29 seconds, since the HTTP API gives up after 30.
 	WebhookTimeout time.Duration
-	// EnqueueConcurrency, SortConcurrency, SweepConcurrency,
-	// ProcessConcurrency, HandoffConcurrency, AckConcurrency and
-	// WebhookConcurrency reserve that many environments for a function, and bound it to them: 1 to 10,000; 0
-	// leaves it to the account.
-	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, HandoffConcurrency, AckConcurrency, WebhookConcurrency int
+	// EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, SlowConcurrency,
+	// HandoffConcurrency, AckConcurrency and WebhookConcurrency reserve that many environments for a
+	// function, and bound it to them: 1 to 10,000; 0 leaves it to the account. SlowConcurrency is of
+	// ProcessSlow, which calls the endpoints of queues that are slow or fail.
+	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, SlowConcurrency, HandoffConcurrency, AckConcurrency, WebhookConcurrency int
+	// SlowShare is how many calls of ProcessSlow a tenant may have at a time: 1 to 100; 10. Beyond it,
+	// its queues wait for their turn. What is no tenant's has no such bound.
+	SlowShare int
 
 	// TenantIssuer, TenantAudience and TenantClaim, all or none, make a second HTTP
 	// API, for tenants: none of them can name another's queues, tags and ids, since

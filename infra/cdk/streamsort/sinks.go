@@ -20,7 +20,7 @@ import (
 // AddSink has process deliver every queue's messages to more consumers, each
 // with a Sink or a To: as if they had been in Props.Consumers. process is made
 // where there was none, with its mapping, its alarms and its lines on the
-// dashboard.
+// dashboard, and so is ProcessSlow.
 //
 // Name all consumers in one call where you can: each call packs the program with
 // a configuration of its own, and all of them are uploaded.
@@ -54,15 +54,25 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 		return err
 	}
 	s.props.Consumers = consumers
+	before := s.functions()
 	if s.ProcessFunction != nil {
-		return s.repackProcess(more)
+		err = s.repackProcess(more)
+	} else if err = s.addProcess(); err == nil {
+		s.addProcessMapping()
+		for _, f := range s.process() {
+			for _, a := range streamAlarms(f) {
+				s.addAlarm(a)
+			}
+		}
 	}
-	if err := s.addProcess(); err != nil {
+	if err != nil {
 		return err
 	}
-	s.addProcessMapping()
-	for _, f := range s.process() {
-		for _, a := range slices.Concat(streamAlarms(f), s.callAlarms(f)) {
+	for _, f := range s.functions() {
+		if slices.Contains(before, f) {
+			continue
+		}
+		for _, a := range s.callAlarms(f) {
 			s.addAlarm(a)
 		}
 		s.addShift(f.name, s.live[f.function])
@@ -105,17 +115,19 @@ func (s *Streamsort) repackProcess(more []Consumer) error {
 	defer packed.remove()
 	s.packs++
 	asset := awss3assets.NewAsset(s.scope, jsii.String(fmt.Sprintf("ProcessCode%d", s.packs)), &awss3assets.AssetProps{Path: &packed.folder})
-	resource := s.ProcessFunction.Node().DefaultChild().(awslambda.CfnFunction)
-	resource.SetCode(&awslambda.CfnFunction_CodeProperty{S3Bucket: asset.S3BucketName(), S3Key: asset.S3ObjectKey()})
-	asset.AddResourceMetadata(resource, jsii.String("Code"))
-	resource.AddMetadata(jsii.String("streamsort:files"), packed.files)
-	for name, value := range packed.environment {
-		s.ProcessFunction.AddEnvironment(&name, &value, nil)
+	for _, f := range append(s.process(), s.slow()...) {
+		resource := f.function.Node().DefaultChild().(awslambda.CfnFunction)
+		resource.SetCode(&awslambda.CfnFunction_CodeProperty{S3Bucket: asset.S3BucketName(), S3Key: asset.S3ObjectKey()})
+		asset.AddResourceMetadata(resource, jsii.String("Code"))
+		resource.AddMetadata(jsii.String("streamsort:files"), packed.files)
+		for name, value := range packed.environment {
+			f.function.AddEnvironment(&name, &value, nil)
+		}
 	}
 	for _, statement := range toSinks(more) {
 		s.ProcessFunction.AddToRolePolicy(statement)
 	}
-	s.letProcessCallItself()
+	s.addSlow(packed)
 	return nil
 }
 

@@ -29,6 +29,9 @@ type Streamsort struct {
 	DedupTable, ArchiveTable, QuotasTable awsdynamodb.TableV2
 	// ProcessFunction is nil where there are no consumers for it.
 	ProcessFunction awslambda.Function
+	// SlowFunction, which is process once more, delivers what would hold up others. It is nil where no
+	// queue has an endpoint of its own.
+	SlowFunction awslambda.Function
 	// WebhookFunction is nil where there are no senders for it.
 	WebhookFunction awslambda.Function
 	FailureQueue    awssqs.Queue

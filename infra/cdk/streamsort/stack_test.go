@@ -94,7 +94,7 @@ func changedProps() *Props {
 		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384, WebhookMemory: 448,
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second,
 		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,
-		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
+		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, SlowConcurrency: 19, SlowShare: 7, HandoffConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
 		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30, TenantBurst: 50,
 		Quotas:      []Quota{{Name: "*", Messages: 100, Bytes: 1_000_000, NewQueues: 60, NewChains: 600}, {Name: "acme", Messages: 5000}},

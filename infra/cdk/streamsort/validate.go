@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/egress"
 	paths "github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -208,6 +209,8 @@ func (p Props) checkFunctions(c *checker) {
 	between(c, "sortConcurrency", p.SortConcurrency, 0, 10_000)
 	between(c, "sweepConcurrency", p.SweepConcurrency, 0, 10_000)
 	between(c, "processConcurrency", p.ProcessConcurrency, 0, 10_000)
+	between(c, "slowConcurrency", p.SlowConcurrency, 0, 10_000)
+	between(c, "slowShare", p.SlowShare, quota.MinShare, quota.MaxShare)
 	between(c, "handoffConcurrency", p.HandoffConcurrency, 0, 10_000)
 	between(c, "ackConcurrency", p.AckConcurrency, 0, 10_000)
 	between(c, "webhookConcurrency", p.WebhookConcurrency, 0, 10_000)

@@ -34,7 +34,9 @@ func adapt(template object) error {
 	variables(resources, "SweepFunction")["STREAMSORT_READERS"] = object{"Ref": "Consumers"}
 	delete(variables(resources, "HandoffFunction"), endpoint.ConsumersVariable) // the parameter's are not known
 	if resources["ProcessFunction"] != nil {
-		variables(resources, "ProcessFunction")[consumers.TextVariable] = object{"Ref": "Consumers"}
+		for _, id := range []string{"ProcessFunction", "ProcessSlowFunction"} {
+			variables(resources, id)[consumers.TextVariable] = object{"Ref": "Consumers"}
+		}
 		if err := allowSinks(resources["ProcessPolicy"].(object)); err != nil {
 			return err
 		}

@@ -226,7 +226,8 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		began := time.Now()
 		d.call(t, s, timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String())
 		d.play(t, s, func() bool { return false })
-		if n := notified(); n < queues-4 || d.longest > piece+20*time.Second || time.Since(began) > queues*time.Second+time.Minute {
+		// Ten failed before it opened: their retries have wake-ups.
+		if n := notified(); n < queues-10 || d.longest > piece+20*time.Second || time.Since(began) > queues*time.Second+time.Minute {
 			t.Errorf("%d of %d are woken up after %v, by %d calls, the longest of %v", n, queues, time.Since(began), d.calls, d.longest)
 		}
 	})

@@ -172,7 +172,7 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 			attrTailFrom.Set(ddb.Int(c.TailFrom)), attrTail.Set(encodeTail(c.Tail)))
 	}
 	if !keyed(c) { // defaults have what only keys need
-		c.Settings.KeyType, c.Settings.Settle, c.Settings.Late, c.Settings.Ahead = "", 0, "", 0
+		c.Settings.KeyType, c.Settings.Settle, c.Settings.Late, c.Settings.ClockAhead = "", 0, "", 0
 	}
 	// What is zero is left out, but for what a queue of the kind must have.
 	switch c.Settings.Kind {

@@ -20,8 +20,8 @@ type Answer struct {
 	Seq *jsonseq.Seq `json:"seq,omitempty"`
 	// Late tells that the message stands, or was dropped, behind greater keys.
 	Late bool `json:"late,omitempty"`
-	// Ahead tells that a time of its key was too far ahead: the time of receipt is there instead.
-	Ahead bool `json:"ahead,omitempty"`
+	// ClockAhead tells that a time of its key was too far ahead: the time of receipt is there instead.
+	ClockAhead bool `json:"clockAhead,omitempty"`
 	// SettlesAt is when a message that waits gets its seq at the latest.
 	SettlesAt *time.Time `json:"settlesAt,omitempty"`
 	// Old and New: this call moved the queue from Old to New.
@@ -79,7 +79,7 @@ var keyedDetailOf = map[cursor.Outcome]string{
 // newAnswer is the answer for a message.
 func (p *Put) newAnswer(r cursor.Result, m *cursor.Message) Answer {
 	a := Answer{
-		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, Ahead: r.ClockAhead,
+		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, ClockAhead: r.ClockAhead,
 		MaxAhead: r.MaxAhead, Failure: r.Err,
 	}
 	if r.Seq != cursor.NoSeq {

@@ -10,11 +10,15 @@
 package intake
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
@@ -41,8 +45,16 @@ type Put struct {
 	Trace cursor.Trace
 	// Single means that it is one message, and not in a list.
 	Single bool
-	// messages are those of the call.
+	// count is how many messages there are. messages are those that are stored, places are theirs in
+	// the call.
+	count    int
 	messages []cursor.Message
+	places   []int
+	// Events means that the messages are made of events, by a mapping: two different ones under
+	// one id are answered as if they came in two calls. Any other call contradicts itself then.
+	Events bool
+	firsts map[string]int // the places of the first messages that have a name
+	twins  [][2]int       // the places of a message that is not stored, and of the one before it
 }
 
 // Sent is a put of messages from a sender or a source, which is no tenant; but what it stores in
@@ -50,7 +62,7 @@ type Put struct {
 // cannot put them again: a time of a key that is too far ahead becomes that of receipt.
 func Sent(messages []cursor.Message, received time.Time) *Put {
 	of, _ := tenant.Split(messages[0].Queue)
-	p := &Put{Tenant: of}
+	p := &Put{Tenant: of, Events: true}
 	for _, m := range messages {
 		m.Received = received
 		p.Take(m)
@@ -63,7 +75,34 @@ func (p *Put) Take(m cursor.Message) {
 	if m.Trace.Parent == "" {
 		m.Trace = p.Trace
 	}
-	p.messages = append(p.messages, m)
+	place := p.count
+	if p.count++; p.Events && m.PutID == "" && p.clashes(m, place) {
+		return
+	}
+	p.messages, p.places = append(p.messages, m), append(p.places, place)
+}
+
+// clashes tells whether another message before this one has its name, and notes that.
+func (p *Put) clashes(m cursor.Message, place int) bool {
+	name := fmt.Sprintf("%q %q %#v", m.Queue, m.ID, m.KeyParts)
+	if m.Seq != cursor.NoSeq && m.KeyParts == nil {
+		name = fmt.Sprintf("%q %d", m.Queue, m.Seq)
+	}
+	if p.firsts == nil {
+		p.firsts = map[string]int{}
+	}
+	i, there := p.firsts[name]
+	if !there {
+		p.firsts[name] = len(p.messages)
+		return false
+	}
+	before := p.messages[i]
+	if before.ID == m.ID && before.Prev == m.Prev && before.ContentType == m.ContentType &&
+		bytes.Equal(before.Body, m.Body) && maps.Equal(before.Attributes, m.Attributes) {
+		return false
+	}
+	p.twins = append(p.twins, [2]int{place, p.places[i]})
+	return true
 }
 
 // Store stores the messages. The answers are in the order of the call. An error means that nothing
@@ -79,13 +118,22 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 	if err := p.load().Take(ctx, p.Quotas, metrics, p.Tenant, sorter); err != nil {
 		return nil, err
 	}
-	answers := make([]Answer, len(p.messages))
+	answers := make([]Answer, p.count)
 	for i, r := range sorter.Put(ctx, p.messages...) {
 		count(metrics, r)
 		if r.ClockAhead {
 			slog.WarnContext(ctx, "a clock is ahead: the key is the time of receipt", "queue", r.Queue, "id", p.messages[i].ID)
 		}
-		answers[i] = p.newAnswer(r, &p.messages[i])
+		answers[p.places[i]] = p.newAnswer(r, &p.messages[i])
+	}
+	for _, places := range p.twins {
+		a := answers[places[1]]
+		if a.Failure == nil && a.Status < http.StatusBadRequest {
+			a = Answer{Queue: a.Queue, Seq: a.Seq, Outcome: cursor.Conflict, Detail: "another message of the call has its id, or seq, and stays"}
+			a.Status = statusOf[a.Outcome]
+		}
+		count(metrics, cursor.Result{Outcome: a.Outcome, Err: a.Failure})
+		answers[places[0]] = a
 	}
 	p.logWatched(ctx, answers)
 	return answers, nil
@@ -127,7 +175,7 @@ func (p *Put) name() error {
 		m.ID, errs[2] = p.Scope.Full("id", m.ID)
 		m.Prev, errs[3] = p.Scope.Full("prev", m.Prev)
 		if err := cmp.Or(errs[:]...); err != nil {
-			return p.in(i, err)
+			return p.in(p.places[i], err)
 		}
 	}
 	return nil
@@ -140,6 +188,13 @@ func (p *Put) inCall(err error) error {
 		return err
 	}
 	seen := *wrong
+	if len(wrong.At) > 0 {
+		seen.At = slices.Clone(wrong.At)
+		seen.At[0].Index = p.places[seen.At[0].Index]
+	}
+	if wrong.Twin != nil {
+		seen.Twin = &invalid.Element{List: listOfCall, Index: p.places[wrong.Twin.Index]}
+	}
 	if p.Single {
 		seen.At = nil
 	}

@@ -9,15 +9,13 @@ import (
 
 // The versions of the items' layout, kept in each item's "v": a reader refuses
 // those that it does not know. An item gets a higher one only when it has what
-// older readers must not pass over: they would take a tracked claim over, or write evidence
-// without its circuit.
+// older readers must not pass over: they would take a tracked claim over.
 const (
 	layout        = 1
 	layoutTracked = 2
-	layoutCircuit = 2
 )
 
-// The attributes that requests name; the tags of [Consumer], [Evidence] and [Operation] have all.
+// The attributes that requests name; the tags of [Consumer], [Health] and [Operation] have all.
 const (
 	attrVersion ddb.Path = "v"
 	attrQueue   ddb.Path = "queue"
@@ -42,7 +40,6 @@ const (
 	attrReplyQueue       ddb.Path = "replyQueue"
 	attrAway             ddb.Path = "away"
 	attrFailingSince     ddb.Path = "failingSince" // ms
-	attrTaken            ddb.Path = "taken"
 	attrProven           ddb.Path = "proven"
 	attrBlockedSince     ddb.Path = "blockedSince" // ms
 	attrOutcomes         ddb.Path = "outcomes"
@@ -64,11 +61,7 @@ const (
 	attrRefusedWhy       ddb.Path = "refusedWhy"
 	attrRefusedSince     ddb.Path = "refusedSince" // ms
 
-	// Of the evidence; the last three are there where the circuit is not the zero Circuit.
-	attrRev       ddb.Path = "rev"
-	attrProbes    ddb.Path = "probes"
-	attrAnnounced ddb.Path = "announced"
-	attrWaking    ddb.Path = "waking"
+	attrRev ddb.Path = "rev" // of a health
 
 	attrOperation ddb.Path = "operation"
 
@@ -95,7 +88,6 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 }
 
 func readOutcomes(c *Consumer, d *ddb.Decoder) {
-	c.FailedAlone = d.Item.Has(attrTaken)
 	var r Remembered
 	for name, value := range d.MapOr(attrOutcomes).All() {
 		ddb.ReadValue(d, attrOutcomes, name, value, &r)

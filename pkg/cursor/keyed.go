@@ -129,14 +129,14 @@ func (s *Sorter) keyOf(m Message, cur Cursor) (*incoming, error) {
 		return a, err
 	}
 	a.parts = slices.Clone(m.KeyParts)
-	latest := s.now().Add(cur.Settings.Ahead)
+	latest := s.now().Add(cur.Settings.ClockAhead)
 	for i, at := range key.Times() {
 		switch {
 		case !at.After(latest), isReceived(a.parts[i]):
 		case m.Received.IsZero():
 			return a, sortkey.InPart(i, len(m.KeyParts), invalid.New(invalid.OutOfRange, "", fmt.Sprintf(
-				"is %s, and at most %s are taken, %s ahead of now: set the sender's clock, or \"ahead\" with PUT /queues",
-				at.Format(time.RFC3339Nano), latest.UTC().Format(time.RFC3339), cur.Settings.Ahead)))
+				"is %s, and at most %s are taken, %s ahead of now: set the sender's clock, or \"clockAhead\" with PUT /queues",
+				at.Format(time.RFC3339Nano), latest.UTC().Format(time.RFC3339), cur.Settings.ClockAhead)))
 		default:
 			a.parts[i], a.result.ClockAhead = sortkey.Received(m.Received), true
 		}

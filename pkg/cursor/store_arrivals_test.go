@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -154,7 +155,7 @@ func TestStoreArrivals(t *testing.T) {
 		}
 		for _, strong := range []bool{true, false} {
 			query.Strong = strong
-			settles(t, fmt.Sprintf("heads, strong %v", strong), func() map[string]bool {
+			ddbtest.Settles(t, fmt.Sprintf("heads, strong %v", strong), func() map[string]bool {
 				found, left, err := s.Inside().Arrivals(t.Context(), query)
 				check(t, err)
 				same(t, "left unread", left, nil)

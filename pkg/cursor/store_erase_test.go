@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -156,9 +157,9 @@ func TestStoreCursorsShowsErased(t *testing.T) {
 				}
 			}
 		}
-		settles(t, "all", shown(cursor.CursorFilter{}), []string{"emptied", "erased", "live"})
-		settles(t, "with work", shown(cursor.CursorFilter{Gaps: true}), []string{"erased"})
-		settles(t, "moved", shown(cursor.CursorFilter{MovedSince: at.Add(-time.Hour)}), []string{"live"})
+		ddbtest.Settles(t, "all", shown(cursor.CursorFilter{}), []string{"emptied", "erased", "live"})
+		ddbtest.Settles(t, "with work", shown(cursor.CursorFilter{Gaps: true}), []string{"erased"})
+		ddbtest.Settles(t, "moved", shown(cursor.CursorFilter{MovedSince: at.Add(-time.Hour)}), []string{"live"})
 	})
 }
 

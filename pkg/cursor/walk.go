@@ -28,6 +28,10 @@ type walking struct {
 	PassOver bool
 }
 
+// ErrLookBack is what a visit returns that left a queue to somebody else for now: it is no failure, but the next round
+// looks as far back as this one.
+var ErrLookBack = errors.New("look at it again")
+
 // visiting sees to a queue, and counts in the round's tally.
 type visiting func(ctx context.Context, c Cursor, seen *tally.Tally) error
 
@@ -86,8 +90,8 @@ func (l *look) segment(ctx context.Context, segment int) error {
 		if err != nil {
 			return errors.Join(first, err)
 		}
-		begun, seen, err := l.page(ctx, page.Cursors)
-		failed := err != nil || len(page.Unreadable) > 0 && !l.passOver
+		begun, seen, again, err := l.page(ctx, page.Cursors)
+		failed := again || err != nil || len(page.Unreadable) > 0 && !l.passOver
 		if err = l.passedOver(page, err); first == nil {
 			first = err
 		}
@@ -106,8 +110,8 @@ func (l *look) segment(ctx context.Context, segment int) error {
 }
 
 // page visits the queues of a page. It returns how many of the first ones it has come to,
-// which are all where there was time, and what they counted.
-func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all tally.Tally, err error) {
+// which are all where there was time, what they counted, and whether the next round looks at one again.
+func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all tally.Tally, again bool, err error) {
 	came, seen, errs := make([]bool, len(cursors)), make([]tally.Tally, len(cursors)), make([]error, len(cursors))
 	l.forEach(len(cursors), func(i int) {
 		if l.goOn() {
@@ -115,7 +119,10 @@ func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all tally
 		}
 	})
 	for i := range cursors {
-		if errs[i] != nil && err == nil {
+		switch {
+		case errors.Is(errs[i], ErrLookBack):
+			again = true
+		case errs[i] != nil && err == nil:
 			err = fmt.Errorf("queue %q: %w", cursors[i].Queue, errs[i])
 		}
 		if begun == i && came[i] {
@@ -123,7 +130,7 @@ func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all tally
 			begun++
 		}
 	}
-	return begun, all, err
+	return begun, all, again, err
 }
 
 // clocksApart is how far the clocks of those who move a cursor and of a walk

@@ -11,7 +11,6 @@ import (
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/internal/trouble"
-	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -33,13 +32,12 @@ type SweepOptions struct {
 	// Delete deletes messages that every consumer of their queue is past, some
 	// time later. A queue without consumers keeps its messages.
 	Delete bool
-	// DeleteLimit is the most messages that are deleted from a queue, and
-	// archived, a run; 10,000.
+	// DeleteLimit is the most messages that are deleted from a queue a run; 10,000.
 	DeleteLimit int
-	// Archive archives messages that every consumer of their queue is past,
-	// before Delete deletes them, or, without Delete, before they expire. nil means
-	// no archive.
-	Archive *archive.Archive
+	// Erase deletes what consumers have kept of a queue that was erased, such as objects of a
+	// bucket, and reports whether something is left. Each run calls it until the queue is known
+	// to be empty. nil means that they keep nothing.
+	Erase func(ctx context.Context, queue string) (left bool, err error)
 	// Readers are those that ought to have a consumer in every queue that their
 	// Prefix lets them read, by Name; their MaxAttempts, where it is set, goes
 	// before the one here. A reader makes its consumer with the
@@ -101,9 +99,6 @@ type SweepReport struct {
 	Sent int
 	// CircuitsOpen counts the consumers' names whose circuit is open.
 	CircuitsOpen int
-	// Archived is how many messages were archived, Lost how many were gone before
-	// they could be.
-	Archived, Lost int
 	// Deleted is how many messages were deleted, Announced how many
 	// announcements were handed on.
 	Deleted, Announced int
@@ -119,8 +114,6 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Carried += o.Carried
 	r.Sent += o.Sent
 	r.CircuitsOpen += o.CircuitsOpen
-	r.Archived += o.Archived
-	r.Lost += o.Lost
 	r.Deleted += o.Deleted
 	r.Announced += o.Announced
 	r.Failed += o.Failed
@@ -152,12 +145,12 @@ func (r *SweepReport) whole(round cursor.Round) {
 // and wakes up, by a notification of the cursor's stream, everybody who does not have
 // everything, whether their record was dropped, their process died, or their
 // sink failed. It sees to the circuits of the readers that it knows: see [Deliverer.WakeCircuit].
-// What the slowest consumer has before it, or is not archived, is kept from
-// expiring; consumers and archive of an erased queue are deleted.
+// What the slowest consumer has before it is kept from expiring; the consumers of an erased
+// queue are deleted.
 //
 // The round of the gaps looks at the consumers of the queues that moved, or were notified, since
 // the round before began, and some minutes more; the full round further back, and where
-// messages are archived or deleted, at those of every queue. A consumer
+// messages are deleted, at those of every queue. A consumer
 // that lags is notified by every round, so it is looked at by the
 // next. A quiet queue whose consumers have everything costs a 70th of a read
 // unit, and its consumers are not read.
@@ -171,11 +164,7 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	s := &consumerSweep{deliverer: d, options: o, visited: map[string]bool{}}
 	d.noteGaps(ctx, &o.Sorter, o.LagAfter)
 	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: s.quiet(), Of: s.of()}
-	o.Sorter.Delivered = d.Delivered
-	if o.Archive != nil {
-		o.Sorter.Delivered = o.Archive.Delivered(d.Delivered)
-	}
-	o.Sorter.Erase = s.erase
+	o.Sorter.Delivered, o.Sorter.Erase = d.Delivered, s.erase
 	var did cursor.SweepReport
 	sweeps := []func(){
 		func() { s.fail(s.walkTroubles(ctx)) },
@@ -199,12 +188,14 @@ type sweepRun struct {
 	// startUntil is when the turn of the queue's starts is over, from the first one on.
 	startUntil time.Time
 	// left are the consumers for which there was no time in the turn, more tells that there was
-	// none for all that is to be archived or deleted; at is their queue.
+	// none for all that is to be deleted; at is their queue.
 	left []Consumer
 	more bool
 	at   cursor.Cursor
-	// announced is how many announcements there were.
-	announced int
+	// announced is how many announcements there were, held how many consumers were left to their circuits.
+	announced, held int
+	// woken tells that a wake-up came for one consumer: it is no round.
+	woken bool
 }
 
 func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
@@ -223,7 +214,7 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 	r.at = it
 	missing := failed == nil && r.missing(consumers, it)
 	errs := []error{failed, r.seeTo(ctx, r.inTurn(consumers), it, missing)}
-	if failed == nil && (r.options.Delete || r.options.Archive != nil) {
+	if failed == nil && r.options.Delete {
 		errs = append(errs, r.retire(ctx, it))
 	}
 	return errors.Join(errs...)
@@ -291,18 +282,8 @@ func (r *sweepRun) missing(consumers []Consumer, it cursor.Cursor) bool {
 	return missing > 0
 }
 
-// maxAttempts is how often a message of a consumer whose worker dies is tried.
-func (r *sweepRun) maxAttempts(name string) int {
-	for _, reader := range r.options.Readers {
-		if reader.Name == name && reader.MaxAttempts != 0 {
-			return reader.MaxAttempts
-		}
-	}
-	return r.options.MaxAttempts
-}
-
 // sweepTurn is how long a queue may take in a round; with those of its consumers, and what is
-// to be archived and deleted, for whom that is too short the run goes on when the round is over. It is also how long a run goes on
+// to be deleted, for whom that is too short the run goes on when the round is over. It is also how long a run goes on
 // with the starts of one queue: who reads for them, and was woken up, goes on with them beside.
 const sweepTurn = 5 * time.Second
 
@@ -335,8 +316,8 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		}
 		c, before = after, after
 	case over(c, now):
-		// Where the sink refused it too, who delivers tells whether the message is bad.
-		block := c.OwnAttempts() >= r.maxAttempts(c.Name) && c.Alone() && !c.FailedAlone
+		// Where it failed as well, the next delivery decides, which knows the reader's BlockAfter.
+		block := c.FailingSince.IsZero() && isBad(c, r.options.reader(c.Name).MaxAttempts, 0, now)
 		ended, made, err := r.store.Cancel(ctx, c, block, now)
 		if err != nil {
 			return true, err
@@ -356,6 +337,10 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		return held, err
 	}
 	r.seen.Add(tallyLagging, 1)
+	if r.heldBack(ctx, c) {
+		r.held++
+		return false, r.tell(ctx, c, it)
+	}
 	return true, r.tell(ctx, c, it)
 }
 
@@ -370,6 +355,10 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 		r.seen.Add(tallyPaused, 1)
 	}
 	since, missing, err := r.waiting(ctx, c)
+	if fails(c, r.options.reader(c.Name).MaxAttempts) {
+		r.noteMore(ctx, failingRow(c))
+		err = errors.Join(err, r.announce(ctx, newAnnouncement(ConsumerFailing, c, it.Position, failingRow(c).Since, now)))
+	}
 	switch {
 	case err != nil:
 		return err

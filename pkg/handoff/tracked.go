@@ -212,7 +212,7 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (
 		seen := d.failing(ctx, c.Name)
 		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
 		if made {
-			d.noteTaken(ctx, seen)
+			d.noteTaken(ctx, seen, chain.Created, false)
 		}
 		return after, made, err
 	}
@@ -225,7 +225,7 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (
 		Error: record.Cut(why, record.MaxError), Alone: c.Alone(), Now: now,
 		RetryAt: now.Add(record.RetryAfter(c.OwnAttempts(), record.DefaultRetries)),
 	}
-	failure.Proven = tookSince(c, noteCounted(ctx, d.noteFailure, failed{Consumer: c}, &failure))
+	d.count(ctx, failed{Consumer: c, good: goodFor(record.DefaultRetries, record.DefaultProbes)}, &failure)
 	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
 }
 

@@ -81,9 +81,7 @@ var deliveryMutants = []mutant{
 	}},
 	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
 		{"../../internal/record/read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
-		{"deliver.go", "failure.Block = c.Alone() && c.OwnAttempts()", "failure.Block = c.Attempts"},
-		{"evidence.go", "c.OwnAttempts() >= run.reader.MaxAttempts && c.Alone()", "c.Attempts >= run.reader.MaxAttempts"},
-		{"evidence.go", "if c.OwnAttempts()+1 < run", "if c.Attempts+1 < run"},
+		{"health.go", "case c.OwnAttempts() < attempts || !c.Alone():", "case c.Attempts < attempts:"},
 	}},
 	{"failure without token", recordFolder, deliveries, []edit{
 		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isIn(Started),"},
@@ -147,6 +145,12 @@ var deliveryMutants = []mutant{
 	}},
 	{"nobody notifies who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags || missing {", "if false && (lags || missing) {"},
+	}},
+	{"a queue deletes for as long as it likes", deliveryFolder, test{"./pkg/handoff", "TestDeletingHasATurn"}, []edit{
+		{"sweep_retire.go", "r.more = r.more || !r.hasTime(ctx, r.until, r.margin)\n", ""},
+	}},
+	{"what there was no time to delete is left", deliveryFolder, test{"./pkg/handoff", "TestDeletingHasATurn"}, []edit{
+		{"sweep_beside.go", "\t\tif more {\n", "\t\tif false && more {\n"},
 	}},
 	{"deleted up to the floor, no matter who began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},

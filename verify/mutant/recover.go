@@ -30,7 +30,7 @@ var recoverMutants = []mutant{
 		{"keyed.go", "case !at.After(latest), isReceived(a.parts[i]):", "case true:"},
 	}},
 	{"ahead: the bound of the defaults", sorterFolder, cursorTest("TestAClockThatIsAhead/memory"), []edit{
-		{"keyed.go", "latest := s.now().Add(cur.Settings.Ahead)", "latest := s.now().Add(s.defaults.Ahead)"},
+		{"keyed.go", "latest := s.now().Add(cur.Settings.ClockAhead)", "latest := s.now().Add(s.defaults.ClockAhead)"},
 	}},
 	{"ahead: a repeat gets its own time of receipt", sorterFolder, cursorTest("TestAClockThatIsAhead/memory"), []edit{
 		{"keyed.go", "a.parts[i], a.result.ClockAhead = sortkey.Received(m.Received), true", "a.parts[i], a.result.ClockAhead = m.Received, true\n\t\t\tkey, _ = of.Key(a.parts...)"},

@@ -127,7 +127,7 @@ func (s *Streamsort) busyTables() []namedTable {
 func (s *Streamsort) tables() []namedTable {
 	all := append(s.busyTables(), namedTable{"Sweeps", s.SweepsTable}, namedTable{"Arrivals", s.ArrivalsTable},
 		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable}, namedTable{"Chains", s.ChainsTable})
-	for _, optional := range []namedTable{{"Dedup", s.DedupTable}, {"Archive", s.ArchiveTable}, {"Quotas", s.QuotasTable}} {
+	for _, optional := range []namedTable{{"Dedup", s.DedupTable}, {"Quotas", s.QuotasTable}} {
 		if optional.table != nil {
 			all = append(all, optional)
 		}

@@ -23,7 +23,6 @@ func (p *Props) withDefaults(id string) Props {
 	d.AuditTable = cmp.Or(d.AuditTable, prefix+"-audit")
 	d.TroubleTable = cmp.Or(d.TroubleTable, prefix+"-trouble")
 	d.ArrivalsTable = cmp.Or(d.ArrivalsTable, prefix+"-arrivals")
-	d.ArchiveTable = cmp.Or(d.ArchiveTable, prefix+"-archive")
 	d.QuotasTable = cmp.Or(d.QuotasTable, prefix+"-quotas")
 	d.ChainsTable = cmp.Or(d.ChainsTable, prefix+"-chains")
 	d.TagKey = cmp.Or(d.TagKey, "tag")

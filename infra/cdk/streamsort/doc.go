@@ -26,7 +26,7 @@
 //	AuditTable        TableV2; what operators did, and why
 //	TroubleTable     TableV2; an index of what is oldest; which queues and consumers somebody should look at
 //	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's
-//	ArchiveTable     TableV2; what all consumers have, where Props.Archive is set
+//	ArchiveBucket    S3; what a consumer that is an archive has, where it names no bucket of yours
 //	QuotasTable      TableV2; TTL; what tenants have taken, where there are Props.Quotas
 //	DedupTable       TableV2; TTL; for functions of your own that use package dedup
 //	EnqueueFunction  takes messages in: called by Api, or directly

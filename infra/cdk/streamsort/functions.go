@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/sink/s3"
 )
 
 // function is what differs from one function to the next.
@@ -70,7 +71,7 @@ func (s *Streamsort) addFunctions() error {
 			"STREAMSORT_SETTLE_WITHIN":    text(p.SettleWithin),
 			readersVariable:               readers,
 			"STREAMSORT_DELETE_DELIVERED": strconv.FormatBool(p.DeleteDelivered),
-		}, s.archiveEnvironment(), s.troublesEnvironment()),
+		}, s.troublesEnvironment()),
 		access: s.sweepAccess(),
 	})
 	s.HandoffFunction = s.newFunction(function{
@@ -225,13 +226,6 @@ func merged(all ...map[string]string) map[string]string {
 	return sum
 }
 
-func (s *Streamsort) archiveEnvironment() map[string]string {
-	if s.ArchiveTable == nil {
-		return nil
-	}
-	return map[string]string{"STREAMSORT_ARCHIVE_TABLE": *s.ArchiveTable.TableName()}
-}
-
 // replyEnvironment is where replies may go.
 func (s *Streamsort) replyEnvironment() map[string]string {
 	if !s.props.KnownQueues {
@@ -295,14 +289,31 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 
 	s.makeLive(f.id, made)
 	policy := role.Node().FindChild(jsii.String("DefaultPolicy"))
-	named := s.nameResource(policy, f.id+"Policy")
+	s.nameResource(policy, f.id+"Policy")
+	s.excuse(made, f.name == "process" || f.name == "sweep")
+	return made
+}
+
+// excuse says why a function's policy has wildcards.
+func (s *Streamsort) excuse(f awslambda.Function, archives bool) {
+	var all []suppression
 	if *s.props.Tracing {
-		suppress(named, suppression{
-			rule: "AwsSolutions-IAM5", appliesTo: []string{"Resource::*"},
+		all = append(all, suppression{
+			rule: "AwsSolutions-IAM5", appliesTo: []any{"Resource::*"},
 			reason: "xray:PutTraceSegments and xray:PutTelemetryRecords take no resource: AWS has none narrower than *.",
 		})
 	}
-	return made
+	for _, c := range s.props.Consumers {
+		if archives && c.isArchive() {
+			all = append(all, suppression{
+				rule: "AwsSolutions-IAM5", appliesTo: []any{map[string]any{"regex": "/^Resource::.*/" + s3.Folder(c.Name) + "\\*$/"}},
+				reason: "The objects of an archive have a folder of their own, and new names.",
+			})
+		}
+	}
+	if all != nil {
+		suppress(f.Role().Node().FindChild(jsii.String("DefaultPolicy")).Node().DefaultChild().(awscdk.CfnResource), all...)
+	}
 }
 
 // environment is what every function gets, and what only this one gets. A

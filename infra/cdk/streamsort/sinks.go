@@ -8,12 +8,14 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3assets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/streamsort/streamsort/internal/sink/s3"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -35,7 +37,7 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 	}
 	for _, c := range more {
 		if c.Sink == nil {
-			return fmt.Errorf("consumer %q has no sink; set To to a function, a FIFO queue, a FIFO topic or an event bus, "+
+			return fmt.Errorf("consumer %q has no sink; set To to a function, a FIFO queue, a FIFO topic, an event bus or a bucket, "+
 				"or let a function of your own read under that name (AddConsumer)", c.Name)
 		}
 		if err := s.props.mayAsk(c); err != nil {
@@ -46,14 +48,18 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 		return fmt.Errorf("consumer %q needs process, and two functions read the cursors' stream, which is all it can have; "+
 			"let process deliver to one of them (AddSink with To)", more[0].Name)
 	}
-	consumers := slices.Concat(s.props.Consumers, more)
-	if _, _, err := consumersFile(consumers); err != nil {
+	if _, _, err := consumersFile(slices.Concat(s.props.Consumers, more)); err != nil {
 		return err
 	}
+	more = s.shelve(more)
 	if err := s.addReaders(more); err != nil {
 		return err
 	}
-	s.props.Consumers = consumers
+	for _, statement := range eraseArchives(more) {
+		s.SweepFunction.AddToRolePolicy(statement)
+	}
+	s.props.Consumers = slices.Concat(s.props.Consumers, more)
+	s.excuse(s.SweepFunction, true)
 	before := s.functions()
 	if s.ProcessFunction != nil {
 		err = s.repackProcess(more)
@@ -128,6 +134,7 @@ func (s *Streamsort) repackProcess(more []Consumer) error {
 		s.ProcessFunction.AddToRolePolicy(statement)
 	}
 	s.addSlow(packed)
+	s.excuse(s.ProcessFunction, true)
 	return nil
 }
 
@@ -176,8 +183,10 @@ func (to *Sink) aim(construct constructs.IConstruct) error {
 		to.Kind, to.ARN, key = "sns", construct.TopicArn(), construct.MasterKey()
 	case awsevents.IEventBus:
 		to.Kind, to.ARN = "eventbridge", construct.EventBusArn()
+	case awss3.IBucket:
+		to.Kind, to.ARN, key = s3.Name, construct.BucketArn(), construct.EncryptionKey()
 	default:
-		return fmt.Errorf("which is no sink but a %T; write a Lambda function, a FIFO queue, a FIFO topic or an event bus, "+
+		return fmt.Errorf("which is no sink but a %T; write a Lambda function, a FIFO queue, a FIFO topic, an event bus or a bucket, "+
 			"or put a function before it", construct)
 	}
 	if key != nil {

@@ -51,7 +51,7 @@ var (
 // changedProps differ from the defaults in every property.
 func changedProps() *Props {
 	return &Props{
-		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", AuditTable: "aud", TroubleTable: "tro", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", Archive: true, ArchiveTable: "arc", TagKey: "tree",
+		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", AuditTable: "aud", TroubleTable: "tro", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", TagKey: "tree",
 		Tombstone: 2 * time.Hour, EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second, ArrivalsBatchWindow: new(4 * time.Second),
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50, Settle: new(time.Minute), Late: cursor.LateDrop,
@@ -67,6 +67,7 @@ func changedProps() *Props {
 				Sink:    &Sink{Kind: "lambda", ARN: awscdk.Fn_ImportValue(jsii.String("SearchArn")), MaxBytes: 2000},
 			},
 			{Name: "books"},
+			{Name: "archive", Sink: &Sink{Kind: "s3"}},
 		},
 		Webhooks: []Webhook{
 			{
@@ -223,7 +224,8 @@ func TestLogicalIDs(t *testing.T) {
 				delete(want, id) // Props.Timer is false
 			}
 			functions("Process", "Webhook")
-			want["ArchiveTable"], want["QuotasTable"] = "AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::GlobalTable"
+			want["QuotasTable"] = "AWS::DynamoDB::GlobalTable"
+			want["ArchiveBucket"], want["ArchiveBucketPolicy"] = "AWS::S3::Bucket", "AWS::S3::BucketPolicy"
 			want["Shifts"], want["ShiftRole"] = "AWS::CodeDeploy::Application", "AWS::IAM::Role"
 			for _, f := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
 				want[f+"Shift"] = "AWS::CodeDeploy::DeploymentGroup"

@@ -63,7 +63,6 @@ func (p Props) checkTables(c *checker) {
 		{"dedupTable", p.DedupTable},
 		{"chainsTable", p.ChainsTable},
 		{"arrivalsTable", p.ArrivalsTable},
-		{"archiveTable", p.ArchiveTable},
 		{"quotasTable", p.QuotasTable},
 	}
 	for i, table := range names {

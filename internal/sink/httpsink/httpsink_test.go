@@ -302,8 +302,12 @@ func TestAnswers(t *testing.T) {
 		"a redirect":           {status: 302, header: "Location: http://127.0.0.1/", said: "302"},
 		"not modified":         {status: 304, said: "304"},
 		"refused":              {status: 400, text: "no such\xff field", final: true, said: "ms: no such\uFFFD field"},
-		"not allowed":          {status: 401, final: true, said: "401"},
-		"gone":                 {status: 410, final: true, said: "410"},
+		"no credentials":       {status: 401, said: "401"},
+		"not allowed":          {status: 403, said: "403"},
+		"not found":            {status: 404, said: "404"},
+		"not that method":      {status: 405, said: "405"},
+		"gone":                 {status: 410, said: "410"},
+		"not understood":       {status: 422, final: true, said: "422"},
 		"too large":            {status: 413, header: "Retry-After: 60", final: true, after: time.Minute, said: "413"},
 		"time-out":             {status: 408, away: true, said: "408"},
 		"too early":            {status: 425, away: true, said: "425"},
@@ -545,12 +549,12 @@ func TestDefaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r handoff.Reader
-		s.(interface{ Defaults(*handoff.Reader) }).Defaults(&r)
+		_ = s.(interface{ Defaults(*handoff.Reader) error }).Defaults(&r)
 		if r.MaxMessages != want {
 			t.Errorf("%s: %d messages", text, r.MaxMessages)
 		}
 		r.MaxMessages = 5
-		s.(interface{ Defaults(*handoff.Reader) }).Defaults(&r)
+		_ = s.(interface{ Defaults(*handoff.Reader) error }).Defaults(&r)
 		if r.MaxMessages != 5 {
 			t.Errorf("%s: %d messages, want those that are set", text, r.MaxMessages)
 		}

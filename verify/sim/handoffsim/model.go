@@ -55,8 +55,6 @@ type reader struct{ queue, name string }
 type model struct {
 	run    *sim.Run
 	tables *consumers.Tables
-	// shelved are the archive's documents, nil where nothing is archived.
-	shelved map[string]string
 	// keep is how long messages are kept; 0 means for ever.
 	keep time.Duration
 	now  time.Time
@@ -260,7 +258,7 @@ func (m *model) Check() error {
 			m.records = append(m.records, record{older: was, newer: is})
 		}
 		m.cursors[queue] = is
-		if err := errors.Join(m.needed(queue), m.archived(queue)); err != nil {
+		if err := m.needed(queue); err != nil {
 			return err
 		}
 		page, _, _ := m.tables.Consumers.Consumers(context.Background(), queue, "")
@@ -435,7 +433,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	for _, at := range m.readers {
 		consumers.Hash(d, m.consumers[at])
-		m.tables.HashEvidence(d, at.name)
+		m.tables.HashHealth(d, at.name)
 		m.sinks[at].hash(d)
 	}
 	for _, records := range [][]record{m.records, m.late} {
@@ -459,12 +457,6 @@ func (m *model) Snapshot(d *sim.Digest) {
 		one.Text(op)
 		one.Int(int64(n))
 		done += one.Sum() // the order of a map is none
-	}
-	for key, document := range m.shelved {
-		var one sim.Digest
-		one.Text(key)
-		one.Text(document)
-		done += one.Sum()
 	}
 	d.Int(done)
 }

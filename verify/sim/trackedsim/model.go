@@ -275,7 +275,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	hashCursor(d, m.cursor())
 	consumers.Hash(d, m.standing())
-	m.tables.HashEvidence(d, consumer)
+	m.tables.HashHealth(d, consumer)
 	d.Int(int64(m.made))
 	d.Int(int64(m.fails))
 	d.Int(int64(m.refused))

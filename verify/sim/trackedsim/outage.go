@@ -38,6 +38,7 @@ func (m *model) sinkAway(alone bool) {
 	if done := d.Deliver(ctx, other, m.beside(), -1); !errors.Is(done.Cause, errSink) {
 		panic(fmt.Sprintf("%+v", done)) // unreachable: it is away
 	}
+	m.now = m.now.Add(10 * time.Second) // since it failed: the circuit opens with the next queue
 }
 
 // comesBack has the sink back, at any moment; else it is in the end.
@@ -115,7 +116,7 @@ func (m *model) back(d *handoff.Deliverer) error {
 	if err != nil {
 		return err
 	}
-	e, err := m.tables.Consumers.Evidence(ctx, consumer, true)
+	e, err := m.tables.Consumers.Health(ctx, consumer, true)
 	if err == nil && (c.Delivered != 1 || e.Circuit.Open()) {
 		err = fmt.Errorf("L1: the sink is back, the other queue is at %d, and its circuit is %+v", c.Delivered, e.Circuit)
 	}

@@ -18,8 +18,8 @@ func (m *model) view(p *sim.Proc) *handoff.Store {
 		switch r.Name() {
 		case "consumer", "consumers", "create consumer", "finish start", "claim", "block", "commit", "fail", "cancel", "remove":
 			return points.Do(ctx, r)
-		case "evidence", "learn":
-			return m.tables.Evidence(ctx, p, r)
+		case "health", "learn":
+			return m.tables.Health(ctx, p, r)
 		}
 		return m.tables.Do(ctx, r)
 	}))

@@ -9,11 +9,9 @@ import (
 
 // The versions of the items' layout, kept in each item's "v": a reader refuses
 // those that it does not know. An item gets a higher one only when it has what
-// older readers must not pass over: they would take a tracked claim over, or write evidence
-// without its circuit.
+// older readers must not pass over: they would write evidence without its circuit.
 const (
 	layout        = 1
-	layoutTracked = 2
 	layoutCircuit = 2
 )
 
@@ -53,7 +51,7 @@ const (
 	attrKeptFrom         ddb.Path = "keptFrom"
 	attrLastOp           ddb.Path = "lastOp"
 	attrAsked            ddb.Path = "asked"
-	attrTracked          ddb.Path = "tracked"
+	attrDeferred         ddb.Path = "deferred"
 	attrOutbox           ddb.Path = "outbox"
 	attrAnswer           ddb.Path = "answer"
 	attrRefused          ddb.Path = "refused"
@@ -75,7 +73,7 @@ const (
 )
 
 var (
-	consumers  = ddb.NewCodec[Consumer]("consumer", layout, layoutTracked)
+	consumers  = ddb.NewCodec[Consumer]("consumer", layout, layout)
 	operations = ddb.NewCodec[Operation]("operation", layout, layout)
 )
 

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"errors"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -34,9 +35,37 @@ type Batch struct {
 
 	// answer is what the sink says that it answered; nil where nobody keeps it.
 	answer *record.Answer
+	// deferred is for how long the handler left the commit to others; nil where it cannot.
+	deferred *time.Duration
 	// outbox gathers the replies of a batch that takes some: see Reply.
 	outbox *record.Outbox
 }
+
+// Defer leaves the commit of the batch to the worker that the handler passes the [Batch].Token on
+// to, for so long, 1 second to 30 days: when the handler has returned nil, the claim stays in
+// flight. The worker commits or fails it by package pull (Commit, Abort), or over HTTP, and may
+// extend it. Where it does not in time, the batch failed, and comes again.
+//
+// Of a tracked batch the chain's deadline counts. A batch that is deferred takes no replies.
+func (b Batch) Defer(work time.Duration) error {
+	if b.deferred == nil {
+		return errNoDefer
+	}
+	if work < time.Second || work > MaxDefer {
+		return workTime("defer", work)
+	}
+	*b.deferred = work
+	return nil
+}
+
+// MaxDefer is the longest time for which a batch can be deferred: 30 days.
+const MaxDefer = xorack.MaxDeadline
+
+// errNoDefer: a batch that was not claimed by this package's own loops.
+var errNoDefer = errors.New("this batch cannot be deferred: whoever claimed it commits it by its token anyway")
+
+// errDeferredReplies: a batch that takes none.
+var errDeferredReplies = errors.New("the batch is deferred and has replies: put them, before its worker commits it")
 
 // errNoReplies: a batch that is tracked, or was not claimed by this package's own
 // loops.

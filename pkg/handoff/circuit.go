@@ -115,7 +115,7 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 	// Where as many are noted already, those of a tracked consumer may be of chains, and others may be paused
 	// since before the circuit closed.
 	closed := e.Circuit.Closed
-	older := f.Tracked || !closed.IsZero() && !closed.Before(e.FailingSince)
+	older := f.Deferred || !closed.IsZero() && !closed.Before(e.FailingSince)
 	unknown := f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || older && opens)
 	if unknown || f.sink && probed {
 		next.Failing, changed = asLast(e.Failing, f.Queue), true

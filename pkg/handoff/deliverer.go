@@ -88,7 +88,8 @@ type Options struct {
 	// Inline. What is lost of it, the sweep makes up for. It may be called from several goroutines at once.
 	Aside func(ctx context.Context, queue, consumer string) error
 	// Acker has the chains of tracked batches. It is needed where a Reader has
-	// Track, and by what may meet one of their claims: the sweep.
+	// Track, and in the sweep: without one, a claim whose chain was extended expires
+	// with its first deadline.
 	Acker *xorack.Acker
 	// KnownQueues lets replies go only to queues that are there, instead of making
 	// them: a reply to another one fails its batch where it is pushed to, and is
@@ -160,6 +161,7 @@ func init() {
 func (d *Deliverer) tables() record.Tables {
 	return record.Tables{
 		Store: d.store, Sorter: d.sorter, Now: d.now, Lease: d.lease, KnownQueues: d.knownQueues, FinishStart: d.finishStart,
+		EndDeferred: d.endDeferred,
 	}
 }
 
@@ -221,14 +223,13 @@ type Reader struct {
 	// what a queue has besides; and all of a queue whose last batch failed, or that was slow in the last
 	// 10 minutes, as its sink's answer ([Batch.Answered]) shows, or this process knows.
 	Inline time.Duration
-	// Track, where it is not 0, is how long the work of a batch may take, 1
-	// second to 30 days, from the creation of its chain on. Each batch then has a
-	// chain of package xorack, with a root edge for each message ([Batch].Edges).
-	// Handle hands them on with the messages, and the worker that has done a message's
-	// work says so of its edge. The batch is committed when its chain is done, and
+	// Track, where it is not 0, defers each batch for so long, 1 second to 30 days, with a
+	// chain of package xorack that has a root edge for each message ([Batch].Edges).
+	// Handle hands them over with the messages, and the worker that has done a message's
+	// work reports its edge as done. The batch is committed when its chain is done, and
 	// comes again when that failed, or was not done in this time. A chain takes
 	// 1,000 operations, so a batch of many messages with large trees needs
-	// [xorack.Acker.Fan]. It takes no replies.
+	// [xorack.Acker.Fan]. It takes no replies. [Batch.Defer] defers a batch without a chain.
 	Track time.Duration
 	// Handed, if not nil, is told of each batch that Handle was called for, when it is known what
 	// became of it. It may be called from several goroutines at once, and must not wait for anything.

@@ -91,7 +91,10 @@ func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
 		return err
 	}
 	for _, c := range all {
-		said, err := s.post(ctx, to, c)
+		said, work, err := s.post(ctx, to, c)
+		if err == nil {
+			err = kind.Defer(b, work, len(all))
+		}
 		if err != nil {
 			return err
 		}
@@ -127,17 +130,17 @@ func (s *sink) target(ctx context.Context, b handoff.Batch) (target, error) {
 }
 
 // post makes one request.
-func (s *sink) post(ctx context.Context, to target, c content) (handoff.Answer, error) {
+func (s *sink) post(ctx context.Context, to target, c content) (handoff.Answer, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.settings.Timeout)
 	defer cancel()
 	began := s.now()
 	r, err := s.request(ctx, to, c, began)
 	if err != nil {
-		return handoff.Answer{}, err
+		return handoff.Answer{}, 0, err
 	}
 	answer, err := to.client.Do(r)
 	if err != nil {
-		return handoff.Answer{}, unanswered(err, to.url.Host, s.now().Sub(began))
+		return handoff.Answer{}, 0, unanswered(err, to.url.Host, s.now().Sub(began))
 	}
 	defer answer.Body.Close()
 	return readAnswer(answer, to, began, s.now)

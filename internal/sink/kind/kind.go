@@ -9,7 +9,9 @@ package kind
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -64,6 +66,27 @@ type Sink interface {
 	// batch at the same time: the same. We die right after: the batch is sent
 	// again under the consumer's next claim, with a higher token.
 	Send(ctx context.Context, b handoff.Batch) error
+}
+
+// Deferral is for how long a sink's answer defers a batch; field is what says so.
+func Deferral(field string, seconds int64) (time.Duration, error) {
+	if most := int64(handoff.MaxDefer / time.Second); seconds < 1 || seconds > most {
+		return 0, fmt.Errorf("%s is %d: it must be from 1 to %d", field, seconds, most)
+	}
+	return time.Duration(seconds) * time.Second, nil
+}
+
+// Defer defers a batch for as long as the answer to one of its requests says; 0 is not at all. The token is
+// the whole batch's, so that no other request may be of it. The chain of a tracked batch says more than that.
+func Defer(b handoff.Batch, work time.Duration, requests int) error {
+	switch {
+	case work == 0 || b.Edges != nil:
+		return nil
+	case requests > 1:
+		return fmt.Errorf("the answer defers the batch, and is to one of %d requests: its token commits all of them; "+
+			"have maxMessages 1, or one request a batch", requests)
+	}
+	return b.Defer(work)
 }
 
 // MessageOf is the batch's i-th message as a document, with its edge where the batch

@@ -62,6 +62,8 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 		return m.unblocked(was, is)
 	case was.State == is.State && used == 0 && was.Starting != "" && is.Starting == "":
 		return m.started(was, is)
+	case was.State == is.State && used == 0 && is.Deferred:
+		return cmp.Or(still(was, is), m.work.isDeferred(is))
 	case was.State == is.State && used == 0:
 		return still(was, is)
 	}
@@ -87,6 +89,9 @@ func blocked(was, is handoff.Consumer) error {
 // claimed checks a claim, with or without a commit of the one before it.
 func (m *model) claimed(was, is handoff.Consumer) error {
 	position := m.cursor(is.Queue).Position
+	if m.work != nil {
+		defer m.work.claimed(is)
+	}
 	switch {
 	case was.State == handoff.Blocked || was.Paused != "" || was.Starting != "":
 		return fmt.Errorf("H1: claimed while %s, paused %q, starting %q", was.State, was.Paused, was.Starting)
@@ -95,13 +100,13 @@ func (m *model) claimed(was, is handoff.Consumer) error {
 	case was.State == handoff.Started && is.Delivered != was.Delivered:
 		return m.committed(was, is)
 	}
-	return cmp.Or(m.inWindow(was, is), still(was, is))
+	return cmp.Or(m.inWindow(was, is), still(was, is), m.over(was, false))
 }
 
 // ended checks the end of a claim.
 func (m *model) ended(was, is handoff.Consumer) error {
 	if is.Delivered == was.Delivered {
-		return nil
+		return m.over(was, false)
 	}
 	return m.committed(was, is)
 }
@@ -115,7 +120,7 @@ func (m *model) committed(was, is handoff.Consumer) error {
 	case s.high[is.Rewinds] < is.Delivered:
 		return fmt.Errorf("H3: %d is committed, and the sink has everything up to %d", is.Delivered, s.high[is.Rewinds])
 	}
-	return nil
+	return m.over(was, true)
 }
 
 // once checks that an operator's operation is done once.

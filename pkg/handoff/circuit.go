@@ -99,6 +99,8 @@ type failed struct {
 	circuit *Circuit
 	// probe is the number of the probe that it was; 0 where it was none.
 	probe int64
+	// tracked tells that its batches have chains.
+	tracked bool
 }
 
 // noted is what is known of the sink then, and whether that is a change. A message's first
@@ -115,7 +117,7 @@ func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, c
 	// Where as many are noted already, those of a tracked consumer may be of chains, and others may be paused
 	// since before the circuit closed.
 	closed := e.Circuit.Closed
-	older := f.Deferred || !closed.IsZero() && !closed.Before(e.FailingSince)
+	older := f.tracked || !closed.IsZero() && !closed.Before(e.FailingSince)
 	unknown := f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || older && opens)
 	if unknown || f.sink && probed {
 		next.Failing, changed = asLast(e.Failing, f.Queue), true

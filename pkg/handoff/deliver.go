@@ -419,7 +419,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consume
 func (run *delivery) failure(ctx context.Context, c Consumer, cause error) record.Failure {
 	now := run.now()
 	why, replyQueue := record.Words(cause)
-	is := failed{Consumer: c, circuit: &run.reader.Circuit, probe: run.probe}
+	is := failed{Consumer: c, circuit: &run.reader.Circuit, probe: run.probe, tracked: run.reader.Track > 0}
 	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Shown: record.Shown(cause, why), Alone: c.Alone(), Now: now}
 	switch {
 	case isSlow(cause):

@@ -133,7 +133,7 @@ func TestTrackedRequestsGoWrong(t *testing.T) {
 		}, func(k *treed) error { return k.deliver(2) }},
 		"sweep": {func(k *treed) error {
 			err := k.deliver(2)
-			k.now = k.now.Add(trackTime)
+			k.now = k.now.Add(trackTime + time.Second)
 			return err
 		}, func(k *treed) error {
 			_, err := k.d.Sweep(k.t.Context(), handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
@@ -162,7 +162,8 @@ func TestTrackedRequestsGoWrong(t *testing.T) {
 					if c := k.standing(); c.Delivered > k.worked {
 						t.Fatalf("%s at request %d: %d is committed, and the work is done up to %d", fault, n, c.Delivered, k.worked)
 					}
-					k.must(firstError(k.work(), k.finish()))
+					_, err := k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)})
+					k.must(firstError(k.work(), k.finish(), err))
 					k.now = k.now.Add(trackTime)
 				}
 				for _, tag := range k.tags {

@@ -3,8 +3,8 @@ package main
 // circuitTests hold the circuit of a sink that is away.
 var circuitTests = test{"./pkg/handoff", "Circuit|Probe|TestBadMessagesDoNot|TestNothingIs"}
 
-// trackedAway are the scenarios of a tracked consumer whose sink is away.
-var trackedAway = test{trackings.folder, "TestEverySmallSchedule/the_sink_is_away"}
+// trackedAway is the scenario of a tracked consumer whose sink is away.
+var trackedAway = deferredSchedule(", the sink is away")
 
 // heldTests hold what becomes of the queues that an open circuit holds back.
 var heldTests = test{"./pkg/handoff", "Held|TestProbesGoRound|TestBadMessagesKeepNo"}

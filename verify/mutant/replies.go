@@ -37,7 +37,7 @@ var replyMutants = []mutant{
 		{"reply.go", "\tvar outbox []record.Outgoing\n\tvar staged []cursor.Staged\n", "\tvar first, outbox []record.Outgoing\n\tvar staged []cursor.Staged\n\tfor _, p := range held.Parcels(replies) {\n\t\tfirst = append(first, p.Outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
 	}},
 	{"replies: what is decided is taken over (P9)", deliveryFolder, replyTrace("P9"), []edit{
-		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now), isUntracked)))"},
+		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now))))"},
 		{"deliver.go", "case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):", "case false:"},
 		{"deliver.go", "case c.State == Sending || c.State == Started", "case c.State == Sending && !c.LeaseUntil.Before(ddb.ToMillis(now)) || c.State == Started"},
 	}},
@@ -46,7 +46,7 @@ var replyMutants = []mutant{
 		{"../../internal/record/store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isHeld(token, Started, Sending),"},
 	}},
 	{"replies: decided without the token", recordFolder, repliesWalked, []edit{
-		{"store_replies.go", "isOwned(token, Started),", "isIn(Started),"},
+		{"store_replies.go", "isOwn(token, Started),", "isIn(Started),"},
 	}},
 	{"replies: whose claim it is by now is not looked at", deliveryFolder, test{"./pkg/handoff", "TestADecisionThatWasLost"}, []edit{
 		{"reply.go", "\tif c.Token != b.Token || c.State != Sending {\n", "\tif false {\n"},
@@ -82,10 +82,10 @@ var replyMutants = []mutant{
 		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {", "if false && c.LeaseUntil.Before(ddb.ToMillis(now)) {"},
 	}},
 	{"replies: a claim while they are sent is tried", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "(!over || c.Tracked), c.State == handoff.Prepared, c.State == handoff.Sending:", "(!over || c.Tracked), c.State == handoff.Prepared:"},
+		{"puller.go", "(!over || c.Deferred), c.State == handoff.Prepared, c.State == handoff.Sending:", "(!over || c.Deferred), c.State == handoff.Prepared:"},
 	}},
 	{"replies: a claim while they are sent is answered its lease", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "if c.Tracked || c.State == handoff.Sending {", "if c.Tracked {"},
+		{"puller.go", "if c.Deferred || c.State == handoff.Sending {", "if c.Deferred {"},
 	}},
 	{"replies: what is decided is nobody's claim", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
 		{"claims.go", "\tcase out && c.State == handoff.Sending:\n\t\treturn Committed // as good as\n", ""},

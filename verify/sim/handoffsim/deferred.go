@@ -42,8 +42,8 @@ type work struct {
 	// edges are all that were handed over; done are the edges, and the tokens, whose work was done.
 	edges []xorack.Edge
 	done  map[any]bool
-	// awake is set when somebody was notified of the queue since its last claim ended.
-	awake bool
+	// awake are the queues of which somebody was notified since their last claim ended.
+	awake map[string]bool
 }
 
 // worked is what is known of a claim.
@@ -74,7 +74,7 @@ type chainEnd struct {
 
 // defers has the batches deferred: with chains whose trees are so deep, or, where that is 0, by their tokens.
 func (m *model) defers(depth int) {
-	m.work = &work{depth: depth, claims: map[string]*worked{}, done: map[any]bool{}, awake: true}
+	m.work = &work{depth: depth, claims: map[string]*worked{}, done: map[any]bool{}, awake: map[string]bool{}}
 	m.certain = false // the work may fail, or take too long
 	if depth > 0 {
 		m.bound.Track = track
@@ -188,11 +188,12 @@ func (m *model) chained(was, is xorack.Chain) error {
 
 // sealed checks D3.
 func (m *model) sealed(c *worked) error {
-	at, _ := m.tables.Consumers.Consumer(context.Background(), defaultQueue, defaultConsumer)
+	queue := c.consumer.Queue
+	at, _ := m.tables.Consumers.Consumer(context.Background(), queue, c.consumer.Name)
 	switch own := at.Token == c.consumer.Token; {
 	case own && at.State == handoff.Started:
 		return fmt.Errorf("D3: the chain of %v is sealed, and its claim is in flight", at.Token)
-	case own && at.State == handoff.Idle && at.Delivered < m.cursor(defaultQueue).Position && !m.work.awake:
+	case own && at.State == handoff.Idle && at.Delivered < m.cursor(queue).Position && !m.work.awake[queue]:
 		return fmt.Errorf("D3: the chain of %v is sealed, and nobody was notified of what lies behind %d", c.consumer.Token, at.Delivered)
 	}
 	return nil
@@ -211,7 +212,7 @@ func (w *work) claimed(c handoff.Consumer) {
 	if before == nil {
 		w.tags = append(w.tags, tag)
 	}
-	w.claims[tag], w.awake = &worked{consumer: c, again: before != nil}, true
+	w.claims[tag], w.awake[c.Queue] = &worked{consumer: c, again: before != nil}, true
 }
 
 // isDeferred checks that what is deferred was handed over.
@@ -228,7 +229,7 @@ func (m *model) over(was handoff.Consumer, committed bool) error {
 	if w == nil {
 		return nil
 	}
-	w.awake = false
+	w.awake[was.Queue] = false
 	tag := chainTag(was)
 	switch c := w.claims[tag]; {
 	case !committed:
@@ -405,6 +406,15 @@ func (m *model) extender(by time.Duration) {
 	})
 }
 
+// comesBack has the sink back, at any moment; else it is in the end.
+func (m *model) comesBack() {
+	m.run.Go("sink", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("the sink is back"), nil, "") >= 0 {
+			m.outage.away = nil
+		}
+	})
+}
+
 // comes is a record of the queue that comes, at any moment.
 func (m *model) comes() {
 	m.streamed = true
@@ -436,7 +446,7 @@ func (m *model) remaker() {
 		if err != nil {
 			m.run.Violation("what an operator may do was refused: %v", err)
 		}
-		m.work.awake = true
+		m.work.awake[defaultQueue] = true
 		m.hinted()
 	})
 }
@@ -498,7 +508,9 @@ func (w *work) hash(d *sim.Digest, m *model) {
 	}
 	d.Int(int64(w.fails))
 	d.Int(int64(w.made))
-	d.Bool(w.awake)
+	for _, queue := range m.tables.Names() {
+		d.Bool(w.awake[queue])
+	}
 	d.Int(int64(len(w.ends)))
 	for _, e := range w.ends {
 		d.Text(e.chain.Tag)
@@ -613,9 +625,14 @@ func deferrals() []sim.Scenario {
 			m.poison, m.permanent = 1, true
 			m.comes()
 		}),
-		deferring("deferred, the sink is away", 0, 2, 1, func(m *model) {
-			m.outage.away, m.outage.unreached, m.outage.harmless = []string{defaultQueue}, true, true
-			m.goesAway(1, defaultQueue)
+		twoQueues("deferred, the sink is away", 0, func(m *model) {
+			m.defers(1)
+			m.bound.MaxAttempts, m.bound.BlockAfter = attempts, time.Second
+			m.outage.away = []string{defaultQueue, otherQueue}
+			m.process("P", 0)
+			m.ender("E")
+			m.worker("W")
+			m.comesBack()
 			m.clock(1, overLease)
 		}),
 		deferring("deferred by token, 1 fault", 1, 2, 0, none),

@@ -255,7 +255,7 @@ func (m *model) arrive(message cursor.Message) {
 	_, _, _ = m.tables.Queues.Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.now)
 	m.changed = true
 	if m.work != nil {
-		m.work.awake = true
+		m.work.awake[message.Queue] = true
 	}
 }
 

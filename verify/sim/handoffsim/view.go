@@ -118,7 +118,7 @@ func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error
 			m.records = append(m.records, record{older: is, newer: is})
 		}
 		if r.Name() == "notify" && m.work != nil {
-			m.work.awake = true
+			m.work.awake[r.Key.Get("queue").Str()] = true
 		}
 		if r.Table.Name == consumersTable {
 			return m.performWrite(p, r, do)

@@ -74,7 +74,7 @@ var deliveryMutants = []mutant{
 	}},
 	{"attempts counted by failures (T6)", recordFolder, deliveryTrace("T6"), []edit{
 		{"store_claims.go", ", attrAttempts.Plus(1)})", "})"},
-		{"store_claims.go", "setEnded(t, Aborted), attr", "setEnded(t, Aborted), attrAttempts.Plus(1), attr"},
+		{"store_claims.go", "setEnded(t, outcome), attr", "setEnded(t, outcome), attrAttempts.Plus(1), attr"},
 	}},
 	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
 		{"../../internal/record/read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},

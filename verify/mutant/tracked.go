@@ -15,7 +15,7 @@ var deferredMutants = []mutant{
 		{"store_claims.go", "\"defer\", queue, name, isHeld(token, Started),", "\"defer\", queue, name, isNumber(token.N),"},
 	}},
 	{"deferred: the commit that was first is no commit", deliveryFolder, test{"./pkg/handoff", "TestDeferGoesWrong"}, []edit{
-		{"tracked.go", "} else if outcome != record.Committed {", "} else {"},
+		{"tracked.go", "} else if outcome != record.Committed {", "} else if outcome != \"\" || made {"},
 	}},
 	{"deferred: the mark is not set", recordFolder, test{"./pkg/handoff", "TestTrackedRequestsGoWrong|TestAnEndGoesWrong|TestExtended"}, []edit{
 		{"store_claims.go", "attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil", "attrLeaseUntil"},

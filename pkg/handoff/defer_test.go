@@ -143,6 +143,7 @@ func TestADeferredClaimExpires(t *testing.T) {
 			h := k.defersTo(handoff.EndedDeferred)
 			p := k.worker()
 			k.pass(9 * time.Minute)
+			k.defersTo(handoff.EndedBusy)
 			answered(t, "extends", pull.OK)(p.Extend(t.Context(), h, 10*time.Minute))
 			k.pass(10 * time.Minute)
 			k.defersTo(handoff.EndedBusy)

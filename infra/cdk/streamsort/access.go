@@ -126,7 +126,7 @@ func (s *Streamsort) finishChains() []awsiam.PolicyStatement {
 	}
 }
 
-// endChains: end chains and what hangs on them.
+// endChains: read, create, extend and end chains, and what hangs on them.
 func (s *Streamsort) endChains() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
 }
@@ -136,17 +136,12 @@ func (s *Streamsort) endChains() awsiam.PolicyStatement {
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 	statements := append(append(s.deliverAccess(), s.useEndpoints("dynamodb:GetItem"), s.noteTrouble(), s.count()), toSinks(s.props.Consumers)...)
 	if tracks(s.props.Consumers) {
-		statements = append(statements, s.trackAccess())
+		statements = append(statements, s.endChains())
 	}
 	return append(statements,
 		s.readStream(s.CursorsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
 	)
-}
-
-// trackAccess: open the chain of a batch, and end one that cannot be delivered.
-func (s *Streamsort) trackAccess() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
 }
 
 // deliverAccess: make a consumer of a queue, for which messages that are about

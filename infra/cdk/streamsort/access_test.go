@@ -85,7 +85,7 @@ func TestAccess(t *testing.T) {
 	delivers["FailureQueue.Arn"] = "sqs:SendMessage"
 	delivers["arn:aws:sqs:eu-west-1:123456789012:billing.fifo"] = "sqs:SendMessage"
 	delivers["SearchArn"] = "lambda:InvokeFunction"
-	delivers["ChainsTable.Arn"] = "dynamodb:UpdateItem"
+	delivers["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	delivers[theKey] = useKey
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))
 

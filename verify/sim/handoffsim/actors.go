@@ -105,7 +105,7 @@ func (m *model) reader(p *sim.Proc, name string, seen func(handoff.Batch)) hando
 			return err == nil, err
 		})
 		p.Knows().Bool(answer)
-		if err == nil && m.work != nil && m.work.depth == 0 {
+		if err == nil && m.work != nil && m.work.depth == 0 && len(b.Messages) > 0 {
 			err = b.Defer(track)
 		}
 		return err

@@ -42,15 +42,15 @@ type work struct {
 	// edges are all that were handed over; done are the edges, and the tokens, whose work was done.
 	edges []xorack.Edge
 	done  map[any]bool
-	// awake are the queues of which somebody was notified since their last claim ended.
-	awake map[string]bool
+	// awake are the consumers of whose queue somebody was notified since their last claim ended.
+	awake map[reader]bool
 }
 
 // worked is what is known of a claim.
 type worked struct {
 	consumer handoff.Consumer
-	// handed is set when the batch was handed over, roots are its edges.
-	handed bool
+	// handed is set when the batch was handed over, skipped when it has no message; roots are its edges.
+	handed, skipped bool
 	roots  []xorack.Edge
 	// again is set when the claim was made a second time: its request was repeated after the
 	// consumer was removed and made anew.
@@ -74,7 +74,7 @@ type chainEnd struct {
 
 // defers has the batches deferred: with chains whose trees are so deep, or, where that is 0, by their tokens.
 func (m *model) defers(depth int) {
-	m.work = &work{depth: depth, claims: map[string]*worked{}, done: map[any]bool{}, awake: map[string]bool{}}
+	m.work = &work{depth: depth, claims: map[string]*worked{}, done: map[any]bool{}, awake: map[reader]bool{}}
 	m.certain = false // the work may fail, or take too long
 	if depth > 0 {
 		m.bound.Track = track
@@ -188,12 +188,12 @@ func (m *model) chained(was, is xorack.Chain) error {
 
 // sealed checks D3.
 func (m *model) sealed(c *worked) error {
-	queue := c.consumer.Queue
-	at, _ := m.tables.Consumers.Consumer(context.Background(), queue, c.consumer.Name)
+	whose := reader{c.consumer.Queue, c.consumer.Name}
+	at, _ := m.tables.Consumers.Consumer(context.Background(), whose.queue, whose.name)
 	switch own := at.Token == c.consumer.Token; {
 	case own && at.State == handoff.Started:
 		return fmt.Errorf("D3: the chain of %v is sealed, and its claim is in flight", at.Token)
-	case own && at.State == handoff.Idle && at.Delivered < m.cursor(queue).Position && !m.work.awake[queue]:
+	case own && at.State == handoff.Idle && at.Delivered < m.cursor(whose.queue).Position && !m.work.awake[whose]:
 		return fmt.Errorf("D3: the chain of %v is sealed, and nobody was notified of what lies behind %d", c.consumer.Token, at.Delivered)
 	}
 	return nil
@@ -205,6 +205,18 @@ func chainTag(c handoff.Consumer) string {
 	return handoff.ChainOf(c)
 }
 
+// notified notes that somebody was notified of a queue.
+func (m *model) notified(queue string) {
+	if m.work == nil {
+		return
+	}
+	for _, at := range m.readers {
+		if at.queue == queue {
+			m.work.awake[at] = true
+		}
+	}
+}
+
 // claimed notes a claim.
 func (w *work) claimed(c handoff.Consumer) {
 	tag := chainTag(c)
@@ -212,7 +224,7 @@ func (w *work) claimed(c handoff.Consumer) {
 	if before == nil {
 		w.tags = append(w.tags, tag)
 	}
-	w.claims[tag], w.awake[c.Queue] = &worked{consumer: c, again: before != nil}, true
+	w.claims[tag], w.awake[reader{c.Queue, c.Name}] = &worked{consumer: c, again: before != nil}, true
 }
 
 // isDeferred checks that what is deferred was handed over.
@@ -229,10 +241,10 @@ func (m *model) over(was handoff.Consumer, committed bool) error {
 	if w == nil {
 		return nil
 	}
-	w.awake[was.Queue] = false
+	w.awake[reader{was.Queue, was.Name}] = false
 	tag := chainTag(was)
 	switch c := w.claims[tag]; {
-	case !committed:
+	case !committed || c.skipped:
 		return nil
 	case w.depth == 0 && !w.done[was.Token]:
 		return fmt.Errorf("D1: %d to %d are committed, and their work was not done", was.From, was.To)
@@ -267,7 +279,10 @@ func (m *model) handed(b handoff.Batch) {
 		m.run.Violation("D2: %d to %d come under %v, which has another claim", b.From, b.To, b.Token)
 		return
 	}
-	c.handed = true
+	c.handed, c.skipped = true, len(b.Messages) == 0
+	if c.skipped {
+		return // there is no work
+	}
 	if w.depth == 0 {
 		w.tasks = append(w.tasks, task{held: held})
 		return
@@ -440,13 +455,14 @@ func (m *model) remaker() {
 		_, err := d.Remove(ctx, handoff.Order{Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: "remove"})
 		delete(m.consumers, reader{defaultQueue, defaultConsumer})
 		m.work.made++
+		clear(m.done) // what an operator asked for may be done to the new one, too
 		if err == nil {
 			_, err = d.Create(ctx, defaultQueue, defaultConsumer, handoff.First)
 		}
 		if err != nil {
 			m.run.Violation("what an operator may do was refused: %v", err)
 		}
-		m.work.awake[defaultQueue] = true
+		m.notified(defaultQueue)
 		m.hinted()
 	})
 }
@@ -508,8 +524,8 @@ func (w *work) hash(d *sim.Digest, m *model) {
 	}
 	d.Int(int64(w.fails))
 	d.Int(int64(w.made))
-	for _, queue := range m.tables.Names() {
-		d.Bool(w.awake[queue])
+	for _, at := range m.readers {
+		d.Bool(w.awake[at])
 	}
 	d.Int(int64(len(w.ends)))
 	for _, e := range w.ends {
@@ -525,6 +541,7 @@ func (w *work) hash(d *sim.Digest, m *model) {
 		c := w.claims[tag]
 		d.Text(tag)
 		d.Bool(c.handed)
+		d.Bool(c.skipped)
 		d.Int(int64(len(c.roots)))
 		d.Bool(c.again)
 		d.Bool(w.done[c.consumer.Token])
@@ -579,7 +596,10 @@ func deferrals() []sim.Scenario {
 			m.extender(2 * track)
 			m.run.Clock(&m.now, nil, overLease, overTrack-overLease)
 		}),
-		deferring("deferred, two processes beside an extension", 0, 1, 1, func(m *model) {
+		scenario("deferred, two processes beside an extension", 0, 1, func(m *model) {
+			m.defers(1)
+			m.hinted()
+			m.process("P", 0)
 			m.process("Q", 0)
 			m.comes()
 			m.extender(2 * track)
@@ -656,7 +676,7 @@ func largeDeferrals() []sim.Scenario {
 			m.comes()
 			m.clock(1, overLease)
 		}),
-		deferring("deferred, two processes beside an extension, 1 fault", 1, 1, 1, func(m *model) {
+		deferring("deferred, two processes and a worker beside an extension", 0, 1, 1, func(m *model) {
 			m.process("Q", 0)
 			m.comes()
 			m.extender(2 * track)

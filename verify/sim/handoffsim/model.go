@@ -254,9 +254,7 @@ func (m *model) arrive(message cursor.Message) {
 	_, _ = m.tables.Queues.PutMessage(ctx, message)
 	_, _, _ = m.tables.Queues.Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.now)
 	m.changed = true
-	if m.work != nil {
-		m.work.awake[message.Queue] = true
-	}
+	m.notified(message.Queue)
 }
 
 func body(queue string, seq int64) []byte { return fmt.Appendf(nil, "%s/%d", queue, seq) }

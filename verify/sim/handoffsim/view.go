@@ -117,8 +117,8 @@ func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error
 			is := m.cursor(r.Key.Get("queue").Str())
 			m.records = append(m.records, record{older: is, newer: is})
 		}
-		if r.Name() == "notify" && m.work != nil {
-			m.work.awake[r.Key.Get("queue").Str()] = true
+		if r.Name() == "notify" {
+			m.notified(r.Key.Get("queue").Str())
 		}
 		if r.Table.Name == consumersTable {
 			return m.performWrite(p, r, do)

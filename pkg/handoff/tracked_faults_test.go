@@ -21,8 +21,6 @@ type treed struct {
 	acker  *xorack.Acker
 	d      *handoff.Deliverer
 	now    time.Time
-	// track is how long the work of a batch may take.
-	track time.Duration
 	// edges are those of the last batch, tags the chains of all.
 	edges []xorack.Edge
 	tags  []string
@@ -43,7 +41,7 @@ func newTreedOn(t *testing.T, engine ddb.Engine) *treed {
 
 func newTreed(t *testing.T, store *handoff.Store, queues *cursor.Store, chains *xorack.Store) *treed {
 	t.Helper()
-	k := &treed{t: t, store: store, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC), track: trackTime}
+	k := &treed{t: t, store: store, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	clock := func() time.Time { return k.now }
 	var err error
 	k.sorter, err = cursor.New(queues, &cursor.Options{Now: clock})
@@ -72,7 +70,7 @@ func (k *treed) put(seqs ...int64) {
 
 func (k *treed) deliver(messages int) error {
 	return k.d.Deliver(k.t.Context(), "q", handoff.Reader{
-		Name: "c", Track: k.track, MaxMessages: messages, MaxAttempts: 9,
+		Name: "c", Track: trackTime, MaxMessages: messages, MaxAttempts: 9,
 		Handle: func(_ context.Context, b handoff.Batch) error {
 			k.edges, k.to = b.Edges, b.To
 			if tag := b.Edges[0].Tag(); !slices.Contains(k.tags, tag) {

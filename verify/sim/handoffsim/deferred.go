@@ -51,7 +51,7 @@ type worked struct {
 	consumer handoff.Consumer
 	// handed is set when the batch was handed over, skipped when it has no message; roots are its edges.
 	handed, skipped bool
-	roots  []xorack.Edge
+	roots           []xorack.Edge
 	// again is set when the claim was made a second time: its request was repeated after the
 	// consumer was removed and made anew.
 	again bool

@@ -67,12 +67,6 @@
 // are delivered again have other edges; an operation on those of the
 // first time is answered that they have ended.
 //
-// # Batches that are deferred
-//
-// A function that answers {"deferSeconds": N}, and an endpoint that answers 2xx with the header
-// Streamsort-Defer-Seconds, defer the batch for so long: whoever has the token commits or fails it
-// ([handoff.Batch.Defer]). The batch must be one request.
-//
 // # FIFO and failures within a request
 //
 // SQS and SNS keep the order of a request's entries, but may refuse one and

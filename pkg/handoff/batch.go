@@ -49,27 +49,18 @@ type Batch struct {
 // Of a tracked batch the chain's deadline counts. A batch that is deferred takes no replies.
 func (b Batch) Defer(work time.Duration) error {
 	if b.deferred == nil {
-		return errNoDefer
+		return errors.New("this batch is none that a Deliverer claimed: its claim is committed by its token anyway")
 	}
-	if work < time.Second || work > MaxDefer {
-		return workTime("defer", work)
+	if err := validateWork("defer", work); err != nil {
+		return err
 	}
 	*b.deferred = work
 	return nil
 }
 
-// MaxDefer is the longest time for which a batch can be deferred: 30 days.
-const MaxDefer = xorack.MaxDeadline
-
-// errNoDefer: a batch that was not claimed by this package's own loops.
-var errNoDefer = errors.New("this batch cannot be deferred: whoever claimed it commits it by its token anyway")
-
-// errDeferredReplies: a batch that takes none.
-var errDeferredReplies = errors.New("the batch is deferred and has replies: put them, before its worker commits it")
-
-// errNoReplies: a batch that is tracked, or was not claimed by this package's own
+// errNoReplies: a batch that is tracked or deferred, or was not claimed by this package's own
 // loops.
-var errNoReplies = errors.New("this batch takes no replies: it is tracked, or its claim is committed by Claims.Commit, which takes them")
+var errNoReplies = errors.New("this batch takes no replies: it is tracked or deferred, or its claim is committed by Claims.Commit, which takes them")
 
 // Reply adds replies to the commit of the batch: they are stored exactly once if
 // the batch is committed, in this order in each queue, and not at all otherwise.

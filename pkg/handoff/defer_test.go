@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // defers is a reader that passes the token on to a worker, which has ten minutes.
@@ -163,7 +164,7 @@ func TestADeferredClaimExpires(t *testing.T) {
 func TestDeferIsChecked(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	for _, work := range []time.Duration{-time.Second, 0, time.Second - 1, handoff.MaxDefer + 1} {
+	for _, work := range []time.Duration{-time.Second, 0, time.Second - 1, xorack.MaxDeadline + 1} {
 		k.fails = func(b handoff.Batch) error { invalid(t, b.Defer(work), "defer"); return handoff.SinkAway(errNo) }
 		k.d.Deliver(t.Context(), "q", k.reader(), -1)
 		k.pass(10 * time.Minute)
@@ -174,7 +175,7 @@ func TestDeferIsChecked(t *testing.T) {
 	k.fails = func(b handoff.Batch) error {
 		return errors.Join(b.Reply(handoff.Reply{Queue: "r", Body: []byte("x")}), b.Defer(time.Minute))
 	}
-	if done := k.d.Deliver(t.Context(), "q", k.reader(), -1); done.Cause == nil || !strings.Contains(done.Cause.Error(), "has replies") {
+	if done := k.d.Deliver(t.Context(), "q", k.reader(), -1); done.Cause == nil || !strings.Contains(done.Cause.Error(), "takes no replies") {
 		t.Errorf("it ended as %s (%v); want that it has replies", done.Ended, done.Cause)
 	}
 	if _, err := k.sorter.Status(t.Context(), "r"); !errors.Is(err, cursor.ErrNoQueue) {

@@ -306,7 +306,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempts, c.Rewinds
 		batch.deferred, batch.answer = new(time.Duration), &record.Answer{}
 		// Nobody can say of what was skipped that it is done.
-		chain := tracking{}
+		chain := xorack.Created{}
 		if run.reader.Track == 0 || len(batch.Messages) == 0 {
 			batch.outbox = &record.Outbox{}
 		} else if chain, err = run.track(ctx, c, len(batch.Messages)); err != nil {
@@ -319,11 +319,14 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
 			run.tell(batch, time.Time{}, cause)
 			after, err := run.fail(ctx, c, cause)
-			chain.giveUp(ctx, run.acker, cause)
+			run.giveUp(ctx, chain.Root, cause)
 			return after, err
 		}
-		if until := run.deferredUntil(batch, chain); !until.IsZero() {
+		if until := chain.Chain.Deadline; !until.IsZero() {
 			return run.leave(ctx, c, batch, until)
+		}
+		if *batch.deferred > 0 {
+			return run.leave(ctx, c, batch, run.now().Add(*batch.deferred))
 		}
 		if replies, _ := batch.Replies(); len(replies) > 0 {
 			return run.reply(ctx, c, batch, replies)

@@ -273,16 +273,19 @@ func (r Reader) Validate() error {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
 		}
 	}
-	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), validateTrack(r.Track), r.validateWindow(), r.validateApart(), r.validateInline())
+	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), r.validateTrack(), r.validateWindow(), r.validateInline())
 }
 
-// validateApart reports a reader that is tracked, and whose queues have sinks of their own: the end of a chain knows
-// nothing of them.
-func (r Reader) validateApart() error {
-	if r.Apart && r.Track > 0 {
+// validateTrack reports a time of work that is out of its bounds, or of a reader whose queues have sinks of their own: the
+// end of a chain knows nothing of them.
+func (r Reader) validateTrack() error {
+	switch {
+	case r.Track == 0:
+		return nil
+	case r.Apart:
 		return &cursor.InvalidError{Field: "track", Code: invalid.Clash, Problem: "is set of a reader whose queues have sinks of their own"}
 	}
-	return nil
+	return validateWork("track", r.Track)
 }
 
 func (r Reader) validateInline() error {

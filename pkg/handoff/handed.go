@@ -72,8 +72,8 @@ func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time
 		return err
 	}
 	replies, err := batch.Replies()
-	if err == nil && len(replies) > 0 && batch.deferred != nil && *batch.deferred > 0 {
-		err = errDeferredReplies
+	if len(replies) > 0 && *batch.deferred != 0 {
+		err = errors.Join(err, errNoReplies)
 	}
 	return err
 }

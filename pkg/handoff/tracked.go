@@ -81,69 +81,39 @@ func trackedOf(c xorack.Chain) (t tracked, known bool) {
 	return t, err == nil && t.tag() == c.Tag
 }
 
-// validateTrack reports how long a batch's work must not take.
-func validateTrack(track time.Duration) error {
-	if track != 0 && (track < time.Second || track > MaxDefer) {
-		return workTime("track", track)
+// validateWork reports a time of a batch's work that is out of its bounds.
+func validateWork(field string, work time.Duration) error {
+	if work < time.Second || work > xorack.MaxDeadline {
+		return &cursor.InvalidError{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from 1s to %s", work, xorack.MaxDeadline)}
 	}
 	return nil
 }
 
-// workTime reports a time of work that is out of its bounds.
-func workTime(field string, given time.Duration) error {
-	return &cursor.InvalidError{
-		Field: field, Code: invalid.OutOfRange,
-		Problem: fmt.Sprintf("is %s: it must be from 1s to %s", given, MaxDefer),
-	}
-}
-
 // errNoAcker is the answer where a reader is tracked, and there is no Acker.
 var errNoAcker = &cursor.InvalidError{Field: "acker", Code: invalid.Missing, Problem: "is missing: a consumer is tracked"}
-
-// tracking is the chain of a batch; the zero value where the batch has none.
-type tracking struct{ xorack.Created }
 
 // track creates the chain of a claim, with a root edge for each of its messages. One that has ended
 // already is returned as it is.
 //
 // Lost response, another did it first: the chain is the same, and so are its edges. We die right
 // after: the claim is taken over when its lease is over, and the chain times out.
-func (run *delivery) track(ctx context.Context, c Consumer, messages int) (tracking, error) {
+func (run *delivery) track(ctx context.Context, c Consumer, messages int) (xorack.Created, error) {
 	t := trackedBy(c)
-	created, err := run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{
-		Edges: messages, Deadline: run.reader.Track, Data: t.data(),
-	})
-	return tracking{created}, err
+	return run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{Edges: messages, Deadline: run.reader.Track, Data: t.data()})
 }
 
 // giveUp fails the chain of a batch that was not handed over, so that nobody works for it in vain.
 // It is best effort: a chain that stays open times out.
-func (t tracking) giveUp(ctx context.Context, acker *xorack.Acker, cause error) {
-	if t.Root.IsZero() {
+func (run *delivery) giveUp(ctx context.Context, root xorack.Edge, cause error) {
+	if root.IsZero() {
 		return
 	}
 	why := cause.Error()
 	if shown := record.Shown(cause, why); shown > 0 {
 		why = why[:shown] // the chain is the tenant's
 	}
-	_, _ = acker.Fail(ctx, t.Root, reasonOf(why))
-}
-
-// reasonOf is why a chain failed, within its bounds.
-func reasonOf(why string) string {
-	return cmp.Or(record.Cut(strings.ToValidUTF8(why, "?"), xorack.MaxReason), "the delivery failed")
-}
-
-// deferredUntil is until when a batch that was handed over is deferred: its chain's deadline, or as
-// long as its handler said; the zero time where it is to be committed now.
-func (run *delivery) deferredUntil(batch Batch, chain tracking) time.Time {
-	switch {
-	case !chain.Root.IsZero():
-		return chain.Chain.Deadline
-	case *batch.deferred > 0:
-		return run.now().Add(*batch.deferred)
-	}
-	return time.Time{}
+	reason := record.Cut(strings.ToValidUTF8(why, "?"), xorack.MaxReason)
+	_, _ = run.acker.Fail(ctx, root, cmp.Or(reason, "the delivery failed"))
 }
 
 // leave defers the claim of a batch that was handed over. A chain that was faster has committed it.

@@ -1,7 +1,6 @@
 package httpsink
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -19,9 +18,9 @@ const (
 	maxRetryAfter = time.Hour
 )
 
-// readAnswer takes a status of 2xx for success, with how long the endpoint defers the batch, and says what is wrong otherwise. The connection is used again
+// readAnswer takes a status of 2xx for success, and says what is wrong otherwise. The connection is used again
 // where the body is no longer than what is read of it.
-func readAnswer(answer *http.Response, to target, began time.Time, clock func() time.Time) (handoff.Answer, time.Duration, error) {
+func readAnswer(answer *http.Response, to target, began time.Time, clock func() time.Time) (handoff.Answer, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if err != nil {
 		text = nil // whatever becomes of its body: the status says what counts
@@ -32,28 +31,12 @@ func readAnswer(answer *http.Response, to target, began time.Time, clock func() 
 		Text: strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"),
 	}
 	if said.Status >= 200 && said.Status <= 299 {
-		work, err := deferredFor(answer.Header.Get(deferHeader))
-		return said, work, err
+		return said, nil
 	}
-	return said, 0, &kind.AnswerError{
+	return said, &kind.AnswerError{
 		Host: to.url.Host, Status: said.Status, Took: said.Took, Text: said.Text, RetryAt: retryAt(answer.Header.Get("Retry-After"), now),
 		Own: to.own,
 	}
-}
-
-// deferHeader is how an endpoint defers the batch: for how many seconds.
-const deferHeader = ownPrefix + "defer-seconds"
-
-// deferredFor reads it; 0 where it is not there.
-func deferredFor(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	seconds, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s is %q: it must be a number of seconds", deferHeader, kind.Bounded(text))
-	}
-	return kind.Deferral(deferHeader, seconds)
 }
 
 // retryAt reads Retry-After, in seconds or as a date: the zero time where it says nothing that can be read. The date is

@@ -20,10 +20,12 @@ func TestAnEndpointDefersItsBatch(t *testing.T) {
 		"a batch":                 {200, "Streamsort-Defer-Seconds: 2592000", `,"mode":"batch"`, handoff.EndedDeferred, ""},
 		"not deferred":            {202, "", "", handoff.EndedCaughtUp, ""},
 		"refused":                 {400, "Streamsort-Defer-Seconds: 900", "", handoff.EndedFailed, "answered 400"},
-		"too short":               {202, "Streamsort-Defer-Seconds: 0", "", handoff.EndedFailed, "streamsort-defer-seconds is 0: it must be from 1 to 2592000"},
-		"too long":                {202, "Streamsort-Defer-Seconds: 2592001", "", handoff.EndedFailed, "streamsort-defer-seconds is 2592001: it must be from 1 to 2592000"},
-		"no number":               {202, "Streamsort-Defer-Seconds: soon", "", handoff.EndedFailed, `streamsort-defer-seconds is "soon": it must be a number of seconds`},
-		"one of several requests": {202, "Streamsort-Defer-Seconds: 900", "several", handoff.EndedFailed, "is to one of 2 requests"},
+		"too short":               {202, "Streamsort-Defer-Seconds: 0", "", handoff.EndedFailed, "defer is 0s: it must be from 1s to 720h0m0s"},
+		"too long":                {202, "Streamsort-Defer-Seconds: 2592001", "", handoff.EndedFailed, "defer is 720h0m1s: it must be from 1s to 720h0m0s"},
+		"no number":               {202, "Streamsort-Defer-Seconds: soon", "", handoff.EndedFailed, `for "soon": it must be a whole number of seconds`},
+		"no whole number":         {202, "Streamsort-Defer-Seconds: 1.5", "", handoff.EndedFailed, `for "1.5": it must be a whole number of seconds`},
+		"far too long":            {202, "Streamsort-Defer-Seconds: 99999999999999999999", "", handoff.EndedFailed, "it must be a whole number of seconds"},
+		"one of several requests": {202, "Streamsort-Defer-Seconds: 900", "several", handoff.EndedFailed, "to one of 2 requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, says(c.status, c.header, ""))

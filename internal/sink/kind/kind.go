@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/message"
@@ -68,25 +69,22 @@ type Sink interface {
 	Send(ctx context.Context, b handoff.Batch) error
 }
 
-// Deferral is for how long a sink's answer defers a batch; field is what says so.
-func Deferral(field string, seconds int64) (time.Duration, error) {
-	if most := int64(handoff.MaxDefer / time.Second); seconds < 1 || seconds > most {
-		return 0, fmt.Errorf("%s is %d: it must be from 1 to %d", field, seconds, most)
-	}
-	return time.Duration(seconds) * time.Second, nil
-}
-
-// Defer defers a batch for as long as the answer to one of its requests says; 0 is not at all. The token is
-// the whole batch's, so that no other request may be of it. The chain of a tracked batch says more than that.
-func Defer(b handoff.Batch, work time.Duration, requests int) error {
-	switch {
-	case work == 0 || b.Edges != nil:
+// Defer defers a batch for as many seconds as the answer to one of its requests says; "" and null are not
+// at all. The token is the whole batch's, so that no other request may be of it. Of a tracked batch,
+// the chain says it.
+func Defer(b handoff.Batch, seconds string, requests int) error {
+	if seconds == "" || seconds == "null" || b.Edges != nil {
 		return nil
+	}
+	n, err := strconv.ParseInt(seconds, 10, 32)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the answer defers the batch for %q: it must be a whole number of seconds", Bounded(seconds))
 	case requests > 1:
-		return fmt.Errorf("the answer defers the batch, and is to one of %d requests: its token commits all of them; "+
+		return fmt.Errorf("the answer to one of %d requests defers the batch, and its token commits all of it: "+
 			"have maxMessages 1, or one request a batch", requests)
 	}
-	return b.Defer(work)
+	return b.Defer(time.Duration(n) * time.Second)
 }
 
 // MessageOf is the batch's i-th message as a document, with its edge where the batch

@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
@@ -60,12 +58,12 @@ func (s *function) Send(ctx context.Context, b handoff.Batch) error {
 		return err
 	}
 	for _, document := range documents {
-		said, err := s.invoke(ctx, document)
-		if err == nil && len(said.replies) > 0 {
-			err = b.Reply(said.replies...)
+		replies, deferred, err := s.invoke(ctx, document)
+		if err == nil && len(replies) > 0 {
+			err = b.Reply(replies...)
 		}
 		if err == nil {
-			err = kind.Defer(b, said.work, len(documents))
+			err = kind.Defer(b, deferred, len(documents))
 		}
 		if err != nil {
 			return err
@@ -74,28 +72,22 @@ func (s *function) Send(ctx context.Context, b handoff.Batch) error {
 	return nil
 }
 
-// answer is what a function said that took the batch: its replies, and for how long it defers the batch.
-type answer struct {
-	replies []handoff.Reply
-	work    time.Duration
-}
-
-// invoke calls the function once, and returns its answer.
-func (s *function) invoke(ctx context.Context, document []byte) (answer, error) {
+// invoke calls the function once, and returns the replies of its answer, and for how many seconds
+// that defers the batch.
+func (s *function) invoke(ctx context.Context, document []byte) (replies []handoff.Reply, deferred string, err error) {
 	out, err := s.client.Invoke(ctx, s.arn, awscall.RequestResponse, document)
 	switch {
 	case err != nil:
-		return answer{}, fmt.Errorf("call %s: %w", s.arn, err)
+		return nil, "", fmt.Errorf("call %s: %w", s.arn, err)
 	case out.FunctionError != "":
-		return answer{}, fmt.Errorf("%s failed: %s", s.arn, reason(out.FunctionError, out.Payload))
+		return nil, "", fmt.Errorf("%s failed: %s", s.arn, reason(out.FunctionError, out.Payload))
 	case out.Status != http.StatusOK:
-		return answer{}, fmt.Errorf("call %s: status %d, not 200", s.arn, out.Status)
+		return nil, "", fmt.Errorf("call %s: status %d, not 200", s.arn, out.Status)
 	}
-	said, err := readAnswer(out.Payload)
-	if err != nil {
-		return answer{}, fmt.Errorf("%s answered what is no answer: %w", s.arn, err)
+	if replies, deferred, err = readAnswer(out.Payload); err != nil {
+		return nil, "", fmt.Errorf("%s answered what is no answer: %w", s.arn, err)
 	}
-	return said, nil
+	return replies, deferred, nil
 }
 
 // reason is what a failed function says: the type and the text of its error
@@ -108,59 +100,57 @@ func reason(failure string, payload []byte) string {
 	return kind.Bounded(failure + ": " + string(payload[:min(len(payload), kind.MaxErrorText)]))
 }
 
-// readAnswer takes nothing, null or a JSON object, and returns what its members "replies" and
-// "deferSeconds" say. An object that lists failed items, as functions behind an
+// readAnswer takes nothing, null or a JSON object, and returns the replies of its
+// member "replies", and its member "deferSeconds". An object that lists failed items, as functions behind an
 // event source answer, is no success. Of the answer nothing is shown: it may have
 // parts of a message in it.
-func readAnswer(payload []byte) (said answer, err error) {
+func readAnswer(payload []byte) (replies []handoff.Reply, deferred string, err error) {
 	payload = bytes.TrimSpace(payload)
 	switch {
 	case len(payload) == 0 || string(payload) == "null":
-		return said, nil
+		return nil, "", nil
 	case !json.Valid(payload):
-		return said, fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object", len(payload))
+		return nil, "", fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object", len(payload))
 	case payload[0] != '{':
-		return said, errors.New("JSON that is neither null nor an object")
+		return nil, "", errors.New("JSON that is neither null nor an object")
 	}
-	members, err := answerOf(payload)
+	written, failures, work, err := answerOf(payload)
 	if err != nil {
-		return said, err
+		return nil, "", err
 	}
 	var failed []any
-	if failures := members["batchitemfailures"]; failures != nil && (json.Unmarshal(failures, &failed) != nil || len(failed) > 0) {
-		return said, errors.New("batchItemFailures, which is not read here: a function that cannot take the batch must fail")
+	switch {
+	case failures != nil && (json.Unmarshal(failures, &failed) != nil || len(failed) > 0):
+		return nil, "", errors.New("batchItemFailures, which is not read here: a function that cannot take the batch must fail")
+	case written != nil && string(written) != "null":
+		replies, err = reply.Read(written)
 	}
-	if work := members["deferseconds"]; work != nil && string(work) != "null" {
-		var seconds int64
-		if json.Unmarshal(work, &seconds) != nil {
-			return said, errors.New("deferSeconds that is no whole number of seconds")
-		}
-		if said.work, err = kind.Deferral("deferSeconds", seconds); err != nil {
-			return said, err
-		}
-	}
-	if replies := members["replies"]; replies != nil && string(replies) != "null" {
-		said.replies, err = reply.Read(replies)
-	}
-	return said, err
+	return replies, string(work), err
 }
 
-// answerOf is the members of an answer by their names in small letters: they count in capitals or not. One of those that
-// are read here and that stands twice is refused, as everywhere here.
-func answerOf(payload []byte) (map[string]json.RawMessage, error) {
+// answerOf is the members of an answer that count, in capitals or not; nil for one
+// that is not there. A member that stands twice is refused, as everywhere here.
+func answerOf(payload []byte) (replies, failures, deferred json.RawMessage, err error) {
 	twice := errors.New("an object that has a member twice: nobody can tell which of the two counts")
 	members, err := strictjson.Members(payload)
 	if err != nil {
 		// It is an object, so that nothing else is wrong with it.
-		return nil, twice
+		return nil, nil, nil, twice
 	}
-	all := map[string]json.RawMessage{}
 	for _, m := range members {
-		name := strings.ToLower(m.Name)
-		if all[name] != nil && slices.Contains([]string{"replies", "batchitemfailures", "deferseconds"}, name) {
-			return nil, twice
+		counts := &replies
+		switch {
+		case strings.EqualFold(m.Name, "batchItemFailures"):
+			counts = &failures
+		case strings.EqualFold(m.Name, "deferSeconds"):
+			counts = &deferred
+		case !strings.EqualFold(m.Name, "replies"):
+			continue
 		}
-		all[name] = m.Value
+		if *counts != nil {
+			return nil, nil, nil, twice
+		}
+		*counts = m.Value
 	}
-	return all, nil
+	return replies, failures, deferred, nil
 }

@@ -17,13 +17,15 @@ const version = "v"
 //	Idle    time.Duration `ddb:"idle,optional"`     // ms; always written, may be missing
 //	State   State         `ddb:"state,one=A|B"`     // one of these texts
 //	Old     bool          `ddb:"old,omitzero,is=1"` // true is this number, or this text
+//	High    SortKey       `ddb:"high,omitzero,b"`   // a text that is stored as bytes
 //	Token   Token         `ddb:",inline"`           // its fields are attributes of the item
 //	Who     Who           `ddb:"who,omitzero"`      // a map
 //
 // The kind of an attribute follows from the field: texts, integers, booleans, bytes and arrays of
 // bytes (binary), slices of these (a set), other slices and arrays (a list, without the zeros at
-// an array's end), maps of texts, structs (a map). A struct of two halves with the option int128
-// is a number. A field without a tag is not in the item.
+// an array's end), maps by texts or integers, structs (a map). A struct of two halves with the
+// option int128 is a number. A pointer is what it points to, and left out where it is nil. A field
+// without a tag is not in the item.
 type Codec[T any] struct{ codec }
 
 // codec is what is the same for all structs: a function with a parameter is compiled for each.
@@ -76,6 +78,11 @@ func (c Codec[T]) Decode(it Item, more ...func(*T, *Decoder)) (T, error) {
 			read(t, d)
 		}
 	}
+	return c.Checked(t, d)
+}
+
+// Checked is what was read, or the error of its decoder with what the item is.
+func (c Codec[T]) Checked(t *T, d *Decoder) (T, error) {
 	if d.Err != nil {
 		var none T
 		return none, c.unreadable(d)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -39,7 +40,7 @@ func attributesOf(t reflect.Type) *attributes {
 }
 
 // known are the options of a tag, and none.
-var known = []string{"", "inline", "int128", "is", "key", "omitzero", "one", "optional", "s"}
+var known = []string{"", "b", "inline", "int128", "is", "key", "omitzero", "one", "optional", "s"}
 
 func (a *attributes) add(t reflect.Type, within []int) {
 	for i := range t.NumField() {
@@ -60,6 +61,9 @@ func (a *attributes) add(t reflect.Type, within []int) {
 			continue
 		}
 		omit := has(options, "omitzero")
+		if !omit && (argument(options, "is") != "" || f.Type.Kind() == reflect.Pointer) {
+			panic(t.String() + ": without omitzero, there is nothing to write for the zero " + f.Name)
+		}
 		a.list = append(a.list, &attribute{
 			name, at, omit, omit || has(options, "optional"), has(options, "key"), codingOf(f.Type, options),
 		})
@@ -79,8 +83,12 @@ func argument(options, option string) string {
 // of is an attribute of a struct; the zero Value where it is left out.
 func (a *attribute) of(from reflect.Value) Value {
 	v := from.FieldByIndex(a.field)
-	if a.omit && (v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0) {
+	is := v.Kind()
+	if a.omit && (v.IsZero() || (is == reflect.Slice || is == reflect.Map) && v.Len() == 0) {
 		return Value{}
+	}
+	if is == reflect.Pointer {
+		v = v.Elem()
 	}
 	return a.write(v)
 }
@@ -136,7 +144,12 @@ func (a *attributes) read(it Item, into reflect.Value) *fault {
 		} else if one.loose {
 			continue
 		}
-		if f := one.read(v, into.FieldByIndex(one.field)); f != nil {
+		at := into.FieldByIndex(one.field)
+		if at.Kind() == reflect.Pointer {
+			at.Set(reflect.New(one.coding.of))
+			at = at.Elem()
+		}
+		if f := one.read(v, at); f != nil {
 			return f.in(Path(one.name))
 		}
 	}
@@ -158,7 +171,8 @@ type coding struct {
 	// truth is what true is stored as, one the texts that there are, where that is not any.
 	truth Value
 	one   []string
-	// element is the coding of a list's elements or a set's members, fields are those of a map.
+	// element is the coding of the elements of a list, a set or a map by names, fields are those of
+	// a struct.
 	element *coding
 	fields  *attributes
 }
@@ -176,13 +190,13 @@ const (
 	asBytes
 	asSet
 	asList
-	asTexts
+	asMap
 	asFields
 )
 
 var kindOf = [...]Kind{
 	asMillis: Number, asSeconds: Number, asDuration: Number, asInt: Number, as128: Number, asText: String,
-	asBytes: Binary, asSet: BinarySet, asList: List, asTexts: Map, asFields: Map,
+	asBytes: Binary, asSet: BinarySet, asList: List, asMap: Map, asFields: Map,
 }
 
 func codingOf(t reflect.Type, options string) *coding {
@@ -199,14 +213,14 @@ func codingOf(t reflect.Type, options string) *coding {
 func newCoding(t reflect.Type, options string) *coding {
 	c := &coding{of: t}
 	switch is := t.Kind(); {
+	case is == reflect.Pointer:
+		return newCoding(t.Elem(), options)
 	case t == reflect.TypeFor[time.Time]() && has(options, "s"):
 		c.form = asSeconds
 	case t == reflect.TypeFor[time.Time]():
 		c.form = asMillis
 	case t == reflect.TypeFor[time.Duration]():
 		c.form = asDuration
-	case t == reflect.TypeFor[map[string]string]():
-		c.form = asTexts
 	case has(options, "int128"):
 		c.form = as128
 	case is == reflect.Int || is == reflect.Int64:
@@ -215,6 +229,10 @@ func newCoding(t reflect.Type, options string) *coding {
 		c.form = asText
 		if one := argument(options, "one"); one != "" {
 			c.one = strings.Split(one, "|")
+		}
+		if has(options, "b") {
+			c.kind = Binary
+			return c
 		}
 	case is == reflect.Bool:
 		c.form, c.truth = asTruth, Bool(true)
@@ -231,6 +249,8 @@ func newCoding(t reflect.Type, options string) *coding {
 		c.form, c.element = asSet, codingOf(t.Elem(), "")
 	case is == reflect.Slice || is == reflect.Array:
 		c.form, c.element = asList, codingOf(t.Elem(), "")
+	case is == reflect.Map && (t.Key().Kind() == reflect.String || t.Key().Kind() == reflect.Int):
+		c.form, c.element = asMap, codingOf(t.Elem(), "")
 	case is == reflect.Struct:
 		c.form, c.fields = asFields, attributesOf(t)
 	default:
@@ -264,7 +284,7 @@ func (c *coding) write(v reflect.Value) Value {
 	case as128:
 		return Int128(v.Field(0).Int(), v.Field(1).Uint())
 	case asText:
-		return Text(v.String())
+		return Value{kind: c.kind, text: v.String()}
 	case asTruth:
 		if c.kind == Boolean {
 			return Bool(v.Bool())
@@ -288,11 +308,17 @@ func (c *coding) write(v reflect.Value) Value {
 			list[i] = c.element.write(v.Index(i))
 		}
 		return ListOf(list...)
-	case asTexts:
-		texts := *pointed[map[string]string](v)
-		d := make(draft, 0, len(texts))
-		for name, text := range texts {
-			d.set(name, Text(text))
+	case asMap:
+		d := make(draft, 0, v.Len())
+		name, element := c.entry()
+		for all := v.MapRange(); all.Next(); {
+			name.SetIterKey(all)
+			element.SetIterValue(all)
+			step := name.String()
+			if name.CanInt() {
+				step = strconv.FormatInt(name.Int(), 10)
+			}
+			d.set(step, c.element.write(element))
 		}
 		return mapOf(d)
 	case asFields:
@@ -344,19 +370,38 @@ func (c *coding) read(v Value, into reflect.Value) *fault {
 		}
 	case asList:
 		return c.readList(v.more.list, into)
-	case asTexts:
-		texts := make(map[string]string, v.Fields().Len())
-		*pointed[map[string]string](into) = texts
-		for name, text := range v.Fields().All() {
-			if texts[name] = text.text; text.kind != String {
-				return (&fault{"", text.kind.instead(String)}).in(Path(name))
-			}
-		}
+	case asMap:
+		return c.readMap(v.Fields(), into)
 	case asFields:
 		return c.fields.read(v.Fields(), into)
 	}
 	if c.kind == Number && !fits {
 		return faulty("is %v, which is not an integer that fits", v)
+	}
+	return nil
+}
+
+// entry is room for a name and an element of a map.
+func (c *coding) entry() (name, element reflect.Value) {
+	return reflect.New(c.of.Key()).Elem(), reflect.New(c.of.Elem()).Elem()
+}
+
+func (c *coding) readMap(fields Item, into reflect.Value) *fault {
+	into.Set(reflect.MakeMapWithSize(c.of, fields.Len()))
+	name, element := c.entry()
+	for step, v := range fields.All() {
+		if !name.CanInt() {
+			name.SetString(step)
+		} else if n, err := strconv.Atoi(step); err == nil {
+			name.SetInt(int64(n))
+		} else {
+			return faulty("is under what is no number").in(Path(step))
+		}
+		element.SetZero()
+		if f := c.element.read(v, element); f != nil {
+			return f.in(Path(step))
+		}
+		into.SetMapIndex(name, element)
 	}
 	return nil
 }

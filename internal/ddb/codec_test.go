@@ -2,6 +2,7 @@ package ddb_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ type parcel struct {
 	Named map[string]string `ddb:"named,omitzero"`
 	Total sum               `ddb:"total,optional,int128"`
 	Old   bool              `ddb:"old,omitzero,is=1"`
+	Bytes string            `ddb:"bytes,omitzero,b"`
+	By    map[int]stop      `ddb:"by,omitzero"`
+	Limit *int64            `ddb:"limit,omitzero"`
 }
 
 type stop struct {
@@ -45,9 +49,14 @@ func TestCodecItem(t *testing.T) {
 		}
 	}
 	p.To[0].Name, p.Old, p.Idle, p.Total = "a", true, time.Second, sum{1, 0}
-	want := `{idle:1000 mark:0x00000000 old:1 queue:q seq:1 state:OPEN to:[{name:a}] total:18446744073709551616 v:1}`
+	p.Bytes, p.By, p.Limit, p.Named = "\x00", map[int]stop{7: {"x"}, 10: {}}, new(int64), map[string]string{}
+	want := `{by:{10:{name:} 7:{name:x}} bytes:0x00 idle:1000 limit:0 mark:0x00000000 old:1 queue:q seq:1 state:OPEN to:[{name:a}] total:18446744073709551616 v:1}`
 	if is := parcels.Item(&p).String(); is != want {
 		t.Errorf("%s, want %s", is, want)
+	}
+	p.Named = nil
+	if got, err := parcels.Decode(parcels.Item(&p)); err != nil || !reflect.DeepEqual(got, p) {
+		t.Errorf("%+v, %v, want %+v", got, err, p)
 	}
 }
 
@@ -69,6 +78,9 @@ func TestCodecErrors(t *testing.T) {
 		{"to", ddb.ListOf(stop, ddb.MapOf(nil)), `parcel queue="q" seq="1": attribute "to[1].name" is missing, and must be a string`},
 		{"to", ddb.ListOf(stop, stop, stop), `parcel queue="q" seq="1": attribute "to" is a list of 3, and must be of 2 at most`},
 		{"named", ddb.MapOf(ddb.Fields{"x": ddb.Bool(true)}), `parcel queue="q" seq="1": attribute "named.x" is a boolean, and must be a string`},
+		{"by", ddb.MapOf(ddb.Fields{"x": stop}), `parcel queue="q" seq="1": attribute "by.x" is under what is no number`},
+		{"by", ddb.MapOf(ddb.Fields{"7": ddb.MapOf(nil)}), `parcel queue="q" seq="1": attribute "by.7.name" is missing, and must be a string`},
+		{"bytes", ddb.Text("x"), `parcel queue="q" seq="1": attribute "bytes" is a string, and must be binary`},
 		{"v", ddb.Value{}, `parcel queue="q" seq="1": attribute "v" is missing, and must be a number`},
 	} {
 		p := parcel{Queue: "q", Seq: 1, State: "OPEN", Old: true}
@@ -95,6 +107,16 @@ func TestCodecPanics(t *testing.T) {
 		"an option that there is not": func() {
 			ddb.NewCodec[struct {
 				C int `ddb:"c,omitempty"`
+			}]("", 0, 0).Read(it)
+		},
+		"a truth whose zero would be written as true": func() {
+			ddb.NewCodec[struct {
+				C bool `ddb:"c,is=1"`
+			}]("", 0, 0).Read(it)
+		},
+		"a pointer that is written where it is nil": func() {
+			ddb.NewCodec[struct {
+				C *int `ddb:"c"`
 			}]("", 0, 0).Read(it)
 		},
 		"a field that is not exported": func() {

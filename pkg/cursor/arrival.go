@@ -162,7 +162,7 @@ type OrderItem struct {
 	Entries Tail
 	// ExpiresOn is when TTL may delete it, later than every arrival that it
 	// names; the zero time means never.
-	ExpiresOn time.Time
+	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 }
 
 // after is the seq before its first.

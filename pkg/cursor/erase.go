@@ -27,13 +27,13 @@ const EraseGrace = memoAge + 30*time.Minute
 // Erasure is what is left of a queue that was erased.
 type Erasure struct {
 	// At is when it was asked for, to the millisecond; Op what it was called.
-	At time.Time
-	Op string
+	At time.Time `ddb:"erased"`
+	Op string    `ddb:"eraseOp"`
 	// Last is the position that the queue had.
-	Last int64
+	Last int64 `ddb:"lastSeq"`
 	// Emptied is when nothing of it was stored any more, to the millisecond; the zero
 	// time before.
-	Emptied time.Time
+	Emptied time.Time `ddb:"emptied,omitzero"`
 }
 
 // Settled reports whether an erased queue was erased so long ago that nobody is expected to

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/stream"
 )
 
@@ -74,5 +75,7 @@ func FuzzDecodeItem(f *testing.F) {
 		}
 	})
 }
+
+func FuzzProgress(f *testing.F) { ddbtest.FuzzCodec(f, sweepItems, nil, attrVersion) }
 
 func (m Message) digestString() string { return string(m.digest()) }

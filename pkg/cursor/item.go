@@ -2,7 +2,7 @@ package cursor
 
 import (
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 )
@@ -33,31 +33,25 @@ func logLayout(keyed bool) int64 {
 	return layoutArrival
 }
 
-// The attributes of the items, all but the keys.
+// The attributes that requests name, and those that are no field; the tags of [Message], [Cursor],
+// [Settings], [Erasure], [OrderItem] and [Progress] have the others.
 const (
 	attrVersion ddb.Path = "v"
 
-	attrID          ddb.Path = "id"
-	attrBody        ddb.Path = "body"
-	attrContentType ddb.Path = "contentType"
-	attrAttributes  ddb.Path = "attributes"
-	attrTrace       ddb.Path = "trace"
-	attrTraces      ddb.Path = "traces" // of several messages that are one item
-	attrDigest      ddb.Path = "digest"
-	attrEnqueuedAt  ddb.Path = "enqueuedAt" // ms
-	attrExpiresOn   ddb.Path = "expiresOn"  // s, the TTL attribute
-	attrTombstone   ddb.Path = "tombstone"
-	attrOp          ddb.Path = "op"
+	attrID         ddb.Path = "id"
+	attrTrace      ddb.Path = "trace"
+	attrTraces     ddb.Path = "traces" // of several messages that are one item
+	attrDigest     ddb.Path = "digest"
+	attrEnqueuedAt ddb.Path = "enqueuedAt" // ms
+	attrExpiresOn  ddb.Path = "expiresOn"  // s, the TTL attribute
+	attrTombstone  ddb.Path = "tombstone"
+	attrOp         ddb.Path = "op"
 
 	attrFirst     ddb.Path = "first"
 	attrPosition  ddb.Path = "position"
 	attrMaxParked ddb.Path = "parked"
 	attrMovedAt   ddb.Path = "gapSince" // ms
 	attrChange    ddb.Path = "change"
-	attrPolicy    ddb.Path = "policy"
-	attrGapAfter  ddb.Path = "gapAfter" // ms
-	attrMaxAhead  ddb.Path = "maxAhead"
-	attrMode      ddb.Path = "mode"
 	attrAnnounced ddb.Path = "announced"
 	attrFloor     ddb.Path = "floor"
 	attrFloorAt   ddb.Path = "floorSince" // ms
@@ -79,8 +73,7 @@ const (
 	attrLateInRow ddb.Path = "inRow"
 	attrAhead     ddb.Path = "ahead" // ms
 	attrRestart   ddb.Path = "anew"
-	attrPrev      ddb.Path = "prev"     // of a waiting message
-	attrReceived  ddb.Path = "received" // ns, of a receipt
+	attrPrev      ddb.Path = "prev" // of a waiting message
 
 	attrErased  ddb.Path = "erased" // ms
 	attrEraseOp ddb.Path = "eraseOp"
@@ -96,27 +89,35 @@ const (
 	attrDeflated  ddb.Path = "deflated" // frames
 
 	attrSweepName ddb.Path = "name"
-	attrAfter     ddb.Path = "after"
-	attrIn        ddb.Path = "in"
-	attrKept      ddb.Path = "kept"
-	attrBegan     ddb.Path = "began" // ms
-	attrSince     ddb.Path = "since" // ms
-	attrFailed    ddb.Path = "failed"
-	attrSegments  ddb.Path = "segments"
-	attrLeft      ddb.Path = "left"
-	attrSums      ddb.Path = "sums"
-	attrPeaks     ddb.Path = "peaks"
-	attrFinished  ddb.Path = "finished" // ms
 )
 
-var fixedAttributes = []ddb.Path{
-	attrVersion, attrID, attrBody, attrContentType, attrAttributes, attrDigest, attrEnqueuedAt, attrExpiresOn,
-	attrTombstone, attrOp, attrFirst, attrPosition, attrMaxParked, attrMovedAt, attrChange, attrPolicy, attrGapAfter,
-	attrMaxAhead, attrMode, attrAnnounced, attrFloor, attrFloorAt, attrNotified, attrTailFrom, attrTail,
-	attrFingerprintsFrom, attrFingerprints, attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
-	attrErased, attrEraseOp, attrLastSeq, attrEmptied, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq, attrLateInRow, attrAhead, attrRestart, attrPrev, attrTrace, attrTraces,
-	attrReceived,
+var (
+	messageItems = ddb.NewCodec[Message]("message", layoutOld, layout)
+	cursorItems  = ddb.NewCodec[Cursor]("cursor", layoutOld, layout)
+	stubs        = ddb.NewCodec[Erasure]("cursor", layoutErased, layout)
+	changes      = ddb.NewCodec[Change]("change", 0, 0)
+	orderItems   = ddb.NewCodec[OrderItem]("order item", layoutArrival, layout)
+	receipts     = ddb.NewCodec[receipt]("receipt", layoutKeyed, layout)
+	sweepItems   = ddb.NewCodec[Progress]("progress", layoutOld, 0)
+)
+
+// live are the attributes of a cursor that an erased one has not: every write that moves
+// or changes a queue is under a condition of one of them.
+var live = append(slices.DeleteFunc(tagged(cursorItems), func(name ddb.Path) bool { return name == attrFirst }),
+	attrAnnounced, attrFloor, attrTail)
+
+// fixedAttributes are those of the tables whose keys have names that can be chosen.
+var fixedAttributes = slices.Concat(live, tagged(messageItems), tagged(stubs), tagged(receipts), []ddb.Path{
+	attrVersion, attrFirst, attrChange, attrTrace, attrTraces, attrPrev,
+	attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
+})
+
+// tagged are the attributes that the tags of a struct name.
+func tagged[T any](codec ddb.Codec[T]) (names []ddb.Path) {
+	for name := range codec.All(new(T)) {
+		names = append(names, name)
+	}
+	return names
 }
 
 // What the last write to a cursor was: event source mappings filter on it.
@@ -126,11 +127,7 @@ var (
 	changeOther   = attrChange.Set(ddb.Text("other"))
 )
 
-// checkLayout checks the item's version.
-func checkLayout(d *ddb.Decoder) { d.Layout(attrVersion, layout) }
-
-// text, blob, millis and seconds are none for what is empty: it is left out of
-// the item.
+// text and blob are none for what is empty: it is left out of the item.
 func text(s string) ddb.Value {
 	if s == "" {
 		return ddb.Value{}
@@ -145,127 +142,45 @@ func blob(b []byte) ddb.Value {
 	return ddb.Blob(b)
 }
 
-func millis(t time.Time) ddb.Value {
-	if t.IsZero() {
-		return ddb.Value{}
-	}
-	return ddb.Millis(t)
-}
-
-func seconds(t time.Time) ddb.Value {
-	if t.IsZero() {
-		return ddb.Value{}
-	}
-	return ddb.Seconds(t)
-}
-
 func encodeMessage(m Message, names Names) ddb.Item {
-	it := ddb.Fields{
-		names.queueKey(): ddb.Text(m.Queue),
-		names.seqKey():   ddb.Int(m.Seq),
-		attrVersion:      ddb.Int(layoutOld),
-		attrOp:           ddb.Blob(m.Op),
-		attrEnqueuedAt:   ddb.Millis(m.EnqueuedAt),
-		attrExpiresOn:    seconds(m.ExpiresOn),
-		attrTombstone:    text(m.Tombstone),
-	}
-	if m.Tombstone == "" {
-		it[attrDigest] = ddb.Blob(m.Digest)
-		it[attrID] = text(m.ID)
-		encodeContent(it, m)
-	}
-	return it.Item()
+	return messageItem(m, names.queueKey().Set(ddb.Text(m.Queue)), names.seqKey().Set(ddb.Int(m.Seq)),
+		attrTrace.Set(blob(m.Trace.encode())))
 }
 
-// encodeContent writes what a producer hands in beside names.
-func encodeContent(it ddb.Fields, m Message) {
-	it[attrBody] = blob(m.Body)
-	if m.contentType() != DefaultContentType {
-		it[attrContentType] = ddb.Text(m.ContentType)
+// messageItem is an item that has the tags of a message.
+func messageItem(m Message, beside ...ddb.Action) ddb.Item {
+	if m.ContentType == DefaultContentType {
+		m.ContentType = ""
 	}
-	if len(m.Attributes) > 0 {
-		attributes := make(ddb.Fields, len(m.Attributes))
-		for name, value := range m.Attributes {
-			attributes[ddb.Path(name)] = ddb.Text(value)
-		}
-		it[attrAttributes] = ddb.MapOf(attributes)
-	}
-	it[attrTrace] = blob(m.Trace.encode())
+	return messageItems.Item(&m, beside...)
 }
 
 // decodeMessage takes whole messages and heads.
 func decodeMessage(it ddb.Item, names Names) (Message, error) {
-	d := ddb.Decoder{Item: it}
-	checkLayout(&d)
-	m := Message{
-		Queue:      d.Text(names.queueKey()),
-		Seq:        d.Number(names.seqKey()),
-		ID:         d.TextOr(attrID, ""),
-		EnqueuedAt: d.MillisOr(attrEnqueuedAt),
-		ExpiresOn:  d.SecondsOr(attrExpiresOn),
-		Tombstone:  d.TextOr(attrTombstone, ""),
-		Digest:     d.BytesOr(attrDigest),
-		Op:         d.BytesOr(attrOp),
-	}
-	decodeContent(&d, &m)
-	if d.Err != nil {
-		return Message{}, fmt.Errorf("message: %w", d.Err)
-	}
-	return m, nil
-}
-
-// decodeContent reads what encodeContent wrote.
-func decodeContent(d *ddb.Decoder, m *Message) {
-	m.Body, m.ContentType = d.BytesOr(attrBody), d.TextOr(attrContentType, "")
-	attributes := ddb.Decoder{Item: d.MapOr(attrAttributes)}
-	if attributes.Item.Exists() {
-		m.Attributes = make(map[string]string, attributes.Item.Len())
-		for name := range attributes.Item.All() {
-			m.Attributes[name] = attributes.Text(ddb.Path(name))
-		}
-	}
-	if d.Err == nil {
-		d.Err = attributes.Err
-	}
-	one := []Message{*m}
-	decodeTraces(d, one)
-	*m = one[0]
+	m, d := messageItems.Read(it)
+	m.Queue, m.Seq, m.Trace = d.Text(names.queueKey()), d.Number(names.seqKey()), readTrace(d)
+	return messageItems.Checked(m, d)
 }
 
 func encodeCursor(c Cursor, names Names) ddb.Item {
-	it := ddb.Fields{
-		names.queueKey(): ddb.Text(c.Queue),
-		attrVersion:      ddb.Int(layoutOld),
-		attrFirst:        ddb.Int(c.Settings.First),
-		attrPosition:     ddb.Int(c.Position),
-		attrMaxParked:    ddb.Int(c.MaxParked),
-		attrMovedAt:      ddb.Millis(c.MovedAt),
-		attrChange:       changeOther.Value,
-		attrPolicy:       ddb.Text(string(c.Settings.Policy)),
-		attrGapAfter:     ddb.Int(c.Settings.GapAfter.Milliseconds()),
-		attrMaxAhead:     ddb.Int(c.Settings.MaxAhead),
-		attrMode:         ddb.Text(string(c.Settings.Mode)),
-		attrAnnounced:    announced(c.Announced),
-		attrFloorAt:      millis(c.FloorSince),
-		attrNotified:     millis(c.Notified),
-	}
+	beside := []ddb.Action{names.queueKey().Set(ddb.Text(c.Queue)), attrAnnounced.Set(announced(c.Announced)), changeOther}
 	if c.Floor != c.Settings.First-1 {
-		it[attrFloor] = ddb.Int(c.Floor)
+		beside = append(beside, attrFloor.Set(ddb.Int(c.Floor)))
 	}
 	if !numbered(c) {
-		it[attrVersion] = ddb.Int(logLayout(keyed(c)))
-		it[attrTailFrom] = ddb.Int(c.TailFrom)
-		it[attrTail] = encodeTail(c.Tail)
+		beside = append(beside, attrVersion.Set(ddb.Int(logLayout(keyed(c)))),
+			attrTailFrom.Set(ddb.Int(c.TailFrom)), attrTail.Set(encodeTail(c.Tail)))
 	}
+	// What is zero is left out, but for what a queue of the kind must have.
 	switch c.Settings.Kind {
 	case KindArrival:
-		it[attrFingerprintsFrom] = ddb.Int(c.FingerprintsFrom)
-		it[attrFingerprints] = ddb.Text(string(c.Fingerprints))
+		beside = append(beside, attrFingerprintsFrom.Set(ddb.Int(c.FingerprintsFrom)),
+			attrFingerprints.Set(ddb.Text(string(c.Fingerprints))))
 	case KindKeyed:
-		encodeKeyed(it, c)
+		beside = append(beside, attrSettle.Set(ddb.Int(c.Settings.Settle.Milliseconds())))
 	case KindNumbered:
 	}
-	return it.Item()
+	return cursorItems.Item(&c, beside...)
 }
 
 // announced is none where no gap is.
@@ -278,18 +193,11 @@ func announced(seq int64) ddb.Value {
 
 // decodeStub takes the cursor of a queue that was erased.
 func decodeStub(it ddb.Item, names Names) (Cursor, error) {
-	d := ddb.Decoder{Item: it}
-	checkLayout(&d)
-	c := Cursor{
-		Queue: d.Text(names.queueKey()), Settings: Settings{First: d.Number(attrFirst)}, Announced: noneAnnounced,
-		Erasure: Erasure{
-			At: d.Millis(attrErased), Op: d.Text(attrEraseOp), Last: d.Number(attrLastSeq), Emptied: d.MillisOr(attrEmptied),
-		},
-	}
-	if d.Err != nil {
-		return Cursor{}, fmt.Errorf("cursor: %w", d.Err)
-	}
-	return c, nil
+	e, d := stubs.Read(it)
+	return cursorItems.Checked(&Cursor{
+		Queue: d.Text(names.queueKey()), Settings: Settings{First: d.Number(attrFirst)},
+		Announced: noneAnnounced, Erasure: *e,
+	}, d)
 }
 
 // decodeCursor takes an item or a stream image; the zero Cursor for none.
@@ -300,42 +208,37 @@ func decodeCursor(it ddb.Item, names Names) (Cursor, error) {
 	if it.Has(attrErased) {
 		return decodeStub(it, names)
 	}
-	d := ddb.Decoder{Item: it}
-	checkLayout(&d)
-	c := Cursor{
-		Queue: d.Text(names.queueKey()),
-		Settings: Settings{
-			First:    d.Number(attrFirst),
-			Policy:   Policy(d.Text(attrPolicy)),
-			GapAfter: time.Duration(d.Number(attrGapAfter)) * time.Millisecond,
-			MaxAhead: d.Number(attrMaxAhead),
-			Mode:     Mode(d.Text(attrMode)),
-		},
-		Position:   d.Number(attrPosition),
-		MaxParked:  d.Number(attrMaxParked),
-		MovedAt:    d.MillisOr(attrMovedAt),
-		Announced:  d.NumberOr(attrAnnounced, noneAnnounced),
-		FloorSince: d.MillisOr(attrFloorAt),
-		Notified:   d.MillisOr(attrNotified),
-	}
+	c, d := cursorItems.Read(it)
+	c.Queue, c.Announced = d.Text(names.queueKey()), d.NumberOr(attrAnnounced, noneAnnounced)
 	c.Floor = d.NumberOr(attrFloor, c.Settings.First-1)
 	if it.Has(attrTailFrom) {
-		c.TailFrom, c.Tail = d.Number(attrTailFrom), decodeTail(&d, attrTail, it.Has(attrHigh))
-		if d.Err == nil && c.Position-c.TailFrom != c.Tail.Seqs() {
-			d.Fail(attrTail, fmt.Sprintf("is of %d seqs behind %d, and the position is %d", c.Tail.Seqs(), c.TailFrom, c.Position))
-		}
-		if it.Has(attrHigh) {
-			decodeKeyed(&d, &c)
-		} else {
-			c.Settings.Kind = KindArrival
-			c.FingerprintsFrom, c.Fingerprints = d.Number(attrFingerprintsFrom), Fingerprints(d.Text(attrFingerprints))
-			if err := c.checkFingerprints(); err != nil {
-				d.Fail(attrFingerprints, err.Error())
-			}
+		c.readLog(d)
+	}
+	return cursorItems.Checked(c, d)
+}
+
+// readLog reads the rest of the cursor of a queue with a log, and checks what is counted with.
+func (c *Cursor) readLog(d *ddb.Decoder) {
+	c.Settings.Kind = KindArrival
+	must := []ddb.Path{attrFingerprintsFrom, attrFingerprints}
+	if d.Item.Has(attrHigh) {
+		c.Settings.Kind = KindKeyed
+		must = []ddb.Path{attrKeyType, attrSettle, attrLate}
+	}
+	for _, name := range must {
+		if !d.Item.Has(name) {
+			d.Fail(name, "is missing")
 		}
 	}
-	if d.Err != nil {
-		return Cursor{}, fmt.Errorf("cursor: %w", d.Err)
+	c.Tail = decodeTail(d, attrTail, keyed(*c))
+	if c.Position-c.TailFrom != c.Tail.Seqs() {
+		d.Fail(attrTail, fmt.Sprintf("is of %d seqs behind %d, and the position is %d", c.Tail.Seqs(), c.TailFrom, c.Position))
 	}
-	return c, nil
+	if keyed(*c) {
+		if c.Low == "" || c.Low > c.High {
+			d.Fail(attrLow, "is none, or greater than high")
+		}
+	} else if err := c.checkFingerprints(); err != nil {
+		d.Fail(attrFingerprints, err.Error())
+	}
 }

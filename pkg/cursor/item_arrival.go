@@ -61,80 +61,57 @@ func decodeTail(d *ddb.Decoder, attribute ddb.Path, keyed bool) Tail {
 }
 
 func encodeOrderItem(o OrderItem, names Names) ddb.Item {
-	return ddb.Fields{
-		names.queueKey(): ddb.Text(o.Queue),
-		names.seqKey():   ddb.Int(o.Last),
-		attrVersion:      ddb.Int(logLayout(o.Entries.ofKeyed())),
-		attrEntries:      encodeTail(o.Entries),
-		attrExpiresOn:    seconds(o.ExpiresOn),
-	}.Item()
+	return orderItems.Item(&o, names.queueKey().Set(ddb.Text(o.Queue)), names.seqKey().Set(ddb.Int(o.Last)),
+		attrVersion.Set(ddb.Int(logLayout(o.Entries.ofKeyed()))), attrEntries.Set(encodeTail(o.Entries)))
 }
 
 // isOrderItem distinguishes order items from messages: both are in one table.
 func isOrderItem(it ddb.Item) bool { return it.Has(attrEntries) }
 
 func decodeOrderItem(it ddb.Item, names Names) (OrderItem, error) {
-	d := ddb.Decoder{Item: it}
-	checkLayout(&d)
-	o := OrderItem{
-		Queue: d.Text(names.queueKey()), Last: d.Number(names.seqKey()),
-		Entries: decodeTail(&d, attrEntries, d.NumberOr(attrVersion, 0) == layoutKeyed), ExpiresOn: d.SecondsOr(attrExpiresOn),
-	}
-	if o.Entries == "" {
+	o, d := orderItems.Read(it)
+	o.Queue, o.Last = d.Text(names.queueKey()), d.Number(names.seqKey())
+	if o.Entries = decodeTail(d, attrEntries, d.NumberOr(attrVersion, 0) == layoutKeyed); o.Entries == "" {
 		d.Fail(attrEntries, "are none")
 	}
-	if d.Err != nil {
-		return OrderItem{}, fmt.Errorf("order item: %w", d.Err)
-	}
-	return o, nil
+	return orderItems.Checked(o, d)
 }
 
+// encodeArrival writes the attributes of a message, which are those of the arrival's one message,
+// or of none; the ID, the times, the Op and the Digest are the arrival's.
 func encodeArrival(a Arrival, names Names) ddb.Item {
-	it := ddb.Fields{
-		names.queueKey(): ddb.Text(a.Queue),
-		attrSortKey:      ddb.Blob([]byte(a.sortKey())),
-		attrVersion:      ddb.Int(logLayout(a.Key != "")),
-		attrPrev:         text(a.Prev),
-		attrID:           text(a.ID),
-		attrOp:           ddb.Blob(a.Op),
-		attrDigest:       ddb.Blob(a.Digest),
-		attrSeen:         ddb.Int(a.Seen),
-		attrEnqueuedAt:   ddb.Millis(a.EnqueuedAt),
-		attrExpiresOn:    seconds(a.ExpiresOn),
-	}
+	beside := append(make([]ddb.Action, 0, 8),
+		names.queueKey().Set(ddb.Text(a.Queue)), attrSortKey.Set(ddb.Blob([]byte(a.sortKey()))),
+		attrVersion.Set(ddb.Int(logLayout(a.Key != ""))), attrPrev.Set(text(a.Prev)), attrSeen.Set(ddb.Int(a.Seen)), tracesOf(a.Messages))
+	var m Message
 	if len(a.Messages) == 1 {
-		m := a.Messages[0]
-		encodeContent(it, m)
-		if m.ID != a.ID {
-			it[attrMessageID] = text(m.ID)
+		if m = a.Messages[0]; m.ID != a.ID {
+			beside = append(beside, attrMessageID.Set(text(m.ID)))
 		}
-		return it.Item()
+	} else {
+		beside = append(beside, attrCount.Set(ddb.Int(int64(len(a.Messages)))), framesOf(a.Messages))
 	}
-	encodeFrames(it, a.Messages)
-	return it.Item()
+	m.ID, m.EnqueuedAt, m.ExpiresOn = a.ID, a.EnqueuedAt, a.ExpiresOn
+	m.Tombstone, m.Digest, m.Op = "", a.Digest, a.Op
+	return messageItem(m, beside...)
 }
 
-// encodeFrames writes several messages that are one item.
-func encodeFrames(it ddb.Fields, messages []Message) {
-	it[attrCount] = ddb.Int(int64(len(messages)))
-	encodeTraces(it, messages)
+// framesOf writes several messages that are one item.
+func framesOf(messages []Message) ddb.Action {
 	raw := frames(messages)
 	if small := deflated(raw); small != nil {
-		it[attrDeflated] = ddb.Blob(small)
-		return
+		return attrDeflated.Set(ddb.Blob(small))
 	}
-	it[attrFrames] = ddb.Blob(raw)
+	return attrFrames.Set(ddb.Blob(raw))
 }
 
 // decodeArrival takes whole arrivals, and heads where headsOnly: then the
 // messages are as many as there are, and empty.
 func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
-	d := ddb.Decoder{Item: it}
-	checkLayout(&d)
+	m, d := messageItems.Read(it)
 	a := Arrival{
-		Queue: d.Text(names.queueKey()), ID: d.TextOr(attrID, ""), Seen: d.Number(attrSeen),
-		EnqueuedAt: d.MillisOr(attrEnqueuedAt), ExpiresOn: d.SecondsOr(attrExpiresOn),
-		Digest: d.BytesOr(attrDigest), Op: d.BytesOr(attrOp), Prev: d.TextOr(attrPrev, ""),
+		Queue: d.Text(names.queueKey()), ID: m.ID, Seen: d.Number(attrSeen), Prev: d.TextOr(attrPrev, ""),
+		EnqueuedAt: m.EnqueuedAt, ExpiresOn: m.ExpiresOn, Digest: m.Digest, Op: m.Op,
 	}
 	if d.NumberOr(attrVersion, 0) == layoutKeyed {
 		stored := SortKey(d.BytesOr(attrSortKey))
@@ -151,11 +128,12 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 	case headsOnly:
 		a.Messages = make([]Message, count)
 	case count == 1:
-		m := Message{ID: d.TextOr(attrMessageID, "")}
-		decodeContent(&d, &m)
-		a.Messages = []Message{m}
+		a.Messages = []Message{{
+			ID: d.TextOr(attrMessageID, ""), Body: m.Body, ContentType: m.ContentType,
+			Attributes: m.Attributes, Trace: readTrace(d),
+		}}
 	default:
-		a.Messages = decodeFrames(&d, int(count), MaxArrivalBytes)
+		a.Messages = decodeFrames(d, int(count), MaxArrivalBytes)
 	}
 	if d.Err != nil {
 		return Arrival{}, fmt.Errorf("arrival: %w", d.Err)
@@ -163,7 +141,7 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 	return a, nil
 }
 
-// decodeFrames reads what encodeFrames wrote, of at most so many bytes.
+// decodeFrames reads what framesOf wrote, of at most so many bytes.
 func decodeFrames(d *ddb.Decoder, count, most int) []Message {
 	raw := d.BytesOr(attrFrames)
 	var err error

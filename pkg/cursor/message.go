@@ -35,14 +35,14 @@ type Message struct {
 	Seq int64
 	// ID is the producer's name for the message: at most 1,024 bytes of UTF-8,
 	// or empty.
-	ID string
+	ID string `ddb:"id,omitzero"`
 	// Body is delivered exactly as it came: at most 350 KB.
-	Body []byte
+	Body []byte `ddb:"body,omitzero"`
 	// ContentType is the body's media type, at most 256 bytes;
 	// DefaultContentType where it is empty.
-	ContentType string
+	ContentType string `ddb:"contentType,omitzero"`
 	// Attributes are the producer's own: at most 16 KB in all.
-	Attributes map[string]string
+	Attributes map[string]string `ddb:"attributes,omitzero"`
 	// Trace is the trace context that the message came with, if it did.
 	Trace Trace
 	// First, of a message with a Seq, is the seq that its queue starts with where the put makes it:
@@ -60,19 +60,19 @@ type Message struct {
 	Key            Key
 	Late, Unlinked bool
 	// EnqueuedAt is when the message was accepted, to the millisecond.
-	EnqueuedAt time.Time
+	EnqueuedAt time.Time `ddb:"enqueuedAt,optional"`
 	// ExpiresOn is when the message may be deleted, to the second; the zero
 	// time means never.
-	ExpiresOn time.Time
+	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 	// Tombstone, where it is not empty, says why this seq will never come. A
 	// tombstone has no body.
-	Tombstone string
+	Tombstone string `ddb:"tombstone,omitzero"`
 	// Digest distinguishes two messages: the first 16 bytes of a SHA-256 over
 	// id, content type, attributes and body. Empty in a tombstone.
-	Digest []byte
+	Digest []byte `ddb:"digest,omitzero"`
 	// Op is the mark of the put that stored the message: a writer whose
 	// response was lost knows its own message by it.
-	Op []byte
+	Op []byte `ddb:"op,optional"`
 }
 
 // FirstHere is the [Message].First by which a queue starts at the message that makes it.

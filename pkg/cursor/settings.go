@@ -98,34 +98,34 @@ const (
 // later by [Sorter.Configure], all but First and Kind.
 type Settings struct {
 	// First is the seq that the queue starts with, from 0 to MaxSeq.
-	First int64
+	First int64 `ddb:"first"`
 	// Policy is what happens to a gap that stays open.
-	Policy Policy
+	Policy Policy `ddb:"policy"`
 	// GapAfter is the age from which PolicySkip and PolicyAlert act: 1 second
 	// to 365 days, kept in milliseconds.
-	GapAfter time.Duration
+	GapAfter time.Duration `ddb:"gapAfter"`
 	// MaxAhead is how far beyond the position a message may be, from 1 to
 	// 10,000,000; one that is farther gets Full. It bounds how much can be
 	// parked, and how many tombstones one gap can need.
-	MaxAhead int64
+	MaxAhead int64 `ddb:"maxAhead"`
 	// Mode is who moves the cursor.
-	Mode Mode
+	Mode Mode `ddb:"mode"`
 	// Kind is what orders the messages. A queue that a put makes is of the kind
 	// that the put is for, whatever the Sorter's defaults say.
 	Kind Kind
 	// KeyType is what the keys of a keyed queue are. Of another queue it is empty, and so
 	// are the next three.
-	KeyType KeyType
+	KeyType KeyType `ddb:"keyType,omitzero"`
 	// Settle is how long a message waits for those with lesser keys: 0 to an hour, kept
 	// in milliseconds.
-	Settle time.Duration
+	Settle time.Duration `ddb:"settle,omitzero"`
 	// Late is what becomes of a message that comes later than that; LateDeliver where it
 	// is empty.
-	Late LatePolicy
+	Late LatePolicy `ddb:"late,omitzero"`
 	// Ahead is how far a time in a key may be ahead of the clock: 1 second to 10 years, kept in
 	// milliseconds. One key of 2099 would make all that follow late. It is 0 where no part of the
 	// keys is a time.
-	Ahead time.Duration
+	Ahead time.Duration `ddb:"ahead,omitzero"`
 }
 
 // DefaultSettings are the settings of a queue where nobody says otherwise:
@@ -195,15 +195,15 @@ func (s Settings) validate() error {
 // Change is a change of a queue's settings: nil keeps what is there.
 type Change struct {
 	First    *int64
-	Policy   *Policy
-	GapAfter *time.Duration
-	MaxAhead *int64
-	Mode     *Mode
+	Policy   *Policy        `ddb:"policy,omitzero"`
+	GapAfter *time.Duration `ddb:"gapAfter,omitzero"`
+	MaxAhead *int64         `ddb:"maxAhead,omitzero"`
+	Mode     *Mode          `ddb:"mode,omitzero"`
 	Kind     *Kind
 	KeyType  *KeyType
-	Settle   *time.Duration
-	Late     *LatePolicy
-	Ahead    *time.Duration
+	Settle   *time.Duration `ddb:"settle,omitzero"`
+	Late     *LatePolicy    `ddb:"late,omitzero"`
+	Ahead    *time.Duration `ddb:"ahead,omitzero"`
 }
 
 // validate reports the first setting that is out of its bounds.

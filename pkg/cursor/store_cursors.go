@@ -153,28 +153,11 @@ func (c Change) fits() ddb.Cond {
 }
 
 // actions make the change in a cursor's item.
-func (c Change) actions() []ddb.Action {
-	var actions []ddb.Action
-	if c.Policy != nil {
-		actions = append(actions, attrPolicy.Set(ddb.Text(string(*c.Policy))))
-	}
-	if c.GapAfter != nil {
-		actions = append(actions, attrGapAfter.Set(ddb.Int(c.GapAfter.Milliseconds())))
-	}
-	if c.MaxAhead != nil {
-		actions = append(actions, attrMaxAhead.Set(ddb.Int(*c.MaxAhead)))
-	}
-	if c.Mode != nil {
-		actions = append(actions, attrMode.Set(ddb.Text(string(*c.Mode))))
-	}
-	if c.Settle != nil {
-		actions = append(actions, attrSettle.Set(ddb.Int(c.Settle.Milliseconds())))
-	}
-	if c.Late != nil {
-		actions = append(actions, attrLate.Set(ddb.Text(string(*c.Late))))
-	}
-	if c.Ahead != nil {
-		actions = append(actions, attrAhead.Set(ddb.Int(c.Ahead.Milliseconds())))
+func (c Change) actions() (actions []ddb.Action) {
+	for name, value := range changes.All(&c) {
+		if value.Kind() != ddb.None {
+			actions = append(actions, name.Set(value))
+		}
 	}
 	return actions
 }

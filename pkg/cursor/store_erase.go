@@ -7,14 +7,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// live are the attributes of a cursor that an erased one has not: every write that moves
-// or changes a queue is under a condition of one of them.
-var live = []ddb.Path{
-	attrPosition, attrMaxParked, attrMovedAt, attrPolicy, attrGapAfter, attrMaxAhead, attrMode, attrAnnounced,
-	attrFloor, attrFloorAt, attrNotified, attrTailFrom, attrTail, attrFingerprintsFrom, attrFingerprints, attrKeyType, attrSettle, attrLate, attrHigh, attrLow, attrLateSoFar, attrLateTold,
-	attrLateSeq,
-}
-
 // isLive: the queue has a cursor, and is not erased.
 var isLive = attrPosition.Exists()
 

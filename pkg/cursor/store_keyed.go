@@ -2,7 +2,6 @@ package cursor
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -66,22 +65,21 @@ func (s *Store) Waiting(ctx context.Context, query WaitingQuery) (WaitingPage, e
 // did it first: the time returned is theirs, and so both have one key. We die right after: no
 // message is stored; a repeat gets this time, and may be late.
 func (s *Store) PutReceipt(ctx context.Context, queue, id string, at, now, expires time.Time) (time.Time, error) {
-	it := ddb.Fields{
-		s.queueKey: ddb.Text(queue), attrSortKey: ddb.Blob([]byte(receiptPrefix + HashOf(id))),
-		attrVersion: ddb.Int(layoutKeyed), attrReceived: ddb.Int(at.UnixNano()), attrExpiresOn: seconds(expires),
-	}.Item()
+	it := receipts.Item(&receipt{at.UnixNano(), expires}, s.queueKey.Set(ddb.Text(queue)),
+		attrSortKey.Set(ddb.Blob([]byte(receiptPrefix+HashOf(id)))))
 	there, err := s.put(ctx, "put receipt", s.arrivals, it,
 		ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(now))))
 	if err != nil || there.Held {
 		return at, err
 	}
-	d := ddb.Decoder{Item: there.Item}
-	checkLayout(&d)
-	first := time.Unix(0, d.Number(attrReceived)).UTC()
-	if d.Err != nil {
-		return time.Time{}, fmt.Errorf("receipt: %w", d.Err)
-	}
-	return first, nil
+	first, err := receipts.Decode(there.Item)
+	return time.Unix(0, first.Received).UTC(), err
+}
+
+// receipt is when the first message under an id came, in nanoseconds.
+type receipt struct {
+	Received  int64     `ddb:"received"`
+	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 }
 
 // Placing is entries that are to get the seqs behind the position of a keyed queue.

@@ -125,6 +125,24 @@ func TestDamagedPlacesAreRefused(t *testing.T) {
 	}
 }
 
+// TestDamagedKeyedCursorsAreRefused, whatever is missing.
+func TestDamagedKeyedCursorsAreRefused(t *testing.T) {
+	names := Names{}.withDefaults()
+	settings := DefaultSettings()
+	settings.Kind, settings.KeyType = KindKeyed, "time"
+	good := encodeCursor(newCursor("q", settings, time.Time{}), names)
+	for _, name := range []ddb.Path{attrKeyType, attrSettle, attrLate, attrLow, attrTail} {
+		others := ddb.Fields{}
+		for at, value := range good.All() {
+			others[ddb.Path(at)] = value
+		}
+		delete(others, name)
+		if c, err := decodeCursor(others.Item(), names); err == nil || !strings.Contains(err.Error(), `"`+string(name)+`"`) {
+			t.Errorf("without %s: %+v, %v; want an error of it", name, c, err)
+		}
+	}
+}
+
 // TestEverySettingIsAFixedAttribute: no key may be called as what a cursor keeps.
 func TestEverySettingIsAFixedAttribute(t *testing.T) {
 	names := Names{}.withDefaults()
@@ -132,5 +150,29 @@ func TestEverySettingIsAFixedAttribute(t *testing.T) {
 		if at := ddb.Path(name); at != names.queueKey() && !slices.Contains(fixedAttributes, at) {
 			t.Errorf("a key may be called %s", name)
 		}
+	}
+}
+
+// TestAStubHasNothingElse, also where the queue was a keyed one whose keys began anew.
+func TestAStubHasNothingElse(t *testing.T) {
+	names := Names{}.withDefaults()
+	tables := ddb.NewMemory(names.Tables()...)
+	store, err := NewStore(tables, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := DefaultSettings()
+	settings.Kind, settings.KeyType = KindKeyed, "time"
+	c := newCursor("q", settings, time.UnixMilli(1))
+	c.LateInRow, c.Restart = 1, "order"
+	if _, err := store.CreateCursor(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.MarkErased(t.Context(), "q", "op", time.UnixMilli(2)); err != nil {
+		t.Fatal(err)
+	}
+	is, err := store.get(t.Context(), "get cursor", store.cursors, store.cursorKey("q"), true)
+	if want := "{change:other eraseOp:op erased:2 first:1 lastSeq:0 queue:q v:3}"; err != nil || is.String() != want {
+		t.Errorf("%s, %v, want %s", is, err, want)
 	}
 }

@@ -205,48 +205,53 @@ func decodeTrace(raw []byte) (t Trace, ok bool) {
 	return Trace{Parent: fmt.Sprintf("00-%x-%x-%x", raw[:16], raw[16:24], raw[24:traceSize]), State: string(raw[traceSize:])}, true
 }
 
-// encodeTraces writes the traces of the messages of one item, in attributes that older versions
+// tracesOf writes the traces of the messages of one item, in an attribute that older versions
 // pass over: one where all have the same, as where it came with a request; else each, preceded
 // by its length.
-func encodeTraces(it ddb.Fields, messages []Message) {
+func tracesOf(messages []Message) ddb.Action {
 	first := messages[0].Trace
 	differs := func(m Message) bool { return m.Trace != first }
 	if !slices.ContainsFunc(messages, differs) {
-		it[attrTrace] = blob(first.encode())
-		return
+		return attrTrace.Set(blob(first.encode()))
 	}
 	var out []byte
 	for _, m := range messages {
 		raw := m.Trace.encode()
 		out = append(binary.AppendUvarint(out, uint64(len(raw))), raw...)
 	}
-	it[attrTraces] = ddb.Blob(out)
+	return attrTraces.Set(ddb.Blob(out))
 }
 
-// tracesSize is how many bytes encodeTraces writes.
-func tracesSize(messages []Message) int {
-	it := ddb.Fields{}
-	encodeTraces(it, messages)
-	return len(it[attrTrace].Str()) + len(it[attrTraces].Str())
+// tracesSize is how many bytes tracesOf writes.
+func tracesSize(messages []Message) int { return len(tracesOf(messages).Value.Str()) }
+
+// readTrace reads the trace of an item's only message, or of all.
+func readTrace(d *ddb.Decoder) Trace {
+	t, ok := decodeTrace(d.BytesOr(attrTrace))
+	if !ok {
+		d.Fail(attrTrace, "is no trace context")
+	}
+	return t
 }
 
-// decodeTraces reads what encodeTraces wrote into the item's messages.
+// decodeTraces reads what tracesOf wrote into the item's messages.
 func decodeTraces(d *ddb.Decoder, messages []Message) {
-	all, ok := decodeTrace(d.BytesOr(attrTrace))
+	all := readTrace(d)
 	raw, each := d.BytesOr(attrTraces), d.Item.Has(attrTraces)
 	for i := range messages {
 		messages[i].Trace = all
-		if each && ok {
-			n, size := binary.Uvarint(raw)
-			if size <= 0 || n > uint64(len(raw)-size) {
-				ok = false
-				break
-			}
+		if !each {
+			continue
+		}
+		n, size := binary.Uvarint(raw)
+		ok := size > 0 && n <= uint64(len(raw)-size)
+		if ok {
 			messages[i].Trace, ok = decodeTrace(raw[size : size+int(n)])
 			raw = raw[size+int(n):]
 		}
-	}
-	if !ok && d.Err == nil {
-		d.Fail(attrTrace, "is no trace context")
+		if !ok {
+			d.Fail(attrTraces, "are no trace contexts")
+			return
+		}
 	}
 }

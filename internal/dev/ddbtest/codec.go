@@ -62,9 +62,6 @@ func (m maker) fill(v reflect.Value, tag string) {
 	case *time.Duration:
 		*into = time.Duration(m.number()%1e9) * time.Millisecond
 		return
-	case *map[string]string:
-		*into = map[string]string{m.text: "x", "y": m.text}
-		return
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -82,6 +79,12 @@ func (m maker) fill(v reflect.Value, tag string) {
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		m.fill(v.Index(0), "")
+	case reflect.Map:
+		name, element := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		m.fill(name, "")
+		m.fill(element, "")
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(name, element)
 	case reflect.Array:
 		for i := range v.Len() {
 			m.fill(v.Index(i), "")

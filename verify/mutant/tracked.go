@@ -56,17 +56,17 @@ var deferredMutants = []mutant{
 			"\t\tif _, err := run.track(ctx, early, len(batch.Messages)); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, mine, err := run.store.Claim(ctx, c, claim)\n"},
 	}},
 	{"tracked: handed over before the chain is created", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
-		{"tracked.go", "\tcreated, err := run.acker.Create(", "\tearly := Batch{Queue: c.Queue, Consumer: c.Name, Token: c.Token, From: c.From, To: c.To, Messages: make([]cursor.Message, messages)}\n" +
-			"\tfor i := range messages {\n\t\tearly.Edges = append(early.Edges, t.root(i))\n\t}\n\t_ = run.hand(ctx, early, c.LeaseUntil)\n\tcreated, err := run.acker.Create("},
+		{"tracked.go", "\treturn run.acker.Create(", "\tearly := Batch{Queue: c.Queue, Consumer: c.Name, Token: c.Token, From: c.From, To: c.To, Messages: make([]cursor.Message, messages)}\n" +
+			"\tfor i := range messages {\n\t\tearly.Edges = append(early.Edges, t.root(i))\n\t}\n\t_ = run.hand(ctx, early, c.LeaseUntil)\n\treturn run.acker.Create("},
 	}},
 	{"tracked: every end is a commit", deliveryFolder, deferredSchedule(" work that fails, 1 fault"), []edit{
 		{"tracked.go", "return d.end(ctx, c, chain.End() == xorack.Done, why)", "return d.end(ctx, c, true, why)"},
 	}},
 	{"tracked: committed when it is handed over", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
-		{"deliver.go", "if until := run.deferredUntil(batch, chain); !until.IsZero() {", "if until := run.deferredUntil(batch, chain); chain.Root.IsZero() && !until.IsZero() {"},
+		{"deliver.go", "if until := chain.Chain.Deadline; !until.IsZero() {", "if until := chain.Chain.Deadline; until.Before(time.Time{}) {"},
 	}},
 	{"tracked: a handler that fails leaves its chain open", deliveryFolder, test{"./pkg/handoff", "TestAHandlerThatFailsFailsItsTree"}, []edit{
-		{"deliver.go", "\t\t\tchain.giveUp(ctx, run.acker, cause)\n", ""},
+		{"deliver.go", "\t\t\trun.giveUp(ctx, chain.Root, cause)\n", ""},
 	}},
 	{"tracked: a tag without its req", deliveryFolder, deliveryTrace("EndOfAnEarlierConsumersChain"), []edit{
 		{"tracked.go", "+ \"/\" + t.token.String()", "+ \"/\" + strconv.FormatInt(t.token.N, 10) + \"-\""},

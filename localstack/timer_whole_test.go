@@ -161,55 +161,6 @@ func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 	late.tells(t)
 }
 
-// TestABatchThatIsPutOffComesByTheTimerAlone: behind the last batch of each queue two messages come, and then nothing does.
-func TestABatchThatIsPutOffComesByTheTimerAlone(t *testing.T) {
-	const n, window = 12, 2 * time.Second
-	s := run(t, Config{
-		Templates: []string{"testdata/streamsort.quiet.patch.json", "testdata/moody.template.json"},
-		Env:       map[string]string{"STREAMSORT_EVENT_BUS": ""},
-	})
-	g := given{at: map[string]time.Time{}}
-	defer s.Subscribe(g.line)()
-	put := func(seq int) {
-		var messages []string // in one request, so that the next ones come within the window
-		for i := range n {
-			messages = append(messages, fmt.Sprintf(`{"queue":"window/%d","seq":%d,"body":1}`, i, seq))
-		}
-		if status, answer := fetch[map[string]any](t, "POST", s.URL()+"/messages", `{"messages":[`+strings.Join(messages, ",")+`]}`); status != 200 {
-			t.Fatalf("%d %v", status, answer)
-		}
-	}
-	have := func(seq int) func() bool {
-		return func() bool {
-			for i := range n {
-				if g.when(fmt.Sprint("slowly/window/", i), seq).IsZero() {
-					return false
-				}
-			}
-			return true
-		}
-	}
-	put(1)
-	await.True(t, "the first batches", have(1))
-	put(2)
-	put(3)
-	await.True(t, "what was put off", have(3))
-	late, alone := measured{}, 0
-	for i := range n {
-		queue := fmt.Sprint("slowly/window/", i)
-		late["windows"] = append(late["windows"], g.when(queue, 3).Sub(g.when(queue, 1).Add(window)))
-		if !g.when(queue, 2).IsZero() {
-			alone++
-		}
-	}
-	late.tells(t)
-	t.Logf("%d wake-ups for %d windows", s.Queues()[0].Stats.Sent, n)
-	// On a slow machine a window may be over before both messages are stored.
-	if os.Getenv("TIMER_THINGS") != "" && alone > 0 {
-		t.Errorf("of %d queues, %d had the first message come alone", n, alone)
-	}
-}
-
 // at is a time of a document.
 func at(t *testing.T, document map[string]any, name string) time.Time {
 	t.Helper()

@@ -98,7 +98,11 @@ func TestListsOfTrouble(t *testing.T) {
 			}
 		}
 		a := s.Request("GET", "/consumers", "state=blocked&limit=1", "")
-		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"blocked","since":"`, `"ageSeconds":60}`)
+		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"blocked","since":"`, `"ageSeconds":60,"seq":`)
+		s.note(trouble.Row{State: trouble.Lagging, Queue: "@acme/x", Consumer: "c", Seq: 7, Attempt: 3, Error: "dial 10.1.2.3:443: refused: by us", Shown: 26})
+		for as, want := range map[string]string{"": "dial 10.1.2.3:443: refused: by us", "acme": "dial (an address): refused"} {
+			s.Want("a row by "+as, s.requestAs(as, "/consumers", "state=lagging"), 200, `"ageSeconds":60,"seq":7,"attempt":3,"error":"`+want+`"}`)
+		}
 		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"blocked":{"count":10,"oldest":"`, `"ageSeconds":60}`, `"circuit-open":{"count":1,`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
 		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"blocked":{"count":4,`, `"circuit-open":{"count":0}`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
 		s.Want("summary of a prefix", s.requestAs("acme", "/summary", "prefix=y"), 200, `"blocked":{"count":2,`)

@@ -190,9 +190,6 @@ func TestHandlerDelivers(t *testing.T) {
 // tracked is toFunction, tracked.
 var tracked = strings.Replace(toFunction, `"name"`, `"track": "10m", "name"`, 1)
 
-// windowed is toFunction, with a window.
-var windowed = strings.Replace(toFunction, `"name"`, `"batchWindow": "2s", "name"`, 1)
-
 // A tracked batch is not committed when its sink has it, but when its work is
 // done.
 func TestHandlerTracks(t *testing.T) {
@@ -263,8 +260,6 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 		{"STREAMSORT_CHAINS_TABLE", tracked, "STREAMSORT_CHAINS_TABLE is not set"},
 		{"STREAMSORT_CHAINS_TABLE", toFunction, ""},
 		{"", tracked, ""},
-		{"", windowed, "batchWindow needs a timer"},
-		{"STREAMSORT_TIMER_QUEUE", windowed, ""},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS"} {

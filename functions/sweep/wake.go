@@ -145,12 +145,6 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 		r.metrics.Count("ClaimsCarried", report.Carried)
 		r.metrics.Count("Notified", report.Notified)
 		return report.Notified > 0, next, err
-	case timer.Batch:
-		woken, err := r.deliverer.WakeBatch(ctx, w.Queue, w.Seq(), r.consumerOptions(r.metrics, r.seen))
-		if woken {
-			r.metrics.Count("Notified", 1)
-		}
-		return woken, time.Time{}, err
 	case timer.Circuit:
 		report, next, err := r.deliverer.WakeCircuit(ctx, w.Consumer, r.consumerOptions(r.metrics, r.seen))
 		r.metrics.Count("Notified", report.Notified)

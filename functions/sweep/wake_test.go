@@ -204,38 +204,3 @@ func TestWakeUpsThatComeAgain(t *testing.T) {
 		answers(ended, t, s, batch(t, gapOfQ("well")), "m0")
 	})
 }
-
-// TestHandlerWakesBatches: of consumers with a window, who was not delivered what it put off.
-func TestHandlerWakesBatches(t *testing.T) {
-	var out bytes.Buffer
-	s, _ := sweeperOf(t, gapOf(t), &out)
-	for _, queue := range []string{"waits", "has it"} {
-		for seq := range int64(2) {
-			if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq + 1}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := s.deliverer.Create(t.Context(), queue, "c", handoff.First); err != nil {
-			t.Fatal(err)
-		}
-	}
-	takes := handoff.Reader{Name: "c", BatchWindow: time.Second, Handle: func(context.Context, handoff.Batch) error { return nil }}
-	if done := s.deliverer.Deliver(t.Context(), "has it", takes, -1); done.Ended != handoff.EndedCaughtUp {
-		t.Fatalf("%+v", done)
-	}
-	wake := func(queue, upTo string) string {
-		return timer.WakeUp{Thing: timer.Thing{Kind: timer.Batch, Queue: queue}, UpTo: upTo, Due: time.Now()}.String()
-	}
-	for _, c := range []struct {
-		readers []handoff.Reader
-		metrics []string
-	}{
-		{nil, []string{`"WakeUps":3`, `"WakeUpsInVain":3`}}, // nobody has a window
-		{[]handoff.Reader{takes}, []string{`"WakeUps":3`, `"WakeUpsInVain":2`, `"Notified":1`, `"WakeUpLate":`}},
-	} {
-		s.consumers.Readers = c.readers
-		out.Reset()
-		answers(t.Context(), t, s, batch(t, wake("waits", "2"), wake("has it", "2"), wake("nobody's", "2")))
-		hasMetrics(t, &out, c.metrics...)
-	}
-}

@@ -9,7 +9,7 @@
 //	  {"name": "slow", "retries": ["5s", "1m", "10m"], "blockAfter": "6h",
 //	   "circuit": {"queues": 5, "probes": ["5s", "1m"], "wakeRate": 20},
 //	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
-//	  {"name": "hooks", "batchWindow": "2s", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
+//	  {"name": "hooks", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
 //	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_4}"}},
 //	  {"name": "books"}
 //	]}
@@ -92,7 +92,6 @@ type document struct {
 	BlockAfter  time.Duration   `json:"blockAfter"`
 	Retries     []time.Duration `json:"retries" bounds:"1..10" like:"[\"1s\", \"1m\"]"`
 	Circuit     circuit         `json:"circuit"`
-	BatchWindow time.Duration   `json:"batchWindow"`
 	Track       time.Duration   `json:"track"`
 }
 
@@ -118,7 +117,7 @@ func read(raw json.RawMessage) (Consumer, error) {
 	c := Consumer{handoff.Reader{
 		Name: d.Name, Start: d.Start, Prefix: d.Prefix, MaxMessages: d.MaxMessages, MaxBytes: d.MaxBytes,
 		MaxAttempts: d.MaxAttempts, BlockAfter: d.BlockAfter, Retries: d.Retries,
-		Circuit: handoff.Circuit(d.Circuit), BatchWindow: d.BatchWindow, Track: d.Track,
+		Circuit: handoff.Circuit(d.Circuit), Track: d.Track,
 	}, d.Sink}
 	c.Sink.Defaults(&c.Reader)
 	err := c.Reader.Validate()

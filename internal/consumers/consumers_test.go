@@ -38,7 +38,7 @@ func config(t *testing.T, raw string) (c sink.Config) {
 func TestRead(t *testing.T) {
 	got, err := consumers.Read([]byte(`{"consumers": [
 		{"name": "billing", "sink": {"kind": "sqs", "arn": "`+queueARN+`", "maxEntries": 1}},
-		{"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3, "blockAfter": "2h", "batchWindow": "1500ms",
+		{"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3, "blockAfter": "2h", 
 		 "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
 		{"name": "books"},
 		{"name": "brittle", "circuit": {"queues": 5, "probes": ["1s", "1m"], "wakeRate": 20}},
@@ -54,7 +54,7 @@ func TestRead(t *testing.T) {
 	want := []consumers.Consumer{
 		{Reader: handoff.Reader{Name: "billing"}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`","maxEntries":1}`)},
 		{
-			Reader: handoff.Reader{Name: "search", Start: handoff.Latest, Prefix: "shop/", MaxMessages: 10, MaxBytes: 1_000_000, MaxAttempts: 3, BlockAfter: 2 * time.Hour, BatchWindow: 1500 * time.Millisecond},
+			Reader: handoff.Reader{Name: "search", Start: handoff.Latest, Prefix: "shop/", MaxMessages: 10, MaxBytes: 1_000_000, MaxAttempts: 3, BlockAfter: 2 * time.Hour},
 			Sink:   config(t, `{"kind":"lambda","arn":"arn:aws:lambda:eu-west-1:123456789012:function:f"}`),
 		},
 		{Reader: handoff.Reader{Name: "books"}},
@@ -110,10 +110,6 @@ func TestReadRefuses(t *testing.T) {
 		"one attempt":        {one(`"name":"a","maxAttempts":1`), "consumers[0].maxAttempts is 1: it must be from 2 to 1000"},
 		"a block of a word":  {one(`"name":"a","blockAfter":"never"`), "consumers[0].blockAfter must be a duration"},
 		"too early a block":  {one(`"name":"a","blockAfter":"1ms"`), "consumers[0].blockAfter is 1ms: it must be from 1s to 720h0m0s"},
-		"a window of a word": {one(`"name":"a","batchWindow":"long"`), "consumers[0].batchWindow must be a duration"},
-		"too short a window": {one(`"name":"a","batchWindow":"50ms"`), "consumers[0].batchWindow is 50ms: it must be from 100ms to 1m0s"},
-		"too long a window":  {one(`"name":"a","batchWindow":"61s"`), "consumers[0].batchWindow is 1m1s: it must be from 100ms to 1m0s"},
-		"a tracked window":   {one(`"name":"a","batchWindow":"1s","track":"15m"`), "consumers[0].batchWindow must not be given with track"},
 		"retries of a text":  {one(`"name":"a","retries":"1s"`), `consumers[0].retries must be a list of 1 to 10 elements, such as ["1s", "1m"]: it is "1s"`},
 		"no retries":         {one(`"name":"a","retries":[]`), `consumers[0].retries must be a list of 1 to 10 elements, such as ["1s", "1m"]: it is of 0`},
 		"eleven retries":     {one(`"name":"a","retries":["1s","1s","1s","1s","1s","1s","1s","1s","1s","1s","1s"]`), "consumers[0].retries must be a list of 1 to 10"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/trouble"
 )
 
@@ -22,6 +23,11 @@ type Row struct {
 	State    trouble.State `json:"state"`
 	Since    time.Time     `json:"since"`
 	Age      float64       `json:"ageSeconds"`
+	// Seq is the message that is missing, or that the consumer gets next, Attempt how often that was tried, and
+	// Error the beginning of why it failed last.
+	Seq     *jsonseq.Seq `json:"seq,omitempty"`
+	Attempt int          `json:"attempt,omitempty"`
+	Error   string       `json:"error,omitempty"`
 }
 
 // Rows is a page of those in a state.
@@ -74,8 +80,15 @@ func (s Selection) shown(c *httpapi.Call, row trouble.Row, now time.Time) Row {
 	is := Row{Consumer: row.Consumer, State: s.State, Since: row.Since, Age: max(now.Sub(row.Since).Seconds(), 0)}
 	if s.of == "chains" {
 		is.Tag = c.Short(row.Queue)
-	} else {
-		is.Queue = c.Short(row.Queue)
+		return is
+	}
+	is.Queue, is.Attempt, is.Error = c.Short(row.Queue), row.Attempt, row.Error
+	if row.Shown > 0 && c.Tenant() != "" {
+		is.Error = row.Error[:min(row.Shown, len(row.Error))]
+	}
+	is.Error = c.Words(is.Error)
+	if s.State != trouble.CircuitOpen {
+		is.Seq = new(jsonseq.Seq(row.Seq))
 	}
 	return is
 }

@@ -19,8 +19,6 @@ const (
 	DefaultBlock    = time.Hour
 	MinBlock        = time.Second
 	MaxBlock        = 30 * 24 * time.Hour
-	MinWindow       = 100 * time.Millisecond
-	MaxWindow       = time.Minute
 	DefaultFailing  = 3
 	MinFailing      = 2
 	MaxFailing      = 10

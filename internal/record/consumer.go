@@ -86,15 +86,15 @@ type Consumer struct {
 	// Together is how many of the Attempts had other messages with it: what ended one of these
 	// may be the fault of another.
 	Together int `ddb:"together,omitzero"`
+	// Tried is how many claims failed that had messages up to TriedTo: the attempt goes on where a batch comes by parts.
+	Tried   int   `ddb:"tried,omitzero"`
+	TriedTo int64 `ddb:"triedTo,omitzero"`
 	// IsolateTo: up to this seq claims are smaller, because a batch up to there failed, or
 	// its process died: by halves, until the bad message is alone.
 	IsolateTo int64 `ddb:"isolateTo,omitzero"`
 	// RetryAt is when a batch that failed is tried again; the zero time means
 	// at once.
 	RetryAt time.Time `ddb:"retryAt,omitzero"`
-	// BatchAt is when the last batch was claimed by a reader that has a window; it is not kept of
-	// others.
-	BatchAt time.Time `ddb:"batchAt,omitzero"`
 	// Failed is when a batch last failed since the last commit, Error why. Where that
 	// is about replies, ReplyQueue is the queue that they go to; it is not in Error.
 	Failed     time.Time `ddb:"failed,omitzero"`
@@ -201,6 +201,20 @@ func (c Consumer) Alone() bool { return c.To == c.From+1 }
 // OwnAttempts is how often the message behind Delivered was claimed alone: only these count
 // towards the bound at which it blocks.
 func (c Consumer) OwnAttempts() int { return max(c.Attempts-c.Together, 0) }
+
+// triedBehind is how many claims failed, and up to which seq, of what is behind one.
+func (c Consumer) triedBehind(seq int64) (n int, upTo int64) {
+	if c.TriedTo <= seq {
+		return 0, 0
+	}
+	return c.Tried, c.TriedTo
+}
+
+// Attempt is which try of its range the claim is.
+func (c Consumer) Attempt() int {
+	n, _ := c.triedBehind(c.Delivered)
+	return max(c.Attempts, n+1)
+}
 
 // FailedTo is the last seq of the batches that failed: IsolateTo, or that of a claim that
 // is to be taken over, for its process died.

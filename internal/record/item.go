@@ -30,9 +30,10 @@ const (
 	attrLeaseUntil       ddb.Path = "leaseUntil" // ms
 	attrAttempts         ddb.Path = "attempts"
 	attrTogether         ddb.Path = "together"
+	attrTried            ddb.Path = "tried"
+	attrTriedTo          ddb.Path = "triedTo"
 	attrIsolateTo        ddb.Path = "isolateTo"
 	attrRetryAt          ddb.Path = "retryAt" // ms
-	attrBatchAt          ddb.Path = "batchAt" // ms
 	attrFailed           ddb.Path = "failed"  // ms
 	attrError            ddb.Path = "error"
 	attrShown            ddb.Path = "shown"

@@ -156,8 +156,6 @@ type Claim struct {
 	To int64
 	// Now is the claimer's clock, LeaseUntil when the claim may be taken over.
 	Now, LeaseUntil time.Time
-	// Gathers: the reader has a window, so it is kept when this batch was claimed.
-	Gathers bool
 	// Answer is what the sink answered of the claim that is committed with this one.
 	Answer Answer
 }
@@ -177,6 +175,9 @@ type Failure struct {
 	Alone   bool
 	Now     time.Time
 	RetryAt time.Time
+	// Passed is how many seqs of the range, from its first on, are done nevertheless: what is behind them failed once, with
+	// others.
+	Passed int64
 	// Block makes the consumer Blocked.
 	Block bool
 	// Away is how often in a row the sink was away, with this time: the attempt is taken

@@ -105,6 +105,12 @@ func claim(req string, to int64) record.Claim {
 // claimed is c after a claim.
 func claimed(c record.Consumer, claim record.Claim) record.Consumer {
 	c.Token = record.Token{N: c.Token.N + 1, Req: claim.Req}
+	if c.TriedTo <= c.Delivered {
+		c.Tried, c.TriedTo = 0, 0
+	}
+	if c.Attempts > 0 && c.Away == 0 {
+		c.Tried, c.TriedTo = max(c.Tried+1, c.Attempts), max(c.TriedTo, c.FailedTo())
+	}
 	c.State, c.From, c.To, c.LeaseUntil = record.Started, c.Delivered, claim.To, claim.LeaseUntil
 	c.Attempts++
 	if !c.Alone() {

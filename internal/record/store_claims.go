@@ -62,10 +62,18 @@ func setClaim(n int64, claim Claim) []ddb.Action {
 		setState(Started), attrTokenN.Set(ddb.Int(n)), attrReq.Set(ddb.Text(claim.Req)), attrTo.Set(ddb.Int(claim.To)),
 		attrLeaseUntil.Set(ddb.Millis(claim.LeaseUntil)), attrDeferred.Remove(),
 	}
-	if claim.Gathers {
-		set = append(set, attrBatchAt.Set(ddb.Millis(claim.Now)))
-	}
 	return set
+}
+
+// setTried takes down how many claims failed up to a seq.
+func setTried(seen Consumer, n int, upTo int64) []ddb.Action {
+	switch {
+	case n > 0:
+		return []ddb.Action{attrTried.Set(ddb.Int(int64(n))), attrTriedTo.Set(ddb.Int(upTo))}
+	case seen.Tried > 0:
+		return ddb.Removed(attrTried, attrTriedTo)
+	}
+	return nil
 }
 
 // setTaken takes down that nothing failed since.
@@ -102,12 +110,17 @@ func setFailed(t Token, outcome TokenOutcome, failure Failure) []ddb.Action {
 	}
 	set = append(set, about, shown)
 	if failure.Away > 0 {
-		set = append(set, attrAttempts.Plus(-1), attrAway.Set(ddb.Int(int64(failure.Away))))
-		if !failure.Alone {
-			set = append(set, attrTogether.Add(ddb.Int(-1)))
-		}
+		set = append(set, attrAway.Set(ddb.Int(int64(failure.Away))))
 	} else {
 		set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Remove())
+	}
+	switch {
+	case failure.Passed > 0:
+		set = append(set, setPart(failure)...)
+	case failure.Away > 0 && failure.Alone:
+		set = append(set, attrAttempts.Plus(-1))
+	case failure.Away > 0:
+		set = append(set, attrAttempts.Plus(-1), attrTogether.Add(ddb.Int(-1)))
 	}
 	if !failure.Since.IsZero() {
 		set = append(set, attrFailingSince.Set(ddb.Millis(failure.Since)))
@@ -124,6 +137,21 @@ func setFailed(t Token, outcome TokenOutcome, failure Failure) []ddb.Action {
 	return append(set, setState(Idle), attrRetryAt.Set(ddb.Millis(failure.RetryAt)), attrDeferred.Remove())
 }
 
+// setPart is what a consumer is that has a part of its claim's range behind it: another message is tried next.
+func setPart(failure Failure) []ddb.Action {
+	tried := ddb.Int(1)
+	if failure.Away > 0 {
+		tried = ddb.Int(0)
+	}
+	set := []ddb.Action{
+		attrDelivered.Plus(failure.Passed), attrAttempts.Set(tried), attrTogether.Set(tried), attrTaken.Remove(), attrProven.Remove(),
+	}
+	if failure.Since.IsZero() {
+		set = append(set, attrFailingSince.Remove())
+	}
+	return set
+}
+
 // Claim makes a claim, if the consumer's token, state and place are as seen, it
 // is neither paused nor starting, and it is Idle or its lease is over before now.
 // Taking a claim over makes the old one Cancelled. 1 write unit.
@@ -138,6 +166,11 @@ func (s *Store) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer
 	if !claim.alone(seen.Delivered) {
 		set = append(set, attrTogether.Add(ddb.Int(1)))
 	}
+	tried, upTo := seen.triedBehind(seen.Delivered)
+	if seen.Attempts > 0 && seen.Away == 0 {
+		tried, upTo = max(tried+1, seen.Attempts), max(upTo, seen.FailedTo())
+	}
+	set = append(set, setTried(seen, tried, upTo)...)
 	c, made, err := s.update(ctx, "claim", seen.Queue, seen.Name, isTakeable(seen, claim.Now), set...)
 	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }
@@ -185,7 +218,8 @@ func (s *Store) commitAndClaim(ctx context.Context, op string, seen Consumer, co
 	if !claim.alone(seen.To) {
 		together = ddb.Int(1)
 	}
-	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(claim.Answer), []ddb.Action{
+	tried, upTo := seen.triedBehind(seen.To)
+	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(claim.Answer), setTried(seen, tried, upTo), []ddb.Action{
 		setEnded(seen.Token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
 		attrAttempts.Set(ddb.Int(1)), attrTogether.Set(together),
 	})...)
@@ -205,7 +239,7 @@ func (s *Store) Ask(ctx context.Context, seen Consumer, position int64) (Consume
 	return c, made || c.State == seen.State && c.Token == seen.Token && c.Asked >= position, err
 }
 
-// Fail gives the claim of a token back. 1 write unit.
+// Fail gives the claim of a token back, and commits the part of it that was passed, in one. 1 write unit.
 //
 // Lost response: the repeat fails; the token's outcome is Aborted, or the
 // consumer is Blocked under the next number: true. Another ended the claim:

@@ -21,22 +21,28 @@ func TestStoreClaim(t *testing.T) {
 	})
 }
 
-// TestStoreKeepsWhenABatchWasClaimed: of a reader that has a window; a claim of another one leaves it.
-func TestStoreKeepsWhenABatchWasClaimed(t *testing.T) {
+// TestStoreFailsAPart: what is done of a claim that is given back is committed with it, and the rest has failed once.
+func TestStoreFailsAPart(t *testing.T) {
 	each(t, func(b *bench) {
-		c := b.create(b.fresh("a"))
-		gathers := claim("r1", 5)
-		gathers.Gathers = true
-		want := claimed(c, gathers)
-		want.BatchAt = at
-		c = b.answer("claimed", want, true)(b.Claim(b.Context(), c, gathers))
-		next := claim("r2", 8)
-		next.Gathers, next.Now = true, at.Add(time.Second)
-		want = claimed(committed(c), next)
-		want.BatchAt = next.Now
-		c = b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), c, next))
-		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
-		b.claim(c, "r3", 9)
+		for name, f := range map[string]record.Failure{
+			"counts": {Error: "no", Now: at, RetryAt: at.Add(time.Second), Passed: 2, Since: at},
+			"twice":  {Error: "no", Now: at, RetryAt: at.Add(time.Second), Passed: 2},
+			"away":   {Error: "no", Now: at, RetryAt: at.Add(time.Second), Passed: 2, Away: 1},
+		} {
+			c := b.claim(b.create(b.fresh(name)), "r1", 5)
+			c = b.answer("failed", failed(c, record.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}), true)(
+				b.Fail(b.Context(), b.queue, name, c.Token, record.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}))
+			c = b.claim(c, "r2", 5)
+			want := c
+			want.Attempts, want.Together, want.FailingSince = 1, 1, time.Time{}
+			if f.Away > 0 {
+				want.Attempts, want.Together, want.IsolateTo = 1, 1, c.To // as failed takes them off
+			}
+			want = failed(want, f)
+			want.Delivered += 2
+			b.answer(name, want, true)(b.Fail(b.Context(), b.queue, name, c.Token, f))
+			b.answer(name+", again", want, true)(b.Fail(b.Context(), b.queue, name, c.Token, f))
+		}
 	})
 }
 

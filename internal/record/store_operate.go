@@ -12,7 +12,7 @@ import (
 
 // setOperated is what an operator's unblocking or rewinding leaves.
 func setOperated(seen Consumer, delivered int64, op string) []ddb.Action {
-	return append(setTaken(), attrBlockedSince.Remove(),
+	return append(setTaken(), attrBlockedSince.Remove(), attrTried.Remove(), attrTriedTo.Remove(),
 		setState(Idle), attrDelivered.Set(ddb.Int(delivered)), attrAttempts.Set(ddb.Int(0)), attrTogether.Remove(),
 		attrTokenN.Set(ddb.Int(seen.Token.N+1)), attrLastOp.Set(ddb.Text(op)))
 }

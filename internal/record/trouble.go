@@ -15,7 +15,7 @@ var consumerStates = []trouble.State{
 // Troubles are the rows for what a consumer's item itself says. The number of each
 // is as high as that of any earlier one.
 func Troubles(c Consumer) (rows []trouble.Row) {
-	row := trouble.Row{Queue: c.Queue, Consumer: c.Name, N: c.Token.N}
+	row := RowOf(c)
 	switch c.State {
 	case Blocked:
 		row.State, row.Since = trouble.Blocked, c.BlockedSince
@@ -25,8 +25,9 @@ func Troubles(c Consumer) (rows []trouble.Row) {
 		rows = append(rows, row)
 	}
 	if q := c.Quarantine[0]; q != (Quarantined{}) {
-		row.State, row.Since = trouble.Quarantined, q.Since
-		rows = append(rows, row)
+		aside := row
+		aside.State, aside.Since, aside.Seq = trouble.Quarantined, q.Since, q.From+1
+		rows = append(rows, aside)
 	}
 	if c.Paused != "" {
 		// No claim lies between a pause and the next one.
@@ -34,6 +35,14 @@ func Troubles(c Consumer) (rows []trouble.Row) {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// RowOf is a row of a consumer, in no state yet.
+func RowOf(c Consumer) trouble.Row {
+	return trouble.Row{
+		Queue: c.Queue, Consumer: c.Name, N: c.Token.N, Seq: c.Delivered + 1, Attempt: c.Attempts,
+		Error: Cut(c.Error, trouble.MaxError), Shown: c.Shown,
+	}
 }
 
 // Note writes and deletes the rows that a change of a consumer brings and ends; the zero after

@@ -76,7 +76,7 @@ func (d *Deps) Deliverer(options handoff.Options) *handoff.Deliverer {
 	}
 	options.KnownQueues = d.KnownQueues
 	if d.Timer != nil {
-		options.WakeUp, options.WakeCircuit, options.WakeBatch = d.Timer.Consumer, d.Timer.Circuit, d.Timer.Batch
+		options.WakeUp, options.WakeCircuit = d.Timer.Consumer, d.Timer.Circuit
 	}
 	deliverer, err := handoff.New(handoff.NewDynamo(d.Client, d.Consumers), d.Sorter(), &options)
 	d.Check(err)

@@ -81,7 +81,7 @@ type Settings struct {
 	// messages; empty where it does not.
 	ArchiveTable string
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
-	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3, "batchWindow": "2s"}]; or all
+	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}]; or all
 	// of the text that process has (package consumers), of which the sweep takes the same.
 	Readers []handoff.Reader
 	// Log says what is logged of calls that go well: STREAMSORT_LOG_SUCCESSES of a hundred (1
@@ -222,7 +222,6 @@ func (r *reader) readers(name string) (readers []handoff.Reader) {
 		Name, Prefix string
 		MaxAttempts  int
 		WakeRate     int
-		BatchWindow  string
 		// Circuit is where process has the rate.
 		Circuit struct{ WakeRate int }
 	}
@@ -237,11 +236,7 @@ func (r *reader) readers(name string) (readers []handoff.Reader) {
 	for _, item := range all.Consumers {
 		circuit := handoff.Circuit{WakeRate: max(item.WakeRate, item.Circuit.WakeRate)}
 		reader := handoff.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: circuit}
-		var err error
-		if item.BatchWindow != "" {
-			reader.BatchWindow, err = time.ParseDuration(item.BatchWindow)
-		}
-		if err := cmp.Or(err, reader.Validate()); err != nil {
+		if err := reader.Validate(); err != nil {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}
 		readers = append(readers, reader)

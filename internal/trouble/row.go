@@ -57,6 +57,13 @@ type Row struct {
 	Since time.Time `ddb:"since"`
 	// N rises with the consumer, the queue or the chains of a tag.
 	N int64 `ddb:"n,optional"`
+	// Seq is the message that is missing, or that the consumer gets next; of chains and circuits there is none.
+	Seq int64 `ddb:"seq,omitzero"`
+	// Attempt is how often that was tried, Error why it failed last, MaxError bytes at most; Shown is how many of
+	// these the queue's tenant may read, 0 for all.
+	Attempt int    `ddb:"attempt,omitzero"`
+	Error   string `ddb:"error,omitzero"`
+	Shown   int    `ddb:"shown,omitzero"`
 	// ExpiresOn is when the row is deleted of itself, to the second; the zero time where it is not. It
 	// may still be there for days.
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
@@ -64,6 +71,9 @@ type Row struct {
 
 // Expired reports whether the row is one that only DynamoDB has not deleted yet.
 func (r Row) Expired(now time.Time) bool { return !r.ExpiresOn.IsZero() && !now.Before(r.ExpiresOn) }
+
+// MaxError is how many bytes of an error are in a row.
+const MaxError = 200
 
 const layout = 1
 

@@ -27,7 +27,7 @@ type Batch struct {
 	// them, and of all that was started under them. nil where it is not.
 	Edges []xorack.Edge
 	// Attempt is 1 the first time that the range is handed on, and rises each
-	// time until it is committed, but for the times that its sink was away.
+	// time until it is committed, also where it comes by parts, but for the times that its sink was away.
 	Attempt int
 	// Rewinds is how often an operator set this consumer back. A sink that
 	// drops repeats has it in the repeat's key, so that a replay goes through.

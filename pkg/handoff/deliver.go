@@ -20,8 +20,6 @@ import (
 // known is a position that the queue is known to have reached, such as that of
 // a stream record, and -1 where there is none: it saves a read.
 //
-// It puts nothing off: a [Reader].BatchWindow is for [OnStream].
-//
 // It hands on what is known to be there, up to that position at least. A call that finds another's claim in flight
 // (Busy) notes its position with the claim, and who commits the claim goes on: so every record
 // may be dropped that was answered without an error.
@@ -33,12 +31,8 @@ func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known i
 
 // deliver is Deliver, beside others or not. The queue moved to what is known, and from where is known too, or -1.
 func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, with bounds) Delivery {
-	var putOffUntil time.Time
-	if with.off != nil {
-		moved, putOffUntil = with.off.take(queue, r.Name, moved)
-	}
 	run := &delivery{
-		Deliverer: d, reader: r.withDefaults(), position: moved.To, bounds: with, putOffUntil: putOffUntil,
+		Deliverer: d, reader: r.withDefaults(), position: moved.To, bounds: with,
 		Delivery: Delivery{Queue: queue, Consumer: r.Name},
 	}
 	if err := errors.Join(validate(queue, r.Name), d.takes(r)); err != nil {
@@ -66,8 +60,6 @@ type bounds struct {
 	until time.Time
 	// inline is how long a batch may take; 0 for as long as it likes.
 	inline time.Duration
-	// off is where what is put off is remembered; nil where nothing may be.
-	off *putOff
 	// shared is what was read of the queue for another consumer; nil where there is none.
 	shared *shared
 	// cursor is one that the queue had, where a record shows it.
@@ -87,8 +79,6 @@ type delivery struct {
 	// and returned when its handler returned.
 	claiming, claimed, returned time.Time
 	bounds
-	// putOffUntil is until when this was put off before; the zero time where it was not.
-	putOffUntil time.Time
 	// bad tells that the last batch cannot be handed on as it is, however often.
 	bad bool
 	// learnt is what was known of the sink before the batch that is under way was handed on,
@@ -195,20 +185,14 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if run.goesAside() {
-		if run.gather(); run.Ended == "" { // a call of its own puts nothing off
-			run.Ended = EndedAside
-		}
+		run.Ended = EndedAside
 		return false, nil
 	}
 	if !run.inTime(ctx) {
 		run.Ended = EndedOutOfTime
 		return false, nil
 	}
-	if !run.lets(ctx) {
-		return false, nil
-	}
-	run.gather()
-	return run.Ended == "", nil
+	return run.lets(ctx), nil
 }
 
 // knows has the position read where none is known, and takes up what others noted.
@@ -303,7 +287,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		} else {
 			run.position = max(run.position, c.Asked)
 		}
-		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempts, c.Rewinds
+		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempt(), c.Rewinds
 		batch.deferred, batch.answer = new(time.Duration), &record.Answer{}
 		// Nobody can say of what was skipped that it is done.
 		chain := xorack.Created{}
@@ -318,7 +302,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		batch.Edges = chain.Roots
 		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
 			run.tell(batch, time.Time{}, cause)
-			after, err := run.fail(ctx, c, cause)
+			after, err := run.fail(ctx, c, batch, cause)
 			run.giveUp(ctx, chain.Root, cause)
 			return after, err
 		}
@@ -353,7 +337,7 @@ func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
 func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
 	now := run.now()
 	run.claiming = now
-	return record.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now), Gathers: run.reader.BatchWindow > 0}
+	return record.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
 }
 
 // commit commits a batch that was handed on. Where more is known to be there,
@@ -393,14 +377,30 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 	return after, false, Batch{}, nil
 }
 
-// fail gives a claim back whose batch was not handed on.
-func (run *delivery) fail(ctx context.Context, c Consumer, cause error) (Consumer, error) {
-	failure := run.failure(ctx, c, cause)
+// fail gives a claim back whose batch was not handed on, or in part.
+func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause error) (Consumer, error) {
+	passed := batch.passed(cause)
+	behind := c
+	if passed > 0 {
+		// Nothing is known yet of the message behind the part.
+		behind.Attempts, behind.Together, behind.Away = 1, 1, 0
+		behind.FailingSince, behind.FailedAlone, behind.Taken, behind.Proven = time.Time{}, false, 0, false
+	}
+	failure := run.failure(ctx, behind, cause)
+	failure.Passed = passed
 	run.bad = isPermanent(cause)
 	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
 	if err != nil {
 		return c, err
+	}
+	if made && passed > 0 {
+		part := batch.upTo(c.From + passed)
+		if len(part.Messages) > 0 {
+			run.noteTaken(ctx, run.learnt)
+		}
+		run.Messages += len(part.Messages)
+		run.Skipped += len(part.Skipped)
 	}
 	switch {
 	case !made:

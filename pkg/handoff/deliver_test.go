@@ -75,7 +75,7 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	k.gets("q 1,2,3 #2")
 	k.pass(10 * time.Second)
 	k.ends("q", handoff.EndedFailed)
-	k.gets("q 1 #3", "q 2 #1")
+	k.gets("q 1 #3", "q 2 #3")
 	c := k.at("q", 1, handoff.Idle)
 	if c.Error != "no" || !c.Failed.Equal(k.now) || !c.RetryAt.After(k.now) {
 		t.Errorf("%+v; want why, when, and when again", c)
@@ -84,7 +84,7 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	k.pass(time.Second)
 	k.ends("q", handoff.EndedCaughtUp)
 	// Behind the one that failed alone they come in batches again.
-	k.gets("q 2 #2", "q 3,4,5 #1", "q 6,7 #1")
+	k.gets("q 2 #4", "q 3,4,5 #4", "q 6,7 #1")
 	if c := k.at("q", 7, handoff.Idle); c.Error != "" || !c.Failed.IsZero() || c.Attempts != 0 {
 		t.Errorf("%+v; want nothing left of the failure", c)
 	}
@@ -183,7 +183,7 @@ func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
 	k.put("q", 1, 2, 3)
 	k.poison(2, handoff.Permanent(errors.New("too large")))
 	done := k.ends("q", handoff.EndedBlocked)
-	k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #1")
+	k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #2")
 	k.at("q", 1, handoff.Blocked)
 	if done.Cause == nil || done.Batches != 1 {
 		t.Errorf("%+v; want why, and one batch", done)

@@ -30,7 +30,6 @@ type Deliverer struct {
 	observe     func(Delivery)
 	wakeUp      func(queue, consumer string, due time.Time)
 	wakeCircuit func(consumer string, due time.Time)
-	wakeBatch   func(queue string, upTo int64, due time.Time)
 	acker       *xorack.Acker
 	knownQueues bool
 	aside       func(ctx context.Context, queue, consumer string) error
@@ -78,11 +77,6 @@ type Options struct {
 	// WakeCircuit is the same for a consumer's circuit: [Deliverer.WakeCircuit] should be
 	// called then.
 	WakeCircuit func(consumer string, due time.Time)
-	// WakeBatch is told when messages of a queue up to a seq are due that a [Reader].BatchWindow puts off:
-	// [Deliverer.WakeBatch] should be called then. [OnStream] refuses such a reader where it is nil. Most are
-	// delivered before, with another event. It may be called from several goroutines at once, and must not wait for
-	// anything.
-	WakeBatch func(queue string, upTo int64, due time.Time)
 	// Aside, if not nil, has [Deliverer.DeliverAside] called for a reader of one queue by a call of its own, and returns when that
 	// is sure to be made, or cannot be asked for now: then WakeUp is told of the queue. It is asked by OnStream, for readers with
 	// Inline. What is lost of it, the sweep makes up for. It may be called from several goroutines at once.
@@ -108,7 +102,6 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		now: options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
 		wakeUp:      options.WakeUp,
 		wakeCircuit: options.WakeCircuit,
-		wakeBatch:   options.WakeBatch,
 		sleep:       options.Sleep,
 		aside:       options.Aside,
 		slow:        slow{until: map[consumerKey]time.Time{}},
@@ -204,11 +197,6 @@ type Reader struct {
 	Retries []time.Duration
 	// Circuit is when nothing is handed on any more but by a probe, because the sink is away.
 	Circuit Circuit
-	// BatchWindow, where it is not 0, is how long the next batch of a queue is put off after the last one began, so that
-	// more messages go with it: 0.1 seconds to 1 minute. A queue whose last batch is older is delivered to at
-	// once, and so are a full batch and what is there already when a batch is committed. It is for [OnStream], which needs
-	// [Options].WakeBatch for it, and must not be given with Track. Claims of package pull heed none.
-	BatchWindow time.Duration
 	// Apart says that each queue has a sink of its own: what one of them takes or does not take says nothing of
 	// another's. Nothing is then kept or looked at of what other queues learnt, no circuit opens, and a message that fails as often
 	// as it may blocks once BlockAfter has passed. Such a reader is not tracked.
@@ -273,7 +261,7 @@ func (r Reader) Validate() error {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
 		}
 	}
-	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), r.validateTrack(), r.validateWindow(), r.validateInline())
+	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), r.validateTrack(), r.validateInline())
 }
 
 // validateTrack reports a time of work that is out of its bounds, or of a reader whose queues have sinks of their own: the

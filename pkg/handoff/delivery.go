@@ -35,9 +35,6 @@ const (
 	// EndedDeferred: a batch was handed over, and the chain of its work, or a worker, commits it.
 	// What comes behind it is delivered after that.
 	EndedDeferred Ended = "DEFERRED"
-	// EndedGathering: its last batch began less than [Reader].BatchWindow ago, and less than a full one waits. It is
-	// delivered at the end of that time.
-	EndedGathering Ended = "GATHERING"
 	// EndedAside: it would hold up queues that are delivered beside it, and is delivered by a call of its own.
 	EndedAside Ended = "ASIDE"
 	// EndedErased: the queue was erased.

@@ -36,9 +36,9 @@
 //	                   token commits it: leaseUntil is then when the work is late
 //	attempts     N  how often the message behind delivered was claimed
 //	together     N  how many of these claims had other messages with it
+//	tried, triedTo  N  how many claims failed that had messages up to a seq
 //	isolateTo     N  up to this seq a batch failed, or its process died: claims are smaller
 //	retryAt      N  ms, when a batch that failed is tried again
-//	batchAt      N  ms, when the last batch was claimed, where its reader has a window
 //	failed, error, blockedSince   when and why a batch failed last
 //	failingSince  N  ms, when the message behind delivered, or a batch with it, first failed
 //	taken        N  where it failed alone: what its sink was known to have taken the first time,
@@ -168,6 +168,8 @@
 // since a message first failed is told by counts, not by clocks: a first failure changes the item,
 // and who looked before that change cannot make the next one.
 //
+// [DoneUpTo] says beside it how far the batch is done: the write that gives the claim back commits that part.
+//
 // # The circuit
 //
 // Once as many queues as [Circuit].Queues says failed with nothing taken in between, the circuit of
@@ -191,16 +193,6 @@
 // Of a tracked consumer it is about handing on: a chain that fails is what the work says of the message, which
 // has its attempts for that, and opens no circuit; a probe is taken when it was handed on. Where the sink took
 // something since a tracked message failed last, that one is tried once more before it may be blocked. Consumers that pull have none: they do not ask while they are away.
-//
-// # A window
-//
-// A reader with [Reader].BatchWindow gets larger batches of queues that have few messages each: the
-// next batch of a queue is claimed no sooner than so long after the last one was (batchAt), unless it is a
-// full one, a probe, or something failed. What is put off so is done with for the stream. The process
-// remembers it, and delivers it with the first event that it is handed when it is due; a wake-up
-// ([Options].WakeBatch, [Deliverer.WakeBatch]) half a second later is for a process that is frozen or gone;
-// the sweep finds what no wake-up came for, and takes nothing for lag that only gathers. What waited for a window in one
-// process waits for no other, though another process made a batch of a part of it meanwhile.
 //
 // # A sink for each queue
 //

@@ -3,10 +3,12 @@ package handoff
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 var (
@@ -80,6 +82,50 @@ func SinkAway(err error) error {
 		return nil
 	}
 	return sinkAway{err}
+}
+
+// doneUpTo marks an error with the seq up to which the batch is done.
+type doneUpTo struct {
+	error
+	seq int64
+}
+
+func (d doneUpTo) Unwrap() error { return d.error }
+
+// UpTo is the seq, for tests of sinks.
+func (d doneUpTo) UpTo() int64 { return d.seq }
+
+// DoneUpTo marks what a handler returns with the seq up to which its batch is done nevertheless: that part is committed, and
+// what is behind it comes again. It counts for nothing where the batch has replies, or is tracked: these are committed as a
+// whole, or not at all; nor where the seq is not in the batch, or its last one.
+func DoneUpTo(err error, seq int64) error {
+	if err == nil {
+		return nil
+	}
+	return doneUpTo{err, seq}
+}
+
+// passed is how many seqs of a batch are done although it failed.
+func (b Batch) passed(cause error) int64 {
+	var d doneUpTo
+	replies, refused := b.Replies()
+	if !errors.As(cause, &d) || d.seq <= b.From || d.seq >= b.To || len(b.Edges) > 0 || len(replies) > 0 || refused != nil {
+		return 0
+	}
+	return d.seq - b.From
+}
+
+// upTo is the part of a batch up to a seq.
+func (b Batch) upTo(seq int64) Batch {
+	b.To = seq
+	behind := func(m cursor.Message) bool { return m.Seq > seq }
+	if i := slices.IndexFunc(b.Messages, behind); i >= 0 {
+		b.Messages = b.Messages[:i]
+	}
+	if i := slices.IndexFunc(b.Skipped, func(skipped int64) bool { return skipped > seq }); i >= 0 {
+		b.Skipped = b.Skipped[:i]
+	}
+	return b
 }
 
 // notYet marks an error with the time of the next try.

@@ -29,9 +29,9 @@ type (
 	//	Deferred bool               whoever has its token, or its chain, commits or fails it
 	//	Attempts int                how often the message behind Delivered was claimed
 	//	Together int                how many of these claims had other messages with it
+	//	Tried, TriedTo              how many claims failed, up to which seq: for Attempt
 	//	IsolateTo int64             up to this seq claims are smaller, because a batch failed
 	//	RetryAt time.Time           when a batch that failed is tried again
-	//	BatchAt time.Time           when the last batch was claimed, where its reader has a BatchWindow
 	//	Failed time.Time            when a batch last failed since the last commit
 	//	Error string                why it failed
 	//	Shown int                   how many bytes of Error the queue's tenant may read; 0 for all
@@ -65,6 +65,7 @@ type (
 	//	Fails() bool                             the message behind Delivered failed, and is tried again
 	//	Alone() bool                             the last claim had one message
 	//	OwnAttempts() int                        the Attempts that had
+	//	Attempt() int                            which try of its range the claim is
 	//	FailedTo() int64                         IsolateTo, also of a claim whose process died
 	//	ShownError() string                      what of Error the queue's tenant may read
 	//	Cause() string                           Error, with the queue of replies named

@@ -23,7 +23,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 		var invalid *cursor.InvalidError
 		switch {
 		case errors.As(err, &invalid):
-			return run.fail(ctx, c, &ReplyError{Queue: p.Queue, Err: err})
+			return run.fail(ctx, c, Batch{}, &ReplyError{Queue: p.Queue, Err: err})
 		case err != nil:
 			return c, &ReplyError{Queue: p.Queue, Err: err}
 		}

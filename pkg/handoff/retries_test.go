@@ -1,6 +1,8 @@
 package handoff_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -124,5 +126,91 @@ func TestNotBefore(t *testing.T) {
 	k.ends("q", handoff.EndedBlocked)
 	if handoff.NotBefore(nil, k.now) != nil {
 		t.Error("no error became one")
+	}
+}
+
+// TestAPartIsDone: what is before the first failure is committed by the same write that gives the claim back; what is behind it
+// comes again, as often as it may.
+func TestAPartIsDone(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3, 4, 5)
+	var got []string
+	r := k.reader()
+	r.MaxMessages, r.BlockAfter = 4, time.Second
+	r.Handle = func(_ context.Context, b handoff.Batch) error {
+		got = append(got, fmt.Sprintf("%d-%d #%d", b.From+1, b.To, b.Attempt))
+		if b.From < 3 && b.To >= 3 {
+			return handoff.DoneUpTo(errors.New("no 3"), 2)
+		}
+		return nil
+	}
+	done := k.d.Deliver(t.Context(), "q", r, -1)
+	c := k.standing("q")
+	if done.Ended != handoff.EndedFailed || done.Messages != 2 || c.Delivered != 2 || c.State != handoff.Idle || c.Attempts != 1 || c.Together != 1 || c.IsolateTo != 4 {
+		t.Errorf("%+v", done)
+	}
+	for k.standing("q").State != handoff.Blocked {
+		k.pass(time.Hour)
+		k.d.Deliver(t.Context(), "q", r, -1)
+	}
+	_, err := k.d.Skip(t.Context(), orderOf("q"), 3)
+	k.must(err)
+	if done := k.d.Deliver(t.Context(), "q", r, -1); done.Ended != handoff.EndedCaughtUp {
+		t.Errorf("%+v", done)
+	}
+	if len(got) < 3 || got[0] != "1-4 #1" || got[1] != "3-4 #2" || got[len(got)-1] != "5-5 #1" && got[len(got)-1] != "4-5 #1" {
+		t.Errorf("it got %q", got)
+	}
+}
+
+// TestTheAttemptGoesOnByHalves: no message comes under a lower attempt than before, nor one that was never tried under any but
+// the first.
+func TestTheAttemptGoesOnByHalves(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3, 4, 5, 6, 7, 8)
+	var got []string
+	r := k.reader()
+	r.MaxMessages, r.MaxAttempts = 4, 6
+	fails := true
+	r.Handle = func(_ context.Context, b handoff.Batch) error {
+		got = append(got, fmt.Sprintf("%d-%d #%d", b.From+1, b.To, b.Attempt))
+		if fails && b.From < 2 && b.To >= 2 {
+			return errors.New("no 2")
+		}
+		return nil
+	}
+	for range 4 {
+		k.d.Deliver(t.Context(), "q", r, -1)
+		k.pass(time.Hour)
+	}
+	fails = false
+	if done := k.d.Deliver(t.Context(), "q", r, -1); done.Ended != handoff.EndedCaughtUp {
+		t.Errorf("%+v", done)
+	}
+	want := []string{"1-4 #1", "1-4 #2", "1-2 #3", "1-1 #4", "2-2 #4", "2-2 #5", "3-6 #5", "7-8 #1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("it got %q, want %q", got, want)
+	}
+}
+
+// TestAPartThatCannotBeCommitted: a batch with replies is committed whole; and a seq must be in the batch.
+func TestAPartThatCannotBeCommitted(t *testing.T) {
+	for name, done := range map[string]func(b handoff.Batch) int64{
+		"a reply":        func(b handoff.Batch) int64 { _ = b.Reply(handoff.Reply{Queue: "r", Body: []byte("x")}); return 2 },
+		"all of it":      func(b handoff.Batch) int64 { return b.To },
+		"more than all":  func(b handoff.Batch) int64 { return b.To + 1 },
+		"none of it":     func(b handoff.Batch) int64 { return b.From },
+		"less than none": func(b handoff.Batch) int64 { return b.From - 1 },
+	} {
+		k := newDesk(t)
+		k.put("q", 1, 2, 3)
+		r := k.reader()
+		r.Handle = func(_ context.Context, b handoff.Batch) error { return handoff.DoneUpTo(errors.New("no"), done(b)) }
+		if ended := k.d.Deliver(t.Context(), "q", r, -1); ended.Ended != handoff.EndedFailed || ended.Messages != 0 || k.standing("q").Delivered != 0 {
+			t.Errorf("%s: %+v", name, ended)
+		}
+	}
+	if handoff.DoneUpTo(nil, 1) != nil {
+		t.Error("nothing failed, and that is an error")
 	}
 }

@@ -1,9 +1,6 @@
 package handoff
 
-import (
-	"sync"
-	"time"
-)
+import "sync"
 
 // maxSeen is how many consumers a process remembers, at some 200 bytes each; then it begins anew.
 const maxSeen = 10_000
@@ -22,7 +19,6 @@ type consumerKey struct{ queue, consumer string }
 // idle is what tells one idle consumer from another.
 type idle struct {
 	tokenN, delivered int64
-	batchAt           time.Time
 }
 
 // get is the consumer, if it was left at a place.
@@ -30,7 +26,7 @@ func (s *seen) get(queue, consumer string, at int64) (Consumer, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, ok := s.left[consumerKey{queue, consumer}]
-	return Consumer{Queue: queue, Name: consumer, State: Idle, Token: Token{N: found.tokenN}, Delivered: found.delivered, BatchAt: found.batchAt},
+	return Consumer{Queue: queue, Name: consumer, State: Idle, Token: Token{N: found.tokenN}, Delivered: found.delivered},
 		ok && found.delivered == at
 }
 
@@ -40,11 +36,11 @@ func (s *seen) put(c Consumer, failed error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := consumerKey{c.Queue, c.Name}
-	if failed == nil && c.State == Idle && c.Attempts == 0 && c.RetryAt.IsZero() && c.FailedTo() <= c.Delivered && c.Paused == "" && c.Starting == "" {
+	if failed == nil && c.State == Idle && c.Attempts == 0 && c.RetryAt.IsZero() && c.FailedTo() <= c.Delivered && c.TriedTo <= c.Delivered && c.Paused == "" && c.Starting == "" {
 		if len(s.left) >= maxSeen {
 			clear(s.left)
 		}
-		s.left[key] = idle{c.Token.N, c.Delivered, c.BatchAt}
+		s.left[key] = idle{c.Token.N, c.Delivered}
 		return
 	}
 	delete(s.left, key)

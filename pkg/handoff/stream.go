@@ -27,23 +27,17 @@ import (
 // can hand on is woken up again, behind the records that wait by then. One comes again
 // soon, by the mapping's own retry, where its first try failed or the store did, as long
 // as its record is younger than half a minute: a queue that goes on failing is left to
-// its next record, to a wake-up ([Options].WakeUp) and to the sweep. What a [Reader].BatchWindow puts off is done with,
-// for the mapping, and delivered with a later event, or after a wake-up ([Options].WakeBatch). One that is slow or fails, of a reader with
+// its next record, to a wake-up ([Options].WakeUp) and to the sweep. One that is slow or fails, of a reader with
 // [Reader].Inline, is delivered by a call of its own ([Options].Aside), and comes again by no mapping. The event source mapping must have
 // ReportBatchItemFailures on.
 //
-// It returns an InvalidError for a reader that is out of its bounds, or that has a window where there is no
-// [Options].WakeBatch.
+// It returns an InvalidError for a reader that is out of its bounds.
 func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
 	for _, r := range readers {
 		if err := d.takes(r); err != nil {
 			return nil, err
 		}
-		if r.BatchWindow > 0 && d.wakeBatch == nil {
-			return nil, errNoWakeBatch
-		}
 	}
-	off := &putOff{left: map[consumerKey]waits{}}
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		hints, broken := hintsOf(event, names)
 		if broken != nil {
@@ -53,25 +47,20 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 			hints[i].work(readers)
 		}
 		var jobs []*job
-		named := map[consumerKey]bool{}
 		for i := range hints {
 			jobs = append(jobs, hints[i].jobs...)
-			for _, j := range hints[i].jobs {
-				named[consumerKey{j.hint.queue, j.reader.Name}] = true
-			}
 		}
-		jobs = append(jobs, off.due(d.now(), readers, named)...)
 		d.forEach(len(jobs), func(i int) {
 			j := jobs[i]
 			inline := d.asideOf(j.reader)
-			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, off: off, shared: &j.hint.shared, cursor: j.hint.cursor})
+			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, shared: &j.hint.shared, cursor: j.hint.cursor})
 			j.hint.shared.end()
 			if inline > 0 && done.Err == nil {
 				d.sendAside(ctx, done)
 				d.schedule(done)
 				return
 			}
-			if j.again, j.cause = d.again(ctx, done, j.hint.record(event)), done.Err; !j.again {
+			if j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err; !j.again {
 				d.schedule(done)
 			}
 		})
@@ -95,7 +84,7 @@ type hint struct {
 	moved cursor.Range
 	// cursor is that of the highest position, the zero one where none is at hand.
 	cursor cursor.Cursor
-	// first is the place of the queue's first record; -1 where none names it, and what was put off is due.
+	// first is the place of the queue's first record.
 	first int
 	// err is why the record cannot be read.
 	err  error
@@ -118,14 +107,6 @@ type job struct {
 	reader Reader
 	again  bool
 	cause  error
-}
-
-// record is the first record of the queue; nil where there is none.
-func (h *hint) record(event table.StreamEvent) json.RawMessage {
-	if h.first < 0 {
-		return nil
-	}
-	return event.Records[h.first]
 }
 
 // work makes the jobs of a hint.
@@ -167,15 +148,15 @@ func hintsOf(event table.StreamEvent, names cursor.Names) (hints []hint, broken 
 // soon is how near a retry must be for the mapping's own retry to make it.
 const soon = 5 * time.Second
 
-// again reports whether the mapping should hand the record out again: not where there is none, because what was put
-// off was due. Where there is more to hand on, it wakes the queue up instead.
+// again reports whether the mapping should hand the record out again. Where there is more to hand on, it wakes the queue up
+// instead.
 func (d *Deliverer) again(ctx context.Context, done Delivery, record json.RawMessage) bool {
-	young := func() bool { return record != nil && !stream.HeldForLong(record, d.now()) }
+	young := func() bool { return !stream.HeldForLong(record, d.now()) }
 	switch {
 	case done.Err != nil:
 		return young()
 	case done.Ended == EndedOutOfTime:
-		return d.sorter.Notify(ctx, done.Queue) != nil && record != nil
+		return d.sorter.Notify(ctx, done.Queue) != nil
 	case done.Ended == EndedFailed, done.Ended == EndedWait:
 		return done.Record.RetryAt.Sub(d.now()) <= soon && young()
 	}

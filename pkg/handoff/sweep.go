@@ -41,7 +41,7 @@ type SweepOptions struct {
 	Archive *archive.Archive
 	// Readers are those that ought to have a consumer in every queue that their
 	// Prefix lets them read, by Name; their MaxAttempts, where it is set, goes
-	// before the one here, and their BatchWindow says what only gathers. A reader makes its consumer with the
+	// before the one here. A reader makes its consumer with the
 	// queue's first record; where that was dropped, only the sweep can tell. Of
 	// a reader that is not among them, it wakes up what consumers there are.
 	Readers []Reader
@@ -351,7 +351,7 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 	}
 	c, held, err := r.doubts(ctx, c, it)
 	r.noteChanged(ctx, before, c)
-	if err != nil || !c.Exists() || c.Delivered >= it.Position || r.gathers(c) {
+	if err != nil || !c.Exists() || c.Delivered >= it.Position {
 		return held, err
 	}
 	r.seen.Add(tallyLagging, 1)

@@ -80,7 +80,7 @@ func TestPoisonBlocksAlone(t *testing.T) {
 			if c := k.at("q", 1, handoff.Blocked); c.Deferred || c.Attempts != 3 {
 				t.Errorf("%+v; want it blocked after three attempts, and deferred no more", c)
 			}
-			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #1", "q 2 #2", "q 2 #3")
+			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #3", "q 2 #4", "q 2 #5")
 			k.fails = nil
 			_, err := k.d.Skip(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)
 			k.must(err)

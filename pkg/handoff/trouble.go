@@ -16,7 +16,9 @@ import (
 
 // rowOf is the row of a consumer that is in a state.
 func rowOf(state trouble.State, c Consumer, since time.Time) trouble.Row {
-	return trouble.Row{State: state, Queue: c.Queue, Consumer: c.Name, Since: ddb.ToMillis(since), N: c.Token.N}
+	row := record.RowOf(c)
+	row.State, row.Since = state, ddb.ToMillis(since)
+	return row
 }
 
 // noteMissing notes that the next message of a consumer is not stored any more.
@@ -24,11 +26,16 @@ func (d *Deliverer) noteMissing(ctx context.Context, c Consumer) {
 	d.noteMore(ctx, rowOf(trouble.Missing, c, d.now()))
 }
 
-// noteMore writes rows that may be there already: half a read unit each where they are.
+// noteMore writes rows that may be there already, as they are or with another message or error: half a read unit each
+// where they are.
 func (d *Deliverer) noteMore(ctx context.Context, rows ...trouble.Row) {
 	for _, row := range rows {
 		there, found, err := d.store.Trouble().Row(ctx, row.State, row.Queue, row.Consumer)
-		if err == nil && found && (row.State == trouble.Missing || there.Since.Equal(row.Since)) {
+		if row.State == trouble.Missing && found {
+			row.Since = there.Since
+		}
+		there.N = row.N
+		if err == nil && found && there == row {
 			continue
 		}
 		_ = d.store.Trouble().Put(ctx, row)
@@ -63,7 +70,7 @@ func (d *Deliverer) noteGaps(ctx context.Context, o *cursor.SweepOptions, old ti
 	gap, announce := o.Gap, o.Announce
 	o.Gap = func(of cursor.Cursor, age time.Duration) {
 		if age >= old {
-			d.noteMore(ctx, gapRow(of.Queue, of.MovedAt))
+			d.noteMore(ctx, gapRow(of.Queue, of.Position+1, of.MovedAt))
 		}
 		if gap != nil {
 			gap(of, age)
@@ -72,9 +79,9 @@ func (d *Deliverer) noteGaps(ctx context.Context, o *cursor.SweepOptions, old ti
 	o.Announce = func(ctx context.Context, a cursor.Announcement) error {
 		switch a.Kind {
 		case cursor.GapOpened:
-			d.noteMore(ctx, gapRow(a.Queue, a.Since))
+			d.noteMore(ctx, gapRow(a.Queue, a.Missing.From+1, a.Since))
 		case cursor.GapClosed, cursor.GapSkipped:
-			_ = d.store.Trouble().Delete(ctx, gapRow(a.Queue, d.now()))
+			_ = d.store.Trouble().Delete(ctx, gapRow(a.Queue, 0, d.now()))
 		}
 		if announce == nil {
 			return nil
@@ -85,7 +92,7 @@ func (d *Deliverer) noteGaps(ctx context.Context, o *cursor.SweepOptions, old ti
 
 // gapRow is the row of a gap. Its number is the time at which the queue stopped, which rises with
 // each move.
-func gapRow(queue string, since time.Time) trouble.Row {
+func gapRow(queue string, seq int64, since time.Time) trouble.Row {
 	since = ddb.ToMillis(since)
-	return trouble.Row{State: trouble.Gap, Queue: queue, Since: since, N: since.UnixMilli()}
+	return trouble.Row{State: trouble.Gap, Queue: queue, Seq: seq, Since: since, N: since.UnixMilli()}
 }

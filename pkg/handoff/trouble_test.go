@@ -67,6 +67,41 @@ func TestTroubleOfOperations(t *testing.T) {
 	}
 }
 
+// TestARowSaysWhatIsWrong: the message, how often it was tried, and the first 200 bytes of why; of a lag that lasts, as the
+// sweep last saw it.
+func TestARowSaysWhatIsWrong(t *testing.T) {
+	k := newDesk(t)
+	said := func(state trouble.State) string {
+		t.Helper()
+		row, _, err := k.store.Trouble().Row(t.Context(), state, "q", "c")
+		k.must(err)
+		return fmt.Sprintf("%d, attempt %d: %s", row.Seq, row.Attempt, row.Error)
+	}
+	is := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: the row says %q, want %q", what, got, want)
+		}
+	}
+	k.put("q", 1, 2, 4)
+	k.poison(2, errors.New("no "+strings.Repeat("é", 200)))
+	k.deliver("q")
+	k.pass(time.Hour)
+	k.sweep(handoff.SweepOptions{})
+	long := "no " + strings.Repeat("é", 98)
+	is("a lag", said(trouble.Lagging), "1, attempt 1: "+long)
+	k.deliver("q")
+	k.deliver("q")
+	k.pass(time.Minute)
+	k.sweep(handoff.SweepOptions{})
+	is("a lag that lasts", said(trouble.Lagging), fmt.Sprintf("%d, attempt %d: %s", k.standing("q").Delivered+1, k.standing("q").Attempts, long))
+	k.block("q", 2)
+	is("blocked", said(trouble.Blocked), "2, attempt "+fmt.Sprint(k.standing("q").Attempts)+": no")
+	row, _, err := k.store.Trouble().Row(t.Context(), trouble.Gap, "q", "")
+	k.must(err)
+	is("a gap", fmt.Sprint(row.Seq), "3")
+}
+
 // TestTroubleOfWhatIsGone: a consumer that is removed, and a queue that is erased, leave no row.
 func TestTroubleOfWhatIsGone(t *testing.T) {
 	k := newDesk(t)

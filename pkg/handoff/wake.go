@@ -68,8 +68,6 @@ func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options Sw
 	it, err := d.sorter.Status(ctx, queue)
 	switch next := it.Notified.Add(soon); {
 	case err != nil || rests(c) && c.Delivered >= it.Position:
-	case run.gathers(c): // also where who was woken up could not have the queue delivered
-		return run.report, run.gathersUntil(c), nil
 	case !it.Notified.Before(at) && next.After(now): // somebody has woken up who delivers
 		return run.report, next, nil
 	default:

@@ -4,15 +4,15 @@
 // A [WakeUp] says what to look at, and when. A [Timer] notes what the sorter, the deliverer
 // and the acker tell it of due times ([Timer.Gap], [Timer.Consumer] and [Timer.Chain] are
 // made for their options WakeUp, [Timer.Circuit] for WakeCircuit, [Timer.Settle] for that of
-// cursor.OnArrivals, [Timer.Batch] for WakeBatch of handoff's), and [Timer.Flush] sends it to an SQS queue with delays. The function behind
+// cursor.OnArrivals), and [Timer.Flush] sends it to an SQS queue with delays. The function behind
 // that queue reads each with [Parse], looks at the thing (Wake of cursor.Sorter, handoff.Deliverer
-// and xorack.Acker; WakeCircuit and WakeBatch of handoff.Deliverer; Settle of cursor.Sorter), and sends it again
+// and xorack.Acker; and WakeCircuit of handoff.Deliverer; Settle of cursor.Sorter), and sends it again
 // where it is due later.
 // In a function of your own behind the cursors' stream:
 //
 //	wake, err := timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE"))
 //	…
-//	deliverer, err := handoff.New(store, sorter, &handoff.Options{WakeUp: wake.Consumer, WakeCircuit: wake.Circuit, WakeBatch: wake.Batch})
+//	deliverer, err := handoff.New(store, sorter, &handoff.Options{WakeUp: wake.Consumer, WakeCircuit: wake.Circuit})
 //	handler, err := handoff.OnStream(deliverer, names, reader)
 //	…
 //	lambda.Start(timer.Flushing(wake, handler))

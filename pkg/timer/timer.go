@@ -87,11 +87,6 @@ func (t *Timer) Settle(queue, upTo string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Settle, Queue: queue}, UpTo: upTo, Due: due})
 }
 
-// Batch notes when messages of a queue up to a seq are due that its consumers put off.
-func (t *Timer) Batch(queue string, upTo int64, due time.Time) {
-	t.note(WakeUp{Thing: Thing{Kind: Batch, Queue: queue}, UpTo: strconv.FormatInt(upTo, 10), Due: due})
-}
-
 // Again notes that a wake-up came out before its thing is due. One that was sent again too
 // often is left to the sweep.
 func (t *Timer) Again(w WakeUp, due time.Time) {
@@ -100,8 +95,7 @@ func (t *Timer) Again(w WakeUp, due time.Time) {
 	}
 }
 
-// note notes a wake-up. What is told later of a thing is how it stands. Of batches, one wake-up is for all that
-// was told. Of a settle window, the first that is due of a bound counts: who settles then notes the next.
+// note notes a wake-up. What is told later of a thing is how it stands. Of a settle window, the first that is due of a bound counts: who settles then notes the next.
 func (t *Timer) note(w WakeUp) {
 	if t == nil {
 		return
@@ -113,13 +107,7 @@ func (t *Timer) note(w WakeUp) {
 		of.upTo = w.UpTo
 	}
 	last, known := t.noted[of]
-	switch {
-	case known && w.Kind == Batch:
-		w.UpTo = strconv.FormatInt(max(w.Seq(), last.Seq()), 10)
-		if last.Due.After(w.Due) {
-			w.Due = last.Due
-		}
-	case known && w.Kind == Settle && last.Due.Before(w.Due):
+	if known && w.Kind == Settle && last.Due.Before(w.Due) {
 		w = last
 	}
 	if known || len(t.noted) < maxNoted {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,7 +27,7 @@ func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 			Due:   time.UnixMilli(rapid.Int64Range(1, 1<<45).Draw(t, "due")).UTC(),
 			Again: rapid.IntRange(0, 10).Draw(t, "again"),
 		}
-		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain, timer.Settle, timer.Batch, timer.Circuit}).Draw(t, "kind"); w.Kind {
+		switch w.Kind = rapid.SampledFrom([]timer.Kind{timer.Gap, timer.Consumer, timer.Chain, timer.Settle, timer.Circuit}).Draw(t, "kind"); w.Kind {
 		case timer.Gap:
 			w.Queue = name.Draw(t, "queue")
 		case timer.Consumer:
@@ -37,8 +36,6 @@ func TestWakeUpsAreReadAsTheyAreWritten(t *testing.T) {
 			w.Consumer = name.Draw(t, "consumer")
 		case timer.Chain:
 			w.Tag = name.Draw(t, "tag")
-		case timer.Batch:
-			w.Queue, w.UpTo = name.Draw(t, "queue"), strconv.FormatInt(rapid.Int64Min(0).Draw(t, "upTo"), 10)
 		case timer.Settle:
 			w.Queue, w.UpTo = name.Draw(t, "queue"), string(rapid.SliceOfN(rapid.Byte(), 1, 300).Draw(t, "upTo"))
 		}
@@ -60,10 +57,6 @@ func TestWhatIsNoWakeUp(t *testing.T) {
 	if w, err := timer.Parse(settle); err != nil || w.Queue != "q" || w.UpTo != "\x01\x02\xff" {
 		t.Errorf("%+v, %v", w, err)
 	}
-	batch := `{"v":1,"kind":"batch","queue":"q","upTo":"NDI=","due":5}`
-	if w, err := timer.Parse(batch); err != nil || w.Queue != "q" || w.Seq() != 42 {
-		t.Errorf("%+v, %v", w, err)
-	}
 	for _, text := range []string{
 		"", "null", "[]", good + "x",
 		strings.Replace(good, `"v":1`, `"v":2`, 1), strings.Replace(good, "gap", "chain", 1), strings.Replace(good, "gap", "what", 1),
@@ -75,8 +68,6 @@ func TestWhatIsNoWakeUp(t *testing.T) {
 		strings.Replace(good, `"due":5`, `"upTo":"AQ==","due":5`, 1), // a gap has none
 		strings.Replace(settle, `"upTo":"AQL/",`, "", 1), strings.Replace(settle, "AQL/", "", 1), strings.Replace(settle, "AQL/", "AQL_", 1),
 		strings.Replace(settle, "AQL/", "AQL", 1), strings.Replace(settle, `"queue":"q",`, "", 1), strings.Replace(settle, `"queue":"q"`, `"tag":"q"`, 1),
-		strings.Replace(batch, `"upTo":"NDI=",`, "", 1), strings.Replace(batch, "NDI=", "NDJ4", 1), strings.Replace(batch, "NDI=", "MDQy", 1),
-		strings.Replace(batch, "NDI=", "LTQ=", 1), strings.Replace(batch, `"queue":"q"`, `"queue":"q","consumer":"c"`, 1),
 		strings.Replace(settle, `"upTo":"AQL/","due":5`, `"due":5,"upTo":"AQL/"`, 1), strings.Replace(settle, "AQL/", strings.Repeat("AQL/", 700), 1),
 	} {
 		if w, err := timer.Parse(text); err == nil {
@@ -359,20 +350,4 @@ type silent struct{}
 func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
-}
-
-// TestBatches: of an event, one wake-up of a queue is for all that was told, and none is sent where one is on its way
-// that comes no sooner: that is the window's that they gather in.
-func TestBatches(t *testing.T) {
-	var s service
-	it, now := newTimer(t, &s), time.Now()
-	it.Batch("q", 9, now.Add(5*time.Second))
-	it.Batch("q", 10, now.Add(4*time.Second))
-	it.Batch("r", 1, now.Add(4*time.Second))
-	flush(t, it, 2, 0)
-	s.takes(t, "batch q10 5s 0", "batch r1 4s 0")
-	it.Batch("q", 11, now.Add(5*time.Second))
-	it.Batch("r", 2, now.Add(4500*time.Millisecond)) // of the next window
-	flush(t, it, 1, 0)
-	s.takes(t, "batch r2 5s 0")
 }

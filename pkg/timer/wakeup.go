@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -23,8 +22,6 @@ const (
 	Chain Kind = "chain"
 	// Settle: messages of a keyed queue have waited for its settle window.
 	Settle Kind = "settle"
-	// Batch: what consumers of a queue put off, so that their batches grow, is due.
-	Batch Kind = "batch"
 	// Circuit: a consumer's sink is away, and is to be probed; or it is back.
 	Circuit Kind = "circuit"
 )
@@ -32,7 +29,7 @@ const (
 // Thing is what is looked at.
 type Thing struct {
 	Kind Kind
-	// Queue is that of a gap, a consumer, a settle window or batches, Consumer the name of a consumer or of a
+	// Queue is that of a gap, a consumer or a settle window, Consumer the name of a consumer or of a
 	// circuit's, Tag a chain's.
 	Queue, Consumer, Tag string
 }
@@ -41,7 +38,7 @@ type Thing struct {
 type WakeUp struct {
 	Thing
 	Due time.Time
-	// UpTo, of a settle window, is the greatest sort key of the messages; of batches the last seq, in decimal.
+	// UpTo, of a settle window, is the greatest sort key of the messages.
 	UpTo string
 	// Again is how often it was sent again.
 	Again int
@@ -54,15 +51,6 @@ const (
 	maxAgain = 10
 	maxName  = 2048
 )
-
-// Seq is the last seq of batches; 0 where UpTo is none.
-func (w WakeUp) Seq() int64 {
-	seq, err := strconv.ParseInt(w.UpTo, 10, 64)
-	if err != nil || seq < 0 {
-		return 0
-	}
-	return seq
-}
 
 // layout is the version of what is sent.
 const layout = 1
@@ -117,17 +105,14 @@ func (w WakeUp) validate() error {
 		Gap:      w.Queue != "" && w.Consumer == "" && w.Tag == "",
 		Consumer: w.Queue != "" && w.Consumer != "" && w.Tag == "",
 		Chain:    w.Queue == "" && w.Consumer == "" && w.Tag != "",
-		Batch:    w.Queue != "" && w.Consumer == "" && w.Tag == "",
 		Settle:   w.Queue != "" && w.Consumer == "" && w.Tag == "",
 		Circuit:  w.Queue == "" && w.Consumer != "" && w.Tag == "",
 	}
 	switch {
 	case !named[w.Kind]:
 		return fmt.Errorf("wake-up: kind %q with the wrong names", w.Kind)
-	case (w.UpTo != "") != (w.Kind == Settle || w.Kind == Batch):
+	case (w.UpTo != "") != (w.Kind == Settle):
 		return fmt.Errorf("wake-up: kind %q with upTo of %d bytes", w.Kind, len(w.UpTo))
-	case w.Kind == Batch && w.UpTo != strconv.FormatInt(w.Seq(), 10):
-		return fmt.Errorf("wake-up: kind %q with upTo that is no seq", w.Kind)
 	case len(w.Queue)+len(w.Consumer)+len(w.Tag)+len(w.UpTo) > maxName:
 		return fmt.Errorf("wake-up: names of more than %d bytes", maxName)
 	case w.Due.UnixMilli() <= 0 || w.Again < 0 || w.Again > maxAgain:
@@ -148,14 +133,9 @@ func (w WakeUp) delay(now time.Time) int {
 // isFor reports whether a wake-up of the thing that is on its way does for this one: one that comes no later,
 // since it looks when the thing is due next. Of a settle window, what was told of first is always sent: one that is on
 // its way may be gone when it has been stored. What is sent again is so where none is on its way that sees as much, as often.
-// Of batches, one that comes no sooner does: what came to the same one since is delivered with it, and what
-// comes to the next one has a wake-up of its own.
 func (w WakeUp) isFor(on sent) bool {
-	switch w.Kind {
-	case Settle:
+	if w.Kind == Settle {
 		return w.Again > 0 && !on.at.After(w.Due) && on.upTo >= w.UpTo && on.again <= w.Again
-	case Batch:
-		return !on.at.Before(w.Due)
 	}
 	return !on.at.After(w.Due)
 }

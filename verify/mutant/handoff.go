@@ -6,6 +6,9 @@ const (
 	recordFolder   = "internal/record"
 )
 
+// sharing are the tests of what consumers share of a read.
+var sharing = test{"./pkg/handoff", "TestConsumers|TestAReadThatFails"}
+
 // deliveries are the tests that walk all small schedules and random ones.
 var deliveries = test{"./verify/sim/handoffsim", "TestEverySmallSchedule|TestRandomSchedules"}
 
@@ -134,7 +137,7 @@ var deliveryMutants = []mutant{
 		{"store_claims.go", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "isTakeable(seen, claim.Now), set...)\n\treturn c, made, err"},
 	}},
 	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
-		{"stream.go", "j.again, j.cause = d.again(ctx, done, j.hint.record(event)), done.Err", "j.cause = done.Err"},
+		{"stream.go", "j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err", "j.cause = done.Err"},
 	}},
 	{"a queue that goes on failing holds up its shard", deliveryFolder, test{"./pkg/handoff", "TestABadQueueHoldsUpNoOther"}, []edit{
 		{"stream.go", "return done.Record.RetryAt.Sub(d.now()) <= soon && young()", "return true"},
@@ -173,10 +176,41 @@ var deliveryMutants = []mutant{
 	{"who has much gives the record back", deliveryFolder, test{"./pkg/handoff", "TestAQueueWithMuchLetsOthersGoFirst"}, []edit{
 		{"stream.go", "return d.sorter.Notify(ctx, done.Queue) != nil", "return true"},
 	}},
+	{"the attempt starts again where a batch comes by parts", recordFolder, test{"./pkg/handoff", "TestTheAttemptGoesOn"}, []edit{
+		{"consumer.go", "return max(c.Attempts, n+1)", "return max(c.Attempts, 1+0*n)"},
+	}},
+	{"the attempt goes on behind what failed", recordFolder, test{"./pkg/handoff", "TestTheAttemptGoesOn"}, []edit{
+		{"consumer.go", "if c.TriedTo <= seq {", "if false {"},
+	}},
+	{"a part: the message that failed is committed with it", deliveryFolder, deliverySchedule("a part is taken"), []edit{
+		{"errors.go", "return d.seq - b.From", "return d.seq - b.From + 1"},
+	}},
+	{"a part: with replies", deliveryFolder, test{"./pkg/handoff", "TestAPart"}, []edit{
+		{"errors.go", "len(replies) > 0 ||", "len(replies) < 0 ||"},
+	}},
+	{"a part: it is not committed", deliveryFolder, test{"./pkg/handoff", "TestAPart"}, []edit{
+		{"deliver.go", "failure.Passed = passed", "_ = passed"},
+	}},
+	{"a part: attempts of another message count", recordFolder, test{"./internal/record", "TestStoreFailsAPart/memory"}, []edit{
+		{"store_claims.go", "attrAttempts.Set(tried), attrTogether", "attrTogether"},
+	}},
 	{"one death breaks a batch up", recordFolder, test{"./pkg/handoff", "TestAProcessThatDiedIsNotABadMessage"}, []edit{
 		{"read.go", "case attempts == 1 && !r.Bad:", "case false:"},
 	}},
 	{"the slowest consumer is not looked for (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"operate.go", " < seq {", " > seq {"},
+	}},
+	{"shared: what a consumer does to its messages", deliveryFolder, sharing, []edit{
+		{"share.go", "return copied(it.batch), nil", "return it.batch, nil"},
+		{"share.go", "batch = copied(batch)", "_ = copied(batch)"},
+	}},
+	{"shared: a batch of another place", deliveryFolder, test{"./pkg/handoff", "TestConsumers"}, []edit{
+		{"share.go", "|| it.after != after {", "{"},
+	}},
+	{"shared: a batch of other bounds", deliveryFolder, sharing, []edit{
+		{"share.go", "it == nil || it.Reading != how ||", "it == nil ||"},
+	}},
+	{"shared: a read that failed", deliveryFolder, sharing, []edit{
+		{"share.go", "if <-it.done; !it.ok {", "if <-it.done; false {"},
 	}},
 }

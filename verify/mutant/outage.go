@@ -11,10 +11,11 @@ var (
 // outageMutants are bugs by which a sink that is away is taken for messages that are bad.
 var outageMutants = []mutant{
 	{"a sink that is away counts", recordFolder, awayStore, []edit{
-		{"store_claims.go", "attrAttempts.Plus(-1), attrAway.Set(", "attrAway.Set("},
+		{"store_claims.go", "attrAttempts.Plus(-1), attrTogether", "attrTogether"},
+		{"store_claims.go", "set = append(set, attrAttempts.Plus(-1))", "_ = set"},
 	}},
 	{"a sink that is away makes claims smaller", recordFolder, awayStore, []edit{
-		{"store_claims.go", "attrAttempts.Plus(-1), attrAway.Set(", "attrIsolateTo.Set(attrTo.Ref()), attrAttempts.Plus(-1), attrAway.Set("},
+		{"store_claims.go", "set = append(set, attrAway.Set(", "set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Set("},
 	}},
 	{"a sink that is away is asked each second", deliveryFolder, awayDelivery, []edit{
 		{"deliver.go", "failure.Away = c.Away + 1", "failure.Away = 1"},
@@ -53,7 +54,7 @@ var outageMutants = []mutant{
 		{"store_claims.go", "attrAttempts.Set(ddb.Int(0)), attrTogether.Remove())", "attrAttempts.Set(ddb.Int(0)))"},
 	}},
 	{"a sink that is away of several counts", recordFolder, awayStore, []edit{
-		{"store_claims.go", "\t\tif !failure.Alone {\n\t\t\tset = append(set, attrTogether", "\t\tif false {\n\t\t\tset = append(set, attrTogether"},
+		{"store_claims.go", "case failure.Away > 0 && failure.Alone:", "case failure.Away > 0:"},
 	}},
 	{"what is taken since a batch failed proves its first message bad", deliveryFolder, deliverySchedule("a good message before a bad one, and the sink goes away"), []edit{
 		{"evidence.go", "return c.FailedAlone && c.Alone() &&", "return !c.FailingSince.IsZero() &&"},

@@ -7,7 +7,7 @@ const (
 )
 
 var (
-	sending    = test{"./pkg/timer", "TestFlush|TestSettleWindows|TestBatches|TestAgain|TestFarAhead|TestWhatIsNotSent|TestWhereTheTimeIsUp|TestTheNextAnswerIsNotKeptWaiting"}
+	sending    = test{"./pkg/timer", "TestFlush|TestSettleWindows|TestAgain|TestFarAhead|TestWhatIsNotSent|TestWhereTheTimeIsUp|TestTheNextAnswerIsNotKeptWaiting"}
 	wokenUp    = test{"./functions/sweep", "TestHandlerWakes|TestWakeUpsThatComeAgain"}
 	settled    = test{"./functions/sweep", "TestHandlerWakesKeyedQueues|TestSettlingGoesOnAtOnce|TestHandlerSweepsKeyedQueues"}
 	longWork   = test{"./functions/sweep", "TestALargeBacklog|TestHeldQueuesAre|TestAPieceHolds"}
@@ -56,13 +56,10 @@ var timerMutants = []mutant{
 		{"wakeup.go", "return !on.at.After(w.Due)", "return true"},
 	}},
 	{"timer: of a settle window, the last one noted counts", timerFolder, sending, []edit{
-		{"timer.go", "case known && w.Kind == Settle && last.Due.Before(w.Due):", "case false:"},
+		{"timer.go", "if known && w.Kind == Settle && last.Due.Before(w.Due) {", "if false {"},
 	}},
 	{"timer: all of a queue's settle windows are one", timerFolder, sending, []edit{
 		{"timer.go", "\t\tof.upTo = w.UpTo\n", ""},
-	}},
-	{"timer: batches are due when the first of them is", timerFolder, sending, []edit{
-		{"timer.go", "last.Due.After(w.Due)", "w.Due.After(last.Due)"},
 	}},
 	{"timer: a settle window is held back by one under way", timerFolder, sending, []edit{
 		{"wakeup.go", "return w.Again > 0 && ", "return "},

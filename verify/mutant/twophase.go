@@ -58,7 +58,7 @@ var twoPhaseMutants = []mutant{
 		{"puller_end.go", "if judge(c, h.Token) != NotPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.t.Store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
 	}},
 	{"two phases: no marker", markerFolder, markerTest("TestLostAnswersAreSettled"), []edit{
-		{"consume.go", "\tif err := d.Mark(ctx, tx, b, committed, replies...); err != nil {\n\t\treturn err\n\t}\n", "\t_ = replies\n"},
+		{"consume.go", "\tif err := d.Mark(ctx, tx, b, committed, replies...); isEnded(ctx, err) {\n\t\treturn pull.ErrEnded\n\t} else if err != nil {\n\t\treturn err\n\t}\n", "\t_ = replies\n"},
 	}},
 	{"two phases: no marker (simulated)", databaseSim, twoPhases, []edit{
 		{"database.go", "\td.markers[h] = handoff.Committed\n", ""},

@@ -50,11 +50,6 @@ type Consumer struct {
 	// Circuit is when nothing is handed on any more but by a probe, because the sink is away;
 	// nil for the defaults.
 	Circuit *Circuit `json:"circuit,omitempty"`
-	// BatchWindow, where it is not empty, is how long the next batch of a queue is put off after the last one began,
-	// such as "2s": "100ms" to "1m". It makes batches of many queues with few messages each larger; a queue whose
-	// last batch is older waits for nothing, nor does what is there already when a batch is committed. It must not be given
-	// with Track. It is for consumers that are pushed to: claims and commits of one that pulls heed no window.
-	BatchWindow string `json:"batchWindow,omitempty"`
 	// Track, where it is not empty, is how long the work of a batch may take, such
 	// as "15m": "1s" to "720h". Each message then carries an edge, and the batch is
 	// committed when the work of all of them was reported to ack as done, else it
@@ -299,12 +294,10 @@ func readersText(all []Consumer) (string, error) {
 		MaxAttempts int `json:"maxAttempts,omitempty"`
 		// WakeRate is how fast the sweep's function wakes queues up when the sink is back.
 		WakeRate int `json:"wakeRate,omitempty"`
-		// BatchWindow is for the wake-ups of what is put off.
-		BatchWindow string `json:"batchWindow,omitempty"`
 	}
 	list := make([]reader, len(all))
 	for i, c := range all {
-		list[i] = reader{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts, BatchWindow: c.BatchWindow}
+		list[i] = reader{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts}
 		if c.Circuit != nil {
 			list[i].WakeRate = c.Circuit.WakeRate
 		}

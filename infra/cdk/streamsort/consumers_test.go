@@ -48,11 +48,3 @@ func TestConsumersFileHasFormats(t *testing.T) {
 		}
 	}
 }
-
-// TestTheSweepKnowsOfWindows: else the wake-ups of what is put off find nobody.
-func TestTheSweepKnowsOfWindows(t *testing.T) {
-	got, err := readersText([]Consumer{{Name: "hooks", BatchWindow: "2s"}, {Name: "books"}})
-	if want := `[{"name":"hooks","batchWindow":"2s"},{"name":"books"}]`; err != nil || got != want {
-		t.Errorf("%s, %v", got, err)
-	}
-}

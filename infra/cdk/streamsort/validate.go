@@ -135,11 +135,6 @@ func (p Props) checkProcess(c *checker) {
 	if _, _, err := consumersFile(p.Consumers); err != nil {
 		c.errs = append(c.errs, err)
 	}
-	for _, consumer := range p.Consumers {
-		if consumer.BatchWindow != "" && !*p.Timer {
-			c.fail("timer", "is false, and consumer %q has a batchWindow, whose wake-ups need it", consumer.Name)
-		}
-	}
 	if _, err := egress.ParseAllow(p.HTTPAllow); err != nil {
 		c.fail("httpAllow", "%v; write prefixes such as 10.1.0.0/16", err)
 	}

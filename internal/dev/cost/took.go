@@ -6,8 +6,6 @@ type Took struct {
 	Units
 	// Batches that consumers got, and Calls of process for them.
 	Batches, Calls float64
-	// Queue is requests to the timer's queue, Woken the calls of the function behind it.
-	Queue, Woken float64
 }
 
 // Million is what a million such messages cost, in dollars, but for what no delivery changes: API, producer's function,
@@ -15,7 +13,6 @@ type Took struct {
 func (t Took) Million() float64 {
 	b := Bill{line: callLine}
 	b.addCalls(t.Calls*million/month, 0)
-	b.addCalls(t.Woken*million/month, trip)
 	b.Functions += t.Batches * million * (invocation + (5*trip+sinkTime)*memory*gbSecond)
-	return t.dollars()*million + b.Functions + b.Logs + t.Queue*million*standardRequest
+	return t.dollars()*million + b.Functions + b.Logs
 }

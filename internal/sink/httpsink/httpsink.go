@@ -16,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/internal/sink/lambda"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
@@ -96,7 +97,16 @@ func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
 			err = kind.Defer(b, deferred, len(all))
 		}
 		if err != nil {
-			return err
+			return handoff.DoneUpTo(err, c.from) // those before were taken
+		}
+		if s.settings.Mode == "batch" {
+			upTo, err := lambda.UpTo([]byte(said.Text), c.from, c.to)
+			if err != nil {
+				return handoff.DoneUpTo(fmt.Errorf("%s answered %w", to.url.Host, err), c.from)
+			}
+			if upTo < c.to {
+				return handoff.DoneUpTo(fmt.Errorf("%s took its batch up to %d", to.url.Host, upTo), upTo)
+			}
 		}
 		b.Answered(said)
 	}

@@ -385,6 +385,47 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
+// TestAPartIsTaken: what was answered 2xx before a request that failed is done; and so is what an answer says of its batch.
+func TestAPartIsTaken(t *testing.T) {
+	e := newEndpoint(t, nil)
+	for _, c := range []struct {
+		settings, answer string
+		fails            int // the request that does
+		want             string
+	}{
+		{``, ``, 1, "up to 0"},
+		{``, ``, 3, "up to 2"},
+		{``, `{"done":1}`, 0, "taken"}, // of one message there is no part
+		{`,"mode":"batch"`, `{"done":2}`, 0, "up to 2"},
+		{`,"mode":"batch"`, `{"batchItemFailures":[{"itemIdentifier":"2"}]}`, 0, "up to 1"},
+		{`,"mode":"batch"`, `{"batchItemFailures":[{"itemIdentifier":"nobody's"}]}`, 0, "up to 0"},
+		{`,"mode":"batch"`, `{"done":true}`, 0, "taken"},
+		{`,"mode":"batch","format":"cloudevents"`, `{"done":3}`, 0, "up to 3"},
+		{`,"mode":"batch","format":"cloudevents","maxBytes":1024`, ``, 2, "up to"},
+	} {
+		e.asked = nil
+		e.answer = func(w http.ResponseWriter, r *http.Request) {
+			if len(e.asked) == c.fails {
+				w.WriteHeader(500)
+				return
+			}
+			_, _ = io.WriteString(w, c.answer)
+		}
+		err := e.open(t, c.settings).Send(t.Context(), sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 300)}, 4)...))
+		got := "taken"
+		var part interface {
+			error
+			UpTo() int64
+		}
+		if errors.As(err, &part) {
+			got = fmt.Sprint("up to ", part.UpTo())
+		}
+		if got != c.want && (c.want != "up to" || part == nil || part.UpTo() < 1 || part.UpTo() > 3) {
+			t.Errorf("%s, %s, %d: %s, want %s (%v)", c.settings, c.answer, c.fails, got, c.want, err)
+		}
+	}
+}
+
 // TestBatch: a batch is the document that a function gets, in as many requests as its bound asks for.
 func TestBatch(t *testing.T) {
 	e := newEndpoint(t, nil)

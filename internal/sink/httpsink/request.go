@@ -39,6 +39,8 @@ type content struct {
 	// own are the headers beside the signature's, without their prefix; trace is that of a single message.
 	own   []header
 	trace cursor.Trace
+	// It brings the seqs behind from, up to to.
+	from, to int64
 }
 
 // contents are the requests of a batch, in their order. The error is a *kind.TooLargeError where one can never be sent.
@@ -72,7 +74,7 @@ func contents(b handoff.Batch, s settings) ([]content, error) {
 		all[i] = content{
 			// A queue that was erased, and made anew, has other messages under the same seqs.
 			id:          idOf(b, m.Seq, m.Seq, m.EnqueuedAt.UnixMilli()),
-			contentType: contentType, body: body, own: own, trace: m.Trace,
+			contentType: contentType, body: body, own: own, trace: m.Trace, from: m.Seq - 1, to: m.Seq,
 		}
 	}
 	return all, nil
@@ -91,11 +93,12 @@ func eventBatches(b handoff.Batch, most int) (all []content, err error) {
 		if n := len(all); n > 0 && len(all[n-1].body)+len(",")+len(event) <= most {
 			body := all[n-1].body[:len(all[n-1].body)-1] // without the bracket
 			all[n-1].body = append(append(append(body, ','), event...), ']')
+			all[n-1].to = m.Seq
 			continue
 		}
 		all = append(all, content{
 			id: idOf(b, m.Seq-1, b.To, m.EnqueuedAt.UnixMilli()), contentType: cloudevents.BatchMediaType,
-			body: append(append([]byte{'['}, event...), ']'), own: ofBatch(b),
+			body: append(append([]byte{'['}, event...), ']'), own: ofBatch(b), from: m.Seq - 1, to: m.Seq,
 		})
 	}
 	return all, nil
@@ -115,9 +118,13 @@ func documents(b handoff.Batch, most int) ([]content, error) {
 		stored = b.Messages[0].EnqueuedAt.UnixMilli()
 	}
 	for i, document := range written {
+		from, to, err := lambda.RangeOf(document)
+		if err != nil {
+			return nil, err
+		}
 		all[i] = content{
 			id: idOf(b, b.From, b.To, stored+int64(i)), contentType: "application/json", body: document,
-			own: ofBatch(b),
+			own: ofBatch(b), from: from, to: to,
 		}
 	}
 	return all, err

@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/reply"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -58,9 +60,23 @@ func (s *function) Send(ctx context.Context, b handoff.Batch) error {
 		return err
 	}
 	for _, document := range documents {
-		replies, deferred, err := s.invoke(ctx, document)
-		if err == nil && len(replies) > 0 {
+		from, to, err := RangeOf(document)
+		if err != nil {
+			return err
+		}
+		payload, err := s.invoke(ctx, document)
+		if err != nil {
+			return handoff.DoneUpTo(err, from) // the documents before were taken
+		}
+		replies, deferred, upTo, err := readAnswer(payload, from, to)
+		if err != nil {
+			return handoff.DoneUpTo(fmt.Errorf("%s answered what is no answer: %w", s.arn, err), from)
+		}
+		if len(replies) > 0 {
 			err = b.Reply(replies...)
+		}
+		if err == nil && upTo < to {
+			err = handoff.DoneUpTo(fmt.Errorf("%s took its document up to %d", s.arn, upTo), upTo)
 		}
 		if err == nil {
 			err = kind.Defer(b, deferred, len(documents))
@@ -72,22 +88,18 @@ func (s *function) Send(ctx context.Context, b handoff.Batch) error {
 	return nil
 }
 
-// invoke calls the function once, and returns the replies of its answer, and for how many seconds
-// that defers the batch.
-func (s *function) invoke(ctx context.Context, document []byte) (replies []handoff.Reply, deferred string, err error) {
+// invoke calls the function once, and returns its answer.
+func (s *function) invoke(ctx context.Context, document []byte) ([]byte, error) {
 	out, err := s.client.Invoke(ctx, s.arn, awscall.RequestResponse, document)
 	switch {
 	case err != nil:
-		return nil, "", fmt.Errorf("call %s: %w", s.arn, err)
+		return nil, fmt.Errorf("call %s: %w", s.arn, err)
 	case out.FunctionError != "":
-		return nil, "", fmt.Errorf("%s failed: %s", s.arn, reason(out.FunctionError, out.Payload))
+		return nil, fmt.Errorf("%s failed: %s", s.arn, reason(out.FunctionError, out.Payload))
 	case out.Status != http.StatusOK:
-		return nil, "", fmt.Errorf("call %s: status %d, not 200", s.arn, out.Status)
+		return nil, fmt.Errorf("call %s: status %d, not 200", s.arn, out.Status)
 	}
-	if replies, deferred, err = readAnswer(out.Payload); err != nil {
-		return nil, "", fmt.Errorf("%s answered what is no answer: %w", s.arn, err)
-	}
-	return replies, deferred, nil
+	return out.Payload, nil
 }
 
 // reason is what a failed function says: the type and the text of its error
@@ -100,57 +112,107 @@ func reason(failure string, payload []byte) string {
 	return kind.Bounded(failure + ": " + string(payload[:min(len(payload), kind.MaxErrorText)]))
 }
 
-// readAnswer takes nothing, null or a JSON object, and returns the replies of its
-// member "replies", and its member "deferSeconds". An object that lists failed items, as functions behind an
-// event source answer, is no success. Of the answer nothing is shown: it may have
-// parts of a message in it.
-func readAnswer(payload []byte) (replies []handoff.Reply, deferred string, err error) {
+// readAnswer takes nothing, null or a JSON object, and returns the replies of its member "replies", its member "deferSeconds", and up to which seq of
+// its document, behind from and up to to, the function took it: see [UpTo]. Of the answer nothing is shown: it may have parts
+// of a message in it.
+func readAnswer(payload []byte, from, to int64) (replies []handoff.Reply, deferred string, upTo int64, err error) {
 	payload = bytes.TrimSpace(payload)
 	switch {
 	case len(payload) == 0 || string(payload) == "null":
-		return nil, "", nil
+		return nil, "", to, nil
 	case !json.Valid(payload):
-		return nil, "", fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object", len(payload))
+		return nil, "", 0, fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object", len(payload))
 	case payload[0] != '{':
-		return nil, "", errors.New("JSON that is neither null nor an object")
+		return nil, "", 0, errors.New("JSON that is neither null nor an object")
 	}
-	written, failures, work, err := answerOf(payload)
-	if err != nil {
-		return nil, "", err
+	members, err := answerOf(payload)
+	if err == nil {
+		upTo, err = members.upTo(from, to)
 	}
-	var failed []any
-	switch {
-	case failures != nil && (json.Unmarshal(failures, &failed) != nil || len(failed) > 0):
-		return nil, "", errors.New("batchItemFailures, which is not read here: a function that cannot take the batch must fail")
-	case written != nil && string(written) != "null":
-		replies, err = reply.Read(written)
+	if err == nil && !isNull(members["replies"]) {
+		replies, err = reply.Read(members["replies"])
 	}
-	return replies, string(work), err
+	return replies, string(members["deferseconds"]), upTo, err
 }
 
-// answerOf is the members of an answer that count, in capitals or not; nil for one
-// that is not there. A member that stands twice is refused, as everywhere here.
-func answerOf(payload []byte) (replies, failures, deferred json.RawMessage, err error) {
+// answer is the members of an answer that count, by their names in small letters.
+type answer map[string]json.RawMessage
+
+// answerOf reads an answer's members, in capitals or not. One that stands twice is refused, as everywhere here.
+func answerOf(payload []byte) (answer, error) {
 	twice := errors.New("an object that has a member twice: nobody can tell which of the two counts")
 	members, err := strictjson.Members(payload)
 	if err != nil {
 		// It is an object, so that nothing else is wrong with it.
-		return nil, nil, nil, twice
+		return nil, twice
 	}
+	a := answer{}
 	for _, m := range members {
-		counts := &replies
-		switch {
-		case strings.EqualFold(m.Name, "batchItemFailures"):
-			counts = &failures
-		case strings.EqualFold(m.Name, "deferSeconds"):
-			counts = &deferred
-		case !strings.EqualFold(m.Name, "replies"):
-			continue
+		switch name := strings.ToLower(m.Name); name {
+		case "replies", "done", "batchitemfailures", "deferseconds":
+			if _, known := a[name]; known {
+				return nil, twice
+			}
+			a[name] = m.Value
 		}
-		if *counts != nil {
-			return nil, nil, nil, twice
-		}
-		*counts = m.Value
 	}
-	return replies, failures, deferred, nil
+	return a, nil
+}
+
+func isNull(raw json.RawMessage) bool { return raw == nil || string(raw) == "null" }
+
+// UpTo is up to which seq an endpoint took a document, behind from and up to to, by what it answered: "done" is the last seq
+// that it took, "batchItemFailures" names those that it did not, of which the first counts. What is no JSON object, or has
+// neither, says that all is taken.
+func UpTo(text []byte, from, to int64) (int64, error) {
+	if text = bytes.TrimSpace(text); !json.Valid(text) || text[0] != '{' {
+		return to, nil
+	}
+	members, err := answerOf(text)
+	if err != nil {
+		return to, nil
+	}
+	upTo, err := members.upTo(from, to)
+	if err != nil && isNull(members["batchitemfailures"]) {
+		return to, nil // a "done" of its own
+	}
+	return upTo, err
+}
+
+func (a answer) upTo(from, to int64) (int64, error) {
+	upTo := to
+	if raw := a["done"]; !isNull(raw) {
+		seq, err := jsonseq.Read(raw)
+		if err != nil && string(raw) != strconv.FormatInt(from, 10) { // behind which the first message may be 0
+			return 0, fmt.Errorf("done, which must be the last seq that was taken, from %d to %d", from, to)
+		}
+		if err != nil {
+			seq = from
+		}
+		upTo = seq
+	}
+	var failures []struct {
+		Item json.RawMessage `json:"itemIdentifier"`
+	}
+	if raw := a["batchitemfailures"]; !isNull(raw) && json.Unmarshal(raw, &failures) != nil {
+		return 0, errors.New("batchItemFailures, which must be a list of {\"itemIdentifier\": SEQ}")
+	}
+	for _, f := range failures {
+		seq, err := jsonseq.Read(f.Item)
+		if err != nil {
+			return 0, fmt.Errorf("batchItemFailures with an itemIdentifier that is no seq from %d to %d", from+1, to)
+		}
+		upTo = min(upTo, seq-1)
+	}
+	if upTo < from || upTo > to {
+		return 0, fmt.Errorf("that it is done up to %d, which must be from %d to %d", upTo, from, to)
+	}
+	return upTo, nil
+}
+
+// RangeOf is the range of a document: the seqs behind from, up to to.
+func RangeOf(document []byte) (from, to int64, err error) {
+	var d struct{ From, To jsonseq.Seq }
+	err = json.Unmarshal(document, &d)
+	return int64(d.From), int64(d.To), err
 }

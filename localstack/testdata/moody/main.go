@@ -1,6 +1,6 @@
 // Moody is a consumer behind the cursors' stream that fails as the names of its queues say: it
 // refuses each batch of "retry/…" twice, its process dies with the first one of "die/…", and it
-// takes all others; a second one, "slowly", has a window for "window/…". It logs what it is given, with the time in ms; and each message that has a key.
+// takes all others. It logs what it is given, with the time in ms; and each message that has a key.
 package main
 
 import (
@@ -35,12 +35,6 @@ func handle(_ context.Context, batch handoff.Batch) error {
 	return nil
 }
 
-// gathered takes all batches of "window/…", and logs their last seqs for attempts.
-func gathered(_ context.Context, batch handoff.Batch) error {
-	fmt.Println("given", "slowly/"+batch.Queue, batch.To, batch.To, time.Now().UnixMilli())
-	return nil
-}
-
 func main() { runtime.Main(newHandler) }
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
@@ -49,8 +43,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 		return nil, err
 	}
 	deliver, err := handoff.OnStream(deliverer, d.Names,
-		handoff.Reader{Name: "moody", Handle: handle, Circuit: handoff.Circuit{Off: true}},
-		handoff.Reader{Name: "slowly", Handle: gathered, Prefix: "window/", BatchWindow: 2 * time.Second})
+		handoff.Reader{Name: "moody", Handle: handle, Circuit: handoff.Circuit{Off: true}})
 	return runtime.Handle(d, 0, func(ctx context.Context, _ *emf.Metrics, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		return deliver(ctx, event)
 	}), err

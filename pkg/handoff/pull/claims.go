@@ -212,7 +212,7 @@ func judge(c handoff.Consumer, t handoff.Token) Verdict {
 func answer(c handoff.Consumer, v Verdict) Answer {
 	a := Answer{Verdict: v, Batch: handoff.Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}}
 	if c.Claimed() {
-		a.Token, a.From, a.To, a.Attempt = c.Token, c.From, c.To, c.Attempts
+		a.Token, a.From, a.To, a.Attempt = c.Token, c.From, c.To, c.Attempt()
 		a.Until = c.LeaseUntil
 	}
 	for _, r := range c.Outcomes {

@@ -30,7 +30,8 @@ type Database interface {
 	// nothing, and returns a *RestoredError, where neither the claim of the number
 	// committed nor any later one is known to be committed in the database; and an
 	// *AheadError where the last batch that is known to be committed in it goes
-	// further than this one begins, and the consumer was not set back since.
+	// further than this one begins, and the consumer was not set back since; and ErrEnded where what it does for the
+	// batch ended the transaction.
 	Apply(ctx context.Context, b handoff.Batch, committed int64, prepare func(context.Context) error) error
 
 	// Settle sets the marker of a claim, Aborted, where there is none, and returns
@@ -92,7 +93,7 @@ type Step struct {
 //
 // It returns the context's error when that ends, with what failed last where
 // nothing worked since; nil with UntilEmpty; and otherwise what only people can
-// repair: a *RestoredError, an *AheadError, ErrOtherDatabase, ErrContradiction,
+// repair: a *RestoredError, an *AheadError, ErrOtherDatabase, ErrContradiction, ErrEnded,
 // handoff.ErrNoConsumer, a *cursor.InvalidError about what it was called with. What the
 // effect returns never ends it.
 //
@@ -194,7 +195,7 @@ const (
 // wait; an error that only people can repair it returns.
 func (run *consuming) failed(b handoff.Batch, err error) (time.Duration, error) {
 	run.Observe(Step{Batch: b, Err: err})
-	if errors.Is(err, handoff.ErrNoConsumer) || errors.Is(err, ErrOtherDatabase) || errors.Is(err, ErrContradiction) {
+	if errors.Is(err, handoff.ErrNoConsumer) || errors.Is(err, ErrOtherDatabase) || errors.Is(err, ErrContradiction) || errors.Is(err, ErrEnded) {
 		err = fmt.Errorf("consumer %q of queue %q: %w", run.consumer, run.queue, err)
 	}
 	if onlyPeople(err) {
@@ -358,7 +359,7 @@ func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error
 		var restored *RestoredError
 		var ahead *AheadError
 		switch {
-		case errors.As(err, &restored), errors.As(err, &ahead) && failed == nil && aborted.Verdict == OK:
+		case errors.Is(err, ErrEnded), errors.As(err, &restored), errors.As(err, &ahead) && failed == nil && aborted.Verdict == OK:
 		case onlyPeople(err):
 			// It is the effect's, about its batch alone; or it was taken over, and that
 			// other one committed; or nobody knows.

@@ -46,6 +46,8 @@ var (
 	// ErrContradiction: a claim has ended otherwise than in the consumer's
 	// database, which only an operator, or an older backup, can have done.
 	ErrContradiction = errors.New("the claim has ended otherwise than in the database")
+	// ErrEnded: the effect of a batch committed its transaction, or rolled it back, so no marker can be beside it.
+	ErrEnded = errors.New("the effect ended its transaction: it must neither commit it nor roll it back")
 )
 
 // onlyPeople reports whether an error is one that only people can repair.
@@ -54,5 +56,5 @@ func onlyPeople(err error) bool {
 	var ahead *AheadError
 	var invalid *cursor.InvalidError
 	return errors.As(err, &restored) || errors.As(err, &ahead) || errors.As(err, &invalid) || errors.Is(err, ErrOtherDatabase) ||
-		errors.Is(err, ErrContradiction) || errors.Is(err, handoff.ErrNoConsumer)
+		errors.Is(err, ErrContradiction) || errors.Is(err, ErrEnded) || errors.Is(err, handoff.ErrNoConsumer)
 }

@@ -270,7 +270,7 @@ func (p *Puller) head(ctx context.Context, c handoff.Consumer, r Request) (hando
 	}
 	got, err := reading.Next(ctx, c.Delivered, c.FailedTo(), c.Attempts)
 	b := batch(c, got)
-	b.Attempt, b.Rewinds = c.Attempts+1, c.Rewinds
+	b.Attempt, b.Rewinds = max(c.Attempts+1, c.Attempt()), c.Rewinds
 	var missing *cursor.MissingError
 	switch {
 	case errors.As(err, &missing):

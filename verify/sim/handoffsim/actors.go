@@ -206,7 +206,6 @@ func (m *model) sweeperAs(name string, times int, deleting bool) {
 			// What fails is for the next run.
 			_, _ = d.Sweep(context.Background(), handoff.SweepOptions{
 				Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, Delete: deleting, Archive: m.archive(p, sorter),
-				Readers: m.windowed(),
 			})
 			_ = m.sweepChains(context.Background(), d, m.acker(p, 0, m.clockOf(p, 0)))
 			m.running--

@@ -2,9 +2,7 @@ package handoffsim
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,13 +28,6 @@ func (m *model) byTimer(d *handoff.Deliverer, deliver handle) error {
 		return err
 	}
 	if err := m.alarms.Run(&m.now, func(thing string) (time.Time, error) {
-		if queue, upTo, batch := strings.Cut(thing, " "); batch {
-			seq, err := strconv.ParseInt(upTo, 10, 64)
-			if err == nil {
-				err = m.wakeBatch(d, queue, seq)
-			}
-			return time.Time{}, errors.Join(err, m.deliverAll(deliver))
-		}
 		queue, consumer, _ := strings.Cut(thing, "/")
 		_, next, err := d.Wake(context.Background(), queue, consumer, handoff.SweepOptions{MaxAttempts: attempts})
 		if err != nil {

@@ -92,6 +92,8 @@ type model struct {
 	poison    int64
 	poisoned  string
 	permanent bool
+	// parts: sinks take what is before the poison, and say so.
+	parts bool
 	// outage is that of the sink.
 	outage outage
 	// never is an outcome that no claim must have.
@@ -148,11 +150,10 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		Lease:   lease, Margin: time.Second, Now: now,
 		// A token's number and the process tell its claims apart: a process
 		// that asks again does so under another number, or was not heard.
-		NewReq:    func() string { return m.reqOf(p) },
-		Acker:     m.acker(p, skew, now),
-		Aside:     m.aside(p),
-		WakeUp:    func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
-		WakeBatch: func(queue string, upTo int64, at time.Time) { m.alarms.Set(due(queue, upTo), at) },
+		NewReq: func() string { return m.reqOf(p) },
+		Acker:  m.acker(p, skew, now),
+		Aside:  m.aside(p),
+		WakeUp: func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
 	})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
@@ -377,7 +378,7 @@ func (m *model) Final() error {
 func (m *model) sweep(ctx context.Context, d *handoff.Deliverer) error {
 	clear(m.announced)
 	_, err := d.Sweep(ctx, handoff.SweepOptions{
-		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, Readers: m.windowed(),
+		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts,
 		Announce: func(_ context.Context, a handoff.Announcement) error {
 			if a.Kind == handoff.ConsumerBlocked {
 				m.announced[reader{a.Queue, a.Consumer}] = true

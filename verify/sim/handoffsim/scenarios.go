@@ -43,7 +43,7 @@ const overLease = lease + time.Second
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return append(slices.Concat(budgets(), outages(), windows(), asides(), deferrals()), []sim.Scenario{
+	return append(slices.Concat(budgets(), outages(), asides(), deferrals()), []sim.Scenario{
 		scenario("one process", 2, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)
@@ -159,6 +159,18 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.clock(3, overLease)
 			m.hinted()
+		}),
+		scenario("a part is taken", 2, 3, func(m *model) {
+			m.poison, m.parts, m.bound.MaxMessages = 3, true, 3
+			m.process("P", 0)
+			m.hinted()
+		}),
+		scenario("a part is taken, and the process sleeps", 0, 3, func(m *model) {
+			m.poison, m.parts, m.permanent, m.bound.MaxMessages = 2, true, true, 3
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.clock(2, overLease)
+			m.operator("op", operation{kind: handoff.OpRewind, start: handoff.First}, operation{kind: handoff.OpSkip, seq: 2})
 		}),
 		scenario("two operators", 1, 1, func(m *model) {
 			m.poison, m.permanent = 1, true
@@ -282,13 +294,6 @@ func Small() []sim.Scenario {
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return append(largeDeferrals(), []sim.Scenario{
-		gathering("a window, rewound", 0, 0, func(m *model) {
-			timed(m)
-			m.producer("A", defaultQueue, 1, 2)
-			m.warm("P")
-			m.clock(1, overWindow)
-			m.operator("O", operation{kind: handoff.OpRewind, start: handoff.At(1)})
-		}),
 		scenario("two processes and the timer", 0, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)

@@ -35,7 +35,7 @@ func Shuffled(seed uint64) sim.Scenario {
 				m.shuffledWork(random)
 			}
 			if random.IntN(3) == 0 {
-				m.poison, m.permanent = 1+random.Int64N(4), random.IntN(2) == 0
+				m.poison, m.permanent, m.parts = 1+random.Int64N(4), random.IntN(2) == 0, random.IntN(2) == 0
 				m.poisoned = queues[len(queues)-1]
 			}
 			for i := range 1 + random.IntN(3) {
@@ -54,10 +54,6 @@ func Shuffled(seed uint64) sim.Scenario {
 			}
 			if random.IntN(3) == 0 {
 				m.shuffledOutage(random, queues)
-			}
-			if random.IntN(4) == 0 && m.work == nil {
-				m.certain = false
-				m.bound.BatchWindow = []time.Duration{time.Second, window, time.Minute}[random.IntN(3)]
 			}
 			return m
 		},

@@ -44,14 +44,26 @@ var (
 // take is what a sink does with a batch.
 func (m *model) take(b handoff.Batch) error {
 	if m.isPoison(b) {
+		err := errPoison
 		if m.permanent {
-			return handoff.Permanent(errPoison)
+			err = handoff.Permanent(err)
 		}
-		return errPoison
+		if m.parts && b.From+1 < m.poison {
+			if wrong := m.accept(b, m.poison-1); wrong != nil {
+				return wrong
+			}
+			return handoff.DoneUpTo(err, m.poison-1)
+		}
+		return err
 	}
 	if err := m.outage.refuses(b.Queue); err != nil {
 		return err
 	}
+	return m.accept(b, b.To)
+}
+
+// accept is what a sink does with a batch up to a seq.
+func (m *model) accept(b handoff.Batch, upTo int64) error {
 	s := m.sinks[reader{b.Queue, b.Consumer}]
 	if b.Token.N < s.token && !m.careless {
 		return errLowerToken
@@ -62,7 +74,7 @@ func (m *model) take(b handoff.Batch) error {
 	case !known || b.From > high:
 		m.run.Violation("S3: %d to %d came, and the sink has everything up to %d", b.From, b.To, high)
 	default:
-		s.high[b.Rewinds] = max(high, b.To)
+		s.high[b.Rewinds] = max(high, upTo)
 	}
 	s.token = max(s.token, b.Token.N)
 	if err := m.content(b); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Effect does what a batch is for, in a transaction that it must neither commit
-// nor roll back. What it returns, or panics with, is why the batch is given back
+// nor roll back, with tx or by a statement: with tx, [Markers.Consume] ends with [pull.ErrEnded]. What it returns, or panics with, is why the batch is given back
 // and tried again; after some attempts the consumer is blocked. What it adds to the
 // batch ([handoff.Batch.Reply]) is sent if the transaction is committed, exactly
 // once.
@@ -39,11 +39,15 @@ func (d database) Apply(ctx context.Context, b handoff.Batch, committed int64, p
 	}
 	defer tx.Rollback() //nolint:errcheck // after the commit it does nothing
 	if err := d.run(ctx, tx, b); err != nil {
-		_ = tx.Rollback() // what follows may need its connection
+		if isEnded(ctx, tx.Rollback()) { // what follows may need its connection
+			return fmt.Errorf("%w (it returned: %w)", pull.ErrEnded, err)
+		}
 		return d.restored(ctx, b, committed, err)
 	}
 	replies, _ := b.Replies() // with one that was refused the prepare fails
-	if err := d.Mark(ctx, tx, b, committed, replies...); err != nil {
+	if err := d.Mark(ctx, tx, b, committed, replies...); isEnded(ctx, err) {
+		return pull.ErrEnded
+	} else if err != nil {
 		return err
 	}
 	if err := prepare(ctx); err != nil {
@@ -53,6 +57,11 @@ func (d database) Apply(ctx context.Context, b handoff.Batch, committed int64, p
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
+}
+
+// isEnded reports whether a call on the transaction shows that its effect ended it. The end of its context does so, too.
+func isEnded(ctx context.Context, err error) bool {
+	return errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil
 }
 
 // restored is why an effect failed: a database that has a batch already, or that

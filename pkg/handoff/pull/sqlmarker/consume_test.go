@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/handoff/pull/sqlmarker"
 )
 
 func TestConsume(t *testing.T) {
@@ -191,6 +193,44 @@ func TestAMessageThatNoTransactionTakes(t *testing.T) {
 		c, err := tb.store.Consumer(b.Context(), "q", "c")
 		if err != nil || c.State != handoff.Blocked || c.Delivered != 2 || c.Error != "panic: no such account" || tries != 5 {
 			b.Errorf("%+v, %v, after %d tries", c, err, tries)
+		}
+	})
+}
+
+// TestAnEffectThatEndsTheTransaction ends Consume, whatever it returns: there is no marker beside what it committed.
+// What a context's end rolls back is nobody's mistake.
+func TestAnEffectThatEndsTheTransaction(t *testing.T) {
+	refused := errors.New("no such account")
+	for name, effect := range map[string]sqlmarker.Effect{
+		"committed":              func(_ context.Context, tx *sql.Tx, _ handoff.Batch) error { return tx.Commit() },
+		"rolled back":            func(_ context.Context, tx *sql.Tx, _ handoff.Batch) error { return tx.Rollback() },
+		"committed, and refused": func(_ context.Context, tx *sql.Tx, _ handoff.Batch) error { return errors.Join(tx.Commit(), refused) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				tb := newTables(b.T, 1)
+				o := tb.options()
+				o.Wait = func(context.Context, time.Duration) error { return errAway } // it tries again
+				err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o)
+				if want := `consumer "c" of queue "q": the effect ended its transaction`; !errors.Is(err, pull.ErrEnded) || !strings.HasPrefix(err.Error(), want) {
+					b.Errorf("error %v, want %s", err, want)
+				}
+				if n := b.count("streamsort_markers"); n != 0 {
+					b.Errorf("%d markers, want none", n)
+				}
+			})
+		})
+	}
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		ctx, cancel := context.WithCancel(b.Context())
+		effect := func(ctx context.Context, tx *sql.Tx, _ handoff.Batch) error {
+			cancel()
+			_, err := tx.ExecContext(ctx, "INSERT INTO effects VALUES (1)")
+			return err
+		}
+		if err := b.Consume(ctx, tb.puller(0), "q", "c", effect, tb.options()); !errors.Is(err, context.Canceled) || errors.Is(err, pull.ErrEnded) {
+			b.Errorf("error %v, want that of the context alone", err)
 		}
 	})
 }

@@ -120,7 +120,8 @@ func (m *model) committed(was, is handoff.Consumer) error {
 	case s.high[is.Rewinds] < is.Delivered:
 		return fmt.Errorf("H3: %d is committed, and the sink has everything up to %d", is.Delivered, s.high[is.Rewinds])
 	}
-	return m.over(was, true)
+	outcome, _ := is.Outcome(was.Token)
+	return m.over(was, outcome == handoff.Committed) // else its sink took a part
 }
 
 // once checks that an operator's operation is done once.

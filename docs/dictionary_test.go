@@ -20,7 +20,6 @@ var dictionaries = map[string]string{
 	"internal/quota":             "internal/quota/quota.go",
 	"internal/record":            "pkg/handoff/doc.go",
 	"internal/trouble":           "internal/trouble/doc.go",
-	"pkg/archive":                "pkg/archive/doc.go",
 	"pkg/cursor":                 "pkg/cursor/doc.go",
 	"pkg/dedup":                  "pkg/dedup/doc.go",
 	"pkg/xorack":                 "pkg/xorack/doc.go",

@@ -19,7 +19,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/localstack/template"
-	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -321,7 +320,7 @@ func everything(t *testing.T, s *Stack) {
 	answers(t, consumers, call)
 	idle()
 
-	erases(t, store, archive.NewDynamo(client, archive.Names{}), dead, call, idle)
+	erases(t, store, dead, call, idle)
 	idle()
 
 	// ack
@@ -377,7 +376,7 @@ func keyedQueues(t *testing.T, store *cursor.Store, call func(method, path, body
 }
 
 // erases has queues erased: by handoff, by the sweep, and by sort what comes late.
-func erases(t *testing.T, store *cursor.Store, shelf archive.Store, dead func(string, int64, time.Duration), call func(method, path, body string) map[string]any, idle func()) {
+func erases(t *testing.T, store *cursor.Store, dead func(string, int64, time.Duration), call func(method, path, body string) map[string]any, idle func()) {
 	t.Helper()
 	for _, queue := range []string{"bin", "swept"} {
 		call("POST", "/messages", fmt.Sprintf(`{"queue":%q,"seq":1,"body":1}`, queue))
@@ -391,9 +390,6 @@ func erases(t *testing.T, store *cursor.Store, shelf archive.Store, dead func(st
 	}
 	call("DELETE", "/queues?tenant=nobody&reason=trial", "")
 	dead("bin", 2, time.Hour)
-	if err := shelf.Put(t.Context(), "swept/mark", []byte(`{"v":1,"queue":"swept","to":1}`)); err != nil {
-		t.Fatal(err)
-	}
 	for _, queue := range []string{"swept", "swept-arrived"} {
 		if _, err := store.MarkErased(t.Context(), queue, "op", time.Now().Add(-2*cursor.EraseGrace)); err != nil {
 			t.Fatal(err)

@@ -124,6 +124,9 @@ func leadingKeys(body []byte) (queues []string) {
 func action(request *http.Request, body []byte) string {
 	target := request.Header.Get("X-Amz-Target")
 	service, operation, _ := strings.Cut(target, ".")
+	if isS3(request) {
+		return map[string]string{http.MethodPut: "s3:PutObject", http.MethodDelete: "s3:DeleteObject", http.MethodGet: "s3:ListBucket"}[request.Method]
+	}
 	switch {
 	case strings.HasPrefix(service, "DynamoDB"):
 		return "dynamodb:" + operation
@@ -142,8 +145,20 @@ func action(request *http.Request, body []byte) string {
 	return "sns:" + strings.TrimSuffix(form.Get("Action"), "Batch")
 }
 
+func isS3(request *http.Request) bool {
+	return strings.Contains(request.Header.Get("Authorization"), "/s3/aws4_request")
+}
+
 // resources are those of a request, by the last part of their ARNs.
 func resources(request *http.Request, body []byte) []string {
+	if isS3(request) {
+		_, key, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
+		folder, _, named := strings.Cut(key, "/")
+		if !named {
+			return []string{"ArchiveBucket"}
+		}
+		return []string{"ArchiveBucket/" + folder + "/*"}
+	}
 	if function, invoked := strings.CutSuffix(request.URL.Path, "/invocations"); invoked {
 		return []string{"function:" + last(function)}
 	}

@@ -74,7 +74,7 @@ type commands struct {
 	Doctor      doctorCommand      `cmd:"" group:"look" help:"Look whether a stack is well: its API, its tables, its sweep, the clocks, the secrets of its webhooks, and what is in trouble. Exits as monitoring plug-ins do: 0 ok, 1 warning, 2 critical, 3 unknown."`
 	UI          uiCommand          `cmd:"" name:"ui" group:"look" help:"Serve a live page of the stack on this machine, until it is interrupted."`
 	Verify      verifyCommand      `cmd:"" group:"look" help:"Read what a queue has stored, and prove that it is whole: no hole, nothing twice, every message as it was put, consumers within bounds. In the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
-	Replay      replayCommand      `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, in the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
+	Replay      replayCommand      `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, from the bucket of an archive and in the tables, of AWS_REGION, or of AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL_DYNAMODB."`
 	Audit       auditCommand       `cmd:"" group:"look" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
 }
 

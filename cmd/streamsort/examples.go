@@ -170,7 +170,7 @@ func (*eraseCommand) Help() string {
 
 // Help implements kong.HelpProvider.
 func (*replayCommand) Help() string {
-	return examples("streamsort replay orders 1000 1999 orders.2026-03")
+	return examples("streamsort replay orders 1000 1999 orders.2026-03 --bucket orders-archive")
 }
 
 // Help implements kong.HelpProvider.

@@ -19,10 +19,11 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/sink"
 	"github.com/streamsort/streamsort/localstack"
-	"github.com/streamsort/streamsort/pkg/archive"
+	"github.com/streamsort/streamsort/localstack/ministack"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
@@ -57,11 +58,20 @@ func runScripts(t *testing.T, folder string) {
 		describeStack(w, r, stack.URL())
 	}))
 	t.Cleanup(outputs.Close)
+	buckets := ministack.ForTest(t)
+	made, err := http.NewRequest(http.MethodPut, buckets.Endpoint+"/books", nil)
+	if err == nil {
+		_, err = buckets.Request(t.Context(), "s3", made, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_ENDPOINT_URL_S3", buckets.Endpoint)
 	testscript.Run(t, testscript.Params{
 		Dir: folder,
-		// page prints a screen of the live page; archive does what the sweep does when all consumers are past a seq; lose
+		// page prints a screen of the live page; archive does what process does for a consumer that is an archive; lose
 		// deletes what was stored; acks does an operation on a chain.
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archiveUpTo, "lose": lose, "page": showPage, "acks": operateChain},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archive, "lose": lose, "page": showPage, "acks": operateChain},
 		Setup: func(env *testscript.Env) error {
 			// Where `streamsort local` keeps what it fetches: testscript's own is /no-home, which
 			// root can make.
@@ -69,6 +79,7 @@ func runScripts(t *testing.T, folder string) {
 			env.Setenv("STREAMSORT_URL", stack.URL())
 			env.Setenv("CLOUDFORMATION", outputs.URL)
 			env.Setenv("AWS_ENDPOINT_URL_DYNAMODB", stack.DynamoDB())
+			env.Setenv("AWS_ENDPOINT_URL_S3", buckets.Endpoint)
 			return nil
 		},
 	})
@@ -123,24 +134,30 @@ func operateChain(ts *testscript.TestScript, _ bool, arguments []string) {
 	}
 }
 
-// archiveUpTo archives a queue up to a seq.
-func archiveUpTo(ts *testscript.TestScript, _ bool, arguments []string) {
+// archive has a range of a queue be archived, in a batch.
+func archive(ts *testscript.TestScript, _ bool, arguments []string) {
+	ctx := context.Background()
 	client, err := dynamo.New(&dynamo.Options{Endpoint: ts.Getenv("AWS_ENDPOINT_URL_DYNAMODB")})
 	ts.Check(err)
-	if err := table.Create(context.Background(), client, archive.Names{}.Tables()[0]); err != nil {
-		ts.Fatalf("%v", err)
-	}
 	store, err := cursor.NewDynamo(client, cursor.Names{})
 	ts.Check(err)
 	sorter, err := cursor.New(store, nil)
 	ts.Check(err)
-	upTo, err := strconv.ParseInt(arguments[1], 10, 64)
-	ts.Check(err)
-	kept, err := archive.New(archive.NewDynamo(client, archive.Names{}), sorter).Keep(context.Background(), arguments[0], upTo, 100)
-	ts.Check(err)
-	if int64(kept.Messages) != upTo {
-		ts.Fatalf("archived %+v", kept)
+	batch := handoff.Batch{Queue: arguments[0], Consumer: "archive"}
+	for i, bound := range []*int64{&batch.From, &batch.To} {
+		*bound, err = strconv.ParseInt(arguments[i+1], 10, 64)
+		ts.Check(err)
 	}
+	batch.From--
+	for m, err := range sorter.Read(ctx, batch.Queue, batch.From, batch.To) {
+		ts.Check(err)
+		batch.Messages = append(batch.Messages, m)
+	}
+	var config sink.Config
+	ts.Check(config.UnmarshalJSON([]byte(`{"kind":"s3","arn":"arn:aws:s3:::books"}`)))
+	to, err := sink.New(config, nil)
+	ts.Check(err)
+	ts.Check(to.Send(ctx, batch))
 }
 
 // showPage prints a screen of the live page, GET or, with a form, POST: page [operate] PATH [FORM]. It fails where the

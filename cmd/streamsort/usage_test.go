@@ -30,7 +30,7 @@ func TestUsage(t *testing.T) {
 		{"erase q", "missing flags: --reason"},
 		{"erase q --dry-run --id x", "--id names an operation"},
 		{"configure q policy", "must be a setting"},
-		{"replay q x 2 again", "from: seq is not an integer"},
+		{"replay q x 2 again --bucket b", "from: seq is not an integer"},
 		{"redrive --all --state lagging --reason r", `--state is "lagging": it must be one of blocked with redrive`},
 		{"pause --all --reason r", "--consumer is missing"},
 		{"rewind --all --consumer c --reason r", "--to belongs to rewind"},

@@ -4,14 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -32,27 +39,94 @@ type aside struct {
 	Consumer string `json:"consumer"`
 }
 
-// asideCalls returns what has the function called for a queue, by the alias that it was called by itself: the stack
-// bounds how old such a call may get, and how often it is repeated.
+// asideCalls returns what has a queue delivered by an isolated invocation: an asynchronous call of
+// a function, which is this program deployed once more. The stack bounds how old such a call may
+// get, and how often it is repeated.
 //
-// Lost response: it is called twice, and the second call finds the claim of the first, or nothing to do. We die right
-// after, or the call is lost: the sweep comes to the queue.
-func asideCalls() (func(ctx context.Context, queue, consumer string) error, error) {
+// Lost response: it is called twice, and the second call finds the claim of the first, or nothing
+// to do. We die right after, or the call is lost: the sweep comes to the queue.
+func asideCalls(function string) (func(ctx context.Context, queue, consumer string) error, error) {
+	if function == "" {
+		return nil, errors.New(consumers.SlowVariable + " is not set: a consumer has endpoints, and it " +
+			"must be the ARN of the function that calls slow ones, which the stack makes")
+	}
 	client, err := awscall.New(awscall.Lambda, awscall.Options{
 		Timeout: kind.RequestTimeout, Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
 	})
 	return func(ctx context.Context, queue, consumer string) error {
-		invoked, ok := lambdacontext.FromContext(ctx)
-		if !ok {
-			return errors.New("this is no call of a Lambda function")
-		}
 		event, err := strictjson.Marshal(call{Aside: &aside{queue, consumer}})
 		if err != nil {
 			return err
 		}
-		_, err = client.Invoke(ctx, invoked.InvokedFunctionArn, awscall.Event, event)
+		_, err = client.Invoke(ctx, function, awscall.Event, event)
 		return err
 	}, err
+}
+
+const (
+	// patience is how long the counter of a tenant's isolated invocations may take to answer.
+	patience = time.Second
+	// longest is how long an invocation may take, where its context has no deadline.
+	longest = 15 * time.Minute
+	// minWait and maxWait bound how long a queue waits whose tenant's share is used up.
+	minWait, maxWait = 5 * time.Second, 15 * time.Second
+)
+
+// share bounds how many isolated invocations each tenant has at a time; a nil share does not.
+type share struct {
+	leases *quota.Leases
+	// wakeUp has a queue that waits woken up.
+	wakeUp func(queue, consumer string, due time.Time)
+	now    func() time.Time
+}
+
+// shareOf is the share that the environment has.
+func shareOf(text string, d *runtime.Deps) (*share, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < quota.MinShare || n > quota.MaxShare {
+		return nil, fmt.Errorf("%s must be an integer from %d to %d: it is %q",
+			consumers.ShareVariable, quota.MinShare, quota.MaxShare, text)
+	}
+	leases := quota.NewLeases(dynamo.NewEngine(d.Client), d.Consumers.Tables()[0], n, time.Now)
+	return &share{leases: leases, wakeUp: d.Timer.Consumer, now: time.Now}, nil
+}
+
+// take reports whether a queue's tenant has a free place for an invocation, and returns what gives
+// it back. Where it has none, the queue is woken up later. What is no tenant's has no bound, nor
+// has anything where the counter does not answer: refusing all for that would stop every tenant.
+func (s *share) take(ctx context.Context, metrics *emf.Metrics, a aside) (end func(), taken bool) {
+	end = func() {}
+	of, _ := tenant.Split(a.Queue)
+	if s == nil || of == "" {
+		return end, true
+	}
+	now := s.now()
+	until := now.Add(longest)
+	if deadline, ok := ctx.Deadline(); ok {
+		until = deadline.Add(headroom)
+	}
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	lease, taken, err := s.leases.Take(asking, of, until)
+	switch {
+	case err != nil:
+		metrics.Count("QuotaUnknown", 1)
+		slog.WarnContext(ctx, "a tenant's isolated invocations cannot be counted: this one is not bounded",
+			"queue", a.Queue, "error", err)
+		return end, true
+	case !taken:
+		metrics.Count("IsolatedWaits", 1)
+		s.wakeUp(a.Queue, a.Consumer, now.Add(minWait+rand.N(maxWait-minWait)))
+		return end, false
+	}
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		if err := lease.End(ctx); err != nil {
+			slog.WarnContext(ctx, "a place for isolated invocations is free only when its time is over",
+				"queue", a.Queue, "error", err)
+		}
+	}, true
 }
 
 // deliverAside delivers a queue to one of the readers. The error has Lambda call once more: the store failed.

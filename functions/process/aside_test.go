@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
-
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -56,7 +54,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle, err := handler(d, cursor.Names{}, seen, readers)
+	handle, err := handler(d, cursor.Names{}, seen, readers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +155,9 @@ func TestChangedEndpoints(t *testing.T) {
 	}
 }
 
-// TestCallsOfItsOwn: the function is called as it was called itself, need not answer, and reads what it is called with.
-func TestCallsOfItsOwn(t *testing.T) {
+// TestIsolatedInvocations: the function of the slow ones is called, need not answer, and reads what
+// it is called with.
+func TestIsolatedInvocations(t *testing.T) {
 	status := http.StatusAccepted
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -172,27 +171,20 @@ func TestCallsOfItsOwn(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
-	callAside, err := asideCalls()
+	const name = "arn:aws:lambda:eu-west-1:123456789012:function:slow:live"
+	isolate, err := asideCalls(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, qualifier := range []string{"", ":live"} {
-		name := "arn:aws:lambda:eu-west-1:123456789012:function:process" + qualifier
-		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{InvokedFunctionArn: name})
-		asked, status = nil, http.StatusAccepted
-		if err := callAside(ctx, "a/ö", "hooks"); err != nil {
-			t.Error(err)
-		}
-		if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", strings.ReplaceAll(name, ":", "%3A")); len(asked) != 1 || asked[0] != want {
-			t.Errorf("asked %v, want %s", asked, want)
-		}
-		status = http.StatusForbidden
-		if err := callAside(ctx, "a/ö", "hooks"); err == nil {
-			t.Error("a refusal is no error")
-		}
+	if err := isolate(t.Context(), "a/ö", "hooks"); err != nil {
+		t.Error(err)
 	}
-	if err := callAside(t.Context(), "a/ö", "hooks"); err == nil {
-		t.Error("what was not called calls itself")
+	if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", strings.ReplaceAll(name, ":", "%3A")); len(asked) != 1 || asked[0] != want {
+		t.Errorf("asked %v, want %s", asked, want)
+	}
+	status = http.StatusForbidden
+	if err := isolate(t.Context(), "a/ö", "hooks"); err == nil {
+		t.Error("a refusal is no error")
 	}
 }
 
@@ -224,7 +216,7 @@ func TestACallOutsideOfThePrefix(t *testing.T) {
 		got = append(got, b.Queue)
 		return nil
 	}}}
-	handle, err := handler(d, cursor.Names{}, seen, readers)
+	handle, err := handler(d, cursor.Names{}, seen, readers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
-// handler returns the handler, which takes a batch of records and returns the first
-// one that has to be repeated, or delivers a queue that would have held up others. The Deliverer must report what it does to seen.
-func handler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error), error) {
+// handler returns the handler, which takes a batch of records and returns the first one that has to
+// be repeated, or delivers a queue that would have held up others, if its tenant has a place for
+// that. The Deliverer must report what it does to seen.
+func handler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader, bound *share) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error), error) {
 	for i := range readers {
 		readers[i].Handed = seen.handed
 		if err := instrument(&readers[i]); err != nil {
@@ -32,6 +33,11 @@ func handler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers [
 		seen.metrics.Store(metrics)
 		defer flushSpans(ctx)
 		if event.Aside != nil {
+			end, taken := bound.take(ctx, metrics, *event.Aside)
+			if !taken {
+				return events.DynamoDBEventResponse{}, nil
+			}
+			defer end()
 			return events.DynamoDBEventResponse{}, deliverAside(ctx, d, readers, *event.Aside)
 		}
 		response, err := deliver(ctx, event.StreamEvent)

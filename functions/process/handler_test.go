@@ -120,7 +120,7 @@ func newBench(t *testing.T, consumers string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle, err := handler(b.deliverer, cursor.Names{}, seen, readers)
+	handle, err := handler(b.deliverer, cursor.Names{}, seen, readers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +189,13 @@ func TestHandlerDelivers(t *testing.T) {
 
 // tracked is toFunction, tracked.
 var tracked = strings.Replace(toFunction, `"name"`, `"track": "10m", "name"`, 1)
+
+// withEndpoints is a consumer whose endpoints are its queues' own.
+const withEndpoints = `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true}}]}`
+
+// trackedToo has a consumer that is tracked beside one with endpoints.
+var trackedToo = strings.Replace(tracked, `[`,
+	`[{"name":"hooks","sink":{"kind":"http","endpoints":true}},`, 1)
 
 // A tracked batch is not committed when its sink has it, but when its work is
 // done.
@@ -278,6 +285,35 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestStartOfBoth: process names the function that calls slow endpoints, where it has any, and that
+// one its tenants' share.
+func TestStartOfBoth(t *testing.T) {
+	newTaker(t)
+	for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT"} {
+		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
+	}
+	const slow = "arn:aws:lambda:us-east-1:123456789012:function:slow:live"
+	for _, c := range []struct{ function, share, consumers, want string }{
+		{"", "", withEndpoints, "STREAMSORT_SLOW_FUNCTION is not set"},
+		{slow, "", withEndpoints, ""},
+		{"", "", toFunction, ""},
+		{"", "1", withEndpoints, ""},
+		{"", "100", withEndpoints, ""},
+		{"", "1", trackedToo, ""}, // without the chains: it has nothing to do with those
+		{"", "0", withEndpoints, `STREAMSORT_SLOW_SHARE must be an integer from 1 to 100: it is "0"`},
+		{"", "101", withEndpoints, `it is "101"`},
+		{"", "many", withEndpoints, `it is "many"`},
+	} {
+		t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))
+		t.Setenv("STREAMSORT_SLOW_FUNCTION", c.function)
+		t.Setenv("STREAMSORT_SLOW_SHARE", c.share)
+		_, err := runtime.New(io.Discard, newHandler)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: error %v", c, err)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 			t.Errorf("the batch may last until %v before the end", end.Sub(at))
 		}
 		return nil
-	}}})
+	}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

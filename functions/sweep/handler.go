@@ -133,8 +133,6 @@ func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *t
 	if did.CircuitsOpen > 0 {
 		metrics.Add("CircuitsOpen", emf.Count, float64(did.CircuitsOpen))
 	}
-	metrics.Count("Archived", did.Archived)
-	metrics.Count("ArchiveLost", did.Lost)
 	metrics.Count("Deleted", did.Deleted)
 	metrics.Count("Errors", did.Failed)
 	tellAge(metrics, "FullRoundAge", did.Sorter.FullRound)

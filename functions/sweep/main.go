@@ -6,10 +6,15 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/runtime"
-	"github.com/streamsort/streamsort/pkg/archive"
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/internal/sink/s3"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -25,9 +30,9 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	acker := d.Acker()
 	deliverer := d.Deliverer(handoff.Options{Acker: acker})
 	announcer := d.Announcer()
-	var shelf *archive.Archive
-	if d.ArchiveTable != "" {
-		shelf = archive.New(archive.NewDynamo(d.Client, archive.Names{Archive: d.ArchiveTable}), d.Sorter())
+	erase, err := eraseArchives(d.Buckets)
+	if err != nil {
+		return nil, err
 	}
 	s := &sweeper{
 		tenants: d.TenantClaim != "", gapAfter: d.GapAlarmAfter, overdueAfter: d.SweepEvery + calls,
@@ -37,9 +42,31 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 				Segments: d.SweepSegments, Every: max(d.SweepEvery-early, 0), FullEvery: d.FullSweepEvery, Announce: announcer.Queue,
 			},
 			LagAfter: d.LagAfter, SettleWithin: d.SettleWithin,
-			Delete: d.DeleteDelivered, Archive: shelf, Readers: d.Readers, Announce: announcer.Consumer,
+			Delete: d.DeleteDelivered, Erase: erase, Readers: d.Readers, Announce: announcer.Consumer,
 		},
 		chains: xorack.SweepOptions{Announce: d.Ends(deliverer, announcer)},
 	}
 	return runtime.Handle(d, headroom, s.handle), nil
+}
+
+// eraseArchives deletes what archives have of a queue, by the ARNs of their buckets. It is nil where there are none.
+func eraseArchives(buckets map[string]string) (func(ctx context.Context, queue string) (left bool, err error), error) {
+	var all []*s3.Archive
+	for consumer, arn := range buckets {
+		a, err := s3.NewArchive(consumer, arn, awscall.Options{Timeout: kind.RequestTimeout})
+		if err != nil {
+			return nil, fmt.Errorf("the archive of consumer %q: %w", consumer, err)
+		}
+		all = append(all, a)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return func(ctx context.Context, queue string) (left bool, err error) {
+		for _, a := range all {
+			some, failed := a.Erase(ctx, queue)
+			left, err = left || some, errors.Join(err, failed)
+		}
+		return left, err
+	}, nil
 }

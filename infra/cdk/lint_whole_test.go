@@ -50,7 +50,7 @@ func TestTemplatesLint(t *testing.T) {
 		// for each function's role.
 		"--ignore-checks", "W3005", "--regions", "us-east-1", "--",
 		broken, options, release,
-		goldenFile, patched(t, demoFile), patched(t, soakFile), patched(t, tenantsFile), patched(t, webhooksFile),
+		goldenFile, patched(t, demoFile), patched(t, soakFile), patched(t, hooksFile), patched(t, tenantsFile), patched(t, webhooksFile),
 		"../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
 		"../../examples/payments/payments.template.json", "../../examples/wordcount/wordcount.template.json",
 		"../../localstack/deploylocal/doors.template.json", "../../examples/languages/languages.template.json",

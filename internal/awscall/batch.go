@@ -147,10 +147,11 @@ func (c *Client) callQuery(ctx context.Context, action string, form url.Values, 
 // wordsOfXML reads an error of such a service. It stands here so that functions that call none
 // do not have a reader of XML in them.
 func wordsOfXML(body []byte) (code, message string) {
+	type words struct{ Code, Message string }
 	var said struct {
-		Code    string `xml:"Error>Code"`
-		Message string `xml:"Error>Message"`
+		words // S3's
+		Error words
 	}
 	_ = xml.Unmarshal(body, &said) // what is no XML has no words
-	return said.Code, said.Message
+	return said.Code + said.Error.Code, said.Message + said.Error.Message
 }

@@ -2,6 +2,7 @@ package awscall
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,6 +32,7 @@ const (
 	SQS         Service = "sqs"
 	SNS         Service = "sns"
 	EventBridge Service = "events"
+	S3          Service = "s3"
 
 	SecretsManager Service = "secretsmanager"
 	SystemsManager Service = "ssm"
@@ -85,8 +87,9 @@ func New(service Service, o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		service: service, region: env.Region, credentials: env.Credentials, signer: v4.NewSigner(),
-		http: &http.Client{Transport: o.Transport, Timeout: o.Timeout}, retryer: o.Retryer,
+		service: service, region: env.Region, credentials: env.Credentials,
+		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = service == S3 }),
+		http:   &http.Client{Transport: o.Transport, Timeout: o.Timeout}, retryer: o.Retryer,
 	}
 	if o.Region != "" {
 		c.region = o.Region
@@ -105,13 +108,16 @@ func New(service Service, o Options) (*Client, error) {
 // Endpoint is the service's address, without a slash at its end.
 func (c *Client) Endpoint() string { return c.endpoint }
 
-// request is a POST.
+// request is a POST, where no method is given.
 type request struct {
+	method string
 	path   string // begins with a slash; encoded as it is sent
 	header map[string]string
 	body   []byte
 	// words reads an error's code and message from an answer that is no JSON; nil where all are.
 	words func(body []byte) (code, message string)
+	// most is how many bytes the answer may have; maxResponse where it is 0.
+	most int64
 }
 
 // response is an answer whose status is below 300.
@@ -153,7 +159,7 @@ const maxResponse = 8 << 20
 
 // try makes a request once. An answer of 300 and more is an [*Error].
 func (c *Client) try(ctx context.Context, r request) (*response, error) {
-	out, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint+r.path, bytes.NewReader(r.body))
+	out, err := http.NewRequestWithContext(ctx, cmp.Or(r.method, http.MethodPost), c.endpoint+r.path, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +178,11 @@ func (c *Client) try(ctx context.Context, r request) (*response, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(r.body)
-	if err := c.signer.SignHTTP(ctx, keys, out, hex.EncodeToString(sum[:]), string(c.service), c.region, time.Now().UTC()); err != nil {
+	digest := hex.EncodeToString(sum[:])
+	if c.service == S3 {
+		out.Header.Set("X-Amz-Content-Sha256", digest)
+	}
+	if err := c.signer.SignHTTP(ctx, keys, out, digest, string(c.service), c.region, time.Now().UTC()); err != nil {
 		return nil, err
 	}
 	in, err := c.http.Do(out)
@@ -180,12 +190,13 @@ func (c *Client) try(ctx context.Context, r request) (*response, error) {
 		return nil, &smithyhttp.RequestSendError{Err: err}
 	}
 	defer func() { _ = in.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(in.Body, maxResponse+1))
+	most := cmp.Or(r.most, maxResponse)
+	body, err := io.ReadAll(io.LimitReader(in.Body, most+1))
 	switch {
 	case err != nil:
 		return nil, &smithyhttp.RequestSendError{Err: err}
-	case len(body) > maxResponse:
-		return nil, fmt.Errorf("the answer has more than %d bytes", maxResponse)
+	case int64(len(body)) > most:
+		return nil, fmt.Errorf("the answer has more than %d bytes", most)
 	case in.StatusCode >= http.StatusMultipleChoices:
 		return nil, newError(in.StatusCode, in.Header, body, r.words)
 	}

@@ -11,7 +11,8 @@
 //	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_2}"}},
 //	  {"name": "hooks", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_3}"}},
 //	  {"name": "words", "track": "15m", "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_4}"}},
-//	  {"name": "books"}
+//	  {"name": "books"},
+//	  {"name": "archive", "sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}}
 //	]}
 //
 // One without a sink is read by a function of the user's own: process passes it
@@ -27,6 +28,7 @@
 package consumers
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,6 +50,15 @@ const File = "consumers.json"
 // the function is deployed from a zip that is the same for everybody. All of a function's
 // environment has 4 KB.
 const TextVariable = "STREAMSORT_CONSUMERS"
+
+const (
+	// SlowVariable is the environment variable with the ARN of the function that process calls for
+	// what would hold up other queues: its own program, deployed once more.
+	SlowVariable = "STREAMSORT_SLOW_FUNCTION"
+	// ShareVariable is that of such a function: how many of its invocations a tenant may have at a
+	// time.
+	ShareVariable = "STREAMSORT_SLOW_SHARE"
+)
 
 // Variable is the environment variable of the i-th consumer's ARN, where the
 // file does not hold it.
@@ -119,8 +130,7 @@ func read(raw json.RawMessage) (Consumer, error) {
 		MaxAttempts: d.MaxAttempts, BlockAfter: d.BlockAfter, Retries: d.Retries,
 		Circuit: handoff.Circuit(d.Circuit), Track: d.Track,
 	}, d.Sink}
-	c.Sink.Defaults(&c.Reader)
-	err := c.Reader.Validate()
+	err := cmp.Or(c.Sink.Defaults(&c.Reader), c.Reader.Validate())
 	if wrong := (*invalid.Error)(nil); errors.As(err, &wrong) && wrong.Field == "consumer" {
 		err = invalid.Named("name", err)
 	}

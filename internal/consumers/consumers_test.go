@@ -110,6 +110,7 @@ func TestReadRefuses(t *testing.T) {
 		"one attempt":        {one(`"name":"a","maxAttempts":1`), "consumers[0].maxAttempts is 1: it must be from 2 to 1000"},
 		"a block of a word":  {one(`"name":"a","blockAfter":"never"`), "consumers[0].blockAfter must be a duration"},
 		"too early a block":  {one(`"name":"a","blockAfter":"1ms"`), "consumers[0].blockAfter is 1ms: it must be from 1s to 720h0m0s"},
+		"a tracked archive":  {`{"consumers":[{"name":"a","track":"15m","sink":{"kind":"s3"}}]}`, "consumers[0].track must not be given with a sink of the kind s3"},
 		"retries of a text":  {one(`"name":"a","retries":"1s"`), `consumers[0].retries must be a list of 1 to 10 elements, such as ["1s", "1m"]: it is "1s"`},
 		"no retries":         {one(`"name":"a","retries":[]`), `consumers[0].retries must be a list of 1 to 10 elements, such as ["1s", "1m"]: it is of 0`},
 		"eleven retries":     {one(`"name":"a","retries":["1s","1s","1s","1s","1s","1s","1s","1s","1s","1s","1s"]`), "consumers[0].retries must be a list of 1 to 10"},

@@ -1,6 +1,7 @@
 // Package quota bounds what each tenant takes of a stack: messages and bytes a second,
 // new queues and new chains a minute. [Read] reads the limits, [Keeper.Take] has a
-// request pass or be refused with 429, before anything of it is stored.
+// request pass or be refused with 429, before anything of it is stored. [Leases] bound how
+// many calls of a tenant run at a time.
 //
 // # How it counts
 //
@@ -43,6 +44,12 @@
 //	newChains  chains
 //
 // It has no version: an account that cannot be read is a counter that does not answer.
+//
+// The leases of a tenant are one item of the consumers table, under "leases " and the tenant, and "
+// calls". For each of its places it has
+//
+//	until0  when the lease ends, ms, and
+//	by0     which lease it is, by a name of its own; both are gone where the place is free
 //
 // # What it does not do
 //

@@ -77,13 +77,14 @@ type Settings struct {
 	// DeleteDelivered is STREAMSORT_DELETE_DELIVERED, true or false: whether
 	// the sweep deletes the messages that all consumers of their queue have.
 	DeleteDelivered bool
-	// ArchiveTable is STREAMSORT_ARCHIVE_TABLE, where the sweep archives those
-	// messages; empty where it does not.
-	ArchiveTable string
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
-	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}]; or all
-	// of the text that process has (package consumers), of which the sweep takes the same.
+	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}], of an archive with
+	// {"sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}}; or all of the text that
+	// process has (package consumers), of which the sweep takes the same.
 	Readers []handoff.Reader
+	// Buckets are the ARNs of the buckets that have the archives of some of them, by their names:
+	// the sweep deletes what is there of erased queues.
+	Buckets map[string]string
 	// Log says what is logged of calls that go well: STREAMSORT_LOG_SUCCESSES of a hundred (1
 	// where it is not set), and each message of STREAMSORT_LOG_QUEUE until
 	// STREAMSORT_LOG_UNTIL, a time such as 2026-01-02T15:04:05Z.
@@ -130,13 +131,12 @@ func FromEnvironment() (Settings, error) {
 		AnnounceFunction: os.Getenv("STREAMSORT_ANNOUNCE_FUNCTION"),
 		KnownQueues:      r.truth("STREAMSORT_KNOWN_QUEUES"),
 		DeleteDelivered:  r.truth("STREAMSORT_DELETE_DELIVERED"),
-		ArchiveTable:     os.Getenv("STREAMSORT_ARCHIVE_TABLE"),
-		Readers:          r.readers("STREAMSORT_READERS"),
 		Log: calllog.Log{
 			Successes: int(r.number("STREAMSORT_LOG_SUCCESSES", 1)),
 			Queue:     os.Getenv("STREAMSORT_LOG_QUEUE"), Until: r.time("STREAMSORT_LOG_UNTIL"),
 		},
 	}
+	s.Readers, s.Buckets = r.readers("STREAMSORT_READERS")
 	s.KeepForever = s.Retention == 0
 	var err error
 	if s.Timer, err = timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE")); err != nil {
@@ -213,17 +213,19 @@ func (r *reader) truth(name string) bool {
 	}
 }
 
-func (r *reader) readers(name string) (readers []handoff.Reader) {
+func (r *reader) readers(name string) (readers []handoff.Reader, buckets map[string]string) {
 	text := strings.TrimSpace(os.Getenv(name))
 	if text == "" {
-		return nil
+		return nil, nil
 	}
+	buckets = map[string]string{}
 	type item struct {
 		Name, Prefix string
 		MaxAttempts  int
 		WakeRate     int
 		// Circuit is where process has the rate.
 		Circuit struct{ WakeRate int }
+		Sink    struct{ Kind, ARN string }
 	}
 	var all struct{ Consumers []item }
 	into := any(&all.Consumers)
@@ -240,8 +242,11 @@ func (r *reader) readers(name string) (readers []handoff.Reader) {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}
 		readers = append(readers, reader)
+		if item.Sink.Kind == "s3" {
+			buckets[item.Name] = item.Sink.ARN
+		}
 	}
-	return readers
+	return readers, buckets
 }
 
 // events reads how raw events become messages.

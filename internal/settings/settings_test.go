@@ -40,7 +40,7 @@ func TestEverything(t *testing.T) {
 		"STREAMSORT_RETENTION": "0", "STREAMSORT_BATCH_SIZE": "5", "STREAMSORT_EVENTS": `{"queue":"a.b","seq":"c","id":"d"}`,
 		"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "2h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_EVERY": "4m",
 		"STREAMSORT_ARRIVALS_TABLE": "a-1",
-		"STREAMSORT_READERS":        `[{"name":"a"},{"name":"b","prefix":"shop/","maxAttempts":3,"wakeRate":7}]`,
+		"STREAMSORT_READERS":        `[{"name":"a"},{"name":"b","prefix":"shop/","maxAttempts":3,"wakeRate":7},{"name":"c","sink":{"kind":"s3","arn":"arn:aws:s3:::books"}}]`,
 		"STREAMSORT_LOG_SUCCESSES":  "100", "STREAMSORT_LOG_QUEUE": "q", "STREAMSORT_LOG_UNTIL": "2026-01-02T15:04:05Z",
 	} {
 		t.Setenv(name, value)
@@ -53,7 +53,8 @@ func TestEverything(t *testing.T) {
 		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", Arrivals: "a-1", QueueKey: "author", SeqKey: "number"},
 		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync, Settle: 5 * time.Second, Late: cursor.LateDeliver, Ahead: 24 * time.Hour},
 		KeepForever: true, BatchSize: 5, Events: raw(t, mapping.Texts{Queue: "a.b", Seq: "c", ID: "d"}), EventBus: "default",
-		Readers:    []handoff.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: handoff.Circuit{WakeRate: 7}}},
+		Readers:    []handoff.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: handoff.Circuit{WakeRate: 7}}, {Name: "c"}},
+		Buckets:    map[string]string{"c": "arn:aws:s3:::books"},
 		SweepEvery: 4 * time.Minute, FullSweepEvery: 2 * time.Hour, SweepSegments: 2,
 		Log: calllog.Log{Successes: 100, Queue: "q", Until: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)},
 	}
@@ -66,11 +67,11 @@ func TestEverything(t *testing.T) {
 func TestReadersOfConsumers(t *testing.T) {
 	tables(t)
 	t.Setenv("STREAMSORT_READERS", `{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"x"}},
-		{"name":"b","prefix":"shop/","start":7,"maxAttempts":3,"circuit":{"wakeRate":7}}]}`)
+		{"name":"b","prefix":"shop/","start":7,"maxAttempts":3,"circuit":{"wakeRate":7},"sink":{"kind":"s3","arn":"arn:aws:s3:::books"}}]}`)
 	s, err := settings.FromEnvironment()
 	want := []handoff.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: handoff.Circuit{WakeRate: 7}}}
-	if err != nil || !reflect.DeepEqual(s.Readers, want) {
-		t.Errorf("%+v, %v; want %+v", s.Readers, err, want)
+	if err != nil || !reflect.DeepEqual(s.Readers, want) || !reflect.DeepEqual(s.Buckets, map[string]string{"b": "arn:aws:s3:::books"}) {
+		t.Errorf("%+v, %v, %v; want %+v", s.Readers, s.Buckets, err, want)
 	}
 	t.Setenv("STREAMSORT_READERS", `{"consumers":{"name":"a"}}`)
 	if _, err := settings.FromEnvironment(); err == nil || !strings.Contains(err.Error(), "STREAMSORT_READERS") {

@@ -20,6 +20,8 @@ func TestConfig(t *testing.T) {
 		`{"kind":"sqs","arn":"` + queueARN + `","maxBytes":2048}`,
 		`{"kind":"sns","arn":"` + topicARN + `","maxBytes":1048576}`,
 		`{"kind":"eventbridge","arn":"` + busARN + `","maxEntries":1}`,
+		`{"kind":"s3","arn":"arn:aws:s3:::orders-archive"}`,
+		`{"kind":"s3"}`, // the CDK makes a bucket
 		`{"arn":"arn:aws-cn:sqs:cn-north-1:123456789012:a-b_c.fifo","kind":"sqs"}`,
 	} {
 		var got Config
@@ -55,16 +57,21 @@ func TestExamples(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for raw, want := range map[string]string{
-		`[]`:                                 "must be a JSON object",
-		`{}`:                                 "kind is missing",
-		`{"arn":"x"}`:                        "kind is missing",
-		`{"kind":"kafka","arn":"x"}`:         `kind "kafka" is not known`,
-		`{"kind":7}`:                         "kind must be a string",
-		`{"Kind":"sqs"}`:                     "kind is missing",
-		`{"kind":"sqs","url":"x"}`:           "url is not known",
-		`{"kind":"sqs","kind":"sns"}`:        `the member "kind" twice`,
-		`{"kind":"sqs"}`:                     "arn is missing: it must be like arn:aws:sqs:",
-		`{"kind":"sqs","arn":"orders.fifo"}`: "is no ARN",
+		`[]`:                                     "must be a JSON object",
+		`{}`:                                     "kind is missing",
+		`{"arn":"x"}`:                            "kind is missing",
+		`{"kind":"kafka","arn":"x"}`:             `kind "kafka" is not known`,
+		`{"kind":7}`:                             "kind must be a string",
+		`{"Kind":"sqs"}`:                         "kind is missing",
+		`{"kind":"sqs","url":"x"}`:               "url is not known",
+		`{"kind":"sqs","kind":"sns"}`:            `the member "kind" twice`,
+		`{"kind":"sqs"}`:                         "arn is missing: it must be like arn:aws:sqs:",
+		`{"kind":"sqs","arn":"orders.fifo"}`:     "is no ARN",
+		`{"kind":"s3","arn":"` + queueARN + `"}`: "is the ARN of no bucket: it must be like arn:aws:s3:::BUCKET",
+		`{"kind":"s3","arn":"arn:aws:s3:::Orders"}`:                            "is the ARN of no bucket",
+		`{"kind":"s3","arn":"arn:aws:s3:::orders/folder"}`:                     "is the ARN of no bucket",
+		`{"kind":"s3","arn":"arn:aws:s3:eu-west-1::orders"}`:                   "is the ARN of no bucket",
+		`{"kind":"s3","bucket":"orders"}`:                                      "bucket is not known",
 		`{"kind":"sqs","arn":"` + topicARN + `"}`:                              `is of the service "sns"`,
 		`{"kind":"sqs","arn":"arn:aws:sqs:::q.fifo"}`:                          "has no partition, region or account",
 		`{"kind":"sqs","arn":"arn:aws-mars:sqs:mars-1:0:a.fifo"}`:              `partition "aws-mars"`,

@@ -1,6 +1,6 @@
 // Package sink delivers batches of messages to the targets of the
 // ready-made consumer: a Lambda function, an SQS FIFO queue, an SNS FIFO topic, an
-// EventBridge bus or an HTTP endpoint. Each kind is a folder here; package kind is what they are made
+// EventBridge bus, an HTTP endpoint or a bucket of S3. Each kind is a folder here; package kind is what they are made
 // of, and docs/extend.md how to add one.
 //
 // Read a [Config] from JSON, call [New] once, and [kind.Sink.Send] for each batch.
@@ -26,6 +26,7 @@
 //	sqs, sns     kept, but see below               dropped by AWS within 5 minutes, then by the token
 //	eventbridge  not kept: EventBridge has none    by seq, or by the token
 //	http         kept                              by webhook-id, or by the token
+//	s3           kept                              by the range of seqs in the key
 //
 // # What is sent
 //
@@ -52,10 +53,10 @@
 //   - http: one request a message, of its own body, or one a batch, of the document that a
 //     function gets. The next one is made when it was answered 2xx.
 //
-// docs/sinks.md shows them, and docs/schema has them as JSON Schema.
+//   - s3: one object a batch, with the skipped seqs: see package s3.
 //
-// Queues have their whole names there. The tenant that one has in front (package
-// pkg/tenant) is sent beside it: a member, or an attribute.
+// docs/sinks.md shows them, and docs/schema has them as JSON Schema. Queues have their whole names
+// there. The tenant that one has in front (package pkg/tenant) is sent beside it.
 //
 // # Tracked consumers
 //

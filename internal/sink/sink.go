@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/httpsink"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/lambda"
+	"github.com/streamsort/streamsort/internal/sink/s3"
 	"github.com/streamsort/streamsort/internal/sink/sns"
 	"github.com/streamsort/streamsort/internal/sink/sqs"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -24,6 +25,7 @@ var kinds = []kind.Kind{
 	sns.Kind,
 	eventbridge.Kind,
 	httpsink.Kind,
+	s3.Kind,
 }
 
 // Kinds are all kinds of sink.
@@ -73,11 +75,13 @@ func (c *Config) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Defaults sets what the kind of sink asks of its reader, where nothing else is said.
-func (c Config) Defaults(r *handoff.Reader) {
-	if of, has := c.settings.(interface{ Defaults(*handoff.Reader) }); has {
-		of.Defaults(r)
+// Defaults sets what the kind of sink asks of its reader, where nothing else is said. The error
+// names what of the reader the kind does not do.
+func (c Config) Defaults(r *handoff.Reader) error {
+	if of, has := c.settings.(interface{ Defaults(*handoff.Reader) error }); has {
+		return of.Defaults(r)
 	}
+	return nil
 }
 
 // IsZero reports whether the configuration says nothing.
@@ -94,7 +98,7 @@ type Options struct {
 
 // New returns the sink of a configuration. It makes no request. Where AWS is
 // and who we are there is read from the environment, as package awsenv does:
-// AWS_ENDPOINT_URL_LAMBDA, _SQS, _SNS or _EVENTBRIDGE, else AWS_ENDPOINT_URL.
+// AWS_ENDPOINT_URL_LAMBDA, _SQS, _SNS, _EVENTBRIDGE or _S3, else AWS_ENDPOINT_URL.
 // The region is that of the ARN.
 func New(config Config, options *Options) (kind.Sink, error) {
 	if config.IsZero() {

@@ -101,7 +101,7 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 // makes a claim: one that is out ends by that, and its commit is answered as of a consumer
 // that is not there. Then the queue's own endpoints go, with their secrets.
 //
-// An archive is left to the sweep, and so is the end: only the sweep knows that nobody has
+// What consumers have kept is left to the sweep, and so is the end: only the sweep knows that nobody has
 // stored anything.
 func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor) (Erasing, error) {
 	deleted, err := d.sorter.EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {

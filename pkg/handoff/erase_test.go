@@ -1,6 +1,7 @@
 package handoff_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -92,6 +93,44 @@ func TestErase(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"erase op 2", "erase op", "pause p"}, on); diff != "" {
 		t.Errorf("on record (-want +got):\n%s", diff)
+	}
+}
+
+// TestSweepErasesWhatConsumersKept: a queue is not erased before they have nothing of it, nor before a late
+// process may have kept something; then they are not asked any more.
+func TestSweepErasesWhatConsumersKept(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.ends("q", handoff.EndedCaughtUp)
+	_, err := k.d.Erase(t.Context(), erasure("op"))
+	k.must(err)
+	kept, failed := 3, errors.New("no answer")
+	options := handoff.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Minute}, Erase: func(_ context.Context, queue string) (bool, error) {
+		if queue != "q" || kept == 0 {
+			t.Errorf("asked for queue %q, where %d are kept", queue, kept)
+		}
+		if failed != nil {
+			return true, failed
+		}
+		kept--
+		return kept > 0, nil
+	}}
+	emptied := func() bool {
+		c, err := k.sorter.ErasureOf(t.Context(), "q")
+		k.must(err)
+		return !c.Erasure.Emptied.IsZero()
+	}
+	k.pass(2 * cursor.EraseGrace)
+	if _, err := k.d.Sweep(t.Context(), options); !errors.Is(err, failed) {
+		t.Errorf("a bucket that does not answer: %v", err)
+	}
+	failed = nil
+	for range 5 {
+		if emptied() != (kept == 0) {
+			t.Errorf("erased %v, and %d are kept", emptied(), kept)
+		}
+		k.pass(48 * time.Hour)
+		k.sweep(options)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
-	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -32,13 +31,12 @@ type SweepOptions struct {
 	// Delete deletes messages that every consumer of their queue is past, some
 	// time later. A queue without consumers keeps its messages.
 	Delete bool
-	// DeleteLimit is the most messages that are deleted from a queue, and
-	// archived, a run; 10,000.
+	// DeleteLimit is the most messages that are deleted from a queue a run; 10,000.
 	DeleteLimit int
-	// Archive archives messages that every consumer of their queue is past,
-	// before Delete deletes them, or, without Delete, before they expire. nil means
-	// no archive.
-	Archive *archive.Archive
+	// Erase deletes what consumers have kept of a queue that was erased, such as objects of a
+	// bucket, and reports whether something is left. Each run calls it until the queue is known
+	// to be empty. nil means that they keep nothing.
+	Erase func(ctx context.Context, queue string) (left bool, err error)
 	// Readers are those that ought to have a consumer in every queue that their
 	// Prefix lets them read, by Name; their MaxAttempts, where it is set, goes
 	// before the one here. A reader makes its consumer with the
@@ -100,9 +98,6 @@ type SweepReport struct {
 	Sent int
 	// CircuitsOpen counts the consumers' names whose circuit is open.
 	CircuitsOpen int
-	// Archived is how many messages were archived, Lost how many were gone before
-	// they could be.
-	Archived, Lost int
 	// Deleted is how many messages were deleted, Announced how many
 	// announcements were handed on.
 	Deleted, Announced int
@@ -118,8 +113,6 @@ func (r *SweepReport) add(o SweepReport) {
 	r.Carried += o.Carried
 	r.Sent += o.Sent
 	r.CircuitsOpen += o.CircuitsOpen
-	r.Archived += o.Archived
-	r.Lost += o.Lost
 	r.Deleted += o.Deleted
 	r.Announced += o.Announced
 	r.Failed += o.Failed
@@ -151,12 +144,12 @@ func (r *SweepReport) whole(round cursor.Round) {
 // and wakes up, by a notification of the cursor's stream, everybody who does not have
 // everything, whether their record was dropped, their process died, or their
 // sink failed. It sees to the circuits of the readers that it knows: see [Deliverer.WakeCircuit].
-// What the slowest consumer has before it, or is not archived, is kept from
-// expiring; consumers and archive of an erased queue are deleted.
+// What the slowest consumer has before it is kept from expiring; the consumers of an erased
+// queue are deleted.
 //
 // The round of the gaps looks at the consumers of the queues that moved, or were notified, since
 // the round before began, and some minutes more; the full round further back, and where
-// messages are archived or deleted, at those of every queue. A consumer
+// messages are deleted, at those of every queue. A consumer
 // that lags is notified by every round, so it is looked at by the
 // next. A quiet queue whose consumers have everything costs a 70th of a read
 // unit, and its consumers are not read.
@@ -170,11 +163,7 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	s := &consumerSweep{deliverer: d, options: o, visited: map[string]bool{}}
 	d.noteGaps(ctx, &o.Sorter, o.LagAfter)
 	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: s.quiet(), Of: s.of()}
-	o.Sorter.Delivered = d.Delivered
-	if o.Archive != nil {
-		o.Sorter.Delivered = o.Archive.Delivered(d.Delivered)
-	}
-	o.Sorter.Erase = s.erase
+	o.Sorter.Delivered, o.Sorter.Erase = d.Delivered, s.erase
 	var did cursor.SweepReport
 	sweeps := []func(){
 		func() { s.fail(s.walkTroubles(ctx)) },
@@ -198,7 +187,7 @@ type sweepRun struct {
 	// startUntil is when the turn of the queue's starts is over, from the first one on.
 	startUntil time.Time
 	// left are the consumers for which there was no time in the turn, more tells that there was
-	// none for all that is to be archived or deleted; at is their queue.
+	// none for all that is to be deleted; at is their queue.
 	left []Consumer
 	more bool
 	at   cursor.Cursor
@@ -222,7 +211,7 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 	r.at = it
 	missing := failed == nil && r.missing(consumers, it)
 	errs := []error{failed, r.seeTo(ctx, r.inTurn(consumers), it, missing)}
-	if failed == nil && (r.options.Delete || r.options.Archive != nil) {
+	if failed == nil && r.options.Delete {
 		errs = append(errs, r.retire(ctx, it))
 	}
 	return errors.Join(errs...)
@@ -301,7 +290,7 @@ func (r *sweepRun) maxAttempts(name string) int {
 }
 
 // sweepTurn is how long a queue may take in a round; with those of its consumers, and what is
-// to be archived and deleted, for whom that is too short the run goes on when the round is over. It is also how long a run goes on
+// to be deleted, for whom that is too short the run goes on when the round is over. It is also how long a run goes on
 // with the starts of one queue: who reads for them, and was woken up, goes on with them beside.
 const sweepTurn = 5 * time.Second
 

@@ -30,9 +30,9 @@ type consumerSweep struct {
 }
 
 // quiet reports whether nothing waits in a queue that was neither moved nor notified for
-// long: a consumer that lags is notified by every round. What is archived and deleted comes in steps,
+// long: a consumer that lags is notified by every round. What is deleted comes in steps,
 // which notify nobody.
-func (s *consumerSweep) quiet() bool { return !s.options.Delete && s.options.Archive == nil }
+func (s *consumerSweep) quiet() bool { return !s.options.Delete }
 
 // of names the readers: the consumer of a new one is missing in queues that have been quiet
 // for long, too. It is empty where there are none.
@@ -49,14 +49,14 @@ func (s *consumerSweep) of() string {
 	return "/" + hex.EncodeToString(sum[:8])
 }
 
-// erase deletes consumers, endpoints and the archive of a queue that was erased.
+// erase deletes consumers, endpoints, and what consumers have kept of a queue that was erased.
 func (s *consumerSweep) erase(ctx context.Context, c cursor.Cursor) (left bool, err error) {
 	left, err = s.deliverer.eraseOthers(ctx, c)
-	if err != nil || s.options.Archive == nil {
+	if err != nil || s.options.Erase == nil || !c.Erasure.Emptied.IsZero() {
 		return left, err
 	}
-	archived, err := s.options.Archive.Erase(ctx, c)
-	return left || archived, err
+	kept, err := s.options.Erase(ctx, c.Queue)
+	return left || kept, err
 }
 
 // maxSweepErrors is how many errors a run tells.

@@ -6,52 +6,24 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// retire archives what every consumer is past, and deletes it, where that is
-// wanted. What could not be archived stays.
+// retire deletes what every consumer is past.
 //
-// We die right after the archiving: what is archived is archived again by the
-// next run, where the mark does not tell of it, and deleted then. We die within
-// the deletion: the next run goes on.
+// We die within the deletion: the next run goes on.
 func (r *sweepRun) retire(ctx context.Context, it cursor.Cursor) error {
 	lowest, any, err := r.Delivered(ctx, it.Queue)
 	if err != nil || !any {
 		return err
 	}
-	due := r.now().Sub(it.FloorSince) >= cursor.DeleteAfter
-	if r.options.Delete && !due {
-		return nil
-	}
-	if r.options.Archive != nil {
-		to, err := r.archive(ctx, it.Queue, min(lowest, it.Position))
-		if err != nil {
-			return err
-		}
-		lowest = min(lowest, to)
-	}
-	if !r.options.Delete {
+	if r.now().Sub(it.FloorSince) < cursor.DeleteAfter {
 		return nil
 	}
 	return r.delete(ctx, it, lowest)
 }
 
-// retireStep is how many messages are archived, or deleted, between two looks at the time.
+// retireStep is how many messages are deleted between two looks at the time.
 const retireStep = 200
 
-// archive archives a queue up to a seq, for as long as the queue has time, and returns up to
-// where it is archived then.
-func (r *sweepRun) archive(ctx context.Context, queue string, upTo int64) (int64, error) {
-	for left := r.options.DeleteLimit; ; left -= retireStep {
-		kept, err := r.options.Archive.Keep(ctx, queue, upTo, min(left, retireStep))
-		r.report.Archived += kept.Messages
-		r.report.Lost += kept.Missing
-		if err != nil || kept.To >= upTo || left <= retireStep || r.cut(ctx) {
-			return kept.To, err
-		}
-	}
-}
-
-// cut reports whether the time is up of a queue of which there is more to archive or to
-// delete, and notes it: the run goes on with it when the round is over.
+// cut reports whether the time is up of a queue of which there is more to delete, and notes it: the run goes on with it when the round is over.
 func (r *sweepRun) cut(ctx context.Context) bool {
 	r.more = r.more || !r.hasTime(ctx, r.until, r.margin)
 	return r.more

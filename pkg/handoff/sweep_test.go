@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/streamsort/streamsort/internal/record"
-	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -309,44 +308,6 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	// A queue without consumers keeps what it has.
 	if _, there, err := k.queues.Message(t.Context(), "nobody's", 1); err != nil || !there {
 		t.Errorf("there %v, %v", there, err)
-	}
-}
-
-// TestArchivedBeforeDeletion: what all are past is archived before it is
-// deleted, a part at a time, though there are holes; and without deletion, at
-// once.
-func TestArchivedBeforeDeletion(t *testing.T) {
-	for _, deleting := range []bool{true, false} {
-		k := newDesk(t)
-		shelf := archive.New(archive.NewMemory(), k.sorter)
-		k.put("q", upTo(1, 8)...)
-		k.put("nobody's", 1)
-		k.ends("q", handoff.EndedCaughtUp)
-		_, err := k.queues.DeleteMessages(t.Context(), "q", upTo(2, 5))
-		k.must(err)
-		archived, deleted, lost := 0, 0, 0
-		for range 8 {
-			report := k.sweep(handoff.SweepOptions{Delete: deleting, MaxAttempts: 3, DeleteLimit: 2, Sorter: cursor.SweepOptions{FullEvery: time.Minute}, Archive: shelf})
-			archived += report.Archived
-			deleted += report.Deleted
-			lost += report.Lost
-			to, err := shelf.To(t.Context(), "q")
-			k.must(err)
-			for _, seq := range []int64{1, 6, 7, 8} {
-				_, there, err := k.queues.Message(t.Context(), "q", seq)
-				k.must(err)
-				if !there && seq > to {
-					t.Errorf("%d is not stored, and archived is up to %d", seq, to)
-				}
-			}
-			k.pass(cursor.DeleteAfter)
-		}
-		if want := map[bool]int{true: 4}[deleting]; archived != 4 || deleted != want || lost != 4 {
-			t.Errorf("%d archived, %d deleted, %d lost; want 4, %d, 4", archived, deleted, lost, want)
-		}
-		if to, err := shelf.To(t.Context(), "nobody's"); err != nil || to != -1 {
-			t.Errorf("a queue without consumers is archived up to %d, %v", to, err)
-		}
 	}
 }
 

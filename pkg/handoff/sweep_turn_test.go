@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
@@ -76,17 +75,15 @@ func TestEveryConsumerComesUp(t *testing.T) {
 	}
 }
 
-// TestArchivingHasATurn: a queue with much to archive and to delete takes 5 seconds of the
-// round, and the rest of the run.
-func TestArchivingHasATurn(t *testing.T) {
+// TestDeletingHasATurn: a queue with much to delete takes 5 seconds of the round, and the rest of the run.
+func TestDeletingHasATurn(t *testing.T) {
 	k := newDesk(t)
 	k.put("many", upTo(1, 1000)...)
 	k.ends("many", handoff.EndedCaughtUp)
 	k.put("other", 1)
 	k.ends("other", handoff.EndedCaughtUp)
 	k.put("other", 2)
-	shelf := archive.New(archive.NewMemory(), k.sorter)
-	options := handoff.SweepOptions{Delete: true, Archive: shelf, Sorter: cursor.SweepOptions{Segments: 1}}
+	options := handoff.SweepOptions{Delete: true, Sorter: cursor.SweepOptions{Segments: 1}}
 	k.sweep(handoff.SweepOptions{Delete: true}) // from here on only the round of the gaps is due, and the floor has risen
 	k.pass(cursor.DeleteAfter)
 	k.must(k.sorter.Notify(t.Context(), "many"))
@@ -103,8 +100,8 @@ func TestArchivingHasATurn(t *testing.T) {
 		return nil
 	}
 	report := k.sweep(options)
-	if report.Archived != 1001 || report.Deleted != 1001 {
-		t.Errorf("%d archived, %d deleted; want all", report.Archived, report.Deleted)
+	if report.Deleted != 1001 {
+		t.Errorf("%d deleted; want all", report.Deleted)
 	}
 	if other == 0 || other > 8*time.Second {
 		t.Errorf("the other queue is seen after %s, want a turn, and what is under way then", other)

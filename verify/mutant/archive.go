@@ -1,56 +1,52 @@
 package main
 
-// archiveFolder has the archive's code.
-const archiveFolder = "pkg/archive"
+// archiveFolder has the sink that is an archive.
+const archiveFolder = "internal/sink/s3"
 
-func archiveTest(pattern string) test { return test{"./pkg/archive", pattern} }
+func archiveTest(pattern string) test { return test{"./internal/sink/s3", pattern} }
 
-// archivings are the tests that walk the schedules of a sweep that archives.
-var archivings = test{"./verify/sim/handoffsim", "TestEverySmallSchedule/(archived|kept)"}
-
-// archiveMutants are bugs in the archive, and in the sweep that fills it.
+// archiveMutants are bugs in archives, and in the sweep that erases them.
 var archiveMutants = []mutant{
-	{"archive: delete, then archive", deliveryFolder, archivings, []edit{
-		{"sweep_retire.go", "\tif r.options.Archive != nil {\n", "\tif err := r.delete(ctx, it, lowest); err != nil {\n\t\treturn err\n\t}\n\tif r.options.Archive != nil {\n"},
-		{"sweep_retire.go", "\treturn r.delete(ctx, it, lowest)\n", "\treturn nil\n"},
+	{"archive: a tenant's objects are everybody's", archiveFolder, archiveTest("TestFoldersAreApart"), []edit{
+		{"object.go", "\tif of != \"\" {\n", "\tif of == \"\\x00\" {\n"},
 	}},
-	{"archive: deleted although the archive failed", deliveryFolder, archivings, []edit{
-		{"sweep_retire.go", "\t\tif err != nil {\n\t\t\treturn err\n\t\t}\n\t\tlowest = min(lowest, to)\n", "\t\t_, _ = to, err\n"},
+	{"archive: a name is a way out of its folder", archiveFolder, archiveTest("TestFoldersAreApart"), []edit{
+		{"object.go", "i > 0 && (c == '_' || c == '.')", "(c == '_' || c == '.' || c == '/')"},
 	}},
-	{"archive: deleted as far as it was passed, not as it was archived", deliveryFolder, test{"./pkg/handoff", "TestArchivedBeforeDeletion"}, []edit{
-		{"sweep_retire.go", "\t\tlowest = min(lowest, to)\n", "\t\t_ = to\n"},
+	{"archive: the skipped are not archived", archiveFolder, archiveTest("TestReplay$"), []edit{
+		{"object.go", "range b.Skipped {", "range b.Skipped[:0] {"},
 	}},
-	{"archive: a queue archives for as long as it likes", deliveryFolder, test{"./pkg/handoff", "TestArchivingHasATurn"}, []edit{
-		{"sweep_retire.go", "r.more = r.more || !r.hasTime(ctx, r.until, r.margin)\n", ""},
+	{"archive: what was written first counts", archiveFolder, archiveTest("TestReplayTakesWhatWasWrittenLast"), []edit{
+		{"archive.go", "!o.LastModified.Before(source.LastModified)", "source.last < from"},
 	}},
-	{"archive: what there was no time to archive is left", deliveryFolder, test{"./pkg/handoff", "TestArchivingHasATurn"}, []edit{
-		{"sweep_beside.go", "\t\tif more {\n", "\t\tif false && more {\n"},
+	{"archive: an object is read to its end", archiveFolder, archiveTest("TestReplayTakesWhatWasWrittenLast"), []edit{
+		{"archive.go", "return source, min(to, o.first-1)", "return source, min(to, source.last)"},
 	}},
-	{"archive: marked before it is archived", archiveFolder, archivings, []edit{
-		{"archive.go", "\t\tif err := run.a.store.Put(ctx, messageKey(", "\t\tif err := run.a.store.Put(ctx, markKey(run.queue), encodeMark(run.queue, m.Seq)); err != nil {\n\t\t\treturn err\n\t\t}\n\t\tif err := run.a.store.Put(ctx, messageKey("},
+	{"archive: a replay begins before its range", archiveFolder, archiveTest("TestReplayLooksAtFewObjects"), []edit{
+		{"archive.go", "max(r.From-span+1, 0)", "0"},
 	}},
-	{"archive: a mark that failed counts", archiveFolder, archiveTest("TestEveryFault"), []edit{
-		{"archive.go", "\t\trun.To = run.marked // nothing is to be deleted by it\n", "\t\tif run.To > run.marked {\n\t\t\treturn nil\n\t\t}\n"},
+	{"archive: the skipped over a message", archiveFolder, archiveTest("TestReplayRefuses"), []edit{
+		{"archive.go", "if there.Tombstone == \"\" {", "if there.Seq < 0 {"},
 	}},
-	{"archive: what is not archived expires", archiveFolder, archivings, []edit{
-		{"archive.go", "return min(seq, to), true, err", "return max(seq, to), true, err"},
+	{"archive: the skipped are not replayed", archiveFolder, archiveTest("TestReplay$"), []edit{
+		{"archive.go", "if _, err := sorter.Skip(ctx, r.Into, m.Seq, m.Tombstone); err != nil {", "if err := ctx.Err(); err != nil {"},
 	}},
-	{"archive: it takes a request more than there is time for", archiveFolder, deliverySchedule("archived and deleted, 9 requests"), []edit{
-		{"archive.go", "\tto, err := a.To(ctx, queue)\n\tif err != nil {\n\t\treturn Kept{To: -1}, err\n\t}\n\tif to < 0 {", "\t_, _ = a.To(ctx, queue)\n\tto, err := a.To(ctx, queue)\n\tif err != nil {\n\t\treturn Kept{To: -1}, err\n\t}\n\tif to < 0 {"},
+	{"archive: the first thousand objects are erased", archiveFolder, archiveTest("TestErase"), []edit{
+		{"archive.go", "err != nil || !more {", "err != nil || !more || more {"},
 	}},
-	{"archive: a mark past a restored queue", archiveFolder, archiveTest("TestRestoredTables"), []edit{
-		{"archive.go", "return min(to, it.Position), nil", "return max(to, it.Position), nil"},
+	{"archive: nothing is left where erasing failed", archiveFolder, archiveTest("TestErase"), []edit{
+		{"archive.go", "return err != nil, a.explain(err)", "return false, a.explain(err)"},
 	}},
-	{"archive: the skipped over a message", archiveFolder, archiveTest("TestSkippedOverAMessage"), []edit{
-		{"replay.go", "if there.Tombstone == \"\" {", "if there.Seq < 0 {"},
+	{"archive: objects that were not deleted are not seen", archiveFolder, archiveTest("TestErase"), []edit{
+		{"archive.go", "errs[i] = a.Delete(ctx, objects[i].Key)", "_ = a.Delete(ctx, objects[i].Key)"},
 	}},
-	{"archive: a key without the queue", archiveFolder, archiveTest("TestKeepAndReplay"), []edit{
-		{"document.go", "fmt.Sprintf(\"%s/%019d\", folder(queue), seq)", "fmt.Sprintf(\"%s/%019d\", folder(\"\"), seq)"},
+	{"archive: a bucket is tracked", archiveFolder, archiveTest("TestDefaults"), []edit{
+		{"s3.go", "if r.Track > 0 {", "if r.Track < 0 {"},
 	}},
-	{"archive: the skipped are not replayed", archiveFolder, archiveTest("TestSkipped"), []edit{
-		{"replay.go", "if _, err := a.sorter.Skip(ctx, into, m.Seq, m.Tombstone); err != nil {", "if err := ctx.Err(); err != nil {"},
+	{"archive: a queue is erased before its objects", deliveryFolder, test{"./pkg/handoff", "TestSweepErasesWhatConsumersKept"}, []edit{
+		{"sweep_beside.go", "return left || kept, err", "_ = kept\n\treturn left, err"},
 	}},
-	{"archive: a hole is stepped over by a replay", archiveFolder, archiveTest("TestReplayInParts"), []edit{
-		{"replay.go", "\t\tif !there && len(group) == 0 {\n\t\t\treturn nil, fmt.Errorf(\"message %d of queue %q is %w\", seq, queue, ErrNotArchived)\n\t\t}\n\t\tif !there {\n\t\t\tbreak\n\t\t}\n", "\t\tif !there {\n\t\t\tm = cursor.Message{Queue: queue, Seq: seq, Tombstone: \"missing\"}\n\t\t}\n"},
+	{"archive: erased queues are asked about for ever", deliveryFolder, test{"./pkg/handoff", "TestSweepErasesWhatConsumersKept"}, []edit{
+		{"sweep_beside.go", "|| !c.Erasure.Emptied.IsZero() {", "{"},
 	}},
 }

@@ -148,6 +148,12 @@ var deliveryMutants = []mutant{
 	{"nobody notifies who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags || missing {", "if false && (lags || missing) {"},
 	}},
+	{"a queue deletes for as long as it likes", deliveryFolder, test{"./pkg/handoff", "TestDeletingHasATurn"}, []edit{
+		{"sweep_retire.go", "r.more = r.more || !r.hasTime(ctx, r.until, r.margin)\n", ""},
+	}},
+	{"what there was no time to delete is left", deliveryFolder, test{"./pkg/handoff", "TestDeletingHasATurn"}, []edit{
+		{"sweep_beside.go", "\t\tif more {\n", "\t\tif false && more {\n"},
+	}},
 	{"deleted up to the floor, no matter who began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},
 	}},

@@ -6,6 +6,8 @@ const quotaFolder = "internal/quota"
 var (
 	accounts       = test{"./internal/quota", "TestAccountConforms/memory|TestTakeThatGoesWrong"}
 	debts          = test{"./internal/quota", "TestProcessesShareALimit|TestALargeRequest|TestWhatARefusedRequestIsTold"}
+	leases         = test{"./internal/quota", "TestLeases|TestALeaseThat|TestNoTenantHasMore"}
+	shares         = test{"./functions/process", "TestATenantsShare|TestAPlaceIsKept|TestACounterThat"}
 	shardSchedules = test{"./functions/source", "TestEverySmallSchedule"}
 )
 
@@ -64,5 +66,47 @@ var quotaMutants = []mutant{
 	}},
 	{"quota: a process whose clock is behind moves the account back", quotaFolder, test{"./internal/quota", "TestAClockThatIsBehind"}, []edit{
 		{"share.go", "if s.there.Window.Equal(s.window.end()) {", "if false {"},
+	}},
+	{"leases: a place is taken that another has", quotaFolder, leases, []edit{
+		{"leases.go", "If: free, Quiet: true,", "If: ddb.Or(free, lease.by().Exists()), Quiet: true,"},
+	}},
+	{"leases: a place of a process that died is never free again", quotaFolder, leases, []edit{
+		{"leases.go", "lease.until().Lt(ddb.Millis(now))", "lease.until().Lt(ddb.Millis(time.Unix(0, 0)))"},
+	}},
+	{"leases: a place is free before its time is over", quotaFolder, leases, []edit{
+		{"leases.go", "lease.until().Lt(ddb.Millis(now))", "lease.until().Lt(ddb.Millis(now.Add(time.Hour)))"},
+	}},
+	{"leases: a repeat takes a second place", quotaFolder, leases, []edit{
+		{"leases.go", "\t\t\tlease.by().Eq(ddb.Text(lease.op)),\n", ""},
+	}},
+	{"leases: one that is over gives another's back", quotaFolder, leases, []edit{
+		{"leases.go", "If: l.by().Eq(ddb.Text(l.op)), Do:", "If: l.by().Exists(), Do:"},
+	}},
+	{"leases: what is given back stays taken", quotaFolder, leases, []edit{
+		{"leases.go", "l.until().Remove(), l.by().Remove()", "l.by().Remove()"},
+	}},
+	{"leases: all tenants have one share", quotaFolder, leases, []edit{
+		{"leases.go", "ddb.Text(leasesBegin + tenant)", "ddb.Text(leasesBegin)"},
+	}},
+	{"leases: one that finds a place taken looks for no other", quotaFolder, leases, []edit{
+		{"leases.go", "if !lease.next(a.Item, now) {", "if lease.next(a.Item, now) {"},
+	}},
+	{"share: a queue beyond it is woken up by nobody", "functions/process", shares, []edit{
+		{"aside.go", "s.wakeUp(a.Queue, a.Consumer, now.Add", "_ = (now.Add"},
+	}},
+	{"share: a queue beyond it is delivered", "functions/process", shares, []edit{
+		{"handler.go", "if !taken {", "if !taken && event.Aside.Queue == \"\" {"},
+	}},
+	{"share: a call keeps its place", "functions/process", shares, []edit{
+		{"handler.go", "defer end()", "_ = end"},
+	}},
+	{"share: what is no tenant's has one", "functions/process", shares, []edit{
+		{"aside.go", "if s == nil || of == \"\" {", "if s == nil {"},
+	}},
+	{"share: a place is free while its call may go on", "functions/process", shares, []edit{
+		{"aside.go", "until = deadline.Add(headroom)", "until = deadline"},
+	}},
+	{"share: a counter that does not answer stops every tenant", "functions/process", shares, []edit{
+		{"aside.go", "\t\treturn end, true\n\tcase !taken:", "\t\treturn end, false\n\tcase !taken:"},
 	}},
 }

@@ -68,7 +68,4 @@ var strongReadMutants = []mutant{
 	{"weak read of the oldest arrival's place", sorterFolder, arrivedJust, []edit{
 		{"keep_arrival.go", "First: first, Last: cur.TailFrom, Strong: true}", "First: first, Last: cur.TailFrom}"},
 	}},
-	{"weak read of the archive", archiveFolder, test{"./pkg/archive", "TestAStaleTableConforms"}, []edit{
-		{"table.go", "Item(), Strong: true,", "Item(),"},
-	}},
 }

@@ -43,4 +43,4 @@ func consumersOf(ctx context.Context, c *client.Client, queue string) (all []con
 
 // consumerNames are all who read each queue: those of consumers.json, and the
 // function behind the stream.
-var consumerNames = []string{receiver, "queue", "topic", "bus", "webhooks"}
+var consumerNames = []string{receiver, "queue", "topic", "bus", "archive", "webhooks"}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,8 +17,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/progress"
+	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/localstack"
 )
 
@@ -85,64 +86,38 @@ func (r *webhooks) start(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	// The functions' sources are found from where the template lies.
-	build := filepath.Join(root, ".build")
-	if err := os.MkdirAll(build, 0o700); err != nil {
-		return nil, err
-	}
-	folder, err := os.MkdirTemp(build, "webhooksout-")
+	u, err := url.Parse(r.url)
 	if err != nil {
-		return nil, err
-	}
-	clean := func() { _ = os.RemoveAll(folder) }
-	template := filepath.Join(folder, "streamsort.patch.json")
-	text, err := patch("../../examples/demo/streamsort.patch.json", r.url)
-	if err == nil {
-		err = os.WriteFile(template, text, 0o600)
-	}
-	if err != nil {
-		clean()
 		return nil, err
 	}
 	kind := localdb.Choose()
 	fmt.Fprintf(r.out, "==> starting %s, and the functions; one in %.0f of their calls is killed\n", kind, 1/killed)
-	const allow = "127.0.0.0/8"
+	env := map[string]string{"STREAMSORT_EVENT_BUS": ""}
+	for _, function := range []string{"ProcessFunction", "ProcessSlowFunction", "HandoffFunction"} {
+		env[function+"."+egress.AllowVariable] = "127.0.0.0/8"
+		env[function+"."+consumers.TextVariable] = consumersText(u.Port())
+	}
 	r.stack, err = localstack.Run(ctx, localstack.Config{
-		Templates: []string{template},
-		Env: map[string]string{
-			"STREAMSORT_EVENT_BUS": "", "ProcessFunction.STREAMSORT_HTTP_ALLOW": allow, "HandoffFunction.STREAMSORT_HTTP_ALLOW": allow,
-		},
+		Templates: []string{filepath.Join(root, "verify/webhooksout/streamsort.patch.json")}, Env: env,
 		Server: string(kind), Logger: slog.New(slog.DiscardHandler), AsyncRetry: time.Second,
 		Chaos: localstack.Chaos{Seed: r.seed, Kill: killed}, Concurrency: environments,
 		Failed: func(string, string) {},
 	})
 	if err != nil {
-		clean()
 		return nil, err
 	}
 	r.client, err = client.New(r.stack.URL())
 	if err != nil {
 		r.stack.Close()
-		clean()
 		return nil, err
 	}
-	return func() { r.stack.Close(); clean() }, nil
+	return r.stack.Close, nil
 }
 
-// patch is a template: that of the demo, with a consumer whose queues have endpoints of their own.
-func patch(base, at string) ([]byte, error) {
-	u, err := url.Parse(at)
-	if err != nil {
-		return nil, err
-	}
-	consumers := fmt.Sprintf(`{"consumers":[{"name":%q,"retries":["500ms","2s"],"sink":{"kind":"http","endpoints":true,"timeout":"3s","ports":[%s]}}]}`, consumer, u.Port())
-	replace := func(path, value string) map[string]string {
-		return map[string]string{"op": "replace", "path": path, "value": value}
-	}
-	return json.Marshal(map[string]any{"Base": base, "Patch": []any{
-		replace("/Resources/ProcessFunction/Metadata/streamsort:files/consumers.json", consumers),
-		replace("/Resources/SweepFunction/Properties/Environment/Variables/STREAMSORT_READERS", fmt.Sprintf(`[{"name":%q}]`, consumer)),
-	}})
+// consumersText is what consumers.json has beside it, for endpoints at this port.
+func consumersText(port string) string {
+	return fmt.Sprintf(`{"consumers":[{"name":%q,"retries":["500ms","2s"],
+		"sink":{"kind":"http","endpoints":true,"timeout":"3s","ports":[%s]}}]}`, consumer, port)
 }
 
 func queueOf(i int) string { return fmt.Sprintf("hooks/%d", i) }

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/streamsort/streamsort/internal/consumers"
-	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func TestFromEnvironment(t *testing.T) {
@@ -31,34 +29,18 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestPatch: the template is there, and what it says of the consumer is within the bounds.
-func TestPatch(t *testing.T) {
-	folder := t.TempDir()
-	here, err := os.Getwd()
+// TestConsumers: what process is started with is what its template has, but for the port.
+func TestConsumers(t *testing.T) {
+	written, err := os.ReadFile("consumers.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := filepath.Rel(folder, filepath.Join(here, "..", "..", "examples", "demo", "streamsort.patch.json"))
+	want, err := consumers.Read(written, os.LookupEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := patch(base, "http://127.0.0.1:1234")
-	file := filepath.Join(folder, "streamsort.patch.json")
-	if err == nil {
-		err = os.WriteFile(file, text, 0o600)
-	}
-	if err == nil {
-		_, err = template.ReadFile(file)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var p struct{ Patch []struct{ Value string } }
-	if err := json.Unmarshal(text, &p); err != nil {
-		t.Fatal(err)
-	}
-	all, err := consumers.Read([]byte(p.Patch[0].Value), os.LookupEnv)
-	if err != nil || !all[0].HasSink() || !all[0].Reader.Apart {
+	all, err := consumers.Read([]byte(consumersText("1234")), os.LookupEnv)
+	if err != nil || !all[0].HasSink() || !all[0].Reader.Apart || !reflect.DeepEqual(all[0].Reader, want[0].Reader) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -53,8 +53,8 @@ func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 
 // sweepAccess: look through all cursors and move them, put tombstones, push
 // the expiry of messages forward, look after the consumers of each queue, note how
-// far it came, and announce what is stuck; archive and delete what was delivered,
-// where that is wanted; delete what is stored of erased queues; take wake-ups.
+// far it came, and announce what is stuck; delete what was delivered, where that is
+// wanted; delete what is stored of erased queues, in archives too; take wake-ups.
 func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
@@ -70,10 +70,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.listTrouble(),
 		s.oldestTrouble(),
 	}
-	if s.ArchiveTable != nil {
-		statements = append(statements, allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"}, s.ArchiveTable.TableArn()))
-	}
-	return slices.Concat(statements, s.finishChains(), s.announce(), s.takeWakeUps())
+	return slices.Concat(statements, eraseArchives(s.props.Consumers), s.finishChains(), s.announce(), s.takeWakeUps())
 }
 
 // announce: put events, publish messages and invoke a function, where that is
@@ -134,7 +131,7 @@ func (s *Streamsort) endChains() awsiam.PolicyStatement {
 // processAccess: deliver, hand batches to the sinks, look where a queue's endpoint is, and read the cursors'
 // stream as the event source mapping does; open the chains of tracked batches.
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
-	statements := append(append(s.deliverAccess(), s.useEndpoints("dynamodb:GetItem"), s.noteTrouble(), s.count()), toSinks(s.props.Consumers)...)
+	statements := append(s.slowAccess(), toSinks(s.props.Consumers)...)
 	if tracks(s.props.Consumers) {
 		statements = append(statements, s.endChains())
 	}
@@ -142,6 +139,12 @@ func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 		s.readStream(s.CursorsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
 	)
+}
+
+// slowAccess: deliver, and look where a queue's endpoint is. It has no other sinks, and what a
+// tenant has of its calls is counted beside the consumers.
+func (s *Streamsort) slowAccess() []awsiam.PolicyStatement {
+	return append(s.deliverAccess(), s.useEndpoints("dynamodb:GetItem"), s.noteTrouble(), s.count())
 }
 
 // deliverAccess: make a consumer of a queue, for which messages that are about

@@ -47,7 +47,7 @@ func TestAccess(t *testing.T) {
 
 	deletes := maps.Clone(sweeps)
 	deletes["arn:aws:lambda:eu-west-1:123456789012:function:people"] = "lambda:InvokeFunction"
-	deletes["ArchiveTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:GetItem dynamodb:PutItem"
+	deletes["ArchiveBucket.Arn"], deletes["ArchiveBucket.Arn/archive/*"] = "s3:ListBucket", "s3:DeleteObject"
 	deletes["arn:aws:sns:eu-west-1:123456789012:people"] = "sns:Publish"
 	deletes[theKey] = useKey
 	diff(t, "a sweep that deletes, with a topic and without a bus", deletes, allowed(t, changed(), "Sweep"))
@@ -85,6 +85,7 @@ func TestAccess(t *testing.T) {
 	delivers["FailureQueue.Arn"] = "sqs:SendMessage"
 	delivers["arn:aws:sqs:eu-west-1:123456789012:billing.fifo"] = "sqs:SendMessage"
 	delivers["SearchArn"] = "lambda:InvokeFunction"
+	delivers["ArchiveBucket.Arn/archive/*"] = "s3:PutObject"
 	delivers["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	delivers[theKey] = useKey
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))

@@ -84,7 +84,7 @@ func (s *Streamsort) functions() []named {
 		{"Handoff", s.HandoffFunction},
 		{"Ack", s.AckFunction},
 	}
-	all = append(all, s.process()...)
+	all = append(append(all, s.process()...), s.slow()...)
 	if s.WebhookFunction != nil {
 		all = append(all, named{"Webhook", s.WebhookFunction})
 	}
@@ -104,6 +104,14 @@ func (s *Streamsort) process() []named {
 	return []named{{"Process", s.ProcessFunction}}
 }
 
+// slow is the function of isolated invocations, where there is one.
+func (s *Streamsort) slow() []named {
+	if s.SlowFunction == nil {
+		return nil
+	}
+	return []named{{"ProcessSlow", s.SlowFunction}}
+}
+
 // namedTable is a table by the name that its alarm begins with.
 type namedTable struct {
 	name  string
@@ -119,7 +127,7 @@ func (s *Streamsort) busyTables() []namedTable {
 func (s *Streamsort) tables() []namedTable {
 	all := append(s.busyTables(), namedTable{"Sweeps", s.SweepsTable}, namedTable{"Arrivals", s.ArrivalsTable},
 		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable}, namedTable{"Chains", s.ChainsTable})
-	for _, optional := range []namedTable{{"Dedup", s.DedupTable}, {"Archive", s.ArchiveTable}, {"Quotas", s.QuotasTable}} {
+	for _, optional := range []namedTable{{"Dedup", s.DedupTable}, {"Quotas", s.QuotasTable}} {
 		if optional.table != nil {
 			all = append(all, optional)
 		}
@@ -233,9 +241,10 @@ func apiAlarms(id, what string, api awsapigatewayv2.CfnApi) []alarm {
 	}
 }
 
-// callAlarms are raised where calls of a function do not go well.
+// callAlarms are raised where calls of a function do not go well. Those of ProcessSlow are called
+// after the sections of process.
 func (s *Streamsort) callAlarms(f named) []alarm {
-	return []alarm{
+	all := []alarm{
 		{
 			id: f.name + "ErrorsAlarm", description: "Calls of the function fail", metric: lambdaMetric(f.function, "Errors"),
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
@@ -246,6 +255,12 @@ func (s *Streamsort) callAlarms(f named) []alarm {
 		},
 		rollbackAlarm(f.name, f.function, alias),
 	}
+	if f.function == s.SlowFunction {
+		for i := range all {
+			all[i].section = strings.Replace(all[i].id, f.name, "Process", 1)
+		}
+	}
+	return all
 }
 
 // streamAlarms are raised where a stream's function falls behind.

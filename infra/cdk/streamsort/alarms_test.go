@@ -62,7 +62,7 @@ func wantAlarms(all bool) map[string]rule {
 	}
 	tables := []string{"Messages", "Cursors", "Sweeps", "Arrivals", "Consumers", "Audit", "Trouble", "Chains", "Dedup"}
 	if all {
-		tables = append(tables, "Archive", "Quotas")
+		tables = append(tables, "Quotas")
 	}
 	for _, table := range tables {
 		want[table+"ThrottledAlarm"] = rule{"AWS/DynamoDB WriteThrottleEvents " + table + "Table", "Sum", 1, five, 2, 3}

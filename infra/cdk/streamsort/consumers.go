@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/sink"
+	"github.com/streamsort/streamsort/internal/sink/s3"
 )
 
 // Consumer is one that process delivers every queue's messages to.
@@ -26,7 +27,7 @@ type Consumer struct {
 	Sink *Sink `json:"sink,omitempty"`
 	// To is the sink as a construct, in place of its kind and ARN: an
 	// awslambda.IFunction (an alias or a version too), a FIFO awssqs.IQueue, a FIFO
-	// awssns.ITopic or an awsevents.IEventBus. process is allowed to use it, and its
+	// awssns.ITopic, an awsevents.IEventBus or an awss3.IBucket. process is allowed to use it, and its
 	// key where it has one. Sink may still bound what a request to it takes.
 	To constructs.IConstruct `json:"-"`
 	// Start is where it begins in a queue that it has never read: "first",
@@ -74,11 +75,11 @@ type Circuit struct {
 
 // Sink takes batches.
 type Sink struct {
-	// Kind is lambda, sqs, sns, eventbridge or http.
+	// Kind is lambda, sqs, sns, eventbridge, http or s3.
 	Kind string `json:"kind"`
-	// ARN is that of a function, a FIFO queue, a FIFO topic or an event bus. It
+	// ARN is that of a function, a FIFO queue, a FIFO topic, an event bus or a bucket. It
 	// may be one that is known after the deployment only. process is allowed to
-	// use it.
+	// use it. Without one, a sink of the kind s3 has a bucket of the stack's.
 	ARN *string `json:"arn,omitempty"`
 	// HTTP is of the kind http alone.
 	HTTP
@@ -237,8 +238,11 @@ func toSinks(all []Consumer) []awsiam.PolicyStatement {
 			continue
 		}
 		statement := allow([]string{kind.Action}, c.Sink.ARN)
-		if c.Sink.Kind == "eventbridge" {
+		switch c.Sink.Kind {
+		case "eventbridge":
 			statement = ownEvents(statement)
+		case s3.Name:
+			statement = allow([]string{kind.Action}, c.objects())
 		}
 		statements = append(statements, statement)
 		if c.Sink.Key != nil {
@@ -294,12 +298,17 @@ func readersText(all []Consumer) (string, error) {
 		MaxAttempts int `json:"maxAttempts,omitempty"`
 		// WakeRate is how fast the sweep's function wakes queues up when the sink is back.
 		WakeRate int `json:"wakeRate,omitempty"`
+		// Sink is an archive, which the sweep erases with its queue.
+		Sink *Sink `json:"sink,omitempty"`
 	}
 	list := make([]reader, len(all))
 	for i, c := range all {
 		list[i] = reader{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts}
 		if c.Circuit != nil {
 			list[i].WakeRate = c.Circuit.WakeRate
+		}
+		if c.isArchive() {
+			list[i].Sink = &Sink{Kind: s3.Name, ARN: c.Sink.ARN}
 		}
 	}
 	text, err := json.Marshal(list)

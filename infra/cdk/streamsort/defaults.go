@@ -23,7 +23,6 @@ func (p *Props) withDefaults(id string) Props {
 	d.AuditTable = cmp.Or(d.AuditTable, prefix+"-audit")
 	d.TroubleTable = cmp.Or(d.TroubleTable, prefix+"-trouble")
 	d.ArrivalsTable = cmp.Or(d.ArrivalsTable, prefix+"-arrivals")
-	d.ArchiveTable = cmp.Or(d.ArchiveTable, prefix+"-archive")
 	d.QuotasTable = cmp.Or(d.QuotasTable, prefix+"-quotas")
 	d.ChainsTable = cmp.Or(d.ChainsTable, prefix+"-chains")
 	d.TagKey = cmp.Or(d.TagKey, "tag")
@@ -53,6 +52,7 @@ func (p *Props) withDefaults(id string) Props {
 	d.WebhookRate = cmp.Or(d.WebhookRate, 100)
 	d.WebhookBurst = cmp.Or(d.WebhookBurst, 50)
 	d.WebhookRefusals = cmp.Or(d.WebhookRefusals, 5)
+	d.SlowShare = cmp.Or(d.SlowShare, 10)
 
 	d.Tombstone = cmp.Or(d.Tombstone, 7*24*time.Hour)
 	d.EndsBatchSize = cmp.Or(d.EndsBatchSize, 100)

@@ -26,7 +26,7 @@
 //	AuditTable        TableV2; what operators did, and why
 //	TroubleTable     TableV2; an index of what is oldest; which queues and consumers somebody should look at
 //	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's
-//	ArchiveTable     TableV2; what all consumers have, where Props.Archive is set
+//	ArchiveBucket    S3; what a consumer that is an archive has, where it names no bucket of yours
 //	QuotasTable      TableV2; TTL; what tenants have taken, where there are Props.Quotas
 //	DedupTable       TableV2; TTL; for functions of your own that use package dedup
 //	EnqueueFunction  takes messages in: called by Api, or directly
@@ -35,6 +35,8 @@
 //	SweepFunction    called by SweepSchedule
 //	HandoffFunction  operates consumers: called by Api, or directly
 //	ProcessFunction  called by ProcessMapping with the moves of CursorsTable's stream; only with Props.Consumers
+//	ProcessSlowFunction  process once more, called by it for what would hold up others; only where
+//	                 queues have endpoints
 //	AckFunction      called by Api, by EndsMapping with the ends of ChainsTable's stream, or directly
 //	WebhookFunction  takes what senders have signed: called by Api; only with Props.Webhooks
 //	Source…Function  takes the records of a source, and Source…Failures, SQS, those that make no message; only with AddSource

@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/sink/s3"
 )
 
 // function is what differs from one function to the next.
@@ -70,7 +71,7 @@ func (s *Streamsort) addFunctions() error {
 			"STREAMSORT_SETTLE_WITHIN":    text(p.SettleWithin),
 			readersVariable:               readers,
 			"STREAMSORT_DELETE_DELIVERED": strconv.FormatBool(p.DeleteDelivered),
-		}, s.archiveEnvironment(), s.troublesEnvironment()),
+		}, s.troublesEnvironment()),
 		access: s.sweepAccess(),
 	})
 	s.HandoffFunction = s.newFunction(function{
@@ -121,7 +122,7 @@ func (s *Streamsort) addProcess() error {
 	if err != nil {
 		return err
 	}
-	// The CDK copies the folder while it makes the function.
+	// The CDK copies the folder while it makes the functions.
 	defer packed.remove()
 	environment := merged(packed.environment, s.consumersEnvironment(), s.replyEnvironment())
 	if tracks(p.Consumers) {
@@ -135,33 +136,44 @@ func (s *Streamsort) addProcess() error {
 		access:      s.processAccess(),
 		code:        packed.folder, files: packed.files,
 	})
-	s.letProcessCallItself()
+	s.addSlow(packed)
 	return nil
 }
 
-// ownCallAge is how old a call of process by itself may get: Lambda repeats one a minute later whose process died, and later the
-// sweep has come to the queue, and asked for another.
-const ownCallAge = 3 * time.Minute
+// slowCallAge is how old a call of ProcessSlow may get: Lambda repeats one a minute later whose
+// process died, and later the sweep has come to the queue, and asked for another.
+const slowCallAge = 3 * time.Minute
 
-// letProcessCallItself lets process be called by itself, where it has to, and has handoff know whose endpoints there may be. A call that failed is repeated
-// once, and one that could not be made in time is not: such calls do not pile up, and the sweep comes to their queues. The policy is not the role's own: that one
-// is made before the function.
-func (s *Streamsort) letProcessCallItself() {
-	const id = "ProcessCallsItself"
-	names := withEndpoints(s.props.Consumers)
+// addSlow makes ProcessSlow, which is process once more, where queues have endpoints of their own:
+// it delivers what would hold up others. handoff knows then whose endpoints there may be. A call
+// that failed is repeated once, and one that could not be made in time is not: such calls do not
+// pile up, and the sweep comes to their queues.
+func (s *Streamsort) addSlow(packed packed) {
+	p := s.props
+	names := withEndpoints(p.Consumers)
 	if len(names) == 0 {
 		return
 	}
 	s.HandoffFunction.AddEnvironment(jsii.String(endpoint.ConsumersVariable), jsii.String(strings.Join(names, ",")), nil)
-	if s.scope.Node().TryFindChild(jsii.String(id)) != nil {
+	if s.SlowFunction != nil {
 		return
 	}
-	f := s.ProcessFunction
-	awsiam.NewPolicy(s.scope, jsii.String(id), &awsiam.PolicyProps{
-		Roles:      &[]awsiam.IRole{f.Role()},
-		Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, s.liveARN(f))},
+	s.SlowFunction = s.newFunction(function{
+		name: "process", id: "ProcessSlow", description: "Delivers what would hold up others",
+		memory: p.ProcessMemory, timeout: p.ProcessTimeout, concurrency: p.SlowConcurrency,
+		environment: merged(packed.environment, s.consumersEnvironment(), s.replyEnvironment(),
+			p.httpEnvironment(), map[string]string{consumers.ShareVariable: strconv.Itoa(p.SlowShare)}),
+		access: s.slowAccess(),
+		code:   packed.folder, files: packed.files,
 	})
-	boundCalls(s.scope, "ProcessCalls", s.live[f], ownCallAge, 1, nil)
+	boundCalls(s.scope, "ProcessSlowCalls", s.live[s.SlowFunction], slowCallAge, 1, nil)
+	live := s.liveARN(s.SlowFunction)
+	s.ProcessFunction.AddEnvironment(jsii.String(consumers.SlowVariable), live, nil)
+	// It is not in the role's own policy, where the CDK would join it with what sinks need.
+	awsiam.NewPolicy(s.scope, jsii.String("ProcessCallsSlow"), &awsiam.PolicyProps{
+		Roles:      &[]awsiam.IRole{s.ProcessFunction.Role()},
+		Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, live)},
+	})
 }
 
 // httpEnvironment is what endpoints may be asked besides public ones, and what is never asked.
@@ -212,13 +224,6 @@ func merged(all ...map[string]string) map[string]string {
 		maps.Copy(sum, m)
 	}
 	return sum
-}
-
-func (s *Streamsort) archiveEnvironment() map[string]string {
-	if s.ArchiveTable == nil {
-		return nil
-	}
-	return map[string]string{"STREAMSORT_ARCHIVE_TABLE": *s.ArchiveTable.TableName()}
 }
 
 // replyEnvironment is where replies may go.
@@ -284,14 +289,31 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 
 	s.makeLive(f.id, made)
 	policy := role.Node().FindChild(jsii.String("DefaultPolicy"))
-	named := s.nameResource(policy, f.id+"Policy")
+	s.nameResource(policy, f.id+"Policy")
+	s.excuse(made, f.name == "process" || f.name == "sweep")
+	return made
+}
+
+// excuse says why a function's policy has wildcards.
+func (s *Streamsort) excuse(f awslambda.Function, archives bool) {
+	var all []suppression
 	if *s.props.Tracing {
-		suppress(named, suppression{
-			rule: "AwsSolutions-IAM5", appliesTo: []string{"Resource::*"},
+		all = append(all, suppression{
+			rule: "AwsSolutions-IAM5", appliesTo: []any{"Resource::*"},
 			reason: "xray:PutTraceSegments and xray:PutTelemetryRecords take no resource: AWS has none narrower than *.",
 		})
 	}
-	return made
+	for _, c := range s.props.Consumers {
+		if archives && c.isArchive() {
+			all = append(all, suppression{
+				rule: "AwsSolutions-IAM5", appliesTo: []any{map[string]any{"regex": "/^Resource::.*/" + s3.Folder(c.Name) + "\\*$/"}},
+				reason: "The objects of an archive have a folder of their own, and new names.",
+			})
+		}
+	}
+	if all != nil {
+		suppress(f.Role().Node().FindChild(jsii.String("DefaultPolicy")).Node().DefaultChild().(awscdk.CfnResource), all...)
+	}
 }
 
 // environment is what every function gets, and what only this one gets. A

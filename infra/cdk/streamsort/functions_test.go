@@ -83,10 +83,14 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people",
 			"STREAMSORT_CHAINS_TABLE":   ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 			"STREAMSORT_ANNOUNCE_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:people",
-			"STREAMSORT_READERS":           `[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3,"wakeRate":200},{"name":"books"}]`,
-			"STREAMSORT_SETTLE_WITHIN":     "3h",
-			"STREAMSORT_TENANT_CLAIM":      "custom:tenant", "STREAMSORT_GAP_ALARM_AFTER": "2h",
-			"STREAMSORT_LAG_AFTER": "1h", "STREAMSORT_DELETE_DELIVERED": "true", "STREAMSORT_ARCHIVE_TABLE": ref("ArchiveTable"),
+			"STREAMSORT_READERS": object{"Fn::Join": []any{"", []any{
+				`[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3,"wakeRate":200},{"name":"books"},{"name":"archive","sink":{"kind":"s3","arn":"`,
+				object{"Fn::GetAtt": []any{"ArchiveBucket", "Arn"}},
+				`"}}]`,
+			}}},
+			"STREAMSORT_SETTLE_WITHIN": "3h",
+			"STREAMSORT_TENANT_CLAIM":  "custom:tenant", "STREAMSORT_GAP_ALARM_AFTER": "2h",
+			"STREAMSORT_LAG_AFTER": "1h", "STREAMSORT_DELETE_DELIVERED": "true",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
 		})},
 		{"handoff", "Handoff", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{
@@ -96,7 +100,7 @@ func TestFunctions(t *testing.T) {
 		})},
 		{"process", "Process", changed(), "x86_64", 192, 40, 14, with(sharedChanged(), object{
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
-			"STREAMSORT_SINK_1": object{"Fn::ImportValue": "SearchArn"}, "STREAMSORT_KNOWN_QUEUES": "true",
+			"STREAMSORT_SINK_1": object{"Fn::ImportValue": "SearchArn"}, "STREAMSORT_SINK_3": object{"Fn::GetAtt": []any{"ArchiveBucket", "Arn"}}, "STREAMSORT_KNOWN_QUEUES": "true",
 			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
 		})},
 		{"webhook", "Webhook", changed(), "x86_64", 448, 7, 18, with(sharedChanged(), object{

@@ -110,38 +110,130 @@ func TestForbiddenURL(t *testing.T) {
 	}
 }
 
-// TestProcessCallsItself: where queues have endpoints of their own it may, by its alias, and nowhere else; such calls do not pile up.
-func TestProcessCallsItself(t *testing.T) {
+const bookARN = "arn:aws:lambda:eu-west-1:123456789012:function:books"
+
+// TestProcessSlow: where queues have endpoints of their own there is process once more, which
+// process alone may call, by its alias; such calls do not pile up. It may do less than process, and
+// knows its tenants' share.
+func TestProcessSlow(t *testing.T) {
 	for text, sink := range map[string]HTTP{"": {URL: "https://example.com/"}, `"endpoints":true`: {Endpoints: true}} {
-		made := synthesize("Orders", &Props{Consumers: []Consumer{{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: sink}}}})
-		policies := 0
+		made := synthesize("Orders", &Props{
+			SlowConcurrency: 19, SlowShare: 7,
+			Consumers: []Consumer{
+				{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: sink}},
+				{Name: "books", Track: "1m", Sink: &Sink{Kind: "lambda", ARN: jsii.String(bookARN)}},
+			},
+		})
+		callers := 0
 		for id, resource := range made.Resources {
-			if resource["Type"] != "AWS::IAM::Policy" || !strings.Contains(id, "ProcessCallsItself") {
-				continue
-			}
-			policies++
-			for _, want := range []string{`"Action":"lambda:InvokeFunction"`, `"Resource":{"Ref":"ProcessAlias"}`, `"Roles":[{"Ref":"ProcessRole`} {
-				if policy := asText(t, resource["Properties"]); !strings.Contains(policy, want) {
-					t.Errorf("no %s in %s", want, policy)
+			if resource["Type"] == "AWS::IAM::Policy" && strings.Contains(asText(t, resource), "ProcessSlowAlias") {
+				callers++
+				for _, want := range []string{
+					`"Action":"lambda:InvokeFunction","Effect":"Allow","Resource":{"Ref":"ProcessSlowAlias"}`,
+					`"Roles":[{"Ref":"ProcessRole`,
+				} {
+					if policy := asText(t, resource["Properties"]); !strings.Contains(policy, want) {
+						t.Errorf("no %s in %s: %s", want, id, policy)
+					}
 				}
 			}
 		}
-		if want := map[bool]int{true: 1, false: 0}[sink.Endpoints]; policies != want {
-			t.Errorf("%s: %d policies, want %d", text, policies, want)
+		if want := map[bool]int{true: 1, false: 0}[sink.Endpoints]; callers != want {
+			t.Errorf("%s: %d roles may call it, want %d", text, callers, want)
 		}
-		if known := strings.Contains(asText(t, made.Resources["HandoffFunction"]["Properties"]), `"STREAMSORT_ENDPOINT_CONSUMERS":"hooks"`); known != sink.Endpoints {
-			t.Errorf("%s: handoff knows of the consumer: %v", text, known)
+		variables := func(id string) string { return asText(t, made.Resources[id]["Properties"]) }
+		for id, want := range map[string]string{
+			"HandoffFunction": `"STREAMSORT_ENDPOINT_CONSUMERS":"hooks"`,
+			"ProcessFunction": `"STREAMSORT_SLOW_FUNCTION":{"Ref":"ProcessSlowAlias"}`,
+		} {
+			if known := strings.Contains(variables(id), want); known != sink.Endpoints {
+				t.Errorf("%s: %s has %s: %v", text, id, want, known)
+			}
 		}
-		calls, bounded := made.Resources["ProcessCalls"]
-		if bounded != sink.Endpoints {
-			t.Errorf("%s: the calls are bounded: %v", text, bounded)
+		for _, id := range []string{
+			"ProcessSlowFunction", "ProcessSlowCalls", "ProcessSlowErrorsAlarm",
+			"ProcessSlowThrottlesAlarm", "ProcessSlowRollbackAlarm",
+		} {
+			if _, there := made.Resources[id]; there != sink.Endpoints {
+				t.Errorf("%s: %s is there: %v", text, id, there)
+			}
 		}
-		if bounded {
-			for _, want := range []string{`"FunctionName":{"Ref":"ProcessFunction"}`, `"Qualifier":"live"`, `"MaximumEventAgeInSeconds":180`, `"MaximumRetryAttempts":1`} {
-				if got := asText(t, calls["Properties"]); !strings.Contains(got, want) {
+		if !sink.Endpoints {
+			continue
+		}
+		for id, wants := range map[string][]string{
+			"ProcessSlowCalls": {
+				`"FunctionName":{"Ref":"ProcessSlowFunction"}`, `"Qualifier":"live"`,
+				`"MaximumEventAgeInSeconds":180`, `"MaximumRetryAttempts":1`,
+			},
+			"ProcessSlowFunction": {
+				`"ReservedConcurrentExecutions":19`, `"STREAMSORT_SLOW_SHARE":"7"`, `"Timeout":60`,
+				asText(t, made.Resources["ProcessFunction"]["Properties"].(object)["Code"]),
+			},
+			"ProcessSlowThrottlesAlarm": {"docs/runbook.md#processthrottlesalarm"},
+		} {
+			for _, want := range wants {
+				if got := variables(id); !strings.Contains(got, want) {
 					t.Errorf("no %s in %s", want, got)
 				}
 			}
 		}
+		slow, process := allowed(t, made, "ProcessSlow"), allowed(t, made, "Process")
+		for _, other := range []string{bookARN, "FailureQueue.Arn", "CursorsTable.StreamArn", "ChainsTable.Arn"} {
+			if slow[other] != nil {
+				t.Errorf("it may do %s with %s", slow[other], other)
+			}
+		}
+		for resource, actions := range slow {
+			if process[resource] != actions && resource != "ProcessSlowLogs.Arn" {
+				t.Errorf("it may do %s with %s, and process %s", actions, resource, process[resource])
+			}
+		}
+	}
+}
+
+// TestAddSinkWithEndpoints: process that is there already gets its second one by the call that
+// brings the first endpoints.
+func TestAddSinkWithEndpoints(t *testing.T) {
+	_, s, _, read := own(t)
+	add := func(c Consumer) {
+		t.Helper()
+		if err := s.AddSink(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(Consumer{Name: "books", Sink: &Sink{Kind: "lambda", ARN: jsii.String(bookARN)}})
+	if s.SlowFunction != nil {
+		t.Error("it is there without endpoints")
+	}
+	add(Consumer{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: HTTP{Endpoints: true}}})
+	slow := s.SlowFunction
+	add(Consumer{Name: "more", Sink: &Sink{Kind: "http", HTTP: HTTP{Endpoints: true}}})
+	if slow == nil || s.SlowFunction != slow {
+		t.Error("it was not made once")
+	}
+	made := read()
+	for _, id := range []string{
+		"ProcessSlowErrorsAlarm", "ProcessSlowThrottlesAlarm", "ProcessSlowRollbackAlarm",
+		"ProcessErrorsAlarm",
+	} {
+		made.find(t, "AWS::CloudWatch::Alarm", "Orders"+id)
+	}
+	knows := map[string]string{
+		"OrdersProcessFunction": `\"name\":\"more\"`, "OrdersProcessSlowFunction": `\"name\":\"more\"`,
+		"OrdersHandoffFunction": `"hooks,more"`,
+	}
+	for id, resource := range made.Resources {
+		for prefix, want := range knows {
+			if resource["Type"] == "AWS::Lambda::Function" && strings.HasPrefix(id, prefix) {
+				if got := asText(t, resource); !strings.Contains(got, want) {
+					t.Errorf("%s does not know of the last consumer: %s", id, got)
+				}
+				delete(knows, prefix)
+			}
+		}
+	}
+	if len(knows) > 0 {
+		t.Errorf("not there: %v", knows)
 	}
 }

@@ -89,7 +89,7 @@ func (s *Streamsort) addShifts() {
 		ManagedPolicies: &[]awsiam.IManagedPolicy{awsiam.ManagedPolicy_FromAwsManagedPolicyName(jsii.String("service-role/AWSCodeDeployRoleForLambdaLimited"))},
 	})
 	suppress(s.nameResource(role, "ShiftRole"), suppression{
-		rule: "AwsSolutions-IAM4", appliesTo: []string{"Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"},
+		rule: "AwsSolutions-IAM4", appliesTo: []any{"Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"},
 		reason: "It is AWS's own policy for CodeDeploy's work on Lambda aliases, the narrower of two, and grows with CodeDeploy.",
 	})
 	application := awscodedeploy.NewLambdaApplication(s.scope, jsii.String("Shifts"), nil)

@@ -38,7 +38,7 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 		// The names by default: those that a user gives are the user's to distinguish.
 		for _, table := range []*string{
 			&props.MessagesTable, &props.CursorsTable, &props.SweepsTable, &props.ConsumersTable, &props.AuditTable, &props.TroubleTable,
-			&props.DedupTable, &props.ChainsTable, &props.ArrivalsTable, &props.ArchiveTable, &props.QuotasTable,
+			&props.DedupTable, &props.ChainsTable, &props.ArrivalsTable, &props.QuotasTable,
 		} {
 			*table = ""
 		}
@@ -56,7 +56,7 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 		}
 	}
 	for _, must := range []string{
-		"AWS::DynamoDB::GlobalTable TableName orders-messages", "AWS::DynamoDB::GlobalTable TableName orders-archive",
+		"AWS::DynamoDB::GlobalTable TableName orders-messages", "AWS::DynamoDB::GlobalTable TableName orders-arrivals",
 		"AWS::ApiGatewayV2::Api Name Orders-tenants", "AWS::Logs::QueryDefinition Name Orders/What fails", "Export Orders-CursorsStreamArn",
 		"Streamsort RoundAge orders",
 		`AWS::CloudWatch::Alarm SELECT MAX(GapAge) FROM SCHEMA("Streamsort", service, tenant) WHERE service = 'orders' GROUP BY tenant ORDER BY MAX() DESC`,

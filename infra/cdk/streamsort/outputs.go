@@ -36,8 +36,8 @@ func (s *Streamsort) addOutputs() {
 	if s.DedupTable != nil {
 		s.export("DedupTableName", "For functions that use package dedup", s.DedupTable.TableName())
 	}
-	if s.ArchiveTable != nil {
-		s.output("ArchiveTableName", "What was archived, for streamsort replay", s.ArchiveTable.TableName())
+	if s.ArchiveBucket != nil {
+		s.output("ArchiveBucketName", "What was archived, for streamsort replay", s.ArchiveBucket.BucketName())
 	}
 	if s.QuotasTable != nil {
 		s.output("QuotasTableName", "What tenants have taken of their quotas", s.QuotasTable.TableName())

@@ -62,12 +62,6 @@ type Props struct {
 	// ChainsTable is the name of the acker's table; the stack's id in small
 	// letters with -chains.
 	ChainsTable string
-	// Archive has the sweep archive the messages that all consumers of their
-	// queue have got, in a table of its own, before they are deleted or
-	// expire: see package archive. ArchiveTable is its name; the stack's id in
-	// small letters with -archive.
-	Archive      bool
-	ArchiveTable string
 	// TagKey is the partition key of the chains ("tag"): 1 to 255 bytes, and
 	// none of the names of the table's other attributes. Changing it replaces
 	// the table.
@@ -84,7 +78,7 @@ type Props struct {
 	// table has is refused there. A queue has no more by it: it is one partition.
 	WarmReads, WarmWrites int
 	// WarmTables are names with commas between, of messages, cursors, consumers, arrivals,
-	// chains, dedup and archive; "messages,cursors,consumers".
+	// chains and dedup; "messages,cursors,consumers".
 	WarmTables string
 	// MaxReads and MaxWrites are the most units a second that each table of the stack takes, and each index:
 	// 1 to 10,000,000, and no less than what is warm; 0, the account's quota. What is above them is throttled, so that
@@ -272,11 +266,14 @@ type Props struct {
 	// WebhookTimeout is how long a sender's request may take: 1 to 900 whole
 	// seconds; 29 seconds, since the HTTP API gives up after 30.
 	WebhookTimeout time.Duration
-	// EnqueueConcurrency, SortConcurrency, SweepConcurrency,
-	// ProcessConcurrency, HandoffConcurrency, AckConcurrency and
-	// WebhookConcurrency reserve that many environments for a function, and bound it to them: 1 to 10,000; 0
-	// leaves it to the account.
-	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, HandoffConcurrency, AckConcurrency, WebhookConcurrency int
+	// EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, SlowConcurrency,
+	// HandoffConcurrency, AckConcurrency and WebhookConcurrency reserve that many environments for a
+	// function, and bound it to them: 1 to 10,000; 0 leaves it to the account. SlowConcurrency is of
+	// ProcessSlow, which calls the endpoints of queues that are slow or fail.
+	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, SlowConcurrency, HandoffConcurrency, AckConcurrency, WebhookConcurrency int
+	// SlowShare is how many calls of ProcessSlow a tenant may have at a time: 1 to 100; 10. Beyond it,
+	// its queues wait for their turn. What is no tenant's has no such bound.
+	SlowShare int
 
 	// TenantIssuer, TenantAudience and TenantClaim, all or none, make a second HTTP
 	// API, for tenants: none of them can name another's queues, tags and ids, since

@@ -117,6 +117,8 @@ func TestPropsBounds(t *testing.T) {
 		{Props{WebhookMemory: 1}, "webhookMemory, 1"},
 		{Props{WebhookTimeout: time.Hour}, "webhookTimeout, 1h"},
 		{Props{WebhookConcurrency: -1}, "webhookConcurrency, -1"},
+		{Props{SlowConcurrency: -1}, "slowConcurrency, -1"},
+		{Props{SlowShare: 101}, "slowShare, 101, 1, 100"},
 		{Props{GapAlarmAfter: time.Second}, "gapAlarmAfter, 1s, 1m, 8760h"},
 		{Props{SettleWithin: time.Second}, "settleWithin, 1s, 1m, 8760h"},
 		{Props{LagAfter: time.Second}, "lagAfter, 1s, 1m, 8760h"},

@@ -8,19 +8,21 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3assets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/streamsort/streamsort/internal/sink/s3"
 	"github.com/streamsort/streamsort/pkg/handoff"
 )
 
 // AddSink has process deliver every queue's messages to more consumers, each
 // with a Sink or a To: as if they had been in Props.Consumers. process is made
 // where there was none, with its mapping, its alarms and its lines on the
-// dashboard.
+// dashboard, and so is ProcessSlow.
 //
 // Name all consumers in one call where you can: each call packs the program with
 // a configuration of its own, and all of them are uploaded.
@@ -35,7 +37,7 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 	}
 	for _, c := range more {
 		if c.Sink == nil {
-			return fmt.Errorf("consumer %q has no sink; set To to a function, a FIFO queue, a FIFO topic or an event bus, "+
+			return fmt.Errorf("consumer %q has no sink; set To to a function, a FIFO queue, a FIFO topic, an event bus or a bucket, "+
 				"or let a function of your own read under that name (AddConsumer)", c.Name)
 		}
 		if err := s.props.mayAsk(c); err != nil {
@@ -46,23 +48,37 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 		return fmt.Errorf("consumer %q needs process, and two functions read the cursors' stream, which is all it can have; "+
 			"let process deliver to one of them (AddSink with To)", more[0].Name)
 	}
-	consumers := slices.Concat(s.props.Consumers, more)
-	if _, _, err := consumersFile(consumers); err != nil {
+	if _, _, err := consumersFile(slices.Concat(s.props.Consumers, more)); err != nil {
 		return err
 	}
+	more = s.shelve(more)
 	if err := s.addReaders(more); err != nil {
 		return err
 	}
-	s.props.Consumers = consumers
-	if s.ProcessFunction != nil {
-		return s.repackProcess(more)
+	for _, statement := range eraseArchives(more) {
+		s.SweepFunction.AddToRolePolicy(statement)
 	}
-	if err := s.addProcess(); err != nil {
+	s.props.Consumers = slices.Concat(s.props.Consumers, more)
+	s.excuse(s.SweepFunction, true)
+	before := s.functions()
+	if s.ProcessFunction != nil {
+		err = s.repackProcess(more)
+	} else if err = s.addProcess(); err == nil {
+		s.addProcessMapping()
+		for _, f := range s.process() {
+			for _, a := range streamAlarms(f) {
+				s.addAlarm(a)
+			}
+		}
+	}
+	if err != nil {
 		return err
 	}
-	s.addProcessMapping()
-	for _, f := range s.process() {
-		for _, a := range slices.Concat(streamAlarms(f), s.callAlarms(f)) {
+	for _, f := range s.functions() {
+		if slices.Contains(before, f) {
+			continue
+		}
+		for _, a := range s.callAlarms(f) {
 			s.addAlarm(a)
 		}
 		s.addShift(f.name, s.live[f.function])
@@ -105,17 +121,20 @@ func (s *Streamsort) repackProcess(more []Consumer) error {
 	defer packed.remove()
 	s.packs++
 	asset := awss3assets.NewAsset(s.scope, jsii.String(fmt.Sprintf("ProcessCode%d", s.packs)), &awss3assets.AssetProps{Path: &packed.folder})
-	resource := s.ProcessFunction.Node().DefaultChild().(awslambda.CfnFunction)
-	resource.SetCode(&awslambda.CfnFunction_CodeProperty{S3Bucket: asset.S3BucketName(), S3Key: asset.S3ObjectKey()})
-	asset.AddResourceMetadata(resource, jsii.String("Code"))
-	resource.AddMetadata(jsii.String("streamsort:files"), packed.files)
-	for name, value := range packed.environment {
-		s.ProcessFunction.AddEnvironment(&name, &value, nil)
+	for _, f := range append(s.process(), s.slow()...) {
+		resource := f.function.Node().DefaultChild().(awslambda.CfnFunction)
+		resource.SetCode(&awslambda.CfnFunction_CodeProperty{S3Bucket: asset.S3BucketName(), S3Key: asset.S3ObjectKey()})
+		asset.AddResourceMetadata(resource, jsii.String("Code"))
+		resource.AddMetadata(jsii.String("streamsort:files"), packed.files)
+		for name, value := range packed.environment {
+			f.function.AddEnvironment(&name, &value, nil)
+		}
 	}
 	for _, statement := range toSinks(more) {
 		s.ProcessFunction.AddToRolePolicy(statement)
 	}
-	s.letProcessCallItself()
+	s.addSlow(packed)
+	s.excuse(s.ProcessFunction, true)
 	return nil
 }
 
@@ -164,8 +183,10 @@ func (to *Sink) aim(construct constructs.IConstruct) error {
 		to.Kind, to.ARN, key = "sns", construct.TopicArn(), construct.MasterKey()
 	case awsevents.IEventBus:
 		to.Kind, to.ARN = "eventbridge", construct.EventBusArn()
+	case awss3.IBucket:
+		to.Kind, to.ARN, key = s3.Name, construct.BucketArn(), construct.EncryptionKey()
 	default:
-		return fmt.Errorf("which is no sink but a %T; write a Lambda function, a FIFO queue, a FIFO topic or an event bus, "+
+		return fmt.Errorf("which is no sink but a %T; write a Lambda function, a FIFO queue, a FIFO topic, an event bus or a bucket, "+
 			"or put a function before it", construct)
 	}
 	if key != nil {

@@ -51,7 +51,7 @@ var (
 // changedProps differ from the defaults in every property.
 func changedProps() *Props {
 	return &Props{
-		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", AuditTable: "aud", TroubleTable: "tro", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", Archive: true, ArchiveTable: "arc", TagKey: "tree",
+		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", AuditTable: "aud", TroubleTable: "tro", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", TagKey: "tree",
 		Tombstone: 2 * time.Hour, EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second, ArrivalsBatchWindow: new(4 * time.Second),
 		QueueKey: "account", SeqKey: "number", Removal: Destroy,
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50, Settle: new(time.Minute), Late: cursor.LateDrop,
@@ -67,6 +67,7 @@ func changedProps() *Props {
 				Sink:    &Sink{Kind: "lambda", ARN: awscdk.Fn_ImportValue(jsii.String("SearchArn")), MaxBytes: 2000},
 			},
 			{Name: "books"},
+			{Name: "archive", Sink: &Sink{Kind: "s3"}},
 		},
 		Webhooks: []Webhook{
 			{
@@ -94,7 +95,7 @@ func changedProps() *Props {
 		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384, WebhookMemory: 448,
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second,
 		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,
-		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, HandoffConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
+		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, SlowConcurrency: 19, SlowShare: 7, HandoffConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
 		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30, TenantBurst: 50,
 		Quotas:      []Quota{{Name: "*", Messages: 100, Bytes: 1_000_000, NewQueues: 60, NewChains: 600}, {Name: "acme", Messages: 5000}},
@@ -223,7 +224,8 @@ func TestLogicalIDs(t *testing.T) {
 				delete(want, id) // Props.Timer is false
 			}
 			functions("Process", "Webhook")
-			want["ArchiveTable"], want["QuotasTable"] = "AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::GlobalTable"
+			want["QuotasTable"] = "AWS::DynamoDB::GlobalTable"
+			want["ArchiveBucket"], want["ArchiveBucketPolicy"] = "AWS::S3::Bucket", "AWS::S3::BucketPolicy"
 			want["Shifts"], want["ShiftRole"] = "AWS::CodeDeploy::Application", "AWS::IAM::Role"
 			for _, f := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
 				want[f+"Shift"] = "AWS::CodeDeploy::DeploymentGroup"

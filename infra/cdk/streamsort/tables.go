@@ -5,7 +5,6 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/internal/quota"
-	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -32,9 +31,6 @@ func (s *Streamsort) addTables() {
 	chains := xorack.Names{Chains: s.props.ChainsTable, TagKey: s.props.TagKey}
 	s.ChainsTable = s.newTable("ChainsTable", chains.Tables()[0])
 
-	if s.props.Archive {
-		s.ArchiveTable = s.newTable("ArchiveTable", archive.Names{Archive: s.props.ArchiveTable}.Tables()[0])
-	}
 	if len(s.props.Quotas) > 0 {
 		s.QuotasTable = s.newTable("QuotasTable", quota.Names{Quotas: s.props.QuotasTable}.Tables()[0])
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/quota"
-	"github.com/streamsort/streamsort/pkg/archive"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -30,7 +29,6 @@ func TestTables(t *testing.T) {
 	checkTable(t, changed(), "DedupTable", dedup.Names{Table: "ded"}.Tables()[0], false)
 	checkTable(t, defaults(), "ArrivalsTable", cursor.Names{}.ArrivalsTable(), true)
 	checkTable(t, changed(), "ArrivalsTable", cursor.Names{Arrivals: "arr", QueueKey: "account"}.ArrivalsTable(), false)
-	checkTable(t, changed(), "ArchiveTable", archive.Names{Archive: "arc"}.Tables()[0], false)
 	checkTable(t, changed(), "QuotasTable", quota.Names{Quotas: "quo"}.Tables()[0], false)
 	checkTable(t, defaults(), "ChainsTable", xorack.Names{}.Tables()[0], true)
 	checkTable(t, changed(), "ChainsTable", xorack.Names{Chains: "cha", TagKey: "tree"}.Tables()[0], false)

@@ -21,7 +21,7 @@ const defaultWarmTables = "messages,cursors,consumers"
 // warmable are the tables that may be warmed, by their names in WarmTables and their ids in the stack.
 var warmable = map[string]string{
 	"messages": "MessagesTable", "cursors": "CursorsTable", "consumers": "ConsumersTable", "arrivals": "ArrivalsTable",
-	"chains": "ChainsTable", "dedup": "DedupTable", "archive": "ArchiveTable",
+	"chains": "ChainsTable", "dedup": "DedupTable",
 }
 
 // warmTables are the names in WarmTables.
@@ -41,8 +41,8 @@ func (p Props) checkThroughput(c *checker) {
 	for _, name := range p.warmTables() {
 		switch {
 		case warmable[name] == "":
-			c.fail("warmTables", "has %q; write some of messages, cursors, consumers, arrivals, chains, dedup and archive, with commas between", name)
-		case name == "dedup" && !*p.Dedup, name == "archive" && !p.Archive:
+			c.fail("warmTables", "has %q; write some of messages, cursors, consumers, arrivals, chains and dedup, with commas between", name)
+		case name == "dedup" && !*p.Dedup:
 			c.fail("warmTables", "has %q, and the stack has no such table; set %s to true, or leave it out", name, name)
 		}
 	}

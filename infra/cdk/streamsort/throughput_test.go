@@ -72,9 +72,8 @@ func TestThroughputBounds(t *testing.T) {
 		{Props{WarmWrites: 20_000, MaxWrites: 19_999}, "maxWrites, 19999, warmWrites, 20000"},
 		{Props{WarmTables: "messages,sweeps"}, `warmTables, "sweeps", cursors`},
 		{Props{WarmTables: "messages, cursors"}, `warmTables, " cursors"`},
-		{Props{WarmTables: "archive"}, `warmTables, "archive", no such table`},
 		{Props{WarmTables: "dedup", Dedup: new(false)}, `warmTables, "dedup", no such table`},
-		{Props{WarmTables: "dedup,archive,chains,arrivals", Archive: true}, ""},
+		{Props{WarmTables: "dedup,chains,arrivals"}, ""},
 	} {
 		switch _, err := c.props.complete("Streamsort"); {
 		case c.want == "" && err != nil:

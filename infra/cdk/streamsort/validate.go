@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/egress"
 	paths "github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -62,7 +63,6 @@ func (p Props) checkTables(c *checker) {
 		{"dedupTable", p.DedupTable},
 		{"chainsTable", p.ChainsTable},
 		{"arrivalsTable", p.ArrivalsTable},
-		{"archiveTable", p.ArchiveTable},
 		{"quotasTable", p.QuotasTable},
 	}
 	for i, table := range names {
@@ -208,6 +208,8 @@ func (p Props) checkFunctions(c *checker) {
 	between(c, "sortConcurrency", p.SortConcurrency, 0, 10_000)
 	between(c, "sweepConcurrency", p.SweepConcurrency, 0, 10_000)
 	between(c, "processConcurrency", p.ProcessConcurrency, 0, 10_000)
+	between(c, "slowConcurrency", p.SlowConcurrency, 0, 10_000)
+	between(c, "slowShare", p.SlowShare, quota.MinShare, quota.MaxShare)
 	between(c, "handoffConcurrency", p.HandoffConcurrency, 0, 10_000)
 	between(c, "ackConcurrency", p.AckConcurrency, 0, 10_000)
 	between(c, "webhookConcurrency", p.WebhookConcurrency, 0, 10_000)

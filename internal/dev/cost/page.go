@@ -24,7 +24,7 @@ func tables(root string) map[pages.Part]string {
 	parts := map[pages.Part]string{}
 	for name, table := range map[string]string{
 		"example": example(), "singles": singlesTable(), "batches": batchesTable(), "linger": lingerTable(),
-		"queue": queueTable(), "windows": windowsTable(), "sweep": sweepTable(), "xray": xrayTable(), "timer": timerTable(),
+		"queue": queueTable(), "windows": windowsTable(), "sweep": sweepTable(), "xray": xrayTable(), "timer": timerTable(), "slow": slowTable(),
 	} {
 		parts[pages.Part{Path: file(root), Begins: begins + name + " -->\n", Ends: "<!-- end -->\n"}] = table
 	}
@@ -192,6 +192,24 @@ func timerTable() string {
 	on, off := Workload{}.timer(), Workload{NoTracing: true}.timer()
 	return rows("a month in which nothing is due | a million wake-ups, one by one | ten at a time | the same with X-Ray, where there are fewer than one a second",
 		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f, $%.2f", off.Polls, off.Million, off.Together, on.Million, on.Together))
+}
+
+// slowTable is what isolated invocations cost: each is the price of a call for as long as its
+// endpoint takes, five requests to the tables, and two writes for its place in a tenant's share. A
+// queue that finds none takes a wake-up, a notification, the call of process that it brings, and
+// one more that finds a place or not.
+func slowTable() string {
+	off := Workload{NoTracing: true}
+	calls := func(seconds float64) float64 {
+		b := off.bill("")
+		b.addCalls(million/month, seconds)
+		return b.Functions + b.Logs
+	}
+	again := off.timer().Together + million*(2*writeUnits+readUnits) + calls(3*trip) + calls(trip)
+	return rows("a million isolated invocations, at endpoints of 1 s | of 9 s | "+
+		"their places in tenants' shares | a million queues that find none, each time",
+		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f",
+			calls(1+5*trip), calls(9+5*trip), million*2*writeUnits, again))
 }
 
 func sweepTable() string {

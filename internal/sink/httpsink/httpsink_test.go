@@ -545,12 +545,12 @@ func TestDefaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r handoff.Reader
-		s.(interface{ Defaults(*handoff.Reader) }).Defaults(&r)
+		_ = s.(interface{ Defaults(*handoff.Reader) error }).Defaults(&r)
 		if r.MaxMessages != want {
 			t.Errorf("%s: %d messages", text, r.MaxMessages)
 		}
 		r.MaxMessages = 5
-		s.(interface{ Defaults(*handoff.Reader) }).Defaults(&r)
+		_ = s.(interface{ Defaults(*handoff.Reader) error }).Defaults(&r)
 		if r.MaxMessages != 5 {
 			t.Errorf("%s: %d messages, want those that are set", text, r.MaxMessages)
 		}

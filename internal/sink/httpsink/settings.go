@@ -84,13 +84,14 @@ var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 // Defaults sets what a reader of single messages has where nothing else is said: a batch of one, so that a
 // message which was taken does not come again for another one's sake. Where each queue has an endpoint of its own, none of
 // them says anything of another.
-func (s settings) Defaults(r *handoff.Reader) {
+func (s settings) Defaults(r *handoff.Reader) error {
 	if r.Apart = s.Endpoints; s.Endpoints {
 		r.Inline = inline
 	}
 	if s.Mode != "batch" && r.MaxMessages == 0 {
 		r.MaxMessages = 1
 	}
+	return nil
 }
 
 // read reads a configuration.

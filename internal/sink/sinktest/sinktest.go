@@ -50,7 +50,7 @@ func Tracked(b handoff.Batch, tag string) handoff.Batch {
 // Environment names the endpoint of every service.
 func Environment(t *testing.T, endpoint string) {
 	t.Helper()
-	for _, name := range []string{"AWS_ENDPOINT_URL_LAMBDA", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_SNS", "AWS_ENDPOINT_URL_EVENTBRIDGE"} {
+	for _, name := range []string{"AWS_ENDPOINT_URL_LAMBDA", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_SNS", "AWS_ENDPOINT_URL_EVENTBRIDGE", "AWS_ENDPOINT_URL_S3"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_ENDPOINT_URL", endpoint)

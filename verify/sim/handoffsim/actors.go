@@ -196,7 +196,7 @@ func (m *model) sweeper(times int, deleting bool) { m.sweeperAs("sweep", times, 
 // sweeperAs is a sweeper with a name of its own.
 func (m *model) sweeperAs(name string, times int, deleting bool) {
 	m.run.Go(name, func(p *sim.Proc) {
-		d, sorter := m.deliverer(p, 0)
+		d, _ := m.deliverer(p, 0)
 		for i := range times {
 			p.Forget().Int(int64(i))
 			if p.Choose(sim.Labelf("sweep"), nil, "") < 0 {
@@ -205,7 +205,7 @@ func (m *model) sweeperAs(name string, times int, deleting bool) {
 			m.running++
 			// What fails is for the next run.
 			_, _ = d.Sweep(context.Background(), handoff.SweepOptions{
-				Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, Delete: deleting, Archive: m.archive(p, sorter),
+				Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, Delete: deleting,
 			})
 			_ = m.sweepChains(context.Background(), d, m.acker(p, 0, m.clockOf(p, 0)))
 			m.running--
@@ -269,11 +269,7 @@ func (m *model) keepOnce(p *sim.Proc, d *handoff.Deliverer, s *cursor.Sorter) er
 		return err
 	}
 	after := it.Position
-	delivered := d.Delivered
-	if a := m.archive(p, s); a != nil {
-		delivered = a.Delivered(delivered)
-	}
-	seq, some, err := delivered(ctx, defaultQueue)
+	seq, some, err := d.Delivered(ctx, defaultQueue)
 	if err != nil {
 		return err
 	}

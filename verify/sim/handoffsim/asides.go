@@ -16,6 +16,8 @@ type ownCalls struct {
 	// on tells that there are any, slow the queue whose sink is slow.
 	on   bool
 	slow string
+	// shared tells that the tenant's share may be used up when a call begins.
+	shared bool
 	// asked are the queues of those that are to be made.
 	asked []string
 }
@@ -63,13 +65,18 @@ func (m *model) aside(p *sim.Proc) func(ctx context.Context, queue, consumer str
 }
 
 // caller makes the calls that were asked for, one after the other. One that dies is not made again, and one may be
-// dropped before it begins.
+// dropped before it begins, or find no place: its queue is woken up then.
 func (m *model) caller(name string) {
 	m.run.Daemon(name, func(p *sim.Proc) {
 		for {
 			p.Forget()
 			d, _ := m.deliverer(p, 0)
-			way := p.Choose(sim.Labelf("next call of its own"), func() bool { return len(m.own.asked) > 0 }, "", "is dropped")
+			ways := []string{"", "is dropped", "finds no place"}
+			if !m.own.shared {
+				ways = ways[:2]
+			}
+			asked := func() bool { return len(m.own.asked) > 0 }
+			way := p.Choose(sim.Labelf("next call of its own"), asked, ways...)
 			if way < 0 {
 				return
 			}
@@ -82,7 +89,10 @@ func (m *model) caller(name string) {
 				m.running--
 				m.lost = m.lost || m.alarms != nil && done.Err != nil
 			}
-			m.lost = m.lost || m.alarms != nil && (way > 0 || p.Dead()) // it is for the sweep
+			if way == 2 {
+				m.alarms.Set(queue+"/"+defaultConsumer, m.now.Add(5*time.Second))
+			}
+			m.lost = m.lost || m.alarms != nil && (way == 1 || p.Dead()) // it is for the sweep
 			if p.Dead() {
 				return
 			}
@@ -163,6 +173,13 @@ func asides() []sim.Scenario {
 			timed(m)
 			m.certain = false
 			m.producer("A", defaultQueue, 2)
+			m.process("P", 0)
+			m.caller("O")
+		}),
+		called("a share that is used up, and the timer alone", 1, func(m *model) {
+			timed(m)
+			m.certain, m.own.shared = false, true
+			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)
 			m.caller("O")
 		}),

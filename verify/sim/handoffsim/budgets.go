@@ -10,18 +10,15 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// retireBudget is the least requests with which a sweep that archives and deletes two
-// messages makes progress: the consumers, the mark, what is stored, the messages up to
-// the next mark, that one, and the floor.
-const retireBudget = 9
+// retireBudget is the least requests with which a sweep that deletes two messages makes progress.
+const retireBudget = 5
 
 // budgets are scenarios of sweeps that are killed after so many requests, the least with
 // which they make progress, or a few more: what there is to do is done in the end.
 func budgets() []sim.Scenario {
 	var all []sim.Scenario
 	for budget := retireBudget; budget < retireBudget+3; budget++ {
-		s := scenario(fmt.Sprintf("archived and deleted, %d requests", budget), 1, 2, func(m *model) {
-			m.shelved = map[string]string{}
+		s := scenario(fmt.Sprintf("deleted, %d requests", budget), 1, 2, func(m *model) {
 			m.caughtUp()
 			m.sweepUntilRetired(2)
 			m.slowClock(1, cursor.DeleteAfter)
@@ -32,8 +29,8 @@ func budgets() []sim.Scenario {
 	return all
 }
 
-// sweepUntilRetired runs the sweep for as long as what is delivered is not archived, or
-// not deleted though it is time for that.
+// sweepUntilRetired runs the sweep for as long as what is delivered is not deleted though it is
+// time for that.
 func (m *model) sweepUntilRetired(last int64) {
 	open := func() bool {
 		c := m.cursor(defaultQueue)
@@ -41,7 +38,7 @@ func (m *model) sweepUntilRetired(last int64) {
 		return c.Floor < last || stored && m.now.Sub(c.FloorSince) >= cursor.DeleteAfter
 	}
 	m.run.Daemon("sweep", func(p *sim.Proc) {
-		d, sorter := m.deliverer(p, 0)
+		d, _ := m.deliverer(p, 0)
 		for {
 			p.Forget()
 			if p.Choose(sim.Labelf("next run"), open, "") < 0 {
@@ -49,7 +46,7 @@ func (m *model) sweepUntilRetired(last int64) {
 			}
 			p.Invoke()
 			_, _ = d.Sweep(context.Background(), handoff.SweepOptions{
-				Sorter: cursor.SweepOptions{Segments: 1, FullEvery: time.Minute}, MaxAttempts: attempts, Delete: true, Archive: m.archive(p, sorter),
+				Sorter: cursor.SweepOptions{Segments: 1, FullEvery: time.Minute}, MaxAttempts: attempts, Delete: true,
 			})
 			if p.Dead() {
 				return

@@ -62,8 +62,6 @@ type reader struct{ queue, name string }
 type model struct {
 	run    *sim.Run
 	tables *consumers.Tables
-	// shelved are the archive's documents, nil where nothing is archived.
-	shelved map[string]string
 	// keep is how long messages are kept; 0 means for ever.
 	keep time.Duration
 	now  time.Time
@@ -284,7 +282,7 @@ func (m *model) Check() error {
 			m.records = append(m.records, record{older: was, newer: is})
 		}
 		m.cursors[queue] = is
-		if err := errors.Join(m.needed(queue), m.archived(queue)); err != nil {
+		if err := m.needed(queue); err != nil {
 			return err
 		}
 		page, _, _ := m.tables.Consumers.Consumers(context.Background(), queue, "")
@@ -487,12 +485,6 @@ func (m *model) Snapshot(d *sim.Digest) {
 		one.Text(op)
 		one.Int(int64(n))
 		done += one.Sum() // the order of a map is none
-	}
-	for key, document := range m.shelved {
-		var one sim.Digest
-		one.Text(key)
-		one.Text(document)
-		done += one.Sum()
 	}
 	d.Int(done)
 }

@@ -261,27 +261,6 @@ func Small() []sim.Scenario {
 			m.keeper(5)
 			m.creator("d", handoff.First)
 		}),
-		scenario("archived, then deleted", 2, 2, func(m *model) {
-			m.shelved = map[string]string{}
-			m.caughtUp()
-			m.sweeper(2, true)
-			m.slowClock(2, cursor.DeleteAfter)
-		}),
-		scenario("archived and deleted by two sweeps", 0, 2, func(m *model) {
-			m.shelved = map[string]string{}
-			m.caughtUp()
-			m.sweeper(2, true)
-			m.sweeperAs("other sweep", 1, true)
-			m.slowClock(2, cursor.DeleteAfter)
-		}),
-		scenario("kept until it is archived", 1, 0, func(m *model) {
-			m.shelved = map[string]string{}
-			m.expiring(defaultQueue, 2)
-			m.hinted()
-			m.caughtUp()
-			m.sweeper(1, false)
-			m.keeper(5)
-		}),
 		scenario("kept while it lags", 1, 0, func(m *model) {
 			m.expiring(defaultQueue, 2)
 			m.keeper(5)

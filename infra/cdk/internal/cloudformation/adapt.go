@@ -34,10 +34,16 @@ func adapt(template object) error {
 	variables(resources, "SweepFunction")["STREAMSORT_READERS"] = object{"Ref": "Consumers"}
 	delete(variables(resources, "HandoffFunction"), endpoint.ConsumersVariable) // the parameter's are not known
 	if resources["ProcessFunction"] != nil {
-		variables(resources, "ProcessFunction")[consumers.TextVariable] = object{"Ref": "Consumers"}
+		for _, id := range []string{"ProcessFunction", "ProcessSlowFunction"} {
+			variables(resources, id)[consumers.TextVariable] = object{"Ref": "Consumers"}
+		}
 		if err := allowSinks(resources["ProcessPolicy"].(object)); err != nil {
 			return err
 		}
+		// Archives are erased with their queues.
+		addStatement(resources["SweepPolicy"].(object), ifSinks(object{
+			"Effect": "Allow", "Action": []any{"s3:DeleteObject", "s3:ListBucket"}, "Resource": theSinks(),
+		}))
 	}
 	for _, section := range []string{"Resources", "Outputs"} {
 		template[section] = renamed(template[section])
@@ -74,9 +80,8 @@ func allowSinks(policy object) error {
 	}
 	// What signs requests may be a secret, which the kind says, or a parameter.
 	actions := []string{"kms:Decrypt", "kms:GenerateDataKey", "ssm:GetParameter"}
-	resources := object{"Fn::Split": []any{",", object{"Ref": "Sinks"}}}
 	events := object{
-		"Effect": "Allow", "Resource": resources,
+		"Effect": "Allow", "Resource": theSinks(),
 		"Condition": object{"ForAllValues:StringEquals": object{"events:source": announce.Source}},
 	}
 	for _, kind := range sink.Kinds() {
@@ -87,10 +92,23 @@ func allowSinks(policy object) error {
 		}
 	}
 	slices.Sort(actions)
-	allowed := object{"Effect": "Allow", "Action": texts(actions), "Resource": resources}
-	where := func(statement object) any { return object{"Fn::If": []any{sinksHaveARNs, statement, nothing()}} }
-	document["Statement"] = slices.Replace(statements, at, at+1, where(allowed), where(events))
+	allowed := object{"Effect": "Allow", "Action": texts(actions), "Resource": theSinks()}
+	document["Statement"] = slices.Replace(statements, at, at+1, ifSinks(allowed), ifSinks(events))
 	return nil
+}
+
+// theSinks are the ARNs of the parameter.
+func theSinks() object { return object{"Fn::Split": []any{",", object{"Ref": "Sinks"}}} }
+
+// ifSinks is a statement about them, where there are any.
+func ifSinks(statement object) any {
+	return object{"Fn::If": []any{sinksHaveARNs, statement, nothing()}}
+}
+
+// addStatement adds a statement to a policy.
+func addStatement(policy object, statement any) {
+	document := policy["Properties"].(object)["PolicyDocument"].(object)
+	document["Statement"] = append(document["Statement"].([]any), statement)
 }
 
 // sinksHaveARNs is the condition that there is something to allow.

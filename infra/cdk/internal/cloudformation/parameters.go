@@ -68,8 +68,8 @@ const (
 // noSinks is what Sinks is where process has consumers, and nothing that has an ARN.
 const noSinks = "none"
 
-// arn is what an ARN in Sinks looks like.
-const arn = `arn:aws[a-z-]*:(lambda|sqs|sns|events|kms|secretsmanager|ssm):[^,\s*]+`
+// arn is what an ARN in Sinks looks like: that of a bucket may have a consumer's objects behind it.
+const arn = `arn:aws[a-z-]*:((lambda|sqs|sns|events|kms|secretsmanager|ssm):[^,\s*]+|s3:::[a-z0-9.-]+(/[^,\s*/]+/\*)?)`
 
 // switched are the values of a parameter that switches something.
 var switched = []any{"true", "false"}
@@ -96,7 +96,7 @@ func Parameters() []Parameter {
 		},
 		{
 			Prop: "sinks", Group: delivery, Default: "", Longest: 4000,
-			Description: "The ARNs of all sinks in Consumers, of what signs their requests and of the keys that encrypt them, with commas between: what process may use. " +
+			Description: "The ARNs of all sinks in Consumers, of what signs their requests and of the keys that encrypt them, with commas between: what process may use (of a bucket, its ARN and the same with /NAME/* behind it, by the consumer's name). " +
 				"The word " + noSinks + ": there are HTTP endpoints only, and nothing is signed. Empty: there is no process",
 			Pattern:   `^$|^` + noSinks + `$|^` + arn + `(,` + arn + `)*$`,
 			condition: "HasSinks", // consumersFile is on or off by it
@@ -128,10 +128,6 @@ func Parameters() []Parameter {
 		{
 			Prop: "deleteDelivered", Group: queues, Description: "Whether the sweep deletes what all consumers of a queue have",
 			Default: "false", Allowed: switched, condition: "DeletesDelivered", on: "true", off: "false",
-		},
-		{
-			Prop: "archive", Group: queues, Description: "Whether the sweep archives, in a table of its own, what all consumers have",
-			Default: "false", Allowed: switched, condition: "HasArchive", on: "true", off: "false",
 		},
 
 		{Prop: "sortBatchSize", Group: functions, Description: "The most stream records of one call of sort", Default: 1000, Min: 1, Max: 10_000},

@@ -1,0 +1,354 @@
+package s3
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/internal/sink/sinktest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+const bucketARN = "arn:aws:s3:::books"
+
+// memory is a bucket in memory.
+type memory struct {
+	sync.Mutex
+	objects map[string][]byte
+	written map[string]time.Time
+	now     time.Time
+	// answer, if it is not nil, answers in place of the bucket.
+	answer func(*http.Request) (status int, body string)
+	lists  int
+}
+
+// RoundTrip implements http.RoundTripper.
+func (m *memory) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	m.Lock()
+	defer m.Unlock()
+	status, said := http.StatusOK, ""
+	key := strings.TrimPrefix(r.URL.Path, "/books/")
+	switch {
+	case m.answer != nil:
+		status, said = m.answer(r)
+	case r.Method == http.MethodPut:
+		m.objects[key], m.written[key] = body, m.now
+	case r.Method == http.MethodDelete:
+		delete(m.objects, key)
+	case key == "":
+		m.lists++
+		said = m.list(r.URL.Query().Get("prefix"), r.URL.Query().Get("start-after"))
+	default:
+		said = string(m.objects[key])
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(said))}, nil
+}
+
+func (m *memory) list(prefix, after string) string {
+	var list strings.Builder
+	n := 0
+	for _, key := range slices.Sorted(maps.Keys(m.objects)) {
+		if !strings.HasPrefix(key, prefix) || key <= after {
+			continue
+		}
+		if n++; n > 1000 {
+			break
+		}
+		fmt.Fprintf(&list, "<Contents><Key>%s</Key><LastModified>%s</LastModified></Contents>", key, m.written[key].Format(time.RFC3339Nano))
+	}
+	return fmt.Sprintf("<ListBucketResult><IsTruncated>%t</IsTruncated>%s</ListBucketResult>", n > 1000, list.String())
+}
+
+func newMemory() *memory {
+	return &memory{objects: map[string][]byte{}, written: map[string]time.Time{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+}
+
+// desk is an archive in memory, and a sorter to replay with.
+type desk struct {
+	*testing.T
+	*memory
+	sink   kind.Sink
+	a      *Archive
+	sorter *cursor.Sorter
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	sinktest.Environment(t, "http://s3.example")
+	d := &desk{T: t, memory: newMemory()}
+	settings, err := read(json.RawMessage(`{"kind":"s3","arn":"` + bucketARN + `"}`))
+	d.must(err)
+	d.sink, err = settings.Open(kind.Options{Transport: d.memory})
+	d.must(err)
+	d.a, err = NewArchive("c", bucketARN, awscall.Options{Transport: d.memory})
+	d.must(err)
+	d.sorter, err = cursor.New(cursor.NewMemory(), &cursor.Options{Now: func() time.Time { return d.now }})
+	d.must(err)
+	return d
+}
+
+func (d *desk) must(err error) {
+	d.Helper()
+	if err != nil {
+		d.Fatal(err)
+	}
+}
+
+// sample is one with all that a producer can give it.
+func sample(queue string, seq int64, body string) cursor.Message {
+	return cursor.Message{
+		Queue: queue, Seq: seq, ID: fmt.Sprint("id ", seq), Body: []byte(body), ContentType: "application/vnd.n+json",
+		Attributes: map[string]string{"a": "ü"}, EnqueuedAt: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC),
+		Trace: cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"},
+	}
+}
+
+// send sends a batch of a range, without those that were skipped.
+func (d *desk) send(queue string, first, last int64, body string, skipped ...int64) {
+	d.Helper()
+	b := handoff.Batch{Queue: queue, Consumer: "c", From: first - 1, To: last, Skipped: skipped}
+	for seq := first; seq <= last; seq++ {
+		if !slices.Contains(skipped, seq) {
+			b.Messages = append(b.Messages, sample(queue, seq, fmt.Sprintf(body, seq)))
+		}
+	}
+	d.must(d.sink.Send(d.Context(), b))
+}
+
+// replay replays a range, and returns what was put in all.
+func (d *desk) replay(r Range) (sum Replayed, err error) {
+	err = d.a.Replay(d.Context(), d.sorter, r, func(done Replayed) error {
+		sum = Replayed{done.Last, sum.Messages + done.Messages, sum.Skipped + done.Skipped}
+		return nil
+	})
+	return sum, err
+}
+
+// has compares what a queue has with bodies, from a seq on; an empty one was skipped.
+func (d *desk) has(queue string, first int64, bodies ...string) {
+	d.Helper()
+	last := first + int64(len(bodies)) - 1
+	for m, err := range d.sorter.Read(d.Context(), queue, first-1, last) {
+		d.must(err)
+		body := bodies[m.Seq-first]
+		if body == "" {
+			if m.Tombstone == "" {
+				d.Errorf("%d is %s, want none", m.Seq, m.Body)
+			}
+			continue
+		}
+		want := sample(queue, m.Seq, body)
+		if m.ID != want.ID || string(m.Body) != body || m.ContentType != want.ContentType || m.Trace != want.Trace || !maps.Equal(m.Attributes, want.Attributes) {
+			d.Errorf("%+v, want %+v", m, want)
+		}
+	}
+}
+
+// TestReplay: what was sent comes back as it was, each seq once whatever overlaps, as often as it is asked for.
+func TestReplay(t *testing.T) {
+	d := newDesk(t)
+	d.send("q", 1, 40, `{"n":%d}`)
+	whole := d.objects[key("c", "q", 1, 40)]
+	d.send("q", 1, 40, `{"n":%d}`)
+	if !bytes.Equal(whole, d.objects[key("c", "q", 1, 40)]) {
+		t.Error("a repeat puts other bytes")
+	}
+	d.send("q", 1, 20, `{"n":%d}`) // the answer to 1 to 40 was lost, and what came again was halved
+	d.send("q", 21, 21, `{"n":%d}`)
+	d.send("q", 22, 60, `{"n":%d}`)
+	d.send("q", 61, 64, "{ \"n\" : %d}\n\xff", 62, 64)
+	d.send("@acme/q", 1, 1, `{"n":"another's"}`+"%.0d")
+	for range 2 {
+		got, err := d.replay(Range{Queue: "q", From: 2, To: 64, Into: "again"})
+		if want := (Replayed{64, 61, 2}); err != nil || got != want {
+			t.Fatalf("%+v, %v; want %+v", got, err, want)
+		}
+	}
+	d.has("again", 2, `{"n":2}`)
+	d.has("again", 20, `{"n":20}`, `{"n":21}`, `{"n":22}`)
+	d.has("again", 60, `{"n":60}`, "{ \"n\" : 61}\n\xff", "", "{ \"n\" : 63}\n\xff", "")
+	it, err := d.sorter.Status(t.Context(), "again")
+	if err != nil || it.Position != 64 || it.Settings.First != 2 {
+		t.Errorf("%+v, %v", it, err)
+	}
+	// A part behind it, one of another queue, and one that is not there.
+	d.send("q", 65, 66, `{"n":%d}`)
+	if got, err := d.replay(Range{Queue: "q", From: 65, To: 66, Into: "again"}); err != nil || got != (Replayed{66, 2, 0}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := d.replay(Range{Queue: "q", From: 60, To: 70, Into: "part"}); !errors.Is(err, ErrNotArchived) || got.Last != 66 || !strings.Contains(err.Error(), `message 67 of queue "q"`) {
+		t.Errorf("%+v, %v; want the rest to be missing", got, err)
+	}
+	if _, err := d.replay(Range{Queue: "q", From: 67, To: 70, Into: "none"}); !errors.Is(err, ErrNotArchived) {
+		t.Errorf("%v", err)
+	}
+	if _, err := d.sorter.Status(t.Context(), "none"); !errors.Is(err, cursor.ErrNoQueue) {
+		t.Errorf("a replay of nothing left a queue: %v", err)
+	}
+}
+
+// TestReplayTakesWhatWasWrittenLast: tables went back to a backup, and numbers were given out again.
+func TestReplayTakesWhatWasWrittenLast(t *testing.T) {
+	d := newDesk(t)
+	d.send("q", 1, 9, `"old %d"`)
+	d.now = d.now.Add(time.Second)
+	d.send("q", 4, 6, `"new %d"`)
+	d.send("q", 8, 8, `"new %d"`)
+	if _, err := d.replay(Range{Queue: "q", From: 2, To: 9, Into: "again"}); err != nil {
+		t.Fatal(err)
+	}
+	d.has("again", 2, `"old 2"`, `"old 3"`, `"new 4"`, `"new 5"`, `"new 6"`, `"old 7"`, `"new 8"`, `"old 9"`)
+}
+
+// TestReplayLooksAtFewObjects: those long before the range are not listed.
+func TestReplayLooksAtFewObjects(t *testing.T) {
+	d := newDesk(t)
+	for seq := int64(1); seq <= 5000; seq++ {
+		d.objects[key("c", "q", seq, seq)] = nil
+	}
+	d.send("q", 4001, 5000, `%d`)
+	delete(d.objects, key("c", "q", 4990, 4990))
+	if got, err := d.replay(Range{Queue: "q", From: 4990, To: 4990, Into: "again"}); err != nil || got.Last != 4990 || d.lists > 2 {
+		t.Errorf("%+v, %v after %d lists; want 2 of 5", got, err, d.lists)
+	}
+}
+
+func TestReplayRefuses(t *testing.T) {
+	d := newDesk(t)
+	d.send("q", 1, 3, `{"n":%d}`, 3)
+	arrival := cursor.Arrival{Queue: "arrived", ID: "a", Messages: []cursor.Message{{Body: []byte("1")}}}
+	_, err := d.sorter.Append(t.Context(), arrival)
+	d.must(err)
+	for _, m := range []cursor.Message{sample("taken", 1, `{"n":"other"}`), sample("short", 1, "1"), sample("over", 3, "3")} {
+		_, err := d.sorter.Put(t.Context(), m)
+		d.must(err)
+	}
+	for _, c := range []struct {
+		r    Range
+		want string
+	}{
+		{Range{"q", 3, 2, "again"}, "to is 2: it must be from 3 on"},
+		{Range{"q", -1, 2, "again"}, "to is 2: it must be from -1 on"},
+		{Range{"q", 1, 2, "q"}, "into must be another queue"},
+		{Range{"q", 1, 2, ""}, "into must be the name of a queue"},
+		{Range{"", 1, 2, "again"}, "queue is missing"},
+		{Range{"q", 1, 2, "arrived"}, "into must be a numbered queue"},
+		{Range{"q", 3, 3, "short"}, "begins at 1 and has come to 1: it must have come to 2"},
+		{Range{"q", 1, 2, "taken"}, ErrNotReplayed.Error()},
+		{Range{"q", 1, 3, "over"}, ErrNotReplayed.Error() + `: message 3 of queue "over" is skipped in the archive`},
+	} {
+		if _, err := d.replay(c.r); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.r, err, c.want)
+		}
+	}
+	d.objects[key("c", "q", 1, 3)] = d.objects[key("c", "q", 1, 3)][:20]
+	if _, err := d.replay(Range{"q", 1, 3, "again"}); err == nil || !strings.Contains(err.Error(), "object c/own/q/0000000000000000001-0000000000000000003.ndjson.gz of bucket books") {
+		t.Errorf("a cut object: %v", err)
+	}
+}
+
+// TestErase deletes the objects of one queue, all of them, and of no other.
+func TestErase(t *testing.T) {
+	d := newDesk(t)
+	for seq := int64(1); seq <= 2500; seq++ {
+		d.objects[key("c", "q", seq, seq)] = nil
+	}
+	others := []string{key("c", "@acme/q", 1, 1), key("c", "q/", 1, 1), key("c", "q2", 1, 1), key("other", "q", 1, 1)}
+	for _, other := range others {
+		d.objects[other] = nil
+	}
+	if left, err := d.a.Erase(t.Context(), "q"); left || err != nil {
+		t.Errorf("left %v, %v", left, err)
+	}
+	slices.Sort(others)
+	if got := slices.Sorted(maps.Keys(d.objects)); !slices.Equal(got, others) {
+		t.Errorf("%d objects are left: %.5v; want those of others", len(got), got)
+	}
+	if left, err := d.a.Erase(t.Context(), "q"); left || err != nil {
+		t.Errorf("nothing is there: left %v, %v", left, err)
+	}
+	d.objects[key("c", "q", 1, 1)] = nil
+	for name, answer := range map[string]func(*http.Request) (int, string){
+		"list": func(*http.Request) (int, string) {
+			return http.StatusForbidden, "<Error><Code>AccessDenied</Code></Error>"
+		},
+		"one": func(r *http.Request) (int, string) {
+			if r.Method == http.MethodGet {
+				return http.StatusOK, d.list("c/own/q/", "")
+			}
+			return http.StatusForbidden, "<Error><Code>AccessDenied</Code></Error>"
+		},
+	} {
+		d.answer = answer
+		if left, err := d.a.Erase(t.Context(), "q"); !left || err == nil || !strings.Contains(err.Error(), "AccessDenied") || !strings.Contains(err.Error(), "bucket books") {
+			t.Errorf("%s: left %v, %v", name, left, err)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   string
+		away   bool
+	}{
+		"no such bucket":         {404, "<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message></Error>", "bucket books: status 404: NoSuchBucket: The specified bucket does not exist", false},
+		"denied":                 {403, "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>", "AccessDenied", false},
+		"another region":         {301, "<Error><Code>PermanentRedirect</Code></Error>", "bucket books is in another region: use one of the stack's region", false},
+		"another region, signed": {400, "<Error><Code>AuthorizationHeaderMalformed</Code></Error>", "is in another region", false},
+		"slow down":              {503, "<Error><Code>SlowDown</Code></Error>", "SlowDown", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // what is away is asked again after a while
+				d := newDesk(t)
+				d.answer = func(*http.Request) (int, string) { return c.status, c.body }
+				err := d.sink.Send(t.Context(), handoff.Batch{Queue: "q", Consumer: "c", To: 1})
+				if err == nil || !strings.Contains(err.Error(), c.want) || kind.IsAway(err) != c.away {
+					t.Errorf("%v, away %v; want %q, %v", err, kind.IsAway(err), c.want, c.away)
+				}
+			})
+		})
+	}
+	settings, err := read(json.RawMessage(`{"kind":"s3"}`))
+	if err == nil {
+		_, err = settings.Open(kind.Options{})
+	}
+	if err == nil || !strings.Contains(err.Error(), "arn is missing: there is no bucket; it must be like arn:aws:s3:::BUCKET") {
+		t.Errorf("no bucket: %v", err)
+	}
+}
+
+// TestDefaults: objects are as large as they may, and nothing is tracked.
+func TestDefaults(t *testing.T) {
+	for given, want := range map[int]int{0: 1000, 5: 5} {
+		r := handoff.Reader{MaxMessages: given}
+		if err := (settings{}).Defaults(&r); err != nil || r.MaxMessages != want {
+			t.Errorf("%d: %d, %v", given, r.MaxMessages, err)
+		}
+	}
+	r := handoff.Reader{Track: time.Minute}
+	if err := (settings{}).Defaults(&r); err == nil {
+		t.Error("a bucket may be tracked")
+	}
+}

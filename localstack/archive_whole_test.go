@@ -1,0 +1,185 @@
+//go:build whole
+
+package localstack
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/sink/s3"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// loseTwo has a recorder lose the answers to the first two objects that are stored: it says that they were not allowed.
+func loseTwo(r *recorder, lost *atomic.Int32) {
+	passed := r.Config.Handler
+	r.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		answer := httptest.NewRecorder()
+		passed.ServeHTTP(answer, request)
+		if request.Method == http.MethodPut && answer.Code == http.StatusOK && lost.Add(1) <= 2 {
+			answer.Code, answer.Body = http.StatusForbidden, bytes.NewBufferString("<Error><Code>AccessDenied</Code></Error>")
+		}
+		w.WriteHeader(answer.Code)
+		_, _ = answer.Body.WriteTo(w)
+	})
+}
+
+// TestArchive: what was put out of order is archived in order; messages do not expire while the archive lags; a repeat is
+// put in objects that overlap, and replayed once; erasing the queue erases its objects.
+func TestArchive(t *testing.T) {
+	const bucketARN = "arn:aws:s3:::books"
+	const consumers = `{"consumers":[{"name":"archive","retries":["100ms"],"circuit":{"off":true},"sink":{"kind":"s3","arn":"` + bucketARN + `"}}]}`
+	front := newRecorder(t)
+	var stored atomic.Int32
+	loseTwo(front, &stored)
+	s := run(t, Config{Templates: []string{"../examples/demo/streamsort.patch.json"}, Services: true, Env: map[string]string{
+		"ProcessFunction.STREAMSORT_CONSUMERS": consumers, "SweepFunction.STREAMSORT_READERS": consumers,
+		"ProcessFunction.AWS_ENDPOINT_URL_S3": front.URL, "SweepFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "1s",
+	}})
+	front.forward(t, s.services.Endpoint)
+	t.Setenv("AWS_ENDPOINT_URL_S3", s.services.Endpoint)
+	sweep := func() {
+		t.Helper()
+		responses, err := s.Trigger(t.Context(), "SweepSchedule")
+		if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {
+			t.Fatalf("sweep: %+v, %v", responses, err)
+		}
+	}
+	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := cursor.NewDynamo(client, cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sorter, err := cursor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// 1,000 messages out of order, the first of which is about to expire, and no bucket.
+	const last = 1000
+	soon := time.Now().Add(time.Hour)
+	if _, err := store.PutMessage(t.Context(), cursor.Message{
+		Queue: "orders", Seq: 1, ID: "id 1", Body: []byte(`{"n":1}`), Digest: make([]byte, 16), Op: make([]byte, 8), EnqueuedAt: time.Now(), ExpiresOn: soon,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	order := rand.New(rand.NewPCG(1, 2)).Perm(last - 1)
+	for len(order) > 0 {
+		var group []cursor.Message
+		for _, i := range order[:min(25, len(order))] {
+			group = append(group, cursor.Message{Queue: "orders", Seq: int64(i + 2), ID: fmt.Sprint("id ", i+2), Body: fmt.Appendf(nil, `{"n":%d}`, i+2)})
+		}
+		results, err := sorter.PutGroup(t.Context(), group)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range results {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+		order = order[len(group):]
+	}
+	await.True(t, "the message that the archive lacks to be kept", func() bool {
+		sweep()
+		m, there, err := store.Message(t.Context(), "orders", 1)
+		if err != nil || !there {
+			t.Fatalf("message 1 is there: %v, %v", there, err)
+		}
+		return m.ExpiresOn.After(soon.Add(24 * time.Hour))
+	})
+
+	made, err := http.NewRequest(http.MethodPut, s.services.Endpoint+"/books", nil)
+	if err == nil {
+		_, err = s.services.Request(t.Context(), "s3", made, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := awscall.NewBucket("books", awscall.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(prefix string) (keys []string) {
+		t.Helper()
+		objects, more, err := bucket.List(t.Context(), prefix, "")
+		if err != nil || more {
+			t.Fatal(more, err)
+		}
+		for _, o := range objects {
+			keys = append(keys, o.Key)
+		}
+		return keys
+	}
+	const folder = "archive/own/orders/"
+	await.True(t, "all to be archived", func() bool {
+		sweep()
+		c, err := handoff.NewDynamo(client, handoff.Names{}).Consumer(t.Context(), "orders", "archive")
+		return err == nil && c.Delivered == last
+	})
+	keys := list(folder)
+	if stored.Load() < 3 {
+		t.Errorf("%d objects were stored, want two whose answers were lost, and others", stored.Load())
+	}
+	overlaps, next := 0, int64(1)
+	for _, key := range keys {
+		var first, to int64
+		if _, err := fmt.Sscanf(strings.TrimPrefix(key, folder), "%d-%d.ndjson.gz", &first, &to); err != nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		if first > next {
+			t.Errorf("%s begins behind a hole: %d is in no object", key, next)
+		}
+		if first < next {
+			overlaps++
+		}
+		next = max(next, to+1)
+	}
+	if overlaps == 0 || next != last+1 {
+		t.Errorf("%d overlaps, up to %d: %v", overlaps, next-1, keys)
+	}
+
+	archive, err := s3.NewArchive("archive", bucketARN, awscall.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replayed := 0
+	if err := archive.Replay(t.Context(), sorter, s3.Range{Queue: "orders", From: 1, To: last, Into: "again"}, func(done s3.Replayed) error {
+		replayed += done.Messages
+		return nil
+	}); err != nil || replayed != last {
+		t.Fatalf("%d replayed, %v", replayed, err)
+	}
+	seq := int64(0)
+	for m, err := range sorter.Read(t.Context(), "again", 0, last) {
+		seq++
+		if err != nil || m.Seq != seq || m.ID != fmt.Sprint("id ", seq) || !bytes.Equal(m.Body, fmt.Appendf(nil, `{"n":%d}`, seq)) {
+			t.Fatalf("message %d is %+v, %v", seq, m, err)
+		}
+	}
+	if seq != last {
+		t.Errorf("%d messages", seq)
+	}
+
+	if status, answer := fetch[map[string]any](t, http.MethodDelete, s.URL()+"/queues?queue=orders&reason=trial", ""); status >= 300 {
+		t.Fatalf("%d %v", status, answer)
+	}
+	await.True(t, "the objects to be erased, and no other queue's", func() bool {
+		sweep()
+		return len(list(folder)) == 0 && len(list("archive/own/again/")) > 0
+	})
+}

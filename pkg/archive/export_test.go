@@ -1,4 +1,0 @@
-package archive
-
-// NewTable is what tests on every engine make their Store with.
-var NewTable = newTable

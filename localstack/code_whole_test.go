@@ -24,7 +24,11 @@ func write(t *testing.T, folder string, files map[string]string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		// At once, for who watches the folder.
+		if err := os.WriteFile(path+".new", []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
 			t.Fatal(err)
 		}
 	}

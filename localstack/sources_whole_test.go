@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -21,6 +22,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // Each shape has queues of its own, of which each gets so many records.
@@ -39,7 +41,7 @@ var ownQueue = map[string]string{"sqs": "Payments", "s3 by sqs": "Notified", "s3
 // that the CDK's app adds, shuffled, and one in ten of them again: by the queues that the stack
 // runs, where it does, else by calls of the functions. None is lost, and none is out of order.
 func TestSources(t *testing.T) {
-	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "10s"}})
+	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "1h"}})
 	random := rand.New(rand.NewPCG(7, 8))
 	shapes := sourcetest.Shapes()
 	for i, shape := range shapes {
@@ -65,6 +67,7 @@ func TestSources(t *testing.T) {
 	}
 	for i, shape := range shapes {
 		for queue := range sourceQueues {
+			settleAll(t, s, shape.Queue(i*sourceQueues+queue), sourceRecords)
 			bodies := awaitBodies(t, s, shape.Queue(i*sourceQueues+queue), sourceRecords)
 			for at, body := range bodies {
 				if n, err := shape.N(body); n != at+1 || err != nil {
@@ -85,6 +88,7 @@ func TestSources(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	settleAll(t, s, "src/accounts/anna%2F1", sourceRecords)
 	for at, body := range awaitBodies(t, s, "src/accounts/anna%2F1", sourceRecords) {
 		if !strings.Contains(string(body), fmt.Sprintf(`"NewImage":{"id":{"S":"anna/1"},"n":{"N":"%d"}}`, at+1)) {
 			t.Errorf("change %d is %s", at+1, body)
@@ -151,6 +155,37 @@ func bring(t *testing.T, s *Stack, of string, event json.RawMessage) {
 	}
 }
 
+// settleAll has a keyed queue's messages placed when all wait: a window would end before a slow
+// machine has brought all.
+func settleAll(t *testing.T, s *Stack, queue string, many int) {
+	t.Helper()
+	await.True(t, queue+" to have all that comes", func() bool {
+		_, status := fetch[map[string]any](t, http.MethodGet, s.URL()+"/queues?queue="+url.QueryEscape(queue), "")
+		if status["kind"] != "keyed" {
+			return status["kind"] != nil
+		}
+		return status["waiting"] == float64(many)
+	})
+	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := cursor.NewDynamo(client, cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, err := cursor.New(store, &cursor.Options{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if it, err := later.Status(t.Context(), queue); err == nil && it.Settings.Kind == cursor.KindKeyed {
+		_, err = later.Settle(t.Context(), queue, cursor.EverySortKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // awaitBodies waits until a queue has so many messages, and returns their bodies in its order.
 func awaitBodies(t *testing.T, s *Stack, queue string, many int) []json.RawMessage {
 	t.Helper()
@@ -194,7 +229,7 @@ const carriers = `{"Resources": {
 // TestSourcesOfMiniStack has another implementation of SNS, EventBridge, SQS FIFO, Kinesis and
 // S3 make the documents, which are handed to the deployed functions as AWS would, each twice.
 func TestSourcesOfMiniStack(t *testing.T) {
-	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "5s"}})
+	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "1h"}})
 	if _, err := s.services.Deploy(t.Context(), "carriers", []byte(carriers)); err != nil {
 		t.Fatal(err)
 	}
@@ -247,6 +282,7 @@ func TestSourcesOfMiniStack(t *testing.T) {
 	}
 	for _, account := range []string{"told", "ruled", "ordered", "clicked"} {
 		seen := map[int]bool{}
+		settleAll(t, s, "src/"+account, many)
 		for at, body := range awaitBodies(t, s, "src/"+account, many) {
 			var m struct {
 				Account string
@@ -259,6 +295,7 @@ func TestSourcesOfMiniStack(t *testing.T) {
 			seen[m.N] = true
 		}
 	}
+	settleAll(t, s, "src/kept/a file", many)
 	awaitBodies(t, s, "src/kept/a file", many)
 }
 

@@ -98,6 +98,7 @@ func (s *Stack) read(ctx context.Context) error {
 			s.config.Logger.Warn("not run here; invoke its function with such events", "resource", why)
 		}
 		for _, f := range l.Functions {
+			warnOfSecrets(s.config.Logger, f)
 			if err := s.functionNames.add(f.LogicalID, f.Name); err != nil {
 				return fmt.Errorf("%s: %w", l.path, err)
 			}

@@ -81,7 +81,7 @@ func TestWatch(t *testing.T) {
 }
 
 func watchedFunction(id, source string) string {
-	return `"` + id + `": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "` + source + `"}, "Properties": {"Runtime": "provided.al2023"}}`
+	return `"` + id + `": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "` + source + `"}, "Properties": {"Runtime": "provided.al2023", "Timeout": 60}}`
 }
 
 // readOnly is a stack whose template is read, and nothing started.

@@ -137,7 +137,7 @@ type consumersCommand struct {
 	readFlags
 	Queue    string `arg:"" optional:"" help:"The queue's name. Without one it is a list of those of all queues."`
 	Consumer string `arg:"" optional:"" help:"Only this one, and for how long its next message waits."`
-	State    string `help:"Only those in this state: ${enum}." enum:",lagging,blocked,paused,in-doubt,quarantined,missing,replying,circuit-open" default:""`
+	State    string `help:"Only those in this state: ${enum}." enum:",lagging,blocked,failing,paused,in-doubt,quarantined,missing,replying,circuit-open" default:""`
 	Named    string `name:"consumer" help:"In a list: only those of this name."`
 	listFlags
 }

@@ -42,7 +42,11 @@ func (d *doctor) deployment() error {
 		}
 	}
 	for _, function := range resources[webhookFunction] {
-		if err := d.secrets(function); err != nil {
+		where, err := d.service("LAMBDA")
+		if err != nil {
+			return err
+		}
+		if err := d.secrets(function, lambda.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}); err != nil {
 			return err
 		}
 	}
@@ -105,19 +109,14 @@ func (d *doctor) mapping(id string) error {
 
 // secrets asks the function that takes webhooks whether it has the secrets of its senders, and can
 // use them. One that cannot start says so in its log.
-func (d *doctor) secrets(function string) error {
+func (d *doctor) secrets(function string, at lambda.Options) error {
 	const check = "secrets of webhooks"
-	where, err := d.service("LAMBDA")
-	if err != nil {
-		return d.say(check, unknown, "%v", err)
-	}
 	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
 	defer cancel()
-	answer, err := lambda.New(lambda.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}).
-		Invoke(ctx, &lambda.InvokeInput{
-			FunctionName: &function, Qualifier: aws.String("live"), LogType: lambdatypes.LogTypeTail,
-			Payload: []byte(`{"operation":"secrets"}`),
-		})
+	answer, err := lambda.New(at).Invoke(ctx, &lambda.InvokeInput{
+		FunctionName: &function, Qualifier: aws.String("live"), LogType: lambdatypes.LogTypeTail,
+		Payload: []byte(`{"operation":"secrets"}`),
+	})
 	var found struct {
 		Sources []struct{ Source, Problem string }
 	}

@@ -64,6 +64,18 @@ func TestDoctorOfFunctionsThatBeganToFail(t *testing.T) {
 	}
 }
 
+// TestDoctorOfSecretsHere: a stack on this machine is asked for its senders' secrets too.
+func TestDoctorOfSecretsHere(t *testing.T) {
+	url := answers(t, map[string]string{
+		"/summary": `{"states":{}}`, "/_streamsort/functions": `[{"LogicalID":"OrdersWebhookFunction","Name":"w","Stats":{"Requests":1}}]`,
+		"/2015-03-31/functions/w/invocations": `{"status":200,"sources":[{"source":"a","problem":"secret arn:x: status 400"},{"source":"b"}]}`,
+	})
+	const want = "secret of a\tcritical\tsecret arn:x: status 400: its deliveries are not taken\n"
+	if out, errOut, _ := prints(t, "--url", url, "doctor"); !strings.Contains(out, want) {
+		t.Errorf("no %q in\n%s%s", want, out, errOut)
+	}
+}
+
 // TestDiagnoses: what does not work goes before what nobody can tell.
 func TestDiagnoses(t *testing.T) {
 	for _, c := range [][3]diagnosis{{well, warning, warning}, {critical, unknown, critical}, {unknown, warning, unknown}, {unknown, critical, critical}} {

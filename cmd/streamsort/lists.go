@@ -140,7 +140,7 @@ type summaryCommand struct {
 
 // summarized are the states in the order in which they are printed.
 var summarized = []string{
-	"gap", "lagging", "blocked", "paused", "in-doubt", "quarantined", "missing", "replying", "circuit-open", "failed", "timed-out",
+	"gap", "lagging", "blocked", "failing", "paused", "in-doubt", "quarantined", "missing", "replying", "circuit-open", "failed", "timed-out",
 }
 
 // summary is who is in trouble, as the API counts them.

@@ -52,11 +52,11 @@ func TestInterrupt(t *testing.T) {
 	out, err := interrupted(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"results":[{"status":202,"outcome":"parked"}]}`)
 	})
-	if out != "2 messages: 1 advanced, 1 parked\n" || err == nil || !strings.HasPrefix(err.Error(), "interrupted\nnothing after line 2 was put;") {
+	if out != "2 messages: 1 advanced, 1 parked\n" || err == nil || !strings.HasPrefix(err.Error(), "interrupted\nnothing after line 2 was stored;") {
 		t.Errorf("%q, %v", out, err)
 	}
 	out, err = interrupted(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	if want := "interrupted\nnothing after line 2 was put; there is no answer about line 2, which may be stored;"; out != "1 message: 1 advanced\n" ||
+	if want := "interrupted\nnothing after line 2 was stored; there is no answer about line 2, which may be stored;"; out != "1 message: 1 advanced\n" ||
 		err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%q, %v", out, err)
 	}
@@ -75,7 +75,7 @@ func TestPutStops(t *testing.T) {
 	code := run(t.Context(), []string{"--url", server.URL, "put", "--batch", "1"}, strings.NewReader("1\n2\n3\n"), &out, &errOut)
 	said := errOut.String()
 	if code != 1 || calls != 1 || out.String() != "0 messages\n" || !strings.Contains(said, "403: Forbidden (the request was not signed") ||
-		!strings.Contains(said, "\nnothing was put; put the same again") || !strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
+		!strings.Contains(said, "\nnothing was stored; put the same again") || !strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
 		t.Errorf("%d calls, exit code %d, %q, %s", calls, code, out.String(), said)
 	}
 }
@@ -160,10 +160,21 @@ func TestArrivalStops(t *testing.T) {
 			api := &strict{status: c.status}
 			code, _, said := putTo(t, events(api), []string{"a", "b", "c", c.wrong, "e", "f", "g"}, append(flags, "--batch", "2")...)
 			if took := strings.Join(api.took, " "); code != 1 || took != c.took || !strings.Contains(said, "line 4") ||
-				!strings.Contains(said, "\nstopped at line 4, ") || !strings.Contains(said, "\nnothing after line "+c.took[len(c.took)-1:]+" was put") {
+				!strings.Contains(said, "\nstopped at line 4, ") || !strings.Contains(said, "\nnothing after line 3 was stored") {
 				t.Errorf("%v, %+v: exit code %d, took %s: %s", flags, c, code, took, said)
 			}
 		}
+	}
+}
+
+// TestPutStopsAtAHole: what is behind it was answered too, and is not stored.
+func TestPutStopsAtAHole(t *testing.T) {
+	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"results":[{"status":200,"outcome":"advanced"},{"status":200,"outcome":"advanced"},{"status":409,"outcome":"ahead"},{"status":409,"outcome":"ahead"}]}`)
+	})
+	code, out, said := putTo(t, api, []string{"a", "b", "c", "d"}, "--order", "append")
+	if code != 1 || out != "4 messages: 2 advanced, 2 ahead\n" || !strings.Contains(said, "\nstopped at line 3, ") || !strings.Contains(said, "\nnothing after line 2 was stored; ") {
+		t.Errorf("exit code %d, %q, %s", code, out, said)
 	}
 }
 
@@ -267,9 +278,9 @@ func events(api http.Handler) http.Handler {
 // TestWhatToDoAboutTheRest: the same again helps only where nothing has to be done before.
 func TestWhatToDoAboutTheRest(t *testing.T) {
 	for want, stopped := range map[string]error{
-		"was put; put the same again": &client.NotTakenError{Left: 1, Of: 1, First: client.Outcome{Status: 503}},
-		"was put; raise maxAhead, or put the missing messages first, and then the same again": &client.NotTakenError{Left: 1, Of: 1, First: client.Outcome{Status: 429, Outcome: "full", MaxAhead: 5}},
-		"was put; mend that line, and put the same again":                                     &stopError{7},
+		"was stored; put the same again": &client.NotTakenError{Left: 1, Of: 1, First: client.Outcome{Status: 503}},
+		"was stored; raise maxAhead, or put the missing messages first, and then the same again": &client.NotTakenError{Left: 1, Of: 1, First: client.Outcome{Status: 429, Outcome: "full", MaxAhead: 5}},
+		"was stored; mend that line, and put the same again":                                     &stopError{7},
 	} {
 		if got := newTally().rest(stopped).Error(); !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)

@@ -15,7 +15,7 @@ import (
 // queuesCommand lists queues.
 type queuesCommand struct {
 	readFlags
-	State string `help:"Only those in this state: ${enum}. A queue comes once for each consumer that is in it." enum:",gap,lagging,blocked,paused,in-doubt,quarantined,missing,replying" default:""`
+	State string `help:"Only those in this state: ${enum}. A queue comes once for each consumer that is in it." enum:",gap,lagging,blocked,failing,paused,in-doubt,quarantined,missing,replying" default:""`
 	Sort  string `help:"Sort by ${enum}: the greatest lag of a queue's consumers, or the age of its gap, the greatest first, or the name. 10,000 queues are read at most." enum:",lag,gap,name" default:""`
 	listFlags
 }

@@ -21,7 +21,7 @@ type tally struct {
 	// refused are the lines that were not taken.
 	refused []refusal
 	// underWay are the lines that were put and not answered, the last of each batch
-	// by its first; last is the last line that was put.
+	// by its first; last is the last line that was stored, or may be.
 	underWay map[int]int
 	last     int
 }
@@ -52,7 +52,7 @@ func (t *tally) begin(batch []numbered) {
 func (t *tally) end(batch []numbered, results []client.Outcome, notStored bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !notStored {
+	if !notStored && len(results) == 0 {
 		t.last = max(t.last, batch[len(batch)-1].number)
 	}
 	if notStored || len(results) > 0 {
@@ -62,8 +62,11 @@ func (t *tally) end(batch []numbered, results []client.Outcome, notStored bool) 
 		outcome := outcomeOf(r)
 		t.outcomes[outcome]++
 		t.total++
+		line := lineOf(batch, i).number
+		if r.Status < 400 || r.Status >= 500 || r.Outcome == "stale" {
+			t.last = max(t.last, line)
+		}
 		if r.Status >= 400 {
-			line := lineOf(batch, i).number
 			t.refused = append(t.refused, refusal{line, fmt.Sprintf("line %d: %s: %s", line, outcome, r.Detail)})
 		}
 	}
@@ -133,7 +136,7 @@ func (t *tally) rest(stopped error) error {
 	if t.last > 0 {
 		text = fmt.Sprintf("nothing after line %d", t.last)
 	}
-	text += " was put"
+	text += " was stored"
 	for _, first := range slices.Sorted(maps.Keys(t.underWay)) {
 		text += fmt.Sprintf("; there is no answer about %s, which may be stored", lines(first, t.underWay[first]))
 	}

@@ -120,7 +120,8 @@ func TestDemoInArrivalOrder(t *testing.T) {
 // keyedData are real payloads under their senders' own times, four of which come last of all.
 const keyedData = "../../../shared/data/github-webhooks-keyed.ndjson"
 
-// TestKeyedDemo: what is sorted by a time comes out by it, also where processes are killed.
+// TestKeyedDemo: what is sorted by a time comes out by it, also where processes are killed. Each straggler
+// is told late; on a slow machine others may be too.
 func TestKeyedDemo(t *testing.T) {
 	for _, o := range []options{{mode: "sync", keyed: true}, {mode: "sync", keyed: true, chaos: true}} {
 		t.Run(fmt.Sprintf("chaos %v", o.chaos), func(t *testing.T) {
@@ -129,7 +130,7 @@ func TestKeyedDemo(t *testing.T) {
 			if err := run(t.Context(), o, &out); err != nil {
 				t.Fatalf("%v\n%s", err, &out)
 			}
-			for _, part := range []string{"0 as they came out", "3 told, 3 stragglers sent", "your function  203 messages of 3 queues", "lost                0"} {
+			for _, part := range []string{"0 as they came out", " told, 3 stragglers sent", "your function  203 messages of 3 queues", "lost                0"} {
 				if !strings.Contains(out.String(), part) {
 					t.Errorf("no %q in\n%s", part, &out)
 				}
@@ -144,7 +145,7 @@ func TestKeyedDemo(t *testing.T) {
 	if err := run(t.Context(), options{input: keyedData, mode: "sync", keyed: true}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	for _, part := range []string{"265 messages", "duplicates          12", "4 told, 4 stragglers sent", "your function  253 messages of 17 queues", "process        253 messages of 17 queues"} {
+	for _, part := range []string{"265 messages", "duplicates          12", " told, 4 stragglers sent", "your function  253 messages of 17 queues", "process        253 messages of 17 queues"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("no %q in\n%s", part, &out)
 		}

@@ -62,6 +62,7 @@ func (c *call) directTexts() (given mapping.Texts, event json.RawMessage, key st
 // events adds a message of each raw event to a put: of one object, or of each
 // element of an array. The event, byte for byte, is the body. With each, all is one event.
 func (c *call) addEvents(put *intake.Put, m *mapping.Mapping, raw json.RawMessage, key string) error {
+	put.Events = true
 	if m.Splits() {
 		list, err := m.Split(c.eventOf(raw))
 		if err != nil {

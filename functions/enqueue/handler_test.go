@@ -97,6 +97,11 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s.Want("gaps", s.Request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[{"from":2,"to":2,"since":`)
 	s.now = s.now.Add(time.Hour)
 	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"gapOpen":true`, `"gapAgeSeconds":3600`, `"parked":1,`)
+	s.Want("before the gap", s.Request("POST", "/messages", "", `{"messages":[{"queue":"aged","seq":2,"body":1},{"queue":"aged","seq":4,"body":1}]}`), 200)
+	s.now = s.now.Add(time.Hour)
+	s.Want("a move to an old gap", s.Request("POST", "/messages", "", `{"queue":"aged","seq":1,"body":1}`), 200)
+	s.Want("its age", s.Request("GET", "/queues", "queue=aged", ""), 200, `"gapAgeSeconds":3600`, `"position":2`)
+	s.now = s.now.Add(-time.Hour)
 	sorter, err := cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }})
 	if err != nil {
 		t.Fatal(err)
@@ -382,6 +387,13 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 	query = "each=" + url.QueryEscape("entry[]") + "&queue=" + url.QueryEscape("@event.object") + "&id=id"
 	s.Want("a list", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[{"id":"a"},{"id":"b","x":1}]}`), 200, `"queue":"page","seq":1`, `"queue":"page","seq":2`)
 	s.Want("its bodies", s.get("/messages", "queue=page"), 200, `"body":{"id":"a"}`, `"body":{"id":"b","x":1}`)
+	s.Want("two under one id", s.with(map[string]string{"X-A": "b"}, query, `{"object":"twins","entry":[{"id":"a"},{"id":"a","x":1},{"id":"a"},{"id":"b"}]}`), 200,
+		`{"status":200,"outcome":"advanced","queue":"twins","seq":1,`, `{"status":409,"outcome":"conflict","queue":"twins","seq":1,`,
+		`{"status":200,"outcome":"duplicate","queue":"twins","seq":1,`, `{"status":200,"outcome":"advanced","queue":"twins","seq":2,`)
+	s.Want("two of one seq", s.post("queue=q&seq=n", `[{"q":"numbers","n":1},{"q":"numbers","n":1,"x":1}]`), 200, `{"status":409,"outcome":"conflict","queue":"numbers","seq":1,`)
+	if full := s.post("queue=q&seq=n", `[{"q":"numbers","n":9007199254740991},{"q":"numbers","n":9007199254740991,"x":1}]`); strings.Count(full.Body, `"outcome":"full"`) != 2 {
+		t.Errorf("two too far ahead: %s", full.Body)
+	}
 	segment := "each=" + url.QueryEscape("batch[]") + "&id=messageId&queue=" + url.QueryEscape("userId | anonymousId")
 	s.Want("a batch of Segment", s.with(map[string]string{"X-A": "b"}, segment, `{"batch":[{"messageId":"m1","userId":"u"},{"messageId":"m2","userId":null,"anonymousId":"n"}]}`), 200, `"queue":"u","seq":1`, `"queue":"n","seq":1`)
 	s.Want("none", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[]}`), 400, `"field":"each"`, "empty list")
@@ -614,4 +626,36 @@ func TestRoutesAreTheContract(t *testing.T) {
 
 func TestStart(t *testing.T) {
 	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS")
+}
+
+// TestErrorsOfSettings: each names its setting, the value, the bounds and what to do.
+func TestErrorsOfSettings(t *testing.T) {
+	s := newServer(t, nil)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200)
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"time"}`), 200)
+	for body, problem := range map[string]string{
+		`"first":-1`:                         `first is "-1": it must be an integer from 0 to 9223372036854775807, in plain digits`,
+		`"kind":"both"`:                      `kind is "both": it must be numbered, arrival or keyed`,
+		`"policy":"never"`:                   `policy is "never": it must be wait, skip or alert`,
+		`"gapAfter":"1ms"`:                   `gapAfter is 1ms: it must be from 1s to 8760h`,
+		`"gapAfter":"soon"`:                  `gapAfter is "soon": it must be a duration such as "90s", "5m" or "48h"`,
+		`"maxAhead":0`:                       `maxAhead is 0: it must be an integer from 1 to 10000000`,
+		`"maxAhead":1.5`:                     `maxAhead is "1.5": it must be an integer from 1 to 10000000`,
+		`"mode":"both"`:                      `mode is "both": it must be sync or async`,
+		`"settle":"61m"`:                     `settle is 1h1m0s: it must be from 0s to 1h`,
+		`"late":"never"`:                     `late is "never": it must be deliver or drop`,
+		`"settle":"1m"`:                      `settle must not be given: only queues of the kind keyed have it: leave it out`,
+		`"first":5`:                          `first is 5: that of the queue is 1, which is fixed when the queue is made: leave first out, or use another queue`,
+		`"kind":"arrival"`:                   `kind is arrival: that of the queue is numbered, which is fixed when the queue is made: leave kind out, or use another queue`,
+		`"queue":"keyed","keyType":"number"`: `keyType is number: that of the queue is time, which is fixed when the queue is made: leave keyType out, or use another queue`,
+	} {
+		if !strings.Contains(body, `"queue"`) {
+			body = `"queue":"numbered",` + body
+		}
+		var got struct{ Detail string }
+		if a := s.Request("PUT", "/queues", "", "{"+body+"}"); json.Unmarshal([]byte(a.Body), &got) != nil || got.Detail != problem {
+			t.Errorf("%s: %d %s, want %s", body, a.Status, got.Detail, problem)
+		}
+	}
+	s.Want("a put", s.post("", `{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409, "kind is arrival: that of the queue is numbered")
 }

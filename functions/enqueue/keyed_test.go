@@ -229,12 +229,12 @@ func TestAClockThatIsAhead(t *testing.T) {
 		return s.post("", `{"queue":"q","key":"2099-01-01T00:00:00Z","keyType":"time","id":"a","body":1}`)
 	}
 	s.Want("refused", ahead(), 400, `"field":"key"`, "is 2099-01-01T00:00:00Z, and at most 2026-01-03T03:04:05Z are taken, 24h0m0s ahead of now",
-		`set the sender's clock, or \"ahead\" with PUT /queues`)
+		`set the sender's clock, or \"clockAhead\" with PUT /queues`)
 	s.Want("no queue", s.get("/queues", "queue=q"), 404)
-	s.Want("another bound", s.Request("PUT", "/queues", "", `{"queue":"q","kind":"keyed","keyType":"time","ahead":"87600h"}`), 200, `"ahead":"87600h0m0s"`)
-	s.Want("out of its bounds", s.Request("PUT", "/queues", "", `{"queue":"q","ahead":"90000h"}`), 400, `"field":"ahead"`, "is 90000h0m0s: it must be from 1s to 87600h")
+	s.Want("another bound", s.Request("PUT", "/queues", "", `{"queue":"q","kind":"keyed","keyType":"time","clockAhead":"87600h"}`), 200, `"clockAhead":"87600h0m0s"`)
+	s.Want("out of its bounds", s.Request("PUT", "/queues", "", `{"queue":"q","clockAhead":"90000h"}`), 400, `"field":"clockAhead"`, "is 90000h0m0s: it must be from 1s to 87600h")
 	s.Want("still", ahead(), 400, `"field":"key"`)
-	s.Want("of a queue without times", s.Request("PUT", "/queues", "", `{"queue":"n","kind":"keyed","keyType":"number","ahead":"1h"}`), 400, `"field":"ahead"`)
+	s.Want("of a queue without times", s.Request("PUT", "/queues", "", `{"queue":"n","kind":"keyed","keyType":"number","clockAhead":"1h"}`), 400, `"field":"clockAhead"`)
 }
 
 // TestALateOneIsCountedOnce, also where a settler has placed it before its writer looks.

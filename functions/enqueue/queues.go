@@ -36,12 +36,17 @@ func (c *call) queueAnswer(it cursor.Cursor) map[string]any {
 		}
 	}
 	if it.GapOpen() {
-		a["gapSince"] = it.MovedAt
-		if age := c.age(it.MovedAt); age > 0 {
-			a["gapAgeSeconds"] = age
-		}
+		c.addGap(a, it.MovedAt)
 	}
 	return a
+}
+
+// addGap adds since when there is a gap: without a look at the message behind it, since the last move.
+func (c *call) addGap(a map[string]any, since time.Time) {
+	a["gapSince"] = since
+	if age := c.age(since); age > 0 {
+		a["gapAgeSeconds"] = age
+	}
 }
 
 // age is never negative: another machine's clock may be ahead.
@@ -62,11 +67,14 @@ func queueStatus(ctx context.Context, c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	parked, more, err := c.sorter.Parked(ctx, it)
+	parked, since, more, err := c.sorter.Parked(ctx, it)
 	if err != nil {
 		return 0, nil, err
 	}
 	a := c.queueAnswer(it)
+	if it.GapOpen() {
+		c.addGap(a, since)
+	}
 	if a["parked"] = parked; more {
 		a["parkedMore"] = true
 	}

@@ -36,6 +36,9 @@ type consumerAnswer struct {
 	Refused *refusedAnswer `json:"refused,omitempty"`
 }
 
+// failing is the state of a consumer whose last batch failed, between two attempts: it is IDLE in the table.
+const failing handoff.State = "FAILING"
+
 // quarantinedAnswer is a claim in quarantine, of the seqs From to To: IN_DOUBT, or
 // ABORTED and waiting for an operator.
 type quarantinedAnswer struct {
@@ -113,6 +116,9 @@ func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswe
 	a := &consumerAnswer{
 		Consumer: c.Name, State: c.State, Delivered: jsonseq.Seq(c.Delivered), Attempts: c.Attempts,
 		Rewinds: c.Rewinds, Starting: c.Starting != "",
+	}
+	if c.State == handoff.Idle && c.Fails() {
+		a.State = failing
 	}
 	if c.Claimed() {
 		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, c.Deferred, scope.Short(handoff.ChainOf(c))}

@@ -29,7 +29,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		s.Want("before its queue", s.create(`{"queue":"arrival","consumer":"first","kind":"arrival"}`), 200, `"delivered":0`)
 		s.Want("again", s.create(`{"queue":"arrival","consumer":"second","kind":"arrival"}`), 200, `"delivered":0`)
 		s.Want("of another kind", s.create(`{"queue":"arrival","consumer":"third","kind":"numbered"}`), 409, "problems/kind-fixed")
-		s.Want("of a numbered queue", s.create(`{"queue":"q","consumer":"third","kind":"arrival"}`), 409, "problems/kind-fixed")
+		s.Want("of a numbered queue", s.create(`{"queue":"q","consumer":"third","kind":"arrival"}`), 409, "problems/kind-fixed", "that of the queue is numbered")
 		s.Want("a keyed queue that is not there", s.create(`{"queue":"keyed","consumer":"first","kind":"keyed"}`), 400, `"field":"kind"`, "type of its keys")
 		s.Want("of no kind", s.create(`{"queue":"q","consumer":"third","kind":"both"}`), 400, `"field":"kind"`, "numbered, arrival or keyed")
 		s.Want("from a seq", s.create(`{"queue":"q","consumer":"audit","start":3}`), 200, `"delivered":2`)

@@ -54,7 +54,7 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 	s.Want("too late", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort"`)), 200, `"answer":"COMMITTED"`)
 	c = claim("r2", 2)
 	s.Want("fail", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort","reason":"no card"`)), 200, `"answer":"OK"`)
-	s.Want("why", s.status(), 200, `"state":"IDLE"`, `"error":"no card"`)
+	s.Want("why", s.status(), 200, `"state":"FAILING"`, `"error":"no card"`)
 	if cur, err := s.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(s.now) {
 		t.Errorf("nobody was woken up: %+v, %v", cur, err)
 	}

@@ -141,7 +141,7 @@ func (b *batch) inOrder(ctx context.Context, from, to int) (messages []cursor.Ke
 var errBehind = errors.New("a record before it in its queue has to be repeated")
 
 // storePart stores messages together, so that they cost what a call of enqueue with them
-// costs. One that contradicts another one of them is set aside, and the rest is stored.
+// costs. One that is wrong is set aside, and the rest is stored.
 func (b *batch) storePart(ctx context.Context, messages []cursor.Keyed, places []int) {
 	for len(messages) > 0 {
 		if ctx.Err() != nil {
@@ -163,11 +163,7 @@ func (b *batch) storePart(ctx context.Context, messages []cursor.Keyed, places [
 			return
 		}
 		at := wrong.At[0].Index
-		p := newPoison(places[at], err)
-		if wrong.Code == invalid.Clash {
-			p.reason, p.detail = conflict, "another record of the same event has it too, with another message"
-		}
-		b.poison = append(b.poison, p)
+		b.poison = append(b.poison, newPoison(places[at], err))
 		messages, places = without(messages, at), without(places, at)
 	}
 }

@@ -297,7 +297,7 @@ func TestWhatQueuesRefuse(t *testing.T) {
 	if err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m-4"}]}` {
 		t.Errorf("%s, %v", answer, err)
 	}
-	if got, want := strings.Join(p.said(t), ", "), "m-8 conflict seq, m-1 conflict , m-2 late seq, m-3 stale seq, m-5 misplaced seq"; got != want {
+	if got, want := strings.Join(p.said(t), ", "), "m-1 conflict , m-2 late seq, m-3 stale seq, m-5 misplaced seq, m-8 conflict "; got != want {
 		t.Errorf("set aside: %s, want %s", got, want)
 	}
 	for _, queue := range []string{"src/good", "src/twice"} {

@@ -116,6 +116,21 @@ func slow(t *testing.T, name string, takes time.Duration) *cursor.Store {
 	return store
 }
 
+// backlog has so many messages wait in a queue until they are due.
+func backlog(t *testing.T, sorter *cursor.Sorter, queue string, messages int) {
+	t.Helper()
+	var group []cursor.Keyed
+	for n := range messages {
+		group = append(group, cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: queue, ID: "x"}})
+	}
+	for part := range slices.Chunk(group, 512) {
+		if _, err := sorter.PutKeyedGroup(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bubble.Sleep(time.Minute)
+}
+
 // TestALargeBacklogIsSettledByWakeUps: what takes longer than ten turns of five seconds goes on in
 // pieces of four minutes, without the sweep.
 func TestALargeBacklogIsSettledByWakeUps(t *testing.T) {
@@ -126,16 +141,7 @@ func TestALargeBacklogIsSettledByWakeUps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for from := 0; from < messages; from += 512 {
-			var group []cursor.Keyed
-			for n := from; n < from+512; n++ {
-				group = append(group, cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}})
-			}
-			if _, err := sorter.PutKeyedGroup(t.Context(), group); err != nil {
-				t.Fatal(err)
-			}
-		}
-		bubble.Sleep(time.Minute)
+		backlog(t, sorter, "q", messages)
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
 		position := func() int64 {
@@ -163,16 +169,7 @@ func TestALargeBacklogOfTheSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 		const messages = 40 * 128
-		var group []cursor.Keyed
-		for n := range messages {
-			group = append(group, cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}})
-		}
-		for part := range slices.Chunk(group, 512) {
-			if _, err := sorter.PutKeyedGroup(t.Context(), part); err != nil {
-				t.Fatal(err)
-			}
-		}
-		bubble.Sleep(time.Minute)
+		backlog(t, sorter, "q", messages)
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -229,7 +226,8 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		began := time.Now()
 		d.call(t, s, timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String())
 		d.play(t, s, func() bool { return false })
-		if n := notified(); n < queues-4 || d.longest > piece+20*time.Second || time.Since(began) > queues*time.Second+time.Minute {
+		// Ten failed before it opened: their retries have wake-ups.
+		if n := notified(); n < queues-10 || d.longest > piece+20*time.Second || time.Since(began) > queues*time.Second+time.Minute {
 			t.Errorf("%d of %d are woken up after %v, by %d calls, the longest of %v", n, queues, time.Since(began), d.calls, d.longest)
 		}
 	})
@@ -244,16 +242,7 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var group []cursor.Keyed
-		for n := range 20 * 128 {
-			group = append(group, cursor.Keyed{KeyType: "number", Key: []any{n}, Message: cursor.Message{Queue: "q", ID: "x"}})
-		}
-		for part := range slices.Chunk(group, 512) {
-			if _, err := sorter.PutKeyedGroup(t.Context(), part); err != nil {
-				t.Fatal(err)
-			}
-		}
-		bubble.Sleep(time.Minute)
+		backlog(t, sorter, "q", 20*128)
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
 		young := keyedOfLater(t, "young", time.Now().Add(10*time.Second))
@@ -266,16 +255,8 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 			t.Errorf("%d, %v", it.Position, err)
 		}
 		d.waits = nil
-		for part := range slices.Chunk(group, 512) {
-			for i := range part {
-				part[i].Queue = "late"
-			}
-			if _, err := sorter.PutKeyedGroup(t.Context(), part); err != nil {
-				t.Fatal(err)
-			}
-		}
 		late := settleOf(t, "late", 5000)
-		bubble.Sleep(time.Minute)
+		backlog(t, sorter, "late", 20*128)
 		began = time.Now()
 		d.call(t, s, late)
 		if took := time.Since(began); took > 2*turn || len(d.waits) != 1 {

@@ -113,7 +113,7 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 	})
 	now = now.Add(10 * time.Minute)
 	run(map[string]float64{
-		"acme GapAge": 2400, "late GapAge": 1200, "globex ConsumersBlocked": 2, "well ConsumerLag": 2400,
+		"acme GapAge": 2400, "late GapAge": 1200, "(none) GapAge": 1200, "globex ConsumersBlocked": 2, "well ConsumerLag": 2400,
 	})
 	s.tenants = false
 	run(map[string]float64{})

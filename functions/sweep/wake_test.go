@@ -114,7 +114,7 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	var out bytes.Buffer
 	s, said := sweeperOf(t, gapOf(t), &out)
 	bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error { return errors.New("no luck") }}
-	for _, queue := range []string{"a", "b", "c"} {
+	for queue := range strings.SplitSeq("abcdefghij", "") { // as many open it at once
 		if _, err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1}); err != nil {
 			t.Fatal(err)
 		}

@@ -124,8 +124,8 @@ type answer struct {
 	Outcome cursor.Outcome `json:"outcome"`
 	Queue   string         `json:"queue"`
 	Detail  string         `json:"detail,omitempty"`
-	// Ahead tells that a time of its key was too far ahead: the time of receipt is there instead.
-	Ahead bool `json:"ahead,omitempty"`
+	// ClockAhead tells that a time of its key was too far ahead: the time of receipt is there instead.
+	ClockAhead bool `json:"clockAhead,omitempty"`
 }
 
 // store stores the messages, through the code that enqueue stores by.
@@ -166,5 +166,5 @@ func (s *service) answer(source *webhook.Source, a intake.Answer) (answer, error
 	if errors.As(err, &problem) {
 		problem.More = map[string]any{"queue": a.Queue}
 	}
-	return answer{Status: a.Status, Outcome: a.Outcome, Queue: a.Queue, Ahead: a.Ahead}, err
+	return answer{Status: a.Status, Outcome: a.Outcome, Queue: a.Queue, ClockAhead: a.ClockAhead}, err
 }

@@ -305,9 +305,9 @@ func TestASourceWithKeys(t *testing.T) {
 	}
 	s.wantStored("cms/p", `1 2 `+created+`; 2 1 `+updated)
 	const ahead = `{"page":"p","id":4,"at":"2099-01-01T00:00:00Z","kind":"page.created"}`
-	s.Want("a clock that is ahead", s.send(cms(ahead)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p","ahead":true}`)
+	s.Want("a clock that is ahead", s.send(cms(ahead)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p","clockAhead":true}`)
 	s.now = s.now.Add(time.Second)
-	s.Want("again", s.send(cms(ahead)), 200, `"outcome":"duplicate"`, `"ahead":true`)
+	s.Want("again", s.send(cms(ahead)), 200, `"outcome":"duplicate"`, `"clockAhead":true`)
 	if metrics := s.logs.String(); !strings.Contains(metrics, `"ClocksAhead":1`) {
 		t.Errorf("metrics: %s", metrics)
 	}
@@ -529,4 +529,25 @@ func TestEach(t *testing.T) {
 	form := signed("mandrill", "application/x-www-form-urlencoded", "mandrill_events="+url.QueryEscape(`[{"_id":"a","event":"open"},{"_id":"b"}]`))
 	s.Want("a form", s.send(form), 200, `"outcome":"advanced","queue":"mail"`)
 	s.wantStored("mail", `1 a {"_id":"a","event":"open"}open; 2 b {"_id":"b"}`)
+}
+
+// TestTwinsInARequest: two elements under one id are answered as in two requests.
+func TestTwinsInARequest(t *testing.T) {
+	s := newServer(t)
+	send := func(source, list string) httpapitest.Answer {
+		body := map[string]string{
+			"mandrill": "mandrill_events=" + url.QueryEscape(list),
+			"page":     `{"object":"page","entry":` + list + `}`,
+			"rows":     list,
+		}[source]
+		return s.send(request{source: source, body: body, headers: map[string]string{
+			"X-Sig": hex.EncodeToString(sign(body)), "Content-Type": map[bool]string{true: "application/x-www-form-urlencoded", false: "application/json"}[source == "mandrill"],
+		}})
+	}
+	s.Want("the same, in arrival order", send("mandrill", `[{"_id":"a"},{"_id":"b"},{"_id":"a"}]`), 200, `"advanced","queue":"mail"},{"status":200,"outcome":"advanced","queue":"mail"},{"status":200,"outcome":"duplicate","queue":"mail"}]`)
+	s.wantStored("mail", `1 a {"_id":"a"}; 2 b {"_id":"b"}`)
+	s.Want("others, in arrival order", send("mandrill", `[{"_id":"c"},{"_id":"c","event":"x"},{"_id":"d"}]`), 200, `"advanced","queue":"mail"},{"status":200,"outcome":"duplicate","queue":"mail"`, `},{"status":200,"outcome":"advanced","queue":"mail"}]`)
+	s.wantStored("mail", `1 a {"_id":"a"}; 2 b {"_id":"b"}; 3 c {"_id":"c"}; 4 d {"_id":"d"}`)
+	s.Want("the same, by keys", send("page", `[{"id":"1","time":1699999999},{"id":"1","time":1699999999}]`), 200, `"waiting","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"}]`)
+	s.Want("others, by keys", send("page", `[{"id":"2","time":1699999999},{"id":"2","time":1699999999,"x":1}]`), 200, `"waiting","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"`)
 }

@@ -37,21 +37,6 @@ func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 			Status: http.StatusNotFound, Type: "no-queue", Title: "There is no such queue",
 			Detail: "nothing was ever put to this queue",
 		}
-	case errors.Is(err, cursor.ErrFirstFixed):
-		return &Problem{
-			Status: http.StatusConflict, Type: "first-fixed", Title: "The first seq of a queue cannot be changed",
-			Errors: []FieldError{{Field: "first", Code: invalid.Clash, Detail: "is fixed when the queue is made"}},
-		}
-	case errors.Is(err, cursor.ErrKindFixed):
-		return &Problem{
-			Status: http.StatusConflict, Type: "kind-fixed", Title: "The kind of a queue cannot be changed",
-			Errors: []FieldError{{Field: "kind", Code: invalid.Clash, Detail: "is fixed when the queue is made"}},
-		}
-	case errors.Is(err, cursor.ErrKeyTypeFixed):
-		return &Problem{
-			Status: http.StatusConflict, Type: "key-type-fixed", Title: "The type of a queue's keys cannot be changed",
-			Errors: []FieldError{{Field: "keyType", Code: invalid.Clash, Detail: "is fixed when the queue is made"}},
-		}
 	case errors.Is(err, cursor.ErrExpired):
 		return &Problem{
 			Status: http.StatusServiceUnavailable, Type: "unavailable", Title: "Try again",
@@ -77,6 +62,12 @@ func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
 		p.Status, p.Type, p.Title = http.StatusForbidden, "not-yours", "The request names what is another's"
 	case errors.Is(wrong, cursor.ErrErased):
 		p.Status, p.Type, p.Title = http.StatusGone, "erased", "The queue was erased"
+	case errors.Is(wrong, cursor.ErrFirstFixed):
+		p.Status, p.Type, p.Title = http.StatusConflict, "first-fixed", "The first seq of a queue cannot be changed"
+	case errors.Is(wrong, cursor.ErrKindFixed):
+		p.Status, p.Type, p.Title = http.StatusConflict, "kind-fixed", "The kind of a queue cannot be changed"
+	case errors.Is(wrong, cursor.ErrKeyTypeFixed):
+		p.Status, p.Type, p.Title = http.StatusConflict, "key-type-fixed", "The type of a queue's keys cannot be changed"
 	case isMessage(wrong) && wrong.Code == invalid.TooLarge:
 		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large", "The message is too large"
 	}

@@ -20,8 +20,8 @@ type Answer struct {
 	Seq *jsonseq.Seq `json:"seq,omitempty"`
 	// Late tells that the message stands, or was dropped, behind greater keys.
 	Late bool `json:"late,omitempty"`
-	// Ahead tells that a time of its key was too far ahead: the time of receipt is there instead.
-	Ahead bool `json:"ahead,omitempty"`
+	// ClockAhead tells that a time of its key was too far ahead: the time of receipt is there instead.
+	ClockAhead bool `json:"clockAhead,omitempty"`
 	// SettlesAt is when a message that waits gets its seq at the latest.
 	SettlesAt *time.Time `json:"settlesAt,omitempty"`
 	// Old and New: this call moved the queue from Old to New.
@@ -123,7 +123,7 @@ func (p *Put) newArrivalAnswer(r cursor.Appended, n int) Answer {
 
 // newKeyedAnswer is the answer for a message with a key.
 func (p *Put) newKeyedAnswer(r cursor.KeyedResult) Answer {
-	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, Ahead: r.Ahead, Detail: keyedDetailOf[r.Outcome]}
+	a := Answer{Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, ClockAhead: r.ClockAhead, Detail: keyedDetailOf[r.Outcome]}
 	switch r.Outcome {
 	case cursor.Waiting, cursor.Duplicate:
 		if !r.SettlesAt.IsZero() {

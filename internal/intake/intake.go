@@ -10,11 +10,14 @@
 package intake
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -51,6 +54,17 @@ type Put struct {
 	numbered, sorted, arrived [][]int
 	// key is the id that Join was given, which is that of the whole call.
 	key string
+	// Events means that the messages are made of events, by a mapping: two different ones under
+	// one id are answered as if they came in two calls. Any other call contradicts itself then.
+	Events bool
+	firsts map[string]first
+	twins  [][2]int // the places of a message that is not stored, and of the one before it
+}
+
+// first is the first message that has a name.
+type first struct {
+	cursor.Keyed
+	place int
 }
 
 // Sent is a put of messages from a sender or a source, which is no tenant; but what it stores in
@@ -58,7 +72,7 @@ type Put struct {
 // cannot put them again: a time of a key that is too far ahead becomes that of receipt.
 func Sent(messages []cursor.Keyed, numbered bool, received time.Time) *Put {
 	of, _ := tenant.Split(messages[0].Queue)
-	p := &Put{Tenant: of}
+	p := &Put{Tenant: of, Events: true}
 	for _, m := range messages {
 		m.Received = received
 		p.Take(m, numbered)
@@ -70,6 +84,7 @@ func Sent(messages []cursor.Keyed, numbered bool, received time.Time) *Put {
 func (p *Put) Take(m cursor.Keyed, numbered bool) {
 	p.trace(&m.Message)
 	switch {
+	case p.Events && p.clashes(m, numbered):
 	case numbered:
 		p.messages, p.numbered = append(p.messages, m.Message), append(p.numbered, []int{p.count})
 	case m.Key != nil:
@@ -80,6 +95,27 @@ func (p *Put) Take(m cursor.Keyed, numbered bool) {
 		p.arrive(m.Message, id)
 	}
 	p.count++
+}
+
+// clashes tells whether another message before this one has its name, and notes that.
+func (p *Put) clashes(m cursor.Keyed, numbered bool) bool {
+	name := fmt.Sprintf("%q %q %#v", m.Queue, m.ID, m.Key)
+	if numbered {
+		name = fmt.Sprintf("%q %d", m.Queue, m.Seq)
+	}
+	if p.firsts == nil {
+		p.firsts = map[string]first{}
+	}
+	before, there := p.firsts[name]
+	if !there {
+		p.firsts[name] = first{m, p.count}
+	}
+	if !there || before.ID == m.ID && before.Prev == m.Prev && before.ContentType == m.ContentType &&
+		bytes.Equal(before.Body, m.Body) && maps.Equal(before.Attributes, m.Attributes) {
+		return false
+	}
+	p.twins = append(p.twins, [2]int{p.count, before.place})
+	return true
 }
 
 // arrive adds the first message that has an id.
@@ -154,7 +190,7 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 		}
 		for i, result := range results {
 			countKeyed(metrics, result)
-			if result.Ahead {
+			if result.ClockAhead {
 				slog.WarnContext(ctx, "a clock is ahead: the key is the time of receipt", "queue", result.Queue, "id", p.keyed[i].ID)
 			}
 			answers[p.sorted[i][0]] = p.newKeyedAnswer(result)
@@ -177,6 +213,15 @@ func (p *Put) Store(ctx context.Context, sorter *cursor.Sorter, metrics *emf.Met
 				answers[place].Failure = result.Err
 			}
 		}
+	}
+	for _, places := range p.twins {
+		a := answers[places[1]]
+		if a.Failure == nil && a.Status < http.StatusBadRequest {
+			a = Answer{Queue: a.Queue, Seq: a.Seq, Outcome: cursor.Conflict, Detail: "another message of the call has its id, or seq, and stays"}
+			a.Status = statusOf[a.Outcome]
+		}
+		count(metrics, a.Outcome, 1, a.Failure)
+		answers[places[0]] = a
 	}
 	p.logWatched(ctx, answers)
 	return answers, nil
@@ -358,7 +403,7 @@ func countKeyed(metrics *emf.Metrics, r cursor.KeyedResult) {
 			}
 		}
 	}
-	if r.Ahead {
+	if r.ClockAhead {
 		metrics.Count("ClocksAhead", 1)
 	}
 }

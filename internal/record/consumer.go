@@ -105,13 +105,9 @@ type Consumer struct {
 	// Away is how often in a row the sink was away when the message behind Delivered was
 	// tried: such a try counts for nothing.
 	Away int `ddb:"away,omitzero"`
-	// FailingSince is when the message behind Delivered first failed alone, or, until it did
-	// (FailedAlone), a batch with it. Taken is what the sink was known to have taken when it first
-	// failed alone: see Evidence.
+	// FailingSince is when the message behind Delivered first failed alone.
 	FailingSince time.Time `ddb:"failingSince,omitzero"`
-	FailedAlone  bool
-	Taken        int64 `ddb:"taken,omitzero"`
-	// Proven: it failed alone again after something else was taken, so it is the message's fault.
+	// Proven: when it last failed, the sink was known to take other batches, or no other queue failed.
 	Proven bool `ddb:"proven,omitzero"`
 	// Answer is what the sink answered when it took the last batch of which it said so.
 	Answer Answer `ddb:"answer,omitzero"`
@@ -191,7 +187,7 @@ func (c Consumer) Exists() bool { return c.Queue != "" }
 
 // Fails reports whether the message behind Delivered failed, and is tried again.
 func (c Consumer) Fails() bool {
-	return c.State != Blocked && (!c.FailingSince.IsZero() || c.Away > 0)
+	return c.State != Blocked && !c.Failed.IsZero()
 }
 
 // Alone reports whether the last claim had one message: only then is it known that its

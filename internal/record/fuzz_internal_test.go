@@ -13,6 +13,6 @@ func FuzzConsumer(f *testing.F) {
 
 func FuzzOperation(f *testing.F) { ddbtest.FuzzCodec(f, operations, decodeOperation, attrVersion) }
 
-func FuzzEvidence(f *testing.F) {
-	ddbtest.FuzzCodec(f, evidences, func(it ddb.Item) (Evidence, error) { return decodeEvidence("a", it) }, attrVersion)
+func FuzzHealth(f *testing.F) {
+	ddbtest.FuzzCodec(f, healths, func(it ddb.Item) (Health, error) { return decodeHealth("a", it) }, attrVersion)
 }

@@ -7,15 +7,11 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// The versions of the items' layout, kept in each item's "v": a reader refuses
-// those that it does not know. An item gets a higher one only when it has what
-// older readers must not pass over: they would write evidence without its circuit.
-const (
-	layout        = 1
-	layoutCircuit = 2
-)
+// layout is the version of the items' layout, kept in each item's "v": a reader refuses those that it
+// does not know.
+const layout = 1
 
-// The attributes that requests name; the tags of [Consumer], [Evidence] and [Operation] have all.
+// The attributes that requests name; the tags of [Consumer], [Health] and [Operation] have all.
 const (
 	attrVersion ddb.Path = "v"
 	attrQueue   ddb.Path = "queue"
@@ -40,7 +36,6 @@ const (
 	attrReplyQueue       ddb.Path = "replyQueue"
 	attrAway             ddb.Path = "away"
 	attrFailingSince     ddb.Path = "failingSince" // ms
-	attrTaken            ddb.Path = "taken"
 	attrProven           ddb.Path = "proven"
 	attrBlockedSince     ddb.Path = "blockedSince" // ms
 	attrOutcomes         ddb.Path = "outcomes"
@@ -62,11 +57,7 @@ const (
 	attrRefusedWhy       ddb.Path = "refusedWhy"
 	attrRefusedSince     ddb.Path = "refusedSince" // ms
 
-	// Of the evidence; the last three are there where the circuit is not the zero Circuit.
-	attrRev       ddb.Path = "rev"
-	attrProbes    ddb.Path = "probes"
-	attrAnnounced ddb.Path = "announced"
-	attrWaking    ddb.Path = "waking"
+	attrRev ddb.Path = "rev" // of a health
 
 	attrOperation ddb.Path = "operation"
 
@@ -93,7 +84,6 @@ func decodeConsumer(it ddb.Item) (Consumer, error) {
 }
 
 func readOutcomes(c *Consumer, d *ddb.Decoder) {
-	c.FailedAlone = d.Item.Has(attrTaken)
 	var r Remembered
 	for name, value := range d.MapOr(attrOutcomes).All() {
 		ddb.ReadValue(d, attrOutcomes, name, value, &r)

@@ -55,7 +55,7 @@ func Definitions(consumers, audit string) []table.Definition {
 			Name:      consumers,
 			Partition: table.Key{Name: string(attrQueue), Type: table.String},
 			Sort:      table.Key{Name: string(attrConsumer), Type: table.String},
-			Layout:    layoutCircuit,
+			Layout:    layout,
 		},
 		{
 			Name:      audit,
@@ -183,11 +183,10 @@ type Failure struct {
 	// Away is how often in a row the sink was away, with this time: the attempt is taken
 	// back, and the batch comes again as it was. It is 0 where the batch failed.
 	Away int
-	// Since, where it is not the zero time, is that the message, or a batch with it, failed for the
-	// first time, Taken what its sink was known to have taken then, which counts of one alone.
+	// Since, where it is not the zero time, is that the message failed alone for the first time.
 	Since time.Time
-	Taken int64
-	// Proven: the message failed alone again after something else was taken.
+	// Proven: the sink is known to take other batches, or no other queue fails. It takes the place of what
+	// the failure before said.
 	Proven bool
 }
 

@@ -52,7 +52,7 @@ func TestStoreAwayIsForgotten(t *testing.T) {
 			if name == "abort prepared" {
 				return // it failed again
 			}
-			if c.FailedAlone || c.Taken != 0 || c.State == record.Idle && c.Together != 0 {
+			if !c.FailingSince.IsZero() || c.Proven || c.State == record.Idle && c.Together != 0 {
 				b.Errorf("%s: %+v; want nothing of what failed", name, c)
 			}
 		})

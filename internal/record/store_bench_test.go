@@ -143,7 +143,7 @@ func committed(c record.Consumer) record.Consumer {
 // taken is c when nothing failed since.
 func taken(c record.Consumer) record.Consumer {
 	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Away = time.Time{}, "", 0, "", 0
-	c.FailingSince, c.FailedAlone, c.Taken, c.Proven = time.Time{}, false, 0, false
+	c.FailingSince, c.Proven = time.Time{}, false
 	return c
 }
 
@@ -153,11 +153,8 @@ func failed(c record.Consumer, f record.Failure) record.Consumer {
 	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Deferred, c.Away = f.Now, f.Error, f.Shown, f.ReplyQueue, false, f.Away
 	if !f.Since.IsZero() {
 		c.FailingSince = f.Since
-		if f.Alone {
-			c.FailedAlone, c.Taken = true, f.Taken
-		}
 	}
-	c.Proven = c.Proven || f.Proven
+	c.Proven = f.Proven
 	if f.Away > 0 {
 		c.Attempts--
 		if !f.Alone {
@@ -188,6 +185,6 @@ func under(c record.Consumer, token record.Token) record.Consumer {
 func failure(block bool) record.Failure {
 	return record.Failure{
 		Error: "no", Shown: 1, ReplyQueue: "x", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block,
-		Since: at, Taken: 7, Proven: true,
+		Since: at, Proven: true,
 	}
 }

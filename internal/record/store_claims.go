@@ -78,7 +78,7 @@ func setTried(seen Consumer, n int, upTo int64) []ddb.Action {
 
 // setTaken takes down that nothing failed since.
 func setTaken() []ddb.Action {
-	return ddb.Removed(attrFailed, attrError, attrShown, attrReplyQueue, attrAway, attrFailingSince, attrTaken, attrProven)
+	return ddb.Removed(attrFailed, attrError, attrShown, attrReplyQueue, attrAway, attrFailingSince, attrProven)
 }
 
 // setPassed is what a consumer is that has its claim's range behind it.
@@ -124,13 +124,12 @@ func setFailed(t Token, outcome TokenOutcome, failure Failure) []ddb.Action {
 	}
 	if !failure.Since.IsZero() {
 		set = append(set, attrFailingSince.Set(ddb.Millis(failure.Since)))
-		if failure.Alone {
-			set = append(set, attrTaken.Set(ddb.Int(failure.Taken)))
-		}
 	}
+	proven := attrProven.Remove()
 	if failure.Proven {
-		set = append(set, attrProven.Set(ddb.Bool(true)))
+		proven = attrProven.Set(ddb.Bool(true))
 	}
+	set = append(set, proven)
 	if failure.Block {
 		return append(set, setBlocked(t.N, failure.Now)...)
 	}
@@ -144,7 +143,7 @@ func setPart(failure Failure) []ddb.Action {
 		tried = ddb.Int(0)
 	}
 	set := []ddb.Action{
-		attrDelivered.Plus(failure.Passed), attrAttempts.Set(tried), attrTogether.Set(tried), attrTaken.Remove(), attrProven.Remove(),
+		attrDelivered.Plus(failure.Passed), attrAttempts.Set(tried), attrTogether.Set(tried),
 	}
 	if failure.Since.IsZero() {
 		set = append(set, attrFailingSince.Remove())

@@ -322,47 +322,44 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// TestStoreFirstFailure: when a message first failed stands there until it is taken.
+// TestStoreFirstFailure: when a message first failed alone is kept until it is taken, and what the last failure
+// proved until the next one.
 func TestStoreFirstFailure(t *testing.T) {
 	each(t, func(b *bench) {
-		first := failure(false)
-		first.Proven = false
+		beside, first := failure(false), failure(false)
+		beside.Since, beside.Proven = time.Time{}, false
 		c := b.claim(b.create(b.fresh("a")), "r0", 5)
-		c = b.answer("failed beside others", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
-		if c.FailedAlone || c.Taken != 0 || c.OwnAttempts() != 0 {
+		c = b.answer("failed beside others", failed(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
+		if !c.FailingSince.IsZero() || c.OwnAttempts() != 0 || !c.Fails() {
 			b.Errorf("%+v; want nothing of the first one's own", c)
 		}
-		first.Alone, first.Since = true, at.Add(time.Second)
+		first.Alone = true
 		c = b.claim(c, "r1", 4)
 		c = b.answer("failed", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
-		c = b.claim(c, "r2", 4)
 		again := first
-		again.Since, again.Proven = time.Time{}, false
-		c = b.answer("failed again, as nobody else", failed(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
-		if c.Proven {
-			b.Error("nothing was proven")
-		}
-		c = b.claim(c, "r2 proven", 4)
-		proven := again
-		proven.Proven = true
-		c = b.answer("failed again", failed(c, proven), true)(b.Fail(b.Context(), b.queue, "a", c.Token, proven))
-		c = b.claim(c, "r2 again", 4)
-		c = b.answer("failed once more", failed(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
-		if !c.Proven || !c.FailingSince.Equal(first.Since) || c.Taken != 7 || c.Attempts != 5 || c.OwnAttempts() != 4 {
-			b.Errorf("%+v; want what stood there", c)
+		again.Since = time.Time{}
+		for i, proven := range []bool{true, false, true} {
+			again.Proven = proven
+			c = b.claim(c, fmt.Sprint("again ", i), 4)
+			c = b.answer("failed again", failed(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
+			if c.Proven != proven || !c.FailingSince.Equal(first.Since) || c.OwnAttempts() != i+2 {
+				b.Errorf("%+v; want it proven %v by the last failure", c, proven)
+			}
 		}
 		c = b.claim(c, "r3", 4)
 		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6)))
-		first.Alone = false
-		c = b.answer("failed", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		c = b.answer("failed", failed(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
 		c = b.claim(c, "r5", 6)
 		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		if c.Fails() {
+			b.Errorf("%+v fails", c)
+		}
 		c = b.claim(c, "r6", 7)
 		first.Block = true
 		c = b.answer("blocked", failed(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
 		after, made, err := b.Unblock(b.Context(), c, false, "op 1")
 		b.check(err)
-		if !made || !after.FailingSince.IsZero() || after.Taken != 0 {
+		if !made || !after.FailingSince.IsZero() || after.Proven {
 			b.Errorf("redriven: %+v, %v; want nothing of the failures before", after, made)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 // consumerStates are those that a row of a consumer can be about.
 var consumerStates = []trouble.State{
-	trouble.Lagging, trouble.Blocked, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
+	trouble.Lagging, trouble.Blocked, trouble.Failing, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
 }
 
 // Troubles are the rows for what a consumer's item itself says. The number of each

@@ -51,7 +51,7 @@ func TestEverything(t *testing.T) {
 	}
 	want := settings.Settings{
 		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", Arrivals: "a-1", QueueKey: "author", SeqKey: "number"},
-		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync, Settle: 5 * time.Second, Late: cursor.LateDeliver, Ahead: 24 * time.Hour},
+		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync, Settle: 5 * time.Second, Late: cursor.LateDeliver, ClockAhead: 24 * time.Hour},
 		KeepForever: true, BatchSize: 5, Events: raw(t, mapping.Texts{Queue: "a.b", Seq: "c", ID: "d"}), EventBus: "default",
 		Readers:    []handoff.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: handoff.Circuit{WakeRate: 7}}, {Name: "c"}},
 		Buckets:    map[string]string{"c": "arn:aws:s3:::books"},

@@ -9,10 +9,12 @@ import (
 	"maps"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -75,6 +77,8 @@ func DecodeQuery(query url.Values, into any) error {
 		case err != nil:
 		case len(values) > 1:
 			err = invalid.New(invalid.Clash, "", "is given more than once: give it once")
+		case len(values) == 1 && !utf8.ValidString(values[0]):
+			err = malformed("is not valid UTF-8")
 		case len(values) == 1 && (values[0] != "" || f.of != nil && f.of.text):
 			err = f.setText(v, values[0])
 		default:
@@ -195,6 +199,9 @@ func (f *field) set(v reflect.Value, raw json.RawMessage) error {
 	return f.setNumber(v, n, string(raw))
 }
 
+// rfc3339 is what package time takes more than: hours of one digit, fractions behind a comma, any offset.
+var rfc3339 = regexp.MustCompile(`^.{10}T[0-9]{2}:.{5}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+
 // setText sets the field to a text.
 func (f *field) setText(v reflect.Value, text string) error {
 	if v.Kind() == reflect.Pointer {
@@ -205,7 +212,7 @@ func (f *field) setText(v reflect.Value, text string) error {
 	switch to := v.Addr().Interface().(type) {
 	case *time.Time:
 		at, err := time.Parse(time.RFC3339Nano, text)
-		if *to = at.UTC(); err != nil {
+		if *to = at.UTC(); err != nil || !rfc3339.MatchString(text) || to.Year() < 0 || to.Year() > 9999 {
 			return f.wrong(invalid.Malformed, is)
 		}
 		return nil

@@ -118,6 +118,10 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"wait":60}`:                            "malformed: wait must be a duration from 1s to 1m0s: it is 60",
 		`{"idle":"soon"}`:                        `malformed: idle must be a duration above 0, such as "90s", "5m" or "24h": it is "soon"`,
 		`{"at":"today"}`:                         `malformed: at must be a time, such as "2026-01-02T15:04:05Z": it is "today"`,
+		`{"at":"9999-12-31T23:59:59-00:01"}`:     `malformed: at must be a time, such as "2026-01-02T15:04:05Z": it is "9999-12-31T23:59:59-00:01"`,
+		`{"at":"0000-01-01T00:00:00+00:01"}`:     `malformed: at must be a time, such as "2026-01-02T15:04:05Z": it is "0000-01-01T00:00:00+00:01"`,
+		`{"at":"2026-01-02T5:04:05Z"}`:           `malformed: at must be a time, such as "2026-01-02T15:04:05Z": it is "2026-01-02T5:04:05Z"`,
+		`{"at":"2026-01-02T15:04:05,5Z"}`:        `malformed: at must be a time, such as "2026-01-02T15:04:05Z": it is "2026-01-02T15:04:05,5Z"`,
 		`{"at":null}`:                            `malformed: at must be a time, such as "2026-01-02T15:04:05Z": it is null`,
 		`{"ports":{}}`:                           "malformed: ports must be a list of 0 to 3 elements: it is an object",
 		`{"ports":[1,1,1,1]}`:                    "out-of-range: ports must be a list of 0 to 3 elements: it is longer",
@@ -167,6 +171,7 @@ func TestDecodeQuery(t *testing.T) {
 	for query, want := range map[string]string{
 		"limit=1&limit=1": "limit is given more than once: give it once", "limit=0": "limit must be an integer from 1 to 1000: it is 0",
 		"dry=yes": "dry must be true or false: it is yes", "even=1": "even must be even", "page=1": "page is not known: there are queue, prefix,",
+		"queue=a%FFb": "queue is not valid UTF-8",
 	} {
 		if err := read(query); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: error %v, want %s", query, err, want)

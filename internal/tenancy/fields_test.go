@@ -48,7 +48,7 @@ var fields = map[string]string{
 	"onClaim replies.prev": content,
 
 	"seq": choice, "seqs": choice, "readMessages after": choice, "to": choice, "first": choice, "start": choice,
-	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "settle": choice, "late": choice, "ahead": choice, "action": choice, "outcome": choice, "operation": choice,
+	"kind": choice, "policy": choice, "gapAfter": choice, "mode": choice, "settle": choice, "late": choice, "clockAhead": choice, "action": choice, "outcome": choice, "operation": choice,
 	"tenant": operators, "eraseQueue after": operators,
 
 	"putMessages Content-Encoding": choice, "deadline": choice, "idle": choice, "until": choice,

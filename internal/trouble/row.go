@@ -19,6 +19,8 @@ const (
 	Lagging State = "lagging"
 	// Blocked: a message failed as often as it may.
 	Blocked State = "blocked"
+	// Failing: a message failed as often as it may, and is tried on: it is not known to be bad.
+	Failing State = "failing"
 	// Paused: an operator paused the consumer.
 	Paused State = "paused"
 	// InDoubt: nobody knows whether a claim was committed.
@@ -42,7 +44,7 @@ const (
 // States are those of queues and consumers, ChainStates those of chains, in the order in which they are
 // shown.
 var (
-	States      = []State{Gap, Lagging, Blocked, Paused, InDoubt, Quarantined, Missing, Replying, CircuitOpen}
+	States      = []State{Gap, Lagging, Blocked, Failing, Paused, InDoubt, Quarantined, Missing, Replying, CircuitOpen}
 	ChainStates = []State{Failed, TimedOut}
 )
 

@@ -18,7 +18,7 @@ import (
 )
 
 func TestContext(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1, Timeout: 7 * time.Second})
+	s := serve(t, Config{}, Function{Reserved: -1, Timeout: 70 * time.Second})
 	r, err := s.Invoke(context.Background(), Request{
 		Function: "probe", Qualifier: "live", Payload: []byte(`{"do":"context"}`), ClientContext: `{"custom":{"who":"me"}}`,
 	})
@@ -33,8 +33,8 @@ func TestContext(t *testing.T) {
 	if got.ID != r.RequestID || got.Arn != "arn:aws:lambda:us-east-1:000000000000:function:probe:live" || got.Client["who"] != "me" {
 		t.Errorf("context = %+v; want request id %s", got, r.RequestID)
 	}
-	if got.Left <= 0 || got.Left > 7000 || !strings.HasPrefix(got.Trace, "Root=1-") {
-		t.Errorf("context = %+v; want a deadline within 7 s and a trace id", got)
+	if got.Left <= 0 || got.Left > 70_000 || !strings.HasPrefix(got.Trace, "Root=1-") {
+		t.Errorf("context = %+v; want a deadline within 70 s and a trace id", got)
 	}
 }
 

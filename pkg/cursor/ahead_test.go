@@ -41,7 +41,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 			same(t, what, wrong.Problem, problem)
 		}
 		year := time.Date(2199, 1, 2, 3, 4, 5, 0, time.UTC)
-		const what = `is 2199-01-02T03:04:05Z, and at most 2126-03-05T05:06:07Z are taken, 24h0m0s ahead of now: set the sender's clock, or "ahead" with PUT /queues`
+		const what = `is 2199-01-02T03:04:05Z, and at most 2126-03-05T05:06:07Z are taken, 24h0m0s ahead of now: set the sender's clock, or "clockAhead" with PUT /queues`
 		refused("first", timed(q, "a", year, time.Time{}), what)
 		same(t, "no queue", standing(t, s, q).Exists(), false)
 
@@ -50,7 +50,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 		for range 2 {
 			r := put(timed(q, "hook", year, now))
 			same(t, "received", r.Err, nil)
-			same(t, "received instead", r.Ahead, true)
+			same(t, "received instead", r.ClockAhead, true)
 			now = now.Add(time.Second)
 		}
 		_, err = sorter.Settle(t.Context(), q, cursor.EverySortKey)
@@ -63,15 +63,15 @@ func TestAClockThatIsAhead(t *testing.T) {
 		same(t, "log", keys, []string{"hook 2126-03-04T05:06:07Z", "b 2126-03-05T05:06:07Z"})
 
 		ahead := 87600 * time.Hour
-		cur, err := sorter.Configure(t.Context(), q, cursor.Change{Ahead: &ahead})
+		cur, err := sorter.Configure(t.Context(), q, cursor.Change{ClockAhead: &ahead})
 		check(t, err)
-		same(t, "ahead", cur.Settings.Ahead, ahead)
+		same(t, "ahead", cur.Settings.ClockAhead, ahead)
 		now = now.Add(time.Minute)
 		short := time.Hour
-		_, err = sorter.Configure(t.Context(), q, cursor.Change{Ahead: &short})
+		_, err = sorter.Configure(t.Context(), q, cursor.Change{ClockAhead: &short})
 		check(t, err)
 		refused("with another bound", timed(q, "c", now.Add(time.Hour+time.Second), time.Time{}),
-			`is 2126-03-04T06:07:10Z, and at most 2126-03-04T06:07:09Z are taken, 1h0m0s ahead of now: set the sender's clock, or "ahead" with PUT /queues`)
+			`is 2126-03-04T06:07:10Z, and at most 2126-03-04T06:07:09Z are taken, 1h0m0s ahead of now: set the sender's clock, or "clockAhead" with PUT /queues`)
 	})
 }
 
@@ -97,15 +97,15 @@ func TestAheadIsForTimes(t *testing.T) {
 	kind, text, times := cursor.KindKeyed, cursor.KeyType("text"), cursor.KeyType("time")
 	hour, tooShort := time.Hour, time.Millisecond
 	for queue, change := range map[string]cursor.Change{
-		"q": {Ahead: &hour}, "new": {Kind: &kind, KeyType: &text, Ahead: &hour}, "short": {Kind: &kind, KeyType: &times, Ahead: &tooShort},
-		"numbered": {Ahead: &hour},
+		"q": {ClockAhead: &hour}, "new": {Kind: &kind, KeyType: &text, ClockAhead: &hour}, "short": {Kind: &kind, KeyType: &times, ClockAhead: &tooShort},
+		"numbered": {ClockAhead: &hour},
 	} {
 		var wrong *cursor.InvalidError
-		if _, err := b.sorter.Configure(t.Context(), queue, change); !errors.As(err, &wrong) || wrong.Field != "ahead" {
+		if _, err := b.sorter.Configure(t.Context(), queue, change); !errors.As(err, &wrong) || wrong.Field != "clockAhead" {
 			t.Errorf("%s: %v", queue, err)
 		}
 	}
-	if cur := b.status(); cur.Settings.Ahead != 0 {
-		t.Errorf("%v", cur.Settings.Ahead)
+	if cur := b.status(); cur.Settings.ClockAhead != 0 {
+		t.Errorf("%v", cur.Settings.ClockAhead)
 	}
 }

@@ -64,7 +64,7 @@
 //	keyType      S  what its keys are (see [KeyType])
 //	settle       N  ms, the settle window
 //	late         S  what becomes of late messages: deliver or drop
-//	ahead        N  ms, how far a time in a key may be ahead, where a part of the keys is a time
+//	clockAhead   N  ms, how far a time in a key may be ahead, where a part of the keys is a time
 //	high         B  the watermark: the greatest sort key that has its place and is not late
 //	low          B  a former high, up to which all that was stored when it was left behind
 //	                has its place

@@ -62,18 +62,18 @@ const (
 	attrFingerprintsFrom ddb.Path = "printsFrom"
 	attrFingerprints     ddb.Path = "prints"
 
-	attrKeyType   ddb.Path = "keyType"
-	attrSettle    ddb.Path = "settle" // ms
-	attrLate      ddb.Path = "late"
-	attrHigh      ddb.Path = "high"
-	attrLow       ddb.Path = "low"
-	attrLateSoFar ddb.Path = "lateSoFar"
-	attrLateTold  ddb.Path = "lateTold"
-	attrLateSeq   ddb.Path = "lateSeq"
-	attrLateInRow ddb.Path = "inRow"
-	attrAhead     ddb.Path = "ahead" // ms
-	attrRestart   ddb.Path = "anew"
-	attrPrev      ddb.Path = "prev" // of a waiting message
+	attrKeyType    ddb.Path = "keyType"
+	attrSettle     ddb.Path = "settle" // ms
+	attrLate       ddb.Path = "late"
+	attrHigh       ddb.Path = "high"
+	attrLow        ddb.Path = "low"
+	attrLateSoFar  ddb.Path = "lateSoFar"
+	attrLateTold   ddb.Path = "lateTold"
+	attrLateSeq    ddb.Path = "lateSeq"
+	attrLateInRow  ddb.Path = "inRow"
+	attrClockAhead ddb.Path = "clockAhead" // ms
+	attrRestart    ddb.Path = "anew"
+	attrPrev       ddb.Path = "prev" // of a waiting message
 
 	attrErased  ddb.Path = "erased" // ms
 	attrEraseOp ddb.Path = "eraseOp"
@@ -170,6 +170,9 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 	if !numbered(c) {
 		beside = append(beside, attrVersion.Set(ddb.Int(logLayout(keyed(c)))),
 			attrTailFrom.Set(ddb.Int(c.TailFrom)), attrTail.Set(encodeTail(c.Tail)))
+	}
+	if !keyed(c) { // defaults have what only keys need
+		c.Settings.KeyType, c.Settings.Settle, c.Settings.Late, c.Settings.ClockAhead = "", 0, "", 0
 	}
 	// What is zero is left out, but for what a queue of the kind must have.
 	switch c.Settings.Kind {

@@ -34,7 +34,7 @@ type Keyed struct {
 	// one in the queue. Where another does, readers get it marked as Unlinked.
 	Prev string
 	// Received, where it is not zero, is when a message came whose sender cannot repeat it: a time in
-	// its key that is farther ahead than the queue's Ahead becomes that, as a [Received] does, and the
+	// its key that is farther ahead than the queue's ClockAhead becomes that, as a [Received] does, and the
 	// message is not refused.
 	Received time.Time
 	// Message is without a Seq, and with an ID: a message is known by key and id.
@@ -60,8 +60,8 @@ type KeyedResult struct {
 	// Placed tells that this call gave the message its place, and no settler: who counts what is
 	// late counts it then.
 	Placed bool
-	// Ahead tells that a time in its key was too far ahead, and the time of receipt is there instead.
-	Ahead bool
+	// ClockAhead tells that a time in its key was too far ahead, and the time of receipt is there instead.
+	ClockAhead bool
 	// Err says why the message's fate is unknown; Outcome is empty then, and
 	// repeating the call is safe. An InvalidError means that it was not stored.
 	Err error
@@ -271,16 +271,16 @@ func (s *Sorter) check(k *keying, m Keyed, cur Cursor) error {
 		return err
 	}
 	k.parts = slices.Clone(m.Key)
-	latest := s.now().Add(cur.Settings.Ahead)
+	latest := s.now().Add(cur.Settings.ClockAhead)
 	for i, at := range key.times() {
 		switch {
 		case !at.After(latest), isReceived(k.parts[i]):
 		case m.Received.IsZero():
 			return inPart(i, len(m.Key), invalid.New(invalid.OutOfRange, "", fmt.Sprintf(
-				"is %s, and at most %s are taken, %s ahead of now: set the sender's clock, or \"ahead\" with PUT /queues",
-				at.Format(time.RFC3339Nano), latest.UTC().Format(time.RFC3339), cur.Settings.Ahead)))
+				"is %s, and at most %s are taken, %s ahead of now: set the sender's clock, or \"clockAhead\" with PUT /queues",
+				at.Format(time.RFC3339Nano), latest.UTC().Format(time.RFC3339), cur.Settings.ClockAhead)))
 		default:
-			k.parts[i], k.result.Ahead = Received(m.Received), true
+			k.parts[i], k.result.ClockAhead = Received(m.Received), true
 		}
 	}
 	k.Arrival = m.waiting(key)

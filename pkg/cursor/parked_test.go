@@ -2,6 +2,7 @@ package cursor_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
@@ -15,13 +16,17 @@ func TestParked(t *testing.T) {
 	meter := ddbtest.NewMeter(b.tables)
 	b.engine = meter
 	b.sorter = b.process(cursor.Options{})
+	began := b.now
 	parked := func(want int, wantMore bool, cost ddbtest.Total) {
 		t.Helper()
 		cur, err := b.sorter.Status(t.Context(), "q")
 		check(t, err)
 		meter.Take()
-		count, more, err := b.sorter.Parked(t.Context(), cur)
+		count, since, more, err := b.sorter.Parked(t.Context(), cur)
 		check(t, err)
+		if want > 0 && !since.Equal(began) {
+			t.Errorf("the gap is there since %v, want %v", since, began)
+		}
 		if count != want || more != wantMore {
 			t.Errorf("%d parked, more %v; want %d, %v", count, more, want, wantMore)
 		}
@@ -34,6 +39,7 @@ func TestParked(t *testing.T) {
 	_, err := b.sorter.Skip(t.Context(), "q", 6, "never comes")
 	check(t, err)
 	b.put(body(7))
+	b.now = b.now.Add(time.Hour)
 	parked(3, false, ddbtest.Total{Reads: 1, Units: ddb.Units{Reads: 0.5}})
 	for seq := int64(8); seq < 1100; seq++ {
 		b.put(body(seq))

@@ -42,21 +42,25 @@ func (s *Sorter) Settings(ctx context.Context, queue string) (Settings, error) {
 }
 
 // Parked counts the messages that are stored beyond the gap of a queue, as far as one
-// request shows: more is true where there may be further ones. It costs nothing where no gap
+// request shows, and says since when the gap is there: more is true where there may be further ones. It costs nothing where no gap
 // is open, else one query, not strong, of at most 1,000 messages and 1 MB.
-func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, more bool, err error) {
+func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, since time.Time, more bool, err error) {
 	if !cur.GapOpen() {
-		return 0, false, nil
+		return 0, time.Time{}, false, nil
 	}
 	page, err := s.store.Messages(ctx, Query{
 		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: maxBatchSize, HeadsOnly: true,
 	})
-	for _, m := range page.Messages {
+	since = cur.MovedAt
+	for i, m := range page.Messages {
+		if i == 0 {
+			since = cur.gapSince(m)
+		}
 		if m.Tombstone == "" {
 			count++
 		}
 	}
-	return count, page.More, err
+	return count, since, page.More, err
 }
 
 // Waits is what waits in a keyed queue.
@@ -147,15 +151,15 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 func (c Change) refusedBy(there Settings) error {
 	switch {
 	case c.Kind != nil && *c.Kind != there.Kind:
-		return ErrKindFixed
+		return fixed("kind", *c.Kind, there.Kind, ErrKindFixed)
 	case c.First != nil && *c.First != there.First:
-		return ErrFirstFixed
+		return fixed("first", *c.First, there.First, ErrFirstFixed)
 	case there.Kind != KindKeyed:
 		return c.checkUnkeyed()
 	case c.checkAhead(there) != nil:
 		return c.checkAhead(there)
 	}
-	return ErrKeyTypeFixed
+	return fixed("keyType", *c.KeyType, there.KeyType, ErrKeyTypeFixed)
 }
 
 // Known reports whether a queue is there. It makes no request where this Sorter has

@@ -2,8 +2,8 @@ package cursor
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 	"time"
 
@@ -66,7 +66,21 @@ func ParseKind(text string) (Kind, error) {
 			return k, nil
 		}
 	}
-	return "", &InvalidError{Field: "kind", Code: invalid.Unknown, Problem: "must be numbered, arrival or keyed"}
+	return "", outOfBounds("kind", invalid.Unknown, text, "numbered, arrival or keyed")
+}
+
+// outOfBounds is the error of a setting's value.
+func outOfBounds(name string, code invalid.Code, value any, bounds string) error {
+	if text, is := value.(string); is {
+		value = fmt.Sprintf("%.100q", text)
+	}
+	return &InvalidError{Field: name, Code: code, Problem: fmt.Sprintf("is %v: it must be %s", value, bounds)}
+}
+
+// fixed is the error of a setting that the queue was made with, and err says what it is.
+func fixed(name string, value, there any, err error) error {
+	return &InvalidError{Field: name, Code: invalid.Clash, Err: err, Problem: fmt.Sprintf(
+		"is %v: that of the queue is %v, which is fixed when the queue is made: leave %s out, or use another queue", value, there, name)}
 }
 
 // LatePolicy is what becomes of a message of a keyed queue that comes too late: when one
@@ -122,10 +136,10 @@ type Settings struct {
 	// Late is what becomes of a message that comes later than that; LateDeliver where it
 	// is empty.
 	Late LatePolicy `ddb:"late,omitzero"`
-	// Ahead is how far a time in a key may be ahead of the clock: 1 second to 10 years, kept in
+	// ClockAhead is how far a time in a key may be ahead of the clock: 1 second to 10 years, kept in
 	// milliseconds. One key of 2099 would make all that follow late. It is 0 where no part of the
 	// keys is a time.
-	Ahead time.Duration `ddb:"ahead,omitzero"`
+	ClockAhead time.Duration `ddb:"clockAhead,omitzero"`
 }
 
 // DefaultSettings are the settings of a queue where nobody says otherwise:
@@ -134,7 +148,7 @@ type Settings struct {
 func DefaultSettings() Settings {
 	return Settings{
 		First: 1, Policy: PolicyWait, GapAfter: 5 * time.Minute, MaxAhead: 100_000, Mode: ModeSync,
-		Settle: 5 * time.Second, Late: LateDeliver, Ahead: 24 * time.Hour,
+		Settle: 5 * time.Second, Late: LateDeliver, ClockAhead: 24 * time.Hour,
 	}
 }
 
@@ -142,12 +156,12 @@ func DefaultSettings() Settings {
 // has not.
 func (s Settings) ofKind() Settings {
 	if s.Kind != KindKeyed {
-		s.KeyType, s.Settle, s.Late, s.Ahead = "", 0, "", 0
+		s.KeyType, s.Settle, s.Late, s.ClockAhead = "", 0, "", 0
 		return s
 	}
 	s.Late = cmp.Or(s.Late, LateDeliver)
-	if s.Ahead = cmp.Or(s.Ahead, DefaultSettings().Ahead); !s.KeyType.timed() {
-		s.Ahead = 0
+	if s.ClockAhead = cmp.Or(s.ClockAhead, DefaultSettings().ClockAhead); !s.KeyType.timed() {
+		s.ClockAhead = 0
 	}
 	return s
 }
@@ -165,17 +179,17 @@ func (s Settings) checkNew(change Change) error {
 
 // checkAhead reports a bound of times for keys that have none.
 func (c Change) checkAhead(s Settings) error {
-	if c.Ahead != nil && !s.KeyType.timed() {
-		return &InvalidError{Field: "ahead", Code: invalid.Misplaced, Problem: "must not be given: only queues whose keys have a time in them have it"}
+	if c.ClockAhead != nil && !s.KeyType.timed() {
+		return &InvalidError{Field: "clockAhead", Code: invalid.Misplaced, Problem: "must not be given: only queues whose keys have a time in them have it: leave it out"}
 	}
 	return nil
 }
 
 // checkUnkeyed reports a setting that only keyed queues have.
 func (c Change) checkUnkeyed() error {
-	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil, "late": c.Late != nil, "ahead": c.Ahead != nil} {
+	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil, "late": c.Late != nil, "clockAhead": c.ClockAhead != nil} {
 		if given {
-			return &InvalidError{Field: name, Code: invalid.Misplaced, Problem: "must not be given: only queues of the kind keyed have it"}
+			return &InvalidError{Field: name, Code: invalid.Misplaced, Problem: "must not be given: only queues of the kind keyed have it: leave it out"}
 		}
 	}
 	return nil
@@ -194,41 +208,41 @@ func (s Settings) validate() error {
 
 // Change is a change of a queue's settings: nil keeps what is there.
 type Change struct {
-	First    *int64
-	Policy   *Policy        `ddb:"policy,omitzero"`
-	GapAfter *time.Duration `ddb:"gapAfter,omitzero"`
-	MaxAhead *int64         `ddb:"maxAhead,omitzero"`
-	Mode     *Mode          `ddb:"mode,omitzero"`
-	Kind     *Kind
-	KeyType  *KeyType
-	Settle   *time.Duration `ddb:"settle,omitzero"`
-	Late     *LatePolicy    `ddb:"late,omitzero"`
-	Ahead    *time.Duration `ddb:"ahead,omitzero"`
+	First      *int64
+	Policy     *Policy        `ddb:"policy,omitzero"`
+	GapAfter   *time.Duration `ddb:"gapAfter,omitzero"`
+	MaxAhead   *int64         `ddb:"maxAhead,omitzero"`
+	Mode       *Mode          `ddb:"mode,omitzero"`
+	Kind       *Kind
+	KeyType    *KeyType
+	Settle     *time.Duration `ddb:"settle,omitzero"`
+	Late       *LatePolicy    `ddb:"late,omitzero"`
+	ClockAhead *time.Duration `ddb:"clockAhead,omitzero"`
 }
 
 // validate reports the first setting that is out of its bounds.
 func (c Change) validate() error {
 	if c.First != nil && *c.First < 0 {
-		return &InvalidError{Field: "first", Code: invalid.OutOfRange, Problem: "must be from 0 to 9223372036854775807"}
+		return outOfBounds("first", invalid.OutOfRange, *c.First, firstBounds)
 	}
 	if c.Policy != nil {
 		switch *c.Policy {
 		case PolicyWait, PolicySkip, PolicyAlert:
 		default:
-			return &InvalidError{Field: "policy", Code: invalid.Unknown, Problem: "must be wait, skip or alert"}
+			return outOfBounds("policy", invalid.Unknown, string(*c.Policy), "wait, skip or alert")
 		}
 	}
 	if c.GapAfter != nil && (*c.GapAfter < MinGapAfter || *c.GapAfter > MaxGapAfter) {
-		return &InvalidError{Field: "gapAfter", Code: invalid.OutOfRange, Problem: "must be from 1s to 8760h"}
+		return outOfBounds("gapAfter", invalid.OutOfRange, *c.GapAfter, "from 1s to 8760h")
 	}
 	if c.MaxAhead != nil && (*c.MaxAhead < MinMaxAhead || *c.MaxAhead > MaxMaxAhead) {
-		return &InvalidError{Field: "maxAhead", Code: invalid.OutOfRange, Problem: maxAheadBounds}
+		return outOfBounds("maxAhead", invalid.OutOfRange, *c.MaxAhead, maxAheadBounds)
 	}
 	if c.Mode != nil {
 		switch *c.Mode {
 		case ModeSync, ModeAsync:
 		default:
-			return &InvalidError{Field: "mode", Code: invalid.Unknown, Problem: "must be sync or async"}
+			return outOfBounds("mode", invalid.Unknown, string(*c.Mode), "sync or async")
 		}
 	}
 	if c.Kind != nil {
@@ -242,13 +256,13 @@ func (c Change) validate() error {
 // validateKeyed is validate of what only keyed queues have.
 func (c Change) validateKeyed() error {
 	if c.Settle != nil && (*c.Settle < 0 || *c.Settle > MaxSettle) {
-		return &InvalidError{Field: "settle", Code: invalid.OutOfRange, Problem: "must be from 0s to 1h"}
+		return outOfBounds("settle", invalid.OutOfRange, *c.Settle, "from 0s to 1h")
 	}
 	if c.Late != nil && *c.Late != LateDeliver && *c.Late != LateDrop {
-		return &InvalidError{Field: "late", Code: invalid.Unknown, Problem: "must be deliver or drop"}
+		return outOfBounds("late", invalid.Unknown, string(*c.Late), "deliver or drop")
 	}
-	if c.Ahead != nil && (*c.Ahead < minKeyAhead || *c.Ahead > maxKeyAhead) {
-		return &InvalidError{Field: "ahead", Code: invalid.OutOfRange, Problem: "is " + c.Ahead.String() + ": it must be from 1s to 87600h"}
+	if c.ClockAhead != nil && (*c.ClockAhead < minKeyAhead || *c.ClockAhead > maxKeyAhead) {
+		return outOfBounds("clockAhead", invalid.OutOfRange, *c.ClockAhead, "from 1s to 87600h")
 	}
 	return nil
 }
@@ -272,7 +286,7 @@ var settings = []setting{
 	},
 	{
 		name: "first", value: func(s Settings) any { return s.First },
-		set: func(c *Change, text string) (err error) { c.First, err = pointer(ParseSeq(text)); return err },
+		set: func(c *Change, text string) (err error) { c.First, err = pointer(parseFirst(text)); return err },
 	},
 	{
 		name: "policy", value: func(s Settings) any { return string(s.Policy) },
@@ -303,20 +317,30 @@ var settings = []setting{
 		set: func(c *Change, text string) (err error) { c.Late, err = pointer(LatePolicy(text), nil); return err },
 	},
 	{
-		name: "ahead", value: func(s Settings) any { return s.Ahead }, keyed: true,
-		set: func(c *Change, text string) (err error) { c.Ahead, err = pointer(parseDuration(text)); return err },
+		name: "clockAhead", value: func(s Settings) any { return s.ClockAhead }, keyed: true,
+		set: func(c *Change, text string) (err error) { c.ClockAhead, err = pointer(parseDuration(text)); return err },
 	},
 }
 
 func pointer[T any](value T, err error) (*T, error) { return &value, err }
 
-// maxAheadBounds is what is wrong with any other value.
-var maxAheadBounds = "must be an integer from 1 to " + strconv.Itoa(MaxMaxAhead)
+const (
+	maxAheadBounds = "an integer from 1 to 10000000"
+	firstBounds    = "an integer from 0 to 9223372036854775807, in plain digits"
+)
+
+func parseFirst(text string) (int64, error) {
+	n, err := ParseSeq(text)
+	if err != nil {
+		return 0, outOfBounds("", invalid.Malformed, text, firstBounds)
+	}
+	return n, nil
+}
 
 func parseMaxAhead(text string) (int64, error) {
 	n, err := ParseSeq(text)
 	if err != nil {
-		return 0, &InvalidError{Code: invalid.Malformed, Problem: maxAheadBounds}
+		return 0, outOfBounds("", invalid.Malformed, text, maxAheadBounds)
 	}
 	return n, nil
 }
@@ -324,7 +348,7 @@ func parseMaxAhead(text string) (int64, error) {
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, &InvalidError{Code: invalid.Malformed, Problem: `must be a duration such as "90s", "5m" or "48h"`}
+		return 0, outOfBounds("", invalid.Malformed, text, `a duration such as "90s", "5m" or "48h"`)
 	}
 	return d, nil
 }
@@ -333,7 +357,7 @@ func parseDuration(text string) (time.Duration, error) {
 func (s Settings) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, of := range settings {
-			if of.keyed && s.Kind != KindKeyed || of.name == "ahead" && !s.KeyType.timed() {
+			if of.keyed && s.Kind != KindKeyed || of.name == "clockAhead" && !s.KeyType.timed() {
 				continue
 			}
 			if !yield(of.name, of.value(s)) {
@@ -391,8 +415,8 @@ func (s Settings) With(c Change) Settings {
 	if c.Late != nil {
 		s.Late = *c.Late
 	}
-	if c.Ahead != nil {
-		s.Ahead = *c.Ahead
+	if c.ClockAhead != nil {
+		s.ClockAhead = *c.ClockAhead
 	}
 	return s
 }

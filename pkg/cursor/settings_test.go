@@ -15,7 +15,7 @@ import (
 func TestSettingsByTheirNames(t *testing.T) {
 	want := cursor.Settings{
 		Kind: cursor.KindKeyed, First: 7, Policy: cursor.PolicyAlert, GapAfter: 90 * time.Second, MaxAhead: 3, Mode: cursor.ModeAsync,
-		KeyType: "time", Settle: 7 * time.Second, Late: cursor.LateDrop, Ahead: 9 * time.Hour,
+		KeyType: "time", Settle: 7 * time.Second, Late: cursor.LateDrop, ClockAhead: 9 * time.Hour,
 	}
 	var change cursor.Change
 	names := 0

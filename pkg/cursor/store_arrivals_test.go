@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -152,7 +153,7 @@ func TestStoreArrivals(t *testing.T) {
 		}
 		for _, strong := range []bool{true, false} {
 			query.Strong = strong
-			settles(t, fmt.Sprintf("heads, strong %v", strong), func() map[string]bool {
+			ddbtest.Settles(t, fmt.Sprintf("heads, strong %v", strong), func() map[string]bool {
 				found, left, err := s.Arrivals(t.Context(), query)
 				check(t, err)
 				same(t, "left unread", left, nil)

@@ -119,7 +119,7 @@ func (s *Store) LeaveToSweep(ctx context.Context, queue string, seq int64, now t
 }
 
 // Configure changes the settings of a queue that exists, where First, Kind and KeyType,
-// if given, are the queue's, and it is a keyed one where Settle or Late are, with times in its keys where Ahead is. It returns the cursor that is stored afterwards
+// if given, are the queue's, and it is a keyed one where Settle or Late are, with times in its keys where ClockAhead is. It returns the cursor that is stored afterwards
 // (the zero Cursor where there is none) and whether the change was made. One
 // UpdateItem; 1 write unit.
 //
@@ -140,8 +140,8 @@ func (c Change) fits() ddb.Cond {
 	if c.Settle != nil || c.Late != nil {
 		keyed = isKeyed
 	}
-	if c.Ahead != nil {
-		keyed = attrAhead.Exists()
+	if c.ClockAhead != nil {
+		keyed = attrClockAhead.Exists()
 	}
 	if c.First != nil {
 		first = attrFirst.Eq(ddb.Int(*c.First))

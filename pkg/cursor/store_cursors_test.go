@@ -27,7 +27,7 @@ func TestStoreCursor(t *testing.T) {
 			if strong {
 				same(t, "strong read", read(), want)
 			}
-			settles(t, fmt.Sprintf("read, strong %v", strong), read, want)
+			ddbtest.Settles(t, fmt.Sprintf("read, strong %v", strong), read, want)
 		}
 		other := want
 		other.Position, other.Settings.MaxAhead = 9, 5
@@ -208,10 +208,10 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 	others := map[string]any{
 		"First": int64(2), "Policy": cursor.PolicyAlert, "GapAfter": 3 * time.Second, "MaxAhead": int64(5),
 		"Mode": cursor.ModeSync, "Kind": cursor.KindArrival,
-		"KeyType": cursor.KeyType("utc"), "Settle": 3 * time.Second, "Late": cursor.LateDrop, "Ahead": 3 * time.Hour,
+		"KeyType": cursor.KeyType("utc"), "Settle": 3 * time.Second, "Late": cursor.LateDrop, "ClockAhead": 3 * time.Hour,
 	}
 	fixed := map[string]bool{"First": true, "Kind": true, "KeyType": true}
-	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true, "Ahead": true}
+	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true, "ClockAhead": true}
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		defaults := settings()
 		sorter, err := cursor.New(s, &cursor.Options{Defaults: &defaults, Now: func() time.Time { return at }})
@@ -219,7 +219,7 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 		for field := range reflect.TypeFor[cursor.Change]().Fields() {
 			defaults := defaults
 			if ofKeyed[field.Name] {
-				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late, defaults.Ahead = cursor.KindKeyed, "time", 0, cursor.LateDeliver, 24*time.Hour
+				defaults.Kind, defaults.KeyType, defaults.Settle, defaults.Late, defaults.ClockAhead = cursor.KindKeyed, "time", 0, cursor.LateDeliver, 24*time.Hour
 			}
 			other, known := others[field.Name]
 			if !known {
@@ -335,26 +335,26 @@ func TestStoreScan(t *testing.T) {
 				gaps[queue] = true
 			}
 		}
-		settles(t, "all queues", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{}) }, want)
-		settles(t, "queues with gaps", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{Gaps: true}) }, gaps)
+		ddbtest.Settles(t, "all queues", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{}) }, want)
+		ddbtest.Settles(t, "queues with gaps", func() map[string]bool { return scanned(t, s, queues, cursor.CursorFilter{Gaps: true}) }, gaps)
 
 		moved := map[string]bool{"q3": true, "q7": true}
 		later := at.Add(time.Hour)
 		_, _, err := s.Move(t.Context(), "q3", cursor.Range{From: 0, To: 1}, 0, later)
 		check(t, err)
 		check(t, s.Notify(t.Context(), "q7", later.Add(time.Second)))
-		settles(t, "queues moved since", func() map[string]bool {
+		ddbtest.Settles(t, "queues moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later})
 		}, moved)
-		settles(t, "queues notified at that time", func() map[string]bool {
+		ddbtest.Settles(t, "queues notified at that time", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Second)})
 		}, map[string]bool{"q7": true})
-		settles(t, "none moved since", func() map[string]bool {
+		ddbtest.Settles(t, "none moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later.Add(time.Minute)})
 		}, map[string]bool{})
 		either := maps.Clone(gaps)
 		maps.Copy(either, moved)
-		settles(t, "queues with gaps, and those moved since", func() map[string]bool {
+		ddbtest.Settles(t, "queues with gaps, and those moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{Gaps: true, MovedSince: later})
 		}, either)
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -154,9 +155,9 @@ func TestStoreCursorsShowsErased(t *testing.T) {
 				}
 			}
 		}
-		settles(t, "all", shown(cursor.CursorFilter{}), []string{"emptied", "erased", "live"})
-		settles(t, "with work", shown(cursor.CursorFilter{Gaps: true}), []string{"erased"})
-		settles(t, "moved", shown(cursor.CursorFilter{MovedSince: at.Add(-time.Hour)}), []string{"live"})
+		ddbtest.Settles(t, "all", shown(cursor.CursorFilter{}), []string{"emptied", "erased", "live"})
+		ddbtest.Settles(t, "with work", shown(cursor.CursorFilter{Gaps: true}), []string{"erased"})
+		ddbtest.Settles(t, "moved", shown(cursor.CursorFilter{MovedSince: at.Add(-time.Hour)}), []string{"live"})
 	})
 }
 

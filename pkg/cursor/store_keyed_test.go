@@ -190,8 +190,8 @@ func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 		check(t, err)
 		same(t, "changed", changed, false)
 		of, number, ahead := cursor.KindKeyed, cursor.KeyType("number"), time.Hour
-		both := cursor.Change{Kind: &of, KeyType: &number, Ahead: &ahead}
-		for _, change := range []cursor.Change{{Ahead: &ahead}, both} {
+		both := cursor.Change{Kind: &of, KeyType: &number, ClockAhead: &ahead}
+		for _, change := range []cursor.Change{{ClockAhead: &ahead}, both} {
 			_, changed, err = s.Configure(t.Context(), other.Queue, change)
 			check(t, err)
 			same(t, "changed the bound of clocks", changed, false)

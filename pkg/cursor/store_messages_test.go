@@ -82,7 +82,7 @@ func TestStoreMessages(t *testing.T) {
 						same(t, what, read(), want)
 						continue
 					}
-					settles(t, what, read, want)
+					ddbtest.Settles(t, what, read, want)
 				}
 			}
 		}

@@ -3,7 +3,6 @@ package cursor_test
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -119,20 +117,6 @@ func same[T any](t *testing.T, what string, got, want T) {
 
 // sameBytes compares bytes at once: cmp takes seconds for a body, one by one.
 func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
-
-// settles fails the test where a read that need not be strong does not come to
-// show what stands there. Every older state is right until then; in memory there is none.
-func settles[T any](t *testing.T, what string, read func() T, want T) {
-	t.Helper()
-	if strings.Contains(t.Name(), "/"+string(ddbtest.Memory)) {
-		same(t, what, read(), want)
-		return
-	}
-	await.Until(t, what, func() (bool, any) {
-		got := read()
-		return cmp.Equal(got, want), cmp.Diff(want, got)
-	})
-}
 
 func check(t testing.TB, err error) {
 	t.Helper()

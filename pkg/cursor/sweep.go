@@ -420,8 +420,12 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	if !cur.GapOpen() {
 		return cur, nil
 	}
-	age := s.now().Sub(cur.MovedAt)
-	if !r.full {
+	behind, err := s.firstStored(ctx, cur)
+	if err != nil {
+		return cur, err
+	}
+	since := cur.gapSince(behind)
+	if age := s.now().Sub(since); !r.full {
 		r.seen.Add(tallyGaps, 1)
 		r.seen.Peak(tallyGapAge, age)
 		r.options.Gap(cur, age)
@@ -429,11 +433,6 @@ func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	if cur.Settings.Policy == PolicyWait {
 		return cur, nil
 	}
-	behind, err := s.firstStored(ctx, cur)
-	if err != nil {
-		return cur, err
-	}
-	since := cur.gapSince(behind)
 	if due := since.Add(cur.Settings.GapAfter); s.now().Before(due) {
 		if cur.Settings.GapAfter > scheduleAhead || since.Before(cur.MovedAt) {
 			s.scheduleAt(cur, due)

@@ -27,6 +27,10 @@ type Walk struct {
 	PassOver bool
 }
 
+// ErrLookBack is what a visit returns that left a queue to somebody else for now: it is no failure, but the next round
+// looks as far back as this one.
+var ErrLookBack = errors.New("look at it again")
+
 // Visit sees to a queue, and counts in the round's tally.
 type Visit func(ctx context.Context, c Cursor, seen *Tally) error
 
@@ -85,8 +89,8 @@ func (l *look) segment(ctx context.Context, segment int) error {
 		if err != nil {
 			return errors.Join(first, err)
 		}
-		begun, seen, err := l.page(ctx, page.Cursors)
-		failed := err != nil || len(page.Unreadable) > 0 && !l.passOver
+		begun, seen, again, err := l.page(ctx, page.Cursors)
+		failed := again || err != nil || len(page.Unreadable) > 0 && !l.passOver
 		if err = l.passedOver(page, err); first == nil {
 			first = err
 		}
@@ -105,8 +109,8 @@ func (l *look) segment(ctx context.Context, segment int) error {
 }
 
 // page visits the queues of a page. It returns how many of the first ones it has come to,
-// which are all where there was time, and what they counted.
-func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all Tally, err error) {
+// which are all where there was time, what they counted, and whether the next round looks at one again.
+func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all Tally, again bool, err error) {
 	came, seen, errs := make([]bool, len(cursors)), make([]Tally, len(cursors)), make([]error, len(cursors))
 	l.forEach(len(cursors), func(i int) {
 		if l.goOn() {
@@ -114,7 +118,10 @@ func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all Tally
 		}
 	})
 	for i := range cursors {
-		if errs[i] != nil && err == nil {
+		switch {
+		case errors.Is(errs[i], ErrLookBack):
+			again = true
+		case errs[i] != nil && err == nil:
 			err = fmt.Errorf("queue %q: %w", cursors[i].Queue, errs[i])
 		}
 		if begun == i && came[i] {
@@ -122,7 +129,7 @@ func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all Tally
 			begun++
 		}
 	}
-	return begun, all, err
+	return begun, all, again, err
 }
 
 // clocksApart is how far the clocks of those who move a cursor and of a walk

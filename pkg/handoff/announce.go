@@ -11,6 +11,8 @@ type AnnouncementKind string
 const (
 	// ConsumerBlocked: a message failed as often as it may.
 	ConsumerBlocked AnnouncementKind = "consumer.blocked"
+	// ConsumerFailing: a message failed as often as it may, and blocks after BlockAfter unless its sink is at fault.
+	ConsumerFailing AnnouncementKind = "consumer.failing"
 	// ConsumerLags: the oldest message that waits is older than LagAfter.
 	ConsumerLags AnnouncementKind = "consumer.lags"
 	// ConsumerMissing: the next message is not stored any more.

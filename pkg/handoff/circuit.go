@@ -20,7 +20,7 @@ type Circuit struct {
 	// Off has it never open: where each queue has a sink of its own, many that fail say nothing
 	// about the others.
 	Off bool
-	// Queues is how many queues fail, with nothing taken in between, until the circuit is
+	// Queues is how many queues fail, with nothing taken for 10 seconds, until the circuit is
 	// open, 2 to 10; 3.
 	Queues int
 	// Probes is how long it is to the first probe, and after each one that fails to the next, the
@@ -58,27 +58,26 @@ func (c Circuit) validate() error {
 }
 
 // wait is how long it is to the next probe: up to a tenth longer than the setting, by what the
-// evidence is, so that not all consumers of a sink ask it at the same times.
-func (c Circuit) wait(e record.Evidence) time.Duration {
-	wait := record.RetryAfter(int(e.Circuit.Probes)+1, c.Probes)
+// health is, so that not all consumers of a sink ask it at the same times.
+func (c Circuit) wait(h record.Health) time.Duration {
+	wait := record.RetryAfter(int(h.Circuit.Probes)+1, c.Probes)
 	hash := fnv.New32a()
-	_, _ = fmt.Fprintf(hash, "%s %d %d", e.Consumer, e.Circuit.Opened.UnixMilli(), e.Circuit.Probes)
+	_, _ = fmt.Fprintf(hash, "%s %d %d", h.Consumer, h.Circuit.Opened.UnixMilli(), h.Circuit.Probes)
 	return wait + time.Duration(hash.Sum32()%100)*wait/1000
 }
 
-// opened is evidence whose circuit opens now. Rows are told apart by these times: they rise, however far
+// opened is a health whose circuit opens now. Rows are told apart by these times: they rise, however far
 // the clocks of who opens and who closes it are apart.
-func (c Circuit) opened(e record.Evidence, now time.Time) record.Evidence {
-	e.Circuit = record.Circuit{Opened: notBefore(e.Circuit.Closed, now), Closed: e.Circuit.Closed}
-	e.Circuit.ProbeAt = ddb.ToMillis(now.Add(c.wait(e)))
-	return e
+func (c Circuit) opened(h record.Health, now time.Time) record.Health {
+	h.Circuit = record.Circuit{Opened: notBefore(h.Circuit.Closed, now), Closed: h.Circuit.Closed}
+	h.Circuit.ProbeAt = ddb.ToMillis(now.Add(c.wait(h)))
+	return h
 }
 
-// closed is evidence whose circuit closes now.
-func closed(e record.Evidence, now time.Time) record.Evidence {
-	e.Passed = nil
-	e.Circuit = record.Circuit{Closed: notBefore(e.Circuit.Opened, now), Waking: true, Announced: e.Circuit.Announced}
-	return e
+// closed is a health whose circuit closes now.
+func closed(h record.Health, now time.Time) record.Health {
+	h.Circuit = record.Circuit{Closed: notBefore(h.Circuit.Opened, now), Waking: true, Announced: h.Circuit.Announced}
+	return h
 }
 
 // notBefore is now, to the millisecond, or the time that was noted before where that is later.
@@ -92,10 +91,12 @@ func notBefore(noted, now time.Time) time.Time {
 // failed is a batch that was not taken, as it is noted.
 type failed struct {
 	Consumer
-	// first tells that its message failed for the first time, sink that it was the sink that
-	// did not take it, or cannot be known not to be.
-	first, sink bool
-	// circuit are the bounds of who handed it on; nil where a chain ended so.
+	// sink tells that the sink did not take it, or cannot be known to have.
+	sink bool
+	// apart tells that the queue has a sink of its own, good how long an entry of it is good for.
+	apart bool
+	good  time.Duration
+	// circuit are the bounds of the reader that handed it over; nil where a chain ended so.
 	circuit *Circuit
 	// probe is the number of the probe that it was; 0 where it was none.
 	probe int64
@@ -103,82 +104,94 @@ type failed struct {
 	tracked bool
 }
 
-// noted is what is known of the sink then, and whether that is a change. A message's first
-// failure always is one, so that nobody who handed on before can say later that something was
-// taken since.
-func (f failed) noted(e record.Evidence, now time.Time) (next record.Evidence, changed bool) {
-	next, changed = e, f.first
-	room := record.DefaultFailing
-	if f.circuit != nil {
-		room = f.circuit.Queues
+// failed is the batch that is under way, as it is noted where it is not taken.
+func (run *delivery) failed(c Consumer) failed {
+	return failed{Consumer: c, apart: run.reader.Apart, good: goodFor(run.reader.Retries, run.reader.Circuit.Probes), circuit: &run.reader.Circuit, probe: run.probe}
+}
+
+// noted is what is known of the sink then, and whether that is a change.
+func (f failed) noted(h record.Health, now time.Time) (next record.Health, changed bool) {
+	next = h
+	next.Failing = h.Still(now, f.good)
+	if f.sink {
+		next, changed = f.listed(next, now)
 	}
-	probed := f.probe > 0 && e.Circuit.Open() && e.Circuit.Probes == f.probe
-	opens := f.sink && f.circuit != nil && !f.circuit.Off && !e.Circuit.Open() && !tooSoon(e, now)
-	// Where as many are noted already, those of a tracked consumer may be of chains, and others may be paused
-	// since before the circuit closed.
-	closed := e.Circuit.Closed
-	older := f.tracked || !closed.IsZero() && !closed.Before(e.FailingSince)
-	unknown := f.sink && !slices.Contains(e.Failing, f.Queue) && (len(e.Failing) < room || older && opens)
-	if unknown || f.sink && probed {
-		next.Failing, changed = asLast(e.Failing, f.Queue), true
-		if len(e.Failing) == 0 {
-			next.FailingSince = ddb.ToMillis(now)
-		}
-	}
+	probed := f.probe > 0 && h.Circuit.Open() && h.Circuit.Probes == f.probe
 	switch {
 	case f.circuit == nil:
 	case probed:
-		next.Circuit.ProbeAt, changed = ddb.ToMillis(now.Add(f.circuit.wait(e))), true
-	case opens && len(next.Failing) >= room && slices.Contains(next.Failing, f.Queue):
+		next.Circuit.ProbeAt, changed = ddb.ToMillis(now.Add(f.circuit.wait(h))), true
+	case f.sink && f.opens(next, now):
 		next, changed = f.circuit.opened(next, now), true
 	}
 	return next, changed
 }
 
-// lately is for how long it counts that the sink took something.
-const lately = time.Minute
-
-// tooSoon reports whether others may still note that the sink takes their batches: it did so lately, beside
-// queues that failed, and they look every few seconds.
-func tooSoon(e record.Evidence, now time.Time) bool {
-	return now.Sub(e.TakenAt).Abs() < lately && now.Sub(e.FailingSince).Abs() < evidenceFor+farAhead
+// listed has the queue among those that fail, and reports whether that is a change: an entry is renewed when a third
+// of its time is over.
+func (f failed) listed(h record.Health, now time.Time) (next record.Health, changed bool) {
+	if len(h.Failing) == 0 {
+		h.FailingSince = ddb.ToMillis(now)
+	}
+	at := slices.IndexFunc(h.Failing, func(o record.FailingQueue) bool { return o.Queue == f.Queue })
+	entry := record.FailingQueue{Queue: f.Queue, At: ddb.ToMillis(now)}
+	switch {
+	case at < 0 && len(h.Failing) < record.MaxFailing:
+		h.Failing = append(h.Failing, entry)
+	case at >= 0 && now.Sub(h.Failing[at].At) > f.good/3:
+		h.Failing[at] = entry
+	default:
+		return h, false
+	}
+	return h, true
 }
 
-// asLast are queues that failed, with one as the last of them: the first for a probe is another
-// then.
-func asLast(failing []string, queue string) []string {
-	others := slices.DeleteFunc(slices.Clone(failing), func(other string) bool { return other == queue })
-	return append(others[max(len(others)+1-record.MaxFailing, 0):], queue)
+// opens reports whether the circuit opens: as many queues fail, and the sink has taken nothing for some time, or so
+// many fail that it needs no proof.
+func (f failed) opens(h record.Health, now time.Time) bool {
+	return !f.circuit.Off && !h.Circuit.Open() && len(h.Failing) >= f.circuit.Queues && now.Sub(h.TakenAt) >= unseen &&
+		(now.Sub(h.FailingSince) >= steady || len(h.Failing) == record.MaxFailing)
 }
 
-// lets reports whether the circuit lets a batch of a queue be handed on. What cannot be known
-// now keeps nobody.
+// lets reports whether the circuit lets a batch of a queue be handed over. What cannot be known
+// now stops nobody.
 func (run *delivery) lets(ctx context.Context) bool {
-	run.learnt, _ = run.evidence(ctx, run.Consumer)
+	run.learnt, _ = run.health(ctx, run.Consumer)
 	if run.reader.Circuit.Off && run.learnt.Circuit.Open() {
 		run.closes(ctx, run.learnt) // it was switched off since
 	}
-	if circuit := run.learnt.Circuit; run.opens(run.learnt) && run.now().Before(circuit.ProbeAt) {
-		run.tellCircuit(run.learnt)
-		run.Ended = EndedCircuitOpen
-		return false
+	if !run.opens(run.learnt) {
+		return true
 	}
-	return true
+	due, now := run.learnt.Circuit.ProbeAt, run.now()
+	switch {
+	case now.Before(due):
+		run.tellCircuit(run.learnt)
+	case run.Record.Fails() && now.Before(due.Add(unprobed)):
+		// Its message may be a bad one: others go first, which are woken up by now.
+		if run.wakeCircuit != nil {
+			run.wakeCircuit(run.Consumer, due.Add(unprobed))
+		}
+	default:
+		return true
+	}
+	run.Ended = EndedCircuitOpen
+	return false
 }
 
 // opens reports whether the circuit is open, for a consumer that has one.
-func (run *delivery) opens(e record.Evidence) bool {
-	return e.Circuit.Open() && !run.reader.Circuit.Off
+func (run *delivery) opens(h record.Health) bool {
+	return h.Circuit.Open() && !run.reader.Circuit.Off
 }
 
 // isOpen reports whether the circuit is known to be open.
 func (run *delivery) isOpen(ctx context.Context) bool {
-	e, _ := run.evidence(ctx, run.Consumer)
-	return run.opens(e)
+	h, _ := run.health(ctx, run.Consumer)
+	return run.opens(h)
 }
 
 // retryAt is when a batch is tried again that failed n times in a row.
-func (run *delivery) retryAt(known record.Evidence, n int) time.Time {
+func (run *delivery) retryAt(known record.Health, n int) time.Time {
 	if run.opens(known) {
 		return known.Circuit.ProbeAt
 	}
@@ -197,12 +210,7 @@ func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 	if !run.opens(seen) {
 		return true
 	}
-	if run.passes(ctx, seen) {
-		run.Ended = EndedCircuitOpen
-		return false
-	}
 	next := seen
-	next.Passed = nil
 	next.Circuit.Probes++
 	next.Circuit.ProbeAt = ddb.ToMillis(run.now().Add(run.reader.Circuit.wait(next)))
 	if next.Circuit.ProbeAt.Before(leaseUntil) {
@@ -220,54 +228,29 @@ func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 	return false
 }
 
-// passes lets a probe pass, and reports whether it did. A queue that is known to fail does so
-// once, and once more for each that failed before it did: its message may be a bad one, and another
-// queue shows whether the sink is back.
-func (run *delivery) passes(ctx context.Context, seen record.Evidence) bool {
-	listed := slices.Index(seen.Failing, run.Queue)
-	if listed < 0 {
-		// More queues fail than are noted: those that do not go first, for as long as others are woken up.
-		return run.Record.Fails() && run.now().Before(seen.Circuit.ProbeAt.Add(unprobed))
-	}
-	passed := 0
-	for _, queue := range seen.Passed {
-		if queue == run.Queue {
-			passed++
-		}
-	}
-	if passed > listed {
-		return false
-	}
-	next := seen
-	next.Passed = append(slices.Clip(seen.Passed), run.Queue)
-	_, _, _ = run.learn(ctx, seen, next) // what cannot be noted now is when it comes again
-	return true
-}
-
 // tries reports whether nobody of this process has tried to make the same probe.
-func (d *Deliverer) tries(seen, next record.Evidence) bool {
-	d.learnt.mu.Lock()
-	defer d.learnt.mu.Unlock()
-	known := d.learnt.known[seen.Consumer]
-	if known.Rev != seen.Rev || known.Circuit != seen.Circuit {
+func (d *Deliverer) tries(seen, next record.Health) bool {
+	d.looks.mu.Lock()
+	defer d.looks.mu.Unlock()
+	known := d.looks.of[seen.Consumer]
+	if known == nil || known.health.Rev != seen.Rev || known.health.Circuit != seen.Circuit {
 		return false
 	}
-	known.Circuit.ProbeAt = next.Circuit.ProbeAt
-	d.learnt.known[seen.Consumer] = known
+	known.health.Circuit.ProbeAt = next.Circuit.ProbeAt
 	return true
 }
 
-// closes closes the circuit that is known to be open, as the sink took a probe, or as there is to be
-// none, however the evidence changed meanwhile. Where it cannot be closed now, the next probe does, or who
-// looks next.
-func (d *Deliverer) closes(ctx context.Context, seen record.Evidence) {
-	e, err := d.store.Evidence(ctx, seen.Consumer, true)
+// closes closes the circuit that is known to be open, as the sink took a tracked probe, or as there is to be
+// none, however its health changed meanwhile. Where it cannot be closed now, the next probe does, or the next
+// process that looks.
+func (d *Deliverer) closes(ctx context.Context, seen record.Health) {
+	h, err := d.store.Health(ctx, seen.Consumer, true)
 	for range maxNotes {
-		if err != nil || !e.Circuit.Open() || !e.Circuit.Opened.Equal(seen.Circuit.Opened) {
+		if err != nil || !h.Circuit.Open() || !h.Circuit.Opened.Equal(seen.Circuit.Opened) {
 			return
 		}
 		var made bool
-		if e, made, err = d.learnCircuit(ctx, e, closed(e, d.now())); made {
+		if h, made, err = d.learnCircuit(ctx, h, closed(h, d.now())); made {
 			return
 		}
 	}
@@ -277,8 +260,8 @@ func (d *Deliverer) closes(ctx context.Context, seen record.Evidence) {
 // nothing has to be waited for then. A clock that was far ahead as it closed the circuit has all failures
 // be before that, for as long as it was ahead: of such a one nothing is known.
 func (d *Deliverer) mended(ctx context.Context, c Consumer) bool {
-	e, err := d.evidence(ctx, c.Name)
-	return err == nil && !e.Circuit.Open() && e.Circuit.Closed.After(c.Failed) && e.Circuit.Closed.Before(d.now().Add(farAhead))
+	h, err := d.health(ctx, c.Name)
+	return err == nil && !h.Circuit.Open() && h.Circuit.Closed.After(c.Failed) && h.Circuit.Closed.Before(d.now().Add(farAhead))
 }
 
 // farAhead is more than clocks of AWS's differ.

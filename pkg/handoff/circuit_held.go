@@ -14,14 +14,14 @@ import (
 
 // held is the row of a queue that an open circuit keeps from being delivered. Those of a circuit that
 // opens later are newer.
-func held(queue string, e record.Evidence, since time.Time) trouble.Row {
+func held(queue string, e record.Health, since time.Time) trouble.Row {
 	opened := cmp.Or(e.Circuit.Opened, e.Circuit.Closed)
 	return trouble.Row{State: trouble.HeldBy(e.Consumer), Queue: queue, Consumer: e.Consumer, Since: since, N: opened.UnixMilli()}
 }
 
 // openRow is the row of a consumer's name whose circuit is open, or has held queues back that are not woken
 // up yet.
-func openRow(e record.Evidence) trouble.Row {
+func openRow(e record.Health) trouble.Row {
 	since := cmp.Or(e.Circuit.Opened, e.Circuit.Closed)
 	return trouble.Row{State: trouble.CircuitOpen, Consumer: e.Consumer, Since: since, N: since.UnixMilli()}
 }
@@ -36,22 +36,45 @@ func (run *delivery) hold(ctx context.Context) (mayGoOn bool) {
 	default:
 		return false
 	}
-	rows := run.store.Trouble()
-	e, err := run.evidence(ctx, run.Consumer)
+	h, err := run.health(ctx, run.Consumer)
 	if err != nil {
 		return false
 	}
-	if !run.opens(e) {
+	if !run.opens(h) {
 		return run.Ended == EndedCircuitOpen
 	}
+	run.noteHeld(ctx, run.Queue, h)
+	return false
+}
+
+// noteHeld notes a queue that waits for the circuit, and reports whether it is noted: it is woken up in its turn then.
+func (d *Deliverer) noteHeld(ctx context.Context, queue string, h record.Health) bool {
+	rows := d.store.Trouble()
 	if rows == nil {
 		return false
 	}
-	row := held(run.Queue, e, run.now())
-	if there, found, err := rows.Row(ctx, row.State, row.Queue, row.Consumer); err == nil && (!found || there.N < row.N) {
-		_ = rows.Put(ctx, row)
+	row := held(queue, h, d.now())
+	there, found, err := rows.Row(ctx, row.State, row.Queue, row.Consumer)
+	if err == nil && (!found || there.N < row.N) {
+		err = rows.Put(ctx, row)
 	}
-	return false
+	return err == nil
+}
+
+// heldBack reports whether a consumer that lags is left to the circuit of its name, which is open or wakes its queues
+// up, and notes its queue. Where there are no rows nobody else wakes the queue up.
+func (r *sweepRun) heldBack(ctx context.Context, c Consumer) bool {
+	h, err := r.health(ctx, c.Name)
+	if err == nil && h.Circuit.Waking {
+		// Nobody is left that wakes it up where that has ended since.
+		h, err = r.store.Health(ctx, c.Name, false)
+	}
+	waking := h.Circuit.Waking && !r.woken // a retry has a time of its own
+	if err != nil || r.bounds(c.Name).Off || !h.Circuit.Open() && !waking || r.store.Trouble() == nil {
+		return false
+	}
+	r.noteMore(ctx, openRow(h)) // by it the sweep finds the circuits of readers that it does not know
+	return c.State == Blocked || c.Paused != "" || r.noteHeld(ctx, c.Queue, h)
 }
 
 // probesHeld has queues that are held back looked at for a probe: those that are for longest. Their
@@ -64,10 +87,14 @@ const looksForProbe = 25
 // wakeForProbe wakes up who delivers for a probe that is due: queues that are held back, first those whose
 // message did not fail, or else those that are known to fail. Where none of them has anything to deliver, the
 // circuit is closed.
-func (r *sweepRun) wakeForProbe(ctx context.Context, e record.Evidence) error {
+func (r *sweepRun) wakeForProbe(ctx context.Context, e record.Health) error {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, looksForProbe)
 	if err != nil || len(rows) == 0 {
-		return errors.Join(err, r.wakeAll(ctx, e.Failing))
+		var queues []string
+		for _, f := range e.Failing {
+			queues = append(queues, f.Queue)
+		}
+		return errors.Join(err, r.wakeAll(ctx, queues))
 	}
 	var good, bad []trouble.Row
 	for _, row := range rows {
@@ -96,20 +123,20 @@ func (r *sweepRun) wakeForProbe(ctx context.Context, e record.Evidence) error {
 //
 // Another did it first, or made a probe: the evidence is not what was seen, and nothing changes. We die right
 // after: the next who comes wakes up what was held back meanwhile.
-func (r *sweepRun) endsUnproven(ctx context.Context, e record.Evidence) (bool, error) {
+func (r *sweepRun) endsUnproven(ctx context.Context, e record.Health) (bool, error) {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, 1)
 	if err != nil || len(rows) > 0 {
 		return false, err
 	}
 	next := e
 	next.Failing = nil
-	for _, queue := range e.Failing {
-		fails, probes, err := r.mayProbe(ctx, e.Consumer, queue)
+	for _, f := range e.Still(r.now(), r.good(e.Consumer)) {
+		fails, probes, err := r.mayProbe(ctx, e.Consumer, f.Queue)
 		if err != nil || probes {
 			return false, err
 		}
 		if fails {
-			next.Failing = append(next.Failing, queue)
+			next.Failing = append(next.Failing, f)
 		}
 	}
 	if len(next.Failing) == 0 {
@@ -141,14 +168,14 @@ func (r *sweepRun) mayProbe(ctx context.Context, consumer, queue string) (fails,
 // none of the others.
 //
 // We die after the deletion: the sweep wakes the queue up, as any that lags.
-func (r *sweepRun) wakeHeld(ctx context.Context, e record.Evidence, rows []trouble.Row) error {
+func (r *sweepRun) wakeHeld(ctx context.Context, e record.Health, rows []trouble.Row) error {
 	asleep, err := r.wakeRows(ctx, e, rows)
 	return errors.Join(err, r.holdAgain(ctx, asleep))
 }
 
 // wakeRows deletes rows, and wakes up the queues that they are about. It returns the rows of those that
 // could not be woken up.
-func (r *sweepRun) wakeRows(ctx context.Context, e record.Evidence, rows []trouble.Row) (asleep []trouble.Row, err error) {
+func (r *sweepRun) wakeRows(ctx context.Context, e record.Health, rows []trouble.Row) (asleep []trouble.Row, err error) {
 	var errs []error
 	for _, row := range rows {
 		// What the index shows may be over, and has no number.
@@ -175,7 +202,7 @@ func (r *sweepRun) holdAgain(ctx context.Context, asleep []trouble.Row) error {
 
 // wakeLate wakes up queues of which it was noted that they are held back when the circuit had closed, and all others
 // were woken up: as many as a second has. 4.5 read units where there is none.
-func (r *sweepRun) wakeLate(ctx context.Context, e record.Evidence) error {
+func (r *sweepRun) wakeLate(ctx context.Context, e record.Health) error {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, r.bounds(e.Consumer).WakeRate)
 	if err != nil || len(rows) == 0 {
 		return err
@@ -191,17 +218,26 @@ const (
 	// wakeSteps is how many times a second it does so.
 	wakeSteps = 10
 	// heldLate is how long after a circuit closed somebody may hold a queue back who does not know that.
-	heldLate = 2 * evidenceFor
+	heldLate = 2 * lookFor
 )
 
-// bounds are those of the circuit of a consumer's name, as far as the sweep knows its reader.
-func (r *sweepRun) bounds(consumer string) Circuit {
-	for _, reader := range r.options.Readers {
+// reader is that of a consumer's name, as far as the sweep knows it, with its defaults.
+func (o SweepOptions) reader(consumer string) Reader {
+	for _, reader := range o.Readers {
 		if reader.Name == consumer {
-			return reader.Circuit.withDefaults()
+			reader.MaxAttempts = cmp.Or(reader.MaxAttempts, o.MaxAttempts)
+			return reader.withDefaults()
 		}
 	}
-	return Circuit{}.withDefaults()
+	return Reader{MaxAttempts: o.MaxAttempts}.withDefaults()
+}
+
+// bounds are those of the circuit of a consumer's name, good how long an entry of its queues that fail is good for.
+func (r *sweepRun) bounds(consumer string) Circuit { return r.options.reader(consumer).Circuit }
+
+func (r *sweepRun) good(consumer string) time.Duration {
+	reader := r.options.reader(consumer)
+	return goodFor(reader.Retries, reader.Circuit.Probes)
 }
 
 // wakes wakes up the queues that a circuit held back which has closed, those first that wait for longest,
@@ -210,7 +246,7 @@ func (r *sweepRun) bounds(consumer string) Circuit {
 //
 // Another did it first: it wakes them up. We die right after: the next caller goes on when the
 // turn is over.
-func (r *sweepRun) wakes(ctx context.Context, e record.Evidence) (time.Time, error) {
+func (r *sweepRun) wakes(ctx context.Context, e record.Health) (time.Time, error) {
 	if now := r.now(); now.Before(e.Circuit.ProbeAt) {
 		return e.Circuit.ProbeAt, nil
 	}
@@ -239,7 +275,7 @@ func (r *sweepRun) wakes(ctx context.Context, e record.Evidence) (time.Time, err
 
 // wakeInTurn wakes queues up at the rate of the consumer, until none is left or the turn is over. Those that
 // cannot be woken up are held back again behind it, so that each is tried once in a turn.
-func (r *sweepRun) wakeInTurn(ctx context.Context, e record.Evidence) (left bool, err error) {
+func (r *sweepRun) wakeInTurn(ctx context.Context, e record.Health) (left bool, err error) {
 	rate := r.bounds(e.Consumer).WakeRate
 	began, woken, after := r.now(), 0, trouble.Ages{}
 	var asleep []trouble.Row

@@ -208,8 +208,8 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 			return k.now
 		}})
 		k.must(err)
-		k.hands("q1", handoff.EndedWait) // it remembers that the circuit is open
-		e, err := k.store.Evidence(t.Context(), "c", true)
+		k.hands("q1", handoff.EndedCircuitOpen) // it remembers that the circuit is open
+		e, err := k.store.Health(t.Context(), "c", true)
 		k.must(err)
 		next := e
 		next.By, next.Failing, next.Circuit = "another", nil, record.Circuit{Closed: k.now}
@@ -374,7 +374,7 @@ func TestHeldBackRequestsGoWrong(t *testing.T) {
 			k.put("r", 1)
 			k.d.Deliver(t.Context(), "r", k.patient(), -1) // closes it
 			o := handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []handoff.Reader{{Name: "c"}}}
-			for range 2 {
+			for range 3 {
 				_, _ = k.d.Sweep(t.Context(), o)
 				k.pass(time.Minute)
 			}

@@ -25,14 +25,14 @@ type Sink struct {
 // Sink reads what is known of the sink of a consumer's name, as it was within the last second: half
 // a read unit.
 func (d *Deliverer) Sink(ctx context.Context, consumer string) (Sink, error) {
-	e, err := d.store.Evidence(ctx, consumer, false)
-	return sinkOf(e), err
+	h, err := d.store.Health(ctx, consumer, false)
+	return sinkOf(h), err
 }
 
-func sinkOf(e record.Evidence) Sink {
-	s := Sink{OpenSince: e.Circuit.Opened, Waking: e.Circuit.Waking, FailingSince: e.FailingSince, TakenAt: e.TakenAt}
-	if e.Circuit.Open() {
-		s.ProbeAt, s.Probes = e.Circuit.ProbeAt, e.Circuit.Probes
+func sinkOf(h record.Health) Sink {
+	s := Sink{OpenSince: h.Circuit.Opened, Waking: h.Circuit.Waking, FailingSince: h.FailingSince, TakenAt: h.TakenAt}
+	if h.Circuit.Open() {
+		s.ProbeAt, s.Probes = h.Circuit.ProbeAt, h.Circuit.Probes
 	}
 	return s
 }

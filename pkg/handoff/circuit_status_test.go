@@ -31,7 +31,9 @@ func TestSink(t *testing.T) {
 		}
 		k.pass(time.Second)
 	}
-	open := handoff.Sink{OpenSince: began.Add(2 * time.Second), ProbeAt: k.circuit().ProbeAt, FailingSince: began}
+	k.pass(7 * time.Second)
+	k.hands("q3", handoff.EndedFailed)
+	open := handoff.Sink{OpenSince: began.Add(10 * time.Second), ProbeAt: k.circuit().ProbeAt, FailingSince: began}
 	k.sinkIs("open", open)
 	k.put("q", 1)
 	k.probeDue()

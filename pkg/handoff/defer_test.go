@@ -120,11 +120,14 @@ func TestAWorkerFails(t *testing.T) {
 		if c := k.at("q", 0, handoff.Idle); c.Error != "no card" || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
 			t.Errorf("%+v; want why, and when it comes again", c)
 		}
-		for range 3 {
+		for range 2 {
 			k.pass(10 * time.Minute)
 			h = k.defersTo(handoff.EndedDeferred)
 			answered(t, "fails", pull.OK)(fail())
 		}
+		k.pass(10 * time.Minute)
+		k.defersTo(handoff.EndedBlocked)
+		k.gets("q 1 #1", "q 1 #2", "q 1 #3")
 	}
 }
 

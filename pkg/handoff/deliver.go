@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -83,11 +84,8 @@ type delivery struct {
 	bad bool
 	// learnt is what was known of the sink before the batch that is under way was handed on,
 	// probe the number of the probe that the batch is; 0 where it is none.
-	learnt record.Evidence
+	learnt record.Health
 	probe  int64
-	// overdue tells that the message behind Delivered failed for so long, while no other queue
-	// did, that its next failure blocks.
-	overdue bool
 }
 
 func (run *delivery) deliver(ctx context.Context, from int64) error {
@@ -257,11 +255,7 @@ func (run *delivery) leaseUntil(ctx context.Context, now time.Time) time.Time {
 // more is known to be there. It returns the consumer as it is then.
 func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	c := run.Record
-	bad, err := run.isBad(ctx, c)
-	if err != nil {
-		return c, err
-	}
-	if bad {
+	if isBad(c, run.reader.MaxAttempts, run.reader.BlockAfter, run.now()) {
 		return run.block(ctx, c)
 	}
 	batch, err := run.read(ctx, c.Delivered, c.FailedTo(), c.Attempts)
@@ -328,10 +322,16 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
 	blocked, made, err := run.store.Block(ctx, c, run.now())
 	if err == nil && made {
-		run.store.Note(ctx, c, blocked)
-		run.Ended = EndedBlocked
+		run.noteBlocked(ctx, c, blocked)
 	}
 	return blocked, err
+}
+
+// noteBlocked notes that the consumer is blocked now.
+func (run *delivery) noteBlocked(ctx context.Context, c, blocked Consumer) {
+	run.store.Note(ctx, c, blocked)
+	run.store.NoteOver(ctx, c, trouble.Failing)
+	run.Ended = EndedBlocked
 }
 
 func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
@@ -355,7 +355,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 			if mine {
 				run.handedOn(ctx, done)
 				// What cannot be known now, nothing can be noted of.
-				run.learnt, _ = run.evidence(ctx, c.Name)
+				run.learnt, _ = run.health(ctx, c.Name)
 				run.probe = 0
 				return after, true, next, nil
 			}
@@ -384,7 +384,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 	if passed > 0 {
 		// Nothing is known yet of the message behind the part.
 		behind.Attempts, behind.Together, behind.Away = 1, 1, 0
-		behind.FailingSince, behind.FailedAlone, behind.Taken, behind.Proven = time.Time{}, false, 0, false
+		behind.Failed, behind.FailingSince, behind.Proven = time.Time{}, time.Time{}, false
 	}
 	failure := run.failure(ctx, behind, cause)
 	failure.Passed = passed
@@ -397,7 +397,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 	if made && passed > 0 {
 		part := batch.upTo(c.From + passed)
 		if len(part.Messages) > 0 {
-			run.noteTaken(ctx, run.learnt)
+			run.noteTaken(ctx, run.learnt, run.claimed, run.probe > 0)
 		}
 		run.Messages += len(part.Messages)
 		run.Skipped += len(part.Skipped)
@@ -408,12 +408,14 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 	case isSlow(cause):
 		run.Ended = EndedAside
 	case after.State == Blocked:
-		run.store.Note(ctx, c, after)
-		run.Ended = EndedBlocked
+		run.noteBlocked(ctx, c, after)
 	case run.bad:
 		// Go on: by halves, up to the bad one.
 	default:
 		run.Ended = EndedFailed
+		if fails(after, run.reader.MaxAttempts) {
+			run.noteMore(ctx, failingRow(after))
+		}
 	}
 	return after, nil
 }
@@ -422,7 +424,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 func (run *delivery) failure(ctx context.Context, c Consumer, cause error) record.Failure {
 	now := run.now()
 	why, replyQueue := record.Words(cause)
-	is := failed{Consumer: c, circuit: &run.reader.Circuit, probe: run.probe, tracked: run.reader.Track > 0}
+	is := run.failed(c)
 	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Shown: record.Shown(cause, why), Alone: c.Alone(), Now: now}
 	switch {
 	case isSlow(cause):
@@ -430,17 +432,19 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error) recor
 	case isPermanent(cause):
 		failure.RetryAt, failure.Block = now, c.Alone() // it has only to be alone
 		if run.probe > 0 {
-			_, _ = run.noteFailure(ctx, is)
+			run.noteFailure(ctx, is)
 		}
 	case isSinkAway(cause):
 		is.sink = true
-		known, _ := run.noteFailure(ctx, is)
+		known := run.noteFailure(ctx, is)
 		failure.Away = c.Away + 1
 		failure.RetryAt = notSooner(cause, run.retryAt(known, failure.Away), now)
 	default:
-		failure.RetryAt = notSooner(cause, run.retryAt(noteCounted(ctx, run.noteFailure, is, &failure), c.OwnAttempts()), now)
-		failure.Proven = tookSince(c, run.learnt)
-		failure.Block = c.Alone() && c.OwnAttempts() >= run.reader.MaxAttempts && (c.Proven || failure.Proven || run.overdue)
+		known := run.count(ctx, is, &failure)
+		failure.RetryAt = notSooner(cause, run.retryAt(known, c.OwnAttempts()), now)
+		next := c
+		next.State, next.Failed, next.Proven, next.FailingSince = Idle, now, failure.Proven, cmp.Or(c.FailingSince, failure.Since)
+		failure.Block = isBad(next, run.reader.MaxAttempts, run.reader.BlockAfter, now)
 	}
 	return failure
 }

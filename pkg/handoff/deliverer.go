@@ -33,7 +33,7 @@ type Deliverer struct {
 	acker       *xorack.Acker
 	knownQueues bool
 	aside       func(ctx context.Context, queue, consumer string) error
-	learnt      learnt
+	looks       looks
 	left        seen
 	slow        slow
 }
@@ -107,7 +107,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		slow:        slow{until: map[consumerKey]time.Time{}},
 		acker:       options.Acker,
 		knownQueues: options.KnownQueues,
-		learnt:      learnt{known: map[string]evidence{}},
+		looks:       looks{of: map[string]*look{}},
 		left:        seen{left: map[consumerKey]idle{}},
 	}
 	for _, bound := range []struct {
@@ -183,12 +183,11 @@ type Reader struct {
 	MaxBytes int
 	// MaxAttempts is how often a message is tried alone before the consumer is
 	// Blocked, 2 to 1,000; 5. A batch comes twice as it is, and then by halves, and so many times at
-	// most that the next would be the MaxAttempts-th: then its first message is alone. It is tried for longer where the sink may be at fault:
-	// where it took nothing of the consumer's queues since the message first failed.
+	// most that the next would be the MaxAttempts-th: then its first message is alone. It is tried on until BlockAfter is over,
+	// and for longer while the sink may be at fault: it took nothing since the failure before, and other queues fail.
 	MaxAttempts int
 	// BlockAfter is how long after its first failure a message that failed so often blocks its
-	// consumer although nothing shows that the sink takes others, 1 second to 30 days; 1 hour.
-	// While other queues fail too it does not, however long that is.
+	// consumer, 1 second to 30 days; 1 hour. Shorter than the sink may be away, a part of it may block queues.
 	BlockAfter time.Duration
 	// Retries is how long after each failure a message is tried again, the last one again
 	// and again: 1 to 10 of 0.1 seconds to 1 hour; 1 s, 10 s, 1 min and 5 min where it is

@@ -19,8 +19,8 @@
 // Delivered is the last seq that was delivered and committed. A claim is the
 // right to deliver a range; it has a token, whose number rises with every
 // claim, and a lease, after which another may take it over. A consumer is
-// blocked when a message failed as often as it may, and it is known that the message is at
-// fault and not the sink. Evidence is what all queues of a consumer's name learnt of its sink.
+// blocked when a message failed as often, and for as long, as it may. The health of a sink is what all queues of a
+// consumer's name know of it.
 //
 // # What is stored
 //
@@ -40,10 +40,8 @@
 //	isolateTo     N  up to this seq a batch failed, or its process died: claims are smaller
 //	retryAt      N  ms, when a batch that failed is tried again
 //	failed, error, blockedSince   when and why a batch failed last
-//	failingSince  N  ms, when the message behind delivered, or a batch with it, first failed
-//	taken        N  where it failed alone: what its sink was known to have taken the first time,
-//	                which failingSince is then
-//	proven       BOOL  where it failed alone again after something else was taken
+//	failingSince  N  ms, when the message behind delivered first failed alone
+//	proven       BOOL  where its last failure said that the sink takes others, or that no other queue fails
 //	away         N  how often in a row the sink was away when it was tried
 //	replyQueue   S  where error is about replies: the queue that they go to
 //	shown        N  how many bytes of error the queue's tenant may read, where that is not all
@@ -74,21 +72,20 @@
 // conditional update; with short names it has less than 1 KB and a step costs
 // one write unit.
 //
-// Beside them, under ("consumer " and the consumer's name, " evidence"), what all its queues
-// learnt of its sink: no consumer has a name with a space.
+// Beside them, under ("consumer " and the consumer's name, " health"), what all its queues
+// know of its sink: no consumer has a name with a space.
 //
-//	v            N  layout of the item, 1; 2 once the circuit was open
+//	v            N  layout of the item, 1
 //	rev          N  rises with each change, each of which compares it
 //	by           S  who made the last change
-//	taken        N  how often it was noted that something was taken after others had failed
-//	failing      L  as many queues as open the circuit, of which a batch failed since, and
-//	                those of which a probe did, ten at most
-//	failingSince N  ms, since when there are any: for people, as the next one
-//	takenAt      N  ms, when it was last noted that something was taken
+//	failing      L  queues of which a batch failed since one was taken, ten at most, of each
+//	  queue      S
+//	  at         N  ms, when that was noted
+//	failingSince N  ms, since when there are any
+//	takenAt      N  ms, when the last batch was handed over that was taken and noted
 //	opened       N  ms, since when the circuit is open
 //	probeAt      N  ms, when the next probe may be made while it is
 //	probes       N  how many were made
-//	passed       L  those of failing that let the next probe pass, each as often as it did
 //	announced    BOOL  people heard that it is open
 //	closed       N  ms, when it closed last
 //	waking       BOOL  queues that were left alone until then are still to be woken up
@@ -142,61 +139,47 @@
 //
 // A handler that fails says one of three things. [Permanent]: the message is refused for good,
 // and blocks as soon as it is alone. [SinkAway]: the sink is throttled or cannot be reached;
-// that is counted against no message. Anything else counts, where the message was alone, and after as
-// many attempts blocks the consumer of that queue, but only with evidence that the message is at fault:
+// that is counted against no message. Anything else is unknown, and is counted where the message was alone. Such a
+// message blocks its queue late, and by one look, because a block that is wrong stops a queue, and one that is late costs a
+// retry every five minutes:
 //
-//   - something was taken, of whatever queue, after the message first failed alone and before it
-//     failed so again;
-//   - or nobody can tell, because no other queue fails, and [Reader].BlockAfter has passed;
-//   - or its workers died of it, and the sink was never asked.
+//   - it was tried alone [Reader].MaxAttempts times, and it has failed for [Reader].BlockAfter; and
+//   - the sink took something that was handed over after the failure before the last one, or no other queue fails.
 //
-// So a sink that is down blocks nothing, however long, save where one queue alone has something
-// to deliver: what failed is tried again by the schedule, and delivered when the sink is back. What nothing is taken beside, such as a bad message in each of two queues that are all
-// there are, is not blocked: it lags, and is announced so.
+// A message that kills its worker blocks after as many attempts; one that failed as well when BlockAfter is over. An entry of a
+// queue that fails is good for three times the longest retry or probe, 15 minutes at least. A chain that ends writes what its failure
+// proves, and the next delivery blocks by it. [ConsumerFailing] is announced when the attempts are used up.
 //
-// The evidence of a consumer's name is an item that goes through two states:
-//
-//	        a batch fails, or the sink is away: its queue is noted
-//	      ┌─────────────────────────────────────────────────────────┐
-//	      │                                                         ▼
-//	nothing fails ◄─────────────────────────────────────────── queues fail ◄─┐ another
-//	        a batch is taken that was claimed by somebody           └────────┘ queue, or message
-//	        who knew that: taken + 1
-//
-// Who hands on looks at it before, weakly, every 5 seconds at most, and writes only in the
-// second state: so a batch of a sink that works costs what it did. Whether something was taken
-// since a message first failed is told by counts, not by clocks: a first failure changes the item,
-// and who looked before that change cannot make the next one.
+// A process looks at the health of a name every 5 seconds at most, weakly, for all queues of it. A failure reads it strongly. A
+// success is written only where the look before it showed that queues fail, and every 10 seconds at most: so a batch
+// of a sink that works costs what it did. A success counts from when the batch was handed over: the sink may have gone away since.
 //
 // [DoneUpTo] says beside it how far the batch is done: the write that gives the claim back commits that part.
 //
 // # The circuit
 //
-// Once as many queues as [Circuit].Queues says failed with nothing taken in between, the circuit of
+// Once as many queues as [Circuit].Queues says fail, and the sink took nothing for 10 seconds (or ten queues fail at once), the circuit of
 // the consumer's name is open: nothing is claimed for it but by one probe at a time, and a delivery
-// ends as [EndedCircuitOpen]. The evidence has it:
+// ends as [EndedCircuitOpen].
 //
 //	         as many queues fail; probeAt: after 5 s
 //	closed ───────────────────────────────────────────► open ◄──┐ a probe: probeAt is after the next
-//	   ▲            a probe is taken                      │  └──┘ time, or the claim's lease
+//	   ▲            a batch is taken                      │  └──┘ time, or the claim's lease
 //	   └──────────────────────────────────────────────────┘      it fails: probeAt is after that time
 //
-// A probe is an ordinary batch of whatever queue comes first when it is due. Who makes it compares
-// the item before the claim, so that of many who come at once one asks the sink; one that dies is
-// followed by another when its claim's lease is over. A queue that is known to fail lets a
-// probe pass, once, and once more for each that failed before it: so a bad message in each of three
-// queues does not keep the others from showing that the sink is there, whoever comes first. Where more queues fail than
-// are noted, these let it pass for 5 s, and the sweep wakes up first such as do not fail. Where the sink took something in
-// the last minute, the circuit opens no sooner than 10 s after the first failure. Of a batch that failed before the circuit closed, no
+// A probe is an ordinary batch of whatever queue comes first when it is due; one whose message failed waits 5 seconds more, since that
+// may be a bad one. The process that makes it compares
+// the item before the claim, so that of many that come at once one asks the sink; one that dies is
+// followed by another when its claim's lease is over. While it is open the sweep notifies none of the queues that wait, and when it
+// closes they are woken up at [Circuit].WakeRate. Of a batch that failed before the circuit closed, no
 // retry time is waited for. Where the sink is there again, nobody is needed.
 //
 // Of a tracked consumer it is about handing on: a chain that fails is what the work says of the message, which
-// has its attempts for that, and opens no circuit; a probe is taken when it was handed on. Where the sink took
-// something since a tracked message failed last, that one is tried once more before it may be blocked. Consumers that pull have none: they do not ask while they are away.
+// has its attempts for that, and opens no circuit; a probe is taken when it was handed on. Consumers that pull have none: they do not ask while they are away.
 //
 // # A sink for each queue
 //
-// Where each queue has a sink of its own ([Reader].Apart), what one takes says nothing of another: no evidence is kept or
+// Where each queue has a sink of its own ([Reader].Apart), what one takes says nothing of another: no health is kept or
 // looked at, and there is no circuit. A message that counts then blocks its queue after as many attempts and BlockAfter.
 // What is slow, or fails, is delivered by a call of its own ([Reader].Inline, [Options].Aside): the claim of a batch that takes
 // longer than Inline beside others is given back, as one whose sink is away, and the call claims it again. No call waits for a

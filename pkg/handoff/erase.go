@@ -161,6 +161,7 @@ func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, e
 	gone, err = d.store.Erase(ctx, c.Queue, c.Name)
 	if gone {
 		d.store.Note(ctx, c, Consumer{})
+		d.unlist(ctx, c)
 	}
 	return gone, err
 }

@@ -178,7 +178,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		{
 			name: "delivery while another queue fails",
 			prepare: func(h *hurt) error {
-				_, _, err := h.store.Learn(h.t.Context(), record.Evidence{Consumer: "c"}, record.Evidence{Consumer: "c", By: "x", Failing: []string{"r"}})
+				_, _, err := h.store.Learn(h.t.Context(), record.Health{Consumer: "c"}, record.Health{Consumer: "c", By: "x", Failing: []record.FailingQueue{{Queue: "r"}}})
 				return firstError(err, h.put(1, 2, 3, 4, 5))
 			},
 			do: (*hurt).deliver, want: []int64{1, 2, 3, 4, 5},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/trouble"
 )
 
 // Handed is a batch that was handed to a [Reader], and when.
@@ -29,11 +31,14 @@ func (run *delivery) tell(batch Batch, committed time.Time, err error) {
 // skipped messages says nothing of the sink: most are not asked for it.
 func (run *delivery) handedOn(ctx context.Context, done Batch) {
 	run.tell(done, run.now(), nil)
+	if c := run.Record; fails(c, run.reader.MaxAttempts+1) { // with this attempt
+		run.store.NoteOver(ctx, c, trouble.Failing)
+	}
 	switch {
 	case len(done.Messages) > 0:
-		run.noteTaken(ctx, run.learnt)
+		run.noteTaken(ctx, run.learnt, run.claimed, run.probe > 0)
 	case run.probe > 0:
-		_, _ = run.noteFailure(ctx, failed{Consumer: run.Record, circuit: &run.reader.Circuit, probe: run.probe})
+		run.noteFailure(ctx, run.failed(run.Record))
 	}
 	run.Batches++
 	run.Messages += len(done.Messages)

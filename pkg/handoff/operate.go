@@ -159,6 +159,9 @@ func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
 			return c, ErrQuarantined
 		}
 		removed, err := d.store.Remove(ctx, c)
+		if removed {
+			d.unlist(ctx, c)
+		}
 		return made(Consumer{}, removed, err)
 	})
 }

@@ -119,7 +119,7 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 		it, err = d.sorter.Configure(ctx, queue, cursor.Change{Kind: start.kind})
 	}
 	if err == nil && start.kind != nil && it.Settings.Kind != *start.kind {
-		err = cursor.ErrKindFixed
+		_, err = d.sorter.Configure(ctx, queue, cursor.Change{Kind: start.kind})
 	}
 	if err != nil {
 		return Consumer{}, err

@@ -191,8 +191,10 @@ type sweepRun struct {
 	left []Consumer
 	more bool
 	at   cursor.Cursor
-	// announced is how many announcements there were.
-	announced int
+	// announced is how many announcements there were, held how many consumers were left to their circuits.
+	announced, held int
+	// woken tells that a wake-up came for one consumer: it is no round.
+	woken bool
 }
 
 func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
@@ -279,16 +281,6 @@ func (r *sweepRun) missing(consumers []Consumer, it cursor.Cursor) bool {
 	return missing > 0
 }
 
-// maxAttempts is how often a message of a consumer whose worker dies is tried.
-func (r *sweepRun) maxAttempts(name string) int {
-	for _, reader := range r.options.Readers {
-		if reader.Name == name && reader.MaxAttempts != 0 {
-			return reader.MaxAttempts
-		}
-	}
-	return r.options.MaxAttempts
-}
-
 // sweepTurn is how long a queue may take in a round; with those of its consumers, and what is
 // to be deleted, for whom that is too short the run goes on when the round is over. It is also how long a run goes on
 // with the starts of one queue: who reads for them, and was woken up, goes on with them beside.
@@ -323,8 +315,8 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		}
 		c, before = after, after
 	case over(c, now):
-		// Where the sink refused it too, who delivers tells whether the message is bad.
-		block := c.OwnAttempts() >= r.maxAttempts(c.Name) && c.Alone() && !c.FailedAlone
+		// Where it failed as well, the next delivery decides, which knows the reader's BlockAfter.
+		block := c.FailingSince.IsZero() && isBad(c, r.options.reader(c.Name).MaxAttempts, 0, now)
 		ended, made, err := r.store.Cancel(ctx, c, block, now)
 		if err != nil {
 			return true, err
@@ -344,6 +336,10 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 		return held, err
 	}
 	r.seen.Add(tallyLagging, 1)
+	if r.heldBack(ctx, c) {
+		r.held++
+		return false, r.tell(ctx, c, it)
+	}
 	return true, r.tell(ctx, c, it)
 }
 
@@ -358,6 +354,10 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 		r.seen.Add(tallyPaused, 1)
 	}
 	since, missing, err := r.waiting(ctx, c)
+	if fails(c, r.options.reader(c.Name).MaxAttempts) {
+		r.noteMore(ctx, failingRow(c))
+		err = errors.Join(err, r.announce(ctx, newAnnouncement(ConsumerFailing, c, it.Position, failingRow(c).Since, now)))
+	}
 	switch {
 	case err != nil:
 		return err

@@ -106,6 +106,9 @@ func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, 
 		return err
 	}
 	s.fail(err)
+	if run.held > 0 && !full {
+		return cursor.ErrLookBack // nothing notified it, and it lags
+	}
 	return nil
 }
 

@@ -20,7 +20,7 @@ const abandoned = time.Hour
 
 // tellCircuit tells when somebody has to see to a circuit that has changed, or that stopped a
 // delivery.
-func (d *Deliverer) tellCircuit(e record.Evidence) {
+func (d *Deliverer) tellCircuit(e record.Health) {
 	switch circuit := e.Circuit; {
 	case d.wakeCircuit == nil:
 	case circuit.Open() && circuit.Announced:
@@ -41,7 +41,7 @@ func (d *Deliverer) WakeCircuit(ctx context.Context, consumer string, options Sw
 	if err := errors.Join(err, ValidateConsumer(consumer)); err != nil {
 		return SweepReport{}, time.Time{}, err
 	}
-	e, err := d.store.Evidence(ctx, consumer, true)
+	e, err := d.store.Health(ctx, consumer, true)
 	if err != nil {
 		return SweepReport{}, time.Time{}, err
 	}
@@ -51,7 +51,7 @@ func (d *Deliverer) WakeCircuit(ctx context.Context, consumer string, options Sw
 }
 
 // circuit sees to a circuit, and returns when it has to be seen to next.
-func (r *sweepRun) circuit(ctx context.Context, e record.Evidence) (time.Time, error) {
+func (r *sweepRun) circuit(ctx context.Context, e record.Health) (time.Time, error) {
 	switch {
 	case e.Circuit.Open() && (r.bounds(e.Consumer).Off || r.now().Sub(e.Circuit.ProbeAt) >= abandoned):
 		r.closes(ctx, e) // it opens again where one delivers after all, and fails
@@ -82,7 +82,7 @@ func (r *sweepRun) circuit(ctx context.Context, e record.Evidence) (time.Time, e
 //
 // Another did it first: both announce it, under one id. We die right after the announcement: the
 // next who comes repeats it.
-func (r *sweepRun) sayOpen(ctx context.Context, e record.Evidence) (record.Evidence, error) {
+func (r *sweepRun) sayOpen(ctx context.Context, e record.Health) (record.Health, error) {
 	_ = r.store.Trouble().Put(ctx, openRow(e)) // the next who comes writes what cannot be written now
 	if e.Circuit.Announced {
 		return e, nil
@@ -98,7 +98,7 @@ func (r *sweepRun) sayOpen(ctx context.Context, e record.Evidence) (record.Evide
 
 // sayClosed announces that a circuit has closed, if people heard that it was open, and notes that nothing
 // is left to do. It is as sayOpen is.
-func (r *sweepRun) sayClosed(ctx context.Context, e record.Evidence) error {
+func (r *sweepRun) sayClosed(ctx context.Context, e record.Health) error {
 	if e.Circuit.Announced {
 		if err := r.announce(ctx, ofCircuit(CircuitClosed, e, e.Circuit.Closed, r.now())); err != nil {
 			return err
@@ -128,7 +128,7 @@ func (r *sweepRun) wakeAll(ctx context.Context, queues []string) error {
 }
 
 // ofCircuit is an announcement of a consumer's name: it is about no queue.
-func ofCircuit(kind AnnouncementKind, e record.Evidence, since, now time.Time) Announcement {
+func ofCircuit(kind AnnouncementKind, e record.Health, since, now time.Time) Announcement {
 	return Announcement{
 		Kind: kind, ID: fmt.Sprintf("%s/%s/%d", kind, e.Consumer, since.UnixMilli()),
 		Consumer: e.Consumer, Since: since, Age: now.Sub(since), Attempts: int(e.Circuit.Probes),
@@ -149,11 +149,11 @@ func (s *consumerSweep) circuits(ctx context.Context) {
 		}
 	}
 	s.fail(err)
-	for _, name := range names {
-		if err := s.circuit(ctx, name, listed[name]); err != nil {
-			s.fail(fmt.Errorf("circuit of consumer %q: %w", name, err))
+	s.deliverer.forEach(len(names), func(i int) {
+		if err := s.circuit(ctx, names[i], listed[names[i]]); err != nil {
+			s.fail(fmt.Errorf("circuit of consumer %q: %w", names[i], err))
 		}
-	}
+	})
 }
 
 // maxCircuits is how many open circuits of readers that it does not know a run sees to.
@@ -162,7 +162,7 @@ const maxCircuits = 100
 // circuit sees to one, if it has to be seen to, and tells when it has to be next. The row of one that is
 // closed was written by somebody who was late.
 func (s *consumerSweep) circuit(ctx context.Context, name string, listed bool) error {
-	e, err := s.deliverer.store.Evidence(ctx, name, false)
+	e, err := s.deliverer.store.Health(ctx, name, false)
 	if err != nil {
 		return err
 	}
@@ -176,6 +176,12 @@ func (s *consumerSweep) circuit(ctx context.Context, name string, listed bool) e
 		return err
 	}
 	next, err := run.circuit(ctx, e)
+	for err == nil && e.Circuit.Waking && !next.IsZero() && !next.After(run.now()) && run.hasTime(ctx, time.Time{}, wakeTurn+run.margin) {
+		// However many wait: wake-ups follow one another ten times at most.
+		if e, err = s.deliverer.store.Health(ctx, name, true); err == nil {
+			next, err = run.circuit(ctx, e)
+		}
+	}
 	if s.deliverer.wakeCircuit != nil && !next.IsZero() {
 		s.deliverer.wakeCircuit(name, next)
 	}

@@ -80,7 +80,7 @@ func TestWakeCircuit(t *testing.T) {
 	}
 	*told = nil
 	k.hands("q", handoff.EndedFailed)
-	if diff := cmp.Diff([]time.Duration{time.Minute, 16 * time.Second}, *told); diff != "" {
+	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *told); diff != "" {
 		t.Errorf("told when it was probed (-want +got):\n%s", diff)
 	}
 	k.fails = nil
@@ -88,7 +88,7 @@ func TestWakeCircuit(t *testing.T) {
 	*told = nil
 	k.put("r", 1)
 	k.hands("r", handoff.EndedCaughtUp)
-	if diff := cmp.Diff([]time.Duration{61 * time.Second, 0}, *told); diff != "" {
+	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *told); diff != "" {
 		t.Errorf("told when it closed (-want +got):\n%s", diff)
 	}
 	closed := k.now
@@ -193,7 +193,7 @@ func TestClocksOfCircuits(t *testing.T) {
 	k.opens()
 	k.put("r", 1)
 	k.hands("r", handoff.EndedCircuitOpen)
-	e, err := k.store.Evidence(t.Context(), "c", true)
+	e, err := k.store.Health(t.Context(), "c", true)
 	k.must(err)
 	opened := e.Circuit.Opened
 	e.Circuit.ProbeAt = opened.Add(-time.Hour)
@@ -340,12 +340,12 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 					break
 				}
 			}
-			e, err := k.store.Evidence(t.Context(), "c", true)
+			e, err := k.store.Health(t.Context(), "c", true)
 			k.must(err)
 			if k.now = e.Circuit.Closed.Add(time.Minute); e.Circuit.Waking {
 				t.Errorf("%s: %+v", name, e.Circuit)
 			}
-			if len(e.Failing) != c.fails || e.Taken > 0 {
+			if len(e.Failing) != c.fails || !e.TakenAt.IsZero() {
 				t.Errorf("%s: %+v", name, e)
 			}
 			k.put("r", 1)
@@ -355,4 +355,132 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTheSweepLeavesHeldQueuesToTheirCircuit: while it is open it notifies none of them, and while it wakes them up none beyond
+// its rate; however long that is, they are looked at by each round, and are woken up once it is over. Of another consumer of a
+// queue nothing is held.
+func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
+	k, waits := holding(t)
+	k.opens()
+	k.hands("q", handoff.EndedCircuitOpen)
+	var queues []string
+	for i := range 20 {
+		queue := fmt.Sprintf("r%02d", i)
+		queues = append(queues, queue)
+		k.put(queue, 1)
+		k.hands(queue, handoff.EndedCircuitOpen)
+	}
+	for _, queue := range queues[10:] { // their rows are lost
+		k.must(k.store.Trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
+	}
+	_, err := k.d.Create(t.Context(), "r00", "other", handoff.First)
+	k.must(err)
+	o := handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []handoff.Reader{{Name: "c", Circuit: handoff.Circuit{WakeRate: 1}}}}
+	rounds := func(n int) (woken []string) {
+		t.Helper()
+		return k.woken(queues, func() {
+			for range n {
+				k.circuitIsNotDue()
+				k.sweep(o)
+				k.pass(time.Minute)
+			}
+		})
+	}
+	k.same("woken while it is open", rounds(30), []string{"r00"})
+	if held := k.heldBack(); len(held) < 20 {
+		t.Errorf("held back: %v", held)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.put("good", 1)
+	k.hands("good", handoff.EndedCaughtUp)
+	began, last, woken := k.now, k.now, 0
+	k.queues.fail = func(request, queue string) error {
+		if request == "notify" && k.standing(queue).Delivered == 0 && queue != "good" {
+			last, woken = k.now, woken+1
+			k.hands(queue, handoff.EndedCaughtUp)
+		}
+		return nil
+	}
+	rounds(1)
+	// One turn ends where the next begins: one more then.
+	if took := last.Sub(began); woken != 24 || took < 17*time.Second || took > 25*time.Second {
+		t.Errorf("%d are woken up within %s, want 24, one a second", woken, took)
+	}
+	if len(*waits) == 0 {
+		t.Error("nobody waits")
+	}
+}
+
+// circuitIsNotDue puts the next probe off.
+func (k *desk) circuitIsNotDue() {
+	k.t.Helper()
+	h := k.health()
+	if !h.Circuit.Open() {
+		return
+	}
+	h.Circuit.ProbeAt = k.now.Add(time.Hour)
+	_, _, err := k.store.Learn(k.t.Context(), h, h)
+	k.must(err)
+}
+
+// TestTheSweepWakesUpHoweverManyWait: in one run, as long as it has time.
+func TestTheSweepWakesUpHoweverManyWait(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	const queues = 3000
+	for i := range queues {
+		row := trouble.Row{State: trouble.HeldBy("c"), Queue: fmt.Sprintf("r%04d", i), Consumer: "c", Since: k.now, N: k.circuit().Opened.UnixMilli()}
+		k.must(k.store.Trouble().Put(t.Context(), row))
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", handoff.EndedCaughtUp)
+	began := k.now
+	k.sweep(handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []handoff.Reader{{Name: "c"}}})
+	if held, took := k.heldBack(), k.now.Sub(began); len(held) > 0 || took < queues/55*time.Second || took > queues/50*time.Second+10*time.Second {
+		t.Errorf("%d are still held back after %s", len(held), took)
+	}
+}
+
+// TestTheCircuitOfARemovedConsumerEnds: with the last queue of it that fails.
+func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		_, err := k.d.Remove(t.Context(), orderOf(queue))
+		k.must(err)
+	}
+	if h := k.health(); len(h.Failing) > 0 || !h.FailingSince.IsZero() {
+		t.Errorf("%+v still fail", h)
+	}
+	k.probeDue()
+	_, _, err := k.d.WakeCircuit(t.Context(), "c", handoff.SweepOptions{})
+	k.must(err)
+	if k.circuit().Open() {
+		t.Error("it is open")
+	}
+}
+
+// TestWakeUpsBesideACircuit: while it is open a retry is left to it, also where its row is lost; once it has closed, a retry
+// waits for no other.
+func TestWakeUpsBesideACircuit(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	k.pass(time.Second)
+	wake := func(want int) {
+		t.Helper()
+		did, _, err := k.d.Wake(t.Context(), "q1", "c", handoff.SweepOptions{})
+		k.must(err)
+		if did.Notified != want {
+			t.Errorf("%d are woken up, want %d", did.Notified, want)
+		}
+	}
+	wake(0)
+	k.same("held back", k.heldBack(), []string{"q3", "q1"})
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", handoff.EndedCaughtUp)
+	wake(1)
 }

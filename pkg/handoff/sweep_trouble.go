@@ -15,7 +15,7 @@ import (
 
 // walked are the states whose rows the sweep looks at, in the order of the walk.
 var walked = []trouble.State{
-	trouble.Gap, trouble.Lagging, trouble.Blocked, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
+	trouble.Gap, trouble.Lagging, trouble.Blocked, trouble.Failing, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
 }
 
 // maxWalked is how many rows are read at once.
@@ -65,7 +65,7 @@ func (s *consumerSweep) endTroubles(ctx context.Context, page []trouble.Row) {
 	d := s.deliverer
 	d.forEach(len(page), func(i int) {
 		row := page[i]
-		over, err := d.isOver(ctx, row, s.options.LagAfter)
+		over, err := d.isOver(ctx, row, s.options)
 		if err == nil && over {
 			err = d.store.Trouble().Delete(ctx, row)
 		}
@@ -76,7 +76,7 @@ func (s *consumerSweep) endTroubles(ctx context.Context, page []trouble.Row) {
 }
 
 // isOver reports whether a queue, or a consumer, is not in the state of a row any more.
-func (d *Deliverer) isOver(ctx context.Context, row trouble.Row, lagAfter time.Duration) (bool, error) {
+func (d *Deliverer) isOver(ctx context.Context, row trouble.Row, options SweepOptions) (bool, error) {
 	if row.State == trouble.Gap {
 		cur, err := d.queueOf(ctx, row)
 		return err == nil && !cur.GapOpen(), err
@@ -89,7 +89,9 @@ func (d *Deliverer) isOver(ctx context.Context, row trouble.Row, lagAfter time.D
 	case trouble.Replying:
 		return c.State != Sending || !c.LeaseUntil.Before(ddb.ToMillis(d.now())), nil
 	case trouble.Lagging, trouble.Missing:
-		return d.isServed(ctx, row, c, lagAfter)
+		return d.isServed(ctx, row, c, options.LagAfter)
+	case trouble.Failing:
+		return !fails(c, options.reader(c.Name).MaxAttempts), nil
 	}
 	is := func(o trouble.Row) bool { return o.State == row.State }
 	return !slices.ContainsFunc(record.Troubles(c), is), nil

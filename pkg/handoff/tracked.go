@@ -171,26 +171,22 @@ func (d *Deliverer) look(ctx context.Context, c Consumer) (Consumer, bool, error
 }
 
 // endAs ends a claim as its chain ended: one that is done is a commit, every other end a failure.
+// Anybody may repeat it: the token says whose claim it is. A message that failed as often as it may is
+// blocked before its next attempt.
 func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (Consumer, bool, error) {
+	if chain.End() == xorack.Done {
+		seen := d.failing(ctx, c.Name)
+		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+		if made {
+			d.noteTaken(ctx, seen, chain.Created, false)
+		}
+		return after, made, err
+	}
 	why := string(chain.End())
 	if chain.Reason != "" {
 		why += ": " + chain.Reason
 	}
-	return d.end(ctx, c, chain.End() == xorack.Done, why)
-}
-
-// end ends a claim by its token: by a commit, or by a failure. Anybody may repeat it. A message that
-// failed as often as it may is blocked before its next attempt.
-func (d *Deliverer) end(ctx context.Context, c Consumer, commit bool, why string) (Consumer, bool, error) {
-	if !commit {
-		return d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
-	}
-	seen := d.failing(ctx, c.Name)
-	after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
-	if made {
-		d.noteTaken(ctx, seen)
-	}
-	return after, made, err
+	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
 }
 
 // failureOf is what is noted of a batch whose work failed: nobody knows whether the message is bad.
@@ -200,7 +196,7 @@ func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) recor
 		Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), Alone: c.Alone(), Now: now,
 		RetryAt: now.Add(record.RetryAfter(c.OwnAttempts(), record.DefaultRetries)),
 	}
-	failure.Proven = tookSince(c, noteCounted(ctx, d.noteFailure, failed{Consumer: c}, &failure))
+	d.count(ctx, failed{Consumer: c, good: goodFor(record.DefaultRetries, record.DefaultProbes)}, &failure)
 	return failure
 }
 
@@ -209,8 +205,12 @@ func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) recor
 //
 // Lost response: the repeat finds the claim ended. Another ended it first: the stored consumer says
 // how. We die right after the end: the sweep wakes the consumer up.
-func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, why string) (Consumer, bool, error) {
-	after, made, err := d.end(ctx, c, commit, why)
+func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, why string) (after Consumer, made bool, err error) {
+	if commit {
+		after, made, err = d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+	} else {
+		after, made, err = d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
+	}
 	if err == nil {
 		err = d.awaken(ctx, after)
 	}

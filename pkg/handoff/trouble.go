@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -19,6 +20,14 @@ func rowOf(state trouble.State, c Consumer, since time.Time) trouble.Row {
 	row := record.RowOf(c)
 	row.State, row.Since = state, ddb.ToMillis(since)
 	return row
+}
+
+// fails reports whether a message failed as often as it may, and is tried on.
+func fails(c Consumer, attempts int) bool { return c.Fails() && c.OwnAttempts() >= attempts }
+
+// failingRow is the row of a consumer that fails.
+func failingRow(c Consumer) trouble.Row {
+	return rowOf(trouble.Failing, c, cmp.Or(c.FailingSince, c.Failed))
 }
 
 // noteMissing notes that the next message of a consumer is not stored any more.

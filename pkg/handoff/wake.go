@@ -64,7 +64,7 @@ func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options Sw
 	if at.IsZero() && !rests(c) || at.After(now) {
 		return SweepReport{}, at, nil
 	}
-	run := sweepRun{Deliverer: d, options: o, seen: &cursor.Tally{}}
+	run := sweepRun{Deliverer: d, options: o, seen: &cursor.Tally{}, woken: true}
 	it, err := d.sorter.Status(ctx, queue)
 	switch next := it.Notified.Add(soon); {
 	case err != nil || rests(c) && c.Delivered >= it.Position:

@@ -83,7 +83,7 @@ func TestWakeUpsOfRetries(t *testing.T) {
 	w.wake(handoff.SweepReport{Notified: 1}, "", 4)
 	w.wake(handoff.SweepReport{}, "6s", 2) // repeated: it was notified
 	w.pass(5 * time.Second)
-	w.wake(handoff.SweepReport{Notified: 1}, "", 4) // nobody came
+	w.wake(handoff.SweepReport{Notified: 1}, "", 5) // nobody came
 	w.ends("q", handoff.EndedFailed)
 	w.tells("q c 16s")
 	_, err := w.d.Pause(t.Context(), order("p"))
@@ -99,7 +99,7 @@ func TestWakeUpsOfRetries(t *testing.T) {
 	w.put("q", 2)
 	w.wake(handoff.SweepReport{}, "21s", 2) // who resumed it woke up who delivers
 	w.pass(5 * time.Second)
-	w.wake(handoff.SweepReport{Notified: 1}, "", 4) // nobody came
+	w.wake(handoff.SweepReport{Notified: 1}, "", 5) // nobody came
 }
 
 // TestWakeUpsOfLeases: who finds a claim in flight tells when it is over; then it is ended,
@@ -117,7 +117,7 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	w.pass(time.Minute)
 	w.wake(handoff.SweepReport{}, "1m0.001s", 1) // it is good until then
 	w.pass(time.Millisecond)
-	w.wake(handoff.SweepReport{Notified: 1, Cancelled: 1}, "", 5)
+	w.wake(handoff.SweepReport{Notified: 1, Cancelled: 1}, "", 6)
 	w.ends("q", handoff.EndedCaughtUp)
 	w.gets("q 1,2 #2")
 	w.wake(handoff.SweepReport{}, "", 2)

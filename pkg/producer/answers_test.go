@@ -160,6 +160,29 @@ func TestAhead(t *testing.T) {
 	})
 }
 
+// TestAheadOfAFullOne: the one that is next goes again too, and the others do not wait for it.
+func TestAheadOfAFullOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := inLine(func(message) bool { return false })
+		a := &api{answer: func(ctx context.Context, n int, m []message) (producer.Answer, error) {
+			if n > 0 {
+				return answer(ctx, n, m)
+			}
+			return say(m, func(m message) string {
+				if *m.Seq == 1 {
+					return `{"status":429,"outcome":"full"}`
+				}
+				return `{"status":409,"outcome":"ahead","new":0}`
+			})
+		}}
+		p := newProducer(t, a, nil)
+		if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))); got != "advanced advanced" {
+			t.Error(got)
+		}
+		want(t, a, "a1 a2", "a1 a2")
+	})
+}
+
 // TestAheadOfWhatComesLater: the one that is next waits behind it.
 func TestAheadOfWhatComesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

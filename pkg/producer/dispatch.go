@@ -189,7 +189,7 @@ func (p *Producer) goOn(c *call, judged judgement) {
 // repeats reports whether the message of a seq goes again.
 func (p part) repeats(of []verdict, seq int64) bool {
 	for n, f := range p.messages {
-		if f.seq == seq && of[n].fate == repeat {
+		if f.seq == seq && (of[n].fate == repeat || of[n].fate == aside) {
 			return true
 		}
 	}

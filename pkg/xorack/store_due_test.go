@@ -6,9 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -35,23 +32,7 @@ func testDue(t *testing.T, s *xorack.Store) {
 			delete(want, tag)
 		}
 	}
-	eventually(t, "due", want, func() map[string]time.Time { return allDue(t, s, "due ", until) })
-}
-
-// eventually fails the test unless an index comes to show this: it may be
-// behind, and every older state is right until then; in memory there is none.
-func eventually[T any](t *testing.T, what string, want T, shows func() T) {
-	t.Helper()
-	if strings.Contains(t.Name(), "/"+string(ddbtest.Memory)) {
-		if diff := cmp.Diff(want, shows()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
-		return
-	}
-	await.Until(t, what, func() (bool, any) {
-		got := shows()
-		return cmp.Equal(got, want), cmp.Diff(want, got)
-	})
+	ddbtest.Settles(t, "due", func() map[string]time.Time { return allDue(t, s, "due ", until) }, want)
 }
 
 // allDue reads all parts, in pages of two, and checks their order. It returns the
@@ -97,6 +78,6 @@ func testEndsAreDue(t *testing.T, s *xorack.Store) {
 		_, changed, err := end(tag)
 		check(t, err)
 		same(t, what, changed, true)
-		eventually(t, "due", true, func() bool { return !allDue(t, s, "end ", at.Add(time.Minute))[tag].IsZero() })
+		ddbtest.Settles(t, "due", func() bool { return !allDue(t, s, "end ", at.Add(time.Minute))[tag].IsZero() }, true)
 	}
 }

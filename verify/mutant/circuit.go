@@ -3,11 +3,8 @@ package main
 // circuitTests hold the circuit of a sink that is away.
 var circuitTests = test{"./pkg/handoff", "Circuit|Probe|TestBadMessagesDoNot|TestNothingIs"}
 
-// trackedAway is the scenario of a tracked consumer whose sink is away.
-var trackedAway = deferredSchedule(", the sink is away")
-
 // heldTests hold what becomes of the queues that an open circuit holds back.
-var heldTests = test{"./pkg/handoff", "Held|TestProbesGoRound|TestBadMessagesKeepNo"}
+var heldTests = test{"./pkg/handoff", "Held|TestBadMessagesDoNot|TestProbesGoRound|TestBadMessagesKeepNo"}
 
 // circuitMutants are bugs by which a sink that is away is asked too often, or is not found to be
 // back.
@@ -16,16 +13,44 @@ var circuitMutants = []mutant{
 		{"sweep_circuit.go", " || r.now().Sub(e.Circuit.ProbeAt) >= abandoned):", "):"},
 	}},
 	{"the circuit opens by one queue more", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "opens && len(next.Failing) >= room", "opens && len(next.Failing) > room"},
+		{"circuit.go", "len(h.Failing) >= f.circuit.Queues", "len(h.Failing) > f.circuit.Queues"},
+	}},
+	{"the circuit opens at once", deliveryFolder, circuitTests, []edit{
+		{"circuit.go", "(now.Sub(h.FailingSince) >= steady || ", "(true || "},
 	}},
 	{"the circuit opens beside what was just taken", deliveryFolder, test{"./pkg/handoff", "TestOpensNot"}, []edit{
-		{"circuit.go", " && !tooSoon(e, now)", ""},
+		{"circuit.go", " && now.Sub(h.TakenAt) >= unseen", ""},
 	}},
-	{"the circuit never opens again once something was taken", deliveryFolder, test{"./pkg/handoff", "TestOpensNot"}, []edit{
-		{"circuit.go", " && now.Sub(e.FailingSince).Abs() < evidenceFor+farAhead", ""},
+	{"the circuit waits though ten queues fail", deliveryFolder, test{"./pkg/handoff", "TestWorkloads/404"}, []edit{
+		{"circuit.go", " || len(h.Failing) == record.MaxFailing)", ")"},
 	}},
-	{"a bad message that is not noted takes the probe", deliveryFolder, heldTests, []edit{
-		{"circuit.go", "return run.Record.Fails() && run.now()", "return false && run.now()"},
+	{"a bad message takes the probe", deliveryFolder, heldTests, []edit{
+		{"circuit.go", "case run.Record.Fails() && now", "case false && now"},
+	}},
+	{"a queue that lets the probe pass has others woken up at once", deliveryFolder, test{"./pkg/handoff", "TestBadMessagesDoNot"}, []edit{
+		{"circuit.go", "run.wakeCircuit(run.Consumer, due.Add(unprobed))", "run.wakeCircuit(run.Consumer, due)"},
+	}},
+	{"the circuit stays open: it is not closed", deliveryFolder, circuitTests, []edit{
+		{"health.go", "\t\th = closed(h, now)\n", "\t\topen = true\n"},
+	}},
+	{"the circuit stays open: as another fails meanwhile", deliveryFolder, circuitTests, []edit{
+		{"health.go", "\t\tif made || err != nil {\n\t\t\treturn\n\t\t}\n\t\tseen = h\n", "\t\t_, _, _ = h, made, err\n\t\treturn\n"},
+	}},
+	{"a late probe closes another circuit", deliveryFolder, circuitTests, []edit{
+		{"health.go", "probe && seen.Circuit.Opened.Equal(probed)", "probe"},
+		{"health.go", "\tprobed := seen.Circuit.Opened\n", ""},
+	}},
+	{"the sweep notifies all whom an open circuit holds back", deliveryFolder, heldTests, []edit{
+		{"sweep.go", "if r.heldBack(ctx, c) {", "if false {"},
+	}},
+	{"the sweep notifies all whom a circuit wakes up", deliveryFolder, heldTests, []edit{
+		{"circuit_held.go", "!h.Circuit.Open() && !waking ||", "!h.Circuit.Open() && (true || waking) ||"},
+	}},
+	{"who is held back is looked at no more", deliveryFolder, heldTests, []edit{
+		{"sweep_beside.go", "return cursor.ErrLookBack", "return nil"},
+	}},
+	{"a run wakes up as many as a turn lasts for", deliveryFolder, test{"./pkg/handoff", "TestTheSweepWakesUp"}, []edit{
+		{"sweep_circuit.go", "for err == nil && e.Circuit.Waking &&", "for false && e.Circuit.Waking &&"},
 	}},
 	{"who fails is woken up first for a probe", deliveryFolder, heldTests, []edit{
 		{"circuit_held.go", "if err == nil && c.Fails() {", "if err == nil && c.Fails() && false {"},
@@ -37,7 +62,7 @@ var circuitMutants = []mutant{
 		{"circuit_held.go", "return run.Ended == EndedCircuitOpen", "return false"},
 	}},
 	{"a claim is made before the circuit is looked at", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "run.opens(run.learnt) && run.now().Before(circuit.ProbeAt)", "circuit.Open() && false"},
+		{"circuit.go", "case now.Before(due):", "case false:"},
 	}},
 	{"many probes at a time: not compared", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "err == nil && made {\n\t\t\trun.learnt", "err == nil && (made || true) {\n\t\t\trun.learnt"},
@@ -49,25 +74,13 @@ var circuitMutants = []mutant{
 		{"circuit.go", "\tnext.Circuit.ProbeAt = ddb.ToMillis(run.now().Add(run.reader.Circuit.wait(next)))\n\tif next.Circuit.ProbeAt.Before(leaseUntil) {\n\t\tnext.Circuit.ProbeAt = ddb.ToMillis(leaseUntil)\n\t}\n", "\t_ = leaseUntil\n"},
 	}},
 	{"each probe comes as soon as the first", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "record.RetryAfter(int(e.Circuit.Probes)+1, c.Probes)", "record.RetryAfter(1, c.Probes)"},
+		{"circuit.go", "record.RetryAfter(int(h.Circuit.Probes)+1, c.Probes)", "record.RetryAfter(1, c.Probes)"},
 	}},
 	{"a probe that fails keeps the others for as long as its lease", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "case probed:\n\t\tnext.Circuit.ProbeAt, changed = ddb.ToMillis(now.Add(f.circuit.wait(e))), true\n", "case probed:\n"},
-	}},
-	{"the circuit stays open: it is not closed", deliveryFolder, circuitTests, []edit{
-		{"evidence.go", "d.learnCircuit(ctx, seen, closed(next, d.now())); !made {", "d.learnCircuit(ctx, seen, next); !made {"},
-	}},
-	{"the circuit stays open: as another fails meanwhile", deliveryFolder, circuitTests, []edit{
-		{"evidence.go", "\t\td.closes(ctx, seen)\n", ""},
-	}},
-	{"the circuit stays open: bad messages are asked again and again", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "if run.passes(ctx, seen) {", "if false {"},
-	}},
-	{"a late probe closes another circuit", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", " || !e.Circuit.Opened.Equal(seen.Circuit.Opened)", ""},
+		{"circuit.go", "case probed:\n\t\tnext.Circuit.ProbeAt, changed = ddb.ToMillis(now.Add(f.circuit.wait(h))), true\n", "case probed:\n"},
 	}},
 	{"what failed waits for its time though the sink is back", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "e.Circuit.Closed.After(c.Failed)", "false"},
+		{"circuit.go", "h.Circuit.Closed.After(c.Failed)", "false"},
 	}},
 	{"a tracked batch closes no circuit", deliveryFolder, circuitTests, []edit{
 		{"tracked.go", "if run.probe > 0 {", "if false {"},
@@ -79,16 +92,13 @@ var circuitMutants = []mutant{
 		{"sweep_circuit.go", "!now.Before(e.Circuit.ProbeAt)", "false"},
 	}},
 	{"nobody hears that a circuit opened", deliveryFolder, circuitTests, []edit{
-		{"evidence.go", "\td.tellCircuit(e)\n", ""},
+		{"health.go", "\td.tellCircuit(h)\n", ""},
 	}},
 	{"the sweep sees to no circuit", deliveryFolder, circuitTests, []edit{
 		{"sweep.go", "func() { s.circuits(ctx) },", "func() {},"},
 	}},
 	{"a schedule claims before the circuit is looked at", deliveryFolder, deliverySchedule("the sink is away"), []edit{
 		{"circuit.go", "if !run.opens(seen) {\n\t\treturn true", "if true {\n\t\treturn true"},
-	}},
-	{"a schedule ends with an open circuit: bad messages are asked again and again", deliveryFolder, deliverySchedule("a bad message, and a sink that is away"), []edit{
-		{"circuit.go", "if run.passes(ctx, seen) {", "if false {"},
 	}},
 	{"a schedule ends with an open circuit: what was last is skipped", deliveryFolder, deliverySchedule("a bad message, and a sink that is away"), []edit{
 		{"sweep_circuit.go", "if ended, failed := r.endsUnproven(ctx, e); ended {", "if ended, failed := false, ctx.Err(); ended {"},
@@ -119,16 +129,5 @@ var circuitMutants = []mutant{
 	}},
 	{"the circuit's end is told before all know of it", deliveryFolder, circuitTests, []edit{
 		{"circuit_held.go", "if !due.Before(late) {", "if true {"},
-	}},
-	{"an older version forgets the circuit", recordFolder, test{"./internal/record", "TestStoreCircuit/memory"}, []edit{
-		{"item.go", "layoutCircuit = 2", "layoutCircuit = 1"},
-	}},
-	{"an outage that is over blocks a tracked consumer", deliveryFolder, trackedAway, []edit{
-		{"evidence.go", "run.reader.Track > 0 && !back", "run.reader.Track > 0"},
-		{"evidence.go", "run.overdue, back = !othersFail, known.TookSince(c.Failed)", "run.overdue = !othersFail\n\t\t_ = known"},
-		{"evidence.go", "\tback := false\n", ""},
-	}},
-	{"an outage blocks a tracked consumer", deliveryFolder, trackedAway, []edit{
-		{"evidence.go", "run.overdue, back = !othersFail, known.TookSince(c.Failed)", "run.overdue, back = !othersFail || known.Rev > 0, false"},
 	}},
 }

@@ -81,9 +81,7 @@ var deliveryMutants = []mutant{
 	}},
 	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
 		{"../../internal/record/read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
-		{"deliver.go", "failure.Block = c.Alone() && c.OwnAttempts()", "failure.Block = c.Attempts"},
-		{"evidence.go", "c.OwnAttempts() >= run.reader.MaxAttempts && c.Alone()", "c.Attempts >= run.reader.MaxAttempts"},
-		{"evidence.go", "if c.OwnAttempts()+1 < run", "if c.Attempts+1 < run"},
+		{"health.go", "case c.OwnAttempts() < attempts || !c.Alone():", "case c.Attempts < attempts:"},
 	}},
 	{"failure without token", recordFolder, deliveries, []edit{
 		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isIn(Started),"},

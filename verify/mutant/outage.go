@@ -4,7 +4,7 @@ package main
 var (
 	awayStore    = test{"./internal/record", "TestStoreAway/memory"}
 	awayDelivery = test{"./pkg/handoff", "TestASinkThatIsAway"}
-	evidence     = test{"./pkg/handoff", "TestAPoison|TestAnOutage|TestWhatWas|TestWhatIsTaken|TestAConsumerOf|TestARedriveBegins|TestAProcessLooks|TestDeaths|TestEvidence|TestAQueueThatWas"}
+	health       = test{"./pkg/handoff", "TestABadMessage|TestAnOutage|TestBlocks|TestWhatWas|TestSuccess|TestFailures|TestAConsumerOf|TestAQueueThatIs|TestARedriveBegins|TestAProcessLooks|TestDeaths|TestADeath|TestConsumerFailing"}
 	awayWire     = test{"./internal/sink", "TestAway"}
 )
 
@@ -20,29 +20,78 @@ var outageMutants = []mutant{
 	{"a sink that is away is asked each second", deliveryFolder, awayDelivery, []edit{
 		{"deliver.go", "failure.Away = c.Away + 1", "failure.Away = 1"},
 	}},
-	{"blocked without evidence", deliveryFolder, evidence, []edit{
-		{"deliver.go", "(c.Proven || failure.Proven || run.overdue)", "true"},
+	{"blocked whatever the sink takes", deliveryFolder, health, []edit{
+		{"health.go", "failure.Proven = known && (h.TakenAt.After(f.Failed) || !others)", "failure.Proven = known || others"},
 	}},
-	{"no evidence is looked at", deliveryFolder, evidence, []edit{
-		{"evidence.go", "return c.FailedAlone && c.Alone() && e.Taken > c.Taken", "return false"},
+	{"what the sink takes proves nothing", deliveryFolder, health, []edit{
+		{"health.go", "h.TakenAt.After(f.Failed) || !others", "!others"},
 	}},
-	{"an outage ends with blocks: others that fail", deliveryFolder, evidence, []edit{
-		{"evidence.go", "other.Fails()", "(false && other.Fails())"},
+	{"what the sink took before proves a message bad", deliveryFolder, health, []edit{
+		{"health.go", "h.TakenAt.After(f.Failed) || !others", "!h.TakenAt.IsZero() || !others"},
 	}},
-	{"an outage ends with blocks: before another attempt", deliveryFolder, deliverySchedule("the sink is away"), []edit{
-		{"evidence.go", "if !c.FailedAlone || c.Proven {", "if known, _ := run.evidence(ctx, c.Name); !c.FailedAlone || tookSince(c, known) {"},
+	{"one queue is never blocked", deliveryFolder, health, []edit{
+		{"health.go", "return o.Queue != f.Queue })", "return o.Queue != \"\" })"},
 	}},
-	{"an outage ends with blocks: what was taken meanwhile", deliveryFolder, evidence, []edit{
-		{"deliver.go", "notSooner(cause, run.retryAt(noteCounted(ctx, run.noteFailure, is, &failure), c.OwnAttempts()), now)\n\t\tfailure.Proven = tookSince(c, run.learnt)\n", "now\n\t\tfailure.Proven = tookSince(c, noteCounted(ctx, run.noteFailure, is, &failure))\n"},
+	{"a queue fails for ever", deliveryFolder, health, []edit{
+		{"health.go", "others := slices.ContainsFunc(h.Still(failure.Now, f.good),", "others := slices.ContainsFunc(h.Failing,"},
 	}},
-	{"who cannot reach the sink says nothing of it", deliveryFolder, evidence, []edit{
+	{"an entry is not renewed", deliveryFolder, health, []edit{
+		{"circuit.go", "now.Sub(h.Failing[at].At) > f.good/3", "false"},
+	}},
+	{"a message blocks with its last attempt", deliveryFolder, health, []edit{
+		{"health.go", "return c.Proven && c.Failed.Sub(since) >= blockAfter", "return c.Proven"},
+	}},
+	{"a message blocks when its time is over, however seldom it was tried", deliveryFolder, health, []edit{
+		{"health.go", "case c.OwnAttempts() < attempts || !c.Alone():", "case !c.Alone():"},
+	}},
+	{"a death blocks a message that failed, at once", deliveryFolder, health, []edit{
+		{"health.go", "\t\treturn now.Sub(since) >= blockAfter\n", "\t\treturn true || now.Sub(since) >= blockAfter\n"},
+	}},
+	{"a death after a failure is none", deliveryFolder, health, []edit{
+		{"health.go", "died := c.State == Started || outcome == Cancelled && c.RetryAt.IsZero()", "_, died := outcome, c.State == Started"},
+	}},
+	{"a message that kills its worker is never blocked", deliveryFolder, health, []edit{
+		{"health.go", "case since.IsZero():\n\t\treturn true", "case since.IsZero():\n\t\treturn false"},
+	}},
+	{"what failed proves it for good", recordFolder, test{"./internal/record", "TestStoreFirstFailure/memory"}, []edit{
+		{"store_claims.go", "proven := attrProven.Remove()", "proven := attrProven.Set(attrProven.Ref())"},
+	}},
+	{"a slow success counts from its end", deliveryFolder, health, []edit{
+		{"handed.go", "run.learnt, run.claimed, run", "run.learnt, run.now(), run"},
+	}},
+	{"each success is noted", deliveryFolder, health, []edit{
+		{"health.go", " || handed.Sub(h.TakenAt) < steady)", ")"},
+	}},
+	{"a process never looks again", deliveryFolder, health, []edit{
+		{"health.go", ".Abs() < lookFor", ".Abs() < 1000*lookFor"},
+	}},
+	{"each queue looks for itself", deliveryFolder, health, []edit{
+		{"health.go", "case !of.at.IsZero() && now.Sub(of.at).Abs() < lookFor:", "case false:"},
+	}},
+	{"a look that failed is not remembered", deliveryFolder, health, []edit{
+		{"health.go", "case of.err != nil && now", "case false && now"},
+	}},
+	{"weak read for a failure", deliveryFolder, health, []edit{
+		{"health.go", "d.store.Health(ctx, f.Name, true)", "d.store.Health(ctx, f.Name, false)"},
+	}},
+	{"a removed consumer fails on", deliveryFolder, health, []edit{
+		{"operate.go", "\t\t\td.unlist(ctx, c)\n", ""},
+	}},
+	{"a message that fails and fails is announced to nobody", deliveryFolder, health, []edit{
+		{"sweep.go", "if fails(c, r.options.reader(c.Name).MaxAttempts) {", "if false {"},
+	}},
+	{"a message that fails and fails is in no list", deliveryFolder, health, []edit{
+		{"deliver.go", "\t\t\trun.noteMore(ctx, failingRow(after))\n", ""},
+	}},
+	{"a message that was taken stays listed", deliveryFolder, health, []edit{
+		{"handed.go", "run.store.NoteOver(ctx, c, trouble.Failing)", "_ = trouble.Failing"},
+		{"sweep_trouble.go", "return !fails(c, options.reader(c.Name).MaxAttempts), nil", "return false, nil"},
+	}},
+	{"404 is for good", "internal/sink/kind", test{"./internal/sink/httpsink", "TestAnswers|Test"}, []edit{
+		{"away.go", "case http.StatusBadRequest, ", "case http.StatusNotFound, http.StatusBadRequest, "},
+	}},
+	{"who cannot reach the sink says nothing of it", deliveryFolder, health, []edit{
 		{"deliver.go", "is.sink = true\n", ""},
-	}},
-	{"one queue is never blocked", deliveryFolder, evidence, []edit{
-		{"evidence.go", "if queue == c.Queue {", "if queue == \"\" {"},
-	}},
-	{"what is proven is forgotten", recordFolder, test{"./internal/record", "TestStoreFirstFailure/memory"}, []edit{
-		{"store_claims.go", "if failure.Proven {", "if false {"},
 	}},
 	{"what failed with others is an attempt of the first", recordFolder, deliverySchedule("a good message before a bad one, and a death"), []edit{
 		{"store_claims.go", "attrTogether.Add(ddb.Int(1))", "attrTogether.Add(ddb.Int(0))"},
@@ -56,39 +105,19 @@ var outageMutants = []mutant{
 	{"a sink that is away of several counts", recordFolder, awayStore, []edit{
 		{"store_claims.go", "case failure.Away > 0 && failure.Alone:", "case failure.Away > 0:"},
 	}},
-	{"what is taken since a batch failed proves its first message bad", deliveryFolder, deliverySchedule("a good message before a bad one, and the sink goes away"), []edit{
-		{"evidence.go", "return c.FailedAlone && c.Alone() &&", "return !c.FailingSince.IsZero() &&"},
-		{"evidence.go", "if !c.FailedAlone || c.Proven {", "if c.FailingSince.IsZero() || c.Proven {"},
-		{"evidence.go", "f.FailingSince.IsZero() || f.Alone() && !f.FailedAlone, true", "f.FailingSince.IsZero(), true"},
+	{"what was taken is put over what failed since", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
+		{"health.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},
 	}},
-	{"a message that kills its worker is never blocked", deliveryFolder, evidence, []edit{
-		{"sweep.go", " && !c.FailedAlone", " && c.FailedAlone"},
-	}},
-	{"what was taken before is evidence: a first failure changes nothing", deliveryFolder, evidence, []edit{
-		{"evidence.go", "known, noted := note(ctx, f)", "g := f\n\tg.first = false\n\tknown, noted := note(ctx, g)"},
-	}},
-	{"what was taken before is evidence: looked at after the delivery", deliveryFolder, evidence, []edit{
-		{"handed.go", "run.noteTaken(ctx, run.learnt)", "now, _ := run.evidence(ctx, run.Consumer)\n\trun.noteTaken(ctx, now)"},
-	}},
-	{"what was taken is put over what failed since", recordFolder, test{"./internal/record", "TestStoreEvidence/memory"}, []edit{
-		{"evidence.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},
-	}},
-	{"the first who learns puts over another", recordFolder, test{"./internal/record", "TestStoreEvidence/memory"}, []edit{
-		{"evidence.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
+	{"the first who learns puts over another", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
+		{"health.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
 	}},
 	{"a sink is said to fail since its last failure", deliveryFolder, test{"./pkg/handoff", "TestSink"}, []edit{
-		{"circuit.go", "\t\tif len(e.Failing) == 0 {", "\t\tif true {"},
+		{"circuit.go", "\tif len(h.Failing) == 0 {", "\tif true {"},
 	}},
-	{"a process never looks again", deliveryFolder, evidence, []edit{
-		{"evidence.go", ".Abs() < evidenceFor", ".Abs() < 1000*evidenceFor"},
-	}},
-	{"a redrive begins with what was known", recordFolder, evidence, []edit{
+	{"a redrive begins with what was known", recordFolder, health, []edit{
 		{"store_operate.go", "return append(setTaken(), attrBlockedSince", "return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway), attrBlockedSince"},
 	}},
-	{"weak read of evidence", deliveryFolder, evidence, []edit{
-		{"evidence.go", "\te, err = d.store.Evidence(ctx, c.Name, true)\n", "\te, err = d.store.Evidence(ctx, c.Name, false)\n"},
-	}},
-	{"evidence is taken for a consumer", recordFolder, test{"./internal/record", "TestStoreEvidenceIsNoConsumer/memory"}, []edit{
+	{"a health is taken for a consumer", recordFolder, test{"./internal/record", "TestStoreHealthIsNoConsumer/memory"}, []edit{
 		{"store.go", "Where: isConsumer, ", ""},
 	}},
 	{"an error that is the sink's is the message's", "functions/process", test{"./functions/process", "TestHanding"}, []edit{

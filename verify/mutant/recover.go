@@ -30,10 +30,10 @@ var recoverMutants = []mutant{
 		{"keyed.go", "case !at.After(latest), isReceived(k.parts[i]):", "case true:"},
 	}},
 	{"ahead: the bound of the defaults", sorterFolder, cursorTest("TestAClockThatIsAhead/memory"), []edit{
-		{"keyed.go", "latest := s.now().Add(cur.Settings.Ahead)", "latest := s.now().Add(s.defaults.Ahead)"},
+		{"keyed.go", "latest := s.now().Add(cur.Settings.ClockAhead)", "latest := s.now().Add(s.defaults.ClockAhead)"},
 	}},
 	{"ahead: a repeat gets its own time of receipt", sorterFolder, cursorTest("TestAClockThatIsAhead/memory"), []edit{
-		{"keyed.go", "k.parts[i], k.result.Ahead = Received(m.Received), true", "k.parts[i], k.result.Ahead = m.Received, true\n\t\t\tkey, _ = of.Key(k.parts...)"},
+		{"keyed.go", "k.parts[i], k.result.ClockAhead = Received(m.Received), true", "k.parts[i], k.result.ClockAhead = m.Received, true\n\t\t\tkey, _ = of.Key(k.parts...)"},
 	}},
 	{"late: the count in a row goes on behind one that is not", sorterFolder, keyedSchedules, []edit{
 		{"settle.go", "p.High, p.LateInRow = w.sortKey(), 0", "p.High = w.sortKey()"},

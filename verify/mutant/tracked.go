@@ -60,7 +60,7 @@ var deferredMutants = []mutant{
 			"\tfor i := range messages {\n\t\tearly.Edges = append(early.Edges, t.root(i))\n\t}\n\t_ = run.hand(ctx, early, c.LeaseUntil)\n\treturn run.acker.Create("},
 	}},
 	{"tracked: every end is a commit", deliveryFolder, deferredSchedule(" work that fails, 1 fault"), []edit{
-		{"tracked.go", "return d.end(ctx, c, chain.End() == xorack.Done, why)", "return d.end(ctx, c, true, why)"},
+		{"tracked.go", "\tif chain.End() == xorack.Done {\n\t\tseen :=", "\tif chain.End() != xorack.Open {\n\t\tseen :="},
 	}},
 	{"tracked: committed when it is handed over", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
 		{"deliver.go", "if until := chain.Chain.Deadline; !until.IsZero() {", "if until := chain.Chain.Deadline; until.Before(time.Time{}) {"},

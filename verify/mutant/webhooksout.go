@@ -153,8 +153,9 @@ var webhooksOutMutants = []mutant{
 	{"process: a queue waits for an hour though it has an endpoint", "functions/process", test{"./functions/process", "TestEndpointsOfQueues"}, []edit{
 		{"readers.go", "if c.Reader.Apart {", "if !c.Reader.Apart {"},
 	}},
-	{"handoff: what sinks of other queues took is evidence", deliveryFolder, asideTests, []edit{
-		{"evidence.go", "func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {\n\tif run.reader.Apart {", "func (run *delivery) noteFailure(ctx context.Context, f failed) (record.Evidence, bool) {\n\tif false {"},
+	{"handoff: what sinks of other queues took says something", deliveryFolder, asideTests, []edit{
+		{"health.go", "(ctx context.Context, f failed) record.Health {\n\tif run.reader.Apart {", "(ctx context.Context, f failed) record.Health {\n\tif false {"},
+		{"health.go", "\tif f.apart {\n", "\tif false {\n"},
 	}},
 	{"handoff: Retry-After is passed over", deliveryFolder, asideTests, []edit{
 		{"errors.go", "errors.As(cause, &n) && n.at.After(scheduled)", "errors.As(cause, &n) && n.at.After(last)"},

@@ -21,7 +21,7 @@ type circuit struct {
 
 // look looks at it.
 func (c *circuit) look(ctx context.Context, store *handoff.Store) error {
-	e, err := store.Evidence(ctx, consumer, true)
+	e, err := store.Health(ctx, consumer, true)
 	if err != nil {
 		return err
 	}

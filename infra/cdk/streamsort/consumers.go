@@ -43,7 +43,7 @@ type Consumer struct {
 	// blocked in its queue, 2 to 1,000; 5.
 	MaxAttempts int `json:"maxAttempts,omitempty"`
 	// BlockAfter is how long after its first failure a message that failed so often blocks its
-	// consumer although nothing shows that the sink takes others, "1s" to "720h"; "1h".
+	// consumer, if the sink takes others or no other queue fails, "1s" to "720h"; "1h".
 	BlockAfter string `json:"blockAfter,omitempty"`
 	// Retries is how long after each failure a message is tried again, the last one again
 	// and again: 1 to 10 of "100ms" to "1h"; "1s", "10s", "1m" and "5m".
@@ -63,7 +63,7 @@ type Circuit struct {
 	// Off has it never open: where each queue has a sink of its own, many that fail say nothing
 	// about the others.
 	Off bool `json:"off,omitempty"`
-	// Queues is how many queues fail, with nothing taken in between, until the circuit is open, 2 to
+	// Queues is how many queues fail, with nothing taken for 10 seconds, until the circuit is open, 2 to
 	// 10; 3.
 	Queues int `json:"queues,omitempty"`
 	// Probes is how long it is to the first probe, and after each that fails to the next, the last

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -32,7 +33,7 @@ func Start(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(filepath.Join(unpacked, "chromium")),
 		// It runs as whoever tests, root among them, and shows nothing but our own page.
-		chromedp.NoSandbox, chromedp.Flag("no-zygote", true), chromedp.DisableGPU,
+		chromedp.WSURLReadTimeout(10*time.Minute), chromedp.NoSandbox, chromedp.Flag("no-zygote", true), chromedp.DisableGPU,
 		chromedp.Env("LD_LIBRARY_PATH="+filepath.Join(unpacked, "al2023", "lib"), "FONTCONFIG_PATH="+filepath.Join(unpacked, "fonts")),
 	)
 	allocator, stop := chromedp.NewExecAllocator(ctx, options...)

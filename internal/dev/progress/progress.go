@@ -27,8 +27,8 @@ type Wait struct {
 	// booked".
 	Total int
 	What  string
-	// Patience is how long nothing may move: longer than the claims of killed
-	// processes take to run out.
+	// Patience is how long nothing may move, in looks, ten a second: on a slow machine it is longer. It is
+	// more than the claims of killed processes take to run out.
 	Patience time.Duration
 	// Killed tells that processes are killed: why it waits is explained.
 	Killed bool
@@ -51,19 +51,19 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 	began := time.Now()
 	last, moved, reported, tellAt, sweepAt := -1, began, 0, began.Add(tellEvery), began.Add(sweepEvery)
 	explained := false
-	for {
+	for looks := time.Duration(0); ; looks++ {
 		count, left, err := look(ctx)
 		if err != nil {
 			return err
 		}
 		now := time.Now()
 		if count != last {
-			last, moved, explained = count, now, false
+			last, moved, looks, explained = count, now, 0, false
 		}
 		switch {
 		case count >= w.Total && left == "":
 			return nil
-		case now.Sub(moved) > w.Patience:
+		case looks*lookEvery > w.Patience:
 			return fmt.Errorf("%d of %d %s, and no more for %v%s", count, w.Total, w.What, w.Patience, why(left))
 		case count != reported && now.After(tellAt):
 			reported, tellAt = count, now.Add(tellEvery)

@@ -104,10 +104,14 @@ func (e *AnswerError) away() bool {
 	return false
 }
 
-// Final reports whether the status says that the same request will never be taken: 4xx, but for those that
-// ask for another time.
+// Final reports whether the status says that the same request will never be taken: it is about the message. The
+// others of 4xx are as likely about the endpoint, or the credentials: 404 is what a deployment answers for seconds.
 func (e *AnswerError) Final() bool {
-	return e.Status >= 400 && e.Status <= 499 && !e.away()
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
 }
 
 // isThrottle reports whether a code of an answer asks to slow down: one that the SDK knows, one

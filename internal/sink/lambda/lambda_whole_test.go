@@ -208,7 +208,7 @@ func TestLambdaEndsWithTheContext(t *testing.T) {
 
 // TestLambdaForReal calls a function that runs.
 func TestLambdaForReal(t *testing.T) {
-	stack, err := localstack.Run(sinktest.Within(t, 3*time.Minute), localstack.Config{
+	stack, err := localstack.Run(t.Context(), localstack.Config{
 		Templates: []string{"../testdata/taker.template.json"},
 		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})

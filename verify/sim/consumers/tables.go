@@ -71,26 +71,32 @@ func (t *Tables) Decoded(it ddb.Item) handoff.Consumer {
 	return c
 }
 
-// Evidence has a request about what is known of a sink done at once, as no point.
-func (t *Tables) Evidence(ctx context.Context, p *sim.Proc, r ddb.Request) (ddb.Answer, error) {
+// FailsSince has it known, before a run, that a queue of a consumer fails since a time.
+func (t *Tables) FailsSince(consumer, queue string, at time.Time) {
+	next := record.Health{Consumer: consumer, By: "before", Failing: []record.FailingQueue{{Queue: queue, At: at}}, FailingSince: at}
+	if _, made, err := t.Consumers.Learn(context.Background(), record.Health{Consumer: consumer}, next); err != nil || !made {
+		panic(err) // unreachable: nothing goes wrong yet
+	}
+}
+
+// Health has a request about what is known of a sink done at once, as no point.
+func (t *Tables) Health(ctx context.Context, p *sim.Proc, r ddb.Request) (ddb.Answer, error) {
 	a, err := t.Do(ctx, r)
 	standing := a.Item.Digest()
 	p.Knows().Int(standing.Sum())
 	return a, err
 }
 
-// HashEvidence feeds what is known of the sink of a consumer.
-func (t *Tables) HashEvidence(d *sim.Digest, consumer string) {
-	e, _ := t.Consumers.Evidence(context.Background(), consumer, true)
+// HashHealth feeds what is known of the sink of a consumer.
+func (t *Tables) HashHealth(d *sim.Digest, consumer string) {
+	e, _ := t.Consumers.Health(context.Background(), consumer, true)
 	d.Int(e.Rev)
-	d.Int(e.Taken)
-	for _, queues := range [][]string{e.Failing, e.Passed} {
-		d.Int(int64(len(queues)))
-		for _, queue := range queues {
-			d.Text(queue)
-		}
+	d.Int(int64(len(e.Failing)))
+	for _, f := range e.Failing {
+		d.Text(f.Queue)
+		d.Int(f.At.Unix())
 	}
-	for _, at := range []time.Time{e.Circuit.Opened, e.Circuit.ProbeAt, e.Circuit.Closed} {
+	for _, at := range []time.Time{e.FailingSince, e.TakenAt, e.Circuit.Opened, e.Circuit.ProbeAt, e.Circuit.Closed} {
 		d.Int(at.UnixMilli())
 	}
 	d.Int(e.Circuit.Probes)

@@ -19,8 +19,8 @@ func (t *Tables) View(p *sim.Proc, wrote func()) *handoff.Store {
 		switch r.Name() {
 		case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove", "record operation", "operations":
 			return t.Do(ctx, r)
-		case "evidence", "learn":
-			return t.Evidence(ctx, p, r)
+		case "health", "learn":
+			return t.Health(ctx, p, r)
 		}
 		a, err := points.Do(ctx, r)
 		if p == nil && r.Writes() {

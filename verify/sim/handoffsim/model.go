@@ -461,7 +461,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	for _, at := range m.readers {
 		consumers.Hash(d, m.consumers[at])
-		m.tables.HashEvidence(d, at.name)
+		m.tables.HashHealth(d, at.name)
 		m.sinks[at].hash(d)
 	}
 	for _, records := range [][]record{m.records, m.late} {

@@ -136,7 +136,7 @@ func (m *model) blocked(was, is handoff.Consumer) error {
 // circuitClosed reports a circuit that is open in the end, when the sink has taken everything, or an
 // operator gave up what was last.
 func (m *model) circuitClosed() error {
-	e, err := consumers.On(m.view(nil)).Evidence(context.Background(), defaultConsumer, true)
+	e, err := consumers.On(m.view(nil)).Health(context.Background(), defaultConsumer, true)
 	if err == nil && e.Circuit.Open() {
 		err = errors.New("N3: the circuit is open in the end")
 	}
@@ -160,6 +160,11 @@ func twoQueues(name string, faults int, actors func(*model)) sim.Scenario {
 	})
 }
 
+// failedBefore has it known that the other queue has failed for a while: the circuit opens with the next one that does.
+func (m *model) failedBefore() {
+	m.tables.FailsSince(defaultConsumer, otherQueue, m.now.Add(-time.Minute))
+}
+
 // behind is a scenario of a bad message that comes in a batch with a good one before it, while the
 // sink takes those of another queue.
 func behind(name string, faults int, actors func(*model)) sim.Scenario {
@@ -179,11 +184,13 @@ func behind(name string, faults int, actors func(*model)) sim.Scenario {
 func outages() []sim.Scenario {
 	return []sim.Scenario{
 		twoQueues("the sink is away", 1, func(m *model) {
+			m.failedBefore()
 			m.outage.away = []string{defaultQueue, otherQueue}
 			m.process("P", 0)
 			m.clock(1, overLease)
 		}),
 		twoQueues("the sink is away, step by step", 0, func(m *model) {
+			m.failedBefore()
 			m.outage.away, m.outage.watched = []string{defaultQueue, otherQueue}, true
 			m.process("P", 0)
 			m.clock(2, overLease)
@@ -206,6 +213,7 @@ func outages() []sim.Scenario {
 			m.goesAway(2, defaultQueue, otherQueue)
 		}),
 		twoQueues("a bad message, and a sink that is away", 0, func(m *model) {
+			m.failedBefore()
 			m.poison, m.bound.BlockAfter, m.outage.harmless = 1, time.Second, false // it is tried for as long as nothing else is taken
 			m.outage.away = []string{otherQueue}
 			m.process("P", 0)

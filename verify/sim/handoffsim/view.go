@@ -23,8 +23,8 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 		switch r.Name() {
 		default:
 			return m.tables.Do(ctx, r)
-		case "evidence", "learn":
-			a, err := m.evidence(ctx, p, points, r)
+		case "health", "learn":
+			a, err := m.health(ctx, p, points, r)
 			if err == nil {
 				m.looked(p, r, a)
 			}
@@ -58,12 +58,12 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 	})
 }
 
-// evidence has a request about what is known of a sink done, in a step of its own where that is watched.
-func (m *model) evidence(ctx context.Context, p *sim.Proc, points ddb.Engine, r ddb.Request) (ddb.Answer, error) {
+// health has a request about what is known of a sink done, in a step of its own where that is watched.
+func (m *model) health(ctx context.Context, p *sim.Proc, points ddb.Engine, r ddb.Request) (ddb.Answer, error) {
 	if m.outage.watched {
 		return points.Do(ctx, r)
 	}
-	return m.tables.Evidence(ctx, p, r)
+	return m.tables.Health(ctx, p, r)
 }
 
 // checkNow is Check where no step ends.
@@ -76,7 +76,7 @@ func (m *model) checkNow() {
 // hashAnswer feeds all of an answer that a process can act on.
 func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	switch r.Name() {
-	case "evidence", "learn":
+	case "health", "learn":
 		standing := a.Item.Digest()
 		d.Int(standing.Sum())
 	case "get cursor", "raise floor":

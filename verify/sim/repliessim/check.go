@@ -217,7 +217,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.now.Unix())
 	m.tables.Past.Snapshot(d)
 	consumers.Hash(d, m.was)
-	m.tables.HashEvidence(d, consumer)
+	m.tables.HashHealth(d, consumer)
 	d.Int(int64(m.calls))
 	for _, a := range m.visible {
 		d.Text(fmt.Sprint(a))

@@ -36,4 +36,4 @@ const (
 // alarms and dashboards. Each name is a metric of each function that writes it: most are one
 // function's, those of puts are two functions', and those of moves, wake-ups and errors are all
 // functions'. Those of keyed queues, of sources and of endpoints are written where there are such only.
-const names, keyed, sources, endpoints, metrics, alarms, dashboards = 81, 10, 3, 3, names - keyed - sources - endpoints + 4 + 4*6, 48, 1
+const names, keyed, sources, endpoints, metrics, alarms, dashboards = 79, 10, 3, 3, names - keyed - sources - endpoints + 4 + 4*6, 48, 1

@@ -100,8 +100,6 @@ type failed struct {
 	circuit *Circuit
 	// probe is the number of the probe that it was; 0 where it was none.
 	probe int64
-	// tracked tells that its batches have chains.
-	tracked bool
 }
 
 // failed is the batch that is under way, as it is noted where it is not taken.

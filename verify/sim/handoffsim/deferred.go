@@ -647,7 +647,7 @@ func deferrals() []sim.Scenario {
 		}),
 		twoQueues("deferred, the sink is away", 0, func(m *model) {
 			m.defers(1)
-			m.bound.MaxAttempts, m.bound.BlockAfter = attempts, time.Second
+			m.bound.MaxAttempts = attempts
 			m.outage.away = []string{defaultQueue, otherQueue}
 			m.process("P", 0)
 			m.ender("E")

@@ -59,7 +59,7 @@ func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 		if done.Err != nil {
 			k.t.Fatal(done.Err)
 		}
-		return done.Ended == handoff.EndedTracked
+		return done.Ended == handoff.EndedDeferred
 	})
 	return edge
 }
@@ -76,7 +76,7 @@ func (k *tracker) comes(delivered int64, failure string, meanwhile func()) {
 		}
 		return c.State == handoff.Idle
 	})
-	if c.Delivered != delivered || !strings.HasPrefix(c.Error, failure) || c.Tracked {
+	if c.Delivered != delivered || !strings.HasPrefix(c.Error, failure) || c.Deferred {
 		k.t.Errorf("%+v; want %d delivered, and the failure %q", c, delivered, failure)
 	}
 }

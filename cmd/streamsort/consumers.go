@@ -22,6 +22,7 @@ type consumer struct {
 		Token      string
 		From, To   seq
 		LeaseUntil string
+		Deferred   bool
 		Chain      string
 	}
 	Quarantine []struct {
@@ -71,8 +72,8 @@ func (c consumer) state(clock clock) string {
 	}
 	if c.State == "IN_DOUBT" && c.Claim != nil {
 		say("in doubt: claim %s of %s to %s, whose lease ended %s", c.Claim.Token, c.Claim.From, c.Claim.To, clock.when(c.Claim.LeaseUntil))
-	} else if c.Claim != nil && c.Claim.Chain != "" {
-		say("at %s to %s, until the work in chain %s ends", c.Claim.From, c.Claim.To, c.Claim.Chain)
+	} else if c.Claim != nil && c.Claim.Deferred {
+		say("at %s to %s, deferred, claim %s %s, chain %s", c.Claim.From, c.Claim.To, c.Claim.Token, clock.end(c.Claim.LeaseUntil), c.Claim.Chain)
 	} else if c.Claim != nil {
 		say("at %s to %s, lease %s", c.Claim.From, c.Claim.To, clock.end(c.Claim.LeaseUntil))
 	}

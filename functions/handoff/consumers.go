@@ -55,7 +55,9 @@ type claimAnswer struct {
 	From       jsonseq.Seq `json:"from"`
 	To         jsonseq.Seq `json:"to"`
 	LeaseUntil time.Time   `json:"leaseUntil"`
-	// Chain is the tag of the chain that decides about a tracked claim.
+	// Deferred: the batch was handed over, and a worker, or the chain of its work, commits it.
+	Deferred bool `json:"deferred,omitempty"`
+	// Chain is the tag under which a tracked batch's chain is.
 	Chain string `json:"chain,omitempty"`
 }
 
@@ -119,7 +121,7 @@ func (s *service) answer(scope tenancy.Scope, c handoff.Consumer) *consumerAnswe
 		a.State = failing
 	}
 	if c.Claimed() {
-		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, scope.Short(handoff.ChainOf(c))}
+		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, c.Deferred, scope.Short(handoff.ChainOf(c))}
 	}
 	if c.Error != "" {
 		why := c.Error

@@ -52,8 +52,6 @@ func refused(ctx context.Context, scope tenancy.Scope, o order, c handoff.Consum
 	}
 	var claimed *handoff.ClaimedError
 	switch {
-	case errors.As(err, &claimed) && claimed.Chain != "":
-		problem.Detail = fmt.Sprintf("the claim ends when its chain %q does; to give its batch up, fail an edge that is outstanding in it", scope.Short(claimed.Chain))
 	case errors.As(err, &claimed):
 		problem.Detail = fmt.Sprintf("the claim ends at %s at the latest; pause the consumer and wait for its end",
 			claimed.Until.Format(time.RFC3339))
@@ -118,9 +116,6 @@ func newRecordedOperation(scope tenancy.Scope, a handoff.Operation) recordedOper
 	r := recordedOperation{
 		At: a.At, ID: a.Op, Action: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Request: a.Request, Who: newWho(scope, a.Who),
 		Outcome: open, Error: scope.Words(a.Error),
-	}
-	if a.Chain != "" {
-		r.Error += fmt.Sprintf(" until its chain %q ends", scope.Short(a.Chain))
 	}
 	if a.ReplyQueue != "" {
 		r.Reason += " " + toQueue(scope, a.ReplyQueue)

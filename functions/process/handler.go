@@ -90,7 +90,7 @@ func (o *observer) delivery(done handoff.Delivery) {
 	metrics := o.metrics.Load()
 	metrics.Count("Batches", done.Batches)
 	metrics.Count("Delivered", done.Messages)
-	metrics.Count("BatchesTracked", done.Tracked)
+	metrics.Count("BatchesDeferred", done.Deferred)
 	log := slog.With("queue", done.Queue, "consumer", done.Consumer, "delivered", done.Record.Delivered, "attempts", done.Record.Attempts)
 	switch {
 	case done.Err != nil:

@@ -206,7 +206,7 @@ func TestHandlerTracks(t *testing.T) {
 	if response := b.run(record(1, "a", 2)); len(response.BatchItemFailures) != 0 {
 		t.Errorf("%+v", response)
 	}
-	b.has(`"BatchesTracked":1`)
+	b.has(`"BatchesDeferred":1`)
 	if len(to.edges) != 2 {
 		t.Fatalf("edges %v", to.edges)
 	}

@@ -85,7 +85,7 @@ func TestReadRefuses(t *testing.T) {
 		"a track of a number": {one(`"name":"a","track":900`), "consumers[0].track"},
 		"a track of no time":  {one(`"name":"a","track":"soon"`), `consumers[0].track must be a duration above 0, such as "90s", "5m" or "24h": it is "soon"`},
 		"a track of 0":        {one(`"name":"a","track":"0s"`), "consumers[0].track must be a duration"},
-		"too short a track":   {one(`"name":"a","track":"1ms"`), "consumers[0].track must be 0, or from 1s to 720h0m0s"},
+		"too short a track":   {one(`"name":"a","track":"1ms"`), "consumers[0].track is 1ms: it must be from 1s to 720h0m0s"},
 		"a sink of no kind":   {`{"consumers":[{"name":"a","sink":{}}]}`, "consumers[0].sink.kind is missing"},
 		"a sink that is text": {`{"consumers":[{"name":"a","sink":"x"}]}`, "consumers[0].sink must be a JSON object"},
 		"a variable unset":    {`{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"${STREAMSORT_SINK_0}"}}]}`, "STREAMSORT_SINK_0, which the file names, is not set"},

@@ -77,9 +77,9 @@ type Consumer struct {
 	To    int64 `ddb:"to"`
 	// LeaseUntil is when a claim may be taken over, to the millisecond.
 	LeaseUntil time.Time `ddb:"leaseUntil,omitzero"`
-	// Tracked: the chain of the claim's work says how the claim ends. It is
-	// never taken over; after its lease its chain is asked.
-	Tracked bool `ddb:"tracked,omitzero"`
+	// Deferred: the Started claim's batch was handed over, and whoever has the token commits or
+	// fails it: the chain of its work, or a worker. The lease is that of the work.
+	Deferred bool `ddb:"deferred,omitzero"`
 	// Attempts is how often the message behind Delivered was claimed. It is
 	// counted by the claim, so that a batch which kills its worker counts.
 	Attempts int `ddb:"attempts"`

@@ -7,13 +7,9 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// The versions of the items' layout, kept in each item's "v": a reader refuses
-// those that it does not know. An item gets a higher one only when it has what
-// older readers must not pass over: they would take a tracked claim over.
-const (
-	layout        = 1
-	layoutTracked = 2
-)
+// layout is the version of the items' layout, kept in each item's "v": a reader refuses those that it
+// does not know.
+const layout = 1
 
 // The attributes that requests name; the tags of [Consumer], [Health] and [Operation] have all.
 const (
@@ -51,7 +47,7 @@ const (
 	attrKeptFrom         ddb.Path = "keptFrom"
 	attrLastOp           ddb.Path = "lastOp"
 	attrAsked            ddb.Path = "asked"
-	attrTracked          ddb.Path = "tracked"
+	attrDeferred         ddb.Path = "deferred"
 	attrOutbox           ddb.Path = "outbox"
 	attrAnswer           ddb.Path = "answer"
 	attrRefused          ddb.Path = "refused"
@@ -69,7 +65,7 @@ const (
 )
 
 var (
-	consumers  = ddb.NewCodec[Consumer]("consumer", layout, layoutTracked)
+	consumers  = ddb.NewCodec[Consumer]("consumer", layout, layout)
 	operations = ddb.NewCodec[Operation]("operation", layout, layout)
 )
 

@@ -95,7 +95,7 @@ func aside(c Consumer) Quarantined {
 
 // owns reports whether the claim of a token is in flight, in one of the states.
 func (c Consumer) owns(t Token, states ...State) bool {
-	return c.Exists() && c.Token == t && !c.Tracked && slices.Contains(states, c.State)
+	return c.Exists() && c.Token == t && !c.Deferred && slices.Contains(states, c.State)
 }
 
 // ended reports whether the claim of a token is remembered to have ended so.

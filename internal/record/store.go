@@ -55,7 +55,7 @@ func Definitions(consumers, audit string) []table.Definition {
 			Name:      consumers,
 			Partition: table.Key{Name: string(attrQueue), Type: table.String},
 			Sort:      table.Key{Name: string(attrConsumer), Type: table.String},
-			Layout:    layoutTracked,
+			Layout:    layout,
 		},
 		{
 			Name:      audit,
@@ -156,9 +156,6 @@ type Claim struct {
 	To int64
 	// Now is the claimer's clock, LeaseUntil when the claim may be taken over.
 	Now, LeaseUntil time.Time
-	// Tracked: the end of a chain ends the claim. The mark goes with the claim's
-	// commit or failure.
-	Tracked bool
 	// Answer is what the sink answered of the claim that is committed with this one.
 	Answer Answer
 }
@@ -242,9 +239,6 @@ type Operation struct {
 	// in progress.
 	Done  bool   `ddb:"done,omitzero"`
 	Error string `ddb:"error,omitzero"`
-	// Chain is the tag of the chain that the operation would have had to wait for, where Error
-	// says that a claim is in flight; ReplyQueue is the queue that the replies of an OpReply
-	// were to go to. Neither is in Error.
-	Chain      string `ddb:"chain,omitzero"`
+	// ReplyQueue is the queue that the replies of an OpReply were to go to. It is not in Error.
 	ReplyQueue string `ddb:"replyQueue,omitzero"`
 }

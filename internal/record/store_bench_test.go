@@ -116,7 +116,7 @@ func claimed(c record.Consumer, claim record.Claim) record.Consumer {
 	if !c.Alone() {
 		c.Together++
 	}
-	c.RetryAt, c.Tracked = time.Time{}, claim.Tracked
+	c.RetryAt, c.Deferred = time.Time{}, false
 	return c
 }
 
@@ -136,7 +136,7 @@ func ended(c record.Consumer, outcome record.TokenOutcome) record.Consumer {
 func committed(c record.Consumer) record.Consumer {
 	c = ended(c, record.Committed)
 	c.State, c.Delivered, c.Attempts, c.Together = record.Idle, c.To, 0, 0
-	c.Tracked = false
+	c.Deferred = false
 	return taken(c)
 }
 
@@ -150,7 +150,7 @@ func taken(c record.Consumer) record.Consumer {
 // failed is c after a failure.
 func failed(c record.Consumer, f record.Failure) record.Consumer {
 	c = ended(c, record.Aborted)
-	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Tracked, c.Away = f.Now, f.Error, f.Shown, f.ReplyQueue, false, f.Away
+	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Deferred, c.Away = f.Now, f.Error, f.Shown, f.ReplyQueue, false, f.Away
 	if !f.Since.IsZero() {
 		c.FailingSince = f.Since
 	}
@@ -171,7 +171,7 @@ func failed(c record.Consumer, f record.Failure) record.Consumer {
 }
 
 func blocked(c record.Consumer, now time.Time) record.Consumer {
-	c.State, c.BlockedSince, c.RetryAt = record.Blocked, now, time.Time{}
+	c.State, c.BlockedSince, c.RetryAt, c.Deferred = record.Blocked, now, time.Time{}, false
 	c.Token.N++
 	return c
 }

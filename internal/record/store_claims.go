@@ -8,9 +8,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// isUntracked holds where no chain says how the claim ends.
-var isUntracked = attrTracked.Missing()
-
 // isNumber holds where nobody used the token's number up.
 func isNumber(n int64) ddb.Cond { return attrTokenN.Eq(ddb.Int(n)) }
 
@@ -23,7 +20,7 @@ func isIn(states ...State) ddb.Cond {
 	return attrState.In(values...)
 }
 
-// isHeld holds where the claim of a token is in flight, tracked or not.
+// isHeld holds where the claim of a token is in flight, deferred or not.
 func isHeld(t Token, states ...State) ddb.Cond {
 	return ddb.And(isNumber(t.N), attrReq.Eq(ddb.Text(t.Req)), isIn(states...))
 }
@@ -38,7 +35,7 @@ func isTakeable(seen Consumer, now time.Time) ddb.Cond {
 	return ddb.And(
 		isNumber(seen.Token.N), isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),
 		attrPaused.Missing(), attrStarting.Missing(),
-		ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))
+		ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))
 }
 
 func setState(s State) ddb.Action { return attrState.Set(ddb.Text(string(s))) }
@@ -59,17 +56,13 @@ func takeOver(seen Consumer) []ddb.Action {
 	}
 }
 
-// setClaim is a claim of this number. Code that does not know the mark of a
-// tracked one must not work on the consumer.
+// setClaim is a claim of this number.
 func setClaim(n int64, claim Claim) []ddb.Action {
 	set := []ddb.Action{
 		setState(Started), attrTokenN.Set(ddb.Int(n)), attrReq.Set(ddb.Text(claim.Req)), attrTo.Set(ddb.Int(claim.To)),
-		attrLeaseUntil.Set(ddb.Millis(claim.LeaseUntil)),
+		attrLeaseUntil.Set(ddb.Millis(claim.LeaseUntil)), attrDeferred.Remove(),
 	}
-	if !claim.Tracked {
-		return append(set, attrTracked.Remove())
-	}
-	return append(set, attrTracked.Set(ddb.Bool(true)), attrVersion.Set(ddb.Int(layoutTracked)))
+	return set
 }
 
 // setTried takes down how many claims failed up to a seq.
@@ -97,15 +90,15 @@ func setPassed() []ddb.Action {
 // setBlocked is a Blocked consumer, its token used up.
 func setBlocked(n int64, now time.Time) []ddb.Action {
 	return []ddb.Action{
-		setState(Blocked), attrTokenN.Set(ddb.Int(n + 1)), attrBlockedSince.Set(ddb.Millis(now)),
+		setState(Blocked), attrTokenN.Set(ddb.Int(n + 1)), attrBlockedSince.Set(ddb.Millis(now)), attrDeferred.Remove(),
 	}
 }
 
-// setFailed takes down that a claim was aborted, and why. Its messages are tried
+// setFailed takes down that a claim failed, how it ended, and why. Its messages are tried
 // again, by halves if need be, or not at all for now.
-func setFailed(t Token, failure Failure) []ddb.Action {
+func setFailed(t Token, outcome TokenOutcome, failure Failure) []ddb.Action {
 	set := []ddb.Action{
-		setEnded(t, Aborted), attrFailed.Set(ddb.Millis(failure.Now)), attrError.Set(ddb.Text(failure.Error)),
+		setEnded(t, outcome), attrFailed.Set(ddb.Millis(failure.Now)), attrError.Set(ddb.Text(failure.Error)),
 	}
 	about := attrReplyQueue.Remove()
 	if failure.ReplyQueue != "" {
@@ -140,7 +133,7 @@ func setFailed(t Token, failure Failure) []ddb.Action {
 	if failure.Block {
 		return append(set, setBlocked(t.N, failure.Now)...)
 	}
-	return append(set, setState(Idle), attrRetryAt.Set(ddb.Millis(failure.RetryAt)))
+	return append(set, setState(Idle), attrRetryAt.Set(ddb.Millis(failure.RetryAt)), attrDeferred.Remove())
 }
 
 // setPart is what a consumer is that has a part of its claim's range behind it: another message is tried next.
@@ -159,14 +152,12 @@ func setPart(failure Failure) []ddb.Action {
 }
 
 // Claim makes a claim, if the consumer's token, state and place are as seen, it
-// is neither paused nor starting, and it is Idle or its lease is over before now
-// and it is not tracked. Taking a claim over makes the old one Cancelled. 1
-// write unit.
+// is neither paused nor starting, and it is Idle or its lease is over before now.
+// Taking a claim over makes the old one Cancelled. 1 write unit.
 //
 // Lost response: the repeat finds our own token and reports true. Another did it
 // first: theirs is returned, and false. We die right after: the lease runs out,
-// and the next caller takes over, or, where the claim is tracked, asks its
-// chain.
+// and the next caller takes over.
 func (s *Store) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error) {
 	// Its own effect ends the condition, so that a repeat cannot count twice.
 	set := slices.Concat(takeOver(seen), setClaim(seen.Token.N+1, claim),
@@ -206,7 +197,7 @@ func (s *Store) Commit(ctx context.Context, queue, name string, token Token) (Co
 // CommitAnswered is Commit, with what the sink answered.
 func (s *Store) CommitAnswered(ctx context.Context, queue, name string, token Token, answer Answer) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "commit", queue, name, isHeld(token, Started),
-		slices.Concat(setPassed(), setAnswer(answer), []ddb.Action{setEnded(token, Committed), attrTracked.Remove()})...)
+		slices.Concat(setPassed(), setAnswer(answer), []ddb.Action{setEnded(token, Committed), attrDeferred.Remove()})...)
 	return c, made || c.ended(token, Committed), err
 }
 
@@ -254,22 +245,44 @@ func (s *Store) Ask(ctx context.Context, seen Consumer, position int64) (Consume
 // false. We die right after: RetryAt or the operator decides.
 func (s *Store) Fail(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "fail", queue, name, isHeld(token, Started),
-		append(setFailed(token, failure), attrTracked.Remove())...)
+		setFailed(token, Aborted, failure)...)
 	return c, made || c.ended(token, Aborted), err
 }
 
-// Cancel ends a claim that is not tracked and whose lease was over before now;
+// Defer leaves the claim of a token to whoever has the token: its batch was handed over, and the
+// work goes on. The lease becomes that of the work. 1 write unit.
+//
+// Lost response: the repeat does the same once more. Another ended the claim: false, and the stored
+// consumer says how. We die right after: the claim is deferred. We die before: it is taken over
+// when the lease of the invocation is over.
+func (s *Store) Defer(ctx context.Context, queue, name string, token Token, until time.Time) (Consumer, bool, error) {
+	return s.update(ctx, "defer", queue, name, isHeld(token, Started),
+		attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil.Set(ddb.Millis(until)))
+}
+
+// Expire ends a deferred claim whose lease was over before failure.Now: it failed, and no process
+// died of it. The token's outcome is Cancelled. 1 write unit.
+//
+// Lost response: the repeat fails and finds the outcome: true. Another ended or extended the claim:
+// false. We die right after: RetryAt decides.
+func (s *Store) Expire(ctx context.Context, seen Consumer, failure Failure) (Consumer, bool, error) {
+	c, made, err := s.update(ctx, "expire", seen.Queue, seen.Name,
+		ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)), setFailed(seen.Token, Cancelled, failure)...)
+	return c, made || c.ended(seen.Token, Cancelled), err
+}
+
+// Cancel ends a claim whose lease was over before now;
 // block makes the consumer Blocked and uses its token up. It does so while it is
 // paused too. 1 write unit.
 //
 // Lost response: the repeat fails and returns the stored consumer. Another did it
 // first: the same. We die right after: the consumer is free.
 func (s *Store) Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error) {
-	set := []ddb.Action{setState(Idle)}
+	set := []ddb.Action{setState(Idle), attrDeferred.Remove()}
 	if block {
 		set = setBlocked(seen.Token.N, now)
 	}
 	return s.update(ctx, "cancel", seen.Queue, seen.Name,
-		ddb.And(isNumber(seen.Token.N), isIn(Started), isOver(now), isUntracked),
+		ddb.And(isNumber(seen.Token.N), isIn(Started), isOver(now)),
 		append(set, setEnded(seen.Token, Cancelled), attrIsolateTo.Set(attrTo.Ref()))...)
 }

@@ -103,52 +103,74 @@ func TestStoreTakeover(t *testing.T) {
 	})
 }
 
-// TestStoreTracked: a tracked claim is never taken over, however long its lease is
-// over, and nobody ends it who does not have its token; it ends by its commit
-// or its failure, and the mark with it.
-func TestStoreTracked(t *testing.T) {
+// TestStoreDeferred: the token alone commits, fails, extends and expires a deferred claim; the mark goes
+// with the claim, however it ends.
+func TestStoreDeferred(t *testing.T) {
 	each(t, func(b *bench) {
-		tracked := claim("r1", 5)
-		tracked.Tracked = true
-		c := b.create(b.fresh("a"))
-		c = b.answer("claimed", claimed(c, tracked), true)(b.Claim(b.Context(), c, tracked))
-		b.answer("again", c, true)(b.Claim(b.Context(), b.fresh("a"), tracked))
-
-		after := c.LeaseUntil.Add(time.Hour)
-		late := claim("r2", 5)
-		late.Now, late.LeaseUntil = after, after.Add(time.Minute)
-		b.answer("taken over", c, false)(b.Claim(b.Context(), c, late))
-		b.answer("blocked", c, false)(b.Block(b.Context(), c, after))
-		b.answer("cancelled", c, false)(b.Cancel(b.Context(), c, false, after))
-		b.answer("cancelled for good", c, false)(b.Cancel(b.Context(), c, true, after))
-		b.answer("prepared", c, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
-		b.answer("extended", c, false)(b.Extend(b.Context(), b.queue, "a", c.Token, after))
-		b.answer("decided", c, false)(b.Decide(b.Context(), b.queue, "a", c.Token, outbox))
-		b.answer("settled as aborted", c, false)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(false)))
-		for _, token := range []record.Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
-			b.answer("committed with another token", c, false)(b.Commit(b.Context(), b.queue, "a", token))
-			b.answer("failed with another token", c, false)(b.Fail(b.Context(), b.queue, "a", token, failure(false)))
+		n := 0
+		deferred := func(to int64) record.Consumer {
+			n++
+			c := b.claim(b.create(b.fresh(fmt.Sprint(n))), "r1", to)
+			want := c
+			want.Deferred, want.LeaseUntil = true, at.Add(time.Hour)
+			b.answer("deferred", want, true)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, want.LeaseUntil))
+			b.answer("a response that was lost", want, true)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, want.LeaseUntil))
+			return want
 		}
+		c := deferred(5)
+		for _, other := range []record.Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
+			b.answer("deferred with another token", c, false)(b.Defer(b.Context(), c.Queue, c.Name, other, at.Add(2*time.Hour)))
+			b.answer("expired with another token", c, false)(b.Expire(b.Context(), under(c, other), late(c)))
+			b.answer("committed with another token", c, false)(b.Commit(b.Context(), c.Queue, c.Name, other))
+			b.answer("failed with another token", c, false)(b.Fail(b.Context(), c.Queue, c.Name, other, failure(false)))
+		}
+		b.answer("prepared", c, false)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
+		b.answer("decided", c, false)(b.Decide(b.Context(), c.Queue, c.Name, c.Token, outbox))
+		b.answer("settled as aborted", c, false)(b.AbortPrepared(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
+		early := failure(false)
+		early.Now = c.LeaseUntil
+		b.answer("expired at the lease's end", c, false)(b.Expire(b.Context(), c, early))
+		longer := c
+		longer.LeaseUntil = at.Add(2 * time.Hour)
+		b.answer("extended", longer, true)(b.Extend(b.Context(), c.Queue, c.Name, c.Token, longer.LeaseUntil))
+		b.answer("expired, and it was extended", longer, false)(b.Expire(b.Context(), c, late(c)))
+		done := b.answer("committed", committed(longer), true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token))
+		b.answer("deferred after its commit", done, false)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, longer.LeaseUntil))
+		b.answer("expired after its commit", done, false)(b.Expire(b.Context(), c, late(longer)))
 
-		paused := c
-		paused.Paused, paused.PausedSince = "why", at
-		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
-		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
+		c = deferred(5)
+		want := failed(c, late(c))
+		want.Outcomes[c.Token.N%4] = record.Remember(c.Token, record.Cancelled)
+		b.answer("expired", want, true)(b.Expire(b.Context(), c, late(c)))
+		b.answer("a response that was lost", want, true)(b.Expire(b.Context(), c, late(c)))
+		b.answer("committed late", want, false)(b.Commit(b.Context(), c.Queue, c.Name, c.Token))
+		b.answer("deferred late", want, false)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, late(c).Now))
 
-		c = b.answer("failed", failed(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
-		tracked.Req = "r3"
-		c = b.answer("claimed anew", claimed(c, tracked), true)(b.Claim(b.Context(), c, tracked))
-		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
-
-		// A claim that is not tracked leaves nothing of the mark.
-		tracked.Req = "r4"
-		c = b.answer("claimed again", claimed(c, tracked), true)(b.Claim(b.Context(), c, tracked))
-		c = b.answer("claimed untracked", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6)))
-		late.Req, late.To = "r6", 6
-		want := ended(c, record.Cancelled)
-		want.IsolateTo = 6
-		b.answer("taken over", claimed(want, late), true)(b.Claim(b.Context(), c, late))
+		c = deferred(5)
+		b.answer("failed", failed(c, failure(false)), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
+		c = deferred(4)
+		b.answer("failed for good", failed(c, failure(true)), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, failure(true)))
+		c = deferred(5)
+		b.answer("committed, and more claimed", claimed(committed(c), claim("r2", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r2", 6)))
+		// A process that saw it before it was deferred.
+		c = deferred(5)
+		want = ended(c, record.Cancelled)
+		want.IsolateTo = 5
+		over := claim("r2", 5)
+		over.Now = late(c).Now
+		b.answer("taken over", claimed(want, over), true)(b.Claim(b.Context(), c, over))
+		c = deferred(5)
+		want = ended(c, record.Cancelled)
+		want.State, want.IsolateTo, want.Deferred = record.Idle, 5, false
+		b.answer("cancelled", want, true)(b.Cancel(b.Context(), c, false, late(c).Now))
 	})
+}
+
+// late is a failure after the lease of a claim.
+func late(c record.Consumer) record.Failure {
+	f := failure(false)
+	f.Now = c.LeaseUntil.Add(time.Millisecond)
+	return f
 }
 
 func TestStoreBlock(t *testing.T) {

@@ -38,16 +38,16 @@ func TestStoreItems(t *testing.T) {
 		c = b.doubted(b.prepare(b.claim(c, "r1", 5)))
 		c = b.answer("quarantined", aside(c), true)(b.Quarantine(b.Context(), c, over(c)))
 		is("quarantined", `{attempts:0 consumer:a delivered:5 from:3 lastOp:op 0 leaseUntil:4928274427008 outcomes:{} quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q req:r1 rewinds:0 state:IDLE to:5 tokenN:1 v:1}`)
-		tracked := claim("r2", 8)
-		tracked.Tracked = true
-		c = b.answer("claimed", claimed(c, tracked), true)(b.Claim(b.Context(), c, tracked))
-		is("tracked", `{attempts:1 consumer:a delivered:5 from:5 lastOp:op 0 leaseUntil:4928274427008 outcomes:{} quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q req:r2 rewinds:0 state:STARTED to:8 together:1 tokenN:2 tracked:true v:2}`)
+		c = b.claim(c, "r2", 8)
+		c.Deferred = true
+		b.answer("deferred", c, true)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, c.LeaseUntil))
+		is("deferred", `{attempts:1 consumer:a deferred:true delivered:5 from:5 lastOp:op 0 leaseUntil:4928274427008 outcomes:{} quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q req:r2 rewinds:0 state:STARTED to:8 together:1 tokenN:2 v:1}`)
 		alone := failure(true)
 		alone.Alone = true
 		c = b.answer("failed", failed(c, alone), true)(b.Fail(b.Context(), b.queue, "a", c.Token, alone))
 		c = b.answer("paused", pausedOf(c), true)(b.Pause(b.Context(), b.queue, "a", "why", at))
 		c = b.answer("refused", refusedOf(c), true)(b.Refuse(b.Context(), b.queue, "a", c.Token, record.Refused{N: 2, Queue: "x", Why: "no", Since: at}))
-		is("blocked, paused, and with replies refused", `{attempts:1 blockedSince:4928274368008 consumer:a delivered:5 error:no failed:4928274368008 failingSince:4928274367008 from:5 isolateTo:8 lastOp:op 0 leaseUntil:4928274427008 outcomes:{2:{n:2 outcome:ABORTED sum:23f9Aa-V}} paused:why pausedSince:4928274367008 proven:true quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q refused:2 refusedBy:3-r2 refusedQueue:x refusedSince:4928274367008 refusedWhy:no replyQueue:x req:r2 rewinds:0 shown:1 state:BLOCKED to:8 together:1 tokenN:3 v:2}`)
+		is("blocked, paused, and with replies refused", `{attempts:1 blockedSince:4928274368008 consumer:a delivered:5 error:no failed:4928274368008 failingSince:4928274367008 from:5 isolateTo:8 lastOp:op 0 leaseUntil:4928274427008 outcomes:{2:{n:2 outcome:ABORTED sum:23f9Aa-V}} paused:why pausedSince:4928274367008 proven:true quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q refused:2 refusedBy:3-r2 refusedQueue:x refusedSince:4928274367008 refusedWhy:no replyQueue:x req:r2 rewinds:0 shown:1 state:BLOCKED to:8 together:1 tokenN:3 v:1}`)
 
 		d := b.decide(b.claim(b.create(b.fresh("d")), "r1", 5))
 		same(b.T, "decided", b.stored(0, "consumer", d.Name), `{attempts:1 consumer:d delivered:3 from:3 lastOp:op 0 leaseUntil:4928274427008 outbox:[{queue:x} {kind:numbered queue:n}] outcomes:{} quarantine:{} queue:q req:r1 rewinds:0 state:SENDING to:5 together:1 tokenN:1 v:1}`)

@@ -268,7 +268,7 @@ func TestStoreActs(t *testing.T) {
 		for _, a := range []record.Operation{first, second, first} {
 			b.check(b.RecordOperation(b.Context(), a))
 		}
-		second.Error, second.Chain, second.ReplyQueue = "no", "chain", "x"
+		second.Error, second.ReplyQueue = "no", "x"
 		first.Done = true
 		b.check(b.RecordOperation(b.Context(), first))
 		b.check(b.RecordOperation(b.Context(), second))

@@ -10,14 +10,14 @@ import (
 func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t, Committed) }
 
 // Decide makes the Started claim of a token Sending, with its outbox, if it is not
-// tracked: from here on it will be committed. What is in the outbox must be staged.
+// deferred: from here on it will be committed. What is in the outbox must be staged.
 // 1 write unit.
 //
 // Lost response: the repeat finds it Sending and reports true. Another ended the
 // claim: false, and nobody sees what was staged. We die right after: the next
 // caller after the lease sends, and finishes.
 func (s *Store) Decide(ctx context.Context, queue, name string, token Token, outbox []Outgoing) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "decide", queue, name, isOwned(token, Started),
+	c, made, err := s.update(ctx, "decide", queue, name, isOwn(token, Started),
 		setState(Sending), attrOutbox.Set(ddb.ValueOf(outbox)))
 	return c, made || c.decided(token), err
 }

@@ -8,33 +8,31 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// What the two-phase protocol adds to Claim, Block and Fail. None of it works on
-// a tracked claim.
+// What the two-phase protocol adds to Claim, Block and Fail.
 
-// isOwned holds where the claim of a token is in flight, in one of the states, and not
-// tracked. It is asked of Started claims: no tracked one gets beyond that state.
-func isOwned(t Token, states ...State) ddb.Cond {
-	return ddb.And(isUntracked, isHeld(t, states...))
+// isOwn holds where the claim of a token is in flight, in one of the states, and not deferred.
+func isOwn(t Token, states ...State) ddb.Cond {
+	return ddb.And(attrDeferred.Missing(), isHeld(t, states...))
 }
 
-// Prepare makes the claim of a token Prepared. It does not look at the lease:
+// Prepare makes the claim of a token Prepared, if it is not deferred. It does not look at the lease:
 // nobody took the claim over, so it is as good as ever. 1 write unit.
 //
 // Lost response: the repeat finds it Prepared and reports true. Another ended the
 // claim: false, and the stored consumer says how. We die right after: the lease
 // runs out, and the claim is in doubt.
 func (s *Store) Prepare(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "prepare", queue, name, isOwned(token, Started), setState(Prepared))
+	c, made, err := s.update(ctx, "prepare", queue, name, isOwn(token, Started), setState(Prepared))
 	return c, made || c.owns(token, Prepared), err
 }
 
-// Extend sets the end of the lease of a token's claim, Started or Prepared. 1 write
-// unit.
+// Extend sets the end of the lease of a token's claim, Started (deferred or not) or Prepared. 1
+// write unit.
 //
 // Lost response: the repeat sets the same. Another ended the claim: false. We
 // die right after: the lease runs out later.
 func (s *Store) Extend(ctx context.Context, queue, name string, token Token, until time.Time) (Consumer, bool, error) {
-	return s.update(ctx, "extend", queue, name, isOwned(token, Started, Prepared), attrLeaseUntil.Set(ddb.Millis(until)))
+	return s.update(ctx, "extend", queue, name, isHeld(token, Started, Prepared), attrLeaseUntil.Set(ddb.Millis(until)))
 }
 
 // CommitPrepared ends the claim of a token, Prepared or InDoubt, as Commit does. 1
@@ -66,7 +64,7 @@ func (s *Store) CommitPreparedAndClaim(ctx context.Context, seen Consumer, claim
 // Lost response: as with Fail. Another ended the claim: false. We die right
 // after: RetryAt or the operator decides.
 func (s *Store) AbortPrepared(ctx context.Context, queue, name string, token Token, failure Failure) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "abort prepared", queue, name, isOwned(token, Started, Prepared, InDoubt), setFailed(token, failure)...)
+	c, made, err := s.update(ctx, "abort prepared", queue, name, isOwn(token, Started, Prepared, InDoubt), setFailed(token, Aborted, failure)...)
 	return c, made || c.ended(token, Aborted), err
 }
 

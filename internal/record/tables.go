@@ -22,4 +22,7 @@ type Tables struct {
 	KnownQueues bool
 	// FinishStart ends the start of a consumer that nobody finished.
 	FinishStart func(context.Context, Consumer) (Consumer, error)
+	// EndDeferred ends a deferred claim for the worker that has its token, and wakes the consumer up:
+	// by a commit, or by a failure that the worker says why of.
+	EndDeferred func(ctx context.Context, c Consumer, commit bool, why string) (Consumer, bool, error)
 }

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"errors"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -34,13 +35,32 @@ type Batch struct {
 
 	// answer is what the sink says that it answered; nil where nobody keeps it.
 	answer *record.Answer
+	// deferred is for how long the handler left the commit to others; nil where it cannot.
+	deferred *time.Duration
 	// outbox gathers the replies of a batch that takes some: see Reply.
 	outbox *record.Outbox
 }
 
-// errNoReplies: a batch that is tracked, or was not claimed by this package's own
+// Defer leaves the commit of the batch to the worker that the handler passes the [Batch].Token on
+// to, for so long, 1 second to 30 days: when the handler has returned nil, the claim stays in
+// flight. The worker commits or fails it by package pull (Commit, Abort), or over HTTP, and may
+// extend it. Where it does not in time, the batch failed, and comes again.
+//
+// Of a tracked batch the chain's deadline counts. A batch that is deferred takes no replies.
+func (b Batch) Defer(work time.Duration) error {
+	if b.deferred == nil {
+		return errors.New("this batch is none that a Deliverer claimed: its claim is committed by its token anyway")
+	}
+	if err := validateWork("defer", work); err != nil {
+		return err
+	}
+	*b.deferred = work
+	return nil
+}
+
+// errNoReplies: a batch that is tracked or deferred, or was not claimed by this package's own
 // loops.
-var errNoReplies = errors.New("this batch takes no replies: it is tracked, or its claim is committed by Claims.Commit, which takes them")
+var errNoReplies = errors.New("this batch takes no replies: it is tracked or deferred, or its claim is committed by Claims.Commit, which takes them")
 
 // Reply adds replies to the commit of the batch: they are stored exactly once if
 // the batch is committed, in this order in each queue, and not at all otherwise.

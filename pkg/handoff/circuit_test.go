@@ -430,11 +430,11 @@ func TestTheCircuitOfATrackedConsumer(t *testing.T) {
 	hands("q", handoff.EndedCircuitOpen)
 	k.probeDue()
 	k.fails = nil
-	hands("q", handoff.EndedTracked)
+	hands("q", handoff.EndedDeferred)
 	if k.circuit().Open() {
 		t.Error("it is open")
 	}
-	hands("r", handoff.EndedTracked)
+	hands("r", handoff.EndedDeferred)
 }
 
 // TestTheCircuitsRequestsGoWrong: however a request of a probe goes wrong, the circuit is closed

@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // Deliver hands on what a queue has for a reader, batch after batch, and
@@ -118,17 +119,14 @@ func (run *delivery) deliver(ctx context.Context, from int64) error {
 // ready reports whether a claim should be made, and says why not.
 func (run *delivery) ready(ctx context.Context) (bool, error) {
 	c, now := run.Record, run.now()
-	if c.Tracked && over(c, now) {
-		if run.acker == nil {
-			// This reader is not tracked any more. The chain's end ends the claim,
-			// or the sweep does.
-			run.Ended = EndedBusy
-			return false, nil
-		}
-		after, ended, err := run.ask(ctx, c)
-		switch {
-		case err != nil:
+	if c.Deferred {
+		after, ended, err := run.look(ctx, c)
+		if err != nil {
 			return false, err
+		}
+		// While the claim was in flight, nobody noted what came.
+		run.Record, run.position = after, -1
+		switch {
 		case !ended:
 			run.Ended = EndedBusy
 			return false, nil
@@ -136,8 +134,6 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 			run.Ended = EndedLost // it was removed
 			return false, nil
 		}
-		// While the claim was in flight, nobody noted what came.
-		run.Record, run.position = after, -1
 		return run.ready(ctx)
 	}
 	switch {
@@ -169,7 +165,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		run.Ended = EndedPaused
 	case c.State == Blocked:
 		run.Ended = EndedBlocked
-	case c.State == Prepared || c.State == InDoubt || c.Tracked && c.State == Started:
+	case c.State == Prepared || c.State == InDoubt:
 		run.Ended = EndedBusy // who ends it looks at the position
 	case c.State == Sending || c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
 		return run.busy(ctx)
@@ -270,8 +266,6 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		return c, nil
 	}
 	claim := run.claim(ctx, batch.To)
-	// Nobody can say of what was skipped that it is done.
-	claim.Tracked = run.reader.Track > 0 && len(batch.Messages) > 0
 	if !run.probes(ctx, claim.LeaseUntil) {
 		return c, nil
 	}
@@ -281,20 +275,36 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	}
 	for mine {
 		run.Record, run.claimed = c, run.claiming
-		if c.Tracked || c.Attempts > 1 || !c.Failed.IsZero() {
-			// What came since it failed, or comes while work is under way, nobody notes.
+		if c.Attempts > 1 || !c.Failed.IsZero() {
+			// What came since it failed nobody noted.
 			run.position = -1
 		} else {
 			run.position = max(run.position, c.Asked)
 		}
 		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempt(), c.Rewinds
-		if c.Tracked {
-			return run.track(ctx, c, batch)
+		batch.deferred, batch.answer = new(time.Duration), &record.Answer{}
+		// Nobody can say of what was skipped that it is done.
+		chain := xorack.Created{}
+		if run.reader.Track == 0 || len(batch.Messages) == 0 {
+			batch.outbox = &record.Outbox{}
+		} else if chain, err = run.track(ctx, c, len(batch.Messages)); err != nil {
+			return c, err
+		} else if chain.Chain.End() != xorack.Open {
+			c, _, err = run.endAs(ctx, c, chain.Chain)
+			return c, err
 		}
-		batch.outbox, batch.answer = &record.Outbox{}, &record.Answer{}
+		batch.Edges = chain.Roots
 		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
 			run.tell(batch, time.Time{}, cause)
-			return run.fail(ctx, c, batch, cause)
+			after, err := run.fail(ctx, c, batch, cause)
+			run.giveUp(ctx, chain.Root, cause)
+			return after, err
+		}
+		if until := chain.Chain.Deadline; !until.IsZero() {
+			return run.leave(ctx, c, batch, until)
+		}
+		if *batch.deferred > 0 {
+			return run.leave(ctx, c, batch, run.now().Add(*batch.deferred))
 		}
 		if replies, _ := batch.Replies(); len(replies) > 0 {
 			return run.reply(ctx, c, batch, replies)
@@ -333,7 +343,7 @@ func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
 // commit commits a batch that was handed on. Where more is known to be there,
 // and time is left, it claims and returns the next batch in the same write.
 func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consumer, bool, Batch, error) {
-	if run.reader.Track == 0 && run.position > c.To && run.inTime(ctx) && !run.isOpen(ctx) {
+	if run.position > c.To && run.inTime(ctx) && !run.isOpen(ctx) {
 		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
 		if err == nil && run.Ended == "" {
 			claim := run.claim(ctx, next.To)
@@ -381,11 +391,6 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 	run.bad = isPermanent(cause)
 	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
-	if err == nil && made && failure.Block && after.State == Idle && after.Token == c.Token {
-		// The call that handled the end of its chain was first, and does not know that this
-		// was the last time. Where it cannot be blocked now, the next time is.
-		after, _, err = run.store.Block(ctx, after, failure.Now)
-	}
 	if err != nil {
 		return c, err
 	}

@@ -82,7 +82,8 @@ type Options struct {
 	// Inline. What is lost of it, the sweep makes up for. It may be called from several goroutines at once.
 	Aside func(ctx context.Context, queue, consumer string) error
 	// Acker has the chains of tracked batches. It is needed where a Reader has
-	// Track, and by what may meet one of their claims: the sweep.
+	// Track, and in the sweep: without one, a claim whose chain was extended expires
+	// with its first deadline.
 	Acker *xorack.Acker
 	// KnownQueues lets replies go only to queues that are there, instead of making
 	// them: a reply to another one fails its batch where it is pushed to, and is
@@ -153,6 +154,7 @@ func init() {
 func (d *Deliverer) tables() record.Tables {
 	return record.Tables{
 		Store: d.store, Sorter: d.sorter, Now: d.now, Lease: d.lease, KnownQueues: d.knownQueues, FinishStart: d.finishStart,
+		EndDeferred: d.endDeferred,
 	}
 }
 
@@ -208,14 +210,13 @@ type Reader struct {
 	// what a queue has besides; and all of a queue whose last batch failed, or that was slow in the last
 	// 10 minutes, as its sink's answer ([Batch.Answered]) shows, or this process knows.
 	Inline time.Duration
-	// Track, where it is not 0, is how long the work of a batch may take, 1
-	// second to 30 days, from the creation of its chain on. Each batch then has a
-	// chain of package xorack, with a root edge for each message ([Batch].Edges).
-	// Handle hands them on with the messages, and the worker that has done a message's
-	// work says so of its edge. The batch is committed when its chain is done, and
+	// Track, where it is not 0, defers each batch for so long, 1 second to 30 days, with a
+	// chain of package xorack that has a root edge for each message ([Batch].Edges).
+	// Handle hands them over with the messages, and the worker that has done a message's
+	// work reports its edge as done. The batch is committed when its chain is done, and
 	// comes again when that failed, or was not done in this time. A chain takes
 	// 1,000 operations, so a batch of many messages with large trees needs
-	// [xorack.Acker.Fan]. It takes no replies.
+	// [xorack.Acker.Fan]. It takes no replies. [Batch.Defer] defers a batch without a chain.
 	Track time.Duration
 	// Handed, if not nil, is told of each batch that Handle was called for, when it is known what
 	// became of it. It may be called from several goroutines at once, and must not wait for anything.
@@ -259,16 +260,19 @@ func (r Reader) Validate() error {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
 		}
 	}
-	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), validateTrack(r.Track), r.validateApart(), r.validateInline())
+	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), r.validateTrack(), r.validateInline())
 }
 
-// validateApart reports a reader that is tracked, and whose queues have sinks of their own: the end of a chain knows
-// nothing of them.
-func (r Reader) validateApart() error {
-	if r.Apart && r.Track > 0 {
+// validateTrack reports a time of work that is out of its bounds, or of a reader whose queues have sinks of their own: the
+// end of a chain knows nothing of them.
+func (r Reader) validateTrack() error {
+	switch {
+	case r.Track == 0:
+		return nil
+	case r.Apart:
 		return &cursor.InvalidError{Field: "track", Code: invalid.Clash, Problem: "is set of a reader whose queues have sinks of their own"}
 	}
-	return nil
+	return validateWork("track", r.Track)
 }
 
 func (r Reader) validateInline() error {

@@ -32,9 +32,9 @@ const (
 	// EndedLost: the claim was taken over, or ended by an operator, while the
 	// handler was at it. What it did may be done again.
 	EndedLost Ended = "LOST"
-	// EndedTracked: a batch was handed on, and the chain of its work decides about it.
-	// What comes behind it is handed on when the chain has ended.
-	EndedTracked Ended = "TRACKED"
+	// EndedDeferred: a batch was handed over, and the chain of its work, or a worker, commits it.
+	// What comes behind it is delivered after that.
+	EndedDeferred Ended = "DEFERRED"
 	// EndedAside: it would hold up queues that are delivered beside it, and is delivered by a call of its own.
 	EndedAside Ended = "ASIDE"
 	// EndedErased: the queue was erased.
@@ -49,9 +49,9 @@ type Delivery struct {
 	Record Consumer
 	// Batches, Messages and Skipped are what was handed on and committed.
 	Batches, Messages, Skipped int
-	// Tracked is how many batches were handed on that are not yet committed:
-	// the chains of their work decide.
-	Tracked int
+	// Deferred is how many batches were handed over that are not yet committed: the chains of
+	// their work, or workers, commit them.
+	Deferred int
 	// Cause is why the handler failed, or which message is missing.
 	Cause error
 	// Err is why the delivery could not go on: the store failed. What was

@@ -26,13 +26,14 @@
 //
 // The consumers table, a consumer an item, under (queue, consumer):
 //
-//	v            N  layout of the item, 1; 2 where a claim of it was tracked
+//	v            N  layout of the item, 1
 //	delivered    N  the last seq that was delivered and committed, or skipped
 //	state        S  IDLE, STARTED, PREPARED, IN_DOUBT, SENDING or BLOCKED
 //	tokenN, req  N, S  the token of the last claim
 //	from, to     N  its range: from < seq <= to
 //	leaseUntil   N  ms, when the claim may be taken over
-//	tracked      BOOL  where a chain decides about the claim that is in flight
+//	deferred     BOOL  where the batch of the STARTED claim was handed over, and whoever has its
+//	                   token commits it: leaseUntil is then when the work is late
 //	attempts     N  how often the message behind delivered was claimed
 //	together     N  how many of these claims had other messages with it
 //	tried, triedTo  N  how many claims failed that had messages up to a seq
@@ -105,7 +106,6 @@
 //	  name         S  the caller's ARN, or the token's subject
 //	  client       S  the token's client
 //	done, error  BOOL, S  how it ended; neither while it is under way
-//	chain        S  where error is that a tracked claim is in flight: the claim's
 //	replyQueue   S  where error is about replies: where they were to go
 //
 // and, under "id " and op, the first operation that had this op in the queue, as it was asked
@@ -219,28 +219,25 @@
 // A reply that can never be stored (its seq is taken, its queue is of the other
 // kind) is recorded among the queue's operations, counted in the consumer, announced once,
 // and the commit goes on. A full queue is waited for, and announced after a time. A
-// tracked batch takes no replies.
+// batch that is tracked, or deferred, takes no replies.
 //
 // Replies of a claim are visible before those of the next, save for claims that were
 // in quarantine.
 //
-// # Tracked batches
+// # Deferred batches
 //
-// Where the work of a batch goes on in other functions, [Reader].Track has its
-// commit wait for them: each batch has a chain of package xorack, each message an
-// edge of it ([Batch].Edges). The claim stays STARTED until the chain has ended;
-// DONE commits it, every other end is a failure, and nothing else ends it.
+// Where the work of a batch goes on after its handler has returned, the claim is deferred: the chain
+// of the work ([Reader].Track, [Batch].Edges), or a worker that has the token ([Batch.Defer]),
+// commits or fails it.
 //
-//	claim, tracked    create the chain, deliver, extend it
-//	────────────────► STARTED ─────────────────────────────► the chain decides:
-//	                     │  lease over: Abandon ends a chain     DONE ──────► commit
-//	                     └─ that is late, or was never created   FAILED,
-//	                                                             TIMED_OUT ─► failure
+//	claim    (create the chain,) hand over, defer
+//	───────► STARTED ─────────────────────────► STARTED, deferred ── chain DONE, or Commit ──► commit
+//	            │ lease over: taken over           │  │ chain FAILED, TIMED_OUT, or Abort ───► failure
+//	            ▼                                  │  lease over, and the chain is late: CANCELLED, a failure
+//	                                               └─ the chain was extended: deferred until then
 //
 // [Deliverer.Ender] does that behind the chains' stream, Deliver and Sweep where
-// its record was lost; only then is the chain sealed. The chain is as long as the
-// claim's lease until the batch is delivered, so that nobody waits for the work of
-// one that never was.
+// its record was lost; only then is the chain sealed.
 //
 // # Who is in trouble
 //
@@ -258,7 +255,8 @@
 //     committed, over what an operator skips, or set by an operator.
 //   - At most one token is valid at any time. A claim that was taken over can
 //     never commit.
-//   - A tracked batch is committed only if all its chain's edges have ended.
+//   - What is deferred was handed over. A tracked batch is committed by its chain only when all
+//     edges of that have ended.
 //   - A message that fails, or kills its worker, stops its own queue for its own
 //     consumer and nothing else. A sink that is away blocks no queue. Its batch comes again as it was, and then by
 //     halves; the last attempt has it alone, so that the one that blocks is the one

@@ -227,7 +227,7 @@ func TestEraseEndsTrackedClaims(t *testing.T) {
 	r := k.reader()
 	r.Track = time.Hour
 	done := k.d.Deliver(t.Context(), "q", r, -1)
-	if done.Ended != handoff.EndedTracked {
+	if done.Ended != handoff.EndedDeferred {
 		t.Fatalf("%+v", done)
 	}
 	tag := handoff.ChainOf(k.standing("q"))

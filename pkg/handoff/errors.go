@@ -42,19 +42,13 @@ var (
 	ErrNotQuarantined = errors.New("no such claim is in quarantine")
 )
 
-// ClaimedError is [ErrClaimed] with what ends the claim that is in flight.
+// ClaimedError is [ErrClaimed] with when the claim that is in flight ends at the latest.
 type ClaimedError struct {
-	// Chain is the tag of the chain of a tracked claim, by its whole name: nothing else
-	// ends it. It is empty where the claim ends with its lease at the latest.
-	Chain string
-	// Until is when the lease is over.
+	// Until is when its lease is over.
 	Until time.Time
 }
 
 func (e *ClaimedError) Error() string {
-	if e.Chain != "" {
-		return fmt.Sprintf("%s until its chain %q ends", ErrClaimed, e.Chain)
-	}
 	return fmt.Sprintf("%s until %s", ErrClaimed, e.Until.Format("15:04:05.000"))
 }
 

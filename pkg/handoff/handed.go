@@ -14,7 +14,7 @@ type Handed struct {
 	Batch Batch
 	// Claimed is when its claim was made, Returned when the handler returned, and Committed when
 	// the commit was answered, by this process's clock. Committed is the zero time where this process did not
-	// commit it: it failed, another ended its claim, or the chain of its work decides.
+	// commit it: it failed, another ended its claim, or it is deferred.
 	Claimed, Returned, Committed time.Time
 	// Err is why the handler failed.
 	Err error
@@ -76,6 +76,9 @@ func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time
 	if err := run.reader.Handle(ctx, batch); err != nil {
 		return err
 	}
-	_, err = batch.Replies()
+	replies, err := batch.Replies()
+	if len(replies) > 0 && *batch.deferred != 0 {
+		err = errors.Join(err, errNoReplies)
+	}
 	return err
 }

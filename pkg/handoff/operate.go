@@ -105,7 +105,7 @@ func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer,
 
 func (d *Deliverer) rewound(ctx context.Context, c Consumer, op string, start Start) (Consumer, error) {
 	if c.Claimed() {
-		return c, claimedUntil(c)
+		return c, &ClaimedError{Until: c.LeaseUntil}
 	}
 	cur, err := d.sorter.Status(ctx, c.Queue)
 	if err != nil {
@@ -133,12 +133,6 @@ func (s Start) named() int64 {
 	return -1
 }
 
-// claimedUntil says what ends the claim that is in flight: of a tracked one, nothing
-// but its chain.
-func claimedUntil(c Consumer) error {
-	return &ClaimedError{Chain: ChainOf(c), Until: c.LeaseUntil}
-}
-
 // Pause keeps a consumer from making claims. One in flight ends normally.
 func (d *Deliverer) Pause(ctx context.Context, o Order) (Consumer, error) {
 	return d.operate(ctx, o, OpPause, -1, nil, func(_ string, c Consumer) (Consumer, error) {
@@ -160,7 +154,7 @@ func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
 	return d.operate(ctx, o, OpRemove, -1, nil, func(_ string, c Consumer) (Consumer, error) {
 		switch {
 		case c.Claimed():
-			return c, claimedUntil(c)
+			return c, &ClaimedError{Until: c.LeaseUntil}
 		case c.Quarantine[0] != Quarantined{}:
 			return c, ErrQuarantined
 		}
@@ -234,7 +228,7 @@ func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64
 func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error) error {
 	asked.Done = failed == nil
 	if failed != nil {
-		asked.Error, asked.Chain = refusedFor(failed)
+		asked.Error = refusedFor(failed)
 	}
 	return errors.Join(failed, d.store.RecordOperation(ctx, asked))
 }
@@ -243,16 +237,12 @@ func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error
 // for who runs it: it may name tables and roles, and who asked is told that it is in the log.
 const whyInside = "it failed inside, and may have been done: the log says why"
 
-// refusedFor is why an operation was not done, and the chain that it would have to wait for.
-func refusedFor(failed error) (why, chain string) {
-	var claimed *ClaimedError
-	switch {
-	case errors.As(failed, &claimed) && claimed.Chain != "":
-		return ErrClaimed.Error(), claimed.Chain
-	case isRefusal(failed), errors.Is(failed, ErrOutran):
-		return failed.Error(), ""
+// refusedFor is why an operation was not done.
+func refusedFor(failed error) string {
+	if isRefusal(failed) || errors.Is(failed, ErrOutran) {
+		return failed.Error()
 	}
-	return whyInside, ""
+	return whyInside
 }
 
 // isRefusal reports whether an error is about a consumer, or its queue, as it stands. Any other says

@@ -26,7 +26,7 @@ type (
 	//	Token Token                 that of the last claim
 	//	From, To int64              its range: From < seq <= To
 	//	LeaseUntil time.Time        when the claim may be taken over
-	//	Tracked bool                the chain of the claim's work says how it ends
+	//	Deferred bool               whoever has its token, or its chain, commits or fails it
 	//	Attempts int                how often the message behind Delivered was claimed
 	//	Together int                how many of these claims had other messages with it
 	//	Tried, TriedTo              how many claims failed, up to which seq: for Attempt

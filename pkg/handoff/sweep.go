@@ -90,7 +90,7 @@ type SweepReport struct {
 	// Notified is how many queues were woken up, Cancelled how many dead claims
 	// were ended, Started how many starts were finished.
 	Notified, Cancelled, Started int
-	// Carried is how many tracked claims were ended as their chains had ended.
+	// Carried is how many deferred claims were ended: their chains had ended, or their time was over.
 	Carried int
 	// InDoubt counts consumers whose claim is in doubt, Quarantined those that
 	// have claims in quarantine.
@@ -306,8 +306,8 @@ func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (
 	}
 	before := c
 	switch {
-	case c.Tracked && over(c, now):
-		after, ended, err := r.ask(ctx, c)
+	case c.Deferred:
+		after, ended, err := r.look(ctx, c)
 		if err != nil {
 			return true, err
 		}

@@ -1,9 +1,12 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +29,7 @@ func TracksBatch(tag string) bool {
 	return strings.HasPrefix(name, TrackedPrefix)
 }
 
-// tracked names a claim whose end a chain decides.
+// tracked names a claim by its chain.
 type tracked struct {
 	queue, name string
 	token       Token
@@ -34,11 +37,11 @@ type tracked struct {
 
 func trackedBy(c Consumer) tracked { return tracked{c.Queue, c.Name, c.Token} }
 
-// ChainOf is the tag of the chain that decides about the claim that is in flight: what
+// ChainOf is the tag of the chain of the claim that is in flight: what
 // [xorack.Acker.Get] shows of it says how far the work is. It is empty where no
-// claim is in flight, or none that is tracked.
+// claim is deferred; one that was deferred without a chain has none under the tag.
 func ChainOf(c Consumer) string {
-	if !c.Tracked {
+	if !c.Deferred {
 		return ""
 	}
 	return trackedBy(c).tag()
@@ -78,135 +81,98 @@ func trackedOf(c xorack.Chain) (t tracked, known bool) {
 	return t, err == nil && t.tag() == c.Tag
 }
 
-// validateTrack reports how long a batch's work must not take.
-func validateTrack(track time.Duration) error {
-	if track != 0 && (track < time.Second || track > xorack.MaxDeadline) {
-		return &cursor.InvalidError{Field: "track", Code: invalid.OutOfRange, Problem: "must be 0, or from 1s to " + xorack.MaxDeadline.String()}
+// validateWork reports a time of a batch's work that is out of its bounds.
+func validateWork(field string, work time.Duration) error {
+	if work < time.Second || work > xorack.MaxDeadline {
+		return &cursor.InvalidError{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from 1s to %s", work, xorack.MaxDeadline)}
 	}
 	return nil
 }
 
-// errNoAcker is the answer where a claim is tracked, or ought to be, and nobody said
-// where the chains are.
+// errNoAcker is the answer where a reader is tracked, and there is no Acker.
 var errNoAcker = &cursor.InvalidError{Field: "acker", Code: invalid.Missing, Problem: "is missing: a consumer is tracked"}
 
-// track opens the chain of a claim that has just been made, delivers the batch
-// with the chain's root edges, and leaves the claim to the chain. Where the
-// chain has ended already, somebody gave this claim up: nothing is delivered.
+// track creates the chain of a claim, with a root edge for each of its messages. One that has ended
+// already is returned as it is.
 //
-// The chain has the claim's lease at first, and its whole time only when the batch
-// is delivered: see [delivery.grant].
-//
-// Dying before the chain is there: once the lease is over, the next caller
-// ends the chain in advance. Dying before the batch is delivered, and known to be:
-// the chain is late with the lease. Dying after: the chain's deadline ends it. A
-// response that is lost: the create is repeated, and so may be the delivery,
-// under the same edges.
-func (run *delivery) track(ctx context.Context, c Consumer, batch Batch) (Consumer, error) {
+// Lost response, another did it first: the chain is the same, and so are its edges. We die right
+// after: the claim is taken over when its lease is over, and the chain times out.
+func (run *delivery) track(ctx context.Context, c Consumer, messages int) (xorack.Created, error) {
 	t := trackedBy(c)
-	created, err := run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{
-		Edges: len(batch.Messages), Deadline: run.firstDeadline(c), Data: t.data(),
-	})
-	if err != nil {
-		return c, err
-	}
-	if created.Chain.End() != xorack.Open {
-		after, _, err := run.endAs(ctx, c, created.Chain)
-		return after, err
-	}
-	batch.Edges = created.Roots
-	cause := run.hand(ctx, batch, c.LeaseUntil)
-	run.tell(batch, time.Time{}, cause)
-	if cause != nil {
-		chain, err := run.giveUp(ctx, created, cause)
-		switch {
-		case err != nil:
-			run.Cause = cause
-			return c, err
-		case chain.End() == xorack.Done:
-			after, _, err := run.endAs(ctx, c, chain)
-			return after, err
-		case chain.End() != xorack.Open:
-			return run.fail(ctx, c, batch, cause)
-		}
-		// All that was delivered has been taken, and goes on.
-	}
-	if run.probe > 0 {
-		run.closes(ctx, run.learnt) // what becomes of the work is the chain's
-	}
-	run.Ended, run.Tracked, run.Cause = EndedTracked, run.Tracked+1, cause
-	return c, run.grant(ctx, created)
+	return run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{Edges: messages, Deadline: run.reader.Track, Data: t.data()})
 }
 
-// firstDeadline is how long a chain may take that nobody is known to work for: as
-// long as its claim's lease, if its work may take that long.
-func (run *delivery) firstDeadline(c Consumer) time.Duration {
-	left := max(c.LeaseUntil.Sub(run.now()), time.Millisecond)
-	return min(left, run.reader.Track)
-}
-
-// grant gives the chain of a batch that is delivered the time that its work may
-// take. It costs nothing where that is no longer than the lease.
-//
-// Lost response: the repeat finds the later deadline. Another extended it to a
-// later one still: that stays. We die before: the batch comes again when the lease
-// is over, unless its work is done by then, as one comes again whose process dies
-// before its commit. We die right after: nothing is left to do.
-func (run *delivery) grant(ctx context.Context, created xorack.Created) error {
-	until := created.Chain.Created.Add(run.reader.Track)
-	if !until.After(created.Chain.Deadline) || !until.After(run.now()) {
-		return nil
+// giveUp fails the chain of a batch that was not handed over, so that nobody works for it in vain.
+// It is best effort: a chain that stays open times out.
+func (run *delivery) giveUp(ctx context.Context, root xorack.Edge, cause error) {
+	if root.IsZero() {
+		return
 	}
-	_, err := run.acker.Extend(ctx, created.Root, until)
-	return err
-}
-
-// giveUp fails the chain of a batch whose delivery failed, so that it is
-// not waited for. A root edge whose work is done cannot fail; if all are done,
-// the chain stays as it is.
-func (run *delivery) giveUp(ctx context.Context, created xorack.Created, cause error) (xorack.Chain, error) {
 	why := cause.Error()
 	if shown := record.Shown(cause, why); shown > 0 {
 		why = why[:shown] // the chain is the tenant's
 	}
 	reason := record.Cut(strings.ToValidUTF8(why, "?"), xorack.MaxReason)
-	if reason == "" {
-		reason = "the delivery failed"
-	}
-	chain := created.Chain
-	for _, root := range created.Roots {
-		if chain.Has(root.Op()) {
-			continue
-		}
-		result, err := run.acker.Fail(ctx, root, reason)
-		if err != nil || result.Chain.End() != xorack.Open {
-			return result.Chain, err
-		}
-		chain = result.Chain
-	}
-	return chain, nil
+	_, _ = run.acker.Fail(ctx, root, cmp.Or(reason, "the delivery failed"))
 }
 
-// ask asks the chain of a tracked claim whose lease is over how the claim ends,
-// and ends it so; it reports whether it has ended. A chain that is late, or was
-// never created, is ended by the asking, and so barred to a create that comes
-// late. An open one that is in time is left alone, and its claim with it.
-func (d *Deliverer) ask(ctx context.Context, c Consumer) (Consumer, bool, error) {
-	if d.acker == nil {
-		return c, false, errNoAcker
+// leave defers the claim of a batch that was handed over. A chain that was faster has committed it.
+//
+// Lost response: the delivery is repeated, and finds the claim deferred. Another did it first: the
+// claim has ended. We die before: the claim is taken over when its lease is over.
+func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch, until time.Time) (Consumer, error) {
+	run.tell(batch, time.Time{}, nil)
+	if run.probe > 0 {
+		run.closes(ctx, run.learnt) // the sink took it: what becomes of the work is another matter
 	}
-	t := trackedBy(c)
-	chain, err := d.acker.Abandon(ctx, t.root(0), t.data(), "the claim's lease is over, and no work is under way in time")
-	if err != nil || chain.End() == xorack.Open {
-		return c, false, err
+	after, made, err := run.store.Defer(ctx, c.Queue, c.Name, c.Token, until)
+	if err != nil {
+		return c, err
 	}
-	after, _, err := d.endAs(ctx, c, chain)
+	run.position = -1 // nobody notes what comes meanwhile
+	if outcome, _ := after.Outcome(c.Token); made {
+		run.Ended, run.Deferred = EndedDeferred, run.Deferred+1
+	} else if outcome != record.Committed {
+		run.Ended = EndedLost
+	}
+	return after, nil
+}
+
+// look finds out how the work of a deferred claim is, and ends the claim where the chain has ended,
+// or nobody works any more in time; it reports whether the claim has ended. The claim of a chain
+// that was extended gets the chain's deadline. A batch without a chain has nothing but its lease.
+//
+// It costs a read of the chain.
+func (d *Deliverer) look(ctx context.Context, c Consumer) (Consumer, bool, error) {
+	t, chain := trackedBy(c), xorack.Chain{}
+	if d.acker != nil {
+		var err error
+		if chain, err = d.acker.Get(ctx, t.tag()); err != nil && !errors.Is(err, xorack.ErrTagNotFound) {
+			return c, false, err
+		}
+	}
+	now := d.now()
+	switch {
+	case chain.End() != xorack.Open:
+		after, _, err := d.endAs(ctx, c, chain)
+		return after, err == nil, err
+	case !over(c, now):
+		return c, false, nil
+	case chain.Deadline.After(now):
+		after, made, err := d.store.Defer(ctx, c.Queue, c.Name, c.Token, chain.Deadline)
+		return after, err == nil && !made, err
+	}
+	failure := d.failureOf(ctx, c, "TIMED_OUT: the work was neither done nor failed in time")
+	after, made, err := d.store.Expire(ctx, c, failure)
+	if made && chain.IsCreated() {
+		_, _ = d.acker.Fail(ctx, t.root(0), failure.Error) // best effort: else it times out
+	}
 	return after, err == nil, err
 }
 
-// endAs ends a tracked claim as its chain ended: one that is done is a commit,
-// every other end a failure. It may be repeated by anybody: the token says whose claim it
-// is. A message that failed as often as it may is blocked before its next attempt.
+// endAs ends a claim as its chain ended: one that is done is a commit, every other end a failure.
+// Anybody may repeat it: the token says whose claim it is. A message that failed as often as it may is
+// blocked before its next attempt.
 func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (Consumer, bool, error) {
 	if chain.End() == xorack.Done {
 		seen := d.failing(ctx, c.Name)
@@ -216,17 +182,52 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (
 		}
 		return after, made, err
 	}
-	now := d.now()
 	why := string(chain.End())
 	if chain.Reason != "" {
 		why += ": " + chain.Reason
 	}
+	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
+}
+
+// failureOf is what is noted of a batch whose work failed: nobody knows whether the message is bad.
+func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) record.Failure {
+	now := d.now()
 	failure := record.Failure{
-		Error: record.Cut(why, record.MaxError), Alone: c.Alone(), Now: now,
+		Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), Alone: c.Alone(), Now: now,
 		RetryAt: now.Add(record.RetryAfter(c.OwnAttempts(), record.DefaultRetries)),
 	}
 	d.count(ctx, failed{Consumer: c, good: goodFor(record.DefaultRetries, record.DefaultProbes)}, &failure)
-	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
+	return failure
+}
+
+// endDeferred ends a deferred claim for the worker that has its token, and wakes the consumer up for
+// what comes next.
+//
+// Lost response: the repeat finds the claim ended. Another ended it first: the stored consumer says
+// how. We die right after the end: the sweep wakes the consumer up.
+func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, why string) (after Consumer, made bool, err error) {
+	if commit {
+		after, made, err = d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+	} else {
+		after, made, err = d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
+	}
+	if err == nil {
+		err = d.awaken(ctx, after)
+	}
+	return after, made, err
+}
+
+// awaken wakes a consumer up that does not have everything. Whatever moves the cursor after this
+// read finds the claim ended.
+func (d *Deliverer) awaken(ctx context.Context, c Consumer) error {
+	if !c.Exists() {
+		return nil // it was removed
+	}
+	cur, err := d.sorter.Status(ctx, c.Queue)
+	if err != nil || cur.Position <= c.Delivered {
+		return err
+	}
+	return d.sorter.Notify(ctx, c.Queue)
 }
 
 // Ender returns what [xorack.OnEnds] and [xorack.Acker.Sweep] announce ends to
@@ -272,13 +273,5 @@ func (d *Deliverer) ended(ctx context.Context, chain xorack.Chain) error {
 			return err
 		}
 	}
-	if !c.Exists() {
-		return nil // it was removed
-	}
-	// Whatever moves the cursor from here on finds the claim ended.
-	cur, err := d.sorter.Status(ctx, t.queue)
-	if err != nil || cur.Position <= c.Delivered {
-		return err
-	}
-	return d.sorter.Notify(ctx, t.queue)
+	return d.awaken(ctx, c)
 }

@@ -52,7 +52,7 @@ func ExampleReader_tracked() {
 		fmt.Println(c.State, c.Delivered)
 	}
 	// Output:
-	// TRACKED
+	// DEFERRED
 	// STARTED 0
 	// IDLE 2
 }

@@ -21,8 +21,6 @@ type treed struct {
 	acker  *xorack.Acker
 	d      *handoff.Deliverer
 	now    time.Time
-	// track is how long the work of a batch may take.
-	track time.Duration
 	// edges are those of the last batch, tags the chains of all.
 	edges []xorack.Edge
 	tags  []string
@@ -43,7 +41,7 @@ func newTreedOn(t *testing.T, engine ddb.Engine) *treed {
 
 func newTreed(t *testing.T, store *handoff.Store, queues *cursor.Store, chains *xorack.Store) *treed {
 	t.Helper()
-	k := &treed{t: t, store: store, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC), track: trackTime}
+	k := &treed{t: t, store: store, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	clock := func() time.Time { return k.now }
 	var err error
 	k.sorter, err = cursor.New(queues, &cursor.Options{Now: clock})
@@ -72,7 +70,7 @@ func (k *treed) put(seqs ...int64) {
 
 func (k *treed) deliver(messages int) error {
 	return k.d.Deliver(k.t.Context(), "q", handoff.Reader{
-		Name: "c", Track: k.track, MaxMessages: messages, MaxAttempts: 9,
+		Name: "c", Track: trackTime, MaxMessages: messages, MaxAttempts: 9,
 		Handle: func(_ context.Context, b handoff.Batch) error {
 			k.edges, k.to = b.Edges, b.To
 			if tag := b.Edges[0].Tag(); !slices.Contains(k.tags, tag) {
@@ -133,7 +131,7 @@ func TestTrackedRequestsGoWrong(t *testing.T) {
 		}, func(k *treed) error { return k.deliver(2) }},
 		"sweep": {func(k *treed) error {
 			err := k.deliver(2)
-			k.now = k.now.Add(trackTime)
+			k.now = k.now.Add(trackTime + time.Second)
 			return err
 		}, func(k *treed) error {
 			_, err := k.d.Sweep(k.t.Context(), handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
@@ -162,7 +160,8 @@ func TestTrackedRequestsGoWrong(t *testing.T) {
 					if c := k.standing(); c.Delivered > k.worked {
 						t.Fatalf("%s at request %d: %d is committed, and the work is done up to %d", fault, n, c.Delivered, k.worked)
 					}
-					k.must(firstError(k.work(), k.finish()))
+					_, err := k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)})
+					k.must(firstError(k.work(), k.finish(), err))
 					k.now = k.now.Add(trackTime)
 				}
 				for _, tag := range k.tags {

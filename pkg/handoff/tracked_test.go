@@ -108,9 +108,9 @@ func (k *trackedDesk) finishes() {
 func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2, 3, 4)
-	done := k.ends(handoff.EndedTracked)
-	if done.Tracked != 1 || done.Batches != 0 {
-		t.Errorf("%d batches are tracked, %d committed; want 1 and 0", done.Tracked, done.Batches)
+	done := k.ends(handoff.EndedDeferred)
+	if done.Deferred != 1 || done.Batches != 0 {
+		t.Errorf("%d batches are deferred, %d committed; want 1 and 0", done.Deferred, done.Batches)
 	}
 	k.gets("q 1,2,3 #1")
 	if len(k.edges) != 3 {
@@ -118,7 +118,7 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	}
 	first := k.edges
 	k.ends(handoff.EndedBusy)
-	k.pass(10 * time.Minute) // the lease is over
+	k.pass(10 * time.Minute) // the invocation's lease is over
 	k.ends(handoff.EndedBusy)
 	child := first[0].Child(0)
 	_, err := k.acker.Done(t.Context(), first[0], child)
@@ -126,13 +126,13 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k.works(first[1], first[2])
 	k.finishes()
 	k.ends(handoff.EndedBusy)
-	if c := k.at("q", 0, handoff.Started); !c.Tracked {
-		t.Error("the claim is not tracked")
+	if c := k.at("q", 0, handoff.Started); !c.Deferred {
+		t.Error("the claim is not deferred")
 	}
 	k.works(child)
 	k.finishes()
 	k.at("q", 3, handoff.Idle)
-	k.ends(handoff.EndedTracked)
+	k.ends(handoff.EndedDeferred)
 	k.gets("q 4 #1")
 	k.works(k.edges...)
 	k.finishes()
@@ -156,7 +156,7 @@ func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
 		} {
 			k := newTrackedDesk(t)
 			k.put("q", 1, 2, 3)
-			k.ends(handoff.EndedTracked)
+			k.ends(handoff.EndedDeferred)
 			k.works(k.edges...)
 			if paused {
 				_, err := k.d.Pause(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"})
@@ -164,7 +164,7 @@ func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
 			}
 			k.pass(2 * time.Minute)
 			look(k)
-			if c := k.at("q", 3, handoff.Idle); c.Tracked {
+			if c := k.at("q", 3, handoff.Idle); c.Deferred {
 				t.Errorf("%s, paused %v: the mark stays", name, paused)
 			}
 		}
@@ -181,7 +181,7 @@ func TestAFailedTreeComesAgain(t *testing.T) {
 		k.must(err)
 		k.finishes()
 	}
-	k.ends(handoff.EndedTracked)
+	k.ends(handoff.EndedDeferred)
 	fail()
 	c := k.at("q", 0, handoff.Idle)
 	if c.Error != "FAILED: no" || !c.RetryAt.Equal(k.now.Add(time.Second)) {
@@ -190,7 +190,7 @@ func TestAFailedTreeComesAgain(t *testing.T) {
 	for _, wait := range []time.Duration{time.Second, time.Second, time.Second, 10 * time.Second} {
 		k.ends(handoff.EndedWait)
 		k.pass(wait)
-		k.ends(handoff.EndedTracked)
+		k.ends(handoff.EndedDeferred)
 		fail()
 	}
 	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3", "q 1 #4", "q 1 #5")
@@ -208,9 +208,9 @@ func TestALateTreeComesAgain(t *testing.T) {
 	for _, swept := range []bool{true, false} {
 		k := newTrackedDesk(t)
 		k.put("q", 1)
-		k.ends(handoff.EndedTracked)
+		k.ends(handoff.EndedDeferred)
 		old := k.edges
-		k.pass(trackTime)
+		k.pass(trackTime + time.Second)
 		if swept {
 			_, err := k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)})
 			k.must(err)
@@ -223,11 +223,11 @@ func TestALateTreeComesAgain(t *testing.T) {
 		}
 		r, err := k.acker.Done(t.Context(), old[0])
 		k.must(err)
-		if r.Outcome != xorack.AlreadyTimedOut {
+		if want := map[bool]xorack.Outcome{true: xorack.AlreadyTimedOut, false: xorack.AlreadyFailed}[swept]; r.Outcome != want {
 			t.Errorf("swept %v: the late work is %s", swept, r.Outcome)
 		}
 		k.pass(time.Minute)
-		k.ends(handoff.EndedTracked)
+		k.ends(handoff.EndedDeferred)
 		k.finishes()
 		k.at("q", 0, handoff.Started)
 		k.works(k.edges...)
@@ -236,113 +236,201 @@ func TestALateTreeComesAgain(t *testing.T) {
 	}
 }
 
-// TestExtendedChainsAreWaitedFor: only the chain is extended.
+// TestExtendedChainsAreWaitedFor: whoever meets the claim gives it the chain's deadline.
 func TestExtendedChainsAreWaitedFor(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
-	k.ends(handoff.EndedTracked)
+	k.ends(handoff.EndedDeferred)
 	_, err := k.acker.Extend(t.Context(), k.edges[0], k.now.Add(3*trackTime))
 	k.must(err)
+	until := k.now.Add(3 * trackTime)
 	k.pass(2 * trackTime)
 	k.ends(handoff.EndedBusy)
-	k.pass(trackTime)
+	if c := k.standing("q"); !c.LeaseUntil.Equal(until) || c.Token.N != 1 {
+		t.Errorf("%+v; want the first claim until %s", c, until)
+	}
+	k.pass(trackTime + time.Second)
 	k.ends(handoff.EndedWait)
 }
 
-// TestAClaimWithoutItsChainIsGivenBack: who made it died before the chain was
-// created. Its create, should it come after all, makes none, and hands nothing
-// on.
-func TestAClaimWithoutItsChainIsGivenBack(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1)
-	if done := k.dying("create").Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
-		t.Errorf("error %v", done.Err)
-	}
-	k.gets()
-	k.at("q", 0, handoff.Started)
-	k.pass(2 * time.Minute)
-	k.ends(handoff.EndedWait)
-	c := k.at("q", 0, handoff.Idle)
-	if !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 {
-		t.Errorf("%+v; want why, and one attempt", c)
-	}
-	k.pass(time.Minute)
-	k.ends(handoff.EndedTracked)
-	k.gets("q 1 #2")
-}
-
-// TestABatchThatWasNotHandedOnComesAfterItsLease: who made the claim died between
-// the creation of its chain and the end of the delivery. Nobody waits for the
-// chain's whole time.
-func TestABatchThatWasNotHandedOnComesAfterItsLease(t *testing.T) {
-	for name, look := range map[string]func(*trackedDesk){
-		"delivery": func(k *trackedDesk) { k.ends(handoff.EndedWait) },
-		"sweep": func(k *trackedDesk) {
-			if report := k.sweep(handoff.SweepOptions{}); report.Carried != 1 {
-				k.t.Errorf("%+v; want one claim that was carried", report)
-			}
-		},
-	} {
-		for which, handed := range map[string]error{"not delivered": errors.New("dead"), "delivered, and not known": nil} {
-			t.Run(name+", "+which, func(t *testing.T) {
-				k := newTrackedDesk(t)
-				k.put("q", 1)
-				k.fails = func(handoff.Batch) error { return handed }
-				if done := k.dying("extend", "fail").Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
-					t.Errorf("error %v", done.Err)
-				}
-				k.fails = nil
-				k.pass(50 * time.Second)
-				k.ends(handoff.EndedBusy)
-				k.pass(11 * time.Second)
-				look(k)
-				if c := k.at("q", 0, handoff.Idle); !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 {
-					t.Errorf("%+v; want why, and one attempt", c)
-				}
-				k.pass(time.Minute)
-				k.ends(handoff.EndedTracked)
-				k.works(k.edges...)
-				k.finishes()
-				k.at("q", 1, handoff.Idle)
-			})
+// crashing is a process whose write of this name to the consumers' table fails: it reaches the table
+// where lost says so.
+func (k *trackedDesk) crashing(name string, lost bool) *handoff.Deliverer {
+	k.t.Helper()
+	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() != name {
+			return k.consumers.Do(ctx, r)
 		}
-	}
-}
-
-// TestAShortTrackIsNotExtended: it ends within the lease, so one write does.
-func TestAShortTrackIsNotExtended(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1)
-	r := k.reader()
-	r.Track = time.Minute
-	done := k.dying("extend", "fail").Deliver(t.Context(), "q", r, -1)
-	k.must(done.Err)
-	chain, err := k.acker.Get(t.Context(), k.tags[0])
+		if lost {
+			_, err := k.consumers.Do(ctx, r)
+			k.must(err)
+		}
+		return ddb.Answer{}, errFlaky
+	})
+	d, err := handoff.New(store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }, Acker: k.acker})
 	k.must(err)
-	if done.Ended != handoff.EndedTracked || !chain.Deadline.Equal(k.now.Add(time.Minute)) {
-		t.Errorf("it ended as %s, the chain is late at %s", done.Ended, chain.Deadline)
+	return d
+}
+
+// TestAProcessThatDiesBeforeItDefers is a death: its claim is taken over when the lease of the
+// invocation is over, as any claim, and whoever wakes up later is too late.
+func TestAProcessThatDiesBeforeItDefers(t *testing.T) {
+	for name, c := range map[string]struct {
+		dies func(*trackedDesk) *handoff.Deliverer
+		got  []string
+	}{
+		"before the chain":           {func(k *trackedDesk) *handoff.Deliverer { return k.dying("create") }, []string{"q 1 #2"}},
+		"after the chain was handed": {func(k *trackedDesk) *handoff.Deliverer { return k.crashing("defer", false) }, []string{"q 1 #1", "q 1 #2"}},
+		"before its failure is noted": {func(k *trackedDesk) *handoff.Deliverer {
+			k.fails = func(handoff.Batch) error { return errNo }
+			return k.crashing("fail", false)
+		}, []string{"q 1 #1", "q 1 #2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1)
+			if done := c.dies(k).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+				t.Errorf("error %v", done.Err)
+			}
+			k.fails = nil
+			k.pass(50 * time.Second)
+			k.ends(handoff.EndedBusy)
+			k.pass(11 * time.Second)
+			k.ends(handoff.EndedDeferred)
+			k.gets(c.got...)
+			if at := k.at("q", 0, handoff.Started); !at.Deferred || at.Attempts != 2 || at.Outcomes[1].Outcome != handoff.Cancelled {
+				t.Errorf("%+v; want the second attempt, deferred", at)
+			}
+			for _, tag := range k.tags[:len(k.tags)-1] { // what the dead one began ends nothing
+				k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: tag, Data: "c/q", Recorded: xorack.Failed}))
+			}
+			k.works(k.edges...)
+			k.finishes()
+			k.at("q", 1, handoff.Idle)
+		})
 	}
 }
 
-// TestNothingIsHandedOnUnderAnEndedChain: between the claim and the create its
-// process slept, and was given up; others went on meanwhile.
-func TestNothingIsHandedOnUnderAnEndedChain(t *testing.T) {
+// TestWhoeverSleepsBeforeHandingOver finds its claim taken over when it wakes up: what it hands over
+// comes twice, as from any process that sleeps, and it defers nothing.
+func TestWhoeverSleepsBeforeHandingOver(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
 	d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() == "create" {
 			k.pass(2 * time.Minute)
-			k.ends(handoff.EndedWait)
-			k.pass(2 * time.Second)
-			k.ends(handoff.EndedTracked)
+			k.ends(handoff.EndedDeferred)
 		}
 		return k.chains.Do(ctx, r)
 	}))
 	done := d.Deliver(t.Context(), "q", k.reader(), -1)
 	k.must(done.Err)
-	k.gets("q 1 #2")
-	if c := k.at("q", 0, handoff.Started); c.Token.N != 2 || done.Ended != handoff.EndedBusy {
-		t.Errorf("it ended as %s at %v; want busy with the second claim", done.Ended, c.Token)
+	k.gets("q 1 #2", "q 1 #1")
+	if c := k.at("q", 0, handoff.Started); c.Token.N != 2 || !c.Deferred || done.Ended != handoff.EndedLost {
+		t.Errorf("it ended as %s at %v; want lost, and the second claim", done.Ended, c.Token)
+	}
+}
+
+// TestDeferGoesWrong: a lost response, another that was first, a death right after.
+func TestDeferGoesWrong(t *testing.T) {
+	t.Run("lost response, death right after", func(t *testing.T) {
+		k := newTrackedDesk(t)
+		k.put("q", 1)
+		if done := k.crashing("defer", true).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+			t.Errorf("error %v", done.Err)
+		}
+		k.ends(handoff.EndedBusy)
+		k.pass(2 * time.Minute) // nobody takes it over
+		k.ends(handoff.EndedBusy)
+		k.works(k.edges...)
+		k.finishes()
+		k.at("q", 1, handoff.Idle)
+		k.gets("q 1 #1")
+	})
+	for name, c := range map[string]struct {
+		first func(*trackedDesk)
+		ended handoff.Ended
+		at    int64
+	}{
+		"the chain was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, handoff.EndedCaughtUp, 1},
+		"the chain failed": {func(k *trackedDesk) {
+			_, err := k.acker.Fail(k.t.Context(), k.edges[0], "no")
+			k.must(err)
+			k.finishes()
+		}, handoff.EndedLost, 0},
+	} {
+		t.Run(name+" first", func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1)
+			k.fails = func(handoff.Batch) error { c.first(k); return nil }
+			k.ends(c.ended)
+			k.at("q", c.at, handoff.Idle)
+		})
+	}
+}
+
+// TestAnEndGoesWrong: whatever happens to the write of an end, or of an expiry, the batch is committed,
+// or fails, once, and who repeats it finds that.
+func TestAnEndGoesWrong(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		k := newTrackedDesk(t)
+		k.put("q", 1, 2, 3, 4)
+		k.ends(handoff.EndedDeferred)
+		k.works(k.edges...)
+		chain, err := k.acker.Get(t.Context(), k.tags[0])
+		k.must(err)
+		if _, err := k.acker.Finish(t.Context(), chain, k.crashing("commit", lost).Ender(nil)); !errors.Is(err, errFlaky) {
+			t.Errorf("error %v", err)
+		}
+		before := k.notified()
+		k.pass(time.Second)
+		k.finishes()
+		if c := k.at("q", 3, handoff.Idle); c.Token.N != 1 || !k.notified().After(before) {
+			t.Errorf("lost %v: %+v; want it committed, and somebody notified", lost, c)
+		}
+		// The next one expires.
+		k.ends(handoff.EndedDeferred)
+		k.pass(trackTime + time.Second)
+		if done := k.crashing("expire", lost).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+			t.Errorf("error %v", done.Err)
+		}
+		k.ends(handoff.EndedWait)
+		if c := k.at("q", 3, handoff.Idle); c.Outcomes[2].Outcome != handoff.Cancelled || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
+			t.Errorf("lost %v: %+v; want a failure, by nobody's death", lost, c)
+		}
+	}
+}
+
+// TestAnExpiryIsLate where the work was done, or more time was asked for, meanwhile.
+func TestAnExpiryIsLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		first func(*trackedDesk)
+		ended handoff.Ended
+		at    int64
+	}{
+		"it was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, handoff.EndedCaughtUp, 1},
+		"it was extended": {func(k *trackedDesk) {
+			_, _, err := k.store.Extend(k.t.Context(), "q", "c", k.standing("q").Token, k.now.Add(time.Hour))
+			k.must(err)
+		}, handoff.EndedBusy, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1)
+			k.ends(handoff.EndedDeferred)
+			k.pass(trackTime + time.Second)
+			store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+				if r.Name() == "expire" {
+					c.first(k)
+				}
+				return k.consumers.Do(ctx, r)
+			})
+			d, err := handoff.New(store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }, Acker: k.acker})
+			k.must(err)
+			if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || done.Ended != c.ended || done.Record.Delivered != c.at {
+				t.Errorf("it ended as %s at %d (%v), want %s at %d", done.Ended, done.Record.Delivered, done.Err, c.ended, c.at)
+			}
+		})
 	}
 }
 
@@ -351,7 +439,7 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2)
 	k.fails = func(handoff.Batch) error { return errors.New("no") }
-	if done := k.ends(handoff.EndedFailed); done.Cause == nil || done.Tracked != 0 {
+	if done := k.ends(handoff.EndedFailed); done.Cause == nil || done.Deferred != 0 {
 		t.Errorf("%+v; want why", done)
 	}
 	k.at("q", 0, handoff.Idle)
@@ -369,37 +457,21 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 	k.ends(handoff.EndedBlocked)
 }
 
-// TestAHandlerThatFailsWhereWorkIsDone: what is done cannot fail. Where all of
-// the messages were taken, the chain decides.
+// TestAHandlerThatFailsWhereWorkIsDone: the batch comes again, whatever its workers said.
 func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
-	for name, c := range map[string]struct {
-		work  func(*trackedDesk, []xorack.Edge)
-		ended handoff.Ended
-		state handoff.State
-		at    int64
-	}{
-		"one of two":            {func(k *trackedDesk, e []xorack.Edge) { k.works(e[0]) }, handoff.EndedFailed, handoff.Idle, 0},
-		"both":                  {func(k *trackedDesk, e []xorack.Edge) { k.works(e...) }, handoff.EndedCaughtUp, handoff.Idle, 2},
-		"both, with more to do": {func(k *trackedDesk, e []xorack.Edge) { k.works(e[1]); k.continues(e[0]) }, handoff.EndedTracked, handoff.Started, 0},
-	} {
+	for name, done := range map[string]int{"one of two": 1, "both": 2} {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t)
 			k.put("q", 1, 2)
 			k.fails = func(b handoff.Batch) error {
-				c.work(k, b.Edges)
-				return errors.New("no")
+				k.works(b.Edges[:done]...)
+				return errNo
 			}
-			k.ends(c.ended)
-			k.at("q", c.at, c.state)
+			k.ends(handoff.EndedFailed)
+			k.finishes()
+			k.at("q", 0, handoff.Idle)
 		})
 	}
-}
-
-// continues ends an edge whose work goes on in another.
-func (k *trackedDesk) continues(e xorack.Edge) {
-	k.t.Helper()
-	_, err := k.acker.Done(k.t.Context(), e, e.Child(0))
-	k.must(err)
 }
 
 // TestSkippedSeqsAreNotTracked: nobody can do their work.
@@ -408,7 +480,7 @@ func TestSkippedSeqsAreNotTracked(t *testing.T) {
 	k.put("q", 4)
 	_, _, err := k.sorter.SkipGap(t.Context(), "q", "lost", 0, 10)
 	k.must(err)
-	k.ends(handoff.EndedTracked)
+	k.ends(handoff.EndedDeferred)
 	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")
 	if len(k.tags) != 1 || len(k.edges) != 1 {
 		t.Errorf("%d chains, %d edges; want 1 and 1", len(k.tags), len(k.edges))
@@ -439,7 +511,7 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 	ends := func(done handoff.Delivery) {
 		t.Helper()
 		k.must(done.Err)
-		if done.Ended != handoff.EndedTracked {
+		if done.Ended != handoff.EndedDeferred {
 			t.Fatalf("it ended as %s (%v)", done.Ended, done.Cause)
 		}
 	}
@@ -472,13 +544,13 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 func TestAConsumerMadeAnewMeetsNoOldChain(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
-	k.ends(handoff.EndedTracked)
+	k.ends(handoff.EndedDeferred)
 	k.works(k.edges...)
 	k.finishes()
 	_, err := k.d.Remove(t.Context(), handoff.Order{Queue: "q", Consumer: "c", Reason: "why"})
 	k.must(err)
 	k.finishes() // of a consumer that is gone
-	k.ends(handoff.EndedTracked)
+	k.ends(handoff.EndedDeferred)
 	k.gets("q 1 #1", "q 1 #1")
 	k.finishes()
 	if c := k.at("q", 0, handoff.Started); c.Token.N != 1 || k.tags[0] == k.tags[1] {
@@ -512,7 +584,7 @@ func TestOtherEndsGoOn(t *testing.T) {
 func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2, 3, 4)
-	k.ends(handoff.EndedTracked)
+	k.ends(handoff.EndedDeferred)
 	k.works(k.edges...)
 	for _, request := range []string{"cursor", "notify"} {
 		k.queues.fail = func(r, _ string) error {
@@ -557,16 +629,15 @@ func TestTrackIsChecked(t *testing.T) {
 	invalid(t, err, "acker")
 	bare.put("q", 1)
 	invalid(t, bare.d.Deliver(t.Context(), "q", k.reader(), -1).Err, "acker")
-	// One that is tracked no more leaves the last tracked claim to others; a
-	// sweep that could not end it says so.
+	// Without an Acker the lease is all that is known of a deferred claim.
 	k.put("q", 1)
-	k.ends(handoff.EndedTracked)
-	k.pass(time.Hour)
+	k.ends(handoff.EndedDeferred)
 	d, err := handoff.New(k.store, k.sorter, &handoff.Options{Now: func() time.Time { return k.now }})
 	k.must(err)
-	if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || done.Ended != handoff.EndedBusy {
-		t.Errorf("it ended as %s, error %v", done.Ended, done.Err)
+	for _, want := range []handoff.Ended{handoff.EndedBusy, handoff.EndedWait} {
+		if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || done.Ended != want {
+			t.Errorf("it ended as %s, error %v; want %s", done.Ended, done.Err, want)
+		}
+		k.pass(trackTime + time.Millisecond)
 	}
-	_, err = d.Sweep(t.Context(), handoff.SweepOptions{})
-	invalid(t, err, "acker")
 }

@@ -38,9 +38,6 @@ func (d *Deliverer) schedule(done Delivery) {
 	switch done.Ended {
 	case EndedBusy, EndedFailed, EndedWait:
 		at, now := due(done.Record), d.now()
-		if done.Record.Tracked && !at.After(now) {
-			return // its lease is over, and its chain open: that has a wake-up of its own
-		}
 		if !at.IsZero() && at.Sub(now) <= scheduleAhead {
 			d.wakeUp(done.Queue, done.Consumer, at)
 		}

@@ -266,35 +266,6 @@ func TestExtend(t *testing.T) {
 	wantError(t, xorack.ErrTagNotFound)(f.Extend(t.Context(), xorack.Root("none", "", 0), later))
 }
 
-func TestAbandon(t *testing.T) {
-	f := newFixture(t)
-	root := f.create("t", &xorack.CreateOptions{Deadline: time.Hour})
-	if c, err := f.Abandon(t.Context(), root, "", "gave up"); err != nil || c.End() != xorack.Open {
-		t.Errorf("within its time: %s, %v", c.End(), err)
-	}
-	f.now = start.Add(time.Hour)
-	for range 2 {
-		if c, err := f.Abandon(t.Context(), root, "", "gave up"); err != nil || c.End() != xorack.TimedOut || c.Reason != "gave up" {
-			t.Errorf("overdue: %s, %v", c.End(), err)
-		}
-	}
-	never := xorack.Root("never", "7", 0)
-	if c, err := f.Abandon(t.Context(), never, "", "gave up"); err != nil || c.End() != xorack.TimedOut {
-		t.Errorf("never created: %s, %v", c.End(), err)
-	}
-	created, err := f.Create(t.Context(), "never", &xorack.CreateOptions{ID: "7"})
-	if err != nil || created.Outcome != xorack.AlreadyTimedOut {
-		t.Errorf("created too late: %s, %v", created.Outcome, err)
-	}
-	f.create("done", nil)
-	f.want(xorack.Ended)(f.Done(t.Context(), xorack.Root("done", "", 0)))
-	if c, err := f.Abandon(t.Context(), xorack.Root("done", "", 0), "", "gave up"); err != nil || c.End() != xorack.Done {
-		t.Errorf("done: %s, %v", c.End(), err)
-	}
-	_, err = f.Abandon(t.Context(), xorack.Root("done", "another", 0), "", "gave up")
-	wantError(t, xorack.ErrOtherChain)(nil, err)
-}
-
 func TestDelete(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", nil)

@@ -2,7 +2,6 @@ package xorack
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -75,26 +74,6 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 	}
 	a.schedule(c)
 	return Result{Applied, c}, nil
-}
-
-// Abandon ends an edge's chain as TimedOut if it was never created, which bars
-// a create that comes late, or if its deadline has come. It returns the chain
-// as it stands then: an open one is still within its time. data is what its
-// create would have kept with it: the code that handles the end finds it there.
-//
-// It costs one write, and up to two of the index.
-func (a *Acker) Abandon(ctx context.Context, e Edge, data, reason string) (Chain, error) {
-	if e.IsZero() {
-		return Chain{}, &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
-	}
-	if err := errors.Join(validateData(data), validateReason(reason)); err != nil {
-		return Chain{}, err
-	}
-	c, abandoned, err := a.store.abandon(ctx, overdue{Tag: e.tag, Incarnation: e.inc, Data: data, Reason: reason, Now: a.now()})
-	if err != nil || abandoned {
-		return c, err
-	}
-	return c, refused(c, e)
 }
 
 // Delete ends a chain as Deleted, whatever work is still under way: each later

@@ -46,10 +46,6 @@ func (s *Store) TimeOut(ctx context.Context, o Overdue) (Chain, bool, error) {
 	return s.timeOut(ctx, o)
 }
 
-func (s *Store) Abandon(ctx context.Context, o Overdue) (Chain, bool, error) {
-	return s.abandon(ctx, o)
-}
-
 func (s *Store) Postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error) {
 	return s.postpone(ctx, tag, inc, from, to)
 }

@@ -159,7 +159,6 @@ func operations(ctx context.Context) []operation {
 			_, err := h.acker.Extend(ctx, root, start.Add(48*time.Hour))
 			return err
 		}},
-		{"abandon", late, func(h *hurt) error { _, err := h.acker.Abandon(ctx, root, "", "why"); return err }},
 		{"delete", split, func(h *hurt) error { _, err := h.acker.Delete(ctx, "t"); return err }},
 		{"fan", create, func(h *hurt) error { _, err := h.acker.Fan(ctx, root, 200); return err }},
 		{"finish", func(h *hurt) error { return firstError(create(h), done(h, root)) }, func(h *hurt) error { return h.finish("t") }},

@@ -64,10 +64,6 @@ func TestInvalid(t *testing.T) {
 		{"its own parent", "parent", created(xorack.CreateOptions{Parent: xorack.Root("new", "", 0)})},
 		{"long data", "data", created(xorack.CreateOptions{Data: strings.Repeat("x", xorack.MaxData+1)})},
 		{"data that is no UTF-8", "data", created(xorack.CreateOptions{Data: "\xff"})},
-		{"abandon with long data", "data", func(ctx context.Context, f *fixture) error {
-			_, err := f.Abandon(ctx, ok, strings.Repeat("x", xorack.MaxData+1), "why")
-			return err
-		}},
 		{"no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Done(ctx, xorack.Edge{}); return err }},
 		{"fan of no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Fan(ctx, xorack.Edge{}, 1); return err }},
 		{"fan of nothing", "edges", func(ctx context.Context, f *fixture) error { _, err := f.Fan(ctx, ok, 0); return err }},
@@ -77,11 +73,6 @@ func TestInvalid(t *testing.T) {
 			_, err := f.Extend(ctx, xorack.Edge{}, start.Add(time.Hour))
 			return err
 		}},
-		{"abandon no edge", "edge", func(ctx context.Context, f *fixture) error {
-			_, err := f.Abandon(ctx, xorack.Edge{}, "", "why")
-			return err
-		}},
-		{"abandon without reason", "reason", func(ctx context.Context, f *fixture) error { _, err := f.Abandon(ctx, ok, "", ""); return err }},
 		{"edge that is its own child", "children[0]", children(ok)},
 		{"child twice", "children[1]", children(ok.Child(0), ok.Child(0))},
 		{"child of another tag", "children[0]", children(xorack.Root("u", "", 0))},

@@ -69,9 +69,8 @@ func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[s
 // nobody would look for it.
 func testEndsAreDue(t *testing.T, s *xorack.Store) {
 	for what, end := range map[string]func(tag string) (xorack.Chain, bool, error){
-		"failed":    func(tag string) (xorack.Chain, bool, error) { return s.Fail(t.Context(), failure(tag, 2)) },
-		"abandoned": func(tag string) (xorack.Chain, bool, error) { return s.Abandon(t.Context(), overdue(tag, at)) },
-		"deleted":   func(tag string) (xorack.Chain, bool, error) { return s.Delete(t.Context(), tag, op(2), at) },
+		"failed":  func(tag string) (xorack.Chain, bool, error) { return s.Fail(t.Context(), failure(tag, 2)) },
+		"deleted": func(tag string) (xorack.Chain, bool, error) { return s.Delete(t.Context(), tag, op(2), at) },
 	} {
 		tag := "end " + what
 		_, _, err := s.Apply(t.Context(), work(tag, 1, 1))

@@ -30,8 +30,7 @@ func (s *Store) extend(ctx context.Context, tag string, inc Incarnation, deadlin
 	return s.update(ctx, "extend", tag, ddb.And(chains.IsThis(inc), isRunning, chains.Deadline.Lt(later)), chains.Deadline.Set(later))
 }
 
-// overdue is a chain that is to time out. abandon takes no Seen, timeOut no
-// Data.
+// overdue is a chain that is to time out.
 type overdue struct {
 	Tag         string
 	Incarnation Incarnation
@@ -40,8 +39,6 @@ type overdue struct {
 	// Seen, where it is not the zero time, is the last progress, which is too
 	// long ago; the deadline does not matter then.
 	Seen time.Time
-	// Data, where it is not empty, becomes the chain's.
-	Data string
 }
 
 // timeOut ends a chain as TimedOut, if it is created, not ended, of this
@@ -59,24 +56,6 @@ func (s *Store) timeOut(ctx context.Context, o overdue) (Chain, bool, error) {
 	}
 	return s.update(ctx, "time out", o.Tag, ddb.And(chains.IsThis(o.Incarnation), isRunning, isOverdue),
 		chains.Recorded.Set(ddb.Text(string(TimedOut))), chains.Reason.Set(ddb.Text(o.Reason)), chains.EndedAt.Set(ddb.Millis(o.Now)))
-}
-
-// abandon ends a chain as TimedOut, if it is not ended, of the same incarnation
-// and of edges, and was never created or its deadline has come. It makes the
-// chain due, and its expiry [chains.Never].
-//
-// Lost response, another ended it first: it has ended. We die right after: as
-// with fail.
-//
-// One UpdateItem, ALL_NEW; up to 2 write units of the index.
-func (s *Store) abandon(ctx context.Context, o overdue) (Chain, bool, error) {
-	do := append(endNow(o.Tag, TimedOut, o.Now),
-		chains.Incarnation.Set(ddb.Blob(o.Incarnation[:])), chains.Reason.Set(ddb.Text(o.Reason)))
-	if o.Data != "" {
-		do = append(do, chains.Data.Set(ddb.Text(o.Data)))
-	}
-	isOverdue := ddb.Or(chains.Created.Missing(), chains.Deadline.Le(ddb.Millis(o.Now)))
-	return s.upsert(ctx, "abandon", o.Tag, ddb.And(isOpen, chains.IsSame(o.Incarnation), hasEdges, isOverdue), do...)
 }
 
 // postpone moves Due from one time to another, if the chain is not ended and of

@@ -69,45 +69,6 @@ func testTimeOut(t *testing.T, s *xorack.Store) {
 	answers(t, s, "of stamps", stamped, true)(s.TimeOut(t.Context(), overdue("time out e", over)))
 }
 
-func testAbandon(t *testing.T, s *xorack.Store) {
-	now := at.Add(time.Hour)
-	abandoned := func(c xorack.Chain) xorack.Chain {
-		c.Recorded, c.Reason, c.EndedAt, c.Due, c.ExpiresOn = xorack.TimedOut, "late", now, now, xorack.Never
-		return c
-	}
-	want := abandoned(xorack.Chain{Tag: "abandon a", Incarnation: inc})
-	answers(t, s, "nothing yet", want, true)(s.Abandon(t.Context(), overdue("abandon a", now)))
-	answers(t, s, "repeated", want, false)(s.Abandon(t.Context(), overdue("abandon a", now)))
-	answers(t, s, "bars the create", want, false)(s.Create(t.Context(), newChain("abandon a")))
-
-	orphan, _, err := s.Apply(t.Context(), work("abandon b", 1, 1))
-	check(t, err)
-	answers(t, s, "an orphan", abandoned(orphan), true)(s.Abandon(t.Context(), overdue("abandon b", now)))
-
-	kept := overdue("abandon f", now)
-	kept.Data = "kept"
-	want = abandoned(xorack.Chain{Tag: "abandon f", Incarnation: inc, Data: "kept"})
-	answers(t, s, "with what is kept", want, true)(s.Abandon(t.Context(), kept))
-	owned := newChain("abandon g")
-	owned.Data = "owned"
-	owned = create(t, s, owned)
-	answers(t, s, "keeps what its creation kept", abandoned(owned), true)(s.Abandon(t.Context(), overdue("abandon g", now)))
-
-	chain := create(t, s, newChain("abandon c"))
-	answers(t, s, "within its time", chain, false)(s.Abandon(t.Context(), overdue("abandon c", now.Add(-time.Millisecond))))
-	other := overdue("abandon c", now)
-	other.Incarnation = stranger
-	answers(t, s, "of a stranger", chain, false)(s.Abandon(t.Context(), other))
-	answers(t, s, "overdue", abandoned(chain), true)(s.Abandon(t.Context(), overdue("abandon c", now)))
-
-	create(t, s, newChain("abandon d"))
-	done, _, err := s.Apply(t.Context(), work("abandon d", -100, 1))
-	check(t, err)
-	answers(t, s, "after the end", done, false)(s.Abandon(t.Context(), overdue("abandon d", now)))
-	stamped := put(t, s, newStamped("abandon e", "mark01aa"))
-	answers(t, s, "of stamps", stamped, false)(s.Abandon(t.Context(), overdue("abandon e", now)))
-}
-
 func testPostpone(t *testing.T, s *xorack.Store) {
 	want := create(t, s, newChain("postpone a"))
 	from, to := want.Due, at.Add(time.Hour)

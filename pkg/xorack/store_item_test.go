@@ -48,7 +48,6 @@ func writes(t *testing.T) map[string]struct{ before, write func(*xorack.Store) o
 		"extend":      {created, func(s *xorack.Store) outcome { return got(s.Extend(ctx, "t", inc, over.Add(time.Hour))) }},
 		"time out":    {created, func(s *xorack.Store) outcome { return got(s.TimeOut(ctx, overdue("t", over))) }},
 		"no progress": {created, func(s *xorack.Store) outcome { return got(s.TimeOut(ctx, idle)) }},
-		"abandon":     {created, func(s *xorack.Store) outcome { return got(s.Abandon(ctx, overdue("t", over))) }},
 		"postpone":    {created, func(s *xorack.Store) outcome { return got(s.Postpone(ctx, "t", inc, newChain("t").Due, over)) }},
 		"put off":     {created, func(s *xorack.Store) outcome { return got(s.PutOff(ctx, "t", newChain("t").Due, over)) }},
 		"delete":      {created, func(s *xorack.Store) outcome { return got(s.Delete(ctx, "t", op(1), at)) }},

@@ -45,7 +45,6 @@ func TestStore(t *testing.T) {
 			{"fail", testFail},
 			{"extend", testExtend},
 			{"time out", testTimeOut},
-			{"abandon", testAbandon},
 			{"postpone", testPostpone},
 			{"put off", testPutOff},
 			{"delete", testDelete},

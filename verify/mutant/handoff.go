@@ -42,7 +42,7 @@ var deliveryMutants = []mutant{
 	}},
 	{"takeover ignores the lease: order broken", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "false:"},
-		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "isIn(Idle, Started))"},
+		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "isIn(Idle, Started))"},
 	}},
 	{"stale position", sorterFolder, deliveries, []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
@@ -66,18 +66,18 @@ var deliveryMutants = []mutant{
 		{"store_claims.go", "ddb.Or(attrAsked.Missing(), attrAsked.Lt(ddb.Int(position)))),", "attrQueue.Exists()),"},
 	}},
 	{"what came while it failed is left to the sweep", deliveryFolder, test{"./pkg/handoff", "TestWhatCameWhileItFailedIsHandedOn"}, []edit{
-		{"deliver.go", "if c.Tracked || c.Attempts > 1 || !c.Failed.IsZero() {", "if c.Tracked {"},
+		{"deliver.go", "if c.Attempts > 1 || !c.Failed.IsZero() {", "if false {"},
 	}},
 	{"remembered though the store failed", deliveryFolder, deliverySchedule("a warm process, 1 fault"), []edit{
 		{"seen.go", "if failed == nil && c.State", "if c.State"},
 	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now.Add(2 * time.Second))):"},
-		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
+		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
 	}},
 	{"attempts counted by failures (T6)", recordFolder, deliveryTrace("T6"), []edit{
 		{"store_claims.go", ", attrAttempts.Plus(1)})", "})"},
-		{"store_claims.go", "setEnded(t, Aborted), attr", "setEnded(t, Aborted), attrAttempts.Plus(1), attr"},
+		{"store_claims.go", "setEnded(t, outcome), attr", "setEnded(t, outcome), attrAttempts.Plus(1), attr"},
 	}},
 	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
 		{"../../internal/record/read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
@@ -88,7 +88,7 @@ var deliveryMutants = []mutant{
 	}},
 	{"cancel ignores the lease", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "\tcase over(c, now):", "\tcase c.State == Started:"},
-		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started)),\n"},
+		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n"},
 	}},
 	{"claimed while paused", recordFolder, deliverySchedule("paused and resumed"), []edit{
 		{"store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrStarting.Missing(),"},

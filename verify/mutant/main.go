@@ -58,7 +58,7 @@ type edit struct{ file, find, replace string }
 // mutants are those of all packages.
 func mutants() []mutant {
 	return slices.Concat(sorterMutants, holeMutants, pieceMutants, verifyMutants, arrivalMutants, keyedMutants, recoverMutants, deliveryMutants, twoPhaseMutants, archiveMutants, roundMutants, replyMutants,
-		dedupMutants, ackerMutants, trackedMutants, webhookMutants, keyMutants, tenantMutants, strongReadMutants, eventMutants, timerMutants, outageMutants, circuitMutants, bulkMutants, producerMutants, webhooksOutMutants, sourceMutants, quotaMutants)
+		dedupMutants, ackerMutants, deferredMutants, webhookMutants, keyMutants, tenantMutants, strongReadMutants, eventMutants, timerMutants, outageMutants, circuitMutants, bulkMutants, producerMutants, webhooksOutMutants, sourceMutants, quotaMutants)
 }
 
 // What a mutant's tests may take: many bugs make something go on for ever, which is red

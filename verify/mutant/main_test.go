@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/handoffsim"
 	"github.com/streamsort/streamsort/verify/sim/keyedsim"
 	"github.com/streamsort/streamsort/verify/sim/repliessim"
-	"github.com/streamsort/streamsort/verify/sim/trackedsim"
 	"github.com/streamsort/streamsort/verify/sim/xoracksim"
 )
 
@@ -58,7 +57,7 @@ func TestSmallSchedulesAreThere(t *testing.T) {
 	there := map[string]bool{}
 	for folder, suite := range map[string]sim.Suite{
 		deliveries.folder: handoffsim.Suite(), repliesWalked.folder: repliessim.Suite(), dedupSchedules.folder: dedupsim.Suite(),
-		ackerSchedules.folder: xoracksim.Suite(), trackings.folder: trackedsim.Suite(), schedules.folder: cursorsim.Suite(),
+		ackerSchedules.folder: xoracksim.Suite(), schedules.folder: cursorsim.Suite(),
 		keyedSchedules.folder: keyedsim.Suite(), arrivalSchedules.folder: arrivalsim.Suite(),
 	} {
 		for _, s := range suite.Small {

@@ -37,7 +37,7 @@ var replyMutants = []mutant{
 		{"reply.go", "\tvar outbox []record.Outgoing\n\tvar staged []cursor.Staged\n", "\tvar first, outbox []record.Outgoing\n\tvar staged []cursor.Staged\n\tfor _, p := range held.Parcels(replies) {\n\t\tfirst = append(first, p.Outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
 	}},
 	{"replies: what is decided is taken over (P9)", deliveryFolder, replyTrace("P9"), []edit{
-		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now), isUntracked)))"},
+		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now))))"},
 		{"deliver.go", "case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):", "case false:"},
 		{"deliver.go", "case c.State == Sending || c.State == Started", "case c.State == Sending && !c.LeaseUntil.Before(ddb.ToMillis(now)) || c.State == Started"},
 	}},
@@ -46,7 +46,7 @@ var replyMutants = []mutant{
 		{"../../internal/record/store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isHeld(token, Started, Sending),"},
 	}},
 	{"replies: decided without the token", recordFolder, repliesWalked, []edit{
-		{"store_replies.go", "isOwned(token, Started),", "isIn(Started),"},
+		{"store_replies.go", "isOwn(token, Started),", "isIn(Started),"},
 	}},
 	{"replies: whose claim it is by now is not looked at", deliveryFolder, test{"./pkg/handoff", "TestADecisionThatWasLost"}, []edit{
 		{"reply.go", "\tif c.Token != b.Token || c.State != Sending {\n", "\tif false {\n"},
@@ -55,13 +55,13 @@ var replyMutants = []mutant{
 		{"store_replies.go", "isHeld(token, Sending),", "isIn(Sending),"},
 	}},
 	{"replies: of a handler that failed", deliveryFolder, repliesWalked, []edit{
-		{"deliver.go", "\t\t\treturn run.fail(ctx, c, batch, cause)\n", "\t\t\treplies, _ := batch.Replies()\n\t\t\theld := record.Held{Queue: batch.Queue, Consumer: batch.Consumer, Token: batch.Token}\n\t\t\tif err := run.tables().StoreReplies(ctx, held, replies); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\treturn run.fail(ctx, c, batch, cause)\n"},
+		{"deliver.go", "\t\t\tafter, err := run.fail(ctx, c, batch, cause)\n", "\t\t\treplies, _ := batch.Replies()\n\t\t\theld := record.Held{Queue: batch.Queue, Consumer: batch.Consumer, Token: batch.Token}\n\t\t\tif err := run.tables().StoreReplies(ctx, held, replies); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\tafter, err := run.fail(ctx, c, batch, cause)\n"},
 	}},
 	{"replies: forgotten by a commit that claims", pullFolder, repliesSchedule("pulled, 2 faults"), []edit{
 		{"puller_next.go", "\tif len(replies) > 0 {\n", "\tif len(replies) < 0 {\n"},
 	}},
 	{"replies: those of a claim in quarantine are not stored", pullFolder, repliesSchedule("pulled, and quarantined"), []edit{
-		{"puller_end.go", "case Prepared, InDoubt, Quarantined:\n\tdefault:", "case Prepared, InDoubt:\n\tcase Quarantined:\n\t\treturn Answer{}, false, nil\n\tdefault:"},
+		{"puller_end.go", "case Prepared, InDoubt, Quarantined:\n\tcase Deferred:", "case Prepared, InDoubt:\n\tcase Quarantined:\n\t\treturn Answer{}, false, nil\n\tcase Deferred:"},
 	}},
 	{"replies: one that can never be stored holds its queue", recordFolder, repliesWalked, []edit{
 		{"send.go", "\t\tcase !r.Outcome.Durable():\n", "\t\tcase !r.Outcome.Durable():\n\t\t\treturn lost{}, ddb.ErrUnavailable\n\t\tcase false:\n"},
@@ -82,10 +82,10 @@ var replyMutants = []mutant{
 		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {", "if false && c.LeaseUntil.Before(ddb.ToMillis(now)) {"},
 	}},
 	{"replies: a claim while they are sent is tried", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "(!over || c.Tracked), c.State == handoff.Prepared, c.State == handoff.Sending:", "(!over || c.Tracked), c.State == handoff.Prepared:"},
+		{"puller.go", "(!over || c.Deferred), c.State == handoff.Prepared, c.State == handoff.Sending:", "(!over || c.Deferred), c.State == handoff.Prepared:"},
 	}},
 	{"replies: a claim while they are sent is answered its lease", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "if c.Tracked || c.State == handoff.Sending {", "if c.Tracked {"},
+		{"puller.go", "if c.Deferred || c.State == handoff.Sending {", "if c.Deferred {"},
 	}},
 	{"replies: what is decided is nobody's claim", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
 		{"claims.go", "\tcase out && c.State == handoff.Sending:\n\t\treturn Committed // as good as\n", ""},
@@ -100,7 +100,7 @@ var replyMutants = []mutant{
 		{"reply.go", "append(g.replies, r.clone())", "append(g.replies, r)"},
 	}},
 	{"replies: pushed without one that was refused", deliveryFolder, test{"./pkg/handoff", "TestABadReplyThatIsIgnored"}, []edit{
-		{"handed.go", "\t_, err = batch.Replies()\n\treturn err\n", "\treturn nil\n"},
+		{"handed.go", "\treplies, err := batch.Replies()\n", "\treplies, _ := batch.Replies()\n"},
 	}},
 	{"replies: committed without one that was refused", pullFolder, test{"./pkg/handoff/pull/sqlmarker", "TestABadReplyThatIsIgnored"}, []edit{
 		{"consume.go", "if _, err := a.Replies(); err != nil {", "if _, err := a.Replies(); err != nil && false {"},

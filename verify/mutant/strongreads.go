@@ -14,7 +14,7 @@ var strongReadMutants = []mutant{
 	{"weak read of a consumer: a claim of one's own is not seen", recordFolder, deliverySchedule("stale reads of a claim of one's own"), []edit{
 		{"store.go", "Key: keyOf(queue, name), Strong: true,", "Key: keyOf(queue, name),"},
 	}},
-	{"weak read of a consumer: a failed claim stays", recordFolder, trackedSchedule("work that fails, and stale reads"), []edit{
+	{"weak read of a consumer: a failed claim stays", recordFolder, deferredSchedule(", stale reads, and work that fails"), []edit{
 		{"store.go", "Key: keyOf(queue, name), Strong: true,", "Key: keyOf(queue, name),"},
 	}},
 	{"weak read of all consumers", recordFolder, deskJust, []edit{
@@ -23,7 +23,7 @@ var strongReadMutants = []mutant{
 	{"weak read of the audit log", recordFolder, deskJust, []edit{
 		{"store_operate.go", "Backwards: true, Strong: true, Limit", "Backwards: true, Limit"},
 	}},
-	{"weak read of a position: nobody is woken up", sorterFolder, trackedSchedule("stale reads"), []edit{
+	{"weak read of a position: nobody is woken up", sorterFolder, deferredSchedule(", stale reads"), []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
 	}},
 	{"weak read of a chain", ackerFolder, ackerJust, []edit{

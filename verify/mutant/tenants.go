@@ -74,9 +74,6 @@ var tenantMutants = []mutant{
 	{"tenants: a chain is shown by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
 		{"consumers.go", "scope.Short(handoff.ChainOf(c))", "handoff.ChainOf(c)"},
 	}},
-	{"tenants: an operation shows a chain's whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
-		{"operations.go", "scope.Short(a.Chain)", "a.Chain"},
-	}},
 	{"replies: a record names their queue in words", recordFolder, test{"./pkg/handoff", "TestABadReplyFailsItsBatch"}, []edit{
 		{"errors.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},
 	}},

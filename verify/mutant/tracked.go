@@ -1,109 +1,95 @@
 package main
 
-// trackings are the tests that walk all small schedules of chain and claim
-// together, and random ones.
-var trackings = test{"./verify/sim/trackedsim", "TestEverySmallSchedule|TestRandomSchedules"}
+func deferredSchedule(name string) test { return deliverySchedule("deferred" + name) }
 
-func trackedSchedule(name string) test { return smallSchedule(trackings.folder, name) }
-
-func trackedTrace(name string) test { return test{"./verify/sim/trackedsim", "TestTrace" + name} }
-
-// trackedMutants are bugs in tracked delivery: those of docs/acker.md, and what
-// else lies near.
-var trackedMutants = []mutant{
-	{"tracked: plain takeover of a tracked claim", deliveryFolder, trackings, []edit{
-		{"../../internal/record/store_claims.go", "isOver(now), isUntracked)))", "isOver(now))))"},
-		{"deliver.go", "if c.Tracked && over(c, now) {", "if false {"},
-		{"deliver.go", "|| c.Tracked && c.State == Started:", "|| c.Tracked && c.State == Started && !over(c, now):"},
+// deferredMutants are bugs in deferred claims, and in tracked ones.
+var deferredMutants = []mutant{
+	{"deferred: before the batch is handed over", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
+		{"deliver.go", "\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n", "\t\tif !chain.Root.IsZero() {\n\t\t\tif _, _, err := run.store.Defer(ctx, c.Queue, c.Name, c.Token, chain.Chain.Deadline); err != nil {\n" +
+			"\t\t\t\treturn c, err\n\t\t\t}\n\t\t}\n\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n"},
 	}},
-	{"tracked: a lease that is over wakes its queue up for ever", deliveryFolder, test{"./pkg/handoff", "TestWorkThatOutlivesItsLease"}, []edit{
-		{"wake.go", "if done.Record.Tracked && !at.After(now) {", "if at.IsZero() {"},
+	{"deferred: without the token", recordFolder, deferredSchedule(", two processes and a lease that is over"), []edit{
+		{"store_claims.go", "\"defer\", queue, name, isHeld(token, Started),", "\"defer\", queue, name, isIn(Started),"},
 	}},
-	{"tracked: the sweep cancels a tracked claim", deliveryFolder, trackings, []edit{
-		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now), isUntracked),\n", "isIn(Started), isOver(now)),\n"},
-		{"sweep.go", "\tcase c.Tracked && over(c, now):", "\tcase false:"},
+	{"deferred: after the claim has ended", recordFolder, deferredSchedule(", 2 faults"), []edit{
+		{"store_claims.go", "\"defer\", queue, name, isHeld(token, Started),", "\"defer\", queue, name, isNumber(token.N),"},
 	}},
-	{"tracked: the mark is not set", recordFolder, trackings, []edit{
-		{"store_claims.go", "return append(set, attrTracked.Set(ddb.Bool(true)), attrVersion.Set(ddb.Int(layoutTracked)))", "return append(set, attrTracked.Remove())"},
+	{"deferred: the commit that was first is no commit", deliveryFolder, test{"./pkg/handoff", "TestDeferGoesWrong"}, []edit{
+		{"tracked.go", "} else if outcome != record.Committed {", "} else if outcome != \"\" || made {"},
 	}},
-	{"tracked: the chain is created before the claim", deliveryFolder, trackings, []edit{
-		{"deliver.go", "\tc, mine, err := run.store.Claim(ctx, c, claim)\n", "\tearly := tracked{c.Queue, c.Name, Token{c.Token.N + 1, claim.Req}}\n" +
-			"\tif _, err := run.acker.Create(ctx, early.tag(), &xorack.CreateOptions{Edges: len(batch.Messages), Deadline: run.reader.Track, Data: early.data()}); err != nil {\n" +
-			"\t\treturn c, err\n\t}\n\tc, mine, err := run.store.Claim(ctx, c, claim)\n"},
-		{"deliver.go", "\t\"github.com/streamsort/streamsort/pkg/cursor\"\n", "\t\"github.com/streamsort/streamsort/pkg/cursor\"\n\t\"github.com/streamsort/streamsort/pkg/xorack\"\n"},
+	{"deferred: the mark is not set", recordFolder, test{"./pkg/handoff", "TestTrackedRequestsGoWrong|TestAnEndGoesWrong|TestExtended"}, []edit{
+		{"store_claims.go", "attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil", "attrLeaseUntil"},
 	}},
-	{"tracked: delivered under a chain that was ended in advance", deliveryFolder, trackedSchedule("two processes and a lease that is over"), []edit{
-		{"tracked.go", "if created.Chain.End() != xorack.Open {", "if false {"},
+	{"deferred: the lease stays that of the invocation", recordFolder, test{"./pkg/handoff", "TestADeferredClaimExpires"}, []edit{
+		{"store_claims.go", "attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil.Set(ddb.Millis(until)))", "attrDeferred.Set(ddb.Bool(true)))"},
 	}},
-	{"tracked: delivered before the chain is created", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\tcreated, err := run.acker.Create(", "\tbatch.Edges = []xorack.Edge{}\n\tfor i := range batch.Messages {\n\t\tbatch.Edges = append(batch.Edges, t.root(i))\n\t}\n" +
-			"\t_ = run.hand(ctx, batch, c.LeaseUntil)\n\tcreated, err := run.acker.Create("},
+	{"deferred: it expires before its time", deliveryFolder, deferredSchedule(" by token, two processes, and it expires"), []edit{
+		{"tracked.go", "\tcase !over(c, now):\n", "\tcase false:\n"},
+		{"../../internal/record/store_claims.go", "ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)), setFailed(seen.Token, Cancelled", "isHeld(seen.Token, Started), setFailed(seen.Token, Cancelled"},
 	}},
-	{"tracked: a chain that was never created is not ended", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\tchain, err := d.acker.Abandon(ctx, t.root(0), t.data(), \"the claim's lease is over, and no work is under way in time\")\n" +
-			"\tif err != nil || chain.End() == xorack.Open {\n", "\tchain, err := d.acker.Get(ctx, t.tag())\n" +
-			"\tif errors.Is(err, xorack.ErrTagNotFound) {\n\t\tchain, err = xorack.Chain{Recorded: xorack.TimedOut}, nil\n\t}\n" +
-			"\tif err != nil || chain.End() == xorack.Open {\n"},
-		{"tracked.go", "\t\"encoding/base64\"\n", "\t\"encoding/base64\"\n\t\"errors\"\n"},
+	{"deferred: an extended claim expires", recordFolder, test{"./pkg/handoff", "TestAnExpiryIsLate"}, []edit{
+		{"store_claims.go", "ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)), setFailed(seen.Token, Cancelled", "isHeld(seen.Token, Started), setFailed(seen.Token, Cancelled"},
 	}},
-	{"tracked: a chain in its time is ended by who looks", ackerFolder, trackings, []edit{
-		{"store_ends.go", "isOverdue := ddb.Or(chains.Created.Missing(), chains.Deadline.Le(ddb.Millis(o.Now)))", "isOverdue := ddb.Cond{}"},
+	{"deferred: an expired claim is a death", deliveryFolder, test{"./pkg/handoff", "TestADeferredClaimExpires"}, []edit{
+		{"sweep.go", "\tcase c.Deferred:\n", "\tcase false:\n"},
 	}},
-	{"tracked: the lease is the chain's deadline", deliveryFolder, trackings, []edit{
-		{
-			"tracked.go", "\tif err != nil || chain.End() == xorack.Open {\n\t\treturn c, false, err\n\t}\n\tafter, _, err := d.endAs(ctx, c, chain)",
-			"\tif err != nil {\n\t\treturn c, false, err\n\t}\n\tafter, _, err := d.endAs(ctx, c, chain)",
-		},
+	{"deferred: a chain that was extended is not asked", deliveryFolder, test{"./pkg/handoff", "TestExtendedChainsAreWaitedFor"}, []edit{
+		{"tracked.go", "case chain.Deadline.After(now):", "case false:"},
 	}},
-	{"tracked: every end is a commit", deliveryFolder, trackings, []edit{
+	{"deferred: a delivery does not look", deliveryFolder, test{"./pkg/handoff", "TestADoneTreeIsCommittedByTheNextLook"}, []edit{
+		{"deliver.go", "\tif c.Deferred {\n", "\tif false {\n"},
+	}},
+	{"deferred: a worker is not asked for its token", "pkg/handoff/pull", test{"./pkg/handoff", "TestAWorkerCommitsByItsToken"}, []edit{
+		{"puller_end.go", "\tcase Deferred:\n\t\tc, made, err = p.t.EndDeferred(", "\tcase Deferred, Foreign:\n\t\tc, made, err = p.t.EndDeferred("},
+	}},
+	{"deferred: a worker wakes nobody up", deliveryFolder, test{"./pkg/handoff", "TestAWorkerCommitsByItsToken"}, []edit{
+		{"tracked.go", "\tif err == nil {\n\t\terr = d.awaken(ctx, after)\n\t}\n", ""},
+	}},
+	{"deferred: a commit with replies", "pkg/handoff/pull", test{"./pkg/handoff", "TestAWorkerCommitsByItsToken"}, []edit{
+		{"puller_end.go", "\tcase Prepared, InDoubt, Quarantined:\n\tcase Deferred:\n", "\tcase Prepared, InDoubt, Quarantined, Deferred:\n\tcase NotHead:\n"},
+	}},
+	{"deferred: prepared", recordFolder, test{"./internal/record", "TestStoreDeferred"}, []edit{
+		{"store_twophase.go", "ddb.And(attrDeferred.Missing(), isHeld(t, states...))", "isHeld(t, states...)"},
+	}},
+	{"tracked: the chain is created before the claim", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
+		{"deliver.go", "\tc, mine, err := run.store.Claim(ctx, c, claim)\n", "\tif early := (Consumer{Queue: c.Queue, Name: c.Name, Token: Token{c.Token.N + 1, claim.Req}}); run.reader.Track > 0 {\n" +
+			"\t\tif _, err := run.track(ctx, early, len(batch.Messages)); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, mine, err := run.store.Claim(ctx, c, claim)\n"},
+	}},
+	{"tracked: handed over before the chain is created", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
+		{"tracked.go", "\treturn run.acker.Create(", "\tearly := Batch{Queue: c.Queue, Consumer: c.Name, Token: c.Token, From: c.From, To: c.To, Messages: make([]cursor.Message, messages)}\n" +
+			"\tfor i := range messages {\n\t\tearly.Edges = append(early.Edges, t.root(i))\n\t}\n\t_ = run.hand(ctx, early, c.LeaseUntil)\n\treturn run.acker.Create("},
+	}},
+	{"tracked: every end is a commit", deliveryFolder, deferredSchedule(" work that fails, 1 fault"), []edit{
 		{"tracked.go", "\tif chain.End() == xorack.Done {\n\t\tseen :=", "\tif chain.End() != xorack.Open {\n\t\tseen :="},
 	}},
-	{"tracked: committed when it is delivered", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\tif cause != nil {\n", "\tif cause == nil {\n\t\tif after, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err == nil {\n\t\t\treturn after, nil\n\t\t}\n\t}\n\tif cause != nil {\n"},
+	{"tracked: committed when it is handed over", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
+		{"deliver.go", "if until := chain.Chain.Deadline; !until.IsZero() {", "if until := chain.Chain.Deadline; until.Before(time.Time{}) {"},
 	}},
-	{"tracked: a handler that fails leaves its chain open", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\tchain, err := run.giveUp(ctx, created, cause)\n", "\treturn run.fail(ctx, c, batch, cause)\n\tchain, err := run.giveUp(ctx, created, cause)\n"},
+	{"tracked: a handler that fails leaves its chain open", deliveryFolder, test{"./pkg/handoff", "TestAHandlerThatFailsFailsItsTree"}, []edit{
+		{"deliver.go", "\t\t\trun.giveUp(ctx, chain.Root, cause)\n", ""},
 	}},
-	{"tracked: a chain has its whole time when it is created", deliveryFolder, trackings, []edit{
-		{"tracked.go", "Deadline: run.firstDeadline(c)", "Deadline: run.reader.Track"},
-	}},
-	{"tracked: a chain is granted its time before the batch is delivered", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\tcause := run.hand(ctx, batch, c.LeaseUntil)\n", "\tif err := run.grant(ctx, created); err != nil {\n\t\treturn c, err\n\t}\n\tcause := run.hand(ctx, batch, c.LeaseUntil)\n"},
-	}},
-	{"tracked: a chain is never granted its time", deliveryFolder, test{"./pkg/handoff", "TestCommittedWhenItsTreeIsDone"}, []edit{
-		{"tracked.go", "\treturn c, run.grant(ctx, created)\n", "\treturn c, nil\n"},
-	}},
-	{"tracked: what is refused for good is tried again where the chain's end came first", deliveryFolder, trackedSchedule("a message that is refused for good"), []edit{
-		{"deliver.go", "\tif err == nil && made && failure.Block && after.State == Idle && after.Token == c.Token {", "\tif false {"},
-	}},
-	{"tracked: a later claim's failure is blocked in the name of an earlier one", deliveryFolder, test{"./pkg/handoff", "TestPermanentIsSoHoweverTheClaimEnds"}, []edit{
-		{"deliver.go", "after.State == Idle && after.Token == c.Token {", "after.State == Idle {"},
-	}},
-	{"tracked: a tag without its req", deliveryFolder, trackedTrace("EndOfAnEarlierConsumersChain"), []edit{
+	{"tracked: a tag without its req", deliveryFolder, deliveryTrace("EndOfAnEarlierConsumersChain"), []edit{
 		{"tracked.go", "+ \"/\" + t.token.String()", "+ \"/\" + strconv.FormatInt(t.token.N, 10) + \"-\""},
 		{"tracked.go", "\tif c.State == Started && c.Token == t.token {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
 	}},
-	{"tracked: ended under the number alone", deliveryFolder, trackedTrace("EndOfAnEarlierConsumersChain"), []edit{
+	{"tracked: ended under the number alone", deliveryFolder, deliveryTrace("EndOfAnEarlierConsumersChain"), []edit{
 		{"tracked.go", "\tif c.State == Started && c.Token == t.token {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
 	}},
-	{"tracked: nobody is woken up where the end was refused", deliveryFolder, trackings, []edit{
+	{"tracked: nobody is woken up where the end was refused", deliveryFolder, test{"./pkg/handoff", "TestAnEndGoesWrong"}, []edit{
 		{
 			"tracked.go", "\tif c.State == Started && c.Token == t.token {\n\t\tif c, _, err = d.endAs(ctx, c, chain); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n",
 			"\tseen, err := d.store.Consumer(ctx, t.queue, t.name)\n\tif err != nil || seen.State != Started || seen.Token != t.token {\n\t\treturn err\n\t}\n" +
 				"\tif c, _, err = d.endAs(ctx, seen, chain); err != nil {\n\t\treturn err\n\t}\n",
 		},
 	}},
-	{"tracked: nobody is woken up", deliveryFolder, trackings, []edit{
-		{"tracked.go", "\treturn d.sorter.Notify(ctx, t.queue)\n", "\treturn nil\n"},
+	{"tracked: nobody is woken up", deliveryFolder, deferredSchedule(", two messages, one after the other, 1 fault"), []edit{
+		{"tracked.go", "\treturn d.sorter.Notify(ctx, c.Queue)\n", "\treturn nil\n"},
 	}},
-	{"tracked: sealed before the claim has ended", ackerFolder, trackings, []edit{
+	{"tracked: sealed before the claim has ended", ackerFolder, deferredSchedule(", 2 faults"), []edit{
 		{"finish.go", "\tif announce != nil && !c.Sub {\n", "\tif _, _, err := a.store.seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {\n"},
 	}},
-	{"tracked: an end that cannot be carried is sealed", ackerFolder, trackings, []edit{
+	{"tracked: an end that cannot be carried is sealed", ackerFolder, deferredSchedule(", 2 faults"), []edit{
 		{"finish.go", "\t\tif err := announce(ctx, c); err != nil {\n\t\t\treturn false, err\n\t\t}\n", "\t\t_ = announce(ctx, c)\n"},
-	}},
-	{"tracked: nothing is asked of the chain while the consumer is paused", deliveryFolder, test{"./pkg/handoff", "TestADoneTreeIsCommittedByTheNextLook"}, []edit{
-		{"deliver.go", "if c.Tracked && over(c, now) {", "if c.Tracked && over(c, now) && c.Paused == \"\" {"},
 	}},
 	{"tracked: a repeat under a new token is dropped by the queue", "internal/sink/fifo", test{"./internal/sink/fifo", "TestTrackedFifoItems"}, []edit{
 		{"fifo.go", "\t\t\twritten.Dedup += \".\" + b.Edges[i].Op().String()\n", ""},

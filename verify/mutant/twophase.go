@@ -17,9 +17,9 @@ func markerTest(pattern string) test { return test{"./pkg/handoff/pull/sqlmarker
 // simulator's database too, which does as package sqlmarker does.
 var twoPhaseMutants = []mutant{
 	{"two phases: takeover of a prepared claim", pullFolder, twoPhases, []edit{
-		{"../../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now), isUntracked)))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Prepared, InDoubt, Sending), isOver(now))))"},
+		{"../../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Prepared, InDoubt, Sending), isOver(now))))"},
 		{"puller.go", "case c.State == handoff.InDoubt, c.State == handoff.Prepared && over:", "case c.State == handoff.InDoubt:"},
-		{"puller.go", "(!over || c.Tracked), c.State == handoff.Prepared, c.State == handoff.Sending:", "(!over || c.Tracked), c.State == handoff.Prepared && !over, c.State == handoff.Sending:"},
+		{"puller.go", "(!over || c.Deferred), c.State == handoff.Prepared, c.State == handoff.Sending:", "(!over || c.Deferred), c.State == handoff.Prepared && !over, c.State == handoff.Sending:"},
 	}},
 	{"two phases: claim of another place under the same number", recordFolder, test{"./pkg/handoff/pull", "TestClaimOfAConsumerMadeAnew"}, []edit{
 		{"store_claims.go", "isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
@@ -28,7 +28,7 @@ var twoPhaseMutants = []mutant{
 		{"consume.go", "if errors.As(err, &ahead) || errors.As(err, &lost) {", "if (errors.As(err, &ahead) || errors.As(err, &lost)) && false {"},
 	}},
 	{"two phases: prepare without condition", recordFolder, twoPhases, []edit{
-		{"store_twophase.go", "isOwned(token, Started), setState(Prepared))", "isIn(Started, Prepared, InDoubt, Sending), setState(Prepared))"},
+		{"store_twophase.go", "isOwn(token, Started), setState(Prepared))", "isIn(Started, Prepared, InDoubt, Sending), setState(Prepared))"},
 	}},
 	{"two phases: no row means aborted", markerFolder, markerTest("TestSettledCannotCommit"), []edit{
 		{"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle", "\tif outcome == string(handoff.Aborted) {\n\t\treturn handoff.Aborted, nil, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle"},

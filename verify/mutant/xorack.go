@@ -100,7 +100,7 @@ var ackerMutants = []mutant{
 	{"acker: tag used again without incarnation", chainsFolder, ackerSchedule("two for one tag"), []edit{
 		{"table.go", "return ddb.Or(Incarnation.Missing(), IsThis(inc))", "return ddb.Cond{}"},
 	}},
-	{"acker: failure after the end", ackerFolder, ackerTrace("FailedAfterItWasGivenUp"), []edit{
+	{"acker: failure after the end", ackerFolder, ackerTrace("FailedAfterItTimedOut"), []edit{
 		{"store_edges.go", "ddb.And(isOpen, chains.IsSame(f.Incarnation)", "ddb.And(chains.IsSame(f.Incarnation)"},
 	}},
 	{"acker: failure that nobody looks for", ackerFolder, ackerSchedules, []edit{
@@ -122,9 +122,6 @@ var ackerMutants = []mutant{
 	{"acker: extended after the end", ackerFolder, ackerSchedule("extended"), []edit{
 		{"store_ends.go", "ddb.And(chains.IsThis(inc), isRunning, chains.Deadline", "ddb.And(chains.IsThis(inc), chains.Deadline"},
 		{"end.go", "case c.End() != Open:\n\t\treturn Result{already(c.End()), c}, nil\n", ""},
-	}},
-	{"acker: abandoned within its time", ackerFolder, ackerSchedules, []edit{
-		{"store_ends.go", "isOverdue := ddb.Or(chains.Created.Missing(), chains.Deadline.Le(ddb.Millis(o.Now)))", "isOverdue := ddb.Cond{}"},
 	}},
 	{"acker: delete after the end", ackerFolder, ackerSchedules, []edit{
 		{"store_ends.go", "ddb.And(isOpen, hasEdges)", "hasEdges"},

@@ -123,7 +123,7 @@ func (s *Streamsort) finishChains() []awsiam.PolicyStatement {
 	}
 }
 
-// endChains: end chains and what hangs on them.
+// endChains: read, create, extend and end chains, and what hangs on them.
 func (s *Streamsort) endChains() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
 }
@@ -133,7 +133,7 @@ func (s *Streamsort) endChains() awsiam.PolicyStatement {
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 	statements := append(s.slowAccess(), toSinks(s.props.Consumers)...)
 	if tracks(s.props.Consumers) {
-		statements = append(statements, s.trackAccess())
+		statements = append(statements, s.endChains())
 	}
 	return append(statements,
 		s.readStream(s.CursorsTable),
@@ -145,11 +145,6 @@ func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 // tenant has of its calls is counted beside the consumers.
 func (s *Streamsort) slowAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(), s.useEndpoints("dynamodb:GetItem"), s.noteTrouble(), s.count())
-}
-
-// trackAccess: open the chain of a batch, and end one that cannot be delivered.
-func (s *Streamsort) trackAccess() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
 }
 
 // deliverAccess: make a consumer of a queue, for which messages that are about

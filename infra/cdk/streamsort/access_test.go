@@ -86,7 +86,7 @@ func TestAccess(t *testing.T) {
 	delivers["arn:aws:sqs:eu-west-1:123456789012:billing.fifo"] = "sqs:SendMessage"
 	delivers["SearchArn"] = "lambda:InvokeFunction"
 	delivers["ArchiveBucket.Arn/archive/*"] = "s3:PutObject"
-	delivers["ChainsTable.Arn"] = "dynamodb:UpdateItem"
+	delivers["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
 	delivers[theKey] = useKey
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))
 

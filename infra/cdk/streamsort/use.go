@@ -56,7 +56,7 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 	}
 	if tracks(readers) {
 		environment["STREAMSORT_CHAINS_TABLE"] = s.ChainsTable.TableName()
-		statements = append(statements, s.trackAccess())
+		statements = append(statements, s.endChains())
 	}
 	for name, value := range environment {
 		function.AddEnvironment(&name, value, nil)

@@ -92,7 +92,10 @@ func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
 		return err
 	}
 	for _, c := range all {
-		said, err := s.post(ctx, to, c)
+		said, deferred, err := s.post(ctx, to, c)
+		if err == nil {
+			err = kind.Defer(b, deferred, len(all))
+		}
 		if err != nil {
 			return handoff.DoneUpTo(err, c.from) // those before were taken
 		}
@@ -136,21 +139,22 @@ func (s *sink) target(ctx context.Context, b handoff.Batch) (target, error) {
 	return to, nil
 }
 
-// post makes one request.
-func (s *sink) post(ctx context.Context, to target, c content) (handoff.Answer, error) {
+// post makes one request, and returns its answer, and for how many seconds that defers the batch.
+func (s *sink) post(ctx context.Context, to target, c content) (said handoff.Answer, deferred string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.settings.Timeout)
 	defer cancel()
 	began := s.now()
 	r, err := s.request(ctx, to, c, began)
 	if err != nil {
-		return handoff.Answer{}, err
+		return said, "", err
 	}
 	answer, err := to.client.Do(r)
 	if err != nil {
-		return handoff.Answer{}, unanswered(err, to.url.Host, s.now().Sub(began))
+		return said, "", unanswered(err, to.url.Host, s.now().Sub(began))
 	}
 	defer answer.Body.Close()
-	return readAnswer(answer, to, began, s.now)
+	said, err = readAnswer(answer, to, began, s.now)
+	return said, answer.Header.Get("Streamsort-Defer-Seconds"), err
 }
 
 // unanswered is why a request has no answer: nothing of that is the message's. A URL may hold what nobody should read.

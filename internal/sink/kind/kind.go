@@ -9,7 +9,10 @@ package kind
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/pkg/handoff"
@@ -64,6 +67,24 @@ type Sink interface {
 	// batch at the same time: the same. We die right after: the batch is sent
 	// again under the consumer's next claim, with a higher token.
 	Send(ctx context.Context, b handoff.Batch) error
+}
+
+// Defer defers a batch for as many seconds as the answer to one of its requests says; "" and null are not
+// at all. The token is the whole batch's, so that no other request may be of it. Of a tracked batch,
+// the chain says it.
+func Defer(b handoff.Batch, seconds string, requests int) error {
+	if seconds == "" || seconds == "null" || b.Edges != nil {
+		return nil
+	}
+	n, err := strconv.ParseInt(seconds, 10, 32)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the answer defers the batch for %q: it must be a whole number of seconds", Bounded(seconds))
+	case requests > 1:
+		return fmt.Errorf("the answer to one of %d requests defers the batch, and its token commits all of it: "+
+			"have maxMessages 1, or one request a batch", requests)
+	}
+	return b.Defer(time.Duration(n) * time.Second)
 }
 
 // MessageOf is the batch's i-th message as a document, with its edge where the batch

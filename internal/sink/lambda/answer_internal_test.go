@@ -17,7 +17,7 @@ func TestUpTo(t *testing.T) {
 		`{"batchItemFailures":7}`: "must be a list", `{"batchItemFailures":[{"itemIdentifier":""}]}`: "no seq", `{"batchItemFailures":[{}]}`: "no seq",
 		`{"batchItemFailures":[{"itemIdentifier":"4"}]}`: "must be from 4 to 8", `{"batchItemFailures":[{"itemIdentifier":"secret"}]}`: "no seq",
 	} {
-		_, upTo, err := readAnswer([]byte(answer), 4, 8)
+		_, _, upTo, err := readAnswer([]byte(answer), 4, 8)
 		got := fmt.Sprint(upTo)
 		if err != nil {
 			got = err.Error()
@@ -26,7 +26,7 @@ func TestUpTo(t *testing.T) {
 			t.Errorf("%s: %s, want %s", answer, got, want)
 		}
 	}
-	if _, upTo, err := readAnswer([]byte(`{"done":-1}`), -1, 3); err != nil || upTo != -1 {
+	if _, _, upTo, err := readAnswer([]byte(`{"done":-1}`), -1, 3); err != nil || upTo != -1 {
 		t.Errorf("nothing of a queue that begins at 0: %d, %v", upTo, err)
 	}
 	for answer, want := range map[string]int64{`<p>`: 8, `"done"`: 8, `{"done":true}`: 8, `{"done":99}`: 8, `{"done":6}`: 6} {
@@ -36,5 +36,20 @@ func TestUpTo(t *testing.T) {
 	}
 	if _, err := UpTo([]byte(`{"batchItemFailures":7}`), 4, 8); err == nil {
 		t.Error("what an endpoint did not take is nothing")
+	}
+}
+
+// TestAFunctionDefersItsBatch: what it may answer.
+func TestAFunctionDefersItsBatch(t *testing.T) {
+	for answer, want := range map[string]string{
+		``: "", `null`: "", `{}`: "", `{"deferSeconds":null}`: "null", `{"deferSeconds":900}`: "900",
+		`{"DEFERSECONDS":2592000,"more":[1]}`: "2592000", `{"replies":[],"deferSeconds":"900"}`: `"900"`,
+	} {
+		if _, deferred, _, err := readAnswer([]byte(answer), 4, 8); err != nil || deferred != want {
+			t.Errorf("%s: %s, %v; want %s", answer, deferred, err, want)
+		}
+	}
+	if _, _, _, err := readAnswer([]byte(`{"deferSeconds":900,"DeferSeconds":900}`), 4, 8); err == nil || !strings.Contains(err.Error(), "a member twice") {
+		t.Errorf("twice: %v", err)
 	}
 }

@@ -68,7 +68,7 @@ func (s *function) Send(ctx context.Context, b handoff.Batch) error {
 		if err != nil {
 			return handoff.DoneUpTo(err, from) // the documents before were taken
 		}
-		replies, upTo, err := readAnswer(payload, from, to)
+		replies, deferred, upTo, err := readAnswer(payload, from, to)
 		if err != nil {
 			return handoff.DoneUpTo(fmt.Errorf("%s answered what is no answer: %w", s.arn, err), from)
 		}
@@ -77,6 +77,9 @@ func (s *function) Send(ctx context.Context, b handoff.Batch) error {
 		}
 		if err == nil && upTo < to {
 			err = handoff.DoneUpTo(fmt.Errorf("%s took its document up to %d", s.arn, upTo), upTo)
+		}
+		if err == nil {
+			err = kind.Defer(b, deferred, len(documents))
 		}
 		if err != nil {
 			return err
@@ -109,28 +112,27 @@ func reason(failure string, payload []byte) string {
 	return kind.Bounded(failure + ": " + string(payload[:min(len(payload), kind.MaxErrorText)]))
 }
 
-// readAnswer takes nothing, null or a JSON object, and returns the replies of its member "replies", and up to which seq of
+// readAnswer takes nothing, null or a JSON object, and returns the replies of its member "replies", its member "deferSeconds", and up to which seq of
 // its document, behind from and up to to, the function took it: see [UpTo]. Of the answer nothing is shown: it may have parts
 // of a message in it.
-func readAnswer(payload []byte, from, to int64) (replies []handoff.Reply, upTo int64, err error) {
+func readAnswer(payload []byte, from, to int64) (replies []handoff.Reply, deferred string, upTo int64, err error) {
 	payload = bytes.TrimSpace(payload)
 	switch {
 	case len(payload) == 0 || string(payload) == "null":
-		return nil, to, nil
+		return nil, "", to, nil
 	case !json.Valid(payload):
-		return nil, 0, fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object", len(payload))
+		return nil, "", 0, fmt.Errorf("%d bytes that are not JSON; it must be null or a JSON object", len(payload))
 	case payload[0] != '{':
-		return nil, 0, errors.New("JSON that is neither null nor an object")
+		return nil, "", 0, errors.New("JSON that is neither null nor an object")
 	}
 	members, err := answerOf(payload)
 	if err == nil {
 		upTo, err = members.upTo(from, to)
 	}
-	if err != nil || isNull(members["replies"]) {
-		return nil, upTo, err
+	if err == nil && !isNull(members["replies"]) {
+		replies, err = reply.Read(members["replies"])
 	}
-	replies, err = reply.Read(members["replies"])
-	return replies, upTo, err
+	return replies, string(members["deferseconds"]), upTo, err
 }
 
 // answer is the members of an answer that count, by their names in small letters.
@@ -147,7 +149,7 @@ func answerOf(payload []byte) (answer, error) {
 	a := answer{}
 	for _, m := range members {
 		switch name := strings.ToLower(m.Name); name {
-		case "replies", "done", "batchitemfailures":
+		case "replies", "done", "batchitemfailures", "deferseconds":
 			if _, known := a[name]; known {
 				return nil, twice
 			}

@@ -136,7 +136,7 @@ const (
 
 	// NoRoom: a queue that the replies go to is full. Repeat the commit later.
 	NoRoom Verdict = "NO_ROOM"
-	// NotPrepared: the claim was not prepared.
+	// NotPrepared: the claim was not prepared, and is not deferred, or not yet.
 	NotPrepared Verdict = "NOT_PREPARED"
 	// Prepared: the claim is prepared, so that only its marker decides its end.
 	Prepared Verdict = "PREPARED"
@@ -148,8 +148,9 @@ const (
 	Cancelled Verdict = "CANCELLED"
 	// Forgotten: the claim has ended, too long ago to say how.
 	Forgotten Verdict = "FORGOTTEN"
-	// Foreign: no claim was ever given this token, or a tracked one was, which
-	// only its chain ends.
+	// Deferred: the claim is deferred. Commit and Abort end it, nothing else.
+	Deferred Verdict = "DEFERRED"
+	// Foreign: no claim was ever given this token.
 	Foreign Verdict = "FOREIGN"
 )
 
@@ -186,8 +187,8 @@ func judge(c handoff.Consumer, t handoff.Token) Verdict {
 		return Aborted
 	}
 	switch out := c.Token == t; {
-	case out && c.Tracked:
-		return Foreign
+	case out && c.Deferred:
+		return Deferred
 	case out && c.State == handoff.Sending:
 		return Committed // as good as
 	case out && c.State == handoff.Started:

@@ -46,7 +46,8 @@
 //	in quarantine            QUARANTINED; ABORTED once it is settled so
 //	ended                    COMMITTED, ABORTED or CANCELLED
 //	ended long ago           FORGOTTEN: the last four are remembered
-//	another's, or tracked    FOREIGN
+//	deferred                 DEFERRED
+//	another's                FOREIGN
 //
 // The words are those of the consumer's states, of the events, and of the answers over HTTP.
 //

@@ -213,7 +213,7 @@ func hindered(c handoff.Consumer, now time.Time) Verdict {
 	switch {
 	case c.State == handoff.InDoubt, c.State == handoff.Prepared && over:
 		return InDoubt
-	case c.State == handoff.Started && (!over || c.Tracked), c.State == handoff.Prepared, c.State == handoff.Sending:
+	case c.State == handoff.Started && (!over || c.Deferred), c.State == handoff.Prepared, c.State == handoff.Sending:
 		return Busy
 	case c.Paused != "", c.Starting != "":
 		return Paused
@@ -232,8 +232,8 @@ func held(c handoff.Consumer, v Verdict) Answer {
 	case Busy:
 		// Another's claim: until when, and nothing that would let one operation on it.
 		a.Batch = handoff.Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}
-		if c.Tracked || c.State == handoff.Sending {
-			// Neither ends with its lease: who waits until then would ask without end.
+		if c.Deferred || c.State == handoff.Sending {
+			// Others end both after their lease: a caller that waits until then would ask without end.
 			a.Until = time.Time{}
 		}
 	case Wait:

@@ -1,6 +1,7 @@
 package pull
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,8 @@ func (p *Puller) Prepare(ctx context.Context, h Held) (Answer, error) {
 	return h.answerTo(c, made, Prepared)
 }
 
-// Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine.
+// Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine; 1 or 2 more, and a read, for a
+// deferred one, whose consumer is woken up.
 // With replies, 1 read more, and for each queue that they go to what cursor's
 // Put costs.
 func (p *Puller) Commit(ctx context.Context, h Held, replies ...handoff.Reply) (Answer, error) {
@@ -109,6 +111,8 @@ func (p *Puller) Commit(ctx context.Context, h Held, replies ...handoff.Reply) (
 func (p *Puller) replyFirst(ctx context.Context, c handoff.Consumer, h Held, replies []handoff.Reply) (a Answer, ended bool, err error) {
 	switch judge(c, h.Token) {
 	case Prepared, InDoubt, Quarantined:
+	case Deferred:
+		return a, true, &cursor.InvalidError{Field: "replies", Code: invalid.Misplaced, Problem: "must be empty: the claim is deferred, and may expire before its commit; put them as messages"}
 	default:
 		a, err = h.answerTo(c, false, Committed)
 		return a, true, err
@@ -131,7 +135,13 @@ func (p *Puller) commit(ctx context.Context, h Held) (Answer, error) {
 	if made && c.LeaseUntil.Before(p.t.Now()) {
 		p.t.Store.NoteOver(ctx, c, trouble.InDoubt) // it may have been
 	}
-	if judge(c, h.Token) == Quarantined {
+	switch judge(c, h.Token) {
+	case Deferred:
+		c, made, err = p.t.EndDeferred(ctx, c, true, "")
+		if err != nil {
+			return Answer{}, err
+		}
+	case Quarantined:
 		if c, made, err = p.settleAside(ctx, h, handoff.Committed); err != nil {
 			return Answer{}, err
 		}
@@ -199,6 +209,13 @@ func (p *Puller) abort(ctx context.Context, h Held, reason string, end func(hand
 	}
 	if !c.Exists() {
 		return Answer{}, handoff.ErrNoConsumer
+	}
+	if judge(c, h.Token) == Deferred {
+		c, made, err := p.t.EndDeferred(ctx, c, false, cmp.Or(reason, "its worker gave it up"))
+		if err != nil {
+			return Answer{}, err
+		}
+		return h.answerTo(c, made, Aborted)
 	}
 	now := p.t.Now()
 	before := c

@@ -24,7 +24,7 @@ func Hash(d *sim.Digest, c handoff.Consumer) {
 	d.Int(c.From)
 	d.Int(c.To)
 	d.Int(c.LeaseUntil.Unix())
-	d.Bool(c.Tracked)
+	d.Bool(c.Deferred)
 	d.Int(int64(c.Attempts))
 	d.Int(int64(c.Together))
 	d.Int(int64(c.Tried))

@@ -99,9 +99,15 @@ func (m *model) reader(p *sim.Proc, name string, seen func(handoff.Batch)) hando
 		seen(b)
 		answer, err := sim.Do(p, sim.Labelf("hand on %s %d to %d under %v", b.Queue, b.From, b.To, b.Token), true, func() (bool, error) {
 			err := m.take(b)
+			if err == nil {
+				m.handed(b)
+			}
 			return err == nil, err
 		})
 		p.Knows().Bool(answer)
+		if err == nil && m.work != nil && m.work.depth == 0 && len(b.Messages) > 0 {
+			err = b.Defer(track)
+		}
 		return err
 	}
 	return r
@@ -201,6 +207,7 @@ func (m *model) sweeperAs(name string, times int, deleting bool) {
 			_, _ = d.Sweep(context.Background(), handoff.SweepOptions{
 				Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, Delete: deleting,
 			})
+			_ = m.sweepChains(context.Background(), d, m.acker(p, 0, m.clockOf(p, 0)))
 			m.running--
 			if p.Dead() {
 				return

@@ -1,6 +1,7 @@
 package handoffsim
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -61,6 +62,8 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 		return m.unblocked(was, is)
 	case was.State == is.State && used == 0 && was.Starting != "" && is.Starting == "":
 		return m.started(was, is)
+	case was.State == is.State && used == 0 && is.Deferred:
+		return cmp.Or(still(was, is), m.work.isDeferred(is))
 	case was.State == is.State && used == 0:
 		return still(was, is)
 	}
@@ -86,6 +89,9 @@ func blocked(was, is handoff.Consumer) error {
 // claimed checks a claim, with or without a commit of the one before it.
 func (m *model) claimed(was, is handoff.Consumer) error {
 	position := m.cursor(is.Queue).Position
+	if m.work != nil {
+		defer m.work.claimed(is)
+	}
 	switch {
 	case was.State == handoff.Blocked || was.Paused != "" || was.Starting != "":
 		return fmt.Errorf("H1: claimed while %s, paused %q, starting %q", was.State, was.Paused, was.Starting)
@@ -94,13 +100,13 @@ func (m *model) claimed(was, is handoff.Consumer) error {
 	case was.State == handoff.Started && is.Delivered != was.Delivered:
 		return m.committed(was, is)
 	}
-	return still(was, is)
+	return cmp.Or(still(was, is), m.over(was, false))
 }
 
 // ended checks the end of a claim.
 func (m *model) ended(was, is handoff.Consumer) error {
 	if is.Delivered == was.Delivered {
-		return nil
+		return m.over(was, false)
 	}
 	return m.committed(was, is)
 }
@@ -114,7 +120,8 @@ func (m *model) committed(was, is handoff.Consumer) error {
 	case s.high[is.Rewinds] < is.Delivered:
 		return fmt.Errorf("H3: %d is committed, and the sink has everything up to %d", is.Delivered, s.high[is.Rewinds])
 	}
-	return nil
+	outcome, _ := is.Outcome(was.Token)
+	return m.over(was, outcome == handoff.Committed) // else its sink took a part
 }
 
 // once checks that an operator's operation is done once.

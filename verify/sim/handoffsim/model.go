@@ -17,6 +17,12 @@
 //	   hole, as it was accepted
 //	A  a queue that is known to be slow, or to fail, is handed on by calls of its own alone
 //	W  where a reader has a window, nothing but a full batch is claimed before it is over
+//	D1 what is deferred was handed over, and is committed only when its work was done
+//	D2 a chain is created under a claim, what is handed over has a chain that was created, and
+//	   what is committed has one that is done
+//	D3 a chain is sealed only after its claim has ended, and after somebody was notified of what
+//	   came meanwhile
+//	D4 a chain times out only after its deadline
 //	L1 once faults stop, every accepted message is handed on
 //
 // and, where messages expire or are deleted, that no reader finds a hole.
@@ -27,12 +33,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -99,6 +107,8 @@ type model struct {
 	bound handoff.Reader
 	// own are the calls that deliver one queue.
 	own ownCalls
+	// work is what goes on of deferred batches; nil where none are.
+	work *work
 	// slow is true where an operation may take hours and then end for ever: only
 	// the sweep of all queues finds what it leaves.
 	slow bool
@@ -118,7 +128,7 @@ type model struct {
 
 func newModel(run *sim.Run) *model {
 	return &model{
-		run: run, tables: consumers.NewTables(), now: start, cursors: map[string]cursor.Cursor{}, consumers: map[reader]handoff.Consumer{},
+		run: run, tables: consumers.NewTables(xorack.Names{}.Tables()...), now: start, cursors: map[string]cursor.Cursor{}, consumers: map[reader]handoff.Consumer{},
 		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
 		poisoned: defaultQueue, outage: outage{knows: map[knower]circuit{}},
 		bound: handoff.Reader{MaxMessages: 2, MaxAttempts: attempts, BlockAfter: time.Second},
@@ -128,11 +138,7 @@ func newModel(run *sim.Run) *model {
 // deliverer is a process on its view of the tables, with a clock that is off
 // by skew. p is nil for one on the tables themselves.
 func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, *cursor.Sorter) {
-	now := func() time.Time {
-		at := m.now.Add(skew)
-		p.Knows().Int(at.Unix()) // by no request
-		return at
-	}
+	now := m.clockOf(p, skew)
 	view := m.view(p)
 	sorter, err := cursor.New(simdb.Queues(view), &cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0})
 	if err != nil {
@@ -143,7 +149,8 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		Lease:   lease, Margin: time.Second, Now: now,
 		// A token's number and the process tell its claims apart: a process
 		// that asks again does so under another number, or was not heard.
-		NewReq: p.Name,
+		NewReq: func() string { return m.reqOf(p) },
+		Acker:  m.acker(p, skew, now),
 		Aside:  m.aside(p),
 		WakeUp: func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
 	})
@@ -151,6 +158,23 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*handoff.Deliverer, 
 		panic(err) // unreachable: no option is out of its bounds
 	}
 	return d, sorter
+}
+
+// clockOf is the clock of a process that is off by skew.
+func (m *model) clockOf(p *sim.Proc, skew time.Duration) func() time.Time {
+	return func() time.Time {
+		at := m.now.Add(skew)
+		p.Knows().Int(at.Unix()) // by no request
+		return at
+	}
+}
+
+// reqOf names a process's requests. A consumer that was made anew has tokens of other names.
+func (m *model) reqOf(p *sim.Proc) string {
+	if m.work == nil || m.work.made == 0 {
+		return p.Name()
+	}
+	return fmt.Sprint(p.Name(), m.work.made)
 }
 
 // open makes a queue before the run.
@@ -230,6 +254,7 @@ func (m *model) arrive(message cursor.Message) {
 	_, _ = m.tables.Queues.Requests(queuelog.Inside{}).PutMessage(ctx, message)
 	_, _, _ = m.tables.Queues.Requests(queuelog.Inside{}).Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.now)
 	m.changed = true
+	m.notified(message.Queue)
 }
 
 func body(queue string, seq int64) []byte { return fmt.Appendf(nil, "%s/%d", queue, seq) }
@@ -268,7 +293,7 @@ func (m *model) Check() error {
 			if before == c {
 				continue
 			}
-			if !before.Exists() {
+			if !before.Exists() && !slices.Contains(m.readers, at) {
 				m.readers = append(m.readers, at)
 			}
 			m.consumers[at] = c
@@ -320,7 +345,7 @@ func (m *model) Final() error {
 	if m.slow {
 		m.now = m.now.Add(25 * time.Hour)
 	}
-	for round := 0; round < rounds && (round == 0 || cmp.Or(m.everythingHandedOn(), m.circuitClosed()) != nil); round++ {
+	for round := 0; round < rounds && (round == 0 || cmp.Or(m.everythingHandedOn(), m.circuitClosed(), m.allSealed()) != nil); round++ {
 		m.now = m.now.Add(10 * time.Minute)
 		ctx := &limited{Context: context.Background(), left: 20_000}
 		if err := m.sweep(ctx, d); err != nil {
@@ -338,11 +363,14 @@ func (m *model) Final() error {
 		if _, err := handle(ctx, event(taken)); err != nil {
 			return fmt.Errorf("the last delivery: %w", err)
 		}
+		if err := m.finish(ctx); err != nil {
+			return err
+		}
 		if m.run.Err() != nil {
 			return m.run.Err()
 		}
 	}
-	return cmp.Or(m.everythingHandedOn(), m.circuitClosed())
+	return cmp.Or(m.everythingHandedOn(), m.circuitClosed(), m.allSealed())
 }
 
 // sweep runs the sweep with a note of what it announces.
@@ -422,6 +450,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(int64(m.running))
 	m.outage.hash(d)
 	m.own.hash(d)
+	m.work.hash(d, m)
 	if m.tables.Past != nil {
 		d.Bool(m.run.Failed())
 		m.tables.Past.Snapshot(d)

@@ -43,7 +43,7 @@ const overLease = lease + time.Second
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return append(slices.Concat(budgets(), outages(), asides()), []sim.Scenario{
+	return append(slices.Concat(budgets(), outages(), asides(), deferrals()), []sim.Scenario{
 		scenario("one process", 2, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)
@@ -272,7 +272,7 @@ func Small() []sim.Scenario {
 
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
-	return []sim.Scenario{
+	return append(largeDeferrals(), []sim.Scenario{
 		scenario("two processes and the timer", 0, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)
@@ -310,5 +310,5 @@ func Large() []sim.Scenario {
 			m.process("Q", 2*overLease)
 			m.clock(1, overLease)
 		}),
-	}
+	}...)
 }

@@ -13,7 +13,7 @@ import (
 // Shuffled is the scenario of a seed: up to eight messages of up to two
 // queues, some of them skipped and one that no sink takes, for one or two
 // consumers, with up to three processes whose clocks are apart, the sweep, the timer,
-// time that passes, operators, and up to six faults.
+// time that passes, operators, work that is deferred, and up to six faults.
 func Shuffled(seed uint64) sim.Scenario {
 	faults := int(seed % 7)
 	return sim.Scenario{
@@ -31,6 +31,9 @@ func Shuffled(seed uint64) sim.Scenario {
 				m.shuffledQueue(random, queue)
 			}
 			m.hinted()
+			if random.IntN(3) == 0 {
+				m.shuffledWork(random)
+			}
 			if random.IntN(3) == 0 {
 				m.poison, m.permanent, m.parts = 1+random.Int64N(4), random.IntN(2) == 0, random.IntN(2) == 0
 				m.poisoned = queues[len(queues)-1]
@@ -54,6 +57,25 @@ func Shuffled(seed uint64) sim.Scenario {
 			}
 			return m
 		},
+	}
+}
+
+// shuffledWork is work of batches that are deferred: with chains, or by their tokens.
+func (m *model) shuffledWork(random *rand.Rand) {
+	most := m.bound.MaxMessages
+	m.defers(random.IntN(4))
+	m.bound.MaxMessages, m.work.fails = most, random.IntN(3)
+	for i := range 1 + random.IntN(2) {
+		m.worker(fmt.Sprint("worker ", i))
+		if m.work.depth > 0 {
+			m.ender(fmt.Sprint("ender ", i))
+		}
+	}
+	if m.work.depth > 0 && random.IntN(4) == 0 {
+		m.extender(time.Duration(1+random.IntN(3)) * track)
+	}
+	if random.IntN(4) == 0 {
+		m.remaker()
 	}
 }
 

@@ -180,3 +180,11 @@ func TestLimitT8AZombieReachesASinkThatDoesNotFence(t *testing.T) {
 		t.Errorf("%v; want a batch under an older token after one under a newer", failure)
 	}
 }
+
+// TestTraceEndOfAnEarlierConsumersChain: the record of a chain's end is handed out
+// twice. In between its consumer is removed and made anew, and claims under the same
+// number: the second time it must end nothing. A chain has the whole token for its
+// tag, and the code that ends a claim asks for the whole token.
+func TestTraceEndOfAnEarlierConsumersChain(t *testing.T) {
+	simtest.EverySchedule(t, deferring("made anew", 1, 1, 1, (*model).remaker))
+}

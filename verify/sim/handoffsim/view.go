@@ -47,7 +47,7 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 		case "get cursor", "create cursor", "get message", "raise floor", "keep message", "delete messages":
 		case "claim", "commit and claim":
 			m.claims(p, r)
-		case "create consumer", "consumer", "consumers", "ask", "block", "commit", "fail", "cancel",
+		case "create consumer", "consumer", "consumers", "ask", "block", "commit", "fail", "cancel", "defer", "expire", "commit prepared",
 			"unblock", "rewind", "keep start", "finish start", "pause", "remove":
 		}
 		a, err := points.Do(ctx, r)
@@ -117,6 +117,9 @@ func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error
 			is := m.cursor(r.Key.Get("queue").Str())
 			m.records = append(m.records, record{older: is, newer: is})
 		}
+		if r.Name() == "notify" {
+			m.notified(r.Key.Get("queue").Str())
+		}
 		if r.Table.Name == consumersTable {
 			return m.performWrite(p, r, do)
 		}
@@ -137,12 +140,12 @@ func (m *model) performWrite(p *sim.Proc, r ddb.Update, do func() (ddb.Answer, e
 	}
 	out := before.State == handoff.Started
 	switch r.Name() {
-	case "commit", "commit and claim", "fail":
+	case "commit", "commit and claim", "fail", "defer":
 		n, _ := compared(r.If, "tokenN").Int64()
 		if token := (handoff.Token{N: n, Req: compared(r.If, "req").Str()}); !out || before.Token != token {
 			m.run.Violation("H2: the claim of token %v was ended, or made anew, by %s with token %v", before.Token, p.Name(), token)
 		}
-	case "claim", "block", "cancel":
+	case "claim", "block", "cancel", "expire":
 		now, _ := compared(r.If, "leaseUntil").Int64()
 		if out && !before.LeaseUntil.Before(time.UnixMilli(now)) {
 			m.run.Violation("H2: the claim of token %v was taken over by %s before its lease was over", before.Token, p.Name())

@@ -92,24 +92,6 @@ func (m *model) extender(t *tree, by time.Duration) {
 	})
 }
 
-// abandoner gives a chain up.
-func (m *model) abandoner(t *tree) {
-	t.mayFail = true
-	m.busy("abandon "+t.tag, func(p *sim.Proc) {
-		until(p, 1, func() error {
-			now := m.now
-			c, err := m.acker(p).Abandon(context.Background(), t.roots[0].edge, "", "gave up")
-			if err != nil {
-				return m.failed(err)
-			}
-			if c.End() == xorack.Open && !c.Deadline.After(now) {
-				m.run.Violation("%s was not given up", t.tag)
-			}
-			return nil
-		})
-	})
-}
-
 // deleter deletes a chain.
 func (m *model) deleter(t *tree) {
 	t.mayFail = true

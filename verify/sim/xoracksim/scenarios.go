@@ -170,13 +170,6 @@ func Small() []sim.Scenario {
 			m.clock(2, time.Minute)
 			m.sweeper(1)
 		}),
-		scenario("abandoned", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{Deadline: time.Minute})
-			m.work(t, false)
-			m.abandoner(t)
-			m.clock(1, time.Minute)
-			m.handler()
-		}),
 		scenario("deleted", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{})
 			m.work(t, true)
@@ -343,8 +336,6 @@ func Shuffled(seed uint64) sim.Scenario {
 			switch random.IntN(8) {
 			case 0:
 				m.deleter(t)
-			case 1:
-				m.abandoner(t)
 			case 2:
 				m.extender(t, 3*time.Minute)
 			}

@@ -86,14 +86,14 @@ func TestTraceProgressMeanwhile(t *testing.T) {
 	}))
 }
 
-// Failed after it was given up: a chain is given up at its deadline, and a message
+// Failed after it timed out: a chain times out at its deadline, and a message
 // of it fails after that. Its end is TIMED_OUT then, and stays that.
-func TestTraceFailedAfterItWasGivenUp(t *testing.T) {
-	simtest.EverySchedule(t, scenario("failed after it was given up", 1, func(m *model) {
+func TestTraceFailedAfterItTimedOut(t *testing.T) {
+	simtest.EverySchedule(t, scenario("failed after it timed out", 1, func(m *model) {
 		tree := m.newTree("t", xorack.CreateOptions{Deadline: time.Minute})
 		tree.roots[0].fail()
 		m.work(tree, false)
-		m.abandoner(tree)
+		m.sweeper(1)
 		m.clock(1, time.Minute)
 	}))
 }

@@ -14,14 +14,13 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/handoffsim"
 	"github.com/streamsort/streamsort/verify/sim/keyedsim"
 	"github.com/streamsort/streamsort/verify/sim/repliessim"
-	"github.com/streamsort/streamsort/verify/sim/trackedsim"
 	"github.com/streamsort/streamsort/verify/sim/twophasesim"
 	"github.com/streamsort/streamsort/verify/sim/xoracksim"
 )
 
 // suites are those of all packages that have one.
 func suites() []sim.Suite {
-	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), arrivalsim.Suite(), keyedsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite(), trackedsim.Suite()}
+	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), arrivalsim.Suite(), keyedsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite()}
 }
 
 func main() {

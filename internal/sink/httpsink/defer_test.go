@@ -1,0 +1,59 @@
+package httpsink_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/handoff"
+)
+
+// TestAnEndpointDefersItsBatch: by a header beside 2xx, where the batch is one request.
+func TestAnEndpointDefersItsBatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		status       int
+		header, mode string
+		ended        handoff.Ended
+		cause        string
+	}{
+		"a message":               {202, "Streamsort-Defer-Seconds: 900", "", handoff.EndedDeferred, ""},
+		"a batch":                 {200, "Streamsort-Defer-Seconds: 2592000", `,"mode":"batch"`, handoff.EndedDeferred, ""},
+		"not deferred":            {202, "", "", handoff.EndedCaughtUp, ""},
+		"refused":                 {400, "Streamsort-Defer-Seconds: 900", "", handoff.EndedFailed, "answered 400"},
+		"too short":               {202, "Streamsort-Defer-Seconds: 0", "", handoff.EndedFailed, "defer is 0s: it must be from 1s to 720h0m0s"},
+		"too long":                {202, "Streamsort-Defer-Seconds: 2592001", "", handoff.EndedFailed, "defer is 720h0m1s: it must be from 1s to 720h0m0s"},
+		"no number":               {202, "Streamsort-Defer-Seconds: soon", "", handoff.EndedFailed, `for "soon": it must be a whole number of seconds`},
+		"no whole number":         {202, "Streamsort-Defer-Seconds: 1.5", "", handoff.EndedFailed, `for "1.5": it must be a whole number of seconds`},
+		"far too long":            {202, "Streamsort-Defer-Seconds: 99999999999999999999", "", handoff.EndedFailed, "it must be a whole number of seconds"},
+		"one of several requests": {202, "Streamsort-Defer-Seconds: 900", "several", handoff.EndedFailed, "to one of 2 requests"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t, says(c.status, c.header, ""))
+			to := e.open(t, strings.TrimPrefix(c.mode, "several"))
+			messages := 1
+			if c.mode != "" {
+				messages = 2
+			}
+			sorter, err := cursor.New(cursor.NewMemory(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for seq := range messages {
+				if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: []byte("1")})[0].Err; err != nil {
+					t.Fatal(err)
+				}
+			}
+			d, err := handoff.New(handoff.NewMemory(), sorter, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := d.Deliver(t.Context(), "q", handoff.Reader{Name: "c", Handle: to.Send}, -1)
+			if done.Err != nil || done.Ended != c.ended || c.cause != "" && !strings.Contains(done.Cause.Error(), c.cause) {
+				t.Errorf("it ended as %s (%v, %v), want %s, %s", done.Ended, done.Cause, done.Err, c.ended, c.cause)
+			}
+			if len(e.asked) != 1 {
+				t.Errorf("%d requests, want 1", len(e.asked))
+			}
+		})
+	}
+}

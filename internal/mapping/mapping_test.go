@@ -172,7 +172,7 @@ func of(t *testing.T, texts Texts, k Kind, e *Event) string {
 		if err != nil {
 			return err.Error()
 		}
-		said := fmt.Sprintf("%s|%s|%d|%v|%s", msg.Queue, msg.ID, msg.Seq, msg.Key, msg.Body)
+		said := fmt.Sprintf("%s|%s|%d|%v|%s", msg.Queue, msg.ID, msg.Seq, msg.KeyParts, msg.Body)
 		if msg.ContentType != "" || msg.Prev != "" || msg.Attributes != nil {
 			said += fmt.Sprintf("|%s|%s|%v", msg.ContentType, msg.Prev, msg.Attributes)
 		}
@@ -190,26 +190,26 @@ func TestMessages(t *testing.T) {
 	form := &Event{Document: []byte("mandrill_events=%5B%7B%22id%22%3A1%7D%2C%7B%22id%22%3A2%7D%5D")}
 	prefix := ""
 	for name, c := range map[string]struct{ got, want string }{
-		"two apps with one delivery": {of(t, ids, ofAll, app("1")) + " " + of(t, ids, ofAll, app("2")), "q|d%2F1%25/1|0|[]|{} q|d%2F1%25/2|0|[]|{}"},
-		"one part as it is":          {of(t, Texts{Queue: "'q'", ID: "@header(X-GitHub-Delivery)"}, ofAll, app("1")), "q|d/1%|0|[]|{}"},
+		"two apps with one delivery": {of(t, ids, ofAll, app("1")) + " " + of(t, ids, ofAll, app("2")), "q|d%2F1%25/1|-1|[]|{} q|d%2F1%25/2|-1|[]|{}"},
+		"one part as it is":          {of(t, Texts{Queue: "'q'", ID: "@header(X-GitHub-Delivery)"}, ofAll, app("1")), "q|d/1%|-1|[]|{}"},
 		"a part is missing":          {of(t, ids, ofAll, app("")), "id is missing at @header(X-GitHub-Hook-ID): the request has no header X-GitHub-Hook-ID"},
-		"a prefix, and its default":  {of(t, Texts{Queue: "a | 'other'", ID: "@digest"}, Kind{Source: "s"}, document(`{"a":null}`)), "s/other|d091f9c83c091f79652fe8786375b3fe4ce0861a56f5bfbafedbe431877ff0e8|0|[]|{\"a\":null}"},
+		"a prefix, and its default":  {of(t, Texts{Queue: "a | 'other'", ID: "@digest"}, Kind{Source: "s"}, document(`{"a":null}`)), "s/other|d091f9c83c091f79652fe8786375b3fe4ce0861a56f5bfbafedbe431877ff0e8|-1|[]|{\"a\":null}"},
 		"no prefix, and a tenant":    {of(t, Texts{Queue: "a", ID: "a", Prefix: &prefix}, Kind{Source: "s"}, document(`{"a":"@acme/x"}`)), `queue begins with '@', as the queues of tenants do: a source without a prefix may name none (a is "@acme/x")`},
-		"an operator's":              {of(t, Texts{Queue: "a", ID: "a"}, Kind{}, document(`{"a":"@acme/x"}`)), `@acme/x|@acme/x|0|[]|{"a":"@acme/x"}`},
+		"an operator's":              {of(t, Texts{Queue: "a", ID: "a"}, Kind{}, document(`{"a":"@acme/x"}`)), `@acme/x|@acme/x|-1|[]|{"a":"@acme/x"}`},
 		"a seq, in digits":           {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":"12"}`)), `q||12|[]|{"n":"12"}`},
 		"no seq":                     {of(t, Texts{Queue: "'q'", Seq: "n"}, Kind{}, document(`{"n":1.5}`)), "seq is not an integer from 0 to 9223372036854775807 written in plain digits (n is 1.5)"},
 		"a key": {
 			of(t, Texts{Queue: "'q'", ID: "i", Key: "t | @received,k", Prev: "p.id", Attributes: map[string]string{"a": "i", "b": "none"}}, Kind{}, document(`{"i":1,"k":"x","p":{"id":0}}`)),
-			`q|1|0|[` + fmt.Sprint(sortkey.Received(at)) + ` x]|{"i":1,"k":"x","p":{"id":0}}||0|map[a:1 streamsort-received:key]`,
+			`q|1|-1|[` + fmt.Sprint(sortkey.Received(at)) + ` x]|{"i":1,"k":"x","p":{"id":0}}||0|map[a:1 streamsort-received:key]`,
 		},
-		"a list as the key":    {of(t, Texts{Queue: "'q'", ID: "i", Key: "k"}, Kind{}, document(`{"i":1,"k":[2,"x"]}`)), `q|1|0|[2 x]|{"i":1,"k":[2,"x"]}`},
+		"a list as the key":    {of(t, Texts{Queue: "'q'", ID: "i", Key: "k"}, Kind{}, document(`{"i":1,"k":[2,"x"]}`)), `q|1|-1|[2 x]|{"i":1,"k":[2,"x"]}`},
 		"a list as a part":     {of(t, Texts{Queue: "'q'", ID: "i", Key: "i,k"}, Kind{}, document(`{"i":1,"k":[2,"x"]}`)), "key part 2 of 2 must be a string or a number (k is a list)"},
-		"a body":               {of(t, Texts{Queue: "'q'", ID: "i", Body: "b | 'none'"}, Kind{}, document(`{"i":1,"b":{"x" : 1}}`)), `q|1|0|[]|{"x" : 1}`},
-		"a body that is text":  {of(t, Texts{Queue: "'q'", ID: "i", Body: "b | 'none'"}, Kind{}, document(`{"i":1,"b":null}`)), `q|1|0|[]|none|text/plain; charset=utf-8||map[]`},
-		"each":                 {of(t, Texts{Queue: "@event.object", ID: "id,@index", Each: "entry[]"}, Kind{}, document(`{"object":"page","entry":[{"id":"a"},{"id":"a"}]}`)), `page|a/0|0|[]|{"id":"a"} page|a/1|0|[]|{"id":"a"}`},
+		"a body":               {of(t, Texts{Queue: "'q'", ID: "i", Body: "b | 'none'"}, Kind{}, document(`{"i":1,"b":{"x" : 1}}`)), `q|1|-1|[]|{"x" : 1}`},
+		"a body that is text":  {of(t, Texts{Queue: "'q'", ID: "i", Body: "b | 'none'"}, Kind{}, document(`{"i":1,"b":null}`)), `q|1|-1|[]|none|text/plain; charset=utf-8||map[]`},
+		"each":                 {of(t, Texts{Queue: "@event.object", ID: "id,@index", Each: "entry[]"}, Kind{}, document(`{"object":"page","entry":[{"id":"a"},{"id":"a"}]}`)), `page|a/0|-1|[]|{"id":"a"} page|a/1|-1|[]|{"id":"a"}`},
 		"each within each":     {of(t, Texts{Queue: "'q'", ID: "@index,@digest", Each: "entry[].changes[]", Body: "@event.x"}, Kind{}, document(`{"x":1,"entry":[{"changes":[1,2]},{"changes":[]},{"changes":[3]}]}`))[:4], "q|0/"},
-		"each of a list":       {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document(` [{"id":1},{"id":2}]`)), `q|1|0|[]|{"id":1} q|2|0|[]|{"id":2}`},
-		"each of a form":       {of(t, Texts{Queue: "'q'", ID: "id", Each: "@form(mandrill_events)[]"}, ofAll, form), `q|1|0|[]|{"id":1} q|2|0|[]|{"id":2}`},
+		"each of a list":       {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document(` [{"id":1},{"id":2}]`)), `q|1|-1|[]|{"id":1} q|2|-1|[]|{"id":2}`},
+		"each of a form":       {of(t, Texts{Queue: "'q'", ID: "id", Each: "@form(mandrill_events)[]"}, ofAll, form), `q|1|-1|[]|{"id":1} q|2|-1|[]|{"id":2}`},
 		"each of nothing":      {of(t, Texts{Queue: "'q'", ID: "id", Each: "entry[]"}, Kind{}, document(`{"entry":[]}`)), "each is an empty list at entry[]: it must have 1 to 2000 elements"},
 		"each of no list":      {of(t, Texts{Queue: "'q'", ID: "id", Each: "a.entry[]"}, Kind{}, document(`{"a":{"entry":7}}`)), "each must be a list at a.entry[]: it is 7"},
 		"each of what is gone": {of(t, Texts{Queue: "'q'", ID: "id", Each: "a[].b[]"}, Kind{}, document(`{"a":[{"c":1}]}`)), "each is missing: the event has no a[].b"},

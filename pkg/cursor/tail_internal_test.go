@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
@@ -155,10 +156,10 @@ func TestEverySettingIsAFixedAttribute(t *testing.T) {
 	}
 }
 
-// TestAStubHasNothingElse, also where the queue was a keyed one whose keys began anew.
-func TestAStubHasNothingElse(t *testing.T) {
+// TestStoreStubHasNothingElse, also where the queue was a keyed one whose keys began anew.
+func TestStoreStubHasNothingElse(t *testing.T) {
 	names := Names{}.withDefaults()
-	tables := ddb.NewMemory(names.Tables()...)
+	tables := clause.Layer(ddb.NewMemory(names.Tables()...))
 	store, err := NewStore(tables, names)
 	if err != nil {
 		t.Fatal(err)

@@ -163,6 +163,21 @@ func TestStoreDeferred(t *testing.T) {
 		want = ended(c, record.Cancelled)
 		want.State, want.IsolateTo, want.Deferred = record.Idle, 5, false
 		b.answer("cancelled", want, true)(b.Cancel(b.Context(), c, false, late(c).Now))
+		c = deferred(5)
+		want = ended(c, record.Cancelled)
+		want.IsolateTo, want.Deferred = 5, false
+		b.answer("blocked", blocked(want, late(c).Now), true)(b.Block(b.Context(), c, late(c).Now))
+
+		c = b.claim(b.create(b.fresh("away")), "r1", 5)
+		away := failure(false)
+		away.Away = 1
+		c = b.answer("its sink is away", failed(c, away), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, away))
+		c = b.claim(c, "r2", 5)
+		c.Deferred, c.LeaseUntil = true, at.Add(time.Hour)
+		b.answer("deferred", c, true)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, c.LeaseUntil))
+		want = failed(c, late(c))
+		want.Outcomes[c.Token.N%4] = record.Remember(c.Token, record.Cancelled)
+		b.answer("expired, and its sink is not away", want, true)(b.Expire(b.Context(), c, late(c)))
 	})
 }
 

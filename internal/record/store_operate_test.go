@@ -122,6 +122,9 @@ func TestStoreUnblock(t *testing.T) {
 
 		anew := b.answer("blocked", blocked(want, at), true)(b.Block(b.Context(), want, at))
 		b.answer("blocked anew at the same message", anew, false)(b.Unblock(b.Context(), stuck, true, "op 4"))
+
+		often := b.triedOften("often")
+		b.answer("it is tried from the first attempt", operated(often, often.Delivered, "op 5"), true)(b.Unblock(b.Context(), often, false, "op 5"))
 	})
 }
 
@@ -155,7 +158,32 @@ func TestStoreRewind(t *testing.T) {
 		want.Starting, want.LastOp = "op 1", "op 1"
 		want.Token.N++
 		b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))
+
+		often := b.triedOften("often")
+		want = operated(often, 1, "op 1")
+		want.Rewinds, want.Starting, want.IsolateTo = 1, "op 1", 0
+		b.answer("it is tried from the first attempt", want, true)(b.Rewind(b.Context(), often, 1, "op 1"))
 	})
+}
+
+// triedOften is a consumer that is blocked after two claims that failed.
+func (b *bench) triedOften(name string) record.Consumer {
+	c := b.claim(b.create(b.fresh(name)), "r1", 5)
+	c = b.answer("failed", failed(c, failure(false)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(false)))
+	c = b.claim(c, "r2", 5)
+	if c.Tried == 0 {
+		b.Fatalf("%+v was not tried before", c)
+	}
+	return b.answer("failed for good", failed(c, failure(true)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(true)))
+}
+
+// operated is what an operator makes of a blocked consumer.
+func operated(c record.Consumer, delivered int64, op string) record.Consumer {
+	c = taken(c)
+	c.State, c.Delivered, c.LastOp, c.BlockedSince = record.Idle, delivered, op, time.Time{}
+	c.Attempts, c.Together, c.Tried, c.TriedTo = 0, 0, 0, 0
+	c.Token.N++
+	return c
 }
 
 func TestStoreKeepStart(t *testing.T) {

@@ -11,6 +11,8 @@ var stores = []store{
 	{recordFolder, []test{{"./internal/record", "TestStore.*/memory"}, deliveries, twoPhases}, map[string]string{
 		"ask if asked < ? (bound)":                               "it stores the number that stands there",
 		"commit and claim does state":                            "a claim that is committed by a push is Started, as the next one: the two requests share their changes",
+		"commit prepared and claim does deferred":                "nothing is deferred that was prepared: the two requests share their changes",
+		"abort prepared does deferred":                           "nothing is deferred that was prepared: failures share their changes",
 		"settle quarantined if outcomes.*.n < ? (bound)":         "no claim has an outcome while it is in quarantine",
 		"keep start if keptFrom > ? (bound)":                     "it stores the number that stands there",
 		"audit if operation < ? (bound)":                         "no operation has a name without characters",

@@ -286,7 +286,10 @@ func TestReplayTakesEachSeqOnce(t *testing.T) {
 // TestReplayOfTheLastSeq: no seq is behind it.
 func TestReplayOfTheLastSeq(t *testing.T) {
 	d := newDesk(t)
-	d.send("q", cursor.MaxSeq-1, cursor.MaxSeq, "%d")
+	d.must(d.sink.Send(t.Context(), handoff.Batch{
+		Queue: "q", Consumer: "c", From: cursor.MaxSeq - 2, To: cursor.MaxSeq,
+		Messages: []cursor.Message{sample("q", cursor.MaxSeq-1, "1"), sample("q", cursor.MaxSeq, "2")},
+	}))
 	sum, err := d.replay(Range{"q", cursor.MaxSeq - 1, cursor.MaxSeq, "into"})
 	if err != nil || sum != (Replayed{cursor.MaxSeq, 2, 0}) {
 		t.Errorf("%+v, %v", sum, err)

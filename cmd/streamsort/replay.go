@@ -44,7 +44,8 @@ func (c *replayCommand) Run(s *session) error {
 	}
 	where, err := s.service("S3")
 	if err != nil {
-		return err
+		return fmt.Errorf("%w for S3: set AWS_ENDPOINT_URL_S3 to what `streamsort local` prints as "+
+			"\"SQS, SNS, EventBridge and other services at\", or, on AWS, AWS_REGION (--region)", err)
 	}
 	a, err := s3.NewArchive(c.Consumer, "arn:aws:s3:::"+c.Bucket, awscall.Options{Chain: &where})
 	if err != nil {

@@ -1,6 +1,7 @@
 package httpsink
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -12,18 +13,20 @@ import (
 )
 
 const (
-	// maxAnswer is how many bytes of an answer's body are read at most: what names each of 1,000 messages is shorter.
-	maxAnswer = 64 << 10
+	// maxAnswer is how many bytes an answer's body may have: what names each of 1,000 messages is shorter.
+	maxAnswer = 1 << 20
 	// maxRetryAfter is how long an endpoint may ask to be left alone.
 	maxRetryAfter = time.Hour
 )
 
-// readAnswer takes a status of 2xx for success, and says what is wrong otherwise. The connection is used again
-// where the body is no longer than what is read of it.
-func readAnswer(answer *http.Response, to target, began time.Time, clock func() time.Time) (handoff.Answer, error) {
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+// readAnswer takes a status of 2xx for success, and says what is wrong otherwise. Of a batch, the body must be there
+// whole, too: it may say what was not taken. The connection is used again where the body is no longer than what is
+// read of it.
+func readAnswer(answer *http.Response, to target, batch bool, began time.Time, clock func() time.Time) (handoff.Answer, error) {
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	long := len(text) > maxAnswer
 	if err != nil {
-		text = nil // whatever becomes of its body: the status says what counts
+		text = nil
 	}
 	now := clock()
 	said := handoff.Answer{
@@ -31,6 +34,12 @@ func readAnswer(answer *http.Response, to target, began time.Time, clock func() 
 		Text: strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"),
 	}
 	if said.Status >= 200 && said.Status <= 299 {
+		switch {
+		case batch && err != nil:
+			return said, unanswered(err, to.url.Host, said.Took)
+		case batch && long:
+			return said, fmt.Errorf("%s answered more than %d bytes, so that nobody can tell what it took", to.url.Host, maxAnswer)
+		}
 		return said, nil
 	}
 	return said, &kind.AnswerError{

@@ -17,7 +17,7 @@ func TestWhoseWords(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		to := target{url: &url.URL{Host: "billing.example"}, own: own}
 		answer := &http.Response{StatusCode: 500, Body: io.NopCloser(strings.NewReader("the inner words"))}
-		said, err := readAnswer(answer, to, time.Time{}, func() time.Time { return time.Time{} })
+		said, err := readAnswer(answer, to, false, time.Time{}, func() time.Time { return time.Time{} })
 		var failed *kind.AnswerError
 		if !errors.As(err, &failed) || said.Own != own || strings.Contains(failed.Shown(), "inner") != own || !strings.Contains(err.Error(), ": the inner words") {
 			t.Errorf("own %v: %+v, %v", own, said, err)

@@ -153,7 +153,7 @@ func (s *sink) post(ctx context.Context, to target, c content) (said handoff.Ans
 		return said, "", unanswered(err, to.url.Host, s.now().Sub(began))
 	}
 	defer answer.Body.Close()
-	said, err = readAnswer(answer, to, began, s.now)
+	said, err = readAnswer(answer, to, s.settings.Mode == "batch", began, s.now)
 	return said, answer.Header.Get("Streamsort-Defer-Seconds"), err
 }
 

@@ -404,6 +404,9 @@ func TestAPartIsTaken(t *testing.T) {
 		{`,"mode":"batch"`, `{"batchItemFailures":[{"itemIdentifier":"2"}]}`, 0, "up to 1"},
 		{`,"mode":"batch"`, `{"batchItemFailures":[{"itemIdentifier":"nobody's"}]}`, 0, "up to 0"},
 		{`,"mode":"batch"`, `{"done":true}`, 0, "taken"},
+		{`,"mode":"batch"`, `{"done":1,"Done":2}`, 0, "up to 0"},
+		{`,"mode":"batch"`, `{"done":5}`, 0, "up to 0"},
+		{`,"mode":"batch"`, "\ufeff" + `{"done":2}`, 0, "up to 2"},
 		{`,"mode":"batch","format":"cloudevents"`, `{"done":3}`, 0, "up to 3"},
 		{`,"mode":"batch","format":"cloudevents","maxBytes":1024`, ``, 2, "up to"},
 	} {
@@ -427,6 +430,51 @@ func TestAPartIsTaken(t *testing.T) {
 		if got != c.want && (c.want != "up to" || part == nil || part.UpTo() < 1 || part.UpTo() > 3) {
 			t.Errorf("%s, %s, %d: %s, want %s (%v)", c.settings, c.answer, c.fails, got, c.want, err)
 		}
+	}
+}
+
+// TestAnAnswerThatCannotBeReadWhole: it may say of a batch what was not taken; of one message the status says all.
+func TestAnAnswerThatCannotBeReadWhole(t *testing.T) {
+	long := func(n int) string {
+		return `{"batchItemFailures":[{"itemIdentifier":"2","reason":"` + strings.Repeat("x", n) + `"}]}`
+	}
+	cut := func(status int) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, `{"done":2}`)
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	}
+	for _, c := range []struct {
+		name, mode string
+		answer     func(http.ResponseWriter, *http.Request)
+		want       string // a part of the error; empty: taken
+		away       bool
+		upTo       int64
+	}{
+		{"cut off", "batch", cut(200), "EOF", true, 0},
+		{"cut off", "single", cut(200), "", false, 0},
+		{"a failure cut off", "batch", cut(400), "answered 400", false, 0},
+		{"long", "batch", says(200, "", long(900<<10)), "up to 1", false, 1},
+		{"too long", "batch", says(200, "", long(1<<20)), "1048576 bytes", false, 0},
+		{"too long", "single", says(200, "", long(1<<20)), "", false, 0},
+	} {
+		t.Run(c.mode+" "+c.name, func(t *testing.T) {
+			err := newEndpoint(t, c.answer).open(t, `,"mode":"`+c.mode+`"`).Send(t.Context(), sinktest.Batch("q", "1", "2", "3"))
+			var part interface{ UpTo() int64 }
+			switch {
+			case c.want == "":
+				if err != nil {
+					t.Error(err)
+				}
+			case err == nil || !strings.Contains(err.Error(), c.want) || kind.IsAway(err) != c.away:
+				t.Errorf("%v, away %v; want %s, %v", err, kind.IsAway(err), c.want, c.away)
+			case !errors.As(err, &part) || part.UpTo() != c.upTo:
+				t.Errorf("%v is not done up to %d", err, c.upTo)
+			}
+		})
 	}
 }
 

@@ -15,7 +15,9 @@ func TestUpTo(t *testing.T) {
 		`{"batchItemFailures":[{"itemIdentifier":"5"}]}`: "4", `{"done":7,"batchItemFailures":[{"itemIdentifier":"7"}]}`: "6",
 		`{"done":9}`: "must be from 4 to 8", `{"done":3}`: "must be from 4 to 8", `{"done":true}`: "done, which must be", `{"done":7,"done":8}`: "twice",
 		`{"batchItemFailures":7}`: "must be a list", `{"batchItemFailures":[{"itemIdentifier":""}]}`: "no seq", `{"batchItemFailures":[{}]}`: "no seq",
-		`{"batchItemFailures":[{"itemIdentifier":"4"}]}`: "must be from 4 to 8", `{"batchItemFailures":[{"itemIdentifier":"secret"}]}`: "no seq",
+		`{"batchItemFailures":[{"itemIdentifier":"4"}]}`: "itemIdentifier 4, which must be from 5 to 8", `{"batchItemFailures":[{"itemIdentifier":9}]}`: "itemIdentifier 9, which must be from 5 to 8",
+		`{"done":8,"batchItemFailures":[{"itemIdentifier":"7"},{"itemIdentifier":"900"}]}`: "itemIdentifier 900", `{"done":9,"batchItemFailures":[{"itemIdentifier":"7"}]}`: "up to 9, which must be from 4 to 8",
+		`{"batchItemFailures":[{"itemIdentifier":"secret"}]}`: "no seq",
 	} {
 		_, _, upTo, err := readAnswer([]byte(answer), 4, 8)
 		got := fmt.Sprint(upTo)
@@ -29,13 +31,26 @@ func TestUpTo(t *testing.T) {
 	if _, _, upTo, err := readAnswer([]byte(`{"done":-1}`), -1, 3); err != nil || upTo != -1 {
 		t.Errorf("nothing of a queue that begins at 0: %d, %v", upTo, err)
 	}
-	for answer, want := range map[string]int64{`<p>`: 8, `"done"`: 8, `{"done":true}`: 8, `{"done":99}`: 8, `{"done":6}`: 6} {
+}
+
+// TestUpToOfAnEndpoint: a number is refused as a function's is, and so is what says something of parts that cannot be told.
+func TestUpToOfAnEndpoint(t *testing.T) {
+	for answer, want := range map[string]int64{
+		`OK`: 8, `<p>`: 8, `"done"`: 8, `{"done":true}`: 8, `{"done":"yes"}`: 8, `{"done":{"n":1}}`: 8, `{"done":6}`: 6, `{"done":"6"}`: 6,
+		`{"done":true,"batchItemFailures":[]}`: 8, `{"done":true,"batchItemFailures":[{"itemIdentifier":"7"}]}`: 6,
+		"\ufeff{\"done\":6}": 6, "\ufeff \n{\"done\":6}": 6, "\ufeffOK": 8,
+	} {
 		if upTo, err := UpTo([]byte(answer), 4, 8); err != nil || upTo != want {
 			t.Errorf("of an endpoint %s: %d, %v; want %d", answer, upTo, err, want)
 		}
 	}
-	if _, err := UpTo([]byte(`{"batchItemFailures":7}`), 4, 8); err == nil {
-		t.Error("what an endpoint did not take is nothing")
+	for _, answer := range []string{
+		`{"batchItemFailures":7}`, `{"done":99}`, `{"done":"99"}`, `{"done":3}`, `{"done":-5}`, `{"done":6.0}`, `{"done":6e0}`,
+		`{"done":6,"DONE":6}`, `{"batchItemFailures":[],"batchItemFailures":[{"itemIdentifier":"6"}]}`, `{"batchItemFailures":[{"itemIdentifier":"9"}]}`,
+	} {
+		if upTo, err := UpTo([]byte(answer), 4, 8); err == nil {
+			t.Errorf("of an endpoint %s: up to %d", answer, upTo)
+		}
 	}
 }
 

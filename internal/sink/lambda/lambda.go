@@ -163,20 +163,22 @@ func isNull(raw json.RawMessage) bool { return raw == nil || string(raw) == "nul
 
 // UpTo is up to which seq an endpoint took a document, behind from and up to to, by what it answered: "done" is the last seq
 // that it took, "batchItemFailures" names those that it did not, of which the first counts. What is no JSON object, or has
-// neither, says that all is taken.
+// neither, says that all is taken. A "done" that is neither a number nor a seq is the endpoint's own.
 func UpTo(text []byte, from, to int64) (int64, error) {
-	if text = bytes.TrimSpace(text); !json.Valid(text) || text[0] != '{' {
+	text = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff"))) // a byte order mark
+	if !json.Valid(text) || text[0] != '{' {
 		return to, nil
 	}
 	members, err := answerOf(text)
 	if err != nil {
-		return to, nil
+		return 0, err
 	}
-	upTo, err := members.upTo(from, to)
-	if err != nil && isNull(members["batchitemfailures"]) {
-		return to, nil // a "done" of its own
+	if raw := members["done"]; raw != nil && !strings.ContainsRune("-0123456789", rune(raw[0])) {
+		if _, err := jsonseq.Read(raw); err != nil {
+			delete(members, "done")
+		}
 	}
-	return upTo, err
+	return members.upTo(from, to)
 }
 
 func (a answer) upTo(from, to int64) (int64, error) {
@@ -188,6 +190,9 @@ func (a answer) upTo(from, to int64) (int64, error) {
 		}
 		if err != nil {
 			seq = from
+		}
+		if seq < from || seq > to {
+			return 0, fmt.Errorf("that it is done up to %d, which must be from %d to %d", seq, from, to)
 		}
 		upTo = seq
 	}
@@ -202,10 +207,10 @@ func (a answer) upTo(from, to int64) (int64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("batchItemFailures with an itemIdentifier that is no seq from %d to %d", from+1, to)
 		}
+		if seq <= from || seq > to {
+			return 0, fmt.Errorf("batchItemFailures with the itemIdentifier %d, which must be from %d to %d", seq, from+1, to)
+		}
 		upTo = min(upTo, seq-1)
-	}
-	if upTo < from || upTo > to {
-		return 0, fmt.Errorf("that it is done up to %d, which must be from %d to %d", upTo, from, to)
 	}
 	return upTo, nil
 }

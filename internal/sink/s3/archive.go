@@ -91,7 +91,7 @@ func (a *Archive) Replay(ctx context.Context, sorter *cursor.Sorter, r Range, pu
 	if err != nil {
 		return err
 	}
-	for from := r.From; from <= r.To; {
+	for from := r.From; ; {
 		for len(objects) > 0 && objects[0].last < from {
 			objects = objects[1:]
 		}
@@ -113,9 +113,11 @@ func (a *Archive) Replay(ctx context.Context, sorter *cursor.Sorter, r Range, pu
 		if err != nil {
 			return err
 		}
+		if to >= r.To {
+			return nil // behind the last seq that there can be is none
+		}
 		from = to + 1
 	}
-	return nil
 }
 
 // object is an object, and its range.
@@ -179,6 +181,11 @@ func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) (
 	if int64(len(group)) != to-from+1 {
 		return nil, fmt.Errorf("object %s has %d of the messages %d to %d: others are %w", key, len(group), from, to, ErrNotArchived)
 	}
+	for i, m := range group {
+		if seq := from + int64(i); m.Seq != seq {
+			return nil, fmt.Errorf("object %s has message %d in the place of %d, which is %w", key, m.Seq, seq, ErrNotArchived)
+		}
+	}
 	return group, nil
 }
 
@@ -235,10 +242,16 @@ func (r Range) put(ctx context.Context, sorter *cursor.Sorter, group []cursor.Me
 			messages = append(messages, m)
 		}
 		for _, result := range sorter.Put(ctx, messages...) {
-			if result.Err != nil {
+			switch {
+			case result.Err != nil:
 				return done, result.Err
-			}
-			if !result.Outcome.Durable() {
+			case result.Outcome == cursor.Full:
+				return done, fmt.Errorf("queue %q takes no more until it moves: message %d is more than %d beyond its position, %d; then replay again",
+					r.Into, result.Seq, result.MaxAhead, result.New)
+			case result.Outcome == cursor.Stale:
+				return done, fmt.Errorf("queue %q is past message %d, and has it no more: replay into another queue, or from a later message",
+					r.Into, result.Seq)
+			case !result.Outcome.Durable():
 				return done, fmt.Errorf("%w: message %d of queue %q is %s", ErrNotReplayed, result.Seq, r.Into, result.Outcome)
 			}
 		}

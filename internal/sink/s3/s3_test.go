@@ -2,6 +2,7 @@ package s3
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -262,6 +263,58 @@ func TestReplayRefuses(t *testing.T) {
 	d.objects[key("c", "q", 1, 3)] = d.objects[key("c", "q", 1, 3)][:20]
 	if _, err := d.replay(Range{"q", 1, 3, "again"}); err == nil || !strings.Contains(err.Error(), "object c/own/q/0000000000000000001-0000000000000000003.ndjson.gz of bucket books") {
 		t.Errorf("a cut object: %v", err)
+	}
+}
+
+// TestReplayTakesEachSeqOnce: an object whose lines are not its seqs, each once and in order, is refused.
+func TestReplayTakesEachSeqOnce(t *testing.T) {
+	d := newDesk(t)
+	for _, seqs := range [][]int{{1, 1, 3}, {3, 2, 1}, {1, 2}} {
+		var object bytes.Buffer
+		zip := gzip.NewWriter(&object)
+		for _, seq := range seqs {
+			fmt.Fprintf(zip, `{"queue":"q","seq":%d,"body":1}`, seq)
+		}
+		d.must(zip.Close())
+		d.objects[key("c", "q", 1, 3)] = object.Bytes()
+		if sum, err := d.replay(Range{"q", 1, 3, "into"}); !errors.Is(err, ErrNotArchived) || sum.Last != 0 {
+			t.Errorf("%v: %+v, %v", seqs, sum, err)
+		}
+	}
+}
+
+// TestReplayOfTheLastSeq: no seq is behind it.
+func TestReplayOfTheLastSeq(t *testing.T) {
+	d := newDesk(t)
+	d.must(d.sink.Send(t.Context(), handoff.Batch{
+		Queue: "q", Consumer: "c", From: cursor.MaxSeq - 2, To: cursor.MaxSeq,
+		Messages: []cursor.Message{sample("q", cursor.MaxSeq-1, "1"), sample("q", cursor.MaxSeq, "2")},
+	}))
+	sum, err := d.replay(Range{"q", cursor.MaxSeq - 1, cursor.MaxSeq, "into"})
+	if err != nil || sum != (Replayed{cursor.MaxSeq, 2, 0}) {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}
+
+// TestReplayToAQueueThatTakesNoMore: it is full for now, or has what was replayed no more; neither is another message.
+func TestReplayToAQueueThatTakesNoMore(t *testing.T) {
+	d := newDesk(t)
+	d.send("q", 1, 30, "%d")
+	first, numbered, async, ahead := int64(1), cursor.KindNumbered, cursor.ModeAsync, int64(10)
+	_, err := d.sorter.Configure(t.Context(), "slow", cursor.Change{First: &first, Kind: &numbered, Mode: &async, MaxAhead: &ahead})
+	d.must(err)
+	_, err = d.replay(Range{"q", 1, 30, "slow"})
+	if err == nil || errors.Is(err, ErrNotReplayed) || !strings.Contains(err.Error(), `queue "slow" takes no more until it moves: message 11 is more than 10 beyond its position, 0`) {
+		t.Errorf("full: %v", err)
+	}
+	r := Range{"q", 1, 30, "gone"}
+	_, err = d.replay(r)
+	d.must(err)
+	_, err = d.sorter.DeleteUpTo(t.Context(), "gone", 5, 100)
+	d.must(err)
+	_, err = d.replay(r)
+	if err == nil || errors.Is(err, ErrNotReplayed) || !strings.Contains(err.Error(), `queue "gone" is past message 1, and has it no more`) {
+		t.Errorf("stale: %v", err)
 	}
 }
 

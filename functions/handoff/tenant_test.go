@@ -142,7 +142,7 @@ func TestATenantsChain(t *testing.T) {
 	if err != nil || !made {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if c, made, err = s.consumers.Defer(t.Context(), c.Queue, c.Name, c.Token, s.now.Add(time.Hour)); err != nil || !made {
+	if c, made, err = s.consumers.Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil || !made {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	chain := strings.TrimPrefix(handoff.ChainOf(c), "@acme/")

@@ -29,7 +29,7 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Want("before it is deferred", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"answer":"NOT_PREPARED"`)
-		if c, _, err = s.consumers.Defer(t.Context(), "q", "billing", c.Token, s.now.Add(time.Hour)); err != nil {
+		if c, _, err = s.consumers.Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		return c

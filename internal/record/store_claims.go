@@ -249,15 +249,23 @@ func (s *Store) Fail(ctx context.Context, queue, name string, token Token, failu
 	return c, made || c.ended(token, Aborted), err
 }
 
-// Defer leaves the claim of a token to whoever has the token: its batch was handed over, and the
+// Defer leaves the claim that was seen to whoever has its token: its batch was handed over, and the
 // work goes on. The lease becomes that of the work. 1 write unit.
 //
 // Lost response: the repeat does the same once more. Another ended the claim: false, and the stored
-// consumer says how. We die right after: the claim is deferred. We die before: it is taken over
-// when the lease of the invocation is over.
-func (s *Store) Defer(ctx context.Context, queue, name string, token Token, until time.Time) (Consumer, bool, error) {
-	return s.update(ctx, "defer", queue, name, isHeld(token, Started),
+// consumer says how. Another extended it since it was seen, beyond until: that lease stays, by a second write.
+// We die right after: the claim is deferred. We die before: it is taken over when its lease is over.
+func (s *Store) Defer(ctx context.Context, seen Consumer, until time.Time) (Consumer, bool, error) {
+	held, last := isHeld(seen.Token, Started), seen.LeaseUntil
+	if last.Before(until) {
+		last = until
+	}
+	c, made, err := s.update(ctx, "defer", seen.Queue, seen.Name, ddb.And(held, attrLeaseUntil.Le(ddb.Millis(last))),
 		attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil.Set(ddb.Millis(until)))
+	if err != nil || made || !c.holds(seen.Token) {
+		return c, made, err
+	}
+	return s.update(ctx, "defer", seen.Queue, seen.Name, held, attrDeferred.Set(ddb.Bool(true)))
 }
 
 // Expire ends a deferred claim whose lease was over before failure.Now: it failed, and no process

@@ -113,13 +113,13 @@ func TestStoreDeferred(t *testing.T) {
 			c := b.claim(b.create(b.fresh(fmt.Sprint(n))), "r1", to)
 			want := c
 			want.Deferred, want.LeaseUntil = true, at.Add(time.Hour)
-			b.answer("deferred", want, true)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, want.LeaseUntil))
-			b.answer("a response that was lost", want, true)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, want.LeaseUntil))
+			b.answer("deferred", want, true)(b.Defer(b.Context(), c, want.LeaseUntil))
+			b.answer("a response that was lost", want, true)(b.Defer(b.Context(), c, want.LeaseUntil))
 			return want
 		}
 		c := deferred(5)
 		for _, other := range []record.Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
-			b.answer("deferred with another token", c, false)(b.Defer(b.Context(), c.Queue, c.Name, other, at.Add(2*time.Hour)))
+			b.answer("deferred with another token", c, false)(b.Defer(b.Context(), under(c, other), at.Add(2*time.Hour)))
 			b.answer("expired with another token", c, false)(b.Expire(b.Context(), under(c, other), late(c)))
 			b.answer("committed with another token", c, false)(b.Commit(b.Context(), c.Queue, c.Name, other))
 			b.answer("failed with another token", c, false)(b.Fail(b.Context(), c.Queue, c.Name, other, failure(false)))
@@ -132,10 +132,12 @@ func TestStoreDeferred(t *testing.T) {
 		b.answer("expired at the lease's end", c, false)(b.Expire(b.Context(), c, early))
 		longer := c
 		longer.LeaseUntil = at.Add(2 * time.Hour)
-		b.answer("extended", longer, true)(b.Extend(b.Context(), c.Queue, c.Name, c.Token, longer.LeaseUntil))
+		b.answer("extended as if it were not deferred", c, false)(b.Extend(b.Context(), c.Queue, c.Name, c.Token, longer.LeaseUntil))
+		b.answer("extended", longer, true)(b.Defer(b.Context(), c, longer.LeaseUntil))
+		b.answer("deferred, and it was extended beyond that", longer, true)(b.Defer(b.Context(), c, at.Add(90*time.Minute)))
 		b.answer("expired, and it was extended", longer, false)(b.Expire(b.Context(), c, late(c)))
 		done := b.answer("committed", committed(longer), true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token))
-		b.answer("deferred after its commit", done, false)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, longer.LeaseUntil))
+		b.answer("deferred after its commit", done, false)(b.Defer(b.Context(), c, longer.LeaseUntil))
 		b.answer("expired after its commit", done, false)(b.Expire(b.Context(), c, late(longer)))
 
 		c = deferred(5)
@@ -144,7 +146,7 @@ func TestStoreDeferred(t *testing.T) {
 		b.answer("expired", want, true)(b.Expire(b.Context(), c, late(c)))
 		b.answer("a response that was lost", want, true)(b.Expire(b.Context(), c, late(c)))
 		b.answer("committed late", want, false)(b.Commit(b.Context(), c.Queue, c.Name, c.Token))
-		b.answer("deferred late", want, false)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, late(c).Now))
+		b.answer("deferred late", want, false)(b.Defer(b.Context(), c, late(c).Now))
 
 		c = deferred(5)
 		b.answer("failed", failed(c, failure(false)), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, failure(false)))

@@ -40,7 +40,7 @@ func TestStoreItems(t *testing.T) {
 		is("quarantined", `{attempts:0 consumer:a delivered:5 from:3 lastOp:op 0 leaseUntil:4928274427008 outcomes:{} quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q req:r1 rewinds:0 state:IDLE to:5 tokenN:1 v:1}`)
 		c = b.claim(c, "r2", 8)
 		c.Deferred = true
-		b.answer("deferred", c, true)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, c.LeaseUntil))
+		b.answer("deferred", c, true)(b.Defer(b.Context(), c, c.LeaseUntil))
 		is("deferred", `{attempts:1 consumer:a deferred:true delivered:5 from:5 lastOp:op 0 leaseUntil:4928274427008 outcomes:{} quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q req:r2 rewinds:0 state:STARTED to:8 together:1 tokenN:2 v:1}`)
 		alone := failure(true)
 		alone.Alone = true

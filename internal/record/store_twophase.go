@@ -26,13 +26,13 @@ func (s *Store) Prepare(ctx context.Context, queue, name string, token Token) (C
 	return c, made || c.owns(token, Prepared), err
 }
 
-// Extend sets the end of the lease of a token's claim, Started (deferred or not) or Prepared. 1
+// Extend sets the end of the lease of a token's claim, Started and not deferred, or Prepared. 1
 // write unit.
 //
 // Lost response: the repeat sets the same. Another ended the claim: false. We
 // die right after: the lease runs out later.
 func (s *Store) Extend(ctx context.Context, queue, name string, token Token, until time.Time) (Consumer, bool, error) {
-	return s.update(ctx, "extend", queue, name, isHeld(token, Started, Prepared), attrLeaseUntil.Set(ddb.Millis(until)))
+	return s.update(ctx, "extend", queue, name, isOwn(token, Started, Prepared), attrLeaseUntil.Set(ddb.Millis(until)))
 }
 
 // CommitPrepared ends the claim of a token, Prepared or InDoubt, as Commit does. 1

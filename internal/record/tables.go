@@ -25,4 +25,6 @@ type Tables struct {
 	// EndDeferred ends a deferred claim for the worker that has its token, and wakes the consumer up:
 	// by a commit, or by a failure that the worker says why of.
 	EndDeferred func(ctx context.Context, c Consumer, commit bool, why string) (Consumer, bool, error)
+	// IsTracked reports whether a deferred claim has a chain.
+	IsTracked func(context.Context, Consumer) (bool, error)
 }

@@ -93,6 +93,8 @@ type failed struct {
 	Consumer
 	// sink tells that the sink did not take it, or cannot be known to have.
 	sink bool
+	// part tells that the sink took messages of the batch, which count as taken.
+	part bool
 	// apart tells that the queue has a sink of its own, good how long an entry of it is good for.
 	apart bool
 	good  time.Duration

@@ -13,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/handoff/pull"
 )
 
 // circuit is that of the desk's consumer, as it stands.
@@ -435,6 +436,114 @@ func TestTheCircuitOfATrackedConsumer(t *testing.T) {
 		t.Error("it is open")
 	}
 	hands("r", handoff.EndedDeferred)
+}
+
+// TestTheCircuitOpensNotForASinkThatTakesParts: however many queues have a batch that was taken in part.
+func TestTheCircuitOpensNotForASinkThatTakesParts(t *testing.T) {
+	for name, cause := range map[string]error{"a failure": errNo, "the sink is away": handoff.SinkAway(errNo)} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.fails = func(b handoff.Batch) error { return handoff.DoneUpTo(cause, b.From+1) }
+			for i := range record.MaxFailing {
+				// Its claim was made before the parts of the others were taken.
+				k.knows(record.Health{Failing: k.listed(names("other", i)...), FailingSince: k.now.Add(-time.Minute)})
+				queue := fmt.Sprint("q", i)
+				k.put(queue, 1, 2, 3)
+				k.hands(queue, handoff.EndedFailed)
+				if h := k.health(); h.Circuit != (record.Circuit{}) || len(h.Failing) > 0 {
+					t.Fatalf("after %d parts: %+v; want none that fails, and a circuit that never was open", i+1, h)
+				}
+				k.pass(time.Minute)
+			}
+		})
+	}
+}
+
+// names are as many names of queues.
+func names(name string, n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprint(name, i))
+	}
+	return all
+}
+
+// TestWorkThatIsDoneKeepsTheCircuitClosed: bad messages of three queues open no circuit while the work of others
+// gets done, whoever says so, and block when their time is over.
+func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
+	for name, with := range map[string]struct{ tracked, token, other bool }{
+		"by a chain":                    {tracked: true},
+		"by a chain, another process":   {tracked: true, other: true},
+		"by its token":                  {token: true},
+		"by its token, another process": {token: true, other: true},
+		"a chain's by its token":        {tracked: true, token: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			r := k.reader()
+			r.BlockAfter = 5 * time.Minute
+			r.Handle = func(_ context.Context, b handoff.Batch) error {
+				if b.Edges != nil {
+					k.edges = b.Edges
+				}
+				switch {
+				case b.Queue != "good":
+					return errNo
+				case with.tracked:
+					return nil
+				}
+				return b.Defer(time.Minute)
+			}
+			if !with.tracked {
+				r.Track = 0
+			}
+			ends := k.d
+			if with.other {
+				ends, _ = k.process(k.chains)
+			}
+			worker, err := pull.New(ends, nil)
+			k.must(err)
+			bad := []string{"bad1", "bad2", "bad3"}
+			for _, queue := range bad {
+				k.put(queue, 1)
+			}
+			for seq := range int64(40) {
+				k.put("good", seq+1)
+				done := k.d.Deliver(t.Context(), "good", r, -1)
+				if done.Err != nil || done.Ended != handoff.EndedDeferred {
+					t.Fatalf("after %d: %s, %v", seq, done.Ended, done.Err)
+				}
+				if with.token {
+					answered(t, "commit", pull.OK)(worker.Commit(t.Context(), pull.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
+				} else {
+					k.works(k.edges...)
+					chain, err := k.acker.Get(t.Context(), k.edges[0].Tag())
+					k.must(err)
+					_, err = k.acker.Finish(t.Context(), chain, ends.Ender(nil))
+					k.must(err)
+				}
+				for _, queue := range bad {
+					k.must(k.d.Deliver(t.Context(), queue, r, -1).Err)
+				}
+				k.pass(12 * time.Second)
+			}
+			for _, queue := range bad {
+				k.at(queue, 0, handoff.Blocked)
+			}
+		})
+	}
+}
+
+// TestLateWorkClosesNoCircuit: what a worker has done may have been handed over before the sink went away.
+func TestLateWorkClosesNoCircuit(t *testing.T) {
+	k := newDesk(t)
+	k.put("slow", 1)
+	done := k.d.Deliver(t.Context(), "slow", k.defers(), -1)
+	k.opens()
+	k.pass(time.Second)
+	answered(t, "commit", pull.OK)(k.worker().Commit(t.Context(), pull.Held{Queue: "slow", Consumer: "c", Token: done.Record.Token}))
+	if !k.circuit().Open() {
+		t.Error("it is closed")
+	}
 }
 
 // TestTheCircuitsRequestsGoWrong: however a request of a probe goes wrong, the circuit is closed

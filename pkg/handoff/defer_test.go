@@ -102,6 +102,50 @@ func TestAWorkerIsFasterThanTheHandler(t *testing.T) {
 	k.at("q", 1, handoff.Idle)
 }
 
+// TestAWorkerHasMoreTimeBeforeTheHandlerDefers: it keeps what it was told, and no less than the handler says.
+func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
+	for _, more := range []time.Duration{time.Minute, 6 * time.Hour} {
+		k := newDesk(t)
+		k.put("q", 1)
+		p := k.worker()
+		k.fails = func(b handoff.Batch) error {
+			answered(t, "extends", pull.OK)(p.Extend(t.Context(), pull.HeldOf(b), more))
+			return nil
+		}
+		k.defersTo(handoff.EndedDeferred)
+		if left, want := k.standing("q").LeaseUntil.Sub(k.now), max(more, 10*time.Minute); left != want {
+			t.Errorf("extended by %s: it has %s, want %s", more, left, want)
+		}
+	}
+}
+
+// TestTheTokenOfATrackedBatch: a worker that has it ends the batch, and its chain with it; the chain has its
+// time from its edges.
+func TestTheTokenOfATrackedBatch(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		k := newTrackedDesk(t)
+		k.put("q", 1, 2)
+		h := pull.Held{Queue: "q", Consumer: "c", Token: k.ends(handoff.EndedDeferred).Record.Token}
+		p := k.worker()
+		before := k.standing("q")
+		_, err := p.Extend(t.Context(), h, 6*time.Hour)
+		invalid(t, err, "token")
+		if c := k.standing("q"); !c.LeaseUntil.Equal(before.LeaseUntil) {
+			t.Errorf("it was extended to %s", c.LeaseUntil)
+		}
+		if begun {
+			k.works(k.edges[0])
+		}
+		answered(t, "commit", pull.OK)(p.Commit(t.Context(), h))
+		if chain, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || chain.End() == xorack.Open {
+			t.Errorf("the chain is %q (%v), and its batch is committed", chain.End(), err)
+		}
+		k.finishes()
+		k.at("q", 2, handoff.Idle)
+		answered(t, "extend, after the commit", pull.Committed)(p.Extend(t.Context(), h, time.Hour))
+	}
+}
+
 // TestAWorkerFails: the batch comes again, and blocks when it failed as often as it may, which the
 // reader says, not the worker's function.
 func TestAWorkerFails(t *testing.T) {

@@ -386,7 +386,8 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 		behind.Attempts, behind.Together, behind.Away = 1, 1, 0
 		behind.Failed, behind.FailingSince, behind.Proven = time.Time{}, time.Time{}, false
 	}
-	failure := run.failure(ctx, behind, cause)
+	part := batch.upTo(c.From + passed)
+	failure := run.failure(ctx, behind, cause, len(part.Messages) > 0)
 	failure.Passed = passed
 	run.bad = isPermanent(cause)
 	run.Cause = cause
@@ -395,7 +396,6 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 		return c, err
 	}
 	if made && passed > 0 {
-		part := batch.upTo(c.From + passed)
 		if len(part.Messages) > 0 {
 			run.noteTaken(ctx, run.learnt, run.claimed, run.probe > 0)
 		}
@@ -420,11 +420,12 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 	return after, nil
 }
 
-// failure is what is noted of a batch that was not handed on.
-func (run *delivery) failure(ctx context.Context, c Consumer, cause error) record.Failure {
+// failure is what is noted of a batch that was not handed on, or of what is behind the part that was.
+func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part bool) record.Failure {
 	now := run.now()
 	why, replyQueue := record.Words(cause)
 	is := run.failed(c)
+	is.part = part
 	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Shown: record.Shown(cause, why), Alone: c.Alone(), Now: now}
 	switch {
 	case isSlow(cause):
@@ -435,7 +436,7 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error) recor
 			run.noteFailure(ctx, is)
 		}
 	case isSinkAway(cause):
-		is.sink = true
+		is.sink = !part
 		known := run.noteFailure(ctx, is)
 		failure.Away = c.Away + 1
 		failure.RetryAt = notSooner(cause, run.retryAt(known, failure.Away), now)

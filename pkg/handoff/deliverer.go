@@ -154,7 +154,7 @@ func init() {
 func (d *Deliverer) tables() record.Tables {
 	return record.Tables{
 		Store: d.store, Sorter: d.sorter, Now: d.now, Lease: d.lease, KnownQueues: d.knownQueues, FinishStart: d.finishStart,
-		EndDeferred: d.endDeferred,
+		EndDeferred: d.endDeferred, IsTracked: d.isTracked,
 	}
 }
 

@@ -109,16 +109,6 @@ func (run *delivery) health(ctx context.Context, consumer string) (record.Health
 	return run.Deliverer.health(ctx, consumer)
 }
 
-// failing is what is known of a sink that this process has seen fail: a process that only ends the claims of
-// chains that are done looks no further.
-func (d *Deliverer) failing(ctx context.Context, consumer string) record.Health {
-	if _, h, _, _ := d.looks.known(consumer, d.now()); len(h.Failing) == 0 {
-		return record.Health{}
-	}
-	h, _ := d.health(ctx, consumer) // what cannot be known now cannot be noted
-	return h
-}
-
 // learnCircuit is learn, and notifies those that handle the breaker where it changed.
 func (d *Deliverer) learnCircuit(ctx context.Context, seen, next record.Health) (record.Health, bool, error) {
 	h, made, err := d.learn(ctx, seen, next)
@@ -219,7 +209,7 @@ func (d *Deliverer) count(ctx context.Context, f failed, failure *record.Failure
 		failure.Proven = true
 		return record.Health{Consumer: f.Name}
 	}
-	f.sink = true
+	f.sink = !f.part
 	h, known := d.noteFailure(ctx, f)
 	others := slices.ContainsFunc(h.Still(failure.Now, f.good), func(o record.FailingQueue) bool { return o.Queue != f.Queue })
 	failure.Proven = known && (h.TakenAt.After(f.Failed) || !others)

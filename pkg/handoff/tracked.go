@@ -125,7 +125,7 @@ func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch, until t
 	if run.probe > 0 {
 		run.closes(ctx, run.learnt) // the sink took it: what becomes of the work is another matter
 	}
-	after, made, err := run.store.Defer(ctx, c.Queue, c.Name, c.Token, until)
+	after, made, err := run.store.Defer(ctx, c, until)
 	if err != nil {
 		return c, err
 	}
@@ -144,12 +144,9 @@ func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch, until t
 //
 // It costs a read of the chain.
 func (d *Deliverer) look(ctx context.Context, c Consumer) (Consumer, bool, error) {
-	t, chain := trackedBy(c), xorack.Chain{}
-	if d.acker != nil {
-		var err error
-		if chain, err = d.acker.Get(ctx, t.tag()); err != nil && !errors.Is(err, xorack.ErrTagNotFound) {
-			return c, false, err
-		}
+	chain, err := d.chainOf(ctx, c)
+	if err != nil {
+		return c, false, err
 	}
 	now := d.now()
 	switch {
@@ -159,15 +156,40 @@ func (d *Deliverer) look(ctx context.Context, c Consumer) (Consumer, bool, error
 	case !over(c, now):
 		return c, false, nil
 	case chain.Deadline.After(now):
-		after, made, err := d.store.Defer(ctx, c.Queue, c.Name, c.Token, chain.Deadline)
+		after, made, err := d.store.Defer(ctx, c, chain.Deadline)
 		return after, err == nil && !made, err
 	}
 	failure := d.failureOf(ctx, c, "TIMED_OUT: the work was neither done nor failed in time")
 	after, made, err := d.store.Expire(ctx, c, failure)
-	if made && chain.IsCreated() {
-		_, _ = d.acker.Fail(ctx, t.root(0), failure.Error) // best effort: else it times out
+	if made {
+		d.endChain(ctx, c, chain, failure.Error)
 	}
 	return after, err == nil, err
+}
+
+// chainOf is the chain of a deferred claim: the zero Chain where there is none. It costs a read.
+func (d *Deliverer) chainOf(ctx context.Context, c Consumer) (chain xorack.Chain, err error) {
+	if d.acker == nil {
+		return chain, nil
+	}
+	if chain, err = d.acker.Get(ctx, trackedBy(c).tag()); errors.Is(err, xorack.ErrTagNotFound) {
+		err = nil
+	}
+	return chain, err
+}
+
+// endChain ends the chain of a claim that has ended, so that nobody works for it in vain, by an edge that is no
+// message's: each of those may have ended. It is best effort: a chain that stays open times out.
+func (d *Deliverer) endChain(ctx context.Context, c Consumer, chain xorack.Chain, why string) {
+	if chain.IsCreated() {
+		_, _ = d.acker.Fail(ctx, trackedBy(c).root(-1), why)
+	}
+}
+
+// isTracked reports whether a deferred claim has a chain.
+func (d *Deliverer) isTracked(ctx context.Context, c Consumer) (bool, error) {
+	chain, err := d.chainOf(ctx, c)
+	return chain.IsCreated(), err
 }
 
 // endAs ends a claim as its chain ended: one that is done is a commit, every other end a failure.
@@ -175,7 +197,7 @@ func (d *Deliverer) look(ctx context.Context, c Consumer) (Consumer, bool, error
 // blocked before its next attempt.
 func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (Consumer, bool, error) {
 	if chain.End() == xorack.Done {
-		seen := d.failing(ctx, c.Name)
+		seen, _ := d.health(ctx, c.Name) // what cannot be known now cannot be noted
 		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
 		if made {
 			d.noteTaken(ctx, seen, chain.Created, false)
@@ -207,12 +229,40 @@ func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) recor
 // how. We die right after the end: the sweep wakes the consumer up.
 func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, why string) (after Consumer, made bool, err error) {
 	if commit {
-		after, made, err = d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+		after, made, err = d.commitDeferred(ctx, c)
 	} else {
 		after, made, err = d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
 	}
 	if err == nil {
 		err = d.awaken(ctx, after)
+	}
+	return after, made, err
+}
+
+// commitDeferred commits a deferred claim for the worker that has its token, and ends its chain, if there is one.
+//
+// When the batch was handed over the chain knows. Where there is none, nobody does: the commit counts as
+// of now, but never as of after the circuit opened. So the work of a batch that was handed over before its sink
+// went away may keep the circuit closed for as long as one success does, and closes none.
+//
+// Lost response, another did it first: what stands there says so. We die right after: the chain times out.
+func (d *Deliverer) commitDeferred(ctx context.Context, c Consumer) (Consumer, bool, error) {
+	chain, err := d.chainOf(ctx, c)
+	if err != nil {
+		return c, false, err
+	}
+	seen, _ := d.health(ctx, c.Name) // what cannot be known now cannot be noted
+	handed := chain.Created
+	if handed.IsZero() {
+		handed = d.now()
+		if seen.Circuit.Open() {
+			handed = seen.Circuit.Opened
+		}
+	}
+	after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+	if made {
+		d.noteTaken(ctx, seen, handed, false)
+		d.endChain(ctx, c, chain, "COMMITTED: by its token")
 	}
 	return after, made, err
 }

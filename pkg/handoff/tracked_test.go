@@ -410,7 +410,7 @@ func TestAnExpiryIsLate(t *testing.T) {
 	}{
 		"it was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, handoff.EndedCaughtUp, 1},
 		"it was extended": {func(k *trackedDesk) {
-			_, _, err := k.store.Extend(k.t.Context(), "q", "c", k.standing("q").Token, k.now.Add(time.Hour))
+			_, _, err := k.store.Defer(k.t.Context(), k.standing("q"), k.now.Add(time.Hour))
 			k.must(err)
 		}, handoff.EndedBusy, 0},
 	} {

@@ -91,7 +91,7 @@ var outageMutants = []mutant{
 		{"away.go", "case http.StatusBadRequest, ", "case http.StatusNotFound, http.StatusBadRequest, "},
 	}},
 	{"who cannot reach the sink says nothing of it", deliveryFolder, health, []edit{
-		{"deliver.go", "is.sink = true\n", ""},
+		{"deliver.go", "is.sink = !part\n", ""},
 	}},
 	{"what failed with others is an attempt of the first", recordFolder, deliverySchedule("a good message before a bad one, and a death"), []edit{
 		{"store_claims.go", "attrTogether.Add(ddb.Int(1))", "attrTogether.Add(ddb.Int(0))"},

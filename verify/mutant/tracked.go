@@ -5,14 +5,14 @@ func deferredSchedule(name string) test { return deliverySchedule("deferred" + n
 // deferredMutants are bugs in deferred claims, and in tracked ones.
 var deferredMutants = []mutant{
 	{"deferred: before the batch is handed over", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
-		{"deliver.go", "\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n", "\t\tif !chain.Root.IsZero() {\n\t\t\tif _, _, err := run.store.Defer(ctx, c.Queue, c.Name, c.Token, chain.Chain.Deadline); err != nil {\n" +
+		{"deliver.go", "\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n", "\t\tif !chain.Root.IsZero() {\n\t\t\tif _, _, err := run.store.Defer(ctx, c, chain.Chain.Deadline); err != nil {\n" +
 			"\t\t\t\treturn c, err\n\t\t\t}\n\t\t}\n\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n"},
 	}},
 	{"deferred: without the token", recordFolder, deferredSchedule(", two processes and a lease that is over"), []edit{
-		{"store_claims.go", "\"defer\", queue, name, isHeld(token, Started),", "\"defer\", queue, name, isIn(Started),"},
+		{"store_claims.go", "held, last := isHeld(seen.Token, Started), ", "held, last := isIn(Started), "},
 	}},
 	{"deferred: after the claim has ended", recordFolder, deferredSchedule(", 2 faults"), []edit{
-		{"store_claims.go", "\"defer\", queue, name, isHeld(token, Started),", "\"defer\", queue, name, isNumber(token.N),"},
+		{"store_claims.go", "held, last := isHeld(seen.Token, Started), ", "held, last := isNumber(seen.Token.N), "},
 	}},
 	{"deferred: the commit that was first is no commit", deliveryFolder, test{"./pkg/handoff", "TestDeferGoesWrong"}, []edit{
 		{"tracked.go", "} else if outcome != record.Committed {", "} else if outcome != \"\" || made {"},
@@ -60,7 +60,7 @@ var deferredMutants = []mutant{
 			"\tfor i := range messages {\n\t\tearly.Edges = append(early.Edges, t.root(i))\n\t}\n\t_ = run.hand(ctx, early, c.LeaseUntil)\n\treturn run.acker.Create("},
 	}},
 	{"tracked: every end is a commit", deliveryFolder, deferredSchedule(" work that fails, 1 fault"), []edit{
-		{"tracked.go", "\tif chain.End() == xorack.Done {\n\t\tseen :=", "\tif chain.End() != xorack.Open {\n\t\tseen :="},
+		{"tracked.go", "\tif chain.End() == xorack.Done {\n\t\tseen, _ :=", "\tif chain.End() != xorack.Open {\n\t\tseen, _ :="},
 	}},
 	{"tracked: committed when it is handed over", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
 		{"deliver.go", "if until := chain.Chain.Deadline; !until.IsZero() {", "if until := chain.Chain.Deadline; until.Before(time.Time{}) {"},

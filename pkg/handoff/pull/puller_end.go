@@ -48,7 +48,7 @@ func (h Held) answerTo(c handoff.Consumer, made bool, wanted Verdict) (Answer, e
 	return a, nil
 }
 
-// Extend implements [Claims]: 1 write.
+// Extend implements [Claims]: 1 write; for a deferred claim 1 more, and a read where batches are tracked.
 func (p *Puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answer, error) {
 	if lease == 0 {
 		lease = p.t.Lease
@@ -59,9 +59,20 @@ func (p *Puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answe
 	if err := validateLease(lease); err != nil {
 		return Answer{}, err
 	}
-	c, made, err := p.t.Store.Extend(ctx, h.Queue, h.Consumer, h.Token, p.t.Now().Add(lease))
+	until := p.t.Now().Add(lease)
+	c, made, err := p.t.Store.Extend(ctx, h.Queue, h.Consumer, h.Token, until)
 	if err != nil {
 		return Answer{}, err
+	}
+	if judge(c, h.Token) == Deferred {
+		if tracked, err := p.t.IsTracked(ctx, c); err != nil {
+			return Answer{}, err
+		} else if tracked {
+			return Answer{}, &cursor.InvalidError{Field: "token", Code: invalid.Misplaced, Problem: "is that of a tracked batch: extend its edges, which extends the claim with them"}
+		}
+		if c, made, err = p.t.Store.Defer(ctx, c, until); err != nil {
+			return Answer{}, err
+		}
 	}
 	return h.answerTo(c, made, OK)
 }

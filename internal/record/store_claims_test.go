@@ -175,8 +175,9 @@ func TestStoreDeferred(t *testing.T) {
 		away.Away = 1
 		c = b.answer("its sink is away", failed(c, away), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, away))
 		c = b.claim(c, "r2", 5)
+		claimed := c
 		c.Deferred, c.LeaseUntil = true, at.Add(time.Hour)
-		b.answer("deferred", c, true)(b.Defer(b.Context(), c.Queue, c.Name, c.Token, c.LeaseUntil))
+		b.answer("deferred", c, true)(b.Defer(b.Context(), claimed, c.LeaseUntil))
 		want = failed(c, late(c))
 		want.Outcomes[c.Token.N%4] = record.Remember(c.Token, record.Cancelled)
 		b.answer("expired, and its sink is not away", want, true)(b.Expire(b.Context(), c, late(c)))

@@ -27,6 +27,7 @@ func newAnnouncements() *announcements {
 // it was at, which opens the circuit, and an open one has to close.
 var (
 	blockedAnnounced = fmt.Sprintf("consumer.blocked: queue %s, consumer %s, before %d", poisonQueue, receiver, bad)
+	failingAnnounced = fmt.Sprintf("consumer.failing: queue %s, consumer %s, before %d", poisonQueue, receiver, bad)
 	gapAnnounced     = fmt.Sprintf("gap.opened: queue %s, missing from %d on", gapQueue, bad)
 	openAnnounced    = fmt.Sprintf("consumer.circuit-open: queue , consumer %s, before 1", receiver)
 	closedAnnounced  = fmt.Sprintf("consumer.circuit-closed: queue , consumer %s, before 1", receiver)
@@ -59,7 +60,7 @@ func (a *announcements) event(m types.Message) error {
 		a.violations = append(a.violations, fmt.Sprintf("announced under the ids %q and %q: %s", known, d.ID, said))
 	}
 	a.ids[said] = d.ID
-	if a.times[said] == 1 && said != blockedAnnounced && said != gapAnnounced {
+	if a.times[said] == 1 && said != blockedAnnounced && said != failingAnnounced && said != gapAnnounced {
 		a.violations = append(a.violations, "announced, and there is no reason: "+said)
 	}
 	return nil

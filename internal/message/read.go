@@ -120,8 +120,6 @@ func (p *put) Check() error {
 		return invalid.New(invalid.Clash, "key", "must not be given beside seq: a numbered queue sorts by seqs, a keyed one by keys")
 	case given["first"] && !given["seq"]:
 		return invalid.New(invalid.Misplaced, "first", "must not be given without a seq")
-	case given["first"] && !given["seq"]:
-		return invalid.New(invalid.Misplaced, "first", "must not be given without a seq")
 	case given["keyType"] && !given["key"]:
 		return invalid.New(invalid.Misplaced, "keyType", "must not be given without a key")
 	case given["prev"] && !given["key"]:

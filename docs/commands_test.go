@@ -25,7 +25,7 @@ func TestCommandsRunSomething(t *testing.T) {
 		for _, found := range goTest.FindAllStringSubmatch(string(text), -1) {
 			whole, folder, name := found[1] != "", found[2], found[4]
 			if folder == "./otlp" { // a module of its own
-				folder = "./pkg/handoff/handoffotel/otlp"
+				folder = "./pkg/delivery/otel/otlp"
 			}
 			if name != "xxx" && !isBuilt(t, filepath.Join("..", folder), name, whole) {
 				t.Errorf("%s: %q runs nothing: no test that it builds has that name", page, found[0])

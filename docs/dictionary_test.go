@@ -19,7 +19,7 @@ var dictionaries = map[string]string{
 	"internal/endpoint":          "internal/endpoint/endpoint.go",
 	"internal/queuelog":          "pkg/cursor/doc.go",
 	"internal/quota":             "internal/quota/quota.go",
-	"internal/record":            "pkg/handoff/doc.go",
+	"internal/record":            "pkg/delivery/doc.go",
 	"internal/tally":             "pkg/cursor/doc.go",
 	"internal/trouble":           "internal/trouble/doc.go",
 	"pkg/cursor":                 "pkg/cursor/doc.go",

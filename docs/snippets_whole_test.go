@@ -26,10 +26,10 @@ var packages = map[string]string{
 	"lambda":      "github.com/aws/aws-lambda-go/lambda",
 	"dynamodb":    "github.com/aws/aws-sdk-go-v2/service/dynamodb",
 	"cursor":      module + "pkg/cursor",
-	"handoff":     module + "pkg/handoff",
-	"pull":        module + "pkg/handoff/pull",
-	"pullhttp":    module + "pkg/handoff/pull/pullhttp",
-	"sqlmarker":   module + "pkg/handoff/pull/sqlmarker",
+	"delivery":     module + "pkg/delivery",
+	"pull":        module + "pkg/delivery/pull",
+	"pullhttp":    module + "pkg/delivery/pull/pullhttp",
+	"sqlmarker":   module + "pkg/delivery/pull/sqlmarker",
 	"producer":    module + "pkg/producer",
 	"xorack":      module + "pkg/xorack",
 	"dedup":       module + "pkg/dedup",
@@ -51,7 +51,7 @@ var (
 	tokenOfWhoeverLooks func(context.Context) (string, error)
 	names     cursor.Names
 	sorter    *cursor.Sorter
-	deliverer *handoff.Deliverer
+	deliverer *delivery.Deliverer
 	claims    pull.Claims
 	markers   *sqlmarker.Markers
 	acker     *xorack.Acker
@@ -65,7 +65,7 @@ type Charge struct{}
 var store STORE
 var done func(producer.Message, error)
 var work func(context.Context, json.RawMessage) error
-var handle func(context.Context, handoff.Batch) error
+var handle func(context.Context, delivery.Batch) error
 var charge func(context.Context, json.RawMessage) (Charge, error)
 var serve func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 var open func(kind.Target, http.RoundTripper) (kind.Sink, error)

@@ -19,7 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sink/s3"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // loseTwo has a recorder lose the answers to the first two objects that are stored: it says that they were not allowed.
@@ -130,7 +130,7 @@ func TestArchive(t *testing.T) {
 	const folder = "archive/own/orders/"
 	await.True(t, "all to be archived", func() bool {
 		sweep()
-		c, err := handoff.NewDynamo(client, handoff.Names{}).Consumer(t.Context(), "orders", "archive")
+		c, err := delivery.NewDynamo(client, delivery.Names{}).Consumer(t.Context(), "orders", "archive")
 		return err == nil && c.Delivered == last
 	})
 	keys := list(folder)

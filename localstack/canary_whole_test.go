@@ -56,7 +56,7 @@ func TestNoPayloadInLogs(t *testing.T) {
 		})
 	}
 	total := 0
-	for _, function := range []string{"Enqueue", "Sort", "Sweep", "Process", "Handoff", "Ack", "Receiver"} {
+	for _, function := range []string{"Enqueue", "Sort", "Sweep", "Process", "Delivery", "Ack", "Receiver"} {
 		logged := seen.all[function+"Function"]
 		if total += len(logged); len(logged) == 0 {
 			t.Errorf("%s logged nothing, of %v", function, slices.Sorted(maps.Keys(seen.all)))
@@ -122,7 +122,7 @@ func (s *tenants) sing() {
 		ask("POST", "/messages?"+request.query, request.body)
 	}
 	for _, event := range []string{`{"queue":"direct","seq":1,` + body + `}`, `{"operation":"` + canary + `"}`, `"` + canary + `"`, `[` + canary, `{"requestContext":"` + canary + `"}`} {
-		for _, function := range []string{"EnqueueFunction", "HandoffFunction", "AckFunction"} {
+		for _, function := range []string{"EnqueueFunction", "DeliveryFunction", "AckFunction"} {
 			_, _ = s.Invoke(s.t.Context(), function, []byte(event)) // whatever becomes of it
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // TestGolden reads the template that this project deploys: its tables are
@@ -31,7 +31,7 @@ func TestGolden(t *testing.T) {
 	for _, table := range all[0].Tables {
 		tables[table.Name] = table
 	}
-	for _, want := range append((cursor.Names{}).Tables(), (handoff.Names{Trouble: "streamsort-trouble"}).Tables()...) {
+	for _, want := range append((cursor.Names{}).Tables(), (delivery.Names{Trouble: "streamsort-trouble"}).Tables()...) {
 		want.Layout = 0 // no template says it
 		if got := tables[want.Name].Definition; got != want {
 			t.Errorf("table %s = %+v, want %+v", want.Name, got, want)

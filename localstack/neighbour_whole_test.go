@@ -89,9 +89,9 @@ func TestANoisyNeighbour(t *testing.T) {
 	// One process a function: a tenant whose requests come to several costs a read of its queue
 	// in each, with a neighbour and without.
 	s := runTenantsOn(t, Config{Server: counts.before(t, tables.Endpoint), Concurrency: 1, Env: map[string]string{
-		"EnqueueFunction.AWS_ACCESS_KEY_ID": asksForTenants,
-		"HandoffFunction.AWS_ACCESS_KEY_ID": asksForTenants,
-		"AckFunction.AWS_ACCESS_KEY_ID":     asksForTenants,
+		"EnqueueFunction.AWS_ACCESS_KEY_ID":  asksForTenants,
+		"DeliveryFunction.AWS_ACCESS_KEY_ID": asksForTenants,
+		"AckFunction.AWS_ACCESS_KEY_ID":      asksForTenants,
 	}})
 	s.lives("first") // the processes are there, and know their tables
 	delivered := s.lives("alone")

@@ -22,7 +22,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // unrecorded are statements that the recorder sees no call of, each with its
@@ -40,7 +40,7 @@ var unrecorded = map[string]string{
 	"dynamodb:UpdateItem on table/streamsort-arrivals":              "pushes the expiry of messages forward that are days old: the tests of pkg/cursor do",
 }
 
-const ofTrouble = "notes a message that fails for an hour, or is gone: the tests of pkg/handoff do"
+const ofTrouble = "notes a message that fails for an hour, or is gone: the tests of pkg/delivery do"
 
 const ofTimerMapping = "the event source mapping reads the queue under the function's role"
 
@@ -118,7 +118,7 @@ func TestLeastPrivilege(t *testing.T) {
 
 // answers has consumers answer: one that process pushes to, one that pulls, and one
 // whose process died.
-func answers(t *testing.T, consumers *handoff.Store, call func(method, path, body string) map[string]any) {
+func answers(t *testing.T, consumers *delivery.Store, call func(method, path, body string) map[string]any) {
 	t.Helper()
 	const replies = `[{"queue":"%[1]s","body":1},{"queue":"%[1]s-numbered","seq":1,"body":1},{"queue":"orders","seq":1,"body":"another"}]`
 	text, err := json.Marshal(fmt.Sprintf(replies, "pushed-answers"))
@@ -280,7 +280,7 @@ func everything(t *testing.T, s *Stack) {
 	}
 	idle()
 
-	// handoff: a queue that no consumer has, whose message is about to expire.
+	// delivery: a queue that no consumer has, whose message is about to expire.
 	if _, err := store.Requests(queuelog.Inside{}).CreateCursor(t.Context(), cursor.Cursor{
 		Queue: "expiring", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, MovedAt: past,
 	}); err != nil {
@@ -289,14 +289,14 @@ func everything(t *testing.T, s *Stack) {
 	dead("expiring", 1, time.Hour)
 
 	// sweep: somebody died who was making a consumer.
-	consumers := handoff.NewDynamo(client, handoff.Names{})
-	if _, _, err := consumers.CreateConsumer(t.Context(), handoff.Consumer{
-		Queue: "orders", Name: "begun", State: handoff.Idle, Starting: "somebody", LastOp: "somebody",
+	consumers := delivery.NewDynamo(client, delivery.Names{})
+	if _, _, err := consumers.CreateConsumer(t.Context(), delivery.Consumer{
+		Queue: "orders", Name: "begun", State: delivery.Idle, Starting: "somebody", LastOp: "somebody",
 	}); err != nil {
 		t.Fatal(err)
 	}
 
-	// handoff
+	// delivery
 	call("POST", "/consumers", `{"queue":"orders","consumer":"operated"}`)
 	call("POST", "/consumers", `{"queue":"new","consumer":"operated"}`)
 	call("POST", "/consumers", `{"queue":"expiring","consumer":"operated"}`)
@@ -377,7 +377,7 @@ func keyedQueues(t *testing.T, store *cursor.Store, call func(method, path, body
 	call("GET", "/messages?queue=keyed&after=0", "")
 }
 
-// erases has queues erased: by handoff, by the sweep, and by sort what comes late.
+// erases has queues erased: by delivery, by the sweep, and by sort what comes late.
 func erases(t *testing.T, store *cursor.Store, dead func(string, int64, time.Duration), call func(method, path, body string) map[string]any, idle func()) {
 	t.Helper()
 	for _, queue := range []string{"bin", "swept"} {

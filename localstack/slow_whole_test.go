@@ -61,7 +61,7 @@ func TestASlowEndpointTakesNoEnvironmentOfProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := map[string]string{"STREAMSORT_EVENT_BUS": ""}
-	for _, function := range []string{"ProcessFunction", "ProcessSlowFunction", "HandoffFunction"} {
+	for _, function := range []string{"ProcessFunction", "ProcessSlowFunction", "DeliveryFunction"} {
 		env[function+".STREAMSORT_HTTP_ALLOW"] = "127.0.0.0/8"
 		env[function+".STREAMSORT_CONSUMERS"] = fmt.Sprintf(`{"consumers":[{"name":"hooks",
 			"retries":["100ms"],"sink":{"kind":"http","endpoints":true,"timeout":"1m","ports":[%s]}}]}`, u.Port())

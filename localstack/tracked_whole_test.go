@@ -12,7 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -21,9 +21,9 @@ import (
 type tracker struct {
 	t     *testing.T
 	queue string
-	store *handoff.Store
+	store *delivery.Store
 	acker *xorack.Acker
-	d     *handoff.Deliverer
+	d     *delivery.Deliverer
 }
 
 func newTracker(t *testing.T, client *dynamodb.Client, queue string) *tracker {
@@ -35,14 +35,14 @@ func newTracker(t *testing.T, client *dynamodb.Client, queue string) *tracker {
 	}
 	chains, err := xorack.NewDynamo(client, xorack.Names{})
 	must(err)
-	k := &tracker{t: t, queue: queue, store: handoff.NewDynamo(client, handoff.Names{})}
+	k := &tracker{t: t, queue: queue, store: delivery.NewDynamo(client, delivery.Names{})}
 	k.acker, err = xorack.New(chains, nil)
 	must(err)
 	queues, err := cursor.NewDynamo(client, cursor.Names{})
 	must(err)
 	sorter, err := cursor.New(queues, nil)
 	must(err)
-	k.d, err = handoff.New(k.store, sorter, &handoff.Options{Acker: k.acker})
+	k.d, err = delivery.New(k.store, sorter, &delivery.Options{Acker: k.acker})
 	must(err)
 	return k
 }
@@ -52,14 +52,14 @@ func newTracker(t *testing.T, client *dynamodb.Client, queue string) *tracker {
 func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 	k.t.Helper()
 	await.True(k.t, "the next message", func() bool {
-		done := k.d.Deliver(k.t.Context(), k.queue, handoff.Reader{
+		done := k.d.Deliver(k.t.Context(), k.queue, delivery.Reader{
 			Name: "tracker", Track: track, MaxMessages: 1,
-			Handle: func(_ context.Context, b handoff.Batch) error { edge = b.Edges[0]; return nil },
+			Handle: func(_ context.Context, b delivery.Batch) error { edge = b.Edges[0]; return nil },
 		}, -1)
 		if done.Err != nil {
 			k.t.Fatal(done.Err)
 		}
-		return done.Ended == handoff.EndedDeferred
+		return done.Ended == delivery.EndedDeferred
 	})
 	return edge
 }
@@ -67,14 +67,14 @@ func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 // comes waits until the claim that is in flight has ended, and checks how.
 func (k *tracker) comes(delivered int64, failure string, meanwhile func()) {
 	k.t.Helper()
-	var c handoff.Consumer
+	var c delivery.Consumer
 	await.True(k.t, "the end of the claim", func() bool {
 		meanwhile()
 		var err error
 		if c, err = k.store.Consumer(k.t.Context(), k.queue, "tracker"); err != nil {
 			k.t.Fatal(err)
 		}
-		return c.State == handoff.Idle
+		return c.State == delivery.Idle
 	})
 	if c.Delivered != delivered || !strings.HasPrefix(c.Error, failure) || c.Deferred {
 		k.t.Errorf("%+v; want %d delivered, and the failure %q", c, delivered, failure)

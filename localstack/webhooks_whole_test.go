@@ -38,7 +38,7 @@ const (
 )
 
 // delivery is one that GitHub makes.
-type delivery struct {
+type hook struct {
 	id    string
 	body  []byte
 	queue string // where it is to be found
@@ -46,9 +46,9 @@ type delivery struct {
 
 // deliveries are GitHub's own examples, where they are there, and some that look
 // like them otherwise.
-func deliveries(t *testing.T) []delivery {
+func deliveries(t *testing.T) []hook {
 	t.Helper()
-	var all []delivery
+	var all []hook
 	add := func(body []byte) {
 		var event struct {
 			Repository struct {
@@ -62,7 +62,7 @@ func deliveries(t *testing.T) []delivery {
 		if event.Repository.FullName != "" {
 			queue = "github/" + event.Repository.FullName
 		}
-		all = append(all, delivery{fmt.Sprintf("72d3162e-%04d", len(all)), body, queue})
+		all = append(all, hook{fmt.Sprintf("72d3162e-%04d", len(all)), body, queue})
 	}
 	file, err := os.Open("../../shared/data/github-webhooks.ndjson")
 	if err != nil {
@@ -129,7 +129,7 @@ func (w sender) send(source string, body []byte, headers map[string]string) (int
 
 // github sends a delivery as GitHub does, with a body that may be another than
 // the one that is signed.
-func (w sender) github(secret string, d delivery, sent []byte) (int, string) {
+func (w sender) github(secret string, d hook, sent []byte) (int, string) {
 	w.t.Helper()
 	return w.send("github", sent, map[string]string{
 		"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac(secret, string(d.body))),
@@ -196,7 +196,7 @@ func TestWebhooks(t *testing.T) {
 		logs.WriteString(l.Text + "\n")
 	}))
 	w := sender{t, s}
-	one := delivery{"id", []byte(`{}`), ""}
+	one := hook{"id", []byte(`{}`), ""}
 	status, said := w.github(oldSecret, one, one.body)
 	w.want("no secret in the store", status, said, 503, "unavailable")
 	for _, name := range []string{"github", "ledger"} {
@@ -249,7 +249,7 @@ func (w sender) keep(name, value string) {
 }
 
 // rotate sends all deliveries, and has the sender's secret changed in the middle.
-func (w sender) rotate(all []delivery) {
+func (w sender) rotate(all []hook) {
 	w.t.Helper()
 	secret, began := oldSecret, time.Now()
 	for i, d := range all {
@@ -257,7 +257,7 @@ func (w sender) rotate(all []delivery) {
 			// First the store, then, when it is known, the sender: as
 			// docs/operations.md says.
 			w.keep("github", `["`+newSecret+`","`+oldSecret+`"]`)
-			probe := delivery{"probe", []byte(`{"repository":{"full_name":"probe"}}`), ""}
+			probe := hook{"probe", []byte(`{"repository":{"full_name":"probe"}}`), ""}
 			await.True(w.t, "the new secret to be taken up", func() bool {
 				status, said := w.github(oldSecret, probe, probe.body)
 				if status != 200 {

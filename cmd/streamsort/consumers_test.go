@@ -12,7 +12,7 @@ func TestStateOfAConsumer(t *testing.T) {
 		`{"state":"IDLE","attempts":0}`: "",
 		`{"state":"IDLE","starting":true,"waiting":{"seq":7,"since":"2026-01-01T00:00:00Z","ageSeconds":60}}`:                                          ": finding its place; 7 waits for 1m0s",
 		`{"state":"STARTED","attempts":1,"claim":{"token":"4-x","from":7,"to":"9007199254740993","leaseUntil":"2026-01-01T00:00:00Z"}}`:                ": at 7 to 9007199254740993, lease ended at 2026-01-01T00:00:00Z; attempt 1",
-		`{"state":"STARTED","attempts":1,"claim":{"token":"4-x","from":7,"to":9,"leaseUntil":"x","deferred":true,"chain":"handoff/y/4-x"}}`:            ": at 7 to 9, deferred, claim 4-x ends at x, chain handoff/y/4-x; attempt 1",
+		`{"state":"STARTED","attempts":1,"claim":{"token":"4-x","from":7,"to":9,"leaseUntil":"x","deferred":true,"chain":"delivery/y/4-x"}}`:           ": at 7 to 9, deferred, claim 4-x ends at x, chain delivery/y/4-x; attempt 1",
 		`{"state":"BLOCKED","attempts":5,"blocked":{"seq":7,"since":"x","ageSeconds":90.4},"failure":{"error":"no account","at":"x"}}`:                 ": blocked on 7 for 1m30s; attempt 5; failed: no account",
 		`{"state":"IDLE","attempts":2,"failure":{"error":"no answer","at":"x","retryAt":"2026-01-01T00:00:10Z"}}`:                                      ": attempt 2; failed: no answer; tries again at 2026-01-01T00:00:10Z",
 		`{"state":"IDLE","paused":{"reason":"the ledger is down","since":"2026-01-01T00:00:00Z"},"waiting":{"seq":"9007199254740993","missing":true}}`: ": paused since 2026-01-01T00:00:00Z: the ledger is down; 9007199254740993 is missing: it is not stored any more",

@@ -19,7 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -173,7 +173,7 @@ func (d *doctor) tables(c *doctorCommand) error {
 	names := c.names(d.session)
 	names.Sweeps = d.tableName("", "Sweeps")
 	all := append(names.Tables(), names.ArrivalsTable())
-	all = append(all, handoff.Names{
+	all = append(all, delivery.Names{
 		Consumers: d.tableName("", "Consumers"), Audit: d.tableName("", "Audit"), Trouble: d.tableName("", "Trouble"),
 	}.Tables()...)
 	all = append(all, xorack.Names{Chains: d.tableName("", "Chains")}.Tables()...)

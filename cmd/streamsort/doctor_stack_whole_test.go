@@ -23,7 +23,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack/ministack"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -45,7 +45,7 @@ func TestDoctorOfStack(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())
-	all = append(all, handoff.Names{Trouble: "streamsort-trouble"}.Tables()...)
+	all = append(all, delivery.Names{Trouble: "streamsort-trouble"}.Tables()...)
 	if err := table.Create(t.Context(), tables, append(all, xorack.Names{}.Tables()...)...); err != nil {
 		t.Fatal(err)
 	}

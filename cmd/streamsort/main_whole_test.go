@@ -24,7 +24,7 @@ import (
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/localstack/ministack"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
@@ -144,7 +144,7 @@ func archive(ts *testscript.TestScript, _ bool, arguments []string) {
 	ts.Check(err)
 	sorter, err := cursor.New(store, nil)
 	ts.Check(err)
-	batch := handoff.Batch{Queue: arguments[0], Consumer: "archive"}
+	batch := delivery.Batch{Queue: arguments[0], Consumer: "archive"}
 	for i, bound := range []*int64{&batch.From, &batch.To} {
 		*bound, err = strconv.ParseInt(arguments[i+1], 10, 64)
 		ts.Check(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // verifyCommand proves that a queue is whole. It reads only, in the tables themselves.
@@ -53,7 +53,7 @@ func (c *verifyCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	store := handoff.NewDynamo(client, handoff.Names{Consumers: s.tableName(c.ConsumersTable, "Consumers")})
+	store := delivery.NewDynamo(client, delivery.Names{Consumers: s.tableName(c.ConsumersTable, "Consumers")})
 	// Before the position is read, which only rises: none of them may be beyond it.
 	consumers, unreadable, err := consumersOf(s.ctx, store, c.Queue)
 	var p proof
@@ -109,7 +109,7 @@ func (c *verifyCommand) seqs() (cursor.Range, error) {
 }
 
 // consumersOf are the consumers of a queue, and why some cannot be read.
-func consumersOf(ctx context.Context, store *handoff.Store, queue string) (all []handoff.Consumer, unreadable, err error) {
+func consumersOf(ctx context.Context, store *delivery.Store, queue string) (all []delivery.Consumer, unreadable, err error) {
 	for after := ""; ; {
 		page, next, err := store.Consumers(ctx, queue, after)
 		if errors.Is(err, record.ErrUnreadable) {
@@ -123,7 +123,7 @@ func consumersOf(ctx context.Context, store *handoff.Store, queue string) (all [
 }
 
 // problem is what is wrong with a consumer's place.
-func (p proof) problem(c handoff.Consumer) string {
+func (p proof) problem(c delivery.Consumer) string {
 	first, position := p.Cursor.Settings.First, p.Cursor.Position
 	switch {
 	case c.Delivered > position:

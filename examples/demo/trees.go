@@ -16,7 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/localstack/template"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // trackTime is how long the work of a batch may take before it comes again.
@@ -43,7 +43,7 @@ func trackedTemplate(path, folder string, env map[string]string) (string, error)
 // nothing.
 type trees struct {
 	queues []string
-	store  *handoff.Store
+	store  *delivery.Store
 
 	mu sync.Mutex
 	// done are the messages whose work was done, by queue and seq.
@@ -60,7 +60,7 @@ func watchTrees(stack *localstack.Stack, endpoint string, arrivals []traffic.Arr
 		return nil, err
 	}
 	w := &trees{
-		store: handoff.NewDynamo(client, handoff.Names{Consumers: stack.Outputs()["streamsort"]["ConsumersTableName"]}),
+		store: delivery.NewDynamo(client, delivery.Names{Consumers: stack.Outputs()["streamsort"]["ConsumersTableName"]}),
 		done:  map[string]map[int64]bool{}, committed: map[string]int64{},
 	}
 	for _, a := range arrivals {

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/streamsort/streamsort/internal/dev/traffic"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // want are the messages of each queue in their order, each once.
@@ -27,7 +27,7 @@ func want(arrivals []traffic.Arrival) map[string][]traffic.Arrival {
 
 // audit checks the books: every message once, in order, as it was sent, and no
 // byte from nowhere.
-func audit(ctx context.Context, db *sql.DB, d *handoff.Deliverer, wanted map[string][]traffic.Arrival, out io.Writer) error {
+func audit(ctx context.Context, db *sql.DB, d *delivery.Deliverer, wanted map[string][]traffic.Arrival, out io.Writer) error {
 	rows, err := db.QueryContext(ctx, "SELECT queue, seq, digest FROM ledger ORDER BY line")
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func audit(ctx context.Context, db *sql.DB, d *handoff.Deliverer, wanted map[str
 }
 
 // claimed counts the claims that were made, and those that nobody settled.
-func claimed(ctx context.Context, d *handoff.Deliverer, wanted map[string][]traffic.Arrival) (claims int64, quarantined int, err error) {
+func claimed(ctx context.Context, d *delivery.Deliverer, wanted map[string][]traffic.Arrival) (claims int64, quarantined int, err error) {
 	for queue := range wanted {
 		all, err := d.Status(ctx, queue)
 		if err != nil {
@@ -95,7 +95,7 @@ func claimed(ctx context.Context, d *handoff.Deliverer, wanted map[string][]traf
 			}
 			claims += c.Token.N
 			for _, q := range c.Quarantine {
-				if q != (handoff.Quarantined{}) {
+				if q != (delivery.Quarantined{}) {
 					quarantined++
 				}
 			}

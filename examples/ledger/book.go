@@ -15,10 +15,10 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/mortal"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
-	"github.com/streamsort/streamsort/pkg/handoff/pull/pullhttp"
-	"github.com/streamsort/streamsort/pkg/handoff/pull/sqlmarker"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
+	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
 )
 
 // consumerName is the consumer of every queue.
@@ -79,7 +79,7 @@ func consume(ctx context.Context, arguments []string) error {
 }
 
 // deliverer looks at the stack's tables, for the audit.
-func deliverer(endpoint string) (*handoff.Deliverer, error) {
+func deliverer(endpoint string) (*delivery.Deliverer, error) {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
 	if err != nil {
 		return nil, err
@@ -92,11 +92,11 @@ func deliverer(endpoint string) (*handoff.Deliverer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return handoff.New(handoff.NewDynamo(client, handoff.Names{}), sorter, nil)
+	return delivery.New(delivery.NewDynamo(client, delivery.Names{}), sorter, nil)
 }
 
 // book books a batch.
-func book(ctx context.Context, tx *sql.Tx, b handoff.Batch) error {
+func book(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
 	for _, m := range b.Messages {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO ledger (queue, seq, digest) VALUES (?, ?, ?)`, b.Queue, m.Seq, digest(m.Body)); err != nil {
 			return fmt.Errorf("book message %d of queue %q: %w", m.Seq, b.Queue, err)

@@ -1,4 +1,4 @@
-// Command ledger shows the two-phase handoff on this machine: it starts the
+// Command ledger shows the two-phase delivery on this machine: it starts the
 // stack's own template on the local stack, sends messages out of order over HTTP,
 // and lets two copies of a consumer book them in one SQLite database, each once
 // and in order, while the copies and the stack's functions are killed at random.

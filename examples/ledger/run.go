@@ -19,7 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // options say how the ledger runs.
@@ -81,7 +81,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	wanted := want(arrivals)
 	queues := slices.Sorted(maps.Keys(wanted))
 	for _, queue := range queues {
-		if _, err := d.Create(ctx, queue, consumerName, handoff.First); err != nil {
+		if _, err := d.Create(ctx, queue, consumerName, delivery.First); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func send(ctx context.Context, base string, arrivals []traffic.Arrival) error {
 }
 
 // await waits until every queue is booked and nothing is in doubt.
-func await(ctx context.Context, stack *localstack.Stack, d *handoff.Deliverer, db *sql.DB, wanted map[string][]traffic.Arrival, out io.Writer) error {
+func await(ctx context.Context, stack *localstack.Stack, d *delivery.Deliverer, db *sql.DB, wanted map[string][]traffic.Arrival, out io.Writer) error {
 	total := 0
 	for _, list := range wanted {
 		total += len(list)
@@ -145,14 +145,14 @@ func await(ctx context.Context, stack *localstack.Stack, d *handoff.Deliverer, d
 }
 
 // unfinished names a queue that is not done with, or nothing.
-func unfinished(ctx context.Context, d *handoff.Deliverer, wanted map[string][]traffic.Arrival) (string, error) {
+func unfinished(ctx context.Context, d *delivery.Deliverer, wanted map[string][]traffic.Arrival) (string, error) {
 	for queue, list := range wanted {
 		all, err := d.Status(ctx, queue)
 		if err != nil {
 			return "", err
 		}
 		for _, c := range all {
-			if c.Name == consumerName && (c.State != handoff.Idle || c.Delivered < int64(len(list))) {
+			if c.Name == consumerName && (c.State != delivery.Idle || c.Delivered < int64(len(list))) {
 				return fmt.Sprintf("queue %q is %s at %d of %d", queue, c.State, c.Delivered, len(list)), nil
 			}
 		}

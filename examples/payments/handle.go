@@ -12,7 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // payments charges the bank.
@@ -29,7 +29,7 @@ type receipt struct {
 // handle is called with each queue's messages in order. dedup.Each runs charge
 // once for each message, and passes over those that have a receipt: a batch that
 // comes again goes on where the first one died.
-func (p *payments) handle(ctx context.Context, batch handoff.Batch) error {
+func (p *payments) handle(ctx context.Context, batch delivery.Batch) error {
 	done, err := dedup.Each(ctx, p.charges, batch.Messages, chargeID, p.charge)
 	slog.InfoContext(ctx, "batch", "queue", batch.Queue, "from", batch.From, "to", batch.To, "token", batch.Token.N, "done", done)
 	return err

@@ -16,7 +16,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 func main() {
@@ -46,7 +46,7 @@ func newHandler(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	deliverer, err := handoff.New(handoff.NewDynamo(client, handoff.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}), sorter, nil)
+	deliverer, err := delivery.New(delivery.NewDynamo(client, delivery.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}), sorter, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +60,6 @@ func newHandler(ctx context.Context) (any, error) {
 	}
 	p := &payments{charges: charges, bank: strings.TrimRight(os.Getenv("BANK_URL"), "/")}
 	// The bank is silent to an order, not to all: those of other accounts go on.
-	reader := handoff.Reader{Name: "payments", Handle: p.handle, Circuit: handoff.Circuit{Off: true}}
-	return handoff.OnStream(deliverer, names, reader)
+	reader := delivery.Reader{Name: "payments", Handle: p.handle, Circuit: delivery.Circuit{Off: true}}
+	return delivery.OnStream(deliverer, names, reader)
 }

@@ -12,10 +12,10 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/streamsort/streamsort/internal/dev/mortal"
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
-	"github.com/streamsort/streamsort/pkg/handoff/pull/pullhttp"
-	"github.com/streamsort/streamsort/pkg/handoff/pull/sqlmarker"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
+	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
 )
 
 // The queues, and the consumer of pongs.
@@ -70,14 +70,14 @@ func ping(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	hit := func(ctx context.Context, tx *sql.Tx, b handoff.Batch) error { return hit(ctx, tx, b, last) }
+	hit := func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error { return hit(ctx, tx, b, last) }
 	return markers.Consume(ctx, mortal.AtRandom(claims), pongs, pinger, hit, &pull.ConsumeOptions{
 		Lease: 30 * time.Second, Poll: 50 * time.Millisecond,
 	})
 }
 
 // hit writes every message down and hits its ball back, in one transaction.
-func hit(ctx context.Context, tx *sql.Tx, b handoff.Batch, last int) error {
+func hit(ctx context.Context, tx *sql.Tx, b delivery.Batch, last int) error {
 	for _, m := range b.Messages {
 		var it ball
 		if err := json.Unmarshal(m.Body, &it); err != nil {
@@ -93,7 +93,7 @@ func hit(ctx context.Context, tx *sql.Tx, b handoff.Batch, last int) error {
 		if err != nil {
 			return err
 		}
-		if err := b.Reply(handoff.Reply{Queue: pings, Body: body}); err != nil {
+		if err := b.Reply(delivery.Reply{Queue: pings, Body: body}); err != nil {
 			return err
 		}
 	}

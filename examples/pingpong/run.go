@@ -19,7 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // options say how long the game is.
@@ -92,7 +92,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			return err
 		}
 	}
-	if _, err := deliverer.Create(ctx, pongs, pinger, handoff.First); err != nil {
+	if _, err := deliverer.Create(ctx, pongs, pinger, delivery.First); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "==> the stack runs (%.1fs); serving %d balls, each is hit %d times\n", time.Since(began).Seconds(), o.balls, o.last()+1)
@@ -145,7 +145,7 @@ func start(ctx context.Context, server string) (*localstack.Stack, error) {
 }
 
 // onTables looks at the tables by a network that loses nothing.
-func onTables(endpoint string) (*handoff.Deliverer, *cursor.Sorter, error) {
+func onTables(endpoint string) (*delivery.Deliverer, *cursor.Sorter, error) {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
 	if err != nil {
 		return nil, nil, err
@@ -158,7 +158,7 @@ func onTables(endpoint string) (*handoff.Deliverer, *cursor.Sorter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := handoff.New(handoff.NewDynamo(client, handoff.Names{}), sorter, nil)
+	d, err := delivery.New(delivery.NewDynamo(client, delivery.Names{}), sorter, nil)
 	return d, sorter, err
 }
 
@@ -182,7 +182,7 @@ func serve(ctx context.Context, base string, balls int) error {
 }
 
 // await waits until both consumers have everything.
-func await(ctx context.Context, stack *localstack.Stack, d *handoff.Deliverer, o options, out io.Writer) error {
+func await(ctx context.Context, stack *localstack.Stack, d *delivery.Deliverer, o options, out io.Writer) error {
 	answered := progress.Wait{Total: 2 * o.messages(), What: "messages are answered", Patience: patience, Sweep: stack.Sweep, Out: out}
 	return answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
 		var unfinished []string
@@ -196,7 +196,7 @@ func await(ctx context.Context, stack *localstack.Stack, d *handoff.Deliverer, o
 				if c.Name == name {
 					count += int(c.Delivered)
 					state = fmt.Sprintf("%s is %s at %d of %d: %s", name, c.State, c.Delivered, c.Position, c.Error)
-					if c.State == handoff.Idle && c.Delivered == int64(o.messages()) {
+					if c.State == delivery.Idle && c.Delivered == int64(o.messages()) {
 						state = ""
 					}
 				}

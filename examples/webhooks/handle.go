@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // seen is what the log says of a message: never the payload.
@@ -21,7 +21,7 @@ type seen struct {
 //
 // A batch can come again, in whole or in part, after a crash: then its token's
 // number is higher. An error has it tried again, in the end one message alone.
-func handle(ctx context.Context, batch handoff.Batch) error {
+func handle(ctx context.Context, batch delivery.Batch) error {
 	messages := make([]seen, len(batch.Messages))
 	for i, m := range batch.Messages {
 		hash := sha256.Sum256(m.Body)

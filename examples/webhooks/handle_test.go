@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 func TestHandleSaysWhatCameAndNotWhatWasInIt(t *testing.T) {
@@ -15,7 +15,7 @@ func TestHandleSaysWhatCameAndNotWhatWasInIt(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
 	defer slog.SetDefault(before)
-	batch := handoff.Batch{Queue: "q", Token: handoff.Token{N: 7, Req: "r"}, From: 0, To: 2, Messages: []cursor.Message{{Seq: 1, ID: "a", Body: []byte("canary")}}, Skipped: []int64{2}}
+	batch := delivery.Batch{Queue: "q", Token: delivery.Token{N: 7, Req: "r"}, From: 0, To: 2, Messages: []cursor.Message{{Seq: 1, ID: "a", Body: []byte("canary")}}, Skipped: []int64{2}}
 	if err := handle(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}

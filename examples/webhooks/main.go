@@ -15,14 +15,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
 
 func main() {
 	slog.SetDefault(lambdacontext.NewLogger())
 	queues := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE"), Arrivals: os.Getenv("ARRIVALS_TABLE")}
-	consumers := handoff.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}
+	consumers := delivery.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}
 	wake, err := timer.New(os.Getenv("TIMER_QUEUE"))
 	if err != nil {
 		slog.Error("cannot start", "error", err)
@@ -33,7 +33,7 @@ func main() {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
 	}
-	handler, err := handoff.OnStream(deliverer, queues, handoff.Reader{Name: "webhooks", Handle: handle})
+	handler, err := delivery.OnStream(deliverer, queues, delivery.Reader{Name: "webhooks", Handle: handle})
 	if err != nil {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
@@ -43,7 +43,7 @@ func main() {
 
 // connect makes the Deliverer, which reads the messages and keeps this
 // consumer's place in each queue. What is due later is told to the stack's timer.
-func connect(ctx context.Context, queues cursor.Names, consumers handoff.Names, wake *timer.Timer) (*handoff.Deliverer, error) {
+func connect(ctx context.Context, queues cursor.Names, consumers delivery.Names, wake *timer.Timer) (*delivery.Deliverer, error) {
 	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, err
@@ -57,11 +57,11 @@ func connect(ctx context.Context, queues cursor.Names, consumers handoff.Names, 
 	if err != nil {
 		return nil, err
 	}
-	return handoff.New(handoff.NewDynamo(client, consumers), sorter, &handoff.Options{Observe: observe, WakeUp: wake.Consumer})
+	return delivery.New(delivery.NewDynamo(client, consumers), sorter, &delivery.Options{Observe: observe, WakeUp: wake.Consumer})
 }
 
 // observe logs what did not go well.
-func observe(done handoff.Delivery) {
+func observe(done delivery.Delivery) {
 	if err := errors.Join(done.Err, done.Cause); err != nil {
 		slog.Error("not delivered", "queue", done.Queue, "ended", string(done.Ended), "error", err)
 	}

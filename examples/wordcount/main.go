@@ -28,7 +28,7 @@ import (
 	lambdaapi "github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -74,7 +74,7 @@ func newHandler(ctx context.Context, name string) (any, error) {
 
 // onStream is the handler behind the cursors' stream: it is given the messages
 // of the queues whose names begin with "databases/", in order.
-func onStream(client *dynamodb.Client, handle func(context.Context, handoff.Batch) error) (any, error) {
+func onStream(client *dynamodb.Client, handle func(context.Context, delivery.Batch) error) (any, error) {
 	names := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE"), Arrivals: os.Getenv("ARRIVALS_TABLE")}
 	store, err := cursor.NewDynamo(client, names)
 	if err != nil {
@@ -84,11 +84,11 @@ func onStream(client *dynamodb.Client, handle func(context.Context, handoff.Batc
 	if err != nil {
 		return nil, err
 	}
-	deliverer, err := handoff.New(handoff.NewDynamo(client, handoff.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}), sorter, nil)
+	deliverer, err := delivery.New(delivery.NewDynamo(client, delivery.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}), sorter, nil)
 	if err != nil {
 		return nil, err
 	}
-	return handoff.OnStream(deliverer, names, handoff.Reader{Name: "wordcount", Prefix: "databases/", Handle: handle})
+	return delivery.OnStream(deliverer, names, delivery.Reader{Name: "wordcount", Prefix: "databases/", Handle: handle})
 }
 
 // invoker passes work to a function: Lambda takes it at once, and repeats it

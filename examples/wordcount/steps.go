@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -51,7 +51,7 @@ type wordWork struct {
 }
 
 // databases is called with each queue's databases, in order.
-func (s *steps) databases(ctx context.Context, batch handoff.Batch) error {
+func (s *steps) databases(ctx context.Context, batch delivery.Batch) error {
 	for _, m := range batch.Messages {
 		if err := s.database(ctx, m); err != nil {
 			return fmt.Errorf("database %d: %w", m.Seq, err)
@@ -65,7 +65,7 @@ func (s *steps) databases(ctx context.Context, batch handoff.Batch) error {
 func (s *steps) database(ctx context.Context, m cursor.Message) error {
 	var d database
 	if err := json.Unmarshal(m.Body, &d); err != nil {
-		return handoff.Permanent(fmt.Errorf("body is not a database: %w", err))
+		return delivery.Permanent(fmt.Errorf("body is not a database: %w", err))
 	}
 	tag := fmt.Sprintf("%s/%d", m.Queue, m.Seq)
 	created, err := s.acker.Create(ctx, tag, &xorack.CreateOptions{Deadline: deadline})

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -27,7 +27,7 @@ func do(t *testing.T, s *steps, w work) error {
 	switch w.of {
 	case "database":
 		m := cursor.Message{Queue: "databases/test", Seq: 1, Body: w.payload}
-		return s.databases(t.Context(), handoff.Batch{Queue: m.Queue, To: 1, Messages: []cursor.Message{m}})
+		return s.databases(t.Context(), delivery.Batch{Queue: m.Queue, To: 1, Messages: []cursor.Message{m}})
 	case "file":
 		return call(t, w.payload, s.file)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/runtime"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
@@ -20,7 +20,7 @@ const headroom = time.Second
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	acker := d.Acker()
-	deliverer := d.Deliverer(handoff.Options{Acker: acker})
+	deliverer := d.Deliverer(delivery.Options{Acker: acker})
 	announce, quotas := d.Ends(deliverer, d.Announcer()), d.Quotas()
 	if err := d.Err(); err != nil {
 		return nil, err

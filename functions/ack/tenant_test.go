@@ -18,12 +18,12 @@ import (
 // that is stored is its own, and nothing of another's is shown or changed.
 func FuzzTenant(f *testing.F) {
 	own, others := xorack.Root("@acme/t", "", 0).String(), xorack.Root("@globex/t", "", 0).String()
-	batch, ownBatch := xorack.Root("handoff/x/1-a", "", 0).String(), xorack.Root("@acme/handoff/x/1-a", "", 0).String()
+	batch, ownBatch := xorack.Root("delivery/x/1-a", "", 0).String(), xorack.Root("@acme/delivery/x/1-a", "", 0).String()
 	for _, body := range []string{
 		`{"operation":"create","tag":"@globex/t","id":"i","edges":2}`, `{"operation":"get","tag":"@globex/t"}`,
 		`{"operation":"create","tag":"n","parent":"` + others + `"}`, `{"operation":"create","tag":"n","parent":"` + own + `"}`,
 		`{"operation":"fail","edge":"` + others + `","reason":"r"}`, `{"operation":"done","edge":"` + batch + `"}`,
-		`{"operation":"fail","edge":"` + ownBatch + `","reason":"r"}`, `{"operation":"delete","tag":"handoff/x/1-a"}`,
+		`{"operation":"fail","edge":"` + ownBatch + `","reason":"r"}`, `{"operation":"delete","tag":"delivery/x/1-a"}`,
 		`{"operations":[{"operation":"fan","edge":"` + own + `","edges":200},{"operation":"add","edge":"` + others + `","batch":"b","children":1}]}`,
 		`{"operation":"done","edge":"` + own + `","children":["@globex/t"]}`, `{"operation":"stamp","tag":"/@globex/t","stamp":"00ff"}`,
 		`{"operation":"outstanding","tag":"t","tree":[[],{"a":2}]}`, `{"operation":"delete","tag":"t"}`,
@@ -40,7 +40,7 @@ func FuzzTenant(f *testing.F) {
 			t.Fatal(err)
 		}
 		before := map[string]xorack.Chain{}
-		for _, tag := range []string{"@acme/t", "@globex/t", "handoff/x/1-a", "t"} {
+		for _, tag := range []string{"@acme/t", "@globex/t", "delivery/x/1-a", "t"} {
 			if _, err := acker.Create(t.Context(), tag, &xorack.CreateOptions{Data: "secret"}); err != nil {
 				t.Fatal(err)
 			}

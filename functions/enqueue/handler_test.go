@@ -620,7 +620,7 @@ func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	})
 }
 
-// TestRoutesAreTheContract, but for what handoff answers of queues.
+// TestRoutesAreTheContract, but for what delivery answers of queues.
 func TestRoutesAreTheContract(t *testing.T) {
 	httpapitest.Routes(t, (&service{}).api().Routes, "queues")
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
@@ -130,7 +130,7 @@ func (s *share) take(ctx context.Context, metrics *emf.Metrics, a aside) (end fu
 }
 
 // deliverAside delivers a queue to one of the readers. The error has Lambda call once more: the store failed.
-func deliverAside(ctx context.Context, d *handoff.Deliverer, readers []handoff.Reader, a aside) error {
+func deliverAside(ctx context.Context, d *delivery.Deliverer, readers []delivery.Reader, a aside) error {
 	for _, r := range readers {
 		if r.Name == a.Consumer && strings.HasPrefix(a.Queue, r.Prefix) {
 			return d.DeliverAside(ctx, a.Queue, r).Err

@@ -17,7 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // TestEndpointsOfQueues: a queue goes to its endpoint; one that has none, or whose endpoint is paused, waits, and nothing of
@@ -48,9 +48,9 @@ func TestEndpointsOfQueues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := handoff.NewMemory()
+	store := delivery.NewMemory()
 	seen := &observer{}
-	d, err := handoff.New(store, sorter, &handoff.Options{Observe: seen.delivery})
+	d, err := delivery.New(store, sorter, &delivery.Options{Observe: seen.delivery})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		}
 		cancel()
 		c, err := store.Consumer(t.Context(), queue, "hooks")
-		if err != nil || c.State != handoff.Idle || c.Attempts != 0 || (c.Error == "") != (want == "") || !strings.Contains(c.Error, want) {
+		if err != nil || c.State != delivery.Idle || c.Attempts != 0 || (c.Error == "") != (want == "") || !strings.Contains(c.Error, want) {
 			t.Errorf("%s: %+v, %v; want %q", queue, c, err, want)
 		}
 		if queue == "good" && (c.Answer.Status != 200 || c.Delivered != 1) {
@@ -191,7 +191,7 @@ func TestIsolatedInvocations(t *testing.T) {
 // TestEndpointsThatCannotBeLookedAt: nothing of that is the message's.
 func TestEndpointsThatCannotBeLookedAt(t *testing.T) {
 	find := endpoints(endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint, error) {
-		return endpoint.Endpoint{}, handoff.ErrThrottled
+		return endpoint.Endpoint{}, delivery.ErrThrottled
 	}, time.Now))
 	if _, err := find(t.Context(), "c", "q"); !kind.IsAway(err) {
 		t.Error(err)
@@ -205,14 +205,14 @@ func TestACallOutsideOfThePrefix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := handoff.NewMemory()
+	store := delivery.NewMemory()
 	seen := &observer{}
-	d, err := handoff.New(store, sorter, &handoff.Options{Observe: seen.delivery})
+	d, err := delivery.New(store, sorter, &delivery.Options{Observe: seen.delivery})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	readers := []handoff.Reader{{Name: "hooks", Prefix: "shop/", Handle: func(_ context.Context, b handoff.Batch) error {
+	readers := []delivery.Reader{{Name: "hooks", Prefix: "shop/", Handle: func(_ context.Context, b delivery.Batch) error {
 		got = append(got, b.Queue)
 		return nil
 	}}}

@@ -11,14 +11,14 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // refusing is a sink that takes no batch.
 type refusing struct{ err error }
 
 // Send implements [kind.Sink].
-func (r refusing) Send(context.Context, handoff.Batch) error { return r.err }
+func (r refusing) Send(context.Context, delivery.Batch) error { return r.err }
 
 // synctestDay is when synctest's clock starts.
 var synctestDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -28,17 +28,17 @@ var synctestDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 func TestHanding(t *testing.T) {
 	for name, c := range map[string]struct {
 		err      error
-		state    handoff.State
+		state    delivery.State
 		attempts int
 	}{
-		"too large": {&kind.TooLargeError{Kind: "sqs", Seq: 1, Bytes: 2, Limit: 1}, handoff.Blocked, 1},
-		"away":      {&smithyhttp.RequestSendError{Err: context.DeadlineExceeded}, handoff.Idle, 0},
-		"redirect":  {&kind.AnswerError{Status: 302}, handoff.Idle, 1},
-		"final":     {&kind.AnswerError{Status: 422}, handoff.Blocked, 1},
-		"busy":      {&kind.AnswerError{Status: 429, RetryAt: synctestDay.Add(20 * time.Minute)}, handoff.Idle, 0},
-		"fails":     {&kind.AnswerError{Status: 500}, handoff.Idle, 1},
-		"not there": {&kind.AwayError{Err: context.DeadlineExceeded}, handoff.Idle, 0},
-		"refused":   {&kind.RefusedError{Kind: "sqs", Seq: 1}, handoff.Idle, 1},
+		"too large": {&kind.TooLargeError{Kind: "sqs", Seq: 1, Bytes: 2, Limit: 1}, delivery.Blocked, 1},
+		"away":      {&smithyhttp.RequestSendError{Err: context.DeadlineExceeded}, delivery.Idle, 0},
+		"redirect":  {&kind.AnswerError{Status: 302}, delivery.Idle, 1},
+		"final":     {&kind.AnswerError{Status: 422}, delivery.Blocked, 1},
+		"busy":      {&kind.AnswerError{Status: 429, RetryAt: synctestDay.Add(20 * time.Minute)}, delivery.Idle, 0},
+		"fails":     {&kind.AnswerError{Status: 500}, delivery.Idle, 1},
+		"not there": {&kind.AwayError{Err: context.DeadlineExceeded}, delivery.Idle, 0},
+		"refused":   {&kind.RefusedError{Kind: "sqs", Seq: 1}, delivery.Idle, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestHanding(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				d, err := handoff.New(handoff.NewMemory(), sorter, nil)
+				d, err := delivery.New(delivery.NewMemory(), sorter, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -55,7 +55,7 @@ func TestHanding(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				done := d.Deliver(ctx, "q", handoff.Reader{Name: "c", Handle: handing(refusing{c.err})}, -1)
+				done := d.Deliver(ctx, "q", delivery.Reader{Name: "c", Handle: handing(refusing{c.err})}, -1)
 				if done.Err != nil || done.Record.State != c.state || done.Record.Attempts != c.attempts {
 					t.Errorf("%s after %d attempts, %v; want %s after %d", done.Record.State, done.Record.Attempts, done.Err, c.state, c.attempts)
 				}

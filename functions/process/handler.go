@@ -12,20 +12,20 @@ import (
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // handler returns the handler, which takes a batch of records and returns the first one that has to
 // be repeated, or delivers a queue that would have held up others, if its tenant has a place for
 // that. The Deliverer must report what it does to seen.
-func handler(d *handoff.Deliverer, names cursor.Names, seen *observer, readers []handoff.Reader, bound *share) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error), error) {
+func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers []delivery.Reader, bound *share) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error), error) {
 	for i := range readers {
 		readers[i].Handed = seen.handed
 		if err := instrument(&readers[i]); err != nil {
 			return nil, err
 		}
 	}
-	deliver, err := handoff.OnStream(d, names, readers...)
+	deliver, err := delivery.OnStream(d, names, readers...)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ const maxTraces = 20
 
 // handed logs when a batch was handed on, where its queue is watched, or who sent one of its
 // messages records that message's trace: those traces are named.
-func (o *observer) handed(h handoff.Handed) {
+func (o *observer) handed(h delivery.Handed) {
 	var traces []string
 	for _, m := range h.Batch.Messages {
 		if id := m.Trace.ID(); m.Trace.Sampled() && len(traces) < maxTraces && !slices.Contains(traces, id) {
@@ -86,7 +86,7 @@ func (o *observer) handed(h handoff.Handed) {
 
 // delivery logs and counts how a delivery ended. What a sink said is logged; of a
 // message nothing but its seq.
-func (o *observer) delivery(done handoff.Delivery) {
+func (o *observer) delivery(done delivery.Delivery) {
 	metrics := o.metrics.Load()
 	metrics.Count("Batches", done.Batches)
 	metrics.Count("Delivered", done.Messages)
@@ -96,22 +96,22 @@ func (o *observer) delivery(done handoff.Delivery) {
 	case done.Err != nil:
 		metrics.Count("Errors", 1)
 		log.Error("the delivery could not go on", "error", done.Err)
-	case done.Ended == handoff.EndedAside:
+	case done.Ended == delivery.EndedAside:
 		metrics.Count("DeliveredAside", 1)
-	case done.Ended == handoff.EndedReplying:
+	case done.Ended == delivery.EndedReplying:
 		metrics.Count("RepliesWaiting", 1)
 		log.Warn("the replies of a claim wait for room", "error", done.Cause)
 	case done.Cause != nil:
 		metrics.Count("DeliveriesFailed", 1)
 		log.Warn("a batch was not delivered", "ended", string(done.Ended), "error", done.Cause)
-	case done.Ended == handoff.EndedLost:
+	case done.Ended == delivery.EndedLost:
 		metrics.Count("DeliveriesLost", 1)
 		log.Warn("the claim was taken over; what was delivered may come again")
 	}
 	if watched := o.log.Watched(); watched != "" && watched == done.Queue {
 		log.Info("delivered", "batches", done.Batches, "messages", done.Messages, "ended", string(done.Ended))
 	}
-	if done.Ended == handoff.EndedBlocked {
+	if done.Ended == delivery.EndedBlocked {
 		metrics.Count("DeliveriesBlocked", 1)
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -95,15 +95,15 @@ type bench struct {
 	sorter *cursor.Sorter
 	handle func(context.Context, call) (events.DynamoDBEventResponse, error)
 	out    bytes.Buffer
-	store  *handoff.Store
+	store  *delivery.Store
 	acker  *xorack.Acker
 
-	deliverer *handoff.Deliverer
+	deliverer *delivery.Deliverer
 }
 
 func newBench(t *testing.T, consumers string) *bench {
 	t.Helper()
-	b := &bench{T: t, store: handoff.NewMemory()}
+	b := &bench{T: t, store: delivery.NewMemory()}
 	var err error
 	if b.sorter, err = cursor.New(cursor.NewMemory(), nil); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func newBench(t *testing.T, consumers string) *bench {
 	if b.acker, err = xorack.New(xorack.NewMemory(), nil); err != nil {
 		t.Fatal(err)
 	}
-	b.deliverer, err = handoff.New(b.store, b.sorter, &handoff.Options{Observe: seen.delivery, Acker: b.acker})
+	b.deliverer, err = delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery, Acker: b.acker})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestHandlerTracks(t *testing.T) {
 	if len(to.edges) != 2 {
 		t.Fatalf("edges %v", to.edges)
 	}
-	for i, want := range []handoff.State{handoff.Started, handoff.Idle} {
+	for i, want := range []delivery.State{delivery.Started, delivery.Idle} {
 		result, err := b.acker.Done(t.Context(), to.edges[i])
 		if err == nil && result.Outcome == xorack.Ended {
 			err = b.deliverer.Ender(nil)(t.Context(), result.Chain)
@@ -249,7 +249,7 @@ func TestHandlerBlocksWhatNoSinkTakes(t *testing.T) {
 		t.Errorf("%+v", response)
 	}
 	c, err := b.store.Consumer(t.Context(), "a", "billing")
-	if err != nil || c.State != handoff.Blocked || !strings.Contains(c.Error, "takes at most 1024") {
+	if err != nil || c.State != delivery.Blocked || !strings.Contains(c.Error, "takes at most 1024") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	b.has(`"DeliveriesBlocked":1`)

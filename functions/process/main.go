@@ -14,7 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/runtime"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 func main() { runtime.Main(newHandler) }
@@ -29,20 +29,20 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	readers, err := readersFrom(os.Getenv("LAMBDA_TASK_ROOT"), endpoint.NewCache(endpoints.Of, time.Now))
 	d.Check(err)
 	seen := &observer{log: d.Log}
-	options := handoff.Options{Observe: seen.delivery}
-	isolates := func(r handoff.Reader) bool { return r.Inline > 0 }
+	options := delivery.Options{Observe: seen.delivery}
+	isolates := func(r delivery.Reader) bool { return r.Inline > 0 }
 	var bound *share
 	switch text := os.Getenv(consumers.ShareVariable); {
 	case text != "":
 		// This function is the one that the other calls: it has nothing else to deliver.
-		readers = slices.DeleteFunc(readers, func(r handoff.Reader) bool { return !isolates(r) })
+		readers = slices.DeleteFunc(readers, func(r delivery.Reader) bool { return !isolates(r) })
 		bound, err = shareOf(text, d)
 	case slices.ContainsFunc(readers, isolates):
 		options.Aside, err = asideCalls(os.Getenv(consumers.SlowVariable))
 	}
 	d.Check(err)
 	// Only where a reader is tracked the environment says where the chains are.
-	if slices.ContainsFunc(readers, func(r handoff.Reader) bool { return r.Track > 0 }) {
+	if slices.ContainsFunc(readers, func(r delivery.Reader) bool { return r.Track > 0 }) {
 		options.Acker = d.Acker()
 	}
 	deliverer := d.Deliverer(options)

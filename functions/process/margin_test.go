@@ -8,7 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // TestHandlerAnswersBeforeItsTimeIsOver: a batch ends so long before that it can be
@@ -25,12 +25,12 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := &observer{}
-	deliverer, err := handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Observe: seen.delivery, Margin: 2 * time.Second})
+	deliverer, err := delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Observe: seen.delivery, Margin: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	handed := false
-	handle, err := handler(deliverer, cursor.Names{}, seen, []handoff.Reader{{Name: "c", Handle: func(ctx context.Context, _ handoff.Batch) error {
+	handle, err := handler(deliverer, cursor.Names{}, seen, []delivery.Reader{{Name: "c", Handle: func(ctx context.Context, _ delivery.Batch) error {
 		handed = true
 		// The context's clock and the deliverer's are read one after the other.
 		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-headroom-1900*time.Millisecond)) {

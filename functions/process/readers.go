@@ -13,18 +13,18 @@ import (
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/sink"
 	"github.com/streamsort/streamsort/internal/sink/kind"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // readersFrom makes the readers of the environment's text, or else of the file that lies in a
 // folder. They make no request until they are given a batch. cache finds where a queue goes to whose consumer's
 // sink does not say.
-func readersFrom(folder string, cache *endpoint.Cache) ([]handoff.Reader, error) {
+func readersFrom(folder string, cache *endpoint.Cache) ([]delivery.Reader, error) {
 	all, source, err := load(folder)
 	if err != nil {
 		return nil, err
 	}
-	var readers []handoff.Reader
+	var readers []delivery.Reader
 	for _, c := range all {
 		if !c.HasSink() {
 			continue
@@ -62,23 +62,23 @@ func load(folder string) (all []consumers.Consumer, source string, err error) {
 // and its queue would wait in silence for longer; so would one that an endpoint refuses for good. Where the sink is
 // away, no message is at fault. No endpoint is tried again before it asks to be, and no queue without one
 // before it has one, or an hour has passed.
-func handing(to kind.Sink) func(context.Context, handoff.Batch) error {
-	return func(ctx context.Context, batch handoff.Batch) error {
+func handing(to kind.Sink) func(context.Context, delivery.Batch) error {
+	return func(ctx context.Context, batch delivery.Batch) error {
 		err := to.Send(ctx, batch)
 		var tooLarge *kind.TooLargeError
 		var answered *kind.AnswerError
 		answers := errors.As(err, &answered)
 		switch {
 		case errors.As(err, &tooLarge), answers && answered.Final():
-			return handoff.Permanent(err)
+			return delivery.Permanent(err)
 		case kind.IsAway(err):
-			err = handoff.SinkAway(err)
+			err = delivery.SinkAway(err)
 		}
 		switch {
 		case answers && !answered.RetryAt.IsZero():
-			err = handoff.NotBefore(err, answered.RetryAt)
+			err = delivery.NotBefore(err, answered.RetryAt)
 		case errors.Is(err, endpoint.ErrNone):
-			err = handoff.NotBefore(err, time.Now().Add(handoff.MaxNotBefore))
+			err = delivery.NotBefore(err, time.Now().Add(delivery.MaxNotBefore))
 		}
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // environment is a process of a function.
@@ -32,8 +32,8 @@ type environment func(context.Context, call) (events.DynamoDBEventResponse, erro
 type account struct {
 	*testing.T
 	sorter        *cursor.Sorter
-	store         *handoff.Store
-	sweep         *handoff.Deliverer
+	store         *delivery.Store
+	sweep         *delivery.Deliverer
 	process, slow chan environment
 	lanes         []chan string
 	// work are the mapping's lanes, and calls under way beside them.
@@ -59,7 +59,7 @@ const (
 // share, are in those of process where they have none of their own.
 func newAccount(t *testing.T, ofProcess, ofSlow, ofTenant int) *account {
 	a := &account{
-		T: t, store: handoff.NewMemory(),
+		T: t, store: delivery.NewMemory(),
 		process: make(chan environment, ofProcess), slow: make(chan environment, ofSlow),
 		running: map[string]int{}, most: map[string]int{},
 		sent: map[string][]time.Time{}, took: map[string][]time.Duration{},
@@ -77,7 +77,7 @@ func newAccount(t *testing.T, ofProcess, ofSlow, ofTenant int) *account {
 	a.must(err)
 	a.sorter, err = cursor.New(queues, nil)
 	a.must(err)
-	a.sweep, err = handoff.New(a.store, a.sorter, nil)
+	a.sweep, err = delivery.New(a.store, a.sorter, nil)
 	a.must(err)
 	engine, consumers := a.store.Endpoints()
 	leases := quota.NewLeases(engine, consumers, ofTenant, time.Now)
@@ -111,10 +111,10 @@ func (a *account) must(err error) {
 // environment is one that is warm.
 func (a *account) environment(bound *share) environment {
 	seen := &observer{}
-	options := &handoff.Options{Observe: seen.delivery, WakeUp: a.wakeUp, Aside: a.isolate}
-	d, err := handoff.New(a.store, a.sorter, options)
+	options := &delivery.Options{Observe: seen.delivery, WakeUp: a.wakeUp, Aside: a.isolate}
+	d, err := delivery.New(a.store, a.sorter, options)
 	a.must(err)
-	handle, err := handler(d, cursor.Names{}, seen, []handoff.Reader{{
+	handle, err := handler(d, cursor.Names{}, seen, []delivery.Reader{{
 		Name: "hooks", MaxMessages: 1, Apart: true, Inline: time.Second,
 		Handle: a.endpoint(bound != nil),
 	}}, bound)
@@ -123,14 +123,14 @@ func (a *account) environment(bound *share) environment {
 }
 
 // endpoint takes batches, of isolated invocations or of others.
-func (a *account) endpoint(isolated bool) func(context.Context, handoff.Batch) error {
+func (a *account) endpoint(isolated bool) func(context.Context, delivery.Batch) error {
 	count := func(tenant string, n int) {
 		a.change(func() {
 			a.running[tenant] += n
 			a.most[tenant] = max(a.most[tenant], a.running[tenant])
 		})
 	}
-	return func(ctx context.Context, b handoff.Batch) error {
+	return func(ctx context.Context, b delivery.Batch) error {
 		tenant, name, _ := strings.Cut(b.Queue, "/")
 		if isolated {
 			count(tenant, 1)
@@ -147,7 +147,7 @@ func (a *account) endpoint(isolated bool) func(context.Context, handoff.Batch) e
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		b.Answered(handoff.Answer{Status: 200, Took: long, At: time.Now()})
+		b.Answered(delivery.Answer{Status: 200, Took: long, At: time.Now()})
 		a.change(func() {
 			a.took[b.Queue] = append(a.took[b.Queue], time.Since(a.sent[b.Queue][b.To-1]))
 		})
@@ -220,7 +220,7 @@ func (a *account) wakeUp(queue, consumer string, due time.Time) {
 	a.work.Go(func() {
 		for tries := 0; !due.IsZero() && tries < 10; tries++ {
 			bubble.Sleep(time.Until(due))
-			_, next, err := a.sweep.Wake(context.Background(), queue, consumer, handoff.SweepOptions{})
+			_, next, err := a.sweep.Wake(context.Background(), queue, consumer, delivery.SweepOptions{})
 			if due = next; err != nil {
 				a.Error(err)
 			}
@@ -326,9 +326,9 @@ func newShareBench(t *testing.T, ofTenant int) *shareBench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.store = handoff.NewMemory()
+	b.store = delivery.NewMemory()
 	seen := &observer{}
-	d, err := handoff.New(b.store, b.sorter, &handoff.Options{Observe: seen.delivery})
+	d, err := delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,9 +343,9 @@ func newShareBench(t *testing.T, ofTenant int) *shareBench {
 		leases: quota.NewLeases(counter, consumers, ofTenant, time.Now), now: time.Now,
 		wakeUp: func(queue, consumer string, due time.Time) { b.waits[queue+" "+consumer] = due },
 	}
-	handle, err := handler(d, cursor.Names{}, seen, []handoff.Reader{{
+	handle, err := handler(d, cursor.Names{}, seen, []delivery.Reader{{
 		Name: "hooks", Apart: true, Inline: time.Second,
-		Handle: func(ctx context.Context, batch handoff.Batch) error {
+		Handle: func(ctx context.Context, batch delivery.Batch) error {
 			b.got = append(b.got, batch.Queue)
 			b.during(ctx)
 			return nil
@@ -451,7 +451,7 @@ func TestAPlaceIsKeptForAWholeInvocation(t *testing.T) {
 // TestACounterThatDoesNotAnswer: no queue waits for it, and the metrics say so.
 func TestACounterThatDoesNotAnswer(t *testing.T) {
 	b := newShareBench(t, 1)
-	b.fail = handoff.ErrThrottled
+	b.fail = delivery.ErrThrottled
 	b.call("@acme/q")
 	b.gets("@acme/q")
 	b.has(`"QuotaUnknown":1`)

@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // TestAWatchedQueueIsLogged: what is delivered of the queue, and of no other.
@@ -24,7 +24,7 @@ func TestAWatchedQueueIsLogged(t *testing.T) {
 	seen := &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}
 	seen.metrics.Store(emf.New(io.Discard, emf.Names{}).Begin())
 	for _, queue := range []string{"q", "other"} {
-		seen.delivery(handoff.Delivery{Queue: queue, Consumer: "billing", Batches: 1, Messages: 3})
+		seen.delivery(delivery.Delivery{Queue: queue, Consumer: "billing", Batches: 1, Messages: 3})
 	}
 	if text := logs.String(); !strings.Contains(text, `"msg":"delivered","queue":"q","consumer":"billing"`) || !strings.Contains(text, `"messages":3`) || strings.Contains(text, "other") {
 		t.Errorf("logged: %s", text)
@@ -51,11 +51,11 @@ func TestSampledMessagesAreLogged(t *testing.T) {
 		{"q", "00", 1, []string{`"queue":"q"`}},
 	} {
 		logs.Reset()
-		b := handoff.Batch{Queue: c.queue, Consumer: "c", To: int64(c.messages), Attempt: 1}
+		b := delivery.Batch{Queue: c.queue, Consumer: "c", To: int64(c.messages), Attempt: 1}
 		for i := range c.messages {
 			b.Messages = append(b.Messages, cursor.Message{Trace: cursor.TraceOf(fmt.Sprintf("00-0af7651916cd43dd8448eb211c80%04x-b7ad6b7169203331-%s", i, c.flags), "")})
 		}
-		seen.handed(handoff.Handed{Batch: b, Claimed: at, Returned: at, Committed: at})
+		seen.handed(delivery.Handed{Batch: b, Claimed: at, Returned: at, Committed: at})
 		if text := logs.String(); c.want == nil && text != "" || len(text) > 2000 {
 			t.Errorf("%+v: logged %s", c, text)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/timer"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -30,16 +30,16 @@ const calls = time.Minute
 type report struct {
 	// Consumers is of those that the queues' messages are delivered to, and, as their Sorter,
 	// of the queues' gaps, positions and expiry; Chains of the acker's.
-	Consumers handoff.SweepReport
+	Consumers delivery.SweepReport
 	Chains    xorack.SweepReport
 }
 
 // sweeper is what a run needs.
 type sweeper struct {
 	sorter    *cursor.Sorter
-	deliverer *handoff.Deliverer
+	deliverer *delivery.Deliverer
 	acker     *xorack.Acker
-	consumers handoff.SweepOptions
+	consumers delivery.SweepOptions
 	chains    xorack.SweepOptions
 	timer     *timer.Timer
 	// tenants: the metrics that alarms watch are written by tenant too, gaps from
@@ -110,7 +110,7 @@ func scheduled(event json.RawMessage) bool {
 
 // sweepQueues makes the rounds over all queues: it heals, skips, announces gaps, keeps
 // undelivered messages from expiring, and looks after the consumers.
-func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *troubles, whenDue bool) (handoff.SweepReport, error) {
+func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *troubles, whenDue bool) (delivery.SweepReport, error) {
 	options := s.consumerOptions(metrics, seen)
 	options.Sorter = s.queueOptions(metrics, seen)
 	if !whenDue {
@@ -172,22 +172,22 @@ func (s *sweeper) queueOptions(metrics *emf.Metrics, seen *troubles) cursor.Swee
 }
 
 // consumerOptions are those of the consumers, with a count of what is announced.
-func (s *sweeper) consumerOptions(metrics *emf.Metrics, seen *troubles) handoff.SweepOptions {
+func (s *sweeper) consumerOptions(metrics *emf.Metrics, seen *troubles) delivery.SweepOptions {
 	options := s.consumers
-	options.Announce = func(ctx context.Context, a handoff.Announcement) error {
+	options.Announce = func(ctx context.Context, a delivery.Announcement) error {
 		switch a.Kind {
-		case handoff.ConsumerMissing:
+		case delivery.ConsumerMissing:
 			metrics.Count("ConsumersMissing", 1)
 			seen.count("ConsumersMissing", a.Queue)
-		case handoff.ConsumerReplyRefused:
+		case delivery.ConsumerReplyRefused:
 			metrics.Count("RepliesRefused", 1)
-		case handoff.ConsumerLags:
+		case delivery.ConsumerLags:
 			seen.worst("ConsumerLag", a.Queue, a.Age.Seconds())
-		case handoff.ConsumerBlocked:
+		case delivery.ConsumerBlocked:
 			seen.count("ConsumersBlocked", a.Queue)
-		case handoff.ConsumerInDoubt:
+		case delivery.ConsumerInDoubt:
 			seen.count("ConsumersInDoubt", a.Queue)
-		case handoff.ConsumerQuarantined:
+		case delivery.ConsumerQuarantined:
 			seen.count("ConsumersQuarantined", a.Queue)
 		}
 		return s.consumers.Announce(ctx, a)
@@ -206,7 +206,7 @@ func tellAge(metrics *emf.Metrics, name string, round cursor.Round) {
 // tellWhole writes what a whole round saw, in the run in which it ended: also where that
 // is 0, so that an alarm ends; but of keyed queues, which few stacks have, only where some
 // wait.
-func tellWhole(metrics *emf.Metrics, seen handoff.SweepReport) {
+func tellWhole(metrics *emf.Metrics, seen delivery.SweepReport) {
 	if it := seen.Sorter; it.Waiting > 0 || it.Overdue > 0 {
 		metrics.Add("Waiting", emf.Count, float64(it.Waiting))
 		metrics.Add("SettleAge", emf.Seconds, it.Overdue.Seconds())

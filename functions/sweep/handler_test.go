@@ -18,8 +18,8 @@ import (
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -45,7 +45,7 @@ func gapOf(t *testing.T) *cursor.Sorter {
 // announces is noted by its id.
 func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, map[string]int) {
 	t.Helper()
-	deliverer, err := handoff.New(handoff.NewMemory(), sorter, nil)
+	deliverer, err := delivery.New(delivery.NewMemory(), sorter, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,12 +60,12 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, map[
 			said[string(c.End())]++
 			return nil
 		}},
-		consumers: handoff.SweepOptions{
+		consumers: delivery.SweepOptions{
 			Sorter: cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
 				said[string(a.Kind)]++
 				return nil
 			}},
-			Announce: func(_ context.Context, a handoff.Announcement) error {
+			Announce: func(_ context.Context, a delivery.Announcement) error {
 				said[string(a.Kind)]++
 				return nil
 			},
@@ -123,10 +123,10 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err; err != nil {
 		t.Fatal(err)
 	}
-	bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error {
-		return handoff.Permanent(errors.New("no luck"))
+	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
+		return delivery.Permanent(errors.New("no luck"))
 	}}
-	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Ended != handoff.EndedBlocked {
+	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Ended != delivery.EndedBlocked {
 		t.Fatalf("%+v", done)
 	}
 	for range 2 {
@@ -150,13 +150,13 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, said := sweeperOf(t, sorter, &out)
-	if s.deliverer, err = handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Now: clock}); err != nil {
+	if s.deliverer, err = delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
 	if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err; err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
+	if _, err := s.deliverer.Create(t.Context(), "q", "c", delivery.First); err != nil {
 		t.Fatal(err)
 	}
 	claims, err := pull.New(s.deliverer, nil)
@@ -245,7 +245,7 @@ func TestHandlerErases(t *testing.T) {
 	var out bytes.Buffer
 	sorter := gapOf(t)
 	s, _ := sweeperOf(t, sorter, &out)
-	if _, err := s.deliverer.Create(t.Context(), "q", "c", handoff.First); err != nil {
+	if _, err := s.deliverer.Create(t.Context(), "q", "c", delivery.First); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := sorter.Erase(t.Context(), "q", "op"); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/s3"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -28,7 +28,7 @@ const headroom = 5 * time.Second
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	acker := d.Acker()
-	deliverer := d.Deliverer(handoff.Options{Acker: acker})
+	deliverer := d.Deliverer(delivery.Options{Acker: acker})
 	announcer := d.Announcer()
 	erase, err := eraseArchives(d.Buckets)
 	if err != nil {
@@ -37,7 +37,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	s := &sweeper{
 		tenants: d.TenantClaim != "", gapAfter: d.GapAlarmAfter, overdueAfter: d.SweepEvery + calls,
 		sorter: d.Sorter(), deliverer: deliverer, acker: acker, timer: d.Timer,
-		consumers: handoff.SweepOptions{
+		consumers: delivery.SweepOptions{
 			Sorter: cursor.SweepOptions{
 				Segments: d.SweepSegments, Every: max(d.SweepEvery-early, 0), FullEvery: d.FullSweepEvery, Announce: announcer.Queue,
 			},

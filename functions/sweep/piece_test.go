@@ -20,7 +20,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
 
@@ -198,9 +198,9 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		}
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
-		s.consumers.Readers = []handoff.Reader{{Name: "c", Circuit: handoff.Circuit{WakeRate: 1}}}
+		s.consumers.Readers = []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}
 		sink := errors.New("nobody is there")
-		reader := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error { return sink }}
+		reader := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return sink }}
 		const queues = 200
 		for n := range queues {
 			queue := fmt.Sprintf("q%03d", n)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -62,7 +62,7 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := sweeperOf(t, sorter, &out)
-	if s.deliverer, err = handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Now: clock}); err != nil {
+	if s.deliverer, err = delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
 	if s.acker, err = xorack.New(xorack.NewMemory(), &xorack.Options{Now: clock}); err != nil {
@@ -82,12 +82,12 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 	put("orders", 3)
 	for _, queue := range []string{"@globex/a", "@globex/b"} {
 		put(queue, 1)
-		bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error { return handoff.Permanent(errors.New("no luck")) }}
-		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Ended != handoff.EndedBlocked {
+		bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return delivery.Permanent(errors.New("no luck")) }}
+		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Ended != delivery.EndedBlocked {
 			t.Fatalf("%+v", done)
 		}
 	}
-	if _, err := s.deliverer.Create(t.Context(), "@well/a", "c", handoff.First); err != nil {
+	if _, err := s.deliverer.Create(t.Context(), "@well/a", "c", delivery.First); err != nil {
 		t.Fatal(err)
 	}
 	for _, tag := range []string{"@acme/t", "t"} {

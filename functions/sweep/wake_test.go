@@ -17,7 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/timer"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -67,18 +67,18 @@ func TestHandlerWakes(t *testing.T) {
 	if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "fails", Seq: 1})[0].Err; err != nil {
 		t.Fatal(err)
 	}
-	store := handoff.NewMemory()
+	store := delivery.NewMemory()
 	var err error
 	later := time.Now().Add(2 * time.Second)
-	if s.deliverer, err = handoff.New(store, s.sorter, &handoff.Options{Now: func() time.Time { return later }}); err != nil {
+	if s.deliverer, err = delivery.New(store, s.sorter, &delivery.Options{Now: func() time.Time { return later }}); err != nil {
 		t.Fatal(err)
 	}
-	earlier, err := handoff.New(store, s.sorter, nil)
+	earlier, err := delivery.New(store, s.sorter, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error { return errors.New("no luck") }}
-	if done := earlier.Deliver(t.Context(), "fails", bad, -1); done.Ended != handoff.EndedFailed {
+	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
+	if done := earlier.Deliver(t.Context(), "fails", bad, -1); done.Ended != delivery.EndedFailed {
 		t.Fatalf("%+v", done)
 	}
 	chains := xorack.NewMemory()
@@ -113,18 +113,18 @@ func TestHandlerWakes(t *testing.T) {
 func TestHandlerWakesACircuit(t *testing.T) {
 	var out bytes.Buffer
 	s, said := sweeperOf(t, gapOf(t), &out)
-	bad := handoff.Reader{Name: "c", Handle: func(context.Context, handoff.Batch) error { return errors.New("no luck") }}
+	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
 	for queue := range strings.SplitSeq("abcdefghij", "") { // as many open it at once
 		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
 			t.Fatal(err)
 		}
-		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Ended != handoff.EndedFailed {
+		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Ended != delivery.EndedFailed {
 			t.Fatalf("%+v", done)
 		}
 	}
 	circuit := timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String()
 	answers(t.Context(), t, s, batch(t, circuit))
-	s.consumers.Readers = []handoff.Reader{{Name: "c"}}
+	s.consumers.Readers = []delivery.Reader{{Name: "c"}}
 	if _, err := s.run(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

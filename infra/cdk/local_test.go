@@ -11,7 +11,7 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -62,7 +62,7 @@ func checkLocal(t *testing.T, path string, mappings map[string]string, file stri
 	for _, made := range stack.Tables {
 		tables[made.Name] = made.Definition
 	}
-	for _, want := range slices.Concat((cursor.Names{}).Tables(), (handoff.Names{Trouble: "streamsort-trouble"}).Tables(), (dedup.Names{}).Tables(), (xorack.Names{}).Tables()) {
+	for _, want := range slices.Concat((cursor.Names{}).Tables(), (delivery.Names{Trouble: "streamsort-trouble"}).Tables(), (dedup.Names{}).Tables(), (xorack.Names{}).Tables()) {
 		want.Layout = 0 // no template says it
 		if diff := cmp.Diff(want, tables[want.Name]); diff != "" {
 			t.Errorf("%s (- want, + got)\n%s", want.Name, diff)
@@ -91,7 +91,7 @@ func checkLocal(t *testing.T, path string, mappings map[string]string, file stri
 				}
 				continue
 			}
-			if source := sources[route.Function]; !slices.Contains([]string{functions + "enqueue", functions + "handoff", functions + "ack"}, source) || !route.IAM {
+			if source := sources[route.Function]; !slices.Contains([]string{functions + "enqueue", functions + "delivery", functions + "ack"}, source) || !route.IAM {
 				t.Errorf("route %+v", route)
 			}
 		}

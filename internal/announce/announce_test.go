@@ -15,7 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // bus is a server that notes what it is sent, and gives one answer.
@@ -139,8 +139,8 @@ func TestAnnounceAConsumer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Consumer(t.Context(), handoff.Announcement{
-		Kind: handoff.ConsumerBlocked, ID: "consumer.blocked/1/q/1/c/8/0", Queue: "q", Consumer: "c", Delivered: 7, Position: 9,
+	if err := a.Consumer(t.Context(), delivery.Announcement{
+		Kind: delivery.ConsumerBlocked, ID: "consumer.blocked/1/q/1/c/8/0", Queue: "q", Consumer: "c", Delivered: 7, Position: 9,
 		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5, Error: "no luck",
 	}); err != nil {
 		t.Fatal(err)
@@ -159,8 +159,8 @@ func TestAnnounceACircuit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []handoff.AnnouncementKind{handoff.CircuitOpen, handoff.CircuitClosed} {
-		if err := a.Consumer(t.Context(), handoff.Announcement{
+	for _, kind := range []delivery.AnnouncementKind{delivery.CircuitOpen, delivery.CircuitClosed} {
+		if err := a.Consumer(t.Context(), delivery.Announcement{
 			Kind: kind, ID: "x", Consumer: "c", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5,
 		}); err != nil {
 			t.Fatal(err)
@@ -242,7 +242,7 @@ func TestAnnounceToAFunction(t *testing.T) {
 			`{"id":"gap.opened/1/q/3","kind":"gap.opened",`: func() error { return a.Queue(t.Context(), said()) },
 			wantChain(): func() error { return a.Chain(t.Context(), failedChain()) },
 			`{"id":"x","kind":"consumer.lags","queue":"q",`: func() error {
-				return a.Consumer(t.Context(), handoff.Announcement{Kind: handoff.ConsumerLags, ID: "x", Queue: "q", Consumer: "c"})
+				return a.Consumer(t.Context(), delivery.Announcement{Kind: delivery.ConsumerLags, ID: "x", Queue: "q", Consumer: "c"})
 			},
 		} {
 			asked = ""

@@ -55,7 +55,7 @@ func TestBatchesAreLogged(t *testing.T) {
 		ended = append(ended, c.Tag)
 		return down
 	})
-	failed := xorack.Chain{Tag: "handoff/h/2-r", Data: "billing/a/b", Recorded: xorack.Failed, Reason: "secret"}
+	failed := xorack.Chain{Tag: "delivery/h/2-r", Data: "billing/a/b", Recorded: xorack.Failed, Reason: "secret"}
 	done, other := failed, failed
 	done.Recorded, other.Tag = xorack.Done, "order 7"
 	for _, c := range []xorack.Chain{failed, done, other} {

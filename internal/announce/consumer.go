@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // consumer is a consumer's announcement as readers see it.
@@ -46,8 +46,8 @@ type circuit struct {
 
 // Consumer announces that a consumer is blocked, lags, lost a message, has a
 // claim of which nobody knows the end, or has a sink that is away, or is back.
-func (a *Announcer) Consumer(ctx context.Context, said handoff.Announcement) error {
-	if said.Kind == handoff.CircuitOpen || said.Kind == handoff.CircuitClosed {
+func (a *Announcer) Consumer(ctx context.Context, said delivery.Announcement) error {
+	if said.Kind == delivery.CircuitOpen || said.Kind == delivery.CircuitClosed {
 		d := circuit{said.ID, string(said.Kind), said.Consumer, said.Since, said.Age.Seconds(), said.Attempts}
 		slog.WarnContext(ctx, d.Kind, "id", d.ID, "consumer", d.Consumer, "ageSeconds", d.Seconds, "probes", d.Probes)
 		return a.send(ctx, d.Kind, d)
@@ -57,7 +57,7 @@ func (a *Announcer) Consumer(ctx context.Context, said handoff.Announcement) err
 		Delivered: jsonseq.Seq(said.Delivered), Position: jsonseq.Seq(said.Position),
 		Since: said.Since, Seconds: said.Age.Seconds(), Attempts: said.Attempts, Error: said.Error,
 	}
-	if said.Token != (handoff.Token{}) {
+	if said.Token != (delivery.Token{}) {
 		d.Claim = &claim{said.Token.String(), jsonseq.Seq(said.From + 1), jsonseq.Seq(said.To), string(said.State)}
 	}
 	slog.WarnContext(ctx, d.Kind, "id", d.ID, "queue", d.Queue, "consumer", d.Consumer, "delivered", d.Delivered,

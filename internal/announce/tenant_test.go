@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/announce"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // The tenant of a queue or a tag stands beside the whole name.
@@ -20,7 +20,7 @@ func TestTenantIsPublished(t *testing.T) {
 	gap.Queue, chain.Tag = "@acme/q", "@acme/tree"
 	if err := errors.Join(
 		a.Queue(t.Context(), gap),
-		a.Consumer(t.Context(), handoff.Announcement{Kind: handoff.ConsumerBlocked, Queue: "@acme/q", Consumer: "c"}),
+		a.Consumer(t.Context(), delivery.Announcement{Kind: delivery.ConsumerBlocked, Queue: "@acme/q", Consumer: "c"}),
 		a.Chain(t.Context(), chain),
 	); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@
 // over, and the sweep, which knows of it by this, looks after it.
 //
 // One with track is committed when the work of its messages is done, which may
-// take so long: see [handoff.Reader].
+// take so long: see [delivery.Reader].
 //
 // It is read strictly: a member that is not known, given twice, or out of its
 // bounds is an error that names it. An ARN that is only known once the stack is
@@ -38,7 +38,7 @@ import (
 	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/sink"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
@@ -71,7 +71,7 @@ const Max = 20
 // Consumer is one of the file: a reader, still without its handler, and where
 // it delivers its batches; Sink is the zero Config where another function does.
 type Consumer struct {
-	Reader handoff.Reader
+	Reader delivery.Reader
 	Sink   sink.Config
 }
 
@@ -91,11 +91,11 @@ var file = assetfile.List[Consumer]{
 	Element: read, NameOf: func(c Consumer) string { return c.Reader.Name },
 }
 
-// document is a consumer as it is written. The bounds of its numbers are those of [handoff.Reader].
+// document is a consumer as it is written. The bounds of its numbers are those of [delivery.Reader].
 type document struct {
 	Name        string          `json:"name"`
 	Sink        sink.Config     `json:"sink"`
-	Start       handoff.Start   `json:"start"`
+	Start       delivery.Start  `json:"start"`
 	Prefix      string          `json:"prefix"`
 	MaxMessages int             `json:"maxMessages"`
 	MaxBytes    int             `json:"maxBytes"`
@@ -125,10 +125,10 @@ func read(raw json.RawMessage) (Consumer, error) {
 			"begins with '@', and with no whole tenant: it must be like @acme/, or @ for all "+
 				"tenants, or begin otherwise")
 	}
-	c := Consumer{handoff.Reader{
+	c := Consumer{delivery.Reader{
 		Name: d.Name, Start: d.Start, Prefix: d.Prefix, MaxMessages: d.MaxMessages, MaxBytes: d.MaxBytes,
 		MaxAttempts: d.MaxAttempts, BlockAfter: d.BlockAfter, Retries: d.Retries,
-		Circuit: handoff.Circuit(d.Circuit), Track: d.Track,
+		Circuit: delivery.Circuit(d.Circuit), Track: d.Track,
 	}, d.Sink}
 	err := cmp.Or(c.Sink.Defaults(&c.Reader), c.Reader.Validate())
 	if wrong := (*invalid.Error)(nil); errors.As(err, &wrong) && wrong.Field == "consumer" {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/sink"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 const queueARN = "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"
@@ -52,18 +52,18 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []consumers.Consumer{
-		{Reader: handoff.Reader{Name: "billing"}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`","maxEntries":1}`)},
+		{Reader: delivery.Reader{Name: "billing"}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`","maxEntries":1}`)},
 		{
-			Reader: handoff.Reader{Name: "search", Start: handoff.Latest, Prefix: "shop/", MaxMessages: 10, MaxBytes: 1_000_000, MaxAttempts: 3, BlockAfter: 2 * time.Hour},
+			Reader: delivery.Reader{Name: "search", Start: delivery.Latest, Prefix: "shop/", MaxMessages: 10, MaxBytes: 1_000_000, MaxAttempts: 3, BlockAfter: 2 * time.Hour},
 			Sink:   config(t, `{"kind":"lambda","arn":"arn:aws:lambda:eu-west-1:123456789012:function:f"}`),
 		},
-		{Reader: handoff.Reader{Name: "books"}},
-		{Reader: handoff.Reader{Name: "brittle", Circuit: handoff.Circuit{Queues: 5, Probes: []time.Duration{time.Second, time.Minute}, WakeRate: 20}}},
-		{Reader: handoff.Reader{Name: "many", Circuit: handoff.Circuit{Off: true}}},
-		{Reader: handoff.Reader{Name: "words", Track: 15 * time.Minute, Retries: []time.Duration{500 * time.Millisecond, time.Hour}}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
-		{Reader: handoff.Reader{Name: "late", Start: handoff.At(7)}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
+		{Reader: delivery.Reader{Name: "books"}},
+		{Reader: delivery.Reader{Name: "brittle", Circuit: delivery.Circuit{Queues: 5, Probes: []time.Duration{time.Second, time.Minute}, WakeRate: 20}}},
+		{Reader: delivery.Reader{Name: "many", Circuit: delivery.Circuit{Off: true}}},
+		{Reader: delivery.Reader{Name: "words", Track: 15 * time.Minute, Retries: []time.Duration{500 * time.Millisecond, time.Hour}}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
+		{Reader: delivery.Reader{Name: "late", Start: delivery.At(7)}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`"}`)},
 	}
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b handoff.Start) bool { return a == b }), cmp.Comparer(func(a, b sink.Config) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b delivery.Start) bool { return a == b }), cmp.Comparer(func(a, b sink.Config) bool { return a == b })); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/record"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // TestATenantsEndpointsAreBounded: one more is refused by its name and the bound, and nothing is stored of it. Those that are
 // there may be changed, others' are not counted, and there is room again where one is taken away.
 func TestATenantsEndpointsAreBounded(t *testing.T) {
-	tables := handoff.Names{}.Tables()
+	tables := delivery.Names{}.Tables()
 	meter := ddbtest.NewMeter(ddb.NewMemory(tables...))
 	s := endpoint.NewStore(meter, tables, time.Now)
 	put := func(name string) error {

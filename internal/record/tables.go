@@ -7,7 +7,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TablesOf are the tables of a *handoff.Deliverer, for package pull. Package handoff sets
+// TablesOf are the tables of a *delivery.Deliverer, for package pull. Package delivery sets
 // it: a method of the Deliverer would be one for its users too.
 var TablesOf func(deliverer any) Tables
 

@@ -8,19 +8,19 @@ import (
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Read reads a JSON array of replies: messages as they are put, each with its
 // queue. The error is an [invalid.Error] that names the reply and the field;
 // their bounds are not looked at.
-func Read(raw json.RawMessage) ([]handoff.Reply, error) {
-	list, err := strictjson.Elements(raw, handoff.MaxReplies)
+func Read(raw json.RawMessage) ([]delivery.Reply, error) {
+	list, err := strictjson.Elements(raw, delivery.MaxReplies)
 	if err != nil {
 		return nil, invalid.Named("replies", err)
 	}
-	replies := make([]handoff.Reply, len(list))
+	replies := make([]delivery.Reply, len(list))
 	for i, raw := range list {
 		members, err := strictjson.Members(raw)
 		if err != nil {
@@ -36,7 +36,7 @@ func Read(raw json.RawMessage) ([]handoff.Reply, error) {
 		if err != nil {
 			return nil, invalid.Within("replies", i, err)
 		}
-		replies[i] = handoff.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes, Trace: m.Trace}
+		replies[i] = delivery.Reply{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes, Trace: m.Trace}
 		if m.Seq != cursor.NoSeq {
 			seq := m.Seq
 			replies[i].Seq = &seq

@@ -17,7 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -69,7 +69,7 @@ func (d *Deps) Sorter() *cursor.Sorter {
 
 // Deliverer is a Deliverer on the tables, with these options; those that the environment has are
 // set here. It needs STREAMSORT_CONSUMERS_TABLE and STREAMSORT_AUDIT_TABLE.
-func (d *Deps) Deliverer(options handoff.Options) *handoff.Deliverer {
+func (d *Deps) Deliverer(options delivery.Options) *delivery.Deliverer {
 	d.Check(d.NeedConsumers())
 	if d.Sorter() == nil {
 		return nil
@@ -78,7 +78,7 @@ func (d *Deps) Deliverer(options handoff.Options) *handoff.Deliverer {
 	if d.Timer != nil {
 		options.WakeUp, options.WakeCircuit = d.Timer.Consumer, d.Timer.Circuit
 	}
-	deliverer, err := handoff.New(handoff.NewDynamo(d.Client, d.Consumers), d.Sorter(), &options)
+	deliverer, err := delivery.New(delivery.NewDynamo(d.Client, d.Consumers), d.Sorter(), &options)
 	d.Check(err)
 	return deliverer
 }
@@ -109,7 +109,7 @@ func (d *Deps) Announcer() *announce.Announcer {
 
 // Ends handles the ends of chains: of tracked batches by the deliverer, of all others by
 // announcing and listing them.
-func (d *Deps) Ends(deliverer *handoff.Deliverer, announcer *announce.Announcer) xorack.Announce {
+func (d *Deps) Ends(deliverer *delivery.Deliverer, announcer *announce.Announcer) xorack.Announce {
 	return announce.Batches(deliverer.Ender(announce.Listed(d.Trouble(), d.Tombstone, announcer.Chain)))
 }
 

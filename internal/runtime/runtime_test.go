@@ -18,12 +18,12 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // everything takes all that there is of the environment.
 func everything(d *runtime.Deps) (runtime.Handler, error) {
-	deliverer := d.Deliverer(handoff.Options{Acker: d.Acker()})
+	deliverer := d.Deliverer(delivery.Options{Acker: d.Acker()})
 	d.Ends(deliverer, d.Announcer())
 	d.Quotas()
 	d.CountRates()

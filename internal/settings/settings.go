@@ -17,7 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/timer"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -32,7 +32,7 @@ type Settings struct {
 	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
 	// STREAMSORT_AUDIT_TABLE. A Deliverer needs both, nothing else does.
 	// STREAMSORT_TROUBLE_TABLE is that of who is in trouble, where that is noted.
-	Consumers handoff.Names
+	Consumers delivery.Names
 	// Chains are the chains' table and its key: STREAMSORT_CHAINS_TABLE and
 	// STREAMSORT_TAG_KEY. An Acker needs the table, nothing else does. Tombstone is
 	// STREAMSORT_TOMBSTONE; 0 means the acker's own default.
@@ -81,7 +81,7 @@ type Settings struct {
 	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}], of an archive with
 	// {"sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}}; or all of the text that
 	// process has (package consumers), of which the sweep takes the same.
-	Readers []handoff.Reader
+	Readers []delivery.Reader
 	// Buckets are the ARNs of the buckets that have the archives of some of them, by their names:
 	// the sweep deletes what is there of erased queues.
 	Buckets map[string]string
@@ -107,7 +107,7 @@ func FromEnvironment() (Settings, error) {
 			QueueKey: os.Getenv("STREAMSORT_QUEUE_KEY"),
 			SeqKey:   os.Getenv("STREAMSORT_SEQ_KEY"),
 		},
-		Consumers: handoff.Names{
+		Consumers: delivery.Names{
 			Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE"),
 			Audit:     os.Getenv("STREAMSORT_AUDIT_TABLE"),
 			Trouble:   os.Getenv("STREAMSORT_TROUBLE_TABLE"),
@@ -213,7 +213,7 @@ func (r *reader) truth(name string) bool {
 	}
 }
 
-func (r *reader) readers(name string) (readers []handoff.Reader, buckets map[string]string) {
+func (r *reader) readers(name string) (readers []delivery.Reader, buckets map[string]string) {
 	text := strings.TrimSpace(os.Getenv(name))
 	if text == "" {
 		return nil, nil
@@ -236,8 +236,8 @@ func (r *reader) readers(name string) (readers []handoff.Reader, buckets map[str
 		r.fail(name, "must be a list of names and prefixes, as JSON: "+err.Error())
 	}
 	for _, item := range all.Consumers {
-		circuit := handoff.Circuit{WakeRate: max(item.WakeRate, item.Circuit.WakeRate)}
-		reader := handoff.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: circuit}
+		circuit := delivery.Circuit{WakeRate: max(item.WakeRate, item.Circuit.WakeRate)}
+		reader := delivery.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: circuit}
 		if err := reader.Validate(); err != nil {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -53,7 +53,7 @@ func TestEverything(t *testing.T) {
 		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", Arrivals: "a-1", QueueKey: "author", SeqKey: "number"},
 		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync, Settle: 5 * time.Second, Late: cursor.LateDeliver, ClockAhead: 24 * time.Hour},
 		KeepForever: true, BatchSize: 5, Events: raw(t, mapping.Texts{Queue: "a.b", Seq: "c", ID: "d"}), EventBus: "default",
-		Readers:    []handoff.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: handoff.Circuit{WakeRate: 7}}, {Name: "c"}},
+		Readers:    []delivery.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: delivery.Circuit{WakeRate: 7}}, {Name: "c"}},
 		Buckets:    map[string]string{"c": "arn:aws:s3:::books"},
 		SweepEvery: 4 * time.Minute, FullSweepEvery: 2 * time.Hour, SweepSegments: 2,
 		Log: calllog.Log{Successes: 100, Queue: "q", Until: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)},
@@ -69,7 +69,7 @@ func TestReadersOfConsumers(t *testing.T) {
 	t.Setenv("STREAMSORT_READERS", `{"consumers":[{"name":"a","sink":{"kind":"sqs","arn":"x"}},
 		{"name":"b","prefix":"shop/","start":7,"maxAttempts":3,"circuit":{"wakeRate":7},"sink":{"kind":"s3","arn":"arn:aws:s3:::books"}}]}`)
 	s, err := settings.FromEnvironment()
-	want := []handoff.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: handoff.Circuit{WakeRate: 7}}}
+	want := []delivery.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: delivery.Circuit{WakeRate: 7}}}
 	if err != nil || !reflect.DeepEqual(s.Readers, want) || !reflect.DeepEqual(s.Buckets, map[string]string{"b": "arn:aws:s3:::books"}) {
 		t.Errorf("%+v, %v, %v; want %+v", s.Readers, s.Buckets, err, want)
 	}

@@ -60,7 +60,7 @@
 //
 // # Tracked consumers
 //
-// Where the batch is tracked ([handoff.Reader].Track), each message carries the
+// Where the batch is tracked ([delivery.Reader].Track), each message carries the
 // token of its work's edge: "edge", beside its seq in a function's document and
 // in an event's detail, an attribute of SQS and SNS. Delivery is then not the
 // end of the work: the worker that has done it reports the edge as done, to the ack function

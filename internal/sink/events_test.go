@@ -11,11 +11,11 @@ import (
 
 	"github.com/streamsort/streamsort/internal/cloudevents"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // eventBatch has an event, another with an integer that EventBridge does not take, and a message that came as none.
-func eventBatch(t *testing.T) handoff.Batch {
+func eventBatch(t *testing.T) delivery.Batch {
 	t.Helper()
 	b := sinktest.Tracked(sinktest.Batch("@acme/orders", "{}", "{}", "\x00"), "tag")
 	for i, raw := range []string{

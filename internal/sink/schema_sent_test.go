@@ -11,11 +11,11 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // batchesOfAllKinds have all that a document may have, and nothing that it need not have.
-func batchesOfAllKinds() []handoff.Batch {
+func batchesOfAllKinds() []delivery.Batch {
 	whole := sinktest.Tracked(sinktest.Batch("@acme/orders", `{"n":1}`, "\x00", "", `{ "spaced": 1 }`), "tag")
 	whole.Messages[0].ID, whole.Messages[0].Attributes = "id\x01", map[string]string{"k": "v"}
 	whole.Messages[3].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
@@ -29,7 +29,7 @@ func batchesOfAllKinds() []handoff.Batch {
 	}
 	whole.Messages[3].Seq, whole.Token.N = 1<<62, 1<<60
 	whole.From, whole.To, whole.Skipped, whole.Attempt, whole.Rewinds = -1, 1<<62, []int64{0, 7}, 2, 3
-	return []handoff.Batch{sinktest.Batch("q", sinktest.Bodies(2)...), whole}
+	return []delivery.Batch{sinktest.Batch("q", sinktest.Bodies(2)...), whole}
 }
 
 // sentDocuments are what the sinks send of those, by the schema that it is of.

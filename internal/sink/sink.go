@@ -14,7 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/sns"
 	"github.com/streamsort/streamsort/internal/sink/sqs"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -77,8 +77,8 @@ func (c *Config) UnmarshalJSON(raw []byte) error {
 
 // Defaults sets what the kind of sink asks of its reader, where nothing else is said. The error
 // names what of the reader the kind does not do.
-func (c Config) Defaults(r *handoff.Reader) error {
-	if of, has := c.settings.(interface{ Defaults(*handoff.Reader) error }); has {
+func (c Config) Defaults(r *delivery.Reader) error {
+	if of, has := c.settings.(interface{ Defaults(*delivery.Reader) error }); has {
 		return of.Defaults(r)
 	}
 	return nil

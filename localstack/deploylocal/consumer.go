@@ -98,14 +98,14 @@ func (t *trial) readLog(ctx context.Context) error {
 	return nil
 }
 
-// operate asks the handoff function what an operator would, directly.
+// operate asks the delivery function what an operator would, directly.
 func (t *trial) operate(ctx context.Context) error {
 	queue := t.arrivals[0].Queue
 	payload, err := json.Marshal(map[string]string{"operation": "status", "queue": queue})
 	if err != nil {
 		return err
 	}
-	answer, err := t.invoke(ctx, "HandoffFunctionName", payload)
+	answer, err := t.invoke(ctx, "DeliveryFunctionName", payload)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // TestArrivalsAreDelivered: consumers do not see which kind a queue is. They
@@ -22,7 +22,7 @@ func TestArrivalsAreDelivered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := handoff.New(handoff.NewMemory(), sorter, &handoff.Options{Now: clock})
+	d, err := delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestArrivalsAreDelivered(t *testing.T) {
 		}
 	}
 	var got []string
-	reader := handoff.Reader{Name: "billing", MaxMessages: 40, Handle: func(_ context.Context, b handoff.Batch) error {
+	reader := delivery.Reader{Name: "billing", MaxMessages: 40, Handle: func(_ context.Context, b delivery.Batch) error {
 		for _, m := range b.Messages {
 			got = append(got, fmt.Sprint(m.Seq, " ", string(m.Body)))
 		}
@@ -49,13 +49,13 @@ func TestArrivalsAreDelivered(t *testing.T) {
 		}
 	}
 	deliver("all", 90, "1 body 0 of id0", "90 body 1 of id59")
-	order := handoff.Order{Queue: "q", Consumer: "billing", Reason: "again"}
-	if _, err := d.Rewind(t.Context(), order, handoff.At(30)); err != nil {
+	order := delivery.Order{Queue: "q", Consumer: "billing", Reason: "again"}
+	if _, err := d.Rewind(t.Context(), order, delivery.At(30)); err != nil {
 		t.Fatal(err)
 	}
 	deliver("from 30 on", 61, "30 body 1 of id19", "90 body 1 of id59")
 
-	options := handoff.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1, FullEvery: time.Hour}, Delete: true}
+	options := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1, FullEvery: time.Hour}, Delete: true}
 	for range 3 {
 		now = now.Add(2 * time.Hour)
 		if _, err := d.Sweep(t.Context(), options); err != nil {

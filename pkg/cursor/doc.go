@@ -4,7 +4,7 @@
 // Make a [Store] with [NewDynamo] (or [NewMemory] in tests), a [Sorter] with
 // [New], and call [Sorter.Put] for what arrives. The
 // messages come out, in order, behind the stream of the cursors table: package
-// handoff delivers them, and [StatelessConsumer] is a Lambda function there that
+// delivery delivers them, and [StatelessConsumer] is a Lambda function there that
 // stores nothing. The function behind the stream of the messages
 // table is [OnMessages], and [Sorter.Sweep] runs on a schedule; both make up for
 // what a crash leaves behind.

@@ -33,7 +33,7 @@ type StatelessOptions struct {
 // The event source mapping must have ReportBatchItemFailures on.
 //
 // It is for effects that may be repeated, and for a look at what goes by. Package
-// handoff is for all others, and promises what this does not:
+// delivery is for all others, and promises what this does not:
 //
 //   - There is no claim. An advance that fails, or whose response is lost, is
 //     delivered again as a whole, with the batches of it that were delivered before;

@@ -10,7 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // Charge is what a payment results in.
@@ -102,7 +102,7 @@ func ExampleOptions_onError() {
 	// card declined
 }
 
-// A batch of a consumer in order ([handoff.OnStream]), each message once: a
+// A batch of a consumer in order ([delivery.OnStream]), each message once: a
 // batch that is delivered again goes on where the first one ended.
 func ExampleEach() {
 	ctx := context.Background()
@@ -111,7 +111,7 @@ func ExampleEach() {
 		log.Fatal(err)
 	}
 	down := true
-	handler := func(ctx context.Context, batch handoff.Batch) error {
+	handler := func(ctx context.Context, batch delivery.Batch) error {
 		id := func(m cursor.Message) (string, error) { return m.Queue + "/" + strconv.FormatInt(m.Seq, 10), nil }
 		done, err := dedup.Each(ctx, payments, batch.Messages, id, func(_ context.Context, m cursor.Message) (Charge, error) {
 			if m.Seq == 2 && down {
@@ -123,7 +123,7 @@ func ExampleEach() {
 		fmt.Println("done:", done)
 		return err
 	}
-	batch := handoff.Batch{Queue: "orders", Messages: []cursor.Message{
+	batch := delivery.Batch{Queue: "orders", Messages: []cursor.Message{
 		{Queue: "orders", Seq: 1, Body: []byte("one")}, {Queue: "orders", Seq: 2, Body: []byte("two")},
 	}}
 	fmt.Println(handler(ctx, batch))

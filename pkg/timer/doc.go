@@ -5,15 +5,15 @@
 // and the acker tell it of due times ([Timer.Gap], [Timer.Consumer] and [Timer.Chain] are
 // made for their options WakeUp, [Timer.Circuit] for WakeCircuit, [Timer.Settle] for that of
 // cursor.OnArrivals), and [Timer.Flush] sends it to an SQS queue with delays. The function behind
-// that queue reads each with [Parse], looks at the thing (Wake of cursor.Sorter, handoff.Deliverer
-// and xorack.Acker; and WakeCircuit of handoff.Deliverer; Settle of cursor.Sorter), and sends it again
+// that queue reads each with [Parse], looks at the thing (Wake of cursor.Sorter, delivery.Deliverer
+// and xorack.Acker; and WakeCircuit of delivery.Deliverer; Settle of cursor.Sorter), and sends it again
 // where it is due later.
 // In a function of your own behind the cursors' stream:
 //
 //	wake, err := timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE"))
 //	…
-//	deliverer, err := handoff.New(store, sorter, &handoff.Options{WakeUp: wake.Consumer, WakeCircuit: wake.Circuit})
-//	handler, err := handoff.OnStream(deliverer, names, reader)
+//	deliverer, err := delivery.New(store, sorter, &delivery.Options{WakeUp: wake.Consumer, WakeCircuit: wake.Circuit})
+//	handler, err := delivery.OnStream(deliverer, names, reader)
 //	…
 //	lambda.Start(timer.Flushing(wake, handler))
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // behind has a consumer that was away for a week, and what waits for it kept, while each of
@@ -20,7 +20,7 @@ func behind(w *world) error {
 	if err := w.backlog(waiting, 100); err != nil {
 		return err
 	}
-	if err := w.consumer(handoff.First); err != nil {
+	if err := w.consumer(delivery.First); err != nil {
 		return err
 	}
 	if _, _, err := w.store.Requests(queuelog.Inside{}).Move(ctx, "big", cursor.Range{From: 0, To: waiting}, 0, w.now); err != nil {
@@ -40,7 +40,7 @@ func behind(w *world) error {
 			return fmt.Errorf("after %d runs %d are kept", run.invocations, kept)
 		}
 		// What is killed with its time is no failure here: the next run goes on.
-		_ = w.run(&run, sideBySide(4*time.Minute), w.sweeps(ctx, func(did handoff.SweepReport) {
+		_ = w.run(&run, sideBySide(4*time.Minute), w.sweeps(ctx, func(did delivery.SweepReport) {
 			kept += did.Sorter.Kept
 			if run.invocations == 0 {
 				cancelled += did.Cancelled
@@ -54,13 +54,13 @@ func behind(w *world) error {
 }
 
 // sweeps is a run of the sweep over the queues and their consumers, as the function makes it.
-func (w *world) sweeps(ctx context.Context, note func(handoff.SweepReport)) func(ddb.Engine, *cursor.Sorter) error {
+func (w *world) sweeps(ctx context.Context, note func(delivery.SweepReport)) func(ddb.Engine, *cursor.Sorter) error {
 	return func(tables ddb.Engine, s *cursor.Sorter) error {
-		d, err := handoff.New(record.NewStore(tables, handoff.Names{}.Tables()), s, &handoff.Options{Now: func() time.Time { return w.now }})
+		d, err := delivery.New(record.NewStore(tables, delivery.Names{}.Tables()), s, &delivery.Options{Now: func() time.Time { return w.now }})
 		if err != nil {
 			return err
 		}
-		did, err := d.Sweep(ctx, handoff.SweepOptions{})
+		did, err := d.Sweep(ctx, delivery.SweepOptions{})
 		note(did)
 		return err
 	}
@@ -75,8 +75,8 @@ func (w *world) deadClaim(queue string) error {
 	}); err != nil {
 		return err
 	}
-	return w.deliver(&spent{}, oneByOne(time.Second), func(d *handoff.Deliverer) error {
-		c, err := d.Create(ctx, queue, "c", handoff.First)
+	return w.deliver(&spent{}, oneByOne(time.Second), func(d *delivery.Deliverer) error {
+		c, err := d.Create(ctx, queue, "c", delivery.First)
 		if err != nil {
 			return err
 		}

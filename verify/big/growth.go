@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // shape is how a load comes in: in bursts of messages of one queue, each of which is delivered
@@ -260,14 +260,14 @@ func (w *world) load(s shape, bursts int64, at func(n int64) burst) (perMessage,
 	if s.together {
 		put = putTogether
 	}
-	reader := handoff.Reader{Name: "c", MaxMessages: 1000, Handle: func(_ context.Context, b handoff.Batch) error {
+	reader := delivery.Reader{Name: "c", MaxMessages: 1000, Handle: func(_ context.Context, b delivery.Batch) error {
 		got += int64(len(b.Messages))
 		return nil
 	}}
 	var all spent
 	err := w.invoke(&all, unbounded, func(producer *cursor.Sorter) error {
 		return w.run(&all, unbounded, func(tables ddb.Engine, sorter *cursor.Sorter) error {
-			d, err := handoff.New(record.NewStore(tables, handoff.Names{}.Tables()), sorter, &handoff.Options{Now: w.clock, ForEach: fanout.OneByOne})
+			d, err := delivery.New(record.NewStore(tables, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: w.clock, ForEach: fanout.OneByOne})
 			if err != nil {
 				return err
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -198,7 +198,7 @@ func (s *sweeping) sweep(i *invocation, now func() time.Time) error {
 	if err != nil {
 		return err
 	}
-	d, err := handoff.New(record.NewStore(i, handoff.Names{}.Tables()), sorter, &handoff.Options{Now: now})
+	d, err := delivery.New(record.NewStore(i, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: now})
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (s *sweeping) sweep(i *invocation, now func() time.Time) error {
 			}})
 			return
 		}
-		report, _ := d.Sweep(ctx, handoff.SweepOptions{Sorter: cursor.SweepOptions{
+		report, _ := d.Sweep(ctx, delivery.SweepOptions{Sorter: cursor.SweepOptions{
 			Every: 4*time.Minute - 30*time.Second,
 			Announce: func(_ context.Context, a cursor.Announcement) error {
 				s.saw(a.Queue, now())

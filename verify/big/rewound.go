@@ -8,7 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // rewound sets a consumer back over all that is stored, of which the expiry of each has to
@@ -22,19 +22,19 @@ func rewound(w *world) error {
 	if _, _, err := w.store.Requests(queuelog.Inside{}).Move(ctx, "big", cursor.Range{From: 0, To: last}, 0, w.now); err != nil {
 		return err
 	}
-	if err := w.consumer(handoff.Latest); err != nil {
+	if err := w.consumer(delivery.Latest); err != nil {
 		return err
 	}
 	w.now = w.now.Add(8 * 24 * time.Hour)
 	each := sideBySide(55 * time.Second)
 	var all spent
 	// The call of the operator is killed with its time; what it has kept stays kept.
-	_ = w.deliver(&all, sideBySide(25*time.Second), func(d *handoff.Deliverer) error {
-		_, err := d.Rewind(ctx, handoff.Order{Queue: "big", Consumer: "c", Reason: "again", Op: "op"}, handoff.First)
+	_ = w.deliver(&all, sideBySide(25*time.Second), func(d *delivery.Deliverer) error {
+		_, err := d.Rewind(ctx, delivery.Order{Queue: "big", Consumer: "c", Reason: "again", Op: "op"}, delivery.First)
 		return err
 	})
 	got := int64(0)
-	reader := handoff.Reader{Name: "c", MaxMessages: 1000, Handle: func(_ context.Context, b handoff.Batch) error {
+	reader := delivery.Reader{Name: "c", MaxMessages: 1000, Handle: func(_ context.Context, b delivery.Batch) error {
 		got += int64(len(b.Messages))
 		return errors.New("enough is seen")
 	}}
@@ -42,7 +42,7 @@ func rewound(w *world) error {
 		if int64(all.invocations) > 3+last*6/5/int64(each.requests) {
 			return fmt.Errorf("after %d invocations it still starts", all.invocations)
 		}
-		_ = w.deliver(&all, each, func(d *handoff.Deliverer) error { return d.Deliver(ctx, "big", reader, -1).Err })
+		_ = w.deliver(&all, each, func(d *delivery.Deliverer) error { return d.Deliver(ctx, "big", reader, -1).Err })
 	}
 	w.line(fmt.Sprintf("a rewind over %d messages, up to its first batch", last), all)
 	read := float64(last) * 600 / 4096

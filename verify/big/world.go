@@ -15,7 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -38,7 +38,7 @@ type world struct {
 // definitions are the tables of a world.
 func definitions() []table.Definition {
 	var names cursor.Names
-	return slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, handoff.Names{Trouble: trouble.DefaultName}.Tables(), xorack.Names{}.Tables())
+	return slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, delivery.Names{Trouble: trouble.DefaultName}.Tables(), xorack.Names{}.Tables())
 }
 
 // open begins the world's time: far ahead, so that no server deletes what it holds.
@@ -104,9 +104,9 @@ func (w *world) invoke(s *spent, b budget, do func(*cursor.Sorter) error) error 
 }
 
 // deliver is invoke of who hands on.
-func (w *world) deliver(s *spent, b budget, do func(*handoff.Deliverer) error) error {
+func (w *world) deliver(s *spent, b budget, do func(*delivery.Deliverer) error) error {
 	return w.run(s, b, func(tables ddb.Engine, sorter *cursor.Sorter) error {
-		d, err := handoff.New(record.NewStore(tables, handoff.Names{}.Tables()), sorter, &handoff.Options{Now: w.clock})
+		d, err := delivery.New(record.NewStore(tables, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: w.clock})
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (i *invocation) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) 
 }
 
 // records are the consumers without any bound.
-func (w *world) records() *record.Store { return record.NewStore(w.tables, handoff.Names{}.Tables()) }
+func (w *world) records() *record.Store { return record.NewStore(w.tables, delivery.Names{}.Tables()) }
 
 // dies leaves a consumer's claim up to a seq, whose process died.
 func (w *world) dies(c record.Consumer, to int64) error {
@@ -188,8 +188,8 @@ func (w *world) backlog(last int64, size int) error {
 }
 
 // consumer makes the consumer "c" of the queue "big".
-func (w *world) consumer(start handoff.Start) error {
-	return w.deliver(&spent{}, oneByOne(time.Minute), func(d *handoff.Deliverer) error {
+func (w *world) consumer(start delivery.Start) error {
+	return w.deliver(&spent{}, oneByOne(time.Minute), func(d *delivery.Deliverer) error {
 		_, err := d.Create(context.Background(), "big", "c", start)
 		return err
 	})

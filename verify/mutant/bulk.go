@@ -5,7 +5,7 @@ const bulkFolder = "internal/bulk"
 
 var (
 	bulkAlone = test{"./internal/bulk", "."}
-	bulkOnAPI = test{"./functions/handoff", "TestBulk"}
+	bulkOnAPI = test{"./functions/delivery", "TestBulk"}
 	bulkPage  = test{"./pkg/ui", "TestBulk"}
 )
 

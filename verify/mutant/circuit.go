@@ -1,15 +1,15 @@
 package main
 
 // circuitTests hold the circuit of a sink that is away.
-var circuitTests = test{"./pkg/handoff", "Circuit|Probe|TestBadMessagesDoNot|TestNothingIs"}
+var circuitTests = test{"./pkg/delivery", "Circuit|Probe|TestBadMessagesDoNot|TestNothingIs"}
 
 // heldTests hold what becomes of the queues that an open circuit holds back.
-var heldTests = test{"./pkg/handoff", "Held|TestBadMessagesDoNot|TestProbesGoRound|TestBadMessagesKeepNo"}
+var heldTests = test{"./pkg/delivery", "Held|TestBadMessagesDoNot|TestProbesGoRound|TestBadMessagesKeepNo"}
 
 // circuitMutants are bugs by which a sink that is away is asked too often, or is not found to be
 // back.
 var circuitMutants = []mutant{
-	{"circuit: one that nobody probes stays open for ever", deliveryFolder, test{"./pkg/handoff", "TestACircuitThatNobodyProbes"}, []edit{
+	{"circuit: one that nobody probes stays open for ever", deliveryFolder, test{"./pkg/delivery", "TestACircuitThatNobodyProbes"}, []edit{
 		{"sweep_circuit.go", " || r.now().Sub(e.Circuit.ProbeAt) >= abandoned):", "):"},
 	}},
 	{"the circuit opens by one queue more", deliveryFolder, circuitTests, []edit{
@@ -18,16 +18,16 @@ var circuitMutants = []mutant{
 	{"the circuit opens at once", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "(now.Sub(h.FailingSince) >= steady || ", "(true || "},
 	}},
-	{"the circuit opens beside what was just taken", deliveryFolder, test{"./pkg/handoff", "TestOpensNot"}, []edit{
+	{"the circuit opens beside what was just taken", deliveryFolder, test{"./pkg/delivery", "TestOpensNot"}, []edit{
 		{"circuit.go", " && now.Sub(h.TakenAt) >= unseen", ""},
 	}},
-	{"the circuit waits though ten queues fail", deliveryFolder, test{"./pkg/handoff", "TestWorkloads/404"}, []edit{
+	{"the circuit waits though ten queues fail", deliveryFolder, test{"./pkg/delivery", "TestWorkloads/404"}, []edit{
 		{"circuit.go", " || len(h.Failing) == record.MaxFailing)", ")"},
 	}},
 	{"a bad message takes the probe", deliveryFolder, heldTests, []edit{
 		{"circuit.go", "case run.Record.Fails() && now", "case false && now"},
 	}},
-	{"a queue that lets the probe pass has others woken up at once", deliveryFolder, test{"./pkg/handoff", "TestBadMessagesDoNot"}, []edit{
+	{"a queue that lets the probe pass has others woken up at once", deliveryFolder, test{"./pkg/delivery", "TestBadMessagesDoNot"}, []edit{
 		{"circuit.go", "run.wakeCircuit(run.Consumer, due.Add(unprobed))", "run.wakeCircuit(run.Consumer, due)"},
 	}},
 	{"the circuit stays open: it is not closed", deliveryFolder, circuitTests, []edit{
@@ -49,7 +49,7 @@ var circuitMutants = []mutant{
 	{"who is held back is looked at no more", deliveryFolder, heldTests, []edit{
 		{"sweep_beside.go", "return cursor.ErrLookBack", "return nil"},
 	}},
-	{"a run wakes up as many as a turn lasts for", deliveryFolder, test{"./pkg/handoff", "TestTheSweepWakesUp"}, []edit{
+	{"a run wakes up as many as a turn lasts for", deliveryFolder, test{"./pkg/delivery", "TestTheSweepWakesUp"}, []edit{
 		{"sweep_circuit.go", "for err == nil && e.Circuit.Waking &&", "for false && e.Circuit.Waking &&"},
 	}},
 	{"who fails is woken up first for a probe", deliveryFolder, heldTests, []edit{

@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/arrivalsim"
 	"github.com/streamsort/streamsort/verify/sim/cursorsim"
 	"github.com/streamsort/streamsort/verify/sim/dedupsim"
-	"github.com/streamsort/streamsort/verify/sim/handoffsim"
+	"github.com/streamsort/streamsort/verify/sim/deliverysim"
 	"github.com/streamsort/streamsort/verify/sim/keyedsim"
 	"github.com/streamsort/streamsort/verify/sim/repliessim"
 	"github.com/streamsort/streamsort/verify/sim/xoracksim"
@@ -56,7 +56,7 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 func TestSmallSchedulesAreThere(t *testing.T) {
 	there := map[string]bool{}
 	for folder, suite := range map[string]sim.Suite{
-		deliveries.folder: handoffsim.Suite(), repliesWalked.folder: repliessim.Suite(), dedupSchedules.folder: dedupsim.Suite(),
+		deliveries.folder: deliverysim.Suite(), repliesWalked.folder: repliessim.Suite(), dedupSchedules.folder: dedupsim.Suite(),
 		ackerSchedules.folder: xoracksim.Suite(), schedules.folder: cursorsim.Suite(),
 		keyedSchedules.folder: keyedsim.Suite(), arrivalSchedules.folder: arrivalsim.Suite(),
 	} {

@@ -3,8 +3,8 @@ package main
 // The tests that hold what is the sink's apart from what is a message's.
 var (
 	awayStore    = test{"./internal/record", "TestStoreAway/memory"}
-	awayDelivery = test{"./pkg/handoff", "TestASinkThatIsAway"}
-	health       = test{"./pkg/handoff", "TestABadMessage|TestAnOutage|TestBlocks|TestWhatWas|TestSuccess|TestFailures|TestAConsumerOf|TestAQueueThatIs|TestARedriveBegins|TestAProcessLooks|TestDeaths|TestADeath|TestConsumerFailing"}
+	awayDelivery = test{"./pkg/delivery", "TestASinkThatIsAway"}
+	health       = test{"./pkg/delivery", "TestABadMessage|TestAnOutage|TestBlocks|TestWhatWas|TestSuccess|TestFailures|TestAConsumerOf|TestAQueueThatIs|TestARedriveBegins|TestAProcessLooks|TestDeaths|TestADeath|TestConsumerFailing"}
 	awayWire     = test{"./internal/sink", "TestAway"}
 )
 
@@ -111,7 +111,7 @@ var outageMutants = []mutant{
 	{"the first who learns puts over another", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
 		{"health.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
 	}},
-	{"a sink is said to fail since its last failure", deliveryFolder, test{"./pkg/handoff", "TestSink"}, []edit{
+	{"a sink is said to fail since its last failure", deliveryFolder, test{"./pkg/delivery", "TestSink"}, []edit{
 		{"circuit.go", "\tif len(h.Failing) == 0 {", "\tif true {"},
 	}},
 	{"a redrive begins with what was known", recordFolder, health, []edit{

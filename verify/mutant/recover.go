@@ -74,7 +74,7 @@ var recoverMutants = []mutant{
 	{"anew: the log says that it was late", sorterFolder, keyedSchedule("the keys begin anew before a window is over"), []edit{
 		{"read_arrival.go", "if p.Has(queuelog.MarkRestart) {", "if p.Has(queuelog.MarkUnlinked) {"},
 	}},
-	{"anew: an order that was done is on record again", "pkg/handoff", test{"./functions/handoff", "TestRestartKeys/memory"}, []edit{
+	{"anew: an order that was done is on record again", "pkg/delivery", test{"./functions/delivery", "TestRestartKeys/memory"}, []edit{
 		{"erase.go", "if cur.RestartedBy(o.Op) {", "if cur.RestartedBy(o.Reason) {"},
 	}},
 }

@@ -38,10 +38,10 @@ var tenantMutants = []mutant{
 	{"tenants: a tenant may have a slash", "pkg/tenant", test{"./pkg/tenant", "TestValidate"}, []edit{
 		{"tenant.go", "const allowed = \"._-:@|+=\"", "const allowed = \"._-:@|+=/\""},
 	}},
-	{"tenants: replies name others' queues", "functions/handoff", test{"./functions/handoff", "TestRepliesToOthers"}, []edit{
+	{"tenants: replies name others' queues", "functions/delivery", test{"./functions/delivery", "TestRepliesToOthers"}, []edit{
 		{"consumers.go", `return "to a queue of another"`, `return "to queue " + full`},
 	}},
-	{"tenants: a tenant is shown what others handed on", "functions/handoff", test{"./functions/handoff", "TestSinks"}, []edit{
+	{"tenants: a tenant is shown what others handed on", "functions/delivery", test{"./functions/delivery", "TestSinks"}, []edit{
 		{"sinks.go", `if c.Tenant() != "" {`, "if false {"},
 	}},
 	{"tenants: a tenant is told how many open chains others have", "functions/ack", test{"./functions/ack", "TestListsOfChains"}, []edit{
@@ -50,16 +50,16 @@ var tenantMutants = []mutant{
 	{"tenants: an id is anybody's", "internal/intake", twoTenants, []edit{
 		{"intake.go", "\t\tm.ID, errs[2] = p.Scope.Full(\"id\", m.ID)\n", ""},
 	}},
-	{"tenants: a batch's chain is nobody's", deliveryFolder, test{"./pkg/handoff", "TestATenantsBatchIsItsOwn"}, []edit{
+	{"tenants: a batch's chain is nobody's", deliveryFolder, test{"./pkg/delivery", "TestATenantsBatchIsItsOwn"}, []edit{
 		{"tracked.go", `if of, _ := tenant.Split(t.queue); of != "" {`, `if of, _ := tenant.Split(t.queue); false {`},
 	}},
-	{"tenants: a tenant reads what an operator's endpoint answered", "functions/handoff", test{"./functions/handoff", "TestWhatATenantReads"}, []edit{
+	{"tenants: a tenant reads what an operator's endpoint answered", "functions/delivery", test{"./functions/delivery", "TestWhatATenantReads"}, []edit{
 		{"consumers.go", "scope.Tenant() != \"\" && !said.Own", "scope.Tenant() == \"\" && !said.Own"},
 	}},
-	{"tenants: a tenant reads addresses of the network", "functions/handoff", test{"./functions/handoff", "TestWhatATenantReads"}, []edit{
+	{"tenants: a tenant reads addresses of the network", "functions/delivery", test{"./functions/delivery", "TestWhatATenantReads"}, []edit{
 		{"consumers.go", "if why = scope.Words(why); replyQueue == \"\" {", "if replyQueue == \"\" {"},
 	}},
-	{"tenants: a rewind counts as one message", "functions/handoff", test{"./functions/handoff", "TestQuotasOfOperations"}, []edit{
+	{"tenants: a rewind counts as one message", "functions/delivery", test{"./functions/delivery", "TestQuotasOfOperations"}, []edit{
 		{"quota.go", "max(n, 1))", "min(n, 1))"},
 	}},
 	{"tenants: notes of all are in one part", "internal/trouble", test{"./internal/trouble", "TestANoisyTenant"}, []edit{
@@ -71,14 +71,14 @@ var tenantMutants = []mutant{
 	{"counts are of the minute in which they are stored", "internal/trouble", test{"./internal/trouble", "TestCounter/memory"}, []edit{
 		{"counter.go", "_ = c.store.Count(ctx, minute, n)", "_ = c.store.Count(ctx, c.now().Add(0*minute.Sub(c.since)), n)"},
 	}},
-	{"tenants: a chain is shown by its whole name", "functions/handoff", test{"./functions/handoff", "TestATenantsChain"}, []edit{
-		{"consumers.go", "scope.Short(handoff.ChainOf(c))", "handoff.ChainOf(c)"},
+	{"tenants: a chain is shown by its whole name", "functions/delivery", test{"./functions/delivery", "TestATenantsChain"}, []edit{
+		{"consumers.go", "scope.Short(delivery.ChainOf(c))", "delivery.ChainOf(c)"},
 	}},
-	{"replies: a record names their queue in words", recordFolder, test{"./pkg/handoff", "TestABadReplyFailsItsBatch"}, []edit{
+	{"replies: a record names their queue in words", recordFolder, test{"./pkg/delivery", "TestABadReplyFailsItsBatch"}, []edit{
 		{"errors.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},
 	}},
 	{"tenants: a batch's chain may be made by anybody", "functions/ack", test{"./functions/ack", "TestBadInput"}, []edit{
-		{"order.go", "if handoff.TracksBatch(o.Tag) &&", "if strings.HasPrefix(o.Tag, handoff.TrackedPrefix) &&"},
+		{"order.go", "if delivery.TracksBatch(o.Tag) &&", "if strings.HasPrefix(o.Tag, delivery.TrackedPrefix) &&"},
 	}},
 	{"tenants: a fan leaves its tenant", "pkg/xorack", test{"./pkg/xorack", "TestFanStaysWithItsTenant"}, []edit{
 		{"fan.go", `if of, _ := tenant.Split(tag); of != "" {`, `if of, _ := tenant.Split(tag); false {`},

@@ -15,7 +15,7 @@ var (
 	started    = test{"./internal/runtime", "TestNew|TestAround|TestWakeUps"}
 	arriving   = test{"./functions/sort", "TestHandlerSettles"}
 	wokenGap   = test{"./pkg/cursor", "TestWakeUps?Of"}
-	wokenUser  = test{"./pkg/handoff", "TestWakeUpsOf"}
+	wokenUser  = test{"./pkg/delivery", "TestWakeUpsOf"}
 	wokenChain = test{"./pkg/xorack", "TestWakeUpsOf"}
 )
 

@@ -14,38 +14,38 @@ var deferredMutants = []mutant{
 	{"deferred: after the claim has ended", recordFolder, deferredSchedule(", 2 faults"), []edit{
 		{"store_claims.go", "held, last := isHeld(seen.Token, Started), ", "held, last := isNumber(seen.Token.N), "},
 	}},
-	{"deferred: the commit that was first is no commit", deliveryFolder, test{"./pkg/handoff", "TestDeferGoesWrong"}, []edit{
+	{"deferred: the commit that was first is no commit", deliveryFolder, test{"./pkg/delivery", "TestDeferGoesWrong"}, []edit{
 		{"tracked.go", "} else if outcome != record.Committed {", "} else if outcome != \"\" || made {"},
 	}},
-	{"deferred: the mark is not set", recordFolder, test{"./pkg/handoff", "TestTrackedRequestsGoWrong|TestAnEndGoesWrong|TestExtended"}, []edit{
+	{"deferred: the mark is not set", recordFolder, test{"./pkg/delivery", "TestTrackedRequestsGoWrong|TestAnEndGoesWrong|TestExtended"}, []edit{
 		{"store_claims.go", "attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil", "attrLeaseUntil"},
 	}},
-	{"deferred: the lease stays that of the invocation", recordFolder, test{"./pkg/handoff", "TestADeferredClaimExpires"}, []edit{
+	{"deferred: the lease stays that of the invocation", recordFolder, test{"./pkg/delivery", "TestADeferredClaimExpires"}, []edit{
 		{"store_claims.go", "attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil.Set(ddb.Millis(until)))", "attrDeferred.Set(ddb.Bool(true)))"},
 	}},
 	{"deferred: it expires before its time", deliveryFolder, deferredSchedule(" by token, two processes, and it expires"), []edit{
 		{"tracked.go", "\tcase !over(c, now):\n", "\tcase false:\n"},
 		{"../../internal/record/store_claims.go", "ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)), setFailed(seen.Token, Cancelled", "isHeld(seen.Token, Started), setFailed(seen.Token, Cancelled"},
 	}},
-	{"deferred: an extended claim expires", recordFolder, test{"./pkg/handoff", "TestAnExpiryIsLate"}, []edit{
+	{"deferred: an extended claim expires", recordFolder, test{"./pkg/delivery", "TestAnExpiryIsLate"}, []edit{
 		{"store_claims.go", "ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)), setFailed(seen.Token, Cancelled", "isHeld(seen.Token, Started), setFailed(seen.Token, Cancelled"},
 	}},
-	{"deferred: an expired claim is a death", deliveryFolder, test{"./pkg/handoff", "TestADeferredClaimExpires"}, []edit{
+	{"deferred: an expired claim is a death", deliveryFolder, test{"./pkg/delivery", "TestADeferredClaimExpires"}, []edit{
 		{"sweep.go", "\tcase c.Deferred:\n", "\tcase false:\n"},
 	}},
-	{"deferred: a chain that was extended is not asked", deliveryFolder, test{"./pkg/handoff", "TestExtendedChainsAreWaitedFor"}, []edit{
+	{"deferred: a chain that was extended is not asked", deliveryFolder, test{"./pkg/delivery", "TestExtendedChainsAreWaitedFor"}, []edit{
 		{"tracked.go", "case chain.Deadline.After(now):", "case false:"},
 	}},
-	{"deferred: a delivery does not look", deliveryFolder, test{"./pkg/handoff", "TestADoneTreeIsCommittedByTheNextLook"}, []edit{
+	{"deferred: a delivery does not look", deliveryFolder, test{"./pkg/delivery", "TestADoneTreeIsCommittedByTheNextLook"}, []edit{
 		{"deliver.go", "\tif c.Deferred {\n", "\tif false {\n"},
 	}},
-	{"deferred: a worker is not asked for its token", "pkg/handoff/pull", test{"./pkg/handoff", "TestAWorkerCommitsByItsToken"}, []edit{
+	{"deferred: a worker is not asked for its token", "pkg/delivery/pull", test{"./pkg/delivery", "TestAWorkerCommitsByItsToken"}, []edit{
 		{"puller_end.go", "\tcase Deferred:\n\t\tc, made, err = p.t.EndDeferred(", "\tcase Deferred, Foreign:\n\t\tc, made, err = p.t.EndDeferred("},
 	}},
-	{"deferred: a worker wakes nobody up", deliveryFolder, test{"./pkg/handoff", "TestAWorkerCommitsByItsToken"}, []edit{
+	{"deferred: a worker wakes nobody up", deliveryFolder, test{"./pkg/delivery", "TestAWorkerCommitsByItsToken"}, []edit{
 		{"tracked.go", "\tif err == nil {\n\t\terr = d.awaken(ctx, after)\n\t}\n", ""},
 	}},
-	{"deferred: a commit with replies", "pkg/handoff/pull", test{"./pkg/handoff", "TestAWorkerCommitsByItsToken"}, []edit{
+	{"deferred: a commit with replies", "pkg/delivery/pull", test{"./pkg/delivery", "TestAWorkerCommitsByItsToken"}, []edit{
 		{"puller_end.go", "\tcase Prepared, InDoubt, Quarantined:\n\tcase Deferred:\n", "\tcase Prepared, InDoubt, Quarantined, Deferred:\n\tcase NotHead:\n"},
 	}},
 	{"deferred: prepared", recordFolder, test{"./internal/record", "TestStoreDeferred"}, []edit{
@@ -65,7 +65,7 @@ var deferredMutants = []mutant{
 	{"tracked: committed when it is handed over", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
 		{"deliver.go", "if until := chain.Chain.Deadline; !until.IsZero() {", "if until := chain.Chain.Deadline; until.Before(time.Time{}) {"},
 	}},
-	{"tracked: a handler that fails leaves its chain open", deliveryFolder, test{"./pkg/handoff", "TestAHandlerThatFailsFailsItsTree"}, []edit{
+	{"tracked: a handler that fails leaves its chain open", deliveryFolder, test{"./pkg/delivery", "TestAHandlerThatFailsFailsItsTree"}, []edit{
 		{"deliver.go", "\t\t\trun.giveUp(ctx, chain.Root, cause)\n", ""},
 	}},
 	{"tracked: a tag without its req", deliveryFolder, deliveryTrace("EndOfAnEarlierConsumersChain"), []edit{
@@ -75,7 +75,7 @@ var deferredMutants = []mutant{
 	{"tracked: ended under the number alone", deliveryFolder, deliveryTrace("EndOfAnEarlierConsumersChain"), []edit{
 		{"tracked.go", "\tif c.State == Started && c.Token == t.token {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
 	}},
-	{"tracked: nobody is woken up where the end was refused", deliveryFolder, test{"./pkg/handoff", "TestAnEndGoesWrong"}, []edit{
+	{"tracked: nobody is woken up where the end was refused", deliveryFolder, test{"./pkg/delivery", "TestAnEndGoesWrong"}, []edit{
 		{
 			"tracked.go", "\tif c.State == Started && c.Token == t.token {\n\t\tif c, _, err = d.endAs(ctx, c, chain); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n",
 			"\tseen, err := d.store.Consumer(ctx, t.queue, t.name)\n\tif err != nil || seen.State != Started || seen.Token != t.token {\n\t\treturn err\n\t}\n" +

@@ -1,27 +1,27 @@
 package main
 
-// The folders that the two-phase handoff's bugs are planted in.
+// The folders that the two-phase delivery's bugs are planted in.
 const (
-	pullFolder   = "pkg/handoff/pull"
-	markerFolder = "pkg/handoff/pull/sqlmarker"
+	pullFolder   = "pkg/delivery/pull"
+	markerFolder = "pkg/delivery/pull/sqlmarker"
 	databaseSim  = "verify/sim/twophasesim"
 )
 
 // twoPhases are the tests that walk the schedules of two databases.
 var twoPhases = test{"./verify/sim/twophasesim", "TestEverySmallSchedule|TestRandomSchedules"}
 
-func markerTest(pattern string) test { return test{"./pkg/handoff/pull/sqlmarker", pattern} }
+func markerTest(pattern string) test { return test{"./pkg/delivery/pull/sqlmarker", pattern} }
 
-// twoPhaseMutants are bugs in the two-phase handoff: in the store, in the loop
+// twoPhaseMutants are bugs in the two-phase delivery: in the store, in the loop
 // of a consumer, and in the markers of its database; these are planted in the
 // simulator's database too, which does as package sqlmarker does.
 var twoPhaseMutants = []mutant{
 	{"two phases: takeover of a prepared claim", pullFolder, twoPhases, []edit{
 		{"../../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Prepared, InDoubt, Sending), isOver(now))))"},
-		{"puller.go", "case c.State == handoff.InDoubt, c.State == handoff.Prepared && over:", "case c.State == handoff.InDoubt:"},
-		{"puller.go", "(!over || c.Deferred), c.State == handoff.Prepared, c.State == handoff.Sending:", "(!over || c.Deferred), c.State == handoff.Prepared && !over, c.State == handoff.Sending:"},
+		{"puller.go", "case c.State == delivery.InDoubt, c.State == delivery.Prepared && over:", "case c.State == delivery.InDoubt:"},
+		{"puller.go", "(!over || c.Deferred), c.State == delivery.Prepared, c.State == delivery.Sending:", "(!over || c.Deferred), c.State == delivery.Prepared && !over, c.State == delivery.Sending:"},
 	}},
-	{"two phases: claim of another place under the same number", recordFolder, test{"./pkg/handoff/pull", "TestClaimOfAConsumerMadeAnew"}, []edit{
+	{"two phases: claim of another place under the same number", recordFolder, test{"./pkg/delivery/pull", "TestClaimOfAConsumerMadeAnew"}, []edit{
 		{"store_claims.go", "isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
 	}},
 	{"two phases: an effect that fails hides a restore", markerFolder, markerTest("TestAnEffectThatFailsByARestore"), []edit{
@@ -31,13 +31,13 @@ var twoPhaseMutants = []mutant{
 		{"store_twophase.go", "isOwn(token, Started), setState(Prepared))", "isIn(Started, Prepared, InDoubt, Sending), setState(Prepared))"},
 	}},
 	{"two phases: no row means aborted", markerFolder, markerTest("TestSettledCannotCommit"), []edit{
-		{"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle", "\tif outcome == string(handoff.Aborted) {\n\t\treturn handoff.Aborted, nil, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle"},
+		{"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle", "\tif outcome == string(delivery.Aborted) {\n\t\treturn delivery.Aborted, nil, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle"},
 	}},
 	{"two phases: no row means aborted (simulated)", databaseSim, twoPhases, []edit{
-		{"database.go", "\t\td.markers[h] = handoff.Aborted\n", "\t\treturn handoff.Aborted, nil\n"},
+		{"database.go", "\t\td.markers[h] = delivery.Aborted\n", "\t\treturn delivery.Aborted, nil\n"},
 	}},
 	{"two phases: a conflict is a commit (T1)", markerFolder, markerTest("TestTraceT1"), []edit{
-		{"markers.go", "\treturn handoff.TokenOutcome(outcome), replies, nil\n", "\treturn handoff.Committed, replies, nil\n"},
+		{"markers.go", "\treturn delivery.TokenOutcome(outcome), replies, nil\n", "\treturn delivery.Committed, replies, nil\n"},
 	}},
 	{"two phases: commit and claim without the token", recordFolder, twoPhases, []edit{
 		{"store_twophase.go", "isHeld(seen.Token, Prepared, InDoubt), claim)", "isIn(Started, Prepared, InDoubt, Sending), claim)"},
@@ -52,7 +52,7 @@ var twoPhaseMutants = []mutant{
 		{"store_claims.go", "attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),", "attrDelivered.Set(attrTo.Ref()),"},
 	}},
 	{"two phases: abort on a lost database answer (T2)", pullFolder, twoPhases, []edit{
-		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := handoff.Aborted, []handoff.Reply(nil), error(nil)"},
+		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := delivery.Aborted, []delivery.Reply(nil), error(nil)"},
 	}},
 	{"two phases: bare abort after the prepare (T2)", pullFolder, markerTest("TestTraceT2"), []edit{
 		{"puller_end.go", "if judge(c, h.Token) != NotPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.t.Store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
@@ -61,7 +61,7 @@ var twoPhaseMutants = []mutant{
 		{"consume.go", "\tif err := d.Mark(ctx, tx, b, committed, replies...); isEnded(ctx, err) {\n\t\treturn pull.ErrEnded\n\t} else if err != nil {\n\t\treturn err\n\t}\n", "\t_ = replies\n"},
 	}},
 	{"two phases: no marker (simulated)", databaseSim, twoPhases, []edit{
-		{"database.go", "\td.markers[h] = handoff.Committed\n", ""},
+		{"database.go", "\td.markers[h] = delivery.Committed\n", ""},
 	}},
 	{"two phases: unconditional quarantine", recordFolder, twoPhases, []edit{
 		{"store_twophase.go", "ddb.And(isHeld(seen.Token, InDoubt), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),", "attrQueue.Exists(),"},
@@ -69,17 +69,17 @@ var twoPhaseMutants = []mutant{
 	{"two phases: quarantine forgets the token", recordFolder, twoPhases, []edit{
 		{"store_twophase.go", "append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)", "setPassed()...)"},
 	}},
-	{"two phases: forgotten answered as cancelled", pullFolder, test{"./pkg/handoff/pull", "TestPullerConforms/memory"}, []edit{
+	{"two phases: forgotten answered as cancelled", pullFolder, test{"./pkg/delivery/pull", "TestPullerConforms/memory"}, []edit{
 		{"claims.go", "\treturn Forgotten\n", "\treturn Cancelled\n"},
 	}},
 	{"two phases: markers dropped without a floor (T3)", markerFolder, markerTest("TestForget|TestTraceT3"), []edit{
 		{"markers.go", "\tif _, err := tx.ExecContext(ctx, m.dialect.Raise, append([]any{under}, key...)...); err != nil {\n\t\treturn false, err\n\t}\n", ""},
 	}},
 	{"two phases: marker outside the transaction", markerFolder, markerTest("TestRolledBackIsAborted"), []edit{
-		{"markers.go", "done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text, b.Rewinds, b.To)...)", "done, err := m.db.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(handoff.Committed), text, b.Rewinds, b.To)...)"},
+		{"markers.go", "done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(delivery.Committed), text, b.Rewinds, b.To)...)", "done, err := m.db.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(delivery.Committed), text, b.Rewinds, b.To)...)"},
 	}},
 	{"two phases: marker outside the transaction (simulated)", databaseSim, twoPhases, []edit{
-		{"database.go", "\tif c.refuses(b) {\n", "\tc.db.markers[h] = handoff.Committed\n\tif c.refuses(b) {\n"},
+		{"database.go", "\tif c.refuses(b) {\n", "\tc.db.markers[h] = delivery.Committed\n\tif c.refuses(b) {\n"},
 		{"database.go", "\tif d.markers[h] != \"\" {\n\t\treturn errSettled\n\t}\n", ""},
 	}},
 	{"two phases: marker keyed by the number alone", markerFolder, markerTest("TestTheWholeKeyTells"), []edit{
@@ -109,7 +109,7 @@ var twoPhaseMutants = []mutant{
 	{"two phases: another database settles", pullFolder, markerTest("TestAnotherDatabasesClaimIsNotSettled"), []edit{
 		{"consume.go", "\treturn strings.HasPrefix(h.Token.Req, run.db.Name()+\"-\")\n", "\treturn strings.HasPrefix(h.Token.Req, \"\")\n"},
 	}},
-	{"two phases: the sweep quarantines at once", deliveryFolder, test{"./pkg/handoff/pull", "TestQuarantine"}, []edit{
+	{"two phases: the sweep quarantines at once", deliveryFolder, test{"./pkg/delivery/pull", "TestQuarantine"}, []edit{
 		{"sweep_doubt.go", "old := now.Add(-r.options.SettleWithin)", "old := now"},
 	}},
 }

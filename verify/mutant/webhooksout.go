@@ -9,7 +9,7 @@ const (
 var (
 	egressTests   = test{"./internal/egress", "Test"}
 	httpSinkTests = test{"./internal/sink/httpsink", "Test"}
-	asideTests    = test{"./pkg/handoff", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore|ASinkThat"}
+	asideTests    = test{"./pkg/delivery", "HoldUp|HoldsUp|CallThat|Apart|TestAnswer|NotBefore|ASinkThat"}
 )
 
 // webhooksOutMutants are bugs by which a webhook that goes out reaches what it must not, is not known again, or holds up
@@ -55,10 +55,10 @@ var webhooksOutMutants = []mutant{
 		{"request.go", "for i, key := range keys {", "for i, key := range keys[:1] {"},
 	}},
 	{"http: the next is sent though one was not taken", httpSinkFolder, httpSinkTests, []edit{
-		{"httpsink.go", "\t\t\treturn handoff.DoneUpTo(err, c.from) // those before were taken\n", "\t\t\tdefer func() { _ = err }()\n"},
+		{"httpsink.go", "\t\t\treturn delivery.DoneUpTo(err, c.from) // those before were taken\n", "\t\t\tdefer func() { _ = err }()\n"},
 	}},
 	{"a part: what comes before a failure comes again", httpSinkFolder, test{"./internal/sink/httpsink", "TestAPartIsTaken"}, []edit{
-		{"httpsink.go", "return handoff.DoneUpTo(err, c.from) // those", "return err // those"},
+		{"httpsink.go", "return delivery.DoneUpTo(err, c.from) // those", "return err // those"},
 	}},
 	{"a part: what an answer says is not read", httpSinkFolder, test{"./internal/sink/httpsink", "TestAPartIsTaken"}, []edit{
 		{"httpsink.go", "if upTo < c.to {", "if false {"},
@@ -72,95 +72,95 @@ var webhooksOutMutants = []mutant{
 	{"http: Retry-After is a matter of days", httpSinkFolder, httpSinkTests, []edit{
 		{"answer.go", "maxRetryAfter = time.Hour", "maxRetryAfter = 48 * time.Hour"},
 	}},
-	{"endpoint: the shortest prefix counts", endpointFolder, test{"./functions/handoff", "TestEndpoints$"}, []edit{
+	{"endpoint: the shortest prefix counts", endpointFolder, test{"./functions/delivery", "TestEndpoints$"}, []edit{
 		{"endpoint.go", "for i := len(prefixes) - 1; i >= 0; i-- {", "for i := range prefixes {"},
 	}},
-	{"endpoint: a tenant's queue has the endpoint of all", endpointFolder, test{"./functions/handoff", "TestEndpoints$"}, []edit{
+	{"endpoint: a tenant's queue has the endpoint of all", endpointFolder, test{"./functions/delivery", "TestEndpoints$"}, []edit{
 		{"endpoint.go", "\tif of == \"\" {\n\t\tall = append", "\tif of != \"x\" {\n\t\tall = append"},
 	}},
-	{"endpoint: a tenant's go before its queues", "functions/handoff", test{"./functions/handoff", "TestEraseTenantTakes"}, []edit{
+	{"endpoint: a tenant's go before its queues", "functions/delivery", test{"./functions/delivery", "TestEraseTenantTakes"}, []edit{
 		{"erase.go", "\tfor goOn := margin.Half(ctx); ; {", "\t_, _ = s.eraseEndpoints(ctx, o, name, dry)\n\tfor goOn := margin.Half(ctx); ; {"},
 	}},
-	{"endpoint: an erased queue keeps it", "pkg/handoff", test{"./functions/handoff", "TestEraseTakes"}, []edit{
+	{"endpoint: an erased queue keeps it", "pkg/delivery", test{"./functions/delivery", "TestEraseTakes"}, []edit{
 		{"erase.go", "if erased.Erasure.Emptied.IsZero() {", "if !erased.Erasure.Emptied.IsZero() {"},
 	}},
-	{"endpoint: an erased queue takes others' along", endpointFolder, test{"./functions/handoff", "TestEraseTakes"}, []edit{
+	{"endpoint: an erased queue takes others' along", endpointFolder, test{"./functions/delivery", "TestEraseTakes"}, []edit{
 		{"endpoint.go", "return found.Name == queue", "return found.Name >= queue"},
 	}},
-	{"endpoint: an erased queue gets another", "functions/handoff", test{"./functions/handoff", "TestEraseTakes"}, []edit{
+	{"endpoint: an erased queue gets another", "functions/delivery", test{"./functions/delivery", "TestEraseTakes"}, []edit{
 		{"endpoints.go", "errors.Is(err, cursor.ErrNoQueue) {", "err != nil || errors.Is(err, cursor.ErrNoQueue) {"},
 	}},
-	{"endpoint: any consumer gets one", "functions/handoff", test{"./functions/handoff", "TestEndpointsRefused"}, []edit{
+	{"endpoint: any consumer gets one", "functions/delivery", test{"./functions/delivery", "TestEndpointsRefused"}, []edit{
 		{"endpoints.go", "len(s.hooks) > 0 &&", "len(s.hooks) > 9 &&"},
 	}},
 	{"endpoint: a tenant has as many endpoints as it likes", endpointFolder, test{"./internal/endpoint", "TestATenants"}, []edit{
 		{"endpoint.go", "n >= MaxOfTenant {", "n < 0 {"},
 	}},
-	{"endpoint: a change forgets the old secret", endpointFolder, test{"./functions/handoff", "TestRotation"}, []edit{
+	{"endpoint: a change forgets the old secret", endpointFolder, test{"./functions/delivery", "TestRotation"}, []edit{
 		{"endpoint.go", "\te := before\n", "\te := before\n\te.OldSecret = \"\"\n"},
 	}},
-	{"handoff: a slow queue is delivered beside others again", deliveryFolder, asideTests, []edit{
+	{"delivery: a slow queue is delivered beside others again", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "if run.goesAside() {", "if false {"},
 	}},
-	{"handoff: a call is asked for, and the queue delivered beside others too", deliveryFolder, deliverySchedule("a slow queue"), []edit{
+	{"delivery: a call is asked for, and the queue delivered beside others too", deliveryFolder, deliverySchedule("a slow queue"), []edit{
 		{"deliver.go", "\t\treturn false, nil\n\t}\n\tif !run.inTime(ctx) {", "\t\t_ = run.aside(ctx, run.Queue, run.Consumer)\n\t\trun.Ended = \"\"\n\t}\n\tif !run.inTime(ctx) {"},
 	}},
-	{"handoff: nobody delivers where a call is refused", deliveryFolder, deliverySchedule("a slow queue and the timer alone, 1 fault"), []edit{
+	{"delivery: nobody delivers where a call is refused", deliveryFolder, deliverySchedule("a slow queue and the timer alone, 1 fault"), []edit{
 		{"aside.go", "!= nil && d.wakeUp != nil {", "!= nil && d.wakeUp == nil {"},
 	}},
-	{"handoff: nobody delivers after a call of its own that died", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
+	{"delivery: nobody delivers after a call of its own that died", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
 		{"stream.go", "d.sendAside(ctx, done)\n\t\t\t\td.schedule(done)\n", "d.sendAside(ctx, done)\n"},
 	}},
-	{"handoff: what came due while it was looked at is told to nobody", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
+	{"delivery: what came due while it was looked at is told to nobody", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
 		{"wake.go", "!at.IsZero() && at.Sub", "at.After(d.now()) && at.Sub"},
 	}},
-	{"handoff: what killed its call is delivered beside others", deliveryFolder, deliverySchedule("a slow queue, 1 fault"), []edit{
+	{"delivery: what killed its call is delivered beside others", deliveryFolder, deliverySchedule("a slow queue, 1 fault"), []edit{
 		{"aside.go", "c.Attempts > 0", "c.State == Started"},
 	}},
-	{"handoff: a queue whose call is refused waits for the sweep", deliveryFolder, asideTests, []edit{
+	{"delivery: a queue whose call is refused waits for the sweep", deliveryFolder, asideTests, []edit{
 		{"aside.go", "if d.aside(ctx, done.Queue, done.Consumer) != nil && d.wakeUp != nil {", "if d.aside(ctx, done.Queue, done.Consumer) == nil && d.wakeUp != nil {"},
 	}},
-	{"handoff: nothing is due of a slow queue whose call is refused", deliveryFolder, asideTests, []edit{
+	{"delivery: nothing is due of a slow queue whose call is refused", deliveryFolder, asideTests, []edit{
 		{"wake.go", "if at.IsZero() && !rests(c) || at.After(now) {", "if at.IsZero() || at.After(now) {"},
 	}},
-	{"handoff: a notification that brought nothing is the last one", deliveryFolder, asideTests, []edit{
+	{"delivery: a notification that brought nothing is the last one", deliveryFolder, asideTests, []edit{
 		{"wake.go", "!it.Notified.Before(at) && next.After(now)", "!it.Notified.Before(at)"},
 	}},
-	{"handoff: what a call of its own has no time for waits for the sweep", deliveryFolder, asideTests, []edit{
+	{"delivery: what a call of its own has no time for waits for the sweep", deliveryFolder, asideTests, []edit{
 		{"aside.go", "\t\tdone.Err = d.sorter.Notify(ctx, queue)\n", ""},
 	}},
-	{"handoff: a batch takes as long as it likes beside others", deliveryFolder, asideTests, []edit{
+	{"delivery: a batch takes as long as it likes beside others", deliveryFolder, asideTests, []edit{
 		{"handed.go", "\tif run.inline > 0 {\n\t\tctx, cancel", "\tif run.inline < 0 {\n\t\tctx, cancel"},
 	}},
-	{"handoff: the try of a batch that was cut short counts", deliveryFolder, asideTests, []edit{
+	{"delivery: the try of a batch that was cut short counts", deliveryFolder, asideTests, []edit{
 		{"deliver.go", "failure.RetryAt, failure.Away = now, c.Away+1\n", "failure.RetryAt = now\n"},
 	}},
-	{"handoff: what is slow elsewhere is delivered beside others", deliveryFolder, asideTests, []edit{
+	{"delivery: what is slow elsewhere is delivered beside others", deliveryFolder, asideTests, []edit{
 		{"aside.go", "c.Answer.Took > run.inline", "c.Answer.Took < 0"},
 	}},
-	{"handoff: nothing calls for what was set aside", deliveryFolder, asideTests, []edit{
+	{"delivery: nothing calls for what was set aside", deliveryFolder, asideTests, []edit{
 		{"aside.go", "done.Ended != EndedAside && done.Ended != EndedOutOfTime", "done.Ended != EndedOutOfTime"},
 	}},
-	{"handoff: a sink that was changed is waited for", deliveryFolder, asideTests, []edit{
+	{"delivery: a sink that was changed is waited for", deliveryFolder, asideTests, []edit{
 		{"aside.go", "run.reader.Changed != nil && run.reader.Changed(", "false && run.reader.Changed("},
 	}},
-	{"handoff: a sink that was changed once is tried without end", deliveryFolder, asideTests, []edit{
+	{"delivery: a sink that was changed once is tried without end", deliveryFolder, asideTests, []edit{
 		{"aside.go", "Changed(ctx, c.Queue, c.Failed)", "Changed(ctx, c.Queue, time.Time{}.Add(1))"},
 	}},
-	{"endpoint: a queue whose endpoint is put waits for the sweep", "functions/handoff", test{"./functions/handoff", "TestAnEndpointWakes"}, []edit{
+	{"endpoint: a queue whose endpoint is put waits for the sweep", "functions/delivery", test{"./functions/delivery", "TestAnEndpointWakes"}, []edit{
 		{"endpoints.go", "if !change.Prefix {", "if change.Prefix {"},
 	}},
 	{"process: a queue waits for an hour though it has an endpoint", "functions/process", test{"./functions/process", "TestEndpointsOfQueues"}, []edit{
 		{"readers.go", "if c.Reader.Apart {", "if !c.Reader.Apart {"},
 	}},
-	{"handoff: what sinks of other queues took says something", deliveryFolder, asideTests, []edit{
+	{"delivery: what sinks of other queues took says something", deliveryFolder, asideTests, []edit{
 		{"health.go", "(ctx context.Context, f failed) record.Health {\n\tif run.reader.Apart {", "(ctx context.Context, f failed) record.Health {\n\tif false {"},
 		{"health.go", "\tif f.apart {\n", "\tif false {\n"},
 	}},
-	{"handoff: Retry-After is passed over", deliveryFolder, asideTests, []edit{
+	{"delivery: Retry-After is passed over", deliveryFolder, asideTests, []edit{
 		{"errors.go", "errors.As(cause, &n) && n.at.After(scheduled)", "errors.As(cause, &n) && n.at.After(last)"},
 	}},
-	{"handoff: an answer of a commit and claim is lost", recordFolder, asideTests, []edit{
+	{"delivery: an answer of a commit and claim is lost", recordFolder, asideTests, []edit{
 		{"store_claims.go", "setTaken(), setAnswer(claim.Answer), ", "setTaken(), "},
 	}},
 }

@@ -57,8 +57,8 @@ func TestTag(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	const want = "infra/cdk/v1.9.8\npkg/dedup/dedupotel/v1.9.8\npkg/handoff/handoffotel/v1.9.8\nv1.9.8\n"
-	if got := git(t, clone, "tag", "--points-at=HEAD"); got != want || !strings.Contains(said, "main v1.9.8 infra/cdk/v1.9.8 pkg/dedup/dedupotel/v1.9.8 pkg/handoff/handoffotel/v1.9.8\n") {
+	const want = "infra/cdk/v1.9.8\npkg/dedup/dedupotel/v1.9.8\npkg/delivery/otel/v1.9.8\nv1.9.8\n"
+	if got := git(t, clone, "tag", "--points-at=HEAD"); got != want || !strings.Contains(said, "main v1.9.8 infra/cdk/v1.9.8 pkg/dedup/dedupotel/v1.9.8 pkg/delivery/otel/v1.9.8\n") {
 		t.Errorf("tags %q, and it says %q; want %q", got, said, want)
 	}
 	if said := git(t, clone, "grep", "-hE", "^\\s*(require )?"+modproxy.Root+"\\S* v", "--", "*/go.mod"); strings.Count(said, "\n") != 5 || strings.Count(said, " v1.9.8\n") != 5 {

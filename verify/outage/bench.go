@@ -13,14 +13,14 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // bench is what the outage is shown on.
 type bench struct {
 	stack  *localstack.Stack
 	client *client.Client
-	store  *handoff.Store
+	store  *delivery.Store
 	stop   func()
 }
 
@@ -75,7 +75,7 @@ func onStack(ctx context.Context, s schedule, folder, lambda string, out io.Writ
 	b := &bench{stack: stack}
 	db, err := dynamo.New(&dynamo.Options{Endpoint: stack.DynamoDB()})
 	if err == nil {
-		b.store = handoff.NewDynamo(db, handoff.Names{Consumers: stack.Outputs()["streamsort"]["ConsumersTableName"]})
+		b.store = delivery.NewDynamo(db, delivery.Names{Consumers: stack.Outputs()["streamsort"]["ConsumersTableName"]})
 		b.client, err = client.New(stack.URL())
 	}
 	if err != nil {

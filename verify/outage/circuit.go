@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // circuit is what was seen of the consumer's circuit while the sink was away.
@@ -20,7 +20,7 @@ type circuit struct {
 }
 
 // look looks at it.
-func (c *circuit) look(ctx context.Context, store *handoff.Store) error {
+func (c *circuit) look(ctx context.Context, store *delivery.Store) error {
 	e, err := store.Health(ctx, consumer, true)
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ func (r *webhooks) start(ctx context.Context) (stop func(), err error) {
 	kind := localdb.Choose()
 	fmt.Fprintf(r.out, "==> starting %s, and the functions; one in %.0f of their calls is killed\n", kind, 1/killed)
 	env := map[string]string{"STREAMSORT_EVENT_BUS": ""}
-	for _, function := range []string{"ProcessFunction", "ProcessSlowFunction", "HandoffFunction"} {
+	for _, function := range []string{"ProcessFunction", "ProcessSlowFunction", "DeliveryFunction"} {
 		env[function+"."+egress.AllowVariable] = "127.0.0.0/8"
 		env[function+"."+consumers.TextVariable] = consumersText(u.Port())
 	}

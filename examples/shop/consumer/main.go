@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 func main() {
@@ -29,7 +29,7 @@ func main() {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
 	}
-	handler, err := handoff.OnStream(deliverer, queues, handoff.Reader{Name: "books", Handle: book})
+	handler, err := delivery.OnStream(deliverer, queues, delivery.Reader{Name: "books", Handle: book})
 	if err != nil {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
@@ -39,7 +39,7 @@ func main() {
 
 // connect makes the Deliverer, which reads the messages and keeps this consumer's
 // place in each queue.
-func connect(ctx context.Context, queues cursor.Names) (*handoff.Deliverer, error) {
+func connect(ctx context.Context, queues cursor.Names) (*delivery.Deliverer, error) {
 	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, err
@@ -53,12 +53,12 @@ func connect(ctx context.Context, queues cursor.Names) (*handoff.Deliverer, erro
 	if err != nil {
 		return nil, err
 	}
-	names := handoff.Names{Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE")}
-	return handoff.New(handoff.NewDynamo(client, names), sorter, &handoff.Options{Observe: observe})
+	names := delivery.Names{Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE")}
+	return delivery.New(delivery.NewDynamo(client, names), sorter, &delivery.Options{Observe: observe})
 }
 
 // observe logs what did not go well.
-func observe(done handoff.Delivery) {
+func observe(done delivery.Delivery) {
 	if err := errors.Join(done.Err, done.Cause); err != nil {
 		slog.Error("not delivered", "queue", done.Queue, "ended", string(done.Ended), "error", err)
 	}
@@ -66,7 +66,7 @@ func observe(done handoff.Delivery) {
 
 // book is where the shop's own work would be. A batch whose book fails comes
 // again.
-func book(ctx context.Context, batch handoff.Batch) error {
+func book(ctx context.Context, batch delivery.Batch) error {
 	for _, m := range batch.Messages { // in order, without a gap
 		slog.InfoContext(ctx, "booked", "queue", m.Queue, "seq", m.Seq, "bytes", len(m.Body))
 	}

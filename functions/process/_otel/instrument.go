@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/handoffotel"
-	"github.com/streamsort/streamsort/pkg/handoff/handoffotel/otlp"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/otel"
+	"github.com/streamsort/streamsort/pkg/delivery/otel/otlp"
 )
 
 // init has process make a span a batch. Where spans cannot be sent, it delivers all the same.
@@ -16,6 +16,6 @@ func init() {
 		slog.Error("no spans are sent", "error", err)
 		return
 	}
-	instrument = func(r *handoff.Reader) error { return handoffotel.Instrument(r, provider, nil) }
+	instrument = func(r *delivery.Reader) error { return deliveryotel.Instrument(r, provider, nil) }
 	flushSpans = flush
 }

@@ -213,10 +213,10 @@ func (s *Streamsort) recordOperations() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:PutItem"}, s.AuditTable.TableArn())
 }
 
-// handoffAccess: what operators do to consumers, and the record of it; erase queues,
+// deliveryAccess: what operators do to consumers, and the record of it; erase queues,
 // and look for those of a tenant; list consumers, and who is in trouble. A queue may have a consumer before it has a message, or
 // a cursor.
-func (s *Streamsort) handoffAccess() []awsiam.PolicyStatement {
+func (s *Streamsort) deliveryAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),
 		s.useEndpoints("dynamodb:GetItem", "dynamodb:PutItem"),

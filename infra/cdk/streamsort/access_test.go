@@ -65,7 +65,7 @@ func TestAccess(t *testing.T) {
 	acks["TimerQueue.Arn"] = "sqs:SendMessage"
 	diff(t, "ack", acks, allowed(t, defaults(), "Ack"))
 
-	operates := common("Handoff")
+	operates := common("Delivery")
 	operates["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:BatchWriteItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	operates["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + operates["MessagesTable.Arn"] + " dynamodb:UpdateItem"
 	operates["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
@@ -73,7 +73,7 @@ func TestAccess(t *testing.T) {
 	operates["AuditTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
 	operates["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query"
 	operates["TimerQueue.Arn"] = "sqs:SendMessage"
-	diff(t, "handoff", operates, allowed(t, defaults(), "Handoff"))
+	diff(t, "delivery", operates, allowed(t, defaults(), "Delivery"))
 
 	delivers := common("Process")
 	delivers["ArrivalsTable.Arn"] = enqueues["ArrivalsTable.Arn"]

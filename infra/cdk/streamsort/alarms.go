@@ -81,7 +81,7 @@ func (s *Streamsort) functions() []named {
 		{"Enqueue", s.EnqueueFunction},
 		{"Sort", s.SortFunction},
 		{"Sweep", s.SweepFunction},
-		{"Handoff", s.HandoffFunction},
+		{"Delivery", s.DeliveryFunction},
 		{"Ack", s.AckFunction},
 	}
 	all = append(append(all, s.process()...), s.slow()...)

@@ -42,7 +42,7 @@ func wantAlarms(all bool) map[string]rule {
 		"ApiFailsAlarm":             {"AWS/ApiGateway 5xx Api", "Sum", 1, five, 2, 3},
 		"ApiThrottledAlarm":         {"Streamsort/Access Throttled Api", "Sum", 1, five, 2, 3},
 	}
-	functions, streams := []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack"}, []string{"Sort", "Ack"}
+	functions, streams := []string{"Enqueue", "Sort", "Sweep", "Delivery", "Ack"}, []string{"Sort", "Ack"}
 	if all {
 		functions, streams = append(functions, "Process", "Webhook"), append(streams, "Process")
 		want["TenantApiFailsAlarm"] = rule{"AWS/ApiGateway 5xx TenantApi", "Sum", 1, five, 2, 3}
@@ -262,7 +262,7 @@ func dashboard(t *testing.T, tmpl template) string {
 // Every function's log is in every query, and each query has its text.
 func TestQueries(t *testing.T) {
 	groups := []any{}
-	for _, f := range []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack"} {
+	for _, f := range []string{"Enqueue", "Sort", "Sweep", "Delivery", "Ack"} {
 		groups = append(groups, ref(f+"Logs"))
 	}
 	for _, id := range []string{"FailuresQuery", "QueueQuery", "RefusedQuery", "AnnouncedQuery", "SlowQuery"} {

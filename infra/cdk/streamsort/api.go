@@ -27,19 +27,19 @@ func (s *Streamsort) routes() []route {
 		{"GetMessages", "GET", "/messages", s.EnqueueFunction, consume},
 		{"GetQueues", "GET", "/queues", s.EnqueueFunction, consume},
 		{"PutQueues", "PUT", "/queues", s.EnqueueFunction, operate},
-		{"DeleteQueues", "DELETE", "/queues", s.HandoffFunction, operate},
+		{"DeleteQueues", "DELETE", "/queues", s.DeliveryFunction, operate},
 		{"GetGaps", "GET", "/gaps", s.EnqueueFunction, consume},
-		{"GetSummary", "GET", "/summary", s.HandoffFunction, consume},
-		{"GetConsumers", "GET", "/consumers", s.HandoffFunction, consume},
-		{"PostConsumers", "POST", "/consumers", s.HandoffFunction, consume},
-		{"GetOperations", "GET", "/operations", s.HandoffFunction, operate},
-		{"PostOperations", "POST", "/operations", s.HandoffFunction, operate},
-		{"GetEndpoints", "GET", "/endpoints", s.HandoffFunction, operate},
-		{"PutEndpoints", "PUT", "/endpoints", s.HandoffFunction, operate},
-		{"DeleteEndpoints", "DELETE", "/endpoints", s.HandoffFunction, operate},
-		{"GetClaims", "GET", "/claims", s.HandoffFunction, consume},
-		{"PostClaims", "POST", "/claims", s.HandoffFunction, consume},
-		{"PatchClaims", "PATCH", "/claims", s.HandoffFunction, consume},
+		{"GetSummary", "GET", "/summary", s.DeliveryFunction, consume},
+		{"GetConsumers", "GET", "/consumers", s.DeliveryFunction, consume},
+		{"PostConsumers", "POST", "/consumers", s.DeliveryFunction, consume},
+		{"GetOperations", "GET", "/operations", s.DeliveryFunction, operate},
+		{"PostOperations", "POST", "/operations", s.DeliveryFunction, operate},
+		{"GetEndpoints", "GET", "/endpoints", s.DeliveryFunction, operate},
+		{"PutEndpoints", "PUT", "/endpoints", s.DeliveryFunction, operate},
+		{"DeleteEndpoints", "DELETE", "/endpoints", s.DeliveryFunction, operate},
+		{"GetClaims", "GET", "/claims", s.DeliveryFunction, consume},
+		{"PostClaims", "POST", "/claims", s.DeliveryFunction, consume},
+		{"PatchClaims", "PATCH", "/claims", s.DeliveryFunction, consume},
 		{"GetChains", "GET", "/chains", s.AckFunction, consume},
 		{"PostAcks", "POST", "/acks", s.AckFunction, consume},
 	}
@@ -52,7 +52,7 @@ type route struct {
 	class            class
 }
 
-// door is an HTTP API before enqueue, handoff and ack.
+// door is an HTTP API before enqueue, delivery and ack.
 type door struct {
 	// prefix begins the logical ids.
 	prefix string
@@ -87,9 +87,9 @@ func (s *Streamsort) newAPI(id, name, description string) awsapigatewayv2.CfnApi
 // those that are its own only, and returns its stage.
 func (s *Streamsort) open(d door, routes []route) awsapigatewayv2.CfnStage {
 	targets := map[awslambda.Function]*string{
-		s.EnqueueFunction: s.integrate(d, "ApiIntegration", s.EnqueueFunction),
-		s.HandoffFunction: s.integrate(d, "ApiHandoffIntegration", s.HandoffFunction),
-		s.AckFunction:     s.integrate(d, "ApiAckIntegration", s.AckFunction),
+		s.EnqueueFunction:  s.integrate(d, "ApiIntegration", s.EnqueueFunction),
+		s.DeliveryFunction: s.integrate(d, "ApiDeliveryIntegration", s.DeliveryFunction),
+		s.AckFunction:      s.integrate(d, "ApiAckIntegration", s.AckFunction),
 	}
 	for _, route := range routes {
 		p := &awsapigatewayv2.CfnRouteProps{

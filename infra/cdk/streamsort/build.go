@@ -14,7 +14,7 @@ import (
 
 // functionNames are the programs of the functions, as folders of functions/.
 func functionNames() []string {
-	return []string{"enqueue", "sort", "sweep", "process", "handoff", "ack", "webhook", "source"}
+	return []string{"enqueue", "sort", "sweep", "process", "delivery", "ack", "webhook", "source"}
 }
 
 // functionsPath begins the import path of each.
@@ -37,7 +37,7 @@ func BuiltFrom(function awslambda.Function, source string) {
 // named after the package's. It runs the go command in the current folder, whose
 // go.mod must name this module's functions as tools:
 //
-//	go get -tool github.com/streamsort/streamsort/functions/{enqueue,sort,sweep,process,handoff,ack,webhook,source}
+//	go get -tool github.com/streamsort/streamsort/functions/{enqueue,sort,sweep,process,delivery,ack,webhook,source}
 //
 // What was built before is not built again. The error has what the go command
 // said.

@@ -33,7 +33,7 @@
 //	SortFunction     called by SortMapping with the inserts of MessagesTable's stream, and by
 //	                 ArrivalsMapping with what waits in keyed queues, of ArrivalsTable's
 //	SweepFunction    called by SweepSchedule
-//	HandoffFunction  operates consumers: called by Api, or directly
+//	DeliveryFunction  operates consumers: called by Api, or directly
 //	ProcessFunction  called by ProcessMapping with the moves of CursorsTable's stream; only with Props.Consumers
 //	ProcessSlowFunction  process once more, called by it for what would hold up others; only where
 //	                 queues have endpoints
@@ -55,7 +55,7 @@
 //	TenantApi        HTTP API for tenants, by their tokens; only with Props.TenantClaim
 //
 // The tables' keys, stream views and TTL attributes come from
-// cursor.Names.Tables and handoff.Names.Tables, which the functions, the tests and the local stack read
+// cursor.Names.Tables and delivery.Names.Tables, which the functions, the tests and the local stack read
 // too.
 //
 // # What is guaranteed

@@ -74,12 +74,12 @@ func (s *Streamsort) addFunctions() error {
 		}, s.troublesEnvironment()),
 		access: s.sweepAccess(),
 	})
-	s.HandoffFunction = s.newFunction(function{
-		name: "handoff", id: "Handoff", description: "Shows and operates consumers",
-		memory: p.HandoffMemory, timeout: p.HandoffTimeout, concurrency: p.HandoffConcurrency,
+	s.DeliveryFunction = s.newFunction(function{
+		name: "delivery", id: "Delivery", description: "Shows and operates consumers",
+		memory: p.DeliveryMemory, timeout: p.DeliveryTimeout, concurrency: p.DeliveryConcurrency,
 		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), s.quotasEnvironment(), p.httpEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
-		access:      append(s.handoffAccess(), s.countQuotas()...),
-		code:        bounded.folders["handoff"], files: bounded.files,
+		access:      append(s.deliveryAccess(), s.countQuotas()...),
+		code:        bounded.folders["delivery"], files: bounded.files,
 	})
 	s.AckFunction = s.newFunction(function{
 		name: "ack", id: "Ack", description: "Tells when trees of work are done",
@@ -145,7 +145,7 @@ func (s *Streamsort) addProcess() error {
 const slowCallAge = 3 * time.Minute
 
 // addSlow makes ProcessSlow, which is process once more, where queues have endpoints of their own:
-// it delivers what would hold up others. handoff knows then whose endpoints there may be. A call
+// it delivers what would hold up others. delivery knows then whose endpoints there may be. A call
 // that failed is repeated once, and one that could not be made in time is not: such calls do not
 // pile up, and the sweep comes to their queues.
 func (s *Streamsort) addSlow(packed packed) {
@@ -154,7 +154,7 @@ func (s *Streamsort) addSlow(packed packed) {
 	if len(names) == 0 {
 		return
 	}
-	s.HandoffFunction.AddEnvironment(jsii.String(endpoint.ConsumersVariable), jsii.String(strings.Join(names, ",")), nil)
+	s.DeliveryFunction.AddEnvironment(jsii.String(endpoint.ConsumersVariable), jsii.String(strings.Join(names, ",")), nil)
 	if s.SlowFunction != nil {
 		return
 	}

@@ -69,7 +69,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_ANNOUNCE_TOPIC":    "arn:aws:sns:eu-west-1:123456789012:people", "STREAMSORT_TENANT_CLAIM": "custom:tenant",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
 		})},
-		{"handoff", "Handoff", defaults(), "arm64", 512, 29, 0, with(shared(), object{
+		{"delivery", "Delivery", defaults(), "arm64", 512, 29, 0, with(shared(), object{
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
 		})},
 		{"enqueue", "Enqueue", changed(), "x86_64", 128, 10, 11, with(sharedChanged(), object{
@@ -93,7 +93,7 @@ func TestFunctions(t *testing.T) {
 			"STREAMSORT_LAG_AFTER": "1h", "STREAMSORT_DELETE_DELIVERED": "true",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
 		})},
-		{"handoff", "Handoff", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{
+		{"delivery", "Delivery", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{
 			"STREAMSORT_QUOTAS_TABLE":    ref("QuotasTable"),
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"), "STREAMSORT_TENANT_CLAIM": "custom:tenant",
 			"STREAMSORT_KNOWN_QUEUES": "true",
@@ -136,7 +136,7 @@ func TestFunctions(t *testing.T) {
 		diff(t, test.id+"Function", want, got)
 		metadata := object{"streamsort:source": "github.com/streamsort/streamsort/functions/" + test.name}
 		switch test.name {
-		case "enqueue", "handoff", "ack":
+		case "enqueue", "delivery", "ack":
 			if test.arch == "x86_64" { // changedProps
 				metadata["streamsort:files"] = object{"quotas.json": changedQuotas}
 			}
@@ -158,7 +158,7 @@ func TestNoTracing(t *testing.T) {
 }
 
 func TestLogs(t *testing.T) {
-	for _, id := range []string{"EnqueueLogs", "SortLogs", "SweepLogs", "HandoffLogs", "AckLogs", "ApiLogs"} {
+	for _, id := range []string{"EnqueueLogs", "SortLogs", "SweepLogs", "DeliveryLogs", "AckLogs", "ApiLogs"} {
 		diff(t, id, object{"RetentionInDays": 30}, defaults().properties(t, id, "AWS::Logs::LogGroup"))
 		checkRemoval(t, defaults(), id, true)
 		diff(t, id, object{"RetentionInDays": 365, "KmsKeyId": theKey}, changed().properties(t, id, "AWS::Logs::LogGroup"))

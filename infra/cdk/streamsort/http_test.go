@@ -71,11 +71,11 @@ func TestHTTPAllow(t *testing.T) {
 	}
 }
 
-// TestHTTPDeny: what is never asked is in the environment of process and of handoff, and no URL may be there.
+// TestHTTPDeny: what is never asked is in the environment of process and of delivery, and no URL may be there.
 func TestHTTPDeny(t *testing.T) {
 	hooks := []Consumer{{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: HTTP{Endpoints: true}}}}
 	made := synthesize("Orders", &Props{HTTPDeny: "2600:1f18:1::/48", Consumers: hooks})
-	for _, function := range []string{"ProcessFunction", "HandoffFunction"} {
+	for _, function := range []string{"ProcessFunction", "DeliveryFunction"} {
 		if text := asText(t, made.Resources[function]["Properties"]); !strings.Contains(text, `"STREAMSORT_HTTP_DENY":"2600:1f18:1::/48"`) {
 			t.Errorf("%s does not know it", function)
 		}
@@ -143,8 +143,8 @@ func TestProcessSlow(t *testing.T) {
 		}
 		variables := func(id string) string { return asText(t, made.Resources[id]["Properties"]) }
 		for id, want := range map[string]string{
-			"HandoffFunction": `"STREAMSORT_ENDPOINT_CONSUMERS":"hooks"`,
-			"ProcessFunction": `"STREAMSORT_SLOW_FUNCTION":{"Ref":"ProcessSlowAlias"}`,
+			"DeliveryFunction": `"STREAMSORT_ENDPOINT_CONSUMERS":"hooks"`,
+			"ProcessFunction":  `"STREAMSORT_SLOW_FUNCTION":{"Ref":"ProcessSlowAlias"}`,
 		} {
 			if known := strings.Contains(variables(id), want); known != sink.Endpoints {
 				t.Errorf("%s: %s has %s: %v", text, id, want, known)
@@ -221,7 +221,7 @@ func TestAddSinkWithEndpoints(t *testing.T) {
 	}
 	knows := map[string]string{
 		"OrdersProcessFunction": `\"name\":\"more\"`, "OrdersProcessSlowFunction": `\"name\":\"more\"`,
-		"OrdersHandoffFunction": `"hooks,more"`,
+		"OrdersDeliveryFunction": `"hooks,more"`,
 	}
 	for id, resource := range made.Resources {
 		for prefix, want := range knows {

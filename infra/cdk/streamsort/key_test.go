@@ -105,9 +105,9 @@ func TestRolesUseTheKey(t *testing.T) {
 			}
 		}
 	}
-	check(encrypted(), get("Key", "Arn"), map[string]string{"Enqueue": "dynamodb sqs", "Sort": "dynamodb sqs", "Sweep": "dynamodb sqs", "Handoff": "dynamodb sqs", "Ack": "dynamodb sqs"})
+	check(encrypted(), get("Key", "Arn"), map[string]string{"Enqueue": "dynamodb sqs", "Sort": "dynamodb sqs", "Sweep": "dynamodb sqs", "Delivery": "dynamodb sqs", "Ack": "dynamodb sqs"})
 	check(changed(), theKey, map[string]string{
-		"Enqueue": "dynamodb", "Sort": "dynamodb sqs", "Sweep": "dynamodb sns", "Handoff": "dynamodb", "Ack": "dynamodb sns sqs", "Process": "dynamodb sqs", "Webhook": "dynamodb",
+		"Enqueue": "dynamodb", "Sort": "dynamodb sqs", "Sweep": "dynamodb sns", "Delivery": "dynamodb", "Ack": "dynamodb sns sqs", "Process": "dynamodb sqs", "Webhook": "dynamodb",
 	})
 	for id, resource := range defaults().Resources {
 		if strings.Contains(asText(t, resource), "kms:") {

@@ -26,7 +26,7 @@ func (t template) version(tb testing.TB, id string) string {
 
 // Each function has a version that stays, and an alias on it.
 func TestVersions(t *testing.T) {
-	for _, id := range []string{"Enqueue", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
+	for _, id := range []string{"Enqueue", "Sort", "Sweep", "Delivery", "Ack", "Process", "Webhook"} {
 		version := changed().version(t, id)
 		diff(t, version, object{"FunctionName": ref(id + "Function")}, changed().properties(t, version, "AWS::Lambda::Version"))
 		checkRemoval(t, changed(), version, true)
@@ -93,7 +93,7 @@ func TestShift(t *testing.T) {
 		t.Errorf("by default, the alias is moved by %v", policy)
 	}
 	tmpl := changed()
-	for _, id := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
+	for _, id := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Delivery", "Ack", "Process", "Webhook"} {
 		diff(t, id, object{"CodeDeployLambdaAliasUpdate": object{"ApplicationName": ref("Shifts"), "DeploymentGroupName": ref(id + "Shift")}},
 			tmpl.Resources[id+"Alias"]["UpdatePolicy"])
 		got := tmpl.properties(t, id+"Shift", "AWS::CodeDeploy::DeploymentGroup")

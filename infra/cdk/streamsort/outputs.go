@@ -20,7 +20,7 @@ func (s *Streamsort) addOutputs() {
 	s.output("EnqueuePutFunctionName", "Takes messages by direct invoke, and does nothing else: for event sources and producers", qualified(s.EnqueueFunction, putAlias))
 	s.output("SortFunctionName", "Moves the cursors", s.liveName(s.SortFunction))
 	s.output("SweepFunctionName", "Heals and announces", s.liveName(s.SweepFunction))
-	s.output("HandoffFunctionName", "Operates consumers by direct invoke too", s.liveName(s.HandoffFunction))
+	s.output("DeliveryFunctionName", "Operates consumers by direct invoke too", s.liveName(s.DeliveryFunction))
 	s.output("AckFunctionName", "Works on chains by direct invoke too", s.liveName(s.AckFunction))
 	if s.ProcessFunction != nil {
 		s.output("ProcessFunctionName", "Delivers messages", s.liveName(s.ProcessFunction))

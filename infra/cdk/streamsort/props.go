@@ -244,10 +244,10 @@ type Props struct {
 	// consumers keeps its messages.
 	DeleteDelivered bool
 
-	// EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, HandoffMemory,
+	// EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, DeliveryMemory,
 	// AckMemory and WebhookMemory are the functions' memory in MB: 128 to 10,240; 512. Lambda
 	// gives processor time by memory.
-	EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, HandoffMemory, AckMemory, WebhookMemory int
+	EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, DeliveryMemory, AckMemory, WebhookMemory int
 	// EnqueueTimeout is how long a call of enqueue may take: 1 to 900 whole
 	// seconds; 29 seconds, since the HTTP API gives up after 30.
 	EnqueueTimeout time.Duration
@@ -257,9 +257,9 @@ type Props struct {
 	// seconds; 60. A batch must go through its sink within it; one whose
 	// process died is tried again when it is over.
 	ProcessTimeout time.Duration
-	// HandoffTimeout is how long a call of an operator's may take: 1 to 900
+	// DeliveryTimeout is how long a call of an operator's may take: 1 to 900
 	// whole seconds; 29 seconds, since the HTTP API gives up after 30.
-	HandoffTimeout time.Duration
+	DeliveryTimeout time.Duration
 	// AckTimeout is how long a call of ack may take: 1 to 900 whole seconds; 29
 	// seconds, since the HTTP API gives up after 30.
 	AckTimeout time.Duration
@@ -267,10 +267,10 @@ type Props struct {
 	// seconds; 29 seconds, since the HTTP API gives up after 30.
 	WebhookTimeout time.Duration
 	// EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, SlowConcurrency,
-	// HandoffConcurrency, AckConcurrency and WebhookConcurrency reserve that many environments for a
+	// DeliveryConcurrency, AckConcurrency and WebhookConcurrency reserve that many environments for a
 	// function, and bound it to them: 1 to 10,000; 0 leaves it to the account. SlowConcurrency is of
 	// ProcessSlow, which calls the endpoints of queues that are slow or fail.
-	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, SlowConcurrency, HandoffConcurrency, AckConcurrency, WebhookConcurrency int
+	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, SlowConcurrency, DeliveryConcurrency, AckConcurrency, WebhookConcurrency int
 	// SlowShare is how many calls of ProcessSlow a tenant may have at a time: 1 to 100; 10. Beyond it,
 	// its queues wait for their turn. What is no tenant's has no such bound.
 	SlowShare int

@@ -87,7 +87,7 @@ func (s *Streamsort) packBounded() (b bounded, err error) {
 	if b.files, err = quotasFile(s.props.Quotas); err != nil || b.files == nil {
 		return b, err
 	}
-	for _, name := range []string{"enqueue", "handoff", "ack"} {
+	for _, name := range []string{"enqueue", "delivery", "ack"} {
 		if b.folders[name], err = pack(filepath.Join(s.props.Binaries, name), b.files); err != nil {
 			return b, err
 		}

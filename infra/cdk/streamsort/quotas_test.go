@@ -23,7 +23,7 @@ func TestQuotasFile(t *testing.T) {
 // Every function that tenants' requests reach has the quotas beside its program, and
 // counts in their table. Without quotas nothing has to do with them.
 func TestQuotas(t *testing.T) {
-	for _, function := range []string{"Enqueue", "Handoff", "Ack", "Webhook"} {
+	for _, function := range []string{"Enqueue", "Delivery", "Ack", "Webhook"} {
 		resource := changed().Resources[function+"Function"]
 		files := resource["Metadata"].(object)["streamsort:files"].(object)
 		diff(t, function+": file", changedQuotas, files["quotas.json"])
@@ -33,7 +33,7 @@ func TestQuotas(t *testing.T) {
 			t.Errorf("%s may %q", function, got)
 		}
 	}
-	for _, function := range []string{"Enqueue", "Handoff", "Ack"} {
+	for _, function := range []string{"Enqueue", "Delivery", "Ack"} {
 		resource := defaults().Resources[function+"Function"]
 		if files := resource["Metadata"].(object)["streamsort:files"]; files != nil {
 			t.Errorf("%s has %v", function, files)

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/streamsort/streamsort/internal/sink/s3"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // AddSink has process deliver every queue's messages to more consumers, each
@@ -92,7 +92,7 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 func (s *Streamsort) addReaders(more []Consumer) error {
 	joined := slices.Clone(s.consumers)
 	for _, c := range more {
-		if err := handoff.ValidateConsumer(c.Name); err != nil {
+		if err := delivery.ValidateConsumer(c.Name); err != nil {
 			return fmt.Errorf("consumer %q: %w", c.Name, err)
 		}
 		if slices.ContainsFunc(joined, func(other Consumer) bool { return other.Name == c.Name }) {

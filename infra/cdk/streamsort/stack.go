@@ -25,7 +25,7 @@ import (
 // that a caller may want to grant access to or to watch.
 type Streamsort struct {
 	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable, TroubleTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
-	EnqueueFunction, SortFunction, SweepFunction, HandoffFunction, AckFunction                                     awslambda.Function
+	EnqueueFunction, SortFunction, SweepFunction, DeliveryFunction, AckFunction                                    awslambda.Function
 	// DedupTable and QuotasTable are nil where there is none.
 	DedupTable, QuotasTable awsdynamodb.TableV2
 	// ArchiveBucket is nil where no archive needs one.

@@ -92,10 +92,10 @@ func changedProps() *Props {
 		AnnounceFunction: new("arn:aws:lambda:eu-west-1:123456789012:function:people"),
 		SettleWithin:     3 * time.Hour,
 		LagAfter:         time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), Timer: new(false), DeleteDelivered: true, KnownQueues: true,
-		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, HandoffMemory: 320, AckMemory: 384, WebhookMemory: 448,
+		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, DeliveryMemory: 320, AckMemory: 384, WebhookMemory: 448,
 		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second,
-		ProcessTimeout: 40 * time.Second, HandoffTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,
-		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, SlowConcurrency: 19, SlowShare: 7, HandoffConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
+		ProcessTimeout: 40 * time.Second, DeliveryTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,
+		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, SlowConcurrency: 19, SlowShare: 7, DeliveryConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
 		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30, TenantBurst: 50,
 		Quotas:      []Quota{{Name: "*", Messages: 100, Bytes: 1_000_000, NewQueues: 60, NewChains: 600}, {Name: "acme", Messages: 5000}},
@@ -186,7 +186,7 @@ func TestLogicalIDs(t *testing.T) {
 		"Dashboard":  "AWS::CloudWatch::Dashboard",
 
 		"Api": "AWS::ApiGatewayV2::Api", "ApiStage": "AWS::ApiGatewayV2::Stage",
-		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiHandoffIntegration": "AWS::ApiGatewayV2::Integration",
+		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiDeliveryIntegration": "AWS::ApiGatewayV2::Integration",
 		"ApiAckIntegration": "AWS::ApiGatewayV2::Integration", "ApiLogs": "AWS::Logs::LogGroup",
 		"ApiThrottled": "AWS::Logs::MetricFilter",
 	}
@@ -200,7 +200,7 @@ func TestLogicalIDs(t *testing.T) {
 			want[function+"FunctionCurrentVersion"] = "AWS::Lambda::Version"
 		}
 	}
-	functions("Enqueue", "Sort", "Sweep", "Handoff", "Ack")
+	functions("Enqueue", "Sort", "Sweep", "Delivery", "Ack")
 	want["EnqueuePutAlias"] = "AWS::Lambda::Alias"
 	for id := range wantAlarms(false) {
 		want[id] = "AWS::CloudWatch::Alarm"
@@ -227,7 +227,7 @@ func TestLogicalIDs(t *testing.T) {
 			want["QuotasTable"] = "AWS::DynamoDB::GlobalTable"
 			want["ArchiveBucket"], want["ArchiveBucketPolicy"] = "AWS::S3::Bucket", "AWS::S3::BucketPolicy"
 			want["Shifts"], want["ShiftRole"] = "AWS::CodeDeploy::Application", "AWS::IAM::Role"
-			for _, f := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Handoff", "Ack", "Process", "Webhook"} {
+			for _, f := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Delivery", "Ack", "Process", "Webhook"} {
 				want[f+"Shift"] = "AWS::CodeDeploy::DeploymentGroup"
 			}
 			want["ProcessMapping"] = "AWS::Lambda::EventSourceMapping"
@@ -272,7 +272,7 @@ func TestOutputs(t *testing.T) {
 		"EnqueuePutFunctionName": {"Value": object{"Fn::Join": []any{":", []any{ref("EnqueueFunction"), "put"}}}},
 		"SortFunctionName":       {"Value": live("SortFunction")},
 		"SweepFunctionName":      {"Value": live("SweepFunction")},
-		"HandoffFunctionName":    {"Value": live("HandoffFunction")},
+		"DeliveryFunctionName":   {"Value": live("DeliveryFunction")},
 		"FailureQueueUrl":        {"Value": ref("FailureQueue")},
 		"AckFunctionName":        {"Value": live("AckFunction")},
 		"ChainsTableName":        {"Value": ref("ChainsTable"), "Export": object{"Name": "Streamsort-ChainsTableName"}},

@@ -7,7 +7,7 @@ import (
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -23,7 +23,7 @@ func (s *Streamsort) addTables() {
 	s.SweepsTable = s.newTable("SweepsTable", tables[2])
 	s.ArrivalsTable = s.newTable("ArrivalsTable", names.ArrivalsTable())
 
-	tables = handoff.Names{Consumers: s.props.ConsumersTable, Audit: s.props.AuditTable, Trouble: s.props.TroubleTable}.Tables()
+	tables = delivery.Names{Consumers: s.props.ConsumersTable, Audit: s.props.AuditTable, Trouble: s.props.TroubleTable}.Tables()
 	s.ConsumersTable = s.newTable("ConsumersTable", tables[0])
 	s.AuditTable = s.newTable("AuditTable", tables[1])
 	s.TroubleTable = s.newTable("TroubleTable", tables[2])

@@ -11,7 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -33,10 +33,10 @@ func TestTables(t *testing.T) {
 	checkTable(t, defaults(), "ChainsTable", xorack.Names{}.Tables()[0], true)
 	checkTable(t, changed(), "ChainsTable", xorack.Names{Chains: "cha", TagKey: "tree"}.Tables()[0], false)
 	ids = []string{"ConsumersTable", "AuditTable", "TroubleTable"}
-	for i, definition := range (handoff.Names{Trouble: "streamsort-trouble"}).Tables() {
+	for i, definition := range (delivery.Names{Trouble: "streamsort-trouble"}).Tables() {
 		checkTable(t, defaults(), ids[i], definition, true)
 	}
-	for i, definition := range (handoff.Names{Consumers: "con", Audit: "aud", Trouble: "tro"}).Tables() {
+	for i, definition := range (delivery.Names{Consumers: "con", Audit: "aud", Trouble: "tro"}).Tables() {
 		checkTable(t, changed(), ids[i], definition, false)
 	}
 }

@@ -24,7 +24,7 @@ func TestTenantAuthorizer(t *testing.T) {
 	}
 	settings := tmpl.properties(t, "TenantApiStage", "AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"]
 	diff(t, "throttle", object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 50}, settings)
-	for _, function := range []string{"Enqueue", "Handoff", "Ack"} {
+	for _, function := range []string{"Enqueue", "Delivery", "Ack"} {
 		environment := tmpl.properties(t, function+"Function", "AWS::Lambda::Function")["Environment"].(object)
 		diff(t, function, "custom:tenant", environment["Variables"].(object)[tenantClaimVariable])
 	}

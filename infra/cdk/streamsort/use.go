@@ -17,25 +17,25 @@ import (
 const maxReaders = 2
 
 // AddConsumer puts a function of the caller's behind the cursors' stream: with
-// the event source mapping that handoff.OnStream is made for, with what it needs
+// the event source mapping that delivery.OnStream is made for, with what it needs
 // to be allowed, and with the tables' names in its environment:
 // STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE,
 // STREAMSORT_CONSUMERS_TABLE, STREAMSORT_ARRIVALS_TABLE and, where there are such, STREAMSORT_DEDUP_TABLE
 // and STREAMSORT_TIMER_QUEUE (package timer).
 // The mapping is as process's, by the properties that begin with Process.
 //
-// readers are the names, and the prefixes, of the handoff.Readers in it, so that
+// readers are the names, and the prefixes, of the delivery.Readers in it, so that
 // the sweep looks after them: it wakes up one whose stream record was dropped. Their
 // Sink is nil, and the fields but Name, Prefix and Track are of no use here. Where
 // one has Track, the function may open chains, and gets their table in
 // STREAMSORT_CHAINS_TABLE.
 //
 // It is an error where two functions, process among them, read the stream
-// already: pass more readers to handoff.OnStream, or let process deliver.
+// already: pass more readers to delivery.OnStream, or let process deliver.
 func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers ...Consumer) error {
 	if s.readers == maxReaders {
 		return fmt.Errorf("consumer %s: two functions read the cursors' stream, which is all it can have; "+
-			"pass more readers to handoff.OnStream in one of them, or let process deliver (AddSink)", id)
+			"pass more readers to delivery.OnStream in one of them, or let process deliver (AddSink)", id)
 	}
 	if err := s.addReaders(readers); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *Streamsort) GrantConfigure(grantee awsiam.IGrantable) {
 }
 
 // GrantConsume allows to claim, read and commit on the tables, as package
-// handoff does.
+// delivery does.
 func (s *Streamsort) GrantConsume(grantee awsiam.IGrantable) {
 	for _, statement := range append(s.deliverAccess(), s.useKey("dynamodb")...) {
 		grantee.GrantPrincipal().AddToPrincipalPolicy(statement)
@@ -110,9 +110,9 @@ func (s *Streamsort) GrantAck(grantee awsiam.IGrantable) {
 }
 
 // GrantOperate allows to see and to steer queues and consumers: every route of
-// the HTTP API but the one that puts messages, and direct invokes of handoff.
+// the HTTP API but the one that puts messages, and direct invokes of delivery.
 func (s *Streamsort) GrantOperate(grantee awsiam.IGrantable) {
-	s.grant(grantee, "lambda:InvokeFunction", s.liveARN(s.HandoffFunction))
+	s.grant(grantee, "lambda:InvokeFunction", s.liveARN(s.DeliveryFunction))
 	for _, route := range s.routes() {
 		if route.id != "PostMessages" {
 			s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, route.method, route.path))

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // Env is a queue "q" with a consumer "c" at its beginning, and no messages yet.
@@ -26,7 +26,7 @@ type Env struct {
 	// Attempts is how often a message is tried alone before its consumer is blocked.
 	Attempts int
 	// Deliverer pushes on the same tables.
-	Deliverer *handoff.Deliverer
+	Deliverer *delivery.Deliverer
 	// Pass lets time pass for the tables.
 	Pass func(time.Duration)
 }
@@ -128,7 +128,7 @@ func testWhole(b *bench) {
 	b.Put(5)
 	first := b.claim("r1", 2)
 	b.has(first, 0, 2)
-	if first.Token != (handoff.Token{N: 1, Req: "r1"}) || first.Attempt != 1 || first.Until.IsZero() {
+	if first.Token != (delivery.Token{N: 1, Req: "r1"}) || first.Attempt != 1 || first.Until.IsZero() {
 		b.Errorf("token %v, attempt %d, until %v", first.Token, first.Attempt, first.Until)
 	}
 	for range 2 {
@@ -219,7 +219,7 @@ func testBusy(b *bench) {
 		if !busy.Until.Equal(a.Until) {
 			b.Errorf("busy until %v, want %v", busy.Until, a.Until)
 		}
-		if busy.Token != (handoff.Token{}) || busy.From != 0 || busy.To != 0 {
+		if busy.Token != (delivery.Token{}) || busy.From != 0 || busy.To != 0 {
 			b.Errorf("%+v; want nothing of the other claim but its end", busy)
 		}
 	}
@@ -238,7 +238,7 @@ func testCancelled(b *bench) {
 		b.is("prepare of the old one", pull.Cancelled)(b.Claims.Prepare(b.Context(), old.Held()))
 		b.is("commit of the old one", pull.Cancelled)(b.Claims.Commit(b.Context(), old.Held()))
 		b.is("abort of the old one", pull.Cancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
-		b.is("settling the old one", pull.Cancelled)(b.Claims.Settle(b.Context(), old.Held(), handoff.Aborted, "late"))
+		b.is("settling the old one", pull.Cancelled)(b.Claims.Settle(b.Context(), old.Held(), delivery.Aborted, "late"))
 		b.is("extending the old one", pull.Cancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
 	}
 	b.prepare(taken)
@@ -295,7 +295,7 @@ func testBlocked(b *bench) {
 }
 
 func testInDoubt(b *bench) {
-	for i, outcome := range []handoff.TokenOutcome{handoff.Committed, handoff.Aborted} {
+	for i, outcome := range []delivery.TokenOutcome{delivery.Committed, delivery.Aborted} {
 		b.Put(1)
 		a := b.claim(fmt.Sprint("r", i), 1)
 		b.prepare(a)
@@ -308,9 +308,9 @@ func testInDoubt(b *bench) {
 		for range 2 {
 			b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), outcome, "silent"))
 		}
-		other, verdict := handoff.Aborted, pull.Committed
-		if outcome == handoff.Aborted {
-			other, verdict = handoff.Committed, pull.Aborted
+		other, verdict := delivery.Aborted, pull.Committed
+		if outcome == delivery.Aborted {
+			other, verdict = delivery.Committed, pull.Aborted
 		}
 		b.is("settle otherwise", verdict)(b.Claims.Settle(b.Context(), a.Held(), other, "silent"))
 		b.Pass(time.Minute)
@@ -322,7 +322,7 @@ func testWrongOrder(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
 	b.is("commit before the prepare", pull.NotPrepared)(b.Claims.Commit(b.Context(), a.Held()))
-	b.is("settle as committed before it", pull.NotPrepared)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, ""))
+	b.is("settle as committed before it", pull.NotPrepared)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, ""))
 	b.prepare(a)
 	b.commit(a)
 }
@@ -330,20 +330,20 @@ func testWrongOrder(b *bench) {
 func testOtherTokens(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 1)
-	for _, token := range []handoff.Token{{N: 1, Req: "forged"}, {N: 2, Req: "r1"}, {N: 9, Req: "r9"}} {
+	for _, token := range []delivery.Token{{N: 1, Req: "forged"}, {N: 2, Req: "r1"}, {N: 9, Req: "r9"}} {
 		h := pull.Held{Queue: "q", Consumer: "c", Token: token}
 		b.is("prepare", pull.Foreign)(b.Claims.Prepare(b.Context(), h))
 		b.is("extend", pull.Foreign)(b.Claims.Extend(b.Context(), h, 0))
 		b.is("commit", pull.Foreign)(b.Claims.Commit(b.Context(), h))
 		b.is("abort", pull.Foreign)(b.Claims.Abort(b.Context(), h, "why"))
-		b.is("settle", pull.Foreign)(b.Claims.Settle(b.Context(), h, handoff.Aborted, "why"))
+		b.is("settle", pull.Foreign)(b.Claims.Settle(b.Context(), h, delivery.Aborted, "why"))
 	}
 	b.prepare(a)
 	b.commit(a)
-	forged := pull.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: a.Token.N, Req: "forged"}}
+	forged := pull.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: a.Token.N, Req: "forged"}}
 	b.is("prepare under an ended number", pull.Foreign)(b.Claims.Prepare(b.Context(), forged))
 	b.is("commit under an ended number", pull.Foreign)(b.Claims.Commit(b.Context(), forged))
-	b.is("settle under an ended number", pull.Foreign)(b.Claims.Settle(b.Context(), forged, handoff.Aborted, "why"))
+	b.is("settle under an ended number", pull.Foreign)(b.Claims.Settle(b.Context(), forged, delivery.Aborted, "why"))
 }
 
 func testForgotten(b *bench) {
@@ -359,7 +359,7 @@ func testForgotten(b *bench) {
 	}
 	b.is("prepare", pull.Forgotten)(b.Claims.Prepare(b.Context(), first.Held()))
 	b.is("commit", pull.Forgotten)(b.Claims.Commit(b.Context(), first.Held()))
-	b.is("settle", pull.Forgotten)(b.Claims.Settle(b.Context(), first.Held(), handoff.Aborted, "why"))
+	b.is("settle", pull.Forgotten)(b.Claims.Settle(b.Context(), first.Held(), delivery.Aborted, "why"))
 }
 
 // refused checks that an error names a field.
@@ -396,11 +396,11 @@ func testBadInput(b *bench) {
 	h := pull.Held{Queue: "q", Consumer: "c"}
 	_, err := b.Claims.Prepare(b.Context(), h)
 	b.refused("token", err)
-	h.Token = handoff.Token{N: 1, Req: strings.Repeat("x", 65)}
+	h.Token = delivery.Token{N: 1, Req: strings.Repeat("x", 65)}
 	_, err = b.Claims.Prepare(b.Context(), h)
 	b.refused("token", err)
-	h.Token = handoff.Token{N: 1, Req: "r1"}
-	_, err = b.Claims.Settle(b.Context(), h, handoff.Cancelled, "")
+	h.Token = delivery.Token{N: 1, Req: "r1"}
+	_, err = b.Claims.Settle(b.Context(), h, delivery.Cancelled, "")
 	b.refused("outcome", err)
 	_, err = b.Claims.Extend(b.Context(), h, time.Second)
 	b.refused("lease", err)
@@ -411,23 +411,23 @@ func testNotThere(b *bench) {
 	b.Put(1)
 	r := request("r1", 1)
 	r.Consumer = "other"
-	if _, err := b.Claims.Claim(b.Context(), r); !errors.Is(err, handoff.ErrNoConsumer) {
+	if _, err := b.Claims.Claim(b.Context(), r); !errors.Is(err, delivery.ErrNoConsumer) {
 		b.Errorf("claim: %v", err)
 	}
-	if _, err := b.Claims.List(b.Context(), "other", "c", pull.Bounds{}); !errors.Is(err, handoff.ErrNoConsumer) {
+	if _, err := b.Claims.List(b.Context(), "other", "c", pull.Bounds{}); !errors.Is(err, delivery.ErrNoConsumer) {
 		b.Errorf("list: %v", err)
 	}
-	h := pull.Held{Queue: "q", Consumer: "other", Token: handoff.Token{N: 1, Req: "r"}}
+	h := pull.Held{Queue: "q", Consumer: "other", Token: delivery.Token{N: 1, Req: "r"}}
 	for what, call := range map[string]func() (pull.Answer, error){
 		"prepare": func() (pull.Answer, error) { return b.Claims.Prepare(b.Context(), h) },
 		"extend":  func() (pull.Answer, error) { return b.Claims.Extend(b.Context(), h, 0) },
 		"commit":  func() (pull.Answer, error) { return b.Claims.Commit(b.Context(), h) },
 		"abort":   func() (pull.Answer, error) { return b.Claims.Abort(b.Context(), h, "why") },
 		"settle": func() (pull.Answer, error) {
-			return b.Claims.Settle(b.Context(), h, handoff.Aborted, "why")
+			return b.Claims.Settle(b.Context(), h, delivery.Aborted, "why")
 		},
 	} {
-		if _, err := call(); !errors.Is(err, handoff.ErrNoConsumer) {
+		if _, err := call(); !errors.Is(err, delivery.ErrNoConsumer) {
 			b.Errorf("%s: %v", what, err)
 		}
 	}

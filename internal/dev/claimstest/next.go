@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // goOn commits a claim and makes the next one.
@@ -27,7 +27,7 @@ func testCommitAndClaim(b *bench) {
 	b.prepare(first)
 	second := b.goOn(first, request("r2", 2), pull.OK, pull.OK)
 	b.has(second, 2, 4)
-	if second.Token != (handoff.Token{N: 2, Req: "r2"}) || second.Attempt != 1 || second.Committed != 1 || second.Until.IsZero() {
+	if second.Token != (delivery.Token{N: 2, Req: "r2"}) || second.Attempt != 1 || second.Committed != 1 || second.Until.IsZero() {
 		b.Errorf("%+v; want a claim like any other", second)
 	}
 	b.Put(1)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // arrived checks the bodies of what stands in a queue, and that no two have one
@@ -30,15 +30,15 @@ func (b *bench) arrived(queue string, want ...string) {
 	}
 }
 
-func to(queue string, bodies ...string) []handoff.Reply {
-	var replies []handoff.Reply
+func to(queue string, bodies ...string) []delivery.Reply {
+	var replies []delivery.Reply
 	for _, body := range bodies {
-		replies = append(replies, handoff.Reply{Queue: queue, Body: []byte(body)})
+		replies = append(replies, delivery.Reply{Queue: queue, Body: []byte(body)})
 	}
 	return replies
 }
 
-func at(seq int64, r handoff.Reply) handoff.Reply {
+func at(seq int64, r delivery.Reply) delivery.Reply {
 	r.Seq = &seq
 	return r
 }
@@ -56,7 +56,7 @@ func testReplies(b *bench) {
 		for range 2 {
 			b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
 		}
-		b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, "", replies...))
+		b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "", replies...))
 	}
 	b.arrived("x", "0a", "0c", "1a", "1c")
 	b.arrived("y", "0b", "1b")
@@ -77,7 +77,7 @@ func testRepliesAndNext(b *bench) {
 		b.has(next, 1, 2)
 		b.arrived("x", "1")
 	}
-	second := pull.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: 2, Req: "r2"}}
+	second := pull.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 2, Req: "r2"}}
 	done, next, err := b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
 	if b.is("commit", pull.NotPrepared)(done, err); next.Verdict != "" {
 		b.Errorf("claimed %+v", next)
@@ -100,7 +100,7 @@ func testNumberedReplies(b *bench) {
 	a := b.claim("r1", 1)
 	b.prepare(a)
 	two := to("n", "second", "first")
-	replies := []handoff.Reply{at(2, two[0]), at(1, two[1])}
+	replies := []delivery.Reply{at(2, two[0]), at(1, two[1])}
 	for range 2 {
 		b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
 	}
@@ -116,9 +116,9 @@ func testRepliesOfNoCommit(b *bench) {
 	second := b.claim("r2", 1)
 	b.is("cancelled", pull.Cancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
 	b.prepare(second)
-	b.is("aborted by its marker", pull.OK)(b.Claims.Settle(b.Context(), second.Held(), handoff.Aborted, "why"))
+	b.is("aborted by its marker", pull.OK)(b.Claims.Settle(b.Context(), second.Held(), delivery.Aborted, "why"))
 	b.is("aborted", pull.Aborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
-	b.is("foreign", pull.Foreign)(b.Claims.Settle(b.Context(), pull.Held{Queue: "q", Consumer: "c", Token: handoff.Token{N: 9, Req: "r"}}, handoff.Committed, "", to("x", "no")...))
+	b.is("foreign", pull.Foreign)(b.Claims.Settle(b.Context(), pull.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 9, Req: "r"}}, delivery.Committed, "", to("x", "no")...))
 	b.arrived("x")
 }
 
@@ -129,7 +129,7 @@ func testRepliesInDoubt(b *bench) {
 	b.prepare(a)
 	b.Pass(2 * time.Minute)
 	for range 2 {
-		b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), handoff.Committed, "silent", to("x", "yes")...))
+		b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "silent", to("x", "yes")...))
 	}
 	b.arrived("x", "yes")
 }
@@ -139,10 +139,10 @@ func testRefusedReplies(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 1)
 	b.prepare(a)
-	b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), slices.Concat(to("x", "1"), []handoff.Reply{at(1, to("n", "n1")[0])})...))
+	b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), slices.Concat(to("x", "1"), []delivery.Reply{at(1, to("n", "n1")[0])})...))
 	second := b.claim("r2", 1)
 	b.prepare(second)
-	replies := slices.Concat(to("n", "without a seq"), []handoff.Reply{at(7, to("x", "with one")[0])}, to("y", "2"))
+	replies := slices.Concat(to("n", "without a seq"), []delivery.Reply{at(7, to("x", "with one")[0])}, to("y", "2"))
 	for range 2 {
 		b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), second.Held(), replies...))
 	}
@@ -167,22 +167,22 @@ func testBadReplies(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
 	b.prepare(a)
-	var queues []handoff.Reply
-	for i := range handoff.MaxReplyQueues + 1 {
+	var queues []delivery.Reply
+	for i := range delivery.MaxReplyQueues + 1 {
 		queues = append(queues, to(fmt.Sprint("x", i), "1")...)
 	}
 	for _, c := range []struct {
 		field   string
-		replies []handoff.Reply
+		replies []delivery.Reply
 	}{
 		{"replies[1].queue", slices.Concat(to("x0", "1"), to("", "1"))},
 		{"replies[0].queue", to(strings.Repeat("x", 1025), "1")},
-		{"replies[0].id", []handoff.Reply{{Queue: "x0", ID: strings.Repeat("x", 1025)}}},
+		{"replies[0].id", []delivery.Reply{{Queue: "x0", ID: strings.Repeat("x", 1025)}}},
 		{"replies[0].body", to("x0", strings.Repeat("x", 350*1024+1))},
-		{"replies[0].attributes", []handoff.Reply{{Queue: "x0", Attributes: map[string]string{"": "x"}}}},
-		{"replies[1].seq", []handoff.Reply{at(1, to("x0", "1")[0]), to("x0", "1")[0]}},
-		{"replies[1].seq", []handoff.Reply{at(1, to("x0", "1")[0]), at(1, to("x0", "2")[0])}},
-		{"replies", slices.Repeat(to("x0", "1"), handoff.MaxReplies+1)},
+		{"replies[0].attributes", []delivery.Reply{{Queue: "x0", Attributes: map[string]string{"": "x"}}}},
+		{"replies[1].seq", []delivery.Reply{at(1, to("x0", "1")[0]), to("x0", "1")[0]}},
+		{"replies[1].seq", []delivery.Reply{at(1, to("x0", "1")[0]), at(1, to("x0", "2")[0])}},
+		{"replies", slices.Repeat(to("x0", "1"), delivery.MaxReplies+1)},
 		{"replies", slices.Repeat(to("x0", strings.Repeat("x", 130_000)), 3)},
 		{"replies", queues},
 	} {
@@ -200,16 +200,16 @@ func testBadReplies(b *bench) {
 func testWhileAPushIsSent(b *bench) {
 	b.Put(2)
 	var sent pull.Held
-	pushed := b.Deliverer.Deliver(b.Context(), "q", handoff.Reader{Name: "c", MaxMessages: 1, Handle: func(_ context.Context, batch handoff.Batch) error {
+	pushed := b.Deliverer.Deliver(b.Context(), "q", delivery.Reader{Name: "c", MaxMessages: 1, Handle: func(_ context.Context, batch delivery.Batch) error {
 		sent = pull.HeldOf(batch)
 		return batch.Reply(at(200_000, to("n", "far")[0]))
 	}}, -1)
-	if pushed.Ended != handoff.EndedReplying {
+	if pushed.Ended != delivery.EndedReplying {
 		b.Fatalf("%+v; want replies that wait for room", pushed)
 	}
 	for range 2 { // under the lease, and after it
 		busy := b.is("claim", pull.Busy)(b.Claims.Claim(b.Context(), request("r1", 1)))
-		if !busy.Until.IsZero() || busy.Token != (handoff.Token{}) || busy.From != 0 || busy.To != 0 {
+		if !busy.Until.IsZero() || busy.Token != (delivery.Token{}) || busy.From != 0 || busy.To != 0 {
 			b.Errorf("%+v; want nothing of the claim that is sent, and no time", busy)
 		}
 		b.is("list", pull.Busy)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{}))

@@ -19,7 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -64,7 +64,7 @@ func deliver(t *testing.T, kind ddbtest.Kind, together bool, bytes float64) {
 	}
 	suffix := ddbtest.Suffix()
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
-	consumers := handoff.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
+	consumers := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	if err := table.Create(t.Context(), client, append(append(queues.Tables(), queues.ArrivalsTable()), consumers.Tables()...)...); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func deliver(t *testing.T, kind ddbtest.Kind, together bool, bytes float64) {
 		t.Fatal(err)
 	}
 	batches, handed := 0, 0
-	reader := handoff.Reader{Name: "billing", Handle: func(_ context.Context, b handoff.Batch) error {
+	reader := delivery.Reader{Name: "billing", Handle: func(_ context.Context, b delivery.Batch) error {
 		batches, handed = batches+1, handed+len(b.Messages)
 		return nil
 	}}
@@ -85,11 +85,11 @@ func deliver(t *testing.T, kind ddbtest.Kind, together bool, bytes float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deliverer, err := handoff.New(handoff.NewDynamo(client, consumers), process, nil)
+	deliverer, err := delivery.New(delivery.NewDynamo(client, consumers), process, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle, err := handoff.OnStream(deliverer, queues, reader)
+	handle, err := delivery.OnStream(deliverer, queues, reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func deliver(t *testing.T, kind ddbtest.Kind, together bool, bytes float64) {
 // TestSweep measures what a sweep takes of queues that are quiet, by AWS's rules.
 func TestSweep(t *testing.T) {
 	var names cursor.Names
-	tables := ddb.NewMemory(slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, handoff.Names{}.Tables())...)
+	tables := ddb.NewMemory(slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, delivery.Names{}.Tables())...)
 	metered := ddbtest.NewMeter(tables)
 	store, err := cursor.NewStore(metered, names)
 	if err != nil {
@@ -141,7 +141,7 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deliverer, err := handoff.New(record.NewStore(metered, handoff.Names{}.Tables()), sorter, &handoff.Options{Now: clock})
+	deliverer, err := delivery.New(record.NewStore(metered, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestSweep(t *testing.T) {
 	sweep := func() ddb.Units {
 		t.Helper()
 		metered.Take()
-		if _, err := deliverer.Sweep(t.Context(), handoff.SweepOptions{Sorter: cursor.SweepOptions{Every: roundEvery * time.Second}}); err != nil {
+		if _, err := deliverer.Sweep(t.Context(), delivery.SweepOptions{Sorter: cursor.SweepOptions{Every: roundEvery * time.Second}}); err != nil {
 			t.Fatal(err)
 		}
 		return metered.Take().Units

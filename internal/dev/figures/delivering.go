@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // delivering compares sizes of the batches that a consumer gets.
@@ -45,8 +45,8 @@ func delivered(ctx context.Context, size int) (Units, error) {
 	if err != nil {
 		return Units{}, err
 	}
-	m := newMetered(handoff.Names{}.Tables()...)
-	d, err := handoff.New(record.NewStore(m, handoff.Names{}.Tables()), sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: clock})
+	m := newMetered(delivery.Names{}.Tables()...)
+	d, err := delivery.New(record.NewStore(m, delivery.Names{}.Tables()), sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
 	if err != nil {
 		return Units{}, err
 	}
@@ -65,10 +65,10 @@ func delivered(ctx context.Context, size int) (Units, error) {
 		return nil
 	}
 	deliver := func() error {
-		done := d.Deliver(ctx, queue, handoff.Reader{
-			Name: "billing", MaxMessages: 1000, Handle: func(context.Context, handoff.Batch) error { return nil },
+		done := d.Deliver(ctx, queue, delivery.Reader{
+			Name: "billing", MaxMessages: 1000, Handle: func(context.Context, delivery.Batch) error { return nil },
 		}, position)
-		if done.Err == nil && done.Ended != handoff.EndedCaughtUp {
+		if done.Err == nil && done.Ended != delivery.EndedCaughtUp {
 			return fmt.Errorf("a delivery ended as %s", done.Ended)
 		}
 		return done.Err

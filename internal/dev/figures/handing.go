@@ -9,8 +9,8 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // Lock is what dynamolock takes to acquire a lock and to release it: verify/bench holds it to the library.
@@ -19,7 +19,7 @@ var Lock = Units{Writes: 2, Reads: 1}
 // handing compares sizes of the batches that a consumer takes in two phases.
 func handing(ctx context.Context) (Table, error) {
 	t := Table{
-		Title: "Handoff in two phases",
+		Title: "Delivery in two phases",
 		About: "Messages of 100 bytes, which a consumer with a database of its own claims, prepares to commit, and commits, by itself: no record of a stream tells it what is there. " +
 			"The limit is a write of each step, and a read of the messages; a commit can claim the next batch by the same write. That nothing is ready is known by one read, for each request. " +
 			"dynamolock is a lock that is acquired and released around a batch: it keeps no place and no outcome that is in doubt, and its figures are without reading the messages. SQS FIFO is a request to receive and one to delete, for ten messages at most.",
@@ -87,7 +87,7 @@ type handed struct {
 // newHanding has three batches ready, of which none is claimed. together has them be parts of one item, of which the
 // first was handed over.
 func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
-	s, err := newSorting(handoff.Names{}.Tables()...)
+	s, err := newSorting(delivery.Names{}.Tables()...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := handoff.New(record.NewStore(s.metered, handoff.Names{}.Tables()), sorter, &handoff.Options{ForEach: fanout.OneByOne, Now: clock})
+	d, err := delivery.New(record.NewStore(s.metered, delivery.Names{}.Tables()), sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 		if err := sorter.Put(ctx, group...)[0].Err; err != nil {
 			return nil, err
 		}
-		if _, err := d.Create(ctx, queue, "ledger", handoff.First); err != nil {
+		if _, err := d.Create(ctx, queue, "ledger", delivery.First); err != nil {
 			return nil, err
 		}
 		return h, h.whole(ctx)
@@ -123,7 +123,7 @@ func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 			return nil, err
 		}
 	}
-	_, err = d.Create(ctx, queue, "ledger", handoff.First)
+	_, err = d.Create(ctx, queue, "ledger", delivery.First)
 	return h, err
 }
 

@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // Step is a step of the protocol, after which a consumer may die.
@@ -83,7 +83,7 @@ func (c Claims) Prepare(ctx context.Context, h pull.Held) (pull.Answer, error) {
 }
 
 // CommitAndClaim implements [pull.Claims].
-func (c Claims) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...handoff.Reply) (done, next pull.Answer, err error) {
+func (c Claims) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...delivery.Reply) (done, next pull.Answer, err error) {
 	c.step(Booked)
 	done, next, err = c.Claims.CommitAndClaim(ctx, h, r, replies...)
 	c.step(Committed)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // calls are Claims that write down what they were called for.
@@ -27,7 +27,7 @@ func (c *calls) Prepare(context.Context, pull.Held) (pull.Answer, error) {
 	return pull.Answer{}, nil
 }
 
-func (c *calls) CommitAndClaim(context.Context, pull.Held, pull.Request, ...handoff.Reply) (done, next pull.Answer, err error) {
+func (c *calls) CommitAndClaim(context.Context, pull.Held, pull.Request, ...delivery.Reply) (done, next pull.Answer, err error) {
 	c.seen = append(c.seen, "CommitAndClaim")
 	return pull.Answer{}, pull.Answer{}, nil
 }

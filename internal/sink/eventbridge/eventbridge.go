@@ -16,7 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/xray"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
@@ -69,7 +69,7 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 }
 
 // Send implements [kind.Sink].
-func (s *bus) Send(ctx context.Context, b handoff.Batch) error {
+func (s *bus) Send(ctx context.Context, b delivery.Batch) error {
 	items := make([]kind.Item[awscall.PutEvent], 0, len(b.Messages))
 	for i, m := range b.Messages {
 		write, detailType := detailOf, DetailType
@@ -87,7 +87,7 @@ func (s *bus) Send(ctx context.Context, b handoff.Batch) error {
 }
 
 // detailOf is the detail of a message's event.
-func detailOf(b handoff.Batch, i int) ([]byte, error) {
+func detailOf(b delivery.Batch, i int) ([]byte, error) {
 	of, _ := tenant.Split(b.Queue)
 	written := kind.MessageOf(b, i)
 	if written.Body != nil && hasGreatInteger(written.Body) {
@@ -101,7 +101,7 @@ func detailOf(b handoff.Batch, i int) ([]byte, error) {
 }
 
 // eventOf is the detail that is a CloudEvent.
-func eventOf(b handoff.Batch, i int) ([]byte, error) {
+func eventOf(b delivery.Batch, i int) ([]byte, error) {
 	return kind.EventOf(b, i, hasGreatInteger)
 }
 

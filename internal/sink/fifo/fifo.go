@@ -17,7 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/xray"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
@@ -111,7 +111,7 @@ func (a Attributes) list() []Attribute {
 
 // Items are the messages of a batch, or where events is set, CloudEvents in JSON: then the
 // attributes say of the event what they say of a message.
-func Items(b handoff.Batch, events bool) ([]kind.Item[Message], error) {
+func Items(b delivery.Batch, events bool) ([]kind.Item[Message], error) {
 	group, dedup := groupOf(b.Queue), dedupPrefix(b)
 	of, _ := tenant.Split(b.Queue)
 	items := make([]kind.Item[Message], 0, len(b.Messages))
@@ -238,7 +238,7 @@ func groupOf(queue string) string {
 
 // dedupPrefix stands for the consumer and the queue, each length-prefixed, in
 // 32 hex digits.
-func dedupPrefix(b handoff.Batch) string {
+func dedupPrefix(b delivery.Batch) string {
 	hash := sha256.New()
 	for _, part := range []string{b.Consumer, b.Queue} {
 		var size [8]byte

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // TestAnEndpointDefersItsBatch: by a header beside 2xx, where the batch is one request.
@@ -13,19 +13,19 @@ func TestAnEndpointDefersItsBatch(t *testing.T) {
 	for name, c := range map[string]struct {
 		status       int
 		header, mode string
-		ended        handoff.Ended
+		ended        delivery.Ended
 		cause        string
 	}{
-		"a message":               {202, "Streamsort-Defer-Seconds: 900", "", handoff.EndedDeferred, ""},
-		"a batch":                 {200, "Streamsort-Defer-Seconds: 2592000", `,"mode":"batch"`, handoff.EndedDeferred, ""},
-		"not deferred":            {202, "", "", handoff.EndedCaughtUp, ""},
-		"refused":                 {400, "Streamsort-Defer-Seconds: 900", "", handoff.EndedFailed, "answered 400"},
-		"too short":               {202, "Streamsort-Defer-Seconds: 0", "", handoff.EndedFailed, "defer is 0s: it must be from 1s to 720h0m0s"},
-		"too long":                {202, "Streamsort-Defer-Seconds: 2592001", "", handoff.EndedFailed, "defer is 720h0m1s: it must be from 1s to 720h0m0s"},
-		"no number":               {202, "Streamsort-Defer-Seconds: soon", "", handoff.EndedFailed, `for "soon": it must be a whole number of seconds`},
-		"no whole number":         {202, "Streamsort-Defer-Seconds: 1.5", "", handoff.EndedFailed, `for "1.5": it must be a whole number of seconds`},
-		"far too long":            {202, "Streamsort-Defer-Seconds: 99999999999999999999", "", handoff.EndedFailed, "it must be a whole number of seconds"},
-		"one of several requests": {202, "Streamsort-Defer-Seconds: 900", "several", handoff.EndedFailed, "to one of 2 requests"},
+		"a message":               {202, "Streamsort-Defer-Seconds: 900", "", delivery.EndedDeferred, ""},
+		"a batch":                 {200, "Streamsort-Defer-Seconds: 2592000", `,"mode":"batch"`, delivery.EndedDeferred, ""},
+		"not deferred":            {202, "", "", delivery.EndedCaughtUp, ""},
+		"refused":                 {400, "Streamsort-Defer-Seconds: 900", "", delivery.EndedFailed, "answered 400"},
+		"too short":               {202, "Streamsort-Defer-Seconds: 0", "", delivery.EndedFailed, "defer is 0s: it must be from 1s to 720h0m0s"},
+		"too long":                {202, "Streamsort-Defer-Seconds: 2592001", "", delivery.EndedFailed, "defer is 720h0m1s: it must be from 1s to 720h0m0s"},
+		"no number":               {202, "Streamsort-Defer-Seconds: soon", "", delivery.EndedFailed, `for "soon": it must be a whole number of seconds`},
+		"no whole number":         {202, "Streamsort-Defer-Seconds: 1.5", "", delivery.EndedFailed, `for "1.5": it must be a whole number of seconds`},
+		"far too long":            {202, "Streamsort-Defer-Seconds: 99999999999999999999", "", delivery.EndedFailed, "it must be a whole number of seconds"},
+		"one of several requests": {202, "Streamsort-Defer-Seconds: 900", "several", delivery.EndedFailed, "to one of 2 requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, says(c.status, c.header, ""))
@@ -43,11 +43,11 @@ func TestAnEndpointDefersItsBatch(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			d, err := handoff.New(handoff.NewMemory(), sorter, nil)
+			d, err := delivery.New(delivery.NewMemory(), sorter, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			done := d.Deliver(t.Context(), "q", handoff.Reader{Name: "c", Handle: to.Send}, -1)
+			done := d.Deliver(t.Context(), "q", delivery.Reader{Name: "c", Handle: to.Send}, -1)
 			if done.Err != nil || done.Ended != c.ended || c.cause != "" && !strings.Contains(done.Cause.Error(), c.cause) {
 				t.Errorf("it ended as %s (%v, %v), want %s, %s", done.Ended, done.Cause, done.Err, c.ended, c.cause)
 			}

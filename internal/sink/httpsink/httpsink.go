@@ -17,7 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/lambda"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // sink is an endpoint, or those of many queues.
@@ -79,7 +79,7 @@ func (s settings) Open(options kind.Options) (kind.Sink, error) {
 }
 
 // Send implements [kind.Sink].
-func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
+func (s *sink) Send(ctx context.Context, b delivery.Batch) error {
 	all, err := contents(b, s.settings)
 	if err != nil {
 		return err
@@ -97,15 +97,15 @@ func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
 			err = kind.Defer(b, deferred, len(all))
 		}
 		if err != nil {
-			return handoff.DoneUpTo(err, c.from) // those before were taken
+			return delivery.DoneUpTo(err, c.from) // those before were taken
 		}
 		if s.settings.Mode == "batch" {
 			upTo, err := lambda.UpTo([]byte(said.Text), c.from, c.to)
 			if err != nil {
-				return handoff.DoneUpTo(fmt.Errorf("%s answered %w", to.url.Host, err), c.from)
+				return delivery.DoneUpTo(fmt.Errorf("%s answered %w", to.url.Host, err), c.from)
 			}
 			if upTo < c.to {
-				return handoff.DoneUpTo(fmt.Errorf("%s took its batch up to %d", to.url.Host, upTo), upTo)
+				return delivery.DoneUpTo(fmt.Errorf("%s took its batch up to %d", to.url.Host, upTo), upTo)
 			}
 		}
 		b.Answered(said)
@@ -114,7 +114,7 @@ func (s *sink) Send(ctx context.Context, b handoff.Batch) error {
 }
 
 // target is where a batch goes to.
-func (s *sink) target(ctx context.Context, b handoff.Batch) (target, error) {
+func (s *sink) target(ctx context.Context, b delivery.Batch) (target, error) {
 	if !s.settings.Endpoints {
 		return target{client: s.client, url: s.settings.URL.URL, sign: s.settings.Sign}, nil
 	}
@@ -140,7 +140,7 @@ func (s *sink) target(ctx context.Context, b handoff.Batch) (target, error) {
 }
 
 // post makes one request, and returns its answer, and for how many seconds that defers the batch.
-func (s *sink) post(ctx context.Context, to target, c content) (said handoff.Answer, deferred string, err error) {
+func (s *sink) post(ctx context.Context, to target, c content) (said delivery.Answer, deferred string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.settings.Timeout)
 	defer cancel()
 	began := s.now()

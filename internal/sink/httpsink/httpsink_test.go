@@ -27,7 +27,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/lambda"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/internal/sortkey"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 const (
@@ -204,7 +204,7 @@ func TestIDs(t *testing.T) {
 	for mode, want := range map[string]struct{ requests, ids int }{"single": {13, 10}, "batch": {7, 6}} {
 		e.asked = nil
 		to := e.open(t, `,"mode":"`+mode+`"`)
-		for _, b := range []handoff.Batch{first, again, alone, replayed, other, queue, renewed} {
+		for _, b := range []delivery.Batch{first, again, alone, replayed, other, queue, renewed} {
 			if err := to.Send(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
@@ -596,13 +596,13 @@ func TestDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var r handoff.Reader
-		_ = s.(interface{ Defaults(*handoff.Reader) error }).Defaults(&r)
+		var r delivery.Reader
+		_ = s.(interface{ Defaults(*delivery.Reader) error }).Defaults(&r)
 		if r.MaxMessages != want {
 			t.Errorf("%s: %d messages", text, r.MaxMessages)
 		}
 		r.MaxMessages = 5
-		_ = s.(interface{ Defaults(*handoff.Reader) error }).Defaults(&r)
+		_ = s.(interface{ Defaults(*delivery.Reader) error }).Defaults(&r)
 		if r.MaxMessages != 5 {
 			t.Errorf("%s: %d messages, want those that are set", text, r.MaxMessages)
 		}

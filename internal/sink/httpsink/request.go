@@ -21,7 +21,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/lambda"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // ownPrefix begins the names of headers that say what a message is.
@@ -44,7 +44,7 @@ type content struct {
 }
 
 // contents are the requests of a batch, in their order. The error is a *kind.TooLargeError where one can never be sent.
-func contents(b handoff.Batch, s settings) ([]content, error) {
+func contents(b delivery.Batch, s settings) ([]content, error) {
 	switch {
 	case s.Mode == "batch" && s.Format != "":
 		return eventBatches(b, s.MaxBytes)
@@ -81,7 +81,7 @@ func contents(b handoff.Batch, s settings) ([]content, error) {
 }
 
 // eventBatches are the batch as CloudEvents' own batches: one that is over the bound comes as several.
-func eventBatches(b handoff.Batch, most int) (all []content, err error) {
+func eventBatches(b delivery.Batch, most int) (all []content, err error) {
 	for i, m := range b.Messages {
 		event, err := kind.EventOf(b, i, nil)
 		if err != nil {
@@ -105,12 +105,12 @@ func eventBatches(b handoff.Batch, most int) (all []content, err error) {
 }
 
 // ofBatch says what a batch is of.
-func ofBatch(b handoff.Batch) []header {
+func ofBatch(b delivery.Batch) []header {
 	return []header{{"queue", escape(b.Queue)}, {"consumer", b.Consumer}, {"token", b.Token.String()}}
 }
 
 // documents are the batch as a function is called with it: one that is over the bound comes as several.
-func documents(b handoff.Batch, most int) ([]content, error) {
+func documents(b delivery.Batch, most int) ([]content, error) {
 	written, err := lambda.Documents(b, kind.Limits{Kind: Kind.Name, Bytes: most})
 	all := make([]content, len(written))
 	stored := int64(0)
@@ -132,7 +132,7 @@ func documents(b handoff.Batch, most int) ([]content, error) {
 
 // idOf is a name of what is sent that is the same each time it is sent, and that nothing else has. Set back, a
 // consumer has other ones.
-func idOf(b handoff.Batch, from, to, stored int64) string {
+func idOf(b delivery.Batch, from, to, stored int64) string {
 	hash := sha256.New()
 	for _, part := range []string{b.Consumer, b.Queue} {
 		_ = binary.Write(hash, binary.BigEndian, int64(len(part)))
@@ -145,7 +145,7 @@ func idOf(b handoff.Batch, from, to, stored int64) string {
 }
 
 // ownOf says what the i-th message is.
-func ownOf(b handoff.Batch, i int) ([]header, error) {
+func ownOf(b delivery.Batch, i int) ([]header, error) {
 	m := b.Messages[i]
 	own := []header{
 		{"queue", escape(b.Queue)},

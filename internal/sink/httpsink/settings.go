@@ -15,7 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -84,7 +84,7 @@ var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 // Defaults sets what a reader of single messages has where nothing else is said: a batch of one, so that a
 // message which was taken does not come again for another one's sake. Where each queue has an endpoint of its own, none of
 // them says anything of another.
-func (s settings) Defaults(r *handoff.Reader) error {
+func (s settings) Defaults(r *delivery.Reader) error {
 	if r.Apart = s.Endpoints; s.Endpoints {
 		r.Inline = inline
 	}

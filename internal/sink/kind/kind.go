@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/message"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // Kind is a kind of sink.
@@ -66,13 +66,13 @@ type Sink interface {
 	// function and EventBridge may get it twice. Another process sends the same
 	// batch at the same time: the same. We die right after: the batch is sent
 	// again under the consumer's next claim, with a higher token.
-	Send(ctx context.Context, b handoff.Batch) error
+	Send(ctx context.Context, b delivery.Batch) error
 }
 
 // Defer defers a batch for as many seconds as the answer to one of its requests says; "" and null are not
 // at all. The token is the whole batch's, so that no other request may be of it. Of a tracked batch,
 // the chain says it.
-func Defer(b handoff.Batch, seconds string, requests int) error {
+func Defer(b delivery.Batch, seconds string, requests int) error {
 	if seconds == "" || seconds == "null" || b.Edges != nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func Defer(b handoff.Batch, seconds string, requests int) error {
 
 // MessageOf is the batch's i-th message as a document, with its edge where the batch
 // is tracked.
-func MessageOf(b handoff.Batch, i int) message.Document {
+func MessageOf(b delivery.Batch, i int) message.Document {
 	written := message.New(b.Messages[i])
 	written.Edge = EdgeOf(b, i)
 	return written
@@ -97,7 +97,7 @@ func MessageOf(b handoff.Batch, i int) message.Document {
 
 // EdgeOf is the token of the i-th message's edge, empty where the batch is not
 // tracked.
-func EdgeOf(b handoff.Batch, i int) string {
+func EdgeOf(b delivery.Batch, i int) string {
 	if b.Edges == nil {
 		return ""
 	}

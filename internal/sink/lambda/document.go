@@ -6,7 +6,7 @@ import (
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
@@ -57,7 +57,7 @@ func (p part) bytes() int {
 // Documents writes a batch in as few documents as the limit allows, at least
 // one. They are written one after the other, and follow each other without a
 // gap.
-func Documents(b handoff.Batch, l kind.Limits) ([][]byte, error) {
+func Documents(b delivery.Batch, l kind.Limits) ([][]byte, error) {
 	parts, err := partsOf(b)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func Documents(b handoff.Batch, l kind.Limits) ([][]byte, error) {
 
 // partsOf are the batch's messages and skipped seqs, in the order of their
 // seqs.
-func partsOf(b handoff.Batch) ([]part, error) {
+func partsOf(b delivery.Batch) ([]part, error) {
 	parts := make([]part, 0, len(b.Messages)+len(b.Skipped))
 	skipped := b.Skipped
 	for i := range b.Messages {
@@ -116,7 +116,7 @@ func partsOf(b handoff.Batch) ([]part, error) {
 	return parts, nil
 }
 
-func documentOf(b handoff.Batch, parts []part, from, to int64) Document {
+func documentOf(b delivery.Batch, parts []part, from, to int64) Document {
 	of, _ := tenant.Split(b.Queue)
 	d := Document{
 		Queue: b.Queue, Tenant: of, Consumer: b.Consumer, Token: b.Token.String(), TokenN: jsonseq.Seq(b.Token.N),

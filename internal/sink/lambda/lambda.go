@@ -19,7 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/reply"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // Kind is a Lambda function.
@@ -54,7 +54,7 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 }
 
 // Send implements [kind.Sink].
-func (s *function) Send(ctx context.Context, b handoff.Batch) error {
+func (s *function) Send(ctx context.Context, b delivery.Batch) error {
 	documents, err := Documents(b, s.limits)
 	if err != nil {
 		return err
@@ -66,17 +66,17 @@ func (s *function) Send(ctx context.Context, b handoff.Batch) error {
 		}
 		payload, err := s.invoke(ctx, document)
 		if err != nil {
-			return handoff.DoneUpTo(err, from) // the documents before were taken
+			return delivery.DoneUpTo(err, from) // the documents before were taken
 		}
 		replies, deferred, upTo, err := readAnswer(payload, from, to)
 		if err != nil {
-			return handoff.DoneUpTo(fmt.Errorf("%s answered what is no answer: %w", s.arn, err), from)
+			return delivery.DoneUpTo(fmt.Errorf("%s answered what is no answer: %w", s.arn, err), from)
 		}
 		if len(replies) > 0 {
 			err = b.Reply(replies...)
 		}
 		if err == nil && upTo < to {
-			err = handoff.DoneUpTo(fmt.Errorf("%s took its document up to %d", s.arn, upTo), upTo)
+			err = delivery.DoneUpTo(fmt.Errorf("%s took its document up to %d", s.arn, upTo), upTo)
 		}
 		if err == nil {
 			err = kind.Defer(b, deferred, len(documents))
@@ -115,7 +115,7 @@ func reason(failure string, payload []byte) string {
 // readAnswer takes nothing, null or a JSON object, and returns the replies of its member "replies", its member "deferSeconds", and up to which seq of
 // its document, behind from and up to to, the function took it: see [UpTo]. Of the answer nothing is shown: it may have parts
 // of a message in it.
-func readAnswer(payload []byte, from, to int64) (replies []handoff.Reply, deferred string, upTo int64, err error) {
+func readAnswer(payload []byte, from, to int64) (replies []delivery.Reply, deferred string, upTo int64, err error) {
 	payload = bytes.TrimSpace(payload)
 	switch {
 	case len(payload) == 0 || string(payload) == "null":

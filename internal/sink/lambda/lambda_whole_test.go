@@ -19,7 +19,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/localstack"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 const functionARN = "arn:aws:lambda:us-east-1:000000000000:function:orders"
@@ -131,12 +131,12 @@ func TestLambdaReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	seq := int64(9007199254740993)
-	want := []handoff.Reply{
+	want := []delivery.Reply{
 		{Queue: "x", Body: []byte(`{ "a":1}`)},
 		{Queue: "n", Seq: &seq, ID: "i", Body: []byte{0}, ContentType: "a/b", Attributes: map[string]string{"k": "v"}},
 	}
 	for range calls - 1 {
-		want = append(want, handoff.Reply{Queue: "x", Body: []byte("2")})
+		want = append(want, delivery.Reply{Queue: "x", Body: []byte("2")})
 	}
 	got, err := b.Replies()
 	if diff := cmp.Diff(want, got); diff != "" || err != nil || calls < 2 {

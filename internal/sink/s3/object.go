@@ -18,7 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
@@ -84,7 +84,7 @@ type line struct {
 const skipped = "skipped"
 
 // encode is the object of a batch: the same bytes whenever it is made.
-func encode(b handoff.Batch) ([]byte, error) {
+func encode(b delivery.Batch) ([]byte, error) {
 	lines := make([]line, 0, len(b.Messages)+len(b.Skipped))
 	for _, m := range b.Messages {
 		lines = append(lines, line{b.Queue, message.New(m)})

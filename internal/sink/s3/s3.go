@@ -23,7 +23,7 @@ import (
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -75,7 +75,7 @@ const span = 1000
 
 // Defaults has the reader's batches be as large as they may, where nothing else is said: each
 // object costs a request.
-func (s settings) Defaults(r *handoff.Reader) error {
+func (s settings) Defaults(r *delivery.Reader) error {
 	if r.Track > 0 {
 		return invalid.New(invalid.Clash, "track", "must not be given with a sink of the kind s3: a bucket reports no work as done")
 	}
@@ -106,7 +106,7 @@ func open(text string, o awscall.Options) (bucket, error) {
 }
 
 // Send implements [kind.Sink].
-func (b bucket) Send(ctx context.Context, batch handoff.Batch) error {
+func (b bucket) Send(ctx context.Context, batch delivery.Batch) error {
 	object, err := encode(batch)
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 const bucketARN = "arn:aws:s3:::books"
@@ -127,7 +127,7 @@ func sample(queue string, seq int64, body string) cursor.Message {
 // send sends a batch of a range, without those that were skipped.
 func (d *desk) send(queue string, first, last int64, body string, skipped ...int64) {
 	d.Helper()
-	b := handoff.Batch{Queue: queue, Consumer: "c", From: first - 1, To: last, Skipped: skipped}
+	b := delivery.Batch{Queue: queue, Consumer: "c", From: first - 1, To: last, Skipped: skipped}
 	for seq := first; seq <= last; seq++ {
 		if !slices.Contains(skipped, seq) {
 			b.Messages = append(b.Messages, sample(queue, seq, fmt.Sprintf(body, seq)))
@@ -286,7 +286,7 @@ func TestReplayTakesEachSeqOnce(t *testing.T) {
 // TestReplayOfTheLastSeq: no seq is behind it.
 func TestReplayOfTheLastSeq(t *testing.T) {
 	d := newDesk(t)
-	d.must(d.sink.Send(t.Context(), handoff.Batch{
+	d.must(d.sink.Send(t.Context(), delivery.Batch{
 		Queue: "q", Consumer: "c", From: cursor.MaxSeq - 2, To: cursor.MaxSeq,
 		Messages: []cursor.Message{sample("q", cursor.MaxSeq-1, "1"), sample("q", cursor.MaxSeq, "2")},
 	}))
@@ -374,7 +374,7 @@ func TestErrors(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // what is away is asked again after a while
 				d := newDesk(t)
 				d.answer = func(*http.Request) (int, string) { return c.status, c.body }
-				err := d.sink.Send(t.Context(), handoff.Batch{Queue: "q", Consumer: "c", To: 1})
+				err := d.sink.Send(t.Context(), delivery.Batch{Queue: "q", Consumer: "c", To: 1})
 				if err == nil || !strings.Contains(err.Error(), c.want) || kind.IsAway(err) != c.away {
 					t.Errorf("%v, away %v; want %q, %v", err, kind.IsAway(err), c.want, c.away)
 				}
@@ -393,12 +393,12 @@ func TestErrors(t *testing.T) {
 // TestDefaults: objects are as large as they may, and nothing is tracked.
 func TestDefaults(t *testing.T) {
 	for given, want := range map[int]int{0: 1000, 5: 5} {
-		r := handoff.Reader{MaxMessages: given}
+		r := delivery.Reader{MaxMessages: given}
 		if err := (settings{}).Defaults(&r); err != nil || r.MaxMessages != want {
 			t.Errorf("%d: %d, %v", given, r.MaxMessages, err)
 		}
 	}
-	r := handoff.Reader{Track: time.Minute}
+	r := delivery.Reader{Track: time.Minute}
 	if err := (settings{}).Defaults(&r); err == nil {
 		t.Error("a bucket may be tracked")
 	}

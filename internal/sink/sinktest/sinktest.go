@@ -12,14 +12,14 @@ import (
 
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // Batch is a batch of messages with these bodies, from seq 1 on.
-func Batch(queue string, bodies ...string) handoff.Batch {
-	b := handoff.Batch{
-		Queue: queue, Consumer: "c", Token: handoff.Token{N: 7, Req: "req"}, To: int64(len(bodies)), Attempt: 1,
+func Batch(queue string, bodies ...string) delivery.Batch {
+	b := delivery.Batch{
+		Queue: queue, Consumer: "c", Token: delivery.Token{N: 7, Req: "req"}, To: int64(len(bodies)), Attempt: 1,
 	}
 	for i, body := range bodies {
 		b.Messages = append(b.Messages, cursor.Message{
@@ -39,7 +39,7 @@ func Bodies(n int) []string {
 }
 
 // Tracked is the batch with edges of this chain.
-func Tracked(b handoff.Batch, tag string) handoff.Batch {
+func Tracked(b delivery.Batch, tag string) delivery.Batch {
 	b.Edges = nil
 	for i := range b.Messages {
 		b.Edges = append(b.Edges, xorack.Root(tag, "", i))

@@ -9,7 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/sink/fifo"
 	"github.com/streamsort/streamsort/internal/sink/kind"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // Kind is an SNS FIFO topic.
@@ -33,7 +33,7 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 }
 
 // Send implements [kind.Sink].
-func (s *topic) Send(ctx context.Context, b handoff.Batch) error {
+func (s *topic) Send(ctx context.Context, b delivery.Batch) error {
 	items, err := fifo.Items(b, false)
 	if err != nil {
 		return err

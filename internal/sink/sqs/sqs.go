@@ -11,7 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/sink/fifo"
 	"github.com/streamsort/streamsort/internal/sink/kind"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // Kind is an SQS FIFO queue.
@@ -39,7 +39,7 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 }
 
 // Send implements [kind.Sink].
-func (s *queue) Send(ctx context.Context, b handoff.Batch) error {
+func (s *queue) Send(ctx context.Context, b delivery.Batch) error {
 	items, err := fifo.Items(b, s.events)
 	if err != nil {
 		return err

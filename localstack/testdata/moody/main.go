@@ -15,11 +15,11 @@ import (
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/runtime"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-func handle(_ context.Context, batch handoff.Batch) error {
+func handle(_ context.Context, batch delivery.Batch) error {
 	fmt.Println("given", batch.Queue, batch.To, batch.Attempt, time.Now().UnixMilli())
 	for _, m := range batch.Messages {
 		if m.Key != "" {
@@ -38,12 +38,12 @@ func handle(_ context.Context, batch handoff.Batch) error {
 func main() { runtime.Main(newHandler) }
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
-	deliverer := d.Deliverer(handoff.Options{})
+	deliverer := d.Deliverer(delivery.Options{})
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	deliver, err := handoff.OnStream(deliverer, d.Names,
-		handoff.Reader{Name: "moody", Handle: handle, Circuit: handoff.Circuit{Off: true}})
+	deliver, err := delivery.OnStream(deliverer, d.Names,
+		delivery.Reader{Name: "moody", Handle: handle, Circuit: delivery.Circuit{Off: true}})
 	return runtime.Handle(d, 0, func(ctx context.Context, _ *emf.Metrics, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		return deliver(ctx, event)
 	}), err

@@ -1,9 +1,9 @@
-// Package consumers is what the simulators of pkg/handoff share: how a consumer
+// Package consumers is what the simulators of pkg/delivery share: how a consumer
 // is distinguished from another one ([Hash]), and the tables of a run ([Tables]).
 package consumers
 
 import (
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -12,7 +12,7 @@ const end = -1
 
 // Hash feeds what can differ in a consumer within a scenario, and that anybody
 // acts on: why something failed, and since when, is only shown.
-func Hash(d *sim.Digest, c handoff.Consumer) {
+func Hash(d *sim.Digest, c delivery.Consumer) {
 	d.Bool(c.Exists())
 	if !c.Exists() {
 		return
@@ -45,7 +45,7 @@ func Hash(d *sim.Digest, c handoff.Consumer) {
 		d.Text(string(r.Outcome))
 	}
 	for _, q := range c.Quarantine {
-		if q == (handoff.Quarantined{}) {
+		if q == (delivery.Quarantined{}) {
 			break // the rest are zero
 		}
 		hashToken(d, q.Token)
@@ -64,7 +64,7 @@ func Hash(d *sim.Digest, c handoff.Consumer) {
 	d.Text(c.Refused.By)
 }
 
-func hashToken(d *sim.Digest, t handoff.Token) {
+func hashToken(d *sim.Digest, t delivery.Token) {
 	d.Int(t.N)
 	d.Text(t.Req)
 }

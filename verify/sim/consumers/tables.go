@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -18,21 +18,21 @@ import (
 type Tables struct {
 	*ddb.Memory
 	Queues    *cursor.Store
-	Consumers *handoff.Store
+	Consumers *delivery.Store
 
 	// Past is what reads that are not strong may show still; nil where each shows what
 	// stands there: see [Tables.Stale].
 	Past *past.Past
 
 	// decoder is a store that finds one item, whatever it is asked.
-	decoder *handoff.Store
+	decoder *delivery.Store
 	item    ddb.Item
 }
 
 // NewTables returns empty tables of queues and of consumers, and more.
 func NewTables(more ...table.Definition) *Tables {
 	var queues cursor.Names
-	definitions := append(append(queues.Tables(), queues.ArrivalsTable()), handoff.Names{}.Tables()...)
+	definitions := append(append(queues.Tables(), queues.ArrivalsTable()), delivery.Names{}.Tables()...)
 	t := &Tables{Memory: ddb.NewMemory(append(definitions, more...)...).Remember()}
 	t.Queues, t.Consumers = simdb.Queues(t), On(t)
 	t.decoder = On(ddb.Func(func(context.Context, ddb.Request) (ddb.Answer, error) { return ddb.Answer{Item: t.item}, nil }))
@@ -46,7 +46,7 @@ func (t *Tables) Stale() {
 }
 
 // On are the consumers as somebody sees them.
-func On(engine ddb.Engine) *handoff.Store { return record.NewStore(engine, handoff.Names{}.Tables()) }
+func On(engine ddb.Engine) *delivery.Store { return record.NewStore(engine, delivery.Names{}.Tables()) }
 
 // Names are the names of all queues that have a cursor, sorted.
 func (t *Tables) Names() []string {
@@ -61,8 +61,8 @@ func (t *Tables) Names() []string {
 // Cursors are the cursors' items, by the names of their queues.
 func (t *Tables) Cursors() []ddb.Item { return t.Items("streamsort-cursors") }
 
-// Decoded is an item of the consumers' table as package handoff reads it.
-func (t *Tables) Decoded(it ddb.Item) handoff.Consumer {
+// Decoded is an item of the consumers' table as package delivery reads it.
+func (t *Tables) Decoded(it ddb.Item) delivery.Consumer {
 	t.item = it
 	c, err := t.decoder.Consumer(context.Background(), "", "")
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
@@ -13,7 +13,7 @@ import (
 // in two phases, with replies or without. What no such process asks is no point.
 // wrote is called after a write of nobody's, where no step of the run ends that
 // would be checked.
-func (t *Tables) View(p *sim.Proc, wrote func()) *handoff.Store {
+func (t *Tables) View(p *sim.Proc, wrote func()) *delivery.Store {
 	points := simdb.Engine(p, t.Memory, &simdb.Hooks{Older: t.Past.Older, Hash: t.HashAnswer})
 	return On(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/pkg/handoff"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
 )
@@ -31,8 +31,8 @@ func (m *model) Check() error {
 }
 
 // arrow notes how claims end, and checks R5.
-func (m *model) arrow(was, is handoff.Consumer) error {
-	if is.Token != was.Token && is.State == handoff.Started {
+func (m *model) arrow(was, is delivery.Consumer) error {
+	if is.Token != was.Token && is.State == delivery.Started {
 		m.ranges[is.Token.String()] = [2]int64{is.From, is.To}
 	}
 	for token := range m.ranges {
@@ -47,11 +47,11 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 		}
 	}
 	for _, q := range is.Quarantine {
-		if q != (handoff.Quarantined{}) {
+		if q != (delivery.Quarantined{}) {
 			m.aside[q.Token.String()] = true
 		}
 	}
-	if was.State == handoff.Sending && (is.State != handoff.Sending || is.Token != was.Token) && m.ended[was.Token.String()] != handoff.Committed {
+	if was.State == delivery.Sending && (is.State != delivery.Sending || is.Token != was.Token) && m.ended[was.Token.String()] != delivery.Committed {
 		return fmt.Errorf("R5: claim %v was decided, and ended otherwise", was.Token)
 	}
 	if is.Delivered < was.Delivered {
@@ -116,7 +116,7 @@ func (m *model) decided(token string) bool {
 	if m.db != nil {
 		return m.db.committed(token)
 	}
-	return m.was.State == handoff.Sending && m.was.Token.String() == token || m.ended[token] == handoff.Committed
+	return m.was.State == delivery.Sending && m.was.Token.String() == token || m.ended[token] == delivery.Committed
 }
 
 // answered reports whether the answer to a message by a claim is visible.
@@ -127,7 +127,7 @@ func (m *model) answered(q string, seq int64, token string) bool {
 // whole checks R3.
 func (m *model) whole() error {
 	for token, outcome := range m.ended {
-		if outcome != handoff.Committed {
+		if outcome != delivery.Committed {
 			continue
 		}
 		for seq := m.ranges[token][0] + 1; seq <= m.ranges[token][1]; seq++ {
@@ -152,8 +152,8 @@ func (m *model) Final() error {
 		if err := m.sweep(d); err != nil {
 			return fmt.Errorf("the last sweep: %w", err)
 		}
-		if m.was.State == handoff.Blocked {
-			order := handoff.Order{Queue: queue, Consumer: consumer, Reason: "the end"}
+		if m.was.State == delivery.Blocked {
+			order := delivery.Order{Queue: queue, Consumer: consumer, Reason: "the end"}
 			if _, err := d.Redrive(context.Background(), order, m.was.Delivered+1); err != nil {
 				return fmt.Errorf("the last operator: %w", err)
 			}
@@ -175,8 +175,8 @@ func (m *model) Final() error {
 }
 
 // everything checks L.
-func (m *model) everything(d *handoff.Deliverer) error {
-	if m.was.State != handoff.Idle || m.was.Delivered != m.messages {
+func (m *model) everything(d *delivery.Deliverer) error {
+	if m.was.State != delivery.Idle || m.was.Delivered != m.messages {
 		return fmt.Errorf("in the end it is %s at %d of %d: %+v", m.was.State, m.was.Delivered, m.messages, m.was)
 	}
 	// What was aborted in quarantine was not delivered: an operator handles it.
@@ -206,8 +206,8 @@ func (m *model) everything(d *handoff.Deliverer) error {
 	if given[m.taken] {
 		return nil
 	}
-	recorded := slices.ContainsFunc(operations, func(a handoff.Operation) bool { return a.Kind == handoff.OpReply })
-	if refused := m.taken > 0; refused != recorded || refused != (m.was.Refused.N > 0) || refused != (m.announced[handoff.ConsumerReplyRefused] > 0) {
+	recorded := slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == delivery.OpReply })
+	if refused := m.taken > 0; refused != recorded || refused != (m.was.Refused.N > 0) || refused != (m.announced[delivery.ConsumerReplyRefused] > 0) {
 		return fmt.Errorf("refused %v: on record %v, counted %+v, announced %v", refused, recorded, m.was.Refused, m.announced)
 	}
 	return nil

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -16,15 +16,15 @@ type database struct {
 }
 
 type marker struct {
-	outcome handoff.TokenOutcome
-	replies []handoff.Reply
+	outcome delivery.TokenOutcome
+	replies []delivery.Reply
 }
 
 // committed reports whether a claim is committed in the database.
 func (d *database) committed(token string) bool {
 	for h, row := range d.markers {
 		if h.Token.String() == token {
-			return row.outcome == handoff.Committed
+			return row.outcome == delivery.Committed
 		}
 	}
 	return false
@@ -48,7 +48,7 @@ var (
 func (c connection) Name() string { return "db" }
 
 // Apply implements [pull.Database].
-func (c connection) Apply(ctx context.Context, b handoff.Batch, _ int64, prepare func(context.Context) error) error {
+func (c connection) Apply(ctx context.Context, b delivery.Batch, _ int64, prepare func(context.Context) error) error {
 	h := pull.HeldOf(b)
 	if err := c.replies(b); err != nil {
 		c.run.Violation("a reply was not taken: %w", err)
@@ -68,18 +68,18 @@ func (c connection) Apply(ctx context.Context, b handoff.Batch, _ int64, prepare
 			return false, errSettled
 		}
 		replies, _ := b.Replies() // with one that was refused the prepare fails
-		c.db.markers[h] = marker{handoff.Committed, replies}
+		c.db.markers[h] = marker{delivery.Committed, replies}
 		return true, nil
 	})
 	return err
 }
 
 // Settle implements [pull.Database].
-func (c connection) Settle(_ context.Context, h pull.Held, _ int64) (handoff.TokenOutcome, []handoff.Reply, error) {
+func (c connection) Settle(_ context.Context, h pull.Held, _ int64) (delivery.TokenOutcome, []delivery.Reply, error) {
 	var row marker
 	_, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
 		if c.db.markers[h].outcome == "" {
-			c.db.markers[h] = marker{outcome: handoff.Aborted}
+			c.db.markers[h] = marker{outcome: delivery.Aborted}
 		}
 		row = c.db.markers[h]
 		return string(row.outcome), nil

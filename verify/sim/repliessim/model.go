@@ -1,5 +1,5 @@
 // Package repliessim plugs replies into the simulator: processes answer each
-// message of a queue to another one, pushed ones by [handoff.Deliverer.Deliver],
+// message of a queue to another one, pushed ones by [delivery.Deliverer.Deliver],
 // pulling ones by [pull.Consume] with a database of their own, and every
 // request to the tables and to the database fails, is lost, or is their last. Its
 // model checks after every step that
@@ -26,8 +26,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -69,10 +69,10 @@ type model struct {
 	// failing: the handler may fail after it has answered.
 	failing bool
 
-	was handoff.Consumer
+	was delivery.Consumer
 	// ended is how claims ended, by their tokens; ranges what each was for; aside
 	// those that were in quarantine.
-	ended  map[string]handoff.TokenOutcome
+	ended  map[string]delivery.TokenOutcome
 	ranges map[string][2]int64
 	aside  map[string]bool
 	// visible are the answers in the order in which they became so.
@@ -84,15 +84,15 @@ type model struct {
 	// passes only while it is 0.
 	calls     int
 	requests  map[string]int
-	announced map[handoff.AnnouncementKind]int
+	announced map[delivery.AnnouncementKind]int
 }
 
 func newModel(run *sim.Run, messages int64) *model {
 	m := &model{
 		run: run, tables: consumers.NewTables(), now: start, messages: messages,
-		ended: map[string]handoff.TokenOutcome{}, ranges: map[string][2]int64{}, aside: map[string]bool{},
+		ended: map[string]delivery.TokenOutcome{}, ranges: map[string][2]int64{}, aside: map[string]bool{},
 		seen: map[string]int64{}, rows: map[string]time.Time{}, requests: map[string]int{},
-		announced: map[handoff.AnnouncementKind]int{},
+		announced: map[delivery.AnnouncementKind]int{},
 	}
 	ctx := context.Background()
 	sorter := m.plain()
@@ -101,7 +101,7 @@ func newModel(run *sim.Run, messages int64) *model {
 	}
 	m.must(sorter.Configure(ctx, target, cursor.Change{Kind: kind(cursor.KindArrival)}))
 	m.must(sorter.Configure(ctx, numbers, cursor.Change{Kind: kind(cursor.KindNumbered)}))
-	c, err := m.deliverer(nil).Create(ctx, queue, consumer, handoff.First)
+	c, err := m.deliverer(nil).Create(ctx, queue, consumer, delivery.First)
 	m.must(c, err)
 	m.was = c
 	return m
@@ -123,7 +123,7 @@ func (m *model) plain() *cursor.Sorter {
 }
 
 // deliverer is a process that has just begun; p is nil for one that is no point.
-func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
+func (m *model) deliverer(p *sim.Proc) *delivery.Deliverer {
 	now := func() time.Time {
 		p.Knows().Int(m.now.Unix()) // by no request
 		return m.now
@@ -132,7 +132,7 @@ func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
 		ForEach: fanout.OneByOne, Now: now, Retention: keep, NewOp: func() []byte { return []byte(p.Name()) },
 	})
 	m.must(sorter, err)
-	d, err := handoff.New(m.tables.View(p, m.wrote), sorter, &handoff.Options{
+	d, err := delivery.New(m.tables.View(p, m.wrote), sorter, &delivery.Options{
 		ForEach: fanout.OneByOne,
 		Lease:   lease, Now: now, NewReq: func() string { return m.request(p) },
 	})
@@ -156,14 +156,14 @@ func (m *model) request(p *sim.Proc) string {
 }
 
 // replies are the answers to a batch.
-func (m *model) replies(b handoff.Batch) error {
+func (m *model) replies(b delivery.Batch) error {
 	for _, message := range b.Messages {
 		body := fmt.Appendf(nil, "%d %v", message.Seq, b.Token)
-		if err := b.Reply(handoff.Reply{Queue: target, Body: body}); err != nil {
+		if err := b.Reply(delivery.Reply{Queue: target, Body: body}); err != nil {
 			return err
 		}
 		if seq := message.Seq; m.byNumber {
-			if err := b.Reply(handoff.Reply{Queue: numbers, Seq: &seq, Body: body}); err != nil {
+			if err := b.Reply(delivery.Reply{Queue: numbers, Seq: &seq, Body: body}); err != nil {
 				return err
 			}
 		}
@@ -174,9 +174,9 @@ func (m *model) replies(b handoff.Batch) error {
 // push is a process that is pushed to, a number of times.
 func (m *model) push(p *sim.Proc, rounds int) {
 	d := m.deliverer(p)
-	reader := handoff.Reader{
+	reader := delivery.Reader{
 		Name: consumer, MaxMessages: 1, MaxAttempts: attempts, BlockAfter: time.Second,
-		Handle: func(_ context.Context, b handoff.Batch) error {
+		Handle: func(_ context.Context, b delivery.Batch) error {
 			if err := m.replies(b); err != nil {
 				m.run.Violation("a reply was not taken: %w", err)
 			}
@@ -225,23 +225,23 @@ type counted struct {
 	m *model
 }
 
-func (c counted) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...handoff.Reply) (done, next pull.Answer, err error) {
+func (c counted) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...delivery.Reply) (done, next pull.Answer, err error) {
 	c.m.calls++
 	defer func() { c.m.calls-- }()
 	return c.Claims.CommitAndClaim(ctx, h, r, replies...)
 }
 
-func (c counted) Settle(ctx context.Context, h pull.Held, outcome handoff.TokenOutcome, reason string, replies ...handoff.Reply) (pull.Answer, error) {
+func (c counted) Settle(ctx context.Context, h pull.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (pull.Answer, error) {
 	c.m.calls++
 	defer func() { c.m.calls-- }()
 	return c.Claims.Settle(ctx, h, outcome, reason, replies...)
 }
 
 // sweep runs the sweep, with a note of what it announces.
-func (m *model) sweep(d *handoff.Deliverer) error {
-	_, err := d.Sweep(context.Background(), handoff.SweepOptions{
+func (m *model) sweep(d *delivery.Deliverer) error {
+	_, err := d.Sweep(context.Background(), delivery.SweepOptions{
 		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, SettleWithin: within,
-		Announce: func(_ context.Context, a handoff.Announcement) error {
+		Announce: func(_ context.Context, a delivery.Announcement) error {
 			m.announced[a.Kind]++
 			return nil
 		},

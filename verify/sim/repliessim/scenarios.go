@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -77,8 +77,8 @@ func (m *model) sweeper(times int) {
 func (m *model) expiry() {
 	m.run.Go("expiry", func(p *sim.Proc) {
 		ready := func() bool {
-			return m.calls == 0 && len(m.visible) > 0 && (m.was.State == handoff.Idle || m.was.State == handoff.Started) &&
-				m.was.Quarantine[0] == (handoff.Quarantined{})
+			return m.calls == 0 && len(m.visible) > 0 && (m.was.State == delivery.Idle || m.was.State == delivery.Started) &&
+				m.was.Quarantine[0] == (delivery.Quarantined{})
 		}
 		if p.Choose(sim.Labelf("all expires"), ready, "") < 0 {
 			return

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -17,7 +17,7 @@ import (
 // last here.
 type database struct {
 	name    string
-	markers map[pull.Held]handoff.TokenOutcome
+	markers map[pull.Held]delivery.TokenOutcome
 	floor   int64
 	// effects are what was committed, in that order.
 	effects []effect
@@ -26,18 +26,18 @@ type database struct {
 	epoch int
 	// lost are the claims that were committed and are not any more, because the
 	// database was restored.
-	lost []handoff.Token
+	lost []delivery.Token
 }
 
 // effect is a batch that was committed.
 type effect struct {
-	token    handoff.Token
+	token    delivery.Token
 	from, to int64
 	rewinds  int64
 }
 
 func newDatabase(name string) *database {
-	return &database{name: name, markers: map[pull.Held]handoff.TokenOutcome{}}
+	return &database{name: name, markers: map[pull.Held]delivery.TokenOutcome{}}
 }
 
 // copied is the database as a backup has it.
@@ -54,7 +54,7 @@ func (d *database) copied() *database {
 func (d *database) last() int64 {
 	last := d.floor - 1
 	for h, outcome := range d.markers {
-		if outcome == handoff.Committed {
+		if outcome == delivery.Committed {
 			last = max(last, h.Token.N)
 		}
 	}
@@ -81,7 +81,7 @@ func (d *database) check(h pull.Held, committed int64) error {
 
 // ahead is what Mark checks of the place: the last batch that is committed does
 // not go further than this one begins.
-func (d *database) ahead(b handoff.Batch) error {
+func (d *database) ahead(b delivery.Batch) error {
 	var last effect
 	for _, e := range d.effects {
 		if e.token.N >= last.token.N {
@@ -95,7 +95,7 @@ func (d *database) ahead(b handoff.Batch) error {
 }
 
 // commit ends a transaction.
-func (d *database) commit(h pull.Held, b handoff.Batch, epoch int, committed int64) error {
+func (d *database) commit(h pull.Held, b delivery.Batch, epoch int, committed int64) error {
 	if d.epoch != epoch {
 		return errGone
 	}
@@ -105,18 +105,18 @@ func (d *database) commit(h pull.Held, b handoff.Batch, epoch int, committed int
 	if d.markers[h] != "" {
 		return errSettled
 	}
-	d.markers[h] = handoff.Committed
+	d.markers[h] = delivery.Committed
 	d.effects = append(d.effects, effect{h.Token, b.From, b.To, b.Rewinds})
 	return nil
 }
 
 // settle is what Settle of package sqlmarker does.
-func (d *database) settle(h pull.Held, committed int64) (handoff.TokenOutcome, error) {
+func (d *database) settle(h pull.Held, committed int64) (delivery.TokenOutcome, error) {
 	if err := d.check(h, committed); err != nil {
 		return "", err
 	}
 	if d.markers[h] == "" {
-		d.markers[h] = handoff.Aborted
+		d.markers[h] = delivery.Aborted
 	}
 	return d.markers[h], nil
 }
@@ -143,7 +143,7 @@ var _ pull.Database = connection{}
 func (c connection) Name() string { return c.db.name }
 
 // Apply implements [pull.Database].
-func (c connection) Apply(ctx context.Context, b handoff.Batch, committed int64, prepare func(context.Context) error) error {
+func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error {
 	h, epoch := pull.HeldOf(b), c.db.epoch
 	if err := c.db.check(h, committed); err != nil {
 		return err
@@ -168,17 +168,17 @@ func (c connection) Apply(ctx context.Context, b handoff.Batch, committed int64,
 }
 
 // Settle implements [pull.Database].
-func (c connection) Settle(_ context.Context, h pull.Held, committed int64) (handoff.TokenOutcome, []handoff.Reply, error) {
+func (c connection) Settle(_ context.Context, h pull.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error) {
 	outcome, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
 		outcome, err := c.db.settle(h, committed)
 		return string(outcome), err
 	})
-	return handoff.TokenOutcome(outcome), nil, err
+	return delivery.TokenOutcome(outcome), nil, err
 }
 
 // Check implements [pull.Database].
 func (c connection) Check(_ context.Context, queue, consumer string, committed int64) error {
-	err := c.db.check(pull.Held{Queue: queue, Consumer: consumer, Token: handoff.Token{N: c.db.floor}}, committed)
+	err := c.db.check(pull.Held{Queue: queue, Consumer: consumer, Token: delivery.Token{N: c.db.floor}}, committed)
 	c.p.Knows().Bool(err == nil)
 	return err
 }

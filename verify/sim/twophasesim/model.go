@@ -1,4 +1,4 @@
-// Package twophasesim plugs the two-phase handoff into the simulator: processes
+// Package twophasesim plugs the two-phase delivery into the simulator: processes
 // run [pull.Consume] on [pull.Puller], against tables in memory and a
 // database of their own, both of which fail, lose answers and outlive their
 // processes. Its model checks after every step that
@@ -28,8 +28,8 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/handoff"
-	"github.com/streamsort/streamsort/pkg/handoff/pull"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
 )
@@ -46,7 +46,7 @@ const (
 const overLease = lease + time.Second
 
 // consumersTable is the consumers'.
-var consumersTable = handoff.Names{}.Tables()[0]
+var consumersTable = delivery.Names{}.Tables()[0]
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -64,12 +64,12 @@ type model struct {
 	keep int64
 	// was is the consumer when it was last checked, ended how claims ended, and
 	// ranges what each was for.
-	was    handoff.Consumer
-	ended  map[handoff.Token]handoff.TokenOutcome
-	ranges map[handoff.Token][2]int64
+	was    delivery.Consumer
+	ended  map[delivery.Token]delivery.TokenOutcome
+	ranges map[delivery.Token][2]int64
 	// orphans are the claims that are committed in the database, and that the
 	// tables, which were restored, do not know of.
-	orphans map[handoff.Token]bool
+	orphans map[delivery.Token]bool
 	// requests counts those of each process, announced the last sweep's
 	// announcements.
 	requests  map[string]int
@@ -79,7 +79,7 @@ type model struct {
 func newModel(run *sim.Run, messages int64) *model {
 	m := &model{
 		run: run, tables: consumers.NewTables(), now: start, db: newDatabase("db"), messages: messages, keep: 1000,
-		ended: map[handoff.Token]handoff.TokenOutcome{}, ranges: map[handoff.Token][2]int64{},
+		ended: map[delivery.Token]delivery.TokenOutcome{}, ranges: map[delivery.Token][2]int64{},
 		requests: map[string]int{}, announced: map[string]int{},
 	}
 	ctx := context.Background()
@@ -93,7 +93,7 @@ func newModel(run *sim.Run, messages int64) *model {
 			panic(err) // unreachable: nothing goes wrong yet
 		}
 	}
-	if m.was, err = d.Create(ctx, queue, consumer, handoff.First); err != nil {
+	if m.was, err = d.Create(ctx, queue, consumer, delivery.First); err != nil {
 		panic(err) // unreachable: the names are right
 	}
 	return m
@@ -107,12 +107,12 @@ func (m *model) clock(p *sim.Proc) func() time.Time {
 	}
 }
 
-func (m *model) deliverer(p *sim.Proc) *handoff.Deliverer {
+func (m *model) deliverer(p *sim.Proc) *delivery.Deliverer {
 	sorter, err := cursor.New(m.tables.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(p)})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
-	d, err := handoff.New(m.tables.View(p, m.wrote), sorter, &handoff.Options{
+	d, err := delivery.New(m.tables.View(p, m.wrote), sorter, &delivery.Options{
 		ForEach: fanout.OneByOne,
 		Lease:   lease, Now: m.clock(p), NewReq: p.Name, // it names what operators do: claims have names of their own
 	})
@@ -130,7 +130,7 @@ func (m *model) wrote() {
 }
 
 // refuses reports whether a batch has the message that no transaction takes.
-func (m *model) refuses(b handoff.Batch) bool {
+func (m *model) refuses(b delivery.Batch) bool {
 	return b.From < m.poison && m.poison <= b.To
 }
 
@@ -183,7 +183,7 @@ func (m *model) Check() error {
 }
 
 // arrow checks H1, H2, H5, and notes how claims end.
-func (m *model) arrow(was, is handoff.Consumer) error {
+func (m *model) arrow(was, is delivery.Consumer) error {
 	for _, r := range is.Outcomes {
 		if r.Outcome == "" {
 			continue
@@ -199,8 +199,8 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 		}
 	}
 	for _, q := range is.Quarantine {
-		if q.State == handoff.State(handoff.Aborted) {
-			m.ended[q.Token] = handoff.Aborted
+		if q.State == delivery.State(delivery.Aborted) {
+			m.ended[q.Token] = delivery.Aborted
 		}
 	}
 	switch {
@@ -211,14 +211,14 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 	case is.Delivered < was.Delivered:
 		return errors.New("H1: delivered fell")
 	}
-	if is.Token != was.Token && is.State == handoff.Started {
+	if is.Token != was.Token && is.State == delivery.Started {
 		m.ranges[is.Token] = [2]int64{is.From, is.To}
 	}
-	open := was.State == handoff.Prepared || was.State == handoff.InDoubt
-	if open && is.Token == was.Token && is.State == handoff.Started {
+	open := was.State == delivery.Prepared || was.State == delivery.InDoubt
+	if open && is.Token == was.Token && is.State == delivery.Started {
 		return errors.New("H1: a prepared claim is started again")
 	}
-	if open && (is.Token != was.Token || is.State == handoff.Idle || is.State == handoff.Blocked) {
+	if open && (is.Token != was.Token || is.State == delivery.Idle || is.State == delivery.Blocked) {
 		_, settled := m.ended[was.Token]
 		for _, q := range is.Quarantine {
 			settled = settled || q.Token == was.Token
@@ -227,10 +227,10 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 			return fmt.Errorf("H5: claim %v was prepared, and nobody settled it", was.Token)
 		}
 	}
-	if is.State == handoff.InDoubt && was.State != handoff.InDoubt && was.State != handoff.Prepared {
+	if is.State == delivery.InDoubt && was.State != delivery.InDoubt && was.State != delivery.Prepared {
 		return fmt.Errorf("H1: from %s to %s", was.State, is.State)
 	}
-	if is.State == handoff.Prepared && was.State != handoff.Prepared && (was.State != handoff.Started || was.Token != is.Token) {
+	if is.State == delivery.Prepared && was.State != delivery.Prepared && (was.State != delivery.Started || was.Token != is.Token) {
 		return fmt.Errorf("H1: from %s to %s", was.State, is.State)
 	}
 	return nil
@@ -238,12 +238,12 @@ func (m *model) arrow(was, is handoff.Consumer) error {
 
 // lost reports whether the database lost a claim that is committed.
 func (m *model) lost() bool {
-	return slices.ContainsFunc(m.db.lost, func(t handoff.Token) bool { return m.ended[t] == handoff.Committed })
+	return slices.ContainsFunc(m.db.lost, func(t delivery.Token) bool { return m.ended[t] == delivery.Committed })
 }
 
 // once checks H3, H4 and H6 in the database.
-func (m *model) once(is handoff.Consumer) error {
-	done := map[int64]handoff.Token{}
+func (m *model) once(is delivery.Consumer) error {
+	done := map[int64]delivery.Token{}
 	for _, e := range m.db.effects {
 		for seq := e.from + 1; seq <= e.to; seq++ {
 			if other, twice := done[seq]; twice {
@@ -251,7 +251,7 @@ func (m *model) once(is handoff.Consumer) error {
 			}
 			done[seq] = e.token
 		}
-		if outcome, known := m.ended[e.token]; known && outcome != handoff.Committed && !m.orphans[e.token] {
+		if outcome, known := m.ended[e.token]; known && outcome != delivery.Committed && !m.orphans[e.token] {
 			return fmt.Errorf("H4: claim %v ended %s, and it is committed in the database", e.token, outcome)
 		}
 	}
@@ -259,7 +259,7 @@ func (m *model) once(is handoff.Consumer) error {
 		return nil // what it does not know any more is lost
 	}
 	for t, outcome := range m.ended {
-		if r := m.ranges[t]; outcome == handoff.Committed && done[r[1]] != t {
+		if r := m.ranges[t]; outcome == delivery.Committed && done[r[1]] != t {
 			return fmt.Errorf("H3: claim %v is committed, and not in the database", t)
 		}
 	}
@@ -317,33 +317,33 @@ func (m *model) Final() error {
 
 // operate does in the end what an operator does who heard the announcements: a
 // consumer is blocked as well where its processes died too often.
-func (m *model) operate(ctx context.Context, d *handoff.Deliverer) error {
-	if m.was.State != handoff.Blocked || m.was.Delivered+1 == m.poison {
+func (m *model) operate(ctx context.Context, d *delivery.Deliverer) error {
+	if m.was.State != delivery.Blocked || m.was.Delivered+1 == m.poison {
 		return nil
 	}
-	if m.announced[string(handoff.ConsumerBlocked)] == 0 {
+	if m.announced[string(delivery.ConsumerBlocked)] == 0 {
 		return errors.New("it is blocked, and not announced")
 	}
-	_, err := d.Redrive(ctx, handoff.Order{Queue: queue, Consumer: consumer, Reason: "the end"}, m.was.Delivered+1)
+	_, err := d.Redrive(ctx, delivery.Order{Queue: queue, Consumer: consumer, Reason: "the end"}, m.was.Delivered+1)
 	return err
 }
 
 // repair does what docs/restore.md asks of an operator where the database is
 // ahead of the tables.
-func (m *model) repair(ctx context.Context, d *handoff.Deliverer, ahead *pull.AheadError) error {
+func (m *model) repair(ctx context.Context, d *delivery.Deliverer, ahead *pull.AheadError) error {
 	if m.orphans == nil {
 		return fmt.Errorf("no table was restored: %w", ahead)
 	}
-	_, err := d.Rewind(ctx, handoff.Order{Queue: queue, Consumer: consumer, Reason: "the tables were restored"}, handoff.At(ahead.To+1))
+	_, err := d.Rewind(ctx, delivery.Order{Queue: queue, Consumer: consumer, Reason: "the tables were restored"}, delivery.At(ahead.To+1))
 	return errors.Join(err, m.Check())
 }
 
 // tables are the tables as a backup has them, with what the model knows of them.
 type tables struct {
 	item     ddb.Item
-	consumer handoff.Consumer
-	ended    map[handoff.Token]handoff.TokenOutcome
-	ranges   map[handoff.Token][2]int64
+	consumer delivery.Consumer
+	ended    map[delivery.Token]delivery.TokenOutcome
+	ranges   map[delivery.Token][2]int64
 }
 
 func (m *model) backup() tables {
@@ -363,21 +363,21 @@ func (m *model) restore(t tables) {
 			panic(err) // unreachable: nothing goes wrong in memory
 		}
 	}
-	m.was, m.ended, m.ranges, m.orphans = t.consumer, maps.Clone(t.ended), maps.Clone(t.ranges), map[handoff.Token]bool{}
+	m.was, m.ended, m.ranges, m.orphans = t.consumer, maps.Clone(t.ended), maps.Clone(t.ranges), map[delivery.Token]bool{}
 	m.db.epoch++
 	for _, e := range m.db.effects {
-		if m.ended[e.token] != handoff.Committed {
+		if m.ended[e.token] != delivery.Committed {
 			m.orphans[e.token] = true
 		}
 	}
 }
 
 // sweep runs the sweep, with a note of what it announces.
-func (m *model) sweep(ctx context.Context, d *handoff.Deliverer) error {
+func (m *model) sweep(ctx context.Context, d *delivery.Deliverer) error {
 	clear(m.announced)
-	_, err := d.Sweep(ctx, handoff.SweepOptions{
+	_, err := d.Sweep(ctx, delivery.SweepOptions{
 		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, SettleWithin: within,
-		Announce: func(_ context.Context, a handoff.Announcement) error {
+		Announce: func(_ context.Context, a delivery.Announcement) error {
 			m.announced[string(a.Kind)]++
 			return nil
 		},
@@ -388,25 +388,25 @@ func (m *model) sweep(ctx context.Context, d *handoff.Deliverer) error {
 // everything checks L.
 func (m *model) everything() error {
 	c := m.was
-	// The limit that docs/handoff.md states: a loss below a claim that the
+	// The limit that docs/delivery.md states: a loss below a claim that the
 	// database still knows is not seen.
-	if slices.ContainsFunc(m.db.lost, func(t handoff.Token) bool {
-		return m.ended[t] == handoff.Committed && t.N > m.db.last()
+	if slices.ContainsFunc(m.db.lost, func(t delivery.Token) bool {
+		return m.ended[t] == delivery.Committed && t.N > m.db.last()
 	}) {
 		return errors.New("in the end the database is not what it was, and nobody says so")
 	}
 	for _, q := range c.Quarantine {
-		if q != (handoff.Quarantined{}) && q.Unsettled() {
+		if q != (delivery.Quarantined{}) && q.Unsettled() {
 			return fmt.Errorf("in the end claim %v is in quarantine, and its database is there", q.Token)
 		}
-		if q != (handoff.Quarantined{}) && m.announced[string(handoff.ConsumerQuarantined)] == 0 {
+		if q != (delivery.Quarantined{}) && m.announced[string(delivery.ConsumerQuarantined)] == 0 {
 			return fmt.Errorf("in the end claim %v is in quarantine, and not announced", q.Token)
 		}
 	}
 	switch {
-	case m.poison > 0 && c.State == handoff.Blocked && c.Delivered == m.poison-1:
+	case m.poison > 0 && c.State == delivery.Blocked && c.Delivered == m.poison-1:
 		return nil
-	case m.poison > 0 || c.State != handoff.Idle || c.Delivered != m.messages:
+	case m.poison > 0 || c.State != delivery.Idle || c.Delivered != m.messages:
 		return fmt.Errorf("in the end it is %s at %d of %d", c.State, c.Delivered, m.messages)
 	}
 	return nil

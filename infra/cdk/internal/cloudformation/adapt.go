@@ -32,7 +32,7 @@ func adapt(template object) error {
 		delete(resource, "Metadata")
 	}
 	variables(resources, "SweepFunction")["STREAMSORT_READERS"] = object{"Ref": "Consumers"}
-	delete(variables(resources, "HandoffFunction"), endpoint.ConsumersVariable) // the parameter's are not known
+	delete(variables(resources, "DeliveryFunction"), endpoint.ConsumersVariable) // the parameter's are not known
 	if resources["ProcessFunction"] != nil {
 		for _, id := range []string{"ProcessFunction", "ProcessSlowFunction"} {
 			variables(resources, id)[consumers.TextVariable] = object{"Ref": "Consumers"}

@@ -132,7 +132,7 @@ func Parameters() []Parameter {
 
 		{Prop: "sortBatchSize", Group: functions, Description: "The most stream records of one call of sort", Default: 1000, Min: 1, Max: 10_000},
 	}
-	for _, name := range []string{"enqueue", "sort", "sweep", "process", "handoff", "ack"} {
+	for _, name := range []string{"enqueue", "sort", "sweep", "process", "delivery", "ack"} {
 		all = append(all, Parameter{
 			Prop: name + "Memory", Group: functions, Description: "Memory of " + name + " in MB; Lambda gives processor time by it",
 			Default: 512, Min: 128, Max: 10_240,

@@ -16,7 +16,7 @@ func Write(dir, arch string) error {
 	if err != nil {
 		return err
 	}
-	for _, function := range []string{"enqueue", "sort", "sweep", "process", "handoff", "ack", "webhook", "source"} {
+	for _, function := range []string{"enqueue", "sort", "sweep", "process", "delivery", "ack", "webhook", "source"} {
 		folder := filepath.Join(dir, function)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err

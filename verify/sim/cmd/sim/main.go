@@ -11,7 +11,7 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/arrivalsim"
 	"github.com/streamsort/streamsort/verify/sim/cursorsim"
 	"github.com/streamsort/streamsort/verify/sim/dedupsim"
-	"github.com/streamsort/streamsort/verify/sim/handoffsim"
+	"github.com/streamsort/streamsort/verify/sim/deliverysim"
 	"github.com/streamsort/streamsort/verify/sim/keyedsim"
 	"github.com/streamsort/streamsort/verify/sim/repliessim"
 	"github.com/streamsort/streamsort/verify/sim/twophasesim"
@@ -20,7 +20,7 @@ import (
 
 // suites are those of all packages that have one.
 func suites() []sim.Suite {
-	return []sim.Suite{cursorsim.Suite(), handoffsim.Suite(), arrivalsim.Suite(), keyedsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite()}
+	return []sim.Suite{cursorsim.Suite(), deliverysim.Suite(), arrivalsim.Suite(), keyedsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite()}
 }
 
 func main() {

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/bulk"
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// bulkServer is the API of a server over HTTP, as a bulk operation asks it.
+type bulkServer struct {
+	*server
+	api  *client.Client
+	lost func(*http.Request) bool // whether an answer gets lost
+}
+
+func newBulkServer(t *testing.T) *bulkServer {
+	none := func(*http.Request) bool { return false }
+	s := &bulkServer{server: newServer(t, ddbtest.Memory), lost: none}
+	var one sync.Mutex
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		one.Lock()
+		defer one.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		a := s.Request(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
+		if s.lost(r) {
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(a.Status)
+		_, _ = io.WriteString(w, a.Body)
+	}))
+	t.Cleanup(web.Close)
+	var err error
+	if s.api, err = client.New(web.URL); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// blockedIn has a consumer blocked on seq 1 in so many queues, q0 and on.
+func (s *bulkServer) blockedIn(queues int) {
+	for i := range queues {
+		queue := fmt.Sprint("q", i)
+		s.put(queue, 3)
+		s.create(fmt.Sprintf(`{"queue":%q,"consumer":"billing"}`, queue))
+		s.block(queue, "billing", 1)
+	}
+}
+
+func (s *bulkServer) look(r bulk.Request) *bulk.Run {
+	s.t.Helper()
+	r.Reason, r.Rate = "the ledger is back", 1000
+	run, err := bulk.Look(s.t.Context(), s.api, r, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return run
+}
+
+// doneBy is how often the audit log has an action as done in a queue, by a run.
+func (s *bulkServer) doneBy(run, queue string) (n int) {
+	s.t.Helper()
+	page, _, err := s.deliverer.Audit(s.t.Context(), queue, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, o := range page {
+		if o.Done && strings.HasPrefix(o.Op, run) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *bulkServer) want(what string, got, want bulk.Report) {
+	s.t.Helper()
+	got.Run, got.Action, got.Exceptions = "", "", nil
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		s.t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// TestBulkDryRun: Look selects by state, name, prefix and error, and changes nothing.
+func TestBulkDryRun(t *testing.T) {
+	s := newBulkServer(t)
+	s.blockedIn(3)
+	s.put("other", 1)
+	s.create(`{"queue":"other","consumer":"billing"}`)
+	for _, c := range []struct {
+		request bulk.Request
+		want    int
+	}{
+		{bulk.Request{Action: "redrive"}, 3},
+		{bulk.Request{Action: "redrive", Prefix: "q1"}, 1},
+		{bulk.Request{Action: "redrive", Error: "cannot*billed"}, 3},
+		{bulk.Request{Action: "redrive", Error: "time*out"}, 0},
+		{bulk.Request{Action: "pause", Consumer: "billing"}, 4},
+		{bulk.Request{Action: "pause", Consumer: "billing", State: "blocked"}, 3},
+		{bulk.Request{Action: "resume"}, 0},
+	} {
+		if n := len(s.look(c.request).Selected); n != c.want {
+			t.Errorf("%+v selects %d, not %d", c.request, n, c.want)
+		}
+	}
+	if n := s.doneBy("", "q1"); n != 1 {
+		t.Errorf("%d operations are on record, not only that the consumer was created", n)
+	}
+}
+
+// TestBulkRunGoesOn: a run that is cut short goes on under its name, and does each operation once,
+// also where an operator did something else to the consumer between the two parts.
+func TestBulkRunGoesOn(t *testing.T) {
+	s := newBulkServer(t)
+	const queues = 60
+	s.blockedIn(queues)
+	request := bulk.Request{Action: "rewind", Start: "first", Consumer: "billing"}
+	run := s.look(request)
+	ctx, interrupt := context.WithCancel(t.Context())
+	first := run.Do(ctx, func(r bulk.Report) {
+		if r.Done == 2 {
+			interrupt()
+		}
+	})
+	if first.Stopped != "interrupted" || first.Done < 2 || first.Done == queues {
+		t.Fatalf("%+v", first)
+	}
+	for i := range queues {
+		s.operateOn(fmt.Sprint("q", i), "rewind")
+	}
+	s.now = s.now.Add(time.Minute)
+	request.Run = run.Name
+	again := s.look(request)
+	s.want("the second part", again.Do(t.Context(), nil),
+		bulk.Report{Selected: queues, Already: first.Done, Done: queues - first.Done})
+	for i := range queues {
+		if n := s.doneBy(run.Name, fmt.Sprint("q", i)); n != 1 {
+			t.Errorf("q%d was rewound %d times", i, n)
+		}
+	}
+	third := s.look(request).Do(t.Context(), nil)
+	s.want("the third", third, bulk.Report{Selected: queues, Already: queues})
+}
+
+// TestBulkNameOfAnotherAction: what another action did under the name is not taken for done.
+func TestBulkNameOfAnotherAction(t *testing.T) {
+	s := newBulkServer(t)
+	s.blockedIn(2)
+	run := s.look(bulk.Request{Action: "redrive"})
+	s.want("redrive", run.Do(t.Context(), nil), bulk.Report{Selected: 2, Done: 2})
+	pause := bulk.Request{Action: "pause", Consumer: "billing", Run: run.Name}
+	report := s.look(pause).Do(t.Context(), nil)
+	if report.Already != 0 || report.Failed != 2 ||
+		!strings.Contains(fmt.Sprint(report.Exceptions), "asked for redrive; give this one") {
+		t.Errorf("%+v", report)
+	}
+}
+
+// TestBulkLostAnswer: an operation whose answer is lost is repeated under its id, and done once.
+func TestBulkLostAnswer(t *testing.T) {
+	s := newBulkServer(t)
+	s.blockedIn(3)
+	lost := 0
+	s.lost = func(r *http.Request) bool {
+		if r.Method != http.MethodPost || lost == 3 {
+			return false
+		}
+		lost++
+		return true
+	}
+	run := s.look(bulk.Request{Action: "redrive"})
+	s.want("answers are lost", run.Do(t.Context(), nil), bulk.Report{Selected: 3, Done: 3})
+	for i := range 3 {
+		queue := fmt.Sprint("q", i)
+		c, err := s.consumers.Consumer(t.Context(), queue, "billing")
+		// The claim has the token 1, the block takes 2, and each redrive one more.
+		if n := s.doneBy(run.Name, queue); err != nil || n != 1 || c.Token.N != 3 || lost != 3 {
+			t.Errorf("%s is redriven %d times, and under %v: %v", queue, n, c.Token, err)
+		}
+	}
+}
+
+// TestBulkLostAnswerAndAnother: the answer is lost, and somebody else acts before the repeat: it is
+// counted as done all the same.
+func TestBulkLostAnswerAndAnother(t *testing.T) {
+	s := newBulkServer(t)
+	s.blockedIn(1)
+	lost := false
+	s.lost = func(r *http.Request) bool {
+		if r.Method != http.MethodPost || lost {
+			return false
+		}
+		lost = true
+		s.operateOn("q0", "rewind")
+		s.now = s.now.Add(time.Second)
+		return true
+	}
+	run := s.look(bulk.Request{Action: "redrive"})
+	s.want("another came between", run.Do(t.Context(), nil), bulk.Report{Selected: 1, Done: 1})
+	if n := s.doneBy(run.Name, "q0"); n != 1 {
+		t.Errorf("it is redriven %d times", n)
+	}
+}
+
+func (s *bulkServer) operateOn(queue, action string) {
+	s.t.Helper()
+	more := map[string]string{"redrive": `,"seq":1`, "rewind": `,"start":"latest"`}[action]
+	document := fmt.Sprintf(`{"action":%q,"queue":%q,"consumer":"billing","reason":"r"%s}`,
+		action, queue, more)
+	s.Want(action, s.Request("POST", "/operations", "", document), 200)
+}
+
+// TestBulkChangedMeanwhile: consumers that left the state after the dry run, came into it again, or
+// are gone, are reported, are not acted on, and have not failed.
+func TestBulkChangedMeanwhile(t *testing.T) {
+	s := newBulkServer(t)
+	s.blockedIn(4)
+	run := s.look(bulk.Request{Action: "skip"})
+	s.now = s.now.Add(time.Minute)
+	s.operateOn("q0", "redrive") // it left the state
+	s.operateOn("q1", "redrive") // it came again
+	s.block("q1", "billing", 1)
+	s.operateOn("q2", "remove") // it is gone
+	report := run.Do(t.Context(), nil)
+	s.want("changed", report, bulk.Report{Selected: 4, Done: 1, Changed: 3})
+	if !report.Whole() || len(report.Exceptions) != 3 {
+		t.Errorf("%+v", report)
+	}
+	for _, e := range report.Exceptions {
+		gone := e.Why == "it is not there any more"
+		if e.Failed || e.Why == "" || gone != (e.Queue == "q2") {
+			t.Errorf("%+v", e)
+		}
+	}
+	c, err := s.consumers.Consumer(t.Context(), "q1", "billing")
+	if err != nil || c.State != delivery.Blocked || c.Delivered != 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestBulkChangedBetween: somebody else acts between the look at a consumer and the operation.
+func TestBulkChangedBetween(t *testing.T) {
+	s := newBulkServer(t)
+	s.blockedIn(1)
+	run := s.look(bulk.Request{Action: "skip"})
+	between := false
+	s.lost = func(r *http.Request) bool {
+		if r.URL.Path == "/consumers" && !between {
+			between = true
+			s.operateOn("q0", "redrive")
+		}
+		return false
+	}
+	report := run.Do(t.Context(), nil)
+	s.want("changed", report, bulk.Report{Selected: 1, Changed: 1})
+	if !between || !report.Whole() || !strings.Contains(report.Exceptions[0].Why, "not blocked") {
+		t.Errorf("%+v", report)
+	}
+}
+
+// TestBulkFailed: an operation that is refused has failed, with the API's reason, and the run goes
+// on; the next part of the run tries it again.
+func TestBulkFailed(t *testing.T) {
+	s := newBulkServer(t)
+	s.blockedIn(2)
+	s.put("claimed", 1)
+	s.create(`{"queue":"claimed","consumer":"billing"}`)
+	claim := s.Request("POST", "/claims", "", `{"queue":"claimed","consumer":"billing","request":"r"}`)
+	s.Want("claim", claim, 200, `"answer":"OK"`)
+	request := bulk.Request{Action: "rewind", Start: "first", Consumer: "billing"}
+	run := s.look(request)
+	report := run.Do(t.Context(), nil)
+	s.want("one is claimed", report, bulk.Report{Selected: 3, Done: 2, Failed: 1})
+	first := report.Exceptions[0]
+	if report.Whole() || !first.Failed || !strings.Contains(first.Why, "409: the claim ends at ") {
+		t.Errorf("%+v", report)
+	}
+	_, token, _ := strings.Cut(claim.Body, `"token":"`)
+	token, _, _ = strings.Cut(token, `"`)
+	abort := fmt.Sprintf(`{"action":"abort","queue":"claimed","consumer":"billing","token":%q,"reason":"r"}`, token)
+	s.Want("abort", s.Request("PATCH", "/claims", "", abort), 200)
+	request.Run = run.Name
+	again := s.look(request).Do(t.Context(), nil)
+	s.want("again", again, bulk.Report{Selected: 3, Already: 2, Done: 1})
+}
+
+// TestBulkPause: those that are paused already are not acted on, and a pause by state is not
+// repeated by the second part of a run, which finds the same list.
+func TestBulkPause(t *testing.T) {
+	s := newBulkServer(t)
+	s.blockedIn(3)
+	run := s.look(bulk.Request{Action: "pause", State: "blocked"})
+	s.operateOn("q0", "pause")
+	s.want("one is paused", run.Do(t.Context(), nil), bulk.Report{Selected: 3, Done: 2, Already: 1})
+	again := s.look(bulk.Request{Action: "pause", State: "blocked", Run: run.Name})
+	s.want("again", again.Do(t.Context(), nil), bulk.Report{Selected: 3, Already: 3})
+	if n := s.doneBy(run.Name, "q0"); n != 0 {
+		t.Errorf("q0 was paused again")
+	}
+	resumed := s.look(bulk.Request{Action: "resume"}).Do(t.Context(), nil)
+	s.want("resumed", resumed, bulk.Report{Selected: 3, Done: 3})
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/intake"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/reply"
+	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// claimDocument is how a call of the two-phase protocol went, as callers see it.
+// From and To are the first and the last seq of the claim's range.
+type claimDocument struct {
+	Status    int                `json:"status"`
+	Answer    pull.Verdict       `json:"answer"`
+	Queue     string             `json:"queue"`
+	Consumer  string             `json:"consumer"`
+	Token     string             `json:"token,omitempty"`
+	From      *jsonseq.Seq       `json:"from,omitempty"`
+	To        *jsonseq.Seq       `json:"to,omitempty"`
+	Messages  []message.Document `json:"messages,omitempty"`
+	Skipped   []jsonseq.Seq      `json:"skipped,omitempty"`
+	Attempt   int                `json:"attempt,omitempty"`
+	Rewinds   int64              `json:"rewinds,omitempty"`
+	Until     *time.Time         `json:"until,omitempty"`
+	Committed int64              `json:"committed,omitempty"`
+	Unsettled []string           `json:"unsettled,omitempty"`
+	Detail    string             `json:"detail,omitempty"`
+	// Next is the claim that was made with a commit.
+	Next *claimDocument `json:"next,omitempty"`
+}
+
+func newClaimDocument(scope tenancy.Scope, a pull.Answer) claimDocument {
+	d := claimDocument{
+		Status: http.StatusOK, Answer: a.Verdict, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
+		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: reasonFor(scope, a.ReplyQueue, a.Detail),
+	}
+	if a.Token.N > 0 {
+		d.Token = a.Token.String()
+	}
+	if a.To > a.From {
+		from, to := jsonseq.Seq(a.From+1), jsonseq.Seq(a.To)
+		d.From, d.To = &from, &to
+	}
+	for _, m := range a.Messages {
+		m.ID = scope.ShortID(m.ID)
+		d.Messages = append(d.Messages, message.New(m))
+	}
+	for _, seq := range a.Skipped {
+		d.Skipped = append(d.Skipped, jsonseq.Seq(seq))
+	}
+	if !a.Until.IsZero() {
+		d.Until = &a.Until
+	}
+	for _, h := range a.Unsettled {
+		d.Unsettled = append(d.Unsettled, h.Token.String())
+	}
+	return d
+}
+
+// pulled answers with how a call went, or why it could not be made.
+func pulled(c *httpapi.Call, a pull.Answer, err error) (int, any, error) {
+	if err != nil {
+		return 0, nil, err
+	}
+	if a.Verdict == pull.OK {
+		c.Metrics.Count("Claims", 1)
+	}
+	return http.StatusOK, newClaimDocument(c.Scope, a), nil
+}
+
+// sizeOf is what a message takes in an answer.
+func sizeOf(m cursor.Message) int { return message.New(m).Size() }
+
+// puller is the two-phase protocol on the deliverer's tables.
+func (s *service) puller() *pull.Puller {
+	p, err := pull.New(s.deliverer, &pull.Options{Answer: &cursor.Bound{Bytes: message.MaxAnswer, Of: sizeOf}})
+	if err != nil {
+		panic(err) // unreachable: no option is out of its bounds
+	}
+	return p
+}
+
+// listReady shows what a claim would get.
+func (s *service) listReady(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	var asked struct {
+		Queue    string `json:"queue"`
+		Consumer string `json:"consumer"`
+		wanted
+	}
+	if err := c.Parameters(&asked, &asked.Queue); err != nil {
+		return 0, nil, err
+	}
+	a, err := s.puller().List(ctx, asked.Queue, asked.Consumer, pull.Bounds(asked.wanted))
+	return pulled(c, a, err)
+}
+
+// wanted are the bounds of a claim. Those of messages are the protocol's own; maxBytes bounds the
+// bodies of an answer; all that is written of its messages is bounded too.
+type wanted struct {
+	MaxMessages int `json:"maxMessages" bounds:"1..1000"`
+	MaxBytes    int `json:"maxBytes" bounds:"1..3145728" default:"3145728"`
+}
+
+// nextClaim is what a claim asks for beside its queue and its consumer.
+type nextClaim struct {
+	Request      string `json:"request"`
+	LeaseSeconds int    `json:"leaseSeconds" bounds:"30..43200"`
+	wanted
+}
+
+// request is the claim of a queue and a consumer.
+func (n *nextClaim) request(queue, consumer string) pull.Request {
+	return pull.Request{
+		Queue: queue, Consumer: consumer, ID: n.Request, Bounds: pull.Bounds(n.wanted),
+		Lease: time.Duration(n.LeaseSeconds) * time.Second,
+	}
+}
+
+// token is a token as [delivery.Token.String] writes it.
+type token struct{ delivery.Token }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *token) UnmarshalText(text []byte) error {
+	number, req, found := strings.Cut(string(text), "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if !found || err != nil || n < 1 || strconv.FormatInt(n, 10) != number || req == "" {
+		return errors.New("must be a token that a claim was answered with")
+	}
+	t.Token = delivery.Token{N: n, Req: req}
+	return nil
+}
+
+// claim gives a consumer the messages that wait first.
+func (s *service) claim(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	var asked struct {
+		Queue    string          `json:"queue"`
+		Consumer string          `json:"consumer"`
+		Seqs     []jsonseq.Asked `json:"seqs" bounds:"1..1000"`
+		nextClaim
+	}
+	if err := c.Read(&asked, &asked.Queue); err != nil {
+		return 0, nil, err
+	}
+	r := asked.request(asked.Queue, asked.Consumer)
+	for _, seq := range asked.Seqs {
+		r.Seqs = append(r.Seqs, int64(seq))
+	}
+	a, err := s.puller().Claim(ctx, r)
+	return pulled(c, a, err)
+}
+
+// The operations on a claim.
+const (
+	actionExtend  = "extend"
+	actionPrepare = "prepare"
+	actionCommit  = "commit"
+	actionAbort   = "abort"
+	actionSettle  = "settle"
+)
+
+// change is what is asked for of a claim.
+type change struct {
+	Action       string                `json:"action" required:"true" one:"extend prepare commit abort settle"`
+	Queue        string                `json:"queue"`
+	Consumer     string                `json:"consumer"`
+	Token        token                 `json:"token"`
+	LeaseSeconds int                   `json:"leaseSeconds" bounds:"30..43200"`
+	Outcome      delivery.TokenOutcome `json:"outcome"`
+	Reason       string                `json:"reason"`
+	Replies      json.RawMessage       `json:"replies"`
+	// Next is the claim to make with a commit, nil for none.
+	Next *nextClaim `json:"next"`
+
+	replies []delivery.Reply
+}
+
+// readReplies reads the replies of a change.
+func (p *change) readReplies(c *httpapi.Call) (err error) {
+	if p.Replies == nil {
+		return nil
+	}
+	if p.replies, err = reply.Read(p.Replies); err != nil {
+		return err
+	}
+	for i := range p.replies {
+		r, at := &p.replies[i], fmt.Sprintf("replies[%d].", i)
+		if r.Queue, err = c.Full(at+"queue", r.Queue); err != nil {
+			return err
+		}
+		if r.ID, err = c.Full(at+"id", r.ID); err != nil {
+			return err
+		}
+	}
+	if len(p.replies) > 0 && p.Action != actionCommit && (p.Action != actionSettle || p.Outcome != delivery.Committed) {
+		return invalid.New(invalid.Misplaced, "replies",
+			"belong to commit, and to settle as COMMITTED")
+	}
+	return nil
+}
+
+// onClaim prepares, commits, aborts, settles or extends a claim.
+func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	var p change
+	err := c.Read(&p, &p.Queue)
+	if err == nil {
+		err = p.readReplies(c)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.takeReplies(ctx, c, p.replies); err != nil {
+		return 0, nil, err
+	}
+	h := pull.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.Token.Token}
+	if p.Next != nil {
+		return s.commitAndClaim(ctx, c, h, p)
+	}
+	puller := s.puller()
+	var a pull.Answer
+	switch p.Action {
+	case actionExtend:
+		a, err = puller.Extend(ctx, h, time.Duration(p.LeaseSeconds)*time.Second)
+	case actionPrepare:
+		a, err = puller.Prepare(ctx, h)
+	case actionCommit:
+		a, err = puller.Commit(ctx, h, p.replies...)
+	case actionAbort:
+		a, err = puller.Abort(ctx, h, p.Reason)
+	default:
+		a, err = puller.Settle(ctx, h, p.Outcome, p.Reason, p.replies...)
+	}
+	return pulled(c, a, err)
+}
+
+// takeReplies takes the replies from the tenant's quotas: they are messages as any other.
+func (s *service) takeReplies(ctx context.Context, c *httpapi.Call, replies []delivery.Reply) error {
+	var load intake.Load
+	for _, r := range replies {
+		load.Add(r.Queue, r.Body, r.Attributes)
+	}
+	return load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter)
+}
+
+// commitAndClaim commits a claim and makes the next one.
+func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h pull.Held, p change) (int, any, error) {
+	if p.Action != actionCommit {
+		return 0, nil, invalid.New(invalid.Misplaced, "next", "is a field of commit only")
+	}
+	done, next, err := s.puller().CommitAndClaim(ctx, h, p.Next.request(h.Queue, h.Consumer), p.replies...)
+	status, document, err := pulled(c, done, err)
+	if err != nil || next.Verdict == "" {
+		return status, document, err
+	}
+	both, following := newClaimDocument(c.Scope, done), newClaimDocument(c.Scope, next)
+	both.Next = &following
+	return status, both, nil
+}

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/claimstest"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
+)
+
+// web is the handler behind HTTP; every answer is held to the contract.
+func (s *server) web() string {
+	s.t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			s.t.Error(err)
+		}
+		a := s.Request(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
+		w.WriteHeader(a.Status)
+		fmt.Fprint(w, a.Body)
+	}))
+	s.t.Cleanup(web.Close)
+	return web.URL
+}
+
+// TestClaimsConformOverHTTP: the client does over HTTP what the protocol does
+// on the tables.
+func TestClaimsConformOverHTTP(t *testing.T) {
+	claimstest.Run(t, func(t *testing.T) claimstest.Env {
+		s := newServer(t, ddbtest.Memory)
+		claims, err := pullhttp.New(s.web())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.deliverer.Create(t.Context(), "q", "c", delivery.First); err != nil {
+			t.Fatal(err)
+		}
+		last := int64(0)
+		return claimstest.Env{
+			Claims: claims, Attempts: 5, Arrived: claimstest.Arrived(t, s.sorter), Deliverer: s.deliverer,
+			Put: func(n int) {
+				for range n {
+					last++
+					if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)})[0].Err; err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			Pass: func(d time.Duration) { s.now = s.now.Add(d) },
+		}
+	})
+}
+
+// TestClaimDocuments shows the documents as they travel.
+func TestClaimDocuments(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.put("q", 2)
+		s.create(`{"queue":"q","consumer":"billing"}`)
+		claimed := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1}`)
+		for _, part := range []string{`"answer":"OK"`, `"token":"1-r1"`, `"from":1,"to":1`, `"body":"canary"`, `"attempt":1`} {
+			if !strings.Contains(claimed.Body, part) {
+				t.Errorf("no %s in %s", part, claimed.Body)
+			}
+		}
+		for _, c := range []struct{ action, more, want string }{
+			{"commit", "", `"answer":"NOT_PREPARED"`},
+			{"extend", `,"leaseSeconds":120`, `"answer":"OK"`},
+			{"prepare", "", `"answer":"OK"`},
+			{"abort", `,"reason":"why"`, `"answer":"PREPARED"`},
+			{"settle", `,"outcome":"COMMITTED"`, `"answer":"OK"`},
+			{"commit", "", `"answer":"OK"`},
+		} {
+			a := s.Request("PATCH", "/claims", "", fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","token":"1-r1"%s}`, c.action, c.more))
+			if a.Status != 200 || !strings.Contains(a.Body, c.want) {
+				t.Errorf("%s: %d %s, want %s", c.action, a.Status, a.Body, c.want)
+			}
+		}
+		listed := s.Request("GET", "/claims", "queue=q&consumer=billing", "")
+		if !strings.Contains(listed.Body, `"from":2,"to":2`) || strings.Contains(listed.Body, "token") {
+			t.Errorf("listed %s", listed.Body)
+		}
+		for _, direct := range []string{
+			`{"operation":"list","queue":"q","consumer":"billing"}`,
+			`{"operation":"claim","queue":"q","consumer":"billing","request":"r2"}`,
+			`{"operation":"onClaim","action":"prepare","queue":"q","consumer":"billing","token":"2-r2"}`,
+		} {
+			if a := s.Invoke(direct); !strings.Contains(a, `"answer":"OK"`) {
+				t.Errorf("%s: %s", direct, a)
+			}
+		}
+		if strings.Contains(s.logs.String(), "canary") {
+			t.Error("a payload is in the logs")
+		}
+	})
+}
+
+// TestMessagesTravelUnchanged: over HTTP they are what they are on the tables.
+func TestMessagesTravelUnchanged(t *testing.T) {
+	onEach(t, func(s *server) {
+		messages := []cursor.Message{
+			{Queue: "q", Seq: 1, Body: []byte(`{"a": 1.50,  "b":"<é>"}`), ID: "one", Attributes: map[string]string{"k": "v"}},
+			{Queue: "q", Seq: 2, Body: []byte{0, 255, 10}, ContentType: "application/octet-stream"},
+			{Queue: "q", Seq: 3, Tombstone: "lost by its producer"},
+			{Queue: "q", Seq: 4, Body: []byte(`null`)},
+			{Queue: "q", Seq: 5, Body: []byte(`"text"`), ContentType: "text/plain"},
+		}
+		for _, m := range messages {
+			if m.Tombstone != "" {
+				continue
+			}
+			if err := s.sorter.Put(t.Context(), m)[0].Err; err != nil {
+				t.Fatal(err)
+			}
+		}
+		settings := cursor.Change{Policy: new(cursor.PolicySkip), GapAfter: new(time.Second)}
+		if _, err := s.sorter.Configure(t.Context(), "q", settings); err != nil {
+			t.Fatal(err)
+		}
+		s.now = s.now.Add(time.Hour)
+		if _, err := s.sorter.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.create(`{"queue":"q","consumer":"c"}`)
+		claims, err := pullhttp.New(s.web())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := claims.List(t.Context(), "q", "c", pull.Bounds{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), "q", "c", pull.Bounds{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Messages) != 4 || len(got.Skipped) != 1 || got.Skipped[0] != 3 || got.From != want.From || got.To != want.To {
+			t.Fatalf("%+v, want %+v", got, want)
+		}
+		for i, m := range got.Messages {
+			w := want.Messages[i]
+			if m.Seq != w.Seq || m.ID != w.ID || string(m.Body) != string(w.Body) || !m.EnqueuedAt.Equal(w.EnqueuedAt) ||
+				m.Queue != w.Queue || fmt.Sprint(m.Attributes) != fmt.Sprint(w.Attributes) {
+				t.Errorf("%+v, want %+v", m, w)
+			}
+		}
+	})
+}
+
+// TestBadClaims: each is refused with the field's name, and changes nothing.
+func TestBadClaims(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.put("q", 2)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	for _, c := range []struct{ method, query, body, field string }{
+		{"GET", "queue=q&consumer=billing&maxMessages=0", "", "maxMessages"},
+		{"GET", "queue=q&consumer=billing&maxBytes=4000000", "", "maxBytes"},
+		{"GET", "queue=q&consumer=billing&more=1", "", "more"},
+		{"POST", "", `{"queue":"q","consumer":"billing"}`, "request"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":0}`, "maxMessages"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":1.5}`, "maxMessages"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":1001}`, "maxMessages"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":0}`, "leaseSeconds"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":29}`, "leaseSeconds"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":43201}`, "leaseSeconds"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[]}`, "seqs"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1,1.5]}`, "seqs[1]"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1,2],"maxMessages":1}`, "seqs"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","token":"1-r"}`, "token"},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing"}`, "token"},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"01-r"}`, "token"},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"r"}`, "token"},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-` + strings.Repeat("r", 65) + `"}`, "token"},
+		{"PATCH", "", `{"action":"undo","queue":"q","consumer":"billing","token":"1-r"}`, "action"},
+		{"PATCH", "", `{"action":"settle","queue":"q","consumer":"billing","token":"1-r","outcome":"CANCELLED"}`, "outcome"},
+		{"PATCH", "", `{"action":"settle","queue":"q","consumer":"billing","token":"1-r"}`, "outcome"},
+	} {
+		a := s.Request(c.method, "/claims", c.query, c.body)
+		if a.Status != 400 || !strings.Contains(a.Body, fmt.Sprintf(`"field":%q`, c.field)) {
+			t.Errorf("%s %s%s: %d %s, want that %s is refused", c.method, c.query, c.body, a.Status, a.Body, c.field)
+		}
+	}
+	for _, c := range []struct{ body, bounds string }{
+		{`"maxMessages":0`, "from 1 to 1000"},
+		{`"maxMessages":1001`, "from 1 to 1000"},
+		{`"leaseSeconds":29`, "from 30 to 43200"},
+		{`"maxBytes":0`, "from 1 to 3145728"},
+		{`"maxMessages":1,"seqs":[1,2]`, "at most 1"},
+	} {
+		a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r",`+c.body+`}`)
+		if a.Status != 400 || !strings.Contains(a.Body, c.bounds) {
+			t.Errorf("%s: %d %s, want that it must be %s", c.body, a.Status, a.Body, c.bounds)
+		}
+	}
+	if a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"nobody","request":"r"}`); a.Status != 404 || !strings.Contains(a.Body, "no-consumer") {
+		t.Errorf("unknown consumer: %d %s", a.Status, a.Body)
+	}
+	if a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r"}`); !strings.Contains(a.Body, `"token":"1-r"`) {
+		t.Errorf("after all that: %s", a.Body)
+	}
+}
+
+// TestOperatorsOfQuarantine: what an operator sees and does.
+func TestOperatorsOfQuarantine(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.put("q", 1)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
+	s.Request("PATCH", "/claims", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-r1"}`)
+	for _, state := range []string{`"state":"IN_DOUBT"`, `"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"IN_DOUBT"`} {
+		s.now = s.now.Add(31 * time.Minute)
+		if _, err := s.deliverer.Sweep(t.Context(), delivery.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.Request("GET", "/consumers", "queue=q&consumer=billing", ""); !strings.Contains(a.Body, state) {
+			t.Errorf("status %s, want %s", a.Body, state)
+		}
+		s.now = s.now.Add(31 * time.Minute)
+	}
+	for _, c := range []struct {
+		action, more string
+		status       int
+		problem      string
+	}{
+		{"release", `,"token":"1-r1"`, 409, "problems/quarantined"},
+		{"release", `,"token":"1-other"`, 409, "problems/not-quarantined"},
+		{"settle", `,"token":"1-other","outcome":"ABORTED"`, 409, "problems/not-quarantined"},
+		{"settle", `,"token":"7-r7","outcome":"COMMITTED"`, 409, "problems/not-quarantined"},
+		{"rewind", `,"start":1`, 409, "problems/quarantined"},
+		{"settle", `,"token":"1-r1"`, 400, ""},
+		{"settle", `,"outcome":"ABORTED"`, 400, ""},
+		{"release", `,"token":"1-r1","outcome":"ABORTED"`, 400, ""},
+		{"settle", `,"token":"1-r1","outcome":"ABORTED","id":"s1"`, 200, ""},
+		{"settle", `,"token":"1-r1","outcome":"ABORTED","id":"s1"`, 200, ""},
+		{"settle", `,"token":"1-r1","outcome":"ABORTED"`, 200, ""},
+		{"settle", `,"token":"1-r1","outcome":"COMMITTED"`, 409, "settled as aborted"},
+		{"release", `,"token":"1-r1","id":"r1"`, 200, ""},
+		{"release", `,"token":"1-r1","id":"r1"`, 200, ""},
+		{"release", `,"token":"1-r1","id":"r2"`, 409, "problems/not-quarantined"},
+		{"settle", `,"token":"1-r1","outcome":"ABORTED"`, 409, "problems/not-quarantined"},
+		{"rewind", `,"start":1`, 200, ""},
+	} {
+		if a := s.operate(c.action, c.more); a.Status != c.status || !strings.Contains(a.Body, c.problem) {
+			t.Errorf("%s%s: %d %s, want %d %s", c.action, c.more, a.Status, a.Body, c.status, c.problem)
+		}
+	}
+}
+
+// TestReplyDocuments shows replies as they travel, what is wrong with some, and
+// what is reported of one that could never be stored.
+func TestReplyDocuments(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.put("q", 1)
+		s.put("n", 1)
+		s.create(`{"queue":"q","consumer":"billing"}`)
+		s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
+		on := func(action, more string) string {
+			return s.Request("PATCH", "/claims", "", `{"action":"`+action+`","queue":"q","consumer":"billing","token":"1-r1"`+more+`}`).Body
+		}
+		on("prepare", "")
+		const replies = `,"replies":[{"queue":"x","body":{ "a":1}},{"queue":"x","bodyBase64":"AA==","contentType":"a/b"},{"queue":"n","seq":"1","body":1}]`
+		for _, c := range []struct{ action, more, want string }{
+			{"prepare", replies, `replies belong to commit`},
+			{"settle", `,"outcome":"ABORTED"` + replies, `replies belong to commit`},
+			{"commit", `,"replies":7`, `replies must be a JSON array`},
+			{"commit", `,"replies":[{"queue":"x"}]`, `replies[0].body must be given`},
+			{"commit", `,"replies":[{"queue":"x","body":1,"to":2}]`, `replies[0].to is not known: there are queue, seq,`},
+			{"commit", `,"replies":[` + strings.Repeat(`{"queue":"x","body":1},`, 500) + `{"queue":"x","body":1}]`, `"field":"replies","detail":"has too many elements: at most 500`},
+			{"commit", replies, `"answer":"OK"`},
+			{"commit", replies, `"answer":"OK"`},
+		} {
+			if got := on(c.action, c.more); !strings.Contains(got, c.want) {
+				t.Errorf("%s%.80s: %s, want %s", c.action, c.more, got, c.want)
+			}
+		}
+		for path, want := range map[string]string{
+			"/consumers":  `"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict"`,
+			"/operations": `"reason":"1 reply of claim 1-r1 to queue \"n\""`,
+		} {
+			if got := s.Request("GET", path, "queue=q", "").Body; !strings.Contains(got, want) {
+				t.Errorf("GET %s: %s, want %s", path, got, want)
+			}
+		}
+		var bodies []string
+		for m, err := range s.sorter.Read(t.Context(), "x", 0, 2) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			bodies = append(bodies, string(m.Body))
+		}
+		if !slices.Equal(bodies, []string{`{ "a":1}`, "\x00"}) {
+			t.Errorf("bodies %q", bodies)
+		}
+	})
+}
+
+// TestClaimsStayBelowLambdas6MB: whatever the messages hold, a claim's answer is one
+// that Lambda takes. Else the claim is lost for its lease, and so is the next one.
+func TestClaimsStayBelowLambdas6MB(t *testing.T) {
+	onEach(t, func(s *server) {
+		for seq := range int64(150) {
+			if err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: seq + 1, Body: []byte(`1`), Attributes: map[string]string{"a": strings.Repeat("\x01", 8000)}})[0].Err; err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		s.create(`{"queue":"q","consumer":"billing"}`)
+		raw := s.Invoke(httpapitest.V2("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1000}`, false))
+		if len(raw) > 6<<20 || !strings.Contains(raw, `\"answer\":\"OK\"`) {
+			s.t.Fatalf("an answer of %d bytes, and Lambda's have at most %d: %.200s", len(raw), 6<<20, raw)
+		}
+	})
+}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+func TestWhatHappensToAConsumer(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.Want("a queue that is not there", s.Request("GET", "/consumers", "queue=q", ""), 404, "problems/no-queue")
+		began := s.now
+		at := func(after time.Duration) string { return began.Add(after).Format(time.RFC3339) }
+		s.Want("made", s.create(`{"queue":"q","consumer":"billing","start":"first"}`), 200,
+			`"queue":"q","consumer":"billing","state":"IDLE","delivered":0,"attempts":0,"rewinds":0`)
+		s.put("q", 5)
+		s.Want("made again", s.create(`{"queue":"q","consumer":"billing","start":"latest"}`), 200, `"delivered":0`)
+		s.Want("before its queue", s.create(`{"queue":"arrival","consumer":"first","kind":"arrival"}`), 200, `"delivered":0`)
+		s.Want("again", s.create(`{"queue":"arrival","consumer":"second","kind":"arrival"}`), 200, `"delivered":0`)
+		s.Want("of another kind", s.create(`{"queue":"arrival","consumer":"third","kind":"numbered"}`), 409, "problems/kind-fixed")
+		s.Want("of a numbered queue", s.create(`{"queue":"q","consumer":"third","kind":"arrival"}`), 409, "problems/kind-fixed", "that of the queue is numbered")
+		s.Want("a keyed queue that is not there", s.create(`{"queue":"keyed","consumer":"first","kind":"keyed"}`), 400, `"field":"kind"`, "type of its keys")
+		s.Want("of no kind", s.create(`{"queue":"q","consumer":"third","kind":"both"}`), 400, `"field":"kind"`, "numbered, arrival or keyed")
+		s.Want("from a seq", s.create(`{"queue":"q","consumer":"audit","start":3}`), 200, `"delivered":2`)
+		s.Want("from a seq's text", s.create(`{"queue":"q","consumer":"text","start":"4"}`), 200, `"delivered":3`)
+		s.Want("from now on", s.create(`{"queue":"q","consumer":"now","start":"latest"}`), 200, `"delivered":5`)
+		s.Want("beyond the end", s.create(`{"queue":"q","consumer":"later","start":7}`), 400, `"field":"start"`, "from 1 to 6")
+
+		s.now = s.now.Add(time.Minute)
+		s.Want("lag", s.status(), 200, `"delivered":0`, `"position":5,"lag":5`, `"waiting":{"seq":1,"since":"`+at(0)+`","ageSeconds":60}`)
+		s.Want("not blocked", s.operate("skip", `,"seq":1`), 409, "problems/not-blocked", `"id":`)
+
+		s.block("q", "billing", 3)
+		s.now = s.now.Add(time.Hour)
+		s.Want("blocked", s.status(), 200, `"state":"BLOCKED","delivered":2`, `"failure":{"error":"cannot be billed","at":`,
+			`"blocked":{"seq":3,"since":"`+at(time.Minute)+`","ageSeconds":3600}`, `"lag":3`)
+		s.Want("another seq", s.operate("skip", `,"seq":2`), 409, "problems/not-blocked", "blocked on 3, not on 2")
+		s.Want("redriven", s.operate("redrive", `,"seq":3,"id":"op-1"`), 200, `"id":"op-1","action":"redrive","queue":"q","consumer":"billing","state":"IDLE","delivered":2`)
+		s.block("q", "billing", 3)
+		s.Want("skipped", s.operate("skip", `,"seq":"3","id":"op-2"`), 200, `"state":"IDLE","delivered":3`)
+		s.Want("skipped again", s.operate("skip", `,"seq":3,"id":"op-2"`), 200, `"delivered":3`)
+		s.Want("the same id for another operation", s.operate("rewind", `,"start":4,"id":"op-2"`), 409, "problems/id-taken", `"code":"id-taken"`)
+		for i, at := range []int{4, 3, 4} {
+			s.now = s.now.Add(time.Second)
+			s.Want("to another place", s.operate("rewind", fmt.Sprintf(`,"start":%d,"id":"to-%d"`, at, i)), 200,
+				fmt.Sprintf(`"delivered":%d,"attempts":0,"rewinds":%d`, at-1, i+1))
+		}
+		s.Want("back again by an id that is taken", s.operate("rewind", `,"start":"first","id":"to-0"`), 409, "problems/id-taken")
+		s.Want("nothing was done", s.status(), 200, `"delivered":3`, `"rewinds":3`)
+		s.Want("skipped by another", s.operate("skip", `,"seq":4,"id":"op-3"`), 409, "problems/not-blocked")
+
+		done := s.deliver("q", "billing", func(delivery.Batch) error {
+			s.Want("a claim is in flight", s.status(), 200, `"state":"STARTED"`, `"claim":{"token":"`, `"leaseUntil":"`)
+			s.Want("rewind under a claim", s.operate("rewind", `,"start":1`), 409, "problems/claimed", "the claim ends at")
+			s.Want("removal under a claim", s.operate("remove", ""), 409, "problems/claimed")
+			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"STARTED"`, `"paused":{"reason":"because","since":`)
+			return nil
+		})
+		if done.Ended != delivery.EndedPaused || done.Messages != 1 {
+			s.t.Errorf("%+v, want that it stops after the message that was under way", done)
+		}
+		s.Want("rewound while paused", s.operate("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":4`, `"paused"`)
+		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":5`)
+		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":6`)
+		s.Want("rewound too far", s.operate("rewind", `,"start":7`), 400, `"field":"start"`)
+		if a := s.operate("resume", ""); strings.Contains(a.Body, "paused") {
+			s.t.Errorf("resumed: %s", a.Body)
+		}
+		s.Want("nothing waits", s.status(), 200, `"lag":0`)
+
+		s.Want("removed", s.operate("remove", `,"id":"op-9"`), 200, `{"status":200,"id":"op-9","action":"remove","queue":"q","consumer":"billing"}`)
+		s.Want("removed again", s.operate("remove", `,"id":"op-9"`), 404, "problems/no-consumer")
+		s.Want("gone", s.status(), 404, "problems/no-consumer")
+		s.Want("the others", s.Request("GET", "/consumers", "queue=q", ""), 200, `[{"consumer":"audit",`, `{"consumer":"now",`)
+
+		var listed struct {
+			Operations []struct{ ID, Action, Consumer, Reason, Outcome, Error string }
+		}
+		a := s.Request("GET", "/operations", "queue=q", "")
+		s.Want("the operations", a, 200, `"id":"op-1","action":"redrive","consumer":"billing","seq":3,"reason":"because","who":{"kind":"none"},"outcome":"done"`)
+		if err := json.Unmarshal([]byte(a.Body), &listed); err != nil {
+			s.t.Fatal(err)
+		}
+		outcomes := map[string]int{}
+		for _, op := range listed.Operations {
+			outcomes[op.Action+" "+op.Outcome]++
+		}
+		// A second try under one id is the same operation; one that was refused is kept.
+		for what, want := range map[string]int{
+			"skip done": 1, "skip refused": 3, "redrive done": 1, "rewind done": 6, "rewind refused": 2, "pause done": 1,
+			"resume done": 1, "remove done": 1, "remove refused": 1, "create done": 4, "create refused": 2,
+		} {
+			if outcomes[what] != want {
+				s.t.Errorf("%d operations %s, want %d: %s", outcomes[what], what, want, a.Body)
+			}
+		}
+		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404, `"code":"no-queue"`)
+		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200,
+			`"operations":[{"at":`, `"action":"create","consumer":"audit","reason":"","request":{"start":"3"},"who":{"kind":"none"},"outcome":"done"}]`)
+		if metrics := s.logs.String(); !strings.Contains(metrics, `"Operations":1`) || strings.Contains(metrics, `"Errors":`) {
+			s.t.Errorf("metrics: %s", metrics)
+		}
+	})
+}
+
+// TestMissing: the operator sees that the next message is gone, and gets the
+// consumer over the loss: behind the last hole, if there are several.
+func TestMissing(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.put("q", 9)
+		s.create(`{"queue":"q","consumer":"billing"}`)
+		s.lose("q", 4)
+		s.lose("q", 6)
+		done := s.deliver("q", "billing", func(delivery.Batch) error { return nil })
+		if done.Ended != delivery.EndedMissing {
+			s.t.Fatalf("%+v, want that a message is missing", done)
+		}
+		s.Want("missing", s.status(), 200, `"delivered":3`, `"waiting":{"seq":4,"missing":true}`)
+		s.Want("over it", s.operate("rewind", `,"start":4`), 200, `"delivered":6`)
+		s.Want("there", s.status(), 200, `"waiting":{"seq":7,"since":`)
+	})
+}
+
+func TestPages(t *testing.T) {
+	onEach(t, func(s *server) {
+		for i := range 5 {
+			s.create(fmt.Sprintf(`{"queue":"q","consumer":"c%d"}`, i))
+		}
+		s.Want("first", s.Request("GET", "/consumers", "queue=q&limit=2", ""), 200, `"c0"`, `"c1"`, `"next":"c1"`)
+		s.Want("second", s.Request("GET", "/consumers", "queue=q&limit=2&after=c1", ""), 200, `"c2"`, `"c3"`, `"next":"c3"`)
+		if a := s.Request("GET", "/consumers", "queue=q&limit=2&after=c3", ""); !strings.Contains(a.Body, `"c4"`) || strings.Contains(a.Body, "next") {
+			s.t.Errorf("last: %s", a.Body)
+		}
+		for i := range 120 {
+			s.now = s.now.Add(time.Second)
+			s.Request("POST", "/operations", "", fmt.Sprintf(`{"action":"pause","queue":"q","consumer":"c0","reason":"r","id":"op %d"}`, i))
+		}
+		seen, next := 0, ""
+		for range 3 {
+			var page struct {
+				Operations []struct{ ID, Action string }
+				Next       string
+			}
+			a := s.Request("GET", "/operations", url.Values{"queue": {"q"}, "after": {next}}.Encode(), "")
+			if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
+				s.t.Fatal(err)
+			}
+			for _, op := range page.Operations {
+				seen++
+				if want := fmt.Sprintf("op %d", 120-seen); op.ID != want && op.Action != "create" {
+					s.t.Errorf("op %d is %q, want %q", seen, op.ID, want)
+				}
+			}
+			if next = page.Next; next == "" {
+				break
+			}
+		}
+		if seen != 5+120 || next != "" {
+			s.t.Errorf("%d operations, next %q", seen, next)
+		}
+	})
+}
+
+func TestEveryShapeOfEvent(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.put("q", 2)
+	made := `{"queue":"q","consumer":"billing"}`
+	s.Want("HTTP API, a stage", s.Raw(httpapitest.V2("POST", "/prod/consumers", "", made, false)), 200, `"billing"`)
+	s.Want("REST API", s.Raw(httpapitest.V1("POST", "/consumers", nil, made)), 200, `"billing"`)
+	s.Want("REST API, a parameter", s.Raw(httpapitest.V1("GET", "/consumers", url.Values{"queue": {"q"}}, "")), 200, `"lag":2`)
+	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/claims, /consumers, /endpoints, /operations")
+	if a := s.Raw(httpapitest.V2("DELETE", "/operations", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
+		t.Errorf("no method: %+v", a)
+	}
+	for _, c := range []struct{ event, want string }{
+		{`{"operation":"create","queue":"q","consumer":"direct","start":2}`, `"delivered":1`},
+		{`{"operation":"status","queue":"q","limit":1}`, `"next":"billing"`},
+		{`{"operation":"status","queue":"q","consumer":"direct"}`, `"lag":1`},
+		{`{"action":"pause","queue":"q","consumer":"direct","reason":"r"}`, `"paused":{"reason":"r"`},
+		{`{"operation":"operate","action":"resume","queue":"q","consumer":"direct","reason":"r"}`, `"action":"resume"`},
+		{`{"operation":"operations","queue":"q"}`, `"action":"resume"`},
+		{`{"operation":"pause","queue":"q","consumer":"direct","reason":"r"}`, `"status":400`},
+		{`{"action":"destroy","queue":"q","consumer":"direct","reason":"r"}`, `"status":400`},
+		{`{"operation":7}`, `"status":400`},
+		{`{"queue":"q"}`, `"status":400`},
+		{`{"operation":"status","queue":"q","queu":1}`, `"status":400`},
+		{`7`, `"status":400`},
+		{``, `"status":400`},
+		{`[]`, `"status":400`},
+	} {
+		if got := s.Invoke(c.event); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.event, got, c.want)
+		}
+	}
+}
+
+// TestRepeatsUnderAnID: whatever request of an operation goes wrong, the same order
+// again comes to its end, and is carried out once.
+func TestRepeatsUnderAnID(t *testing.T) {
+	for _, fault := range ddbtest.EveryFault() {
+		t.Run(string(fault), func(t *testing.T) {
+			s := newServer(t, ddbtest.Memory)
+			s.put("q", 9)
+			s.create(`{"queue":"q","consumer":"billing","start":2}`)
+			s.block("q", "billing", 2)
+			for nth, rewinds := 1, 0; ; nth++ {
+				order := fmt.Sprintf(`,"start":3,"id":"op-%d"`, nth)
+				s.faults.Fail(nth, fault)
+				a := s.operate("rewind", order)
+				if s.faults.Pending() {
+					s.faults.Fail(0, fault)
+					break
+				}
+				if a.Status != http.StatusOK {
+					s.Want("at fault", a, 503, "problems/unavailable", fmt.Sprintf(`"id":"op-%d"`, nth))
+					a = s.operate("rewind", order)
+				}
+				rewinds++
+				s.Want("again", a, 200, `"delivered":2`, fmt.Sprintf(`"rewinds":%d`, rewinds))
+			}
+			s.faults.Fail(1, ddbtest.Throttled)
+			a := s.status()
+			s.Want("throttled", a, 503, "problems/unavailable")
+			if a.Headers["retry-after"] == "" {
+				t.Errorf("no Retry-After: %v", a.Headers)
+			}
+		})
+	}
+}
+
+// TestOutran has somebody else come first.
+func TestOutran(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.put("q", 3)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.block("q", "billing", 2)
+	s.before = func(r ddb.Request) {
+		if r.Name() != "unblock" {
+			return
+		}
+		s.before = nil
+		s.Want("the first", s.operate("skip", `,"seq":2`), 200, `"delivered":2`)
+	}
+	s.Want("the second", s.operate("skip", `,"seq":2`), 409, "problems/outran")
+	s.Want("once", s.status(), 200, `"delivered":2`)
+}
+
+// TestNothingIsLogged looks for a reason and a body in what the function prints.
+func TestNothingIsLogged(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
+	defer slog.SetDefault(before)
+	s.put("q", 1)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.operate("pause", "")
+	s.operate("skip", `,"seq":2`)
+	if text := s.logs.String(); strings.Contains(text, "canary") || strings.Contains(text, "because") || !strings.Contains(text, `"answered","status":409`) {
+		t.Errorf("the log: %s", text)
+	}
+}
+
+// TestRoutesAreTheContract, but for what enqueue answers of queues.
+func TestRoutesAreTheContract(t *testing.T) {
+	httpapitest.Routes(t, (&service{}).api().Routes, "queues")
+}
+
+func TestStart(t *testing.T) {
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT")
+}
+
+// TestAuditNamesWhatItCannotRead, and shows the rest.
+func TestAuditNamesWhatItCannotRead(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.put("q", 1)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.operate("pause", `,"id":"op"`)
+	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
+	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/lists"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// listedConsumer is a consumer in a list of those of many queues.
+type listedConsumer struct {
+	Queue     string         `json:"queue"`
+	Consumer  string         `json:"consumer"`
+	State     delivery.State `json:"state"`
+	Paused    bool           `json:"paused,omitempty"`
+	Delivered jsonseq.Seq    `json:"delivered"`
+	Position  jsonseq.Seq    `json:"position"`
+	Lag       jsonseq.Seq    `json:"lag"`
+}
+
+// list lists consumers of many queues: those in a state, or those of as many queues as a page has.
+func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	asked, err := lists.Consumers(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	if asked.Consumer != "" {
+		if err := delivery.ValidateConsumer(asked.Consumer); err != nil {
+			return 0, nil, err
+		}
+	}
+	if asked.State != "" {
+		return lists.InState(ctx, c, s.trouble, asked, s.now())
+	}
+	walked, err := lists.Walk(ctx, s.sorter, asked)
+	if err != nil {
+		return 0, nil, err
+	}
+	a, err := s.ofQueues(ctx, c, asked, walked)
+	return http.StatusOK, a, err
+}
+
+// consumerList is a page of a list of consumers of many queues.
+type consumerList struct {
+	Status int              `json:"status"`
+	List   []listedConsumer `json:"list"`
+	// Unreadable says, a line each, which consumers of these queues are left out, and why.
+	Unreadable string `json:"unreadable,omitempty"`
+	Looked     int    `json:"looked,omitempty"`
+	Next       string `json:"next,omitempty"`
+}
+
+// maxListBytes is how long a list is: Lambda's answers have 6 MB, and the rest is for what cannot be read.
+const maxListBytes = 4 << 20
+
+// ofQueues lists the consumers of the queues of a page, which ends earlier where the answer grows too
+// long.
+func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Selection, walked lists.Walked) (consumerList, error) {
+	a := consumerList{Status: http.StatusOK, List: []listedConsumer{}, Looked: walked.Cost(c), Next: walked.Next}
+	var unreadable []string
+	left := maxListBytes
+	for i, it := range walked.Queues {
+		consumers, err := s.deliverer.Beside(ctx, it)
+		if err != nil && !errors.Is(err, delivery.ErrUnreadable) {
+			return a, err
+		}
+		of := []listedConsumer{}
+		for _, is := range consumers {
+			if asked.Consumer == "" || is.Name == asked.Consumer {
+				of = append(of, listedConsumer{
+					c.Short(is.Queue), is.Name, is.State, is.Paused != "", jsonseq.Seq(is.Delivered), jsonseq.Seq(is.Position), jsonseq.Seq(is.Lag()),
+				})
+			}
+		}
+		text, _ := json.Marshal(of) // texts and numbers can always be written
+		if left -= len(text); left < 0 && i > 0 {
+			a.Next = asked.Token(walked.Queues[i-1].Queue)
+			break
+		}
+		if left < 0 {
+			of, err = nil, errTooMany
+		}
+		if err != nil {
+			unreadable = append(unreadable, fmt.Sprintf("queue %q: %s", c.Short(it.Queue), err))
+		}
+		a.List = append(a.List, of...)
+	}
+	a.Unreadable = strings.Join(unreadable, "\n")
+	return a, nil
+}
+
+// errTooMany is why the consumers of a queue are left out that would be an answer of their own.
+var errTooMany = errors.New("it has more consumers than an answer has room for: ask for each of them")
+
+// summary counts who is in trouble.
+func (s *service) summary(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	return lists.Summarize(ctx, c, s.trouble, s.now())
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// note writes rows of trouble.
+func (s *server) note(rows ...trouble.Row) {
+	s.t.Helper()
+	for _, row := range rows {
+		row.Since, row.N = s.now.Add(-time.Minute), 1
+		if err := s.consumers.Trouble().Put(s.t.Context(), row); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// requestAs asks as a tenant, or as an operator where there is none.
+func (s *server) requestAs(as, path, query string) httpapitest.Answer {
+	s.t.Helper()
+	if as == "" {
+		return s.Request("GET", path, query, "")
+	}
+	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
+	return httpapitest.New(s.t, runtime.Around(&s.logs, headroom, tenants.api().Handle)).RequestAs("org", as, "GET", path, query, "")
+}
+
+// listed are the queues and consumers of all pages of a list.
+func (s *server) listed(as, path string, query url.Values) string {
+	s.t.Helper()
+	var all []string
+	for range 100 {
+		a := s.requestAs(as, path, query.Encode())
+		s.Want("page", a, 200)
+		var page struct {
+			List []struct{ Queue, Consumer string }
+			Next string
+		}
+		if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, row := range page.List {
+			all = append(all, row.Queue+"|"+row.Consumer)
+		}
+		if page.Next == "" {
+			return strings.Join(all, " ")
+		}
+		query.Set("after", page.Next)
+	}
+	s.t.Fatal("the pages do not end")
+	return ""
+}
+
+// TestListsOfTrouble: each row of a state once, whoever asks, and nobody another's.
+func TestListsOfTrouble(t *testing.T) {
+	onEach(t, func(s *server) {
+		for _, queue := range []string{"b", "a", "@acme/x", "@acme/y", "@acme-eu/x"} {
+			s.note(trouble.Row{State: trouble.Blocked, Queue: queue, Consumer: "c"}, trouble.Row{State: trouble.Blocked, Queue: queue, Consumer: "d"})
+		}
+		s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: "c"}, trouble.Row{State: trouble.HeldBy("c"), Queue: "@acme/x", Consumer: "c"})
+		s.note(trouble.Row{State: trouble.Failed, Queue: "@acme/x"}, trouble.Row{State: trouble.TimedOut, Queue: "job 7"}, trouble.Row{State: trouble.TimedOut, Queue: "job 8", ExpiresOn: s.now})
+		for _, c := range []struct{ as, query, want string }{
+			{"", "state=blocked", "a|c a|d b|c b|d @acme-eu/x|c @acme-eu/x|d @acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
+			{"", "state=blocked&consumer=d", "a|d b|d @acme-eu/x|d @acme/x|d @acme/y|d"},
+			{"", "state=blocked&prefix=@acme/", "@acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
+			{"", "state=paused", ""},
+			{"", "state=circuit-open", "|c"},
+			{"", "state=circuit-open&consumer=c", "@acme/x|c"},
+			{"acme", "state=blocked", "x|c x|d y|c y|d"},
+			{"acme", "state=blocked&prefix=y", "y|c y|d"},
+			{"acme", "state=blocked&prefix=@acme-eu", ""},
+			{"acme", "state=circuit-open", ""},
+			{"acme", "state=circuit-open&consumer=c", "x|c"},
+			{"globex", "state=blocked", ""},
+		} {
+			for _, limit := range []string{"1", "3", "100"} {
+				query, err := url.ParseQuery(c.query + "&limit=" + limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := s.listed(c.as, "/consumers", query); got != c.want {
+					t.Errorf("%q sees %q by %s, limit %s; want %q", c.as, got, c.query, limit, c.want)
+				}
+			}
+		}
+		a := s.Request("GET", "/consumers", "state=blocked&limit=1", "")
+		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"blocked","since":"`, `"ageSeconds":60,"seq":`)
+		s.note(trouble.Row{State: trouble.Lagging, Queue: "@acme/x", Consumer: "c", Seq: 7, Attempt: 3, Error: "dial 10.1.2.3:443: refused: by us", Shown: 26})
+		for as, want := range map[string]string{"": "dial 10.1.2.3:443: refused: by us", "acme": "dial (an address): refused"} {
+			s.Want("a row by "+as, s.requestAs(as, "/consumers", "state=lagging"), 200, `"ageSeconds":60,"seq":7,"attempt":3,"error":"`+want+`"}`)
+		}
+		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"blocked":{"count":10,"oldest":"`, `"ageSeconds":60}`, `"circuit-open":{"count":1,`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
+		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"blocked":{"count":4,`, `"circuit-open":{"count":0}`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
+		s.Want("summary of a prefix", s.requestAs("acme", "/summary", "prefix=y"), 200, `"blocked":{"count":2,`)
+	})
+}
+
+// TestForgedTokensOfLists: one of a place that is longer than any key is refused before anything is read.
+func TestForgedTokensOfLists(t *testing.T) {
+	onEach(t, func(s *server) {
+		for _, state := range []string{"blocked", ""} {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{"consumers", state, "", ""}))
+			for length, status := range map[int]int{1024: 200, 1025: 400, 100_000: 400} {
+				token := base64.RawURLEncoding.EncodeToString(append(sum[:8:8], strings.Repeat("x", length)...))
+				query := url.Values{"after": {token}}
+				if state != "" {
+					query.Set("state", state)
+				}
+				a := s.Request("GET", "/consumers", query.Encode(), "")
+				s.Want(fmt.Sprintf("a place of %d bytes", length), a, status)
+				if status == 400 {
+					s.Want("it says", a, status, `"after"`, "at most 1024")
+				}
+			}
+		}
+	})
+}
+
+// TestUnreadableInList: a consumer that cannot be read keeps no other out of a page, and is named.
+func TestUnreadableInList(t *testing.T) {
+	onEach(t, func(s *server) {
+		for _, queue := range []string{"@acme/a", "@acme/b", "c"} {
+			s.put(queue, 1)
+			s.deliver(queue, "c", func(delivery.Batch) error { return nil })
+		}
+		s.unreadable("@acme/a", "bad")
+		a := s.requestAs("", "/consumers", "limit=100")
+		s.Want("all", a, 200, `"queue":"@acme/a","consumer":"c"`, `"queue":"@acme/b","consumer":"c"`, `"queue":"c","consumer":"c"`, `"unreadable":"queue \"@acme/a\": consumer \"bad\": it cannot be read`)
+		a = s.requestAs("acme", "/consumers", "")
+		s.Want("a tenant's", a, 200, `"queue":"a","consumer":"c"`, `"unreadable":"queue \"a\": consumer \"bad\"`)
+	})
+}
+
+// TestLongLists: a page ends before its answer is longer than one may be, and the next goes on.
+func TestLongLists(t *testing.T) {
+	onEach(t, func(s *server) {
+		const queues, consumers = 3, 250
+		want := make([]string, queues*consumers)
+		fanout.SideBySide(len(want), func(i int) {
+			queue, name := strings.Repeat("<", 1000)+fmt.Sprint(i/consumers), fmt.Sprintf("c%03d", i%consumers) // 6 bytes each in JSON
+			if _, err := s.deliverer.Create(t.Context(), queue, name, delivery.First); err != nil {
+				t.Error(err)
+			}
+			want[i] = queue + "|" + name
+		})
+		s.Want("the first page", s.requestAs("", "/consumers", "limit=100"), 200, `"next":"`)
+		got := strings.Split(s.listed("", "/consumers", url.Values{"limit": {"100"}}), " ")
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d are listed, want %d", len(got), len(want))
+		}
+	})
+}
+
+// TestTokensOfLists: a token is good for the list that it came of, and for its reader.
+func TestTokensOfLists(t *testing.T) {
+	onEach(t, func(s *server) {
+		for n := range 3 {
+			s.note(trouble.Row{State: trouble.Blocked, Queue: fmt.Sprintf("@acme/%d", n), Consumer: "c"}, trouble.Row{State: trouble.Paused, Queue: fmt.Sprintf("@globex/%d", n), Consumer: "c"})
+		}
+		next := func(as, query string) string {
+			a := s.requestAs(as, "/consumers", query)
+			var page struct{ Next string }
+			if err := json.Unmarshal([]byte(a.Body), &page); err != nil || page.Next == "" {
+				t.Fatalf("%s: %s", query, a.Body)
+			}
+			return page.Next
+		}
+		token := next("acme", "state=blocked&limit=1")
+		s.Want("the same list", s.requestAs("acme", "/consumers", "state=blocked&after="+token), 200, `"queue":"1"`)
+		for _, c := range []struct{ as, query string }{
+			{"acme", "state=paused&after=" + token},
+			{"acme", "state=blocked&consumer=c&after=" + token},
+			{"acme", "state=blocked&prefix=1&after=" + token},
+			{"acme", "after=" + token},
+			{"globex", "state=blocked&after=" + token},
+			{"", "state=blocked&after=" + token},
+			{"acme", "state=blocked&after=" + next("", "state=blocked&limit=1")},
+			{"acme", "state=blocked&after=x"},
+			{"acme", "state=blocked&after=%21"},
+		} {
+			s.Want(c.query, s.requestAs(c.as, "/consumers", c.query), 400, `"field":"after"`, `"code":"malformed"`)
+		}
+	})
+}
+
+// TestBadLists names what is wrong.
+func TestBadLists(t *testing.T) {
+	onEach(t, func(s *server) {
+		for query, field := range map[string]string{
+			"state=gap": "state", "state=failed": "state", "state=no": "state", "limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "consumer=a+b": "consumer",
+			"prefix=%ff": "prefix", "prefix=" + strings.Repeat("p", 1025): "prefix", "other=1": "other", "prefix=a&prefix=b": "prefix",
+		} {
+			s.Want(query, s.Request("GET", "/consumers", query, ""), 400, `"field":"`+field+`"`)
+		}
+		s.Want("summary", s.Request("GET", "/summary", "state=blocked", ""), 400, `"field":"state"`)
+		s.Want("summary", s.Request("GET", "/summary", "prefix=%ff", ""), 400, `"field":"prefix"`)
+		s.Want("a queue with a state", s.Request("GET", "/consumers", "queue=q&state=blocked", ""), 400, `"field":"state"`)
+	})
+}
+
+// TestListOfAllConsumers walks the queues.
+func TestListOfAllConsumers(t *testing.T) {
+	onEach(t, func(s *server) {
+		for _, queue := range []string{"a", "b", "@acme/x", "@acme/y"} {
+			s.put(queue, 2)
+			for _, consumer := range []string{"c", "d"} {
+				s.Want("create", s.Request("POST", "/consumers", "", fmt.Sprintf(`{"queue":%q,"consumer":%q}`, queue, consumer)), 200)
+			}
+		}
+		for _, limit := range []string{"1", "2", "100"} {
+			for as, want := range map[string]int{"": 8, "acme": 4, "globex": 0} {
+				got := s.listed(as, "/consumers", url.Values{"limit": {limit}})
+				if len(strings.Fields(got)) != want || as == "acme" && strings.Contains(got, "@") {
+					t.Errorf("%q sees %s, want %d", as, got, want)
+				}
+			}
+			if got := s.listed("acme", "/consumers", url.Values{"limit": {limit}, "prefix": {"y"}, "consumer": {"d"}}); got != "y|d" {
+				t.Errorf("one consumer of a prefix: %s", got)
+			}
+		}
+		s.Want("what an operator sees", s.Request("GET", "/consumers", "prefix=a", ""), 200, `{"queue":"a","consumer":"c","state":"IDLE","delivered":0,"position":2,"lag":2}`, `"looked":4`)
+	})
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// operate does what an operator asks for.
+func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	o, err := readOrder(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.takeRewind(ctx, c, o); err != nil {
+		return 0, nil, err
+	}
+	after, err := kinds[o.Action].do(ctx, s.deliverer, o)
+	if errors.Is(err, delivery.ErrNoConsumer) {
+		if _, absent := s.sorter.Status(ctx, o.Queue); errors.Is(absent, cursor.ErrNoQueue) {
+			err = absent
+		}
+	}
+	if err != nil {
+		return 0, nil, refused(ctx, c.Scope, o, after, err)
+	}
+	c.Metrics.Count("Operations", 1)
+	document := operated{Status: http.StatusOK, ID: o.Order.Op, Action: o.Action, Queue: c.Short(o.Queue), Consumer: o.Consumer}
+	if after.Exists() {
+		document.consumerAnswer = s.answer(c.Scope, after)
+	}
+	return http.StatusOK, document, nil
+}
+
+// refused says why an order was not carried out. The id makes a repeat safe, so the
+// answer has it where we made it up.
+func refused(ctx context.Context, scope tenancy.Scope, o order, c delivery.Consumer, err error) error {
+	var wrong *invalid.Error
+	problem := problemOf(err)
+	if problem == nil {
+		problem = httpapi.ProblemOf(ctx, scope, err)
+	}
+	var claimed *delivery.ClaimedError
+	switch {
+	case errors.As(err, &claimed):
+		problem.Detail = fmt.Sprintf("the claim ends at %s at the latest; pause the consumer and wait for its end",
+			claimed.Until.Format(time.RFC3339))
+	case errors.As(err, &wrong) && wrong.Field == "seq" && wrong.Code == invalid.Clash:
+		// The request is fine: it is the consumer that has moved on since.
+		problem = notBlocked(fmt.Sprintf("the consumer is blocked on %d, not on %d", c.Delivered+1, int64(o.Seq)))
+	case problem.Status == http.StatusServiceUnavailable:
+		problem.Detail = "the tables are throttled or did not answer; repeating the request with this id is safe"
+	}
+	if problem.Status != http.StatusBadRequest {
+		problem.More = map[string]any{"id": o.Order.Op}
+	}
+	return problem
+}
+
+// outcome is how an operation ended, as callers see it.
+type outcome string
+
+const (
+	done    outcome = "done"
+	refusal outcome = "refused"
+	// open: it was asked for, and is under way, or its worker died. The same order
+	// again, with the same id, finishes it.
+	open outcome = "open"
+)
+
+// recordedOperation is an operation that was asked for, as callers see it.
+type recordedOperation struct {
+	At       time.Time    `json:"at"`
+	ID       string       `json:"id"`
+	Action   string       `json:"action"`
+	Consumer string       `json:"consumer,omitempty"`
+	Seq      *jsonseq.Seq `json:"seq,omitempty"`
+	Reason   string       `json:"reason"`
+	// Request is what else was asked for.
+	Request map[string]string `json:"request,omitempty"`
+	Who     *whoAnswer        `json:"who,omitempty"`
+	Outcome outcome           `json:"outcome"`
+	Error   string            `json:"error,omitempty"`
+}
+
+// whoAnswer is who asked, as callers see it.
+type whoAnswer struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name,omitempty"`
+	Client string `json:"client,omitempty"`
+}
+
+// newWho is who asked; nil where that was not kept. A tenant gets no name of the
+// account's, which are another's.
+func newWho(scope tenancy.Scope, w delivery.Who) *whoAnswer {
+	switch {
+	case w == delivery.Who{}:
+		return nil
+	case scope.Tenant() != "" && w.Kind != delivery.WhoJWT:
+		return &whoAnswer{Kind: w.Kind}
+	}
+	return &whoAnswer{w.Kind, w.Name, w.Client}
+}
+
+func newRecordedOperation(scope tenancy.Scope, a delivery.Operation) recordedOperation {
+	r := recordedOperation{
+		At: a.At, ID: a.Op, Action: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Request: a.Request, Who: newWho(scope, a.Who),
+		Outcome: open, Error: scope.Words(a.Error),
+	}
+	if a.ReplyQueue != "" {
+		r.Reason += " " + toQueue(scope, a.ReplyQueue)
+	}
+	if a.Seq >= 0 {
+		seq := jsonseq.Seq(a.Seq)
+		r.Seq = &seq
+	}
+	switch {
+	case a.Done:
+		r.Outcome = done
+	case a.Error != "":
+		r.Outcome = refusal
+	}
+	return r
+}
+
+// maxNext bounds the parameter after of operations.
+const maxNext = 1024
+
+// audit lists what operators asked for, the latest first: a page of a queue, of
+// which those of other consumers are left out where one is named.
+func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) {
+	var asked struct {
+		Queue    string `json:"queue"`
+		Consumer string `json:"consumer"`
+		After    string `json:"after"`
+	}
+	if err := c.Parameters(&asked, &asked.Queue); err != nil {
+		return 0, nil, err
+	}
+	one, after := asked.Consumer, asked.After
+	if one != "" {
+		if err := delivery.ValidateConsumer(one); err != nil {
+			return 0, nil, err
+		}
+	}
+	if len(after) > maxNext || !utf8.ValidString(after) {
+		return 0, nil, invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer`)
+	}
+	page, next, err := s.deliverer.Audit(ctx, asked.Queue, after)
+	unreadable := ""
+	if errors.Is(err, delivery.ErrUnreadable) {
+		unreadable = err.Error()
+	} else if err != nil {
+		return 0, nil, err
+	}
+	list := []recordedOperation{}
+	for _, a := range page {
+		if one == "" || a.Consumer == one {
+			list = append(list, newRecordedOperation(c.Scope, a))
+		}
+	}
+	return http.StatusOK, struct {
+		Status     int                 `json:"status"`
+		Queue      string              `json:"queue"`
+		Operations []recordedOperation `json:"operations"`
+		Unreadable string              `json:"unreadable,omitempty"`
+		Next       string              `json:"next,omitempty"`
+	}{http.StatusOK, c.Short(asked.Queue), list, unreadable, next}, nil
+}

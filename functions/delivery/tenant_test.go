@@ -1,0 +1,299 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/runtime"
+	sinkkind "github.com/streamsort/streamsort/internal/sink/kind"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+)
+
+// A function of the account's answers a tenant's batch with replies to queues of
+// others, and they are refused: the tenant learns that, and not of which queues.
+func TestRepliesToOthers(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
+	}).api().Handle))
+	as := func(method, path, query, body string, parts ...string) {
+		t.Helper()
+		a := s.RequestAs("org", "acme", method, path, query, body)
+		s.Want("acme", a, 200, parts...)
+		for _, foreign := range []string{"@", "globex", "secret", "audit"} {
+			if strings.Contains(a.Body, foreign) {
+				t.Errorf("%s %s: acme sees %q: %s", method, path, foreign, a.Body)
+			}
+		}
+	}
+	s.put("@acme/orders", 3)
+	for _, queue := range []string{"@acme/inbox", "@globex/secret", "audit", `@globex/"secret"\`, "@globex/secret" + strings.Repeat("é", 400)} {
+		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err; err != nil {
+			t.Fatal(err)
+		}
+		seq := int64(7)
+		name := fmt.Sprintf("books-%d", len(queue))
+		done := s.deliver("@acme/orders", name, func(b delivery.Batch) error {
+			return b.Reply(delivery.Reply{Queue: queue, Seq: &seq, Body: []byte("1")})
+		})
+		if done.Ended != delivery.EndedFailed {
+			t.Fatalf("a numbered reply to a queue in arrival order: %+v", done)
+		}
+		want := `"replies to a queue of another: the queue does not take it`
+		if queue == "@acme/inbox" {
+			want = `"replies to queue \"inbox\": the queue does not take it`
+		}
+		as("GET", "/consumers", "queue=orders&consumer="+name, "", `"failure":{"error":`+want)
+		as("GET", "/claims", "queue=orders&consumer="+name, "", `"detail":`+want)
+	}
+	// What can never be stored is found when it is sent at the latest.
+	s.put("@acme/asked", 1)
+	done := s.deliver("@acme/asked", "books", func(b delivery.Batch) error {
+		seq := int64(1)
+		if err := b.Reply(delivery.Reply{Queue: "@globex/later", Seq: &seq, Body: []byte("1")}); err != nil {
+			return err
+		}
+		err := s.sorter.Put(t.Context(), cursor.Message{Queue: "@globex/later", Seq: 1, Body: []byte("another")})[0].Err
+		return err
+	})
+	if done.Ended != delivery.EndedCaughtUp {
+		t.Fatalf("%+v", done)
+	}
+	as("GET", "/consumers", "queue=asked&consumer=books", "", `"refused":{"count":1`, `"reason":"to a queue of another: seq 1: conflict"`)
+	as("GET", "/operations", "queue=asked", "", `"action":"reply"`, `to a queue of another"`, "conflict")
+	// Operators see all.
+	if answer := s.Invoke(`{"operation":"operations","queue":"@acme/asked"}`); !strings.Contains(answer, "@globex/later") {
+		t.Errorf("an operator sees %s", answer)
+	}
+}
+
+// A tenant reads of a sink that is not its own neither what it answered nor addresses of the function's network; of its own
+// it reads what it answered. An operator reads all.
+func TestWhatATenantReadsOfASink(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
+	}).api().Handle))
+	answered := func(own bool) error {
+		return &sinkkind.AnswerError{Host: "billing.example", Status: 500, Took: time.Second, Text: "the inner words", Own: own}
+	}
+	for i, c := range []struct {
+		fails       error
+		own         bool
+		want, never string
+	}{
+		{errors.New("example.com: read tcp 10.0.1.7:43210->93.184.216.34:443: i/o timeout"), true, `"error":"example.com: read tcp (an address)-`, "10.0.1.7"},
+		{errors.New("lookup db.example on 169.254.78.1:53: no such host"), true, `"error":"lookup db.example on (an address): no such host"`, "169.254"},
+		{errors.New("dial tcp [2600:1f18::5%eth0]:443: refused"), false, `"error":"dial tcp (an address): refused"`, "1f18"},
+		{fmt.Errorf("call: %w", answered(false)), false, `"error":"call: billing.example answered 500 in 1000 ms"`, "inner"},
+		{answered(true), true, `"error":"billing.example answered 500 in 1000 ms: the inner words"`, "nothing"},
+		{nil, false, `"answer":{"code":200,"ms":5,`, "inner"},
+		{nil, true, `"text":"the inner words"`, "nothing"},
+	} {
+		queue, consumer := fmt.Sprint("orders-", i), fmt.Sprint("billing-", i) // no failure opens another's circuit
+		s.put("@acme/"+queue, 1)
+		s.deliver("@acme/"+queue, consumer, func(b delivery.Batch) error {
+			b.Answered(delivery.Answer{Status: 200, Took: 5 * time.Millisecond, At: s.now, Text: "the inner words", Own: c.own})
+			return c.fails
+		})
+		for _, path := range []string{"/consumers", "/claims"} {
+			a := s.RequestAs("org", "acme", "GET", path, "queue="+queue+"&consumer="+consumer, "")
+			if s.Want(path, a, 200); strings.Contains(a.Body, c.never) || path == "/consumers" && !strings.Contains(a.Body, c.want) {
+				t.Errorf("a tenant reads %s, want %s", a.Body, c.want)
+			}
+		}
+		want := "the inner words"
+		if c.fails != nil {
+			want = c.fails.Error()
+		}
+		if a := s.Invoke(`{"operation":"status","queue":"@acme/` + queue + `"}`); !strings.Contains(a, want) {
+			t.Errorf("an operator reads %s, want %s", a, want)
+		}
+	}
+}
+
+// A tenant sees the chain of a batch of its own under the tenant's name for it.
+func TestATenantsChain(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
+	}).api().Handle))
+	s.put("@acme/orders", 2)
+	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := s.consumers.Consumer(t.Context(), "@acme/orders", "billing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, made, err := s.consumers.Claim(t.Context(), seen, record.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
+	if err != nil || !made {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if c, made, err = s.consumers.Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil || !made {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	chain := strings.TrimPrefix(delivery.ChainOf(c), "@acme/")
+	remove := `{"action":"remove","queue":"orders","consumer":"billing","reason":"r"}`
+	for _, asked := range []struct {
+		answer httpapitest.Answer
+		status int
+		want   string
+	}{
+		{s.RequestAs("org", "acme", "GET", "/consumers", "queue=orders&consumer=billing", ""), 200, `"chain":"` + chain + `"`},
+		{s.RequestAs("org", "acme", "POST", "/operations", "", remove), 409, `the claim ends at `},
+		{s.RequestAs("org", "acme", "GET", "/operations", "queue=orders", ""), 200, `"error":"the consumer has a claim in flight until `},
+	} {
+		s.Want("acme", asked.answer, asked.status, asked.want)
+		if strings.Contains(asked.answer.Body, "@acme") {
+			t.Errorf("acme sees its whole name: %s", asked.answer.Body)
+		}
+	}
+}
+
+// Whatever a tenant asks of consumers, claims and operations, it reaches its own queues only,
+// with replies too.
+func FuzzTenant(f *testing.F) {
+	for _, seed := range []struct{ method, resource, query, body string }{
+		{"PATCH", "claims", "", `{"action":"commit","queue":"q","consumer":"c","token":"1-r","replies":[{"queue":"@globex/q","seq":2,"id":"i","body":1},{"queue":"/","id":"@globex/i","body":2}]}`},
+		{"PATCH", "claims", "", `{"action":"commit","queue":"q","consumer":"c","token":"1-r","next":{"request":"@globex/q"}}`},
+		{"PATCH", "claims", "", `{"action":"settle","queue":"@globex/q","consumer":"c","token":"1-r","outcome":"ABORTED","reason":"r"}`},
+		{"POST", "claims", "", `{"queue":"@globex/q","consumer":"c","request":"r"}`},
+		{"POST", "consumers", "", `{"queue":"@globex/q","consumer":"d","start":"latest","kind":"numbered"}`},
+		{"POST", "operations", "", `{"action":"pause","queue":"@globex/q","consumer":"c","reason":"r","id":"i"}`},
+		{"GET", "operations", "queue=@globex/q&after=%40globex", ""},
+		{"GET", "consumers", "queue=%40globex%2Fq&consumer=c", ""},
+		{"GET", "claims", "queue=q&consumer=c", ""},
+	} {
+		f.Add(seed.method, seed.resource, seed.query, seed.body)
+	}
+	f.Fuzz(func(t *testing.T, method, resource, query, body string) {
+		queues := cursor.NewMemory()
+		sorter, err := cursor.New(queues, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliverer, err := delivery.New(delivery.NewMemory(), sorter, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims, err := pull.New(deliverer, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		others := []string{"@globex/q", "q"}
+		for _, queue := range append(others, "@acme/q") {
+			if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, Body: []byte(`"of ` + queue + `"`)})[0].Err; err != nil {
+				t.Fatal(err)
+			}
+			if _, err := deliverer.Create(t.Context(), queue, "c", delivery.First); err != nil {
+				t.Fatal(err)
+			}
+			a, err := claims.Claim(t.Context(), pull.Request{Queue: queue, Consumer: "c", ID: "r"})
+			if err != nil || a.Verdict != pull.OK {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			if _, err := claims.Prepare(t.Context(), pull.Held{Queue: queue, Consumer: "c", Token: a.Token}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		look := func() (all string) {
+			for _, queue := range others {
+				consumers, err := deliverer.Status(t.Context(), queue)
+				if err != nil {
+					t.Fatal(err)
+				}
+				operations, _, err := deliverer.Audit(t.Context(), queue, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				all += fmt.Sprintf("%+v %+v\n", consumers, operations)
+			}
+			return all
+		}
+		before := look()
+		event, err := json.Marshal(map[string]any{
+			"rawPath": "/" + resource, "rawQueryString": query, "body": body, "headers": map[string]string{"content-type": "application/json"},
+			"requestContext": map[string]any{
+				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)(t.Context(), event)
+		var got struct{ StatusCode int }
+		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
+			t.Errorf("%s, %v", answer, err)
+		}
+		for _, secret := range []string{"of @globex", "of q"} {
+			if strings.Contains(string(answer), secret) && !strings.Contains(body+query, secret) {
+				t.Errorf("shows another's: %s", answer)
+			}
+		}
+		for _, queue := range queuesOf(t, queues) {
+			if !strings.HasPrefix(queue, "@acme/") && !slices.Contains(others, queue) {
+				t.Errorf("stored in the queue %q", queue)
+			}
+		}
+		if after := look(); after != before {
+			t.Errorf("another's consumers changed from\n%sto\n%s", before, after)
+		}
+	})
+}
+
+// queuesOf are the names of the queues that there are.
+func queuesOf(t *testing.T, store *cursor.Store) []string {
+	t.Helper()
+	page, err := store.Requests(queuelog.Inside{}).Cursors(t.Context(), cursor.CursorScan{Segments: 1, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, len(page.Cursors))
+	for i, c := range page.Cursors {
+		names[i] = c.Queue
+	}
+	return names
+}
+
+// The audit log names who asked; a tenant sees that an operator did, and not which.
+func TestWhoAsked(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
+	}).api().Handle))
+	s.put("@acme/q", 1)
+	as := func(authorizer, method, path, query, body string) httpapitest.Answer {
+		t.Helper()
+		event := httpapitest.V2(method, path, query, body, false)
+		return s.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":`+authorizer+`,`, 1))
+	}
+	const (
+		token  = `{"jwt":{"claims":{"org":"acme","sub":"ben","client_id":"app"}}}`
+		signed = `{"iam":{"userArn":"arn:aws:iam::1:user/ann"}}`
+	)
+	pause := `{"action":"pause","queue":%q,"consumer":"c","reason":"r","id":%q}`
+	s.Want("made by ben", as(token, "POST", "/consumers", "", `{"queue":"q","consumer":"c"}`), 200)
+	s.Want("paused by ben", as(token, "POST", "/operations", "", fmt.Sprintf(pause, "q", "1")), 200)
+	s.Want("paused by ann", as(signed, "POST", "/operations", "", fmt.Sprintf(pause, "@acme/q", "2")), 200)
+	if got := s.Invoke(fmt.Sprintf(pause, "@acme/q", "3")); !strings.Contains(got, `"paused"`) {
+		t.Error(got)
+	}
+	byBen, byApp := `"action":"create","consumer":"c","reason":"","request":{"start":"first"},"who":{"kind":"jwt","name":"ben","client":"app"}`, `"id":"1","action":"pause","consumer":"c","reason":"r","who":{"kind":"jwt","name":"ben","client":"app"}`
+	s.Want("to ann", as(signed, "GET", "/operations", "queue=%40acme%2Fq", ""), 200, byBen, byApp,
+		`"reason":"r","who":{"kind":"iam","name":"arn:aws:iam::1:user/ann"}`, `"reason":"r","who":{"kind":"direct"}`)
+	s.Want("to ben", as(token, "GET", "/operations", "queue=q", ""), 200, byBen, byApp,
+		`"reason":"r","who":{"kind":"iam"}`, `"reason":"r","who":{"kind":"direct"}`)
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// TestAWorkerEndsADeferredClaim over HTTP, by the token that travelled with its messages; the status
+// shows what the claim waits for.
+func TestAWorkerEndsADeferredClaim(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.create(`{"queue":"q","consumer":"billing","start":"first"}`)
+	s.put("q", 2)
+	asks := func(c delivery.Consumer, members string) string {
+		return `{"queue":"q","consumer":"billing","token":"` + c.Token.String() + `",` + members + `}`
+	}
+	claim := func(req string, to int64) delivery.Consumer {
+		t.Helper()
+		seen, err := s.consumers.Consumer(t.Context(), "q", "billing")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, _, err := s.consumers.Claim(t.Context(), seen, record.Claim{Req: req, To: to, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Want("before it is deferred", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"answer":"NOT_PREPARED"`)
+		if c, _, err = s.consumers.Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := claim("r1", 1)
+	s.Want("what it waits for", s.status(), 200, `"state":"STARTED"`, `"deferred":true,"chain":"`+delivery.ChainOf(c)+`"`)
+	s.Want("remove", s.operate("remove", ""), 409, `"detail":"the claim ends at `)
+	for _, wrong := range []string{"1", "r1", "0-r1", "1-", ""} {
+		s.Want("the token "+wrong, s.Request("PATCH", "/claims", "", `{"action":"commit","queue":"q","consumer":"billing","token":"`+wrong+`"}`), 400, `"field":"token"`)
+	}
+	for body, want := range map[string]string{
+		asks(c, `"action":"prepare"`):                                            `"answer":"DEFERRED"`,
+		asks(c, `"action":"extend","leaseSeconds":7200`):                         `"answer":"OK"`,
+		`{"action":"commit","queue":"q","consumer":"billing","token":"1-other"}`: `"answer":"FOREIGN"`,
+		`{"action":"commit","queue":"q","consumer":"billing","token":"7-r1"}`:    `"answer":"FOREIGN"`,
+	} {
+		s.Want(body, s.Request("PATCH", "/claims", "", body), 200, want)
+	}
+	s.Want("with replies", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit","replies":[{"queue":"r","body":1}]`)), 400, `"field":"replies"`)
+	s.Want("commit", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"answer":"OK"`)
+	s.Want("its response was lost", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"answer":"OK"`)
+	s.Want("too late", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort"`)), 200, `"answer":"COMMITTED"`)
+	c = claim("r2", 2)
+	s.Want("fail", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort","reason":"no card"`)), 200, `"answer":"OK"`)
+	s.Want("why", s.status(), 200, `"state":"FAILING"`, `"error":"no card"`)
+	if cur, err := s.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(s.now) {
+		t.Errorf("nobody was woken up: %+v, %v", cur, err)
+	}
+}

@@ -1,0 +1,435 @@
+package delivery_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// besideDesk is a desk whose clock goes by itself, with calls of their own for what would hold up others.
+type besideDesk struct {
+	*desk
+	// asides are the calls that were asked for, refuse says why none can be.
+	asides []string
+	refuse error
+	// wakeUps are those that were told of last, by queue.
+	wakeUps map[string]time.Time
+	// slow is how long the sink takes for a queue.
+	slow map[string]time.Duration
+}
+
+func newBesideDesk(t *testing.T) *besideDesk {
+	b := &besideDesk{desk: newDesk(t), slow: map[string]time.Duration{}, wakeUps: map[string]time.Time{}}
+	var err error
+	b.sorter, err = cursor.New(b.queues.on(t, b.queues), &cursor.Options{ForEach: fanout.OneByOne})
+	b.must(err)
+	b.d, err = delivery.New(b.store, b.sorter, &delivery.Options{
+		ForEach: fanout.OneByOne,
+		Aside: func(_ context.Context, queue, consumer string) error {
+			b.asides = append(b.asides, queue+" "+consumer)
+			return b.refuse
+		},
+		WakeUp: func(queue, consumer string, due time.Time) { b.wakeUps[queue] = due },
+	})
+	b.must(err)
+	return b
+}
+
+// wakesIn waits for the wake-up of a queue, which must come in this time and wake up who delivers.
+func (b *besideDesk) wakesIn(queue string, want time.Duration) {
+	b.t.Helper()
+	due, told := b.wakeUps[queue]
+	delete(b.wakeUps, queue)
+	if got := time.Until(due); !told || got != want {
+		b.t.Fatalf("%s is woken up in %s (%v), want %s", queue, got, told, want)
+	}
+	bubble.Sleep(want)
+	report, next, err := b.d.Wake(b.t.Context(), queue, "c", delivery.SweepOptions{})
+	b.must(err)
+	if report.Notified != 1 {
+		b.t.Errorf("%s was not woken up: %+v, again at %s", queue, report, next)
+	}
+}
+
+func (b *besideDesk) reader() delivery.Reader {
+	r := b.desk.reader()
+	r.Apart, r.Inline, r.MaxMessages = true, time.Second, 1
+	r.Handle = func(ctx context.Context, batch delivery.Batch) error {
+		if err := b.take(ctx, batch); err != nil {
+			return err
+		}
+		timer := time.NewTimer(b.slow[batch.Queue])
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return r
+}
+
+// records are handed on, which must have no record repeated, and take no longer than this.
+func (b *besideDesk) records(most time.Duration, queues ...string) {
+	b.t.Helper()
+	handle, err := delivery.OnStream(b.d, cursor.Names{}, b.reader())
+	b.must(err)
+	var event table.StreamEvent
+	for i, queue := range queues {
+		it, err := b.sorter.Status(b.t.Context(), queue)
+		b.must(err)
+		event.Records = append(event.Records, moved(i+1, queue, 0, it.Position))
+	}
+	began := time.Now()
+	answer, err := handle(b.t.Context(), event)
+	b.must(err)
+	if took := time.Since(began); took > most || len(answer.BatchItemFailures) > 0 {
+		b.t.Errorf("%v took %s, want %s at most; repeated %v", queues, took, most, answer.BatchItemFailures)
+	}
+}
+
+func (b *besideDesk) aside(want ...string) {
+	b.t.Helper()
+	if got := strings.Join(b.asides, ", "); got != strings.Join(want, ", ") {
+		b.t.Errorf("calls of their own: %s; want %v", got, want)
+	}
+	b.asides = nil
+}
+
+func (b *besideDesk) own(queue string, want delivery.Ended) {
+	b.t.Helper()
+	done := b.d.DeliverAside(b.t.Context(), queue, b.reader())
+	b.must(done.Err)
+	if done.Ended != want {
+		b.t.Errorf("%s ended as %s (%v), want %s", queue, done.Ended, done.Cause, want)
+	}
+}
+
+// TestASlowQueueHoldsUpNoOther: it keeps others waiting for a second, once; then it is delivered by calls of its own until
+// it was not slow for a while.
+func TestASlowQueueHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("slow", 1, 2)
+		b.put("good", 1)
+		b.slow["slow"] = 3 * time.Second
+		b.records(time.Second, "slow", "good")
+		b.gets("slow 1 #1", "good 1 #1")
+		b.aside("slow c")
+		if c := b.standing("slow"); c.State != delivery.Idle || c.Attempts != 0 || c.Error == "" {
+			t.Errorf("%+v; want that the try counts for nothing", c)
+		}
+		b.own("slow", delivery.EndedCaughtUp)
+		b.gets("slow 1 #1", "slow 2 #1")
+
+		b.put("slow", 3)
+		b.put("good", 2)
+		b.records(0, "slow", "good")
+		b.gets("good 2 #1")
+		b.aside("slow c")
+		b.own("slow", delivery.EndedCaughtUp)
+		b.gets("slow 3 #1")
+
+		bubble.Sleep(10 * time.Minute)
+		b.slow["slow"] = 0
+		b.put("slow", 4)
+		b.records(0, "slow")
+		b.gets("slow 4 #1")
+		b.aside()
+	})
+}
+
+// TestManyBatchesHoldUpNoOther: neither does one that is fast, and has much to deliver.
+func TestManyBatchesHoldUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("long", upTo(1, 10)...)
+		b.slow["long"] = 400 * time.Millisecond
+		b.records(1200*time.Millisecond, "long")
+		b.gets("long 1 #1", "long 2 #1", "long 3 #1")
+		b.aside("long c")
+		b.own("long", delivery.EndedCaughtUp)
+		if c := b.standing("long"); c.Delivered != 10 {
+			t.Errorf("%+v", c)
+		}
+		b.aside()
+
+		// Where a call of its own has no time for all either, the queue is woken up.
+		b.put("long", upTo(11, 20)...)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		if done := b.d.DeliverAside(ctx, "long", b.reader()); done.Err != nil || done.Ended != delivery.EndedOutOfTime {
+			t.Errorf("%s, %v", done.Ended, done.Err)
+		}
+		b.aside()
+		if it, err := b.sorter.Status(t.Context(), "long"); err != nil || it.Notified.IsZero() {
+			t.Errorf("nobody comes to it but the sweep: %v", err)
+		}
+	})
+}
+
+// TestAFailingQueueHoldsUpNoOther: no record comes again for it; nobody waits for a try, which a wake-up brings to a call of
+// its own.
+func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("bad", 1)
+		b.put("good", 1)
+		b.fails = func(batch delivery.Batch) error {
+			if batch.Queue == "bad" {
+				return delivery.SinkAway(errNo)
+			}
+			return nil
+		}
+		b.records(0, "bad", "good")
+		b.gets("bad 1 #1", "good 1 #1")
+		b.aside()
+		b.records(0, "bad") // it waits
+		b.own("bad", delivery.EndedWait)
+		b.gets()
+		b.aside()
+		b.wakesIn("bad", time.Second)
+		b.records(0, "bad", "good")
+		b.aside("bad c")
+		began := time.Now()
+		b.own("bad", delivery.EndedFailed)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("a call of its own waited for %s", took)
+		}
+		b.gets("bad 1 #1")
+		b.aside()
+		b.wakesIn("bad", 10*time.Second)
+		b.fails = nil
+		b.records(0, "bad", "good")
+		b.gets()
+		b.aside("bad c")
+		b.own("bad", delivery.EndedCaughtUp)
+		b.gets("bad 1 #1")
+		b.put("bad", 2)
+		b.records(0, "bad")
+		b.gets("bad 2 #1")
+		b.aside()
+	})
+}
+
+// TestACallThatCannotBeAskedFor: the queue is woken up seconds later, again and again, whether its batch was cut off, it is
+// known to be slow, or it has too much; no record comes again.
+func TestACallThatCannotBeAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("slow", 1)
+		b.slow["slow"], b.refuse = 2*time.Second, errors.New("throttled")
+		b.records(time.Second, "slow")
+		b.aside("slow c")
+		for range 2 {
+			b.wakesIn("slow", 5*time.Second)
+			b.records(0, "slow")
+			b.aside("slow c")
+		}
+		b.own("slow", delivery.EndedCaughtUp)
+		b.put("slow", 2)
+		b.records(0, "slow") // nothing of it has failed
+		b.aside("slow c")
+		b.wakesIn("slow", 5*time.Second)
+		b.own("slow", delivery.EndedCaughtUp)
+
+		b.put("long", upTo(1, 10)...)
+		b.slow["long"] = 400 * time.Millisecond
+		b.records(1200*time.Millisecond, "long")
+		b.aside("long c")
+		b.wakesIn("long", 5*time.Second)
+		b.records(1200*time.Millisecond, "long")
+		b.aside("long c")
+	})
+}
+
+// TestACallThatIsLost: the sweep wakes the queue up, whether its batch was cut off or not.
+func TestACallThatIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBesideDesk(t)
+		b.put("slow", 1)
+		b.slow["slow"] = 2 * time.Second
+		for seq := range int64(2) {
+			b.put("slow", seq+1)
+			b.records(time.Second, "slow")
+			b.aside("slow c")
+			report, err := b.d.Sweep(t.Context(), delivery.SweepOptions{})
+			b.must(err)
+			if report.Notified != 1 {
+				t.Errorf("the sweep woke up %d queues", report.Notified)
+			}
+			b.own("slow", delivery.EndedCaughtUp)
+		}
+	})
+}
+
+// TestApart: where each queue has a sink of its own, nothing is asked or kept of what others learnt; no number of queues that
+// fail keeps another from being tried, and a message that fails blocks when its time is over, though others fail too.
+func TestApart(t *testing.T) {
+	k := newDesk(t)
+	var asked []string
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if name := r.Name(); name == "health" || name == "learn" {
+			asked = append(asked, name)
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	var err error
+	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
+	k.must(err)
+	r := k.reader()
+	r.Apart, r.BlockAfter = true, time.Hour
+	queues := []string{"a", "b", "c", "d", "e"}
+	for _, queue := range queues {
+		k.put(queue, 1)
+	}
+	k.fails = func(b delivery.Batch) error {
+		if b.Queue == "e" {
+			return nil
+		}
+		return errNo
+	}
+	for i := range 6 {
+		for _, queue := range queues {
+			done := k.d.Deliver(t.Context(), queue, r, -1)
+			k.must(done.Err)
+			if queue != "e" && done.Ended != delivery.EndedFailed {
+				t.Errorf("try %d of %s ended as %s", i, queue, done.Ended)
+			}
+		}
+		k.pass(10 * time.Minute)
+	}
+	for _, queue := range queues[:4] {
+		done := k.d.Deliver(t.Context(), queue, r, -1)
+		k.must(done.Err)
+		if done.Ended != delivery.EndedBlocked {
+			t.Errorf("after an hour %s ended as %s", queue, done.Ended)
+		}
+	}
+	k.at("e", 1, delivery.Idle)
+	if len(asked) > 0 {
+		t.Errorf("of others was asked: %v", asked)
+	}
+	r.Track = time.Minute
+	invalid(t, r.Validate(), "track")
+	r.Track, r.Inline = 0, time.Millisecond
+	invalid(t, r.Validate(), "inline")
+}
+
+// TestASinkThatIsChanged: what failed before waits for no retry, and what failed after does, whoever wakes it up.
+func TestASinkThatIsChanged(t *testing.T) {
+	k := newDesk(t)
+	r := k.reader()
+	var changed time.Time
+	r.Apart, r.Changed = true, func(_ context.Context, queue string, failed time.Time) bool {
+		if queue != "q" {
+			t.Errorf("asked of %s", queue)
+		}
+		return changed.After(failed)
+	}
+	k.put("q", 1)
+	k.fails = func(delivery.Batch) error {
+		return delivery.NotBefore(delivery.SinkAway(errNo), k.now.Add(48*time.Hour))
+	}
+	ends := func(want delivery.Ended) {
+		t.Helper()
+		if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || done.Ended != want {
+			t.Errorf("it ended as %s, %v; want %s", done.Ended, done.Err, want)
+		}
+		k.pass(time.Minute)
+	}
+	ends(delivery.EndedFailed)
+	ends(delivery.EndedWait)
+	changed = k.now
+	ends(delivery.EndedFailed)
+	ends(delivery.EndedWait)
+	changed, k.fails = k.now, nil
+	ends(delivery.EndedCaughtUp)
+	k.gets("q 1 #1", "q 1 #1", "q 1 #1")
+}
+
+// TestAnswer: what the sink answered is kept by the commit's own write, and the last one stays where it says nothing. One that
+// took longer than it may is delivered by calls of its own, whichever process comes next.
+func TestAnswer(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 5)...)
+	writes := 0
+	view := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Writes() {
+			writes++
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	process := func() *delivery.Deliverer {
+		d, err := delivery.New(view, k.sorter, &delivery.Options{
+			ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
+			Aside: func(context.Context, string, string) error { return nil },
+		})
+		k.must(err)
+		return d
+	}
+	said := map[int64]delivery.Answer{
+		1: {Status: 200, Took: 20 * time.Millisecond, Text: "first"},
+		3: {Status: 202, Took: 2 * time.Second, Text: strings.Repeat("é", 500)},
+	}
+	r := k.reader()
+	r.MaxMessages, r.Inline = 1, time.Second
+	r.Handle = func(_ context.Context, b delivery.Batch) error {
+		if a := k.standing("q").Answer; b.To == 2 && a.Status != 200 {
+			t.Errorf("behind the first batch the answer is %+v", a)
+		}
+		if a, says := said[b.To]; says {
+			a.At = k.now
+			b.Answered(a)
+		}
+		return nil
+	}
+	silent := r
+	silent.Name, silent.Handle = "silent", func(context.Context, delivery.Batch) error { return nil }
+	counted := map[string]int{}
+	for _, reader := range []delivery.Reader{silent, r} {
+		writes = 0
+		done := process().Deliver(t.Context(), "q", reader, 3)
+		k.must(done.Err)
+		counted[reader.Name] = writes
+	}
+	if counted["c"] != counted["silent"] {
+		t.Errorf("writes %v: an answer costs one", counted)
+	}
+	c := k.standing("q")
+	if a := c.Answer; a.Status != 202 || a.Took != 2*time.Second || !a.At.Equal(k.now) || len(a.Text) > 210 || !strings.HasPrefix(a.Text, "éé") {
+		t.Errorf("%+v", a)
+	}
+	handle, err := delivery.OnStream(process(), cursor.Names{}, r)
+	k.must(err)
+	stream := func() int64 {
+		_, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "q", 3, 5)}})
+		k.must(err)
+		return k.standing("q").Delivered
+	}
+	if at := stream(); at != 3 {
+		t.Errorf("another process delivered up to %d beside others", at)
+	}
+	if at := stream(); at != 3 {
+		t.Errorf("it delivered up to %d the second time", at)
+	}
+	k.pass(10 * time.Minute)
+	if at := stream(); at != 5 {
+		t.Errorf("10 minutes later it is at %d", at)
+	}
+	if a := k.standing("q").Answer; a.Status != 202 {
+		t.Errorf("the answer was forgotten: %+v", a)
+	}
+}

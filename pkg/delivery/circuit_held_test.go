@@ -1,0 +1,394 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// holding is a desk with a table of trouble, whose clock a wait moves on; each wait is noted.
+func holding(t *testing.T) (k *desk, waits *[]time.Duration) {
+	t.Helper()
+	k = newDesk(t)
+	k.store = delivery.NewMemory()
+	waits = &[]time.Duration{}
+	k.holder(waits)
+	return k, waits
+}
+
+// holder is a process of its own.
+func (k *desk) holder(waits *[]time.Duration) {
+	k.t.Helper()
+	var err error
+	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{
+		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
+		Sleep: func(_ context.Context, d time.Duration) error {
+			*waits = append(*waits, d)
+			k.pass(d)
+			return nil
+		},
+	})
+	k.must(err)
+}
+
+// heldBack are the queues that the circuit holds back, those first that are for longest.
+func (k *desk) heldBack() []string {
+	k.t.Helper()
+	rows, _, err := k.store.Trouble().Oldest(k.t.Context(), trouble.HeldBy("c"), trouble.Ages{}, 0)
+	k.must(err)
+	var queues []string
+	for _, row := range rows {
+		queues = append(queues, row.Queue)
+	}
+	return queues
+}
+
+// open are the names of which it is listed that their circuit is open.
+func (k *desk) open() []string {
+	k.t.Helper()
+	rows, _, err := k.store.Trouble().Page(k.t.Context(), trouble.CircuitOpen, "", "", 10)
+	k.must(err)
+	var names []string
+	for _, row := range rows {
+		names = append(names, row.Consumer)
+	}
+	return names
+}
+
+func (k *desk) same(what string, got, want []string) {
+	k.t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		k.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestHeldBack: each queue that has something to deliver is listed once, from when it was held
+// back first; who probes is the last one.
+func TestHeldBack(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	k.same("names", k.open(), []string{"c"})
+	k.same("held back", k.heldBack(), []string{"q3"})
+	for _, queue := range []string{"r2", "r1"} {
+		k.put(queue, 1)
+	}
+	for _, order := range [][]string{{"r2", "r1"}, {"r1", "r2"}} {
+		for _, queue := range order {
+			k.pass(time.Second)
+			k.hands(queue, delivery.EndedCircuitOpen)
+		}
+	}
+	k.same("held back", k.heldBack(), []string{"q3", "r2", "r1"})
+	k.probeDue()
+	k.hands("r2", delivery.EndedFailed)
+	k.same("held back", k.heldBack(), []string{"q3", "r1", "r2"})
+}
+
+// TestProbesGoRound: those that are held back for longest are woken up for a probe, first such as did not fail;
+// however few of them can be delivered, the others have their turns.
+func TestProbesGoRound(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	var woken []string
+	for i := range 8 {
+		queue := fmt.Sprint("r", i)
+		k.put(queue, 1)
+		k.pass(time.Millisecond)
+		k.hands(queue, delivery.EndedCircuitOpen)
+	}
+	for len(woken) < 12 {
+		k.probeDue()
+		turn := k.woken(k.heldBack(), func() {
+			k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Notified: 3, Announced: min(1, 1-min(len(woken), 1))}, 5*time.Second)
+		})
+		woken = append(woken, turn...)
+		for _, queue := range turn {
+			k.pass(time.Millisecond)
+			k.d.Deliver(t.Context(), queue, k.patient(), -1)
+		}
+		if len(k.heldBack()) != 9 {
+			t.Fatalf("held back: %v", k.heldBack())
+		}
+	}
+	// q3 failed before, and the first of each turn fails as the probe.
+	k.same("woken", woken, []string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r1", "r2", "r4", "r5"})
+}
+
+// woken are those of the queues that are woken up meanwhile.
+func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {
+	k.t.Helper()
+	notified := func(queue string) time.Time {
+		it, err := k.sorter.Status(k.t.Context(), queue)
+		k.must(err)
+		return it.Notified
+	}
+	before := map[string]time.Time{}
+	for _, queue := range queues {
+		before[queue] = notified(queue)
+	}
+	meanwhile()
+	for _, queue := range queues {
+		if notified(queue).After(before[queue]) {
+			woken = append(woken, queue)
+		}
+	}
+	return woken
+}
+
+// TestBadMessagesKeepNoProbe: where more queues fail than are noted, those that do not fail are woken up for the
+// probe, and the others let it pass for as long as that may take.
+func TestBadMessagesKeepNoProbe(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	for i := range 30 {
+		queue := fmt.Sprintf("bad%02d", i)
+		k.put(queue, 1)
+		c, err := k.d.Create(t.Context(), queue, "c", delivery.First)
+		k.must(err)
+		claim := record.Claim{Req: "r", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+		c, _, err = k.store.Claim(t.Context(), c, claim)
+		k.must(err)
+		_, _, err = k.store.Fail(t.Context(), queue, "c", c.Token, record.Failure{Error: "no", Alone: true, Now: k.now, RetryAt: k.now, Since: k.now})
+		k.must(err)
+		k.pass(time.Millisecond)
+		k.hands(queue, delivery.EndedCircuitOpen)
+	}
+	k.pass(time.Millisecond)
+	k.put("good", 1)
+	k.hands("good", delivery.EndedCircuitOpen)
+	k.probeDue()
+	for turn := 1; ; turn++ {
+		woken := k.woken(k.heldBack(), func() { _, _, _ = k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{}) })
+		if slices.Contains(woken, "good") {
+			break
+		}
+		for _, queue := range woken {
+			if done := k.d.Deliver(t.Context(), queue, k.patient(), -1); turn == 1 && done.Ended != delivery.EndedCircuitOpen {
+				t.Errorf("%s ended as %s; want that the probe passes to others", queue, done.Ended)
+			}
+		}
+		if turn > 2 {
+			t.Fatalf("turn %d wakes up %v", turn, woken)
+		}
+		k.pass(time.Second)
+	}
+	k.fails = nil
+	k.hands("good", delivery.EndedCaughtUp)
+	if k.circuit().Open() {
+		t.Error("it stays open")
+	}
+}
+
+// TestHeldBackByWhatIsOver: the circuit closes between the look that stops a delivery and the one that notes
+// its queue: it goes on then, since whoever wakes others up passed it over.
+func TestHeldBackByWhatIsOver(t *testing.T) {
+	for nth := 1; ; nth++ {
+		k, _ := holding(t)
+		k.opens()
+		k.put("r", 1)
+		asked, jumps := 0, -1
+		var err error
+		k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
+			if asked++; asked == jumps {
+				k.pass(6 * time.Second)
+			}
+			return k.now
+		}})
+		k.must(err)
+		k.hands("q1", delivery.EndedCircuitOpen) // it remembers that the circuit is open
+		e, err := k.store.Health(t.Context(), "c", true)
+		k.must(err)
+		next := e
+		next.By, next.Failing, next.Circuit = "another", nil, record.Circuit{Closed: k.now}
+		_, made, err := k.store.Learn(t.Context(), e, next)
+		k.must(err)
+		if !made {
+			t.Fatal("nobody closed it")
+		}
+		k.fails = nil
+		asked, jumps = 0, nth
+		done := k.d.Deliver(t.Context(), "r", k.patient(), -1)
+		k.must(done.Err)
+		if done.Ended != delivery.EndedCaughtUp && !slices.Contains(k.heldBack(), "r") {
+			t.Errorf("clock %d: %s, and r is not held back", nth, done.Ended)
+		}
+		if asked < nth {
+			break
+		}
+	}
+}
+
+// TestHeldBackAreWokenUp: when the circuit has closed, at a bounded rate, those first that wait for longest,
+// and each once.
+func TestHeldBackAreWokenUp(t *testing.T) {
+	k, waits := holding(t)
+	k.opens()
+	var want []string
+	for i := range 30 {
+		queue := fmt.Sprintf("r%02d", 29-i)
+		want = append(want, queue)
+		k.put(queue, 1)
+		k.pass(time.Millisecond)
+		k.hands(queue, delivery.EndedCircuitOpen)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", delivery.EndedCaughtUp)
+	var woken []string
+	at := map[string]time.Time{}
+	k.queues.fail = func(request, queue string) error {
+		if request == "notify" {
+			woken = append(woken, queue)
+			at[queue] = k.now
+		}
+		return nil
+	}
+	began := k.now
+	reader := delivery.Reader{Name: "c", Circuit: delivery.Circuit{WakeRate: 10}}
+	for calls := 0; k.circuit().Waking; calls++ {
+		_, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{Readers: []delivery.Reader{reader}})
+		k.must(err)
+		if next.After(k.now) {
+			k.now = next
+		}
+		if calls > 4 {
+			t.Fatal("no end")
+		}
+	}
+	k.same("woken", woken, append([]string{"q3"}, want...))
+	k.same("held back", k.heldBack(), nil)
+	k.same("names", k.open(), nil)
+	if took := at["r00"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond || len(*waits) < 30 {
+		t.Errorf("30 were woken up within %s, in %d steps; want 10 a second", took, len(*waits))
+	}
+}
+
+// TestOneWakesHeldQueuesUp: another who comes meanwhile does not double the rate; where the turn is over,
+// the next goes on.
+func TestOneWakesHeldQueuesUp(t *testing.T) {
+	k, waits := holding(t)
+	k.opens()
+	for i := range 30 {
+		queue := fmt.Sprint("r", i)
+		k.put(queue, 1)
+		k.hands(queue, delivery.EndedCircuitOpen)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", delivery.EndedCaughtUp)
+	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
+	first := k.d
+	began := k.now
+	k.queues.fail = func(request, _ string) error {
+		if k.d == first && request == "notify" && k.now.Sub(began) < 4*time.Second {
+			k.holder(waits)
+			did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+			k.must(err)
+			if did.Notified > 0 || next.Sub(began).Truncate(time.Second) != 5*time.Second {
+				t.Errorf("the other did %+v, and comes again after %s", did, next.Sub(began))
+			}
+			k.d = first
+		}
+		return nil
+	}
+	did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+	k.must(err)
+	if did.Notified < 4 || did.Notified > 6 || next.After(k.now) {
+		t.Errorf("%d in a turn, and the next is in %s", did.Notified, next.Sub(k.now))
+	}
+	if did, _, err = k.d.WakeCircuit(t.Context(), "c", o); err != nil || did.Notified < 4 {
+		t.Errorf("%d in the next turn, %v", did.Notified, err)
+	}
+}
+
+// TestOneQueueSleepsOn: one that cannot be woken up keeps none of the others held back, is tried once in a
+// turn, and stays, as the last one.
+func TestOneQueueSleepsOn(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	for _, queue := range []string{"r1", "bad", "r2", "r3"} {
+		k.put(queue, 1)
+		k.pass(time.Millisecond)
+		k.hands(queue, delivery.EndedCircuitOpen)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", delivery.EndedCaughtUp)
+	var tried []string
+	k.queues.fail = func(request, queue string) error {
+		if request == "notify" {
+			tried = append(tried, queue)
+			if queue == "bad" {
+				return cursor.ErrUnavailable
+			}
+		}
+		return nil
+	}
+	for _, want := range [][]string{{"q3", "r1", "bad", "r2", "r3"}, {"r4", "bad"}} {
+		tried = nil
+		_, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+		if !errors.Is(err, cursor.ErrUnavailable) || next.IsZero() {
+			t.Errorf("it is to be gone on with at %s, %v", next, err)
+		}
+		k.same("tried", slices.Compact(tried), want)
+		k.same("held back", k.heldBack(), []string{"bad"})
+		k.now = next
+		must := trouble.Row{State: trouble.HeldBy("c"), Queue: "r4", Consumer: "c", Since: k.now.Add(-time.Hour), N: 1}
+		k.must(k.store.Trouble().Put(t.Context(), must))
+	}
+	k.queues.fail = nil
+	_, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+	k.must(err)
+	k.same("held back", k.heldBack(), nil)
+}
+
+// TestHeldBackRequestsGoWrong: whatever goes wrong once, every queue is woken up, by who wakes or by
+// the sweep.
+func TestHeldBackRequestsGoWrong(t *testing.T) {
+	for _, fault := range ddbtest.EveryFault() {
+		for nth := 1; ; nth++ {
+			k, waits := holding(t)
+			tables := delivery.Names{Trouble: trouble.DefaultName}.Tables()
+			faults := ddbtest.NewFaults(ddb.NewMemory(tables...))
+			k.store = record.NewStore(faults, tables)
+			k.holder(waits)
+			k.opens()
+			faults.Fail(nth, fault)
+			queues := []string{"q", "q1", "q2", "q3"}
+			k.d.Deliver(t.Context(), "q", k.patient(), -1) // held back
+			k.fails = nil
+			k.now = k.now.Add(6 * time.Second)
+			k.put("r", 1)
+			k.d.Deliver(t.Context(), "r", k.patient(), -1) // closes it
+			o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c"}}}
+			for range 3 {
+				_, _ = k.d.Sweep(t.Context(), o)
+				k.pass(time.Minute)
+			}
+			if faults.Pending() {
+				break
+			}
+			woken := func(queue string) bool {
+				it, err := k.sorter.Status(t.Context(), queue)
+				k.must(err)
+				return !it.Notified.IsZero()
+			}
+			if !slices.ContainsFunc(queues, woken) || !woken("q") || len(k.heldBack()) > 0 && !k.circuit().Waking && !k.circuit().Open() {
+				t.Errorf("request %d, %s: held back %v, %+v", nth, fault, k.heldBack(), k.circuit())
+			}
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package delivery_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// sinkIs checks what is shown of the desk's sink.
+func (k *desk) sinkIs(what string, want delivery.Sink) {
+	k.t.Helper()
+	got, err := k.d.Sink(k.t.Context(), "c")
+	k.must(err)
+	if got != want {
+		k.t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// TestSink: what people are shown of a sink, from its first failure until it is back.
+func TestSink(t *testing.T) {
+	k := newDesk(t)
+	k.sinkIs("nothing failed", delivery.Sink{})
+	began := k.now
+	k.fails = func(delivery.Batch) error { return errNo }
+	for i, queue := range []string{"q1", "q2", "q3"} {
+		k.put(queue, 1)
+		k.hands(queue, delivery.EndedFailed)
+		if i == 0 {
+			k.sinkIs("one failed", delivery.Sink{FailingSince: began})
+		}
+		k.pass(time.Second)
+	}
+	k.pass(7 * time.Second)
+	k.hands("q3", delivery.EndedFailed)
+	open := delivery.Sink{OpenSince: began.Add(10 * time.Second), ProbeAt: k.circuit().ProbeAt, FailingSince: began}
+	k.sinkIs("open", open)
+	k.put("q", 1)
+	k.probeDue()
+	k.hands("q", delivery.EndedFailed)
+	open.Probes, open.ProbeAt = 1, k.circuit().ProbeAt
+	k.sinkIs("after a probe", open)
+	k.fails = nil
+	k.probeDue()
+	k.put("r", 1)
+	k.hands("r", delivery.EndedCaughtUp)
+	k.sinkIs("closed", delivery.Sink{Waking: true, TakenAt: k.now})
+	k.fails = func(delivery.Batch) error { return errNo }
+	k.pass(time.Second)
+	k.put("r", 2)
+	k.hands("r", delivery.EndedFailed)
+	back := k.now.Add(-time.Second)
+	k.sinkIs("it fails again", delivery.Sink{Waking: true, TakenAt: back, FailingSince: k.now})
+}

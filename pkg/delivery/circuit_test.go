@@ -1,0 +1,660 @@
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+)
+
+// circuit is that of the desk's consumer, as it stands.
+func (k *desk) circuit() record.Circuit {
+	k.t.Helper()
+	e, err := k.store.Health(k.t.Context(), "c", true)
+	k.must(err)
+	return e.Circuit
+}
+
+// opens makes the circuit open: three queues of which nothing is taken, and one that was not
+// tried.
+func (k *desk) opens() {
+	k.t.Helper()
+	k.fails = func(delivery.Batch) error { return errNo }
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		k.put(queue, 1)
+		k.hands(queue, delivery.EndedFailed)
+	}
+	k.pass(10 * time.Second)
+	k.hands("q3", delivery.EndedFailed)
+	k.put("q", 1)
+	if !k.circuit().Open() {
+		k.t.Fatal("it is not open")
+	}
+	k.got = nil
+}
+
+// TestOpensNotBesideWhatIsTaken: who delivers looks every few seconds at what fails, so what was taken may be
+// noted a little later than three bad messages fail. Where nothing is noted for longer, it opens.
+func TestOpensNotBesideWhatIsTaken(t *testing.T) {
+	k := newDesk(t)
+	k.fails = func(b delivery.Batch) error {
+		if b.Queue != "good" {
+			return errNo
+		}
+		return nil
+	}
+	for _, queue := range []string{"a", "b", "good", "c", "d", "e", "f"} {
+		k.put(queue, 1)
+		k.must(k.d.Deliver(t.Context(), queue, k.patient(), -1).Err)
+		k.pass(time.Second)
+	}
+	if e := k.circuit(); e.Open() {
+		t.Errorf("%+v; want it closed, as something was taken 5 s ago", e)
+	}
+	k.pass(6 * time.Second)
+	k.must(k.d.Deliver(t.Context(), "c", k.patient(), -1).Err)
+	if e := k.circuit(); e.Open() {
+		t.Errorf("%+v; want it closed, as something was taken 11 s ago", e)
+	}
+	k.pass(4 * time.Second)
+	k.must(k.d.Deliver(t.Context(), "d", k.patient(), -1).Err)
+	if e := k.circuit(); !e.Open() {
+		t.Errorf("%+v; want it open", e)
+	}
+}
+
+// probeDue lets the time pass until the next probe.
+func (k *desk) probeDue() { k.now = k.circuit().ProbeAt }
+
+// TestTheCircuitOpens: after three queues failed, no other is claimed for.
+func TestTheCircuitOpens(t *testing.T) {
+	for name, cause := range map[string]error{"fails": errNo, "is away": delivery.SinkAway(errNo)} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.fails = func(delivery.Batch) error { return cause }
+			for _, queue := range []string{"q1", "q2", "q3", "q4"} {
+				k.put(queue, 1)
+			}
+			for range 2 {
+				k.hands("q1", delivery.EndedFailed)
+				k.hands("q2", delivery.EndedFailed)
+				k.pass(10 * time.Second)
+			}
+			if k.circuit().Open() {
+				t.Error("it is open, and two queues failed")
+			}
+			k.hands("q3", delivery.EndedFailed)
+			k.gets("q1 1 #1", "q2 1 #1", "q1 1 #"+attemptOf(k, "q1"), "q2 1 #"+attemptOf(k, "q2"), "q3 1 #1")
+			for range 2 {
+				k.hands("q4", delivery.EndedCircuitOpen)
+				k.gets()
+				if c := k.standing("q4"); c.Token.N != 0 {
+					t.Errorf("it was claimed: %+v", c)
+				}
+				k.restarted() // another process sees it too
+			}
+		})
+	}
+}
+
+func attemptOf(k *desk, queue string) string {
+	k.t.Helper()
+	return fmt.Sprint(max(k.standing(queue).Attempts, 1))
+}
+
+// TestWhatIsTakenKeepsTheCircuitClosed: queues that fail one after the other, with something
+// taken in between.
+func TestWhatIsTakenKeepsTheCircuitClosed(t *testing.T) {
+	k := newDesk(t)
+	k.refuses("q1", "q2", "q3", "q4")
+	for i, queue := range []string{"q1", "q2", "q3", "q4"} {
+		k.put(queue, 1)
+		k.hands(queue, delivery.EndedFailed)
+		k.put("good", int64(i)+1)
+		k.hands("good", delivery.EndedCaughtUp)
+	}
+	if k.circuit() != (record.Circuit{}) {
+		t.Errorf("%+v", k.circuit())
+	}
+}
+
+// TestProbes: while the circuit is open one batch is handed on at a time, by the schedule.
+func TestProbes(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	asked := k.now
+	for _, want := range []time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute, 2 * time.Minute} {
+		var wait time.Duration
+		for ; len(k.got) == 0; wait += time.Second {
+			k.pass(time.Second)
+			for _, queue := range []string{"q1", "q2", "q3", "q"} {
+				k.d.Deliver(t.Context(), queue, k.patient(), -1)
+			}
+		}
+		if len(k.got) != 1 || wait < want || wait > want+want/10+7*time.Second {
+			t.Errorf("%v came after %s, want one after %s", k.got, wait, want)
+		}
+		k.got = nil
+	}
+	if k.now.Sub(asked) > 7*time.Minute {
+		t.Errorf("it took %s", k.now.Sub(asked))
+	}
+}
+
+// TestTheProbesAreASetting: so is the number of queues.
+func TestTheProbesAreASetting(t *testing.T) {
+	k := newDesk(t)
+	k.put("q1", 1)
+	k.put("q2", 1)
+	k.fails = func(delivery.Batch) error { return errNo }
+	r := k.patient()
+	r.Circuit = delivery.Circuit{Queues: 2, Probes: []time.Duration{time.Hour}}
+	k.d.Deliver(t.Context(), "q1", r, -1)
+	k.pass(10 * time.Second)
+	k.d.Deliver(t.Context(), "q2", r, -1)
+	if wait := k.circuit().ProbeAt.Sub(k.now); wait < time.Hour || wait > 66*time.Minute {
+		t.Errorf("the first probe comes after %s", wait)
+	}
+}
+
+// TestOneProbeAtATime: not while another is under way, be it of this process or of another one,
+// and however long the probe takes.
+func TestOneProbeAtATime(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.put("r", 1)
+	k.probeDue()
+	prober := k.d
+	k.fails = func(delivery.Batch) error {
+		for range 2 {
+			k.hands("r", delivery.EndedCircuitOpen)
+			k.pass(20 * time.Second) // the next probe would be due
+			k.restarted()
+		}
+		return errNo
+	}
+	k.hands("q", delivery.EndedFailed)
+	k.gets("q 1 #1")
+	k.d = prober
+	if at := k.circuit().ProbeAt; at.Sub(k.now) < 15*time.Second || at.Sub(k.now) > 17*time.Second {
+		t.Errorf("the next one is due %s after it failed", at.Sub(k.now))
+	}
+}
+
+// TestOnlyOneOfTwoProbesIsMade: both saw that it is due.
+func TestOnlyOneOfTwoProbesIsMade(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.put("r", 1)
+	k.probeDue()
+	other := k.d
+	k.restarted()
+	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if update, is := r.(ddb.Put); is && update.Name() == "learn" && k.d != other {
+			k.d = other // which saw it before
+			k.fails = func(delivery.Batch) error { return errNo }
+			k.hands("r", delivery.EndedFailed)
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	k.store = store
+	k.restarted()
+	done := k.d.Deliver(t.Context(), "q", k.patient(), -1)
+	if done.Ended != delivery.EndedCircuitOpen {
+		t.Errorf("it ended as %s", done.Ended)
+	}
+	k.gets("r 1 #1")
+}
+
+// TestAProbeThatDies: the next one comes when its claim is over.
+func TestAProbeThatDies(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.put("r", 1)
+	k.probeDue()
+	k.fails = func(delivery.Batch) error {
+		k.consumers = ddb.NewMemory(delivery.Names{}.Tables()...) // nothing that it does now is kept
+		return errNo
+	}
+	kept := k.consumers
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) { return k.consumers.Do(ctx, r) })
+	k.restarted()
+	k.d.Deliver(t.Context(), "q", k.patient(), -1)
+	k.consumers, k.got, k.fails = kept, nil, nil
+	k.restarted()
+	lease := k.standing("q").LeaseUntil
+	for k.now.Before(lease) {
+		k.hands("r", delivery.EndedCircuitOpen)
+		k.pass(time.Second)
+	}
+	k.hands("r", delivery.EndedCaughtUp)
+}
+
+// TestTheCircuitCloses: with the first batch that is taken, and all goes on.
+func TestTheCircuitCloses(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.put("q", 2, 3, 4)
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", delivery.EndedCaughtUp)
+	k.gets("q 1,2,3 #1", "q 4 #1")
+	if is := k.circuit(); is != (record.Circuit{Closed: k.now, Waking: true}) {
+		t.Errorf("%+v", is)
+	}
+	// Of those that failed nothing is waited for.
+	k.pass(time.Second)
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		k.hands(queue, delivery.EndedCaughtUp)
+	}
+	// The schedule begins anew, for people too.
+	k.fails = func(delivery.Batch) error { return errNo }
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		k.put(queue, 2)
+		k.hands(queue, delivery.EndedFailed)
+		k.hands(queue, delivery.EndedWait)
+	}
+	k.pass(15 * time.Second)
+	k.hands("q3", delivery.EndedFailed)
+	if is := k.circuit(); is.ProbeAt.Sub(k.now) > 6*time.Second || is.Probes != 0 {
+		t.Errorf("%+v", is)
+	}
+}
+
+// TestNothingIsWaitedForOnceTheCircuitCloses: the time of the next try was for a sink that was
+// away.
+func TestNothingIsWaitedForOnceTheCircuitCloses(t *testing.T) {
+	k := newDesk(t)
+	k.put("q1", 1)
+	k.fails = func(delivery.Batch) error { return errNo }
+	slow := k.patient()
+	slow.Retries = []time.Duration{time.Hour}
+	k.d.Deliver(t.Context(), "q1", slow, -1)
+	for _, queue := range []string{"q2", "q3"} {
+		k.put(queue, 1)
+		k.hands(queue, delivery.EndedFailed)
+	}
+	k.pass(10 * time.Second)
+	k.hands("q3", delivery.EndedFailed)
+	k.fails = nil
+	k.probeDue()
+	k.hands("q1", delivery.EndedWait)
+	k.put("q", 1)
+	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q1", delivery.EndedCaughtUp)
+}
+
+// TestACircuitClosedByAClockThatIsAhead: what fails after it waits for its time, as always.
+func TestACircuitClosedByAClockThatIsAhead(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.fails = nil
+	now := k.now
+	k.pass(time.Hour)
+	k.put("q", 1)
+	k.hands("q", delivery.EndedCaughtUp) // the probe, by the clock that is ahead
+	k.now = now
+	k.fails = func(delivery.Batch) error { return errNo }
+	k.put("late", 1)
+	k.hands("late", delivery.EndedFailed)
+	k.hands("late", delivery.EndedWait)
+}
+
+// TestTheCircuitClosesWhateverIsLearntMeanwhile: a batch that was under way when it opened fails
+// while the probe is taken.
+func TestTheCircuitClosesWhateverIsLearntMeanwhile(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.probeDue()
+	k.fails = func(delivery.Batch) error {
+		e, err := k.store.Health(t.Context(), "c", true)
+		k.must(err)
+		next := e
+		next.By = "another"
+		_, _, err = k.store.Learn(t.Context(), e, next)
+		k.must(err)
+		return nil
+	}
+	k.hands("q", delivery.EndedCaughtUp)
+	e, err := k.store.Health(t.Context(), "c", true)
+	k.must(err)
+	if e.Circuit.Open() || !e.TakenAt.Equal(k.now) || len(e.Failing) != 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestALateProbeClosesNothing: the circuit that it was for closed, and another is open.
+func TestALateProbeClosesNothing(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.probeDue()
+	k.fails = func(delivery.Batch) error {
+		e, err := k.store.Health(t.Context(), "c", true)
+		k.must(err)
+		next := e
+		next.By, next.Circuit.Opened = "another", k.now
+		_, _, err = k.store.Learn(t.Context(), e, next)
+		k.must(err)
+		return nil
+	}
+	k.hands("q", delivery.EndedCaughtUp)
+	if !k.circuit().Open() {
+		t.Error("it is closed")
+	}
+}
+
+// TestBadMessagesDoNotHoldTheProbesUp: where three queues each have a bad message, the others'
+// are probed too, whoever comes first; then the bad ones are blocked.
+func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	bad := []string{"q1", "q2", "q3"}
+	k.refuses(bad...)
+	for began := k.now; k.circuit().Open(); k.pass(time.Second) {
+		for _, queue := range append(slices.Clone(bad), "q") {
+			k.d.Deliver(t.Context(), queue, k.patient(), -1)
+		}
+		if k.now.Sub(began) > 15*time.Minute {
+			t.Fatal("it is still open")
+		}
+	}
+	k.at("q", 1, delivery.Idle)
+	for next := int64(2); next <= 90; next++ {
+		k.pass(time.Minute)
+		k.put("q", next)
+		for _, queue := range append(slices.Clone(bad), "q") {
+			k.d.Deliver(t.Context(), queue, k.patient(), -1)
+		}
+	}
+	k.at("q", 90, delivery.Idle)
+	for _, queue := range bad {
+		k.at(queue, 0, delivery.Blocked)
+	}
+}
+
+// TestAPermanentFailureGivesTheProbeBack: the sink said nothing.
+func TestAPermanentFailureGivesTheProbeBack(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.probeDue()
+	k.fails = func(delivery.Batch) error { return delivery.Permanent(errNo) }
+	k.d.Deliver(t.Context(), "q", k.patient(), -1)
+	e, err := k.store.Health(t.Context(), "c", true)
+	k.must(err)
+	if at := e.Circuit.ProbeAt.Sub(k.now); at > 17*time.Second || slices.ContainsFunc(e.Failing, func(f record.FailingQueue) bool { return f.Queue == "q" }) {
+		t.Errorf("the next probe is due in %s: %+v", at, e)
+	}
+}
+
+// TestCircuitRefuses: what is out of its bounds.
+func TestCircuitRefuses(t *testing.T) {
+	for field, c := range map[string]delivery.Circuit{
+		"circuit.queues":    {Queues: 1},
+		"circuit.wakeRate":  {WakeRate: 1001},
+		"circuit.probes[1]": {Probes: []time.Duration{time.Second, time.Millisecond}},
+		"circuit.probes":    {Probes: slices.Repeat([]time.Duration{time.Second}, 11)},
+	} {
+		invalid(t, delivery.Reader{Name: "c", Circuit: c}.Validate(), field)
+	}
+	for _, c := range []delivery.Circuit{{}, {Queues: 2, WakeRate: 1}, {Queues: 10, WakeRate: 1000, Probes: []time.Duration{time.Hour}}} {
+		if err := (delivery.Reader{Name: "c", Circuit: c}).Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTheCircuitOfATrackedConsumer: it is about handing on. What becomes of the work is the
+// chain's.
+func TestTheCircuitOfATrackedConsumer(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.fails = func(delivery.Batch) error { return errNo }
+	hands := func(queue string, want delivery.Ended) {
+		t.Helper()
+		k.put(queue, 1)
+		if done := k.d.Deliver(t.Context(), queue, k.reader(), -1); done.Err != nil || done.Ended != want {
+			t.Errorf("it ended as %s (%v), want %s", done.Ended, done.Err, want)
+		}
+	}
+	hands("q1", delivery.EndedFailed)
+	hands("q2", delivery.EndedFailed)
+	k.pass(10 * time.Second)
+	hands("q3", delivery.EndedFailed)
+	hands("q", delivery.EndedCircuitOpen)
+	k.probeDue()
+	k.fails = nil
+	hands("q", delivery.EndedDeferred)
+	if k.circuit().Open() {
+		t.Error("it is open")
+	}
+	hands("r", delivery.EndedDeferred)
+}
+
+// TestTheCircuitOpensNotForASinkThatTakesParts: however many queues have a batch that was taken in part.
+func TestTheCircuitOpensNotForASinkThatTakesParts(t *testing.T) {
+	for name, cause := range map[string]error{"a failure": errNo, "the sink is away": delivery.SinkAway(errNo)} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.fails = func(b delivery.Batch) error { return delivery.DoneUpTo(cause, b.From+1) }
+			for i := range record.MaxFailing {
+				// Its claim was made before the parts of the others were taken.
+				k.knows(record.Health{Failing: k.listed(names("other", i)...), FailingSince: k.now.Add(-time.Minute)})
+				queue := fmt.Sprint("q", i)
+				k.put(queue, 1, 2, 3)
+				k.hands(queue, delivery.EndedFailed)
+				if h := k.health(); h.Circuit != (record.Circuit{}) || len(h.Failing) > 0 {
+					t.Fatalf("after %d parts: %+v; want none that fails, and a circuit that never was open", i+1, h)
+				}
+				k.pass(time.Minute)
+			}
+		})
+	}
+}
+
+// names are as many names of queues.
+func names(name string, n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprint(name, i))
+	}
+	return all
+}
+
+// TestWorkThatIsDoneKeepsTheCircuitClosed: bad messages of three queues open no circuit while the work of others
+// gets done, whoever says so, and block when their time is over.
+func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
+	for name, with := range map[string]struct{ tracked, token, other bool }{
+		"by a chain":                    {tracked: true},
+		"by a chain, another process":   {tracked: true, other: true},
+		"by its token":                  {token: true},
+		"by its token, another process": {token: true, other: true},
+		"a chain's by its token":        {tracked: true, token: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			r := k.reader()
+			r.BlockAfter = 5 * time.Minute
+			r.Handle = func(_ context.Context, b delivery.Batch) error {
+				if b.Edges != nil {
+					k.edges = b.Edges
+				}
+				switch {
+				case b.Queue != "good":
+					return errNo
+				case with.tracked:
+					return nil
+				}
+				return b.Defer(time.Minute)
+			}
+			if !with.tracked {
+				r.Track = 0
+			}
+			ends := k.d
+			if with.other {
+				ends, _ = k.process(k.chains)
+			}
+			worker, err := pull.New(ends, nil)
+			k.must(err)
+			bad := []string{"bad1", "bad2", "bad3"}
+			for _, queue := range bad {
+				k.put(queue, 1)
+			}
+			for seq := range int64(40) {
+				k.put("good", seq+1)
+				done := k.d.Deliver(t.Context(), "good", r, -1)
+				if done.Err != nil || done.Ended != delivery.EndedDeferred {
+					t.Fatalf("after %d: %s, %v", seq, done.Ended, done.Err)
+				}
+				if with.token {
+					answered(t, "commit", pull.OK)(worker.Commit(t.Context(), pull.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
+				} else {
+					k.works(k.edges...)
+					chain, err := k.acker.Get(t.Context(), k.edges[0].Tag())
+					k.must(err)
+					_, err = k.acker.Finish(t.Context(), chain, ends.Ender(nil))
+					k.must(err)
+				}
+				for _, queue := range bad {
+					k.must(k.d.Deliver(t.Context(), queue, r, -1).Err)
+				}
+				k.pass(12 * time.Second)
+			}
+			for _, queue := range bad {
+				k.at(queue, 0, delivery.Blocked)
+			}
+		})
+	}
+}
+
+// TestLateWorkClosesNoCircuit: what a worker has done may have been handed over before the sink went away.
+func TestLateWorkClosesNoCircuit(t *testing.T) {
+	k := newDesk(t)
+	k.put("slow", 1)
+	done := k.d.Deliver(t.Context(), "slow", k.defers(), -1)
+	k.opens()
+	k.pass(time.Second)
+	answered(t, "commit", pull.OK)(k.worker().Commit(t.Context(), pull.Held{Queue: "slow", Consumer: "c", Token: done.Record.Token}))
+	if !k.circuit().Open() {
+		t.Error("it is closed")
+	}
+}
+
+// TestTheCircuitsRequestsGoWrong: however a request of a probe goes wrong, the circuit is closed
+// by one later, and all is delivered.
+func TestTheCircuitsRequestsGoWrong(t *testing.T) {
+	for _, fault := range ddbtest.EveryFault() {
+		for nth := 1; ; nth++ {
+			k := newDesk(t)
+			faults := ddbtest.NewFaults(k.consumers)
+			k.store = k.storeOn(faults.Do)
+			k.restarted()
+			k.opens()
+			k.fails = nil
+			k.probeDue()
+			faults.Fail(nth, fault)
+			k.d.Deliver(t.Context(), "q", k.patient(), -1)
+			if faults.Pending() {
+				break
+			}
+			for range 3 {
+				k.pass(2 * time.Minute)
+				k.put("q", k.standing("q").Delivered+1)
+				k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
+				k.d.Deliver(t.Context(), "q", k.patient(), -1)
+			}
+			if c := k.standing("q"); c.State != delivery.Idle || c.Delivered < 1 || k.circuit().Open() {
+				t.Errorf("request %d, %v: %+v, %+v", nth, fault, c, k.circuit())
+			}
+		}
+	}
+}
+
+// TestACircuitThatIsOff never opens, and one that was opened before stops nobody.
+func TestACircuitThatIsOff(t *testing.T) {
+	k := newDesk(t)
+	off := k.patient()
+	off.Circuit.Off = true
+	k.fails = func(delivery.Batch) error { return errNo }
+	for _, queue := range []string{"q1", "q2", "q3", "q4"} {
+		k.put(queue, 1)
+		if done := k.d.Deliver(t.Context(), queue, off, -1); done.Ended != delivery.EndedFailed {
+			t.Errorf("%s: %+v", queue, done)
+		}
+	}
+	if c := k.circuit(); c.Open() {
+		t.Errorf("%+v", c)
+	}
+	k = newDesk(t)
+	k.opens()
+	probe := k.circuit().ProbeAt
+	if done := k.d.Deliver(t.Context(), "q", off, -1); done.Ended != delivery.EndedFailed || !done.Record.RetryAt.Before(probe) {
+		t.Errorf("%+v", done)
+	}
+	if c := k.circuit(); c.Open() || !c.Waking {
+		t.Errorf("it was switched off, and is %+v", c)
+	}
+	if row, found, err := k.store.Trouble().Row(t.Context(), trouble.HeldBy("c"), "q", "c"); err != nil || found {
+		t.Errorf("%+v, %v", row, err)
+	}
+}
+
+// TestSkippedMessagesShowNothing: a batch of nothing but messages that never come is no sign of a sink
+// that is there, and the next probe comes in its time.
+func TestSkippedMessagesShowNothing(t *testing.T) {
+	k := newDesk(t)
+	k.put("s", 1)
+	k.hands("s", delivery.EndedCaughtUp)
+	k.put("s", 3)
+	_, _, err := k.sorter.SkipGap(t.Context(), "s", "lost", 0, 10)
+	k.must(err)
+	k.opens()
+	k.fails = func(b delivery.Batch) error {
+		if len(b.Messages) == 0 {
+			return nil
+		}
+		return errNo
+	}
+	k.probeDue()
+	one := k.patient()
+	one.MaxMessages = 1
+	done := k.d.Deliver(t.Context(), "s", one, -1)
+	k.must(done.Err)
+	if done.Ended != delivery.EndedCircuitOpen || done.Batches != 1 || done.Skipped != 1 {
+		t.Errorf("%+v", done)
+	}
+	e, err := k.store.Health(t.Context(), "c", true)
+	k.must(err)
+	if wait := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || !e.TakenAt.IsZero() || wait <= 0 || wait > 20*time.Second {
+		t.Errorf("the next probe is after %s: %+v", wait, e)
+	}
+}
+
+// TestAChainThatFailsDoesNotKeepTheCircuitClosed: where as many queues are known by their chains as open
+// the circuit, others whose batches are not taken open it.
+func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
+	k := newTrackedDesk(t)
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		k.put(queue, 1)
+		k.must(k.d.Deliver(t.Context(), queue, k.reader(), -1).Err)
+		_, err := k.acker.Fail(t.Context(), k.edges[0], "bad")
+		k.must(err)
+	}
+	k.finishes()
+	if e, err := k.store.Health(t.Context(), "c", true); err != nil || len(e.Failing) != 3 || e.Circuit.Open() {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	k.fails = func(delivery.Batch) error { return errNo }
+	k.pass(10 * time.Second)
+	k.put("r1", 1)
+	k.must(k.d.Deliver(t.Context(), "r1", k.reader(), -1).Err)
+	if !k.circuit().Open() {
+		t.Error("it is not open, and three queues failed")
+	}
+}

@@ -1,0 +1,231 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// defers is a reader that passes the token on to a worker, which has ten minutes.
+func (k *desk) defers() delivery.Reader {
+	r := k.reader()
+	r.Handle = func(ctx context.Context, b delivery.Batch) error {
+		if err := k.take(ctx, b); err != nil {
+			return err
+		}
+		return b.Defer(10 * time.Minute)
+	}
+	return r
+}
+
+func (k *desk) defersTo(want delivery.Ended) pull.Held {
+	k.t.Helper()
+	if done := k.d.Deliver(k.t.Context(), "q", k.defers(), -1); done.Err != nil || done.Ended != want {
+		k.t.Fatalf("it ended as %s (%v, %v), want %s", done.Ended, done.Cause, done.Err, want)
+	}
+	return pull.Held{Queue: "q", Consumer: "c", Token: k.standing("q").Token}
+}
+
+func (k *desk) worker() *pull.Puller {
+	k.t.Helper()
+	p, err := pull.New(k.d, nil)
+	k.must(err)
+	return p
+}
+
+// answered checks how a call about a claim went.
+func answered(t *testing.T, what string, want pull.Verdict) func(pull.Answer, error) {
+	t.Helper()
+	return func(a pull.Answer, err error) {
+		t.Helper()
+		if err != nil || a.Verdict != want {
+			t.Errorf("%s: %s, error %v; want %s", what, a.Verdict, err, want)
+		}
+	}
+}
+
+// TestAWorkerCommitsByItsToken: by the same call as one that pulls, as often as it likes, and the
+// consumer goes on.
+func TestAWorkerCommitsByItsToken(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3, 4)
+	h := k.defersTo(delivery.EndedDeferred)
+	p := k.worker()
+	k.defersTo(delivery.EndedBusy)
+	stranger := h
+	stranger.Token.Req = "another"
+	answered(t, "another's commit", pull.Foreign)(p.Commit(t.Context(), stranger))
+	answered(t, "another's failure", pull.Foreign)(p.Abort(t.Context(), stranger, "no"))
+	answered(t, "prepare", pull.Deferred)(p.Prepare(t.Context(), h))
+	_, err := p.Commit(t.Context(), h, delivery.Reply{Queue: "r", Body: []byte("x")})
+	invalid(t, err, "replies")
+	answered(t, "one that pulls", pull.Busy)(p.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"}))
+	k.at("q", 0, delivery.Started)
+	k.pass(time.Second)
+	for _, what := range []string{"commit", "again, its response was lost"} {
+		answered(t, what, pull.OK)(p.Commit(t.Context(), h))
+	}
+	if cur, err := k.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(k.now) {
+		t.Errorf("nobody was woken up for what comes next: %+v, %v", cur, err)
+	}
+	answered(t, "failure, after the commit", pull.Committed)(p.Abort(t.Context(), h, "no"))
+	k.at("q", 3, delivery.Idle)
+	next := k.defersTo(delivery.EndedDeferred)
+	answered(t, "the commit of the one before", pull.OK)(p.Commit(t.Context(), h))
+	answered(t, "commit, with a claim of what comes next", pull.OK)(first(p.CommitAndClaim(t.Context(), next, pull.Request{Queue: "q", Consumer: "c", ID: "r"})))
+	k.at("q", 4, delivery.Idle)
+	k.gets("q 1,2,3 #1", "q 4 #1")
+}
+
+func first(a, _ pull.Answer, err error) (pull.Answer, error) { return a, err }
+
+// TestAWorkerIsFasterThanTheHandler: it is told that the claim is not deferred yet, and asks again.
+func TestAWorkerIsFasterThanTheHandler(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	p := k.worker()
+	var h pull.Held
+	k.fails = func(b delivery.Batch) error {
+		h = pull.HeldOf(b)
+		answered(t, "early", pull.NotPrepared)(p.Commit(t.Context(), h))
+		return nil
+	}
+	k.defersTo(delivery.EndedDeferred)
+	answered(t, "again", pull.OK)(p.Commit(t.Context(), h))
+	k.at("q", 1, delivery.Idle)
+}
+
+// TestAWorkerHasMoreTimeBeforeTheHandlerDefers: it keeps what it was told, and no less than the handler says.
+func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
+	for _, more := range []time.Duration{time.Minute, 6 * time.Hour} {
+		k := newDesk(t)
+		k.put("q", 1)
+		p := k.worker()
+		k.fails = func(b delivery.Batch) error {
+			answered(t, "extends", pull.OK)(p.Extend(t.Context(), pull.HeldOf(b), more))
+			return nil
+		}
+		k.defersTo(delivery.EndedDeferred)
+		if left, want := k.standing("q").LeaseUntil.Sub(k.now), max(more, 10*time.Minute); left != want {
+			t.Errorf("extended by %s: it has %s, want %s", more, left, want)
+		}
+	}
+}
+
+// TestTheTokenOfATrackedBatch: a worker that has it ends the batch, and its chain with it; the chain has its
+// time from its edges.
+func TestTheTokenOfATrackedBatch(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		k := newTrackedDesk(t)
+		k.put("q", 1, 2)
+		h := pull.Held{Queue: "q", Consumer: "c", Token: k.ends(delivery.EndedDeferred).Record.Token}
+		p := k.worker()
+		before := k.standing("q")
+		_, err := p.Extend(t.Context(), h, 6*time.Hour)
+		invalid(t, err, "token")
+		if c := k.standing("q"); !c.LeaseUntil.Equal(before.LeaseUntil) {
+			t.Errorf("it was extended to %s", c.LeaseUntil)
+		}
+		if begun {
+			k.works(k.edges[0])
+		}
+		answered(t, "commit", pull.OK)(p.Commit(t.Context(), h))
+		if chain, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || chain.End() == xorack.Open {
+			t.Errorf("the chain is %q (%v), and its batch is committed", chain.End(), err)
+		}
+		k.finishes()
+		k.at("q", 2, delivery.Idle)
+		answered(t, "extend, after the commit", pull.Committed)(p.Extend(t.Context(), h, time.Hour))
+	}
+}
+
+// TestAWorkerFails: the batch comes again, and blocks when it failed as often as it may, which the
+// reader says, not the worker's function.
+func TestAWorkerFails(t *testing.T) {
+	for _, settle := range []bool{false, true} {
+		k := newDesk(t)
+		k.put("q", 1)
+		p := k.worker()
+		h := k.defersTo(delivery.EndedDeferred)
+		fail := func() (pull.Answer, error) { return p.Abort(t.Context(), h, "no card") }
+		if settle {
+			fail = func() (pull.Answer, error) { return p.Settle(t.Context(), h, delivery.Aborted, "no card") }
+		}
+		answered(t, "fails", pull.OK)(fail())
+		answered(t, "again, its response was lost", pull.OK)(fail())
+		answered(t, "commit, after the failure", pull.Aborted)(p.Commit(t.Context(), h))
+		if c := k.at("q", 0, delivery.Idle); c.Error != "no card" || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
+			t.Errorf("%+v; want why, and when it comes again", c)
+		}
+		for range 2 {
+			k.pass(10 * time.Minute)
+			h = k.defersTo(delivery.EndedDeferred)
+			answered(t, "fails", pull.OK)(fail())
+		}
+		k.pass(10 * time.Minute)
+		k.defersTo(delivery.EndedBlocked)
+		k.gets("q 1 #1", "q 1 #2", "q 1 #3")
+	}
+}
+
+// TestADeferredClaimExpires: its worker is too late, unless it extended the claim.
+func TestADeferredClaimExpires(t *testing.T) {
+	for name, look := range map[string]func(*desk){
+		"delivery": func(k *desk) { k.defersTo(delivery.EndedWait) },
+		"sweep": func(k *desk) {
+			if report := k.sweep(delivery.SweepOptions{}); report.Carried != 1 || report.Cancelled != 0 {
+				k.t.Errorf("%+v; want one claim that was ended", report)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.put("q", 1)
+			h := k.defersTo(delivery.EndedDeferred)
+			p := k.worker()
+			k.pass(9 * time.Minute)
+			k.defersTo(delivery.EndedBusy)
+			answered(t, "extends", pull.OK)(p.Extend(t.Context(), h, 10*time.Minute))
+			k.pass(10 * time.Minute)
+			k.defersTo(delivery.EndedBusy)
+			k.pass(time.Second)
+			look(k)
+			c := k.at("q", 0, delivery.Idle)
+			if !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 || c.FailingSince.IsZero() {
+				t.Errorf("%+v; want a failure, and why", c)
+			}
+			answered(t, "commits late", pull.Cancelled)(p.Commit(t.Context(), h))
+			answered(t, "extends late", pull.Cancelled)(p.Extend(t.Context(), h, time.Minute))
+		})
+	}
+}
+
+// TestDeferIsChecked: its bounds, and what cannot be deferred.
+func TestDeferIsChecked(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	for _, work := range []time.Duration{-time.Second, 0, time.Second - 1, xorack.MaxDeadline + 1} {
+		k.fails = func(b delivery.Batch) error { invalid(t, b.Defer(work), "defer"); return delivery.SinkAway(errNo) }
+		k.d.Deliver(t.Context(), "q", k.reader(), -1)
+		k.pass(10 * time.Minute)
+	}
+	if err := (delivery.Batch{}).Defer(time.Minute); err == nil {
+		t.Error("a batch that nobody claimed here was deferred")
+	}
+	k.fails = func(b delivery.Batch) error {
+		return errors.Join(b.Reply(delivery.Reply{Queue: "r", Body: []byte("x")}), b.Defer(time.Minute))
+	}
+	if done := k.d.Deliver(t.Context(), "q", k.reader(), -1); done.Cause == nil || !strings.Contains(done.Cause.Error(), "takes no replies") {
+		t.Errorf("it ended as %s (%v); want that it has replies", done.Ended, done.Cause)
+	}
+	if _, err := k.sorter.Status(t.Context(), "r"); !errors.Is(err, cursor.ErrNoQueue) {
+		t.Errorf("a reply was stored: %v", err)
+	}
+}

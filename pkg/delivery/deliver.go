@@ -1,0 +1,477 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// Deliver hands on what a queue has for a reader, batch after batch, and
+// commits each. It ends when nothing is left, before the context's deadline, or
+// when the reader fails. A queue whose consumer is not there yet gets one.
+//
+// known is a position that the queue is known to have reached, such as that of
+// a stream record, and -1 where there is none: it saves a read.
+//
+// It hands on what is known to be there, up to that position at least. A call that finds another's claim in flight
+// (Busy) notes its position with the claim, and who commits the claim goes on: so every record
+// may be dropped that was answered without an error.
+func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
+	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, bounds{})
+	d.schedule(done)
+	return done
+}
+
+// deliver is Deliver, beside others or not. The queue moved to what is known, and from where is known too, or -1.
+func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, with bounds) Delivery {
+	run := &delivery{
+		Deliverer: d, reader: r.withDefaults(), position: moved.To, bounds: with,
+		Delivery: Delivery{Queue: queue, Consumer: r.Name},
+	}
+	if err := errors.Join(validate(queue, r.Name), d.takes(r)); err != nil {
+		run.Err = err
+	} else {
+		run.Err = run.deliver(ctx, moved.From)
+		run.left.put(run.Record, run.Err)
+		if run.hold(ctx) {
+			run.Ended = ""
+			run.Err = run.deliver(ctx, -1)
+			run.left.put(run.Record, run.Err)
+			run.hold(ctx)
+		}
+	}
+	if isErased(run.Err, queue) {
+		run.Ended, run.Err = EndedErased, nil
+	}
+	d.observe(run.Delivery)
+	return run.Delivery
+}
+
+// bounds are those of a delivery that has others beside it. The zero value is of one that has none.
+type bounds struct {
+	// until is when its turn is over; the zero time means never.
+	until time.Time
+	// inline is how long a batch may take; 0 for as long as it likes.
+	inline time.Duration
+	// shared is what was read of the queue for another consumer; nil where there is none.
+	shared *shared
+	// cursor is one that the queue had, where a record shows it.
+	cursor cursor.Cursor
+}
+
+// delivery is a Deliver under way.
+type delivery struct {
+	*Deliverer
+	Delivery
+	reader Reader
+	// position is one that the queue has reached; -1 where none is known.
+	position int64
+	// longest is how long a batch took.
+	longest time.Duration
+	// claiming is when the last claim was asked for, claimed that of the batch that is under way,
+	// and returned when its handler returned.
+	claiming, claimed, returned time.Time
+	bounds
+	// bad tells that the last batch cannot be handed on as it is, however often.
+	bad bool
+	// learnt is what was known of the sink before the batch that is under way was handed on,
+	// probe the number of the probe that the batch is; 0 where it is none.
+	learnt record.Health
+	probe  int64
+}
+
+func (run *delivery) deliver(ctx context.Context, from int64) error {
+	c, err := Consumer{}, error(nil)
+	if left, ok := run.left.get(run.Queue, run.Consumer, from); ok && from < run.position {
+		c = left
+	} else {
+		c, err = run.store.Consumer(ctx, run.Queue, run.Consumer)
+	}
+	for {
+		if err == nil && !c.Exists() {
+			c, err = run.create(ctx, run.Queue, run.Consumer, run.reader.Start, run.newReq())
+		}
+		if err != nil {
+			return err
+		}
+		run.Record = c
+		ready, failed := run.ready(ctx)
+		if failed != nil || !ready {
+			return failed
+		}
+		if c, err = run.step(ctx); run.Ended != "" {
+			if err == nil {
+				run.Record = c
+			}
+			return err
+		}
+	}
+}
+
+// ready reports whether a claim should be made, and says why not.
+func (run *delivery) ready(ctx context.Context) (bool, error) {
+	c, now := run.Record, run.now()
+	if c.Deferred {
+		after, ended, err := run.look(ctx, c)
+		if err != nil {
+			return false, err
+		}
+		// While the claim was in flight, nobody noted what came.
+		run.Record, run.position = after, -1
+		switch {
+		case !ended:
+			run.Ended = EndedBusy
+			return false, nil
+		case !after.Exists():
+			run.Ended = EndedLost // it was removed
+			return false, nil
+		}
+		return run.ready(ctx)
+	}
+	switch {
+	case c.Starting != "":
+		started, err := run.start(ctx, c, run.until)
+		switch {
+		case errors.Is(err, ErrOutran) && !started.Exists():
+			run.Ended = EndedLost // it was removed
+			return false, nil
+		case err != nil && !errors.Is(err, ErrOutran):
+			return false, err
+		}
+		run.Record = started
+		if err == nil && started.Starting != "" {
+			run.Ended = EndedOutOfTime
+			return false, nil
+		}
+		return run.ready(ctx)
+	case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):
+		// Forward only: it is as good as committed, also while it is paused.
+		finished, err := run.tables().Forward(ctx, c, nil)
+		if err != nil {
+			return false, run.replying(err)
+		}
+		run.store.NoteOver(ctx, finished, trouble.Replying)
+		run.Record = finished
+		return run.ready(ctx)
+	case c.Paused != "":
+		run.Ended = EndedPaused
+	case c.State == Blocked:
+		run.Ended = EndedBlocked
+	case c.State == Prepared || c.State == InDoubt:
+		run.Ended = EndedBusy // who ends it looks at the position
+	case c.State == Sending || c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
+		return run.busy(ctx)
+	case c.State == Idle && now.Before(c.RetryAt) && !run.sinkMended(ctx, c):
+		run.Ended = EndedWait
+	}
+	if run.Ended != "" {
+		return false, nil
+	}
+	if err := run.knows(ctx); err != nil {
+		return false, err
+	}
+	if run.position <= c.Delivered {
+		run.Ended = EndedCaughtUp
+		return false, nil
+	}
+	if run.goesAside() {
+		run.Ended = EndedAside
+		return false, nil
+	}
+	if !run.inTime(ctx) {
+		run.Ended = EndedOutOfTime
+		return false, nil
+	}
+	return run.lets(ctx), nil
+}
+
+// knows has the position read where none is known, and takes up what others noted.
+func (run *delivery) knows(ctx context.Context) error {
+	if run.position < 0 {
+		it, err := run.sorter.Status(ctx, run.Queue)
+		if err != nil {
+			return err
+		}
+		run.position = it.Position
+	}
+	run.position = max(run.position, run.Record.Asked)
+	return nil
+}
+
+// busy notes with the claim that is in flight what is known to come behind it. Where it has ended
+// meanwhile, it goes on itself.
+func (run *delivery) busy(ctx context.Context) (bool, error) {
+	if err := run.knows(ctx); err != nil {
+		return false, err
+	}
+	c := run.Record
+	if run.position <= c.To || run.position <= c.Asked {
+		run.Ended = EndedBusy
+		return false, nil
+	}
+	after, noted, err := run.store.Ask(ctx, c, run.position)
+	switch {
+	case err != nil:
+		return false, err
+	case noted:
+		run.Ended = EndedBusy
+		return false, nil
+	case !after.Exists():
+		run.Ended = EndedLost // it was removed
+		return false, nil
+	}
+	run.Record = after
+	return run.ready(ctx)
+}
+
+// inTime reports whether the turn is not over, and another batch as long as the longest
+// can end in time.
+func (run *delivery) inTime(ctx context.Context) bool {
+	return run.hasTime(ctx, run.until, run.margin+run.longest)
+}
+
+// leaseUntil is when a claim that is made now may be taken over.
+func (run *delivery) leaseUntil(ctx context.Context, now time.Time) time.Time {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return now.Add(run.lease)
+	}
+	lease := deadline.Add(run.grace)
+	if least := now.Add(record.MinLease); lease.Before(least) {
+		return least
+	}
+	return lease
+}
+
+// step claims one range, hands it on, and goes on with the next as long as
+// more is known to be there. It returns the consumer as it is then.
+func (run *delivery) step(ctx context.Context) (Consumer, error) {
+	c := run.Record
+	if isBad(c, run.reader.MaxAttempts, run.reader.BlockAfter, run.now()) {
+		return run.block(ctx, c)
+	}
+	batch, err := run.read(ctx, c.Delivered, c.FailedTo(), c.Attempts)
+	if err != nil {
+		return c, err
+	}
+	if run.Ended != "" {
+		return c, nil
+	}
+	claim := run.claim(ctx, batch.To)
+	if !run.probes(ctx, claim.LeaseUntil) {
+		return c, nil
+	}
+	c, mine, err := run.store.Claim(ctx, c, claim)
+	if err != nil {
+		return c, err
+	}
+	for mine {
+		run.Record, run.claimed = c, run.claiming
+		if c.Attempts > 1 || !c.Failed.IsZero() {
+			// What came since it failed nobody noted.
+			run.position = -1
+		} else {
+			run.position = max(run.position, c.Asked)
+		}
+		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempt(), c.Rewinds
+		batch.deferred, batch.answer = new(time.Duration), &record.Answer{}
+		// Nobody can say of what was skipped that it is done.
+		chain := xorack.Created{}
+		if run.reader.Track == 0 || len(batch.Messages) == 0 {
+			batch.outbox = &record.Outbox{}
+		} else if chain, err = run.track(ctx, c, len(batch.Messages)); err != nil {
+			return c, err
+		} else if chain.Chain.End() != xorack.Open {
+			c, _, err = run.endAs(ctx, c, chain.Chain)
+			return c, err
+		}
+		batch.Edges = chain.Roots
+		if cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {
+			run.tell(batch, time.Time{}, cause)
+			after, err := run.fail(ctx, c, batch, cause)
+			run.giveUp(ctx, chain.Root, cause)
+			return after, err
+		}
+		if until := chain.Chain.Deadline; !until.IsZero() {
+			return run.leave(ctx, c, batch, until)
+		}
+		if *batch.deferred > 0 {
+			return run.leave(ctx, c, batch, run.now().Add(*batch.deferred))
+		}
+		if replies, _ := batch.Replies(); len(replies) > 0 {
+			return run.reply(ctx, c, batch, replies)
+		}
+		c, mine, batch, err = run.commit(ctx, c, batch)
+		if err != nil || run.Ended != "" {
+			return c, err
+		}
+	}
+	// Not ours, or committed: look at what stands there.
+	return c, nil
+}
+
+// block makes the consumer blocked, before another attempt.
+func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
+	blocked, made, err := run.store.Block(ctx, c, run.now())
+	if err == nil && made {
+		run.noteBlocked(ctx, c, blocked)
+	}
+	return blocked, err
+}
+
+// noteBlocked notes that the consumer is blocked now.
+func (run *delivery) noteBlocked(ctx context.Context, c, blocked Consumer) {
+	run.store.Note(ctx, c, blocked)
+	run.store.NoteOver(ctx, c, trouble.Failing)
+	run.Ended = EndedBlocked
+}
+
+func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
+	now := run.now()
+	run.claiming = now
+	return record.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
+}
+
+// commit commits a batch that was handed on. Where more is known to be there,
+// and time is left, it claims and returns the next batch in the same write.
+func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consumer, bool, Batch, error) {
+	if run.position > c.To && run.inTime(ctx) && !run.isOpen(ctx) {
+		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
+		if err == nil && run.Ended == "" {
+			claim := run.claim(ctx, next.To)
+			claim.Answer = done.said()
+			after, mine, err := run.store.CommitAndClaim(ctx, c, claim)
+			if err != nil {
+				return c, false, next, err
+			}
+			if mine {
+				run.handedOn(ctx, done)
+				// What cannot be known now, nothing can be noted of.
+				run.learnt, _ = run.health(ctx, c.Name)
+				run.probe = 0
+				return after, true, next, nil
+			}
+			// Paused, or not ours any more: the plain commit tells.
+		}
+		// What could not be read is no reason to forget what was handed on.
+	}
+	after, made, err := run.store.CommitAnswered(ctx, c.Queue, c.Name, c.Token, done.said())
+	switch {
+	case err != nil:
+		run.Ended = ""
+		return c, false, Batch{}, err
+	case !made:
+		run.tell(done, time.Time{}, nil)
+		run.Ended = EndedLost
+	default:
+		run.handedOn(ctx, done)
+	}
+	return after, false, Batch{}, nil
+}
+
+// fail gives a claim back whose batch was not handed on, or in part.
+func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause error) (Consumer, error) {
+	passed := batch.passed(cause)
+	behind := c
+	if passed > 0 {
+		// Nothing is known yet of the message behind the part.
+		behind.Attempts, behind.Together, behind.Away = 1, 1, 0
+		behind.Failed, behind.FailingSince, behind.Proven = time.Time{}, time.Time{}, false
+	}
+	part := batch.upTo(c.From + passed)
+	failure := run.failure(ctx, behind, cause, len(part.Messages) > 0)
+	failure.Passed = passed
+	run.bad = isPermanent(cause)
+	run.Cause = cause
+	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
+	if err != nil {
+		return c, err
+	}
+	if made && passed > 0 {
+		if len(part.Messages) > 0 {
+			run.noteTaken(ctx, run.learnt, run.claimed, run.probe > 0)
+		}
+		run.Messages += len(part.Messages)
+		run.Skipped += len(part.Skipped)
+	}
+	switch {
+	case !made:
+		run.Ended = EndedLost
+	case isSlow(cause):
+		run.Ended = EndedAside
+	case after.State == Blocked:
+		run.noteBlocked(ctx, c, after)
+	case run.bad:
+		// Go on: by halves, up to the bad one.
+	default:
+		run.Ended = EndedFailed
+		if fails(after, run.reader.MaxAttempts) {
+			run.noteMore(ctx, failingRow(after))
+		}
+	}
+	return after, nil
+}
+
+// failure is what is noted of a batch that was not handed on, or of what is behind the part that was.
+func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part bool) record.Failure {
+	now := run.now()
+	why, replyQueue := record.Words(cause)
+	is := run.failed(c)
+	is.part = part
+	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Shown: record.Shown(cause, why), Alone: c.Alone(), Now: now}
+	switch {
+	case isSlow(cause):
+		failure.RetryAt, failure.Away = now, c.Away+1
+	case isPermanent(cause):
+		failure.RetryAt, failure.Block = now, c.Alone() // it has only to be alone
+		if run.probe > 0 {
+			run.noteFailure(ctx, is)
+		}
+	case isSinkAway(cause):
+		is.sink = !part
+		known := run.noteFailure(ctx, is)
+		failure.Away = c.Away + 1
+		failure.RetryAt = notSooner(cause, run.retryAt(known, failure.Away), now)
+	default:
+		known := run.count(ctx, is, &failure)
+		failure.RetryAt = notSooner(cause, run.retryAt(known, c.OwnAttempts()), now)
+		next := c
+		next.State, next.Failed, next.Proven, next.FailingSince = Idle, now, failure.Proven, cmp.Or(c.FailingSince, failure.Since)
+		failure.Block = isBad(next, run.reader.MaxAttempts, run.reader.BlockAfter, now)
+	}
+	return failure
+}
+
+// read reads the next batch. Ended is Missing where the next message is not there.
+func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts int) (Batch, error) {
+	reading := record.Reading{
+		Sorter: run.sorter, Queue: run.Queue, Cursor: run.cursor, Position: run.position,
+		MaxMessages: run.reader.MaxMessages, MaxBytes: run.reader.MaxBytes,
+		MaxAttempts: run.reader.MaxAttempts, Bad: run.bad,
+	}
+	next := func() (cursor.Batch, error) { return reading.Next(ctx, after, isolateTo, attempts) }
+	share := run.shared
+	if attempts > 0 || isolateTo > after {
+		share = nil // of what failed, another consumer has another piece
+	}
+	got, err := share.read(reading, after, next)
+	var missing *cursor.MissingError
+	if errors.As(err, &missing) {
+		run.noteMissing(ctx, run.Record)
+		run.Ended, run.Cause, err = EndedMissing, missing, nil
+	}
+	return Batch{Queue: run.Queue, Consumer: run.Consumer, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}, err
+}
+
+// over reports whether a claim is in flight whose lease is over.
+func over(c Consumer, now time.Time) bool {
+	return c.State == Started && c.LeaseUntil.Before(ddb.ToMillis(now))
+}

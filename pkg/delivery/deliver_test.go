@@ -1,0 +1,523 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+func TestDeliverInOrderInBatches(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 2, 1, 4, 3, 5, 7)
+	done := k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 1,2,3 #1", "q 4,5 #1")
+	k.at("q", 5, delivery.Idle)
+	if done.Batches != 2 || done.Messages != 5 {
+		t.Errorf("%d batches of %d messages, want 2 of 5", done.Batches, done.Messages)
+	}
+	k.put("q", 6)
+	k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 6,7 #1")
+	k.ends("q", delivery.EndedCaughtUp)
+	k.gets()
+}
+
+func TestSkippedSeqsAreNamed(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 4)
+	_, _, err := k.sorter.SkipGap(t.Context(), "q", "lost", 0, 10)
+	k.must(err)
+	done := k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 1,no 2,no 3 #1", "q 4 #1")
+	if done.Messages != 2 || done.Skipped != 2 {
+		t.Errorf("%d messages and %d skipped, want 2 and 2", done.Messages, done.Skipped)
+	}
+}
+
+func TestBatchesHaveABoundInBytes(t *testing.T) {
+	k := newDesk(t)
+	for seq, size := range []int{4, 4, 4, 20, 10} {
+		err := k.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: make([]byte, size)})[0].Err
+		k.must(err)
+	}
+	r := k.reader()
+	r.MaxMessages, r.MaxBytes = 100, 10
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	// One message may be larger than a batch.
+	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
+}
+
+// TestAFailedBatchComesAgain: as it was, and then in parts, the last time alone.
+func TestAFailedBatchComesAgain(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 7)...)
+	k.poison(2, errors.New("no"))
+	done := k.ends("q", delivery.EndedFailed)
+	if done.Cause == nil || done.Cause.Error() != "no" {
+		t.Errorf("cause %v, want what the sink said", done.Cause)
+	}
+	k.ends("q", delivery.EndedWait)
+	k.gets("q 1,2,3 #1")
+	k.pass(time.Second)
+	k.ends("q", delivery.EndedFailed)
+	k.gets("q 1,2,3 #2")
+	k.pass(10 * time.Second)
+	k.ends("q", delivery.EndedFailed)
+	k.gets("q 1 #3", "q 2 #3")
+	c := k.at("q", 1, delivery.Idle)
+	if c.Error != "no" || !c.Failed.Equal(k.now) || !c.RetryAt.After(k.now) {
+		t.Errorf("%+v; want why, when, and when again", c)
+	}
+	k.fails = nil
+	k.pass(time.Second)
+	k.ends("q", delivery.EndedCaughtUp)
+	// Behind the one that failed alone they come in batches again.
+	k.gets("q 2 #4", "q 3,4,5 #4", "q 6,7 #1")
+	if c := k.at("q", 7, delivery.Idle); c.Error != "" || !c.Failed.IsZero() || c.Attempts != 0 {
+		t.Errorf("%+v; want nothing left of the failure", c)
+	}
+}
+
+// TestABadMessageIsFoundByHalves: of a batch of 100 it takes a few claims, not one for
+// each message.
+func TestABadMessageIsFoundByHalves(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 100)...)
+	k.poison(60, errors.New("no"))
+	r := k.reader()
+	r.MaxMessages, r.MaxAttempts = 100, 5
+	claims := 0
+	for k.standing("q").State != delivery.Blocked && claims < 100 {
+		k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+		k.pass(10 * time.Minute)
+		claims = len(k.got)
+	}
+	if c := k.at("q", 59, delivery.Blocked); c.OwnAttempts() != 5 || claims > 26 {
+		t.Errorf("blocked after %d claims, of it alone %d: %v", claims, c.OwnAttempts(), k.got)
+	}
+}
+
+// TestAProcessThatDiedIsNotABadMessage: its batch comes again as it was, and only where a
+// second one dies of it in parts. What is blocked in the end stood alone.
+func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 100)...)
+	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	r := k.reader()
+	r.MaxMessages, r.MaxAttempts = 100, 5
+	var widths []int64
+	// die has a process claim what it would, and die.
+	die := func() {
+		k.pass(time.Minute)
+		doomed := r
+		doomed.Handle = func(_ context.Context, b delivery.Batch) error {
+			widths = append(widths, b.To-b.From)
+			runtime.Goexit()
+			return nil
+		}
+		died := make(chan bool)
+		go func() {
+			defer close(died)
+			k.d.Deliver(t.Context(), "q", doomed, -1)
+		}()
+		<-died
+		k.pass(2 * time.Minute)
+	}
+	die()
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	if c := k.at("q", 100, delivery.Idle); c.Token.N != 2 || widths[0] != 100 {
+		t.Errorf("one death made %d claims of %d", c.Token.N, widths)
+	}
+	k.put("q", upTo(101, 200)...)
+	widths = nil
+	for range 9 {
+		die()
+	}
+	if want := []int64{100, 100, 50, 25, 1, 1, 1, 1, 1}; !slices.Equal(widths, want) {
+		t.Errorf("claims of %d messages, want %d", widths, want)
+	}
+	if done := k.d.Deliver(t.Context(), "q", r, -1); done.Ended != delivery.EndedBlocked {
+		t.Errorf("%s, %v", done.Ended, done.Err)
+	}
+	k.at("q", 100, delivery.Blocked)
+}
+
+func TestBlockedAfterItsAttempts(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	k.poison(1, errors.New("no"))
+	// What has others with it is no attempt of the first.
+	for _, wait := range []time.Duration{0, time.Second, time.Second, time.Second, 10 * time.Second} {
+		k.pass(wait - time.Millisecond)
+		if wait > 0 {
+			k.ends("q", delivery.EndedWait)
+		}
+		k.pass(time.Millisecond)
+		k.deliver("q")
+	}
+	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3", "q 1 #4", "q 1 #5")
+	c := k.at("q", 0, delivery.Blocked)
+	if c.Error != "no" || !c.BlockedSince.Equal(k.now) {
+		t.Errorf("%+v; want why, and since when", c)
+	}
+	k.pass(time.Hour)
+	k.ends("q", delivery.EndedBlocked)
+	k.gets()
+}
+
+func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3)
+	k.poison(2, delivery.Permanent(errors.New("too large")))
+	done := k.ends("q", delivery.EndedBlocked)
+	k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #2")
+	k.at("q", 1, delivery.Blocked)
+	if done.Cause == nil || done.Batches != 1 {
+		t.Errorf("%+v; want why, and one batch", done)
+	}
+	if delivery.Permanent(nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
+func TestAPanicIsAFailure(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.fails = func(delivery.Batch) error { panic("oops") }
+	k.ends("q", delivery.EndedFailed)
+	if c := k.standing("q"); c.Error != "panic: oops" {
+		t.Errorf("the error is %q", c.Error)
+	}
+}
+
+func TestWhyItFailedIsKeptShort(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.fails = func(delivery.Batch) error { return errors.New(strings.Repeat("é", 1000) + "\xff") }
+	k.ends("q", delivery.EndedFailed)
+	if c := k.standing("q"); len(c.Error) > 300 || len(c.Error) < 290 || !utf8.ValidString(c.Error) {
+		t.Errorf("%d bytes are kept, valid: %v", len(c.Error), utf8.ValidString(c.Error))
+	}
+}
+
+// TestDeliverEndsWhereTheStoreFails: what the store could not do is an error,
+// and the next call goes on.
+func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
+	for _, request := range []string{"cursor", "messages"} {
+		k := newDesk(t)
+		k.put("q", 1)
+		k.ends("q", delivery.EndedCaughtUp)
+		k.put("q", 2)
+		asked := 0
+		k.queues.fail = func(r, _ string) error {
+			if r != request {
+				return nil
+			}
+			if asked++; asked > 100 {
+				k.t.Fatal("it asks for ever")
+			}
+			return errFlaky
+		}
+		known := map[string]int64{"cursor": -1, "messages": 2}[request]
+		done := k.d.Deliver(t.Context(), "q", k.reader(), known)
+		if !errors.Is(done.Err, errFlaky) {
+			t.Errorf("%s fails: error %v, ended %q", request, done.Err, done.Ended)
+		}
+		k.queues.fail = nil
+		k.ends("q", delivery.EndedCaughtUp)
+		k.at("q", 2, delivery.Idle)
+	}
+}
+
+// TestWhyItFailedIsToldThoughItCannotBeNoted: that there were two failures is
+// no reason to be silent about the first.
+func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	mute := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "fail" {
+			return ddb.Answer{}, errFlaky
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	d, err := delivery.New(mute, k.sorter, nil)
+	k.must(err)
+	cause := errors.New("no")
+	k.poison(1, cause)
+	if done := d.Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) || !errors.Is(done.Cause, cause) {
+		t.Errorf("error %v, cause %v; want both", done.Err, done.Cause)
+	}
+}
+
+// TestMissing: what is not there any more is not stepped over; what is before
+// it is handed on.
+func TestMissing(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 5)...)
+	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	_, err = k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{2})
+	k.must(err)
+	for range 2 {
+		done := k.ends("q", delivery.EndedMissing)
+		var missing *cursor.MissingError
+		if !errors.As(done.Cause, &missing) || missing.Seq != 2 {
+			t.Errorf("cause %v, want that 2 is missing", done.Cause)
+		}
+		k.at("q", 1, delivery.Idle)
+	}
+	k.gets("q 1 #1")
+	_, err = k.d.Rewind(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3))
+	k.must(err)
+	k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 3,4,5 #1")
+}
+
+func TestBusyAndTakenOver(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	k.fails = func(delivery.Batch) error {
+		k.fails = nil
+		k.ends("q", delivery.EndedBusy)
+		k.pass(time.Minute + time.Millisecond)
+		k.ends("q", delivery.EndedCaughtUp) // another takes over
+		return nil
+	}
+	done := k.ends("q", delivery.EndedLost)
+	k.gets("q 1,2 #1", "q 1,2 #2")
+	if done.Batches != 0 || done.Messages != 0 {
+		t.Errorf("%+v; want nothing that counts as handed on", done)
+	}
+	k.at("q", 2, delivery.Idle)
+	// The same where the one that wakes up failed.
+	k.put("q", 3)
+	k.fails = func(delivery.Batch) error {
+		k.fails = nil
+		k.pass(time.Minute + time.Millisecond)
+		k.ends("q", delivery.EndedCaughtUp)
+		return errors.New("no")
+	}
+	k.ends("q", delivery.EndedLost)
+	if c := k.at("q", 3, delivery.Idle); c.Error != "" {
+		t.Errorf("%+v; want nothing left of the failure", c)
+	}
+}
+
+// TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while
+// a claim is in flight may be dropped, and one whose range the claim has, or that somebody noted, writes nothing.
+func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	next := int64(3)
+	k.fails = func(b delivery.Batch) error {
+		if next < 6 {
+			k.put("q", next)
+			next++
+		}
+		for _, asked := range []struct{ known, noted int64 }{{b.To, 0}, {-1, next - 1}, {next - 1, next - 1}, {next - 2, next - 1}} {
+			before := k.standing("q").Asked
+			if done := k.d.Deliver(t.Context(), "q", k.reader(), asked.known); done.Ended != delivery.EndedBusy || done.Err != nil {
+				t.Errorf("%d, while %d is handed on: %s, %v", asked.known, b.To, done.Ended, done.Err)
+			}
+			if got := k.standing("q").Asked; got != max(asked.noted, before) {
+				t.Errorf("%d, while %d is handed on: %d is noted, want %d", asked.known, b.To, got, asked.noted)
+			}
+		}
+		return nil
+	}
+	k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
+}
+
+// TestWhatCameWhileItFailedIsHandedOn: a record that comes before the next try is dropped, and nobody
+// notes it.
+func TestWhatCameWhileItFailedIsHandedOn(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.fails = func(b delivery.Batch) error {
+		if b.Attempt == 1 && b.To == 1 {
+			return errors.New("no")
+		}
+		return nil
+	}
+	k.ends("q", delivery.EndedFailed)
+	k.put("q", 2)
+	if done := k.d.Deliver(t.Context(), "q", k.reader(), 2); done.Ended != delivery.EndedWait {
+		t.Errorf("%s, %v", done.Ended, done.Err)
+	}
+	k.pass(time.Minute)
+	if done := k.d.Deliver(t.Context(), "q", k.reader(), 1); done.Ended != delivery.EndedCaughtUp {
+		t.Errorf("%s, %v", done.Ended, done.Err)
+	}
+	k.gets("q 1 #1", "q 1 #2", "q 2 #1")
+}
+
+// TestCatchUp: a consumer that begins, or was away, a long time after the
+// stream forgot its records, gets everything.
+func TestCatchUp(t *testing.T) {
+	k := newDesk(t)
+	const count = 1234
+	k.put("q", upTo(1, count)...)
+	k.pass(10 * 24 * time.Hour)
+	r := k.reader()
+	r.MaxMessages = 100
+	done := k.d.Deliver(t.Context(), "q", r, -1)
+	k.must(done.Err)
+	if done.Messages != count || done.Ended != delivery.EndedCaughtUp {
+		t.Errorf("%d messages, %s; want %d", done.Messages, done.Ended, count)
+	}
+}
+
+func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	for _, c := range []struct {
+		name string
+		at   delivery.Start
+		want string
+	}{
+		{"first", delivery.First, "q 1,2 #1"}, {"second", delivery.At(2), "q 2 #1"}, {"late", delivery.Latest, ""},
+	} {
+		r := k.reader()
+		r.Name, r.Start = c.name, c.at
+		done := k.d.Deliver(t.Context(), "q", r, -1)
+		k.must(done.Err)
+		if c.want == "" {
+			k.gets()
+		} else {
+			k.gets(c.want)
+		}
+	}
+	k.put("q", 3)
+	for _, name := range []string{"late", "second"} {
+		r := k.reader()
+		r.Name = name
+		k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+		k.gets("q 3 #1")
+	}
+	list, err := k.d.Status(t.Context(), "q")
+	k.must(err)
+	var lags []string
+	for _, s := range list {
+		lags = append(lags, fmt.Sprint(s.Name, " ", s.Lag()))
+	}
+	if got := strings.Join(lags, ", "); got != "first 1, late 0, second 0" {
+		t.Errorf("status %s", got)
+	}
+}
+
+// TestStopsBeforeTheDeadline: what is done by then is committed, and nothing is
+// begun that would not end in time.
+func TestStopsBeforeTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sorter, err := cursor.New(cursor.NewMemory(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := delivery.NewMemory()
+		d, err := delivery.New(store, sorter, &delivery.Options{Margin: time.Second, Grace: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seq := range int64(10) {
+			if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq + 1})[0].Err; err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		ctx, cancel := context.WithDeadline(t.Context(), began.Add(40*time.Second))
+		defer cancel()
+		r := delivery.Reader{Name: "c", MaxMessages: 1, Handle: func(ctx context.Context, b delivery.Batch) error {
+			if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(began.Add(39*time.Second)) {
+				t.Errorf("the handler's time ends %s after the begin, want 39s", deadline.Sub(began))
+			}
+			c, err := store.Consumer(ctx, "q", "c")
+			// 30 seconds at least, else the deadline and a grace.
+			want := max(45*time.Second, time.Since(began)+30*time.Second)
+			if err != nil || !c.LeaseUntil.Equal(began.Add(want)) {
+				t.Errorf("the claim is good until %s after the begin (%v), want %s", c.LeaseUntil.Sub(began), err, want)
+			}
+			bubble.Sleep(11 * time.Second)
+			return nil
+		}}
+		done := d.Deliver(ctx, "q", r, -1)
+		if done.Err != nil || done.Ended != delivery.EndedOutOfTime || done.Batches != 3 || time.Since(began) != 33*time.Second {
+			t.Errorf("%s after %d batches and %s (%v); want out-of-time after 3, and 33s", done.Ended, done.Batches, time.Since(began), done.Err)
+		}
+		if c, err := store.Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != delivery.Idle {
+			t.Errorf("%+v, %v; want what is done committed", c, err)
+		}
+		// A handler that sleeps on is told, and its batch comes again.
+		r.Handle = func(ctx context.Context, _ delivery.Batch) error { <-ctx.Done(); return ctx.Err() }
+		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if done := d.Deliver(ctx, "q", r, -1); done.Ended != delivery.EndedFailed || ctx.Err() != nil {
+			t.Errorf("%s (%v), the context's error %v; want a failure before the deadline", done.Ended, done.Err, ctx.Err())
+		}
+	})
+}
+
+func TestWhatIsOutOfBounds(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	long := strings.Repeat("x", 129)
+	for field, change := range map[string]func(*delivery.Reader){
+		"consumer":    func(r *delivery.Reader) { r.Name = long },
+		"maxMessages": func(r *delivery.Reader) { r.MaxMessages = 1001 },
+		"maxBytes":    func(r *delivery.Reader) { r.MaxBytes = 16<<20 + 1 },
+		"maxAttempts": func(r *delivery.Reader) { r.MaxAttempts = 1 },
+		"start":       func(r *delivery.Reader) { r.Start = delivery.At(3) },
+	} {
+		r := k.reader()
+		change(&r)
+		invalid(t, k.d.Deliver(t.Context(), "q", r, -1).Err, field)
+	}
+	for _, name := range []string{"", "a b", "ä", "a/b", long} {
+		invalid(t, delivery.ValidateConsumer(name), "consumer")
+		_, err := k.d.Create(t.Context(), "q", name, delivery.First)
+		invalid(t, err, "consumer")
+	}
+	for _, queue := range []string{"", strings.Repeat("q", 1025), "\xff"} {
+		invalid(t, k.d.Deliver(t.Context(), queue, k.reader(), -1).Err, "queue")
+		_, err := k.d.Status(t.Context(), queue)
+		invalid(t, err, "queue")
+	}
+	k.gets()
+	for field, options := range map[string]delivery.Options{
+		"lease":  {Lease: 29 * time.Second},
+		"grace":  {Grace: time.Hour + 1},
+		"margin": {Margin: time.Millisecond},
+	} {
+		_, err := delivery.New(k.store, k.sorter, &options)
+		invalid(t, err, field)
+	}
+}
+
+func TestObserve(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	var seen []delivery.Delivery
+	d, err := delivery.New(k.store, k.sorter, &delivery.Options{
+		Now: func() time.Time { return k.now }, Observe: func(done delivery.Delivery) { seen = append(seen, done) },
+	})
+	k.must(err)
+	d.Deliver(t.Context(), "q", k.reader(), 1)
+	d.Deliver(t.Context(), "", k.reader(), 1)
+	if len(seen) != 2 || seen[0].Messages != 1 || seen[0].Ended != delivery.EndedCaughtUp || seen[1].Err == nil {
+		t.Errorf("it was told %+v", seen)
+	}
+}

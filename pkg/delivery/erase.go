@@ -1,0 +1,199 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// The kinds of an Operation on a whole queue; it has no Consumer.
+const (
+	OpErase       = "erase"
+	OpRestartKeys = "restart-keys"
+)
+
+// ofQueue checks an order on a whole queue, and gives it its Op.
+func (d *Deliverer) ofQueue(o Order) (Order, error) {
+	if o.Consumer != "" {
+		return o, &cursor.InvalidError{Field: "consumer", Code: invalid.Misplaced, Problem: "must not be given: it is of a whole queue"}
+	}
+	o.Op = cmp.Or(o.Op, d.newReq())
+	return o, cmp.Or(o.validateReason(), cursor.ValidateQueue(o.Queue))
+}
+
+// RestartKeys begins the keys of a keyed queue anew: see [cursor.Sorter.RestartKeys]. It returns the
+// queue's cursor. The order has no consumer.
+//
+// Lost responses: the order again, with its Op, finds that it was done. Another order has the Op:
+// ErrIDTaken. We die right after a step: the operation is on record, and the same order does the rest.
+func (d *Deliverer) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, error) {
+	o, err := d.ofQueue(o)
+	if err != nil {
+		return cursor.Cursor{}, err
+	}
+	cur, err := d.sorter.Status(ctx, o.Queue)
+	if err != nil {
+		return cur, err
+	}
+	asked := d.operation(o, OpRestartKeys, -1, nil)
+	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
+		return cur, cmp.Or(err, ErrIDTaken)
+	}
+	if cur.RestartedBy(o.Op) {
+		return cur, nil
+	}
+	if err := d.store.RecordOperation(ctx, asked); err != nil {
+		return cur, err
+	}
+	cur, failed := d.sorter.RestartKeys(ctx, o.Queue, o.Op)
+	return cur, d.recordEnd(ctx, asked, failed)
+}
+
+// Erasing is how far the erasing of a queue is.
+type Erasing struct {
+	// Cursor is the queue's stub: its Erasure says since when, and whether it is over.
+	Cursor cursor.Cursor
+	// Deleted is what this call deleted, and whether more is left.
+	Deleted cursor.Remains
+}
+
+// Erase erases a queue: from now on it takes nothing. What is stored of it is deleted by
+// [Deliverer.EraseMore], which the sweep calls too. It returns the queue's stub. The order has no
+// consumer.
+//
+// Lost responses, another did it first: the order again finds the stub. We die right after
+// a step: the operation is on record, and the sweep deletes what is stored.
+func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
+	o, err := d.ofQueue(o)
+	if err != nil {
+		return cursor.Cursor{}, err
+	}
+	c, err := d.sorter.ErasureOf(ctx, o.Queue)
+	if err != nil {
+		return c, err
+	}
+	asked := d.operation(o, OpErase, -1, nil)
+	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
+		return c, cmp.Or(err, ErrIDTaken)
+	}
+	if c.Erasure.Op == o.Op {
+		return c, nil
+	}
+	if err := d.store.RecordOperation(ctx, asked); err != nil {
+		return c, err
+	}
+	erased, failed := d.sorter.Erase(ctx, o.Queue, o.Op)
+	if failed == nil {
+		_ = d.store.Trouble().Forget(ctx, o.Queue, "", trouble.Gap)
+	}
+	return erased, d.recordEnd(ctx, asked, failed)
+}
+
+// EraseMore deletes what is stored of a queue that was erased, for half of the time that
+// the context has left: see [cursor.Sorter.EraseMore]. The consumers go first, so that nobody
+// makes a claim: one that is out ends by that, and its commit is answered as of a consumer
+// that is not there. Then the queue's own endpoints go, with their secrets.
+//
+// What consumers have kept is left to the sweep, and so is the end: only the sweep knows that nobody has
+// stored anything.
+func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor) (Erasing, error) {
+	deleted, err := d.sorter.EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
+		return d.eraseOthers(ctx, erased)
+	})
+	if err != nil {
+		return Erasing{erased, deleted}, err
+	}
+	now, err := d.sorter.ErasureOf(ctx, erased.Queue)
+	return Erasing{now, deleted}, err
+}
+
+// eraseOthers deletes what the tables of this package have of a queue that was erased, and reports whether something is left.
+// Its endpoints are looked for until the queue is known to be empty: none is put after that.
+func (d *Deliverer) eraseOthers(ctx context.Context, erased cursor.Cursor) (left bool, err error) {
+	left, err = d.eraseConsumers(ctx, erased.Queue)
+	if erased.Erasure.Emptied.IsZero() {
+		engine, consumers := d.store.Endpoints()
+		err = errors.Join(err, endpoint.EraseQueue(ctx, engine, consumers, erased.Queue))
+	}
+	return left, err
+}
+
+// eraseConsumers deletes the consumers of a queue that was erased, and the chains of their
+// tracked claims. It reports whether one is left, because its replies are on their way, or
+// because this Deliverer has no Acker for its chain: the next run of the sweep goes on.
+//
+// One query, and a write a consumer.
+func (d *Deliverer) eraseConsumers(ctx context.Context, queue string) (left bool, err error) {
+	consumers, err := d.consumers(ctx, queue)
+	var errs []error
+	for _, c := range consumers {
+		gone, err := d.eraseConsumer(ctx, c)
+		left = left || !gone
+		errs = append(errs, err)
+	}
+	return left, errors.Join(append(errs, err)...)
+}
+
+func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, err error) {
+	if c.State == Sending {
+		if !c.LeaseUntil.Before(ddb.ToMillis(d.now())) {
+			return false, nil
+		}
+		if c, err = d.tables().Forward(ctx, c, nil); err != nil {
+			return false, err
+		}
+	}
+	if tag := ChainOf(c); tag != "" {
+		if d.acker == nil {
+			return false, nil
+		}
+		if _, err := d.acker.Delete(ctx, tag); err != nil && !errors.Is(err, xorack.ErrTagNotFound) {
+			return false, err
+		}
+	}
+	gone, err = d.store.Erase(ctx, c.Queue, c.Name)
+	if gone {
+		d.store.Note(ctx, c, Consumer{})
+		d.unlist(ctx, c)
+	}
+	return gone, err
+}
+
+// Erasable is what would be erased with a queue.
+type Erasable struct {
+	cursor.Remains
+	// Consumers are the queue's, which are all shown, beside the position that it has, or
+	// had when its erasing was asked for.
+	Consumers []Status
+}
+
+// Erasable looks what would be erased with a queue, and changes nothing.
+func (d *Deliverer) Erasable(ctx context.Context, queue string) (Erasable, error) {
+	cur, err := d.sorter.ErasureOf(ctx, queue)
+	if err != nil {
+		return Erasable{}, err
+	}
+	consumers, err := d.consumers(ctx, queue)
+	if err != nil {
+		return Erasable{}, err
+	}
+	there := Erasable{}
+	for _, c := range consumers {
+		there.Consumers = append(there.Consumers, Status{c, max(cur.Position, cur.Erasure.Last)})
+	}
+	there.Remains, err = d.sorter.Remaining(ctx, queue)
+	return there, err
+}
+
+// isErased reports whether an error says that this queue was erased.
+func isErased(err error, queue string) bool {
+	var wrong *cursor.InvalidError
+	return errors.As(err, &wrong) && wrong.Queue == queue && errors.Is(wrong, cursor.ErrErased)
+}

@@ -1,0 +1,247 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// erasure is the order to erase "q".
+func erasure(op string) delivery.Order {
+	return delivery.Order{Queue: "q", Reason: "because", Op: op}
+}
+
+// erase erases "q", and deletes as much as one call does.
+func (k *desk) erase() delivery.Erasing {
+	k.t.Helper()
+	c, err := k.d.Erase(k.t.Context(), erasure("op"))
+	k.must(err)
+	done, err := k.d.EraseMore(k.t.Context(), c)
+	k.must(err)
+	return done
+}
+
+// left checks what is left of "q".
+func (k *desk) left(messages, consumers int) {
+	k.t.Helper()
+	got, err := k.d.Erasable(k.t.Context(), "q")
+	k.must(err)
+	if got.Messages != messages || len(got.Consumers) != consumers {
+		k.t.Errorf("%d messages and %d consumers are left, want %d and %d", got.Messages, len(got.Consumers), messages, consumers)
+	}
+}
+
+func TestErase(t *testing.T) {
+	k := newDesk(t)
+	_, err := k.d.Erase(t.Context(), erasure("op"))
+	if !errors.Is(err, cursor.ErrNoQueue) {
+		t.Errorf("a queue that is not there: %v", err)
+	}
+	k.put("q", upTo(1, 6)...)
+	k.ends("q", delivery.EndedCaughtUp)
+	_, err = k.d.Create(t.Context(), "q", "d", delivery.First)
+	k.must(err)
+	_, err = k.d.Pause(t.Context(), delivery.Order{Queue: "q", Consumer: "d", Reason: "because", Op: "p"})
+	k.must(err)
+	k.left(6, 2)
+	k.pass(time.Second)
+
+	_, err = k.d.Erase(t.Context(), order("op"))
+	invalid(t, err, "consumer")
+	_, err = k.d.Erase(t.Context(), delivery.Order{Queue: "q", Op: "op"})
+	invalid(t, err, "reason")
+	if _, err = k.d.Erase(t.Context(), erasure("p")); !errors.Is(err, delivery.ErrIDTaken) {
+		t.Errorf("by the id of another operation: %v", err)
+	}
+	k.left(6, 2)
+	done := k.erase()
+	if diff := cmp.Diff(cursor.Remains{Messages: 6}, done.Deleted); diff != "" || done.Cursor.Erasure.Last != 6 {
+		t.Errorf("%+v", done)
+	}
+	k.left(0, 0)
+	if done := k.erase(); done.Deleted != (cursor.Remains{}) || done.Cursor.Erasure.Op != "op" {
+		t.Errorf("again: %+v", done)
+	}
+	k.pass(time.Second)
+	if c, err := k.d.Erase(t.Context(), erasure("op 2")); err != nil || c.Erasure.Op != "op" {
+		t.Errorf("by another: %+v, %v", c, err)
+	}
+
+	// The consumers' functions go on as if there were nothing.
+	k.ends("q", delivery.EndedErased)
+	_, err = k.d.Create(t.Context(), "q", "c", delivery.First)
+	if !errors.Is(err, cursor.ErrErased) {
+		t.Errorf("a new consumer: %v", err)
+	}
+	report := k.sweep(delivery.SweepOptions{Readers: []delivery.Reader{k.reader()}})
+	if report.Failed != 0 || report.Missing != 0 || len(k.announced) != 0 {
+		t.Errorf("the sweep: %+v, %v", report, k.announced)
+	}
+	page, _, err := k.d.Audit(t.Context(), "q", "")
+	k.must(err)
+	var on []string
+	for _, o := range page {
+		on = append(on, o.Kind+" "+o.Op)
+	}
+	if diff := cmp.Diff([]string{"erase op 2", "erase op", "pause p"}, on); diff != "" {
+		t.Errorf("on record (-want +got):\n%s", diff)
+	}
+}
+
+// TestSweepErasesWhatConsumersKept: a queue is not erased before they have nothing of it, nor before a late
+// process may have kept something; then they are not asked any more.
+func TestSweepErasesWhatConsumersKept(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.ends("q", delivery.EndedCaughtUp)
+	_, err := k.d.Erase(t.Context(), erasure("op"))
+	k.must(err)
+	kept, failed := 3, errors.New("no answer")
+	options := delivery.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Minute}, Erase: func(_ context.Context, queue string) (bool, error) {
+		if queue != "q" || kept == 0 {
+			t.Errorf("asked for queue %q, where %d are kept", queue, kept)
+		}
+		if failed != nil {
+			return true, failed
+		}
+		kept--
+		return kept > 0, nil
+	}}
+	emptied := func() bool {
+		c, err := k.sorter.ErasureOf(t.Context(), "q")
+		k.must(err)
+		return !c.Erasure.Emptied.IsZero()
+	}
+	k.pass(2 * cursor.EraseGrace)
+	if _, err := k.d.Sweep(t.Context(), options); !errors.Is(err, failed) {
+		t.Errorf("a bucket that does not answer: %v", err)
+	}
+	failed = nil
+	for range 5 {
+		if emptied() != (kept == 0) {
+			t.Errorf("erased %v, and %d are kept", emptied(), kept)
+		}
+		k.pass(48 * time.Hour)
+		k.sweep(options)
+	}
+}
+
+// TestEraseEndsClaims: a consumer at work on a batch learns at its commit that nothing is there any more.
+func TestEraseEndsClaims(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	k.fails = func(delivery.Batch) error {
+		k.erase()
+		return nil
+	}
+	done := k.deliver("q")
+	if done.Err != nil || done.Ended != delivery.EndedLost && done.Ended != delivery.EndedErased {
+		t.Errorf("%+v", done)
+	}
+	k.gets("q 1,2,3 #1")
+	k.left(0, 0)
+}
+
+// sending leaves the consumer of "q" with a reply on its way to the queue "n", which is full.
+func (k *desk) sending() {
+	k.t.Helper()
+	ahead := int64(1)
+	_, err := k.sorter.Configure(k.t.Context(), "n", cursor.Change{MaxAhead: &ahead})
+	k.must(err)
+	k.fails = func(b delivery.Batch) error {
+		seq := int64(3)
+		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
+	}
+	k.put("q", 1)
+	k.ends("q", delivery.EndedReplying)
+	k.at("q", 0, delivery.Sending)
+}
+
+// TestEraseWaitsForReplies: what a batch was committed with reaches its queue.
+func TestEraseWaitsForReplies(t *testing.T) {
+	k := newDesk(t)
+	k.sending()
+	if done := k.erase(); !done.Deleted.More {
+		t.Errorf("%+v, want the consumer left", done)
+	}
+	k.left(0, 1)
+	k.pass(20 * time.Minute)
+	c, err := k.d.Erase(t.Context(), erasure("op"))
+	k.must(err)
+	if _, err := k.d.EraseMore(t.Context(), c); !errors.Is(err, record.ErrNoRoom) {
+		t.Errorf("error %v, want ErrNoRoom", err)
+	}
+	k.put("n", 1, 2)
+	k.erase()
+	k.left(0, 0)
+	k.arrived("n", "1", "2", "far")
+}
+
+// TestEraseDeletesMessagesWhileRepliesWait: a queue that the replies go to may be full for ever.
+func TestEraseDeletesMessagesWhileRepliesWait(t *testing.T) {
+	k := newDesk(t)
+	k.sending()
+	k.put("q", 2, 3)
+	k.pass(20 * time.Minute)
+	c, err := k.d.Erase(t.Context(), erasure("op"))
+	k.must(err)
+	done, err := k.d.EraseMore(t.Context(), c)
+	if want := (cursor.Remains{Messages: 3, More: true}); !errors.Is(err, record.ErrNoRoom) || done.Deleted != want {
+		t.Errorf("%+v, %v; want %+v and ErrNoRoom", done.Deleted, err, want)
+	}
+	k.left(0, 1)
+}
+
+// TestRepliesToAnErasedQueue are refused, and hold nobody up.
+func TestRepliesToAnErasedQueue(t *testing.T) {
+	k := newDesk(t)
+	k.sending()
+	o := erasure("op")
+	o.Queue = "n"
+	_, err := k.d.Erase(t.Context(), o)
+	k.must(err)
+	k.pass(20 * time.Minute)
+	k.ends("q", delivery.EndedCaughtUp)
+	if c := k.at("q", 1, delivery.Idle); c.Refused.N != 1 || c.Refused.Why != "the queue was erased: its name cannot be used again" {
+		t.Errorf("%+v", c.Refused)
+	}
+	// A new batch with such a reply fails, and the queue is not taken for the erased one.
+	k.put("q", 2)
+	if done := k.ends("q", delivery.EndedFailed); !errors.Is(done.Cause, cursor.ErrErased) {
+		t.Errorf("%+v", done)
+	}
+}
+
+// TestEraseEndsTrackedClaims: the chain of a claim in flight is deleted, where there are chains.
+func TestEraseEndsTrackedClaims(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", upTo(1, 3)...)
+	r := k.reader()
+	r.Track = time.Hour
+	done := k.d.Deliver(t.Context(), "q", r, -1)
+	if done.Ended != delivery.EndedDeferred {
+		t.Fatalf("%+v", done)
+	}
+	tag := delivery.ChainOf(k.standing("q"))
+	without, err := delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
+	k.must(err)
+	c, err := without.Erase(t.Context(), erasure("op"))
+	k.must(err)
+	if done, err := without.EraseMore(t.Context(), c); err != nil || !done.Deleted.More {
+		t.Errorf("without chains: %+v, %v; want the consumer left to others", done, err)
+	}
+	k.left(0, 1)
+	k.erase()
+	k.left(0, 0)
+	if chain, err := k.acker.Get(t.Context(), tag); err != nil || chain.End() != xorack.Deleted {
+		t.Errorf("the chain is %s, %v", chain.End(), err)
+	}
+}

@@ -1,0 +1,183 @@
+package delivery
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+var (
+	// ErrThrottled: DynamoDB asks to slow down. Nothing is known to be written.
+	ErrThrottled = ddb.ErrThrottled
+	// ErrUnavailable: no answer, or a fault of the server. The request may
+	// have taken effect all the same.
+	ErrUnavailable = ddb.ErrUnavailable
+
+	// ErrNoConsumer: the queue has no consumer of this name.
+	ErrNoConsumer = record.ErrNoConsumer
+	// ErrOutran: somebody else changed the consumer at the same moment. Look,
+	// and decide again.
+	ErrOutran = record.ErrOutran
+	// ErrUnreadable: an item is none of ours, or one that a newer version wrote.
+	ErrUnreadable = record.ErrUnreadable
+	// ErrNoRoom: a queue that the replies of a batch go to is full. They wait.
+	ErrNoRoom = record.ErrNoRoom
+	// ErrIDTaken: the queue has another operation of this id, or the same one with
+	// something else asked for. Nothing was done.
+	ErrIDTaken = errors.New("the id is that of another operation")
+	// ErrNotBlocked: there is nothing to skip or to redrive.
+	ErrNotBlocked = errors.New("the consumer is not blocked")
+	// ErrClaimed: a claim is in flight, and the operation has to wait for its end.
+	ErrClaimed = errors.New("the consumer has a claim in flight")
+	// ErrQuarantined: a claim of the consumer is in quarantine: it has to be
+	// settled, or released, first.
+	ErrQuarantined = errors.New("the consumer has a claim in quarantine")
+	// ErrNotQuarantined: no claim of this token is in quarantine, or it is settled
+	// otherwise.
+	ErrNotQuarantined = errors.New("no such claim is in quarantine")
+)
+
+// ClaimedError is [ErrClaimed] with when the claim that is in flight ends at the latest.
+type ClaimedError struct {
+	// Until is when its lease is over.
+	Until time.Time
+}
+
+func (e *ClaimedError) Error() string {
+	return fmt.Sprintf("%s until %s", ErrClaimed, e.Until.Format("15:04:05.000"))
+}
+
+func (e *ClaimedError) Unwrap() error { return ErrClaimed }
+
+// permanent marks an error that no repeat can repair.
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+// Permanent marks what a handler returns as an error that no repeat can repair,
+// such as a message that is larger than what its sink takes. The consumer is
+// blocked as soon as the message is alone, not only after all attempts.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return permanent{err}
+}
+
+// sinkAway marks an error that is none of the batch's.
+type sinkAway struct{ error }
+
+func (a sinkAway) Unwrap() error { return a.error }
+
+// SinkAway marks what a handler returns as an error that says nothing of the batch: its sink
+// is throttled, or cannot be reached. The batch comes again as it was, and the try is not
+// counted, however often that is so.
+func SinkAway(err error) error {
+	if err == nil {
+		return nil
+	}
+	return sinkAway{err}
+}
+
+// doneUpTo marks an error with the seq up to which the batch is done.
+type doneUpTo struct {
+	error
+	seq int64
+}
+
+func (d doneUpTo) Unwrap() error { return d.error }
+
+// UpTo is the seq, for tests of sinks.
+func (d doneUpTo) UpTo() int64 { return d.seq }
+
+// DoneUpTo marks what a handler returns with the seq up to which its batch is done nevertheless: that part is committed, and
+// what is behind it comes again. It counts for nothing where the batch has replies, or is tracked: these are committed as a
+// whole, or not at all; nor where the seq is not in the batch, or its last one.
+func DoneUpTo(err error, seq int64) error {
+	if err == nil {
+		return nil
+	}
+	return doneUpTo{err, seq}
+}
+
+// passed is how many seqs of a batch are done although it failed.
+func (b Batch) passed(cause error) int64 {
+	var d doneUpTo
+	replies, refused := b.Replies()
+	if !errors.As(cause, &d) || d.seq <= b.From || d.seq >= b.To || len(b.Edges) > 0 || len(replies) > 0 || refused != nil {
+		return 0
+	}
+	return d.seq - b.From
+}
+
+// upTo is the part of a batch up to a seq.
+func (b Batch) upTo(seq int64) Batch {
+	b.To = seq
+	behind := func(m cursor.Message) bool { return m.Seq > seq }
+	if i := slices.IndexFunc(b.Messages, behind); i >= 0 {
+		b.Messages = b.Messages[:i]
+	}
+	if i := slices.IndexFunc(b.Skipped, func(skipped int64) bool { return skipped > seq }); i >= 0 {
+		b.Skipped = b.Skipped[:i]
+	}
+	return b
+}
+
+// notYet marks an error with the time of the next try.
+type notYet struct {
+	error
+	at time.Time
+}
+
+func (n notYet) Unwrap() error { return n.error }
+
+// MaxNotBefore is how far ahead the time of [NotBefore] is at most.
+const MaxNotBefore = time.Hour
+
+// NotBefore marks what a handler returns with the time before which its sink asks not to be tried again, such as
+// Retry-After of HTTP says. A batch waits until then where the schedule would try it sooner, an hour at most. It changes
+// nothing of what else the error says, and counts for nothing beside [Permanent].
+func NotBefore(err error, at time.Time) error {
+	if err == nil {
+		return nil
+	}
+	return notYet{err, at}
+}
+
+// notSooner is when a batch is tried again that failed so, where the schedule has it tried at a time.
+func notSooner(cause error, scheduled, now time.Time) time.Time {
+	var n notYet
+	if last := now.Add(MaxNotBefore); errors.As(cause, &n) && n.at.After(scheduled) {
+		if n.at.After(last) {
+			return last
+		}
+		return n.at
+	}
+	return scheduled
+}
+
+// slowError marks the error of a batch that was ended because it took longer than it may beside others. It says nothing of the
+// batch, nor of its sink.
+type slowError struct{ error }
+
+func (s slowError) Unwrap() error { return s.error }
+
+func isSlow(err error) bool {
+	var s slowError
+	return errors.As(err, &s)
+}
+
+func isSinkAway(err error) bool {
+	var a sinkAway
+	return errors.As(err, &a)
+}
+
+func isPermanent(err error) bool {
+	var p permanent
+	return errors.As(err, &p)
+}

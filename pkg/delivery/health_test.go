@@ -1,0 +1,457 @@
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// patient is the desk's reader with the default time after which a message blocks though
+// nothing is known of its sink.
+func (k *desk) patient() delivery.Reader {
+	r := k.reader()
+	r.BlockAfter = 0
+	return r
+}
+
+// hands hands on what a queue has, and checks how that ended.
+func (k *desk) hands(queue string, want delivery.Ended) delivery.Delivery {
+	k.t.Helper()
+	done := k.d.Deliver(k.t.Context(), queue, k.patient(), -1)
+	k.must(done.Err)
+	if done.Ended != want {
+		k.t.Errorf("%s ended as %s (%v), want %s", queue, done.Ended, done.Cause, want)
+	}
+	return done
+}
+
+// refuses makes the sink refuse queues.
+func (k *desk) refuses(queues ...string) {
+	k.fails = func(b delivery.Batch) error {
+		if slices.Contains(queues, b.Queue) {
+			return errNo
+		}
+		return nil
+	}
+}
+
+// restarted is a process that knows nothing yet.
+func (k *desk) restarted() {
+	k.t.Helper()
+	var err error
+	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
+	k.must(err)
+}
+
+// fail has queues fail once, and lets the time to the next try pass.
+func (k *desk) fail(queues ...string) {
+	k.t.Helper()
+	for _, queue := range queues {
+		k.hands(queue, delivery.EndedFailed)
+	}
+	k.pass(5 * time.Minute)
+}
+
+// health is what is known of the sink.
+func (k *desk) health() record.Health {
+	k.t.Helper()
+	h, err := k.store.Health(k.t.Context(), "c", true)
+	k.must(err)
+	return h
+}
+
+// listed are entries of queues that fail now.
+func (k *desk) listed(queues ...string) (all []record.FailingQueue) {
+	for _, queue := range queues {
+		all = append(all, record.FailingQueue{Queue: queue, At: k.now})
+	}
+	return all
+}
+
+// knows has it known of the sink what the test says.
+func (k *desk) knows(next record.Health) {
+	k.t.Helper()
+	seen := k.health()
+	next.Consumer, next.By = "c", "the test"
+	_, made, err := k.store.Learn(k.t.Context(), seen, next)
+	k.must(err)
+	if !made {
+		k.t.Fatal("the sink's health is another one")
+	}
+}
+
+// TestABadMessageBlocksWhenItsTimeIsOver: beside others that are taken, and that fail too, not before an hour.
+func TestABadMessageBlocksWhenItsTimeIsOver(t *testing.T) {
+	k := newDesk(t)
+	for _, queue := range []string{"bad", "bad too"} {
+		k.put(queue, 1)
+	}
+	k.refuses("bad", "bad too")
+	began, next := k.now, int64(1)
+	for k.standing("bad").State != delivery.Blocked && k.now.Sub(began) < 2*time.Hour {
+		k.d.Deliver(t.Context(), "bad", k.patient(), -1)
+		k.d.Deliver(t.Context(), "bad too", k.patient(), -1)
+		k.pass(20 * time.Second)
+		k.put("good", next)
+		k.hands("good", delivery.EndedCaughtUp)
+		next++
+	}
+	if took := k.now.Sub(began); took < time.Hour || took > time.Hour+6*time.Minute {
+		t.Errorf("blocked after %s, want an hour and what is left to the next try", took)
+	}
+}
+
+// TestAnOutageBlocksNothing: while nothing is taken, and another queue fails, nothing blocks, however long that is; and
+// nothing does when the sink is back.
+func TestAnOutageBlocksNothing(t *testing.T) {
+	k := newDesk(t)
+	k.put("a", 1)
+	k.put("b", 1)
+	k.refuses("a", "b")
+	for range 100 {
+		k.fail("a", "b")
+	}
+	k.fails = nil
+	k.hands("b", delivery.EndedCaughtUp)
+	k.hands("a", delivery.EndedCaughtUp)
+}
+
+// TestAnOutageHasManyWords: one queue is told that its batch failed, and the other cannot reach
+// the sink.
+func TestAnOutageHasManyWords(t *testing.T) {
+	k := newDesk(t)
+	k.put("a", 1)
+	k.put("b", 1)
+	k.fails = func(b delivery.Batch) error {
+		if b.Queue == "b" {
+			return delivery.SinkAway(errNo)
+		}
+		return errNo
+	}
+	for range 30 {
+		k.hands("b", delivery.EndedFailed)
+		k.hands("a", delivery.EndedFailed)
+		k.pass(5 * time.Minute)
+	}
+}
+
+// TestBlocksByOneLook: a message that has failed for long enough blocks where the sink took what was handed over after
+// its failure before, or where no other queue fails; not where it took what was handed over earlier, and not where
+// another queue was noted to fail within 15 minutes.
+func TestBlocksByOneLook(t *testing.T) {
+	for name, c := range map[string]struct {
+		// taken is when the sink took something, after the failure before the last; another how long ago another
+		// queue was noted.
+		taken, another time.Duration
+		want           delivery.Ended
+	}{
+		"taken since, while another fails":    {time.Second, time.Minute, delivery.EndedBlocked},
+		"taken before, while another fails":   {0, time.Minute, delivery.EndedFailed},
+		"taken before, and none fails":        {0, 15 * time.Minute, delivery.EndedBlocked},
+		"taken before, and one failed lately": {0, 15*time.Minute - time.Second, delivery.EndedFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.put("q", 1)
+			k.refuses("q")
+			for range 13 {
+				k.knows(record.Health{Failing: k.listed("other"), FailingSince: k.now})
+				k.fail("q")
+			}
+			k.knows(record.Health{
+				Failing: append([]record.FailingQueue{{Queue: "other", At: k.now.Add(-c.another)}}, k.listed("q")...), FailingSince: k.now,
+				TakenAt: k.standing("q").Failed.Add(c.taken),
+			})
+			k.hands("q", c.want)
+		})
+	}
+}
+
+// TestBlocksNotBeforeItsTime: neither the attempts nor the time alone block.
+func TestBlocksNotBeforeItsTime(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.refuses("q")
+	for range 12 { // the twelfth is 55 minutes after the first
+		k.fail("q")
+	}
+	k.at("q", 0, delivery.Idle)
+	k = newDesk(t)
+	k.put("q", 1)
+	k.refuses("q")
+	k.hands("q", delivery.EndedFailed)
+	k.pass(time.Hour)
+	k.hands("q", delivery.EndedFailed)
+	k.pass(time.Hour)
+	k.hands("q", delivery.EndedBlocked)
+}
+
+// TestWhatWasHandedOverBeforeProvesNothing: a success counts from when the batch was handed over, however long it took.
+func TestWhatWasHandedOverBeforeProvesNothing(t *testing.T) {
+	k := newDesk(t)
+	k.put("slow", 1)
+	k.knows(record.Health{Failing: k.listed("q"), FailingSince: k.now})
+	began := k.now
+	k.fails = func(delivery.Batch) error { k.pass(time.Minute); return nil }
+	k.hands("slow", delivery.EndedCaughtUp)
+	if h := k.health(); !h.TakenAt.Equal(began) || len(h.Failing) > 0 {
+		t.Errorf("%+v; want it taken at %s, and none that fails", h, began)
+	}
+}
+
+// TestSuccessIsNotedSeldom: while nothing fails not at all, else every ten seconds at most.
+func TestSuccessIsNotedSeldom(t *testing.T) {
+	k := newDesk(t)
+	rev := func() int64 { return k.health().Rev }
+	for next := int64(1); next <= 3; next++ {
+		k.put("good", next)
+		k.hands("good", delivery.EndedCaughtUp)
+	}
+	if rev() != 0 {
+		t.Error("noted while nothing failed")
+	}
+	noted := map[time.Time]bool{}
+	for next := int64(4); next <= 34; next++ { // half a minute
+		h := k.health()
+		h.Failing, h.FailingSince = k.listed("other"), k.now
+		k.knows(h)
+		k.put("good", next)
+		k.hands("good", delivery.EndedCaughtUp)
+		noted[k.health().TakenAt] = true
+		k.pass(time.Second)
+	}
+	if delete(noted, time.Time{}); len(noted) < 2 || len(noted) > 4 {
+		t.Errorf("noted %d times in half a minute", len(noted))
+	}
+}
+
+// TestFailuresAreListed: ten at most, and renewed when a third of their time is over.
+func TestFailuresAreListed(t *testing.T) {
+	k := newDesk(t)
+	r := k.patient()
+	r.Circuit.Off = true
+	k.fails = func(delivery.Batch) error { return errNo }
+	first := k.now
+	for i := range 12 {
+		queue := fmt.Sprint("q", i)
+		k.put(queue, 1)
+		k.must(k.d.Deliver(t.Context(), queue, r, -1).Err)
+	}
+	h := k.health()
+	if len(h.Failing) != 10 || !h.FailingSince.Equal(first) {
+		t.Errorf("%+v; want ten", h)
+	}
+	for _, after := range []time.Duration{5 * time.Minute, 5*time.Minute + 11*time.Second} {
+		k.now = first.Add(after)
+		k.must(k.d.Deliver(t.Context(), "q0", r, -1).Err)
+		want := first
+		if after > 5*time.Minute {
+			want = k.now
+		}
+		if at := k.health().Failing[0].At; !at.Equal(want) {
+			t.Errorf("after %s: noted at %s, want %s", after, at, want)
+		}
+	}
+	k.now = first.Add(15 * time.Minute)
+	k.must(k.d.Deliver(t.Context(), "q11", r, -1).Err)
+	if h := k.health(); len(h.Failing) > 2 || !slices.ContainsFunc(h.Failing, func(f record.FailingQueue) bool { return f.Queue == "q11" }) {
+		t.Errorf("%+v; want those that are over gone", h)
+	}
+}
+
+// TestAConsumerOfOneQueueBlocksInTime: nothing else can tell.
+func TestAConsumerOfOneQueueBlocksInTime(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.refuses("q")
+	began := k.now
+	for k.standing("q").State != delivery.Blocked && k.now.Sub(began) < 2*time.Hour {
+		k.d.Deliver(t.Context(), "q", k.patient(), -1)
+		k.pass(time.Second)
+	}
+	if took := k.now.Sub(began); took < time.Hour || took > time.Hour+5*time.Minute {
+		t.Errorf("blocked after %s, want an hour and what is left to the next try", took)
+	}
+}
+
+// TestAQueueThatIsGoneFailsNoMore: of a consumer that was removed nothing is waited for.
+func TestAQueueThatIsGoneFailsNoMore(t *testing.T) {
+	k := newDesk(t)
+	k.put("gone", 1)
+	k.put("q", 1)
+	k.refuses("gone", "q")
+	for range 13 {
+		k.fail("gone", "q")
+	}
+	_, err := k.d.Remove(t.Context(), delivery.Order{Queue: "gone", Consumer: "c", Reason: "gone"})
+	k.must(err)
+	k.hands("q", delivery.EndedBlocked)
+}
+
+// TestARedriveBeginsAnew: what was taken before says nothing of the message now.
+func TestARedriveBeginsAnew(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.block("q", 1)
+	_, err := k.d.Redrive(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "mended"}, 1)
+	k.must(err)
+	k.pass(time.Hour)
+	k.refuses("q")
+	for range 3 {
+		k.hands("q", delivery.EndedFailed)
+		k.pass(10 * time.Minute)
+	}
+}
+
+// TestFailuresOfOthersAreSeenAtOnce: a message does not block because a weak read shows
+// what was known before others failed.
+func TestFailuresOfOthersAreSeenAtOnce(t *testing.T) {
+	k := newDesk(t)
+	k.put("a", 1)
+	k.refuses("a")
+	for range 12 {
+		k.fail("a")
+	}
+	k.knows(record.Health{Failing: k.listed("a"), FailingSince: k.now})
+	stale := ddbtest.NewStale(k.consumers, nil)
+	k.knows(record.Health{Failing: k.listed("a", "b"), FailingSince: k.now})
+	k.store = k.storeOn(stale.Do)
+	k.restarted()
+	k.hands("a", delivery.EndedFailed)
+}
+
+// TestAProcessLooksAgain: after five seconds, however many queues of the name it delivers; and after a second where it
+// could see nothing.
+func TestAProcessLooksAgain(t *testing.T) {
+	k := newDesk(t)
+	looks, away := 0, false
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "health" {
+			if looks++; away {
+				return ddb.Answer{}, errFlaky
+			}
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	k.restarted()
+	next := int64(0)
+	deliver := func(what string, want int) {
+		t.Helper()
+		looks = 0
+		next++
+		for _, queue := range []string{"a", "b", "c"} {
+			k.put(queue, next)
+			k.hands(queue, delivery.EndedCaughtUp)
+		}
+		if looks != want {
+			t.Errorf("%s: %d looks, want %d", what, looks, want)
+		}
+	}
+	deliver("the first", 1)
+	k.pass(4 * time.Second)
+	deliver("four seconds later", 0)
+	k.pass(time.Second)
+	away = true
+	deliver("five seconds later, and nothing can be seen", 1)
+	k.pass(time.Second)
+	deliver("a second later", 1)
+	away = false
+	deliver("at once", 0)
+	k.pass(time.Second)
+	deliver("a second later, and it can be seen", 1)
+}
+
+// TestDeathsAloneBlockAsEver: the sink never refused the message.
+func TestDeathsAloneBlockAsEver(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	for n := range 3 {
+		claim := record.Claim{Req: fmt.Sprint(n), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+		_, _, err := k.store.Claim(t.Context(), k.standing("q"), claim)
+		k.must(err)
+		k.pass(2 * time.Minute)
+	}
+	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: 3})
+	k.at("q", 0, delivery.Blocked)
+}
+
+// TestADeathAfterAFailureBlocksInTime: a message that its sink refused, and that its worker then dies of, blocks when its
+// time is over, whatever is known of the sink.
+func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.refuses("q")
+	for range 3 {
+		k.fail("q")
+	}
+	dies := func() {
+		claim := record.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+		_, _, err := k.store.Claim(t.Context(), k.standing("q"), claim)
+		k.must(err)
+		k.pass(2 * time.Minute)
+	}
+	dies()
+	k.hands("q", delivery.EndedFailed) // not before its time
+	k.pass(5 * time.Minute)
+	k.pass(time.Hour)
+	k.knows(record.Health{Failing: k.listed("other"), FailingSince: k.now})
+	dies()
+	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: 3})
+	k.at("q", 0, delivery.Idle)
+	k.hands("q", delivery.EndedBlocked)
+}
+
+// TestConsumerFailing: a message that failed as often as it may is announced and listed, until it is taken.
+func TestConsumerFailing(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.put("other", 1)
+	k.refuses("q", "other")
+	rows := func() []trouble.Row {
+		t.Helper()
+		rows, _, err := k.store.Trouble().Page(t.Context(), trouble.Failing, "q", "", 10)
+		k.must(err)
+		return rows
+	}
+	announced := func() (failing []delivery.Announcement) {
+		t.Helper()
+		k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c", MaxAttempts: 3}}})
+		for _, a := range k.announced {
+			if a.Kind == delivery.ConsumerFailing && a.Queue == "q" {
+				failing = append(failing, a)
+			}
+		}
+		return failing
+	}
+	first := k.now
+	k.fail("q", "other")
+	k.fail("q", "other")
+	if said, listed := announced(), rows(); len(said)+len(listed) > 0 {
+		t.Errorf("%v, %v after two failures; want nothing before the third", said, listed)
+	}
+	k.fail("q", "other")
+	if listed := rows(); len(listed) != 1 || !listed[0].Since.Equal(first) {
+		t.Errorf("%v is listed, want it since %s", listed, first)
+	}
+	said := announced()
+	if len(said) != 1 || said[0].Error != "no" || said[0].Attempts != 3 || !said[0].Since.Equal(first) {
+		t.Errorf("%+v was announced", said)
+	}
+	k.fails = nil
+	k.hands("q", delivery.EndedCaughtUp)
+	if said, listed := announced(), rows(); len(said)+len(listed) > 0 {
+		t.Errorf("%v, %v after it was taken", said, listed)
+	}
+}

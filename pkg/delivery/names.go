@@ -1,0 +1,39 @@
+package delivery
+
+import (
+	"cmp"
+
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// Names are the names of the tables. An empty field means its default, so the
+// zero Names is ready to use.
+type Names struct {
+	Consumers string // table of consumers; "streamsort-consumers"
+	Audit     string // table of what operators did; "streamsort-audit"
+	// Trouble is the table of queues and consumers that somebody should know of, which lists of
+	// them read. Where it is empty there is none: nothing is written to it, and lists by state
+	// are empty.
+	Trouble string
+}
+
+func (n Names) withDefaults() Names {
+	return Names{
+		Consumers: cmp.Or(n.Consumers, "streamsort-consumers"),
+		Audit:     cmp.Or(n.Audit, "streamsort-audit"),
+		Trouble:   n.Trouble,
+	}
+}
+
+// Tables are the definitions of the consumers and the operations table, and, where it has a name,
+// of the table of trouble, in this order. None has a stream, and nothing in them expires.
+func (n Names) Tables() []table.Definition {
+	n = n.withDefaults()
+	tables := record.Definitions(n.Consumers, n.Audit)
+	if n.Trouble != "" {
+		tables = append(tables, trouble.Definition(n.Trouble))
+	}
+	return tables
+}

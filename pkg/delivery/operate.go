@@ -1,0 +1,378 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// The kinds of an Operation.
+const (
+	OpCreate  = "create"
+	OpSkip    = "skip"
+	OpRedrive = "redrive"
+	OpRewind  = "rewind"
+	OpPause   = "pause"
+	OpResume  = "resume"
+	OpRemove  = "remove"
+	// OpReply is nobody's operation, but the record of replies that could never be
+	// stored.
+	OpReply = record.OpReply
+)
+
+// Order is what an operator asks for. It is kept in the operations table, with how it
+// ended.
+type Order struct {
+	Queue, Consumer string
+	// Reason is why: 1 to 500 bytes of text.
+	Reason string
+	// Op names the order, 1 to 64 characters: the same order again, with the
+	// same Op, is not carried out twice where no other order came in between (Pause and
+	// Resume are), and another order of the queue with it is ErrIDTaken. Empty means a
+	// random one.
+	Op string
+	// Who asks.
+	Who Who
+}
+
+// operation is what is on record of an order before it is carried out.
+func (d *Deliverer) operation(o Order, kind string, seq int64, request map[string]string) Operation {
+	return Operation{
+		Queue: o.Queue, Consumer: o.Consumer, At: ddb.ToMillis(d.now()), Op: o.Op, Kind: kind, Seq: seq, Reason: o.Reason,
+		Request: request, Who: o.Who,
+	}
+}
+
+func (o Order) validate() error {
+	return cmp.Or(o.validateReason(), validate(o.Queue, o.Consumer))
+}
+
+// validateReason checks the reason and the Op.
+func (o Order) validateReason() error {
+	switch {
+	case len(o.Reason) == 0 || len(o.Reason) > record.MaxReason || !utf8.ValidString(o.Reason):
+		return &cursor.InvalidError{Field: "reason", Code: invalid.TextCode(o.Reason, record.MaxReason), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", record.MaxReason)}
+	case len(o.Op) > record.MaxOp || !utf8.ValidString(o.Op):
+		return &cursor.InvalidError{Field: "id", Code: invalid.TextCode(o.Op, record.MaxOp), Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", record.MaxOp)}
+	}
+	return nil
+}
+
+// Skip gives up the message that blocks a consumer, so that it goes on behind
+// it. seq is that message's, Delivered+1: it keeps an operator from skipping
+// another one than the one looked at. ErrNotBlocked where there is nothing to
+// skip.
+func (d *Deliverer) Skip(ctx context.Context, o Order, seq int64) (Consumer, error) {
+	return d.unblock(ctx, o, OpSkip, seq)
+}
+
+// Redrive lets a blocked consumer try its message again, with all its attempts.
+// seq is as in Skip.
+func (d *Deliverer) Redrive(ctx context.Context, o Order, seq int64) (Consumer, error) {
+	return d.unblock(ctx, o, OpRedrive, seq)
+}
+
+func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64) (Consumer, error) {
+	return d.operate(ctx, o, kind, seq, nil, func(op string, c Consumer) (Consumer, error) {
+		switch {
+		case c.State != Blocked:
+			return c, ErrNotBlocked
+		case seq != c.Delivered+1:
+			return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
+		}
+		return made(d.store.Unblock(ctx, c, kind == OpSkip, op))
+	})
+}
+
+// Rewind sets a consumer to another place, back to deliver messages again or
+// forward over a loss. Its messages come again under new tokens, and with
+// Rewinds one higher. A seq of which the messages are gone, or that is beyond
+// the next one to come, is an InvalidError. ErrClaimed where a claim is in flight:
+// pause the consumer, and wait for the claim's end.
+func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer, error) {
+	return d.operate(ctx, o, OpRewind, start.named(), map[string]string{"start": start.String()}, func(op string, c Consumer) (Consumer, error) {
+		return d.rewound(ctx, c, op, start)
+	})
+}
+
+func (d *Deliverer) rewound(ctx context.Context, c Consumer, op string, start Start) (Consumer, error) {
+	if c.Claimed() {
+		return c, &ClaimedError{Until: c.LeaseUntil}
+	}
+	cur, err := d.sorter.Status(ctx, c.Queue)
+	if err != nil {
+		return c, err
+	}
+	delivered, err := d.place(ctx, cur, start)
+	if err != nil {
+		return c, err
+	}
+	// Nobody knows whether those messages were delivered.
+	if delivered < unsettledTo(c) {
+		return c, ErrQuarantined
+	}
+	if err := d.keepAwake(ctx, cur); err != nil {
+		return c, err
+	}
+	return made(d.store.Rewind(ctx, c, delivered, op))
+}
+
+// named is the seq that a start names, -1 where it names none.
+func (s Start) named() int64 {
+	if s.at {
+		return s.seq
+	}
+	return -1
+}
+
+// Pause keeps a consumer from making claims. One in flight ends normally.
+func (d *Deliverer) Pause(ctx context.Context, o Order) (Consumer, error) {
+	return d.operate(ctx, o, OpPause, -1, nil, func(_ string, c Consumer) (Consumer, error) {
+		return made(d.store.Pause(ctx, c.Queue, c.Name, o.Reason, d.now()))
+	})
+}
+
+// Resume lets a paused consumer go on.
+func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
+	return d.operate(ctx, o, OpResume, -1, nil, func(_ string, c Consumer) (Consumer, error) {
+		return made(d.store.Pause(ctx, c.Queue, c.Name, "", d.now()))
+	})
+}
+
+// Remove deletes a consumer of a queue: what it has not read is no longer kept
+// for it. One whose reader still runs is made anew by the next record. ErrClaimed
+// where a claim is in flight.
+func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
+	return d.operate(ctx, o, OpRemove, -1, nil, func(_ string, c Consumer) (Consumer, error) {
+		switch {
+		case c.Claimed():
+			return c, &ClaimedError{Until: c.LeaseUntil}
+		case c.Quarantine[0] != Quarantined{}:
+			return c, ErrQuarantined
+		}
+		removed, err := d.store.Remove(ctx, c)
+		if removed {
+			d.unlist(ctx, c)
+		}
+		return made(Consumer{}, removed, err)
+	})
+}
+
+// made turns a store's result into the operator's answer.
+func made(c Consumer, done bool, err error) (Consumer, error) {
+	if err == nil && !done {
+		err = ErrOutran
+	}
+	return c, err
+}
+
+// operate carries an order out: it looks, gives the order its Op, records what is asked
+// for, does, records how it ended, finishes a start, and wakes the consumer up.
+//
+// Lost responses: the order again, with its Op, finds what it did. Another order has the
+// Op: ErrIDTaken, before anything is done. We die right after a step: the operation is on record, the consumer's LastOp says whether it was
+// done, and the sweep finishes a start and wakes the consumer up.
+func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64, request map[string]string, do func(op string, c Consumer) (Consumer, error)) (Consumer, error) {
+	if err := o.validate(); err != nil {
+		return Consumer{}, err
+	}
+	if o.Op == "" {
+		o.Op = d.newReq()
+	}
+	c, err := d.store.Consumer(ctx, o.Queue, o.Consumer)
+	if err != nil {
+		return c, err
+	}
+	if !c.Exists() {
+		return c, ErrNoConsumer
+	}
+	asked := d.operation(o, kind, seq, request)
+	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
+		return c, cmp.Or(err, ErrIDTaken)
+	}
+	op := fmt.Sprintf("%s %d %s", kind, seq, o.Op)
+	if c.LastOp != op {
+		if err := d.store.RecordOperation(ctx, asked); err != nil {
+			return c, err
+		}
+		done, failed := do(op, c)
+		if failed == nil {
+			d.noteOperated(ctx, kind, c, done)
+		}
+		if err := d.recordEnd(ctx, asked, failed); err != nil {
+			return done, err
+		}
+		c = done
+	}
+	if c.Starting == op {
+		if c, err = d.finishStart(ctx, c); err != nil {
+			return c, err
+		}
+	}
+	if !c.Exists() || c.Paused != "" {
+		return c, nil
+	}
+	return c, d.sorter.Notify(ctx, o.Queue)
+}
+
+// recordEnd records how an operation ended; failed is why it was not done, or why nobody knows
+// whether it was.
+func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error) error {
+	asked.Done = failed == nil
+	if failed != nil {
+		asked.Error = refusedFor(failed)
+	}
+	return errors.Join(failed, d.store.RecordOperation(ctx, asked))
+}
+
+// whyInside is what is on record of an operation that failed by no refusal. What a store says is
+// for who runs it: it may name tables and roles, and who asked is told that it is in the log.
+const whyInside = "it failed inside, and may have been done: the log says why"
+
+// refusedFor is why an operation was not done.
+func refusedFor(failed error) string {
+	if isRefusal(failed) || errors.Is(failed, ErrOutran) {
+		return failed.Error()
+	}
+	return whyInside
+}
+
+// isRefusal reports whether an error is about a consumer, or its queue, as it stands. Any other says
+// nothing about them, and its words are for who runs the store.
+func isRefusal(err error) bool {
+	var wrong *cursor.InvalidError
+	return errors.As(err, &wrong) || slices.ContainsFunc(
+		[]error{ErrNotBlocked, ErrClaimed, ErrQuarantined, ErrNotQuarantined, ErrNoConsumer, cursor.ErrNoQueue, cursor.ErrErased},
+		func(known error) bool { return errors.Is(err, known) })
+}
+
+// CreateFor is [Deliverer.Create] for the audit log: it has who made the consumer, and
+// where it starts. A consumer that is there already is no operation.
+//
+// Lost responses, we die right after a step: as with Create; the repeat finds the consumer,
+// and the operation stays on record without an end.
+func (d *Deliverer) CreateFor(ctx context.Context, who Who, queue, name string, start Start) (Consumer, error) {
+	if err := validate(queue, name); err != nil {
+		return Consumer{}, err
+	}
+	there, err := d.store.Consumer(ctx, queue, name)
+	if err != nil {
+		return there, err
+	}
+	op := d.newReq()
+	if there.Exists() {
+		return d.create(ctx, queue, name, start, op)
+	}
+	request := map[string]string{"start": start.String()}
+	if start.kind != nil {
+		request["kind"] = start.kind.String()
+	}
+	asked := d.operation(Order{Queue: queue, Consumer: name, Op: op, Who: who}, OpCreate, -1, request)
+	if err := d.store.RecordOperation(ctx, asked); err != nil {
+		return Consumer{}, err
+	}
+	made, failed := d.create(ctx, queue, name, start, op)
+	return made, d.recordEnd(ctx, asked, failed)
+}
+
+// Status is a consumer beside its queue.
+type Status struct {
+	Consumer
+	// Position is the queue's: what lies between Delivered and it waits.
+	Position int64
+}
+
+// Lag is how many seqs wait to be delivered.
+func (s Status) Lag() int64 { return max(s.Position-s.Delivered, 0) }
+
+// Status reads the consumers of a queue, in the order of their names, and the
+// queue's position after them. A queue that was never put to is
+// cursor.ErrNoQueue.
+func (d *Deliverer) Status(ctx context.Context, queue string) ([]Status, error) {
+	consumers, err := d.consumers(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	cur, err := d.sorter.Status(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	return beside(consumers, cur), nil
+}
+
+// Beside reads the consumers of a queue whose cursor was read before. It is weaker than
+// [Deliverer.Status]: a consumer may be further than the position that is shown beside it.
+func (d *Deliverer) Beside(ctx context.Context, cur cursor.Cursor) ([]Status, error) {
+	consumers, err := d.consumers(ctx, cur.Queue)
+	return beside(consumers, cur), err
+}
+
+func beside(consumers []Consumer, cur cursor.Cursor) []Status {
+	list := make([]Status, len(consumers))
+	for i, c := range consumers {
+		list[i] = Status{c, cur.Position}
+	}
+	return list
+}
+
+// consumers are all consumers of a queue. Where some cannot be read, the error is
+// [record.ErrUnreadable], and the others are returned.
+func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, error) {
+	if err := cursor.ValidateQueue(queue); err != nil {
+		return nil, err
+	}
+	var all []Consumer
+	var unreadable error
+	for after := ""; ; {
+		page, next, err := d.store.Consumers(ctx, queue, after)
+		if err != nil && !errors.Is(err, record.ErrUnreadable) {
+			return nil, err
+		}
+		all, unreadable = append(all, page...), errors.Join(unreadable, err)
+		if next == "" {
+			return all, unreadable
+		}
+		after = next
+	}
+}
+
+// Audit reads what operators did to a queue's consumers, the latest first, at
+// most 100 a page. after is what the page before returned as next. Where nothing is on
+// record the queue is looked at, and [cursor.ErrNoQueue] if it was never there. One that cannot
+// be read is left out: the error is then [ErrUnreadable], and page and next are good.
+func (d *Deliverer) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
+	if err := cursor.ValidateQueue(queue); err != nil {
+		return nil, "", err
+	}
+	page, next, err = d.store.Audit(ctx, queue, after)
+	if err != nil || len(page) > 0 {
+		return page, next, err
+	}
+	_, err = d.sorter.ErasureOf(ctx, queue)
+	return nil, next, err
+}
+
+// Delivered says which seq every consumer of a queue is past, with nothing below
+// it in quarantine; any is false
+// where the queue has none. One that cannot be read may need everything: the seq is then
+// before the first. It is what cursor.SweepOptions.Delivered asks for.
+func (d *Deliverer) Delivered(ctx context.Context, queue string) (seq int64, any bool, err error) {
+	consumers, err := d.consumers(ctx, queue)
+	if errors.Is(err, record.ErrUnreadable) {
+		return -1, true, nil
+	}
+	for i, c := range consumers {
+		if past := past(c); i == 0 || past < seq {
+			seq = past
+		}
+	}
+	return seq, len(consumers) > 0, err
+}

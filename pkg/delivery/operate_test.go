@@ -1,0 +1,402 @@
+package delivery_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+func order(op string) delivery.Order {
+	return delivery.Order{Queue: "q", Consumer: "c", Reason: "because", Op: op}
+}
+
+// operations checks what is on record, the latest first.
+func (k *desk) operations(want ...string) {
+	k.t.Helper()
+	page, next, err := k.d.Audit(k.t.Context(), "q", "")
+	k.must(err)
+	var got []string
+	for _, a := range page {
+		if a.Queue != "q" || a.Consumer != "c" || a.Reason != "because" || a.At.IsZero() {
+			k.t.Errorf("%+v", a)
+		}
+		got = append(got, fmt.Sprintf("%s %d done=%v %s", a.Kind, a.Seq, a.Done, a.Error))
+	}
+	if diff := cmp.Diff(want, got); diff != "" || next != "" {
+		k.t.Errorf("operations (-want +got), next %q:\n%s", next, diff)
+	}
+}
+
+func TestSkip(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3)
+	k.block("q", 2)
+	_, err := k.d.Skip(t.Context(), order("wrong"), 3)
+	invalid(t, err, "seq")
+	k.pass(time.Second)
+	c, err := k.d.Skip(t.Context(), order("op"), 2)
+	k.must(err)
+	if c.Delivered != 2 || c.State != delivery.Idle || c.Error != "" {
+		t.Errorf("%+v", c)
+	}
+	// The same order again, and another that comes too late.
+	_, err = k.d.Skip(t.Context(), order("op"), 2)
+	k.must(err)
+	k.at("q", 2, delivery.Idle)
+	k.pass(time.Second)
+	if _, err := k.d.Skip(t.Context(), order("other"), 3); !errors.Is(err, delivery.ErrNotBlocked) {
+		t.Errorf("error %v, want ErrNotBlocked", err)
+	}
+	k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 3 #1")
+	k.operations("skip 3 done=false the consumer is not blocked", "skip 2 done=true ",
+		"skip 3 done=false seq is 3: the consumer is blocked on 2")
+}
+
+func TestRedrive(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	k.block("q", 1)
+	_, err := k.d.Redrive(t.Context(), order("op"), 1)
+	k.must(err)
+	k.poison(1, errors.New("no"))
+	// It has all its attempts again.
+	for range 3 {
+		k.deliver("q")
+		k.pass(time.Minute)
+	}
+	k.at("q", 0, delivery.Blocked)
+	k.fails, k.got = nil, nil
+	_, err = k.d.Redrive(t.Context(), order("op 2"), 1)
+	k.must(err)
+	k.ends("q", delivery.EndedCaughtUp)
+	k.at("q", 2, delivery.Idle)
+}
+
+func TestPauseAndResume(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	k.fails = func(delivery.Batch) error {
+		_, err := k.d.Pause(t.Context(), order("p"))
+		return err
+	}
+	// What is out ends normally.
+	k.ends("q", delivery.EndedPaused)
+	k.gets("q 1,2,3 #1")
+	c := k.at("q", 3, delivery.Idle)
+	if c.Paused != "because" || !c.PausedSince.Equal(k.now) {
+		t.Errorf("%+v; want why, and since when", c)
+	}
+	k.ends("q", delivery.EndedPaused)
+	k.fails = nil
+	k.pass(time.Second)
+	before, err := k.sorter.Status(t.Context(), "q")
+	k.must(err)
+	_, err = k.d.Resume(t.Context(), order("r"))
+	k.must(err)
+	after, err := k.sorter.Status(t.Context(), "q")
+	k.must(err)
+	if !after.Notified.After(before.Notified) {
+		t.Error("nobody is woken up")
+	}
+	k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 4,5,6 #1")
+	k.operations("resume -1 done=true ", "pause -1 done=true ")
+}
+
+func TestRewind(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	k.ends("q", delivery.EndedCaughtUp)
+	k.got = nil
+	for _, c := range []struct {
+		to   delivery.Start
+		want int64
+	}{{delivery.At(5), 4}, {delivery.First, 0}, {delivery.Latest, 6}, {delivery.At(7), 6}, {delivery.At(1), 0}} {
+		k.pass(time.Second)
+		got, err := k.d.Rewind(t.Context(), order(fmt.Sprint(c.to, k.now.Second())), c.to)
+		k.must(err)
+		if got.Delivered != c.want || got.Starting != "" || got.State != delivery.Idle {
+			t.Errorf("to %s: %+v; want at %d", c.to, got, c.want)
+		}
+	}
+	k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 1,2,3 #1", "q 4,5,6 #1")
+	if c := k.standing("q"); c.Rewinds != 5 {
+		t.Errorf("%d rewinds, want 5", c.Rewinds)
+	}
+	_, err := k.d.Rewind(t.Context(), order("beyond"), delivery.At(8))
+	invalid(t, err, "start")
+	_, err = k.sorter.RaiseFloor(t.Context(), "q", 3)
+	k.must(err)
+	_, err = k.d.Rewind(t.Context(), order("below the floor"), delivery.At(3))
+	invalid(t, err, "start")
+	k.at("q", 6, delivery.Idle)
+	got, err := k.d.Rewind(t.Context(), order("first above the floor"), delivery.First)
+	k.must(err)
+	if got.Delivered != 3 {
+		t.Errorf("first is %d, want 3", got.Delivered)
+	}
+}
+
+// TestRewindPastWhatIsKept: what is gone is not promised.
+func TestRewindPastWhatIsKept(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	k.ends("q", delivery.EndedCaughtUp)
+	_, err := k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{1, 2, 3})
+	k.must(err)
+	k.got = nil
+	got, err := k.d.Rewind(t.Context(), order("op"), delivery.At(1))
+	k.must(err)
+	if got.Delivered != 3 {
+		t.Errorf("it begins behind %d, want behind 3, the last one lost", got.Delivered)
+	}
+	k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 4,5,6 #1")
+}
+
+// TestReplayComesInBatches: what came one by one because a batch failed does
+// not make a replay slow.
+func TestReplayComesInBatches(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	r := k.reader()
+	r.MaxMessages = 6
+	k.poison(6, errors.New("no"))
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.fails = nil
+	k.pass(time.Second)
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.got = nil
+	_, err := k.d.Rewind(t.Context(), order("op"), delivery.First)
+	k.must(err)
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.gets("q 1,2,3,4,5,6 #1")
+}
+
+func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.fails = func(delivery.Batch) error {
+		if _, err := k.d.Rewind(t.Context(), order("r"), delivery.First); !errors.Is(err, delivery.ErrClaimed) {
+			t.Errorf("rewind: error %v, want ErrClaimed", err)
+		}
+		if _, err := k.d.Remove(t.Context(), order("d")); !errors.Is(err, delivery.ErrClaimed) {
+			t.Errorf("remove: error %v, want ErrClaimed", err)
+		}
+		return nil
+	}
+	k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 1 #1")
+	_, err := k.d.Remove(t.Context(), order("d 2"))
+	k.must(err)
+	if c := k.standing("q"); c.Exists() {
+		t.Errorf("%+v is still there", c)
+	}
+	// A reader that still runs begins anew.
+	k.fails = nil
+	k.ends("q", delivery.EndedCaughtUp)
+	k.gets("q 1 #1")
+}
+
+func TestBadOrders(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	if _, err := k.d.Pause(t.Context(), order("op")); !errors.Is(err, delivery.ErrNoConsumer) {
+		t.Errorf("error %v, want ErrNoConsumer", err)
+	}
+	k.ends("q", delivery.EndedCaughtUp)
+	for field, change := range map[string]func(*delivery.Order){
+		"reason":   func(o *delivery.Order) { o.Reason = "" },
+		"id":       func(o *delivery.Order) { o.Op = strings.Repeat("x", 65) },
+		"consumer": func(o *delivery.Order) { o.Consumer = "a b" },
+		"queue":    func(o *delivery.Order) { o.Queue = "" },
+	} {
+		o := order("op")
+		change(&o)
+		_, err := k.d.Pause(t.Context(), o)
+		invalid(t, err, field)
+		_, err = k.d.Skip(t.Context(), o, 1)
+		invalid(t, err, field)
+	}
+	long := order("op")
+	long.Reason = strings.Repeat("x", 501)
+	_, err := k.d.Resume(t.Context(), long)
+	invalid(t, err, "reason")
+	k.operations()
+	if _, err := k.d.Status(t.Context(), "none"); !errors.Is(err, cursor.ErrNoQueue) {
+		t.Errorf("error %v, want ErrNoQueue", err)
+	}
+}
+
+// TestAnIDIsOfOneOperation: under the id of one, nothing else is done; the same again is
+// safe, also when others came between.
+func TestAnIDIsOfOneOperation(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 6)...)
+	k.ends("q", delivery.EndedCaughtUp)
+	_, err := k.d.Create(t.Context(), "q", "d", delivery.First)
+	k.must(err)
+	_, err = k.d.Rewind(t.Context(), order("op"), delivery.First)
+	k.must(err)
+	k.pass(time.Second)
+	taken := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, delivery.ErrIDTaken) {
+			t.Errorf("%s: error %v, want ErrIDTaken", what, err)
+		}
+	}
+	_, err = k.d.Rewind(t.Context(), order("op"), delivery.Latest)
+	taken("another place", err)
+	_, err = k.d.Pause(t.Context(), order("op"))
+	taken("another action", err)
+	other := order("op")
+	other.Consumer = "d"
+	_, err = k.d.Rewind(t.Context(), other, delivery.First)
+	taken("another consumer", err)
+	other = order("op")
+	other.Reason = "why not"
+	_, err = k.d.Rewind(t.Context(), other, delivery.First)
+	taken("another reason", err)
+	if c := k.at("q", 0, delivery.Idle); c.Rewinds != 1 || c.Paused != "" {
+		t.Errorf("%+v; want nothing done but the first", c)
+	}
+	again := order("op")
+	again.Who = delivery.Who{Kind: delivery.WhoIAM, Name: "arn"}
+	if c, err := k.d.Rewind(t.Context(), again, delivery.First); err != nil || c.Rewinds != 1 {
+		t.Errorf("again, by another: %+v, %v", c, err)
+	}
+	k.operations("rewind -1 done=true ")
+}
+
+// TestWhatIsOnRecord: who asked for what, and who made a consumer.
+func TestWhatIsOnRecord(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 3)...)
+	ann, app := delivery.Who{Kind: delivery.WhoIAM, Name: "arn:ann"}, delivery.Who{Kind: delivery.WhoJWT, Name: "ben", Client: "app"}
+	for range 2 { // it is made once
+		_, err := k.d.CreateFor(t.Context(), app, "q", "c", delivery.At(2).OfKind(cursor.KindNumbered))
+		k.must(err)
+	}
+	k.pass(time.Second)
+	_, err := k.d.CreateFor(t.Context(), app, "q", "late", delivery.At(9))
+	invalid(t, err, "start")
+	k.pass(time.Second)
+	o := order("op")
+	o.Who = ann
+	_, err = k.d.Rewind(t.Context(), o, delivery.Latest)
+	k.must(err)
+	page, _, err := k.d.Audit(t.Context(), "q", "")
+	k.must(err)
+	for i := range page {
+		page[i].At, page[i].Op, page[i].Queue = time.Time{}, "", ""
+	}
+	at2 := map[string]string{"start": "2", "kind": "numbered"}
+	want := []delivery.Operation{
+		{Consumer: "c", Kind: delivery.OpRewind, Seq: -1, Reason: "because", Request: map[string]string{"start": "latest"}, Who: ann, Done: true},
+		{Consumer: "late", Kind: delivery.OpCreate, Seq: -1, Request: map[string]string{"start": "9"}, Who: app, Error: "start is 9: it must be from 1 to 4"},
+		{Consumer: "c", Kind: delivery.OpCreate, Seq: -1, Request: at2, Who: app, Done: true},
+	}
+	if diff := cmp.Diff(want, page); diff != "" {
+		t.Errorf("on record (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatTheStoreSaysIsNotOnRecord: it may name tables and roles, and is for the log.
+func TestWhatTheStoreSaysIsNotOnRecord(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 3)...)
+	_, err := k.d.Create(t.Context(), "q", "c", delivery.At(1))
+	k.must(err)
+	k.queues.fail = func(string, string) error { return fmt.Errorf("table arn:of-ours: %w", delivery.ErrThrottled) }
+	if _, err := k.d.Rewind(t.Context(), order("op"), delivery.Latest); !errors.Is(err, delivery.ErrThrottled) {
+		t.Errorf("error %v, want ErrThrottled", err)
+	}
+	k.queues.fail = nil
+	k.operations("rewind -1 done=false it failed inside, and may have been done: the log says why")
+	if _, err := k.d.Rewind(t.Context(), order("op"), delivery.Latest); err != nil {
+		t.Error(err)
+	}
+	k.operations("rewind -1 done=true ")
+}
+
+func TestParseStart(t *testing.T) {
+	for text, want := range map[string]delivery.Start{"": delivery.First, "first": delivery.First, "latest": delivery.Latest, "17": delivery.At(17)} {
+		got, err := delivery.ParseStart(text)
+		if err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+		if text != "" && got.String() != text {
+			t.Errorf("%q is said to be %q", text, got)
+		}
+	}
+	for _, text := range []string{"-1", "last", "1.5", " 1"} {
+		_, err := delivery.ParseStart(text)
+		invalid(t, err, "start")
+	}
+	for text, want := range map[string]delivery.Start{`"first"`: delivery.First, `"latest"`: delivery.Latest, `"17"`: delivery.At(17), `17`: delivery.At(17)} {
+		var got delivery.Start
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{`""`, `null`, `-1`, `1.0`, `"last"`, `{}`, `["first"]`} {
+		var got delivery.Start
+		if err := got.UnmarshalJSON([]byte(text)); err == nil || err.Error() != "must be first, latest or a seq: it is "+text {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+}
+
+// TestCreateSaysTheKind: a consumer that is made before its queue says of which kind
+// it is to be; later that is fixed.
+func TestCreateSaysTheKind(t *testing.T) {
+	k := newDesk(t)
+	_, err := k.d.Create(t.Context(), "new", "c", delivery.Latest.OfKind(cursor.KindArrival))
+	k.must(err)
+	added := k.sorter.Put(t.Context(), cursor.Message{Queue: "new", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0]
+	if added.Err != nil || added.Outcome != cursor.Advanced {
+		t.Errorf("%s, %v", added.Outcome, added.Err)
+	}
+	_, err = k.d.Create(t.Context(), "new", "d", delivery.First.OfKind(cursor.KindNumbered))
+	if !errors.Is(err, cursor.ErrKindFixed) {
+		t.Errorf("error %v", err)
+	}
+	if all, err := k.d.Status(t.Context(), "new"); err != nil || len(all) != 1 {
+		t.Errorf("consumers %v, %v", all, err)
+	}
+}
+
+// TestCreateTwice: the one that is there stays where it is.
+func TestCreateTwice(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	k.ends("q", delivery.EndedCaughtUp)
+	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	if c.Delivered != 2 {
+		t.Errorf("it is at %d, want at 2", c.Delivered)
+	}
+	// A queue that nobody put to yet.
+	c, err = k.d.Create(t.Context(), "new", "c", delivery.Latest)
+	k.must(err)
+	if c.Delivered != 0 || c.Starting != "" {
+		t.Errorf("%+v", c)
+	}
+	k.put("new", 1)
+	k.got = nil
+	k.ends("new", delivery.EndedCaughtUp)
+	k.gets("new 1 #1")
+}

@@ -1,0 +1,157 @@
+package deliveryotel_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/otel"
+)
+
+// TestABatchIsASpan, with a link to each message that came with a trace context, by a real delivery.
+func TestABatchIsASpan(t *testing.T) {
+	exporter, reader := tracetest.NewInMemoryExporter(), metric.NewManualReader()
+	provider := sdk.NewTracerProvider(sdk.WithSyncer(exporter))
+	queues := cursor.NewMemory()
+	sorter, err := cursor.New(queues, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent []cursor.Trace
+	for seq := range int64(3) {
+		m := cursor.Message{Queue: "orders", Seq: seq + 1, ID: "o", Body: []byte("{}")}
+		if seq != 1 {
+			ctx, span := provider.Tracer("producer").Start(t.Context(), "send")
+			m.Trace = deliveryotel.TraceOf(ctx)
+			sent = append(sent, m.Trace)
+			span.End()
+		}
+		if err := sorter.Put(t.Context(), m)[0].Err; err != nil {
+			t.Fatal(err)
+		}
+	}
+	exporter.Reset()
+
+	bad := errors.New("bad")
+	fail := true
+	var inside trace.SpanContext
+	r := delivery.Reader{Name: "billing", Handle: func(ctx context.Context, _ delivery.Batch) error {
+		inside = trace.SpanContextFromContext(ctx)
+		if fail {
+			fail = false
+			return delivery.Permanent(bad)
+		}
+		return nil
+	}}
+	if err := deliveryotel.Instrument(&r, provider, metric.NewMeterProvider(metric.WithReader(reader))); err != nil {
+		t.Fatal(err)
+	}
+	d, err := delivery.New(delivery.NewMemory(), sorter, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done := d.Deliver(t.Context(), "orders", r, -1); done.Err != nil || done.Messages != 3 {
+		t.Fatalf("%+v", done)
+	}
+
+	// The batch that failed comes again by halves.
+	spans := exporter.GetSpans()
+	if len(spans) < 2 {
+		t.Fatalf("%d spans", len(spans))
+	}
+	first, last := spans[0], spans[len(spans)-1]
+	if first.Status.Code != codes.Error || first.Name != "process" || first.SpanKind != trace.SpanKindConsumer || last.Status.Code != codes.Unset || last.SpanContext.SpanID() != inside.SpanID() {
+		t.Errorf("%+v, %+v", first, last)
+	}
+	got := map[string]string{}
+	for _, a := range first.Attributes {
+		got[string(a.Key)] = a.Value.String()
+	}
+	for name, want := range map[string]string{
+		"messaging.system": "streamsort", "messaging.operation.type": "process", "messaging.operation.name": "process", "messaging.destination.name": "orders",
+		"messaging.consumer.group.name": "billing", "messaging.batch.message_count": "3", "streamsort.from": "1", "streamsort.to": "3", "streamsort.attempt": "1",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if got["error.type"] == "" || got["streamsort.token"] == "" || got["messaging.message.id"] != "" {
+		t.Errorf("attributes %v", got)
+	}
+	if len(first.Links) != 2 {
+		t.Fatalf("%d links, want 2", len(first.Links))
+	}
+	for i, seq := range []int64{1, 3} {
+		link := first.Links[i]
+		if want := deliveryotel.SpanContext(sent[i]); !link.SpanContext.Equal(want.WithRemote(true)) || link.Attributes[0] != attribute.Int64("streamsort.seq", seq) {
+			t.Errorf("link %d: %+v, want %+v", i, link, want)
+		}
+	}
+
+	var found metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &found); err != nil {
+		t.Fatal(err)
+	}
+	total := int64(0)
+	names := ""
+	for _, m := range found.ScopeMetrics[0].Metrics {
+		names += m.Name + " "
+		if sum, ok := m.Data.(metricdata.Sum[int64]); ok {
+			for _, point := range sum.DataPoints {
+				total += point.Value
+				if _, has := point.Attributes.Value("messaging.destination.name"); has {
+					t.Error("the metrics have the queue's name")
+				}
+			}
+		}
+	}
+	if !strings.Contains(names, "messaging.process.duration") || !strings.Contains(names, "messaging.client.consumed.messages") || total < 3 {
+		t.Errorf("metrics %s, %d messages", names, total)
+	}
+}
+
+// TestPanics: the span ends, and the batch fails as it does without it.
+func TestPanics(t *testing.T) {
+	exporter := tracetest.NewInMemoryExporter()
+	r := delivery.Reader{Name: "billing", Handle: func(context.Context, delivery.Batch) error { panic("no") }}
+	if err := deliveryotel.Instrument(&r, sdk.NewTracerProvider(sdk.WithSyncer(exporter)), nil); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != "no" {
+				t.Errorf("panic %v", p)
+			}
+		}()
+		_ = r.Handle(t.Context(), delivery.Batch{Queue: "q"})
+	}()
+	if spans := exporter.GetSpans(); len(spans) != 1 || spans[0].Status.Code != codes.Error || spans[0].Status.Description != "panic: no" {
+		t.Errorf("%+v", spans)
+	}
+}
+
+// TestNothing: without providers the reader is as it was; without a span there is no trace context.
+func TestNothing(t *testing.T) {
+	called := 0
+	r := delivery.Reader{Name: "billing", Handle: func(context.Context, delivery.Batch) error { called++; return nil }}
+	if err := deliveryotel.Instrument(&r, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Handle(t.Context(), delivery.Batch{}); err != nil || called != 1 {
+		t.Errorf("%v, %d calls", err, called)
+	}
+	if got := deliveryotel.TraceOf(t.Context()); got != (cursor.Trace{}) || deliveryotel.SpanContext(got).IsValid() {
+		t.Errorf("%+v", got)
+	}
+}

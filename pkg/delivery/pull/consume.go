@@ -1,0 +1,449 @@
+package pull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/pause"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// Database is a consumer's own transactional database, with the markers of its
+// claims: rows under a claim's whole name that say how it ended in there. Package
+// sqlmarker is that on database/sql.
+type Database interface {
+	// Name is the database's own, 1 to 40 characters. It stays the same when the
+	// database is restored from a backup, and no other one has it: claims bear it
+	// in their requests, so that no other database settles them.
+	Name() string
+
+	// Apply does what a batch is for and sets the marker of its claim, Committed,
+	// with the replies that were added to the batch, in one transaction; then it
+	// calls prepare; then it commits. Where one of them fails it rolls back, and
+	// returns that error. nil means that the transaction is committed. Apply does
+	// nothing, and returns a *RestoredError, where neither the claim of the number
+	// committed nor any later one is known to be committed in the database; and an
+	// *AheadError where the last batch that is known to be committed in it goes
+	// further than this one begins, and the consumer was not set back since; and ErrEnded where what it does for the
+	// batch ended the transaction.
+	Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error
+
+	// Settle sets the marker of a claim, Aborted, where there is none, and returns
+	// the one that stands there, with its replies. Its error says that nothing is
+	// known; a *RestoredError as in Apply.
+	Settle(ctx context.Context, h Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error)
+
+	// Check returns a *RestoredError where Apply would.
+	Check(ctx context.Context, queue, consumer string, committed int64) error
+
+	// Forget deletes the markers of the claims under a number, and lets none of
+	// them commit any more.
+	Forget(ctx context.Context, queue, consumer string, under int64) error
+}
+
+// ConsumeOptions are the parts of [Consume] that have defaults. A nil
+// ConsumeOptions means all of them.
+type ConsumeOptions struct {
+	Bounds
+	// Lease is how long a claim is valid, 30 seconds to 12 hours; 1 minute. A
+	// heartbeat extends it while the work goes on, so it need not be longer than
+	// a batch takes.
+	Lease time.Duration
+	// Beat is the time between two heartbeats; a third of the lease. Negative
+	// means none.
+	Beat time.Duration
+	// Poll is how long it waits where nothing is ready; 1 second.
+	Poll time.Duration
+	// UntilEmpty ends it where nothing is ready.
+	UntilEmpty bool
+	// KeepMarkers is how many claims' markers are kept, 1 or more; 1,000.
+	KeepMarkers int64
+	// Observe, if not nil, is called with each step.
+	Observe func(Step)
+	// NewReq returns a name for a request that no other request has, 1 to 20
+	// characters; nil means random ones.
+	NewReq func() string
+	// Wait waits; nil means to wait for that time, or the context's end.
+	Wait func(context.Context, time.Duration) error
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Step is what [Consume] did last, or found.
+type Step struct {
+	// Verdict is OK after a batch that is committed, Aborted after one that is
+	// not, Cancelled where another took the claim over, InDoubt and
+	// Quarantined where a claim that was found so is settled now, and otherwise
+	// what a claim was answered; empty where Err says why nothing is known.
+	Verdict Verdict
+	Batch   delivery.Batch
+	Err     error
+}
+
+// Consume hands a queue's messages on to a database, batch after batch, each
+// exactly once: claim, transaction, marker, prepare, commit. It settles what was
+// left in doubt, by whatever process, and extends the lease while a batch is
+// being applied. What fails is tried again, with longer and longer waits.
+//
+// It returns the context's error when that ends, with what failed last where
+// nothing worked since; nil with UntilEmpty; and otherwise what only people can
+// repair: a *RestoredError, an *AheadError, ErrOtherDatabase, ErrContradiction, ErrEnded,
+// delivery.ErrNoConsumer, a *cursor.InvalidError about what it was called with. What the
+// effect returns never ends it.
+//
+// Any number of processes may run it for one consumer and one database at once:
+// one works, the others are answered busy. It may die at any point: what it left
+// is settled or taken over by the next, after the lease.
+func Consume(ctx context.Context, claims Claims, db Database, queue, consumer string, options *ConsumeOptions) error {
+	run, err := newConsuming(claims, db, queue, consumer, options)
+	if err != nil {
+		return err
+	}
+	for {
+		wait, err := run.once(ctx)
+		if err != nil || run.ended {
+			return err
+		}
+		if wait > 0 {
+			if err := run.Wait(ctx, wait); err != nil {
+				return run.cut(err)
+			}
+		}
+		if ctx.Err() != nil {
+			return run.cut(ctx.Err())
+		}
+	}
+}
+
+// consuming is a Consume under way.
+type consuming struct {
+	ConsumeOptions
+	claims          Claims
+	db              Database
+	queue, consumer string
+	// req is a request for a claim that was made and not answered.
+	req string
+	// next is what the last commit claimed in the same write; its Verdict is empty
+	// where it claimed nothing.
+	next Answer
+	// open is a claim of ours that was, or may have been, prepared, and is not
+	// known to be ended; committed is what its answer said.
+	open      *Held
+	committed int64
+	// failures is how often in a row something failed, and last what it was.
+	failures int
+	last     error
+	ended    bool
+	// checked is set when the database is known to be what it was.
+	checked bool
+}
+
+func newConsuming(claims Claims, db Database, queue, consumer string, options *ConsumeOptions) (*consuming, error) {
+	if options == nil {
+		options = &ConsumeOptions{}
+	}
+	run := &consuming{ConsumeOptions: *options, claims: claims, db: db, queue: queue, consumer: consumer}
+	if run.Lease == 0 {
+		run.Lease = time.Minute
+	}
+	if run.Beat == 0 {
+		run.Beat = run.Lease / 3
+	}
+	if run.Poll == 0 {
+		run.Poll = time.Second
+	}
+	if run.KeepMarkers == 0 {
+		run.KeepMarkers = 1000
+	}
+	if run.Observe == nil {
+		run.Observe = func(Step) {}
+	}
+	if run.NewReq == nil {
+		run.NewReq = record.RandomReq
+	}
+	if run.Wait == nil {
+		run.Wait = pause.For
+	}
+	if run.Now == nil {
+		run.Now = time.Now
+	}
+	switch name := db.Name(); {
+	case len(name) == 0 || len(name) > 40:
+		return nil, &cursor.InvalidError{Field: "database", Code: invalid.TextCode(name, 40), Problem: "must have a name of 1 to 40 bytes"}
+	case run.Poll < 0:
+		return nil, &cursor.InvalidError{Field: "poll", Code: invalid.OutOfRange, Problem: "must not be negative"}
+	case run.KeepMarkers < 1:
+		return nil, &cursor.InvalidError{Field: "keepMarkers", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
+	}
+	_, err := Request{Queue: queue, Consumer: consumer, ID: "x", Bounds: run.Bounds, Lease: run.Lease}.checked(run.Lease)
+	return run, err
+}
+
+// Waits after failures.
+const (
+	firstWait   = 100 * time.Millisecond
+	longestWait = 30 * time.Second
+)
+
+// failed notes that something failed that may work later, and says how long to
+// wait; an error that only people can repair it returns.
+func (run *consuming) failed(b delivery.Batch, err error) (time.Duration, error) {
+	run.Observe(Step{Batch: b, Err: err})
+	if errors.Is(err, delivery.ErrNoConsumer) || errors.Is(err, ErrOtherDatabase) || errors.Is(err, ErrContradiction) || errors.Is(err, ErrEnded) {
+		err = fmt.Errorf("consumer %q of queue %q: %w", run.consumer, run.queue, err)
+	}
+	if onlyPeople(err) {
+		return 0, err
+	}
+	if over := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled); run.failures == 0 || !over {
+		run.last = err // that the time is over says nothing of what was wrong before
+	}
+	run.failures++
+	return min(firstWait<<min(run.failures-1, 20), longestWait), nil
+}
+
+// cut is why it ends between two rounds, with what failed in those before.
+func (run *consuming) cut(why error) error {
+	if run.failures == 0 {
+		return why
+	}
+	return fmt.Errorf("%w: what failed last: %w", why, run.last)
+}
+
+// once makes one round, and says how long to wait for the next.
+func (run *consuming) once(ctx context.Context) (time.Duration, error) {
+	if open := run.open; open != nil {
+		if err := run.settle(ctx, *open, run.committed, "the transaction's end is not known"); err != nil {
+			return run.failed(delivery.Batch{Queue: run.queue, Consumer: run.consumer, Token: open.Token}, err)
+		}
+	}
+	a, err := run.claim(ctx)
+	if err != nil {
+		return run.failed(a.Batch, err)
+	}
+	if !run.checked && a.Verdict != OK {
+		// At the start: there may be nothing to apply for long.
+		if err := run.db.Check(ctx, run.queue, run.consumer, a.Committed); err != nil {
+			return run.failed(a.Batch, err)
+		}
+	}
+	run.checked = true
+	if err := run.settleAside(ctx, a); err != nil {
+		// What is aside holds nobody up: the next round tries again.
+		if _, fatal := run.failed(a.Batch, err); fatal != nil {
+			return 0, fatal
+		}
+	}
+	switch a.Verdict {
+	case OK:
+		return run.apply(ctx, a)
+	case InDoubt:
+		run.Observe(Step{Verdict: InDoubt, Batch: a.Batch})
+		if err := run.settle(ctx, a.Held(), a.Committed, "its consumer fell silent after the prepare"); err != nil {
+			return run.failed(a.Batch, err)
+		}
+		run.failures = 0
+		return 0, nil
+	}
+	run.failures = 0
+	run.Observe(Step{Verdict: a.Verdict, Batch: a.Batch})
+	run.ended = a.Verdict == Nothing && run.UntilEmpty
+	if left := a.Until.Sub(run.Now()); !a.Until.IsZero() && left < run.Poll {
+		return max(left, time.Millisecond), nil
+	}
+	return run.Poll, nil
+}
+
+// request is the one for the next claim: the same until it is answered.
+func (run *consuming) request() Request {
+	if run.req == "" {
+		run.req = run.db.Name() + "-" + run.NewReq()
+	}
+	return Request{Queue: run.queue, Consumer: run.consumer, ID: run.req, Bounds: run.Bounds, Lease: run.Lease}
+}
+
+// claim makes the next claim, unless the last commit did.
+func (run *consuming) claim(ctx context.Context) (Answer, error) {
+	if a := run.next; a.Verdict != "" {
+		run.next = Answer{}
+		return a, nil
+	}
+	a, err := run.claims.Claim(ctx, run.request())
+	if err == nil {
+		run.req = ""
+	}
+	return a, err
+}
+
+// settleAside settles what is in quarantine, but for what another database left
+// there: that waits for an operator.
+func (run *consuming) settleAside(ctx context.Context, a Answer) error {
+	for _, h := range a.Unsettled {
+		if !run.own(h) {
+			continue
+		}
+		run.Observe(Step{Verdict: Quarantined, Batch: delivery.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}})
+		if err := run.settle(ctx, h, a.Committed, "its consumer fell silent after the prepare"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own reports whether a claim was made for this database.
+func (run *consuming) own(h Held) bool {
+	return strings.HasPrefix(h.Token.Req, run.db.Name()+"-")
+}
+
+// settle ends a claim by what the database has.
+func (run *consuming) settle(ctx context.Context, h Held, committed int64, reason string) error {
+	if !run.own(h) {
+		return fmt.Errorf("%w: claim %v", ErrOtherDatabase, h.Token)
+	}
+	outcome, replies, err := run.db.Settle(ctx, h, committed)
+	if err != nil {
+		return err
+	}
+	a, err := run.claims.Settle(ctx, h, outcome, reason, replies...)
+	if err == nil && a.Verdict == NoRoom {
+		err = record.ErrNoRoom
+	}
+	if err != nil {
+		return err
+	}
+	if run.open != nil && *run.open == h {
+		run.open = nil
+	}
+	if outcome == delivery.Committed && (a.Verdict == Aborted || a.Verdict == Cancelled) || outcome == delivery.Aborted && a.Verdict == Committed {
+		return fmt.Errorf("%w: claim %v, %s", ErrContradiction, h.Token, a.Verdict)
+	}
+	return nil
+}
+
+// refused is why a prepare was not answered OK.
+type refused struct{ verdict Verdict }
+
+func (r refused) Error() string { return "the claim may not be committed: it is " + string(r.verdict) }
+
+// apply applies a batch and ends its claim.
+func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error) {
+	h := a.Held()
+	a.Batch = a.Answerable()
+	beating, stop := run.heart(ctx, h)
+	err := run.db.Apply(beating, a.Batch, a.Committed, func(ctx context.Context) error {
+		if _, err := a.Replies(); err != nil {
+			return err
+		}
+		// From here on only the marker says how the claim ends.
+		run.open, run.committed = &h, a.Committed
+		p, err := run.claims.Prepare(ctx, h)
+		if err == nil && p.Verdict != OK {
+			err = refused{p.Verdict}
+		}
+		return err
+	})
+	stop()
+	var no refused
+	switch {
+	case err == nil:
+		return run.commit(ctx, a)
+	case run.open == nil:
+		// Nothing can have been committed.
+		aborted, failed := run.claims.Abort(ctx, h, err.Error())
+		var restored *RestoredError
+		var ahead *AheadError
+		switch {
+		case errors.Is(err, ErrEnded), errors.As(err, &restored), errors.As(err, &ahead) && failed == nil && aborted.Verdict == OK:
+		case onlyPeople(err):
+			// It is the effect's, about its batch alone; or it was taken over, and that
+			// other one committed; or nobody knows.
+			err = errors.New(err.Error())
+		}
+		return run.failed(a.Batch, errors.Join(err, failed))
+	case errors.As(err, &no) && no.verdict != InDoubt && no.verdict != Quarantined:
+		run.open = nil
+		run.Observe(Step{Verdict: Cancelled, Batch: a.Batch, Err: err})
+		return 0, nil
+	}
+	wait, fatal := run.failed(a.Batch, err)
+	if fatal != nil {
+		return wait, fatal
+	}
+	if err := run.settle(ctx, h, a.Committed, err.Error()); err != nil {
+		return run.failed(a.Batch, err)
+	}
+	return wait, nil
+}
+
+// commit says that a claim is committed, and goes on with the next one in the
+// same write where it can. Where that fails the claim stays open, and is settled
+// next; the next claim, if it was made, answers to its request.
+func (run *consuming) commit(ctx context.Context, a Answer) (time.Duration, error) {
+	h := a.Held()
+	replies, _ := a.Replies() // with one that was refused it is not prepared
+	done, next, err := run.claims.CommitAndClaim(ctx, h, run.request(), replies...)
+	if err == nil && done.Verdict == NoRoom {
+		err = record.ErrNoRoom
+	}
+	if err != nil {
+		return run.failed(a.Batch, err)
+	}
+	run.open, run.next = nil, next
+	if next.Verdict != "" {
+		run.req = ""
+	}
+	if done.Verdict == Aborted || done.Verdict == Cancelled {
+		return run.failed(a.Batch, fmt.Errorf("%w: claim %v, %s", ErrContradiction, h.Token, done.Verdict))
+	}
+	run.failures = 0
+	run.Observe(Step{Verdict: OK, Batch: a.Batch})
+	return 0, run.forget(ctx, a)
+}
+
+// forgetEvery is how many claims there are between two deletions of markers.
+const forgetEvery = 100
+
+// forget deletes old markers now and then. What is not settled is kept.
+func (run *consuming) forget(ctx context.Context, a Answer) error {
+	under := a.Token.N - run.KeepMarkers
+	for _, h := range a.Unsettled {
+		under = min(under, h.Token.N)
+	}
+	if a.Token.N%min(forgetEvery, run.KeepMarkers) != 0 || under < 1 {
+		return nil
+	}
+	if err := run.db.Forget(ctx, run.queue, run.consumer, under); err != nil {
+		run.Observe(Step{Batch: a.Batch, Err: err}) // the next one does it
+	}
+	return nil
+}
+
+// heart extends a claim's lease until stop is called. Its context ends where the
+// claim is another's.
+func (run *consuming) heart(ctx context.Context, h Held) (beating context.Context, stop func()) {
+	if run.Beat < 0 {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for pause.For(ctx, run.Beat) == nil {
+			// One that fails is made up for by the next.
+			a, err := run.claims.Extend(ctx, h, run.Lease)
+			if err == nil && a.Verdict != OK {
+				cancel(refused{a.Verdict})
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-stopped
+	}
+}

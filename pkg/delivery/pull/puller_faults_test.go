@@ -1,0 +1,90 @@
+package pull_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+)
+
+// TestPullFaults lets each request of a claim's life go wrong in each way. The
+// caller repeats the call that failed: the claim is made once, and ends once.
+func TestPullFaults(t *testing.T) {
+	faults := ddbtest.NewFaults(ddb.NewMemory(tables{}.definitions()...))
+	store, queues := tables{}.storesOn(t, faults)
+	sorter, err := cursor.New(queues, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := delivery.New(store, sorter, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pull.New(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		end  func(context.Context, pull.Held) (pull.Answer, error)
+		want delivery.TokenOutcome
+	}{
+		"commit": {func(ctx context.Context, h pull.Held) (pull.Answer, error) { return p.Commit(ctx, h) }, delivery.Committed},
+		"settle as committed": {func(ctx context.Context, h pull.Held) (pull.Answer, error) {
+			return p.Settle(ctx, h, delivery.Committed, "")
+		}, delivery.Committed},
+		"settle as aborted": {func(ctx context.Context, h pull.Held) (pull.Answer, error) {
+			return p.Settle(ctx, h, delivery.Aborted, "why")
+		}, delivery.Aborted},
+	} {
+		for _, fault := range ddbtest.EveryFault() {
+			for nth, pending := 1, false; !pending; nth++ {
+				t.Run(fmt.Sprintf("%s, request %d, %s", name, nth, fault), func(t *testing.T) {
+					queue := fmt.Sprintf("%s %s %d", name, fault, nth)
+					if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
+						t.Fatal(err)
+					}
+					if _, err := d.Create(t.Context(), queue, "c", delivery.First); err != nil {
+						t.Fatal(err)
+					}
+					faults.Fail(nth, fault)
+					again := func(what string, call func() (pull.Answer, error)) pull.Answer {
+						t.Helper()
+						for range 2 {
+							if a, err := call(); err == nil {
+								if a.Verdict != pull.OK {
+									t.Fatalf("%s: %+v", what, a)
+								}
+								return a
+							}
+						}
+						t.Fatalf("%s fails twice", what)
+						return pull.Answer{}
+					}
+					claim := again("claim", func() (pull.Answer, error) {
+						return p.Claim(t.Context(), pull.Request{Queue: queue, Consumer: "c", ID: "r"})
+					})
+					if len(claim.Messages) != 1 {
+						t.Errorf("claimed %+v", claim)
+					}
+					again("prepare", func() (pull.Answer, error) { return p.Prepare(t.Context(), claim.Held()) })
+					again(name, func() (pull.Answer, error) { return c.end(t.Context(), claim.Held()) })
+					pending = faults.Pending()
+					faults.Fail(0, "")
+					is, err := store.Consumer(t.Context(), queue, "c")
+					if err != nil || is.Token.N != 1 || is.State != delivery.Idle || is.Outcomes[1] != record.Remember(claim.Token, c.want) {
+						t.Errorf("%+v, %v; want one claim, %s", is, err, c.want)
+					}
+				})
+				if nth > 20 {
+					t.Fatal("no end of requests")
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package pull_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/claimstest"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+)
+
+// pullEnv is a queue with a consumer on these stores.
+func pullEnv(t *testing.T, store *delivery.Store, queues *cursor.Store) (claimstest.Env, *delivery.Deliverer) {
+	t.Helper()
+	now := time.Now()
+	clock := func() time.Time { return now }
+	sorter, err := cursor.New(queues, &cursor.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := delivery.New(store, sorter, &delivery.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Create(t.Context(), "q", "c", delivery.First); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pull.New(d, &pull.Options{MaxAttempts: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(0)
+	return claimstest.Env{
+		Claims: p, Attempts: 3, Arrived: claimstest.Arrived(t, sorter), Deliverer: d,
+		Put: func(n int) {
+			var messages []cursor.Message
+			for range n {
+				last++
+				messages = append(messages, cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)})
+			}
+			if err := sorter.Put(t.Context(), messages...)[0].Err; err != nil {
+				t.Fatal(err)
+			}
+		},
+		Pass: func(d time.Duration) { now = now.Add(d) },
+	}, d
+}
+
+func TestPullerConforms(t *testing.T) {
+	t.Run("memory", func(t *testing.T) {
+		claimstest.Run(t, func(t *testing.T) claimstest.Env {
+			env, _ := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
+			return env
+		})
+	})
+	t.Run("in arrival order, at their seqs", func(t *testing.T) {
+		claimstest.Run(t, func(t *testing.T) claimstest.Env {
+			queues, of := cursor.NewMemory(), cursor.KindArrival
+			sorter, err := cursor.New(queues, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := sorter.Configure(t.Context(), "q", cursor.Change{Kind: &of}); err != nil {
+				t.Fatal(err)
+			}
+			env, _ := pullEnv(t, delivery.NewMemory(), queues)
+			return env
+		})
+	})
+	for _, kind := range ddbtest.Servers(t) {
+		t.Run(string(kind), func(t *testing.T) {
+			claimstest.Run(t, func(t *testing.T) claimstest.Env {
+				store, queues := freshTables(t, kind, dynamo.Options{})
+				env, _ := pullEnv(t, store, queues)
+				return env
+			})
+		})
+	}
+}
+
+// TestQuarantine: a claim that nobody settles is quarantined by the sweep, the
+// messages behind it go on, and its consumer settles it when it is back.
+func TestQuarantine(t *testing.T) {
+	for _, outcome := range []delivery.TokenOutcome{delivery.Committed, delivery.Aborted} {
+		t.Run(string(outcome), func(t *testing.T) {
+			env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
+			env.Put(2)
+			ctx := t.Context()
+			claim := func(id string) pull.Answer {
+				t.Helper()
+				a, err := env.Claims.Claim(ctx, pull.Request{Queue: "q", Consumer: "c", ID: id, Bounds: pull.Bounds{MaxMessages: 1}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return a
+			}
+			heard := map[delivery.AnnouncementKind]delivery.Announcement{}
+			sweep := func() delivery.SweepReport {
+				t.Helper()
+				clear(heard)
+				report, err := d.Sweep(ctx, delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+					heard[a.Kind] = a
+					return nil
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return report
+			}
+			first := claim("r1")
+			if _, err := env.Claims.Prepare(ctx, first.Held()); err != nil {
+				t.Fatal(err)
+			}
+			env.Pass(2 * time.Minute)
+			report := sweep()
+			if a := heard[delivery.ConsumerInDoubt]; report.InDoubt != 1 || a.Token != first.Token || a.From != 0 || a.To != 1 {
+				t.Errorf("%+v, announced %+v", report, a)
+			}
+			env.Pass(time.Hour)
+			report = sweep()
+			if a := heard[delivery.ConsumerQuarantined]; report.Quarantined != 1 || report.InDoubt != 0 || a.Token != first.Token || a.State != delivery.InDoubt {
+				t.Errorf("%+v, announced %+v", report, a)
+			}
+			// What is aside is kept.
+			if seq, _, err := d.Delivered(ctx, "q"); err != nil || seq != 0 {
+				t.Errorf("everything up to %d may be deleted, %v", seq, err)
+			}
+			second := claim("r2")
+			if second.Verdict != pull.OK || second.From != 1 || len(second.Unsettled) != 1 || second.Unsettled[0] != first.Held() {
+				t.Fatalf("%+v; want message 2, and the claim in quarantine", second)
+			}
+			if _, err := d.Rewind(ctx, delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, delivery.First); err == nil {
+				t.Error("rewound under a claim in quarantine")
+			}
+			for range 2 {
+				if a, err := env.Claims.Settle(ctx, first.Held(), outcome, "back"); err != nil || a.Verdict != pull.OK {
+					t.Fatalf("settle: %+v, %v", a, err)
+				}
+			}
+			report = sweep()
+			if outcome == delivery.Committed {
+				if report.Quarantined != 0 {
+					t.Errorf("%+v; want nothing in quarantine", report)
+				}
+				return
+			}
+			if a := heard[delivery.ConsumerQuarantined]; report.Quarantined != 1 || a.State != delivery.State(delivery.Aborted) {
+				t.Errorf("%+v, announced %+v; want that its abort is", report, a)
+			}
+			order := delivery.Order{Queue: "q", Consumer: "c", Reason: "given up"}
+			if _, err := d.Release(ctx, order, first.Token); err != nil {
+				t.Fatal(err)
+			}
+			if report = sweep(); report.Quarantined != 0 {
+				t.Errorf("%+v; want nothing in quarantine", report)
+			}
+		})
+	}
+}
+
+// TestAnOperatorSettles a claim in quarantine whose database is gone.
+func TestAnOperatorSettles(t *testing.T) {
+	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
+	env.Put(1)
+	ctx := t.Context()
+	a, err := env.Claims.Claim(ctx, pull.Request{Queue: "q", Consumer: "c", ID: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "the database burnt down"}
+	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed); !errors.Is(err, delivery.ErrNotQuarantined) {
+		t.Errorf("a claim that is not in quarantine is settled: %v", err)
+	}
+	if _, err := d.Release(ctx, order, a.Token); !errors.Is(err, delivery.ErrNotQuarantined) {
+		t.Errorf("a claim that is not in quarantine is released: %v", err)
+	}
+	if _, err := env.Claims.Prepare(ctx, a.Held()); err != nil {
+		t.Fatal(err)
+	}
+	env.Pass(2 * time.Hour)
+	for range 2 {
+		if _, err := d.Sweep(ctx, delivery.SweepOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Release(ctx, order, a.Token); err == nil {
+		t.Error("released before it is settled")
+	}
+	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Cancelled); err == nil {
+		t.Error("settled as cancelled")
+	}
+	order.Op = "mine"
+	for range 2 { // repeated, it finds what it did
+		c, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed)
+		if err != nil || c.Quarantine != [record.MaxQuarantined]delivery.Quarantined{} {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+	order.Op = "another's"
+	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed); !errors.Is(err, delivery.ErrNotQuarantined) {
+		t.Errorf("settled again: %v", err)
+	}
+	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Verdict != pull.Forgotten {
+		t.Errorf("its commit: %+v, %v", a, err)
+	}
+	operations, _, err := d.Audit(ctx, "q", "")
+	if err != nil || !slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == delivery.OpSettle && a.Done }) {
+		t.Errorf("operations %+v, %v", operations, err)
+	}
+}
+
+// TestPushLeavesAPreparedClaimAlone: a one-phase delivery waits for
+// its end, however old it is.
+func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
+	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
+	env.Put(1)
+	a, err := env.Claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := env.Claims.Prepare(t.Context(), a.Held()); err != nil {
+		t.Fatal(err)
+	}
+	reader := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
+		t.Error("delivered")
+		return nil
+	}}
+	for range 2 {
+		if done := d.Deliver(t.Context(), "q", reader, -1); done.Ended != delivery.EndedBusy || done.Err != nil {
+			t.Errorf("%+v; want that it is busy", done)
+		}
+		env.Pass(time.Hour)
+		if _, err := d.Sweep(t.Context(), delivery.SweepOptions{SettleWithin: 100 * time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestClaimOfAConsumerMadeAnew has a process sleep between its look and its claim,
+// while the consumer is removed and made anew at another place: token and state are
+// what they were. What it read is not handed out, and what is, is what waits there.
+func TestClaimOfAConsumerMadeAnew(t *testing.T) {
+	tables := ddb.NewMemory(delivery.Names{}.Tables()...)
+	var asleep func()
+	view := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if while := asleep; while != nil && r.Name() == "claim" {
+			asleep = nil
+			while()
+		}
+		return tables.Do(ctx, r)
+	})
+	env, d := pullEnv(t, record.NewStore(view, delivery.Names{}.Tables()), cursor.NewMemory())
+	env.Put(9)
+	asleep = func() {
+		o := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
+		if _, err := d.Remove(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Create(t.Context(), "q", "c", delivery.At(6)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := env.Claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r", Bounds: pull.Bounds{MaxMessages: 4}})
+	if err != nil || a.Verdict != pull.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
+		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Verdict, a.From+1, a.To, len(a.Messages), err)
+	}
+}
+
+// TestADeadClaimComesAgainAsItWas, and then smaller, as one that was aborted.
+func TestADeadClaimComesAgainAsItWas(t *testing.T) {
+	env, _ := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
+	env.Put(20)
+	for i, last := range []int64{10, 10, 1} {
+		a, err := env.Claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), Bounds: pull.Bounds{MaxMessages: 10}})
+		if err != nil || a.Verdict != pull.OK || a.To != last {
+			t.Errorf("try %d: %s up to %d, %v; want up to %d", i+1, a.Verdict, a.To, err, last)
+		}
+		env.Pass(time.Hour)
+	}
+}

@@ -1,0 +1,240 @@
+package pullhttp_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// That the client does over HTTP what the protocol does on the tables is tested with
+// the function behind the API (functions/delivery). Here is what goes wrong on the way.
+
+// api answers one request after the other as its script says, and notes them.
+type api struct {
+	*pullhttp.Client
+	requests []string
+}
+
+func newAPI(t *testing.T, script ...http.HandlerFunc) *api {
+	t.Helper()
+	a := &api{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		a.requests = append(a.requests, fmt.Sprintf("%s %s %s", r.Method, r.URL, body))
+		if len(a.requests) > len(script) {
+			t.Errorf("request %d, of %d expected", len(a.requests), len(script))
+			return
+		}
+		script[len(a.requests)-1](w, r)
+	}))
+	t.Cleanup(server.Close)
+	var err error
+	if a.Client, err = pullhttp.New(server.URL); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// says answers with this document.
+func says(status int, document string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, document)
+	}
+}
+
+// refuses answers with a problem document.
+func refuses(status int, code, more string) http.HandlerFunc {
+	return says(status, fmt.Sprintf(`{"status":%d,"type":"https://streamsort.dev/problems/x","code":%q,"title":"x","detail":"why"%s}`, status, code, more))
+}
+
+// loses takes the request, and drops the connection in place of an answer.
+func loses(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+const ok = `{"status":200,"answer":"OK","queue":"q","consumer":"c","token":"3-r","from":1,"to":2}`
+
+var held = pull.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 3, Req: "r"}}
+
+// TestClaim shows a request, and every member of an answer.
+func TestClaim(t *testing.T) {
+	a := newAPI(t, says(200, `{"status":200,"answer":"OK","queue":"q","consumer":"c","token":"3-r","from":"9007199254740993","to":"9007199254740996",
+		"messages":[
+			{"seq":"9007199254740993","id":"a","body":{"n": 1.50},"contentType":"a/b","attributes":{"k":"v"},"enqueuedAt":"2026-01-02T03:04:05Z"},
+			{"seq":"9007199254740995","bodyBase64":"AP8="}],
+		"skipped":["9007199254740994","9007199254740996"],"attempt":2,"rewinds":1,"until":"2026-01-02T03:05:05Z","committed":2,
+		"unsettled":["1-x"],"detail":"why"}`))
+	got, err := a.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, Bounds: pull.Bounds{MaxMessages: 9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first = int64(1)<<53 + 1
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	want := pull.Answer{
+		Verdict: pull.OK, Until: at.Add(time.Minute), Committed: 2, Detail: "why",
+		Batch: delivery.Batch{
+			Queue: "q", Consumer: "c", Token: delivery.Token{N: 3, Req: "r"}, From: first - 1, To: first + 3, Attempt: 2, Rewinds: 1,
+			Messages: []cursor.Message{
+				{Queue: "q", Seq: first, ID: "a", Body: []byte(`{"n": 1.50}`), ContentType: "a/b", Attributes: map[string]string{"k": "v"}, EnqueuedAt: at},
+				{Queue: "q", Seq: first + 2, Body: []byte{0, 255}},
+			},
+			Skipped: []int64{first + 1, first + 3},
+		},
+		Unsettled: []pull.Held{{Queue: "q", Consumer: "c", Token: delivery.Token{N: 1, Req: "x"}}},
+	}
+	if diff := cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", got)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if request := `POST /claims {"queue":"q","consumer":"c","request":"r","maxMessages":9,"leaseSeconds":31}`; a.requests[0] != request {
+		t.Errorf("%s, want %s", a.requests[0], request)
+	}
+}
+
+// TestClaimOfAKeyedQueue: each key has the JSON that was answered.
+func TestClaimOfAKeyedQueue(t *testing.T) {
+	keys := []string{`-1.5`, `"a"`, `["2026-05-06T05:08:09.5Z",2]`}
+	var messages []string
+	for i, key := range keys {
+		messages = append(messages, fmt.Sprintf(`{"seq":%d,"id":"a","key":%s,"late":%t,"unlinked":%t,"body":1}`, i+1, key, i == 1, i == 2))
+	}
+	a := newAPI(t,
+		says(200, strings.Replace(ok, `"to":2`, `"to":3,"messages":[`+strings.Join(messages, ",")+`]`, 1)),
+		says(200, strings.Replace(ok, `"to":2`, `"to":2,"messages":[{"seq":1,"key":{},"body":1}]`, 1)))
+	got, err := a.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"})
+	if err != nil || len(got.Messages) != len(keys) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, m := range got.Messages {
+		if string(m.Key.JSON()) != keys[i] || m.Late != (i == 1) || m.Unlinked != (i == 2) {
+			t.Errorf("key %s of %s: %+v", m.Key.JSON(), keys[i], m)
+		}
+	}
+	if got, err := a.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"}); err == nil {
+		t.Errorf("what is no key is read as %+v", got)
+	}
+}
+
+// TestNotThere: a consumer or a queue that is not there is the error that the tables give.
+func TestNotThere(t *testing.T) {
+	for code, want := range map[string]error{"no-consumer": delivery.ErrNoConsumer, "no-queue": cursor.ErrNoQueue} {
+		if _, err := newAPI(t, refuses(404, code, "")).List(t.Context(), "q", "c", pull.Bounds{}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", code, err, want)
+		}
+	}
+}
+
+// TestFieldsThatAreWrong: each reason arrives with its field and the element that it is
+// in, named as the Go caller names it.
+func TestFieldsThatAreWrong(t *testing.T) {
+	for _, code := range []invalid.Code{
+		invalid.Missing, invalid.Unknown, invalid.Malformed, invalid.TooLarge, invalid.OutOfRange, invalid.Misplaced, invalid.Clash,
+	} {
+		for _, c := range []struct{ sent, path, field string }{
+			{`"field":"request"`, "request", "request"},
+			{`"field":"leaseSeconds"`, "lease", "lease"},
+			{`"field":"seqs[1]","index":1`, "seqs[1]", ""},
+			{`"field":"replies[2].body","index":2`, "replies[2].body", "body"},
+		} {
+			a := newAPI(t, refuses(400, string(code), fmt.Sprintf(`,"errors":[{%s,"code":%q,"detail":"is wrong"}]`, c.sent, code)))
+			_, err := a.Prepare(t.Context(), held)
+			var wrong *invalid.Error
+			if !errors.As(err, &wrong) || wrong.Code != code || wrong.Path() != c.path || wrong.Field != c.field {
+				t.Errorf("%s %s: %#v", code, c.sent, err)
+			}
+		}
+	}
+}
+
+// TestOtherProblems are no field's, and none of the errors above.
+func TestOtherProblems(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"a problem":              refuses(403, "no-tenant", ""),
+		"a gateway's refusal":    says(403, `{"message":"why"}`),
+		"a page":                 says(404, `<html>why</html>`),
+		"nothing":                says(400, ``),
+		"a problem of no fields": refuses(400, "invalid", ""),
+	} {
+		_, err := newAPI(t, answer).Commit(t.Context(), held)
+		var wrong *invalid.Error
+		if err == nil || errors.As(err, &wrong) || errors.Is(err, delivery.ErrNoConsumer) || errors.Is(err, cursor.ErrNoQueue) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name != "nothing" && (err == nil || !strings.Contains(err.Error(), "why")) {
+			t.Errorf("%s: %v, want what was answered", name, err)
+		}
+	}
+}
+
+// TestNoAnswerOfTheProtocol: a success that is none.
+func TestNoAnswerOfTheProtocol(t *testing.T) {
+	for _, document := range []string{
+		`<html>`, ``, `7`, `{"answer":"OK","token":"r"}`, `{"answer":"OK","unsettled":["r"]}`, `{"answer":"OK","from":"x"}`,
+	} {
+		if got, err := newAPI(t, says(200, document)).Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"}); err == nil {
+			t.Errorf("%s: %+v", document, got)
+		}
+	}
+}
+
+// TestRepeats: what was lost or may succeed later is asked for again, in the same words.
+func TestRepeats(t *testing.T) {
+	for name, first := range map[string]http.HandlerFunc{
+		"a lost response":    loses,
+		"throttled":          says(429, `{"message":"Too Many Requests"}`),
+		"unavailable":        refuses(503, "unavailable", ""),
+		"a function's fault": says(502, `{"message":"Internal Server Error"}`),
+		"no problem":         says(503, `<html>`),
+	} {
+		calls := map[string]func(*api) (pull.Answer, error){
+			"claim": func(a *api) (pull.Answer, error) {
+				return a.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"})
+			},
+			"commit": func(a *api) (pull.Answer, error) { return a.Commit(t.Context(), held) },
+		}
+		for verb, call := range calls {
+			a := newAPI(t, first, says(200, ok))
+			got, err := call(a)
+			if err != nil || got.Verdict != pull.OK || got.Token != held.Token {
+				t.Errorf("%s, %s: %+v, %v", name, verb, got, err)
+			}
+			if len(a.requests) != 2 || len(slices.Compact(a.requests)) != 1 {
+				t.Errorf("%s, %s: %q, want one request twice", name, verb, a.requests)
+			}
+		}
+	}
+}
+
+// TestCommitAndClaim: both answers; and a claim that is not the commit's consumer's is
+// refused before it is sent.
+func TestCommitAndClaim(t *testing.T) {
+	a := newAPI(t, says(200, `{"answer":"OK","token":"3-r","next":`+strings.Replace(ok, "3-r", "4-s", 1)+`}`))
+	done, next, err := a.CommitAndClaim(t.Context(), held, pull.Request{Queue: "q", Consumer: "c", ID: "s"})
+	if err != nil || done.Token != held.Token || next.Token != (delivery.Token{N: 4, Req: "s"}) || next.To != 2 {
+		t.Errorf("%+v, %+v, %v", done, next, err)
+	}
+	if want := `PATCH /claims {"action":"commit","queue":"q","consumer":"c","token":"3-r","next":{"request":"s"}}`; a.requests[0] != want {
+		t.Errorf("%s, want %s", a.requests[0], want)
+	}
+	for field, r := range map[string]pull.Request{"queue": {Queue: "p", Consumer: "c"}, "consumer": {Queue: "q", Consumer: "d"}} {
+		var wrong *invalid.Error
+		if _, _, err := newAPI(t).CommitAndClaim(t.Context(), held, r); !errors.As(err, &wrong) || wrong.Field != field || wrong.Code != invalid.Clash {
+			t.Errorf("another %s: %v", field, err)
+		}
+	}
+}

@@ -1,0 +1,391 @@
+package sqlmarker_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
+)
+
+func TestConsume(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 7)
+		o := tb.options()
+		o.MaxMessages = 3
+		var verdicts []pull.Verdict
+		o.Observe = func(s pull.Step) { verdicts = append(verdicts, s.Verdict) }
+		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, o); err != nil {
+			b.Fatal(err)
+		}
+		b.booked(1, 2, 3, 4, 5, 6, 7)
+		if len(verdicts) != 4 || verdicts[2] != pull.OK || verdicts[3] != pull.Nothing {
+			b.Errorf("steps %v", verdicts)
+		}
+	})
+}
+
+// flaky loses the answer to every other commit, and some of them before they are
+// made: nobody knows.
+type flaky struct {
+	pull.Claims
+	commits, prepares int
+}
+
+var errAway = errors.New("no answer")
+
+func (f *flaky) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...delivery.Reply) (done, next pull.Answer, err error) {
+	if f.commits++; f.commits%4 == 1 {
+		return done, next, errAway
+	}
+	done, next, err = f.Claims.CommitAndClaim(ctx, h, r, replies...)
+	if f.commits%4 == 3 {
+		return pull.Answer{}, pull.Answer{}, errAway
+	}
+	return done, next, err
+}
+
+func (f *flaky) Prepare(ctx context.Context, h pull.Held) (pull.Answer, error) {
+	a, err := f.Claims.Prepare(ctx, h)
+	if f.prepares++; f.prepares%3 == 1 {
+		return pull.Answer{}, errAway
+	}
+	return a, err
+}
+
+// TestItSaysWhatItWasAt: the error names the consumer that is not there; and one of a
+// context that ends has what failed before, unless something worked since.
+func TestItSaysWhatItWasAt(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		err := b.Consume(b.Context(), tb.puller(0), "q", "nobody", book, tb.options())
+		if !errors.Is(err, delivery.ErrNoConsumer) || err.Error() != `consumer "nobody" of queue "q": no such consumer` {
+			b.Errorf("error %v", err)
+		}
+
+		for name, c := range map[string]struct {
+			claims pull.Claims
+			want   string
+		}{
+			"nothing works":     {&away{Claims: tb.puller(0)}, "context canceled: what failed last: connection refused"},
+			"it works by now":   {&away{Claims: tb.puller(0), times: 1}, "context canceled"},
+			"nothing was wrong": {tb.puller(0), "context canceled"},
+		} {
+			ctx, cancel := context.WithCancel(b.Context())
+			o := tb.options()
+			o.UntilEmpty = false
+			waits := 0
+			o.Wait = func(ctx context.Context, _ time.Duration) error {
+				if waits++; waits == 3 {
+					cancel()
+				}
+				return ctx.Err()
+			}
+			if err := b.Consume(ctx, c.claims, "q", "c", book, o); !errors.Is(err, context.Canceled) || err.Error() != c.want {
+				b.Errorf("%s: error %v, want %s", name, err, c.want)
+			}
+			cancel()
+		}
+	})
+}
+
+// away answers no claim, or not the first ones; where the context has ended it says
+// no more than that.
+type away struct {
+	pull.Claims
+	times, asked int
+}
+
+var errRefused = errors.New("connection refused")
+
+func (a *away) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
+	switch a.asked++; {
+	case a.times > 0 && a.asked > a.times:
+		return a.Claims.Claim(ctx, r)
+	case a.asked == 2:
+		return pull.Answer{}, context.DeadlineExceeded // of one request
+	}
+	return pull.Answer{}, errRefused
+}
+
+func TestLostAnswersAreSettled(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 5)
+		if err := b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", book, tb.options()); err != nil {
+			b.Fatal(err)
+		}
+		b.booked(1, 2, 3, 4, 5)
+	})
+}
+
+// TestWhatWasLeftInDoubtIsSettled: the process before died after its prepare,
+// with its transaction committed or not.
+func TestWhatWasLeftInDoubtIsSettled(t *testing.T) {
+	for name, committed := range map[string]bool{"committed": true, "not committed": false} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				tb := newTables(b.T, 2)
+				p := tb.puller(0)
+				a := tb.claim(p, b.Name()+"-a", 1)
+				tb.is("prepare", pull.OK)(p.Prepare(b.Context(), a.Held()))
+				if committed {
+					b.committed(a.Held())
+				}
+				waited := false
+				o := tb.options()
+				wait := o.Wait
+				o.Wait = func(ctx context.Context, d time.Duration) error {
+					waited = true
+					return wait(ctx, d)
+				}
+				if err := b.Consume(b.Context(), p, "q", "c", book, o); err != nil {
+					b.Fatal(err)
+				}
+				b.booked(1, 2)
+				if !waited {
+					b.Error("it did not wait for the end of the lease")
+				}
+			})
+		})
+	}
+}
+
+// TestAMessageThatNoTransactionTakes ends blocked, alone; those before it go
+// through.
+func TestAMessageThatNoTransactionTakes(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 4)
+		tries := 0
+		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
+			if err := book(ctx, tx, batch); err != nil {
+				return err
+			}
+			for _, m := range batch.Messages {
+				if m.Seq == 3 {
+					tries++
+					panic("no such account")
+				}
+			}
+			return nil
+		}
+		o := tb.options()
+		o.MaxMessages = 4
+		stuck := errors.New("stuck")
+		var last pull.Step
+		o.Observe = func(s pull.Step) { last = s }
+		wait := o.Wait
+		o.Wait = func(ctx context.Context, d time.Duration) error {
+			if last.Verdict == pull.Blocked {
+				return stuck
+			}
+			return wait(ctx, d)
+		}
+		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); !errors.Is(err, stuck) {
+			b.Fatal(err)
+		}
+		b.booked(1, 2)
+		c, err := tb.store.Consumer(b.Context(), "q", "c")
+		if err != nil || c.State != delivery.Blocked || c.Delivered != 2 || c.Error != "panic: no such account" || tries != 5 {
+			b.Errorf("%+v, %v, after %d tries", c, err, tries)
+		}
+	})
+}
+
+// TestAnEffectThatEndsTheTransaction ends Consume, whatever it returns: there is no marker beside what it committed.
+// What a context's end rolls back is nobody's mistake.
+func TestAnEffectThatEndsTheTransaction(t *testing.T) {
+	refused := errors.New("no such account")
+	for name, effect := range map[string]sqlmarker.Effect{
+		"committed":              func(_ context.Context, tx *sql.Tx, _ delivery.Batch) error { return tx.Commit() },
+		"rolled back":            func(_ context.Context, tx *sql.Tx, _ delivery.Batch) error { return tx.Rollback() },
+		"committed, and refused": func(_ context.Context, tx *sql.Tx, _ delivery.Batch) error { return errors.Join(tx.Commit(), refused) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				tb := newTables(b.T, 1)
+				o := tb.options()
+				o.Wait = func(context.Context, time.Duration) error { return errAway } // it tries again
+				err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o)
+				if want := `consumer "c" of queue "q": the effect ended its transaction`; !errors.Is(err, pull.ErrEnded) || !strings.HasPrefix(err.Error(), want) {
+					b.Errorf("error %v, want %s", err, want)
+				}
+				if n := b.count("streamsort_markers"); n != 0 {
+					b.Errorf("%d markers, want none", n)
+				}
+			})
+		})
+	}
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		ctx, cancel := context.WithCancel(b.Context())
+		effect := func(ctx context.Context, tx *sql.Tx, _ delivery.Batch) error {
+			cancel()
+			_, err := tx.ExecContext(ctx, "INSERT INTO effects VALUES (1)")
+			return err
+		}
+		if err := b.Consume(ctx, tb.puller(0), "q", "c", effect, tb.options()); !errors.Is(err, context.Canceled) || errors.Is(err, pull.ErrEnded) {
+			b.Errorf("error %v, want that of the context alone", err)
+		}
+	})
+}
+
+func TestAnotherDatabasesClaimIsNotSettled(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		p := tb.puller(0)
+		h := tb.claim(p, "other-1", 1).Held()
+		tb.is("prepare", pull.OK)(p.Prepare(b.Context(), h))
+		tb.now = tb.now.Add(time.Minute)
+		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); !errors.Is(err, pull.ErrOtherDatabase) {
+			b.Errorf("error %v, want that it is another's", err)
+		}
+		if n := b.count("streamsort_markers"); n != 0 {
+			b.Errorf("%d markers, want none", n)
+		}
+	})
+}
+
+// TestARestoredDatabaseStops: at the start already, where nothing is ready.
+func TestARestoredDatabaseStops(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 2)
+		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()); err != nil {
+			b.Fatal(err)
+		}
+		b.exec("DELETE FROM effects WHERE n = 2")
+		b.exec("DELETE FROM streamsort_markers WHERE number = 2")
+		var restored *pull.RestoredError
+		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()); !errors.As(err, &restored) || restored.Last != 1 || restored.Committed != 2 {
+			b.Fatalf("error %v, want that 1 is known and 2 should be", err)
+		}
+		tb.put(3, 3)
+		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()); !errors.As(err, &restored) {
+			b.Fatalf("error %v, with a message that waits", err)
+		}
+		b.booked(1)
+		// An operator sets the consumer back, and gives the word.
+		tb.now = tb.now.Add(time.Hour)
+		if _, err := tb.deliverer(0).Rewind(b.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "restored"}, delivery.At(2)); err != nil {
+			b.Fatal(err)
+		}
+		if err := b.Acknowledge(b.Context(), "q", "c", restored.Committed); err != nil {
+			b.Fatal(err)
+		}
+		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()); err != nil {
+			b.Fatal(err)
+		}
+		b.booked(1, 2, 3)
+	})
+}
+
+// TestTwoCopiesOnOneDatabase: started together, one works and one is busy.
+func TestTwoCopiesOnOneDatabase(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		p := tb.puller(0)
+		busy := make(chan struct{})
+		var once sync.Once
+		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
+			<-busy // the other one was answered
+			return book(ctx, tx, batch)
+		}
+		var copies sync.WaitGroup
+		for range 2 {
+			o := tb.options()
+			o.Wait = func(context.Context, time.Duration) error { return errAway }
+			o.Observe = func(s pull.Step) {
+				if s.Verdict == pull.Busy {
+					once.Do(func() { close(busy) })
+				}
+			}
+			copies.Go(func() {
+				if err := b.Consume(b.Context(), p, "q", "c", effect, o); err != nil && !errors.Is(err, errAway) {
+					b.Error(err)
+				}
+			})
+		}
+		copies.Wait()
+		b.booked(1)
+	})
+}
+
+// TestTheLeaseIsExtended: the work takes longer than a lease.
+func TestTheLeaseIsExtended(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		p := &beats{Claims: tb.puller(0), beaten: make(chan struct{}, 1)}
+		o := tb.options()
+		o.Beat = time.Millisecond
+		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
+			<-p.beaten
+			return book(ctx, tx, batch)
+		}
+		if err := b.Consume(b.Context(), p, "q", "c", effect, o); err != nil {
+			b.Fatal(err)
+		}
+		b.booked(1)
+	})
+}
+
+// beats reports a heartbeat.
+type beats struct {
+	pull.Claims
+	beaten chan struct{}
+}
+
+func (c *beats) Extend(ctx context.Context, h pull.Held, lease time.Duration) (pull.Answer, error) {
+	a, err := c.Claims.Extend(ctx, h, lease)
+	select {
+	case c.beaten <- struct{}{}:
+	default:
+	}
+	return a, err
+}
+
+// TestATakenOverClaimEndsTheWork: the heartbeat learns of it.
+func TestATakenOverClaimEndsTheWork(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		p := tb.puller(0)
+		other := tb.puller(time.Hour)
+		o := tb.options()
+		o.Beat = time.Millisecond
+		o.Wait = func(context.Context, time.Duration) error { return errAway }
+		effect := func(ctx context.Context, _ *sql.Tx, _ delivery.Batch) error {
+			tb.claim(other, "other-2", 1)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		if err := b.Consume(b.Context(), p, "q", "c", effect, o); !errors.Is(err, errAway) {
+			b.Fatal(err)
+		}
+		b.booked()
+	})
+}
+
+// TestAnotherDatabasesQuarantineHoldsNobodyUp: its claim waits for an operator.
+func TestAnotherDatabasesQuarantineHoldsNobodyUp(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 2)
+		p := tb.puller(0)
+		h := tb.claim(p, "other-1", 1).Held()
+		tb.is("prepare", pull.OK)(p.Prepare(b.Context(), h))
+		tb.now = tb.now.Add(2 * time.Hour)
+		for range 2 {
+			if _, err := tb.deliverer(0).Sweep(b.Context(), delivery.SweepOptions{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); err != nil {
+			b.Fatal(err)
+		}
+		b.booked(2)
+		b.settles(h, delivery.Aborted) // nobody had settled it here
+	})
+}

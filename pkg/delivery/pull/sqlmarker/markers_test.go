@@ -1,0 +1,283 @@
+package sqlmarker_test
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+func claim(n int64, req string) pull.Held {
+	return pull.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: n, Req: req}}
+}
+
+// batchOf is an empty batch under a claim.
+func batchOf(h pull.Held) delivery.Batch {
+	return delivery.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}
+}
+
+// work is a transaction with an effect and the marker of a claim, not yet
+// committed.
+func (b *bench) work(h pull.Held, committed int64) (*sql.Tx, error) {
+	b.Helper()
+	tx := b.begin()
+	if _, err := tx.ExecContext(b.Context(), "INSERT INTO effects (n) VALUES (1)"); err != nil {
+		b.Fatal(err)
+	}
+	err := b.Mark(b.Context(), tx, batchOf(h), committed)
+	if err != nil {
+		_ = tx.Rollback()
+	}
+	return tx, err
+}
+
+// committed commits the work of a claim.
+func (b *bench) committed(h pull.Held) {
+	b.Helper()
+	tx, err := b.work(h, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// settles checks how a claim is settled.
+func (b *bench) settles(h pull.Held, want delivery.TokenOutcome) {
+	b.Helper()
+	for range 2 { // the repeat answers the same
+		if got, _, err := b.Settle(b.Context(), h, 0); err != nil || got != want {
+			b.Errorf("claim %v settles as %q, %v; want %q", h.Token, got, err, want)
+		}
+	}
+}
+
+func TestCommittedIsCommitted(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.committed(claim(1, "r"))
+		b.settles(claim(1, "r"), delivery.Committed)
+		if n := b.count("effects"); n != 1 {
+			b.Errorf("%d effects, want 1", n)
+		}
+	})
+}
+
+func TestRolledBackIsAborted(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tx, err := b.work(claim(1, "r"), 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := tx.Rollback(); err != nil {
+			b.Fatal(err)
+		}
+		b.settles(claim(1, "r"), delivery.Aborted)
+		if n := b.count("effects"); n != 0 {
+			b.Errorf("%d effects, want none", n)
+		}
+	})
+}
+
+// TestSettledCannotCommit: the zombie's own insert finds what was settled.
+func TestSettledCannotCommit(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.settles(claim(1, "r"), delivery.Aborted)
+		if _, err := b.work(claim(1, "r"), 0); !errors.Is(err, sqlmarker.ErrSettled) {
+			b.Errorf("error %v, want that it is settled", err)
+		}
+	})
+}
+
+// TestAConflictProvesNothing: what stands there is another's ABORTED (T1).
+func TestAConflictProvesNothing(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.settles(claim(1, "r"), delivery.Aborted)
+		b.settles(claim(1, "r"), delivery.Aborted)
+	})
+}
+
+// TestSettleWaitsForTheTransaction: the marker is there, but not committed.
+func TestSettleWaitsForTheTransaction(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tx, err := b.work(claim(1, "r"), 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var settled sync.WaitGroup
+		var outcome delivery.TokenOutcome
+		var failed error
+		settled.Go(func() { outcome, _, failed = b.Settle(b.Context(), claim(1, "r"), 0) })
+		if err := tx.Commit(); err != nil {
+			b.Fatal(err)
+		}
+		settled.Wait()
+		if failed != nil || outcome != delivery.Committed {
+			b.Errorf("%q, %v; want COMMITTED", outcome, failed)
+		}
+	})
+}
+
+// TestTheWholeKeyTells: a number can be given twice, the whole token cannot.
+func TestTheWholeKeyTells(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.committed(claim(1, "r"))
+		other, err := sqlmarker.Open(b.Context(), b.db, b.server.dialect, "stack 2")
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.settles(claim(1, "another request"), delivery.Aborted)
+		h := claim(1, "r")
+		h.Queue = "q2"
+		b.settles(h, delivery.Aborted)
+		h = claim(1, "r")
+		h.Consumer = "c2"
+		b.settles(h, delivery.Aborted)
+		if outcome, _, err := other.Settle(b.Context(), claim(1, "r"), 0); err != nil || outcome != delivery.Aborted {
+			b.Errorf("another stack's claim settles as %q, %v; want ABORTED", outcome, err)
+		}
+		b.settles(claim(1, "r"), delivery.Committed)
+	})
+}
+
+// TestForget: a zombie of a claim whose marker is gone finds the floor (T3).
+func TestForget(t *testing.T) {
+	onEach(t, func(b *bench) {
+		for n := range int64(5) {
+			b.settles(claim(n+1, "r"), delivery.Aborted)
+		}
+		for range 2 {
+			if err := b.Forget(b.Context(), "q", "c", 4); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := b.Forget(b.Context(), "q", "c", 2); err != nil {
+			b.Fatal(err)
+		}
+		if n := b.count("streamsort_markers"); n != 2 {
+			b.Errorf("%d markers, want 2", n)
+		}
+		if _, err := b.work(claim(3, "r"), 0); !errors.Is(err, sqlmarker.ErrForgotten) {
+			b.Fatalf("a claim under the floor is marked: %v", err) // its transaction would hold up the rest
+		}
+		if outcome, _, err := b.Settle(b.Context(), claim(3, "r"), 0); !errors.Is(err, sqlmarker.ErrForgotten) {
+			b.Errorf("a claim under the floor is settled: %q, %v", outcome, err)
+		}
+		b.settles(claim(4, "r"), delivery.Aborted)
+		b.committed(claim(6, "r"))
+	})
+}
+
+// TestRestored: the database does not know what was committed in it.
+func TestRestored(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.committed(claim(2, "r"))
+		refused := func(what string, err error) {
+			b.Helper()
+			var restored *pull.RestoredError
+			if !errors.As(err, &restored) || restored.Last != 2 || restored.Committed != 5 {
+				b.Errorf("%s: error %v, want that the database knows 2 and not 5", what, err)
+			}
+		}
+		_, err := b.work(claim(6, "r"), 5)
+		refused("mark", err)
+		_, _, err = b.Settle(b.Context(), claim(6, "r"), 5)
+		refused("settle", err)
+		refused("check", b.Check(b.Context(), "q", "c", 5))
+		if err := b.Check(b.Context(), "q", "c", 2); err != nil {
+			b.Errorf("check of what it knows: %v", err)
+		}
+		if n := b.count("streamsort_markers"); n != 1 {
+			b.Errorf("%d markers, want the old one", n)
+		}
+		if err := b.Acknowledge(b.Context(), "q", "c", 5); err != nil {
+			b.Fatal(err)
+		}
+		tx, err := b.work(claim(6, "r"), 5)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := tx.Commit(); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+func TestManySettleAtOnce(t *testing.T) {
+	onEach(t, func(b *bench) {
+		const at = 8
+		var all sync.WaitGroup
+		outcomes := make([]delivery.TokenOutcome, at)
+		errs := make([]error, at)
+		for i := range at {
+			all.Go(func() { outcomes[i], _, errs[i] = b.Settle(b.Context(), claim(1, "r"), 0) })
+		}
+		all.Wait()
+		for i := range at {
+			if errs[i] != nil || outcomes[i] != delivery.Aborted {
+				b.Errorf("%q, %v", outcomes[i], errs[i])
+			}
+		}
+	})
+}
+
+func TestInstallAtOnce(t *testing.T) {
+	for _, s := range servers {
+		t.Run(s.name, func(t *testing.T) {
+			db := s.open(t)
+			var all sync.WaitGroup
+			errs := make([]error, 6)
+			for i := range errs {
+				all.Go(func() { errs[i] = sqlmarker.Install(t.Context(), db, s.dialect) })
+			}
+			all.Wait()
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			first, err := sqlmarker.Open(t.Context(), db, s.dialect, "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {
+				t.Fatal(err)
+			}
+			second, err := sqlmarker.Open(t.Context(), db, s.dialect, "s")
+			if err != nil || first.Name() != second.Name() || len(first.Name()) != 12 {
+				t.Errorf("names %q and %q, %v", first.Name(), second.Name(), err)
+			}
+		})
+	}
+}
+
+func TestNotInstalled(t *testing.T) {
+	for _, s := range servers {
+		t.Run(s.name, func(t *testing.T) {
+			db := s.open(t)
+			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "s"); !errors.Is(err, sqlmarker.ErrNotInstalled) {
+				t.Errorf("error %v, want that the tables are not installed", err)
+			}
+			if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.ExecContext(t.Context(), "UPDATE streamsort_marker_layout SET version = 7"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "s"); !errors.Is(err, table.ErrNewerLayout) {
+				t.Errorf("error %v, want that the tables are newer", err)
+			}
+			var invalid *cursor.InvalidError
+			for _, stack := range []string{"", strings.Repeat("x", sqlmarker.MaxStack+1)} {
+				if _, err := sqlmarker.Open(t.Context(), db, s.dialect, stack); !errors.As(err, &invalid) {
+					t.Errorf("stack of %d bytes: error %v", len(stack), err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package sqlmarker_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
+)
+
+// server is a kind of database.
+type server struct {
+	name    string
+	dialect sqlmarker.Dialect
+	// open opens a fresh database.
+	open func(t *testing.T) *sql.DB
+}
+
+// servers are the databases that every test runs on.
+var servers = []server{
+	{"sqlite", sqlmarker.SQLite, func(t *testing.T) *sql.DB {
+		return opened(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "test.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+	}},
+}
+
+func opened(t *testing.T, driver, source string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// onEach runs a test on markers in a fresh database of each kind.
+func onEach(t *testing.T, test func(*bench)) {
+	t.Helper()
+	for _, s := range servers {
+		t.Run(s.name, func(t *testing.T) {
+			db := s.open(t)
+			if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {
+				t.Fatal(err)
+			}
+			m, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := &bench{T: t, Markers: m, db: db, server: s}
+			b.exec("CREATE TABLE effects (n INTEGER NOT NULL)")
+			test(b)
+		})
+	}
+}
+
+// bench is markers under test.
+type bench struct {
+	*testing.T
+	*sqlmarker.Markers
+	db     *sql.DB
+	server server
+}
+
+func (b *bench) exec(statement string, arguments ...any) {
+	b.Helper()
+	if _, err := b.db.ExecContext(b.Context(), statement, arguments...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) begin() *sql.Tx {
+	b.Helper()
+	tx, err := b.db.BeginTx(b.Context(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = tx.Rollback() })
+	return tx
+}
+
+// count is how many rows a table has.
+func (b *bench) count(table string) int {
+	b.Helper()
+	var n int
+	if err := b.db.QueryRowContext(b.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+		b.Fatal(err)
+	}
+	return n
+}

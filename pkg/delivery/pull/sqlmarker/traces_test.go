@@ -1,0 +1,251 @@
+package sqlmarker_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
+)
+
+// tables are a queue with a consumer in memory, and their clock.
+type tables struct {
+	*testing.T
+	queues *cursor.Store
+	store  *delivery.Store
+	now    time.Time
+}
+
+func newTables(t *testing.T, messages int64) *tables {
+	t.Helper()
+	tb := &tables{T: t, queues: cursor.NewMemory(), store: delivery.NewMemory(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	tb.put(1, messages)
+	if _, err := tb.deliverer(0).Create(t.Context(), "q", "c", delivery.First); err != nil {
+		t.Fatal(err)
+	}
+	return tb
+}
+
+func (tb *tables) sorter() *cursor.Sorter {
+	tb.Helper()
+	s, err := cursor.New(tb.queues, &cursor.Options{Now: func() time.Time { return tb.now }})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func (tb *tables) put(first, last int64) {
+	tb.Helper()
+	s := tb.sorter()
+	for seq := first; seq <= last; seq++ {
+		if err := s.Put(tb.Context(), cursor.Message{Queue: "q", Seq: seq, Body: fmt.Append(nil, seq)})[0].Err; err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// deliverer is one whose clock is off by skew.
+func (tb *tables) deliverer(skew time.Duration) *delivery.Deliverer {
+	tb.Helper()
+	d, err := delivery.New(tb.store, tb.sorter(), &delivery.Options{Lease: 30 * time.Second, Now: func() time.Time { return tb.now.Add(skew) }})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return d
+}
+
+func (tb *tables) puller(skew time.Duration) *pull.Puller {
+	tb.Helper()
+	p, err := pull.New(tb.deliverer(skew), &pull.Options{MaxAttempts: 3})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// claim claims n messages.
+func (tb *tables) claim(p *pull.Puller, id string, n int) pull.Answer {
+	tb.Helper()
+	a, err := p.Claim(tb.Context(), pull.Request{Queue: "q", Consumer: "c", ID: id, Bounds: pull.Bounds{MaxMessages: n}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
+// is checks an answer.
+func (tb *tables) is(what string, want pull.Verdict) func(pull.Answer, error) pull.Answer {
+	return func(a pull.Answer, err error) pull.Answer {
+		tb.Helper()
+		if err != nil || a.Verdict != want {
+			tb.Errorf("%s: %s, %v; want %s", what, a.Verdict, err, want)
+		}
+		return a
+	}
+}
+
+// book is an effect: it writes down each message.
+func book(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+	for _, m := range b.Messages {
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO effects (n) VALUES (%d)", m.Seq)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// booked checks which messages are written down, and in which order.
+func (b *bench) booked(want ...int64) {
+	b.Helper()
+	order := "rowid"
+	if b.server.name == "postgresql" {
+		order = "ctid"
+	}
+	rows, err := b.db.QueryContext(b.Context(), "SELECT n FROM effects ORDER BY "+order)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer rows.Close()
+	var got []int64
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			b.Fatal(err)
+		}
+		got = append(got, n)
+	}
+	if err := rows.Err(); err != nil || !slices.Equal(got, want) {
+		b.Errorf("booked %d, %v; want %d", got, err, want)
+	}
+}
+
+// options are those of a loop that ends where nothing is ready, and lets time
+// pass where it has to wait.
+func (tb *tables) options() *pull.ConsumeOptions {
+	return &pull.ConsumeOptions{
+		Bounds: pull.Bounds{MaxMessages: 1}, Lease: 30 * time.Second, Beat: -1, UntilEmpty: true,
+		Now: func() time.Time { return tb.now },
+		Wait: func(_ context.Context, d time.Duration) error {
+			tb.now = tb.now.Add(d)
+			return nil
+		},
+	}
+}
+
+// T1: P is prepared, and silent. Q settles: its ABORTED is there first. P's own
+// insert conflicts, which proves nothing: it must read what stands there.
+func TestTraceT1AConflictIsNoCommit(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		p, q := tb.puller(0), tb.puller(0)
+		h := tb.claim(p, b.Name()+"1", 1).Held()
+		tb.is("prepare", pull.OK)(p.Prepare(b.Context(), h))
+		tb.now = tb.now.Add(time.Minute)
+		if a := tb.claim(q, "other", 1); a.Verdict != pull.InDoubt || a.Held() != h {
+			b.Fatalf("%+v; want that the claim is in doubt", a)
+		}
+		b.settles(h, delivery.Aborted)
+		tb.is("settle", pull.OK)(q.Settle(b.Context(), h, delivery.Aborted, "silent"))
+		if _, err := b.work(h, 0); !errors.Is(err, sqlmarker.ErrSettled) {
+			b.Errorf("P commits: %v", err)
+		}
+		b.settles(h, delivery.Aborted)
+		tb.is("P settles", pull.OK)(p.Settle(b.Context(), h, delivery.Aborted, "mine"))
+		tb.is("P's commit", pull.Aborted)(p.Commit(b.Context(), h))
+	})
+}
+
+// T2: the claim's answer is lost, and the request repeated: two have one token.
+// One commits; the other fails after its prepare, and must not give the claim
+// back without a marker.
+func TestTraceT2NoAbortAfterThePrepareWithoutAMarker(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		p, q := tb.puller(0), tb.puller(0)
+		h := tb.claim(p, "same", 1).Held()
+		if again := tb.claim(q, "same", 1); again.Held() != h || again.Verdict != pull.OK || len(again.Messages) != 1 {
+			b.Fatalf("the same request: %+v", again)
+		}
+		tb.is("prepare", pull.OK)(p.Prepare(b.Context(), h))
+		tb.is("prepare again", pull.OK)(q.Prepare(b.Context(), h))
+		b.committed(h)
+		tb.is("a bare abort", pull.Prepared)(q.Abort(b.Context(), h, "failed"))
+		b.settles(h, delivery.Committed)
+		tb.is("settle", pull.OK)(q.Settle(b.Context(), h, delivery.Committed, ""))
+		tb.is("commit", pull.OK)(p.Commit(b.Context(), h))
+	})
+}
+
+// T3: the markers are dropped, and a zombie under a settled token commits: the
+// floor keeps it from that.
+func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 3)
+		p := tb.puller(0)
+		zombie := tb.claim(p, "zombie", 1).Held()
+		tb.is("prepare", pull.OK)(p.Prepare(b.Context(), zombie))
+		tb.now = tb.now.Add(time.Minute)
+		o := tb.options()
+		o.KeepMarkers = 1
+		if err := b.Forget(b.Context(), "q", "c", 1); err != nil {
+			b.Fatal(err)
+		}
+		// Not its own name: it settles by hand what it finds.
+		b.settles(zombie, delivery.Aborted)
+		tb.is("settle", pull.OK)(p.Settle(b.Context(), zombie, delivery.Aborted, "silent"))
+		if err := b.Consume(b.Context(), p, "q", "c", book, o); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := b.work(zombie, 0); err == nil {
+			b.Error("the zombie commits")
+		}
+		b.booked(1, 2, 3)
+		if n := b.count("streamsort_markers"); n > 2 {
+			b.Errorf("%d markers, want that old ones are gone", n)
+		}
+	})
+}
+
+// T4: messages that come while a claim is in flight are found after its commit.
+func TestTraceT4ItLooksAgainAfterTheCommit(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
+			if batch.To == 1 {
+				tb.put(2, 2)
+			}
+			return book(ctx, tx, batch)
+		}
+		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, tb.options()); err != nil {
+			b.Fatal(err)
+		}
+		b.booked(1, 2)
+	})
+}
+
+// T5: clocks are farther apart than a lease. P's claim is taken over while it
+// is at it, again and again: nothing is done twice.
+func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 1)
+		p, q := tb.puller(0), tb.puller(time.Hour)
+		first := tb.claim(p, "p", 1)
+		second := tb.claim(q, "q", 1)
+		if first.Verdict != pull.OK || second.Verdict != pull.OK || second.Token.N != 2 {
+			b.Fatalf("%+v, %+v", first, second)
+		}
+		tb.is("P's prepare", pull.Cancelled)(p.Prepare(b.Context(), first.Held()))
+		tb.is("Q's prepare", pull.OK)(q.Prepare(b.Context(), second.Held()))
+		tb.is("P's commit", pull.Cancelled)(p.Commit(b.Context(), first.Held()))
+		b.committed(second.Held())
+		tb.is("Q's commit", pull.OK)(q.Commit(b.Context(), second.Held()))
+	})
+}

@@ -1,0 +1,390 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/claimstest"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+)
+
+// answers makes the desk's sink answer each message to queue x, and to the
+// numbered queue n.
+func (k *desk) answers() {
+	k.fails = func(b delivery.Batch) error {
+		for _, m := range b.Messages {
+			seq := m.Seq
+			text := fmt.Appendf(nil, "re %d", m.Seq)
+			if err := b.Reply(delivery.Reply{Queue: "x", Body: text}, delivery.Reply{Queue: "n", Seq: &seq, Body: text}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// arrived checks what stands in a queue.
+func (k *desk) arrived(queue string, want ...string) {
+	k.t.Helper()
+	var got []string
+	for _, m := range claimstest.Arrived(k.t, k.sorter)(queue) {
+		if got = append(got, string(m.Body)); m.ID == "" && strings.HasPrefix(string(m.Body), "re") || len(m.Attributes) > 0 {
+			k.t.Errorf("%+v", m)
+		}
+	}
+	if !slices.Equal(got, want) {
+		k.t.Errorf("queue %s has %q, want %q", queue, got, want)
+	}
+}
+
+func TestPushedReplies(t *testing.T) {
+	k := newDesk(t)
+	k.answers()
+	k.put("q", 1, 2, 3, 4)
+	done := k.ends("q", delivery.EndedCaughtUp)
+	k.at("q", 4, delivery.Idle)
+	k.arrived("x", "re 1", "re 2", "re 3", "re 4")
+	k.arrived("n", "re 1", "re 2", "re 3", "re 4")
+	if done.Batches != 2 || done.Messages != 4 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// TestNoRepliesOfAFailure: what a batch that failed had added is gone.
+func TestNoRepliesOfAFailure(t *testing.T) {
+	k := newDesk(t)
+	k.answers()
+	answer := k.fails
+	k.fails = func(b delivery.Batch) error { return errors.Join(answer(b), errors.New("no")) }
+	k.put("q", 1)
+	k.ends("q", delivery.EndedFailed)
+	k.arrived("x")
+	k.answers()
+	k.pass(time.Minute)
+	k.ends("q", delivery.EndedCaughtUp)
+	k.arrived("x", "re 1")
+}
+
+// TestABadReplyFailsItsBatch: nothing is stored, and the sink's error says why.
+func TestABadReplyFailsItsBatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		replies []delivery.Reply
+		queue   string
+		want    string
+	}{
+		"malformed queue":       {[]delivery.Reply{{Queue: "x"}, {Queue: strings.Repeat("x", 1025)}}, "", "replies[1].queue has 1025 bytes"},
+		"too many":              {slices.Repeat([]delivery.Reply{{Queue: "x"}}, 501), "", "replies are more than 500"},
+		"queue of another kind": {[]delivery.Reply{{Queue: "x"}, {Queue: "q"}}, "q", `replies to queue "q": the queue does not take it`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.fails = func(b delivery.Batch) error { return b.Reply(c.replies...) }
+			k.put("q", 1)
+			record := k.ends("q", delivery.EndedFailed).Record
+			if record.ReplyQueue != c.queue || strings.Contains(record.Error, `"q"`) || !strings.Contains(record.Cause(), c.want) {
+				t.Errorf("the record says %q of queue %q, and in words %q, want %q", record.Error, record.ReplyQueue, record.Cause(), c.want)
+			}
+			k.arrived("x")
+			k.at("q", 0, delivery.Idle)
+		})
+	}
+}
+
+// TestABadReplyThatIsIgnored fails its batch all the same, with those that were taken.
+func TestABadReplyThatIsIgnored(t *testing.T) {
+	k := newDesk(t)
+	k.fails = func(b delivery.Batch) error {
+		_ = b.Reply(delivery.Reply{Queue: "x", Body: []byte("good")})
+		_ = b.Reply(delivery.Reply{Queue: strings.Repeat("x", 1025)})
+		_ = b.Reply(delivery.Reply{Queue: ""})
+		return nil
+	}
+	k.put("q", 1)
+	if done := k.ends("q", delivery.EndedFailed); !strings.Contains(done.Record.Error, "replies[1].queue has 1025 bytes") {
+		t.Errorf("the record says %q, want what was refused first", done.Record.Error)
+	}
+	k.arrived("x")
+	k.at("q", 0, delivery.Idle)
+	k.answers()
+	k.pass(time.Minute)
+	k.ends("q", delivery.EndedCaughtUp)
+	k.arrived("x", "re 1")
+}
+
+// TestARefusedReplyGoesOn: it is recorded, announced once, and the queue goes on.
+func TestARefusedReplyGoesOn(t *testing.T) {
+	k := newDesk(t)
+	k.put("n", 1) // another message has the seq
+	k.answers()
+	k.put("q", 1, 2)
+	k.ends("q", delivery.EndedCaughtUp)
+	c := k.at("q", 2, delivery.Idle)
+	k.arrived("x", "re 1", "re 2")
+	k.arrived("n", "1", "re 2")
+	if c.Refused.N != 1 || c.Refused.Announced != 0 || c.Refused.Queue != "n" || c.Refused.Why != "seq 1: conflict" {
+		t.Errorf("%+v", c.Refused)
+	}
+	operations, _, err := k.d.Audit(t.Context(), "q", "")
+	if err != nil || len(operations) != 1 || operations[0].Kind != delivery.OpReply || operations[0].ReplyQueue != "n" || operations[0].Error != "seq 1: conflict" || operations[0].Done {
+		t.Errorf("operations %+v, %v", operations, err)
+	}
+	k.sweep(delivery.SweepOptions{})
+	if len(k.announced) != 1 || k.announced[0].Kind != delivery.ConsumerReplyRefused || !strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`) {
+		t.Errorf("announced %+v", k.announced)
+	}
+	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Nanosecond}})
+	if len(k.announced) != 0 {
+		t.Errorf("announced again: %+v", k.announced)
+	}
+}
+
+// TestAFullQueueHoldsTheConsumer, is announced after a time, and is tried again.
+func TestAFullQueueHoldsTheConsumer(t *testing.T) {
+	k := newDesk(t)
+	ahead := int64(1)
+	_, err := k.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead})
+	k.must(err)
+	k.fails = func(b delivery.Batch) error {
+		seq := b.To + 2
+		return b.Reply(delivery.Reply{Queue: "x", Body: []byte("first")}, delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
+	}
+	k.put("q", 1)
+	if done := k.ends("q", delivery.EndedReplying); !errors.Is(done.Cause, record.ErrNoRoom) {
+		t.Errorf("cause %v", done.Cause)
+	}
+	k.at("q", 0, delivery.Sending)
+	k.ends("q", delivery.EndedBusy)
+	k.pass(20 * time.Minute)
+	k.ends("q", delivery.EndedReplying)
+	k.sweep(delivery.SweepOptions{})
+	kinds := []delivery.AnnouncementKind{}
+	for _, a := range k.announced {
+		kinds = append(kinds, a.Kind)
+	}
+	if !slices.Contains(kinds, delivery.ConsumerReplying) {
+		t.Errorf("announced %v", kinds)
+	}
+	k.put("n", 1, 2)
+	if report := k.sweep(delivery.SweepOptions{}); report.Sent != 1 {
+		t.Errorf("%+v", report)
+	}
+	k.at("q", 1, delivery.Idle)
+	k.arrived("x", "first")
+	k.arrived("n", "1", "2", "far")
+	if c := k.standing("q"); c.Refused.N != 0 {
+		t.Errorf("%+v", c.Refused)
+	}
+}
+
+// TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that
+// answers, and no matter who goes on, each message is answered once, in order.
+func TestEveryRequestOfAPushMayFail(t *testing.T) {
+	faults := faultyTables()
+	store, queues := storesOn(t, faults)
+	now := time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
+	clock := func() time.Time { return now }
+	newDeliverer := func() (*delivery.Deliverer, *cursor.Sorter) { // a process that knows nothing
+		sorter, err := cursor.New(queues, &cursor.Options{Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := delivery.New(store, sorter, &delivery.Options{Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, sorter
+	}
+	for _, fault := range ddbtest.EveryFault() {
+		for nth, pending := 1, false; !pending; nth++ {
+			t.Run(fmt.Sprintf("%s, request %d", fault, nth), func(t *testing.T) {
+				name := fmt.Sprint(fault, nth)
+				queue, x, n := "q"+name, "x"+name, "n"+name
+				reader := delivery.Reader{Name: "c", MaxMessages: 1, Handle: func(_ context.Context, b delivery.Batch) error {
+					body := fmt.Appendf(nil, "re %d", b.To)
+					return b.Reply(delivery.Reply{Queue: x, Body: body}, delivery.Reply{Queue: n, Seq: &b.To, Body: body})
+				}}
+				d, sorter := newDeliverer()
+				for seq := int64(1); seq <= 2; seq++ {
+					if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq})[0].Err; err != nil {
+						t.Fatal(err)
+					}
+				}
+				faults.Fail(nth, fault)
+				first := d.Deliver(t.Context(), queue, reader, -1)
+				pending = faults.Pending()
+				faults.Fail(0, "")
+				for range 2 {
+					now = now.Add(2 * time.Minute)
+					d, sorter = newDeliverer()
+					if done := d.Deliver(t.Context(), queue, reader, -1); done.Err != nil || done.Ended != delivery.EndedCaughtUp {
+						t.Fatalf("after %+v: %+v", first, done)
+					}
+				}
+				for _, q := range []string{x, n} {
+					var got []string
+					for _, m := range claimstest.Arrived(t, sorter)(q) {
+						got = append(got, string(m.Body))
+					}
+					if !slices.Equal(got, []string{"re 1", "re 2"}) {
+						t.Errorf("after %+v: queue %s has %q", first, q, got)
+					}
+				}
+			})
+			if nth > 60 {
+				t.Fatal("no end of requests")
+			}
+		}
+	}
+}
+
+// TestABatchOfNobodyTakesNoReplies.
+func TestABatchOfNobodyTakesNoReplies(t *testing.T) {
+	if err := (delivery.Batch{}).Reply(delivery.Reply{Queue: "x"}); err == nil {
+		t.Error("a reply was added to a batch that nobody commits")
+	}
+}
+
+// TestTheIdHasTheWholeToken: a number may be given twice, where a consumer is made
+// anew; the claim under it sends replies of its own.
+func TestTheIdHasTheWholeToken(t *testing.T) {
+	k := newDesk(t)
+	for _, req := range []string{"r1", "r2"} {
+		store := delivery.NewMemory()
+		d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
+		k.must(err)
+		p, err := pull.New(d, nil)
+		k.must(err)
+		if req == "r1" {
+			k.put("q", 1)
+		}
+		_, err = d.Create(t.Context(), "q", "c", delivery.First)
+		k.must(err)
+		a, err := p.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: req})
+		k.must(err)
+		_, err = p.Prepare(t.Context(), a.Held())
+		k.must(err)
+		if a.Token.N != 1 {
+			t.Fatalf("token %v", a.Token)
+		}
+		_, err = p.Commit(t.Context(), a.Held(), delivery.Reply{Queue: "x", Body: []byte("re " + req)})
+		k.must(err)
+	}
+	k.arrived("x", "re r1", "re r2")
+}
+
+// TestRepliesToUnknownQueues make them, or are refused where that is wanted: before
+// anything is stored where it is pushed to, and on record in two phases.
+func TestRepliesToUnknownQueues(t *testing.T) {
+	k := newDesk(t)
+	var err error
+	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, KnownQueues: true})
+	k.must(err)
+	arrival := cursor.KindArrival
+	_, err = k.sorter.Configure(t.Context(), "x", cursor.Change{Kind: &arrival})
+	k.must(err)
+	replies := []delivery.Reply{{Queue: "x", Body: []byte("known")}, {Queue: "nowhere", Body: []byte("unknown")}}
+	k.fails = func(b delivery.Batch) error { return b.Reply(replies...) }
+	k.put("q", 1)
+	if record := k.ends("q", delivery.EndedFailed).Record; record.ReplyQueue != "nowhere" || !strings.Contains(record.Error, "the queue is not there") {
+		t.Errorf("the record says %q of queue %q", record.Error, record.ReplyQueue)
+	}
+	k.arrived("x")
+	k.arrived("nowhere")
+
+	p, err := pull.New(k.d, nil)
+	k.must(err)
+	_, err = k.d.Create(t.Context(), "q", "pull", delivery.First)
+	k.must(err)
+	a, err := p.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "pull", ID: "r"})
+	k.must(err)
+	_, err = p.Prepare(t.Context(), a.Held())
+	k.must(err)
+	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Verdict != pull.OK {
+		t.Errorf("%+v, %v", done, err)
+	}
+	k.arrived("x", "known")
+	k.arrived("nowhere")
+	if c, err := k.store.Consumer(t.Context(), "q", "pull"); err != nil || c.Refused.N != 1 || c.Refused.Queue != "nowhere" {
+		t.Errorf("%+v, %v", c.Refused, err)
+	}
+}
+
+// TestAPausedConsumersDecisionStands: what is decided goes forward, and nothing else
+// is claimed.
+func TestAPausedConsumersDecisionStands(t *testing.T) {
+	k := newDesk(t)
+	ahead := int64(1)
+	_, err := k.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead})
+	k.must(err)
+	k.fails = func(b delivery.Batch) error {
+		seq := b.To + 2
+		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
+	}
+	k.put("q", 1)
+	k.ends("q", delivery.EndedReplying)
+	k.put("q", 2)
+	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
+	_, err = k.d.Pause(t.Context(), order)
+	k.must(err)
+	if _, err := k.d.Rewind(t.Context(), order, delivery.First); !errors.Is(err, delivery.ErrClaimed) {
+		t.Errorf("rewound: %v", err)
+	}
+	if _, err := k.d.Remove(t.Context(), order); !errors.Is(err, delivery.ErrClaimed) {
+		t.Errorf("removed: %v", err)
+	}
+	k.put("n", 1, 2)
+	k.pass(2 * time.Minute)
+	k.ends("q", delivery.EndedPaused)
+	k.at("q", 1, delivery.Idle)
+	k.arrived("n", "1", "2", "far")
+}
+
+// TestADecisionThatWasLost: the answer is, and before the request is repeated,
+// another process finished the claim, and made the next
+// one. That is none of ours, and is left alone.
+func TestADecisionThatWasLost(t *testing.T) {
+	k := newDesk(t)
+	k.answers()
+	k.put("q", 1, 2, 3, 4)
+	var next delivery.Consumer
+	meanwhile := func() {
+		k.pass(2 * time.Minute)
+		k.sweep(delivery.SweepOptions{})
+		claim := record.Claim{Req: "another", To: 4, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+		var mine bool
+		var err error
+		next, mine, err = k.store.Claim(t.Context(), k.standing("q"), claim)
+		if err != nil || !mine || next.From != 3 {
+			t.Fatalf("%+v, %v, %v", next, mine, err)
+		}
+	}
+	lost := false
+	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		a, err := k.consumers.Do(ctx, r)
+		if lost || r.Name() != "decide" {
+			return a, err
+		}
+		lost = true
+		meanwhile()
+		return k.consumers.Do(ctx, r)
+	})
+	d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
+	k.must(err)
+	if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || done.Ended != delivery.EndedBusy {
+		t.Errorf("%s, %v; want that it is busy", done.Ended, done.Err)
+	}
+	if is := k.standing("q"); is != next {
+		t.Errorf("the other's claim is %+v, want %+v", is, next)
+	}
+	k.arrived("x", "re 1", "re 2", "re 3")
+}

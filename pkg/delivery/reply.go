@@ -1,0 +1,59 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// reply ends a claim whose batch was delivered and answered: it stages the
+// replies, decides that the claim is to be committed, sends them, and finishes.
+func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []Reply) (Consumer, error) {
+	held := record.Held{Queue: b.Queue, Consumer: b.Consumer, Token: b.Token}
+	var outbox []record.Outgoing
+	var staged []cursor.Staged
+	for _, p := range held.Parcels(replies) {
+		var one []cursor.Staged
+		err := run.tables().Known(ctx, p.Queue)
+		if err == nil {
+			one, err = run.sorter.Stage(ctx, p.Kind(), p.Staged(held)...)
+		}
+		var invalid *cursor.InvalidError
+		switch {
+		case errors.As(err, &invalid):
+			return run.fail(ctx, c, Batch{}, &ReplyError{Queue: p.Queue, Err: err})
+		case err != nil:
+			return c, &ReplyError{Queue: p.Queue, Err: err}
+		}
+		outbox, staged = append(outbox, p.Outgoing), append(staged, one...)
+	}
+	c, decided, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, outbox)
+	if err != nil || !decided {
+		if err == nil {
+			run.Ended = EndedLost
+		}
+		return c, err
+	}
+	run.handedOn(ctx, b)
+	if c.Token != b.Token || c.State != Sending {
+		// The answer was lost for so long that another finished it: the claim that
+		// stands there now is none of ours.
+		return c, nil
+	}
+	finished, err := run.tables().Forward(ctx, c, staged)
+	if err != nil {
+		return c, run.replying(err)
+	}
+	return finished, nil
+}
+
+// replying distinguishes a queue that is full from a store that failed.
+func (run *delivery) replying(err error) error {
+	if errors.Is(err, record.ErrNoRoom) {
+		run.Ended, run.Cause = EndedReplying, err
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,230 @@
+package delivery_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/table"
+)
+
+// moved is a record of the cursors' stream.
+func moved(number int, queue string, from, to int64) json.RawMessage {
+	image := func(position int64) string {
+		return fmt.Sprintf(`{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"0"},`+
+			`"gapSince":{"N":"0"},"change":{"S":"advance"},"policy":{"S":"wait"},"gapAfter":{"N":"300000"},"maxAhead":{"N":"9"},"mode":{"S":"sync"}}`, queue, position)
+	}
+	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`, number, image(from), image(to))
+}
+
+// failedAt is the answer that names a record.
+func failedAt(number string) events.DynamoDBEventResponse {
+	return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: number}}}
+}
+
+// stream gives records to the handler, and checks its answer.
+func (k *desk) stream(want events.DynamoDBEventResponse, records ...json.RawMessage) {
+	k.t.Helper()
+	handle, err := delivery.OnStream(k.d, cursor.Names{}, k.reader())
+	k.must(err)
+	got, err := handle(k.t.Context(), table.StreamEvent{Records: records})
+	k.must(err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		k.t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+var allWell = events.DynamoDBEventResponse{}
+
+func TestOnStream(t *testing.T) {
+	k := newDesk(t)
+	k.put("a", 1, 2, 3)
+	k.put("b", 1)
+	k.stream(allWell, moved(1, "a", 0, 1), moved(2, "b", 0, 1), moved(3, "a", 1, 2))
+	// A queue comes once; what no record shows yet has one of its own.
+	k.gets("a 1,2 #1", "b 1 #1")
+	// Again, late, or of what nobody knows to have moved: nothing is new.
+	k.stream(allWell, moved(3, "a", 1, 2), moved(4, "b", 1, 1))
+	k.gets()
+	// A record is only a hint: it begins where the consumer is.
+	k.stream(allWell, moved(5, "a", 0, 3))
+	k.gets("a 3 #1")
+	// A record that the stream dropped is made up for by the next one.
+	k.put("b", 2, 3, 4)
+	k.stream(allWell, moved(9, "b", 3, 4))
+	k.gets("b 2,3,4 #1")
+	// A deletion says nothing.
+	k.stream(allWell, json.RawMessage(`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"10"}}`))
+}
+
+// TestABadQueueHoldsUpNoOther: it comes again by the mapping's own retry where
+// its next attempt is near, and is left to the next record where it is not.
+func TestABadQueueHoldsUpNoOther(t *testing.T) {
+	k := newDesk(t)
+	for _, queue := range []string{"a", "bad", "c"} {
+		k.put(queue, 1)
+	}
+	k.fails = func(b delivery.Batch) error {
+		if b.Queue == "bad" {
+			return errors.New("no")
+		}
+		return nil
+	}
+	event := []json.RawMessage{moved(1, "a", 0, 1), moved(2, "bad", 0, 1), moved(3, "c", 0, 1)}
+	k.stream(failedAt("2"), event...)
+	k.gets("a 1 #1", "bad 1 #1", "c 1 #1")
+	// Its time has not come: the record comes again, and costs others nothing.
+	k.stream(failedAt("2"), event[1:]...)
+	k.gets()
+	k.pass(time.Second)
+	k.stream(allWell, event[1:]...)
+	k.gets("bad 1 #2")
+	k.pass(10 * time.Second)
+	k.stream(allWell, event[1:]...)
+	k.gets("bad 1 #3")
+	k.at("bad", 0, delivery.Blocked)
+	k.put("c", 2)
+	k.stream(allWell, moved(4, "bad", 1, 1), moved(5, "c", 1, 2))
+	k.gets("c 2 #1")
+}
+
+func TestAQueueWhoseStoreFailsComesAgain(t *testing.T) {
+	k := newDesk(t)
+	for _, queue := range []string{"a", "bad", "c"} {
+		k.put(queue, 1)
+	}
+	k.queues.fail = func(_, queue string) error {
+		if queue == "bad" {
+			return errFlaky
+		}
+		return nil
+	}
+	k.stream(failedAt("2"), moved(1, "a", 0, 1), moved(2, "bad", 0, 1), moved(3, "c", 0, 1))
+	k.gets("a 1 #1", "c 1 #1")
+	k.queues.fail = nil
+	k.stream(allWell, moved(2, "bad", 0, 1), moved(3, "c", 0, 1))
+	k.gets("bad 1 #1")
+}
+
+// madeAt is a record with the time at which it was made.
+func madeAt(at time.Time, record json.RawMessage) json.RawMessage {
+	return json.RawMessage(strings.Replace(string(record), `"dynamodb":{`, fmt.Sprintf(`"dynamodb":{"ApproximateCreationDateTime":%d.0,`, at.Unix()), 1))
+}
+
+// TestAQueueWithMuchLetsOthersGoFirst: when its turn is over it lets go of its record,
+// and is woken up again, behind what waits by then.
+func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
+	k := newDesk(t)
+	k.put("much", upTo(1, 20)...)
+	k.fails = func(delivery.Batch) error { k.pass(6 * time.Second); return nil }
+	for turn, want := range [][]string{
+		{"much 1,2,3 #1", "much 4,5,6 #1"}, {"much 7,8,9 #1", "much 10,11,12 #1"}, {"much 13,14,15 #1", "much 16,17,18 #1"},
+	} {
+		if !k.notified("much", func() { k.stream(allWell, moved(turn+1, "much", 0, 20)) }) {
+			t.Errorf("turn %d: it is not woken up again", turn)
+		}
+		k.gets(want...)
+	}
+	if k.notified("much", func() { k.stream(allWell, moved(9, "much", 0, 20)) }) {
+		t.Error("it is woken up for nothing")
+	}
+	k.gets("much 19,20 #1")
+	// Where it cannot be woken up, the record comes again.
+	k.put("much", upTo(21, 29)...)
+	k.queues.fail = func(request, _ string) error {
+		if request == "notify" {
+			return errFlaky
+		}
+		return nil
+	}
+	k.stream(failedAt("10"), moved(10, "much", 20, 29))
+}
+
+// TestANeighboursBacklogIsOneTurn: in a batch of records, whatever waits in the queues
+// before it, a queue's own batch is handed on after one turn of each, two batches here;
+// the desk works on one queue after the other, Lambda on 64 at a time.
+func TestANeighboursBacklogIsOneTurn(t *testing.T) {
+	k := newDesk(t)
+	k.put("@noisy/a", upTo(1, 300)...)
+	k.put("@noisy/b", upTo(1, 300)...)
+	k.put("@quiet/a", 1)
+	k.fails = func(delivery.Batch) error { k.pass(6 * time.Second); return nil }
+	k.stream(allWell, moved(1, "@noisy/a", 0, 300), moved(2, "@noisy/b", 0, 300), moved(3, "@quiet/a", 0, 1))
+	k.gets("@noisy/a 1,2,3 #1", "@noisy/a 4,5,6 #1", "@noisy/b 1,2,3 #1", "@noisy/b 4,5,6 #1", "@quiet/a 1 #1")
+}
+
+// TestAQueueThatGoesOnFailingLetsOthersGo: a record is handed out again for half a minute,
+// whether the queue's store fails or its sink.
+func TestAQueueThatGoesOnFailingLetsOthersGo(t *testing.T) {
+	k := newDesk(t)
+	k.put("bad", 1)
+	k.queues.fail = func(string, string) error { return errFlaky }
+	record := madeAt(k.now, moved(2, "bad", 0, 1))
+	k.stream(failedAt("2"), record)
+	k.pass(30 * time.Second)
+	k.stream(failedAt("2"), record)
+	k.pass(time.Second)
+	k.stream(allWell, record)
+	k.queues.fail = nil
+	k.fails = func(delivery.Batch) error { return errors.New("no") }
+	k.stream(allWell, record)
+	k.stream(failedAt("3"), madeAt(k.now, moved(3, "bad", 0, 1)))
+}
+
+// TestBadRecords: the mapping is told of the first; every queue that can be
+// read is delivered all the same.
+func TestBadRecords(t *testing.T) {
+	for name, record := range map[string]string{
+		"no JSON":                 `nonsense`,
+		"another table":           `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"id":{"S":"x"}}}}`,
+		"a newer version":         strings.ReplaceAll(string(moved(2, "x", 0, 1)), `"v":{"N":"1"}`, `"v":{"N":"99"}`),
+		"keys only":               `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","Keys":{"queue":{"S":"x"}}}}`,
+		"a name that is too long": strings.ReplaceAll(string(moved(2, "x", 0, 1)), `{"S":"x"}`, `{"S":"`+strings.Repeat("x", 1025)+`"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.put("a", 1)
+			k.put("b", 1)
+			handle, err := delivery.OnStream(k.d, cursor.Names{}, k.reader())
+			k.must(err)
+			got, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{
+				moved(1, "a", 0, 1), json.RawMessage(record), moved(3, "b", 0, 1),
+			}})
+			if name == "no JSON" {
+				// It cannot be named: the whole event comes again.
+				if err == nil {
+					t.Errorf("%+v; want an error", got)
+				}
+			} else if diff := cmp.Diff(failedAt("2"), got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+			k.gets("a 1 #1", "b 1 #1")
+		})
+	}
+}
+
+func TestReadersOfAStream(t *testing.T) {
+	k := newDesk(t)
+	k.put("orders/1", 1)
+	k.put("other", 1)
+	r, wrong := k.reader(), k.reader()
+	r.Prefix = "orders/"
+	all := k.reader()
+	all.Name = "all"
+	handle, err := delivery.OnStream(k.d, cursor.Names{}, r, all)
+	k.must(err)
+	_, err = handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "orders/1", 0, 1), moved(2, "other", 0, 1)}})
+	k.must(err)
+	k.gets("orders/1 1 #1", "orders/1 1 #1", "other 1 #1")
+	wrong.Name = "no such name"
+	_, err = delivery.OnStream(k.d, cursor.Names{}, r, wrong)
+	invalid(t, err, "consumer")
+}

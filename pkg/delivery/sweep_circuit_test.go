@@ -1,0 +1,486 @@
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// told has the desk's process tell when the circuit is to be seen to.
+func (k *desk) told() *[]time.Duration {
+	k.t.Helper()
+	var told []time.Duration
+	var err error
+	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{
+		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
+		WakeCircuit: func(consumer string, due time.Time) {
+			if consumer != "c" {
+				k.t.Errorf("told of %q", consumer)
+			}
+			told = append(told, due.Sub(k.now).Truncate(time.Second))
+		},
+	})
+	k.must(err)
+	return &told
+}
+
+// seesTo sees to the circuit, and checks what was done, and when it is due next.
+func (k *desk) seesTo(want delivery.SweepReport, next time.Duration) {
+	k.t.Helper()
+	report, due, err := k.d.WakeCircuit(k.t.Context(), "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+		k.announced = append(k.announced, a)
+		return nil
+	}})
+	k.must(err)
+	if diff := cmp.Diff(want, report); diff != "" {
+		k.t.Errorf("it did (-want +got):\n%s", diff)
+	}
+	if due.IsZero() != (next == 0) || next != 0 && due.Sub(k.now).Truncate(time.Second) != next {
+		k.t.Errorf("the next is due in %s, want %s", due.Sub(k.now), next)
+	}
+}
+
+// withoutRows is a desk whose tables have none of trouble.
+func withoutRows(t *testing.T) *desk {
+	k := newDesk(t)
+	k.store = record.NewStore(k.consumers, delivery.Names{}.Tables())
+	k.restarted()
+	return k
+}
+
+// TestWakeCircuit: it is announced once, probed when that is due, and announced when it is closed.
+func TestWakeCircuit(t *testing.T) {
+	k := withoutRows(t)
+	told := k.told()
+	k.seesTo(delivery.SweepReport{}, 0)
+	k.opens()
+	opened := k.now
+	k.hands("q", delivery.EndedCircuitOpen)
+	if diff := cmp.Diff([]time.Duration{0, 0}, *told); diff != "" {
+		t.Errorf("told when it opened, and when it stopped a delivery (-want +got):\n%s", diff)
+	}
+	k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Announced: 1}, 5*time.Second)
+	k.seesTo(delivery.SweepReport{CircuitsOpen: 1}, 5*time.Second)
+	k.probeDue()
+	k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Notified: 3}, 5*time.Second)
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		if it, err := k.sorter.Status(t.Context(), queue); err != nil || !it.Notified.Equal(k.now) {
+			t.Errorf("%s was notified at %s, %v", queue, it.Notified, err)
+		}
+	}
+	*told = nil
+	k.hands("q", delivery.EndedFailed)
+	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *told); diff != "" {
+		t.Errorf("told when it was probed (-want +got):\n%s", diff)
+	}
+	k.fails = nil
+	k.probeDue()
+	*told = nil
+	k.put("r", 1)
+	k.hands("r", delivery.EndedCaughtUp)
+	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *told); diff != "" {
+		t.Errorf("told when it closed (-want +got):\n%s", diff)
+	}
+	closed := k.now
+	// Somebody may not know yet that it closed.
+	k.seesTo(delivery.SweepReport{}, 10*time.Second)
+	k.pass(9 * time.Second)
+	k.seesTo(delivery.SweepReport{}, time.Second)
+	k.pass(time.Second)
+	k.seesTo(delivery.SweepReport{Announced: 1}, 0)
+	k.seesTo(delivery.SweepReport{}, 0)
+	want := []delivery.Announcement{
+		{Kind: delivery.CircuitOpen, ID: fmt.Sprintf("consumer.circuit-open/c/%d", opened.UnixMilli()), Consumer: "c", Since: opened},
+		{Kind: delivery.CircuitClosed, ID: fmt.Sprintf("consumer.circuit-closed/c/%d", closed.UnixMilli()), Consumer: "c", Since: closed, Age: 10 * time.Second},
+	}
+	if diff := cmp.Diff(want, k.announced); diff != "" {
+		t.Errorf("announced (-want +got):\n%s", diff)
+	}
+	if is := k.circuit(); is != (record.Circuit{Closed: closed}) {
+		t.Errorf("%+v", is)
+	}
+}
+
+// TestAShortOutageIsNotAnnounced: what people did not hear of did not end for them either.
+func TestAShortOutageIsNotAnnounced(t *testing.T) {
+	k := withoutRows(t)
+	k.opens()
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", delivery.EndedCaughtUp)
+	k.pass(10 * time.Second)
+	k.seesTo(delivery.SweepReport{}, 0)
+	if k.circuit().Waking {
+		t.Error("it is to be seen to")
+	}
+}
+
+// TestTheSweepSeesToCircuits: of the readers that it knows, without a timer.
+func TestTheSweepSeesToCircuits(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "other"}, {Name: "c"}}}
+	if did := k.sweep(o); did.CircuitsOpen != 1 || len(k.announced) != 1 || k.announced[0].Kind != delivery.CircuitOpen {
+		t.Errorf("%+v, announced %+v", did, k.announced)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", delivery.EndedCaughtUp)
+	k.pass(10 * time.Second)
+	if did := k.sweep(o); did.CircuitsOpen != 0 || len(k.announced) != 1 || k.announced[0].Kind != delivery.CircuitClosed {
+		t.Errorf("%+v, announced %+v", did, k.announced)
+	}
+}
+
+// TestWakeCircuitsRequestsGoWrong: what is announced is announced again, under the same id, until
+// that is noted.
+func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
+	for _, fault := range ddbtest.EveryFault() {
+		for nth := 1; ; nth++ {
+			k := newDesk(t)
+			k.opens()
+			faults := ddbtest.NewFaults(k.consumers)
+			k.store = k.storeOn(faults.Do)
+			k.restarted()
+			ids := map[string]bool{}
+			o := delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+				ids[a.ID] = true
+				return nil
+			}}
+			faults.Fail(nth, fault)
+			_, _, first := k.d.WakeCircuit(t.Context(), "c", o)
+			if faults.Pending() {
+				break
+			}
+			_, _, second := k.d.WakeCircuit(t.Context(), "c", o)
+			if second != nil || len(ids) != 1 || !k.circuit().Announced {
+				t.Errorf("request %d, %s: %v, then %v: announced %v", nth, fault, first, second, ids)
+			}
+		}
+	}
+	k := newDesk(t)
+	_, _, err := k.d.WakeCircuit(t.Context(), "no name", delivery.SweepOptions{})
+	invalid(t, err, "consumer")
+}
+
+// TestProbesWithoutAnnouncements: while nobody can be told, queues are woken up for probes all the same.
+func TestProbesWithoutAnnouncements(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.probeDue()
+	did, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
+		return errNo
+	}})
+	if err == nil || did.Notified == 0 {
+		t.Errorf("%+v, %v", did, err)
+	}
+}
+
+// TestClocksOfCircuits: who closes the circuit has a clock behind that of who opened it, and what was held
+// back is woken up once.
+func TestClocksOfCircuits(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	k.put("r", 1)
+	k.hands("r", delivery.EndedCircuitOpen)
+	e, err := k.store.Health(t.Context(), "c", true)
+	k.must(err)
+	opened := e.Circuit.Opened
+	e.Circuit.ProbeAt = opened.Add(-time.Hour)
+	_, _, err = k.store.Learn(t.Context(), e, e)
+	k.must(err)
+	k.now = opened.Add(-time.Minute)
+	k.fails = nil
+	k.hands("q", delivery.EndedCaughtUp)
+	if k.circuit().Closed.Before(opened) {
+		t.Errorf("closed at %s, opened at %s", k.circuit().Closed, opened)
+	}
+	for calls := 0; k.circuit().Waking; calls++ {
+		did, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+		k.must(err)
+		if did.Notified > 10 || calls > 5 {
+			t.Fatalf("no end: %+v", did)
+		}
+		if next.After(k.now) {
+			k.now = next
+		}
+	}
+	k.same("held back", k.heldBack(), nil)
+}
+
+// TestALateRowOfACircuit: who was late wrote that the circuit is open, and the sweep deletes it.
+func TestALateRowOfACircuit(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	row, _, err := k.store.Trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1)
+	k.must(err)
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", delivery.EndedCaughtUp)
+	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}
+	for range 3 {
+		k.pass(time.Minute)
+		k.sweep(o)
+	}
+	k.same("over", k.open(), nil)
+	k.must(k.store.Trouble().Put(t.Context(), row[0]))
+	k.sweep(o)
+	k.same("late", k.open(), nil)
+	// And queues of which it is noted that late that they are held back.
+	for _, queue := range []string{"q", "never put to"} {
+		k.must(k.store.Trouble().Put(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", Since: k.now, N: row[0].N}))
+	}
+	o.Readers = []delivery.Reader{{Name: "c"}}
+	k.sweep(o)
+	k.same("held back", k.heldBack(), nil)
+}
+
+// TestACircuitThatNobodyProbes: that of a consumer that was taken out of its file ends after an hour, with
+// its row and those of what it held back. One that is probed does not.
+func TestACircuitThatNobodyProbes(t *testing.T) {
+	for _, probed := range []bool{false, true} {
+		k, _ := holding(t)
+		k.opens()
+		for n := range 40 {
+			queue := fmt.Sprint("r", n)
+			k.put(queue, 1)
+			k.hands(queue, delivery.EndedCircuitOpen)
+		}
+		began := k.now
+		for k.now.Sub(began) < 2*time.Hour {
+			if k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}); probed {
+				k.d.Deliver(t.Context(), "q1", k.patient(), -1)
+				k.d.Deliver(t.Context(), "r0", k.patient(), -1)
+			}
+			k.pass(4 * time.Minute)
+		}
+		want := map[bool][]string{true: {"c"}}[probed]
+		k.same("names", k.open(), want)
+		if open := k.circuit().Open(); open != probed || !probed && len(k.heldBack()) > 0 {
+			t.Errorf("probed %v: open %v, held back %v", probed, open, k.heldBack())
+		}
+	}
+}
+
+// TestACircuitThatIsSwitchedOff: the sweep ends it, where nothing is delivered, and wakes up what is held
+// back.
+func TestACircuitThatIsSwitchedOff(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	k.hands("q", delivery.EndedCircuitOpen)
+	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{Off: true}}}}
+	for range 10 {
+		_, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+		k.must(err)
+		if next.IsZero() {
+			break
+		}
+		k.now = next
+	}
+	if c := k.circuit(); c.Open() || c.Waking {
+		t.Errorf("it is %+v", c)
+	}
+	k.same("held back", k.heldBack(), nil)
+	k.same("names", k.open(), nil)
+}
+
+// TestNothingIsLeftToProbe: where an operator gave up, paused or removed what was waiting, the circuit is closed when
+// the next probe is due, and whatever fails then opens it again: at once, where others still fail.
+func TestNothingIsLeftToProbe(t *testing.T) {
+	latest := func(k *desk, queue string) error {
+		_, err := k.d.Rewind(t.Context(), orderOf(queue), delivery.Latest)
+		return err
+	}
+	pause := func(k *desk, queue string) error { _, err := k.d.Pause(t.Context(), orderOf(queue)); return err }
+	for name, c := range map[string]struct {
+		give  func(k *desk, queue string) error
+		fails int
+	}{
+		"rewind": {latest, 0},
+		"pause":  {pause, 3},
+		"remove": {func(k *desk, queue string) error { _, err := k.d.Remove(t.Context(), orderOf(queue)); return err }, 0},
+	} {
+		for _, table := range []bool{true, false} {
+			k := withoutRows(t)
+			if table {
+				k, _ = holding(t)
+			}
+			k.opens()
+			k.hands("q", delivery.EndedCircuitOpen)
+			k.must(latest(k, "q"))
+			for i, queue := range []string{"q1", "q2", "q3"} {
+				k.probeDue()
+				k.now = k.now.Add(time.Minute)
+				for range 2 { // held rows that are over go first
+					_, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+					k.must(err)
+				}
+				if !k.circuit().Open() {
+					t.Fatalf("%s: it is closed, and %d wait", name, 3-i)
+				}
+				k.must(c.give(k, queue))
+			}
+			for range 10 {
+				_, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+				k.must(err)
+				if next.Sub(k.now) > 10*time.Second {
+					t.Fatalf("%s: the next is %s: %+v", name, next, k.circuit())
+				}
+				if k.now = next; next.IsZero() {
+					break
+				}
+			}
+			e, err := k.store.Health(t.Context(), "c", true)
+			k.must(err)
+			if k.now = e.Circuit.Closed.Add(time.Minute); e.Circuit.Waking {
+				t.Errorf("%s: %+v", name, e.Circuit)
+			}
+			if len(e.Failing) != c.fails || !e.TakenAt.IsZero() {
+				t.Errorf("%s: %+v", name, e)
+			}
+			k.put("r", 1)
+			k.hands("r", delivery.EndedFailed)
+			if is := k.circuit(); is.Open() != (c.fails > 0) {
+				t.Errorf("%s, and another fails: %+v", name, is)
+			}
+		}
+	}
+}
+
+// TestTheSweepLeavesHeldQueuesToTheirCircuit: while it is open it notifies none of them, and while it wakes them up none beyond
+// its rate; however long that is, they are looked at by each round, and are woken up once it is over. Of another consumer of a
+// queue nothing is held.
+func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
+	k, waits := holding(t)
+	k.opens()
+	k.hands("q", delivery.EndedCircuitOpen)
+	var queues []string
+	for i := range 20 {
+		queue := fmt.Sprintf("r%02d", i)
+		queues = append(queues, queue)
+		k.put(queue, 1)
+		k.hands(queue, delivery.EndedCircuitOpen)
+	}
+	for _, queue := range queues[10:] { // their rows are lost
+		k.must(k.store.Trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
+	}
+	_, err := k.d.Create(t.Context(), "r00", "other", delivery.First)
+	k.must(err)
+	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
+	rounds := func(n int) (woken []string) {
+		t.Helper()
+		return k.woken(queues, func() {
+			for range n {
+				k.circuitIsNotDue()
+				k.sweep(o)
+				k.pass(time.Minute)
+			}
+		})
+	}
+	k.same("woken while it is open", rounds(30), []string{"r00"})
+	if held := k.heldBack(); len(held) < 20 {
+		t.Errorf("held back: %v", held)
+	}
+	k.fails = nil
+	k.probeDue()
+	k.put("good", 1)
+	k.hands("good", delivery.EndedCaughtUp)
+	began, last, woken := k.now, k.now, 0
+	k.queues.fail = func(request, queue string) error {
+		if request == "notify" && k.standing(queue).Delivered == 0 && queue != "good" {
+			last, woken = k.now, woken+1
+			k.hands(queue, delivery.EndedCaughtUp)
+		}
+		return nil
+	}
+	rounds(1)
+	// One turn ends where the next begins: one more then.
+	if took := last.Sub(began); woken != 24 || took < 17*time.Second || took > 25*time.Second {
+		t.Errorf("%d are woken up within %s, want 24, one a second", woken, took)
+	}
+	if len(*waits) == 0 {
+		t.Error("nobody waits")
+	}
+}
+
+// circuitIsNotDue puts the next probe off.
+func (k *desk) circuitIsNotDue() {
+	k.t.Helper()
+	h := k.health()
+	if !h.Circuit.Open() {
+		return
+	}
+	h.Circuit.ProbeAt = k.now.Add(time.Hour)
+	_, _, err := k.store.Learn(k.t.Context(), h, h)
+	k.must(err)
+}
+
+// TestTheSweepWakesUpHoweverManyWait: in one run, as long as it has time.
+func TestTheSweepWakesUpHoweverManyWait(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	const queues = 3000
+	for i := range queues {
+		row := trouble.Row{State: trouble.HeldBy("c"), Queue: fmt.Sprintf("r%04d", i), Consumer: "c", Since: k.now, N: k.circuit().Opened.UnixMilli()}
+		k.must(k.store.Trouble().Put(t.Context(), row))
+	}
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", delivery.EndedCaughtUp)
+	began := k.now
+	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c"}}})
+	if held, took := k.heldBack(), k.now.Sub(began); len(held) > 0 || took < queues/55*time.Second || took > queues/50*time.Second+10*time.Second {
+		t.Errorf("%d are still held back after %s", len(held), took)
+	}
+}
+
+// TestTheCircuitOfARemovedConsumerEnds: with the last queue of it that fails.
+func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	for _, queue := range []string{"q1", "q2", "q3"} {
+		_, err := k.d.Remove(t.Context(), orderOf(queue))
+		k.must(err)
+	}
+	if h := k.health(); len(h.Failing) > 0 || !h.FailingSince.IsZero() {
+		t.Errorf("%+v still fail", h)
+	}
+	k.probeDue()
+	_, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+	k.must(err)
+	if k.circuit().Open() {
+		t.Error("it is open")
+	}
+}
+
+// TestWakeUpsBesideACircuit: while it is open a retry is left to it, also where its row is lost; once it has closed, a retry
+// waits for no other.
+func TestWakeUpsBesideACircuit(t *testing.T) {
+	k, _ := holding(t)
+	k.opens()
+	k.pass(time.Second)
+	wake := func(want int) {
+		t.Helper()
+		did, _, err := k.d.Wake(t.Context(), "q1", "c", delivery.SweepOptions{})
+		k.must(err)
+		if did.Notified != want {
+			t.Errorf("%d are woken up, want %d", did.Notified, want)
+		}
+	}
+	wake(0)
+	k.same("held back", k.heldBack(), []string{"q3", "q1"})
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", delivery.EndedCaughtUp)
+	wake(1)
+}

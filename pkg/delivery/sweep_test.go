@@ -1,0 +1,368 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// notified reports whether the queue's consumers are woken up by what fn does.
+func (k *desk) notified(queue string, fn func()) bool {
+	k.t.Helper()
+	before, err := k.sorter.Status(k.t.Context(), queue)
+	k.must(err)
+	fn()
+	after, err := k.sorter.Status(k.t.Context(), queue)
+	k.must(err)
+	return after.Notified.After(before.Notified)
+}
+
+// everyFive runs a sweep five minutes later.
+func (k *desk) everyFive() delivery.SweepReport {
+	k.t.Helper()
+	k.pass(5 * time.Minute)
+	return k.sweep(delivery.SweepOptions{MaxAttempts: 3})
+}
+
+// TestSweepWakesUpWhoLags: a message whose record was dropped, and one whose
+// sink was away; nobody is woken up who has everything.
+func TestSweepWakesUpWhoLags(t *testing.T) {
+	k := newDesk(t)
+	k.put("lags", 1)
+	k.put("well", 1)
+	k.ends("lags", delivery.EndedCaughtUp)
+	k.ends("well", delivery.EndedCaughtUp)
+	k.put("lags", 2)
+	var report delivery.SweepReport
+	if k.notified("well", func() {
+		if !k.notified("lags", func() { report = k.everyFive() }) {
+			t.Error("who lags is not woken up")
+		}
+	}) {
+		t.Error("who has everything is woken up")
+	}
+	want := delivery.SweepReport{Queues: 2, Lagging: 1, OldestLag: 5 * time.Minute, Notified: 1}
+	if diff := cmp.Diff(want, report, cmpopts.IgnoreFields(delivery.SweepReport{}, "Sorter")); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	// It is woken up by each run until it has everything.
+	for range 30 {
+		if report := k.everyFive(); report.Notified != 1 {
+			t.Fatalf("%+v", report)
+		}
+	}
+	k.ends("lags", delivery.EndedCaughtUp)
+	k.everyFive()
+	if report := k.everyFive(); report.Notified != 0 || report.Lagging != 0 {
+		t.Errorf("%+v; want nobody who lags", report)
+	}
+}
+
+// TestSweepLooksAtQuietQueuesSeldom: at those that moved each time, at all once
+// a day.
+func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
+	k := newDesk(t)
+	for _, queue := range []string{"a", "b", "c"} {
+		k.put(queue, 1)
+		k.ends(queue, delivery.EndedCaughtUp)
+	}
+	looked := func() int { return k.everyFive().Queues }
+	looked()
+	for range 4 {
+		looked()
+	}
+	if n := looked(); n != 0 {
+		t.Errorf("%d quiet queues were looked at", n)
+	}
+	k.put("b", 2)
+	if n := looked(); n != 1 {
+		t.Errorf("%d queues were looked at where one moved", n)
+	}
+	k.pass(24 * time.Hour)
+	if n := looked(); n != 3 {
+		t.Errorf("%d queues were looked at after a day, want 3", n)
+	}
+}
+
+// TestSweepSeesWhatASlowClockMoved: a process that moves a cursor may have a clock that is
+// behind the sweep's.
+func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
+	k := newDesk(t)
+	k.put("a", 1)
+	k.ends("a", delivery.EndedCaughtUp)
+	for range 5 {
+		k.everyFive()
+	}
+	k.pass(-9 * time.Minute)
+	k.put("a", 2)
+	k.pass(9 * time.Minute)
+	if report := k.everyFive(); report.Notified != 1 {
+		t.Errorf("%+v, want the queue to be woken up", report)
+	}
+}
+
+// TestSweepEndsDeadClaims: a worker that died is followed by another, until the
+// message was tried often enough.
+func TestSweepEndsDeadClaims(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	// Nothing is blocked that did not stand alone.
+	for attempt := 1; attempt <= 5; attempt++ {
+		c := k.standing("q")
+		_, made, err := k.store.Claim(t.Context(), c, record.Claim{Req: "dead", To: int64([]int{2, 2, 1, 1, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)})
+		k.must(err)
+		if report := k.everyFive(); !made || report.Cancelled != 0 {
+			t.Errorf("%+v, made %v; want a claim that is left alone", report, made)
+		}
+		k.pass(time.Hour)
+		if report := k.everyFive(); report.Cancelled != 1 || report.Notified != 1 {
+			t.Errorf("%+v; want a dead claim ended", report)
+		}
+	}
+	k.at("q", 0, delivery.Blocked)
+}
+
+// TestSweepEndsDeadClaimsWhilePaused: nothing else would.
+func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	_, _, err = k.store.Claim(t.Context(), k.standing("q"), record.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+	k.must(err)
+	_, err = k.d.Pause(t.Context(), order("p"))
+	k.must(err)
+	if report := k.everyFive(); report.Cancelled != 1 || report.Paused != 1 {
+		t.Errorf("%+v", report)
+	}
+	k.at("q", 0, delivery.Idle)
+	_, err = k.d.Rewind(t.Context(), order("r"), delivery.First)
+	k.must(err)
+}
+
+// TestSweepFinishesStarts: the process that began one died.
+func TestSweepFinishesStarts(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	_, _, err := k.store.CreateConsumer(t.Context(), delivery.Consumer{Queue: "q", Name: "c", State: delivery.Idle, Starting: "op", LastOp: "op"})
+	k.must(err)
+	if report := k.everyFive(); report.Started != 1 || report.Notified != 1 {
+		t.Errorf("%+v", report)
+	}
+	if c := k.standing("q"); c.Starting != "" || c.Delivered != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestAnnouncements: who is blocked, lags, or lost messages is announced by
+// each run, under the same id, until that is over.
+func TestAnnouncements(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3)
+	k.block("q", 2)
+	since := k.standing("q").BlockedSince
+	want := delivery.Announcement{
+		Kind: delivery.ConsumerBlocked, ID: "consumer.blocked/1/q/1/c/2/0", Queue: "q", Consumer: "c",
+		Delivered: 1, Position: 3, Since: since, Attempts: 3, Error: "no",
+	}
+	for range 3 {
+		report := k.everyFive()
+		want.Age = k.now.Sub(since)
+		if diff := cmp.Diff([]delivery.Announcement{want}, k.announced); diff != "" || report.Blocked != 1 || report.Announced != 1 {
+			t.Errorf("%+v; announced (-want +got):\n%s", report, diff)
+		}
+	}
+	_, err := k.d.Skip(t.Context(), order("op"), 2)
+	k.must(err)
+	// It lags by what came long ago.
+	k.everyFive()
+	want = delivery.Announcement{Kind: delivery.ConsumerLags, ID: "consumer.lags/1/q/1/c/3/0", Queue: "q", Consumer: "c", Delivered: 2, Position: 3}
+	only := cmpopts.IgnoreFields(delivery.Announcement{}, "Since", "Age")
+	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
+		t.Errorf("announced (-want +got):\n%s", diff)
+	}
+	_, err = k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{3})
+	k.must(err)
+	k.everyFive()
+	want.Kind, want.ID = delivery.ConsumerMissing, "consumer.missing/1/q/1/c/3/0"
+	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
+		t.Errorf("announced (-want +got):\n%s", diff)
+	}
+	_, err = k.d.Rewind(t.Context(), order("over it"), delivery.Latest)
+	k.must(err)
+	k.everyFive()
+	if len(k.announced) > 0 {
+		t.Errorf("announced %+v, want nothing", k.announced)
+	}
+}
+
+// TestAnnouncementThatIsNotTaken: it stays due, and the error says so.
+func TestAnnouncementThatIsNotTaken(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.put("well", 1)
+	k.block("q", 1)
+	k.put("other", 1)
+	k.ends("other", delivery.EndedCaughtUp)
+	k.put("other", 2)
+	k.pass(5 * time.Minute)
+	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
+		return errors.New("nobody listens")
+	}})
+	if err == nil || !strings.Contains(err.Error(), "nobody listens") || report.Failed != 1 || report.Announced != 0 || report.Notified == 0 {
+		t.Errorf("%+v, error %v", report, err)
+	}
+	k.everyFive()
+	if len(k.announced) != 1 {
+		t.Errorf("announced %+v, want it once more", k.announced)
+	}
+}
+
+// TestSweepLooksAgainWhereItFailed: a queue that it fails on holds up no other,
+// and is not left to the daily round, whether it could be notified or not.
+func TestSweepLooksAgainWhereItFailed(t *testing.T) {
+	for name, fails := range map[string][]string{"cursor": {"cursor"}, "cursor and notify": {"cursor", "notify"}} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			for _, queue := range []string{"bad", "well"} {
+				k.put(queue, 1)
+				_, err := k.d.Create(t.Context(), queue, "c", delivery.First)
+				k.must(err)
+			}
+			k.sweep(delivery.SweepOptions{})
+			k.queues.fail = func(request, queue string) error {
+				for _, r := range fails {
+					if r == request && queue == "bad" {
+						return errFlaky
+					}
+				}
+				return nil
+			}
+			for range 12 {
+				k.pass(5 * time.Minute)
+				report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
+				if !errors.Is(err, errFlaky) || report.Failed != 1 || report.Lagging != 1 {
+					t.Fatalf("%+v, error %v", report, err)
+				}
+			}
+			k.queues.fail = nil
+			if report := k.everyFive(); report.Failed != 0 || report.Lagging != 2 {
+				t.Errorf("%+v; want both queues seen", report)
+			}
+		})
+	}
+}
+
+// TestDeletionBehindConsumers: what all are past goes, an hour after it was
+// found so; what one of them needs stays.
+func TestDeletionBehindConsumers(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 5)...)
+	k.put("nobody's", 1)
+	k.ends("q", delivery.EndedCaughtUp)
+	slow := k.reader()
+	slow.Name = "slow"
+	slow.MaxMessages = 2
+	_, err := k.d.Create(t.Context(), "q", "slow", delivery.First)
+	k.must(err)
+	slow.Handle = func(_ context.Context, b delivery.Batch) error {
+		if b.To > 2 {
+			return errors.New("no")
+		}
+		return nil
+	}
+	k.must(k.d.Deliver(t.Context(), "q", slow, -1).Err)
+	sweep := func() delivery.SweepReport {
+		k.pass(time.Minute)
+		return k.sweep(delivery.SweepOptions{Delete: true, MaxAttempts: 3})
+	}
+	if report := sweep(); report.Deleted != 0 {
+		t.Errorf("%d were deleted at once", report.Deleted)
+	}
+	if report := sweep(); report.Deleted != 0 {
+		t.Errorf("%d were deleted too soon", report.Deleted)
+	}
+	k.pass(cursor.DeleteAfter)
+	if report := sweep(); report.Deleted != 2 {
+		t.Errorf("%d were deleted, want 2", report.Deleted)
+	}
+	page, err := k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
+	k.must(err)
+	if len(page.Messages) != 3 || page.Messages[0].Seq != 3 {
+		t.Errorf("%+v is left, want 3 to 5", page.Messages)
+	}
+	// Nobody is set back behind it.
+	_, err = k.d.Rewind(t.Context(), order("op"), delivery.At(2))
+	invalid(t, err, "start")
+	// A queue without consumers keeps what it has.
+	if _, there, err := k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "nobody's", 1); err != nil || !there {
+		t.Errorf("there %v, %v", there, err)
+	}
+}
+
+// TestRetentionLooksAtTheSlowest: the sorter's sweep keeps what the slowest
+// consumer has before it.
+func TestRetentionLooksAtTheSlowest(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 4)...)
+	k.ends("q", delivery.EndedCaughtUp)
+	_, err := k.d.Create(t.Context(), "q", "slow", delivery.At(3))
+	k.must(err)
+	for range 8 {
+		k.pass(84 * time.Hour) // a quarter of 14 days
+		k.sweep(delivery.SweepOptions{})
+		k.queues.Expire(k.now)
+	}
+	page, err := k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
+	k.must(err)
+	if len(page.Messages) != 2 || page.Messages[0].Seq != 3 {
+		t.Errorf("%+v is left, want 3 and 4", page.Messages)
+	}
+}
+
+func TestSweepOptionsOutOfBounds(t *testing.T) {
+	k := newDesk(t)
+	for name, options := range map[string]delivery.SweepOptions{
+		"segments": {Sorter: cursor.SweepOptions{Segments: 101}}, "attempts": {MaxAttempts: 1}, "delete": {DeleteLimit: -1},
+		"full": {Sorter: cursor.SweepOptions{FullEvery: -1}}, "lag": {LagAfter: -1},
+	} {
+		if _, err := k.d.Sweep(t.Context(), options); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestSweepLooksForNewReadersInQuietQueues: a reader that is there later gets its consumers in
+// queues that have been quiet for so long that the full round leaves them out.
+func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
+	k := newDesk(t)
+	old, late := k.reader(), k.reader()
+	late.Name = "late"
+	k.put("q", 1)
+	k.ends("q", delivery.EndedCaughtUp)
+	notified := func(readers ...delivery.Reader) (n int) {
+		for range 4 * 24 {
+			k.pass(time.Hour)
+			n += k.sweep(delivery.SweepOptions{Readers: readers}).Notified
+		}
+		return n
+	}
+	if n := notified(old); n != 0 {
+		t.Errorf("%d notifications of a queue where nobody is missing", n)
+	}
+	if n := notified(late, old); n == 0 {
+		t.Error("the new reader's consumer is never made")
+	}
+}

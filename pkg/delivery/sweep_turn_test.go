@@ -1,0 +1,109 @@
+package delivery_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// TestManyConsumersOfAQueueHaveATurn: those that lag take 5 seconds of the round, and the rest
+// of the run; a hundred of them are announced.
+func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
+	k := newDesk(t)
+	k.put("many", 1)
+	const consumers = 300
+	for n := range consumers {
+		_, err := k.d.Create(t.Context(), "many", fmt.Sprint("c", n), delivery.First)
+		k.must(err)
+	}
+	k.put("other", 1)
+	k.ends("other", delivery.EndedCaughtUp)
+	k.put("other", 2)
+	k.pass(time.Hour)
+	k.sweep(delivery.SweepOptions{}) // from here on only the round of the gaps is due
+	began := k.now
+	var other time.Duration
+	read := 0
+	k.queues.fail = func(request, queue string) error {
+		switch {
+		case request == "messages" && queue == "many":
+			read++
+			k.pass(100 * time.Millisecond)
+		case request == "notify" && queue == "other":
+			other = k.now.Sub(began)
+		}
+		return nil
+	}
+	report := k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
+	if other > 6*time.Second || read != consumers {
+		t.Errorf("the other queue is seen after %s, %d of %d consumers in all; want a turn, and all", other, read, consumers)
+	}
+	ofMany := slices.DeleteFunc(k.announced, func(a delivery.Announcement) bool { return a.Queue != "many" })
+	if report.Notified != 2 || len(ofMany) != 100 {
+		t.Errorf("%+v, %d announced; want 2 notifications, and 100", report, len(ofMany))
+	}
+}
+
+// TestEveryConsumerComesUp: however many of a queue's consumers lag, whatever their names are,
+// each is announced by and by.
+func TestEveryConsumerComesUp(t *testing.T) {
+	k := newDesk(t)
+	k.put("many", 1)
+	const consumers = 300
+	for n := range consumers {
+		_, err := k.d.Create(t.Context(), "many", fmt.Sprint("c", n), delivery.First)
+		k.must(err)
+	}
+	said := map[string]bool{}
+	for range 20 {
+		k.pass(time.Hour + 37*time.Millisecond)
+		k.announced = nil
+		k.sweep(delivery.SweepOptions{})
+		if len(k.announced) != 100 {
+			t.Fatalf("%d are announced in a run, want 100", len(k.announced))
+		}
+		for _, a := range k.announced {
+			said[a.Consumer] = true
+		}
+	}
+	if len(said) != consumers {
+		t.Errorf("%d of %d consumers were ever announced", len(said), consumers)
+	}
+}
+
+// TestDeletingHasATurn: a queue with much to delete takes 5 seconds of the round, and the rest of the run.
+func TestDeletingHasATurn(t *testing.T) {
+	k := newDesk(t)
+	k.put("many", upTo(1, 1000)...)
+	k.ends("many", delivery.EndedCaughtUp)
+	k.put("other", 1)
+	k.ends("other", delivery.EndedCaughtUp)
+	k.put("other", 2)
+	options := delivery.SweepOptions{Delete: true, Sorter: cursor.SweepOptions{Segments: 1}}
+	k.sweep(delivery.SweepOptions{Delete: true}) // from here on only the round of the gaps is due, and the floor has risen
+	k.pass(cursor.DeleteAfter)
+	k.must(k.sorter.Notify(t.Context(), "many"))
+	k.must(k.sorter.Notify(t.Context(), "other"))
+	began := k.now
+	var other time.Duration
+	k.queues.fail = func(request, queue string) error {
+		switch {
+		case request == "messages" && queue == "many":
+			k.pass(500 * time.Millisecond)
+		case request == "notify" && queue == "other":
+			other = k.now.Sub(began)
+		}
+		return nil
+	}
+	report := k.sweep(options)
+	if report.Deleted != 1001 {
+		t.Errorf("%d deleted; want all", report.Deleted)
+	}
+	if other == 0 || other > 8*time.Second {
+		t.Errorf("the other queue is seen after %s, want a turn, and what is under way then", other)
+	}
+}

@@ -1,0 +1,327 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/tenant"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// TrackedPrefix is how the tags of tracked batches' chains begin, behind the tenant
+// where their queue is one's. Nobody else should create, delete or stamp chains under
+// such a tag: see [TracksBatch].
+const TrackedPrefix = "delivery/"
+
+// TracksBatch reports whether a tag is that of a tracked batch's chain.
+func TracksBatch(tag string) bool {
+	_, name := tenant.Split(tag)
+	return strings.HasPrefix(name, TrackedPrefix)
+}
+
+// tracked names a claim by its chain.
+type tracked struct {
+	queue, name string
+	token       Token
+}
+
+func trackedBy(c Consumer) tracked { return tracked{c.Queue, c.Name, c.Token} }
+
+// ChainOf is the tag of the chain of the claim that is in flight: what
+// [xorack.Acker.Get] shows of it says how far the work is. It is empty where no
+// claim is deferred; one that was deferred without a chain has none under the tag.
+func ChainOf(c Consumer) string {
+	if !c.Deferred {
+		return ""
+	}
+	return trackedBy(c).tag()
+}
+
+// tag is the chain's: the same names, number and request are the same claim,
+// and another claim has another, also that of a consumer which was removed and
+// made anew, and counts from 1 again. The names are in it as a hash, because a
+// queue's may have as many bytes as a tag, and because the tag is in every token
+// that travels with a message: see [tracked.data]. The chain of a tenant's batch is
+// the tenant's.
+func (t tracked) tag() string {
+	names := sha256.Sum256([]byte(t.data()))
+	tag := TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" + t.token.String()
+	if of, _ := tenant.Split(t.queue); of != "" {
+		return tenant.Name(of, tag)
+	}
+	return tag
+}
+
+// data is what the chain keeps of the names. A consumer's name has no slash.
+func (t tracked) data() string { return t.name + "/" + t.queue }
+
+// root is the root edge of the claim's i-th message.
+func (t tracked) root(i int) xorack.Edge { return xorack.Root(t.tag(), "", i) }
+
+// trackedOf is the claim that a chain is about. A chain of which it cannot be
+// known has no claim that waits for it: it failed before it was created, so that
+// nothing was delivered, and the next look at the claim finds that.
+func trackedOf(c xorack.Chain) (t tracked, known bool) {
+	t.name, t.queue, _ = strings.Cut(c.Data, "/")
+	_, tag := tenant.Split(c.Tag)
+	_, token, _ := strings.Cut(strings.TrimPrefix(tag, TrackedPrefix), "/")
+	number, req, _ := strings.Cut(token, "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	t.token = Token{N: n, Req: req}
+	return t, err == nil && t.tag() == c.Tag
+}
+
+// validateWork reports a time of a batch's work that is out of its bounds.
+func validateWork(field string, work time.Duration) error {
+	if work < time.Second || work > xorack.MaxDeadline {
+		return &cursor.InvalidError{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from 1s to %s", work, xorack.MaxDeadline)}
+	}
+	return nil
+}
+
+// errNoAcker is the answer where a reader is tracked, and there is no Acker.
+var errNoAcker = &cursor.InvalidError{Field: "acker", Code: invalid.Missing, Problem: "is missing: a consumer is tracked"}
+
+// track creates the chain of a claim, with a root edge for each of its messages. One that has ended
+// already is returned as it is.
+//
+// Lost response, another did it first: the chain is the same, and so are its edges. We die right
+// after: the claim is taken over when its lease is over, and the chain times out.
+func (run *delivery) track(ctx context.Context, c Consumer, messages int) (xorack.Created, error) {
+	t := trackedBy(c)
+	return run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{Edges: messages, Deadline: run.reader.Track, Data: t.data()})
+}
+
+// giveUp fails the chain of a batch that was not handed over, so that nobody works for it in vain.
+// It is best effort: a chain that stays open times out.
+func (run *delivery) giveUp(ctx context.Context, root xorack.Edge, cause error) {
+	if root.IsZero() {
+		return
+	}
+	why := cause.Error()
+	if shown := record.Shown(cause, why); shown > 0 {
+		why = why[:shown] // the chain is the tenant's
+	}
+	reason := record.Cut(strings.ToValidUTF8(why, "?"), xorack.MaxReason)
+	_, _ = run.acker.Fail(ctx, root, cmp.Or(reason, "the delivery failed"))
+}
+
+// leave defers the claim of a batch that was handed over. A chain that was faster has committed it.
+//
+// Lost response: the delivery is repeated, and finds the claim deferred. Another did it first: the
+// claim has ended. We die before: the claim is taken over when its lease is over.
+func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch, until time.Time) (Consumer, error) {
+	run.tell(batch, time.Time{}, nil)
+	if run.probe > 0 {
+		run.closes(ctx, run.learnt) // the sink took it: what becomes of the work is another matter
+	}
+	after, made, err := run.store.Defer(ctx, c, until)
+	if err != nil {
+		return c, err
+	}
+	run.position = -1 // nobody notes what comes meanwhile
+	if outcome, _ := after.Outcome(c.Token); made {
+		run.Ended, run.Deferred = EndedDeferred, run.Deferred+1
+	} else if outcome != record.Committed {
+		run.Ended = EndedLost
+	}
+	return after, nil
+}
+
+// look finds out how the work of a deferred claim is, and ends the claim where the chain has ended,
+// or nobody works any more in time; it reports whether the claim has ended. The claim of a chain
+// that was extended gets the chain's deadline. A batch without a chain has nothing but its lease.
+//
+// It costs a read of the chain.
+func (d *Deliverer) look(ctx context.Context, c Consumer) (Consumer, bool, error) {
+	chain, err := d.chainOf(ctx, c)
+	if err != nil {
+		return c, false, err
+	}
+	now := d.now()
+	switch {
+	case chain.End() != xorack.Open:
+		after, _, err := d.endAs(ctx, c, chain)
+		return after, err == nil, err
+	case !over(c, now):
+		return c, false, nil
+	case chain.Deadline.After(now):
+		after, made, err := d.store.Defer(ctx, c, chain.Deadline)
+		return after, err == nil && !made, err
+	}
+	failure := d.failureOf(ctx, c, "TIMED_OUT: the work was neither done nor failed in time")
+	after, made, err := d.store.Expire(ctx, c, failure)
+	if made {
+		d.endChain(ctx, c, chain, failure.Error)
+	}
+	return after, err == nil, err
+}
+
+// chainOf is the chain of a deferred claim: the zero Chain where there is none. It costs a read.
+func (d *Deliverer) chainOf(ctx context.Context, c Consumer) (chain xorack.Chain, err error) {
+	if d.acker == nil {
+		return chain, nil
+	}
+	if chain, err = d.acker.Get(ctx, trackedBy(c).tag()); errors.Is(err, xorack.ErrTagNotFound) {
+		err = nil
+	}
+	return chain, err
+}
+
+// endChain ends the chain of a claim that has ended, so that nobody works for it in vain, by an edge that is no
+// message's: each of those may have ended. It is best effort: a chain that stays open times out.
+func (d *Deliverer) endChain(ctx context.Context, c Consumer, chain xorack.Chain, why string) {
+	if chain.IsCreated() {
+		_, _ = d.acker.Fail(ctx, trackedBy(c).root(-1), why)
+	}
+}
+
+// isTracked reports whether a deferred claim has a chain.
+func (d *Deliverer) isTracked(ctx context.Context, c Consumer) (bool, error) {
+	chain, err := d.chainOf(ctx, c)
+	return chain.IsCreated(), err
+}
+
+// endAs ends a claim as its chain ended: one that is done is a commit, every other end a failure.
+// Anybody may repeat it: the token says whose claim it is. A message that failed as often as it may is
+// blocked before its next attempt.
+func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (Consumer, bool, error) {
+	if chain.End() == xorack.Done {
+		seen, _ := d.health(ctx, c.Name) // what cannot be known now cannot be noted
+		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+		if made {
+			d.noteTaken(ctx, seen, chain.Created, false)
+		}
+		return after, made, err
+	}
+	why := string(chain.End())
+	if chain.Reason != "" {
+		why += ": " + chain.Reason
+	}
+	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
+}
+
+// failureOf is what is noted of a batch whose work failed: nobody knows whether the message is bad.
+func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) record.Failure {
+	now := d.now()
+	failure := record.Failure{
+		Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), Alone: c.Alone(), Now: now,
+		RetryAt: now.Add(record.RetryAfter(c.OwnAttempts(), record.DefaultRetries)),
+	}
+	d.count(ctx, failed{Consumer: c, good: goodFor(record.DefaultRetries, record.DefaultProbes)}, &failure)
+	return failure
+}
+
+// endDeferred ends a deferred claim for the worker that has its token, and wakes the consumer up for
+// what comes next.
+//
+// Lost response: the repeat finds the claim ended. Another ended it first: the stored consumer says
+// how. We die right after the end: the sweep wakes the consumer up.
+func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, why string) (after Consumer, made bool, err error) {
+	if commit {
+		after, made, err = d.commitDeferred(ctx, c)
+	} else {
+		after, made, err = d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
+	}
+	if err == nil {
+		err = d.awaken(ctx, after)
+	}
+	return after, made, err
+}
+
+// commitDeferred commits a deferred claim for the worker that has its token, and ends its chain, if there is one.
+//
+// When the batch was handed over the chain knows. Where there is none, nobody does: the commit counts as
+// of now, but never as of after the circuit opened. So the work of a batch that was handed over before its sink
+// went away may keep the circuit closed for as long as one success does, and closes none.
+//
+// Lost response, another did it first: what stands there says so. We die right after: the chain times out.
+func (d *Deliverer) commitDeferred(ctx context.Context, c Consumer) (Consumer, bool, error) {
+	chain, err := d.chainOf(ctx, c)
+	if err != nil {
+		return c, false, err
+	}
+	seen, _ := d.health(ctx, c.Name) // what cannot be known now cannot be noted
+	handed := chain.Created
+	if handed.IsZero() {
+		handed = d.now()
+		if seen.Circuit.Open() {
+			handed = seen.Circuit.Opened
+		}
+	}
+	after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+	if made {
+		d.noteTaken(ctx, seen, handed, false)
+		d.endChain(ctx, c, chain, "COMMITTED: by its token")
+	}
+	return after, made, err
+}
+
+// awaken wakes a consumer up that does not have everything. Whatever moves the cursor after this
+// read finds the claim ended.
+func (d *Deliverer) awaken(ctx context.Context, c Consumer) error {
+	if !c.Exists() {
+		return nil // it was removed
+	}
+	cur, err := d.sorter.Status(ctx, c.Queue)
+	if err != nil || cur.Position <= c.Delivered {
+		return err
+	}
+	return d.sorter.Notify(ctx, c.Queue)
+}
+
+// Ender returns what [xorack.OnEnds] and [xorack.Acker.Sweep] announce ends to
+// where batches are tracked: it ends the claim of a tracked batch as its chain
+// ended, and wakes the consumer up for what comes next. The ends of all other
+// chains go to next, if it is not nil.
+//
+// It does all of it each time, also where it was done before: the process that did it
+// may have died before the waking up. An error keeps the chain due, so a crash
+// anywhere repeats the whole. A batch that failed as often as it may is not
+// blocked here, but by the next Deliver, which knows the bounds.
+//
+// A chain that is done costs a write and a read, and a write more where there is
+// more to deliver; one that failed a read more.
+func (d *Deliverer) Ender(next xorack.Announce) xorack.Announce {
+	return func(ctx context.Context, chain xorack.Chain) error {
+		if TracksBatch(chain.Tag) {
+			return d.ended(ctx, chain)
+		}
+		if next == nil {
+			return nil
+		}
+		return next(ctx, chain)
+	}
+}
+
+// ended ends the claim of a chain, and wakes the consumer up.
+func (d *Deliverer) ended(ctx context.Context, chain xorack.Chain) error {
+	t, known := trackedOf(chain)
+	if !known {
+		return nil
+	}
+	c := Consumer{Queue: t.queue, Name: t.name, Token: t.token, State: Started}
+	var err error
+	if chain.End() != xorack.Done {
+		// How often it was tried says when it is tried again.
+		if c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {
+			return err
+		}
+	}
+	if c.State == Started && c.Token == t.token {
+		if c, _, err = d.endAs(ctx, c, chain); err != nil {
+			return err
+		}
+	}
+	return d.awaken(ctx, c)
+}

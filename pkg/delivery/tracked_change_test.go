@@ -1,0 +1,158 @@
+package delivery_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// TestAnOpenTreeKeepsItsConsumer: what an operator may not do meanwhile is
+// refused, with when the claim ends at the latest; once the tree has failed it is done.
+func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2)
+	k.ends(delivery.EndedDeferred)
+	until := k.standing("q").LeaseUntil
+	k.pass(10 * time.Minute)
+	order := func() delivery.Order { return delivery.Order{Queue: "q", Consumer: "c", Reason: "why"} }
+	for name, op := range map[string]func() (delivery.Consumer, error){
+		"remove": func() (delivery.Consumer, error) { return k.d.Remove(t.Context(), order()) },
+		"rewind": func() (delivery.Consumer, error) { return k.d.Rewind(t.Context(), order(), delivery.At(1)) },
+	} {
+		_, err := op()
+		var claimed *delivery.ClaimedError
+		if !errors.As(err, &claimed) || !errors.Is(err, delivery.ErrClaimed) || !claimed.Until.Equal(until) {
+			t.Errorf("%s: error %v; want that the claim is in flight, until %s", name, err, until)
+		}
+	}
+	for name, op := range map[string]func() (delivery.Consumer, error){
+		"skip":    func() (delivery.Consumer, error) { return k.d.Skip(t.Context(), order(), 1) },
+		"redrive": func() (delivery.Consumer, error) { return k.d.Redrive(t.Context(), order(), 1) },
+	} {
+		if _, err := op(); !errors.Is(err, delivery.ErrNotBlocked) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	k.at("q", 0, delivery.Started)
+	_, err := k.acker.Fail(t.Context(), k.edges[0], "given up")
+	k.must(err)
+	k.finishes()
+	_, err = k.d.Rewind(t.Context(), order(), delivery.At(2))
+	k.must(err)
+	k.at("q", 1, delivery.Idle)
+}
+
+// TestPoisonBlocksAlone: the messages of its batch that come before it are
+// committed, and the consumer is blocked on it.
+func TestPoisonBlocksAlone(t *testing.T) {
+	for name, poison := range map[string]func(*trackedDesk, delivery.Batch) error{
+		"the sink fails": func(*trackedDesk, delivery.Batch) error { return errors.New("no") },
+		"its work fails": func(k *trackedDesk, b delivery.Batch) error {
+			for i, m := range b.Messages {
+				if m.Seq == 2 {
+					_, err := k.acker.Fail(t.Context(), b.Edges[i], "no")
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1, 2, 3)
+			k.fails = func(b delivery.Batch) error {
+				for _, m := range b.Messages {
+					if m.Seq == 2 {
+						return poison(k, b)
+					}
+				}
+				k.works(b.Edges...)
+				return nil
+			}
+			for range 20 {
+				k.must(k.d.Deliver(t.Context(), "q", k.reader(), -1).Err)
+				k.finishes()
+				k.pass(10 * time.Minute)
+			}
+			if c := k.at("q", 1, delivery.Blocked); c.Deferred || c.Attempts != 3 {
+				t.Errorf("%+v; want it blocked after three attempts, and deferred no more", c)
+			}
+			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #3", "q 2 #4", "q 2 #5")
+			k.fails = nil
+			_, err := k.d.Skip(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)
+			k.must(err)
+			k.ends(delivery.EndedDeferred)
+			k.works(k.edges...)
+			k.finishes()
+			k.at("q", 3, delivery.Idle)
+		})
+	}
+}
+
+// TestTrackIsChanged: by a deployment, while a claim is in flight. The claim ends as
+// it was made, and the next one is made as the reader says now.
+func TestTrackIsChanged(t *testing.T) {
+	plain := func(k *trackedDesk) delivery.Reader {
+		r := k.reader()
+		r.Track = 0
+		return r
+	}
+	longer := func(k *trackedDesk) delivery.Reader {
+		r := k.reader()
+		r.Track = 3 * trackTime
+		return r
+	}
+	for name, c := range map[string]struct {
+		after func(*trackedDesk) delivery.Reader
+		// done is whether the work was done; pass is what goes by before the
+		// reader of the new deployment looks.
+		done bool
+		pass time.Duration
+		want delivery.Ended
+		at   int64
+	}{
+		"to off, done":              {plain, true, 2 * time.Minute, delivery.EndedCaughtUp, 2},
+		"to off, open":              {plain, false, 2 * time.Minute, delivery.EndedBusy, 0},
+		"to off, late":              {plain, false, trackTime + time.Second, delivery.EndedWait, 0},
+		"to longer, in its time":    {longer, false, trackTime - time.Second, delivery.EndedBusy, 0},
+		"to longer, late as it was": {longer, false, trackTime + time.Second, delivery.EndedWait, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1, 2)
+			k.ends(delivery.EndedDeferred)
+			if c.done {
+				k.works(k.edges...)
+			}
+			k.pass(c.pass)
+			done := k.d.Deliver(t.Context(), "q", c.after(k), -1)
+			k.must(done.Err)
+			if done.Ended != c.want || done.Record.Delivered != c.at {
+				t.Errorf("it ended as %s at %d, want %s at %d", done.Ended, done.Record.Delivered, c.want, c.at)
+			}
+		})
+	}
+	t.Run("to on", func(t *testing.T) {
+		k := newTrackedDesk(t)
+		k.put("q", 1)
+		k.must(k.d.Deliver(t.Context(), "q", plain(k), -1).Err)
+		k.put("q", 2)
+		_, made, err := k.store.Claim(t.Context(), k.standing("q"), record.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+		if err != nil || !made {
+			t.Fatalf("made %v, error %v", made, err)
+		}
+		k.ends(delivery.EndedBusy)
+		k.pass(2 * time.Minute)
+		k.ends(delivery.EndedDeferred)
+		if c := k.at("q", 1, delivery.Started); !c.Deferred || c.Attempts != 2 {
+			t.Errorf("%+v; want a deferred claim, the second", c)
+		}
+		_, made, err = k.store.Commit(t.Context(), "q", "c", delivery.Token{N: 2, Req: "old"})
+		if err != nil || made {
+			t.Errorf("the old claim was committed: %v, error %v", made, err)
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package delivery_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// treed is a tracked consumer.
+type treed struct {
+	t      *testing.T
+	store  *delivery.Store
+	sorter *cursor.Sorter
+	acker  *xorack.Acker
+	d      *delivery.Deliverer
+	now    time.Time
+	// edges are those of the last batch, tags the chains of all.
+	edges []xorack.Edge
+	tags  []string
+	// to is the last seq of that batch, worked up to where work was done.
+	to, worked int64
+}
+
+// newTreedOn has tables in memory.
+func newTreedOn(t *testing.T, engine ddb.Engine) *treed {
+	t.Helper()
+	store, queues := storesOn(t, engine)
+	chains, err := xorack.NewStore(engine, xorack.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newTreed(t, store, queues, chains)
+}
+
+func newTreed(t *testing.T, store *delivery.Store, queues *cursor.Store, chains *xorack.Store) *treed {
+	t.Helper()
+	k := &treed{t: t, store: store, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
+	clock := func() time.Time { return k.now }
+	var err error
+	k.sorter, err = cursor.New(queues, &cursor.Options{Now: clock})
+	k.must(err)
+	k.acker, err = xorack.New(chains, &xorack.Options{Now: clock})
+	k.must(err)
+	k.d, err = delivery.New(store, k.sorter, &delivery.Options{Now: clock, Acker: k.acker})
+	k.must(err)
+	return k
+}
+
+func (k *treed) must(err error) {
+	k.t.Helper()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+func (k *treed) put(seqs ...int64) {
+	k.t.Helper()
+	for _, seq := range seqs {
+		err := k.sorter.Put(k.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: make([]byte, 100)})[0].Err
+		k.must(err)
+	}
+}
+
+func (k *treed) deliver(messages int) error {
+	return k.d.Deliver(k.t.Context(), "q", delivery.Reader{
+		Name: "c", Track: trackTime, MaxMessages: messages, MaxAttempts: 9,
+		Handle: func(_ context.Context, b delivery.Batch) error {
+			k.edges, k.to = b.Edges, b.To
+			if tag := b.Edges[0].Tag(); !slices.Contains(k.tags, tag) {
+				k.tags = append(k.tags, tag)
+			}
+			return nil
+		},
+	}, -1).Err
+}
+
+// finish handles the ends of all chains, as the stream's handler does.
+func (k *treed) finish() error {
+	for _, tag := range k.tags {
+		c, err := k.acker.Get(k.t.Context(), tag)
+		if err == nil {
+			_, err = k.acker.Finish(k.t.Context(), c, k.d.Ender(nil))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// work does the work of the last batch.
+func (k *treed) work() error {
+	for _, e := range k.edges {
+		if _, err := k.acker.Done(k.t.Context(), e); err != nil {
+			return err
+		}
+	}
+	k.worked = max(k.worked, k.to)
+	return nil
+}
+
+func (k *treed) standing() delivery.Consumer {
+	k.t.Helper()
+	c, err := k.store.Consumer(k.t.Context(), "q", "c")
+	k.must(err)
+	return c
+}
+
+// TestTrackedRequestsGoWrong lets each request of a delivery, of the end of a
+// chain, and of a look at one go wrong in each way. What comes next brings the batch to its commit, not before its
+// work was done.
+func TestTrackedRequestsGoWrong(t *testing.T) {
+	for name, o := range map[string]struct {
+		prepare func(*treed) error
+		do      func(*treed) error
+	}{
+		"deliver":          {func(*treed) error { return nil }, func(k *treed) error { return k.deliver(2) }},
+		"finish":           {func(k *treed) error { return firstError(k.deliver(2), k.work()) }, (*treed).finish},
+		"finish a failure": {func(k *treed) error { return firstError(k.deliver(2), k.fail()) }, (*treed).finish},
+		"look": {func(k *treed) error {
+			err := firstError(k.deliver(2), k.work())
+			k.now = k.now.Add(2 * time.Minute)
+			return err
+		}, func(k *treed) error { return k.deliver(2) }},
+		"sweep": {func(k *treed) error {
+			err := k.deliver(2)
+			k.now = k.now.Add(trackTime + time.Second)
+			return err
+		}, func(k *treed) error {
+			_, err := k.d.Sweep(k.t.Context(), delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			goesWrong := func(fault ddbtest.Fault, n int) bool {
+				faults := faultyTables()
+				k := newTreedOn(t, faults)
+				k.put(1, 2, 3)
+				_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+				k.must(firstError(err, o.prepare(k)))
+				faults.Fail(n, fault)
+				err = o.do(k)
+				if faults.Pending() {
+					k.must(err)
+					return false
+				}
+				faults.Fail(0, "")
+				for round := 0; k.standing().Delivered < 3; round++ {
+					if round > 20 {
+						t.Fatalf("%s at request %d: %+v", fault, n, k.standing())
+					}
+					k.must(firstError(k.finish(), k.deliver(2)))
+					if c := k.standing(); c.Delivered > k.worked {
+						t.Fatalf("%s at request %d: %d is committed, and the work is done up to %d", fault, n, c.Delivered, k.worked)
+					}
+					_, err := k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)})
+					k.must(firstError(k.work(), k.finish(), err))
+					k.now = k.now.Add(trackTime)
+				}
+				for _, tag := range k.tags {
+					c, err := k.acker.Get(t.Context(), tag)
+					k.must(err)
+					if !c.Sealed() {
+						t.Errorf("%s at request %d: chain %s is %q and not sealed", fault, n, tag, c.End())
+					}
+				}
+				return true
+			}
+			for _, fault := range ddbtest.EveryFault() {
+				n := 1
+				for goesWrong(fault, n) {
+					if n++; n > 50 {
+						t.Fatal("more than 50 requests")
+					}
+				}
+			}
+		})
+	}
+}
+
+// fail fails the last batch's work.
+func (k *treed) fail() error {
+	_, err := k.acker.Fail(k.t.Context(), k.edges[0], "no")
+	return err
+}

@@ -1,0 +1,643 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+// trackedDesk is a desk whose batches are tracked: their work may take an hour.
+type trackedDesk struct {
+	*desk
+	chains *ddb.Memory
+	acker  *xorack.Acker
+	// edges are those of the last batch that the sink was given, tags the chains
+	// of all.
+	edges []xorack.Edge
+	tags  []string
+}
+
+const trackTime = time.Hour
+
+func newTrackedDesk(t *testing.T) *trackedDesk {
+	t.Helper()
+	k := &trackedDesk{desk: newDesk(t), chains: ddb.NewMemory(xorack.Names{}.Tables()...)}
+	k.d, k.acker = k.process(k.chains)
+	return k
+}
+
+// process is a process on a view of the chains' table.
+func (k *trackedDesk) process(chains ddb.Engine) (*delivery.Deliverer, *xorack.Acker) {
+	k.t.Helper()
+	clock := func() time.Time { return k.now }
+	store, err := xorack.NewStore(chains, xorack.Names{})
+	k.must(err)
+	acker, err := xorack.New(store, &xorack.Options{Now: clock})
+	k.must(err)
+	d, err := delivery.New(k.store, k.sorter, &delivery.Options{Now: clock, Acker: acker})
+	k.must(err)
+	return d, acker
+}
+
+// dying is a process whose requests of these names to the chains' table fail.
+func (k *trackedDesk) dying(names ...string) *delivery.Deliverer {
+	k.t.Helper()
+	d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if slices.Contains(names, r.Name()) {
+			return ddb.Answer{}, errFlaky
+		}
+		return k.chains.Do(ctx, r)
+	}))
+	return d
+}
+
+func (k *trackedDesk) reader() delivery.Reader {
+	r := k.desk.reader()
+	r.Track = trackTime
+	r.Handle = func(ctx context.Context, b delivery.Batch) error {
+		k.edges = b.Edges
+		if len(b.Edges) > 0 {
+			k.tags = append(k.tags, b.Edges[0].Tag())
+		}
+		return k.take(ctx, b)
+	}
+	return r
+}
+
+func (k *trackedDesk) ends(want delivery.Ended) delivery.Delivery {
+	k.t.Helper()
+	done := k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
+	k.must(done.Err)
+	if done.Ended != want {
+		k.t.Errorf("it ended as %s (%v), want %s", done.Ended, done.Cause, want)
+	}
+	return done
+}
+
+// works says that the work of these edges is done.
+func (k *trackedDesk) works(edges ...xorack.Edge) {
+	k.t.Helper()
+	for _, e := range edges {
+		_, err := k.acker.Done(k.t.Context(), e)
+		k.must(err)
+	}
+}
+
+// finishes is the handler behind the chains' stream, for all chains so far.
+func (k *trackedDesk) finishes() {
+	k.t.Helper()
+	for _, tag := range k.tags {
+		c, err := k.acker.Get(k.t.Context(), tag)
+		k.must(err)
+		_, err = k.acker.Finish(k.t.Context(), c, k.d.Ender(nil))
+		k.must(err)
+	}
+}
+
+// TestCommittedWhenItsTreeIsDone: the claim stays in flight until the last edge of
+// the tree has ended, however often somebody looks.
+func TestCommittedWhenItsTreeIsDone(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2, 3, 4)
+	done := k.ends(delivery.EndedDeferred)
+	if done.Deferred != 1 || done.Batches != 0 {
+		t.Errorf("%d batches are deferred, %d committed; want 1 and 0", done.Deferred, done.Batches)
+	}
+	k.gets("q 1,2,3 #1")
+	if len(k.edges) != 3 {
+		t.Fatalf("%d edges of 3 messages", len(k.edges))
+	}
+	first := k.edges
+	k.ends(delivery.EndedBusy)
+	k.pass(10 * time.Minute) // the invocation's lease is over
+	k.ends(delivery.EndedBusy)
+	child := first[0].Child(0)
+	_, err := k.acker.Done(t.Context(), first[0], child)
+	k.must(err)
+	k.works(first[1], first[2])
+	k.finishes()
+	k.ends(delivery.EndedBusy)
+	if c := k.at("q", 0, delivery.Started); !c.Deferred {
+		t.Error("the claim is not deferred")
+	}
+	k.works(child)
+	k.finishes()
+	k.at("q", 3, delivery.Idle)
+	k.ends(delivery.EndedDeferred)
+	k.gets("q 4 #1")
+	k.works(k.edges...)
+	k.finishes()
+	k.finishes() // late records do nothing
+	k.at("q", 4, delivery.Idle)
+	k.ends(delivery.EndedCaughtUp)
+}
+
+// TestADoneTreeIsCommittedByTheNextLook: the stream's record was dropped.
+func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
+	for _, paused := range []bool{false, true} {
+		for name, look := range map[string]func(*trackedDesk){
+			"delivery": func(k *trackedDesk) {
+				k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
+			},
+			"sweep": func(k *trackedDesk) {
+				if report := k.sweep(delivery.SweepOptions{}); report.Carried != 1 {
+					k.t.Errorf("%+v; want one claim that was carried", report)
+				}
+			},
+		} {
+			k := newTrackedDesk(t)
+			k.put("q", 1, 2, 3)
+			k.ends(delivery.EndedDeferred)
+			k.works(k.edges...)
+			if paused {
+				_, err := k.d.Pause(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "why"})
+				k.must(err)
+			}
+			k.pass(2 * time.Minute)
+			look(k)
+			if c := k.at("q", 3, delivery.Idle); c.Deferred {
+				t.Errorf("%s, paused %v: the mark stays", name, paused)
+			}
+		}
+	}
+}
+
+// TestAFailedTreeComesAgain: under a higher token, as it was and then one message at a time, which is
+// blocked after its own attempts.
+func TestAFailedTreeComesAgain(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2)
+	fail := func() {
+		_, err := k.acker.Fail(t.Context(), k.edges[0], "no")
+		k.must(err)
+		k.finishes()
+	}
+	k.ends(delivery.EndedDeferred)
+	fail()
+	c := k.at("q", 0, delivery.Idle)
+	if c.Error != "FAILED: no" || !c.RetryAt.Equal(k.now.Add(time.Second)) {
+		t.Errorf("%+v; want why, and when again", c)
+	}
+	for _, wait := range []time.Duration{time.Second, time.Second, time.Second, 10 * time.Second} {
+		k.ends(delivery.EndedWait)
+		k.pass(wait)
+		k.ends(delivery.EndedDeferred)
+		fail()
+	}
+	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3", "q 1 #4", "q 1 #5")
+	k.pass(time.Minute)
+	k.ends(delivery.EndedBlocked)
+	k.at("q", 0, delivery.Blocked)
+	if k.tags[0] == k.tags[1] || k.tags[1] == k.tags[2] {
+		t.Errorf("two claims share a chain: %q", k.tags)
+	}
+}
+
+// TestALateTreeComesAgain: the chain times out by its own sweep, or by the look
+// of the next caller; what its workers say afterwards does nothing.
+func TestALateTreeComesAgain(t *testing.T) {
+	for _, swept := range []bool{true, false} {
+		k := newTrackedDesk(t)
+		k.put("q", 1)
+		k.ends(delivery.EndedDeferred)
+		old := k.edges
+		k.pass(trackTime + time.Second)
+		if swept {
+			_, err := k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)})
+			k.must(err)
+		} else {
+			k.ends(delivery.EndedWait)
+		}
+		c := k.at("q", 0, delivery.Idle)
+		if !strings.HasPrefix(c.Error, "TIMED_OUT: ") {
+			t.Errorf("swept %v: %+v; want why", swept, c)
+		}
+		r, err := k.acker.Done(t.Context(), old[0])
+		k.must(err)
+		if want := map[bool]xorack.Outcome{true: xorack.AlreadyTimedOut, false: xorack.AlreadyFailed}[swept]; r.Outcome != want {
+			t.Errorf("swept %v: the late work is %s", swept, r.Outcome)
+		}
+		k.pass(time.Minute)
+		k.ends(delivery.EndedDeferred)
+		k.finishes()
+		k.at("q", 0, delivery.Started)
+		k.works(k.edges...)
+		k.finishes()
+		k.at("q", 1, delivery.Idle)
+	}
+}
+
+// TestExtendedChainsAreWaitedFor: whoever meets the claim gives it the chain's deadline.
+func TestExtendedChainsAreWaitedFor(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1)
+	k.ends(delivery.EndedDeferred)
+	_, err := k.acker.Extend(t.Context(), k.edges[0], k.now.Add(3*trackTime))
+	k.must(err)
+	until := k.now.Add(3 * trackTime)
+	k.pass(2 * trackTime)
+	k.ends(delivery.EndedBusy)
+	if c := k.standing("q"); !c.LeaseUntil.Equal(until) || c.Token.N != 1 {
+		t.Errorf("%+v; want the first claim until %s", c, until)
+	}
+	k.pass(trackTime + time.Second)
+	k.ends(delivery.EndedWait)
+}
+
+// crashing is a process whose write of this name to the consumers' table fails: it reaches the table
+// where lost says so.
+func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
+	k.t.Helper()
+	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() != name {
+			return k.consumers.Do(ctx, r)
+		}
+		if lost {
+			_, err := k.consumers.Do(ctx, r)
+			k.must(err)
+		}
+		return ddb.Answer{}, errFlaky
+	})
+	d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker})
+	k.must(err)
+	return d
+}
+
+// TestAProcessThatDiesBeforeItDefers is a death: its claim is taken over when the lease of the
+// invocation is over, as any claim, and whoever wakes up later is too late.
+func TestAProcessThatDiesBeforeItDefers(t *testing.T) {
+	for name, c := range map[string]struct {
+		dies func(*trackedDesk) *delivery.Deliverer
+		got  []string
+	}{
+		"before the chain":           {func(k *trackedDesk) *delivery.Deliverer { return k.dying("create") }, []string{"q 1 #2"}},
+		"after the chain was handed": {func(k *trackedDesk) *delivery.Deliverer { return k.crashing("defer", false) }, []string{"q 1 #1", "q 1 #2"}},
+		"before its failure is noted": {func(k *trackedDesk) *delivery.Deliverer {
+			k.fails = func(delivery.Batch) error { return errNo }
+			return k.crashing("fail", false)
+		}, []string{"q 1 #1", "q 1 #2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1)
+			if done := c.dies(k).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+				t.Errorf("error %v", done.Err)
+			}
+			k.fails = nil
+			k.pass(50 * time.Second)
+			k.ends(delivery.EndedBusy)
+			k.pass(11 * time.Second)
+			k.ends(delivery.EndedDeferred)
+			k.gets(c.got...)
+			if at := k.at("q", 0, delivery.Started); !at.Deferred || at.Attempts != 2 || at.Outcomes[1].Outcome != delivery.Cancelled {
+				t.Errorf("%+v; want the second attempt, deferred", at)
+			}
+			for _, tag := range k.tags[:len(k.tags)-1] { // what the dead one began ends nothing
+				k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: tag, Data: "c/q", Recorded: xorack.Failed}))
+			}
+			k.works(k.edges...)
+			k.finishes()
+			k.at("q", 1, delivery.Idle)
+		})
+	}
+}
+
+// TestWhoeverSleepsBeforeHandingOver finds its claim taken over when it wakes up: what it hands over
+// comes twice, as from any process that sleeps, and it defers nothing.
+func TestWhoeverSleepsBeforeHandingOver(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1)
+	d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "create" {
+			k.pass(2 * time.Minute)
+			k.ends(delivery.EndedDeferred)
+		}
+		return k.chains.Do(ctx, r)
+	}))
+	done := d.Deliver(t.Context(), "q", k.reader(), -1)
+	k.must(done.Err)
+	k.gets("q 1 #2", "q 1 #1")
+	if c := k.at("q", 0, delivery.Started); c.Token.N != 2 || !c.Deferred || done.Ended != delivery.EndedLost {
+		t.Errorf("it ended as %s at %v; want lost, and the second claim", done.Ended, c.Token)
+	}
+}
+
+// TestDeferGoesWrong: a lost response, another that was first, a death right after.
+func TestDeferGoesWrong(t *testing.T) {
+	t.Run("lost response, death right after", func(t *testing.T) {
+		k := newTrackedDesk(t)
+		k.put("q", 1)
+		if done := k.crashing("defer", true).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+			t.Errorf("error %v", done.Err)
+		}
+		k.ends(delivery.EndedBusy)
+		k.pass(2 * time.Minute) // nobody takes it over
+		k.ends(delivery.EndedBusy)
+		k.works(k.edges...)
+		k.finishes()
+		k.at("q", 1, delivery.Idle)
+		k.gets("q 1 #1")
+	})
+	for name, c := range map[string]struct {
+		first func(*trackedDesk)
+		ended delivery.Ended
+		at    int64
+	}{
+		"the chain was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, delivery.EndedCaughtUp, 1},
+		"the chain failed": {func(k *trackedDesk) {
+			_, err := k.acker.Fail(k.t.Context(), k.edges[0], "no")
+			k.must(err)
+			k.finishes()
+		}, delivery.EndedLost, 0},
+	} {
+		t.Run(name+" first", func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1)
+			k.fails = func(delivery.Batch) error { c.first(k); return nil }
+			k.ends(c.ended)
+			k.at("q", c.at, delivery.Idle)
+		})
+	}
+}
+
+// TestAnEndGoesWrong: whatever happens to the write of an end, or of an expiry, the batch is committed,
+// or fails, once, and who repeats it finds that.
+func TestAnEndGoesWrong(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		k := newTrackedDesk(t)
+		k.put("q", 1, 2, 3, 4)
+		k.ends(delivery.EndedDeferred)
+		k.works(k.edges...)
+		chain, err := k.acker.Get(t.Context(), k.tags[0])
+		k.must(err)
+		if _, err := k.acker.Finish(t.Context(), chain, k.crashing("commit", lost).Ender(nil)); !errors.Is(err, errFlaky) {
+			t.Errorf("error %v", err)
+		}
+		before := k.notified()
+		k.pass(time.Second)
+		k.finishes()
+		if c := k.at("q", 3, delivery.Idle); c.Token.N != 1 || !k.notified().After(before) {
+			t.Errorf("lost %v: %+v; want it committed, and somebody notified", lost, c)
+		}
+		// The next one expires.
+		k.ends(delivery.EndedDeferred)
+		k.pass(trackTime + time.Second)
+		if done := k.crashing("expire", lost).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+			t.Errorf("error %v", done.Err)
+		}
+		k.ends(delivery.EndedWait)
+		if c := k.at("q", 3, delivery.Idle); c.Outcomes[2].Outcome != delivery.Cancelled || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
+			t.Errorf("lost %v: %+v; want a failure, by nobody's death", lost, c)
+		}
+	}
+}
+
+// TestAnExpiryIsLate where the work was done, or more time was asked for, meanwhile.
+func TestAnExpiryIsLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		first func(*trackedDesk)
+		ended delivery.Ended
+		at    int64
+	}{
+		"it was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, delivery.EndedCaughtUp, 1},
+		"it was extended": {func(k *trackedDesk) {
+			_, _, err := k.store.Defer(k.t.Context(), k.standing("q"), k.now.Add(time.Hour))
+			k.must(err)
+		}, delivery.EndedBusy, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1)
+			k.ends(delivery.EndedDeferred)
+			k.pass(trackTime + time.Second)
+			store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+				if r.Name() == "expire" {
+					c.first(k)
+				}
+				return k.consumers.Do(ctx, r)
+			})
+			d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker})
+			k.must(err)
+			if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || done.Ended != c.ended || done.Record.Delivered != c.at {
+				t.Errorf("it ended as %s at %d (%v), want %s at %d", done.Ended, done.Record.Delivered, done.Err, c.ended, c.at)
+			}
+		})
+	}
+}
+
+// TestAHandlerThatFailsFailsItsTree: the claim is given back at once.
+func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2)
+	k.fails = func(delivery.Batch) error { return errors.New("no") }
+	if done := k.ends(delivery.EndedFailed); done.Cause == nil || done.Deferred != 0 {
+		t.Errorf("%+v; want why", done)
+	}
+	k.at("q", 0, delivery.Idle)
+	chain, err := k.acker.Get(t.Context(), k.tags[0])
+	k.must(err)
+	if chain.End() != xorack.Failed || chain.Reason != "no" {
+		t.Errorf("the chain is %q, %q", chain.End(), chain.Reason)
+	}
+	k.finishes()
+	if c := k.at("q", 0, delivery.Idle); c.Attempts != 1 {
+		t.Errorf("%d attempts are counted of one", c.Attempts)
+	}
+	k.fails = func(delivery.Batch) error { return delivery.Permanent(errors.New("never")) }
+	k.pass(time.Minute)
+	k.ends(delivery.EndedBlocked)
+}
+
+// TestAHandlerThatFailsWhereWorkIsDone: the batch comes again, whatever its workers said.
+func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
+	for name, done := range map[string]int{"one of two": 1, "both": 2} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1, 2)
+			k.fails = func(b delivery.Batch) error {
+				k.works(b.Edges[:done]...)
+				return errNo
+			}
+			k.ends(delivery.EndedFailed)
+			k.finishes()
+			k.at("q", 0, delivery.Idle)
+		})
+	}
+}
+
+// TestSkippedSeqsAreNotTracked: nobody can do their work.
+func TestSkippedSeqsAreNotTracked(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 4)
+	_, _, err := k.sorter.SkipGap(t.Context(), "q", "lost", 0, 10)
+	k.must(err)
+	k.ends(delivery.EndedDeferred)
+	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")
+	if len(k.tags) != 1 || len(k.edges) != 1 {
+		t.Errorf("%d chains, %d edges; want 1 and 1", len(k.tags), len(k.edges))
+	}
+}
+
+// TestALongQueueNameIsTracked: the tag has no room for it, and the end finds it
+// all the same.
+func TestALongQueueNameIsTracked(t *testing.T) {
+	k := newTrackedDesk(t)
+	queue := strings.Repeat("q/", 512)
+	k.put(queue, 1)
+	done := k.d.Deliver(t.Context(), queue, k.reader(), -1)
+	k.must(done.Err)
+	if token := k.edges[0].String(); len(token) > 128 {
+		t.Errorf("the token has %d characters: %s", len(token), token)
+	}
+	k.works(k.edges...)
+	k.finishes()
+	k.at(queue, 1, delivery.Idle)
+}
+
+// TestATenantsBatchIsItsOwn: the chain's tag has the queue's tenant in front, so
+// that a reader who knows a tenant's names knows whose it is. No other tenant's, and none
+// without one, is taken for it.
+func TestATenantsBatchIsItsOwn(t *testing.T) {
+	k := newTrackedDesk(t)
+	ends := func(done delivery.Delivery) {
+		t.Helper()
+		k.must(done.Err)
+		if done.Ended != delivery.EndedDeferred {
+			t.Fatalf("it ended as %s (%v)", done.Ended, done.Cause)
+		}
+	}
+	for queue, whose := range map[string]string{"@acme/orders": "@acme/delivery/", "orders": "delivery/", "@acme": "delivery/", "@a b/c": "delivery/"} {
+		k.put(queue, 1, 2)
+		ends(k.d.Deliver(t.Context(), queue, k.reader(), -1))
+		tag := k.edges[0].Tag()
+		if !strings.HasPrefix(tag, whose) || !delivery.TracksBatch(tag) || delivery.ChainOf(k.standing(queue)) != tag {
+			t.Errorf("%s: the chain is %s, want it to begin with %s", queue, tag, whose)
+		}
+		of, name, _ := strings.Cut(tag, "delivery/")
+		for _, other := range []string{"@globex/delivery/", "delivery/", "@acme/delivery/"} {
+			if other != of+"delivery/" {
+				k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: other + name, Data: "c/" + queue, Recorded: xorack.Failed}))
+			}
+		}
+		k.at(queue, 0, delivery.Started)
+		k.works(k.edges...)
+		k.finishes()
+		k.at(queue, 2, delivery.Idle)
+	}
+	for _, tag := range []string{"orders", "@acme/orders", "@acme/x/delivery/y", "x/delivery/y"} {
+		if delivery.TracksBatch(tag) {
+			t.Errorf("%s is taken for a batch's", tag)
+		}
+	}
+}
+
+// TestAConsumerMadeAnewMeetsNoOldChain: its tokens count from 1 again.
+func TestAConsumerMadeAnewMeetsNoOldChain(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1)
+	k.ends(delivery.EndedDeferred)
+	k.works(k.edges...)
+	k.finishes()
+	_, err := k.d.Remove(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "why"})
+	k.must(err)
+	k.finishes() // of a consumer that is gone
+	k.ends(delivery.EndedDeferred)
+	k.gets("q 1 #1", "q 1 #1")
+	k.finishes()
+	if c := k.at("q", 0, delivery.Started); c.Token.N != 1 || k.tags[0] == k.tags[1] {
+		t.Errorf("token %v, chains %q", c.Token, k.tags)
+	}
+}
+
+// TestOtherEndsGoOn: those of chains that are no tracked batch's. A chain that
+// begins like one and names none has nobody who waits.
+func TestOtherEndsGoOn(t *testing.T) {
+	k := newTrackedDesk(t)
+	var announced []string
+	ender := k.d.Ender(func(_ context.Context, c xorack.Chain) error {
+		announced = append(announced, c.Tag)
+		return errFlaky
+	})
+	if err := ender(t.Context(), xorack.Chain{Tag: "order 7"}); !errors.Is(err, errFlaky) {
+		t.Errorf("error %v", err)
+	}
+	k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: "order 7"}))
+	for _, tag := range []string{"delivery/", "delivery/x/1-r", "delivery/x", "delivery/aaaaaaaaaaaaaaaaaaaaaa/x-r"} {
+		k.must(ender(t.Context(), xorack.Chain{Tag: tag, Data: "c/q"}))
+	}
+	if fmt.Sprint(announced) != "[order 7]" {
+		t.Errorf("announced %q", announced)
+	}
+}
+
+// TestTheEndStaysDueUntilTheQueueIsAwake: what cannot be committed or woken up
+// is tried again.
+func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2, 3, 4)
+	k.ends(delivery.EndedDeferred)
+	k.works(k.edges...)
+	for _, request := range []string{"cursor", "notify"} {
+		k.queues.fail = func(r, _ string) error {
+			if r == request {
+				return errFlaky
+			}
+			return nil
+		}
+		c, err := k.acker.Get(t.Context(), k.tags[0])
+		k.must(err)
+		if _, err := k.acker.Finish(t.Context(), c, k.d.Ender(nil)); !errors.Is(err, errFlaky) {
+			t.Errorf("%s: error %v", request, err)
+		}
+		if c, err = k.acker.Get(t.Context(), k.tags[0]); err != nil || c.Sealed() {
+			t.Errorf("%s: sealed %v, error %v", request, c.Sealed(), err)
+		}
+	}
+	k.queues.fail = nil
+	before := k.notified()
+	k.finishes()
+	if c, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || !c.Sealed() || !k.notified().After(before) {
+		t.Errorf("sealed %v, notified at %v, error %v", c.Sealed(), k.notified(), err)
+	}
+}
+
+func (k *trackedDesk) notified() time.Time {
+	k.t.Helper()
+	cur, err := k.sorter.Status(k.t.Context(), "q")
+	k.must(err)
+	return cur.Notified
+}
+
+func TestTrackIsChecked(t *testing.T) {
+	k := newTrackedDesk(t)
+	for _, track := range []time.Duration{-1, time.Second - 1, xorack.MaxDeadline + 1} {
+		r := k.reader()
+		r.Track = track
+		invalid(t, r.Validate(), "track")
+	}
+	bare := newDesk(t)
+	_, err := delivery.OnStream(bare.d, cursor.Names{}, k.reader())
+	invalid(t, err, "acker")
+	bare.put("q", 1)
+	invalid(t, bare.d.Deliver(t.Context(), "q", k.reader(), -1).Err, "acker")
+	// Without an Acker the lease is all that is known of a deferred claim.
+	k.put("q", 1)
+	k.ends(delivery.EndedDeferred)
+	d, err := delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
+	k.must(err)
+	for _, want := range []delivery.Ended{delivery.EndedBusy, delivery.EndedWait} {
+		if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || done.Ended != want {
+			t.Errorf("it ended as %s, error %v; want %s", done.Ended, done.Err, want)
+		}
+		k.pass(trackTime + time.Millisecond)
+	}
+}

@@ -1,0 +1,107 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+)
+
+// What is noted in the table of trouble is never the truth: what fails here is left to the sweep,
+// and no delivery, and no operation, fails by it.
+
+// rowOf is the row of a consumer that is in a state.
+func rowOf(state trouble.State, c Consumer, since time.Time) trouble.Row {
+	row := record.RowOf(c)
+	row.State, row.Since = state, ddb.ToMillis(since)
+	return row
+}
+
+// fails reports whether a message failed as often as it may, and is tried on.
+func fails(c Consumer, attempts int) bool { return c.Fails() && c.OwnAttempts() >= attempts }
+
+// failingRow is the row of a consumer that fails.
+func failingRow(c Consumer) trouble.Row {
+	return rowOf(trouble.Failing, c, cmp.Or(c.FailingSince, c.Failed))
+}
+
+// noteMissing notes that the next message of a consumer is not stored any more.
+func (d *Deliverer) noteMissing(ctx context.Context, c Consumer) {
+	d.noteMore(ctx, rowOf(trouble.Missing, c, d.now()))
+}
+
+// noteMore writes rows that may be there already, as they are or with another message or error: half a read unit each
+// where they are.
+func (d *Deliverer) noteMore(ctx context.Context, rows ...trouble.Row) {
+	for _, row := range rows {
+		there, found, err := d.store.Trouble().Row(ctx, row.State, row.Queue, row.Consumer)
+		if row.State == trouble.Missing && found {
+			row.Since = there.Since
+		}
+		there.N = row.N
+		if err == nil && found && there == row {
+			continue
+		}
+		_ = d.store.Trouble().Put(ctx, row)
+	}
+}
+
+// noteChanged notes what a visit changed of a consumer, and what is not noted of it that it was in before.
+func (d *Deliverer) noteChanged(ctx context.Context, before, after Consumer) {
+	d.store.Note(ctx, before, after)
+	was := record.Troubles(before)
+	for _, row := range record.Troubles(after) {
+		if slices.Contains(was, row) {
+			d.noteMore(ctx, row)
+		}
+	}
+}
+
+// noteOperated notes what an operation changed: one that goes to another place ends that a message is
+// missing.
+func (d *Deliverer) noteOperated(ctx context.Context, kind string, before, after Consumer) {
+	d.store.Note(ctx, before, after)
+	if kind == OpRewind || kind == OpSkip {
+		d.store.NoteOver(ctx, before, trouble.Missing)
+	}
+}
+
+// noteGaps has a sweep note the gaps that it announces, or that are old, and their ends.
+func (d *Deliverer) noteGaps(ctx context.Context, o *cursor.SweepOptions, old time.Duration) {
+	if d.store.Trouble() == nil {
+		return
+	}
+	gap, announce := o.Gap, o.Announce
+	o.Gap = func(of cursor.Cursor, age time.Duration) {
+		if age >= old {
+			d.noteMore(ctx, gapRow(of.Queue, of.Position+1, of.MovedAt))
+		}
+		if gap != nil {
+			gap(of, age)
+		}
+	}
+	o.Announce = func(ctx context.Context, a cursor.Announcement) error {
+		switch a.Kind {
+		case cursor.GapOpened:
+			d.noteMore(ctx, gapRow(a.Queue, a.Missing.From+1, a.Since))
+		case cursor.GapClosed, cursor.GapSkipped:
+			_ = d.store.Trouble().Delete(ctx, gapRow(a.Queue, 0, d.now()))
+		}
+		if announce == nil {
+			return nil
+		}
+		return announce(ctx, a)
+	}
+}
+
+// gapRow is the row of a gap. Its number is the time at which the queue stopped, which rises with
+// each move.
+func gapRow(queue string, seq int64, since time.Time) trouble.Row {
+	since = ddb.ToMillis(since)
+	return trouble.Row{State: trouble.Gap, Queue: queue, Seq: seq, Since: since, N: since.UnixMilli()}
+}

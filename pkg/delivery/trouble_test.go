@@ -1,0 +1,352 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// rows are all rows of trouble, such as "blocked q|c 1h0m0s", with how long it has been so.
+func (k *desk) rows() string {
+	k.t.Helper()
+	var all []string
+	for _, state := range append(trouble.States, trouble.HeldBy("c")) {
+		page, _, err := k.store.Trouble().Page(k.t.Context(), state, "", "", 0)
+		k.must(err)
+		for _, row := range page {
+			all = append(all, fmt.Sprintf("%s %s|%s %s", row.State, row.Queue, row.Consumer, k.now.Sub(row.Since)))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// troubled checks the rows.
+func (k *desk) troubled(what, want string) {
+	k.t.Helper()
+	if got := k.rows(); got != want {
+		k.t.Errorf("%s: noted is %q, want %q", what, got, want)
+	}
+}
+
+func orderOf(queue string) delivery.Order {
+	return delivery.Order{Queue: queue, Consumer: "c", Reason: "why"}
+}
+
+// TestTroubleOfOperations: who blocks notes it, and so does who pauses; an operator who ends it
+// deletes that.
+func TestTroubleOfOperations(t *testing.T) {
+	for name, end := range map[string]func(k *desk) error{
+		"skip":    func(k *desk) error { _, err := k.d.Skip(t.Context(), orderOf("q"), 2); return err },
+		"redrive": func(k *desk) error { _, err := k.d.Redrive(t.Context(), orderOf("q"), 2); return err },
+		"rewind":  func(k *desk) error { _, err := k.d.Rewind(t.Context(), orderOf("q"), delivery.First); return err },
+	} {
+		k := newDesk(t)
+		k.put("q", 0, 1, 2)
+		k.block("q", 2)
+		k.troubled(name+": blocked", "blocked q|c 10m0s")
+		_, err := k.d.Pause(t.Context(), orderOf("q"))
+		k.must(err)
+		k.pass(time.Minute)
+		k.troubled(name+": paused", "blocked q|c 11m0s, paused q|c 1m0s")
+		k.must(end(k))
+		k.troubled(name, "paused q|c 1m0s")
+		_, err = k.d.Resume(t.Context(), orderOf("q"))
+		k.must(err)
+		k.troubled(name+": resumed", "")
+	}
+}
+
+// TestARowSaysWhatIsWrong: the message, how often it was tried, and the first 200 bytes of why; of a lag that lasts, as the
+// sweep last saw it.
+func TestARowSaysWhatIsWrong(t *testing.T) {
+	k := newDesk(t)
+	said := func(state trouble.State) string {
+		t.Helper()
+		row, _, err := k.store.Trouble().Row(t.Context(), state, "q", "c")
+		k.must(err)
+		return fmt.Sprintf("%d, attempt %d: %s", row.Seq, row.Attempt, row.Error)
+	}
+	is := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: the row says %q, want %q", what, got, want)
+		}
+	}
+	k.put("q", 1, 2, 4)
+	k.poison(2, errors.New("no "+strings.Repeat("é", 200)))
+	k.deliver("q")
+	k.pass(time.Hour)
+	k.sweep(delivery.SweepOptions{})
+	long := "no " + strings.Repeat("é", 98)
+	is("a lag", said(trouble.Lagging), "1, attempt 1: "+long)
+	k.deliver("q")
+	k.deliver("q")
+	k.pass(time.Minute)
+	k.sweep(delivery.SweepOptions{})
+	is("a lag that lasts", said(trouble.Lagging), fmt.Sprintf("%d, attempt %d: %s", k.standing("q").Delivered+1, k.standing("q").Attempts, long))
+	k.block("q", 2)
+	is("blocked", said(trouble.Blocked), "2, attempt "+fmt.Sprint(k.standing("q").Attempts)+": no")
+	row, _, err := k.store.Trouble().Row(t.Context(), trouble.Gap, "q", "")
+	k.must(err)
+	is("a gap", fmt.Sprint(row.Seq), "3")
+}
+
+// TestTroubleOfWhatIsGone: a consumer that is removed, and a queue that is erased, leave no row.
+func TestTroubleOfWhatIsGone(t *testing.T) {
+	k := newDesk(t)
+	all := append(slices.Clone(trouble.States), trouble.HeldBy("c"))
+	for _, queue := range []string{"removed", "erased", "other"} {
+		k.put(queue, 0)
+		k.deliver(queue)
+		for _, state := range all {
+			if row := (trouble.Row{State: state, Queue: queue, Consumer: "c", Since: k.now, N: 1 << 50}); state == trouble.Gap {
+				row.Consumer = ""
+				k.must(k.store.Trouble().Put(t.Context(), row))
+			} else if state != trouble.CircuitOpen {
+				k.must(k.store.Trouble().Put(t.Context(), row))
+			}
+		}
+	}
+	_, err := k.d.Remove(t.Context(), orderOf("removed"))
+	k.must(err)
+	erased, err := k.d.Erase(t.Context(), delivery.Order{Queue: "erased", Reason: "why"})
+	k.must(err)
+	_, err = k.d.EraseMore(t.Context(), erased)
+	k.must(err)
+	k.troubled("removed and erased", "gap other| 0s, gap removed| 0s, lagging other|c 0s, blocked other|c 0s, failing other|c 0s, paused other|c 0s, in-doubt other|c 0s, "+
+		"quarantined other|c 0s, missing other|c 0s, replying other|c 0s, circuit-open c other|c 0s")
+}
+
+// TestTroubleOfMissing: who finds that a message is gone notes it, and who goes elsewhere deletes
+// that.
+func TestTroubleOfMissing(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	_, err = k.queues.tables.Do(t.Context(), ddb.Delete{
+		Op: ddb.Op{Table: &cursor.Names{}.Tables()[0]}, Key: ddb.Fields{"queue": ddb.Text("q"), "seq": ddb.Int(1)}.Item(),
+	})
+	k.must(err)
+	k.ends("q", delivery.EndedMissing)
+	k.pass(time.Minute)
+	k.ends("q", delivery.EndedMissing)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("missing", "missing q|c 1m0s")
+	_, err = k.d.Rewind(t.Context(), orderOf("q"), delivery.At(2))
+	k.must(err)
+	k.troubled("rewound", "")
+}
+
+// TestTroubleOfLag: the sweep notes who lags for long, and finds that it is over.
+func TestTroubleOfLag(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 0, 1)
+	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	k.pass(14 * time.Minute)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("young", "")
+	k.pass(time.Minute)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("old", "lagging q|c 15m0s")
+	k.ends("q", delivery.EndedCaughtUp)
+	k.put("q", 2)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("caught up but for what is young", "")
+}
+
+// TestTroubleOfGaps: the sweep notes gaps that are announced, or old, and their ends.
+func TestTroubleOfGaps(t *testing.T) {
+	k := newDesk(t)
+	k.put("alert", 0, 2)
+	k.put("wait", 0, 2)
+	_, err := k.sorter.Configure(t.Context(), "wait", cursor.Change{Policy: new(cursor.PolicyWait)})
+	k.must(err)
+	_, err = k.sorter.Configure(t.Context(), "alert", cursor.Change{Policy: new(cursor.PolicyAlert), GapAfter: new(time.Minute)})
+	k.must(err)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("young", "")
+	k.pass(5 * time.Minute)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("announced", "gap alert| 5m0s")
+	k.pass(10 * time.Minute)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("old", "gap alert| 15m0s, gap wait| 15m0s")
+	k.put("alert", 1)
+	k.put("wait", 1)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("closed", "")
+}
+
+// TestTheRowOfAGapIsWrittenOnce: however much later than the sorter the sweep asks for the time.
+func TestTheRowOfAGapIsWrittenOnce(t *testing.T) {
+	k := newDesk(t)
+	written := 0
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "put trouble" {
+			written++
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	later := time.Duration(0)
+	var err error
+	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
+		later += time.Millisecond
+		return k.now.Add(later)
+	}})
+	k.must(err)
+	k.put("wait", 0, 2)
+	k.pass(time.Hour)
+	for range 3 {
+		k.sweep(delivery.SweepOptions{})
+		k.pass(time.Minute)
+	}
+	if written != 1 {
+		t.Errorf("the row is written %d times", written)
+	}
+}
+
+// TestTheRowOfACancelledClaimIsWrittenOnce: and it is not looked at besides.
+func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
+	k := newDesk(t)
+	requests := map[string]int{}
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		requests[r.Name()]++
+		return k.consumers.Do(ctx, r)
+	})
+	k.restarted()
+	k.put("q", 1)
+	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	for range 2 { // whose workers die
+		c, _, err = k.store.Claim(t.Context(), c, record.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+		k.must(err)
+		k.pass(time.Hour)
+	}
+	clear(requests)
+	k.sweep(delivery.SweepOptions{MaxAttempts: 2})
+	if c = k.standing("q"); c.State != delivery.Blocked || requests["put trouble"] != 1 || requests["trouble"] != 0 {
+		t.Errorf("%s: %v", c.State, requests)
+	}
+	k.sweep(delivery.SweepOptions{MaxAttempts: 2})
+	if requests["put trouble"] != 1 || requests["trouble"] != 1 {
+		t.Errorf("a run later: %v", requests)
+	}
+}
+
+// TestTroubleIsRepaired: what nobody could note the sweep writes, and what nobody could delete it
+// deletes, in a bounded time a run.
+func TestTroubleIsRepaired(t *testing.T) {
+	k := newDesk(t)
+	slow := time.Duration(0)
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if q, ok := r.(ddb.Query); ok && r.Name() == "list trouble" && !strings.Contains(q.Partition.Str(), "/") { // no tenants' shard
+			k.now = k.now.Add(slow)
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	var err error
+	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
+	k.must(err)
+	k.put("q", 0, 1, 2)
+	k.block("q", 2)
+	_, err = k.d.Pause(t.Context(), orderOf("q"))
+	k.must(err)
+	is := k.rows()
+	k.must(k.store.Trouble().Forget(t.Context(), "q", "c", trouble.Blocked, trouble.Paused))
+	k.put("fine", 0)
+	k.deliver("fine")
+	const states = 8
+	for i, state := range trouble.States[:states] {
+		for n := range 50 {
+			row := trouble.Row{State: state, Queue: []string{"fine", "none"}[n%2], Consumer: fmt.Sprintf("c%d", n), Since: k.now, N: 1}
+			if state == trouble.Gap {
+				row.Queue, row.Consumer = fmt.Sprintf("none%d", n), ""
+			}
+			if n == 0 && i > 0 {
+				row.Consumer = "c"
+			}
+			k.must(k.store.Trouble().Put(t.Context(), row))
+		}
+	}
+	// A run has time for three states, the last one of which it comes to when it is nearly over.
+	slow = 2 * time.Second
+	began := k.now
+	for run, left := range []int{250, 100, 0} {
+		k.sweep(delivery.SweepOptions{})
+		if got := strings.Count(k.rows(), "|") - strings.Count(is, "|"); got != left {
+			t.Errorf("%d rows that are over are left after run %d, want %d", got, run+1, left)
+		}
+	}
+	slow, k.now = 0, began
+	k.troubled("repaired", is)
+}
+
+// TestTroubleThatCannotBeNoted: no delivery, and no operation, fails by it.
+func TestTroubleThatCannotBeNoted(t *testing.T) {
+	k := newDesk(t)
+	away := true
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if away && r.On().Name == trouble.DefaultName {
+			return ddb.Answer{}, errFlaky
+		}
+		return k.consumers.Do(ctx, r)
+	})
+	clock := func() time.Time { return k.now }
+	var err error
+	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
+	k.must(err)
+	k.put("q", 0, 1, 2, 4)
+	k.block("q", 2)
+	_, err = k.d.Pause(t.Context(), orderOf("q"))
+	k.must(err)
+	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
+	if !errors.Is(err, errFlaky) || report.Blocked != 1 || report.Failed != 0 {
+		t.Errorf("the sweep saw %+v, error %v", report, err)
+	}
+	_, err = k.d.Skip(t.Context(), orderOf("q"), 2)
+	k.must(err)
+	_, err = k.d.Resume(t.Context(), orderOf("q"))
+	k.must(err)
+	k.ends("q", delivery.EndedCaughtUp)
+	_, err = k.d.Remove(t.Context(), orderOf("q"))
+	k.must(err)
+	away = false
+	k.troubled("not noted", "")
+}
+
+// TestTroubleOfDoubt: the sweep notes claims in doubt and in quarantine, and who settles them
+// deletes that.
+func TestTroubleOfDoubt(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 0, 1, 2)
+	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	c, _, err = k.store.Claim(t.Context(), c, record.Claim{Req: "r", To: 0, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+	k.must(err)
+	_, _, err = k.store.Prepare(t.Context(), "q", "c", c.Token)
+	k.must(err)
+	k.pass(2 * time.Minute)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("in doubt", "in-doubt q|c 1m0s")
+	k.pass(time.Hour)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("in quarantine", "lagging q|c 1h2m0s, quarantined q|c 1h1m0s")
+	_, err = k.d.SettleQuarantined(t.Context(), orderOf("q"), c.Token, delivery.Committed)
+	k.must(err)
+	k.ends("q", delivery.EndedCaughtUp)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("settled", "")
+}

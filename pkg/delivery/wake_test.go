@@ -1,0 +1,156 @@
+package delivery_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// woken is a desk that notes which wake-ups its deliverer told of, by the time after its start.
+type woken struct {
+	*desk
+	queuesMeter, consumersMeter *ddbtest.Meter
+	begin                       time.Time
+	told                        []string
+}
+
+func newWoken(t *testing.T) *woken {
+	w := &woken{desk: newDesk(t)}
+	w.begin = w.now
+	w.queuesMeter, w.consumersMeter = ddbtest.NewMeter(w.queues.tables), ddbtest.NewMeter(w.consumers)
+	w.store = w.storeOn(w.consumersMeter.Do)
+	clock := func() time.Time { return w.now }
+	var err error
+	w.sorter, err = cursor.New(w.queues.on(t, w.queuesMeter), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
+	w.must(err)
+	w.d, err = delivery.New(w.store, w.sorter, &delivery.Options{
+		ForEach: fanout.OneByOne, Now: clock,
+		WakeUp: func(queue, consumer string, due time.Time) {
+			w.told = append(w.told, fmt.Sprintf("%s %s %v", queue, consumer, due.Sub(w.begin)))
+		},
+	})
+	w.must(err)
+	return w
+}
+
+// tells checks of which wake-ups it told since the last call.
+func (w *woken) tells(want ...string) {
+	w.t.Helper()
+	if !slices.Equal(w.told, want) {
+		w.t.Errorf("told %q, want %q", w.told, want)
+	}
+	w.told = nil
+}
+
+// wake wakes the consumer up, and checks when it is due then, and how many requests it took.
+func (w *woken) wake(want delivery.SweepReport, due string, requests int) {
+	w.t.Helper()
+	w.queuesMeter.Take()
+	w.consumersMeter.Take()
+	report, next, err := w.d.Wake(w.t.Context(), "q", "c", delivery.SweepOptions{})
+	queues, consumers := w.queuesMeter.Take(), w.consumersMeter.Take()
+	at := ""
+	if !next.IsZero() {
+		at = next.Sub(w.begin).String()
+	}
+	total := queues.Reads + queues.Writes + consumers.Reads + consumers.Writes
+	if err != nil || !cmp.Equal(report, want) || at != due || total != requests {
+		w.t.Errorf("%+v, due %q, %v, %d requests; want %+v, due %q, %d", report, at, err, total, want, due, requests)
+	}
+}
+
+func TestWakeUpsOfRetries(t *testing.T) {
+	w := newWoken(t)
+	w.wake(delivery.SweepReport{}, "", 1) // no such consumer
+	w.put("q", 1)
+	w.poison(1, errors.New("no"))
+	w.ends("q", delivery.EndedFailed)
+	w.tells("q c 1s")
+	w.wake(delivery.SweepReport{}, "1s", 1)
+	w.ends("q", delivery.EndedWait)
+	w.tells("q c 1s")
+	w.pass(time.Second)
+	w.wake(delivery.SweepReport{Notified: 1}, "", 4)
+	w.wake(delivery.SweepReport{}, "6s", 2) // repeated: it was notified
+	w.pass(5 * time.Second)
+	w.wake(delivery.SweepReport{Notified: 1}, "", 5) // nobody came
+	w.ends("q", delivery.EndedFailed)
+	w.tells("q c 16s")
+	_, err := w.d.Pause(t.Context(), order("p"))
+	w.must(err)
+	w.pass(10 * time.Second)
+	w.wake(delivery.SweepReport{}, "", 1) // paused
+	_, err = w.d.Resume(t.Context(), order("r"))
+	w.must(err)
+	w.fails = nil
+	w.ends("q", delivery.EndedCaughtUp)
+	w.tells()
+	w.wake(delivery.SweepReport{}, "", 2)
+	w.put("q", 2)
+	w.wake(delivery.SweepReport{}, "21s", 2) // who resumed it woke up who delivers
+	w.pass(5 * time.Second)
+	w.wake(delivery.SweepReport{Notified: 1}, "", 5) // nobody came
+}
+
+// TestWakeUpsOfLeases: who finds a claim in flight tells when it is over; then it is ended,
+// and the consumer is woken up.
+func TestWakeUpsOfLeases(t *testing.T) {
+	w := newWoken(t)
+	w.put("q", 1, 2)
+	_, err := w.d.Create(t.Context(), "q", "c", delivery.First)
+	w.must(err)
+	c := w.standing("q")
+	_, _, err = w.store.Claim(t.Context(), c, record.Claim{Req: "dead", To: 2, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
+	w.must(err)
+	w.ends("q", delivery.EndedBusy)
+	w.tells("q c 1m0.001s")
+	w.pass(time.Minute)
+	w.wake(delivery.SweepReport{}, "1m0.001s", 1) // it is good until then
+	w.pass(time.Millisecond)
+	w.wake(delivery.SweepReport{Notified: 1, Cancelled: 1}, "", 6)
+	w.ends("q", delivery.EndedCaughtUp)
+	w.gets("q 1,2 #2")
+	w.wake(delivery.SweepReport{}, "", 2)
+	if _, _, err := w.d.Wake(t.Context(), "q", "no/name", delivery.SweepOptions{}); err == nil {
+		t.Error("a name that none can have is no error")
+	}
+}
+
+// TestNoWakeUpsOfALongLease: one of days, such as a tracked claim's, is told of in its last hour.
+func TestNoWakeUpsOfALongLease(t *testing.T) {
+	w := newWoken(t)
+	w.put("q", 1)
+	_, err := w.d.Create(t.Context(), "q", "c", delivery.First)
+	w.must(err)
+	_, _, err = w.store.Claim(t.Context(), w.standing("q"), record.Claim{Req: "long", To: 1, Now: w.now, LeaseUntil: w.now.Add(48 * time.Hour)})
+	w.must(err)
+	w.ends("q", delivery.EndedBusy)
+	w.tells()
+	w.pass(47*time.Hour + time.Millisecond)
+	w.ends("q", delivery.EndedBusy)
+	w.tells("q c 48h0m0.001s")
+}
+
+// TestWakeUpsOfARecordThatComesAgain: a retry that the mapping itself makes needs none.
+func TestWakeUpsOfARecordThatComesAgain(t *testing.T) {
+	w := newWoken(t)
+	w.put("q", 1)
+	w.poison(1, errors.New("no"))
+	w.stream(failedAt("1"), moved(1, "q", 0, 1)) // in a second: by the mapping
+	w.tells()
+	w.pass(time.Second)
+	w.stream(allWell, moved(1, "q", 0, 1))
+	w.tells("q c 11s")
+	w.stream(allWell, moved(2, "q", 0, 1))
+	w.tells("q c 11s")
+}

@@ -1,0 +1,390 @@
+package deliverysim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+const (
+	defaultQueue    = "q"
+	defaultConsumer = "c"
+)
+
+// producer lets messages arrive one by one; a negative seq is that of a
+// tombstone.
+func (m *model) producer(name, queue string, seqs ...int64) {
+	m.run.Go(name, func(p *sim.Proc) {
+		var messages []cursor.Message
+		for _, seq := range seqs {
+			message := cursor.Message{Queue: queue, Seq: max(seq, -seq)}
+			if seq < 0 {
+				message.Tombstone = "skipped"
+			}
+			messages = append(messages, message)
+		}
+		for i, message := range messages {
+			p.Forget().Int(int64(len(messages) - i))
+			if p.Choose(sim.Labelf("%d arrives", message.Seq), nil, "") < 0 {
+				return
+			}
+			m.arrive(message)
+		}
+	})
+}
+
+// clock lets time pass, a number of times, at any moment: a process with a claim
+// then may find it taken over.
+func (m *model) clock(times int, step time.Duration) {
+	m.run.Clock(&m.now, nil, slices.Repeat([]time.Duration{step}, times)...)
+}
+
+// slowClock lets so much time pass that the longest operations but a creator's
+// are shorter.
+func (m *model) slowClock(times int, step time.Duration) {
+	m.run.Go("clock", func(p *sim.Proc) {
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.running+m.notifying == 0 }, step.String()) < 0 {
+				return
+			}
+			m.now = m.now.Add(step)
+			m.expire()
+		}
+	})
+}
+
+// handler is the function behind the cursors' stream, for one process.
+func (m *model) handler(p *sim.Proc, d *delivery.Deliverer, names ...string) (func(context.Context, table.StreamEvent) ([]int, error), error) {
+	if len(names) == 0 {
+		for _, at := range m.readers {
+			names = append(names, at.name)
+		}
+	}
+	var readers []delivery.Reader
+	for i, name := range names {
+		if i == 0 || names[i-1] != name {
+			readers = append(readers, m.reader(p, name, m.beside))
+		}
+	}
+	handle, err := delivery.OnStream(d, cursor.Names{}, readers...)
+	return func(ctx context.Context, e table.StreamEvent) ([]int, error) {
+		response, err := handle(ctx, e)
+		if p == nil {
+			m.callOwn(d) // nobody else does
+		}
+		var failed []int
+		for _, item := range response.BatchItemFailures {
+			index, wrong := strconv.Atoi(item.ItemIdentifier)
+			err = errors.Join(err, wrong)
+			failed = append(failed, index)
+		}
+		return failed, err
+	}, err
+}
+
+// reader is a reader whose sink takes its batches. seen is told of each before it comes there.
+func (m *model) reader(p *sim.Proc, name string, seen func(delivery.Batch)) delivery.Reader {
+	r := m.bound
+	r.Name = name
+	r.Handle = func(_ context.Context, b delivery.Batch) error {
+		seen(b)
+		answer, err := sim.Do(p, sim.Labelf("hand on %s %d to %d under %v", b.Queue, b.From, b.To, b.Token), true, func() (bool, error) {
+			err := m.take(b)
+			if err == nil {
+				m.handed(b)
+			}
+			return err == nil, err
+		})
+		p.Knows().Bool(answer)
+		if err == nil && m.work != nil && m.work.depth == 0 && len(b.Messages) > 0 {
+			err = b.Defer(track)
+		}
+		return err
+	}
+	return r
+}
+
+// retries is how often the event source mapping hands a record out.
+const retries = 2
+
+// process is a function behind the cursors' stream: it takes all records that
+// wait, as one event. The stream may drop a record or hand the event out again
+// to the next that asks; the process may die, and another takes its place. Several
+// processes share the stream: a record that one has taken no other gets.
+func (m *model) process(name string, skew time.Duration, consumers ...string) {
+	m.processes(name, skew, false, consumers...)
+}
+
+// warm is a process that goes on with what it remembers from one event to the next.
+func (m *model) warm(name string) { m.processes(name, 0, true) }
+
+func (m *model) processes(name string, skew time.Duration, warm bool, consumers ...string) {
+	m.streamed = true
+	m.handlers++
+	m.run.Daemon(name, func(p *sim.Proc) {
+		var handle func(context.Context, table.StreamEvent) ([]int, error)
+		for {
+			if handle == nil || !warm {
+				p.Forget()
+				d, _ := m.deliverer(p, skew)
+				var err error
+				if handle, err = m.handler(p, d, consumers...); err != nil {
+					panic(err) // a scenario with readers out of bounds
+				}
+			}
+			way := p.Choose(sim.Labelf("next event"), func() bool { return len(m.records) > 0 }, "", "drops a record", "hands it out twice")
+			if way < 0 {
+				return
+			}
+			if way == 1 {
+				m.records, m.lost = m.records[1:], m.alarms != nil
+				continue
+			}
+			taken := append([]record(nil), m.records...)
+			for _, r := range taken {
+				r.hash(p.Knows())
+			}
+			if way == 0 {
+				m.records = nil
+			}
+			m.running++
+			failed, err := handle(context.Background(), event(taken))
+			m.running--
+			switch {
+			case err != nil:
+				m.run.Violation("an event that is right was refused: %v", err)
+			case p.Dead():
+				failed = []int{0}
+			}
+			if way == 0 && len(failed) > 0 {
+				m.again(taken[failed[0]:])
+			}
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// again hands records out again, unless that was done often enough.
+func (m *model) again(failed []record) {
+	var left []record
+	for _, r := range failed {
+		switch r.tries++; {
+		case r.tries < retries:
+			left = append(left, r)
+		case m.alarms != nil:
+			m.late = append(m.late, r)
+		}
+	}
+	m.records = append(left, m.records...)
+}
+
+// sweeper runs the sweep a number of times; deleting says that it deletes what
+// all are past.
+func (m *model) sweeper(times int, deleting bool) { m.sweeperAs("sweep", times, deleting) }
+
+// sweeperAs is a sweeper with a name of its own.
+func (m *model) sweeperAs(name string, times int, deleting bool) {
+	m.run.Go(name, func(p *sim.Proc) {
+		d, _ := m.deliverer(p, 0)
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("sweep"), nil, "") < 0 {
+				return
+			}
+			m.running++
+			// What fails is for the next run.
+			_, _ = d.Sweep(context.Background(), delivery.SweepOptions{
+				Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, Delete: deleting,
+			})
+			_ = m.sweepChains(context.Background(), d, m.acker(p, 0, m.clockOf(p, 0)))
+			m.running--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// timer wakes a consumer up a number of times, each at any moment: a wake-up that comes too
+// early or too late, twice, or not at all, and one for a consumer that nobody knows.
+func (m *model) timer(consumers ...string) {
+	m.run.Go("timer", func(p *sim.Proc) {
+		d, _ := m.deliverer(p, 0)
+		for i, consumer := range consumers {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("wake %s", consumer), nil, "") < 0 {
+				return
+			}
+			m.running++
+			if _, _, err := d.Wake(context.Background(), defaultQueue, consumer, delivery.SweepOptions{MaxAttempts: attempts}); err != nil {
+				m.lost = m.alarms != nil // what fails is for the sweep
+			}
+			m.running--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// keeper keeps what is not delivered from expiring, as the sorter's sweep does
+// in each quarter of the retention, and lets that time pass.
+func (m *model) keeper(periods int) {
+	m.run.Go("keeper", func(p *sim.Proc) {
+		d, s := m.deliverer(p, 0)
+		for i := range periods {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.running == 0 }, (m.keep/4).String()) < 0 {
+				return
+			}
+			m.now = m.now.Add(m.keep / 4)
+			m.expire()
+			m.running++
+			for !p.Dead() {
+				// One that fails is run again, in time.
+				if m.keepOnce(p, d, s) == nil {
+					break
+				}
+			}
+			m.running--
+		}
+	})
+}
+
+func (m *model) keepOnce(p *sim.Proc, d *delivery.Deliverer, s *cursor.Sorter) error {
+	ctx := context.Background()
+	it, err := s.Status(ctx, defaultQueue)
+	if err != nil {
+		return err
+	}
+	after := it.Position
+	seq, some, err := d.Delivered(ctx, defaultQueue)
+	if err != nil {
+		return err
+	}
+	if some {
+		after = min(after, seq)
+	}
+	kept, err := s.KeepUndelivered(ctx, defaultQueue, after)
+	for err == nil && kept.More {
+		kept, err = s.KeepUndelivered(ctx, defaultQueue, kept.To)
+	}
+	return err
+}
+
+// creator makes a consumer, and tries again where that failed, and where its turn was over
+// before the start was.
+func (m *model) creator(name string, starts delivery.Start) {
+	m.run.Go("creator of "+name, func(p *sim.Proc) {
+		d, _ := m.deliverer(p, 0)
+		for failed := 0; failed < 2; {
+			made, err := d.Create(context.Background(), defaultQueue, name, starts)
+			switch {
+			case p.Dead() || err == nil && made.Starting == "":
+				m.checkStart(p, made, starts)
+				return
+			case err != nil:
+				failed++
+			}
+		}
+	})
+}
+
+// checkStart checks where a consumer began.
+func (m *model) checkStart(p *sim.Proc, made delivery.Consumer, starts delivery.Start) {
+	if p.Dead() {
+		return
+	}
+	oldest := int64(1)
+	for ; oldest <= made.Delivered; oldest++ {
+		if _, there := m.message(defaultQueue, oldest); there {
+			break
+		}
+	}
+	if starts == delivery.First && oldest <= made.Delivered && oldest > m.cursor(defaultQueue).Floor {
+		m.run.Violation("it starts behind %d, and %d is the oldest", made.Delivered, oldest)
+	}
+}
+
+// operation is what an operator does.
+type operation struct {
+	kind  string
+	seq   int64
+	start delivery.Start
+}
+
+// operator does one after the other, and each again, under the same name,
+// where it failed.
+func (m *model) operator(name string, operations ...operation) {
+	m.run.Go(name, func(p *sim.Proc) {
+		d, _ := m.deliverer(p, 0)
+		for i, o := range operations {
+			p.Forget().Int(int64(i))
+			op := fmt.Sprint(name, " ", i)
+			m.orders[op] = order{o.kind, o.seq}
+			if p.Choose(sim.Labelf("asks for %s", o.kind), nil, "") < 0 {
+				return
+			}
+			m.running++
+			for range 2 {
+				if err := m.operation(d, o, op); err == nil || p.Dead() {
+					break
+				}
+			}
+			m.running--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+func (m *model) operation(d *delivery.Deliverer, o operation, op string) error {
+	ctx := context.Background()
+	asked := delivery.Order{Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: op}
+	var err error
+	switch o.kind {
+	case delivery.OpSkip:
+		_, err = d.Skip(ctx, asked, o.seq)
+	case delivery.OpRedrive:
+		_, err = d.Redrive(ctx, asked, o.seq)
+	case delivery.OpRewind:
+		_, err = d.Rewind(ctx, asked, o.start)
+	case delivery.OpPause:
+		_, err = d.Pause(ctx, asked)
+	case delivery.OpResume:
+		_, err = d.Resume(ctx, asked)
+	}
+	var invalid *cursor.InvalidError
+	switch {
+	case errors.Is(err, delivery.ErrNotBlocked), errors.Is(err, delivery.ErrClaimed), errors.As(err, &invalid):
+		return nil // that is an answer
+	}
+	return err
+}
+
+// expiring stores messages that expire.
+func (m *model) expiring(queue string, last int64) {
+	m.keep = cursor.MinRetention
+	for seq := range last {
+		m.arrive(cursor.Message{Queue: queue, Seq: seq + 1})
+	}
+	m.settle()
+}
+
+// expire deletes what has expired, as TTL does.
+func (m *model) expire() {
+	m.tables.Expire(m.now)
+	m.changed = true
+}

@@ -1,0 +1,56 @@
+package deliverysim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// retireBudget is the least requests with which a sweep that deletes two messages makes progress.
+const retireBudget = 5
+
+// budgets are scenarios of sweeps that are killed after so many requests, the least with
+// which they make progress, or a few more: what there is to do is done in the end.
+func budgets() []sim.Scenario {
+	var all []sim.Scenario
+	for budget := retireBudget; budget < retireBudget+3; budget++ {
+		s := scenario(fmt.Sprintf("deleted, %d requests", budget), 1, 2, func(m *model) {
+			m.caughtUp()
+			m.sweepUntilRetired(2)
+			m.slowClock(1, cursor.DeleteAfter)
+		})
+		s.Budget = budget
+		all = append(all, s)
+	}
+	return all
+}
+
+// sweepUntilRetired runs the sweep for as long as what is delivered is not deleted though it is
+// time for that.
+func (m *model) sweepUntilRetired(last int64) {
+	open := func() bool {
+		c := m.cursor(defaultQueue)
+		_, stored := m.message(defaultQueue, last)
+		return c.Floor < last || stored && m.now.Sub(c.FloorSince) >= cursor.DeleteAfter
+	}
+	m.run.Daemon("sweep", func(p *sim.Proc) {
+		d, _ := m.deliverer(p, 0)
+		for {
+			p.Forget()
+			if p.Choose(sim.Labelf("next run"), open, "") < 0 {
+				return
+			}
+			p.Invoke()
+			_, _ = d.Sweep(context.Background(), delivery.SweepOptions{
+				Sorter: cursor.SweepOptions{Segments: 1, FullEvery: time.Minute}, MaxAttempts: attempts, Delete: true,
+			})
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}

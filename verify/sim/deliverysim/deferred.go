@@ -1,0 +1,696 @@
+package deliverysim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
+)
+
+// track is how long the work of a deferred batch may take, overTrack a tick after which it is late.
+const (
+	track     = 2 * time.Minute
+	overTrack = track + time.Second
+)
+
+// work is what goes on of batches that were handed over; the model has none where nothing is deferred.
+type work struct {
+	// depth is how many edges lie one under the other in a message's tree; 0 where batches have no
+	// chain, and a worker has their token.
+	depth int
+	// apart is how far a clock is ahead at most.
+	apart time.Duration
+	// fails is how often workers may find that their work fails.
+	fails int
+	// made counts the consumers that were made.
+	made int
+	// tasks wait for workers, ends in the chains' stream.
+	tasks []task
+	ends  []chainEnd
+	// claims is what is known of each claim, by the tag of its chain; tags are in the order of the claims.
+	claims map[string]*worked
+	tags   []string
+	// edges are all that were handed over; done are the edges, and the tokens, whose work was done.
+	edges []xorack.Edge
+	done  map[any]bool
+	// awake are the consumers of whose queue somebody was notified since their last claim ended.
+	awake map[reader]bool
+}
+
+// worked is what is known of a claim.
+type worked struct {
+	consumer delivery.Consumer
+	// handed is set when the batch was handed over, skipped when it has no message; roots are its edges.
+	handed, skipped bool
+	roots           []xorack.Edge
+	// again is set when the claim was made a second time: its request was repeated after the
+	// consumer was removed and made anew.
+	again bool
+}
+
+// task is work that waits: an edge and how many lie under it, or a claim. tries is how often it was
+// handed out in vain.
+type task struct {
+	edge  xorack.Edge
+	under int
+	held  pull.Held
+	tries int
+}
+
+// chainEnd is a record of the chains' stream that shows an end.
+type chainEnd struct {
+	chain xorack.Chain
+	tries int
+}
+
+// defers has the batches deferred: with chains whose trees are so deep, or, where that is 0, by their tokens.
+func (m *model) defers(depth int) {
+	m.work = &work{depth: depth, claims: map[string]*worked{}, done: map[any]bool{}, awake: map[reader]bool{}}
+	m.certain = false // the work may fail, or take too long
+	if depth > 0 {
+		m.bound.Track = track
+	}
+	m.bound.MaxMessages, m.bound.MaxAttempts = 1, attempts+1
+	for _, at := range m.readers {
+		m.work.claimed(m.consumers[at])
+	}
+}
+
+// deferring is a scenario of one message whose batch is deferred, with all functions and a worker.
+func deferring(name string, faults int, messages int64, depth int, actors func(*model)) sim.Scenario {
+	return scenario(name, faults, messages, func(m *model) {
+		m.defers(depth)
+		m.hinted()
+		m.process("P", 0)
+		if depth > 0 {
+			m.ender("E")
+		}
+		m.worker("W")
+		actors(m)
+	})
+}
+
+// chainsOn is the chains' store on a view of its table.
+func chainsOn(engine ddb.Engine) *xorack.Store {
+	s, err := xorack.NewStore(engine, xorack.Names{})
+	if err != nil {
+		panic(err) // unreachable: the names are the default ones
+	}
+	return s
+}
+
+// acker is a process's on its view of the chains' table; nil where there are no chains.
+func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xorack.Acker {
+	if m.work == nil || m.work.depth == 0 {
+		return nil
+	}
+	m.work.apart = max(m.work.apart, skew)
+	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.chainRequest, Older: m.tables.Past.Older, Hash: hashChainAnswer})
+	view := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if _, isQuery := r.(ddb.Query); isQuery {
+			// No point: the index may be behind, and each chain is read strongly.
+			a, err := m.tables.Do(ctx, r)
+			for _, it := range a.Items {
+				p.Knows().Text(it.Get("tag").Str())
+			}
+			return a, err
+		}
+		switch r.Name() {
+		case "postpone", "put off": // no points: nobody waits for them
+			return m.tables.Do(ctx, r)
+		}
+		if r.Writes() {
+			p.Knows().Int(m.now.Unix())
+		}
+		return points.Do(ctx, r)
+	})
+	a, err := xorack.New(chainsOn(view), &xorack.Options{ForEach: fanout.OneByOne, Now: now})
+	if err != nil {
+		panic(err) // unreachable: no option is out of its bounds
+	}
+	return a
+}
+
+func (m *model) chain(tag string) xorack.Chain {
+	c, _ := chainsOn(m.tables).Chain(context.Background(), tag)
+	return c
+}
+
+// hashChainAnswer feeds what of a chain an actor acts on.
+func hashChainAnswer(d *sim.Digest, _ ddb.Request, a ddb.Answer) {
+	d.Bool(a.Held)
+	d.Digest(a.Item.Only("n", "st", "created", "deadline", "due", "expiresOn").Digest())
+	d.Int(int64(len(a.Item.Get("ops").Members())))
+}
+
+// chainRequest does a request, and checks what a write did.
+func (m *model) chainRequest(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+	u, isUpdate := r.(ddb.Update)
+	if !isUpdate {
+		return do()
+	}
+	was := m.chain(u.Key.Get("tag").Str())
+	a, err := do()
+	if a.Held {
+		if wrong := m.chained(was, m.chain(u.Key.Get("tag").Str())); wrong != nil {
+			m.run.Violation("%w", wrong)
+		}
+	}
+	return a, err
+}
+
+// chained checks what a write made of a chain, and puts its record into the stream.
+func (m *model) chained(was, is xorack.Chain) error {
+	c := m.work.claims[is.Tag]
+	if c == nil {
+		return fmt.Errorf("D2: the chain %s is nobody's claim's", is.Tag)
+	}
+	if was.End() == xorack.Open && is.End() != xorack.Open {
+		m.work.ends = append(m.work.ends, chainEnd{chain: is})
+		if is.End() == xorack.TimedOut && is.Deadline.After(m.now.Add(m.work.apart)) {
+			return fmt.Errorf("D4: the chain of %v timed out %v too early", c.consumer.Token, is.Deadline.Sub(m.now))
+		}
+	}
+	if is.Sealed() && !was.Sealed() && !c.again { // else it is the first one's end that is sealed
+		return m.sealed(c)
+	}
+	return nil
+}
+
+// sealed checks D3.
+func (m *model) sealed(c *worked) error {
+	whose := reader{c.consumer.Queue, c.consumer.Name}
+	at, _ := m.tables.Consumers.Consumer(context.Background(), whose.queue, whose.name)
+	switch own := at.Token == c.consumer.Token; {
+	case own && at.State == delivery.Started:
+		return fmt.Errorf("D3: the chain of %v is sealed, and its claim is in flight", at.Token)
+	case own && at.State == delivery.Idle && at.Delivered < m.cursor(whose.queue).Position && !m.work.awake[whose]:
+		return fmt.Errorf("D3: the chain of %v is sealed, and nobody was notified of what lies behind %d", c.consumer.Token, at.Delivered)
+	}
+	return nil
+}
+
+// chainTag is the tag of the chain of a consumer's claim, deferred or not.
+func chainTag(c delivery.Consumer) string {
+	c.Deferred = true
+	return delivery.ChainOf(c)
+}
+
+// notified notes that somebody was notified of a queue.
+func (m *model) notified(queue string) {
+	if m.work == nil {
+		return
+	}
+	for _, at := range m.readers {
+		if at.queue == queue {
+			m.work.awake[at] = true
+		}
+	}
+}
+
+// claimed notes a claim.
+func (w *work) claimed(c delivery.Consumer) {
+	tag := chainTag(c)
+	before := w.claims[tag]
+	if before == nil {
+		w.tags = append(w.tags, tag)
+	}
+	w.claims[tag], w.awake[reader{c.Queue, c.Name}] = &worked{consumer: c, again: before != nil}, true
+}
+
+// isDeferred checks that what is deferred was handed over.
+func (w *work) isDeferred(c delivery.Consumer) error {
+	if !w.claims[chainTag(c)].handed {
+		return fmt.Errorf("D1: the claim of %v is deferred, and was not handed over", c.Token)
+	}
+	return nil
+}
+
+// over checks the end of a claim, and D1 and D2 of one that is committed.
+func (m *model) over(was delivery.Consumer, committed bool) error {
+	w := m.work
+	if w == nil {
+		return nil
+	}
+	w.awake[reader{was.Queue, was.Name}] = false
+	tag := chainTag(was)
+	switch c := w.claims[tag]; {
+	case !committed || c.skipped:
+		return nil
+	case w.depth == 0 && !w.done[was.Token]:
+		return fmt.Errorf("D1: %d to %d are committed, and their work was not done", was.From, was.To)
+	case w.depth == 0:
+		return nil
+	case m.chain(tag).End() != xorack.Done:
+		return fmt.Errorf("D2: the claim of %v is committed, and its chain is %q", was.Token, m.chain(tag).End())
+	default:
+		for _, root := range c.roots {
+			e := root
+			for range w.depth {
+				if !w.done[e] {
+					return fmt.Errorf("D1: %d to %d are committed, and work of theirs was not done", was.From, was.To)
+				}
+				e = e.Child(0)
+			}
+		}
+	}
+	return nil
+}
+
+// handed notes, and checks, what is handed over.
+func (m *model) handed(b delivery.Batch) {
+	w := m.work
+	if w == nil {
+		return
+	}
+	held := pull.HeldOf(b)
+	tag := chainTag(delivery.Consumer{Queue: b.Queue, Name: b.Consumer, Token: b.Token})
+	c := w.claims[tag]
+	if c == nil || c.consumer.From != b.From || c.consumer.To != b.To {
+		m.run.Violation("D2: %d to %d come under %v, which has another claim", b.From, b.To, b.Token)
+		return
+	}
+	c.handed, c.skipped = true, len(b.Messages) == 0
+	if c.skipped {
+		return // there is no work
+	}
+	if w.depth == 0 {
+		w.tasks = append(w.tasks, task{held: held})
+		return
+	}
+	switch {
+	case len(b.Edges) != len(b.Messages):
+		m.run.Violation("D2: %d messages are handed over with %d edges", len(b.Messages), len(b.Edges))
+	case !m.chain(tag).IsCreated() || b.Edges[0].Tag() != tag:
+		m.run.Violation("D2: %d to %d come under %v, whose chain was never created", b.From, b.To, b.Token)
+	case c.again:
+		m.run.Violation("D2: %d to %d come under %v, which was claimed before", b.From, b.To, b.Token)
+	}
+	c.roots = b.Edges
+	for _, root := range b.Edges {
+		if !slices.Contains(w.edges, root) {
+			w.edges = append(w.edges, root)
+		}
+		w.tasks = append(w.tasks, task{edge: root, under: w.depth - 1})
+	}
+}
+
+// ender is the function behind the chains' stream: a record may be dropped, or come twice, and the
+// process may die.
+func (m *model) ender(name string) {
+	m.run.Daemon(name, func(p *sim.Proc) {
+		for {
+			p.Forget()
+			d, acker := m.deferrer(p, 0)
+			way := p.Choose(sim.Labelf("next end"), func() bool { return len(m.work.ends) > 0 }, "", "dropped", "handed out twice")
+			if way < 0 {
+				return
+			}
+			at := m.work.ends[0]
+			if way < 2 {
+				m.work.ends = m.work.ends[1:]
+			}
+			if way == 1 {
+				continue
+			}
+			hashChain(p.Knows(), at.chain)
+			p.Knows().Text(at.chain.Tag)
+			_, err := acker.Finish(context.Background(), at.chain, d.Ender(nil))
+			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
+				m.work.ends = append([]chainEnd{at}, m.work.ends...)
+			}
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// worker does the work: a task may come twice, be lost, or fail for good; the worker may die, and
+// the task comes again.
+func (m *model) worker(name string) {
+	m.run.Daemon(name, func(p *sim.Proc) {
+		for {
+			p.Forget()
+			d, acker := m.deferrer(p, 0)
+			way := p.Choose(sim.Labelf("next task"), func() bool { return len(m.work.tasks) > 0 }, "", "lost", "handed out twice")
+			if way < 0 {
+				return
+			}
+			at := m.work.tasks[0]
+			if way < 2 {
+				m.work.tasks = m.work.tasks[1:]
+			}
+			if way == 1 {
+				continue
+			}
+			at.hash(p.Knows())
+			err := m.works(p, d, acker, at)
+			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
+				m.work.tasks = append(m.work.tasks, at)
+			}
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// errEarly is what a worker is told that was faster than the handler's answer.
+var errEarly = errors.New("not deferred yet")
+
+// works does the work of a task, says so, and passes on the work that follows.
+func (m *model) works(p *sim.Proc, d *delivery.Deliverer, acker *xorack.Acker, at task) error {
+	ctx, fails := context.Background(), m.work.fails > 0
+	if fails {
+		m.work.fails--
+	}
+	if at.edge.IsZero() {
+		claims, err := pull.New(d, nil)
+		if err != nil {
+			return err
+		}
+		var said pull.Answer
+		if fails {
+			said, err = claims.Abort(ctx, at.held, "no")
+		} else {
+			m.work.done[at.held.Token] = true
+			said, err = claims.Commit(ctx, at.held)
+		}
+		if said.Verdict == pull.NotPrepared {
+			err = errEarly
+		}
+		return err
+	}
+	if fails {
+		_, err := acker.Fail(ctx, at.edge, "no")
+		return err
+	}
+	m.work.done[at.edge] = true
+	var children []xorack.Edge
+	if at.under > 0 {
+		children = at.edge.Children(1)
+	}
+	r, err := acker.Done(ctx, at.edge, children...)
+	if err != nil || p.Dead() || r.Chain.End() != xorack.Open {
+		return err
+	}
+	for _, e := range children {
+		m.work.tasks = append(m.work.tasks, task{edge: e, under: at.under - 1})
+	}
+	return nil
+}
+
+// extender has more time for whatever was handed over, once.
+func (m *model) extender(by time.Duration) {
+	m.run.Go("extender", func(p *sim.Proc) {
+		_, acker := m.deferrer(p, 0)
+		if p.Choose(sim.Labelf("extend"), func() bool { return len(m.work.edges) > 0 }, "") < 0 {
+			return
+		}
+		_, _ = acker.Extend(context.Background(), m.work.edges[len(m.work.edges)-1], m.now.Add(by))
+	})
+}
+
+// comesBack has the sink back, at any moment; else it is in the end.
+func (m *model) comesBack() {
+	m.run.Go("sink", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("the sink is back"), nil, "") >= 0 {
+			m.outage.away = nil
+		}
+	})
+}
+
+// comes is a record of the queue that comes, at any moment.
+func (m *model) comes() {
+	m.streamed = true
+	m.run.Go("record", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("a record comes"), nil, "") >= 0 {
+			m.hinted()
+		}
+	})
+}
+
+// remaker removes the consumer, and makes it anew where it began.
+func (m *model) remaker() {
+	m.run.Go("remaker", func(p *sim.Proc) {
+		d, _ := m.deliverer(nil, 0)
+		free := func() bool {
+			c := m.consumers[reader{defaultQueue, defaultConsumer}]
+			return c.State == delivery.Idle && c.Token.N > 0
+		}
+		if p.Choose(sim.Labelf("remove and make anew"), free, "") < 0 {
+			return
+		}
+		ctx := context.Background()
+		_, err := d.Remove(ctx, delivery.Order{Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: "remove"})
+		delete(m.consumers, reader{defaultQueue, defaultConsumer})
+		m.work.made++
+		clear(m.done) // what an operator asked for may be done to the new one, too
+		if err == nil {
+			_, err = d.Create(ctx, defaultQueue, defaultConsumer, delivery.First)
+		}
+		if err != nil {
+			m.run.Violation("what an operator may do was refused: %v", err)
+		}
+		m.notified(defaultQueue)
+		m.hinted()
+	})
+}
+
+// deferrer is a process that ends claims.
+func (m *model) deferrer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer, *xorack.Acker) {
+	d, _ := m.deliverer(p, skew)
+	return d, m.acker(p, skew, m.clockOf(p, skew))
+}
+
+// finish does what is left of the work in the end: all of it is done.
+func (m *model) finish(ctx context.Context) error {
+	if m.work == nil {
+		return nil
+	}
+	d, acker := m.deferrer(nil, 0)
+	m.work.fails = 0
+	for len(m.work.tasks) > 0 {
+		at := m.work.tasks[0]
+		m.work.tasks = m.work.tasks[1:]
+		if err := m.works(nil, d, acker, at); err != nil && !errors.Is(err, errEarly) {
+			return fmt.Errorf("the last work: %w", err)
+		}
+	}
+	return m.sweepChains(ctx, d, acker)
+}
+
+// sweepChains is the sweep of the chains.
+func (m *model) sweepChains(ctx context.Context, d *delivery.Deliverer, acker *xorack.Acker) error {
+	if acker == nil {
+		return nil
+	}
+	_, err := acker.Sweep(ctx, xorack.SweepOptions{Announce: d.Ender(nil)})
+	return err
+}
+
+// allSealed checks that nothing is left to do for any chain.
+func (m *model) allSealed() error {
+	if m.work != nil {
+		for _, tag := range m.work.tags {
+			if c := m.chain(tag); c.Exists() && !c.Sealed() {
+				return fmt.Errorf("L1: the chain %s is %q and not sealed in the end", tag, c.End())
+			}
+		}
+	}
+	return nil
+}
+
+func (t task) hash(d *sim.Digest) {
+	d.Text(t.edge.String())
+	d.Text(t.held.Token.String())
+	d.Int(int64(t.under))
+	d.Int(int64(t.tries))
+}
+
+func (w *work) hash(d *sim.Digest, m *model) {
+	if w == nil {
+		return
+	}
+	d.Int(int64(w.fails))
+	d.Int(int64(w.made))
+	for _, at := range m.readers {
+		d.Bool(w.awake[at])
+	}
+	d.Int(int64(len(w.ends)))
+	for _, e := range w.ends {
+		d.Text(e.chain.Tag)
+		d.Int(int64(e.tries))
+	}
+	d.Int(int64(len(w.tasks)))
+	for _, t := range w.tasks {
+		t.hash(d)
+	}
+	d.Int(int64(len(w.tags)))
+	for _, tag := range w.tags {
+		c := w.claims[tag]
+		d.Text(tag)
+		d.Bool(c.handed)
+		d.Bool(c.skipped)
+		d.Int(int64(len(c.roots)))
+		d.Bool(c.again)
+		d.Bool(w.done[c.consumer.Token])
+		hashChain(d, m.chain(tag))
+	}
+	for _, e := range w.edges {
+		for range w.depth {
+			d.Bool(w.done[e])
+			e = e.Child(0)
+		}
+	}
+}
+
+func hashChain(d *sim.Digest, c xorack.Chain) {
+	d.Bool(c.Exists())
+	d.Int(c.Sum.Hi)
+	d.Int(int64(c.Sum.Lo))
+	d.Int(int64(len(c.Ops)))
+	d.Text(string(c.Recorded))
+	d.Int(c.Created.Unix())
+	d.Int(c.Deadline.Unix())
+	d.Int(c.Due.Unix())
+	d.Int(c.ExpiresOn.Unix())
+}
+
+// deferrals are scenarios of batches that are deferred.
+func deferrals() []sim.Scenario {
+	none := func(*model) {}
+	return []sim.Scenario{
+		deferring("deferred, 2 faults", 2, 1, 1, none),
+		deferring("deferred, two messages, one after the other, 1 fault", 1, 2, 1, none),
+		deferring("deferred, two messages in a batch, 1 fault", 1, 2, 1, func(m *model) { m.bound.MaxMessages = 2 }),
+		deferring("deferred, a tree of two levels, 1 fault", 1, 1, 2, none),
+		deferring("deferred work that fails, 1 fault", 1, 1, 1, func(m *model) {
+			m.work.fails = 1
+			m.clock(1, time.Second)
+		}),
+		deferring("deferred, a lease is over, 1 fault", 1, 1, 1, func(m *model) { m.clock(1, overLease) }),
+		deferring("deferred, two processes and a lease that is over", 0, 1, 1, func(m *model) {
+			m.process("Q", 0)
+			m.comes()
+			m.clock(1, overLease)
+		}),
+		deferring("deferred, a chain is late, 1 fault", 1, 1, 1, func(m *model) { m.clock(1, overTrack) }),
+		deferring("deferred, a chain is late, and another process looks", 0, 1, 1, func(m *model) {
+			m.process("Q", 0)
+			m.comes()
+			m.clock(1, overTrack)
+		}),
+		deferring("deferred, a chain is extended", 0, 1, 1, func(m *model) {
+			m.comes()
+			m.extender(2 * track)
+			m.run.Clock(&m.now, nil, overLease, overTrack-overLease)
+		}),
+		scenario("deferred, two processes beside an extension", 0, 1, func(m *model) {
+			m.defers(1)
+			m.hinted()
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.comes()
+			m.extender(2 * track)
+			m.clock(1, overTrack)
+		}),
+		deferring("deferred, clocks apart", 0, 1, 1, func(m *model) {
+			m.process("Q", overLease)
+			m.comes()
+		}),
+		scenario("deferred, the sweep looks", 0, 1, func(m *model) {
+			m.defers(1)
+			m.hinted()
+			m.process("P", 0)
+			m.worker("W")
+			m.sweeper(1, false)
+			m.clock(1, overLease)
+		}),
+		scenario("deferred, the sweep times out", 0, 1, func(m *model) {
+			m.defers(1)
+			m.hinted()
+			m.process("P", 0)
+			m.ender("E")
+			m.sweeper(1, false)
+			m.clock(1, overTrack)
+		}),
+		deferring("deferred, stale reads", 1, 1, 1, func(m *model) {
+			m.tables.Stale()
+			m.certain = true
+			m.producer("A", defaultQueue, 2)
+		}),
+		deferring("deferred, stale reads, and work that fails", 1, 1, 1, func(m *model) {
+			m.tables.Stale()
+			m.work.fails = 1
+		}),
+		deferring("deferred, a message arrives meanwhile, 1 fault", 1, 1, 1, func(m *model) { m.producer("A", defaultQueue, 2) }),
+		deferring("deferred, the consumer is made anew", 1, 1, 1, (*model).remaker),
+		deferring("deferred, the consumer is made anew after a failure", 0, 1, 1, func(m *model) {
+			m.work.fails = 1
+			m.remaker()
+			m.clock(1, time.Second)
+		}),
+		deferring("deferred, a message that no sink ever takes", 0, 1, 1, func(m *model) {
+			m.poison, m.permanent = 1, true
+			m.comes()
+		}),
+		twoQueues("deferred, the sink is away", 0, func(m *model) {
+			m.defers(1)
+			m.bound.MaxAttempts = attempts
+			m.outage.away = []string{defaultQueue, otherQueue}
+			m.process("P", 0)
+			m.ender("E")
+			m.worker("W")
+			m.comesBack()
+			m.clock(1, overLease)
+		}),
+		deferring("deferred by token, 1 fault", 1, 2, 0, none),
+		deferring("deferred by token, two processes, and it expires", 0, 1, 0, func(m *model) {
+			m.process("Q", 0)
+			m.comes()
+			m.clock(1, overTrack)
+		}),
+		deferring("deferred by token, work that fails, 1 fault", 1, 1, 0, func(m *model) {
+			m.work.fails = 1
+			m.clock(1, time.Second)
+		}),
+	}
+}
+
+// largeDeferrals take minutes.
+func largeDeferrals() []sim.Scenario {
+	return []sim.Scenario{
+		deferring("deferred, two processes, a lease that is over, 1 fault", 1, 1, 1, func(m *model) {
+			m.process("Q", 0)
+			m.comes()
+			m.clock(1, overLease)
+		}),
+		deferring("deferred, two processes and a worker beside an extension", 0, 1, 1, func(m *model) {
+			m.process("Q", 0)
+			m.comes()
+			m.extender(2 * track)
+			m.clock(1, overTrack)
+		}),
+		deferring("deferred, all of it and the sweep", 0, 1, 1, func(m *model) {
+			m.sweeper(1, false)
+			m.clock(1, overLease)
+		}),
+		deferring("deferred, two messages, a chain is late, 2 faults", 2, 2, 1, func(m *model) { m.clock(1, overTrack) }),
+		deferring("deferred by token, two processes, and it expires, 1 fault", 1, 1, 0, func(m *model) {
+			m.process("Q", 0)
+			m.comes()
+			m.clock(1, overTrack)
+		}),
+	}
+}

@@ -1,0 +1,491 @@
+// Package deliverysim plugs pkg/delivery into the simulator: its actors are the
+// package's own code on [delivery.Store] and [cursor.Store], and its model
+// checks after every step that
+//
+//	H1 a consumer moves only along the arrows of its state machine
+//	H2 at most one token is good: a claim is ended by its own token, or after
+//	   its lease
+//	H3 what is committed was handed on under that claim
+//	H4 what became of a token never changes
+//	H6 nothing vanishes: Delivered rises only over what was handed on, skipped
+//	   by an operator, or announced as lost
+//	N2 a sink that is away blocks nothing, where a scenario says so, and needs nobody when it is
+//	   back; a bad message beside others that are taken is blocked, and alone
+//	N3 who knows that the circuit of a sink is open makes one claim for each probe, and no other;
+//	   it is closed once the sink has taken everything
+//	S3 a sink that refuses lower tokens gets each queue in order, without a
+//	   hole, as it was accepted
+//	A  a queue that is known to be slow, or to fail, is handed on by calls of its own alone
+//	W  where a reader has a window, nothing but a full batch is claimed before it is over
+//	D1 what is deferred was handed over, and is committed only when its work was done
+//	D2 a chain is created under a claim, what is handed over has a chain that was created, and
+//	   what is committed has one that is done
+//	D3 a chain is sealed only after its claim has ended, and after somebody was notified of what
+//	   came meanwhile
+//	D4 a chain times out only after its deadline
+//	L1 once faults stop, every accepted message is handed on
+//
+// and, where messages expire or are deleted, that no reader finds a hole.
+package deliverysim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/consumers"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
+)
+
+// start is when every run begins.
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// lease is that of a claim, attempts how often a message is tried.
+const (
+	lease    = 30 * time.Second
+	attempts = 2
+)
+
+// reader is a named consumer of a queue.
+type reader struct{ queue, name string }
+
+// model is the tables, the stream, the sinks and all that the invariants need
+// to know.
+type model struct {
+	run    *sim.Run
+	tables *consumers.Tables
+	// keep is how long messages are kept; 0 means for ever.
+	keep time.Duration
+	now  time.Time
+	// page, if not 0, is the most messages that a query without a limit shows.
+	page int
+
+	// changed tells that the tables did since the last Check; cursors and
+	// consumers are what stood there then; readers are the consumers in the order of
+	// their making.
+	changed   bool
+	cursors   map[string]cursor.Cursor
+	consumers map[reader]delivery.Consumer
+	readers   []reader
+	sinks     map[reader]*sink
+	// records wait in the cursors' stream, where somebody stands behind it.
+	records  []record
+	streamed bool
+	// handlers is how many processes stand behind it.
+	handlers int
+	// certain is true where nothing goes wrong: then nothing needs the sweep.
+	certain bool
+	// careless sinks take batches of lower tokens.
+	careless bool
+	// poison is a seq of the queue poisoned that no sink takes; 0 for none. permanent says that
+	// they say so. Where all queues had one, nobody could tell that from a sink that is away.
+	poison    int64
+	poisoned  string
+	permanent bool
+	// parts: sinks take what is before the poison, and say so.
+	parts bool
+	// outage is that of the sink.
+	outage outage
+	// never is an outcome that no claim must have.
+	never delivery.TokenOutcome
+	// orders are what operators asked for, by their Op; done counts what came
+	// of each.
+	orders map[string]order
+	done   map[string]int
+	// announced are the consumers that the last sweep announced as blocked.
+	announced map[reader]bool
+	// bound has the bounds of the readers that stand behind the stream.
+	bound delivery.Reader
+	// own are the calls that deliver one queue.
+	own ownCalls
+	// work is what goes on of deferred batches; nil where none are.
+	work *work
+	// slow is true where an operation may take hours and then end for ever: only
+	// the sweep of all queues finds what it leaves.
+	slow bool
+	// running counts operations of which the longest is shorter than what
+	// messages live longer than their passing.
+	running int
+	// alarms are the wake-ups that deliverers told of, where the timer has to be enough; nil
+	// elsewhere. late are the records that are still to come again then, lost tells that
+	// one was dropped, or that a wake-up failed.
+	alarms sim.Alarms
+	late   []record
+	lost   bool
+	// notifying counts notifications under way: one bears the time at which it was sent,
+	// and no server takes a request that is old.
+	notifying int
+}
+
+func newModel(run *sim.Run) *model {
+	return &model{
+		run: run, tables: consumers.NewTables(xorack.Names{}.Tables()...), now: start, cursors: map[string]cursor.Cursor{}, consumers: map[reader]delivery.Consumer{},
+		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
+		poisoned: defaultQueue, outage: outage{knows: map[knower]circuit{}},
+		bound: delivery.Reader{MaxMessages: 2, MaxAttempts: attempts, BlockAfter: time.Second},
+	}
+}
+
+// deliverer is a process on its view of the tables, with a clock that is off
+// by skew. p is nil for one on the tables themselves.
+func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer, *cursor.Sorter) {
+	now := m.clockOf(p, skew)
+	view := m.view(p)
+	sorter, err := cursor.New(simdb.Queues(view), &cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0})
+	if err != nil {
+		panic(err) // a scenario with options out of bounds
+	}
+	d, err := delivery.New(consumers.On(view), sorter, &delivery.Options{
+		ForEach: fanout.OneByOne,
+		Lease:   lease, Margin: time.Second, Now: now,
+		// A token's number and the process tell its claims apart: a process
+		// that asks again does so under another number, or was not heard.
+		NewReq: func() string { return m.reqOf(p) },
+		Acker:  m.acker(p, skew, now),
+		Aside:  m.aside(p),
+		WakeUp: func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
+	})
+	if err != nil {
+		panic(err) // unreachable: no option is out of its bounds
+	}
+	return d, sorter
+}
+
+// clockOf is the clock of a process that is off by skew.
+func (m *model) clockOf(p *sim.Proc, skew time.Duration) func() time.Time {
+	return func() time.Time {
+		at := m.now.Add(skew)
+		p.Knows().Int(at.Unix()) // by no request
+		return at
+	}
+}
+
+// reqOf names a process's requests. A consumer that was made anew has tokens of other names.
+func (m *model) reqOf(p *sim.Proc) string {
+	if m.work == nil || m.work.made == 0 {
+		return p.Name()
+	}
+	return fmt.Sprint(p.Name(), m.work.made)
+}
+
+// open makes a queue before the run.
+func (m *model) open(queue string, messages ...cursor.Message) {
+	_, s := m.deliverer(nil, 0)
+	if _, err := s.Configure(context.Background(), queue, cursor.Change{}); err != nil {
+		panic(err) // unreachable: the name is right
+	}
+	for _, message := range messages {
+		m.arrive(message)
+	}
+	m.settle()
+}
+
+// settle is Check before the run.
+func (m *model) settle() {
+	m.changed = true
+	if err := m.Check(); err != nil {
+		panic(err) // a scenario that begins wrong
+	}
+	m.records = nil
+}
+
+// consumer makes a consumer before the run.
+func (m *model) consumer(queue, name string) {
+	d, _ := m.deliverer(nil, 0)
+	if _, err := d.Create(context.Background(), queue, name, delivery.First); err != nil {
+		panic(err) // unreachable: the names are right
+	}
+	m.settle()
+}
+
+// caughtUp hands on all that is there before the run.
+func (m *model) caughtUp() {
+	d, _ := m.deliverer(nil, 0)
+	handle, err := m.handler(nil, d)
+	if err != nil {
+		panic(err) // unreachable: the readers are in their bounds
+	}
+	m.hinted()
+	if _, err := handle(context.Background(), event(m.records)); err != nil {
+		panic(err) // unreachable: nothing goes wrong yet
+	}
+	m.settle()
+}
+
+// quiet lets a long time pass before the run, in which the sweep sees that
+// there is nothing to do.
+func (m *model) quiet() {
+	d, _ := m.deliverer(nil, 0)
+	for range 3 {
+		m.now = m.now.Add(time.Hour)
+		if err := m.sweep(context.Background(), d); err != nil {
+			panic(err) // unreachable: nothing goes wrong yet
+		}
+	}
+	m.settle()
+}
+
+// hinted puts a record of each queue into the stream, before the run.
+func (m *model) hinted() {
+	for _, queue := range m.tables.Names() {
+		m.records = append(m.records, record{newer: m.cursor(queue)})
+	}
+}
+
+// arrive stores a message, and moves its queue's cursor over it.
+func (m *model) arrive(message cursor.Message) {
+	ctx := context.Background()
+	if message.Tombstone == "" {
+		message.Body = body(message.Queue, message.Seq)
+	}
+	message.EnqueuedAt = m.now
+	if m.keep > 0 {
+		message.ExpiresOn = m.now.Add(m.keep)
+	}
+	_, _ = m.tables.Queues.Requests(queuelog.Inside{}).PutMessage(ctx, message)
+	_, _, _ = m.tables.Queues.Requests(queuelog.Inside{}).Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.now)
+	m.changed = true
+	m.notified(message.Queue)
+}
+
+func body(queue string, seq int64) []byte { return fmt.Appendf(nil, "%s/%d", queue, seq) }
+
+// cursor is the queue's cursor as it stands.
+func (m *model) cursor(queue string) cursor.Cursor {
+	c, _ := m.tables.Queues.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
+	return c
+}
+
+// message is what is stored at a place.
+func (m *model) message(queue string, seq int64) (cursor.Message, bool) {
+	found, ok, _ := m.tables.Queues.Requests(queuelog.Inside{}).Message(context.Background(), queue, seq)
+	return found, ok
+}
+
+// Check implements [sim.Model].
+func (m *model) Check() error {
+	if !m.changed {
+		return nil
+	}
+	m.changed = false
+	for _, queue := range m.tables.Names() {
+		is, was := m.cursor(queue), m.cursors[queue]
+		if m.streamed && is.Position != was.Position {
+			m.records = append(m.records, record{older: was, newer: is})
+		}
+		m.cursors[queue] = is
+		if err := m.needed(queue); err != nil {
+			return err
+		}
+		page, _, _ := m.tables.Consumers.Consumers(context.Background(), queue, "")
+		for _, c := range page {
+			at := reader{queue, c.Name}
+			before := m.consumers[at]
+			if before == c {
+				continue
+			}
+			if !before.Exists() && !slices.Contains(m.readers, at) {
+				m.readers = append(m.readers, at)
+			}
+			m.consumers[at] = c
+			if err := cmp.Or(m.arrow(before, c), m.blocked(before, c)); err != nil {
+				return fmt.Errorf("%w\nwas %+v\nis  %+v", err, before, c)
+			}
+		}
+	}
+	return nil
+}
+
+// needed checks that what a consumer has before it is stored. One that is not
+// yet started may lose it, and says so by where it starts.
+func (m *model) needed(queue string) error {
+	page, _, _ := m.tables.Consumers.Consumers(context.Background(), queue, "")
+	for _, c := range page {
+		if c.Starting == "" {
+			if err := m.whole(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rounds is how many sweeps may be needed in the end: for each attempt at a
+// poison message its time must come.
+const rounds = 12
+
+// Final implements [sim.Model]. From here on nothing goes wrong, time passes,
+// the sweep runs, and an operator sees to what is announced.
+func (m *model) Final() error {
+	if m.certain && !m.run.Failed() && m.streamed && m.poison == 0 {
+		for at, c := range m.consumers {
+			if position := m.cursor(at.queue).Position; c.Paused == "" && c.State != delivery.Blocked && c.Delivered != position {
+				return fmt.Errorf("L1: nothing went wrong, and %v is at %d of %d", at, c.Delivered, position)
+			}
+		}
+	}
+	m.outage.away = nil
+	d, _ := m.deliverer(nil, 0)
+	handle, err := m.handler(nil, d)
+	if err != nil {
+		return err
+	}
+	if err := m.byTimer(d, handle); err != nil {
+		return err
+	}
+	if m.slow {
+		m.now = m.now.Add(25 * time.Hour)
+	}
+	for round := 0; round < rounds && (round == 0 || cmp.Or(m.everythingHandedOn(), m.circuitClosed(), m.allSealed()) != nil); round++ {
+		m.now = m.now.Add(10 * time.Minute)
+		ctx := &limited{Context: context.Background(), left: 20_000}
+		if err := m.sweep(ctx, d); err != nil {
+			return fmt.Errorf("the last sweep: %w", err)
+		}
+		if _, _, err := d.WakeCircuit(ctx, defaultConsumer, delivery.SweepOptions{}); err != nil {
+			return fmt.Errorf("the last look at the circuit: %w", err)
+		}
+		if err := m.operate(ctx, d); err != nil {
+			return err
+		}
+		m.streamed = true
+		taken := m.records
+		m.records = nil
+		if _, err := handle(ctx, event(taken)); err != nil {
+			return fmt.Errorf("the last delivery: %w", err)
+		}
+		if err := m.finish(ctx); err != nil {
+			return err
+		}
+		if m.run.Err() != nil {
+			return m.run.Err()
+		}
+	}
+	return cmp.Or(m.everythingHandedOn(), m.circuitClosed(), m.allSealed())
+}
+
+// sweep runs the sweep with a note of what it announces.
+func (m *model) sweep(ctx context.Context, d *delivery.Deliverer) error {
+	clear(m.announced)
+	_, err := d.Sweep(ctx, delivery.SweepOptions{
+		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts,
+		Announce: func(_ context.Context, a delivery.Announcement) error {
+			if a.Kind == delivery.ConsumerBlocked {
+				m.announced[reader{a.Queue, a.Consumer}] = true
+			}
+			return nil
+		},
+	})
+	return err
+}
+
+// operate does in the end what an operator does who heard the announcements.
+func (m *model) operate(ctx context.Context, d *delivery.Deliverer) error {
+	for _, at := range m.readers {
+		c := m.consumers[at]
+		o := delivery.Order{Queue: at.queue, Consumer: at.name, Reason: "the end", Op: fmt.Sprintf("end %s %s %d %t", at.queue, at.name, c.Token.N, c.Paused != "")}
+		var err error
+		switch {
+		case c.Paused != "":
+			_, err = d.Resume(ctx, o)
+		case c.State != delivery.Blocked:
+			continue
+		case !m.announced[at]:
+			return fmt.Errorf("L1: %v is blocked, and it is not announced", at)
+		case c.Delivered+1 == m.poison:
+			m.orders[o.Op] = order{kind: delivery.OpSkip, seq: m.poison}
+			_, err = d.Skip(ctx, o, m.poison)
+		default:
+			m.orders[o.Op] = order{kind: delivery.OpRedrive, seq: c.Delivered + 1}
+			_, err = d.Redrive(ctx, o, c.Delivered+1)
+		}
+		if err != nil {
+			return fmt.Errorf("the last operator: %w", err)
+		}
+	}
+	return nil
+}
+
+// everythingHandedOn checks L1.
+func (m *model) everythingHandedOn() error {
+	for _, at := range m.readers {
+		c, position := m.consumers[at], m.cursor(at.queue).Position
+		switch s := m.sinks[at]; {
+		case c.Delivered != position || c.State != delivery.Idle:
+			return fmt.Errorf("L1: %v is %s at %d of %d in the end", at, c.State, c.Delivered, position)
+		case s.high[c.Rewinds] < position:
+			return fmt.Errorf("L1: the sink of %v has everything up to %d, and the position is %d", at, s.high[c.Rewinds], position)
+		}
+	}
+	return nil
+}
+
+// limited is a context that ends after a number of requests: what goes on
+// without end is found that way.
+type limited struct {
+	context.Context
+	left int
+}
+
+// Err implements [context.Context].
+func (l *limited) Err() error {
+	if l.left--; l.left < 0 {
+		return errors.New("no end after so many requests")
+	}
+	return nil
+}
+
+// Snapshot implements [sim.Model].
+func (m *model) Snapshot(d *sim.Digest) {
+	d.Int(m.now.Unix())
+	d.Int(int64(m.running))
+	m.outage.hash(d)
+	m.own.hash(d)
+	m.work.hash(d, m)
+	if m.tables.Past != nil {
+		d.Bool(m.run.Failed())
+		m.tables.Past.Snapshot(d)
+	}
+	for _, queue := range m.tables.Names() {
+		hashCursor(d, m.cursor(queue))
+		page, _ := m.tables.Queues.Requests(queuelog.Inside{}).Messages(context.Background(), queuelog.Query{Queue: queue, Last: cursor.MaxSeq})
+		hashMessages(d, page.Messages)
+	}
+	for _, at := range m.readers {
+		consumers.Hash(d, m.consumers[at])
+		m.tables.HashHealth(d, at.name)
+		m.sinks[at].hash(d)
+	}
+	for _, records := range [][]record{m.records, m.late} {
+		d.Int(int64(len(records)))
+		for _, r := range records {
+			r.hash(d)
+		}
+	}
+	d.Bool(m.lost)
+	m.alarms.Hash(d)
+	for _, walk := range []string{"gaps", "full"} {
+		progress, _ := m.tables.Queues.Requests(queuelog.Inside{}).SweepProgress(context.Background(), walk)
+		d.Int(progress.Began.Unix())
+		d.Int(progress.Since.Unix())
+		d.Bool(progress.Failed)
+		d.Int(progress.Finished.Unix())
+	}
+	var done int64
+	for op, n := range m.done {
+		var one sim.Digest
+		one.Text(op)
+		one.Int(int64(n))
+		done += one.Sum() // the order of a map is none
+	}
+	d.Int(done)
+}

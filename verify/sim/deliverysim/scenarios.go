@@ -1,0 +1,314 @@
+package deliverysim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// Suite is what there is to run.
+func Suite() sim.Suite {
+	return sim.Suite{Name: "delivery", Small: Small(), Large: Large(), Random: Shuffled}
+}
+
+// scenario makes a Scenario of a queue, its messages, a consumer and a set of
+// actors.
+func scenario(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
+	return onNew(name, faults, messages, func(m *model) {
+		m.consumer(defaultQueue, defaultConsumer)
+		actors(m)
+	})
+}
+
+// onNew is a scenario that begins before the queue has a consumer.
+func onNew(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
+	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
+		m := newModel(run)
+		m.certain = faults == 0
+		stored := make([]cursor.Message, messages)
+		for i := range stored {
+			stored[i] = cursor.Message{Queue: defaultQueue, Seq: int64(i) + 1}
+		}
+		m.open(defaultQueue, stored...)
+		actors(m)
+		return m
+	}}
+}
+
+// overLease is a tick after which a claim may be taken over.
+const overLease = lease + time.Second
+
+// Small are scenarios of which every schedule is walked in seconds.
+func Small() []sim.Scenario {
+	return append(slices.Concat(budgets(), outages(), asides(), deferrals()), []sim.Scenario{
+		scenario("one process", 2, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2, 3)
+			m.process("P", 0)
+		}),
+		scenario("two processes", 0, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2, 3)
+			m.process("P", 0)
+			m.process("Q", 0)
+		}),
+		scenario("two warm processes", 0, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2, 3)
+			m.warm("P")
+			m.warm("Q")
+		}),
+		scenario("a warm process, 1 fault", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.warm("P")
+			m.process("Q", 0)
+		}),
+		scenario("rewound under a warm process", 0, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.warm("P")
+			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.First})
+		}),
+		scenario("two processes, 1 fault", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.process("Q", 0)
+		}),
+		scenario("a zombie", 0, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2, 3)
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.clock(1, overLease)
+		}),
+		scenario("a zombie, 1 fault", 1, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2)
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.clock(1, overLease)
+		}),
+		scenario("clocks apart", 0, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.process("Q", 2*overLease)
+		}),
+		scenario("stale reads", 1, 0, func(m *model) {
+			m.tables.Stale()
+			m.certain = true // whatever a read shows
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.process("Q", 0)
+		}),
+		scenario("stale reads of a claim of one's own", 2, 0, func(m *model) {
+			m.tables.Stale()
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+		}),
+		scenario("a first copy comes late", 1, 0, func(m *model) {
+			m.run.Network()
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+		}),
+		scenario("one process and the sweep", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.sweeper(1, false)
+			m.clock(1, overLease)
+		}),
+		scenario("one process and the timer", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.timer(defaultConsumer, "nobody", defaultConsumer)
+			m.clock(1, overLease)
+		}),
+		scenario("one process and the timer alone", 1, 0, func(m *model) {
+			timed(m)
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.timer(defaultConsumer)
+			m.clock(1, overLease)
+		}),
+		scenario("a message that no sink takes, and the timer alone", 0, 0, func(m *model) {
+			timed(m)
+			m.poison, m.bound.MaxAttempts = 2, attempts+2 // the first retry is the mapping's
+			m.producer("A", defaultQueue, 1, 2, 3)
+			m.process("P", 0)
+			m.clock(2, overLease)
+		}),
+		scenario("a message that no sink takes, and the timer", 0, 0, func(m *model) {
+			m.poison = 1
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.timer(defaultConsumer, defaultConsumer)
+			m.clock(2, overLease)
+			m.operator("op", operation{kind: delivery.OpSkip, seq: 1})
+		}),
+		scenario("a message that no sink takes", 0, 0, func(m *model) {
+			m.poison = 2
+			m.producer("A", defaultQueue, 1, 2, 3)
+			m.process("P", 0)
+			m.clock(2, overLease)
+			m.operator("op", operation{kind: delivery.OpSkip, seq: 2})
+		}),
+		scenario("a message that no sink ever takes", 1, 3, func(m *model) {
+			m.poison, m.permanent = 2, true
+			m.producer("A", defaultQueue, 4)
+			m.process("P", 0)
+			m.operator("op", operation{kind: delivery.OpRedrive, seq: 2}, operation{kind: delivery.OpSkip, seq: 2})
+		}),
+		scenario("a message that no sink takes, by halves", 0, 4, func(m *model) {
+			m.poison, m.bound.MaxMessages, m.bound.MaxAttempts = 3, 4, 3
+			m.process("P", 0)
+			m.clock(3, overLease)
+			m.hinted()
+		}),
+		scenario("a part is taken", 2, 3, func(m *model) {
+			m.poison, m.parts, m.bound.MaxMessages = 3, true, 3
+			m.process("P", 0)
+			m.hinted()
+		}),
+		scenario("a part is taken, and the process sleeps", 0, 3, func(m *model) {
+			m.poison, m.parts, m.permanent, m.bound.MaxMessages = 2, true, true, 3
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.clock(2, overLease)
+			m.operator("op", operation{kind: delivery.OpRewind, start: delivery.First}, operation{kind: delivery.OpSkip, seq: 2})
+		}),
+		scenario("two operators", 1, 1, func(m *model) {
+			m.poison, m.permanent = 1, true
+			m.producer("A", defaultQueue, 2)
+			m.process("P", 0)
+			m.operator("O", operation{kind: delivery.OpSkip, seq: 1})
+			m.operator("R", operation{kind: delivery.OpSkip, seq: 1})
+		}),
+		scenario("paused and resumed", 1, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2)
+			m.process("P", 0)
+			m.operator("O", operation{kind: delivery.OpPause}, operation{kind: delivery.OpResume})
+		}),
+		scenario("rewound", 1, 2, func(m *model) {
+			m.producer("A", defaultQueue, 3)
+			m.process("P", 0)
+			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+		}),
+		scenario("rewound, kept in pieces", 1, 3, func(m *model) {
+			m.page = 1
+			m.caughtUp()
+			m.process("P", 0)
+			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+		}),
+		onNew("begins in pieces while messages expire", 0, 0, func(m *model) {
+			m.page = 1
+			m.expiring(defaultQueue, 2)
+			m.keeper(3)
+			m.creator("d", delivery.First)
+		}),
+		scenario("rewound under a zombie", 0, 2, func(m *model) {
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.hinted()
+			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+			m.clock(1, overLease)
+		}),
+		scenario("two consumers", 1, 0, func(m *model) {
+			m.consumer(defaultQueue, "d")
+			m.producer("A", defaultQueue, 1, -2)
+			m.process("P", 0)
+		}),
+		onNew("begins while messages arrive", 1, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2)
+			m.process("P", 0, defaultConsumer)
+			m.process("Q", 0, defaultConsumer)
+		}),
+		scenario("read in pages, with a skipped seq", 2, 1, func(m *model) {
+			m.page = 1
+			m.bound.MaxMessages = 3
+			m.producer("A", defaultQueue, -2, 3)
+			m.process("P", 0)
+		}),
+		scenario("begins while the past is deleted", 0, 2, func(m *model) {
+			m.slow = true
+			m.caughtUp()
+			m.sweeper(2, true)
+			m.slowClock(2, cursor.DeleteAfter)
+			m.creator("d", delivery.First)
+		}),
+		scenario("rewound while the past is deleted", 0, 2, func(m *model) {
+			m.caughtUp()
+			m.sweeper(2, true)
+			m.slowClock(2, cursor.DeleteAfter)
+			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+		}),
+		scenario("rewound after a quiet time", 1, 1, func(m *model) {
+			m.caughtUp()
+			m.quiet()
+			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+		}),
+		onNew("begins after a quiet time", 1, 1, func(m *model) {
+			m.quiet()
+			m.creator("d", delivery.First)
+		}),
+		onNew("begins slowly", 0, 1, func(m *model) {
+			m.certain = false // nobody reads for it
+			m.sweeper(1, false)
+			m.slowClock(2, time.Hour)
+			m.creator("d", delivery.First)
+		}),
+		scenario("the sweep fails", 2, 1, func(m *model) {
+			m.quiet()
+			m.sweeper(1, false)
+		}),
+		onNew("begins while messages expire", 0, 0, func(m *model) {
+			m.expiring(defaultQueue, 2)
+			m.keeper(5)
+			m.creator("d", delivery.First)
+		}),
+		scenario("kept while it lags", 1, 0, func(m *model) {
+			m.expiring(defaultQueue, 2)
+			m.keeper(5)
+			m.process("P", 0)
+			m.hinted()
+		}),
+	}...)
+}
+
+// Large are scenarios of which every schedule is walked in minutes.
+func Large() []sim.Scenario {
+	return append(largeDeferrals(), []sim.Scenario{
+		scenario("two processes and the timer", 0, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2, 3)
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.timer(defaultConsumer, defaultConsumer)
+			m.clock(1, overLease)
+		}),
+		scenario("two processes, 2 faults", 2, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.process("Q", 0)
+		}),
+		scenario("two processes and the sweep at once", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.sweeper(1, false)
+			m.clock(1, overLease)
+		}),
+		scenario("begins while the past is deleted, 1 fault", 1, 2, func(m *model) {
+			m.slow = true
+			m.caughtUp()
+			m.sweeper(2, true)
+			m.slowClock(2, cursor.DeleteAfter)
+			m.creator("d", delivery.First)
+		}),
+		scenario("begins and is kept while messages expire, 1 fault", 1, 0, func(m *model) {
+			m.expiring(defaultQueue, 3)
+			m.keeper(5)
+			m.creator("d", delivery.First)
+		}),
+		scenario("clocks apart, 1 fault", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.process("Q", 2*overLease)
+			m.clock(1, overLease)
+		}),
+	}...)
+}

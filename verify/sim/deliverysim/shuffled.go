@@ -1,0 +1,139 @@
+package deliverysim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// Shuffled is the scenario of a seed: up to eight messages of up to two
+// queues, some of them skipped and one that no sink takes, for one or two
+// consumers, with up to three processes whose clocks are apart, the sweep, the timer,
+// time that passes, operators, work that is deferred, and up to six faults.
+func Shuffled(seed uint64) sim.Scenario {
+	faults := int(seed % 7)
+	return sim.Scenario{
+		Name:   fmt.Sprint("shuffled ", seed),
+		Faults: faults,
+		New: func(run *sim.Run) sim.Model {
+			random := rand.New(rand.NewPCG(seed, 1))
+			m := newModel(run)
+			m.certain = faults == 0
+			m.bound.MaxMessages = 1 + random.IntN(4)
+			m.bound.MaxAttempts = attempts + random.IntN(3)
+			m.page = random.IntN(4)
+			queues := []string{defaultQueue, "r"}[:1+random.IntN(2)]
+			for _, queue := range queues {
+				m.shuffledQueue(random, queue)
+			}
+			m.hinted()
+			if random.IntN(3) == 0 {
+				m.shuffledWork(random)
+			}
+			if random.IntN(3) == 0 {
+				m.poison, m.permanent, m.parts = 1+random.Int64N(4), random.IntN(2) == 0, random.IntN(2) == 0
+				m.poisoned = queues[len(queues)-1]
+			}
+			for i := range 1 + random.IntN(3) {
+				skew := time.Duration(random.IntN(3)-1) * overLease * time.Duration(i)
+				m.process(fmt.Sprint("process ", i), skew, m.names()...)
+			}
+			if random.IntN(2) == 0 {
+				m.sweeper(1+random.IntN(2), random.IntN(2) == 0)
+			}
+			if random.IntN(3) == 0 {
+				m.timer(m.names()...)
+			}
+			m.clock(random.IntN(5), []time.Duration{time.Second, overLease, 3 * time.Minute}[random.IntN(3)])
+			if random.IntN(2) == 0 {
+				m.shuffledOperator(random)
+			}
+			if random.IntN(3) == 0 {
+				m.shuffledOutage(random, queues)
+			}
+			return m
+		},
+	}
+}
+
+// shuffledWork is work of batches that are deferred: with chains, or by their tokens.
+func (m *model) shuffledWork(random *rand.Rand) {
+	most := m.bound.MaxMessages
+	m.defers(random.IntN(4))
+	m.bound.MaxMessages, m.work.fails = most, random.IntN(3)
+	for i := range 1 + random.IntN(2) {
+		m.worker(fmt.Sprint("worker ", i))
+		if m.work.depth > 0 {
+			m.ender(fmt.Sprint("ender ", i))
+		}
+	}
+	if m.work.depth > 0 && random.IntN(4) == 0 {
+		m.extender(time.Duration(1+random.IntN(3)) * track)
+	}
+	if random.IntN(4) == 0 {
+		m.remaker()
+	}
+}
+
+// names are the consumers that stand behind the stream.
+func (m *model) names() []string {
+	names := []string{defaultConsumer}
+	for _, at := range m.readers {
+		if at.name != defaultConsumer {
+			return append(names, at.name)
+		}
+	}
+	return names
+}
+
+// shuffledQueue is a queue with some of its messages, its consumers, and who
+// puts the others.
+func (m *model) shuffledQueue(random *rand.Rand, queue string) {
+	count, there := 1+random.Int64N(6), random.Int64N(4)
+	var before []cursor.Message
+	var later []int64
+	for seq := int64(1); seq <= count; seq++ {
+		message := cursor.Message{Queue: queue, Seq: seq}
+		if random.IntN(6) == 0 {
+			message.Tombstone = "skipped"
+		}
+		if seq <= there {
+			before = append(before, message)
+			continue
+		}
+		if message.Tombstone != "" {
+			seq = -seq
+		}
+		later = append(later, seq)
+		seq = max(seq, -seq)
+	}
+	m.open(queue, before...)
+	if random.IntN(3) > 0 {
+		m.consumer(queue, defaultConsumer)
+	}
+	if random.IntN(3) == 0 {
+		m.consumer(queue, "d")
+	}
+	m.producer("producer of "+queue, queue, later...)
+}
+
+// shuffledOperator is an operator who does up to four things.
+func (m *model) shuffledOperator(random *rand.Rand) {
+	var operations []operation
+	for range 1 + random.IntN(4) {
+		operations = append(operations, []operation{
+			{kind: delivery.OpSkip, seq: 1 + random.Int64N(4)},
+			{kind: delivery.OpRedrive, seq: 1 + random.Int64N(4)},
+			{kind: delivery.OpRewind, start: delivery.At(1 + random.Int64N(4))},
+			{kind: delivery.OpRewind, start: delivery.First},
+			{kind: delivery.OpRewind, start: delivery.Latest},
+			{kind: delivery.OpPause},
+			{kind: delivery.OpResume},
+		}[random.IntN(7)])
+	}
+	m.operator("operator", operations...)
+}

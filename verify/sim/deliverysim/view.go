@@ -1,0 +1,194 @@
+package deliverysim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
+)
+
+// view is the tables as one process sees them. What is not named here is asked by
+// no process, or decides nothing, and is no point: so how far a walk over all
+// cursors has come.
+func (m *model) view(p *sim.Proc) ddb.Engine {
+	points := simdb.Engine(p, m.tables, &simdb.Hooks{
+		Perform: func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) { return m.perform(p, r, do) },
+		Older:   m.older, Hash: m.hashAnswer,
+	})
+	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		switch r.Name() {
+		default:
+			return m.tables.Do(ctx, r)
+		case "health", "learn":
+			a, err := m.health(ctx, p, points, r)
+			if err == nil {
+				m.looked(p, r, a)
+			}
+			return a, err
+		case "scan cursors":
+			a, err := m.tables.Do(ctx, r)
+			for _, it := range a.Items {
+				hashQueue(p.Knows(), it)
+			}
+			return a, err
+		case "query messages":
+			query := r.(ddb.Query)
+			if m.page > 0 && (query.Limit == 0 || query.Limit > m.page) {
+				query.Limit = m.page
+			}
+			r = query
+		case "notify":
+			m.notifying++
+			defer func() { m.notifying-- }()
+		case "get cursor", "create cursor", "get message", "raise floor", "keep message", "delete messages":
+		case "claim", "commit and claim":
+			m.claims(p, r)
+		case "create consumer", "consumer", "consumers", "ask", "block", "commit", "fail", "cancel", "defer", "expire", "commit prepared",
+			"unblock", "rewind", "keep start", "finish start", "pause", "remove":
+		}
+		a, err := points.Do(ctx, r)
+		if p == nil && r.Writes() {
+			m.checkNow()
+		}
+		return a, err
+	})
+}
+
+// health has a request about what is known of a sink done, in a step of its own where that is watched.
+func (m *model) health(ctx context.Context, p *sim.Proc, points ddb.Engine, r ddb.Request) (ddb.Answer, error) {
+	if m.outage.watched {
+		return points.Do(ctx, r)
+	}
+	return m.tables.Health(ctx, p, r)
+}
+
+// checkNow is Check where no step ends.
+func (m *model) checkNow() {
+	if wrong := m.Check(); wrong != nil {
+		m.run.Violation("%w", wrong)
+	}
+}
+
+// hashAnswer feeds all of an answer that a process can act on.
+func (m *model) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
+	switch r.Name() {
+	case "health", "learn":
+		standing := a.Item.Digest()
+		d.Int(standing.Sum())
+	case "get cursor", "raise floor":
+		hashQueue(d, a.Item)
+	case "create cursor":
+		if a.Held {
+			a.Item = r.(ddb.Put).Item
+		}
+		hashQueue(d, a.Item)
+	case "query messages":
+		d.Int(int64(len(a.Items)))
+		for _, it := range a.Items {
+			simdb.HashOf(d, it, "seq", "expiresOn", "count")
+		}
+		d.Bool(a.Next.Exists())
+	case "get message":
+		simdb.HashOf(d, a.Item, "seq", "expiresOn", "count")
+	case "keep message":
+		d.Bool(a.Held || a.Item.Exists())
+	case "notify", "delete messages": // nobody looks at what is answered
+	default:
+		m.tables.HashAnswer(d, r, a)
+	}
+}
+
+// hashQueue is hashCursor of an item.
+func hashQueue(d *sim.Digest, it ddb.Item) {
+	simdb.HashOf(d, it, "queue", "position", "gapSince", "notify", "floor", "floorSince")
+}
+
+// perform has a request done. What it did is checked at the end of the step.
+func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+	m.changed = m.changed || r.Writes()
+	if r, isUpdate := r.(ddb.Update); isUpdate {
+		// A notification makes a record each time: no two come in one millisecond, as
+		// they do in a simulation.
+		if r.Name() == "notify" && m.streamed {
+			is := m.cursor(r.Key.Get("queue").Str())
+			m.records = append(m.records, record{older: is, newer: is})
+		}
+		if r.Name() == "notify" {
+			m.notified(r.Key.Get("queue").Str())
+		}
+		if r.Table.Name == consumersTable {
+			return m.performWrite(p, r, do)
+		}
+	}
+	return do()
+}
+
+// consumersTable is the name of the consumers'.
+const consumersTable = "streamsort-consumers"
+
+// performWrite has a write of a consumer done, and checks H2: a claim is ended
+// by its own token, and another's only after its lease.
+func (m *model) performWrite(p *sim.Proc, r ddb.Update, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+	before := m.standing(r.Key)
+	a, err := do()
+	if m.standing(r.Key) == before {
+		return a, err
+	}
+	out := before.State == delivery.Started
+	switch r.Name() {
+	case "commit", "commit and claim", "fail", "defer":
+		n, _ := compared(r.If, "tokenN").Int64()
+		if token := (delivery.Token{N: n, Req: compared(r.If, "req").Str()}); !out || before.Token != token {
+			m.run.Violation("H2: the claim of token %v was ended, or made anew, by %s with token %v", before.Token, p.Name(), token)
+		}
+	case "claim", "block", "cancel", "expire":
+		now, _ := compared(r.If, "leaseUntil").Int64()
+		if out && !before.LeaseUntil.Before(time.UnixMilli(now)) {
+			m.run.Violation("H2: the claim of token %v was taken over by %s before its lease was over", before.Token, p.Name())
+		}
+	}
+	return a, err
+}
+
+// standing is the consumer as it stands.
+func (m *model) standing(key ddb.Item) delivery.Consumer {
+	c, _ := m.tables.Consumers.Consumer(context.Background(), key.Get("queue").Str(), key.Get("consumer").Str())
+	return c
+}
+
+// compared is what a condition compares an attribute with; none where it does
+// not.
+func compared(c ddb.Cond, path ddb.Path) ddb.Value {
+	if c.Path == path && len(c.Values) == 1 {
+		return c.Values[0]
+	}
+	for _, part := range c.Conds {
+		if v := compared(part, path); v != (ddb.Value{}) {
+			return v
+		}
+	}
+	return ddb.Value{}
+}
+
+// older are what a weak read may be answered: of messages, without any one of them,
+// or all; of cursors and consumers, what stood there before, where reads are stale.
+func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
+	if r.Name() != "query messages" {
+		return m.tables.Past.Older(r, now)
+	}
+	without := func(hidden func(i int) bool) func() (ddb.Answer, error) {
+		return func() (ddb.Answer, error) {
+			a, err := now()
+			at := -1
+			a.Items = slices.DeleteFunc(a.Items, func(ddb.Item) bool { at++; return hidden(at) })
+			return a, err
+		}
+	}
+	return []func() (ddb.Answer, error){
+		without(func(int) bool { return true }), without(func(i int) bool { return i == 0 }), without(func(i int) bool { return i == 1 }),
+	}
+}

@@ -26,7 +26,7 @@ var packages = map[string]string{
 	"lambda":      "github.com/aws/aws-lambda-go/lambda",
 	"dynamodb":    "github.com/aws/aws-sdk-go-v2/service/dynamodb",
 	"cursor":      module + "pkg/cursor",
-	"delivery":     module + "pkg/delivery",
+	"delivery":    module + "pkg/delivery",
 	"pull":        module + "pkg/delivery/pull",
 	"pullhttp":    module + "pkg/delivery/pull/pullhttp",
 	"sqlmarker":   module + "pkg/delivery/pull/sqlmarker",

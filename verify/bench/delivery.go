@@ -26,7 +26,7 @@ func handing(ctx context.Context) (figures.Measured, error) {
 		return figures.Measured{}, err
 	}
 	defer server.Close()
-	h := &deliverys{meter: meter.New(dynamo.Transport()), Measured: figures.Measured{
+	h := &deliveries{meter: meter.New(dynamo.Transport()), Measured: figures.Measured{
 		Title: "Delivery in two phases, on a server",
 		About: fmt.Sprintf("A batch of %d messages of items of 100 each, by requests to %s one after the other, each in the mean of %d. The limit is that of the table above, which has other sizes, and messages that are items of their own. dynamolock acquires and releases.", batchOf, server.Kind, batches),
 		Case:  "a batch", Others: []string{"dynamolock"},
@@ -42,14 +42,14 @@ func handing(ctx context.Context) (figures.Measured, error) {
 	return h.Measured, err
 }
 
-// deliverys is the table that is made, and the meter of its figures.
-type deliverys struct {
+// deliveries is the table that is made, and the meter of its figures.
+type deliveries struct {
 	figures.Measured
 	meter *meter.Meter
 }
 
 // each is what do takes in the mean, and as text.
-func (h *deliverys) each(do func(i int) error) (meter.Count, string, error) {
+func (h *deliveries) each(do func(i int) error) (meter.Count, string, error) {
 	before, began := h.meter.Counts(), time.Now()
 	for i := range batches {
 		if err := do(i); err != nil {
@@ -62,7 +62,7 @@ func (h *deliverys) each(do func(i int) error) (meter.Count, string, error) {
 }
 
 // line adds a row of ours.
-func (h *deliverys) line(name string, limit figures.Units, lock string, do func(i int) error) error {
+func (h *deliveries) line(name string, limit figures.Units, lock string, do func(i int) error) error {
 	c, ours, err := h.each(do)
 	h.Rows = append(h.Rows, figures.MeasuredRow{
 		Name: name, Limit: limit.String(), Ours: ours, Others: []string{lock}, Ratio: c.Dollars() / limit.Dollars(),
@@ -80,7 +80,7 @@ const (
 )
 
 // claims are ours.
-func (h *deliverys) claims(ctx context.Context, client *dynamodb.Client, locked string) error {
+func (h *deliveries) claims(ctx context.Context, client *dynamodb.Client, locked string) error {
 	if err := table.Create(ctx, client, append((cursor.Names{}).Tables(), (delivery.Names{}).Tables()...)...); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (h *deliverys) claims(ctx context.Context, client *dynamodb.Client, locked 
 }
 
 // locks are dynamolock's. What they take is what the counted table has of them.
-func (h *deliverys) locks(ctx context.Context, client *dynamodb.Client) (string, error) {
+func (h *deliveries) locks(ctx context.Context, client *dynamodb.Client) (string, error) {
 	const name = "locks"
 	err := table.Create(ctx, client, table.Definition{Name: name, Partition: table.Key{Name: "key", Type: table.String}})
 	if err != nil {

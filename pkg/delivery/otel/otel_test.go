@@ -16,7 +16,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/otel"
+	deliveryotel "github.com/streamsort/streamsort/pkg/delivery/otel"
 )
 
 // TestABatchIsASpan, with a link to each message that came with a trace context, by a real delivery.

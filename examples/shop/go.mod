@@ -54,8 +54,8 @@ require (
 
 tool (
 	github.com/streamsort/streamsort/functions/ack
-	github.com/streamsort/streamsort/functions/enqueue
 	github.com/streamsort/streamsort/functions/delivery
+	github.com/streamsort/streamsort/functions/enqueue
 	github.com/streamsort/streamsort/functions/process
 	github.com/streamsort/streamsort/functions/sort
 	github.com/streamsort/streamsort/functions/source

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// database is a database's files.
+type database []file
+
+type file struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// words are the text's words, as they must be counted.
+func (f file) words() []string {
+	return strings.FieldsFunc(strings.ToLower(f.Text), func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// edges is how many nodes the database's tree has.
+func (d database) edges() int {
+	n := 1 + len(d)
+	for _, f := range d {
+		n += len(f.words())
+	}
+	return n
+}
+
+// counts are how often each word must be counted.
+func (d database) counts() map[string]int {
+	counts := map[string]int{}
+	for _, f := range d {
+		for _, word := range f.words() {
+			counts[word]++
+		}
+	}
+	return counts
+}
+
+// ended is what became of a database.
+type ended struct {
+	tag    string
+	steps  []step
+	failed []step
+	ends   []step
+	counts map[string]int
+	sealed bool
+}
+
+// of keeps the lines of one chain.
+func of(tag string, lines []step) []step {
+	return slices.DeleteFunc(slices.Clone(lines), func(l step) bool { return l.Tag != tag })
+}
+
+// print prints the tree of what was logged and counted: a node is printed where its
+// step was logged.
+func (e ended) print(out io.Writer, d database) {
+	steps := map[string]int{}
+	for _, s := range e.steps {
+		steps[s.Kind+" "+s.Name]++
+	}
+	// node is a node's line. It takes the step off the list.
+	node := func(kind, name string) string {
+		if steps[kind+" "+name] == 0 {
+			return name + ": not ended"
+		}
+		steps[kind+" "+name]--
+		return name
+	}
+	end := step{Outcome: "OPEN"}
+	if len(e.ends) > 0 {
+		end = e.ends[0]
+	}
+	fmt.Fprintf(out, "%s: %s, %d edges of %d have ended%s\n", e.tag, end.Outcome, end.Ended, end.Edges, node("database", ""))
+	for i, f := range d {
+		branch, trunk := "├─", "│ "
+		if i == len(d)-1 {
+			branch, trunk = "└─", "  "
+		}
+		fmt.Fprintln(out, branch, node("file", f.Name))
+		words := f.words()
+		for j, word := range words {
+			twig := "├─"
+			if j == len(words)-1 {
+				twig = "└─"
+			}
+			leaf := node("word", word)
+			if tries := tries(e.failed, word); tries > 0 {
+				leaf += fmt.Sprintf(" (failed %d times before)", tries)
+			}
+			fmt.Fprintln(out, trunk, twig, leaf)
+		}
+	}
+	var counts []string
+	for _, word := range slices.Sorted(maps.Keys(e.counts)) {
+		counts = append(counts, fmt.Sprintf("%s %d", word, e.counts[word]))
+	}
+	fmt.Fprintln(out, "counts:", strings.Join(counts, ", "))
+}
+
+// tries is how often a word failed.
+func tries(failed []step, word string) (n int) {
+	for _, l := range failed {
+		if l.Name == word {
+			n++
+		}
+	}
+	return n
+}
+
+// check returns all that is not as it must be.
+func (e ended) check(d database, failing string) error {
+	var wrong []error
+	add := func(format string, arguments ...any) {
+		wrong = append(wrong, fmt.Errorf("%s: "+format, append([]any{e.tag}, arguments...)...))
+	}
+	for _, l := range e.ends {
+		if l.Outcome != "DONE" || l.Edges != d.edges() || l.Ended != d.edges() {
+			add("ended %s with %d edges and %d ended, want DONE with %d", l.Outcome, l.Edges, l.Ended, d.edges())
+		}
+		if l.ID == "" || l.ID != e.ends[0].ID {
+			add("the end was announced under the ids %q and %q", e.ends[0].ID, l.ID)
+		}
+	}
+	// A repeat of the step that ended the tree is answered the same.
+	last := map[string]bool{}
+	for _, s := range e.steps {
+		if s.Outcome == "ended" {
+			last[s.Edge] = true
+			if s.N != "0" {
+				add("%s ended the tree with n = %s", s.Name, s.N)
+			}
+		}
+	}
+	if len(e.ends) == 0 || len(last) != 1 {
+		add("%d steps ended the tree, and %d ends were announced", len(last), len(e.ends))
+	}
+	if !maps.Equal(e.counts, d.counts()) {
+		add("counted %v, want %v", e.counts, d.counts())
+	}
+	if want := 2 * min(1, d.counts()[failing]); len(e.failed) != want {
+		add("%d tries failed, want %d", len(e.failed), want)
+	}
+	if !e.sealed {
+		add("something is left to do for the end")
+	}
+	return errors.Join(wrong...)
+}

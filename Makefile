@@ -155,10 +155,6 @@ RUNS ?=
 sim: ## simulate, for minutes: every schedule of small cases, a million random ones (FULL=1, SEED=…)
 	@$(GO) run ./verify/sim/cmd/sim $(if $(FULL),-full) $(if $(SEED),-seed $(SEED)) $(if $(RUNS),-runs $(RUNS))
 
-.PHONY: big
-big: deps ## do what is rare and large at its full size, within bounds: PART=10 for a tenth, SERVER=dynamodb-local
-	@$(GO) run ./verify/big $(if $(PART),-part $(PART)) $(if $(SERVER),-server $(SERVER))
-
 .PHONY: sources
 sources: ## take 100,000 shuffled records of each source of AWS: none lost, none out of order, at what the same puts cost (EVENTS=n)
 	@$(GO) test ./functions/source -run TestManyRecords -count=1 -v -timeout 60m -args -events $(or $(EVENTS),100000)

@@ -30,7 +30,8 @@ type message struct {
 	sums
 }
 
-// plain is a message of a JSON body. fields are what its document has besides, each with a comma before it.
+// plain is a message of a JSON body. fields are what its document has besides, each with a comma
+// before it.
 func plain(queue string, seq int64, body, fields string) message {
 	return message{
 		place: place{queue, seq}, sums: sumsOf([]byte(body)),

@@ -19,7 +19,8 @@ import (
 	"github.com/streamsort/streamsort/localstack"
 )
 
-// answer is how an endpoint answers: with a status, after a time, or never. What is no success is not taken.
+// answer is how an endpoint answers: with a status, after a time, or never. What is no success is
+// not taken.
 type answer struct {
 	status int
 	after  time.Duration

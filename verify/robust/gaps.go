@@ -9,9 +9,9 @@ import (
 	"github.com/streamsort/streamsort/localstack"
 )
 
-// gaps opens a gap in each queue at once, waits until the sweep has announced all, and fills them at once:
-// all that waited comes out of each sink. Batches of the streams are repeated, late and dropped, and
-// DynamoDB's answers are lost.
+// gaps opens a gap in each queue at once, waits until the sweep has announced all, and fills them
+// at once: all that waited comes out of each sink. Batches of the streams are repeated, late and
+// dropped, and DynamoDB's answers are lost.
 func gaps(ctx context.Context, w *world) error {
 	queues := make([]string, w.number("QUEUES"))
 	wanted, closed := make([]string, len(queues)), make([]string, len(queues))

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// hooksEnvironments is how many processes of a function there may be. A slow endpoint takes one for as long
-	// as it takes: an account has 1,000, and this machine 16 where nothing else is said.
+	// hooksEnvironments is how many processes of a function there may be. A slow endpoint takes one
+	// for as long as it takes: an account has 1,000, and this machine 16 where nothing else is said.
 	hooksEnvironments = 100
-	// hooksPatience is how long nothing may come out at the end: a killed process may take a wake-up with it,
-	// and the sweep, which makes up for it, begins a round every 4 minutes.
+	// hooksPatience is how long nothing may come out at the end: a killed process may take a wake-up
+	// with it, and the sweep, which makes up for it, begins a round every 4 minutes.
 	hooksPatience = 6 * time.Minute
 	// hooksKilled is how many of the functions' calls have their process killed.
 	hooksKilled = 0.01
 )
 
-// The parts of the run, of which each has as many messages: all endpoints are good and it counts for
-// nothing, all are good, one in twenty has just turned bad, and they are bad since a part ago.
+// The parts of the run, of which each has as many messages: all endpoints are good and it counts
+// for nothing, all are good, one in twenty has just turned bad, and they are bad since a part ago.
 const (
 	begun = iota
 	allGood
@@ -35,8 +35,8 @@ const (
 	hookPhases
 )
 
-// mannerOf is how a queue's endpoint answers while some are bad: one in twenty is slow, longer than any may
-// take beside others, or answers 503 or 500, or not at all.
+// mannerOf is how a queue's endpoint answers while some are bad: one in twenty is slow, longer than
+// any may take beside others, or answers 503 or 500, or not at all.
 func mannerOf(queue string) answer {
 	_, number, _ := strings.Cut(queue, "/")
 	n, _ := strconv.Atoi(number)
@@ -51,9 +51,10 @@ func mannerOf(queue string) answer {
 
 func isGood(p place) bool { return mannerOf(p.queue) == good }
 
-// hooks delivers each of QUEUES to an endpoint of its own, which PUT /endpoints makes, while processes are
-// killed. In phases all of them answer at once, then one in twenty turns slow, fails, or does not answer at
-// all, and then these stay so. The delays of all others are shown for each, with their ratio to the first.
+// hooks delivers each of QUEUES to an endpoint of its own, which PUT /endpoints makes, while
+// processes are killed. In phases all of them answer at once, then one in twenty turns slow, fails,
+// or does not answer at all, and then these stay so. The delays of all others are shown for each,
+// with their ratio to the first.
 func hooks(ctx context.Context, w *world) error {
 	watched := w.watch("endpoints", named, all)
 	e := newEndpoints(watched)
@@ -117,8 +118,8 @@ func hooks(ctx context.Context, w *world) error {
 	return err
 }
 
-// slow has QUEUES at endpoints that take SECONDS beside one that is fast, with CONCURRENCY processes of each
-// function. No message of the fast one may wait for as long as a slow one takes.
+// slow has QUEUES at endpoints that take SECONDS beside one that is fast, with CONCURRENCY
+// processes of each function. No message of the fast one may wait for as long as a slow one takes.
 func slow(ctx context.Context, w *world) error {
 	takes := time.Duration(w.values["SECONDS"]) * time.Second
 	watched := w.watch("endpoints", named, all)
@@ -177,8 +178,8 @@ func slow(ctx context.Context, w *world) error {
 	return err
 }
 
-// missing has a sink answer 404 for SECONDS, of which nobody knows whether it is at fault or the messages: it
-// blocks no queue, now or later. The consumer's times are those of the outage.
+// missing has a sink answer 404 for SECONDS, of which nobody knows whether it is at fault or the
+// messages: it blocks no queue, now or later. The consumer's times are those of the outage.
 func missing(ctx context.Context, w *world) error {
 	watched := w.watch("http", named, all)
 	e := newEndpoints(watched)
@@ -202,7 +203,7 @@ func missing(ctx context.Context, w *world) error {
 	if err := w.sendAll(ctx, 4, batchSize, twoOfEach(w.number("QUEUES"), false)); err != nil {
 		return err
 	}
-	if err := w.pace(ctx, time.Duration(w.values["SECONDS"])*time.Second-time.Since(began), 10, func(int) error { return nil }); err != nil {
+	if err := w.stay(ctx, began, time.Duration(w.values["SECONDS"])*time.Second); err != nil {
 		return err
 	}
 	for _, when := range []string{"while it answers 404", "in the end"} {

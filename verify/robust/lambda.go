@@ -80,7 +80,8 @@ func (s *lambdaSink) isAway(away bool) {
 	s.away = away
 }
 
-// seen is when it was called while it was away, and how often it refused the poisoned message since.
+// seen is when it was called while it was away, and how often it refused the poisoned message
+// since.
 func (s *lambdaSink) seen() (calledWhileAway []time.Time, refused int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

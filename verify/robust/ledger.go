@@ -20,13 +20,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// claimPatience is how long nothing may come where processes are killed: longer than their claims take to
-// run out.
+// claimPatience is how long nothing may come where processes are killed: longer than their claims
+// take to run out.
 const claimPatience = 3 * time.Minute
 
-// books sends MESSAGES of three queues out of order and some of them twice, and has two copies of the
-// consumer of examples/ledger book them in one database, while KILLS copies and the stack's functions are
-// killed. Then it audits the books: each message once, in order, as it was sent, and no byte from nowhere.
+// books sends MESSAGES of three queues out of order and some of them twice, and has two copies of
+// the consumer of examples/ledger book them in one database, while KILLS copies and the stack's
+// functions are killed. Then it audits the books: each message once, in order, as it was sent, and
+// no byte from nowhere.
 func books(ctx context.Context, w *world) error {
 	arrivals, err := traffic.Generate(w.number("MESSAGES"))
 	if err != nil {

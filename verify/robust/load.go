@@ -23,10 +23,10 @@ const (
 // The demo's stack, and the function that process calls in it.
 var demoTemplates = []string{"examples/demo/streamsort.patch.json", "examples/receiver/receiver.template.json"}
 
-// load sends RATE messages a second to QUEUES, BATCH of one queue a request, each late by DISORDER places
-// at most. TOGETHER has the queues in arrival order, in which a batch in order is one item. Nothing goes
-// wrong on purpose. Times are those of this machine and its server, and say nothing of AWS; requests and
-// units are charged by AWS's rules, and dollars by the prices of `make cost`.
+// load sends RATE messages a second to QUEUES, BATCH of one queue a request, each late by DISORDER
+// places at most. TOGETHER has the queues in arrival order, in which a batch in order is one item.
+// Nothing goes wrong on purpose. Times are those of this machine and its server, and say nothing of
+// AWS; requests and units are charged by AWS's rules, and dollars by the prices of `make cost`.
 func load(ctx context.Context, w *world) error {
 	l, err := newLoadTraffic(w.values)
 	if err != nil {
@@ -119,8 +119,8 @@ func (l *loadTraffic) request(queue string, seqs []int64) []message {
 	return messages
 }
 
-// first sends each queue as many messages as a batch has, in whole windows: all of it must come out before
-// the rest is sent.
+// first sends each queue as many messages as a batch has, in whole windows: all of it must come out
+// before the rest is sent.
 func (l *loadTraffic) first(send func(...message) error) error {
 	window := max(l.disorder, 1)
 	for _, line := range l.lines {

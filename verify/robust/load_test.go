@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEverySeqIsSentOnce: in each batch and each order, each queue's seqs are all there, once, and late by no
-// more places than they may be.
+// TestEverySeqIsSentOnce: in each batch and each order, each queue's seqs are all there, once, and
+// late by no more places than they may be.
 func TestEverySeqIsSentOnce(t *testing.T) {
 	for _, v := range []values{
 		{"QUEUES": 3, "BATCH": 1},

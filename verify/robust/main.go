@@ -22,13 +22,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/streamsort/streamsort/examples/ledger"
 	"github.com/streamsort/streamsort/examples/pingpong"
+	"github.com/streamsort/streamsort/internal/dev/localdb"
+	"github.com/streamsort/streamsort/verify/big"
 )
 
 // scenario is one of them. The error of run is why it could not go on; what must not be goes to
@@ -81,6 +82,21 @@ var scenarios = []scenario{
 	{"wordcount", "a tree of words is counted in three functions, and its end is announced", nil, wordcount},
 }
 
+// What is large is in verify/big, and runs without a stack.
+func init() {
+	for _, c := range big.Cases {
+		scenarios = append(scenarios, scenario{"big/" + c.Name, c.Shows, []setting{
+			{"PART", 1, 100, 1, 1_000_000}, {"SERVER", 0, 0, 0, 1},
+		}, func(ctx context.Context, w *world) error {
+			lines, err := c.Run(ctx, w.values["PART"], map[int64]localdb.Kind{1: localdb.DynamoDBLocal}[w.values["SERVER"]])
+			for _, line := range lines {
+				w.row(c.Name, "%s", line)
+			}
+			return err
+		}})
+	}
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -106,7 +122,7 @@ func command(ctx context.Context, arguments []string) error {
 func run(ctx context.Context, names []string, get func(string) string, out io.Writer) error {
 	if len(names) == 0 {
 		for _, s := range scenarios {
-			fmt.Fprintf(out, "%-10s %s\n           %s\n", s.name, s.shows, describe(s.settings))
+			fmt.Fprintf(out, "%-12s %s\n             %s\n", s.name, s.shows, describe(s.settings))
 		}
 		return nil
 	}
@@ -126,20 +142,26 @@ func run(ctx context.Context, names []string, get func(string) string, out io.Wr
 	return errors.Join(errs...)
 }
 
-// choose finds scenarios by name, and reads the settings of each.
+// choose finds scenarios by name, or by the part of it before a slash, and reads the settings of
+// each.
 func choose(names []string, get func(string) string) (chosen []scenario, values []values, err error) {
 	var errs []error
 	taken := map[string]bool{}
 	for _, name := range names {
-		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
-		if i < 0 {
+		before := len(chosen)
+		for _, s := range scenarios {
+			if s.name != name && !strings.HasPrefix(s.name, name+"/") {
+				continue
+			}
+			v, err := read(s.settings, get("SHORT") == "1", get)
+			for _, s := range s.settings {
+				taken[s.name] = true
+			}
+			chosen, values, errs = append(chosen, s), append(values, v), append(errs, err)
+		}
+		if len(chosen) == before {
 			return nil, nil, fmt.Errorf("scenario %q must be one of %s", name, strings.Join(scenarioNames(), ", "))
 		}
-		v, err := read(scenarios[i].settings, get("SHORT") == "1", get)
-		for _, s := range scenarios[i].settings {
-			taken[s.name] = true
-		}
-		chosen, values, errs = append(chosen, scenarios[i]), append(values, v), append(errs, err)
 	}
 	for _, s := range scenarios {
 		for _, setting := range s.settings {

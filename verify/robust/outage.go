@@ -40,11 +40,12 @@ func twoOfEach(queues int, poisoned bool) (messages []message) {
 	return messages
 }
 
-// outage has process deliver QUEUES to a sink that is away, for MINUTES of the consumer's default times
-// at least, and then is back. The times are shortened by FACTOR, so that the minutes take seconds: an hour is half a minute.
-// This program is the sink: process calls it where Lambda would be, and so each call is counted. While it
-// is away each call fails as one of a function does whose database is gone: the kind of failure that
-// counts against the message. One queue has a message that is never taken.
+// outage has process deliver QUEUES to a sink that is away, for MINUTES of the consumer's default
+// times at least, and then is back. The times are shortened by FACTOR, so that the minutes take
+// seconds: an hour is half a minute. This program is the sink: process calls it where Lambda would
+// be, and so each call is counted. While it is away each call fails as one of a function does whose
+// database is gone: the kind of failure that counts against the message. One queue has a message
+// that is never taken.
 func outage(ctx context.Context, w *world) error {
 	factor := time.Duration(w.values["FACTOR"])
 	s := shortened(factor)
@@ -72,7 +73,7 @@ func outage(ctx context.Context, w *world) error {
 	if err := w.sendAll(ctx, 4, 100, twoOfEach(r.queues, true)); err != nil {
 		return err
 	}
-	if err := w.pace(ctx, least-time.Since(began), 10, func(int) error { return nil }); err != nil {
+	if err := w.stay(ctx, began, least); err != nil {
 		return err
 	}
 	// A process that makes a probe notes it first.
@@ -131,7 +132,8 @@ type outageResult struct {
 	calls     []time.Time // of the dead sink
 	circuit   circuit
 	intervals int64 // of probes, since the circuit opened
-	// blocked are the queues that are blocked in the end, blockedAway those that were before the sink was back.
+	// blocked are the queues that are blocked in the end, blockedAway those that were before the sink
+	// was back.
 	blocked, blockedAway []string
 }
 
@@ -174,8 +176,8 @@ func (c *circuit) look(ctx context.Context, store *delivery.Store) error {
 	return nil
 }
 
-// counted are the calls to the dead sink: before the circuit opened, as long as a process may not know of
-// that, and from then on.
+// counted are the calls to the dead sink: before the circuit opened, as long as a process may not
+// know of that, and from then on.
 func (r outageResult) counted() (before, underWay, open int) {
 	for _, at := range r.calls {
 		switch since := at.Sub(r.circuit.opened); {
@@ -198,7 +200,8 @@ func (r outageResult) check(w *world) {
 	if !slices.Equal(r.blocked, []string{outagePoison}) {
 		w.not("%d queues are blocked, not %s alone: %.200q", len(r.blocked), outagePoison, r.blocked)
 	}
-	// Each of them is by a process that remembers that the circuit was closed, and tries a queue by its schedule.
+	// Each of them is by a process that remembers that the circuit was closed, and tries a queue by
+	// its schedule.
 	switch _, underWay, open := r.counted(); {
 	case underWay > r.queues*r.tries:
 		w.not("%d calls in the %v after the circuit opened, and %d queues that are tried %d times at most", underWay, toldAfter, r.queues, r.tries)

@@ -61,7 +61,8 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// TestLambdaSink: what it takes is watched; it takes nothing while it is away, and never what is poisoned.
+// TestLambdaSink: what it takes is watched; it takes nothing while it is away, and never what is
+// poisoned.
 func TestLambdaSink(t *testing.T) {
 	w := &world{account: newAccount()}
 	for _, m := range twoOfEach(10, true) {

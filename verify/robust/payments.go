@@ -15,13 +15,14 @@ import (
 	"github.com/streamsort/streamsort/localstack"
 )
 
-// silentOn is the order of each account whose first charge the bank books and does not answer: as where
-// the line breaks, or the caller dies, between the effect and its being remembered.
+// silentOn is the order of each account whose first charge the bank books and does not answer: as
+// where the line breaks, or the caller dies, between the effect and its being remembered.
 const silentOn = 3
 
 // payments sends MESSAGES orders of each of QUEUES accounts, out of order, to the consumer of
-// examples/payments, which charges a bank, while one in four processes is killed. The bank charges each id
-// once, and answers a repeated one with the first receipt, as one does that is given an idempotency key.
+// examples/payments, which charges a bank, while one in four processes is killed. The bank charges
+// each id once, and answers a repeated one with the first receipt, as one does that is given an
+// idempotency key.
 func payments(ctx context.Context, w *world) error {
 	b := &bank{watched: w.watch("bank", once, all), receipts: map[string]int{}}
 	w.repeats = true

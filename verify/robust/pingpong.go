@@ -29,10 +29,10 @@ func newRally(rounds, balls int) rally { return rally{balls, 2*((rounds+balls-1)
 // messages is how many messages each queue has in the end.
 func (r rally) messages() int { return r.balls * (r.last + 1) / 2 }
 
-// game serves BALLS and waits until ROUNDS messages are answered in each direction, by a function and by a
-// consumer with a database of examples/pingpong, while processes of the functions and KILLS copies of the
-// consumer are killed, and one in a hundred responses of DynamoDB and of the API is lost. Then it audits
-// both queues.
+// game serves BALLS and waits until ROUNDS messages are answered in each direction, by a function
+// and by a consumer with a database of examples/pingpong, while processes of the functions and
+// KILLS copies of the consumer are killed, and one in a hundred responses of DynamoDB and of the
+// API is lost. Then it audits both queues.
 func game(ctx context.Context, w *world) error {
 	r := newRally(w.number("ROUNDS"), w.number("BALLS"))
 	tables, api := newNetwork(front.Transport(), 1, faulty.Lost), newNetwork(front.Transport(), 2, faulty.Lost)
@@ -77,16 +77,8 @@ func game(ctx context.Context, w *world) error {
 	w.say("serving %d balls, each is hit %d times", r.balls, r.last+1)
 	tables.disturb(true)
 	api.disturb(true)
-	// All are served before the first is hit back, so that the audit knows where each answer has to be.
-	for i := range r.balls {
-		body, err := json.Marshal(pingpong.Ball{Ball: i + 1})
-		if err != nil {
-			return err
-		}
-		document := fmt.Appendf(nil, `{"queue":%q,"id":"serve-%d","body":%s}`, pingpong.Pings, i+1, body)
-		if err := w.sender.Put(ctx, []json.RawMessage{document}, "stored", "advanced", "duplicate"); err != nil {
-			return err
-		}
+	if err := r.serve(ctx, w); err != nil {
+		return err
 	}
 	copies := mortal.Keep(ctx, mortal.Plan{
 		Arguments: []string{"pingpong-copy", address, path, strconv.Itoa(r.last)},
@@ -113,6 +105,23 @@ func game(ctx context.Context, w *world) error {
 		return err
 	}
 	r.audit(w, sent, came, written)
+	return nil
+}
+
+// serve serves all balls before the first is hit back, so that the audit knows where each answer
+// has to be.
+func (r rally) serve(ctx context.Context, w *world) error {
+	// be.
+	for i := range r.balls {
+		body, err := json.Marshal(pingpong.Ball{Ball: i + 1})
+		if err != nil {
+			return err
+		}
+		document := fmt.Appendf(nil, `{"queue":%q,"id":"serve-%d","body":%s}`, pingpong.Pings, i+1, body)
+		if err := w.sender.Put(ctx, []json.RawMessage{document}, "stored", "advanced", "duplicate"); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -157,9 +166,9 @@ func balls(ctx context.Context, sorter *cursor.Sorter, queue string) (all []ping
 	return all, nil
 }
 
-// audit checks both queues and the database. Every message of pings has an answer in pongs, at the same
-// place; every ball that is hit back has its answer in pings, behind those that were served, at the same
-// place; and the database has all that came, once, in order.
+// audit checks both queues and the database. Every message of pings has an answer in pongs, at the
+// same place; every ball that is hit back has its answer in pings, behind those that were served,
+// at the same place; and the database has all that came, once, in order.
 func (r rally) audit(w *world, sent, came []pingpong.Ball, written []string) {
 	wrong, back, disorder := 0, 0, 0
 	for i, pong := range came {

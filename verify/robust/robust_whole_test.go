@@ -26,8 +26,8 @@ func TestShort(t *testing.T) {
 		"pingpong": {"100 pings, 100 pongs, 100 written down"},
 		"payments": {"out, bank           50 messages"},
 		"wordcount": {
-			"databases/library/1: DONE, 14 edges of 14 have ended", "databases/library/2: DONE, 9 edges of 9 have ended",
-			"wolf          FAILS, attempt 2", "wolf (failed 2 times before)", "14 started, 14 ended   n = 0", "the 3, waits 1, wide 1, wolf 1",
+			"databases/library/1  DONE", "databases/library/2  DONE", "wolf          FAILS, attempt 2",
+			"14 started, 14 ended   n = 0", "14 edges; counts map[is:2 sea:1 ship:1 small:1 the:3 waits:1 wide:1 wolf:1]",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

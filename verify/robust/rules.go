@@ -35,8 +35,8 @@ func unfailing(t *track, o output) (problem string, stale bool) {
 // remembered is how long SQS and SNS drop repeats.
 const remembered = 5 * time.Minute
 
-// queued is the rule of FIFO queues and topics: one after the other, and a repeat only when it is too
-// late for them to drop it, under a higher token.
+// queued is the rule of FIFO queues and topics: one after the other, and a repeat only when it is
+// too late for them to drop it, under a higher token.
 func queued(t *track, o output) (problem string, stale bool) {
 	first, again := t.seen[o.seq]
 	switch {
@@ -58,7 +58,8 @@ func unordered(t *track, o output) (problem string, stale bool) {
 	return "", false
 }
 
-// named is the rule of endpoints: one after the other, and a repeat under the same name and a higher token.
+// named is the rule of endpoints: one after the other, and a repeat under the same name and a
+// higher token.
 func named(t *track, o output) (problem string, stale bool) {
 	first, again := t.seen[o.seq]
 	switch {
@@ -72,8 +73,8 @@ func named(t *track, o output) (problem string, stale bool) {
 	return "", false
 }
 
-// once is the rule of a database, and of who tells a repeat by its attempt: one after the other, and
-// again only as a later attempt, which is the token.
+// once is the rule of a database, and of who tells a repeat by its attempt: one after the other,
+// and again only as a later attempt, which is the token.
 func once(t *track, o output) (problem string, stale bool) {
 	_, again := t.seen[o.seq]
 	switch {

@@ -42,8 +42,8 @@ func getsAll(p place) bool { return p.queue != gapQueue || p.seq < bad }
 // getsGood is what one gets that does not take poison: nothing from it on.
 func getsGood(p place) bool { return getsAll(p) && (p.queue != poisonQueue || p.seq < bad) }
 
-// What has to be announced, and what may be: a receiver that is killed fails for all queues that it was
-// at, which opens the circuit, and an open one has to close.
+// What has to be announced, and what may be: a receiver that is killed fails for all queues that it
+// was at, which opens the circuit, and an open one has to close.
 var (
 	blockedAnnounced = fmt.Sprintf("consumer.blocked: queue %s, consumer %s, before %d", poisonQueue, receiver, bad)
 	failingAnnounced = fmt.Sprintf("consumer.failing: queue %s, consumer %s, before %d", poisonQueue, receiver, bad)
@@ -60,8 +60,8 @@ func soakAnnouncements() *announcements {
 }
 
 // soak has one queue hot, one with a message that no function takes, and one with a gap that never
-// fills. The sweep runs every few seconds. When all is sent it waits until everything is out of each
-// sink, announced, and nothing is under way any more: no repeat can come later.
+// fills. The sweep runs every few seconds. When all is sent it waits until everything is out of
+// each sink, announced, and nothing is under way any more: no repeat can come later.
 func soak(ctx context.Context, w *world) error {
 	s, err := startSinks(ctx, w, soakAnnouncements(), localstack.Chaos{
 		Seed: uint64(w.values["SEED"]), Kill: 0.01, Duplicate: 0.05, Drop: 0.02, Late: 0.05, LateBy: 2 * time.Second,
@@ -122,7 +122,8 @@ type sinks struct {
 	sweeps  sweeps
 }
 
-// startSinks starts the stack with a consumer for each kind of sink, and watches what comes out of each.
+// startSinks starts the stack with a consumer for each kind of sink, and watches what comes out of
+// each.
 func startSinks(ctx context.Context, w *world, said *announcements, chaos localstack.Chaos) (*sinks, error) {
 	s := &sinks{
 		world: w, said: said,
@@ -308,8 +309,8 @@ func newSoakTraffic(seed int64) *soakTraffic {
 	return t
 }
 
-// soakNames are the queues' names: the special ones, then plain ones and some that no message group may be
-// named by.
+// soakNames are the queues' names: the special ones, then plain ones and some that no message group
+// may be named by.
 func soakNames() []string {
 	names := []string{hotQueue, poisonQueue, gapQueue}
 	for i := len(names); i < soakQueues; i++ {
@@ -370,8 +371,8 @@ func (t *soakTraffic) message() message {
 	}
 }
 
-// make makes up the message of a place: mostly of JSON, some of it with white space and characters that
-// are easily changed, some of bytes. The gap has none.
+// make makes up the message of a place: mostly of JSON, some of it with white space and characters
+// that are easily changed, some of bytes. The gap has none.
 func (t *soakTraffic) make(p place) (m message, ok bool) {
 	if p == (place{gapQueue, bad}) {
 		return m, false

@@ -17,8 +17,8 @@ type sweeps struct {
 	runs, failed int
 }
 
-// run runs the sweep until the context ends. One that fails, or is killed, is counted: the next one does
-// its work.
+// run runs the sweep until the context ends. One that fails, or is killed, is counted: the next one
+// does its work.
 func (s *sweeps) run(ctx context.Context, stack *localstack.Stack) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()

@@ -45,8 +45,8 @@ func (l *line) rest() []int64 {
 	return rest
 }
 
-// send sends what produce gives it, by so many clients side by side, and returns when all of it has an
-// answer. Requests that begin with the same queue are sent one after the other.
+// send sends what produce gives it, by so many clients side by side, and returns when all of it has
+// an answer. Requests that begin with the same queue are sent one after the other.
 func (w *world) send(ctx context.Context, clients int, produce func(context.Context, func(request ...message) error) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	work := make([]chan []message, clients)
@@ -101,7 +101,8 @@ func chunks(messages []message, size int, send func(...message) error) error {
 	return nil
 }
 
-// put puts a request until all of it is accepted, and then the messages that conflict with some of it.
+// put puts a request until all of it is accepted, and then the messages that conflict with some of
+// it.
 func (w *world) put(ctx context.Context, request []message) error {
 	var documents, conflicts []json.RawMessage
 	for _, m := range request {
@@ -124,8 +125,9 @@ func (w *world) put(ctx context.Context, request []message) error {
 // sayEvery is the time between two lines of progress while messages are sent.
 const sayEvery = 5 * time.Second
 
-// pace hands so many messages a second to send until there were as many as fall due in a time, as many at once
-// as have fallen due. Where send takes longer than they take to fall due, more are due the next time.
+// pace hands so many messages a second to send until there were as many as fall due in a time, as
+// many at once as have fallen due. Where send takes longer than they take to fall due, more are due
+// the next time.
 func (w *world) pace(ctx context.Context, during time.Duration, rate int, send func(due int) error) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -148,4 +150,9 @@ func (w *world) pace(ctx context.Context, during time.Duration, rate int, send f
 		}
 	}
 	return nil
+}
+
+// stay waits until there was so much time since the traffic began.
+func (w *world) stay(ctx context.Context, began time.Time, least time.Duration) error {
+	return w.pace(ctx, least-time.Since(began), 10, func(int) error { return nil })
 }

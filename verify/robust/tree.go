@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -56,62 +55,6 @@ type ended struct {
 // of keeps the lines of one chain.
 func of(tag string, lines []step) []step {
 	return slices.DeleteFunc(slices.Clone(lines), func(l step) bool { return l.Tag != tag })
-}
-
-// print prints the tree of what was logged and counted: a node is printed where its
-// step was logged.
-func (e ended) print(out io.Writer, d database) {
-	steps := map[string]int{}
-	for _, s := range e.steps {
-		steps[s.Kind+" "+s.Name]++
-	}
-	// node is a node's line. It takes the step off the list.
-	node := func(kind, name string) string {
-		if steps[kind+" "+name] == 0 {
-			return name + ": not ended"
-		}
-		steps[kind+" "+name]--
-		return name
-	}
-	end := step{Outcome: "OPEN"}
-	if len(e.ends) > 0 {
-		end = e.ends[0]
-	}
-	fmt.Fprintf(out, "%s: %s, %d edges of %d have ended%s\n", e.tag, end.Outcome, end.Ended, end.Edges, node("database", ""))
-	for i, f := range d {
-		branch, trunk := "├─", "│ "
-		if i == len(d)-1 {
-			branch, trunk = "└─", "  "
-		}
-		fmt.Fprintln(out, branch, node("file", f.Name))
-		words := f.words()
-		for j, word := range words {
-			twig := "├─"
-			if j == len(words)-1 {
-				twig = "└─"
-			}
-			leaf := node("word", word)
-			if tries := tries(e.failed, word); tries > 0 {
-				leaf += fmt.Sprintf(" (failed %d times before)", tries)
-			}
-			fmt.Fprintln(out, trunk, twig, leaf)
-		}
-	}
-	var counts []string
-	for _, word := range slices.Sorted(maps.Keys(e.counts)) {
-		counts = append(counts, fmt.Sprintf("%s %d", word, e.counts[word]))
-	}
-	fmt.Fprintln(out, "counts:", strings.Join(counts, ", "))
-}
-
-// tries is how often a word failed.
-func tries(failed []step, word string) (n int) {
-	for _, l := range failed {
-		if l.Name == word {
-			n++
-		}
-	}
-	return n
 }
 
 // check returns all that is not as it must be.

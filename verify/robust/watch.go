@@ -179,7 +179,8 @@ func (w *watcher) missing() []place {
 	})
 }
 
-// took is how long the messages of a phase were under way, the shortest first, and when the last one came.
+// took is how long the messages of a phase were under way, the shortest first, and when the last
+// one came.
 func (w *watcher) took(phase int, of func(place) bool) (sorted []time.Duration, last time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,7 +194,8 @@ func (w *watcher) took(phase int, of func(place) bool) (sorted []time.Duration, 
 	return sorted, last
 }
 
-// percentile is the shortest of sorted durations that so many of a hundred are no longer than, in milliseconds; 0 of none.
+// percentile is the shortest of sorted durations that so many of a hundred are no longer than, in
+// milliseconds; 0 of none.
 func percentile(sorted []time.Duration, of float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -227,8 +229,8 @@ func (w *world) watchLog(watched *watcher, logicalID string) {
 	}))
 }
 
-// line takes a line of a function's log. One that a killed process left half written is no JSON, and its
-// batch comes again.
+// line takes a line of a function's log. One that a killed process left half written is no JSON,
+// and its batch comes again.
 func (w *watcher) line(text string) {
 	var b batch
 	if json.Unmarshal([]byte(text), &b) == nil && b.Message == "batch" {

@@ -19,7 +19,8 @@ import (
 const (
 	// treePatience is how long the whole may take, the start aside.
 	treePatience = 2 * time.Minute
-	// treeRetry is what a failed word waits for its second try, and half of what it waits for its third.
+	// treeRetry is what a failed word waits for its second try, and half of what it waits for its
+	// third.
 	treeRetry = 500 * time.Millisecond
 	// databases is the queue where the databases are sent.
 	databases = "databases/library"
@@ -35,8 +36,9 @@ var library = []database{
 
 func tagOf(i int) string { return fmt.Sprintf("%s/%d", databases, i+1) }
 
-// wordcount sends two databases to examples/wordcount, the second one first, and prints each step of their
-// trees as it comes, the tries of the word that fails twice, the trees with their counts, and how they ended.
+// wordcount sends two databases to examples/wordcount, the second one first, and prints each step
+// of their trees as it comes, the tries of the word that fails twice, how they ended, and their
+// counts.
 func wordcount(ctx context.Context, w *world) error {
 	// The acker's function notifies the example's of each end.
 	if err := w.start(ctx, setup{
@@ -105,8 +107,7 @@ func (w *world) reportTrees(ctx context.Context, watched *treeWatcher) error {
 		steps, failed, ends := watched.seen()
 		created = steps
 		e := ended{tag: tag, counts: counts, sealed: sealed, steps: of(tag, steps), failed: of(tag, failed), ends: of(tag, ends)}
-		fmt.Fprintln(w.out)
-		e.print(w.out, d)
+		w.row(tag, "%d edges; counts %v", d.edges(), counts)
 		w.note(e.check(d, failing))
 	}
 	w.note(inOrder(created, len(library)))

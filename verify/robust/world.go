@@ -219,8 +219,8 @@ func (w *world) came() (sum int) {
 	return sum
 }
 
-// drain waits until every message is out of each watched sink, and nothing is left. It says what is missing
-// where nothing comes any more.
+// drain waits until every message is out of each watched sink, and nothing is left. It says what is
+// missing where nothing comes any more.
 func (w *world) drain(ctx context.Context, patience time.Duration, left func(context.Context) (string, error)) error {
 	want := 0
 	for _, watched := range w.watchers {
@@ -251,7 +251,8 @@ func (w *world) stuck(ctx context.Context) string {
 	return strings.Join(lines, "\n")
 }
 
-// idle returns what drain may wait for: that the streams are dealt with up to the time when all was out.
+// idle returns what drain may wait for: that the streams are dealt with up to the time when all was
+// out.
 func (w *world) idle() func(context.Context) (string, error) {
 	var since time.Time
 	return func(context.Context) (string, error) {

@@ -94,8 +94,8 @@ func api(t *testing.T, outcome func(document string) string) *world {
 	return w
 }
 
-// TestSendSeesWrongOutcomes: what is sent is accepted, what conflicts is refused, and a duplicate is one only
-// where an answer may have been lost.
+// TestSendSeesWrongOutcomes: what is sent is accepted, what conflicts is refused, and a duplicate
+// is one only where an answer may have been lost.
 func TestSendSeesWrongOutcomes(t *testing.T) {
 	batch := []message{
 		{place: place{"q", 1}, document: []byte(`{"own":1}`)},

@@ -1,17 +1,16 @@
-package main
+package big
 
-import (
-	"bytes"
-	"testing"
-)
+import "testing"
 
 // TestShort runs every case at a hundredth of its size.
 func TestShort(t *testing.T) {
-	var out bytes.Buffer
-	if err := run([]string{"-part", "100"}, &out); err != nil {
-		t.Error(err)
+	for _, c := range Cases {
+		lines, err := c.Run(t.Context(), 100, "")
+		t.Logf("%s: %q", c.Name, lines)
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
 	}
-	t.Log(out.String())
 }
 
 // TestABrokenBound is an error.

@@ -44,7 +44,9 @@ func mannerOf(queue string) answer {
 		return good
 	}
 	return []answer{
-		{status: http.StatusServiceUnavailable}, {status: http.StatusInternalServerError}, {never: true},
+		{status: http.StatusServiceUnavailable},
+		{status: http.StatusInternalServerError},
+		{never: true},
 		{status: http.StatusNoContent, after: 1500 * time.Millisecond},
 	}[n/20%4]
 }

@@ -52,8 +52,12 @@ var scenarios = []scenario{
 		duration(10*time.Minute, 12*time.Second), {"RATE", 40, 40, 1, 10_000}, seed,
 	}, soak},
 	{"load", "what a load takes: messages a second, their way in time, and what they cost", []setting{
-		duration(time.Minute, 3*time.Second), {"RATE", 200, 100, 1, 100_000}, {"QUEUES", 100, 20, 1, 100_000},
-		{"BATCH", 1, 1, 1, 500}, {"DISORDER", 0, 0, 0, 32}, {"TOGETHER", 0, 0, 0, 1},
+		duration(time.Minute, 3*time.Second),
+		{"RATE", 200, 100, 1, 100_000},
+		{"QUEUES", 100, 20, 1, 100_000},
+		{"BATCH", 1, 1, 1, 500},
+		{"DISORDER", 0, 0, 0, 32},
+		{"TOGETHER", 0, 0, 0, 1},
 	}, load},
 	{"outage", "the sink of many queues is away, and they catch up", []setting{
 		{"QUEUES", 10_000, 60, 10, 100_000}, {"MINUTES", 65, 61, 1, 1440}, {"FACTOR", 120, 240, 1, 1000},

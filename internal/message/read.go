@@ -57,7 +57,7 @@ func (f *first) UnmarshalJSON(raw []byte) error {
 			return err
 		}
 	}
-	at, err := cursor.ParseFirst(text)
+	at, err := jsonseq.First(text)
 	if err != nil {
 		return invalid.Named("", err)
 	}

@@ -35,7 +35,7 @@ func logLayout(keyed bool) int64 {
 }
 
 // The attributes that requests name, and those that are no field; the tags of [Message], [Cursor],
-// [Settings], [Erasure], [OrderItem] and [Progress] have the others.
+// [Settings], [Erasure], [OrderItem] and [roundProgress] have the others.
 const (
 	attrVersion ddb.Path = "v"
 
@@ -99,7 +99,7 @@ var (
 	changes      = ddb.NewCodec[Change]("change", 0, 0)
 	orderItems   = ddb.NewCodec[queuelog.OrderItem]("order item", layoutArrival, layout)
 	receipts     = ddb.NewCodec[receipt]("receipt", layoutKeyed, layout)
-	sweepItems   = ddb.NewCodec[Progress]("progress", layoutOld, 0)
+	sweepItems   = ddb.NewCodec[roundProgress]("progress", layoutOld, 0)
 )
 
 // live are the attributes of a cursor that an erased one has not: every write that moves

@@ -171,7 +171,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	switch {
 	case err != nil:
 	case kind != KindNumbered && cur.Settings.Kind != kind:
-		err = fixed("kind", kind, cur.Settings.Kind, ErrKindFixed)
+		err = fixed("kind", kind, cur.Settings.Kind)
 	case !keyed(cur):
 		places = checkFirst(messages, places, results, cur)
 		switch {

@@ -33,7 +33,7 @@ const pieceSeqs = maxBatchSize
 //
 // It costs a strong query over all that it looks at, and one write a message
 // that is pushed, side by side.
-func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64) (keptUpTo, error) {
+func (s inside) KeepUndelivered(ctx context.Context, queue string, after int64) (keptUpTo, error) {
 	if s.retention == 0 {
 		return keptUpTo{To: after}, nil
 	}
@@ -102,7 +102,7 @@ func (s *Sorter) expiresSoon(expiresOn time.Time) bool {
 // It walks down because messages expire from below: what it has passed stays
 // whole while it goes on. It costs a strong query over all that it looks at,
 // and one write a message that is pushed, side by side.
-func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) (keptUpTo, error) {
+func (s inside) KeepBack(ctx context.Context, queue string, after, upTo int64) (keptUpTo, error) {
 	cur, arrival, err := s.arrivalQueue(ctx, queue, upTo)
 	if err != nil {
 		return keptUpTo{}, err
@@ -142,7 +142,7 @@ func runDown(page []Message, upTo int64) (run []Message, to int64, whole bool) {
 
 // Oldest is the lowest seq of a queue that is stored, and its head; found is
 // false where nothing is.
-func (s *Sorter) Oldest(ctx context.Context, queue string) (head Message, found bool, err error) {
+func (s inside) Oldest(ctx context.Context, queue string) (head Message, found bool, err error) {
 	cur, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
 	if err != nil {
 		return Message{}, false, err
@@ -179,7 +179,7 @@ const DeleteAfter = 2 * memoAge
 
 // RaiseFloor notes that every consumer is past a seq: nobody can be set back
 // behind it from then on. It returns the cursor as it is then. 1 write.
-func (s *Sorter) RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error) {
+func (s inside) RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error) {
 	return s.store.RaiseFloor(ctx, queue, floor, s.now())
 }
 
@@ -193,7 +193,7 @@ func (s *Sorter) RaiseFloor(ctx context.Context, queue string, floor int64) (Cur
 //
 // Of a queue in arrival order it deletes nothing: an arrival stays for its
 // retention, because a repeat is known by it.
-func (s *Sorter) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit int) (int, error) {
+func (s inside) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit int) (int, error) {
 	_, arrival, err := s.arrivalQueue(ctx, queue, upTo)
 	if err != nil || arrival {
 		return 0, err

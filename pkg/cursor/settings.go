@@ -60,8 +60,8 @@ func (k Kind) String() string {
 	return string(k)
 }
 
-// ParseKind reads what String writes.
-func ParseKind(text string) (Kind, error) {
+// parseKind reads what String writes.
+func parseKind(text string) (Kind, error) {
 	for _, k := range []Kind{KindNumbered, KindArrival, KindKeyed} {
 		if text == k.String() {
 			return k, nil
@@ -78,9 +78,9 @@ func outOfBounds(name string, code invalid.Code, value any, bounds string) error
 	return &InvalidError{Field: name, Code: code, Problem: fmt.Sprintf("is %v: it must be %s", value, bounds)}
 }
 
-// fixed is the error of a setting that the queue was made with, and err says what it is.
-func fixed(name string, value, there any, err error) error {
-	return &InvalidError{Field: name, Code: invalid.Clash, Err: err, Problem: fmt.Sprintf(
+// fixed is the error of a setting that the queue was created with.
+func fixed(name string, value, there any) error {
+	return &InvalidError{Field: name, Code: invalid.Clash, Err: ErrFixed, Problem: fmt.Sprintf(
 		"is %v: that of the queue is %v, which is fixed when the queue is made: leave %s out, or use another queue", value, there, name)}
 }
 
@@ -97,7 +97,7 @@ const (
 
 // Bounds of the settings.
 const (
-	MinMaxAhead  = 1
+	minMaxAhead  = 1
 	MaxMaxAhead  = 10_000_000
 	MinGapAfter  = time.Second
 	MaxGapAfter  = 365 * 24 * time.Hour
@@ -236,7 +236,7 @@ func (c Change) validate() error {
 	if c.GapAfter != nil && (*c.GapAfter < MinGapAfter || *c.GapAfter > MaxGapAfter) {
 		return outOfBounds("gapAfter", invalid.OutOfRange, *c.GapAfter, "from 1s to 8760h")
 	}
-	if c.MaxAhead != nil && (*c.MaxAhead < MinMaxAhead || *c.MaxAhead > MaxMaxAhead) {
+	if c.MaxAhead != nil && (*c.MaxAhead < minMaxAhead || *c.MaxAhead > MaxMaxAhead) {
 		return outOfBounds("maxAhead", invalid.OutOfRange, *c.MaxAhead, maxAheadBounds)
 	}
 	if c.Mode != nil {
@@ -247,7 +247,7 @@ func (c Change) validate() error {
 		}
 	}
 	if c.Kind != nil {
-		if _, err := ParseKind(c.Kind.String()); err != nil {
+		if _, err := parseKind(c.Kind.String()); err != nil {
 			return err
 		}
 	}
@@ -283,7 +283,7 @@ type setting struct {
 var settings = []setting{
 	{
 		name: "kind", value: func(s Settings) any { return s.Kind.String() },
-		set: func(c *Change, text string) (err error) { c.Kind, err = pointer(ParseKind(text)); return err },
+		set: func(c *Change, text string) (err error) { c.Kind, err = pointer(parseKind(text)); return err },
 	},
 	{
 		name: "first", value: func(s Settings) any { return s.First },

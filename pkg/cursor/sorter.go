@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -129,6 +130,12 @@ func New(store *Store, options *Options) (*Sorter, error) {
 	s.seen = newSeenCursors(s.now)
 	return s, nil
 }
+
+// inside are the steps of the sweep and of delivery.
+type inside struct{ *Sorter }
+
+// Inside are the steps of the sweep and of delivery one by one, for this module alone.
+func (s *Sorter) Inside(queuelog.Inside) inside { return inside{s} } //nolint:revive // for this module alone
 
 func randomOp() []byte {
 	op := make([]byte, 8)

@@ -204,8 +204,8 @@ func (s *requests) RaiseFloor(ctx context.Context, queue string, floor int64, no
 	return c, err
 }
 
-// CursorScan asks for a page of all cursors.
-type CursorScan struct {
+// cursorScan asks for a page of all cursors.
+type cursorScan struct {
 	// Segment is from 0 to Segments-1: each cursor is in exactly one segment.
 	Segment, Segments int
 	// After is the CursorPage.Next of the page before, empty for the first.
@@ -266,7 +266,7 @@ func (e unreadableError) Unwrap() error { return e.Err }
 
 // Cursors reads one page of one segment of all cursors, not strongly. One Scan;
 // half a unit for each 4 KB that are looked at, about 35 cursors.
-func (s *requests) Cursors(ctx context.Context, scan CursorScan) (cursorPage, error) {
+func (s *requests) Cursors(ctx context.Context, scan cursorScan) (cursorPage, error) {
 	r := ddb.Scan{
 		Op: ddb.Op{Op: "scan cursors", Table: s.cursors}, Filter: scan.Only.condition(),
 		Segment: scan.Segment, Segments: scan.Segments, Limit: scan.Limit,

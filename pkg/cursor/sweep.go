@@ -36,7 +36,7 @@ type SweepOptions struct {
 	// the queue but by its stream.
 	Delivered func(ctx context.Context, queue string) (seq int64, any bool, err error)
 	// Erase deletes what others have stored of a queue that was erased, and reports
-	// whether something of it is left: see [Sorter.EraseMore]. nil means that nobody has.
+	// whether something of it is left: see EraseMore. nil means that nobody has.
 	Erase func(context.Context, Cursor) (left bool, err error)
 	// Gap gets each queue with an open gap that the round of the gaps sees, whatever the gap's
 	// age and the queue's policy. nil means that nobody listens.
@@ -224,7 +224,7 @@ func (w *sweep) rounds(ctx context.Context) {
 	defer cancel()
 	o := w.options
 	var since, long time.Time
-	waiting := func(p Progress) cursorFilter {
+	waiting := func(p roundProgress) cursorFilter {
 		filter := cursorFilter{Gaps: true}
 		if o.Beside.Visit != nil {
 			since = movedSince(p).MovedSince
@@ -244,7 +244,7 @@ func (w *sweep) rounds(ctx context.Context) {
 	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of gaps", err))
 	w.goOnWithRest(most)
 
-	all := func(p Progress) cursorFilter {
+	all := func(p roundProgress) cursorFilter {
 		long = w.longQuiet(p)
 		return cursorFilter{}
 	}
@@ -262,7 +262,7 @@ const tallyGaps, tallyGapAge, tallyWaiting, tallyOverdue = "gaps", "gapAge", "wa
 
 // longQuiet is the time since which a queue moved, or was notified, that is not left out by
 // the full round and by the keeping; the zero time where none is left out.
-func (w *sweep) longQuiet(p Progress) time.Time {
+func (w *sweep) longQuiet(p roundProgress) time.Time {
 	if p.Since.IsZero() || !w.options.Beside.Quiet {
 		return time.Time{}
 	}
@@ -270,7 +270,7 @@ func (w *sweep) longQuiet(p Progress) time.Time {
 }
 
 // needed are the queues that may have messages which have to be kept.
-func (w *sweep) needed(p Progress) cursorFilter {
+func (w *sweep) needed(p roundProgress) cursorFilter {
 	long := w.longQuiet(p)
 	return cursorFilter{Gaps: !long.IsZero(), MovedSince: long}
 }
@@ -371,7 +371,7 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 			return err
 		}
 	}
-	advance, err := s.Recheck(ctx, seen.Queue)
+	advance, err := inside{s}.Recheck(ctx, seen.Queue)
 	r.report.Moves += len(advance.Moves)
 	if errors.Is(err, ErrErased) {
 		return nil // since it was seen: the next run sees to it
@@ -394,7 +394,7 @@ func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
 		others = func(ctx context.Context) (bool, error) { return r.options.Erase(ctx, seen) }
 	}
 	began, goOn := r.sorter.now(), margin.Half(ctx)
-	deleted, err := r.sorter.EraseMore(ctx, seen, others)
+	deleted, err := inside{r.sorter}.EraseMore(ctx, seen, others)
 	r.report.Erased += deleted.Messages + deleted.Arrivals
 	if err != nil || deleted.More {
 		r.more = !goOn()

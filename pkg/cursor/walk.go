@@ -22,7 +22,7 @@ type walking struct {
 	// 0 means that each run begins one, where none is under way.
 	Every time.Duration
 	// Only says which cursors a round visits, by what is known of the round; nil means all.
-	Only func(Progress) cursorFilter
+	Only func(roundProgress) cursorFilter
 	// PassOver tells that somebody else looks at a cursor later that cannot be read: it then
 	// does not have the next round look as far back as this one, and all others by it.
 	PassOver bool
@@ -78,7 +78,7 @@ const walkPage = 1000
 
 // segment goes on with the round in a segment.
 func (l *look) segment(ctx context.Context, segment int) error {
-	scan := CursorScan{Segment: segment, Segments: l.progress.Segments, Only: l.only}
+	scan := cursorScan{Segment: segment, Segments: l.progress.Segments, Only: l.only}
 	if l.only.all() {
 		scan.Limit = walkPage
 	}
@@ -140,7 +140,7 @@ const clocksApart = 10 * time.Minute
 // movedSince limits a round to the queues that moved, or were notified, since the last round
 // before it began in which no visit failed, and some minutes more. The first round looks at
 // all.
-func movedSince(round Progress) cursorFilter {
+func movedSince(round roundProgress) cursorFilter {
 	if round.Since.IsZero() {
 		return cursorFilter{}
 	}

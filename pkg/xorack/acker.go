@@ -21,8 +21,8 @@ const (
 	maxMerge = 100
 	// MaxReason is the most bytes of a failure's reason.
 	MaxReason = 256
-	// MaxData is the most bytes that are kept with a chain.
-	MaxData = 2048
+	// maxData is the most bytes that are kept with a chain.
+	maxData = 2048
 
 	// DefaultDeadline is how long a chain may take where no deadline is given.
 	DefaultDeadline = 24 * time.Hour

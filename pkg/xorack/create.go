@@ -31,7 +31,7 @@ type CreateOptions struct {
 	// this chain is done, and fails when it fails or times out.
 	Parent Edge
 	// Data is kept with the chain for the code that handles its end, such as names that
-	// the tag has no room for: up to MaxData bytes of text.
+	// the tag has no room for: up to 2,048 bytes of text.
 	Data string
 }
 
@@ -63,8 +63,8 @@ func (o CreateOptions) validate(tag string) error {
 
 func validateData(data string) error {
 	switch {
-	case len(data) > MaxData:
-		return &InvalidError{Field: "data", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(MaxData) + " bytes"}
+	case len(data) > maxData:
+		return &InvalidError{Field: "data", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(maxData) + " bytes"}
 	case !utf8.ValidString(data):
 		return &InvalidError{Field: "data", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
 	}

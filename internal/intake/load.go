@@ -48,8 +48,8 @@ func (l *Load) Take(ctx context.Context, quotas *quota.Keeper, metrics *emf.Metr
 	return quotas.Take(ctx, metrics, tenant, quota.Amounts{quota.NewQueues: missing})
 }
 
-// missingOf is how many of the queues are not there. One whose name is none is left to
-// who stores.
+// missingOf is how many of the queues are not there. One whose name is invalid is left to
+// the put.
 func missingOf(ctx context.Context, sorter *cursor.Sorter, queues []string) (missing int64, err error) {
 	seen := map[string]bool{}
 	var ask []string

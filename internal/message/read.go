@@ -135,7 +135,7 @@ func (p *put) Check() error {
 			"must be given, or bodyBase64 instead, and not both")
 	case given["traceparent"] && p.Traceparent == "":
 		return invalid.New(invalid.Malformed, "traceparent",
-			"is empty: leave it out where there is none")
+			"is empty: leave it out")
 	}
 	return nil
 }

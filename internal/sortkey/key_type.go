@@ -27,7 +27,7 @@ const MaxKeyParts = 3
 //	rank(P|P|…)   a text of any length, sorted by which of 1 to 16 patterns it matches
 //
 // At most one of them is a rank. Keys of several parts sort by the first part in which
-// they differ. The empty KeyType is none.
+// they differ. The empty KeyType is invalid.
 //
 // A pattern is any text of printable ASCII but spaces and the characters , | ( and ); a
 // * in it stands for any run of characters, also for none. A text has the rank of the

@@ -22,8 +22,8 @@ func erasedError(queue string) error {
 
 // EraseGrace is how long after a queue was erased what is stored is looked at once more
 // before the queue counts as empty: longer than a writer goes by a cursor that it
-// remembers, and than an invocation runs, with a quarter of an hour for clocks. Who writes
-// later still is found by the messages' stream, and by the full round of each sweep.
+// remembers, and than an invocation runs, with a quarter of an hour for clocks. A later
+// write is found by the messages' stream, and by the full round of each sweep.
 const EraseGrace = memoAge + 30*time.Minute
 
 // Erasure is what is left of a queue that was erased.
@@ -51,7 +51,7 @@ func (c Cursor) Erased() bool { return !c.Erasure.At.IsZero() }
 // In synchronous mode and in arrival order, no put that begins after Erase has returned is
 // answered as stored, but for one whose answer is Deferred, as the cursor did not answer.
 // In asynchronous mode a Sorter that remembers the queue may answer so for half an hour.
-// Nobody gets what these have stored, and it is deleted.
+// What these have stored is not delivered, and is deleted.
 //
 // Lost response, another did it first: the repeat finds the stub. We die right after: the
 // sweep deletes.

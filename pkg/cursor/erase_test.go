@@ -159,7 +159,7 @@ func TestErasingGoesOn(t *testing.T) {
 	check(t, err)
 	same(t, "no time", deleted, cursor.Remains{More: true})
 
-	// Of each request one item is left undone, and then all.
+	// Each request leaves one item undone, and then all.
 	all := false
 	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		write, ok := r.(ddb.BatchWrite)
@@ -293,7 +293,7 @@ func TestErasingGoesWrong(t *testing.T) {
 	}
 }
 
-// TestErasedIsNotStale: who remembers a position is told that the queue was erased, not that the
+// TestErasedIsNotStale: a reader that remembers a position learns that the queue was erased, not that the
 // message came too late.
 func TestErasedIsNotStale(t *testing.T) {
 	b := newBench(t, nil)

@@ -19,7 +19,7 @@ import (
 // when nothing is left to move over. Where the context ends first, it returns that
 // error and what was moved until then: call it again.
 //
-// Of a queue that was erased it deletes what is known to be stored, and returns
+// In a queue that was erased it deletes what is known to be stored, and returns
 // [ErrErased].
 //
 // Died right after any of its steps: what is left is what a writer leaves that

@@ -187,7 +187,7 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 	return cursorItems.Item(&c, beside...)
 }
 
-// announced is none where no gap is.
+// announced is noneAnnounced where no gap is.
 func announced(seq int64) ddb.Value {
 	if seq == noneAnnounced {
 		return ddb.Value{}
@@ -240,7 +240,7 @@ func (c *Cursor) readLog(d *ddb.Decoder) {
 	}
 	if keyed(*c) {
 		if c.Low == "" || c.Low > c.High {
-			d.Fail(attrLow, "is none, or greater than high")
+			d.Fail(attrLow, "is not a sort key, or is greater than high")
 		}
 	} else if err := c.checkFingerprints(); err != nil {
 		d.Fail(attrFingerprints, err.Error())

@@ -57,7 +57,7 @@ func (k *keepRun) segment(ctx context.Context, segment int) error {
 			place = roundPlace{After: c.Queue}
 		}
 		place, left = roundPlace{After: page.Next}, page.Next != ""
-		// Of who cannot be read, or fails, nobody knows that nothing waits there.
+		// Something may wait in a queue that cannot be read, or fails.
 		if err := k.reached(ctx, segment, step{place: place, left: left, failed: first != nil}); err != nil {
 			return errors.Join(first, err)
 		}

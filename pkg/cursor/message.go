@@ -72,7 +72,7 @@ type Message struct {
 
 	// The store's part: a producer leaves it empty.
 
-	// Key is the message's key in a keyed queue. Late tells that it stands there behind
+	// Key is the message's key in a keyed queue. Late reports that it stands there behind
 	// greater keys, Unlinked that it stands behind another message than its Prev.
 	Key            sortkey.Key
 	Late, Unlinked bool

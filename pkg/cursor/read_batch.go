@@ -39,7 +39,7 @@ func (s inside) ReadBatchAt(ctx context.Context, cur Cursor, queue string, after
 	}
 	batch, err := s.readBatch(ctx, cur, queue, after, upTo, bounds...)
 	if missing := (*MissingError)(nil); errors.As(err, &missing) {
-		// Of a queue that was erased since, nothing is missing.
+		// A queue that was erased since misses nothing.
 		if _, gone := s.readCursor(ctx, queue); errors.Is(gone, ErrErased) {
 			err = gone
 		}

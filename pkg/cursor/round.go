@@ -16,7 +16,7 @@ import (
 
 // Round is where a walk is at the end of a run.
 type Round struct {
-	// Ended tells that a round ended in this run: Seen is then what all of its runs saw.
+	// Ended reports that a round ended in this run: Seen is then what all of its runs saw.
 	Ended bool
 	Seen  tally.Tally
 	// Age is how long ago the round began that ended, or is under way; 0 between two.
@@ -152,7 +152,7 @@ func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	return is, errors.Join(firstErrors(errs)...)
 }
 
-// maxErrors is how many errors a run tells.
+// maxErrors is how many errors a run returns.
 const maxErrors = 10
 
 // firstErrors are the first few.

@@ -128,7 +128,7 @@ type Settings struct {
 	// Kind is what orders the messages. A queue that a put makes is of the kind
 	// that the put is for, whatever the Sorter's defaults say.
 	Kind Kind
-	// KeyType is what the keys of a keyed queue are. Of another queue it is empty, and so
+	// KeyType is what the keys of a keyed queue are. It is empty in another queue, and so
 	// are the next three.
 	KeyType sortkey.KeyType `ddb:"keyType,omitzero"`
 	// Settle is how long a message waits for those with lesser keys: 0 to an hour, kept
@@ -372,7 +372,7 @@ func (s Settings) All() iter.Seq2[string, any] {
 }
 
 // Set changes the setting of a name, as [Settings.All] has it, to what the text says.
-// A name that there is none of, and a text that cannot be read, are an
+// An unknown name, and a text that cannot be read, are an
 // [InvalidError]; whether the value is within its bounds is checked where the change is applied.
 func (c *Change) Set(name, text string) error {
 	names := make([]string, len(settings))

@@ -22,7 +22,7 @@ type roundProgress struct {
 	// Since is when the last round before it began in which no visit failed; the zero time
 	// where there was none.
 	Since time.Time `ddb:"since,omitzero"`
-	// Failed tells that a visit of the round failed.
+	// Failed reports that a visit of the round failed.
 	Failed bool `ddb:"failed,omitzero"`
 	// Finished is when the last whole round ended, to the millisecond.
 	Finished time.Time `ddb:"finished,omitzero"`

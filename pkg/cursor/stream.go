@@ -69,7 +69,7 @@ type storedSeqs struct {
 	seqs  []int64
 	done  Advance
 	err   error
-	// again tells that the record has to come again.
+	// again reports that the record has to come again.
 	again bool
 }
 

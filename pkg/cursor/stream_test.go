@@ -184,7 +184,7 @@ func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
 			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
 		}
 		if tried := handed - 1; tried > 1 || tried == 1 && c.err == nil {
-			t.Errorf("%s: %d advances were handed on, want none behind record 2", name, handed)
+			t.Errorf("%s: %d advances were delivered, want none behind record 2", name, handed)
 		}
 		if c.err != nil && !errors.Is(failures[0], broken) {
 			t.Errorf("%s: failure %v, want the handler's", name, failures[0])

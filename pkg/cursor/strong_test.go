@@ -19,7 +19,7 @@ func newBehind(t *testing.T, options cursor.Options, only func(ddb.Request) bool
 	return b
 }
 
-// TestGapsShowsWhatWasJustParked: who was told that a message is parked sees its gap.
+// TestGapsShowsWhatWasJustParked: a producer whose message was parked sees its gap.
 func TestGapsShowsWhatWasJustParked(t *testing.T) {
 	b := newBehind(t, cursor.Options{}, nil)
 	b.put(body(3))

@@ -18,12 +18,12 @@ type walking struct {
 	// Segments is how many parts the cursors are read in, side by side where
 	// the Sorter's ForEach does so; 1 to 100.
 	Segments int
-	// Every is the time from the begin of one round to the begin of the next;
+	// Every is the time from the start of one round to the start of the next;
 	// 0 means that each run begins one, where none is under way.
 	Every time.Duration
 	// Only says which cursors a round visits, by what is known of the round; nil means all.
 	Only func(roundProgress) cursorFilter
-	// PassOver tells that somebody else looks at a cursor later that cannot be read: it then
+	// PassOver reports that somebody else looks at a cursor later that cannot be read: it then
 	// does not have the next round look as far back as this one, and all others by it.
 	PassOver bool
 }
@@ -32,7 +32,7 @@ type walking struct {
 // looks as far back as this one.
 var ErrLookBack = errors.New("look at it again")
 
-// visiting sees to a queue, and counts in the round's tally.
+// visiting handles a queue, and counts in the round's tally.
 type visiting func(ctx context.Context, c Cursor, seen *tally.Tally) error
 
 // walkAll visits the queues of one run, those of a page side by side where the Sorter's
@@ -68,7 +68,7 @@ type look struct {
 	only     cursorFilter
 	passOver bool
 	visit    visiting
-	// goOn tells whether there is time for one more visit.
+	// goOn reports whether there is time for one more visit.
 	goOn func() bool
 }
 

@@ -2,7 +2,7 @@
 // fences off owners whose lease is over: for handlers whose events come more than
 // once, and for requests that their callers repeat.
 //
-// Make a [Table] with [NewDynamo] (or [NewMemory], in tests), a [Deduplicator]
+// Make a [Store] with [NewDynamo] (or [NewMemory], in tests), a [Deduplicator]
 // with [New], once a process, and call [Deduplicator.Once]:
 //
 //	payments, err := dedup.New[string, Receipt](store, "payments", nil)

@@ -65,7 +65,7 @@ type Options struct {
 	// else starts a goroutine. The simulator passes one that runs them one after
 	// the other.
 	ForEach func(n int, do func(i int))
-	// WakeUp, if not nil, is told when a chain is late, up to an hour ahead: by who creates or
+	// WakeUp, if not nil, is called when a chain is late, up to an hour ahead: by who creates or
 	// extends it, and by the sweep of those that were late farther ahead. [Acker.Wake]
 	// should be called then. Nothing depends on it: the sweep finds what is late. It may be
 	// called from several goroutines at once, and must not wait for anything.

@@ -161,7 +161,7 @@ func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 // become twice as old. A chain that is done is due no earlier than it was: the
 // write that ends it does not know that it does. Should the stream lose that
 // write's record, the end is announced at this look; and as the looks are ever
-// farther apart, they are few. Where somebody is told when chains are late, one is shortly
+// farther apart, they are few. Where wake-ups are scheduled for late chains, one is shortly
 // before a deadline that was too far ahead when the chain was created.
 func (a *Acker) nextLook(c Chain, now time.Time) time.Time {
 	next := ddb.ToMillis(now.Add(max(chains.MinLook, now.Sub(c.Created))))

@@ -32,7 +32,7 @@ type split = [4]byte
 
 // Edge is a piece of work in a chain. It travels with the work as a token of
 // printable characters: [Edge.String], [ParseEdge]; in JSON it is that text.
-// Two edges are the same if they are ==. The zero Edge is none.
+// Two edges are the same if they are ==. The zero Edge is no edge.
 //
 // A worker on an edge derives the edges of the work that follows from it
 // ([Edge.Child], [Edge.Named]), so that a handler that runs a second time

@@ -15,8 +15,8 @@
 //
 // An item a chain, in the chains' table. The requests are this package's own, since
 // no chain has both edges and stamps; the table is one, so that one stream's
-// handler, one sweep and one alarm handle the ends of all chains. Of the attributes
-// that package xorack lists, a chain has
+// handler, one sweep and one alarm handle the ends of all chains. A chain has these of the
+// attributes that package xorack lists:
 //
 //	tag, v, inc, created, deadline, seen, dueShard, due, st, reason, endedAt, lastOp, expiresOn
 //

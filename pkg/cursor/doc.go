@@ -4,12 +4,15 @@
 // Make a [Store] with [NewDynamo] (or [NewMemory] in tests), a [Sorter] with
 // [New], and call [Sorter.Put] for each message that arrives:
 //
+//	ctx := context.Background()
 //	sorter, err := cursor.New(cursor.NewMemory(), nil)
-//	…
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //	sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 2, Body: []byte("paid")})
 //	r := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 1, Body: []byte("made")})[0]
 //	for m, err := range sorter.Read(ctx, "orders", r.Old, r.New) {
-//		fmt.Println(m.Seq, string(m.Body), err) // 1 made, 2 paid
+//		fmt.Println(m.Seq, string(m.Body), err) // 1 made <nil>, 2 paid <nil>
 //	}
 //
 // The messages come out, in order, behind the stream of the cursors table: package

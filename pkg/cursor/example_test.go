@@ -9,8 +9,25 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Messages arrive in any order and are read in order.
+// The example of the package comment.
 func Example() {
+	ctx := context.Background()
+	sorter, err := cursor.New(cursor.NewMemory(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 2, Body: []byte("paid")})
+	r := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 1, Body: []byte("made")})[0]
+	for m, err := range sorter.Read(ctx, "orders", r.Old, r.New) {
+		fmt.Println(m.Seq, string(m.Body), err)
+	}
+	// Output:
+	// 1 made <nil>
+	// 2 paid <nil>
+}
+
+// Messages arrive in any order and are read in order.
+func ExampleSorter_Put() {
 	ctx := context.Background()
 	sorter, _ := cursor.New(cursor.NewMemory(), nil)
 	for _, seq := range []int64{2, 3, 1, 3} {

@@ -111,7 +111,7 @@ func (s inside) SkipGap(
 	return s.skipGaps(ctx, queue, reason, age, limit, func() bool { return true })
 }
 
-// skipGaps is SkipGap for as long as goOn says so: it is asked before each 1,000 tombstones.
+// skipGaps is SkipGap for as long as goOn returns true: it is asked before each 1,000 tombstones.
 // It schedules the wake-up of the gap that it leaves open.
 func (s *Sorter) skipGaps(
 	ctx context.Context, queue, reason string, age time.Duration, limit int, goOn func() bool,

@@ -207,7 +207,7 @@ func (s *requests) RaiseFloor(ctx context.Context, queue string, floor int64, no
 type cursorScan struct {
 	// Segment is from 0 to Segments-1: each cursor is in exactly one segment.
 	Segment, Segments int
-	// After is the CursorPage.Next of the page before, empty for the first.
+	// After is the Next of the page before, empty for the first.
 	After string
 	// Limit is the most cursors that are looked at; 0 means as many as 1 MB has.
 	Limit int

@@ -32,7 +32,7 @@ type roundProgress struct {
 
 // roundPlace is how far a round has come in a segment.
 type roundPlace struct {
-	// After is the last page's CursorPage.Next; empty at the segment's begin.
+	// After is the last page's Next; empty at the segment's begin.
 	After string `ddb:"after,omitzero"`
 	// Queue is the one behind After that the round is in, and Kept the seq up to which
 	// it has kept it; none where it is between two queues.

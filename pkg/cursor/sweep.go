@@ -24,7 +24,7 @@ type SweepOptions struct {
 	// each run begins one where it is 0, and none is under way.
 	Every time.Duration
 	// FullEvery is the time between two full rounds, 24 hours where it is 0.
-	// It must be at most a quarter of the retention: see KeepUndelivered.
+	// It must be at most a quarter of the retention: no undelivered message expires then.
 	FullEvery time.Duration
 	// SkipLimit is the most tombstones that are written to one queue a run; 0
 	// means as many as there is time for: half of what the context has left.

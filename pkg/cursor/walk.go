@@ -38,7 +38,7 @@ type visiting func(ctx context.Context, c Cursor, seen *tally.Tally) error
 // walkAll visits the queues of one run, those of a page side by side where the Sorter's
 // ForEach does so. A visit that fails stops no other, and a cursor that cannot be read is
 // passed over: the error joins the first of each segment, and the next round looks as far
-// back as this one (but see [Walk].PassOver). It ends when the context does. Any number of runs may walk at once: each then visits what it comes to.
+// back as this one (but see [walking].PassOver). It ends when the context does. Any number of runs may walk at once: each then visits what it comes to.
 //
 // Cost beside that of the visits: one read unit for about 70 queues, a request for 1 MB of
 // them, or for 1,000 where all are visited, one a segment at least, and two for the round.

@@ -98,7 +98,7 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 }
 
 // EraseMore deletes what is stored of a queue that was erased, for half of the time that
-// the context has left: see [cursor.Sorter.EraseMore]. The consumers go first, so that nobody
+// the context has left: the messages are the sorter's. The consumers go first, so that nobody
 // makes a claim: one that is out ends by that, and its commit is answered as of a consumer
 // that is not there. Then the queue's own endpoints go, with their secrets.
 //

@@ -37,7 +37,7 @@ const MaxKeyParts = 3
 // is between them.
 type KeyType string
 
-// ParseKeyType reads a KeyType and writes it as it is kept: without spaces. An error
+// ParseKeyType reads a KeyType and writes it as it is stored: without spaces. An error
 // is an [invalid.Error] of field "keyType".
 func ParseKeyType(text string) (KeyType, error) {
 	parts, err := parseKeyType(text)

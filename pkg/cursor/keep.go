@@ -7,7 +7,7 @@ import (
 )
 
 // keepRun is a run of the round over all queues that keeps what is not delivered from
-// expiring. How far it is within a queue is kept with the round: however large a backlog
+// expiring. How far it is within a queue is stored with the round: however large a backlog
 // is, the next run goes on in it.
 type keepRun struct {
 	*round

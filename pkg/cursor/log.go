@@ -14,7 +14,7 @@ import (
 )
 
 // The log of a queue in arrival order and that of a keyed one are one thing: what comes is stored,
-// looked for in the tail of the cursor and in the order items, kept while it has no place, and
+// looked for in the tail of the cursor and in the order items, extended while it has no place, and
 // flushed out of the tail. They differ in how places are given: by an allocation that writers
 // share (append.go), and by a settle that compares the position (settle.go).
 

@@ -95,7 +95,7 @@ func (s *Sorter) expiresSoon(expiresOn time.Time) bool {
 // KeepBack makes sure that what lies before upTo is stored and stays so: it
 // walks down towards the message behind after, and pushes each expiry that is due. It
 // handles one piece, of a page at most, and everything from behind To up to upTo is then
-// there, and kept for half the retention at least. Where there is more, call it again
+// there, and retained for half the retention at least. Where there is more, call it again
 // with To as upTo. Where there is not, To is after, or the first seq, from above, that is
 // not stored.
 //

@@ -117,7 +117,7 @@ type Settings struct {
 	// Policy is what happens to a gap that stays open.
 	Policy Policy `ddb:"policy"`
 	// GapAfter is the age from which PolicySkip and PolicyAlert act: 1 second
-	// to 365 days, kept in milliseconds.
+	// to 365 days, stored in milliseconds.
 	GapAfter time.Duration `ddb:"gapAfter"`
 	// MaxAhead is how far beyond the position a message may be, from 1 to
 	// 10,000,000; one that is farther gets Full. It bounds how much can be
@@ -131,7 +131,7 @@ type Settings struct {
 	// KeyType is what the keys of a keyed queue are. It is empty in another queue, and so
 	// are the next three.
 	KeyType sortkey.KeyType `ddb:"keyType,omitzero"`
-	// Settle is how long a message waits for those with lesser keys: 0 to an hour, kept
+	// Settle is how long a message waits for those with lesser keys: 0 to an hour, stored
 	// in milliseconds.
 	Settle time.Duration `ddb:"settle,omitzero"`
 	// Late is what becomes of a message that comes later than that; LateDeliver where it

@@ -111,7 +111,7 @@ type settleLook struct {
 	placed, lost bool
 	// latest is the position as it was looked at again, once, because a message had seen more.
 	latest *int64
-	// dueBeyond reports that one of those ahead that are not kept is due.
+	// dueBeyond reports that one of those ahead that are not held is due.
 	dueBeyond bool
 }
 

@@ -19,7 +19,7 @@ import (
 type Sorter struct {
 	store    *requests
 	defaults Settings
-	// retention is how long a message is kept after it was stored or last
+	// retention is how long a message is retained after it was stored or last
 	// pushed forward; 0 means for ever.
 	retention time.Duration
 	batchSize int
@@ -37,8 +37,8 @@ type Options struct {
 	// Defaults are the settings of queues that a put makes; nil means
 	// DefaultSettings().
 	Defaults *Settings
-	// Retention is how long a message is kept: 4 hours to 10 years, and 14
-	// days where it is 0. Messages that are not yet passed are kept longer, as
+	// Retention is how long a message is retained: 4 hours to 10 years, and 14
+	// days where it is 0. Messages that are not yet passed are retained longer, as
 	// long as the sweep runs. KeepForever switches deletion off.
 	Retention   time.Duration
 	KeepForever bool

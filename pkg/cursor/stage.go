@@ -10,7 +10,7 @@ import (
 
 // Stage stores messages without seqs, those of one queue and PutID as one arrival, and gives them no
 // places. Their queues are made where they are not there, and must be of the kind: those of
-// KindNumbered are only kept here, for a caller who puts their messages later.
+// KindNumbered are only stored here, for a caller who puts their messages later.
 //
 // The answers are in the order of the first messages of each. It stops at the first that is
 // not staged, with an error: an [InvalidError] where an arrival can never be,
@@ -80,7 +80,7 @@ func (s inside) Recall(ctx context.Context, queue, id string) (staged Arrival, f
 
 // Place gives a staged arrival its seqs, as [Sorter.Put] does: its Outcome is
 // Advanced also where an earlier call gave them, and its Seq is that of the first message. It may be
-// repeated, by anybody, for as long as the arrival is kept.
+// repeated, by anybody, for as long as the arrival is retained.
 //
 // One write; what keeps the cursor small comes on top, as in Put.
 func (s inside) Place(ctx context.Context, staged Arrival) Result {

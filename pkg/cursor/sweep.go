@@ -165,7 +165,7 @@ func (r *SweepReport) add(o SweepReport) {
 // leaves no mark. The third round, as often, keeps undelivered messages from expiring:
 // beside the others, so that none of their work waits for a large backlog.
 //
-// A run goes on until its rounds are over or its context ends; where it stopped is kept in
+// A run goes on until its rounds are over or its context ends; where it stopped is stored in
 // the sweeps table, and the next run goes on from there. A queue has a few seconds of a
 // round; what it then still needs is gone on with when the round is over, in the time that
 // the run has left, and else by the next round of its kind. Any number of sweeps may run at
@@ -269,7 +269,7 @@ func (w *sweep) longQuiet(p roundProgress) time.Time {
 	return movedSince(p).MovedSince.Add(-w.options.FullEvery)
 }
 
-// needed are the queues that may have messages which have to be kept.
+// needed are the queues that may have messages whose TTL has to be extended.
 func (w *sweep) needed(p roundProgress) cursorFilter {
 	long := w.longQuiet(p)
 	return cursorFilter{Gaps: !long.IsZero(), MovedSince: long}

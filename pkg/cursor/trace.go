@@ -12,7 +12,7 @@ import (
 )
 
 // Trace is the trace context that a message came with, as the W3C's Trace Context has it:
-// https://www.w3.org/TR/trace-context/. It is kept beside the message, and is no part of its
+// https://www.w3.org/TR/trace-context/. It is stored beside the message, and is no part of its
 // Digest: a repeat that is traced otherwise is a duplicate, and the first one's stays.
 type Trace struct {
 	// Parent is the traceparent in the form of version 00, 55 bytes; empty where none exists.
@@ -23,7 +23,7 @@ type Trace struct {
 
 // Bounds of a trace context.
 const (
-	// maxTraceState is the most bytes of a tracestate that are kept.
+	// maxTraceState is the most bytes of a tracestate that are stored.
 	maxTraceState = 512
 
 	traceparentSize = len("00-") + 32 + len("-") + 16 + len("-") + 2

@@ -76,7 +76,7 @@ type Chain struct {
 	Parent Edge
 	Sub    bool
 
-	// Data is what the chain's owner keeps with it: [CreateOptions.Data].
+	// Data is what the chain's owner stores with it: [CreateOptions.Data].
 	Data string `ddb:"data,omitzero"`
 }
 

@@ -30,7 +30,7 @@ type CreateOptions struct {
 	// Parent, if not the zero Edge, is an edge of another chain that ends when
 	// this chain is done, and fails when it fails or times out.
 	Parent Edge
-	// Data is kept with the chain for the code that handles its end, such as names that
+	// Data is stored with the chain for the code that handles its end, such as names that
 	// the tag has no room for: up to 2,048 bytes of text.
 	Data string
 }

@@ -25,7 +25,7 @@
 //	stampLen   N  the length of its stamps
 //	stamps     BS each of them, behind 6 bytes that mark its operation
 //
-// The stamps are kept one beside the other, and put together by those that
+// The stamps are stored one beside the other, and put together by those that
 // read them. So a stamp is one write at any number of writers, and one that is repeated
 // under its id ([Options].ID) is the same member.
 //

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -106,6 +107,24 @@ func TestManners(t *testing.T) {
 	for manner, times := range n {
 		if times < 10 {
 			t.Errorf("%+v: %d times", manner, times)
+		}
+	}
+}
+
+// TestWaitsForNobody: one of 200 may take as long as the slow ones, one in ten may not.
+func TestWaitsForNobody(t *testing.T) {
+	fast := slices.Repeat([]time.Duration{time.Second}, 199)
+	for _, c := range []struct {
+		took  []time.Duration
+		wrong int
+	}{
+		{append(slices.Clone(fast), 9*time.Second), 0},
+		{append(slices.Clone(fast[:180]), slices.Repeat([]time.Duration{9 * time.Second}, 20)...), 1},
+		{nil, 1},
+	} {
+		w := &world{}
+		if w.waitsForNobody(c.took, 9*time.Second); len(w.wrong) != c.wrong {
+			t.Errorf("%d delays: %q", len(c.took), w.wrong)
 		}
 	}
 }

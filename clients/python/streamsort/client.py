@@ -22,10 +22,10 @@ MOST_RETRY_AFTER = 60  # seconds
 
 
 class _Failed(Exception):
-    def __init__(self, message: PutMessage, status: int, detail: str) -> None:
+    def __init__(self, sent: PutMessage, status: int, detail: str) -> None:
         super().__init__(detail)
-        #: The message as it was put, with its id: another put of it is a repeat.
-        self.message = message
+        #: The message as it was sent, with its id: another put of it is a repeat.
+        self.sent = sent
         #: The status of the last answer about it; 0 where there was none.
         self.status = status
         self.detail = detail
@@ -34,8 +34,8 @@ class _Failed(Exception):
 class Refused(_Failed):
     """A message that the API refuses for good or, beside the outcome ahead, for now."""
 
-    def __init__(self, message: PutMessage, status: int, answer: Any, field: str = "") -> None:
-        super().__init__(message, status, answer.get("detail", ""))
+    def __init__(self, sent: PutMessage, status: int, answer: Any, field: str = "") -> None:
+        super().__init__(sent, status, answer.get("detail", ""))
         self.outcome: str = answer.get("outcome", "")
         self.code: str = answer.get("code", "")
         #: The member of the message that is wrong, where one is.
@@ -171,7 +171,7 @@ def _of_aws(host: str) -> tuple[str, str]:
 class _Entry:
     """A message on its way."""
 
-    message: PutMessage
+    sent: PutMessage
     document: bytes
     result: Result | Refused | GaveUp | None = None
     # What the last request means for it: it goes again at once, after a wait, or aside, where
@@ -238,7 +238,7 @@ class _Put:
             self.judge(parts, *answer)
         for e in self.entries:
             if e.result is None:
-                e.result = GaveUp(e.message, e.status, e.why)
+                e.result = GaveUp(e.sent, e.status, e.why)
         return [e.result for e in self.entries]
 
     def compose(self, ready: list[_Line], now: float) -> list[tuple[_Line, list[_Entry]]]:
@@ -298,7 +298,7 @@ class _Put:
         elif status == 429:
             e.fate = "aside"
         elif 300 <= status < 500:
-            e.result = Refused(e.message, status, result)
+            e.result = Refused(e.sent, status, result)
         return not (200 <= status < 500)
 
     def problem(self, batch: list[_Entry], status: int, answer: dict[str, Any]) -> bool:
@@ -309,12 +309,12 @@ class _Put:
             place = f"messages[{index}]"
             if isinstance(index, int) and index < len(batch) and name.startswith(place):
                 e = batch[index]
-                e.result = Refused(e.message, status, error, name[len(place):].lstrip("."))
+                e.result = Refused(e.sent, status, error, name[len(place):].lstrip("."))
                 named = True
         if not named and len(batch) == 1:
             e, error = batch[0], (answer.get("errors") or [answer])[0]
             error = {"detail": e.why, **error}
-            e.result = Refused(e.message, status, error, error.get("field", ""))
+            e.result = Refused(e.sent, status, error, error.get("field", ""))
         for e in batch:
             e.fate = "again"
         return not named and len(batch) > 1
@@ -324,7 +324,7 @@ class _Put:
         ahead = [(e, e.result.position) for e in part
                  if isinstance(e.result, Refused) and e.result.position is not None]
         left = (e for e in (*q.waiting, *q.aside, *part) if e.result is None)
-        if ahead and str(ahead[0][1] + 1) in (str(e.message.get("seq")) for e in left):
+        if ahead and str(ahead[0][1] + 1) in (str(e.sent.get("seq")) for e in left):
             for e, _ in ahead:
                 e.result, e.fate = None, "aside"
 

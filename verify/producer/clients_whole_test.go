@@ -5,7 +5,9 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -39,8 +41,13 @@ func TestClients(t *testing.T) {
 		{"python3", "-B", "../../clients/testdata/producer.py"}, {"node", "../../clients/testdata/producer.mjs"},
 	} {
 		for _, c := range cases {
+			// An answer that a busy machine brings late is no lost one.
+			timeout := 15 * time.Second
+			if slices.ContainsFunc(c.Faults, func(f producertest.Fault) bool { return f.Do == "hang" }) {
+				timeout = producertest.RequestTimeout
+			}
 			running.Go(func() error {
-				for _, wrong := range c.Serve(t.Context(), driveBy(command)) {
+				for _, wrong := range c.Serve(t.Context(), driveBy(command, timeout)) {
 					t.Errorf("%s, %s: %s", command[0], c.Name, wrong)
 				}
 				return nil

@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -23,6 +24,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,7 +85,9 @@ func TestNode(t *testing.T) {
 	run(t, command(t, "node", "node", "--test"))
 }
 
-var keys = aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "secret/key", SessionToken: "to+ken="}
+var keys = aws.Credentials{
+	AccessKeyID: "AKID", SecretAccessKey: "secret/key", SessionToken: "to+ken=",
+}
 
 const region = "eu-north-1"
 
@@ -98,7 +102,8 @@ func signed(r *http.Request, body []byte) error {
 	if err != nil {
 		return err
 	}
-	again, err := http.NewRequestWithContext(r.Context(), r.Method, "http://"+r.Host+r.URL.EscapedPath(), nil)
+	url := "http://" + r.Host + r.URL.EscapedPath()
+	again, err := http.NewRequestWithContext(r.Context(), r.Method, url, nil)
 	if err != nil {
 		return err
 	}
@@ -112,8 +117,9 @@ func signed(r *http.Request, body []byte) error {
 			again.Header.Set(name, r.Header.Get(name))
 		}
 	}
-	hash := sha256.Sum256(body)
-	err = v4.NewSigner().SignHTTP(r.Context(), keys, again, hex.EncodeToString(hash[:]), "execute-api", region, at)
+	sum := sha256.Sum256(body)
+	hash := hex.EncodeToString(sum[:])
+	err = v4.NewSigner().SignHTTP(r.Context(), keys, again, hash, "execute-api", region, at)
 	if err != nil {
 		return err
 	}
@@ -128,7 +134,9 @@ func signed(r *http.Request, body []byte) error {
 // a session and a path with a space.
 func TestSigned(t *testing.T) {
 	t.Parallel()
-	for _, words := range [][]string{{python(t), "testdata/producer.py"}, {"node", "testdata/producer.mjs"}} {
+	for _, words := range [][]string{
+		{python(t), "testdata/producer.py"}, {"node", "testdata/producer.mjs"},
+	} {
 		wrong := make(chan error, 1)
 		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
@@ -139,8 +147,8 @@ func TestSigned(t *testing.T) {
 			_, _ = io.WriteString(w, `{"results":[{"status":200,"queue":"q","outcome":"advanced"}]}`)
 		}))
 		c := command(t, ".", words...)
-		c.Env = append(c.Env, "STREAMSORT_URL="+api.URL+"/a%20stage", "SIGN_FOR="+region, "REQUEST_TIMEOUT=15000",
-			"MIN_BACKOFF=100", "MAX_BACKOFF=100", "AWS_ACCESS_KEY_ID="+keys.AccessKeyID,
+		c.Env = append(c.Env, "STREAMSORT_URL="+api.URL+"/a%20stage", "SIGN_FOR="+region,
+			"REQUEST_TIMEOUT=15000", "MIN_BACKOFF=100", "MAX_BACKOFF=100", "AWS_ACCESS_KEY_ID="+keys.AccessKeyID,
 			"AWS_SECRET_ACCESS_KEY="+keys.SecretAccessKey, "AWS_SESSION_TOKEN="+keys.SessionToken)
 		c.Stdin = strings.NewReader(`{"queue":"q","seq":1,"body":"ä"}`)
 		run(t, c)
@@ -153,6 +161,92 @@ func TestSigned(t *testing.T) {
 			t.Errorf("%s made no request", words[1])
 		}
 		api.Close()
+	}
+}
+
+var (
+	block  = regexp.MustCompile("(?ms)^```(python|js|json)\n(.*?)^```$")
+	runner = map[string]string{
+		// Each block runs, and its handler takes the batch.
+		"python": `import json, runpy, sys
+batch = json.loads(sys.argv[1])
+for name in sys.argv[2:]:
+    handler = runpy.run_path(name).get("handler")
+    if handler and handler(batch, None) is not None:
+        sys.exit(name + " fails")
+`,
+		"js": `const [batch, ...names] = process.argv.slice(2);
+for (const name of names) {
+  const { handler } = await import(name);
+  if (handler && await handler(JSON.parse(batch)) !== undefined) throw new Error(name + " fails");
+}
+`,
+	}
+)
+
+// TestSnippets runs the code of the pages in Python and Node: what it puts comes in, and its
+// handlers take the batch that docs/sinks.md shows.
+func TestSnippets(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, found, batch := t.TempDir(), map[string][]string{}, ""
+	ending := map[string]string{"python": "py", "js": "mjs"}
+	for _, page := range append(pages, "../README.md", "python/README.md", "node/README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range block.FindAllStringSubmatch(string(text), -1) {
+			language, code := b[1], b[2]
+			if language == "json" {
+				if page == "../docs/sinks.md" && batch == "" {
+					batch = code
+				}
+				continue
+			}
+			name := fmt.Sprintf("%s/%d.%s", folder, len(found[language]), ending[language])
+			if err := os.WriteFile(name, []byte(code), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			found[language] = append(found[language], name)
+		}
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := filepath.Join(folder, "node_modules")
+	err = errors.Join(
+		os.Mkdir(modules, 0o700),
+		os.Symlink(filepath.Join(here, "node"), filepath.Join(modules, "streamsort")),
+		os.WriteFile(filepath.Join(folder, "run.py"), []byte(runner["python"]), 0o600),
+		os.WriteFile(filepath.Join(folder, "run.mjs"), []byte(runner["js"]), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := map[string][]string{"python": {"python3", "run.py"}, "js": {"node", "run.mjs"}}
+	for language, words := range programs {
+		var puts atomic.Int32
+		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var put struct{ Messages []json.RawMessage }
+			if err := json.NewDecoder(r.Body).Decode(&put); err != nil {
+				t.Error(err)
+			}
+			puts.Add(1)
+			result := `{"status":200,"queue":"orders","outcome":"advanced"}`
+			results := slices.Repeat([]string{result}, len(put.Messages))
+			_, _ = io.WriteString(w, `{"results":[`+strings.Join(results, ",")+`]}`)
+		}))
+		c := command(t, folder, append(append(words, batch), found[language]...)...)
+		c.Env = append(c.Env, "API_URL="+api.URL, "PYTHONPATH="+filepath.Join(here, "python"))
+		run(t, c)
+		api.Close()
+		if n := puts.Load(); n < 2 || len(found[language]) < 4 {
+			t.Errorf("%d blocks of %s put %d times, and there are more", len(found[language]), language, n)
+		}
 	}
 }
 

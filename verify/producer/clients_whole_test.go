@@ -38,7 +38,8 @@ func TestClients(t *testing.T) {
 	var running errgroup.Group
 	running.SetLimit(8)
 	for _, command := range [][]string{
-		{"python3", "-B", "../../clients/testdata/producer.py"}, {"node", "../../clients/testdata/producer.mjs"},
+		{"python3", "-B", "../../clients/testdata/producer.py"},
+		{"node", "../../clients/testdata/producer.mjs"},
 	} {
 		for _, c := range cases {
 			// An answer that a busy machine brings late is no lost one.

@@ -110,7 +110,7 @@ class Client:
         results = _Put(self, messages).run()
         if any(isinstance(r, _Failed) for r in results):
             raise PutError(results)
-        return results  # type: ignore[return-value]
+        return results
 
     def _request(self, content: bytes, timeout: float) -> tuple[int, bytes, float]:
         """Make a request once: its status, body and Retry-After; status 0 without an answer."""
@@ -349,5 +349,5 @@ class _Put:
 
     def backoff(self, failures: int) -> float:
         """Return a wait that doubles with each failure, give or take a half."""
-        longest = self.client.min_backoff * 2 ** min(failures - 1, 30)
+        longest = self.client.min_backoff * 2.0 ** min(failures - 1, 30)
         return min(longest, self.client.max_backoff) * random.uniform(0.5, 1.5)

@@ -116,10 +116,11 @@ class Webhooks(unittest.TestCase):
                 self.verify(**case)
 
     def test_no_secret(self):
-        for secret in "whsec_c2hvcnQ=", "", "a secret of words", []:
-            with self.subTest(secret), self.assertRaises((ValueError, streamsort.SignatureError)) as e:
+        for secret in "whsec_c2hvcnQ=", "", "a secret of words":
+            with self.subTest(secret), self.assertRaisesRegex(ValueError, "^a secret must be whsec_"):
                 self.verify(secret=secret)
-            self.assertNotIn("c2hv", str(e.exception))
+        with self.assertRaises(streamsort.SignatureError):
+            self.verify(secret=[])
 
 
 class Clock:

@@ -16,7 +16,7 @@ export class Refused extends Error {
     const { outcome = "", code = "", detail = "" } = answer;
     const what = [outcome || status, field].filter(Boolean).join(" ");
     super(`the message was refused (${what}): ${detail}`);
-    Object.assign(this, { sent, status, outcome, code, detail, field });
+    Object.assign(this, { name: "Refused", sent, status, outcome, code, detail, field });
     this.position = outcome === "ahead" ? answer.new : undefined;
   }
 }
@@ -24,7 +24,7 @@ export class Refused extends Error {
 export class GaveUp extends Error {
   constructor(sent, status, detail) {
     super(`given up: ${detail || "there was no time to send it"}`);
-    Object.assign(this, { sent, status, detail });
+    Object.assign(this, { name: "GaveUp", sent, status, detail });
   }
 }
 
@@ -32,7 +32,7 @@ export class PutError extends Error {
   constructor(results) {
     const errors = results.filter((r) => r instanceof Error);
     super(`${errors.length} of ${results.length} messages failed; the first: ${errors[0].message}`);
-    Object.assign(this, { results, errors });
+    Object.assign(this, { name: "PutError", results, errors });
   }
 }
 

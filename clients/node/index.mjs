@@ -34,7 +34,9 @@ export async function each(batch, handle) {
   }
 }
 
-export class SignatureError extends Error {}
+export class SignatureError extends Error {
+  name = "SignatureError";
+}
 
 export function verify(content, headers, secrets, options = {}) {
   const { toleranceSeconds = 300, now = Date.now() } = options;

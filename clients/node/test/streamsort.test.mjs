@@ -140,7 +140,7 @@ test("a message that is refused", async () => {
   assert.ok(refused instanceof streamsort.Refused);
   const { status, code, field, detail, sent } = refused;
   assert.deepEqual({ status, code, field, detail, seq: sent.seq }, { status: 400, code: "clash", field: "key", detail: "must not be given", seq: 2 });
-  assert.match(error.message, /^1 of 2 messages failed; the first: .*\(400 key\): must not/);
+  assert.match(String(error), /^PutError: 1 of 2 messages failed; the first: .*\(400 key\): must not/);
 
   const conflict = { status: 409, queue: "q", outcome: "conflict", detail: "another" };
   const [clash] = (await put([{ queue: "q", seq: 1 }], {}, [200, { results: [conflict] }])).error.errors;

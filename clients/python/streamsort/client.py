@@ -107,17 +107,13 @@ class Client:
         5xx) is repeated under the same seq, key or id, with growing waits, for give_up_after
         seconds. A message without seq, key and id gets an id. Raise PutError where some fail.
         """
-        results = _Put(self, messages).run()
-        if any(isinstance(r, _Failed) for r in results):
-            raise PutError(results)
-        return results
+        return _Put(self, messages).run()
 
     def _request(self, content: bytes, timeout: float) -> tuple[int, bytes, float]:
         """Make a request once: its status, body and Retry-After; status 0 without an answer."""
         headers = self._authorized(content)
-        connect: Any = http.client.HTTPConnection
-        if self._parts.scheme == "https":
-            connect = http.client.HTTPSConnection
+        secure = self._parts.scheme == "https"
+        connect: Any = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         while True:
             kept = self._idle.pop() if self._idle else None
             connection = kept or connect(self._parts.hostname, self._parts.port, timeout=timeout)
@@ -232,14 +228,16 @@ class _Put:
                 continue
             parts = self.compose(sorted((q for q in lines if q.due() <= now), key=_Line.due), now)
             content = b",".join(e.document for _, batch in parts for e in batch)
-            left = max(1.0, self.deadline - now)
-            answer = self.client._request(b'{"messages":[' + content + b"]}",
-                                          min(self.client.request_timeout, left))
+            timeout = min(self.client.request_timeout, max(1.0, self.deadline - now))
+            answer = self.client._request(b'{"messages":[' + content + b"]}", timeout)
             self.judge(parts, *answer)
         for e in self.entries:
             if e.result is None:
                 e.result = GaveUp(e.sent, e.status, e.why)
-        return [e.result for e in self.entries]
+        results: list[Any] = [e.result for e in self.entries]
+        if any(isinstance(r, _Failed) for r in results):
+            raise PutError(results)
+        return results
 
     def compose(self, ready: list[_Line], now: float) -> list[tuple[_Line, list[_Entry]]]:
         """Take what the next request has: of one line alone, or of all that may share."""
@@ -328,8 +326,7 @@ class _Put:
             for e, _ in ahead:
                 e.result, e.fate = None, "aside"
 
-    def turn(self, q: _Line, part: list[_Entry], now: float, retry_after: float,
-             lost: bool) -> None:
+    def turn(self, q: _Line, part: list[_Entry], now: float, after: float, lost: bool) -> None:
         """Put back what goes again, and say when."""
         again = [e for e in part if e.result is None and e.fate != "aside"]
         aside = [e for e in part if e.result is None and e.fate == "aside"]
@@ -338,7 +335,7 @@ class _Put:
         q.aside += aside
         q.alone = wait and lost
         q.failures = q.failures + 1 if wait else 0
-        q.not_before = now + (retry_after + self.backoff(q.failures) if wait else 0)
+        q.not_before = now + (after + self.backoff(q.failures) if wait else 0)
         if aside:
             q.asides += 1
             q.aside_due = now + self.backoff(q.asides)

@@ -20,6 +20,7 @@ import (
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // Variable is the environment variable with the ARN of process, for what moves queues.
@@ -59,9 +60,15 @@ type Caller struct {
 	moved map[string]int64
 }
 
-// New returns a Caller of a function, for queues whose names begin with one of the prefixes; nil
-// where there is no function, or no prefix. It makes no request.
-func New(function string, prefixes []string) (*Caller, error) {
+// New returns a Caller of a function, for the queues of those readers that are eager; nil where there
+// is no function, or none of them is. It makes no request.
+func New(function string, readers []delivery.Reader) (*Caller, error) {
+	var prefixes []string
+	for _, reader := range readers {
+		if reader.Eager {
+			prefixes = append(prefixes, reader.Prefix)
+		}
+	}
 	if function == "" || len(prefixes) == 0 {
 		return nil, nil
 	}

@@ -146,13 +146,7 @@ func FromEnvironment() (Settings, error) {
 	if s.Timer, err = timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE")); err != nil {
 		r.errs = append(r.errs, err)
 	}
-	var prefixes []string
-	for _, reader := range s.Readers {
-		if reader.Eager {
-			prefixes = append(prefixes, reader.Prefix)
-		}
-	}
-	if s.Eager, err = eager.New(os.Getenv(eager.Variable), prefixes); err != nil {
+	if s.Eager, err = eager.New(os.Getenv(eager.Variable), s.Readers); err != nil {
 		r.errs = append(r.errs, err)
 	}
 	s.Events = r.events()

@@ -38,6 +38,9 @@ func (p Props) validate(id string) error {
 	p.checkQueues(c)
 	p.checkSort(c)
 	p.checkProcess(c)
+	if _, err := processName(id, p.Consumers); err != nil {
+		c.errs = append(c.errs, err)
+	}
 	p.checkWebhooks(c)
 	p.checkAck(c)
 	p.checkSweep(c)

@@ -15,7 +15,12 @@ import (
 func TestMoved(t *testing.T) {
 	var moved []string
 	now := time.UnixMilli(1_700_000_000_000)
-	sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{
+	store := cursor.NewMemory()
+	other, err := cursor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sorter, err := cursor.New(store, &cursor.Options{
 		Now:   func() time.Time { return now },
 		Moved: func(queue string, position int64) { moved = append(moved, fmt.Sprint(queue, " ", position)) },
 		ForEach: func(n int, do func(int)) {
@@ -50,6 +55,11 @@ func TestMoved(t *testing.T) {
 	expect("a duplicate")
 	put(cursor.Message{Queue: "n", Seq: 3}, cursor.Message{Queue: "a", Seq: cursor.NoSeq, ID: "1"}, cursor.Message{Queue: "a", Seq: cursor.NoSeq, ID: "2"})
 	expect("several", "n 3", "a 2")
+	if r := other.Put(t.Context(), cursor.Message{Queue: "n", Seq: 4})[0]; r.Outcome != cursor.Advanced {
+		t.Fatal(r)
+	}
+	put(cursor.Message{Queue: "n", Seq: 4})
+	expect("what another has moved")
 	put(cursor.Message{Queue: "a", Seq: 3}, cursor.Message{Queue: "a", Seq: 4})
 	expect("what is appended", "a 4")
 	put(cursor.Message{Queue: "k", Seq: cursor.NoSeq, ID: "1", KeyParts: []any{1}, KeyType: "number"})

@@ -252,7 +252,7 @@ func (p Props) checkQueueSettings(c *checker) {
 	}
 	oneOf(c, "policy", p.Policy, cursor.PolicyWait, cursor.PolicySkip, cursor.PolicyAlert)
 	between(c, "gapAfter", p.GapAfter, cursor.MinGapAfter, cursor.MaxGapAfter)
-	between(c, "maxAhead", p.MaxAhead, cursor.MinMaxAhead, cursor.MaxMaxAhead)
+	between(c, "maxAhead", p.MaxAhead, 1, cursor.MaxMaxAhead)
 	oneOf(c, "mode", p.Mode, cursor.ModeSync, cursor.ModeAsync)
 	between(c, "settle", *p.Settle, 0, cursor.MaxSettle)
 	whole(c, "settle", *p.Settle, time.Millisecond)

@@ -18,6 +18,9 @@ type Config struct {
 	// them (template.ReadFile). Required. A template may import what another one
 	// exports.
 	Templates []string
+	// Consumers are what the project's own stack delivers to, without a template that says so;
+	// where there are any, Templates is that stack's alone ([Config.OwnTemplate]).
+	Consumers []Consumer
 	// Parameters are values of the templates' parameters, by name.
 	Parameters map[string]string
 	// Env adds variables to the functions' environments, and replaces those

@@ -37,6 +37,10 @@ func parse(config Config) ([]*loaded, error) {
 		}
 		all = append(all, &loaded{path: absolute, doc: doc})
 	}
+	own, err := consumersTemplate(config.Consumers)
+	if errs = append(errs, err); own != nil {
+		all = append(all, own)
+	}
 	for name := range config.Parameters {
 		declared := false
 		for _, l := range all {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -121,6 +122,11 @@ func (n names) find(name string) string {
 		return found
 	}
 	return name
+}
+
+// all are the own names, sorted.
+func (n names) all() []string {
+	return slices.Compact(slices.Sorted(maps.Values(n.logical)))
 }
 
 func (n names) known(name string) bool { return n.logical[name] == name }

@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
-//go:embed streamsort.template.json process.patch.json
+//go:embed streamsort.template.json streamsort.process.patch.json
 var ownTemplates embed.FS
 
 // OwnTemplate is the path of this project's own template, with process in it where there are
@@ -21,7 +21,7 @@ var ownTemplates embed.FS
 func (c Config) OwnTemplate() (string, error) {
 	name := "streamsort.template.json"
 	if len(c.Consumers) > 0 {
-		name = "process.patch.json"
+		name = "streamsort.process.patch.json"
 	}
 	root, outside := localdb.Root()
 	switch {

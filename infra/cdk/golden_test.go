@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden template and its patch
 // as template.ReadFile reads them. The local stack runs them all.
 const (
 	goldenFile   = "../../localstack/streamsort.template.json"
-	processFile  = "../../localstack/process.patch.json"            // process, for consumers that the local stack is told
+	processFile  = "../../localstack/streamsort.process.patch.json" // process, for consumers that the local stack is told
 	demoFile     = "../../examples/demo/streamsort.patch.json"      // the consumers of the demo
 	pongFile     = "../../examples/pingpong/streamsort.patch.json"  // that of the game of pingpong
 	languageFile = "../../examples/languages/streamsort.patch.json" // those in Python and Node
@@ -43,7 +43,7 @@ func TestGolden(t *testing.T) {
 	}{
 		{goldenFile, "", nil, nil},
 		{processFile, "streamsort.template.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json"}, nil},
-		{demoFile, "../../localstack/process.patch.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}, nil},
+		{demoFile, "../../localstack/streamsort.process.patch.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}, nil},
 		{pongFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"}, nil},
 		{languageFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/languages/consumers.json", prefix + "processTimeout": "20s"}, nil},
 		{soakFile, "../../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../verify/soak/consumers.json", prefix + "processTimeout": "20s"}, nil},

@@ -1,6 +1,7 @@
 // What runs a function in Node on the local stack, by the Runtime API that AWS documents
 // ("Using the Lambda runtime API for custom runtimes"): it asks for work, calls the handler
 // with it, and posts what that returns or throws.
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { request } from "node:http";
 import { basename, join } from "node:path";
@@ -39,7 +40,11 @@ async function load(name) {
   const file = [".mjs", ".js", ".cjs"].map((end) => path + end).find(existsSync);
   const missing = (message) => Object.assign(new Error(message), { name: notFound });
   if (!file) throw missing(`there is no ${name.slice(0, dot)}.mjs, .js or .cjs`);
-  const module = await import(pathToFileURL(file));
+  const module = await import(pathToFileURL(file)).catch((error) => {
+    // What import throws has no line of a file whose syntax is wrong.
+    if (error instanceof SyntaxError) spawnSync(process.execPath, ["--check", file], { stdio: "inherit" });
+    throw error;
+  });
   const all = { ...module.default, ...module };
   if (typeof all[name.slice(dot + 1)] === "function") return all[name.slice(dot + 1)];
   const own = Object.keys(all).filter((key) => typeof all[key] === "function").join(", ") || "none";

@@ -27,8 +27,9 @@ class HandlerNotFound(Exception):
 def failure(error):
     """Prints an error as Python does, and returns Lambda's document of it."""
     shown = traceback.TracebackException.from_exception(error)
-    # Frames of this file and of the importer have no file's name.
-    shown.stack = traceback.StackSummary.from_list([f for f in shown.stack if not f.filename.startswith("<")])
+    # This file has no name, and the importer's frames say nothing.
+    own = [f for f in shown.stack if not f.filename.startswith("<") and f.filename != importlib.__file__]
+    shown.stack = traceback.StackSummary.from_list(own)
     if not isinstance(error, HandlerNotFound):
         print("".join(shown.format()), file=sys.stderr, end="")
     kind = type(error).__name__

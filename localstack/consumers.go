@@ -79,11 +79,10 @@ func (c *Consumer) function(what string) error {
 		return fmt.Errorf("%s is a folder, of a Go program, which has no handler to name: leave :%s out", path, handler)
 	case info.IsDir():
 		c.folder, c.runtime = absolute, "provided.al2023"
-		_, found, err := modules{}.folder(absolute)
-		if mains, _ := filepath.Glob(filepath.Join(absolute, "*.go")); err == nil && (!found || len(mains) == 0) {
-			err = fmt.Errorf("%s is no package of a Go module: it needs a main.go, and a go.mod (`go mod init`) in it or above it", path)
+		if mains, _ := filepath.Glob(filepath.Join(absolute, "*.go")); len(mains) == 0 || !inModule(absolute) {
+			return fmt.Errorf("%s is no package of a Go module: it needs a main.go, and a go.mod (`go mod init`) in it or above it", path)
 		}
-		return err
+		return nil
 	case runtimes[ending] == "":
 		return fmt.Errorf("%s is of no language that is run here: its name must end in .py, .mjs, .js or .cjs", path)
 	}
@@ -94,6 +93,12 @@ func (c *Consumer) function(what string) error {
 	c.handler = strings.TrimSuffix(filepath.Base(path), ending) + "." + handler
 	_, _, err = interpret.Command(c.runtime, c.handler)
 	return err
+}
+
+// inModule reports whether a go.mod is in a folder or above it.
+func inModule(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
+	return err == nil || folder != filepath.Dir(folder) && inModule(filepath.Dir(folder))
 }
 
 // sink is where process delivers to.
@@ -158,7 +163,7 @@ func consumersEnv(env map[string]string, all []Consumer) (map[string]string, err
 	names := map[string]bool{}
 	for _, c := range all {
 		if names[c.Name] {
-			return nil, fmt.Errorf("two consumers have the name %s", c.Name)
+			return nil, fmt.Errorf("two consumers have the name %s: each must have its own", c.Name)
 		}
 		names[c.Name] = true
 		sink, err := c.sink()

@@ -10,7 +10,9 @@ import (
 
 // TestNodeFunctions and TestPythonFunctions: a handler gets the event and a context, in the
 // folder of its code; what it throws, and a handler that is not there, are function errors.
-func TestNodeFunctions(t *testing.T) { testInterpreted(t, "node", "echo.mjs exports no function other: it has handler", "there is no other.mjs") }
+func TestNodeFunctions(t *testing.T) {
+	testInterpreted(t, "node", "echo.mjs exports no function other: it has handler", "there is no other.mjs")
+}
 
 func TestPythonFunctions(t *testing.T) {
 	testInterpreted(t, "python", "echo.py has no function other: it has handler", "there is no other.py")

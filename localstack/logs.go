@@ -56,15 +56,11 @@ func newLogs(dir string, all []*loaded) (*logs, error) {
 	return l, nil
 }
 
-// lineEnds ends each line with a line feed. Lambda's runtime of Python ends those of a traceback
-// with CR, so that CloudWatch keeps them together.
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
-
 // add takes one line, which may have several in it. Lines of one process come in their order.
 func (l *logs) add(function, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for line := range strings.SplitSeq(strings.TrimSuffix(lineEnds.Replace(text), "\n"), "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		l.addLine(function, line)
 	}
 }

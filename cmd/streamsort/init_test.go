@@ -53,8 +53,12 @@ func TestInit(t *testing.T) {
 		}
 		var template struct {
 			Resources struct {
-				Streamsort struct{ Properties struct{ Parameters map[string]any } }
-				Orders     struct{ Properties struct{ Runtime, Handler, Code string } }
+				Streamsort struct {
+					Properties struct{ Parameters map[string]any }
+				}
+				Orders struct {
+					Properties struct{ Runtime, Handler, Code string }
+				}
 			}
 		}
 		if err := json.Unmarshal([]byte(read("template.json")), &template); err != nil {

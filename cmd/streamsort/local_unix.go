@@ -131,7 +131,7 @@ func (c *localCommand) Run(s *session) error {
 	config := localstack.Config{
 		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Data: c.Data, Watch: c.Watch, Port: c.Port,
 		Services: c.Services, Issuers: c.Issuer, Zips: c.Zips, Version: fetchable(),
-		Chaos: localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
+		Chaos:  localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
 		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)), Consumers: consumers,
 	}
 	lines := show(s, &config)

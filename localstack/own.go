@@ -15,10 +15,23 @@ import (
 //go:embed streamsort.template.json streamsort.process.patch.json
 var ownTemplates embed.FS
 
-// OwnTemplate is the path of this project's own template, with process in it where there are
+// own has the project's own template run where no other does, and its functions know the Consumers.
+func (c *Config) own() error {
+	if len(c.Templates) > 0 {
+		return nil
+	}
+	path, err := c.ownTemplate()
+	if err == nil && len(c.Consumers) > 0 {
+		c.Env, err = consumersEnv(c.Env, c.Consumers)
+	}
+	c.Templates = []string{path}
+	return err
+}
+
+// ownTemplate is the path of this project's own template, with process in it where there are
 // Consumers: in the project's folder, or else a copy in the user's cache, where the Config says how
 // the functions are had there.
-func (c Config) OwnTemplate() (string, error) {
+func (c Config) ownTemplate() (string, error) {
 	name := "streamsort.template.json"
 	if len(c.Consumers) > 0 {
 		name = "streamsort.process.patch.json"

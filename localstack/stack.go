@@ -48,11 +48,8 @@ func Run(ctx context.Context, config Config) (*Stack, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	if len(config.Consumers) > 0 {
-		var err error
-		if config.Env, err = consumersEnv(config.Env, config.Consumers); err != nil {
-			return nil, err
-		}
+	if err := config.own(); err != nil {
+		return nil, err
 	}
 	s := &Stack{config: config, functionNames: newNames(), scheduleNames: newNames(), cancel: func() {}}
 	if err := s.start(ctx); err != nil {

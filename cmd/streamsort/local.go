@@ -19,7 +19,6 @@ type localCommand struct {
 	Services  bool              `help:"Start MiniStack for other AWS services, such as the default event bus."`
 	Kill      float64           `help:"How likely a request's process is killed, 0 to 1."`
 	Duplicate float64           `help:"How likely a delivered batch is delivered again, 0 to below 1."`
-	Seed      uint64            `help:"The seed of what goes wrong." default:"1"`
 }
 
 // Validate implements the check of flags that kong makes.

@@ -131,17 +131,10 @@ func (c *localCommand) Run(s *session) error {
 	config := localstack.Config{
 		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Data: c.Data, Watch: c.Watch, Port: c.Port,
 		Services: c.Services, Issuers: c.Issuer, Zips: c.Zips, Version: fetchable(),
-		Chaos:  localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
+		Chaos:  localstack.Chaos{Seed: 1, Kill: c.Kill, Duplicate: c.Duplicate},
 		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)), Consumers: consumers,
 	}
 	lines := show(s, &config)
-	if len(config.Templates) == 0 {
-		own, err := config.OwnTemplate()
-		if err != nil {
-			return fmt.Errorf("no --template is given: %w", err)
-		}
-		config.Templates = []string{own}
-	}
 	if !c.Services {
 		config.Env = withoutBus(config.Env)
 	}

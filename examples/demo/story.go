@@ -48,11 +48,6 @@ func story(ctx context.Context, out io.Writer) error {
 	config := localstack.Config{
 		Consumers: []localstack.Consumer{consumer}, Env: map[string]string{"STREAMSORT_EVENT_BUS": ""}, Logger: slog.New(slog.DiscardHandler),
 	}
-	own, err := config.OwnTemplate()
-	if err != nil {
-		return err
-	}
-	config.Templates = []string{own}
 	stack, err := localstack.Run(ctx, config)
 	if err != nil {
 		return err

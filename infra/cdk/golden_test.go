@@ -26,7 +26,6 @@ const (
 	processFile  = "../../localstack/streamsort.process.patch.json" // process, for consumers that the local stack is told
 	demoFile     = "../../examples/demo/streamsort.patch.json"      // the consumers of the demo
 	pongFile     = "../../examples/pingpong/streamsort.patch.json"  // that of the game of pingpong
-	languageFile = "../../examples/languages/streamsort.patch.json" // those in Python and Node
 	soakFile     = "../../verify/soak/streamsort.patch.json"        // those of the soak
 	hooksFile    = "../../verify/webhooksout/streamsort.patch.json" // one whose queues have endpoints
 	tenantsFile  = "../../localstack/testdata/tenants.patch.json"
@@ -45,7 +44,6 @@ func TestGolden(t *testing.T) {
 		{processFile, "streamsort.template.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json"}, nil},
 		{demoFile, "../../localstack/streamsort.process.patch.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}, nil},
 		{pongFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"}, nil},
-		{languageFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/languages/consumers.json", prefix + "processTimeout": "20s"}, nil},
 		{soakFile, "../../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../verify/soak/consumers.json", prefix + "processTimeout": "20s"}, nil},
 		{hooksFile, "../../examples/demo/streamsort.patch.json", map[string]any{
 			prefix + "consumersFile": "../../verify/webhooksout/consumers.json", prefix + "processTimeout": "20s",

@@ -32,11 +32,12 @@ var projects embed.FS
 // project is how a language's consumer runs.
 type project struct{ run, test, build, runtime, handler, code string }
 
+const buildGo = "CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -tags lambda.norpc -o dist/bootstrap . && "
+
 var languages = map[string]project{
 	"python": {"orders=consumer.py", "python3 -m unittest", "", "python3.13", "consumer.handler", "."},
 	"node":   {"orders=consumer.mjs", "node --test", "", "nodejs22.x", "consumer.handler", "."},
-	"go": {"orders=.", "go test", "CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -tags lambda.norpc -o dist/bootstrap . && ",
-		"provided.al2023", "bootstrap", "dist"},
+	"go":     {"orders=.", "go test", buildGo, "provided.al2023", "bootstrap", "dist"},
 }
 
 // Run implements the verb.

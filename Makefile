@@ -30,7 +30,9 @@ CHAOS ?=
 ORDER ?=
 # TRACKED=1 commits each batch only when the work of its messages is done.
 TRACKED ?=
-export INPUT MODE CHAOS ORDER TRACKED
+# STAY=1 leaves the stack and its live page up.
+STAY ?=
+export INPUT MODE CHAOS ORDER TRACKED STAY
 
 .PHONY: help
 help: ## list the commands
@@ -88,7 +90,7 @@ cross: ## compile the command line for Linux, macOS and Windows, amd64 and arm64
 	done
 
 .PHONY: demo
-demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1 ORDER=number|arrival TRACKED=1
+demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1 ORDER=number|arrival TRACKED=1 STAY=1
 	@$(LOCAL_RUN) ./examples/demo
 
 # Settings of scenarios are variables of make: S="load outage" RATE=500 MINUTES=90.
@@ -218,7 +220,7 @@ clients: ## test the packages for Python and Node, hold them to the cases of all
 	$(GO) test $(WHOLE) -timeout 60m ./clients ./verify/producer
 
 .PHONY: newcomer
-newcomer: ## do what a new user does, from an empty folder: library, command line, an app of the CDK, the local stack
+newcomer: ## do what a new user does, from an empty folder: library, command line, a function in each language, an app of the CDK (COLD=1: on a new machine)
 	@$(GO) run ./verify/newcomer
 
 .PHONY: tag

@@ -144,15 +144,6 @@ var sorterMutants = []mutant{
 		{"stateless.go", "\t\t\t\treturn stream.FailedAt(raw, err)\n", "\t\t\t\tif answer, err = stream.FailedAt(raw, err); err != nil {\n\t\t\t\t\treturn answer, err\n\t\t\t\t}\n"},
 		{"stateless.go", "\t\treturn events.DynamoDBEventResponse{}, nil\n", "\t\treturn answer, nil\n"},
 	}},
-	{"what a batch of deletions leaves is lost", sorterFolder, halves, []edit{
-		{"store_messages.go", "for _, key := range a.Left {", "for _, key := range a.Left[:0] {"},
-	}},
-	{"what a batch of reads leaves is lost", sorterFolder, halves, []edit{
-		{"store_arrivals.go", "for _, key := range a.Left {", "for _, key := range a.Left[:0] {"},
-	}},
-	{"UnprocessedKeys are lost", engineFolder, batchLeaves, []edit{
-		{"engine.go", ", Left: all(out.UnprocessedKeys[r.Table.Name].Keys)}", "}"},
-	}},
 	{"UnprocessedItems are lost", engineFolder, batchLeaves, []edit{
 		{"engine.go", "range out.UnprocessedItems[r.Table.Name] {", "range out.UnprocessedItems[\"\"] {"},
 	}},
@@ -162,13 +153,7 @@ var sorterMutants = []mutant{
 	{"the sweep passes erased queues over", sorterFolder, schedules, []edit{
 		{"sweep.go", "return r.erase(ctx, seen)", "return nil"},
 	}},
-	{"an erased queue is empty at once", sorterFolder, test{"./pkg/cursor", "TestErasing"}, []edit{
-		{"erase.go", "!settled(c, began)", "false"},
-	}},
 	{"what comes late to an erased queue stays", sorterFolder, test{"./pkg/cursor", "TestLateWritesToAnErasedQueue"}, []edit{
 		{"heal.go", "if errors.Is(err, ErrErased) {", "if errors.Is(err, ErrErased) && len(known) > 9 {"},
-	}},
-	{"a stale look ends the erasing", sorterFolder, test{"./pkg/cursor", "TestErasingBehindStaleReads"}, []edit{
-		{"erase.go", "if len(seqs) == 0 && !more && (strong || !sure) && first == 0 {", "if len(seqs) == 0 && !more && first == 0 {"},
 	}},
 }

@@ -21,15 +21,6 @@ var dedupMutants = []mutant{
 	{"unconditional swap", dedupFolder, dedupSchedules, []edit{
 		{"table_writes.go", "ddb.And(t.isKnown(),\n\t\tt.at(attrToken).Eq(ddb.Blob(seen.Token[:])),\n\t\tt.at(attrFence).Eq(ddb.Int(seen.Fence)),\n\t\tt.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended)", "ddb.Or(t.isKnown(), ended)"},
 	}},
-	{"swap whatever the fence", dedupFolder, dedupTables, []edit{
-		{"table_writes.go", "\t\tt.at(attrFence).Eq(ddb.Int(seen.Fence)),\n", ""},
-	}},
-	{"swap whatever the token", dedupFolder, dedupTables, []edit{
-		{"table_writes.go", "\t\tt.at(attrToken).Eq(ddb.Blob(seen.Token[:])),\n", ""},
-	}},
-	{"swap whatever the lease", dedupFolder, dedupTables, []edit{
-		{"table_writes.go", "t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended", "ended"},
-	}},
 	{"complete what is completed", dedupFolder, dedupTables, []edit{
 		{"table_writes.go", "t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended)", "ddb.Or(t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended))"},
 	}},
@@ -41,9 +32,6 @@ var dedupMutants = []mutant{
 	}},
 	{"attempt in doubt does not go on with its own row", dedupFolder, test{"./pkg/dedup", "TestAnExtensionInDoubt"}, []edit{
 		{"attempt.go", "\t\ta.row = r\n\t}\n", "\t\treturn r, false, nil\n\t}\n"},
-	}},
-	{"calls of a process do not share a wait", dedupFolder, test{"./pkg/dedup", "TestFiguresOfACrowd"}, []edit{
-		{"flight.go", "if other := f.of[k]; other != nil && other.left(now, margin) > 0 {", "if other := f.of[k]; other != nil && false {"},
 	}},
 	{"shared outcome for any payload", dedupFolder, test{"./pkg/dedup", "TestPayload"}, []edit{
 		{"flight.go", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) {", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) && false {"},
@@ -78,12 +66,6 @@ var dedupMutants = []mutant{
 	{"callers without a principal are one", dedupLambdaFolder, test{"./pkg/dedup/deduplambda", "TestCallersOfALambdaAuthorizer"}, []edit{
 		{"http.go", `return string(all)`, `return string(all[:0])`},
 	}},
-	{"invalidated result comes back into the cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
-		{"cache.go", "known && r.Fence <= fence ||", "known && r.Fence < fence ||"},
-	}},
-	{"invalidated result comes back into a small cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
-		{"cache.go", "{ c.lost = max(c.lost, fence) }", "{ _ = fence }"},
-	}},
 	{"result's item ends before its row", dedupFolder, test{"./pkg/dedup", "TestALateRepeatKeepsItsResult"}, []edit{
 		{"attempt.go", "validUntil.After(a.placed.expiresOn) &&", "validUntil.Before(a.placed.expiresOn) &&"},
 	}},
@@ -101,9 +83,6 @@ var dedupMutants = []mutant{
 	}},
 	{"takeover keeps the start", dedupFolder, dedupSchedules, []edit{
 		{"table_writes.go", `t.at(attrStartedAt).Set(ddb.Millis(c.Now))`, `t.at(attrStartedAt).SetIfMissing(ddb.Millis(c.Now))`},
-	}},
-	{"own claim not recognised", dedupFolder, dedupSchedules, []edit{
-		{"acquire.go", "mine := claimed || r.Token == c.Token && !r.completed()", "mine := claimed"},
 	}},
 	{"own completion not recognised", dedupFolder, dedupSchedules, []edit{
 		{"attempt.go", "\tcase !a.owns(r):\n\t\treturn a.lost(ctx)\n\tcase !r.completed()", "\tcase true:\n\t\treturn a.lost(ctx)\n\tcase !r.completed()"},
@@ -159,12 +138,6 @@ var dedupMutants = []mutant{
 	}},
 	{"cache without an end", dedupFolder, dedupSchedule("a cache"), []edit{
 		{"cache.go", "if !found || !entry.until.After(now) {", "if !found {"},
-	}},
-	{"looks first however few are duplicates", dedupFolder, dedupStreams, []edit{
-		{"lately.go", "return l.share >= lookShare && ", "return "},
-	}},
-	{"never claims where many are duplicates", dedupFolder, dedupStreams, []edit{
-		{"lately.go", " && l.calls%claimEach != 0", ""},
 	}},
 	{"a wait is no duplicate", dedupFolder, test{"./pkg/dedup", "TestAHeldIDIsADuplicate"}, []edit{
 		{"acquire.go", "a.met = a.met || means == done || means == running", "a.met = a.met || means == done"},

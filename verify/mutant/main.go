@@ -108,6 +108,9 @@ func run(arguments []string, base string, out io.Writer) error {
 	began := time.Now()
 	if *pkg != "" {
 		c := chosen{sample: *sample, seed: uint64(began.Unix() / (7 * 24 * 3600)), until: began.Add(*most)}
+		if *only != "" {
+			c.in = func(s site) bool { return strings.Contains(s.name, *only) }
+		}
 		if *by != "" {
 			c.by = []string{strings.TrimPrefix(*by, "./")}
 		}

@@ -34,23 +34,11 @@ var pieceMutants = []mutant{
 	{"pieces: a mark on a seq that nobody saw (R16)", sorterFolder, noRecord, []edit{
 		{"store_cursors.go", "attrMaxParked.Set(ddb.Int(parked))", "attrMaxParked.Set(ddb.Int(parked+1))"},
 	}},
-	{"pieces: the gap's age is kept (R17)", sorterFolder, pieces, []edit{
-		{"store_cursors.go", "attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance", "attrMaxParked.Set(ddb.Int(parked)), changeAdvance"},
-	}},
-	{"pieces: a mark lowers what is parked", sorterFolder, test{"./pkg/cursor", "TestStoreMoveAndPark/memory"}, []edit{
-		{"store_cursors.go", "attrMaxParked.Lt(ddb.Int(parked)), isNumbered", "isNumbered"},
-	}},
-	{"pieces: a writer moves over all of them", sorterFolder, pieces, []edit{
-		{"advance.go", "if p.pieces--; p.pieces == 0 {", "if p.pieces--; false {"},
-	}},
 	{"a list of gaps reads all that is parked", sorterFolder, test{"./pkg/cursor", "TestGapsReadsWhatItMust"}, []edit{
 		{"gaps.go", "more && len(list.Gaps) < limit && pages < maxGapPages", "more"},
 	}},
 	{"a skip writes a bounded number a run", sorterFolder, test{"./pkg/cursor", "TestAGapIsSkippedInOneRun"}, []edit{
 		{"sweep.go", "o.SkipLimit = MaxMaxAhead", "o.SkipLimit = 1000"},
-	}},
-	{"a late repeat reads the whole order", sorterFolder, test{"./pkg/cursor", "TestALateRepeatReadsOneUnit"}, []edit{
-		{"read_log.go", "from = max(from, least())\n", ""},
 	}},
 	{"a skip takes an order item's key", sorterFolder, test{"./pkg/cursor", "TestSkipOfAQueueInArrivalOrder"}, []edit{
 		{"gaps.go", "if !numbered(cur) {", "if !cur.Exists() {"},
@@ -63,11 +51,5 @@ var pieceMutants = []mutant{
 	}},
 	{"the next seq is left to nobody", sorterFolder, smallSchedule(schedules.folder, "left to the sweep"), []edit{
 		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq)), attrMaxParked.Le(", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le("},
-	}},
-	{"a queue that has no cursor is left to the sweep", sorterFolder, test{"./pkg/cursor", "TestOnMessagesLeavesToTheSweep"}, []edit{
-		{"heal.go", "if err == nil && !c.Exists() {\n\t\treturn ErrNoQueue", "if err == nil && !c.Exists() {\n\t\treturn nil"},
-	}},
-	{"a failing record is held for ever", sorterFolder, test{"./pkg/cursor", "TestOnMessagesLeavesToTheSweep"}, []edit{
-		{"stream.go", "if stream.HeldForLong(event.Records[q.first], s.now()) {", "if stream.HeldForLong(event.Records[q.first], s.now()) && false {"},
 	}},
 }

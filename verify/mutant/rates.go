@@ -18,16 +18,24 @@ import (
 // judges are the folders of tests that judge what a package's own tests leave: of the simulator
 // that runs it, or of those who call it.
 var judges = map[string][]string{
-	"pkg/cursor":                 {"verify/sim/cursorsim", "verify/sim/arrivalsim", "verify/sim/keyedsim"},
-	"pkg/dedup":                  {"verify/sim/dedupsim"},
-	"pkg/delivery":               {"verify/sim/deliverysim"},
-	"internal/record":            {"pkg/delivery", "verify/sim/deliverysim"},
-	"pkg/xorack":                 {"verify/sim/xoracksim"},
-	"pkg/xorack/stamps":          {"verify/sim/xoracksim"},
-	"pkg/xorack/internal/chains": {"pkg/xorack", "pkg/xorack/stamps", "verify/sim/xoracksim"},
 	"internal/announce":          {"functions/ack", "functions/delivery"},
+	"internal/httpapi":           {"functions/enqueue"},
 	"internal/intake":            {"functions/enqueue", "functions/source"},
 	"internal/lists":             {"functions/ack"},
+	"internal/mapping":           {"internal/source"},
+	"internal/message":           {"functions/enqueue"},
+	"internal/record":            {"pkg/delivery", "verify/sim/deliverysim"},
+	"internal/secret":            {"internal/webhook"},
+	"internal/sink/kind":         {"internal/sink"},
+	"internal/source":            {"functions/source"},
+	"internal/tenancy":           {"internal/httpapi", "functions/enqueue"},
+	"pkg/cursor":                 {"pkg/delivery", "verify/sim/cursorsim", "verify/sim/arrivalsim", "verify/sim/keyedsim"},
+	"pkg/dedup":                  {"verify/sim/dedupsim"},
+	"pkg/delivery":               {"pkg/delivery/pull", "verify/sim/deliverysim"},
+	"pkg/delivery/pull":          {"pkg/delivery/pull/sqlmarker"},
+	"pkg/xorack":                 {"verify/sim/xoracksim"},
+	"pkg/xorack/internal/chains": {"pkg/xorack", "pkg/xorack/stamps", "verify/sim/xoracksim"},
+	"pkg/xorack/stamps":          {"verify/sim/xoracksim"},
 }
 
 // The files of what the operators' mutants have shown.
@@ -81,9 +89,9 @@ func (r rates) fell(before rates) error {
 	return errors.Join(errs...)
 }
 
-// deployed are the folders of the packages that the functions are built from.
+// deployed are the folders of the packages that functions are built from, ours or a user's.
 func deployed(root string) ([]string, error) {
-	listed, err := output(root, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./functions/...")
+	listed, err := output(root, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./functions/...", "./pkg/...")
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +118,7 @@ func tryPackage(root, folder string, c chosen, update bool, out io.Writer) error
 		folder = folders[time.Now().YearDay()%len(folders)]
 	}
 	if !slices.Contains(folders, folder) {
-		return fmt.Errorf("PKG=%s: no function is built from it", folder)
+		return fmt.Errorf("PKG=%s: no function is built from it, choose a package of ./functions, ./pkg or one that they import", folder)
 	}
 	alike, err := readAlike(root)
 	if err != nil {
@@ -121,7 +129,7 @@ func tryPackage(root, folder string, c chosen, update bool, out io.Writer) error
 		return err
 	}
 	t, err := operate(root, folder, c, alike, out)
-	if err != nil || c.by != nil || c.sample > 0 {
+	if err != nil || c.by != nil || c.in != nil || c.sample > 0 || time.Now().After(c.until) {
 		return err
 	}
 	if err := (rates{folder: t}).fell(known); err != nil || !update {

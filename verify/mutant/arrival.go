@@ -30,9 +30,6 @@ var arrivalMutants = []mutant{
 	{"trimmed without a print", sorterFolder, arrivalSchedules, []edit{
 		{"fingerprints.go", "c.Fingerprints = kept + fingerprintsOf(first)", "c.Fingerprints = kept"},
 	}},
-	{"no fingerprints in the table", sorterFolder, arrivalTables, []edit{
-		{"store_order.go", "ddb.Not(ddb.Or(inPrints...))", "attrFingerprints.Exists()"},
-	}},
 	{"all fingerprints kept", sorterFolder, arrivalTables, []edit{
 		{"fingerprints.go", "kept = kept[more*fingerprintSize:]", "kept = kept[more*0:]"},
 	}},
@@ -79,15 +76,6 @@ var arrivalMutants = []mutant{
 	{"search in the last order item only", sorterFolder, arrivalSchedules, []edit{
 		{"read_log.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: 1, Strong: true, Backwards: true}"},
 	}},
-	{"weak search", sorterFolder, arrivalSchedules, []edit{
-		{"read_log.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: limit}"},
-	}},
-	{"places in the tail overlooked", sorterFolder, arrivalSchedules, []edit{
-		{"log.go", "\tlook(cur.Tail, cur.TailFrom)\n", ""},
-	}},
-	{"group by the highest position", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "Range{min(seen.From, a.seen), max(seen.To, a.seen)}", "Range{max(seen.From, a.seen), max(seen.To, a.seen)}"},
-	}},
 	{"unconditional put of an arrival", sorterFolder, arrivalSchedules, []edit{
 		{"store_arrivals.go", "ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(a.EnqueuedAt)))", "ddb.Cond{}"},
 	}},
@@ -105,15 +93,6 @@ var arrivalMutants = []mutant{
 	}},
 	{"undelivered ones are not kept", sorterFolder, arrivalSchedules, []edit{
 		{"keep_arrival.go", "there[i] && k.sorter.expiresSoon(a.ExpiresOn) {", "there[i] && a.ExpiresOn.Equal(k.sorter.now()) {"},
-	}},
-	{"no strong read of arrivals", sorterFolder, arrivalSchedules, []edit{
-		{"places.go", "if strong || len(found) == len(places) {", "if true {"},
-	}},
-	{"no strong read of order items", sorterFolder, arrivalSchedules, []edit{
-		{"places.go", "\t\t\t\tif strong {\n", "\t\t\t\tif true {\n"},
-	}},
-	{"reader steps over an order item", sorterFolder, arrivalSchedules, []edit{
-		{"places.go", "if o.After() > expect || expect >= upTo {", "if expect >= upTo {"},
 	}},
 	{"second place where the first is unknown", sorterFolder, test{"./pkg/cursor", "TestARepeatWhosePlaceIsGoneIsStale"}, []edit{
 		{"log.go", "a.stale = a.seen < unknown", "a.stale = a.seen < min(unknown, 0)"},
@@ -145,9 +124,6 @@ var arrivalMutants = []mutant{
 	}},
 	{"at: the own, whose answer was lost, is another's", sorterFolder, atSchedule("a plain append between two"), []edit{
 		{"append_at.go", "len(e.Op) > 0 && bytes.Equal(m.Op, e.Op)", "bytes.Equal(m.Op, nil)"},
-	}},
-	{"at: a batch with a hole is one item", sorterFolder, atSchedule("a hole, and what fills it"), []edit{
-		{"append_at.go", "|| e.Seq != all[0].Seq+int64(n) ||", "||"},
 	}},
 	// Only a server that removes elements one by one shows it.
 	{"tail trimmed from the front, one by one", sorterFolder, test{"./pkg/cursor", "TestStoreAllocation"}, []edit{

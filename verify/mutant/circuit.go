@@ -25,9 +25,6 @@ var circuitMutants = []mutant{
 	{"each probe comes as soon as the first", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "record.RetryAfter(int(h.Circuit.Probes)+1, c.Probes)", "record.RetryAfter(1, c.Probes)"},
 	}},
-	{"a schedule claims before the circuit is looked at", deliveryFolder, deliverySchedule("the sink is away"), []edit{
-		{"circuit.go", "if !run.opens(seen) {\n\t\treturn true", "if true {\n\t\treturn true"},
-	}},
 	{"a schedule ends with an open circuit: what was last is skipped", deliveryFolder, deliverySchedule("a bad message, and a sink that is away"), []edit{
 		{"sweep_circuit.go", "if ended, failed := r.endsUnproven(ctx, e); ended {", "if ended, failed := false, ctx.Err(); ended {"},
 	}},

@@ -9,7 +9,6 @@ const (
 var (
 	dedupSchedules = test{"./verify/sim/dedupsim", "TestEverySmallSchedule|TestRandomSchedules"}
 	dedupTables    = test{"./pkg/dedup", "TestTableConforms"}
-	dedupStreams   = test{"./pkg/dedup", "TestFiguresOfStreams"}
 )
 
 func dedupSchedule(name string) test { return smallSchedule(dedupSchedules.folder, name) }
@@ -99,9 +98,6 @@ var dedupMutants = []mutant{
 	{"fail forgets fence and attempt", dedupFolder, dedupSchedules, []edit{
 		{"attempt.go", "r.LeaseUntil, r.Error, r.Payload = longAgo, why, nil", "r.LeaseUntil, r.Error, r.Payload, r.Fence, r.Attempt = longAgo, why, nil, 0, 0"},
 	}},
-	{"new life under the old fence", dedupFolder, dedupSchedule("expires"), []edit{
-		{"store.go", "Fence: expired.Fence + 1,", "Fence: expired.Fence,"},
-	}},
 	{"expired and claimed in one update", dedupFolder, dedupSchedules, []edit{
 		{"table_writes.go", `ddb.Or(ddb.Path(t.names.IDKey).Missing(), ddb.And`, `ddb.Or(ddb.Path(t.names.IDKey).Missing(), t.at(attrValidUntil).Le(ddb.Millis(c.Now)), ddb.And`},
 	}},
@@ -135,9 +131,6 @@ var dedupMutants = []mutant{
 	}},
 	{"claim beyond the last attempt", dedupFolder, dedupSchedule("quarantined"), []edit{
 		{"table_writes.go", `t.at(attrAttempt).Lt(ddb.Int(c.MaxAttempts))`, `t.at(attrAttempt).Exists()`},
-	}},
-	{"cache without an end", dedupFolder, dedupSchedule("a cache"), []edit{
-		{"cache.go", "if !found || !entry.until.After(now) {", "if !found {"},
 	}},
 	{"a wait is no duplicate", dedupFolder, test{"./pkg/dedup", "TestAHeldIDIsADuplicate"}, []edit{
 		{"acquire.go", "a.met = a.met || means == done || means == running", "a.met = a.met || means == done"},

@@ -62,9 +62,6 @@ var deliveryMutants = []mutant{
 	{"noted with a claim that has ended (T4)", recordFolder, deliveryTrace("T4"), []edit{
 		{"store_claims.go", "isHeld(seen.Token, Started, Sending), ddb.Or(", "attrQueue.Exists(), ddb.Or("},
 	}},
-	{"a lower position is noted over a higher one", recordFolder, test{"./internal/record", "TestStoreAsk/memory"}, []edit{
-		{"store_claims.go", "ddb.Or(attrAsked.Missing(), attrAsked.Lt(ddb.Int(position)))),", "attrQueue.Exists()),"},
-	}},
 	{"remembered though the store failed", deliveryFolder, deliverySchedule("a warm process, 1 fault"), []edit{
 		{"seen.go", "if failed == nil && c.State", "if c.State"},
 	}},
@@ -109,9 +106,6 @@ var deliveryMutants = []mutant{
 	}},
 	{"steps over what is missing", deliveryFolder, test{"./pkg/delivery", "TestMissing"}, []edit{
 		{"deliver.go", "run.Ended, run.Cause, err = EndedMissing, missing, nil\n", "got.To, err = missing.Seq, nil\n"},
-	}},
-	{"own claim not recognised", recordFolder, test{"./internal/record", "TestStoreClaim/memory"}, []edit{
-		{"store_claims.go", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "isTakeable(seen, claim.Now), set...)\n\treturn c, made, err"},
 	}},
 	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/delivery", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
 		{"stream.go", "j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err", "j.cause = done.Err"},

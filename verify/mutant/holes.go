@@ -3,11 +3,7 @@ package main
 // What shows bugs of gaps that are skipped together.
 var (
 	manyGaps   = test{"./pkg/cursor", "TestManyGapsAreSkippedInOneVisit"}
-	noTime     = test{"./pkg/cursor", "TestGapBehindAMessageWithoutATime"}
 	cameBefore = test{"./pkg/cursor", "TestAMessageComesBeforeItsTombstone"}
-	farApart   = test{"./pkg/cursor", "TestSkippedGapsFarApart"}
-	bySweep    = test{"./pkg/cursor", "TestASweepSchedulesWhatItsWritersCouldNot"}
-	listed     = test{"./pkg/cursor", "TestSorterGaps"}
 	youngGap   = smallSchedule(schedules.folder, "skip behind a second gap")
 	besidePuts = smallSchedule(schedules.folder, "skip of many gaps beside a writer")
 )

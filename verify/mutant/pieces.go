@@ -5,7 +5,6 @@ package main
 var (
 	filled   = smallSchedule(schedules.folder, "pieces: a gap is filled")
 	noRecord = smallSchedule(schedules.folder, "pieces: a run on no record")
-	pieces   = test{"./pkg/cursor", "TestAFilledGapMovesInPieces|TestAPieceBegins"}
 )
 
 // pieceMutants are bugs in what is too large for one invocation.
@@ -28,9 +27,6 @@ var pieceMutants = []mutant{
 	{"pieces: acknowledged though the time was up (R14)", sorterFolder, test{"./pkg/cursor", "TestOnMessagesHandsBack"}, []edit{
 		{"stream.go", "if q.again = q.err != nil; !q.again {", "if q.again = q.err != nil && !errors.Is(q.err, context.DeadlineExceeded); !q.again {"},
 	}},
-	{"pieces: no mark (R15)", sorterFolder, noRecord, []edit{
-		{"advance.go", "if look.full && parked <= look.end {", "if false {"},
-	}},
 	{"pieces: a mark on a seq that nobody saw (R16)", sorterFolder, noRecord, []edit{
 		{"store_cursors.go", "attrMaxParked.Set(ddb.Int(parked))", "attrMaxParked.Set(ddb.Int(parked+1))"},
 	}},
@@ -42,9 +38,6 @@ var pieceMutants = []mutant{
 	}},
 	{"a skip takes an order item's key", sorterFolder, test{"./pkg/cursor", "TestSkipOfAQueueInArrivalOrder"}, []edit{
 		{"gaps.go", "if !numbered(cur) {", "if !cur.Exists() {"},
-	}},
-	{"a message is read from an older time", sorterFolder, schedules, []edit{
-		{"store_messages.go", "s.messageKey(queue, seq), true)", "s.messageKey(queue, seq), false)"},
 	}},
 	{"what waits beyond the hole is read from an older time", sorterFolder, smallSchedule(schedules.folder, "skip behind a gap that comes meanwhile"), []edit{
 		{"heal.go", "Limit: min(limit, maxBatchSize),\n\t\tStrong: true,", "Limit: min(limit, maxBatchSize),\n\t\tStrong: false,"},

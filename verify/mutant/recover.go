@@ -44,14 +44,8 @@ var recoverMutants = []mutant{
 	{"late: enqueue counts what a settler has placed", "internal/intake", test{"./functions/enqueue", "TestALateOneIsCountedOnce"}, []edit{
 		{"intake.go", "if !r.Placed {", "if r.Seq < 0 {"},
 	}},
-	{"anew: what waits is left", sorterFolder, keyedSchedule("the keys begin anew before a window is over"), []edit{
-		{"restart.go", "closing: true", "closing: false"},
-	}},
 	{"anew: what was stored beside it is left behind", sorterFolder, keyedSchedule("the keys begin anew beside a writer"), []edit{
 		{"restart.go", "p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(),", "p.Low, p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(), cur.High.Era().Next().Begin(),"},
-	}},
-	{"anew: twice, where the answer was lost", sorterFolder, keyedSchedule("the keys begin anew beside a writer"), []edit{
-		{"restart.go", "if err != nil || cur.RestartedBy(op) {", "if err != nil {"},
 	}},
 	{"anew: the stream's filter holds the keys of the next era back", sorterFolder, cursorTest("TestEras"), []edit{
 		{"../../internal/sortkey/sort_key.go", `eraTag = "\x0f"`, `eraTag = "\x80"`},

@@ -2,10 +2,7 @@ package main
 
 // Tests on tables of which reads that are not strong show what stood there before.
 var (
-	ackerJust   = test{"./pkg/xorack", "TestGetSeesWhatWasJustDone"}
-	deskJust    = test{"./pkg/delivery", "TestAnOperatorSeesWhatWasJustDone"}
-	dedupJust   = test{"./pkg/dedup", "TestAnOperatorSeesWhatWasJustDone"}
-	arrivedJust = test{"./pkg/cursor", "TestArrivalsThatJustCameAreThere"}
+	dedupJust = test{"./pkg/dedup", "TestAnOperatorSeesWhatWasJustDone"}
 )
 
 // strongReadMutants are strong reads that were made weak; those of which a protocol has

@@ -261,7 +261,7 @@ func (p *planted) judge(n int) (string, error) {
 			if failed := failLine.FindAllStringSubmatch(said, -1); len(failed) > 0 {
 				return failed[len(failed)-1][1], nil
 			}
-			return now[0].test + " did not end", nil
+			return now[0].test + " broke off", nil
 		}
 	}
 	return "", nil

@@ -13,7 +13,6 @@ var (
 	longWork   = test{"./functions/sweep", "TestALargeBacklog|TestHeldQueuesAre|TestAPieceHolds"}
 	dueLater   = test{"./functions/sweep", "TestWhatIsDueLaterKeepsItsWakeUp|TestWhatASettleLeavesHasAWakeUp"}
 	started    = test{"./internal/runtime", "TestNew|TestAround|TestWakeUps"}
-	arriving   = test{"./functions/sort", "TestHandlerSettles"}
 	wokenGap   = test{"./pkg/cursor", "TestWakeUps?Of"}
 	wokenUser  = test{"./pkg/delivery", "TestWakeUpsOf"}
 	wokenChain = test{"./pkg/xorack", "TestWakeUpsOf"}

@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -77,5 +78,14 @@ func TestAnEndpointThatTwoChange(t *testing.T) {
 	}), tables, time.Now)
 	if e := put(s, endpoint.Change{Paused: "for now"}); e.URL != "https://two.example/" || e.Paused == "" || e.Secret == first.Secret {
 		t.Errorf("%+v; want the other's URL and secret, and paused", e)
+	}
+}
+
+// TestNoQueueHasTheKeyOfEndpoints: both are partition keys of one table.
+func TestNoQueueHasTheKeyOfEndpoints(t *testing.T) {
+	for _, queue := range []string{endpoint.Keys, endpoint.Keys + "acme"} {
+		if err := cursor.ValidateQueue(queue); err == nil {
+			t.Errorf("a queue may be called %q", queue)
+		}
 	}
 }

@@ -62,12 +62,6 @@ var deliveryMutants = []mutant{
 	{"noted with a claim that has ended (T4)", recordFolder, deliveryTrace("T4"), []edit{
 		{"store_claims.go", "isHeld(seen.Token, Started, Sending), ddb.Or(", "attrQueue.Exists(), ddb.Or("},
 	}},
-	{"a lower position is noted over a higher one", recordFolder, test{"./internal/record", "TestStoreAsk/memory"}, []edit{
-		{"store_claims.go", "ddb.Or(attrAsked.Missing(), attrAsked.Lt(ddb.Int(position)))),", "attrQueue.Exists()),"},
-	}},
-	{"what came while it failed is left to the sweep", deliveryFolder, test{"./pkg/delivery", "TestWhatCameWhileItFailedIsHandedOn"}, []edit{
-		{"deliver.go", "if c.Attempts > 1 || !c.Failed.IsZero() {", "if false {"},
-	}},
 	{"remembered though the store failed", deliveryFolder, deliverySchedule("a warm process, 1 fault"), []edit{
 		{"seen.go", "if failed == nil && c.State", "if c.State"},
 	}},
@@ -97,9 +91,6 @@ var deliveryMutants = []mutant{
 		{"deliver.go", "case c.Starting != \"\":", "case false:"},
 		{"../../internal/record/store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrPaused.Missing(),"},
 	}},
-	{"a failure of the store ends nothing", deliveryFolder, test{"./pkg/delivery", "TestDeliverEndsWhereTheStoreFails"}, []edit{
-		{"deliver.go", "if err != nil {\n\t\t\treturn err\n\t\t}\n\t\trun.Record = c\n", "run.Record = c\n"},
-	}},
 	{"nobody is woken up after a rewind's death (T12)", deliveryFolder, deliveryTrace("T12"), []edit{
 		{"operate.go", "if err := d.keepAwake(ctx, cur); err != nil {", "if err := error(nil); err != nil {"},
 	}},
@@ -110,47 +101,17 @@ var deliveryMutants = []mutant{
 		{"sweep_beside.go", "unseen = s.deliverer.sorter.Notify(ctx, it.Queue) != nil", "unseen = true"},
 		{"../cursor/round.go", "p.Failed = p.Failed || s.failed\n", ""},
 	}},
-	{"a round that failed counts as one", sorterFolder, test{"./pkg/delivery", "TestSweepLooksAgainWhereItFailed"}, []edit{
-		{"round.go", "p.Failed = p.Failed || s.failed\n", ""},
-	}},
-	{"many consumers of a queue have no turn", deliveryFolder, test{"./pkg/delivery", "TestManyConsumersOfAQueueHaveATurn"}, []edit{
-		{"sweep.go", "case i > 0 && !r.until.IsZero() && !r.now().Before(r.until):", "case false:"},
-	}},
 	{"the first consumers of a queue are the first in each run", deliveryFolder, test{"./pkg/delivery", "TestEveryConsumerComesUp"}, []edit{
 		{"sweep.go", "return slices.Concat(consumers[first:], consumers[:first])", "return slices.Concat(consumers, consumers[:first%1])"},
-	}},
-	{"dead claims are left to the next record", deliveryFolder, test{"./pkg/delivery", "TestSweepEndsDeadClaims"}, []edit{
-		{"sweep.go", "\tcase over(c, now):", "\tcase false:"},
-	}},
-	{"a replay comes one by one", recordFolder, test{"./pkg/delivery", "TestReplayComesInBatches"}, []edit{
-		{"store_operate.go", "attrRetryAt.Remove(),\n\t\t\tattrIsolateTo.Remove(), attrKeptFrom.Remove())...)", "attrRetryAt.Remove(), attrKeptFrom.Remove())...)"},
 	}},
 	{"steps over what is missing", deliveryFolder, test{"./pkg/delivery", "TestMissing"}, []edit{
 		{"deliver.go", "run.Ended, run.Cause, err = EndedMissing, missing, nil\n", "got.To, err = missing.Seq, nil\n"},
 	}},
-	{"own commit not recognised", recordFolder, test{"./internal/record", "TestStoreCommit/memory"}, []edit{
-		{"store_claims.go", "return c, made || c.ended(token, Committed), err", "return c, made, err"},
-	}},
-	{"own claim not recognised", recordFolder, test{"./internal/record", "TestStoreClaim/memory"}, []edit{
-		{"store_claims.go", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "isTakeable(seen, claim.Now), set...)\n\treturn c, made, err"},
-	}},
 	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/delivery", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
 		{"stream.go", "j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err", "j.cause = done.Err"},
 	}},
-	{"a queue that goes on failing holds up its shard", deliveryFolder, test{"./pkg/delivery", "TestABadQueueHoldsUpNoOther"}, []edit{
-		{"stream.go", "return done.Record.RetryAt.Sub(d.now()) <= soon && young()", "return true"},
-	}},
-	{"who moved by a slow clock is left to the full round", sorterFolder, test{"./pkg/delivery", "TestSweepSeesWhatASlowClockMoved"}, []edit{
-		{"walk.go", "round.Since.Add(-clocksApart)", "round.Since"},
-	}},
 	{"nobody notifies who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags || missing {", "if false && (lags || missing) {"},
-	}},
-	{"a queue deletes for as long as it likes", deliveryFolder, test{"./pkg/delivery", "TestDeletingHasATurn"}, []edit{
-		{"sweep_retire.go", "r.more = r.more || !r.hasTime(ctx, r.until, r.margin)\n", ""},
-	}},
-	{"what there was no time to delete is left", deliveryFolder, test{"./pkg/delivery", "TestDeletingHasATurn"}, []edit{
-		{"sweep_beside.go", "\t\tif more {\n", "\t\tif false && more {\n"},
 	}},
 	{"deleted up to the floor, no matter who began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},
@@ -168,14 +129,8 @@ var deliveryMutants = []mutant{
 		{"start.go", "if c.KeptFrom > 0 {", "if false {"},
 		{"start.go", "c, upTo = found, found.KeptFrom-1", "c, upTo = found, kept.To"},
 	}},
-	{"a rewind leaves what the one before has kept", recordFolder, test{"./internal/record", "TestStoreKeepStart/memory"}, []edit{
-		{"store_operate.go", "attrIsolateTo.Remove(), attrKeptFrom.Remove())...)", "attrIsolateTo.Remove())...)"},
-	}},
 	{"a start is done with its first piece", deliveryFolder, deliverySchedule("begins in pieces while messages expire"), []edit{
 		{"start.go", "if !kept.More {", "if true {"},
-	}},
-	{"the place within a queue is not kept", sorterFolder, test{"./pkg/cursor", "TestSweepGoesOnWithinALargeBacklog"}, []edit{
-		{"keep.go", "after = max(after, place.Kept)", "after = max(after, 0)"},
 	}},
 	{"who has much gives the record back", deliveryFolder, test{"./pkg/delivery", "TestAQueueWithMuchLetsOthersGoFirst"}, []edit{
 		{"stream.go", "return d.sorter.Notify(ctx, done.Queue) != nil", "return true"},
@@ -183,23 +138,11 @@ var deliveryMutants = []mutant{
 	{"the attempt starts again where a batch comes by parts", recordFolder, test{"./pkg/delivery", "TestTheAttemptGoesOn"}, []edit{
 		{"consumer.go", "return max(c.Attempts, n+1)", "return max(c.Attempts, 1+0*n)"},
 	}},
-	{"the attempt goes on behind what failed", recordFolder, test{"./pkg/delivery", "TestTheAttemptGoesOn"}, []edit{
-		{"consumer.go", "if c.TriedTo <= seq {", "if false {"},
-	}},
 	{"a part: the message that failed is committed with it", deliveryFolder, deliverySchedule("a part is taken"), []edit{
 		{"errors.go", "return d.seq - b.From", "return d.seq - b.From + 1"},
 	}},
 	{"a part: with replies", deliveryFolder, test{"./pkg/delivery", "TestAPart"}, []edit{
 		{"errors.go", "len(replies) > 0 ||", "len(replies) < 0 ||"},
-	}},
-	{"a part: it is not committed", deliveryFolder, test{"./pkg/delivery", "TestAPart"}, []edit{
-		{"deliver.go", "failure.Passed = passed", "_ = passed"},
-	}},
-	{"a part: attempts of another message count", recordFolder, test{"./internal/record", "TestStoreFailsAPart/memory"}, []edit{
-		{"store_claims.go", "attrAttempts.Set(tried), attrTogether", "attrTogether"},
-	}},
-	{"one death breaks a batch up", recordFolder, test{"./pkg/delivery", "TestAProcessThatDiedIsNotABadMessage"}, []edit{
-		{"read.go", "case attempts == 1 && !r.Bad:", "case false:"},
 	}},
 	{"the slowest consumer is not looked for (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"operate.go", " < seq {", " > seq {"},
@@ -207,14 +150,5 @@ var deliveryMutants = []mutant{
 	{"shared: what a consumer does to its messages", deliveryFolder, sharing, []edit{
 		{"share.go", "return copied(it.batch), nil", "return it.batch, nil"},
 		{"share.go", "batch = copied(batch)", "_ = copied(batch)"},
-	}},
-	{"shared: a batch of another place", deliveryFolder, test{"./pkg/delivery", "TestConsumers"}, []edit{
-		{"share.go", "|| it.after != after {", "{"},
-	}},
-	{"shared: a batch of other bounds", deliveryFolder, sharing, []edit{
-		{"share.go", "it == nil || it.Reading != how ||", "it == nil ||"},
-	}},
-	{"shared: a read that failed", deliveryFolder, sharing, []edit{
-		{"share.go", "if <-it.done; !it.ok {", "if <-it.done; false {"},
 	}},
 }

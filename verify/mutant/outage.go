@@ -23,9 +23,6 @@ var outageMutants = []mutant{
 	{"blocked whatever the sink takes", deliveryFolder, health, []edit{
 		{"health.go", "failure.Proven = known && (h.TakenAt.After(f.Failed) || !others)", "failure.Proven = known || others"},
 	}},
-	{"what the sink takes proves nothing", deliveryFolder, health, []edit{
-		{"health.go", "h.TakenAt.After(f.Failed) || !others", "!others"},
-	}},
 	{"what the sink took before proves a message bad", deliveryFolder, health, []edit{
 		{"health.go", "h.TakenAt.After(f.Failed) || !others", "!h.TakenAt.IsZero() || !others"},
 	}},
@@ -35,23 +32,8 @@ var outageMutants = []mutant{
 	{"a queue fails for ever", deliveryFolder, health, []edit{
 		{"health.go", "others := slices.ContainsFunc(h.Still(failure.Now, f.good),", "others := slices.ContainsFunc(h.Failing,"},
 	}},
-	{"an entry is not renewed", deliveryFolder, health, []edit{
-		{"circuit.go", "now.Sub(h.Failing[at].At) > f.good/3", "false"},
-	}},
-	{"a message blocks with its last attempt", deliveryFolder, health, []edit{
-		{"health.go", "return c.Proven && c.Failed.Sub(since) >= blockAfter", "return c.Proven"},
-	}},
-	{"a message blocks when its time is over, however seldom it was tried", deliveryFolder, health, []edit{
-		{"health.go", "case c.OwnAttempts() < attempts || !c.Alone():", "case !c.Alone():"},
-	}},
-	{"a death blocks a message that failed, at once", deliveryFolder, health, []edit{
-		{"health.go", "\t\treturn now.Sub(since) >= blockAfter\n", "\t\treturn true || now.Sub(since) >= blockAfter\n"},
-	}},
 	{"a death after a failure is none", deliveryFolder, health, []edit{
 		{"health.go", "died := c.State == Started || outcome == Cancelled && c.RetryAt.IsZero()", "_, died := outcome, c.State == Started"},
-	}},
-	{"a message that kills its worker is never blocked", deliveryFolder, health, []edit{
-		{"health.go", "case since.IsZero():\n\t\treturn true", "case since.IsZero():\n\t\treturn false"},
 	}},
 	{"what failed proves it for good", recordFolder, test{"./internal/record", "TestStoreFirstFailure/memory"}, []edit{
 		{"store_claims.go", "proven := attrProven.Remove()", "proven := attrProven.Set(attrProven.Ref())"},
@@ -59,29 +41,8 @@ var outageMutants = []mutant{
 	{"a slow success counts from its end", deliveryFolder, health, []edit{
 		{"handed.go", "run.learnt, run.claimed, run", "run.learnt, run.now(), run"},
 	}},
-	{"each success is noted", deliveryFolder, health, []edit{
-		{"health.go", " || handed.Sub(h.TakenAt) < steady)", ")"},
-	}},
 	{"a process never looks again", deliveryFolder, health, []edit{
 		{"health.go", ".Abs() < lookFor", ".Abs() < 1000*lookFor"},
-	}},
-	{"each queue looks for itself", deliveryFolder, health, []edit{
-		{"health.go", "case !of.at.IsZero() && now.Sub(of.at).Abs() < lookFor:", "case false:"},
-	}},
-	{"a look that failed is not remembered", deliveryFolder, health, []edit{
-		{"health.go", "case of.err != nil && now", "case false && now"},
-	}},
-	{"weak read for a failure", deliveryFolder, health, []edit{
-		{"health.go", "d.store.Health(ctx, f.Name, true)", "d.store.Health(ctx, f.Name, false)"},
-	}},
-	{"a removed consumer fails on", deliveryFolder, health, []edit{
-		{"operate.go", "\t\t\td.unlist(ctx, c)\n", ""},
-	}},
-	{"a message that fails and fails is announced to nobody", deliveryFolder, health, []edit{
-		{"sweep.go", "if fails(c, r.options.reader(c.Name).MaxAttempts) {", "if false {"},
-	}},
-	{"a message that fails and fails is in no list", deliveryFolder, health, []edit{
-		{"deliver.go", "\t\t\trun.noteMore(ctx, failingRow(after))\n", ""},
 	}},
 	{"a message that was taken stays listed", deliveryFolder, health, []edit{
 		{"handed.go", "run.store.NoteOver(ctx, c, trouble.Failing)", "_ = trouble.Failing"},
@@ -90,20 +51,11 @@ var outageMutants = []mutant{
 	{"404 is for good", "internal/sink/kind", test{"./internal/sink/httpsink", "TestAnswers|Test"}, []edit{
 		{"away.go", "case http.StatusBadRequest, ", "case http.StatusNotFound, http.StatusBadRequest, "},
 	}},
-	{"who cannot reach the sink says nothing of it", deliveryFolder, health, []edit{
-		{"deliver.go", "is.sink = !part\n", ""},
-	}},
 	{"what failed with others is an attempt of the first", recordFolder, deliverySchedule("a good message before a bad one, and a death"), []edit{
 		{"store_claims.go", "attrTogether.Add(ddb.Int(1))", "attrTogether.Add(ddb.Int(0))"},
 	}},
 	{"what failed with others is an attempt of the first, claimed at a commit", recordFolder, test{"./internal/record", "TestStoreCommitAndClaim/memory"}, []edit{
 		{"store_claims.go", "together = ddb.Int(1)", "together = ddb.Int(0)"},
-	}},
-	{"attempts with others are taken off those of the next", recordFolder, test{"./internal/record", "TestStoreCommit/memory|TestStoreFirstFailure/memory"}, []edit{
-		{"store_claims.go", "attrAttempts.Set(ddb.Int(0)), attrTogether.Remove())", "attrAttempts.Set(ddb.Int(0)))"},
-	}},
-	{"a sink that is away of several counts", recordFolder, awayStore, []edit{
-		{"store_claims.go", "case failure.Away > 0 && failure.Alone:", "case failure.Away > 0:"},
 	}},
 	{"what was taken is put over what failed since", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
 		{"health.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},
@@ -111,23 +63,11 @@ var outageMutants = []mutant{
 	{"the first who learns puts over another", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
 		{"health.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
 	}},
-	{"a sink is said to fail since its last failure", deliveryFolder, test{"./pkg/delivery", "TestSink"}, []edit{
-		{"circuit.go", "\tif len(h.Failing) == 0 {", "\tif true {"},
-	}},
 	{"a redrive begins with what was known", recordFolder, health, []edit{
 		{"store_operate.go", "return append(setTaken(), attrBlockedSince", "return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway), attrBlockedSince"},
 	}},
 	{"a health is taken for a consumer", recordFolder, test{"./internal/record", "TestStoreHealthIsNoConsumer/memory"}, []edit{
 		{"store.go", "Where: isConsumer, ", ""},
-	}},
-	{"an error that is the sink's is the message's", "functions/process", test{"./functions/process", "TestHanding"}, []edit{
-		{"readers.go", "case kind.IsAway(err):", "case false:"},
-	}},
-	{"throttling is known by its status alone", "internal/sink/kind", awayWire, []edit{
-		{"away.go", "answer.Status >= http.StatusInternalServerError || isThrottle(answer.Code)", "answer.Status >= http.StatusInternalServerError"},
-	}},
-	{"a fault of a service is the message's", "internal/sink/kind", awayWire, []edit{
-		{"away.go", "answer.Status == http.StatusTooManyRequests || answer.Status >= http.StatusInternalServerError || ", "answer.Status == http.StatusTooManyRequests || "},
 	}},
 	{"an entry that is refused by a fault is a bad message", "internal/sink/fifo", awayWire, []edit{
 		{"answer.go", ", Away: !f.SenderFault}", "}"},

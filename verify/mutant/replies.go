@@ -48,9 +48,6 @@ var replyMutants = []mutant{
 	{"replies: decided without the token", recordFolder, repliesWalked, []edit{
 		{"store_replies.go", "isOwn(token, Started),", "isIn(Started),"},
 	}},
-	{"replies: whose claim it is by now is not looked at", deliveryFolder, test{"./pkg/delivery", "TestADecisionThatWasLost"}, []edit{
-		{"reply.go", "\tif c.Token != b.Token || c.State != Sending {\n", "\tif false {\n"},
-	}},
 	{"replies: finished without the token", recordFolder, test{"./internal/record", "TestStoreFinish/memory"}, []edit{
 		{"store_replies.go", "isHeld(token, Sending),", "isIn(Sending),"},
 	}},
@@ -72,26 +69,8 @@ var replyMutants = []mutant{
 	{"replies: refused behind the commit", recordFolder, repliesWalked, []edit{
 		{"send.go", "\tif err := t.refuse(ctx, h, refused); err != nil {\n\t\treturn c, err\n\t}\n\tfinished, done, err := t.Store.Finish(ctx, c.Queue, c.Name, c.Token)\n", "\tfinished, done, err := t.Store.Finish(ctx, c.Queue, c.Name, c.Token)\n\tif err == nil {\n\t\terr = t.refuse(ctx, h, refused)\n\t}\n"},
 	}},
-	{"replies: counted as refused at every try", recordFolder, test{"./internal/record", "TestStoreRefuse/memory"}, []edit{
-		{"store_replies.go", "ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),", "attrQueue.Exists(),"},
-	}},
 	{"replies: announced for ever", recordFolder, test{"./pkg/delivery", "TestARefusedReplyGoesOn"}, []edit{
 		{"store_replies.go", "\t\tattrRefusedAnnounced.Set(announced))", "\t\tattrRefusedAnnounced.Remove())"},
-	}},
-	{"replies: the sweep leaves them to the next record", deliveryFolder, test{"./pkg/delivery", "TestAFullQueueHoldsTheConsumer"}, []edit{
-		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {", "if false && c.LeaseUntil.Before(ddb.ToMillis(now)) {"},
-	}},
-	{"replies: a claim while they are sent is tried", pullFolder, test{"./pkg/delivery/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "(!over || c.Deferred), c.State == delivery.Prepared, c.State == delivery.Sending:", "(!over || c.Deferred), c.State == delivery.Prepared:"},
-	}},
-	{"replies: a claim while they are sent is answered its lease", pullFolder, test{"./pkg/delivery/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "if c.Deferred || c.State == delivery.Sending {", "if c.Deferred {"},
-	}},
-	{"replies: what is decided is nobody's claim", pullFolder, test{"./pkg/delivery/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"claims.go", "\tcase out && c.State == delivery.Sending:\n\t\treturn Committed // as good as\n", ""},
-	}},
-	{"replies: a full queue loses them", recordFolder, test{"./pkg/delivery", "TestAFullQueueHoldsTheConsumer"}, []edit{
-		{"send.go", "\t\tcase r.Outcome == cursor.Full:\n", "\t\tcase false:\n"},
 	}},
 	{"replies: stored, and not in order yet", recordFolder, repliesWalked, []edit{
 		{"send.go", "case errors.Join(r.Err, r.Deferred) != nil:", "case r.Err != nil:"},
@@ -101,9 +80,6 @@ var replyMutants = []mutant{
 	}},
 	{"replies: pushed without one that was refused", deliveryFolder, test{"./pkg/delivery", "TestABadReplyThatIsIgnored"}, []edit{
 		{"handed.go", "\treplies, err := batch.Replies()\n", "\treplies, _ := batch.Replies()\n"},
-	}},
-	{"replies: committed without one that was refused", pullFolder, test{"./pkg/delivery/pull/sqlmarker", "TestABadReplyThatIsIgnored"}, []edit{
-		{"consume.go", "if _, err := a.Replies(); err != nil {", "if _, err := a.Replies(); err != nil && false {"},
 	}},
 	{"replies: the seq's attribute is not counted", recordFolder, test{"./pkg/delivery", "TestWhatIsTakenCanBeStored"}, []edit{
 		{"reply.go", "m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)", "m.Seq = *r.Seq"},

@@ -21,12 +21,6 @@ var twoPhaseMutants = []mutant{
 		{"puller.go", "case c.State == delivery.InDoubt, c.State == delivery.Prepared && over:", "case c.State == delivery.InDoubt:"},
 		{"puller.go", "(!over || c.Deferred), c.State == delivery.Prepared, c.State == delivery.Sending:", "(!over || c.Deferred), c.State == delivery.Prepared && !over, c.State == delivery.Sending:"},
 	}},
-	{"two phases: claim of another place under the same number", recordFolder, test{"./pkg/delivery/pull", "TestClaimOfAConsumerMadeAnew"}, []edit{
-		{"store_claims.go", "isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
-	}},
-	{"two phases: an effect that fails hides a restore", markerFolder, markerTest("TestAnEffectThatFailsByARestore"), []edit{
-		{"consume.go", "if errors.As(err, &ahead) || errors.As(err, &lost) {", "if (errors.As(err, &ahead) || errors.As(err, &lost)) && false {"},
-	}},
 	{"two phases: prepare without condition", recordFolder, twoPhases, []edit{
 		{"store_twophase.go", "isOwn(token, Started), setState(Prepared))", "isIn(Started, Prepared, InDoubt, Sending), setState(Prepared))"},
 	}},
@@ -94,22 +88,10 @@ var twoPhaseMutants = []mutant{
 	{"two phases: restored tables are not noticed (simulated)", databaseSim, twoPhases, []edit{
 		{"database.go", "last.rewinds == b.Rewinds && last.to > b.From {", "false {"},
 	}},
-	{"two phases: restored tables are not noticed", markerFolder, markerTest("TestRestoredTables"), []edit{
-		{"markers.go", "rewinds == b.Rewinds && upTo > b.From:", "false:"},
-	}},
 	{"two phases: a taken over claim is taken for restored tables", pullFolder, markerTest("TestATakenOverClaimIsNoRestore"), []edit{
 		{"consume.go", "errors.As(err, &ahead) && failed == nil && aborted.Verdict == OK:", "errors.As(err, &ahead) && (failed == nil || aborted.Verdict == OK):"},
 	}},
-	{"two phases: what an effect fails with ends the loop", pullFolder, markerTest("TestABadReplyFailsTheTransaction"), []edit{
-		{"consume.go", "\t\t\terr = errors.New(err.Error())\n", ""},
-	}},
-	{"two phases: settled without looking at the floor", markerFolder, markerTest("TestForget"), []edit{
-		{"markers.go", "\tif h.Token.N < floor {\n", "\tif false {\n"},
-	}},
 	{"two phases: another database settles", pullFolder, markerTest("TestAnotherDatabasesClaimIsNotSettled"), []edit{
 		{"consume.go", "\treturn strings.HasPrefix(h.Token.Req, run.db.Name()+\"-\")\n", "\treturn strings.HasPrefix(h.Token.Req, \"\")\n"},
-	}},
-	{"two phases: the sweep quarantines at once", deliveryFolder, test{"./pkg/delivery/pull", "TestQuarantine"}, []edit{
-		{"sweep_doubt.go", "old := now.Add(-r.options.SettleWithin)", "old := now"},
 	}},
 }

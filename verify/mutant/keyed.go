@@ -1,10 +1,10 @@
 package main
 
-var keyedSchedules = test{"./verify/sim/keyedsim", "TestEverySmallSchedule|TestRandomSchedules"}
+var keyedSchedules = test{logFolder, "TestEverySmallSchedule/keyed:|TestRandomSchedules"}
 
-func keyedTrace(name string) test { return test{"./verify/sim/keyedsim", "TestTrace" + name} }
+func keyedTrace(name string) test { return test{logFolder, "TestTrace" + name} }
 
-func keyedSchedule(name string) test { return smallSchedule("./verify/sim/keyedsim", name) }
+func keyedSchedule(name string) test { return smallSchedule(logFolder, "keyed: "+name) }
 
 // keyedMutants are bugs in keyed queues.
 var keyedMutants = []mutant{

@@ -107,6 +107,12 @@ var sourceMutants = []mutant{
 	{"source: what comes behind one that failed has the place before it", sourceFunction, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
 		{"batch.go", "if held[b.messages[i].Queue] {", "if false {"},
 	}},
+	{"source: of more than 500 records, a failed one is looked for at another place", sourceFunction, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
+		{"batch.go", "for i, place := range b.places[:from] {\n\t\tif b.failed[place] {", "for i := range b.places[:from] {\n\t\tif b.failed[i] {"},
+	}},
+	{"source: those behind a contradicting one are dropped in silence", "internal/intake", shardSchedules, []edit{
+		{"intake.go", "if p.count++; p.Events ", "if p.count++; len(p.twins) > 0 || p.Events "},
+	}},
 	{"source: what is ahead of what has to be repeated is set aside", sourceFunction, test{"./functions/source", "TestAppendOfAStream"}, []edit{
 		{"batch.go", "case a.Outcome == cursor.Ahead && slices.Contains(b.failed, true):", "case false:"},
 	}},

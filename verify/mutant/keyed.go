@@ -41,6 +41,12 @@ var keyedMutants = []mutant{
 	{"keyed: low is closed at what it is by then (K3)", sorterFolder, keyedSchedules, []edit{
 		{"settle.go", "l.sorter.store.RaiseLow(ctx, l.queue, low)", "l.sorter.store.RaiseLow(ctx, l.queue, sortkey.EverySortKey)"},
 	}},
+	{"keyed: low is raised beyond what was read in time", sorterFolder, test{"./pkg/cursor", "TestTheTimeIsUp"}, []edit{
+		{"settle.go", "l.raiseLow(ctx, min(after, l.first))", "l.raiseLow(ctx, l.first)"},
+	}},
+	{"keyed: all is said to be done where the time was up between two moves", sorterFolder, test{"./pkg/cursor", "TestTheTimeIsUp"}, []edit{
+		{"settle.go", "l.done.More = !again", "l.done.More = false"},
+	}},
 	{"keyed: low is not closed", sorterFolder, keyedTrace("K1L"), []edit{
 		{"settle.go", "if l.cur.Low < low {\n", "if l.cur.Low > low {\n"},
 	}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -13,12 +14,12 @@ import (
 func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []Reply) (Consumer, error) {
 	held := record.Held{Queue: b.Queue, Consumer: b.Consumer, Token: b.Token}
 	var outbox []record.Outgoing
-	var staged []cursor.Staged
+	var staged []cursor.Arrival
 	for _, p := range held.Parcels(replies) {
-		var one []cursor.Staged
+		var one []cursor.Arrival
 		err := run.tables().Known(ctx, p.Queue)
 		if err == nil {
-			one, err = run.sorter.Stage(ctx, p.Kind(), p.Staged(held)...)
+			one, err = run.sorter.Inside(queuelog.Inside{}).Stage(ctx, p.Kind(), p.Staged(held)...)
 		}
 		var invalid *cursor.InvalidError
 		switch {

@@ -182,12 +182,12 @@ func (m *model) watermarks(c cursor.Cursor) error {
 		}
 	}
 	if c.High != high || c.LateSoFar != late || c.LateSeq != lastLate || c.LateInRow != inRow || c.Low > c.High {
-		return fmt.Errorf("K-e: the cursor says that the watermark is %x, low %x, and %d were late, the last at %d, %d in a row: it is %x, and %d, at %d, %d in a row",
+		return fmt.Errorf("KE: the cursor says that the watermark is %x, low %x, and %d were late, the last at %d, %d in a row: it is %x, and %d, at %d, %d in a row",
 			c.High, c.Low, c.LateSoFar, c.LateSeq, c.LateInRow, high, late, lastLate, inRow)
 	}
 	for _, a := range m.stored {
 		if a.owed && a.key <= c.Low && a.seq == 0 && m.restores == 0 {
-			return fmt.Errorf("K-e: low leaves %s behind, which waits", a.id)
+			return fmt.Errorf("KE: low leaves %s behind, which waits", a.id)
 		}
 	}
 	return nil

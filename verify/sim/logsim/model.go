@@ -368,11 +368,11 @@ func (m *model) settled() error {
 	for _, a := range m.waiting() {
 		owed := a.key > m.cursor().High || m.restores == 0 && (a.owed || a.answered)
 		if owed && a.seq == 0 && !m.stale(a) {
-			return fmt.Errorf("K-a: %s has no place in the end", a.id)
+			return fmt.Errorf("KA: %s has no place in the end", a.id)
 		}
 	}
 	if m.cursor().Low < m.cursor().High {
-		return errors.New("K-e: low is not closed in the end")
+		return errors.New("KE: low is not closed in the end")
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ test-whole: deps deps-infra deps-browser ## every test, whole
 	cd examples/shop && $(GO) vet $(WHOLE) ./... && $(GO) test $(WHOLE) $(UNCACHED) -timeout 60m ./...
 
 # make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule,
-# SUITE=cursor (arrival, keyed, delivery, twophase, replies, dedup, xorack) walks
+# SUITE=cursor (log, delivery, twophase, replies, dedup, xorack) walks
 # one part only.
 SUITE ?=
 export SUITE

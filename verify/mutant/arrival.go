@@ -1,16 +1,19 @@
 package main
 
+// logFolder has the simulator of queues with a log.
+const logFolder = "./verify/sim/logsim"
+
 var (
-	arrivalSchedules = test{"./verify/sim/arrivalsim", "TestEverySmallSchedule|TestRandomSchedules"}
+	arrivalSchedules = test{logFolder, "TestEverySmallSchedule/arrival:|TestRandomSchedules"}
 	arrivalTables    = test{"./pkg/cursor", "TestStore/memory"}
 	appendedAt       = test{"./pkg/cursor", "Append.*AtASeq|AppendAt|AKindBeside"}
 )
 
 // atSchedule is a scenario of batches that say their seqs.
-func atSchedule(name string) test { return smallSchedule("./verify/sim/arrivalsim", "at: "+name) }
+func atSchedule(name string) test { return smallSchedule(logFolder, "arrival: at: "+name) }
 
 func arrivalTrace(name string) test {
-	return test{"./verify/sim/arrivalsim", "TestTrace" + name}
+	return test{logFolder, "TestTrace" + name}
 }
 
 // arrivalMutants are bugs in queues in arrival order.

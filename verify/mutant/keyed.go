@@ -1,10 +1,10 @@
 package main
 
-var keyedSchedules = test{"./verify/sim/keyedsim", "TestEverySmallSchedule|TestRandomSchedules"}
+var keyedSchedules = test{logFolder, "TestEverySmallSchedule/keyed:|TestRandomSchedules"}
 
-func keyedTrace(name string) test { return test{"./verify/sim/keyedsim", "TestTrace" + name} }
+func keyedTrace(name string) test { return test{logFolder, "TestTrace" + name} }
 
-func keyedSchedule(name string) test { return smallSchedule("./verify/sim/keyedsim", name) }
+func keyedSchedule(name string) test { return smallSchedule(logFolder, "keyed: "+name) }
 
 // keyedMutants are bugs in keyed queues.
 var keyedMutants = []mutant{
@@ -37,6 +37,12 @@ var keyedMutants = []mutant{
 	}},
 	{"keyed: low is closed at what it is by then (K3)", sorterFolder, keyedSchedules, []edit{
 		{"settle.go", "l.sorter.store.RaiseLow(ctx, l.queue, low)", "l.sorter.store.RaiseLow(ctx, l.queue, sortkey.EverySortKey)"},
+	}},
+	{"keyed: low is raised beyond what was read in time", sorterFolder, test{"./pkg/cursor", "TestTheTimeIsUp"}, []edit{
+		{"settle.go", "l.raiseLow(ctx, min(after, l.first))", "l.raiseLow(ctx, l.first)"},
+	}},
+	{"keyed: all is said to be done where the time was up between two moves", sorterFolder, test{"./pkg/cursor", "TestTheTimeIsUp"}, []edit{
+		{"settle.go", "l.done.More = !again", "l.done.More = false"},
 	}},
 	{"keyed: low is not closed", sorterFolder, keyedTrace("K1L"), []edit{
 		{"settle.go", "if l.cur.Low < low {\n", "if l.cur.Low > low {\n"},

@@ -56,6 +56,12 @@ var sourceMutants = []mutant{
 		{"aside.go", `[]byte(a.source.Name + "\x00" + string(r.Raw))`, `[]byte(a.now().String() + rand.Text())`},
 		{"aside.go", `"crypto/sha256"`, "\"crypto/rand\"\n\t\"crypto/sha256\""},
 	}},
+	{"source: of more than 500 records, a failed one is looked for at another place", sourceFunction, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
+		{"batch.go", "for i, place := range b.places[:from] {\n\t\tif b.failed[place] {", "for i := range b.places[:from] {\n\t\tif b.failed[i] {"},
+	}},
+	{"source: those behind a contradicting one are dropped in silence", "internal/intake", shardSchedules, []edit{
+		{"intake.go", "if p.count++; p.Events ", "if p.count++; len(p.twins) > 0 || p.Events "},
+	}},
 	{"source: of records put together too", sorterFolder, test{"./functions/source", "TestArrivalOrderOfAStream"}, []edit{
 		{"append.go", "case before != nil && a.open():", "case false:"},
 	}},

@@ -1,17 +1,33 @@
-package keyedsim
+package logsim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
 // Suite is what there is to run.
 func Suite() sim.Suite {
-	return sim.Suite{Name: "keyed", Small: Small(), Large: Large(), Random: Shuffled}
+	return sim.Suite{Name: "log", Small: Small(), Large: Large(), Random: Shuffled}
+}
+
+// Small are scenarios of which every schedule is walked in seconds.
+func Small() []sim.Scenario { return slices.Concat(expected(), smallArrivals(), smallKeyed()) }
+
+// Large are scenarios of which every schedule is walked in minutes.
+func Large() []sim.Scenario { return slices.Concat(expectedLarge(), largeArrivals(), largeKeyed()) }
+
+// Shuffled is the scenario of a seed, of both kinds in turns.
+func Shuffled(seed uint64) sim.Scenario {
+	if seed%2 == 0 {
+		return shuffledArrivals(seed / 2)
+	}
+	return shuffledKeyed(seed / 2)
 }
 
 const (
@@ -36,15 +52,23 @@ var (
 	settled = with(window, cursor.LateDeliver)
 )
 
-// scenario makes a Scenario of a set of actors on a queue with these settings.
-func scenario(name string, faults int, settings cursor.Settings, actors func(*model)) sim.Scenario {
+// fresh makes a scenario of a set of actors, before there is a queue.
+func fresh(name string, faults int, settings cursor.Settings, actors func(*model)) sim.Scenario {
 	made := crowds{}
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
 		m := newModel(run, made, settings)
-		m.create()
 		actors(m)
 		return m
 	}}
+}
+
+// scenario makes one on a keyed queue with these settings.
+func scenario(name string, faults int, settings cursor.Settings, actors func(*model)) sim.Scenario {
+	return fresh("keyed: "+name, faults, settings, func(m *model) {
+		m.create()
+		m.note()
+		actors(m)
+	})
 }
 
 // killed makes one whose invocations are killed after so many requests.
@@ -53,10 +77,13 @@ func killed(budget int, s sim.Scenario) sim.Scenario {
 	return s
 }
 
-// Small are scenarios of which every schedule is walked in seconds.
-func Small() []sim.Scenario {
+// smallKeyed are the small scenarios of keyed queues.
+func smallKeyed() []sim.Scenario {
 	return []sim.Scenario{
-		newQueue(),
+		fresh("keyed: a new queue", 1, atOnce, func(m *model) {
+			m.producer("A", calls(1)...)
+			m.producer("B", calls(2)...)
+		}),
 		scenario("one message from two producers", 1, atOnce, func(m *model) {
 			m.producer("A", calls(1)...)
 			m.producer("B", calls(1)...)
@@ -105,20 +132,20 @@ func Small() []sim.Scenario {
 			m.clock(window-1, 1)
 		}),
 		scenario("a window by clocks that are apart", 0, settled, func(m *model) {
-			m.clocks["A"], m.clocks["sweep0"] = time.Second, -time.Second
+			m.Clocks["A"], m.Clocks["sweep0"] = time.Second, -time.Second
 			m.producer("A", calls(2)...)
 			m.producer("B", calls(1)...)
 			m.sweeper(1)
 			m.clock(window)
 		}),
 		scenario("pages of one", 1, atOnce, func(m *model) {
-			m.page = 1
+			m.Page = 1
 			m.storeCrowd(1, 2)
 			m.sweeper(1)
 			m.producer("A", call{one(0, "a", ""), one(0, "b", "")})
 		}),
 		scenario("a page that ends with the wake-up's message", 1, atOnce, func(m *model) {
-			m.page = 1
+			m.Page = 1
 			m.producer("A", calls(2)...)
 			m.settler("wake-up", 1, sortKeyOf(2, "m2"))
 		}),
@@ -206,16 +233,6 @@ func receiptTwice() sim.Scenario {
 	})
 }
 
-func newQueue() sim.Scenario {
-	made := crowds{}
-	return sim.Scenario{Name: "a new queue", Faults: 1, New: func(run *sim.Run) sim.Model {
-		m := newModel(run, made, atOnce)
-		m.producer("A", calls(1)...)
-		m.producer("B", calls(2)...)
-		return m
-	}}
-}
-
 func kept(name string, faults int, actors func(*model)) sim.Scenario {
 	return scenario(name, faults, atOnce, func(m *model) {
 		m.keep = retention
@@ -223,8 +240,7 @@ func kept(name string, faults int, actors func(*model)) sim.Scenario {
 	})
 }
 
-// Large are scenarios of which every schedule is walked in minutes.
-func Large() []sim.Scenario {
+func largeKeyed() []sim.Scenario {
 	return []sim.Scenario{
 		scenario("two move what is more than a move", 0, atOnce, func(m *model) {
 			m.crowd(1, mostTail)
@@ -247,4 +263,68 @@ func Large() []sim.Scenario {
 			m.sweeper(1)
 		}),
 	}
+}
+
+const keyType = sortkey.KeyType("number")
+
+// one is a message of a keyed queue. The payload distinguishes two under one key and id.
+func one(key int64, id, payload string) request {
+	return request{messages: []cursor.Message{{
+		KeyParts: []any{key}, KeyType: keyType,
+		Queue: queue, ID: id, Body: fmt.Appendf(nil, "%d%s%s", key, id, payload),
+	}}}
+}
+
+// byReceipt is a message for a queue of times whose key is when it comes.
+func byReceipt(id string) request {
+	k := one(0, id, "")
+	k.messages[0].KeyType, k.received = "time", true
+	return k
+}
+
+// behind is a message that names the one which should stand before it.
+func behind(prev string, k request) request {
+	k.messages[0].Prev = prev
+	return k
+}
+
+// sortKey is the key under which it is stored.
+func (r request) sortKey() sortkey.SortKey {
+	m := r.messages[0]
+	return sortKeyOf(m.KeyParts[0].(int64), m.ID)
+}
+
+// sortKey is the same of any message, once it is stored.
+func (m *model) sortKey(r request) sortkey.SortKey {
+	if r.received {
+		id := r.messages[0].ID
+		return receivedKey(m.receipts[id], id)
+	}
+	return r.sortKey()
+}
+
+// receivedKey is the key of a message that first came at a time.
+func receivedKey(at time.Time, id string) sortkey.SortKey {
+	key, err := sortkey.KeyType("time").Key(at)
+	if err != nil {
+		panic(err) // unreachable: every time of a run is a key
+	}
+	return sortkey.KeyedSortKey(key, id)
+}
+
+func sortKeyOf(n int64, id string) sortkey.SortKey {
+	key, err := keyType.Key(n)
+	if err != nil {
+		panic(err) // unreachable: every whole number is a key
+	}
+	return sortkey.KeyedSortKey(key, id)
+}
+
+// calls are puts of one message each, of these keys, by one id each.
+func calls(keys ...int64) []call {
+	list := make([]call, len(keys))
+	for i, key := range keys {
+		list[i] = call{one(key, fmt.Sprint("m", key), "")}
+	}
+	return list
 }

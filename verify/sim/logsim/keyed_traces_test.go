@@ -1,4 +1,4 @@
-package keyedsim
+package logsim
 
 import (
 	"testing"
@@ -36,7 +36,7 @@ func TestTraceK2NoSecondLook(t *testing.T) {
 // finds it.
 func TestTraceK3LowIsWhatWasPlaced(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K3", 0, settled, func(m *model) {
-		m.clocks["late0"] = -time.Second
+		m.Clocks["late0"] = -time.Second
 		m.storeCrowd(2, 1)
 		m.producer("A", calls(1)...)
 		m.sweeper(1)
@@ -105,7 +105,7 @@ func TestTraceK5PutUnderWay(t *testing.T) {
 // before the window is over.
 func TestTraceK6ClockAfterTheRead(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K6", 0, settled, func(m *model) {
-		m.slow["sweep0"] = true
+		m.Slow["sweep0"] = true
 		m.storeCrowd(2, 1)
 		m.producer("A", calls(1)...)
 		m.sweeper(1)
@@ -171,7 +171,7 @@ func TestTraceK11EqualKeysDropped(t *testing.T) {
 // K12: a message whose clock is ahead by far would wait for it.
 func TestTraceK12ClockFarAhead(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K12", 0, settled, func(m *model) {
-		m.clocks["A"] = 2 * wrongClock
+		m.Clocks["A"] = 2 * wrongClock
 		m.producer("A", calls(2)...)
 		m.producer("B", calls(1)...)
 		m.sweeper(1)

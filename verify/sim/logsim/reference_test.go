@@ -1,4 +1,4 @@
-package keyedsim
+package logsim
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // arrived is a message of the reference: where it belongs, and when it came by its writer's
@@ -60,7 +61,7 @@ func TestAReferenceSortAgrees(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		late := []cursor.LatePolicy{cursor.LateDeliver, cursor.LateDrop}[seed%2]
-		settings, now, store := with(window, late), start, cursor.NewMemory()
+		settings, now, store := with(window, late), world.Start, cursor.NewMemory()
 		processes, clocks := make([]*cursor.Sorter, 4), make([]time.Duration, 4)
 		for i := range processes {
 			clocks[i] = time.Duration(random.IntN(2000)-1000) * time.Millisecond
@@ -82,9 +83,9 @@ func TestAReferenceSortAgrees(t *testing.T) {
 				continue
 			}
 			// Keys rise with time, as times of senders do, and are out of order by up to 15 s.
-			k := one(now.Sub(start).Milliseconds()/1000-int64(random.IntN(15)), fmt.Sprint("id", n), "")
-			want.put(arrived{k.sortKey(), k.ID, now.Add(clocks[who])})
-			if err := processes[who].Put(t.Context(), k.Message)[0].Err; err != nil {
+			k := one(now.Sub(world.Start).Milliseconds()/1000-int64(random.IntN(15)), fmt.Sprint("id", n), "")
+			want.put(arrived{k.sortKey(), k.messages[0].ID, now.Add(clocks[who])})
+			if err := processes[who].Put(t.Context(), k.messages...)[0].Err; err != nil {
 				t.Fatal(err)
 			}
 		}

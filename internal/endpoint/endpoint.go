@@ -386,14 +386,14 @@ func (s *Store) noted(ctx context.Context, p Place, kind, reason string, request
 //
 // Lost response, another did it first: it is gone. We die right after: the sweep comes to the queue again. One that is put
 // meanwhile, by a call that looked at the queue before, is found by a later look: there is one when an hour is over.
-func EraseQueue(ctx context.Context, engine ddb.Engine, on table.Definition, queue string) error {
+func (s *Store) EraseQueue(ctx context.Context, queue string) (left bool, err error) {
 	if len(queue) > MaxName {
-		return nil
+		return false, nil
 	}
 	p := Place{Name: queue}
 	// Also of queues whose names go on behind a space.
-	_, err := erase(ctx, engine, on, p.tenant(), p.sort(), func(found Place) bool { return found.Name == queue })
-	return err
+	_, err = s.erase(ctx, p.tenant(), p.sort(), func(found Place) bool { return found.Name == queue })
+	return false, err
 }
 
 // EraseTenant deletes all endpoints of a tenant whose queues were erased, and returns how many there were: before that, queues
@@ -407,20 +407,20 @@ func (s *Store) EraseTenant(ctx context.Context, of, reason string, who record.W
 	}
 	all := Place{Name: tenant.Name(of, ""), Prefix: true}
 	err = s.noted(ctx, all, "erase", reason, nil, who, func() (err error) {
-		n, err = erase(ctx, s.engine, s.table, of, keysBegin, func(Place) bool { return true })
+		n, err = s.erase(ctx, of, keysBegin, func(Place) bool { return true })
 		return err
 	})
 	return n, err
 }
 
 // erase deletes those of a tenant's endpoints whose sort keys begin so, and that are meant.
-func erase(ctx context.Context, engine ddb.Engine, on table.Definition, of, begins string, meant func(Place) bool) (n int, err error) {
+func (s *Store) erase(ctx context.Context, of, begins string, meant func(Place) bool) (n int, err error) {
 	query := ddb.Query{
-		Op: ddb.Op{Op: "endpoints to erase", Table: &on}, Partition: partitionOf(of), Where: attrConsumer.BeginsWith(ddb.Text(begins)),
+		Op: ddb.Op{Op: "endpoints to erase", Table: &s.table}, Partition: partitionOf(of), Where: attrConsumer.BeginsWith(ddb.Text(begins)),
 		Limit: pageSize, Strong: true,
 	}
 	for {
-		a, err := engine.Do(ctx, query)
+		a, err := s.engine.Do(ctx, query)
 		if err != nil {
 			return n, err
 		}
@@ -429,7 +429,7 @@ func erase(ctx context.Context, engine ddb.Engine, on table.Definition, of, begi
 			if !meant(p) {
 				continue
 			}
-			if _, err := engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "erase endpoint", Table: &on}, Key: p.key()}); err != nil {
+			if _, err := s.engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "erase endpoint", Table: &s.table}, Key: p.key()}); err != nil {
 				return n, err
 			}
 			n++

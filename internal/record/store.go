@@ -148,48 +148,6 @@ func (s *Store) update(ctx context.Context, op, queue, name string, condition dd
 	return c, a.Held && err == nil, err
 }
 
-// Claim is what a claim asks for.
-type Claim struct {
-	// Req is what the claimer calls its request, 1 to 64 characters.
-	Req string
-	// To is the last seq of the range, which begins behind Delivered.
-	To int64
-	// Now is the claimer's clock, LeaseUntil when the claim may be taken over.
-	Now, LeaseUntil time.Time
-	// Answer is what the sink answered of the claim that is committed with this one.
-	Answer Answer
-}
-
-// alone reports whether the range, which begins behind a seq, is one message.
-func (c Claim) alone(from int64) bool { return c.To == from+1 }
-
-// Failure is why a claim is given back.
-type Failure struct {
-	Error string
-	// ReplyQueue is the queue whose replies Error is about; empty where it is about
-	// none.
-	ReplyQueue string
-	// Shown is how many bytes of Error the queue's tenant may read; 0 for all: see [Shown].
-	Shown int
-	// Alone: the claim had one message, so the failure is that message's, or its sink's.
-	Alone   bool
-	Now     time.Time
-	RetryAt time.Time
-	// Passed is how many seqs of the range, from its first on, are done nevertheless: what is behind them failed once, with
-	// others.
-	Passed int64
-	// Block makes the consumer Blocked.
-	Block bool
-	// Away is how often in a row the sink was away, with this time: the attempt is taken
-	// back, and the batch comes again as it was. It is 0 where the batch failed.
-	Away int
-	// Since, where it is not the zero time, is that the message failed alone for the first time.
-	Since time.Time
-	// Proven: the sink is known to take other batches, or no other queue fails. It takes the place of what
-	// the failure before said.
-	Proven bool
-}
-
 // OpReply is the Kind of an Operation that no operator made: it records replies
 // that could never be stored.
 const OpReply = "reply"

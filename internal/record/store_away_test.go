@@ -19,7 +19,7 @@ func TestStoreAwayIsForgotten(t *testing.T) {
 	again := func(b *bench, name string) record.Consumer { return b.claim(failedAs(b, name, away), "r1", 5) }
 	for name, end := range map[string]func(*bench, string) (record.Consumer, bool, error){
 		"commit": func(b *bench, name string) (record.Consumer, bool, error) {
-			return b.Commit(b.Context(), b.queue, name, again(b, name).Token)
+			return b.Commit(b.Context(), b.queue, name, again(b, name).Token, record.Answer{})
 		},
 		"finish": func(b *bench, name string) (record.Consumer, bool, error) {
 			return b.Finish(b.Context(), b.queue, name, b.decide(again(b, name)).Token)

@@ -65,6 +65,9 @@ func setClaim(n int64, claim Claim) []ddb.Action {
 	return set
 }
 
+// alone reports whether the range of a claim, which begins behind a seq, is one message.
+func alone(c Claim, from int64) bool { return c.To == from+1 }
+
 // setTried takes down how many claims failed up to a seq.
 func setTried(seen Consumer, n int, upTo int64) []ddb.Action {
 	switch {
@@ -162,7 +165,7 @@ func (s *Store) Claim(ctx context.Context, seen Consumer, claim Claim) (Consumer
 	// Its own effect ends the condition, so that a repeat cannot count twice.
 	set := slices.Concat(takeOver(seen), setClaim(seen.Token.N+1, claim),
 		[]ddb.Action{attrRetryAt.Remove(), attrFrom.Set(attrDelivered.Ref()), attrAttempts.Plus(1)})
-	if !claim.alone(seen.Delivered) {
+	if !alone(claim, seen.Delivered) {
 		set = append(set, attrTogether.Add(ddb.Int(1)))
 	}
 	tried, upTo := seen.triedBehind(seen.Delivered)
@@ -185,17 +188,12 @@ func (s *Store) Block(ctx context.Context, seen Consumer, now time.Time) (Consum
 		slices.Concat(takeOver(seen), setBlocked(seen.Token.N, now), []ddb.Action{attrRetryAt.Remove()})...)
 }
 
-// Commit ends the claim of a token: Delivered becomes its To. 1 write unit.
+// Commit ends the claim of a token, and keeps what the sink answered: Delivered becomes its To. 1 write unit.
 //
 // Lost response: the repeat fails and finds the token's outcome, which is
 // Committed: true. Another ended the claim: false. We die right after: what came
 // meanwhile has a record in the cursors' stream, or the sweep finds it.
-func (s *Store) Commit(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
-	return s.CommitAnswered(ctx, queue, name, token, Answer{})
-}
-
-// CommitAnswered is Commit, with what the sink answered.
-func (s *Store) CommitAnswered(ctx context.Context, queue, name string, token Token, answer Answer) (Consumer, bool, error) {
+func (s *Store) Commit(ctx context.Context, queue, name string, token Token, answer Answer) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "commit", queue, name, isHeld(token, Started),
 		slices.Concat(setPassed(), setAnswer(answer), []ddb.Action{setEnded(token, Committed), attrDeferred.Remove()})...)
 	return c, made || c.ended(token, Committed), err
@@ -207,18 +205,18 @@ func (s *Store) CommitAnswered(ctx context.Context, queue, name string, token To
 //
 // Lost response: the repeat finds the new token and reports true. Another ended
 // the claim, or it is paused: false. We die right after: as after Claim.
-func (s *Store) CommitAndClaim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error) {
-	return s.commitAndClaim(ctx, "commit and claim", seen, isHeld(seen.Token, Started), claim)
+func (s *Store) CommitAndClaim(ctx context.Context, seen Consumer, claim Claim, answer Answer) (Consumer, bool, error) {
+	return s.commitAndClaim(ctx, "commit and claim", seen, isHeld(seen.Token, Started), claim, answer)
 }
 
 // commitAndClaim commits the claim that was seen, on a condition, and makes the next one.
-func (s *Store) commitAndClaim(ctx context.Context, op string, seen Consumer, condition ddb.Cond, claim Claim) (Consumer, bool, error) {
+func (s *Store) commitAndClaim(ctx context.Context, op string, seen Consumer, condition ddb.Cond, claim Claim, answer Answer) (Consumer, bool, error) {
 	var together ddb.Value
-	if !claim.alone(seen.To) {
+	if !alone(claim, seen.To) {
 		together = ddb.Int(1)
 	}
 	tried, upTo := seen.triedBehind(seen.To)
-	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(claim.Answer), setTried(seen, tried, upTo), []ddb.Action{
+	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(answer), setTried(seen, tried, upTo), []ddb.Action{
 		setEnded(seen.Token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
 		attrAttempts.Set(ddb.Int(1)), attrTogether.Set(together),
 	})...)

@@ -63,7 +63,7 @@ func TestStoreClaimRefused(t *testing.T) {
 		b.answer("blocked while starting", starting, false)(b.Block(b.Context(), starting, at))
 
 		stale := b.claim(b.create(b.fresh("stale")), "r1", 5)
-		stale = b.answer("committed", committed(stale), true)(b.Commit(b.Context(), b.queue, "stale", stale.Token))
+		stale = b.answer("committed", committed(stale), true)(b.Commit(b.Context(), b.queue, "stale", stale.Token, record.Answer{}))
 		b.answer("claimed with an old token", stale, false)(b.Claim(b.Context(), b.fresh("stale"), claim("r2", 5)))
 		again := b.claim(b.create(b.fresh("again")), "r1", 5)
 		again = b.answer("failed", failed(again, failure(false)), true)(b.Fail(b.Context(), b.queue, "again", again.Token, failure(false)))
@@ -98,7 +98,7 @@ func TestStoreTakeover(t *testing.T) {
 		want = claimed(want, late)
 		b.answer("after it", want, true)(b.Claim(b.Context(), c, late))
 		b.answer("again", want, true)(b.Claim(b.Context(), c, late))
-		b.answer("the old one's commit", want, false)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("the old one's commit", want, false)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 		b.answer("the old one's failure", want, false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
 	})
 }
@@ -121,7 +121,7 @@ func TestStoreDeferred(t *testing.T) {
 		for _, other := range []record.Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
 			b.answer("deferred with another token", c, false)(b.Defer(b.Context(), under(c, other), at.Add(2*time.Hour)))
 			b.answer("expired with another token", c, false)(b.Expire(b.Context(), under(c, other), late(c)))
-			b.answer("committed with another token", c, false)(b.Commit(b.Context(), c.Queue, c.Name, other))
+			b.answer("committed with another token", c, false)(b.Commit(b.Context(), c.Queue, c.Name, other, record.Answer{}))
 			b.answer("failed with another token", c, false)(b.Fail(b.Context(), c.Queue, c.Name, other, failure(false)))
 		}
 		b.answer("prepared", c, false)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
@@ -136,7 +136,7 @@ func TestStoreDeferred(t *testing.T) {
 		b.answer("extended", longer, true)(b.Defer(b.Context(), c, longer.LeaseUntil))
 		b.answer("deferred, and it was extended beyond that", longer, true)(b.Defer(b.Context(), c, at.Add(90*time.Minute)))
 		b.answer("expired, and it was extended", longer, false)(b.Expire(b.Context(), c, late(c)))
-		done := b.answer("committed", committed(longer), true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token))
+		done := b.answer("committed", committed(longer), true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, record.Answer{}))
 		b.answer("deferred after its commit", done, false)(b.Defer(b.Context(), c, longer.LeaseUntil))
 		b.answer("expired after its commit", done, false)(b.Expire(b.Context(), c, late(longer)))
 
@@ -145,7 +145,7 @@ func TestStoreDeferred(t *testing.T) {
 		want.Outcomes[c.Token.N%4] = record.Remember(c.Token, record.Cancelled)
 		b.answer("expired", want, true)(b.Expire(b.Context(), c, late(c)))
 		b.answer("a response that was lost", want, true)(b.Expire(b.Context(), c, late(c)))
-		b.answer("committed late", want, false)(b.Commit(b.Context(), c.Queue, c.Name, c.Token))
+		b.answer("committed late", want, false)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, record.Answer{}))
 		b.answer("deferred late", want, false)(b.Defer(b.Context(), c, late(c).Now))
 
 		c = deferred(5)
@@ -153,7 +153,7 @@ func TestStoreDeferred(t *testing.T) {
 		c = deferred(4)
 		b.answer("failed for good", failed(c, failure(true)), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, failure(true)))
 		c = deferred(5)
-		b.answer("committed, and more claimed", claimed(committed(c), claim("r2", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r2", 6)))
+		b.answer("committed, and more claimed", claimed(committed(c), claim("r2", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r2", 6), record.Answer{}))
 		// A process that saw it before it was deferred.
 		c = deferred(5)
 		want = ended(c, record.Cancelled)
@@ -215,23 +215,23 @@ func TestStoreCommit(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		want := committed(c)
-		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
-		b.answer("again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
+		b.answer("again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 		next := b.claim(want, "r2", 6)
-		b.answer("again, after the next claim", next, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("again, after the next claim", next, true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 	})
 }
 
 func TestStoreCommitRefused(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))
-		b.answer("without a claim", c, false)(b.Commit(b.Context(), b.queue, "a", record.Token{N: 0, Req: "r"}))
+		b.answer("without a claim", c, false)(b.Commit(b.Context(), b.queue, "a", record.Token{N: 0, Req: "r"}, record.Answer{}))
 		c = b.claim(c, "r1", 5)
 		for _, token := range []record.Token{{N: 2, Req: "r1"}, {N: 1, Req: "r2"}, {N: 0, Req: "r1"}} {
-			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "a", token))
+			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "a", token, record.Answer{}))
 		}
 		c = b.answer("failed", failed(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
-		b.answer("after its failure", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("after its failure", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 	})
 }
 
@@ -243,9 +243,9 @@ func TestStoreCommitAndClaim(t *testing.T) {
 		next := claim("r3", 8)
 		next.LeaseUntil = at.Add(time.Hour)
 		want := claimed(committed(c), next)
-		b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), c, next))
-		b.answer("again", want, true)(b.CommitAndClaim(b.Context(), c, next))
-		b.answer("committed again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), c, next, record.Answer{}))
+		b.answer("again", want, true)(b.CommitAndClaim(b.Context(), c, next, record.Answer{}))
+		b.answer("committed again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 	})
 }
 
@@ -253,13 +253,13 @@ func TestStoreCommitAndClaimRefused(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
 		for _, token := range others(c.Token) {
-			b.answer("with another token", c, false)(b.CommitAndClaim(b.Context(), under(c, token), claim("r2", 8)))
+			b.answer("with another token", c, false)(b.CommitAndClaim(b.Context(), under(c, token), claim("r2", 8), record.Answer{}))
 		}
 		paused := c
 		paused.Paused, paused.PausedSince = "why", at
 		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
-		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8)))
-		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), record.Answer{}))
+		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 	})
 }
 
@@ -285,7 +285,7 @@ func TestStoreAsk(t *testing.T) {
 		want.Asked = 8
 		b.answer("a higher one", want, true)(b.Ask(b.Context(), c, 8))
 		want = committed(want)
-		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 		b.answer("too late", want, false)(b.Ask(b.Context(), c, 9))
 		b.answer("too late, a lower one", want, false)(b.Ask(b.Context(), c, 6))
 		b.claim(want, "r3", 8)
@@ -332,11 +332,11 @@ func TestStoreAway(t *testing.T) {
 		c = b.claim(c, "r3", 5)
 		c = b.answer("away once more", failed(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
 		c = b.claim(c, "r4", 5)
-		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6)))
+		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6), record.Answer{}))
 		away.Alone = true
 		c = b.answer("away again", failed(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
 		c = b.claim(c, "r6", 6)
-		b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 	})
 }
 
@@ -365,10 +365,10 @@ func TestStoreFirstFailure(t *testing.T) {
 			}
 		}
 		c = b.claim(c, "r3", 4)
-		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6)))
+		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6), record.Answer{}))
 		c = b.answer("failed", failed(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
 		c = b.claim(c, "r5", 6)
-		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 		if c.Fails() {
 			b.Errorf("%+v fails", c)
 		}
@@ -412,10 +412,10 @@ func TestStoreOutcomes(t *testing.T) {
 		c := b.create(b.fresh("a"))
 		for i := range 9 {
 			c = b.claim(c, fmt.Sprint("r", i), c.Delivered+1)
-			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 		}
-		b.answer("one that is remembered", c, true)(b.Commit(b.Context(), b.queue, "a", record.Token{N: 6, Req: "r5"}))
-		b.answer("one that is forgotten", c, false)(b.Commit(b.Context(), b.queue, "a", record.Token{N: 5, Req: "r4"}))
+		b.answer("one that is remembered", c, true)(b.Commit(b.Context(), b.queue, "a", record.Token{N: 6, Req: "r5"}, record.Answer{}))
+		b.answer("one that is forgotten", c, false)(b.Commit(b.Context(), b.queue, "a", record.Token{N: 5, Req: "r4"}, record.Answer{}))
 	})
 }
 

@@ -35,9 +35,9 @@ func TestStoreNoConsumer(t *testing.T) {
 		for what, write := range map[string]func() (record.Consumer, bool, error){
 			"claim":  func() (record.Consumer, bool, error) { return b.Claim(ctx, seen, claim("r", 5)) },
 			"block":  func() (record.Consumer, bool, error) { return b.Block(ctx, seen, at) },
-			"commit": func() (record.Consumer, bool, error) { return b.Commit(ctx, b.queue, "a", token) },
+			"commit": func() (record.Consumer, bool, error) { return b.Commit(ctx, b.queue, "a", token, record.Answer{}) },
 			"commit and claim": func() (record.Consumer, bool, error) {
-				return b.CommitAndClaim(ctx, under(seen, token), claim("r", 5))
+				return b.CommitAndClaim(ctx, under(seen, token), claim("r", 5), record.Answer{})
 			},
 			"fail":         func() (record.Consumer, bool, error) { return b.Fail(ctx, b.queue, "a", token, failure(false)) },
 			"cancel":       func() (record.Consumer, bool, error) { return b.Cancel(ctx, seen, false, at) },
@@ -249,7 +249,7 @@ func TestStoreRemove(t *testing.T) {
 		held := b.claim(c, "r", 5)
 		remove("with a claim in flight", held, false)
 		remove("as it was before the claim", c, false)
-		free := b.answer("committed", committed(held), true)(b.Commit(b.Context(), b.queue, "a", held.Token))
+		free := b.answer("committed", committed(held), true)(b.Commit(b.Context(), b.queue, "a", held.Token, record.Answer{}))
 		remove("as it was before it was claimed and committed", c, false)
 		remove("free", free, true)
 		same(b.T, "removed", b.standing(b.queue, "a"), record.Consumer{})

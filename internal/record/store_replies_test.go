@@ -59,9 +59,9 @@ func TestStoreForwardOnly(t *testing.T) {
 		for what, try := range map[string]func() (record.Consumer, bool, error){
 			"claim":  func() (record.Consumer, bool, error) { return b.Claim(ctx, c, later(c, "r2")) },
 			"block":  func() (record.Consumer, bool, error) { return b.Block(ctx, c, now) },
-			"commit": func() (record.Consumer, bool, error) { return b.Commit(ctx, b.queue, "c", c.Token) },
+			"commit": func() (record.Consumer, bool, error) { return b.Commit(ctx, b.queue, "c", c.Token, record.Answer{}) },
 			"commit, claim": func() (record.Consumer, bool, error) {
-				return b.CommitAndClaim(ctx, c, later(c, "r2"))
+				return b.CommitAndClaim(ctx, c, later(c, "r2"), record.Answer{})
 			},
 			"fail":          func() (record.Consumer, bool, error) { return b.Fail(ctx, b.queue, "c", c.Token, failure(false)) },
 			"fail for good": func() (record.Consumer, bool, error) { return b.Fail(ctx, b.queue, "c", c.Token, failure(true)) },

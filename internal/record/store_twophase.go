@@ -54,7 +54,7 @@ func (s *Store) CommitPrepared(ctx context.Context, queue, name string, token To
 // Lost response: the repeat finds the new token and reports true. Another ended
 // the claim, or it is paused: false. We die right after: as after Claim.
 func (s *Store) CommitPreparedAndClaim(ctx context.Context, seen Consumer, claim Claim) (Consumer, bool, error) {
-	return s.commitAndClaim(ctx, "commit prepared and claim", seen, isHeld(seen.Token, Prepared, InDoubt), claim)
+	return s.commitAndClaim(ctx, "commit prepared and claim", seen, isHeld(seen.Token, Prepared, InDoubt), claim, Answer{})
 }
 
 // AbortPrepared gives the claim of a token back, whatever it is at: Started,

@@ -104,7 +104,7 @@ func TestStoreCommitPrepared(t *testing.T) {
 		c := b.retried()
 		b.answer("before the prepare", c, false)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		c = b.prepare(c)
-		b.answer("as a claim of one phase", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token))
+		b.answer("as a claim of one phase", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 		for _, token := range others(c.Token) {
 			b.answer("with another token", c, false)(b.CommitPrepared(b.Context(), b.queue, "a", token))
 		}
@@ -124,7 +124,7 @@ func TestStoreCommitPreparedAndClaim(t *testing.T) {
 		next.LeaseUntil = at.Add(time.Hour)
 		b.answer("before the prepare", c, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		c = b.prepare(c)
-		b.answer("as a claim of one phase", c, false)(b.CommitAndClaim(b.Context(), c, next))
+		b.answer("as a claim of one phase", c, false)(b.CommitAndClaim(b.Context(), c, next, record.Answer{}))
 		for _, token := range others(c.Token) {
 			b.answer("with another token", c, false)(b.CommitPreparedAndClaim(b.Context(), under(c, token), next))
 		}
@@ -310,7 +310,7 @@ func TestStoreQuarantinedRemembered(t *testing.T) {
 		c := b.create(b.fresh("a"))
 		for i := range 4 {
 			c = b.claim(c, fmt.Sprint("n", i), c.Delivered+1)
-			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 		}
 		c = b.doubted(b.prepare(b.claim(c, "r", c.Delivered+1)))
 		token := c.Token
@@ -329,7 +329,7 @@ func TestStoreQuarantinedForgotten(t *testing.T) {
 		token := c.Quarantine[0].Token
 		for i := range 4 {
 			c = b.claim(c, fmt.Sprint("n", i), c.Delivered+1)
-			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token))
+			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, record.Answer{}))
 		}
 		b.answer("no room", c, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, record.Committed, true, ""))
 		want := c

@@ -1,10 +1,6 @@
 package record
 
-import (
-	"crypto/rand"
-	"encoding/hex"
-	"strconv"
-)
+import "strconv"
 
 // Token says whose claim it is. Its number rises with every claim of a
 // consumer, so a sink that remembers the highest number it has seen, and
@@ -24,12 +20,4 @@ func (t Token) String() string { return strconv.FormatInt(t.N, 10) + "-" + t.Req
 type Held struct {
 	Queue, Consumer string
 	Token           Token
-}
-
-// RandomReq is a name for a request that no other has.
-func RandomReq() string {
-	req := make([]byte, 8)
-	// crypto/rand never fails: it ends the program instead.
-	_, _ = rand.Read(req)
-	return hex.EncodeToString(req)
 }

@@ -347,8 +347,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
 		if err == nil && run.Ended == "" {
 			claim := run.claim(ctx, next.To)
-			claim.Answer = done.said()
-			after, mine, err := run.store.CommitAndClaim(ctx, c, claim)
+			after, mine, err := run.store.CommitAndClaim(ctx, c, claim, done.said())
 			if err != nil {
 				return c, false, next, err
 			}
@@ -363,7 +362,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		}
 		// What could not be read is no reason to forget what was handed on.
 	}
-	after, made, err := run.store.CommitAnswered(ctx, c.Queue, c.Name, c.Token, done.said())
+	after, made, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, done.said())
 	switch {
 	case err != nil:
 		run.Ended = ""

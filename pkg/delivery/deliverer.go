@@ -132,7 +132,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		d.now = time.Now
 	}
 	if d.newReq == nil {
-		d.newReq = record.RandomReq
+		d.newReq = record.Random
 	}
 	if d.forEach == nil {
 		d.forEach = fanout.SideBySide

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -99,13 +98,13 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 // EraseMore deletes what is stored of a queue that was erased, for half of the time that
 // the context has left: see [cursor.Sorter.EraseMore]. The consumers go first, so that nobody
 // makes a claim: one that is out ends by that, and its commit is answered as of a consumer
-// that is not there. Then the queue's own endpoints go, with their secrets.
+// that is not there. Then goes what others have of it, such as endpoints, if others is not nil: see
+// [SweepOptions].Erase.
 //
-// What consumers have kept is left to the sweep, and so is the end: only the sweep knows that nobody has
-// stored anything.
-func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor) (Erasing, error) {
+// The end is left to the sweep: only the sweep knows that nobody has stored anything.
+func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (Erasing, error) {
 	deleted, err := d.sorter.EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
-		return d.eraseOthers(ctx, erased)
+		return d.eraseOthers(ctx, erased, others)
 	})
 	if err != nil {
 		return Erasing{erased, deleted}, err
@@ -114,15 +113,14 @@ func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor) (Erasin
 	return Erasing{now, deleted}, err
 }
 
-// eraseOthers deletes what the tables of this package have of a queue that was erased, and reports whether something is left.
-// Its endpoints are looked for until the queue is known to be empty: none is put after that.
-func (d *Deliverer) eraseOthers(ctx context.Context, erased cursor.Cursor) (left bool, err error) {
+// eraseOthers deletes what is kept of a queue that was erased beside its messages, and reports whether something is left.
+func (d *Deliverer) eraseOthers(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (left bool, err error) {
 	left, err = d.eraseConsumers(ctx, erased.Queue)
-	if erased.Erasure.Emptied.IsZero() {
-		engine, consumers := d.store.Endpoints()
-		err = errors.Join(err, endpoint.EraseQueue(ctx, engine, consumers, erased.Queue))
+	if err != nil || others == nil || !erased.Erasure.Emptied.IsZero() {
+		return left, err
 	}
-	return left, err
+	kept, err := others(ctx, erased.Queue)
+	return left || kept, err
 }
 
 // eraseConsumers deletes the consumers of a queue that was erased, and the chains of their

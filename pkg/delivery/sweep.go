@@ -34,8 +34,8 @@ type SweepOptions struct {
 	Delete bool
 	// DeleteLimit is the most messages that are deleted from a queue a run; 10,000.
 	DeleteLimit int
-	// Erase deletes what consumers have kept of a queue that was erased, such as objects of a
-	// bucket, and reports whether something is left. Each run calls it until the queue is known
+	// Erase deletes what others have kept of a queue that was erased, such as objects of a
+	// bucket, or endpoints, and reports whether something is left. Each run calls it until the queue is known
 	// to be empty. nil means that they keep nothing.
 	Erase func(ctx context.Context, queue string) (left bool, err error)
 	// Readers are those that ought to have a consumer in every queue that their

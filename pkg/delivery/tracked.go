@@ -198,7 +198,7 @@ func (d *Deliverer) isTracked(ctx context.Context, c Consumer) (bool, error) {
 func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (Consumer, bool, error) {
 	if chain.End() == xorack.Done {
 		seen, _ := d.health(ctx, c.Name) // what cannot be known now cannot be noted
-		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token, Answer{})
 		if made {
 			d.noteTaken(ctx, seen, chain.Created, false)
 		}
@@ -259,7 +259,7 @@ func (d *Deliverer) commitDeferred(ctx context.Context, c Consumer) (Consumer, b
 			handed = seen.Circuit.Opened
 		}
 	}
-	after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+	after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token, Answer{})
 	if made {
 		d.noteTaken(ctx, seen, handed, false)
 		d.endChain(ctx, c, chain, "COMMITTED: by its token")

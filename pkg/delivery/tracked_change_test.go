@@ -150,7 +150,7 @@ func TestTrackIsChanged(t *testing.T) {
 		if c := k.at("q", 1, delivery.Started); !c.Deferred || c.Attempts != 2 {
 			t.Errorf("%+v; want a deferred claim, the second", c)
 		}
-		_, made, err = k.store.Commit(t.Context(), "q", "c", delivery.Token{N: 2, Req: "old"})
+		_, made, err = k.store.Commit(t.Context(), "q", "c", delivery.Token{N: 2, Req: "old"}, delivery.Answer{})
 		if err != nil || made {
 			t.Errorf("the old claim was committed: %v, error %v", made, err)
 		}

@@ -122,7 +122,7 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 	k.must(err)
 	erased, err := k.d.Erase(t.Context(), delivery.Order{Queue: "erased", Reason: "why"})
 	k.must(err)
-	_, err = k.d.EraseMore(t.Context(), erased)
+	_, err = k.d.EraseMore(t.Context(), erased, nil)
 	k.must(err)
 	k.troubled("removed and erased", "gap other| 0s, gap removed| 0s, lagging other|c 0s, blocked other|c 0s, failing other|c 0s, paused other|c 0s, in-doubt other|c 0s, "+
 		"quarantined other|c 0s, missing other|c 0s, replying other|c 0s, circuit-open c other|c 0s")

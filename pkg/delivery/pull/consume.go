@@ -165,7 +165,7 @@ func newConsuming(claims Claims, db Database, queue, consumer string, options *C
 		run.Observe = func(Step) {}
 	}
 	if run.NewReq == nil {
-		run.NewReq = record.RandomReq
+		run.NewReq = record.Random
 	}
 	if run.Wait == nil {
 		run.Wait = pause.For

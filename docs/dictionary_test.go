@@ -19,11 +19,12 @@ var dictionaries = map[string]string{
 	"internal/endpoint":          "internal/endpoint/endpoint.go",
 	"internal/queuelog":          "pkg/cursor/doc.go",
 	"internal/quota":             "internal/quota/quota.go",
-	"internal/record":            "pkg/delivery/doc.go",
+	"internal/request":           "pkg/delivery/doc.go",
 	"internal/tally":             "pkg/cursor/doc.go",
 	"internal/trouble":           "internal/trouble/doc.go",
 	"pkg/cursor":                 "pkg/cursor/doc.go",
 	"pkg/dedup":                  "pkg/dedup/doc.go",
+	"pkg/delivery":               "pkg/delivery/doc.go",
 	"pkg/xorack":                 "pkg/xorack/doc.go",
 	"pkg/xorack/internal/chains": "pkg/xorack/doc.go",
 }

@@ -37,8 +37,9 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -142,13 +143,13 @@ func (e Endpoint) Secrets(now time.Time) []string {
 type Store struct {
 	engine     ddb.Engine
 	table      table.Definition
-	operations *record.Store
+	operations *delivery.Store
 	now        func() time.Time
 }
 
 // NewStore returns the store on an engine that has the consumers and the operations table: see [record.Definitions].
 func NewStore(engine ddb.Engine, tables []table.Definition, now func() time.Time) *Store {
-	return &Store{engine: engine, table: tables[0], operations: record.NewStore(engine, tables[:2]), now: now}
+	return &Store{engine: engine, table: tables[0], operations: delivery.NewStore(engine, tables[:2]), now: now}
 }
 
 const (
@@ -243,7 +244,7 @@ type Change struct {
 	Paused string
 	// Rotate gives it another secret; the one of before is good for [KeptSecret] more.
 	Rotate bool
-	Who    record.Who
+	Who    delivery.Who
 }
 
 // Put makes an endpoint, or changes the one that is there. It returns the endpoint, and whether its secret is
@@ -350,7 +351,7 @@ func newSecret() string {
 //
 // Lost response: the same again finds none. Another did it first: the same. We die right after: nothing is left to do
 // but to note that it was done.
-func (s *Store) Delete(ctx context.Context, p Place, who record.Who) error {
+func (s *Store) Delete(ctx context.Context, p Place, who delivery.Who) error {
 	return s.noted(ctx, p, "removeEndpoint", "", nil, who, func() error {
 		a, err := s.engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "delete endpoint", Table: &s.table}, Key: p.key(), If: attrQueue.Exists()})
 		if err == nil && !a.Held {
@@ -361,23 +362,23 @@ func (s *Store) Delete(ctx context.Context, p Place, who record.Who) error {
 }
 
 // noted does something, and has it on record before and after.
-func (s *Store) noted(ctx context.Context, p Place, kind, reason string, request map[string]string, who record.Who, do func() error) error {
+func (s *Store) noted(ctx context.Context, p Place, kind, reason string, asked map[string]string, who delivery.Who, do func() error) error {
 	name := p.Name
 	if name == "" {
 		name = "/" // the prefix of all
 	}
-	o := record.Operation{
+	o := delivery.Operation{
 		Queue: name, Consumer: p.Consumer, At: ddb.ToMillis(s.now()), Op: strings.ToLower(rand.Text()), Kind: kind, Seq: -1,
-		Reason: reason, Request: request, Who: who,
+		Reason: reason, Request: asked, Who: who,
 	}
-	if err := s.operations.RecordOperation(ctx, o); err != nil {
+	if err := s.operations.Requests(request.Inside{}).RecordOperation(ctx, o); err != nil {
 		return err
 	}
 	err := do()
 	if o.Done = err == nil; err != nil {
 		o.Error = err.Error()
 	}
-	_ = s.operations.RecordOperation(ctx, o) // it stands there as asked for
+	_ = s.operations.Requests(request.Inside{}).RecordOperation(ctx, o) // it stands there as asked for
 	return err
 }
 
@@ -401,7 +402,7 @@ func (s *Store) EraseQueue(ctx context.Context, queue string) (left bool, err er
 //
 // Lost response, another did it first: they are gone. We die right after: the operator repeats the order, since there was no
 // answer.
-func (s *Store) EraseTenant(ctx context.Context, of, reason string, who record.Who) (n int, err error) {
+func (s *Store) EraseTenant(ctx context.Context, of, reason string, who delivery.Who) (n int, err error) {
 	if there, _, err := s.List(ctx, of, "", "", 1); err != nil || len(there) == 0 {
 		return 0, err
 	}

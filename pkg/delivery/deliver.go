@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -84,7 +84,7 @@ type delivery struct {
 	bad bool
 	// learnt is what was known of the sink before the batch that is under way was handed on,
 	// probe the number of the probe that the batch is; 0 where it is none.
-	learnt record.Health
+	learnt request.Health
 	probe  int64
 }
 
@@ -154,7 +154,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		return run.ready(ctx)
 	case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):
 		// Forward only: it is as good as committed, also while it is paused.
-		finished, err := run.tables().Forward(ctx, c, nil)
+		finished, err := run.forward(ctx, c, nil)
 		if err != nil {
 			return false, run.replying(err)
 		}
@@ -245,7 +245,7 @@ func (run *delivery) leaseUntil(ctx context.Context, now time.Time) time.Time {
 		return now.Add(run.lease)
 	}
 	lease := deadline.Add(run.grace)
-	if least := now.Add(record.MinLease); lease.Before(least) {
+	if least := now.Add(request.MinLease); lease.Before(least) {
 		return least
 	}
 	return lease
@@ -258,7 +258,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	if isBad(c, run.reader.MaxAttempts, run.reader.BlockAfter, run.now()) {
 		return run.block(ctx, c)
 	}
-	batch, err := run.read(ctx, c.Delivered, c.FailedTo(), c.Attempts)
+	batch, err := run.read(ctx, c.Delivered, c.failedTo(), c.Attempts)
 	if err != nil {
 		return c, err
 	}
@@ -281,12 +281,12 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		} else {
 			run.position = max(run.position, c.Asked)
 		}
-		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempt(), c.Rewinds
-		batch.deferred, batch.answer = new(time.Duration), &record.Answer{}
+		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.attempt(), c.Rewinds
+		batch.deferred, batch.answer = new(time.Duration), &Response{}
 		// Nobody can say of what was skipped that it is done.
 		chain := xorack.Created{}
 		if run.reader.Track == 0 || len(batch.Messages) == 0 {
-			batch.outbox = &record.Outbox{}
+			batch.outbox = &outbox{}
 		} else if chain, err = run.track(ctx, c, len(batch.Messages)); err != nil {
 			return c, err
 		} else if chain.Chain.End() != xorack.Open {
@@ -334,10 +334,10 @@ func (run *delivery) noteBlocked(ctx context.Context, c, blocked Consumer) {
 	run.Ended = EndedBlocked
 }
 
-func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
+func (run *delivery) claim(ctx context.Context, to int64) request.Claim {
 	now := run.now()
 	run.claiming = now
-	return record.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
+	return request.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
 }
 
 // commit commits a batch that was handed on. Where more is known to be there,
@@ -420,17 +420,17 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 }
 
 // failure is what is noted of a batch that was not handed on, or of what is behind the part that was.
-func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part bool) record.Failure {
+func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part bool) request.Failure {
 	now := run.now()
-	why, replyQueue := record.Words(cause)
+	why, replyQueue := wordsOf(cause)
 	is := run.failed(c)
 	is.part = part
-	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Shown: record.Shown(cause, why), Alone: c.Alone(), Now: now}
+	failure := request.Failure{Error: shorten(strings.ToValidUTF8(why, "?"), maxError), ReplyQueue: replyQueue, Shown: shownOf(cause, why), Alone: c.alone(), Now: now}
 	switch {
 	case isSlow(cause):
 		failure.RetryAt, failure.Away = now, c.Away+1
 	case isPermanent(cause):
-		failure.RetryAt, failure.Block = now, c.Alone() // it has only to be alone
+		failure.RetryAt, failure.Block = now, c.alone() // it has only to be alone
 		if run.probe > 0 {
 			run.noteFailure(ctx, is)
 		}
@@ -441,7 +441,7 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part 
 		failure.RetryAt = notSooner(cause, run.retryAt(known, failure.Away), now)
 	default:
 		known := run.count(ctx, is, &failure)
-		failure.RetryAt = notSooner(cause, run.retryAt(known, c.OwnAttempts()), now)
+		failure.RetryAt = notSooner(cause, run.retryAt(known, c.ownAttempts()), now)
 		next := c
 		next.State, next.Failed, next.Proven, next.FailingSince = Idle, now, failure.Proven, cmp.Or(c.FailingSince, failure.Since)
 		failure.Block = isBad(next, run.reader.MaxAttempts, run.reader.BlockAfter, now)
@@ -451,12 +451,12 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part 
 
 // read reads the next batch. Ended is Missing where the next message is not there.
 func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts int) (Batch, error) {
-	reading := record.Reading{
+	reading := plan{
 		Sorter: run.sorter, Queue: run.Queue, Cursor: run.cursor, Position: run.position,
 		MaxMessages: run.reader.MaxMessages, MaxBytes: run.reader.MaxBytes,
 		MaxAttempts: run.reader.MaxAttempts, Bad: run.bad,
 	}
-	next := func() (cursor.Batch, error) { return reading.Next(ctx, after, isolateTo, attempts) }
+	next := func() (cursor.Batch, error) { return reading.next(ctx, after, isolateTo, attempts) }
 	share := run.shared
 	if attempts > 0 || isolateTo > after {
 		share = nil // of what failed, another consumer has another piece

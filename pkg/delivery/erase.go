@@ -14,8 +14,8 @@ import (
 
 // The kinds of an Operation on a whole queue; it has no Consumer.
 const (
-	OpErase       = "erase"
-	OpRestartKeys = "restart-keys"
+	opErase       = "erase"
+	opRestartKeys = "restart-keys"
 )
 
 // ofQueue checks an order on a whole queue, and gives it its Op.
@@ -41,7 +41,7 @@ func (d *Deliverer) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, er
 	if err != nil {
 		return cur, err
 	}
-	asked := d.operation(o, OpRestartKeys, -1, nil)
+	asked := d.operation(o, opRestartKeys, -1, nil)
 	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
 		return cur, cmp.Or(err, ErrIDTaken)
 	}
@@ -78,7 +78,7 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 	if err != nil {
 		return c, err
 	}
-	asked := d.operation(o, OpErase, -1, nil)
+	asked := d.operation(o, opErase, -1, nil)
 	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
 		return c, cmp.Or(err, ErrIDTaken)
 	}
@@ -144,7 +144,7 @@ func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, e
 		if !c.LeaseUntil.Before(ddb.ToMillis(d.now())) {
 			return false, nil
 		}
-		if c, err = d.tables().Forward(ctx, c, nil); err != nil {
+		if c, err = d.forward(ctx, c, nil); err != nil {
 			return false, err
 		}
 	}

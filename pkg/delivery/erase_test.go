@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -176,7 +175,7 @@ func TestEraseWaitsForReplies(t *testing.T) {
 	k.pass(20 * time.Minute)
 	c, err := k.d.Erase(t.Context(), erasure("op"))
 	k.must(err)
-	if _, err := k.d.EraseMore(t.Context(), c, nil); !errors.Is(err, record.ErrNoRoom) {
+	if _, err := k.d.EraseMore(t.Context(), c, nil); !errors.Is(err, delivery.ErrNoRoom) {
 		t.Errorf("error %v, want ErrNoRoom", err)
 	}
 	k.put("n", 1, 2)
@@ -194,7 +193,7 @@ func TestEraseDeletesMessagesWhileRepliesWait(t *testing.T) {
 	c, err := k.d.Erase(t.Context(), erasure("op"))
 	k.must(err)
 	done, err := k.d.EraseMore(t.Context(), c, nil)
-	if want := (cursor.Remains{Messages: 3, More: true}); !errors.Is(err, record.ErrNoRoom) || done.Deleted != want {
+	if want := (cursor.Remains{Messages: 3, More: true}); !errors.Is(err, delivery.ErrNoRoom) || done.Deleted != want {
 		t.Errorf("%+v, %v; want %+v and ErrNoRoom", done.Deleted, err, want)
 	}
 	k.left(0, 1)

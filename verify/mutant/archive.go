@@ -44,9 +44,9 @@ var archiveMutants = []mutant{
 		{"s3.go", "if r.Track > 0 {", "if r.Track < 0 {"},
 	}},
 	{"archive: a queue is erased before its objects", deliveryFolder, test{"./pkg/delivery", "TestSweepErasesWhatConsumersKept"}, []edit{
-		{"sweep_beside.go", "return left || kept, err", "_ = kept\n\treturn left, err"},
+		{"erase.go", "return left || kept, err", "_ = kept\n\treturn left, err"},
 	}},
 	{"archive: erased queues are asked about for ever", deliveryFolder, test{"./pkg/delivery", "TestSweepErasesWhatConsumersKept"}, []edit{
-		{"sweep_beside.go", "|| !c.Erasure.Emptied.IsZero() {", "{"},
+		{"erase.go", "|| !erased.Erasure.Emptied.IsZero() {", "{"},
 	}},
 }

@@ -22,7 +22,7 @@ var circuitMutants = []mutant{
 		{"circuit.go", " && now.Sub(h.TakenAt) >= unseen", ""},
 	}},
 	{"the circuit waits though ten queues fail", deliveryFolder, test{"./pkg/delivery", "TestWorkloads/404"}, []edit{
-		{"circuit.go", " || len(h.Failing) == record.MaxFailing)", ")"},
+		{"circuit.go", " || len(h.Failing) == request.MaxFailing)", ")"},
 	}},
 	{"a bad message takes the probe", deliveryFolder, heldTests, []edit{
 		{"circuit.go", "case run.Record.Fails() && now", "case false && now"},
@@ -74,7 +74,7 @@ var circuitMutants = []mutant{
 		{"circuit.go", "\tnext.Circuit.ProbeAt = ddb.ToMillis(run.now().Add(run.reader.Circuit.wait(next)))\n\tif next.Circuit.ProbeAt.Before(leaseUntil) {\n\t\tnext.Circuit.ProbeAt = ddb.ToMillis(leaseUntil)\n\t}\n", "\t_ = leaseUntil\n"},
 	}},
 	{"each probe comes as soon as the first", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "record.RetryAfter(int(h.Circuit.Probes)+1, c.Probes)", "record.RetryAfter(1, c.Probes)"},
+		{"circuit.go", "request.RetryAfter(int(h.Circuit.Probes)+1, c.Probes)", "request.RetryAfter(1, c.Probes)"},
 	}},
 	{"a probe that fails keeps the others for as long as its lease", deliveryFolder, circuitTests, []edit{
 		{"circuit.go", "case probed:\n\t\tnext.Circuit.ProbeAt, changed = ddb.ToMillis(now.Add(f.circuit.wait(h))), true\n", "case probed:\n"},

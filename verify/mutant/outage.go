@@ -2,7 +2,7 @@ package main
 
 // The tests that hold what is the sink's apart from what is a message's.
 var (
-	awayStore    = test{"./internal/record", "TestStoreAway/memory"}
+	awayStore    = test{"./pkg/delivery", "TestStoreAway/memory"}
 	awayDelivery = test{"./pkg/delivery", "TestASinkThatIsAway"}
 	health       = test{"./pkg/delivery", "TestABadMessage|TestAnOutage|TestBlocks|TestWhatWas|TestSuccess|TestFailures|TestAConsumerOf|TestAQueueThatIs|TestARedriveBegins|TestAProcessLooks|TestDeaths|TestADeath|TestConsumerFailing"}
 	awayWire     = test{"./internal/sink", "TestAway"}
@@ -10,11 +10,11 @@ var (
 
 // outageMutants are bugs by which a sink that is away is taken for messages that are bad.
 var outageMutants = []mutant{
-	{"a sink that is away counts", recordFolder, awayStore, []edit{
+	{"a sink that is away counts", deliveryFolder, awayStore, []edit{
 		{"store_claims.go", "attrAttempts.Plus(-1), attrTogether", "attrTogether"},
 		{"store_claims.go", "set = append(set, attrAttempts.Plus(-1))", "_ = set"},
 	}},
-	{"a sink that is away makes claims smaller", recordFolder, awayStore, []edit{
+	{"a sink that is away makes claims smaller", deliveryFolder, awayStore, []edit{
 		{"store_claims.go", "set = append(set, attrAway.Set(", "set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Set("},
 	}},
 	{"a sink that is away is asked each second", deliveryFolder, awayDelivery, []edit{
@@ -42,7 +42,7 @@ var outageMutants = []mutant{
 		{"health.go", "return c.Proven && c.Failed.Sub(since) >= blockAfter", "return c.Proven"},
 	}},
 	{"a message blocks when its time is over, however seldom it was tried", deliveryFolder, health, []edit{
-		{"health.go", "case c.OwnAttempts() < attempts || !c.Alone():", "case !c.Alone():"},
+		{"health.go", "case c.ownAttempts() < attempts || !c.alone():", "case !c.alone():"},
 	}},
 	{"a death blocks a message that failed, at once", deliveryFolder, health, []edit{
 		{"health.go", "\t\treturn now.Sub(since) >= blockAfter\n", "\t\treturn true || now.Sub(since) >= blockAfter\n"},
@@ -53,7 +53,7 @@ var outageMutants = []mutant{
 	{"a message that kills its worker is never blocked", deliveryFolder, health, []edit{
 		{"health.go", "case since.IsZero():\n\t\treturn true", "case since.IsZero():\n\t\treturn false"},
 	}},
-	{"what failed proves it for good", recordFolder, test{"./internal/record", "TestStoreFirstFailure/memory"}, []edit{
+	{"what failed proves it for good", deliveryFolder, test{"./pkg/delivery", "TestStoreFirstFailure/memory"}, []edit{
 		{"store_claims.go", "proven := attrProven.Remove()", "proven := attrProven.Set(attrProven.Ref())"},
 	}},
 	{"a slow success counts from its end", deliveryFolder, health, []edit{
@@ -93,31 +93,31 @@ var outageMutants = []mutant{
 	{"who cannot reach the sink says nothing of it", deliveryFolder, health, []edit{
 		{"deliver.go", "is.sink = !part\n", ""},
 	}},
-	{"what failed with others is an attempt of the first", recordFolder, deliverySchedule("a good message before a bad one, and a death"), []edit{
+	{"what failed with others is an attempt of the first", deliveryFolder, deliverySchedule("a good message before a bad one, and a death"), []edit{
 		{"store_claims.go", "attrTogether.Add(ddb.Int(1))", "attrTogether.Add(ddb.Int(0))"},
 	}},
-	{"what failed with others is an attempt of the first, claimed at a commit", recordFolder, test{"./internal/record", "TestStoreCommitAndClaim/memory"}, []edit{
+	{"what failed with others is an attempt of the first, claimed at a commit", deliveryFolder, test{"./pkg/delivery", "TestStoreCommitAndClaim/memory"}, []edit{
 		{"store_claims.go", "together = ddb.Int(1)", "together = ddb.Int(0)"},
 	}},
-	{"attempts with others are taken off those of the next", recordFolder, test{"./internal/record", "TestStoreCommit/memory|TestStoreFirstFailure/memory"}, []edit{
+	{"attempts with others are taken off those of the next", deliveryFolder, test{"./pkg/delivery", "TestStoreCommit/memory|TestStoreFirstFailure/memory"}, []edit{
 		{"store_claims.go", "attrAttempts.Set(ddb.Int(0)), attrTogether.Remove())", "attrAttempts.Set(ddb.Int(0)))"},
 	}},
-	{"a sink that is away of several counts", recordFolder, awayStore, []edit{
+	{"a sink that is away of several counts", deliveryFolder, awayStore, []edit{
 		{"store_claims.go", "case failure.Away > 0 && failure.Alone:", "case failure.Away > 0:"},
 	}},
-	{"what was taken is put over what failed since", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
-		{"health.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},
+	{"what was taken is put over what failed since", deliveryFolder, test{"./pkg/delivery", "TestStoreHealth/memory"}, []edit{
+		{"store_health.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},
 	}},
-	{"the first who learns puts over another", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
-		{"health.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
+	{"the first who learns puts over another", deliveryFolder, test{"./pkg/delivery", "TestStoreHealth/memory"}, []edit{
+		{"store_health.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
 	}},
 	{"a sink is said to fail since its last failure", deliveryFolder, test{"./pkg/delivery", "TestSink"}, []edit{
 		{"circuit.go", "\tif len(h.Failing) == 0 {", "\tif true {"},
 	}},
-	{"a redrive begins with what was known", recordFolder, health, []edit{
+	{"a redrive begins with what was known", deliveryFolder, health, []edit{
 		{"store_operate.go", "return append(setTaken(), attrBlockedSince", "return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway), attrBlockedSince"},
 	}},
-	{"a health is taken for a consumer", recordFolder, test{"./internal/record", "TestStoreHealthIsNoConsumer/memory"}, []edit{
+	{"a health is taken for a consumer", deliveryFolder, test{"./pkg/delivery", "TestStoreHealthIsNoConsumer/memory"}, []edit{
 		{"store.go", "Where: isConsumer, ", ""},
 	}},
 	{"an error that is the sink's is the message's", "functions/process", test{"./functions/process", "TestHanding"}, []edit{

@@ -11,16 +11,16 @@ var (
 // strongReadMutants are strong reads that were made weak; those of which a protocol has
 // a name are with its other bugs.
 var strongReadMutants = []mutant{
-	{"weak read of a consumer: a claim of one's own is not seen", recordFolder, deliverySchedule("stale reads of a claim of one's own"), []edit{
+	{"weak read of a consumer: a claim of one's own is not seen", deliveryFolder, deliverySchedule("stale reads of a claim of one's own"), []edit{
 		{"store.go", "Key: keyOf(queue, name), Strong: true,", "Key: keyOf(queue, name),"},
 	}},
-	{"weak read of a consumer: a failed claim stays", recordFolder, deferredSchedule(", stale reads, and work that fails"), []edit{
+	{"weak read of a consumer: a failed claim stays", deliveryFolder, deferredSchedule(", stale reads, and work that fails"), []edit{
 		{"store.go", "Key: keyOf(queue, name), Strong: true,", "Key: keyOf(queue, name),"},
 	}},
-	{"weak read of all consumers", recordFolder, deskJust, []edit{
+	{"weak read of all consumers", deliveryFolder, deskJust, []edit{
 		{"store.go", "s.consumersOf(ctx, queue, after, true)", "s.consumersOf(ctx, queue, after, false)"},
 	}},
-	{"weak read of the audit log", recordFolder, deskJust, []edit{
+	{"weak read of the audit log", deliveryFolder, deskJust, []edit{
 		{"store_operate.go", "Backwards: true, Strong: true, Limit", "Backwards: true, Limit"},
 	}},
 	{"weak read of a position: nobody is woken up", sorterFolder, deferredSchedule(", stale reads"), []edit{

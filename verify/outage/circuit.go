@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -21,7 +22,7 @@ type circuit struct {
 
 // look looks at it.
 func (c *circuit) look(ctx context.Context, store *delivery.Store) error {
-	e, err := store.Health(ctx, consumer, true)
+	e, err := store.Requests(request.Inside{}).Health(ctx, consumer, true)
 	if err != nil {
 		return err
 	}

@@ -147,7 +147,7 @@ type Store struct {
 	now        func() time.Time
 }
 
-// NewStore returns the store on an engine that has the consumers and the operations table: see [record.Definitions].
+// NewStore returns the store on an engine that has the consumers and the operations table: see [delivery.Names.Tables].
 func NewStore(engine ddb.Engine, tables []table.Definition, now func() time.Time) *Store {
 	return &Store{engine: engine, table: tables[0], operations: delivery.NewStore(engine, tables[:2]), now: now}
 }

@@ -42,7 +42,7 @@ type Batch struct {
 
 // Defer leaves the commit of the batch to the worker that the handler passes the [Batch].Token on
 // to, for so long, 1 second to 30 days: when the handler has returned nil, the claim stays in
-// flight. The worker commits or fails it by package pull (Commit, Abort), or over HTTP, and may
+// flight. The worker commits or fails it by [Claims] (Commit, Abort), or over HTTP, and may
 // extend it. Where it does not in time, the batch failed, and comes again.
 //
 // Of a tracked batch the chain's deadline counts. A batch that is deferred takes no replies.

@@ -7,7 +7,7 @@ import (
 
 // Claims is the two-phase protocol as a consumer with a database of its own
 // speaks it: list what is ready, claim it, do the work in a transaction, ask by
-// Prepare whether that may be committed, commit it, and say so. [*Puller] speaks
+// Prepare whether that may be committed, commit it, and say so. [NewClaims] speaks
 // it on the tables, pullhttp.Client over HTTP; both are held to what is said
 // here by the same tests. [Consume] is the whole loop.
 //
@@ -131,7 +131,7 @@ const (
 	NoRoom Verdict = "NO_ROOM"
 	// NotPrepared: the claim was not prepared, and is not deferred, or not yet.
 	NotPrepared Verdict = "NOT_PREPARED"
-	// Quarantined: the claim is in quarantine, and is not settled.
+	// VerdictQuarantined: the claim is in quarantine, and is not settled.
 	VerdictQuarantined Verdict = "QUARANTINED"
 	// Forgotten: the claim has ended, too long ago to say how.
 	Forgotten Verdict = "FORGOTTEN"

@@ -48,7 +48,7 @@ const (
 // remembered is how many claims' outcomes a consumer remembers.
 const remembered = 4
 
-// Remembered is what became of a claim; the zero value is none.
+// memory is what became of a claim; the zero value is none.
 type memory struct {
 	N       int64        `ddb:"n"`
 	Outcome TokenOutcome `ddb:"outcome"`
@@ -57,7 +57,7 @@ type memory struct {
 	Sum string `ddb:"sum,optional"`
 }
 
-// Remember is what is remembered of a claim that ended so.
+// remember is what is remembered of a claim that ended so.
 func remember(t Token, outcome TokenOutcome) memory {
 	sum := sha256.Sum256([]byte(t.Req))
 	return memory{t.N, outcome, base64.RawURLEncoding.EncodeToString(sum[:6])}
@@ -156,7 +156,7 @@ type Control struct {
 	LastOp string `ddb:"lastOp"`
 }
 
-// Outgoing is a queue for which a claim has replies. Their id derives from the
+// outgoing is a queue for which a claim has replies. Their id derives from the
 // claim and the queue.
 type outgoing struct {
 	Queue string `ddb:"queue"`
@@ -164,7 +164,7 @@ type outgoing struct {
 	Numbered bool `ddb:"kind,omitzero,is=numbered"`
 }
 
-// Refused are the replies of a consumer that could never be stored, and are lost:
+// refusals are the replies of a consumer that could never be stored, and are lost:
 // a message with their seq was there, their queue is of the other kind.
 type refusals struct {
 	// N counts them, Announced is how many of them were announced.
@@ -203,11 +203,11 @@ func (c Consumer) Fails() bool {
 	return c.State != Blocked && !c.Failed.IsZero()
 }
 
-// Alone reports whether the last claim had one message: only then is it known that its
+// alone reports whether the last claim had one message: only then is it known that its
 // failure is that of the message behind Delivered.
 func (c Consumer) alone() bool { return c.To == c.From+1 }
 
-// OwnAttempts is how often the message behind Delivered was claimed alone: only these count
+// ownAttempts is how often the message behind Delivered was claimed alone: only these count
 // towards the bound at which it blocks.
 func (c Consumer) ownAttempts() int { return max(c.Attempts-c.Together, 0) }
 
@@ -219,13 +219,13 @@ func (c Consumer) triedBehind(seq int64) (n int, upTo int64) {
 	return c.Tried, c.TriedTo
 }
 
-// Attempt is which try of its range the claim is.
+// attempt is which try of its range the claim is.
 func (c Consumer) attempt() int {
 	n, _ := c.triedBehind(c.Delivered)
 	return max(c.Attempts, n+1)
 }
 
-// FailedTo is the last seq of the batches that failed: IsolateTo, or that of a claim that
+// failedTo is the last seq of the batches that failed: IsolateTo, or that of a claim that
 // is to be taken over, for its process died.
 func (c Consumer) failedTo() int64 {
 	if c.State == Started {
@@ -249,7 +249,7 @@ func (c Consumer) numbered(n int64) bool {
 	return r.N == n && r.Outcome != ""
 }
 
-// Knows reports whether the claim of a number is remembered, or in quarantine.
+// knows reports whether the claim of a number is remembered, or in quarantine.
 func (c Consumer) knows(n int64) bool {
 	return c.numbered(n) || slices.ContainsFunc(c.Quarantine[:], func(q Quarantined) bool { return q.Token.N == n && n > 0 })
 }
@@ -265,11 +265,11 @@ const (
 	maxReason = 500
 )
 
-// MaxError is how much is kept of why a batch failed, in bytes. The item stays
+// maxError is how much is kept of why a batch failed, in bytes. The item stays
 // under 1 KB with it, where names are short: a claim then costs 1 write unit.
 const maxError = 300
 
-// Cut shortens a text to a number of bytes, at the end of a character.
+// shorten shortens a text to a number of bytes, at the end of a character.
 func shorten(s string, limit int) string {
 	if !utf8.ValidString(s) {
 		s = fmt.Sprintf("%q", s)

@@ -118,67 +118,16 @@ func (run *delivery) deliver(ctx context.Context, from int64) error {
 
 // ready reports whether a claim should be made, and says why not.
 func (run *delivery) ready(ctx context.Context) (bool, error) {
-	c, now := run.Record, run.now()
-	if c.Deferred {
-		after, ended, err := run.look(ctx, c)
-		if err != nil {
-			return false, err
-		}
-		// While the claim was in flight, nobody noted what came.
-		run.Record, run.position = after, -1
-		switch {
-		case !ended:
-			run.Ended = EndedBusy
-			return false, nil
-		case !after.Exists():
-			run.Ended = EndedLost // it was removed
-			return false, nil
-		}
-		return run.ready(ctx)
+	if err := run.settle(ctx); err != nil || run.Ended != "" {
+		return false, err
 	}
-	switch {
-	case c.Starting != "":
-		started, err := run.start(ctx, c, run.until)
-		switch {
-		case errors.Is(err, ErrOutran) && !started.Exists():
-			run.Ended = EndedLost // it was removed
-			return false, nil
-		case err != nil && !errors.Is(err, ErrOutran):
-			return false, err
-		}
-		run.Record = started
-		if err == nil && started.Starting != "" {
-			run.Ended = EndedOutOfTime
-			return false, nil
-		}
-		return run.ready(ctx)
-	case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):
-		// Forward only: it is as good as committed, also while it is paused.
-		finished, err := run.forward(ctx, c, nil)
-		if err != nil {
-			return false, run.replying(err)
-		}
-		run.store.NoteOver(ctx, finished, trouble.Replying)
-		run.Record = finished
-		return run.ready(ctx)
-	case c.Paused != "":
-		run.Ended = EndedPaused
-	case c.State == Blocked:
-		run.Ended = EndedBlocked
-	case c.State == Prepared || c.State == InDoubt:
-		run.Ended = EndedBusy // who ends it looks at the position
-	case c.State == Sending || c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
-		return run.busy(ctx)
-	case c.State == Idle && now.Before(c.RetryAt) && !run.sinkMended(ctx, c):
-		run.Ended = EndedWait
-	}
-	if run.Ended != "" {
+	if run.Ended = run.stopped(ctx); run.Ended != "" {
 		return false, nil
 	}
 	if err := run.knows(ctx); err != nil {
 		return false, err
 	}
-	if run.position <= c.Delivered {
+	if run.position <= run.Record.Delivered {
 		run.Ended = EndedCaughtUp
 		return false, nil
 	}
@@ -191,6 +140,89 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return run.lets(ctx), nil
+}
+
+// settle does what comes before a claim, one step after the other, until nothing is left of it, or a step ends the
+// delivery: each leaves the consumer as it is then.
+func (run *delivery) settle(ctx context.Context) (err error) {
+	for err == nil && run.Ended == "" {
+		switch c, now := run.Record, run.now(); {
+		case c.Deferred:
+			err = run.lookAtWork(ctx, c)
+		case c.Starting != "":
+			err = run.goOnWithStart(ctx, c)
+		case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):
+			err = run.sendReplies(ctx, c)
+		case c.Paused != "":
+			return nil
+		case c.State == Sending || c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
+			err = run.busy(ctx, c)
+		default:
+			return nil
+		}
+	}
+	return err
+}
+
+// lookAtWork ends a deferred claim whose work has ended, or is late.
+func (run *delivery) lookAtWork(ctx context.Context, c Consumer) error {
+	after, ended, err := run.look(ctx, c)
+	if err != nil {
+		return err
+	}
+	// While the claim was in flight, nobody noted what came.
+	run.Record, run.position = after, -1
+	switch {
+	case !ended:
+		run.Ended = EndedBusy
+	case !after.Exists():
+		run.Ended = EndedLost // it was removed
+	}
+	return nil
+}
+
+// goOnWithStart goes on with a start that is not finished, as long as there is time.
+func (run *delivery) goOnWithStart(ctx context.Context, c Consumer) error {
+	started, err := run.start(ctx, c, run.until)
+	switch {
+	case errors.Is(err, ErrOutran) && !started.Exists():
+		run.Ended = EndedLost // it was removed
+		return nil
+	case err != nil && !errors.Is(err, ErrOutran):
+		return err
+	}
+	run.Record = started
+	if err == nil && started.Starting != "" {
+		run.Ended = EndedOutOfTime
+	}
+	return nil
+}
+
+// sendReplies finishes a claim whose replies another was to send: forward only, for it is as good as committed, also
+// while the consumer is paused.
+func (run *delivery) sendReplies(ctx context.Context, c Consumer) error {
+	finished, err := run.forward(ctx, c, nil)
+	if err != nil {
+		return run.replying(err)
+	}
+	run.store.NoteOver(ctx, finished, trouble.Replying)
+	run.Record = finished
+	return nil
+}
+
+// stopped is why nothing may be claimed; empty where something may.
+func (run *delivery) stopped(ctx context.Context) Ended {
+	switch c := run.Record; {
+	case c.Paused != "":
+		return EndedPaused
+	case c.State == Blocked:
+		return EndedBlocked
+	case c.State == Prepared || c.State == InDoubt:
+		return EndedBusy // who ends it looks at the position
+	case c.State == Idle && run.now().Before(c.RetryAt) && !run.sinkMended(ctx, c):
+		return EndedWait
+	}
+	return ""
 }
 
 // knows has the position read where none is known, and takes up what others noted.
@@ -207,29 +239,27 @@ func (run *delivery) knows(ctx context.Context) error {
 }
 
 // busy notes with the claim that is in flight what is known to come behind it. Where it has ended
-// meanwhile, it goes on itself.
-func (run *delivery) busy(ctx context.Context) (bool, error) {
+// meanwhile, this delivery goes on itself.
+func (run *delivery) busy(ctx context.Context, c Consumer) error {
 	if err := run.knows(ctx); err != nil {
-		return false, err
+		return err
 	}
-	c := run.Record
 	if run.position <= c.To || run.position <= c.Asked {
 		run.Ended = EndedBusy
-		return false, nil
+		return nil
 	}
 	after, noted, err := run.store.Ask(ctx, c, run.position)
 	switch {
 	case err != nil:
-		return false, err
+		return err
 	case noted:
 		run.Ended = EndedBusy
-		return false, nil
 	case !after.Exists():
 		run.Ended = EndedLost // it was removed
-		return false, nil
+	default:
+		run.Record = after
 	}
-	run.Record = after
-	return run.ready(ctx)
+	return nil
 }
 
 // inTime reports whether the turn is not over, and another batch as long as the longest

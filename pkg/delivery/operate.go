@@ -320,7 +320,7 @@ func beside(consumers []Consumer, cur cursor.Cursor) []Status {
 }
 
 // consumers are all consumers of a queue. Where some cannot be read, the error is
-// [record.ErrUnreadable], and the others are returned.
+// [ErrUnreadable], and the others are returned.
 func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, err

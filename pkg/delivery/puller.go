@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Puller speaks [Claims] on the tables. It may be used by any number of
-// goroutines, and any number of Pullers in any number of processes may work on
+// puller speaks [Claims] on the tables. It may be used by any number of
+// goroutines, and any number of pullers in any number of processes may work on
 // the same tables.
 type puller struct {
 	d           *Deliverer
@@ -27,7 +27,7 @@ type puller struct {
 
 var _ Claims = (*puller)(nil)
 
-// Options are the parts of a [Puller] that have defaults. A nil Options
+// ClaimsOptions are the parts of [NewClaims] that have defaults. A nil ClaimsOptions
 // means all of them.
 type ClaimsOptions struct {
 	// MaxAttempts is how often a message is tried alone before the consumer is
@@ -39,7 +39,7 @@ type ClaimsOptions struct {
 	Answer *cursor.Bound
 }
 
-// New returns a Puller with the Deliverer's tables, clock and lease.
+// NewClaims returns Claims on the Deliverer's tables, with its clock and lease.
 func NewClaims(d *Deliverer, options *ClaimsOptions) (Claims, error) {
 	p := &puller{d: d, maxAttempts: request.DefaultAttempts}
 	if options != nil {

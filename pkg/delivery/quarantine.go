@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// MaxQuarantined is how many claims of a consumer can be in quarantine. Where
+// maxQuarantined is how many claims of a consumer can be in quarantine. Where
 // so many are, the next one stays in doubt, and the consumer waits.
 const maxQuarantined = 10
 
@@ -27,7 +27,7 @@ type Quarantined struct {
 	Since time.Time `ddb:"since,optional"`
 }
 
-// QuarantinedAborted is the state of a quarantined claim that was settled as
+// quarantinedAborted is the state of a quarantined claim that was settled as
 // aborted.
 const quarantinedAborted = State(Aborted)
 

@@ -7,7 +7,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Reading is how a consumer's next batch is read.
+// plan is how a consumer's next batch is read.
 type plan struct {
 	Sorter *cursor.Sorter
 	Queue  string
@@ -25,7 +25,7 @@ type plan struct {
 	Answer *cursor.Bound
 }
 
-// Next reads what comes behind a seq: as many messages as fit, and fewer where earlier
+// next reads what comes behind a seq: as many messages as fit, and fewer where earlier
 // attempts failed. It is a *cursor.MissingError where the first one is not there.
 func (r plan) next(ctx context.Context, after, isolateTo int64, attempts int) (cursor.Batch, error) {
 	limit := r.width(isolateTo-after, attempts)

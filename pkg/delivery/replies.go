@@ -19,9 +19,9 @@ import (
 const (
 	// MaxReplies is the most replies.
 	MaxReplies = 500
-	// MaxReplyQueues is the most queues that they go to.
+	// maxReplyQueues is the most queues that they go to.
 	maxReplyQueues = 10
-	// MaxReplyBytes bounds all that the replies hold together, 64 bytes a reply
+	// maxReplyBytes bounds all that the replies hold together, 64 bytes a reply
 	// and 4 an attribute for what is around them included.
 	maxReplyBytes = 256 * 1024
 )
@@ -95,14 +95,14 @@ func (r Reply) size() int {
 	return size
 }
 
-// ValidateReplies reports why the replies of one claim cannot be stored, as a
+// validateReplies reports why the replies of one claim cannot be stored, as a
 // *cursor.InvalidError that names the reply and the field.
 func validateReplies(replies []Reply) error {
 	var all outbox
 	return all.add(replies...)
 }
 
-// Outbox gathers the replies of a batch.
+// outbox gathers the replies of a batch.
 type outbox struct {
 	mu sync.Mutex
 	gathered
@@ -126,7 +126,7 @@ type place struct {
 	seq   int64
 }
 
-// Add adds replies, or none and an error.
+// add adds replies, or none and an error.
 func (o *outbox) add(replies ...Reply) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,7 +146,7 @@ func (o *outbox) add(replies ...Reply) error {
 	return nil
 }
 
-// Replies are those that were added, and why some were not, the first time.
+// all are those that were added, and why some were not, the first time.
 func (o *outbox) all() ([]Reply, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -194,14 +194,14 @@ func (h Held) replyID(queue string) string {
 	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// Parcel is the replies of a claim to one queue.
+// parcel is the replies of a claim to one queue.
 type parcel struct {
 	outgoing
 	// messages are as they are put.
 	messages []cursor.Message
 }
 
-// Parcels are the replies of a claim by queue, in the order of their first ones.
+// parcels are the replies of a claim by queue, in the order of their first ones.
 func (h Held) parcels(replies []Reply) []*parcel {
 	var list []*parcel
 	of := map[string]*parcel{}
@@ -226,7 +226,7 @@ func (h Held) parcels(replies []Reply) []*parcel {
 	return list
 }
 
-// Kind is that of the parcel's queue.
+// kind is that of the parcel's queue.
 func (p *parcel) kind() cursor.Kind {
 	if p.Numbered {
 		return cursor.KindNumbered
@@ -234,7 +234,7 @@ func (p *parcel) kind() cursor.Kind {
 	return cursor.KindArrival
 }
 
-// Staged are the parcel's messages as they are stored under one id; the seqs of numbered
+// staged are the parcel's messages as they are stored under one id; the seqs of numbered
 // ones are among their attributes.
 func (p *parcel) staged(h Held) []cursor.Message {
 	messages := slices.Clone(p.messages)

@@ -26,7 +26,7 @@ func (l lost) addTo(refused []lost, queue string) []lost {
 	return append(refused, l)
 }
 
-// StoreReplies stores the replies of a claim that is committed in its consumer's
+// storeReplies stores the replies of a claim that is committed in its consumer's
 // database. All of it may be done again, by anybody: the ids are the claim's.
 func (d *Deliverer) storeReplies(ctx context.Context, h Held, replies []Reply) error {
 	var refused []lost
@@ -51,7 +51,7 @@ func (d *Deliverer) storeReplies(ctx context.Context, h Held, replies []Reply) e
 	return d.refuse(ctx, h, refused)
 }
 
-// Known is a *cursor.InvalidError where replies go only to queues that are there,
+// knowsQueue is a *cursor.InvalidError where replies go only to queues that are there,
 // and this one is not.
 func (d *Deliverer) knowsQueue(ctx context.Context, queue string) error {
 	if !d.knownQueues {
@@ -64,7 +64,7 @@ func (d *Deliverer) knowsQueue(ctx context.Context, queue string) error {
 	return err
 }
 
-// Forward sends the replies of a claim that is Sending, and finishes it. Anybody
+// forward sends the replies of a claim that is Sending, and finishes it. Anybody
 // may do it, any number of times. staged are the replies where the caller has them;
 // otherwise they are read, with a strong read a queue.
 func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Staged) (Consumer, error) {

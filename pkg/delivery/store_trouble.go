@@ -12,7 +12,7 @@ var consumerStates = []trouble.State{
 	trouble.Lagging, trouble.Blocked, trouble.Failing, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
 }
 
-// Troubles are the rows for what a consumer's item itself says. The number of each
+// troubles are the rows for what a consumer's item itself says. The number of each
 // is as high as that of any earlier one.
 func troubles(c Consumer) (rows []trouble.Row) {
 	row := bareRow(c)
@@ -37,7 +37,7 @@ func troubles(c Consumer) (rows []trouble.Row) {
 	return rows
 }
 
-// RowOf is a row of a consumer, in no state yet.
+// bareRow is a row of a consumer, in no state yet.
 func bareRow(c Consumer) trouble.Row {
 	return trouble.Row{
 		Queue: c.Queue, Consumer: c.Name, N: c.Token.N, Seq: c.Delivered + 1, Attempt: c.Attempts,

@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// ReplyError is why the replies of a claim to one queue are not stored.
+// replyError is why the replies of a claim to one queue are not stored.
 type replyError struct {
 	// Queue is the queue that they go to, by its whole name.
 	Queue string
@@ -25,7 +25,7 @@ func aboutReplies(queue, why string) string {
 	return fmt.Sprintf("replies to queue %q: %s", queue, why)
 }
 
-// Words are an error's, as they are kept, and the queue where they are about the
+// wordsOf are an error's, as they are kept, and the queue where they are about the
 // replies to one: it is kept beside them, since not everybody who sees the words
 // may know its name.
 func wordsOf(err error) (why, replyQueue string) {
@@ -36,7 +36,7 @@ func wordsOf(err error) (why, replyQueue string) {
 	return err.Error(), ""
 }
 
-// Shown are how many bytes of an error's words, from their beginning, the queue's tenant may read; 0 for all of them. An
+// shownOf are how many bytes of an error's words, from their beginning, the queue's tenant may read; 0 for all of them. An
 // error that has words for its operator alone says by its method Shown which the others are.
 func shownOf(err error, why string) int {
 	var some interface {

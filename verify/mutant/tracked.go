@@ -37,7 +37,7 @@ var deferredMutants = []mutant{
 		{"tracked.go", "case chain.Deadline.After(now):", "case false:"},
 	}},
 	{"deferred: a delivery does not look", deliveryFolder, test{"./pkg/delivery", "TestADoneTreeIsCommittedByTheNextLook"}, []edit{
-		{"deliver.go", "\tif c.Deferred {\n", "\tif false {\n"},
+		{"deliver.go", "case c.Deferred:", "case false:"},
 	}},
 	{"deferred: a worker is not asked for its token", "pkg/delivery/pull", test{"./pkg/delivery", "TestAWorkerCommitsByItsToken"}, []edit{
 		{"../puller_end.go", "\tcase Deferred:\n\t\tc, made, err = p.d.endDeferred(", "\tcase Deferred, Foreign:\n\t\tc, made, err = p.d.endDeferred("},

@@ -1,4 +1,4 @@
-// Package claimstest holds every implementation of [pull.Claims] to what that
+// Package claimstest holds every implementation of [delivery.Claims] to what that
 // interface promises. Call [Run] from a test of the implementation.
 package claimstest
 

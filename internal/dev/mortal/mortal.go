@@ -64,7 +64,7 @@ func (c Claims) step(taken Step) {
 	}
 }
 
-// Claim implements [pull.Claims].
+// Claim implements [delivery.Claims].
 func (c Claims) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	a, err := c.Claims.Claim(ctx, r)
 	if a.Verdict == delivery.OK {
@@ -73,7 +73,7 @@ func (c Claims) Claim(ctx context.Context, r delivery.Request) (delivery.Answer,
 	return a, err
 }
 
-// Prepare implements [pull.Claims].
+// Prepare implements [delivery.Claims].
 func (c Claims) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
 	c.step(Worked)
 	a, err := c.Claims.Prepare(ctx, h)
@@ -81,7 +81,7 @@ func (c Claims) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, 
 	return a, err
 }
 
-// CommitAndClaim implements [pull.Claims].
+// CommitAndClaim implements [delivery.Claims].
 func (c Claims) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.step(Booked)
 	done, next, err = c.Claims.CommitAndClaim(ctx, h, r, replies...)

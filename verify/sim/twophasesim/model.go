@@ -1,5 +1,5 @@
 // Package twophasesim plugs the two-phase delivery into the simulator: processes
-// run [pull.Consume] on [pull.Puller], against tables in memory and a
+// run [pull.Consume] on [delivery.NewClaims], against tables in memory and a
 // database of their own, both of which fail, lose answers and outlive their
 // processes. Its model checks after every step that
 //

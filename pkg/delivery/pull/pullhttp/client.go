@@ -1,5 +1,5 @@
 // Package pullhttp speaks the two-phase delivery over HTTP, for consumers that
-// have no access to the tables: [New] returns a [pull.Claims].
+// have no access to the tables: [New] returns a [delivery.Claims].
 //
 //	claims, err := pullhttp.New("https://ID.execute-api.REGION.amazonaws.com")
 //	err = markers.Consume(ctx, claims, "orders", "ledger", effect, nil)
@@ -259,7 +259,7 @@ func seconds(lease time.Duration) int64 {
 	return int64((lease + time.Second - 1) / time.Second)
 }
 
-// List implements [pull.Claims].
+// List implements [delivery.Claims].
 func (c *Client) List(ctx context.Context, queue, consumer string, bounds delivery.Bounds) (delivery.Answer, error) {
 	query := url.Values{"queue": {queue}, "consumer": {consumer}}
 	for name, n := range map[string]int{"maxMessages": bounds.MaxMessages, "maxBytes": bounds.MaxBytes} {
@@ -270,7 +270,7 @@ func (c *Client) List(ctx context.Context, queue, consumer string, bounds delive
 	return c.call(ctx, http.MethodGet, query, document{Queue: queue, Consumer: consumer})
 }
 
-// Claim implements [pull.Claims]. The bodies of an answer have at most 3 MB.
+// Claim implements [delivery.Claims]. The bodies of an answer have at most 3 MB.
 func (c *Client) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	return c.call(ctx, http.MethodPost, nil, requested(r))
 }
@@ -289,17 +289,17 @@ func (c *Client) on(ctx context.Context, action string, h delivery.Held, d docum
 	return c.call(ctx, http.MethodPatch, nil, d)
 }
 
-// Extend implements [pull.Claims].
+// Extend implements [delivery.Claims].
 func (c *Client) Extend(ctx context.Context, h delivery.Held, lease time.Duration) (delivery.Answer, error) {
 	return c.on(ctx, "extend", h, document{LeaseSeconds: seconds(lease)})
 }
 
-// Prepare implements [pull.Claims].
+// Prepare implements [delivery.Claims].
 func (c *Client) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
 	return c.on(ctx, "prepare", h, document{})
 }
 
-// Commit implements [pull.Claims].
+// Commit implements [delivery.Claims].
 func (c *Client) Commit(ctx context.Context, h delivery.Held, replies ...delivery.Reply) (delivery.Answer, error) {
 	text, err := delivery.EncodeReplies(replies)
 	if err != nil {
@@ -308,7 +308,7 @@ func (c *Client) Commit(ctx context.Context, h delivery.Held, replies ...deliver
 	return c.on(ctx, "commit", h, document{Replies: text})
 }
 
-// CommitAndClaim implements [pull.Claims]. The bodies of an answer have at
+// CommitAndClaim implements [delivery.Claims]. The bodies of an answer have at
 // most 3 MB.
 func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	following := requested(r)
@@ -336,12 +336,12 @@ func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery
 	return done, next, err
 }
 
-// Abort implements [pull.Claims].
+// Abort implements [delivery.Claims].
 func (c *Client) Abort(ctx context.Context, h delivery.Held, reason string) (delivery.Answer, error) {
 	return c.on(ctx, "abort", h, document{Reason: reason})
 }
 
-// Settle implements [pull.Claims].
+// Settle implements [delivery.Claims].
 func (c *Client) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (delivery.Answer, error) {
 	text, err := delivery.EncodeReplies(replies)
 	if err != nil {

@@ -138,7 +138,7 @@ func (m *Markers) ahead(ctx context.Context, in querier, b delivery.Batch) error
 // Mark puts the marker of a claim into the consumer's transaction: the claim is
 // committed if and only if the transaction is. Do it last, right before the
 // prepare. committed is the highest number that the delivery knows to be
-// committed ([pull.Answer].Committed). The replies stand beside the marker,
+// committed ([delivery.Answer].Committed). The replies stand beside the marker,
 // for the process that settles: they are to be given to Claims.Commit, or Claims.Settle,
 // and a *cursor.InvalidError where that would not take them.
 //
@@ -215,7 +215,7 @@ func encodeReplies(replies []delivery.Reply) (sql.NullString, error) {
 }
 
 // Forget deletes the markers of a reader's claims under a number, which must
-// not be above the lowest number that is not settled ([pull.Answer].Unsettled
+// not be above the lowest number that is not settled ([delivery.Answer].Unsettled
 // and the claim's own). It raises the floor to it in the same transaction, so
 // that none of them can commit any more. It does nothing where a transaction
 // that holds the floor is under way.

@@ -248,6 +248,10 @@ lint: ## check format, style and that go.mod is tidy
 size: ## count how much there is to know, beside the counts that may only fall (UPDATE=1 writes what fell; WHY="…" what rose)
 	@$(GO) run ./verify/size $(if $(UPDATE),-update) $(if $(WHY),-why "$(WHY)")
 
+.PHONY: clients
+clients: ## test the packages for Python and Node, hold them to the cases of all producers, and build them
+	$(GO) test $(WHOLE) -timeout 60m ./clients ./verify/producer
+
 .PHONY: newcomer
 newcomer: ## do what a new user does, from an empty folder: library, command line, an app of the CDK, the local stack
 	@$(GO) run ./verify/newcomer

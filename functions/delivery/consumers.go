@@ -281,8 +281,8 @@ func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error)
 		return 0, nil, err
 	}
 	queue, name, start := asked.Queue, asked.Consumer, asked.Start
-	if kind, err := cursor.ParseKind(asked.Kind); err == nil {
-		start = start.OfKind(kind)
+	if change := (cursor.Change{}); change.Set("kind", asked.Kind) == nil {
+		start = start.OfKind(*change.Kind)
 	}
 	var load intake.Load
 	load.Use(queue)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -34,7 +36,7 @@ func TestQuotasOfNewConsumers(t *testing.T) {
 	}
 	s.Want("a new queue", create("a", "c"), 200, `"queue":"a"`)
 	s.Want("another", create("b", "c"), 429, `"quota":"newQueues"`)
-	if known, err := s.sorter.Known(t.Context(), "@acme/b"); known || err != nil {
+	if _, err := s.sorter.Settings(t.Context(), "@acme/b"); !errors.Is(err, cursor.ErrNoQueue) {
 		t.Errorf("a queue was made: %v", err)
 	}
 	s.Want("again", create("a", "c"), 200, `"queue":"a"`)
@@ -72,7 +74,7 @@ func TestQuotasOfReplies(t *testing.T) {
 	s.Want("to a new queue, where another was made", commit("a"), 429, `"quota":"newQueues"`)
 	s.Want("eleven replies, where nine are left", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a"), 429, `"quota":"newQueues"`)
 	s.Want("one more", commit("other"), 429, `"quota":"messages"`)
-	if known, err := s.sorter.Known(t.Context(), "@acme/a"); known || err != nil {
+	if _, err := s.sorter.Settings(t.Context(), "@acme/a"); !errors.Is(err, cursor.ErrNoQueue) {
 		t.Errorf("a queue was made: %v", err)
 	}
 	window()

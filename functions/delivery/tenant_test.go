@@ -12,7 +12,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	sinkkind "github.com/streamsort/streamsort/internal/sink/kind"
@@ -256,7 +255,11 @@ func FuzzTenant(f *testing.F) {
 // queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
-	page, err := store.Requests(queuelog.Inside{}).Cursors(t.Context(), cursor.CursorScan{Segments: 1, Limit: 100})
+	sorter, err := cursor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := sorter.Queues(t.Context(), "", 100)
 	if err != nil {
 		t.Fatal(err)
 	}

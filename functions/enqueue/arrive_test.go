@@ -106,7 +106,7 @@ func TestAppendAtASeq(t *testing.T) {
 	s.Want("without a seq", post(`{"queue":"q","kind":"arrival","id":"plain","body":5}`), 200, `"seq":5`)
 	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `{"seq":1,"body":1,`, `{"seq":2,"id":"own","body":2,`, `{"seq":5,"id":"plain","body":5,`)
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200)
-	s.Want("in one of another kind", post(`{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409, "problems/kind-fixed")
+	s.Want("in one of another kind", post(`{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409, "problems/setting-fixed")
 	for body, code := range map[string]string{
 		`{"queue":"p","kind":"numbered","seq":1,"body":1}`:         "unknown",
 		`{"queue":"p","kind":"arrival","key":1,"id":"a","body":1}`: "clash",
@@ -132,7 +132,7 @@ func TestBothKindsInOneCall(t *testing.T) {
 	s.Want("each where it does not belong", post(`{"messages":[{"queue":"keyed","seq":5,"body":1},{"queue":"numbered","id":"a","body":1},{"queue":"third","seq":1,"body":1}]}`), 200,
 		`{"status":400,"queue":"keyed","seq":5,`, `"code":"misplaced"`, `{"status":400,"queue":"numbered",`, `"code":"missing"`, `"outcome":"advanced"`)
 	s.Want("all where they do not belong", post(`{"messages":[{"queue":"keyed","seq":5,"body":1},{"queue":"numbered","id":"a","body":1}]}`), 400, "seq")
-	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"numbered","kind":"arrival"}`), 409, "problems/kind-fixed")
+	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"numbered","kind":"arrival"}`), 409, "problems/setting-fixed")
 	s.Want("no such kind", s.Request("PUT", "/queues", "", `{"queue":"x","kind":"both"}`), 400, `"field":"kind"`, "numbered, arrival or keyed")
 	if strings.Contains(s.logs.String(), `"Errors"`) {
 		t.Errorf("a caller's mistake was counted as an error: %s", &s.logs)

@@ -65,7 +65,11 @@ func raw(t mapping.Texts) *mapping.Mapping {
 // queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
-	page, err := store.Requests(queuelog.Inside{}).Cursors(t.Context(), cursor.CursorScan{Segments: 1, Limit: 100})
+	sorter, err := cursor.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := sorter.Queues(t.Context(), "", 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +117,7 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s.Want("late", s.put(2, `"f"`), 410, "problems/late")
 	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `"seq":1,"body":"a"`, `"seq":2,`, `"tombstone":`, `"last":3`)
 	s.Want("no queue", s.Request("GET", "/queues", "queue=other", ""), 404, "problems/no-queue")
-	s.Want("first fixed", s.Request("PUT", "/queues", "", `{"queue":"q","first":5}`), 409, "problems/first-fixed")
+	s.Want("first fixed", s.Request("PUT", "/queues", "", `{"queue":"q","first":5}`), 409, "problems/setting-fixed")
 	for _, metric := range []string{`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Parked":1`, `"Advances":1`} {
 		if !strings.Contains(s.logs.String(), metric) {
 			t.Errorf("no %s in the metrics", metric)

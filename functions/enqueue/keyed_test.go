@@ -190,8 +190,8 @@ func TestWordsOfKeys(t *testing.T) {
 	} {
 		s.Want(body, s.Request("PUT", "/queues", "", body), 400, names)
 	}
-	s.Want("another type", s.Request("PUT", "/queues", "", `{"queue":"time","keyType":"number"}`), 409, "problems/key-type-fixed", `"field":"keyType"`)
-	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"time","kind":"arrival"}`), 409, "problems/kind-fixed")
+	s.Want("another type", s.Request("PUT", "/queues", "", `{"queue":"time","keyType":"number"}`), 409, "problems/setting-fixed", `"field":"keyType"`)
+	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"time","kind":"arrival"}`), 409, "problems/setting-fixed")
 	for _, queue := range []string{"time", "text"} {
 		s.Want("nothing came of it", s.get("/queues", "queue="+queue), 200, `"waiting":0`)
 	}

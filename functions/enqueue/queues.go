@@ -67,33 +67,24 @@ func queueStatus(ctx context.Context, c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	parked, since, more, err := c.sorter.Parked(ctx, it)
+	waits, err := c.sorter.Waiting(ctx, it)
 	if err != nil {
 		return 0, nil, err
 	}
-	a := c.queueAnswer(it)
+	a, count := c.queueAnswer(it), "parked"
 	if it.GapOpen() {
-		c.addGap(a, since)
-	}
-	if a["parked"] = parked; more {
-		a["parkedMore"] = true
+		c.addGap(a, waits.Oldest)
 	}
 	if it.Settings.Kind == cursor.KindKeyed {
-		err = c.addWaiting(ctx, a, it)
+		a["parked"], count = 0, "waiting"
+		if waits.Count > 0 {
+			a["oldestWaiting"], a["dueAt"] = waits.Oldest.UTC(), waits.Due.UTC()
+		}
 	}
-	return http.StatusOK, a, err
-}
-
-// addWaiting adds what waits in a keyed queue to its status.
-func (c *call) addWaiting(ctx context.Context, a map[string]any, it cursor.Cursor) error {
-	waits, err := c.sorter.Waiting(ctx, it)
-	if a["waiting"] = waits.Count; waits.More {
-		a["waitingMore"] = true
+	if a[count] = waits.Count; waits.More {
+		a[count+"More"] = true
 	}
-	if waits.Count > 0 {
-		a["oldestWaiting"], a["dueAt"] = waits.Oldest.UTC(), waits.Due.UTC()
-	}
-	return err
+	return http.StatusOK, a, nil
 }
 
 // gapAnswer is one gap, as callers see it: From and To are missing, and all

@@ -20,6 +20,7 @@ import (
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -466,7 +467,7 @@ func TestEveryRequestFails(t *testing.T) {
 					if shape.Settles {
 						_, err = w.sorter.Settle(t.Context(), shape.Queue(queue), sortkey.EverySortKey)
 					} else {
-						_, err = w.sorter.Heal(t.Context(), shape.Queue(queue), 1, 2, 3)
+						_, err = w.sorter.Inside(queuelog.Inside{}).Heal(t.Context(), shape.Queue(queue), 1, 2, 3)
 					}
 					if err != nil {
 						t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/intake"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/source"
@@ -225,7 +226,7 @@ func (m *shard) Final() error {
 		}
 	}
 	// A move that failed is made up for by the sweep.
-	healed, err := sorter.Recheck(context.Background(), shardQueue)
+	healed, err := sorter.Inside(queuelog.Inside{}).Recheck(context.Background(), shardQueue)
 	if at := healed.Cursor.Position; err != nil || at != int64(len(seqs)) {
 		return fmt.Errorf("the queue is at %d, want %d: %w", at, len(seqs), err)
 	}

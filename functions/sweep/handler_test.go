@@ -299,7 +299,11 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	}
 	out.Reset()
 	for _, daily := range []string{"full", "kept"} {
-		begun := cursor.Progress{Name: daily, Segments: 1, Left: map[int]cursor.Place{0: {}}, Began: now}
+		begun, err := store.Requests(queuelog.Inside{}).SweepProgress(t.Context(), daily)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun.Name, begun.Segments, begun.Left, begun.Began = daily, 1, oneSegment(begun.Left), now
 		if err := store.Requests(queuelog.Inside{}).SaveSweepProgress(t.Context(), begun); err != nil {
 			t.Fatal(err)
 		}
@@ -327,3 +331,6 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 		hasMetrics(t, &out, c.want...)
 	}
 }
+
+// oneSegment is the places of a round that begins, in one segment.
+func oneSegment[Place any](map[int]Place) map[int]Place { return map[int]Place{0: *new(Place)} }

@@ -38,7 +38,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 		return nil, err
 	}
 	s := &sweeper{
-		tenants: d.TenantClaim != "", gapAfter: d.GapAlarmAfter, overdueAfter: d.SweepEvery + calls,
+		tenants: d.TenantClaim != "", gapAfter: d.LagAfter, overdueAfter: d.SweepEvery + calls,
 		sorter: d.Sorter(), deliverer: deliverer, acker: acker, timer: d.Timer,
 		consumers: delivery.SweepOptions{
 			Sorter: cursor.SweepOptions{

@@ -44,7 +44,11 @@ func addStack(app constructs.Construct) (*streamsort.Stack, error) {
 // the command line, and as text, a number or a truth value from cdk.json.
 func readProps(values map[string]any) (*streamsort.Props, error) {
 	props := &streamsort.Props{}
-	fields := settable(props)
+	functions := map[string]*streamsort.FunctionProps{}
+	for _, name := range streamsort.FunctionNames() {
+		functions[name] = &streamsort.FunctionProps{}
+	}
+	fields := settable(props, functions)
 	var errs []error
 	for _, name := range sortedKeys(values) {
 		field, known := fields[name]
@@ -57,6 +61,10 @@ func readProps(values map[string]any) (*streamsort.Props, error) {
 			errs = append(errs, fmt.Errorf("%s%s is %q; write %w", prefix, name, written, err))
 		}
 	}
+	props.Functions = map[string]streamsort.FunctionProps{}
+	for name, takes := range functions {
+		props.Functions[name] = *takes
+	}
 	return props, errors.Join(errs...)
 }
 
@@ -68,19 +76,26 @@ func text(value any) string {
 	return fmt.Sprint(value)
 }
 
-// settable are the fields that a text can say, by their names in the context:
-// those of the struct with a small first letter (and apiRate for APIRate, functionUrl for FunctionURL, httpAllow for HTTPAllow).
-func settable(props *streamsort.Props) map[string]reflect.Value {
+// settable are the fields that a text can say, by their names in the context: those of the
+// struct with a small first letter (and apiRate for APIRate, functionUrl for FunctionURL,
+// httpAllow for HTTPAllow), and those of each function behind its name (sortMemory).
+func settable(props *streamsort.Props, functions map[string]*streamsort.FunctionProps) map[string]reflect.Value {
 	fields := map[string]reflect.Value{}
 	value := reflect.ValueOf(props).Elem()
 	for i := range value.NumField() {
 		field := value.Field(i)
-		if field.Kind() == reflect.Pointer && field.Type().Elem().Kind() == reflect.Struct || field.Kind() == reflect.Slice {
+		if field.Kind() == reflect.Pointer && field.Type().Elem().Kind() == reflect.Struct || field.Kind() == reflect.Slice || field.Kind() == reflect.Map {
 			continue // Env: the CDK command's own variables say it; Consumers: a file does
 		}
 		name := value.Type().Field(i).Name
 		name = strings.NewReplacer("API", "Api", "URL", "Url", "HTTP", "Http").Replace(name)
 		fields[strings.ToLower(name[:1])+name[1:]] = field
+	}
+	for name, takes := range functions {
+		value := reflect.ValueOf(takes).Elem()
+		for i := range value.NumField() {
+			fields[name+value.Type().Field(i).Name] = value.Field(i)
+		}
 	}
 	return fields
 }

@@ -14,17 +14,23 @@ import (
 
 func TestReadProps(t *testing.T) {
 	got, err := readProps(map[string]any{
-		"messagesTable": "orders", "firstSeq": "0", "policy": "skip", "gapAfter": "90s", "retention": "0",
+		"tables": "orders", "firstSeq": "0", "policy": "skip", "gapAfter": "90s", "retention": "0",
 		"maxAhead": 10_000_000.0, "sortBatchSize": "7", "eventBus": "", "apiRate": 5.0, "architecture": "amd64",
 		"deleteDelivered": true, "consumersFile": "consumers.json",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	functions := map[string]streamsort.FunctionProps{}
+	for _, name := range streamsort.FunctionNames() {
+		functions[name] = streamsort.FunctionProps{}
+	}
+	functions["sort"] = streamsort.FunctionProps{BatchSize: 7}
 	want := &streamsort.Props{
-		MessagesTable: "orders", FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second,
-		Retention: new(time.Duration(0)), MaxAhead: 10_000_000, SortBatchSize: 7, EventBus: new(""), APIRate: 5,
+		Tables: "orders", FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second,
+		Retention: new(time.Duration(0)), MaxAhead: 10_000_000, EventBus: new(""), APIRate: 5,
 		Architecture: streamsort.AMD64, DeleteDelivered: true, ConsumersFile: "consumers.json",
+		Functions: functions,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
@@ -32,14 +38,14 @@ func TestReadProps(t *testing.T) {
 }
 
 func TestReadPropsErrors(t *testing.T) {
-	_, err := readProps(map[string]any{"sortBatchSiez": "7", "gapAfter": "5", "batchSize": "many", "firstSeq": 1.5, "env": "prod", "deleteDelivered": "yes", "consumers": "x"})
+	_, err := readProps(map[string]any{"sortBatchSiez": "7", "gapAfter": "5", "sortMemory": "many", "firstSeq": 1.5, "env": "prod", "deleteDelivered": "yes", "consumers": "x"})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
 		"streamsort:sortBatchSiez", "ackConcurrency",
 		`streamsort:gapAfter is "5"`, "336h",
-		`streamsort:batchSize is "many"`,
+		`streamsort:sortMemory is "many"`,
 		`streamsort:firstSeq is "1.5"`,
 		"streamsort:env",
 		`streamsort:deleteDelivered is "yes"`, "true", "false",
@@ -68,8 +74,8 @@ func TestReadmeNamesKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range settable(&streamsort.Props{}) {
-		if !strings.Contains(string(text), "`"+name+"`") {
+	for name := range settable(&streamsort.Props{}, map[string]*streamsort.FunctionProps{"": {}}) {
+		if !strings.Contains(string(text), "`"+name+"`") && !strings.Contains(string(text), "`…"+name+"`") {
 			t.Errorf("README.md does not name %s", name)
 		}
 	}

@@ -27,7 +27,6 @@ func TestTemplatesLint(t *testing.T) {
 	options := t.TempDir() + "/options.json"
 	if err := os.WriteFile(options, synthesize(t, newApp(t, map[string]any{
 		prefix + "encryptionKey": "new", prefix + "shift": "Canary10Percent5Minutes",
-		prefix + "budgetDollars": "250", prefix + "budgetSubscriber": "people@example.com",
 		prefix + "announceTopic": "arn:aws:sns:us-east-1:123456789012:people",
 		prefix + "tenantIssuer":  "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "tenant",
 		prefix + "consumersFile": "../../verify/soak/consumers.json",

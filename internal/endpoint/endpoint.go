@@ -162,7 +162,7 @@ const (
 const layout = 1
 
 // Keys begins the partition keys of all endpoints, and of nothing else in the table.
-const Keys = cursor.Reserved
+const Keys = "endpoints "
 
 // keysBegin begins the sort keys of all endpoints: before those of consumers, and of what is known of their sinks.
 const keysBegin = " endpoint "

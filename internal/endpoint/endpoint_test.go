@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -47,5 +48,14 @@ func TestATenantsEndpointsAreBounded(t *testing.T) {
 	}
 	if err := put("@acme/more"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNoQueueHasTheKeyOfEndpoints: both are partition keys of one table.
+func TestNoQueueHasTheKeyOfEndpoints(t *testing.T) {
+	for _, queue := range []string{endpoint.Keys, endpoint.Keys + "acme"} {
+		if err := cursor.ValidateQueue(queue); err == nil {
+			t.Errorf("a queue may be called %q", queue)
+		}
 	}
 }

@@ -62,12 +62,8 @@ func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
 		p.Status, p.Type, p.Title = http.StatusForbidden, "not-yours", "The request names what is another's"
 	case errors.Is(wrong, cursor.ErrErased):
 		p.Status, p.Type, p.Title = http.StatusGone, "erased", "The queue was erased"
-	case errors.Is(wrong, cursor.ErrFirstFixed):
-		p.Status, p.Type, p.Title = http.StatusConflict, "first-fixed", "The first seq of a queue cannot be changed"
-	case errors.Is(wrong, cursor.ErrKindFixed):
-		p.Status, p.Type, p.Title = http.StatusConflict, "kind-fixed", "The kind of a queue cannot be changed"
-	case errors.Is(wrong, cursor.ErrKeyTypeFixed):
-		p.Status, p.Type, p.Title = http.StatusConflict, "key-type-fixed", "The type of a queue's keys cannot be changed"
+	case errors.Is(wrong, cursor.ErrFixed):
+		p.Status, p.Type, p.Title = http.StatusConflict, "setting-fixed", "The setting cannot be changed: the queue was created with it"
 	case isMessage(wrong) && wrong.Code == invalid.TooLarge:
 		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, "too-large", "The message is too large"
 	}

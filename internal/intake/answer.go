@@ -18,9 +18,9 @@ type Answer struct {
 	// Seq is missing where a queue in arrival order gave none, and where a message waits in
 	// a keyed one.
 	Seq *jsonseq.Seq `json:"seq,omitempty"`
-	// Late tells that the message stands, or was dropped, behind greater keys.
+	// Late reports that the message stands, or was dropped, behind greater keys.
 	Late bool `json:"late,omitempty"`
-	// ClockAhead tells that a time of its key was too far ahead: the time of receipt is there instead.
+	// ClockAhead reports that a time of its key was too far ahead: the time of receipt is there instead.
 	ClockAhead bool `json:"clockAhead,omitempty"`
 	// SettlesAt is when a message that waits gets its seq at the latest.
 	SettlesAt *time.Time `json:"settlesAt,omitempty"`

@@ -82,7 +82,7 @@ func (p *Put) Take(m cursor.Message) {
 	p.messages, p.places = append(p.messages, m), append(p.places, place)
 }
 
-// clashes tells whether another message before this one has its name, and notes that.
+// clashes reports whether another message before this one has its name, and notes that.
 func (p *Put) clashes(m cursor.Message, place int) bool {
 	name := fmt.Sprintf("%q %q %#v", m.Queue, m.ID, m.KeyParts)
 	if m.Seq != cursor.NoSeq && m.KeyParts == nil {

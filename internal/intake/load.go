@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -47,8 +48,8 @@ func (l *Load) Take(ctx context.Context, quotas *quota.Keeper, metrics *emf.Metr
 	return quotas.Take(ctx, metrics, tenant, quota.Amounts{quota.NewQueues: missing})
 }
 
-// missingOf is how many of the queues are not there. One whose name is none is left to
-// who stores.
+// missingOf is how many of the queues are not there. One whose name is invalid is left to
+// the put.
 func missingOf(ctx context.Context, sorter *cursor.Sorter, queues []string) (missing int64, err error) {
 	seen := map[string]bool{}
 	var ask []string
@@ -58,14 +59,14 @@ func missingOf(ctx context.Context, sorter *cursor.Sorter, queues []string) (mis
 		}
 		seen[queue] = true
 	}
-	known, errs := make([]bool, len(ask)), make([]error, len(ask))
-	fanout.SideBySide(len(ask), func(i int) { known[i], errs[i] = sorter.Known(ctx, ask[i]) })
-	for i := range ask {
-		if errs[i] != nil {
-			return 0, errs[i]
-		}
-		if !known[i] {
+	errs := make([]error, len(ask))
+	fanout.SideBySide(len(ask), func(i int) { _, errs[i] = sorter.Settings(ctx, ask[i]) })
+	for _, err := range errs {
+		switch {
+		case errors.Is(err, cursor.ErrNoQueue):
 			missing++
+		case err != nil:
+			return 0, err
 		}
 	}
 	return missing, nil

@@ -65,3 +65,17 @@ func (s *Asked) UnmarshalJSON(raw []byte) error {
 	*s = Asked(seq)
 	return err
 }
+
+// First reads a [cursor.Message].First: a seq, or here. Its error is a *cursor.InvalidError of
+// field "first".
+func First(text string) (*int64, error) {
+	first := cursor.FirstHere
+	if text == "here" {
+		return &first, nil
+	}
+	first, err := cursor.ParseSeq(text)
+	if err != nil {
+		return nil, &invalid.Error{Field: "first", Code: invalid.Malformed, Problem: "must be a seq in plain digits, or here"}
+	}
+	return &first, nil
+}

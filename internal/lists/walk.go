@@ -19,7 +19,7 @@ type Walked struct {
 	Next string
 }
 
-// Cost is how many cursors were read, for an operator: a tenant is not told of others' queues.
+// Cost is how many cursors were read, for an operator: a tenant does not learn of others' queues.
 func (w Walked) Cost(c *httpapi.Call) int {
 	if c.Tenant() != "" {
 		return 0

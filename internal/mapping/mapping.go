@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -283,7 +284,7 @@ func (m *Mapping) finish(t Texts, k Kind) (err error) {
 		}
 	}
 	if t.First != "" {
-		if m.First, err = cursor.ParseFirst(t.First); err != nil {
+		if m.First, err = jsonseq.First(t.First); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ func (f *first) UnmarshalJSON(raw []byte) error {
 			return err
 		}
 	}
-	at, err := cursor.ParseFirst(text)
+	at, err := jsonseq.First(text)
 	if err != nil {
 		return invalid.Named("", err)
 	}
@@ -135,7 +135,7 @@ func (p *put) Check() error {
 			"must be given, or bodyBase64 instead, and not both")
 	case given["traceparent"] && p.Traceparent == "":
 		return invalid.New(invalid.Malformed, "traceparent",
-			"is empty: leave it out where there is none")
+			"is empty: leave it out")
 	}
 	return nil
 }

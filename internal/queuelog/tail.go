@@ -161,7 +161,7 @@ func (t Tail) Contains(e Entry) bool {
 // OfKeyed reports whether the entries are of a keyed queue.
 func (t Tail) OfKeyed() bool { return t != "" && Mark(t[2]) != 0 }
 
-// Last is the key of the last entry that has a message; empty where there is none.
+// Last is the key of the last entry that has a message; empty where none exists.
 func (t Tail) Last() sortkey.SortKey {
 	var last sortkey.SortKey
 	for e := range t.All() {

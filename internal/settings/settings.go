@@ -24,18 +24,16 @@ import (
 
 // Settings are what a function gets from its environment.
 type Settings struct {
-	// Names are the tables and their keys: STREAMSORT_MESSAGES_TABLE,
-	// STREAMSORT_CURSORS_TABLE and STREAMSORT_SWEEPS_TABLE must be set;
-	// STREAMSORT_ARRIVALS_TABLE is that of queues in arrival order, and
-	// STREAMSORT_QUEUE_KEY and STREAMSORT_SEQ_KEY may.
+	// Names are the tables: STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE and
+	// STREAMSORT_SWEEPS_TABLE must be set; STREAMSORT_ARRIVALS_TABLE is that of queues in
+	// arrival order, and of keyed ones.
 	Names cursor.Names
 	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
 	// STREAMSORT_AUDIT_TABLE. A Deliverer needs both, nothing else does.
 	// STREAMSORT_TROUBLE_TABLE is that of who is in trouble, where that is noted.
 	Consumers delivery.Names
-	// Chains are the chains' table and its key: STREAMSORT_CHAINS_TABLE and
-	// STREAMSORT_TAG_KEY. An Acker needs the table, nothing else does. Tombstone is
-	// STREAMSORT_TOMBSTONE; 0 means the acker's own default.
+	// Chains is the chains' table, STREAMSORT_CHAINS_TABLE. An Acker needs it, nothing else
+	// does. Tombstone is STREAMSORT_TOMBSTONE; 0 means the acker's own default.
 	Chains    xorack.Names
 	Tombstone time.Duration
 	// Quotas is STREAMSORT_QUOTAS_TABLE, the table of the tenants' quotas; empty where there
@@ -46,8 +44,6 @@ type Settings struct {
 	// Retention is STREAMSORT_RETENTION; 0 there means KeepForever.
 	Retention   time.Duration
 	KeepForever bool
-	// BatchSize is STREAMSORT_BATCH_SIZE, the first page of a look-ahead.
-	BatchSize int
 	// Events is how raw events become messages, nil where they do not: STREAMSORT_EVENTS, a JSON
 	// document, {"queue": "repository.full_name", "id": "delivery.id"}.
 	Events *mapping.Mapping
@@ -65,9 +61,6 @@ type Settings struct {
 	SweepSegments              int
 	// LagAfter is STREAMSORT_LAG_AFTER; 0 means the sweep's own default.
 	LagAfter time.Duration
-	// GapAlarmAfter is STREAMSORT_GAP_ALARM_AFTER, the age from which a gap is written by
-	// its tenant, where there are any.
-	GapAlarmAfter time.Duration
 	// SettleWithin is STREAMSORT_SETTLE_WITHIN, how long a claim may stay in
 	// doubt; 0 means the sweep's own default.
 	SettleWithin time.Duration
@@ -104,27 +97,23 @@ func FromEnvironment() (Settings, error) {
 			Cursors:  r.required("STREAMSORT_CURSORS_TABLE"),
 			Sweeps:   r.required("STREAMSORT_SWEEPS_TABLE"),
 			Arrivals: os.Getenv("STREAMSORT_ARRIVALS_TABLE"),
-			QueueKey: os.Getenv("STREAMSORT_QUEUE_KEY"),
-			SeqKey:   os.Getenv("STREAMSORT_SEQ_KEY"),
 		},
 		Consumers: delivery.Names{
 			Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE"),
 			Audit:     os.Getenv("STREAMSORT_AUDIT_TABLE"),
 			Trouble:   os.Getenv("STREAMSORT_TROUBLE_TABLE"),
 		},
-		Chains:         xorack.Names{Chains: os.Getenv("STREAMSORT_CHAINS_TABLE"), TagKey: os.Getenv("STREAMSORT_TAG_KEY")},
+		Chains:         xorack.Names{Chains: os.Getenv("STREAMSORT_CHAINS_TABLE")},
 		Tombstone:      r.duration("STREAMSORT_TOMBSTONE", 0),
 		Quotas:         os.Getenv("STREAMSORT_QUOTAS_TABLE"),
 		Defaults:       r.queueSettings(),
 		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),
-		BatchSize:      int(r.number("STREAMSORT_BATCH_SIZE", 0)),
 		TenantClaim:    os.Getenv("STREAMSORT_TENANT_CLAIM"),
 		EventBus:       os.Getenv("STREAMSORT_EVENT_BUS"),
 		SweepEvery:     r.duration("STREAMSORT_SWEEP_EVERY", 0),
 		FullSweepEvery: r.duration("STREAMSORT_FULL_SWEEP_EVERY", 0),
 		SweepSegments:  int(r.number("STREAMSORT_SWEEP_SEGMENTS", 0)),
 		LagAfter:       r.duration("STREAMSORT_LAG_AFTER", 0),
-		GapAlarmAfter:  r.duration("STREAMSORT_GAP_ALARM_AFTER", 0),
 		SettleWithin:   r.duration("STREAMSORT_SETTLE_WITHIN", 0),
 
 		AnnounceTopic:    os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
@@ -304,9 +293,6 @@ func (r *reader) queueSettings() cursor.Settings {
 // variables are the names under which the sorter's other fields are set here.
 var variables = map[string]string{
 	"retention": "STREAMSORT_RETENTION",
-	"batchSize": "STREAMSORT_BATCH_SIZE",
-	"queue key": "STREAMSORT_QUEUE_KEY",
-	"seq key":   "STREAMSORT_SEQ_KEY",
 }
 
 // check has the sorter itself validate its settings.
@@ -326,7 +312,7 @@ func (r *reader) check(s *Settings) {
 // SorterOptions are those of the Sorter that the settings describe.
 func (s *Settings) SorterOptions() *cursor.Options {
 	o := &cursor.Options{
-		Defaults: &s.Defaults, Retention: s.Retention, KeepForever: s.KeepForever, BatchSize: s.BatchSize,
+		Defaults: &s.Defaults, Retention: s.Retention, KeepForever: s.KeepForever,
 	}
 	if s.Timer != nil {
 		o.WakeUp = s.Timer.Gap
@@ -348,9 +334,6 @@ func (s *Settings) NeedChains() error {
 	r.given("STREAMSORT_CHAINS_TABLE", s.Chains.Chains)
 	if s.Tombstone != 0 && s.Tombstone < xorack.MinTombstone {
 		r.fail("STREAMSORT_TOMBSTONE", "must be at least "+xorack.MinTombstone.String())
-	}
-	if err := s.Chains.Validate(); err != nil {
-		r.fail("STREAMSORT_TAG_KEY", err.Error())
 	}
 	return r.err()
 }

@@ -35,9 +35,9 @@ func TestDefaults(t *testing.T) {
 func TestEverything(t *testing.T) {
 	tables(t)
 	for name, value := range map[string]string{
-		"STREAMSORT_QUEUE_KEY": "author", "STREAMSORT_SEQ_KEY": "number", "STREAMSORT_FIRST_SEQ": "0",
-		"STREAMSORT_POLICY": "skip", "STREAMSORT_GAP_AFTER": "90s", "STREAMSORT_MAX_AHEAD": "10", "STREAMSORT_MODE": "async",
-		"STREAMSORT_RETENTION": "0", "STREAMSORT_BATCH_SIZE": "5", "STREAMSORT_EVENTS": `{"queue":"a.b","seq":"c","id":"d"}`,
+		"STREAMSORT_FIRST_SEQ": "0",
+		"STREAMSORT_POLICY":    "skip", "STREAMSORT_GAP_AFTER": "90s", "STREAMSORT_MAX_AHEAD": "10", "STREAMSORT_MODE": "async",
+		"STREAMSORT_RETENTION": "0", "STREAMSORT_EVENTS": `{"queue":"a.b","seq":"c","id":"d"}`,
 		"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "2h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_EVERY": "4m",
 		"STREAMSORT_ARRIVALS_TABLE": "a-1",
 		"STREAMSORT_READERS":        `[{"name":"a"},{"name":"b","prefix":"shop/","maxAttempts":3,"wakeRate":7},{"name":"c","sink":{"kind":"s3","arn":"arn:aws:s3:::books"}}]`,
@@ -50,9 +50,9 @@ func TestEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := settings.Settings{
-		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", Arrivals: "a-1", QueueKey: "author", SeqKey: "number"},
+		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", Arrivals: "a-1"},
 		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync, Settle: 5 * time.Second, Late: cursor.LateDeliver, ClockAhead: 24 * time.Hour},
-		KeepForever: true, BatchSize: 5, Events: raw(t, mapping.Texts{Queue: "a.b", Seq: "c", ID: "d"}), EventBus: "default",
+		KeepForever: true, Events: raw(t, mapping.Texts{Queue: "a.b", Seq: "c", ID: "d"}), EventBus: "default",
 		Readers:    []delivery.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: delivery.Circuit{WakeRate: 7}}, {Name: "c"}},
 		Buckets:    map[string]string{"c": "arn:aws:s3:::books"},
 		SweepEvery: 4 * time.Minute, FullSweepEvery: 2 * time.Hour, SweepSegments: 2,
@@ -83,9 +83,9 @@ func TestErrorsNameTheVariable(t *testing.T) {
 	for name, value := range map[string]string{
 		"STREAMSORT_MESSAGES_TABLE": "", "STREAMSORT_CURSORS_TABLE": "", "STREAMSORT_SWEEPS_TABLE": "",
 		"STREAMSORT_FIRST_SEQ": "-1", "STREAMSORT_POLICY": "never", "STREAMSORT_GAP_AFTER": "5", "STREAMSORT_MAX_AHEAD": "0",
-		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_BATCH_SIZE": "1001", "STREAMSORT_EVENTS": "a",
-		"STREAMSORT_QUEUE_KEY": "body", "STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_SEGMENTS": "x",
-		"STREAMSORT_LAG_AFTER": "-1s", "STREAMSORT_DELETE_DELIVERED": "yes", "STREAMSORT_KNOWN_QUEUES": "yes", "STREAMSORT_SETTLE_WITHIN": "soon", "STREAMSORT_GAP_ALARM_AFTER": "late",
+		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_EVENTS": "a",
+		"STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_SEGMENTS": "x",
+		"STREAMSORT_LAG_AFTER": "-1s", "STREAMSORT_DELETE_DELIVERED": "yes", "STREAMSORT_KNOWN_QUEUES": "yes", "STREAMSORT_SETTLE_WITHIN": "soon",
 		"STREAMSORT_READERS": `[{"name":"a b"}]`, "STREAMSORT_SETTLE": "61m", "STREAMSORT_LATE": "never",
 		"STREAMSORT_LOG_SUCCESSES": "few", "STREAMSORT_LOG_UNTIL": "noon", "STREAMSORT_TOMBSTONE": "soon",
 	} {
@@ -149,14 +149,12 @@ func TestSettingsOfNewKeyedQueues(t *testing.T) {
 // TestChains: what an Acker needs is asked for only by what has one.
 func TestChains(t *testing.T) {
 	tables(t)
-	for _, c := range []struct{ table, key, tombstone, want string }{
-		{"c-1", "id", "90m", ""},
-		{"", "id", "", "STREAMSORT_CHAINS_TABLE is not set"},
-		{"c-1", "ops", "", "STREAMSORT_TAG_KEY tag key must not be ops"},
-		{"c-1", "", "5m", "STREAMSORT_TOMBSTONE must be at least 1h0m0s"},
+	for _, c := range []struct{ table, tombstone, want string }{
+		{"c-1", "90m", ""},
+		{"", "", "STREAMSORT_CHAINS_TABLE is not set"},
+		{"c-1", "5m", "STREAMSORT_TOMBSTONE must be at least 1h0m0s"},
 	} {
 		t.Setenv("STREAMSORT_CHAINS_TABLE", c.table)
-		t.Setenv("STREAMSORT_TAG_KEY", c.key)
 		t.Setenv("STREAMSORT_TOMBSTONE", c.tombstone)
 		s, err := settings.FromEnvironment()
 		if err != nil {
@@ -165,7 +163,7 @@ func TestChains(t *testing.T) {
 		if err := s.NeedChains(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: error %v", c, err)
 		}
-		if want := (xorack.Names{Chains: "c-1", TagKey: "id"}); c.want == "" && (s.Chains != want || s.Tombstone != 90*time.Minute) {
+		if want := (xorack.Names{Chains: "c-1"}); c.want == "" && (s.Chains != want || s.Tombstone != 90*time.Minute) {
 			t.Errorf("%+v, %v", s.Chains, s.Tombstone)
 		}
 	}

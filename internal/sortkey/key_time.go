@@ -14,7 +14,7 @@ import (
 
 // Received is a part of a key that is the time at which the message came, where its sender
 // gives none. A repeat comes at another time and is the same message: the first time under
-// the queue and the id counts, for as long as the message is kept.
+// the queue and the id counts, for as long as the message is retained.
 type Received time.Time
 
 // The years 0000 to 9999 in Unix seconds: no others have a text in RFC 3339.

@@ -27,7 +27,7 @@ const MaxKeyParts = 3
 //	rank(P|P|…)   a text of any length, sorted by which of 1 to 16 patterns it matches
 //
 // At most one of them is a rank. Keys of several parts sort by the first part in which
-// they differ. The empty KeyType is none.
+// they differ. The empty KeyType is invalid.
 //
 // A pattern is any text of printable ASCII but spaces and the characters , | ( and ); a
 // * in it stands for any run of characters, also for none. A text has the rank of the
@@ -37,7 +37,7 @@ const MaxKeyParts = 3
 // is between them.
 type KeyType string
 
-// ParseKeyType reads a KeyType and writes it as it is kept: without spaces. An error
+// ParseKeyType reads a KeyType and writes it as it is stored: without spaces. An error
 // is an [invalid.Error] of field "keyType".
 func ParseKeyType(text string) (KeyType, error) {
 	parts, err := parseKeyType(text)

@@ -24,7 +24,7 @@ type progress struct {
 	// pieces is how many more full pieces it moves over behind what was known; 0
 	// where that does not matter.
 	pieces int
-	// aged tells that a write of ours set the age of the queue's gap.
+	// aged reports that a write of ours set the age of the queue's gap.
 	aged bool
 	// moves are the moves made, touching ones joined.
 	moves []Range

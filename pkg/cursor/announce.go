@@ -70,7 +70,7 @@ func newAnnouncement(kind AnnouncementKind, cur Cursor, missing Range) Announcem
 }
 
 // maxRepeats is how many gaps are announced again in a run: however many are open, those
-// that opened since are told of, and who listens is not flooded.
+// that opened since are announced, and listeners are not flooded.
 const maxRepeats = 1000
 
 // announceOpen announces an open gap and then notes in the cursor that it did:

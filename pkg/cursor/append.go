@@ -43,7 +43,7 @@ func (k Kind) refusesArrivals() error {
 }
 
 // appendAll is steps 1 and 2 for arrivals of one queue in arrival order: each is stored once for its
-// id, as long as it is kept, and a repeat gets the seqs of the first. They get their seqs in the
+// id, as long as it is retained, and a repeat gets the seqs of the first. They get their seqs in the
 // order in which they are in the call, up to 25 in one request, but for those that were stored
 // before. Where one cannot be stored, those behind it have an Err too, and get no place before its
 // repeat.

@@ -99,7 +99,7 @@ func TestAppendAtASeq(t *testing.T) {
 func TestAKindBesideASeq(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
-	if results := b.sorter.Put(t.Context(), batch("", 2)...); !errors.Is(results[0].Err, cursor.ErrKindFixed) {
+	if results := b.sorter.Put(t.Context(), batch("", 2)...); !errors.Is(results[0].Err, cursor.ErrFixed) {
 		t.Errorf("%+v; want that the kind is fixed", results)
 	}
 	var invalid *cursor.InvalidError
@@ -315,7 +315,7 @@ func TestAnAppendAtToAnErasedQueue(t *testing.T) {
 	other := b.process(cursor.Options{})
 	stub, err := other.Erase(t.Context(), "q", "op")
 	check(t, err)
-	_, err = other.EraseMore(t.Context(), stub, func(context.Context) (bool, error) {
+	_, err = other.Steps().EraseMore(t.Context(), stub, func(context.Context) (bool, error) {
 		return false, nil
 	})
 	check(t, err)

@@ -232,10 +232,10 @@ func TestKindsAreKeptApart(t *testing.T) {
 		t.Errorf("append to a numbered queue: %v", err)
 	}
 	arrivalKind, numberedKind := cursor.KindArrival, cursor.KindNumbered
-	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind}); !errors.Is(err, cursor.ErrKindFixed) {
+	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind}); !errors.Is(err, cursor.ErrFixed) {
 		t.Errorf("another kind: %v", err)
 	}
-	if _, err := b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind}); !errors.Is(err, cursor.ErrKindFixed) {
+	if _, err := b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind}); !errors.Is(err, cursor.ErrFixed) {
 		t.Errorf("another kind: %v", err)
 	}
 	first := int64(100)
@@ -248,7 +248,7 @@ func TestKindsAreKeptApart(t *testing.T) {
 	b.want("its first", b.append(made), "advanced 100-100")
 	// Healing has nothing to do.
 	for _, queue := range []string{"q", "made"} {
-		if advance, err := b.sorter.Recheck(t.Context(), queue); err != nil || len(advance.Moves) != 0 {
+		if advance, err := b.sorter.Steps().Recheck(t.Context(), queue); err != nil || len(advance.Moves) != 0 {
 			t.Errorf("heal: %+v, %v", advance, err)
 		}
 	}
@@ -400,7 +400,7 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	b.fill("a", 100)
 	for range 30 {
 		b.now = b.now.Add(time.Hour)
-		if _, err := b.process(options).KeepUndelivered(t.Context(), "q", 50); err != nil {
+		if _, err := b.process(options).Steps().KeepUndelivered(t.Context(), "q", 50); err != nil {
 			t.Fatal(err)
 		}
 		b.memory.Expire(b.now)
@@ -408,7 +408,7 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	if got := b.read(50, 100); len(got) != 50 || got[49] != "100 a99 body of a99" {
 		t.Errorf("%d are left: %v", len(got), got)
 	}
-	if head, found, err := b.process(options).Oldest(t.Context(), "q"); err != nil || !found || head.Seq != 51 {
+	if head, found, err := b.process(options).Steps().Oldest(t.Context(), "q"); err != nil || !found || head.Seq != 51 {
 		t.Errorf("the oldest is %+v, %v, %v; want 51", head, found, err)
 	}
 	b.want("a repeat of one that was kept", b.append(arrival("a50")), "duplicate 51-51")
@@ -416,14 +416,14 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	for _, c := range []struct{ after, upTo, missing int64 }{
 		{0, 101, 50}, {50, 101, 50}, {51, 101, 51}, {70, 90, 70}, {20, 30, 30}, {20, 60, 50}, {100, 101, 100},
 	} {
-		kept, err := b.process(options).KeepBack(t.Context(), "q", c.after, c.upTo)
+		kept, err := b.process(options).Steps().KeepBack(t.Context(), "q", c.after, c.upTo)
 		if err != nil || kept.To != c.missing || kept.More {
 			t.Errorf("back from %d to %d: %+v, %v; want %d", c.upTo, c.after, kept, err, c.missing)
 		}
 	}
 	// What KeepBack kept lasts.
 	b.now = b.now.Add(3 * time.Hour)
-	if _, err := b.process(options).KeepBack(t.Context(), "q", 50, 101); err != nil {
+	if _, err := b.process(options).Steps().KeepBack(t.Context(), "q", 50, 101); err != nil {
 		t.Fatal(err)
 	}
 	b.now = b.now.Add(3 * time.Hour)
@@ -431,12 +431,12 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	if got := b.read(50, 101); len(got) != 51 {
 		t.Errorf("%d are left: %v", len(got), got)
 	}
-	if n, err := b.process(options).DeleteUpTo(t.Context(), "q", 101, 1000); n != 0 || err != nil {
+	if n, err := b.process(options).Steps().DeleteUpTo(t.Context(), "q", 101, 1000); n != 0 || err != nil {
 		t.Errorf("deleted %d, %v; a repeat is known by what is stored", n, err)
 	}
 	b.now = b.now.Add(15 * 24 * time.Hour)
 	b.memory.Expire(b.now)
-	if head, found, err := b.process(options).Oldest(t.Context(), "q"); err != nil || found {
+	if head, found, err := b.process(options).Steps().Oldest(t.Context(), "q"); err != nil || found {
 		t.Errorf("the oldest is %+v, %v, %v; want none", head, found, err)
 	}
 }

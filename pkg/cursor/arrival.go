@@ -21,7 +21,7 @@ const (
 )
 
 // Arrival is what is stored under one key of a queue with a log: a message, or in arrival order
-// several that stay together, without seqs. It is stored once for its id, as long as it is kept; a
+// several that stay together, without seqs. It is stored once for its id, as long as it is retained; a
 // repeat gets the outcome of the first.
 type Arrival struct {
 	// Queue is the queue's name, as in a Message.

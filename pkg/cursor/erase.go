@@ -22,8 +22,8 @@ func erasedError(queue string) error {
 
 // EraseGrace is how long after a queue was erased what is stored is looked at once more
 // before the queue counts as empty: longer than a writer goes by a cursor that it
-// remembers, and than an invocation runs, with a quarter of an hour for clocks. Who writes
-// later still is found by the messages' stream, and by the full round of each sweep.
+// remembers, and than an invocation runs, with a quarter of an hour for clocks. A later
+// write is found by the messages' stream, and by the full round of each sweep.
 const EraseGrace = memoAge + 30*time.Minute
 
 // Erasure is what is left of a queue that was erased.
@@ -38,10 +38,7 @@ type Erasure struct {
 	Emptied time.Time `ddb:"emptied,omitzero"`
 }
 
-// Settled reports whether an erased queue was erased so long ago that nobody is expected to
-// be late any more.
-func (s *Sorter) Settled(c Cursor) bool { return settled(c, s.now()) }
-
+// settled reports whether an erased queue was erased so long ago that no writer is expected to be late.
 func settled(c Cursor, now time.Time) bool { return now.Sub(c.Erasure.At) >= EraseGrace }
 
 // Erased reports whether the queue was erased.
@@ -49,12 +46,12 @@ func (c Cursor) Erased() bool { return !c.Erasure.At.IsZero() }
 
 // Erase makes a queue take nothing any more, for ever, and returns its cursor: a stub. A
 // queue that was never put to is ErrNoQueue. What is stored is deleted by
-// [Sorter.EraseMore], which the sweep calls too. 1 write.
+// EraseMore, which the sweep calls too. 1 write.
 //
 // In synchronous mode and in arrival order, no put that begins after Erase has returned is
 // answered as stored, but for one whose answer is Deferred, as the cursor did not answer.
 // In asynchronous mode a Sorter that remembers the queue may answer so for half an hour.
-// Nobody gets what these have stored, and it is deleted.
+// What these have stored is not delivered, and is deleted.
 //
 // Lost response, another did it first: the repeat finds the stub. We die right after: the
 // sweep deletes.
@@ -72,7 +69,7 @@ func (s *Sorter) Erase(ctx context.Context, queue, op string) (Cursor, error) {
 
 // ErasureOf reads strongly how far the erasing of a queue is: the cursor's Erasure is zero
 // where it was not asked for.
-func (s *Sorter) ErasureOf(ctx context.Context, queue string) (Cursor, error) {
+func (s inside) ErasureOf(ctx context.Context, queue string) (Cursor, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
 	}
@@ -95,7 +92,7 @@ type Remains struct {
 const maxCountPages = 8
 
 // Remaining counts what is stored of a queue, a bounded part of it.
-func (s *Sorter) Remaining(ctx context.Context, queue string) (Remains, error) {
+func (s inside) Remaining(ctx context.Context, queue string) (Remains, error) {
 	var stored Remains
 	more := true
 	for first, page := int64(0), 0; more && page < maxCountPages; page++ {
@@ -127,7 +124,7 @@ func (s *Sorter) Remaining(ctx context.Context, queue string) (Remains, error) {
 // Queues reads a page of at most so many of all queues, in no order, behind one of them: those
 // that were erased too, and those that cannot be read in Unreadable. 1 read unit for about 70.
 func (s *Sorter) Queues(ctx context.Context, after string, limit int) (cursorPage, error) {
-	return s.store.Cursors(ctx, CursorScan{Segments: 1, After: after, Limit: limit})
+	return s.store.Cursors(ctx, cursorScan{Segments: 1, After: after, Limit: limit})
 }
 
 // EraseMore deletes what is stored of an erased queue, for half of the time that the
@@ -141,7 +138,7 @@ func (s *Sorter) Queues(ctx context.Context, after string, limit int) (cursorPag
 // It costs a query over the keys of what is stored, which is priced as the whole,
 // and a write unit for each KB. Once nothing was left, the look is not strong, and one read unit:
 // what came later is found by the next day's.
-func (s *Sorter) EraseMore(ctx context.Context, c Cursor, others func(context.Context) (left bool, err error)) (Remains, error) {
+func (s inside) EraseMore(ctx context.Context, c Cursor, others func(context.Context) (left bool, err error)) (Remains, error) {
 	goOn := margin.Half(ctx)
 	var left bool
 	var failed error

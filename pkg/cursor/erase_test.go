@@ -31,7 +31,7 @@ func (b *bench) erase(queue string) cursor.Cursor {
 // holds are how many items there are of a queue, but for its cursor.
 func (b *bench) holds(what, queue string, messages, arrivals int) {
 	b.t.Helper()
-	got, err := b.sorter.Remaining(b.t.Context(), queue)
+	got, err := b.sorter.Steps().Remaining(b.t.Context(), queue)
 	check(b.t, err)
 	same(b.t, what, got, cursor.Remains{Messages: messages, Arrivals: arrivals})
 }
@@ -50,7 +50,7 @@ func TestErasedTakesNothing(t *testing.T) {
 		_, err = appendTo(t.Context(), s, request{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
 		check(t, err)
 	}
-	staged, err := warm.Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "staged", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...)
+	staged, err := warm.Steps().Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "staged", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...)
 	check(t, err)
 	if c := b.erase("q"); !c.Erased() || c.Erasure.Last != 2 || c.Erasure.Op != "op" {
 		t.Errorf("%+v", c)
@@ -75,15 +75,15 @@ func TestErasedTakesNothing(t *testing.T) {
 		refuses(t, name+": configure", err)
 		_, err = s.Skip(t.Context(), "q", 3, "why")
 		refuses(t, name+": skip", err)
-		_, err = s.Known(t.Context(), "q")
+		_, err = s.Settings(t.Context(), "q")
 		refuses(t, name+": known", err)
-		_, err = s.Recheck(t.Context(), "q")
+		_, err = s.Steps().Recheck(t.Context(), "q")
 		refuses(t, name+": recheck", err)
 	}
-	refuses(t, "place", warm.Place(t.Context(), staged[0]).Err)
-	_, err = cold.Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "new", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...)
+	refuses(t, "place", warm.Steps().Place(t.Context(), staged[0]).Err)
+	_, err = cold.Steps().Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "new", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...)
 	refuses(t, "stage", err)
-	if c, err := cold.ErasureOf(t.Context(), "q"); err != nil || !c.Erased() {
+	if c, err := cold.Steps().ErasureOf(t.Context(), "q"); err != nil || !c.Erased() {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -103,14 +103,14 @@ func TestErasing(t *testing.T) {
 	check(t, err)
 	c := b.erase("q")
 	b.now = b.now.Add(time.Minute)
-	deleted, err := b.sorter.EraseMore(ctx, c, nil)
+	deleted, err := b.sorter.Steps().EraseMore(ctx, c, nil)
 	check(t, err)
 	same(t, "deleted", deleted, cursor.Remains{Messages: 60})
 	b.holds("after", "q", 0, 0)
 	b.holds("another", "q 2", 1, 0)
 	// Nothing is left, and it is too early to say that nothing comes.
 	b.sweep(cursor.SweepOptions{})
-	if c, _ = b.sorter.ErasureOf(ctx, "q"); !c.Erasure.Emptied.IsZero() {
+	if c, _ = b.sorter.Steps().ErasureOf(ctx, "q"); !c.Erasure.Emptied.IsZero() {
 		t.Errorf("%+v: it is said to be empty before the grace is over", c)
 	}
 	err = late.Put(ctx, body(61))[0].Err
@@ -120,7 +120,7 @@ func TestErasing(t *testing.T) {
 	report, _ := b.sweep(cursor.SweepOptions{})
 	same(t, "erased by the sweep", report.Erased, 1)
 	b.holds("after the grace", "q", 0, 0)
-	c, err = b.sorter.ErasureOf(ctx, "q")
+	c, err = b.sorter.Steps().ErasureOf(ctx, "q")
 	check(t, err)
 	same(t, "empty since", c.Erasure.Emptied, b.now)
 	for _, it := range b.tables.Items("streamsort-cursors") {
@@ -135,12 +135,12 @@ func TestErasing(t *testing.T) {
 func TestErasingAQueueInArrivalOrder(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 60)
-	_, err := b.sorter.Stage(t.Context(), cursor.KindArrival, arrival("staged").put()...)
+	_, err := b.sorter.Steps().Stage(t.Context(), cursor.KindArrival, arrival("staged").put()...)
 	check(t, err)
 	b.holds("before", "q", 2, 61) // two order items
 	c := b.erase("q")
 	same(t, "last", c.Erasure.Last, 60)
-	deleted, err := b.sorter.EraseMore(t.Context(), c, nil)
+	deleted, err := b.sorter.Steps().EraseMore(t.Context(), c, nil)
 	check(t, err)
 	same(t, "deleted", deleted, cursor.Remains{Messages: 2, Arrivals: 61})
 	b.holds("after", "q", 0, 0)
@@ -155,11 +155,11 @@ func TestErasingGoesOn(t *testing.T) {
 	c := b.erase("q")
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	deleted, err := b.sorter.EraseMore(over, c, nil)
+	deleted, err := b.sorter.Steps().EraseMore(over, c, nil)
 	check(t, err)
 	same(t, "no time", deleted, cursor.Remains{More: true})
 
-	// Of each request one item is left undone, and then all.
+	// Each request leaves one item undone, and then all.
 	all := false
 	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		write, ok := r.(ddb.BatchWrite)
@@ -178,16 +178,16 @@ func TestErasingGoesOn(t *testing.T) {
 		a.Left = keys[:1]
 		return a, err
 	})
-	deleted, err = b.process(cursor.Options{}).EraseMore(t.Context(), c, nil)
+	deleted, err = b.process(cursor.Options{}).Steps().EraseMore(t.Context(), c, nil)
 	if !errors.Is(err, cursor.ErrThrottled) || deleted.Messages != 599 || !deleted.More {
 		t.Errorf("%+v, %v; want all but the last one deleted, which never is", deleted, err)
 	}
 	b.holds("after it", "q", 1, 0)
 	all = true
-	if _, err := b.process(cursor.Options{}).EraseMore(t.Context(), c, nil); !errors.Is(err, cursor.ErrThrottled) {
+	if _, err := b.process(cursor.Options{}).Steps().EraseMore(t.Context(), c, nil); !errors.Is(err, cursor.ErrThrottled) {
 		t.Errorf("error %v, want ErrThrottled", err)
 	}
-	deleted, err = b.sorter.EraseMore(t.Context(), c, nil)
+	deleted, err = b.sorter.Steps().EraseMore(t.Context(), c, nil)
 	check(t, err)
 	same(t, "in the end", deleted, cursor.Remains{Messages: 1})
 }
@@ -212,7 +212,7 @@ func TestErasingWaitsForOthers(t *testing.T) {
 	for _, left = range []bool{true, false} {
 		failed = nil
 		b.sweep(cursor.SweepOptions{Erase: erase})
-		c, err := b.sorter.ErasureOf(t.Context(), "q")
+		c, err := b.sorter.Steps().ErasureOf(t.Context(), "q")
 		check(t, err)
 		if c.Erasure.Emptied.IsZero() != left {
 			t.Errorf("others left something: %t, and %+v", left, c.Erasure)
@@ -272,7 +272,7 @@ func TestErasingGoesWrong(t *testing.T) {
 			h.faults.Fail(k, fault)
 			c, err := h.sorter.Erase(t.Context(), "q", "op")
 			if err == nil {
-				_, err = h.sorter.EraseMore(t.Context(), c, nil)
+				_, err = h.sorter.Steps().EraseMore(t.Context(), c, nil)
 			}
 			if pending = h.faults.Pending(); pending {
 				h.must(err)
@@ -286,14 +286,14 @@ func TestErasingGoesWrong(t *testing.T) {
 			h.now = h.now.Add(cursor.EraseGrace)
 			_, err = h.sorter.Sweep(t.Context(), cursor.SweepOptions{Segments: 1})
 			h.must(err)
-			remains, err := h.sorter.Remaining(t.Context(), "q")
+			remains, err := h.sorter.Steps().Remaining(t.Context(), "q")
 			h.must(err)
 			same(t, fmt.Sprintf("%s %d", fault, k), remains, cursor.Remains{})
 		}
 	}
 }
 
-// TestErasedIsNotStale: who remembers a position is told that the queue was erased, not that the
+// TestErasedIsNotStale: a reader that remembers a position learns that the queue was erased, not that the
 // message came too late.
 func TestErasedIsNotStale(t *testing.T) {
 	b := newBench(t, nil)
@@ -301,7 +301,7 @@ func TestErasedIsNotStale(t *testing.T) {
 	warm := b.process(cursor.Options{})
 	err := warm.Put(t.Context(), body(2))[0].Err
 	check(t, err)
-	_, err = b.sorter.EraseMore(t.Context(), b.erase("q"), nil)
+	_, err = b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil)
 	check(t, err)
 	err = warm.Put(t.Context(), body(1))[0].Err
 	refuses(t, "a seq that was passed", err)
@@ -321,7 +321,7 @@ func TestErasingBehindStaleReads(t *testing.T) {
 		return b.tables.Do(ctx, r)
 	})
 	for _, queue := range []string{"q", in.Queue} {
-		deleted, err := b.process(cursor.Options{}).EraseMore(t.Context(), b.erase(queue), nil)
+		deleted, err := b.process(cursor.Options{}).Steps().EraseMore(t.Context(), b.erase(queue), nil)
 		if err != nil || deleted.Messages+deleted.Arrivals != 1 || deleted.More {
 			t.Errorf("%s: %+v, %v", queue, deleted, err)
 		}
@@ -343,14 +343,14 @@ func TestEraseFigures(t *testing.T) {
 	meter.Take()
 	c, err := s.Erase(t.Context(), hundred(1).Queue, "op")
 	check(t, err)
-	_, err = s.EraseMore(t.Context(), c, nil)
+	_, err = s.Steps().EraseMore(t.Context(), c, nil)
 	check(t, err)
 	same(t, "erase", meter.Take(), ddbtest.Total{Reads: 6, Writes: 41, Units: ddb.Units{Reads: 28, Writes: 1001}})
-	_, err = s.EraseMore(t.Context(), c, nil)
+	_, err = s.Steps().EraseMore(t.Context(), c, nil)
 	check(t, err)
 	same(t, "look", meter.Take(), ddbtest.Total{Reads: 4, Units: ddb.Units{Reads: 3}})
 	c.Erasure.Emptied = b.now
-	_, err = s.EraseMore(t.Context(), c, nil)
+	_, err = s.Steps().EraseMore(t.Context(), c, nil)
 	check(t, err)
 	same(t, "a stub's look", meter.Take(), ddbtest.Total{Reads: 2, Units: ddb.Units{Reads: 1}})
 }

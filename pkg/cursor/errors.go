@@ -23,12 +23,9 @@ var (
 var (
 	// ErrNoQueue: the queue has no cursor: nothing was ever put to it.
 	ErrNoQueue = errors.New("no such queue")
-	// ErrFirstFixed: the first seq of a queue is fixed when the queue is made.
-	ErrFirstFixed = errors.New("the first seq of a queue cannot be changed")
-	// ErrKindFixed: the kind of a queue is fixed when the queue is made.
-	ErrKindFixed = errors.New("the kind of a queue cannot be changed")
-	// ErrKeyTypeFixed: what the keys of a queue are is fixed when the queue is made.
-	ErrKeyTypeFixed = errors.New("the key type of a queue cannot be changed")
+	// ErrFixed: the first seq, the kind and the key type of a queue are fixed when it is created.
+	// The error is an InvalidError, whose Field names the setting.
+	ErrFixed = errors.New("a setting of the queue cannot be changed")
 	// ErrExpired: an arrival that was stored before was deleted while it was to
 	// get its place.
 	ErrExpired = errors.New("the arrival expired")

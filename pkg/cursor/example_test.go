@@ -9,34 +9,41 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Messages arrive in any order; what New-Old says may be processed.
+// The example of the package comment.
 func Example() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
+	sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 2, Body: []byte("paid")})
+	r := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 1, Body: []byte("made")})[0]
+	for m, err := range sorter.Read(ctx, "orders", r.Old, r.New) {
+		fmt.Println(m.Seq, string(m.Body), err)
+	}
+	// Output:
+	// 1 made <nil>
+	// 2 paid <nil>
+}
+
+// Messages arrive in any order and are read in order.
+func ExampleSorter_Put() {
+	ctx := context.Background()
+	sorter, _ := cursor.New(cursor.NewMemory(), nil)
 	for _, seq := range []int64{2, 3, 1, 3} {
-		result := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Appendf(nil, `{"order":%d}`, seq)})[0]
-		err := result.Err
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Printf("seq %d: %s\n", seq, result.Outcome)
-		for m, err := range sorter.Read(ctx, "orders", result.Old, result.New) {
-			if err != nil {
-				log.Fatal(err)
-			}
-			fmt.Printf("  in order: %s\n", m.Body)
+		r := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq})[0]
+		fmt.Printf("seq %d: %s\n", seq, r.Outcome)
+		for m, err := range sorter.Read(ctx, "orders", r.Old, r.New) {
+			fmt.Println("  in order:", m.Seq, err)
 		}
 	}
 	// Output:
 	// seq 2: parked
 	// seq 3: parked
 	// seq 1: advanced
-	//   in order: {"order":1}
-	//   in order: {"order":2}
-	//   in order: {"order":3}
+	//   in order: 1 <nil>
+	//   in order: 2 <nil>
+	//   in order: 3 <nil>
 	// seq 3: duplicate
 }
 

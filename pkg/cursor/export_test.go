@@ -3,8 +3,11 @@ package cursor
 // What tests look at beside what the package exports.
 type (
 	CursorFilter = cursorFilter
+	CursorScan   = cursorScan
 	Fingerprints = fingerprints
 	Page         = messagePage
+	Place        = roundPlace
+	Progress     = roundProgress
 	WaitingPage  = waitingPage
 	Walk         = walking
 	Gap          = oneGap
@@ -18,3 +21,6 @@ var WalkAll = (*Sorter).walkAll
 
 // Inside are the requests to the tables, one by one.
 func (s *Store) Inside() *requests { return &s.requests }
+
+// Steps are the steps of the sweep, of delivery and of reading, one by one.
+func (s *Sorter) Steps() inside { return inside{s} }

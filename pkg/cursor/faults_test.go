@@ -131,9 +131,9 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 			m.Digest, m.Op, m.EnqueuedAt = []byte("digest"), []byte("op"), h.now
 			_, err := h.store.Inside().PutMessage(context.Background(), m)
 			return firstError(h.put(1, 3), err)
-		}, func(h *hurt) error { _, err := h.sorter.Heal(h.t.Context(), "q", 2); return err }, 3},
+		}, func(h *hurt) error { _, err := h.sorter.Steps().Heal(h.t.Context(), "q", 2); return err }, 3},
 		{"skip", func(h *hurt) error { err := h.put(1, 4, 6); h.now = h.now.Add(time.Minute); return err }, func(h *hurt) error {
-			_, _, err := h.sorter.SkipGap(h.t.Context(), "q", "why", time.Minute, 10)
+			_, _, err := h.sorter.Steps().SkipGap(h.t.Context(), "q", "why", time.Minute, 10)
 			return err
 		}, 6},
 		{"sweep", func(h *hurt) error { err := h.put(1, 4); h.now = h.now.Add(time.Minute); return err }, func(h *hurt) error {

@@ -113,7 +113,7 @@ func TestFigures(t *testing.T) {
 		{"duplicate, parked", cursor.ModeSync, func(m *metered) { m.put(1, 3) }, func(m *metered) { m.put(3) }, figure{1, 1, 1, 1}},
 		{"too far ahead", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.put(200_000) }, figure{0, 1, 0, 1}},
 		{"heal, nothing to do", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) {
-			if _, err := m.sorter.Heal(m.t.Context(), hundred(1).Queue, 1); err != nil {
+			if _, err := m.sorter.Steps().Heal(m.t.Context(), hundred(1).Queue, 1); err != nil {
 				m.t.Fatal(err)
 			}
 		}, figure{0, 1, 0, 1}},
@@ -122,7 +122,7 @@ func TestFigures(t *testing.T) {
 			for seq := int64(1); seq <= 50; seq++ {
 				seqs = append(seqs, seq)
 			}
-			if _, err := m.sorter.Heal(m.t.Context(), hundred(1).Queue, seqs...); err != nil {
+			if _, err := m.sorter.Steps().Heal(m.t.Context(), hundred(1).Queue, seqs...); err != nil {
 				m.t.Fatal(err)
 			}
 		}, figure{1, 6, 1, 1 + 1 + 4 + 1}},

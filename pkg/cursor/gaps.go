@@ -99,19 +99,19 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (gapList, er
 // It writes at most limit tombstones; further calls finish the rest.
 //
 // It costs one strong read for the cursor, a write a tombstone, up to 1,000 side by side, and a
-// query and what [Sorter.Recheck] costs for the first gap, the next 2, 4, 8 and so on.
+// query and what Recheck costs for the first gap, the next 2, 4, 8 and so on.
 //
 // A tombstone is stored under the condition of a message: one that arrives in that instant
 // wins, and one that arrives later gets Late. Lost response of a tombstone: the repeat finds
 // it there. Another did it first: the same. We die right after: the next call goes on with
 // what is missing, which is as old as the gap was.
-func (s *Sorter) SkipGap(
+func (s inside) SkipGap(
 	ctx context.Context, queue, reason string, age time.Duration, limit int,
 ) ([]Range, Advance, error) {
 	return s.skipGaps(ctx, queue, reason, age, limit, func() bool { return true })
 }
 
-// skipGaps is SkipGap for as long as goOn says so: it is asked before each 1,000 tombstones.
+// skipGaps is SkipGap for as long as goOn returns true: it is asked before each 1,000 tombstones.
 // It schedules the wake-up of the gap that it leaves open.
 func (s *Sorter) skipGaps(
 	ctx context.Context, queue, reason string, age time.Duration, limit int, goOn func() bool,
@@ -181,7 +181,7 @@ func (s *Sorter) giveUp(
 
 // Skip stores that a seq will never come, with the reason, unless something is
 // stored there, and moves the cursor over what is without a gap then. The reason
-// has 1 to 500 bytes. 1 write, and what [Sorter.Heal] costs.
+// has 1 to 500 bytes. 1 write, and what Heal costs.
 //
 // Lost response: the repeat finds it there. Another skipped first, or put a
 // message: that stays. We die right after: the sweep moves the cursor.
@@ -208,7 +208,7 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 	if _, err := s.putTombstone(ctx, cur, seq, reason, s.now()); err != nil {
 		return Advance{}, err
 	}
-	return s.Heal(ctx, queue, seq)
+	return inside{s}.Heal(ctx, queue, seq)
 }
 
 // maxReason bounds why a seq is skipped.

@@ -19,12 +19,12 @@ import (
 // when nothing is left to move over. Where the context ends first, it returns that
 // error and what was moved until then: call it again.
 //
-// Of a queue that was erased it deletes what is known to be stored, and returns
+// In a queue that was erased it deletes what is known to be stored, and returns
 // [ErrErased].
 //
 // Died right after any of its steps: what is left is what a writer leaves that
 // dies there, and the next call, record or sweep takes it up.
-func (s *Sorter) Heal(ctx context.Context, queue string, known ...int64) (Advance, error) {
+func (s inside) Heal(ctx context.Context, queue string, known ...int64) (Advance, error) {
 	advance, err := s.heal(ctx, queue, slices.Max(append([]int64{NoSeq}, known...)), false)
 	if errors.Is(err, ErrErased) {
 		if failed := s.dropErased(ctx, queue, known); failed != nil {
@@ -37,14 +37,14 @@ func (s *Sorter) Heal(ctx context.Context, queue string, known ...int64) (Advanc
 // Recheck is Heal without anything known: it looks beyond the position even
 // where nothing says that messages wait there. After a crash whose stream
 // record was dropped there is no other trace. It costs two or three strong reads.
-func (s *Sorter) Recheck(ctx context.Context, queue string) (Advance, error) {
+func (s inside) Recheck(ctx context.Context, queue string) (Advance, error) {
 	return s.heal(ctx, queue, NoSeq, true)
 }
 
 // LeaveToSweep puts it on record that a message is stored that the cursor may not have
 // moved over, so that the next run of the sweep heals the queue. It is ErrNoQueue for a queue that
 // has no cursor yet. 1 write.
-func (s *Sorter) LeaveToSweep(ctx context.Context, queue string, seq int64) error {
+func (s inside) LeaveToSweep(ctx context.Context, queue string, seq int64) error {
 	c, err := s.store.LeaveToSweep(ctx, queue, seq, s.now())
 	if err == nil && !c.Exists() {
 		return ErrNoQueue

@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// layout is the version of the items' layout, kept in each item's "v".
+// layout is the version of the items' layout, stored in each item's "v".
 //
 // Compatibility: a reader takes items of this layout and of older ones, and
 // refuses newer ones ([table.ErrNewerLayout]). Adding an attribute that older
@@ -35,7 +35,7 @@ func logLayout(keyed bool) int64 {
 }
 
 // The attributes that requests name, and those that are no field; the tags of [Message], [Cursor],
-// [Settings], [Erasure], [OrderItem] and [Progress] have the others.
+// [Settings], [Erasure], [OrderItem] and [roundProgress] have the others.
 const (
 	attrVersion ddb.Path = "v"
 
@@ -99,7 +99,7 @@ var (
 	changes      = ddb.NewCodec[Change]("change", 0, 0)
 	orderItems   = ddb.NewCodec[queuelog.OrderItem]("order item", layoutArrival, layout)
 	receipts     = ddb.NewCodec[receipt]("receipt", layoutKeyed, layout)
-	sweepItems   = ddb.NewCodec[Progress]("progress", layoutOld, 0)
+	sweepItems   = ddb.NewCodec[roundProgress]("progress", layoutOld, 0)
 )
 
 // live are the attributes of a cursor that an erased one has not: every write that moves
@@ -187,7 +187,7 @@ func encodeCursor(c Cursor, names Names) ddb.Item {
 	return cursorItems.Item(&c, beside...)
 }
 
-// announced is none where no gap is.
+// announced is noneAnnounced where no gap is.
 func announced(seq int64) ddb.Value {
 	if seq == noneAnnounced {
 		return ddb.Value{}
@@ -240,7 +240,7 @@ func (c *Cursor) readLog(d *ddb.Decoder) {
 	}
 	if keyed(*c) {
 		if c.Low == "" || c.Low > c.High {
-			d.Fail(attrLow, "is none, or greater than high")
+			d.Fail(attrLow, "is not a sort key, or is greater than high")
 		}
 	} else if err := c.checkFingerprints(); err != nil {
 		d.Fail(attrFingerprints, err.Error())

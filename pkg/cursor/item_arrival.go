@@ -30,7 +30,7 @@ func encodeEntry(e queuelog.Entry) ddb.Value {
 	return ddb.Blob(binary.BigEndian.AppendUint32([]byte(e.Key), uint32(e.Count)<<queuelog.SeenBits|e.Seen))
 }
 
-// decodeEntry reads what encodeEntry wrote; what is none is an entry of no seqs.
+// decodeEntry reads what encodeEntry wrote; anything else is an entry of no seqs.
 func decodeEntry(written string, keyed bool) queuelog.Entry {
 	number := func() uint32 { return binary.BigEndian.Uint32([]byte(written[len(written)-4:])) }
 	switch {
@@ -118,7 +118,7 @@ func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 	if d.NumberOr(attrVersion, 0) == layoutKeyed {
 		stored := sortkey.SortKey(d.BytesOr(attrSortKey))
 		if a.Key, a.Era = stored.Key(), stored.Era(); a.Key == "" {
-			d.Fail(attrSortKey, "is none of a keyed queue")
+			d.Fail(attrSortKey, "is not that of a keyed queue")
 		}
 	}
 	count := d.NumberOr(attrCount, 1)

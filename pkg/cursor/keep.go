@@ -7,7 +7,7 @@ import (
 )
 
 // keepRun is a run of the round over all queues that keeps what is not delivered from
-// expiring. How far it is within a queue is kept with the round: however large a backlog
+// expiring. How far it is within a queue is stored with the round: however large a backlog
 // is, the next run goes on in it.
 type keepRun struct {
 	*round
@@ -38,7 +38,7 @@ func (k *keepRun) segment(ctx context.Context, segment int) error {
 	place, left := k.place(segment)
 	var first error
 	for left && ctx.Err() == nil {
-		page, err := k.store.Cursors(ctx, CursorScan{Segment: segment, Segments: k.progress.Segments, After: place.After, Limit: walkPage, Only: k.only})
+		page, err := k.store.Cursors(ctx, cursorScan{Segment: segment, Segments: k.progress.Segments, After: place.After, Limit: walkPage, Only: k.only})
 		if err != nil {
 			return errors.Join(first, err)
 		}
@@ -54,10 +54,10 @@ func (k *keepRun) segment(ctx context.Context, segment int) error {
 					first = fmt.Errorf("queue %q: %w", c.Queue, err)
 				}
 			}
-			place = Place{After: c.Queue}
+			place = roundPlace{After: c.Queue}
 		}
-		place, left = Place{After: page.Next}, page.Next != ""
-		// Of who cannot be read, or fails, nobody knows that nothing waits there.
+		place, left = roundPlace{After: page.Next}, page.Next != ""
+		// Something may wait in a queue that cannot be read, or fails.
 		if err := k.reached(ctx, segment, step{place: place, left: left, failed: first != nil}); err != nil {
 			return errors.Join(first, err)
 		}
@@ -67,7 +67,7 @@ func (k *keepRun) segment(ctx context.Context, segment int) error {
 
 // queue keeps what is not yet delivered of a queue, piece by piece, from where the
 // round is in it.
-func (k *keepRun) queue(ctx context.Context, cur Cursor, segment int, place *Place) error {
+func (k *keepRun) queue(ctx context.Context, cur Cursor, segment int, place *roundPlace) error {
 	if cur.Erased() {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (k *keepRun) queue(ctx context.Context, cur Cursor, segment int, place *Pla
 		after = max(after, place.Kept)
 	}
 	for {
-		kept, err := k.sorter.KeepUndelivered(ctx, cur.Queue, after)
+		kept, err := inside{k.sorter}.KeepUndelivered(ctx, cur.Queue, after)
 		k.note(SweepReport{Kept: kept.Pushed}, nil)
 		if errors.Is(err, ErrErased) {
 			return nil // since it was seen

@@ -92,7 +92,7 @@ func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (kep
 	to := after
 	if to < cur.TailFrom {
 		// Strong: of an item that was just flushed the places are not in the tail any more. One
-		// that was missed would be kept a quarter of the retention later, when only a quarter may
+		// that was missed would be extended a quarter of the retention later, when only a quarter may
 		// be left of it: a round that failed besides would lose what is not delivered.
 		page, err := s.store.OrderItems(ctx, queuelog.Query{
 			Queue: cur.Queue, First: to + 1, Last: cur.TailFrom, Limit: itemsFor(to, to+pieceSeqs), Strong: true,

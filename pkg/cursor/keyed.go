@@ -166,8 +166,8 @@ func (s *Sorter) firstReceipt(ctx context.Context, a *incoming, m Message, cur C
 	return err
 }
 
-// lookAgain is step 1b: a strong look at the queue, after the messages were stored. Who is
-// beyond the watermark waits: whoever settles sees it. Who is not was stored too late for
+// lookAgain is step 1b: a strong look at the queue, after the messages were stored. A message
+// beyond the watermark waits: a settler sees it. One that is not was stored too late for
 // that, or has its place already.
 //
 // We die before: nobody was answered. A repeat comes here again.

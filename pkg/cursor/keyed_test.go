@@ -278,7 +278,7 @@ func TestKeyedMistakes(t *testing.T) {
 		"no id":              {change(func(m *cursor.Message) { m.ID = "" }), "id"},
 		"a seq":              {change(func(m *cursor.Message) { m.Seq = 1 }), "seq"},
 		"prev too long":      {change(func(m *cursor.Message) { m.Prev = strings.Repeat("x", 1025) }), "prev"},
-		"prev that is none":  {change(func(m *cursor.Message) { m.Prev = "\xff" }), "prev"},
+		"an invalid prev":    {change(func(m *cursor.Message) { m.Prev = "\xff" }), "prev"},
 		"another type":       {change(func(m *cursor.Message) { m.KeyParts, m.KeyType = []any{1}, "number" }), "keyType"},
 		"a numbered queue":   {change(func(m *cursor.Message) { m.Queue = "numbered" }), "key"},
 		"new without a type": {change(func(m *cursor.Message) { m.Queue, m.KeyType = "new", "" }), "keyType"},
@@ -316,14 +316,14 @@ func TestKeyedMistakes(t *testing.T) {
 func TestTheSweepSettles(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("b", "1"), keyedOf("c", "1"))
-	var told []cursor.Announcement
+	var announced []cursor.Announcement
 	overdue := map[string]time.Duration{}
 	sweep := func() cursor.SweepReport {
 		t.Helper()
 		report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
 			Overdue: func(queue string, age time.Duration) { overdue[queue] = age },
 			Announce: func(_ context.Context, a cursor.Announcement) error {
-				told = append(told, a)
+				announced = append(announced, a)
 				return nil
 			},
 		})
@@ -340,8 +340,8 @@ func TestTheSweepSettles(t *testing.T) {
 	b.putKeyed(keyedOf("a", "1"), keyedOf("a", "2"))
 	sweep()
 	sweep()
-	if len(told) != 1 || told[0].Kind != cursor.MessageLate || told[0].Late != 2 || len(told[0].LateExamples) != 2 || told[0].LateExamples[1].Seq != 4 {
-		t.Errorf("told %+v", told)
+	if len(announced) != 1 || announced[0].Kind != cursor.MessageLate || announced[0].Late != 2 || len(announced[0].LateExamples) != 2 || announced[0].LateExamples[1].Seq != 4 {
+		t.Errorf("announced %+v", announced)
 	}
 	b.want("log", b.keyedLog(), "b1 c1 a1! a2!")
 	if cur := b.status(); cur.Low != cur.High {

@@ -14,7 +14,7 @@ import (
 )
 
 // The log of a queue in arrival order and that of a keyed one are one thing: what comes is stored,
-// looked for in the tail of the cursor and in the order items, kept while it has no place, and
+// looked for in the tail of the cursor and in the order items, extended while it has no place, and
 // flushed out of the tail. They differ in how places are given: by an allocation that writers
 // share (append.go), and by a settle that compares the position (settle.go).
 
@@ -159,7 +159,7 @@ func (s *Sorter) storeArrival(ctx context.Context, a *incoming, cur Cursor) erro
 //
 // It ends when all are found. An arrival whose place can be in a part that is not known any more
 // (an order item is missing, or the arrival has seen a position that the queue has not had, since
-// tables were restored) is stale: another place would be a second one. searched tells that order
+// tables were restored) is stale: another place would be a second one. searched reports that order
 // items were read.
 func (s *Sorter) lookUp(ctx context.Context, all []*incoming, cur Cursor) (searched bool, err error) {
 	byKey := make(map[sortkey.SortKey]*incoming, len(all))

@@ -72,7 +72,7 @@ type Message struct {
 
 	// The store's part: a producer leaves it empty.
 
-	// Key is the message's key in a keyed queue. Late tells that it stands there behind
+	// Key is the message's key in a keyed queue. Late reports that it stands there behind
 	// greater keys, Unlinked that it stands behind another message than its Prev.
 	Key            sortkey.Key
 	Late, Unlinked bool
@@ -98,8 +98,6 @@ const NoSeq int64 = -1
 
 // What the keys of keyed queues are.
 type (
-	// Key is a key as it is stored: keys of one type compare as their bytes do.
-	Key = sortkey.Key
 	// KeyType says what the parts of a queue's keys are, such as "time" or "number,text".
 	KeyType = sortkey.KeyType
 	// Received is a part of a key that is the time at which the message came, where its sender
@@ -214,15 +212,15 @@ func ValidateQueue(queue string) error {
 		return &InvalidError{Field: "queue", Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: it must be a name of 1 to %d bytes", len(queue), MaxQueueName)}
 	case !utf8.ValidString(queue):
 		return &InvalidError{Field: "queue", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
-	case strings.HasPrefix(queue, Reserved):
-		return &InvalidError{Field: "queue", Code: invalid.Malformed, Problem: fmt.Sprintf("must not begin with %q: items of the stack's own are there", Reserved)}
+	case strings.HasPrefix(queue, reserved):
+		return &InvalidError{Field: "queue", Code: invalid.Malformed, Problem: fmt.Sprintf("must not begin with %q: items of the stack's own are there", reserved)}
 	}
 	return nil
 }
 
-// Reserved begins no queue's name. In the tables whose items are under queues' names, items of the stack's own are under
+// reserved begins no queue's name. In the tables whose items are under queues' names, items of the stack's own are under
 // names that begin so: a role may be kept from them.
-const Reserved = "endpoints "
+const reserved = "endpoints "
 
 // digest is the message's Digest. Each part is length-prefixed, so that no
 // two different messages feed the hash the same bytes.

@@ -71,7 +71,7 @@ func (n Names) Tables() []table.Definition {
 }
 
 // ArrivalsTable is the definition of the arrivals table, which only queues in
-// arrival order and keyed queues use. Its stream, of keys only, tells when a keyed queue has
+// arrival order and keyed queues use. Its stream, of keys only, shows when a keyed queue has
 // to be settled: see [OnArrivals].
 func (n Names) ArrivalsTable() table.Definition {
 	n = n.withDefaults()

@@ -43,7 +43,7 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 	}
 	outlive()
 	b.now = b.now.Add(10 * 24 * time.Hour)
-	if n, err := b.process(cursor.Options{}).KeepUndelivered(t.Context(), "q", 0); err != nil || n.Pushed != queuelog.OrderItemEntries || n.More {
+	if n, err := b.process(cursor.Options{}).Steps().KeepUndelivered(t.Context(), "q", 0); err != nil || n.Pushed != queuelog.OrderItemEntries || n.More {
 		t.Fatalf("%+v, %v", n, err)
 	}
 	outlive()

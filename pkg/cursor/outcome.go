@@ -58,7 +58,7 @@ type Result struct {
 	// First is the queue's, beside Stale, beside Parked while the queue has not begun, and where it is
 	// NoQueue: nothing before it is taken.
 	First int64
-	// NoQueue tells that the message was refused, and that the queue, which would have First, was not
+	// NoQueue reports that the message was refused, and that the queue, which would have First, was not
 	// made for it.
 	NoQueue bool
 	// Moves are the moves that this call made. Each seq is in the moves of one
@@ -75,13 +75,13 @@ type Result struct {
 	// SettlesAt is when the message is given its place at the latest, beside Waiting, and
 	// beside Duplicate where it still waits.
 	SettlesAt time.Time
-	// Late tells that a message with a greater key had its place before, Unlinked that it
+	// Late reports that a message with a greater key had its place before, Unlinked that it
 	// stands behind another one than its Prev.
 	Late, Unlinked bool
-	// Placed tells that this call gave the message its place, and no settler: who counts what is
+	// Placed reports that this call gave the message its place, and no settler: who counts what is
 	// late counts it then.
 	Placed bool
-	// ClockAhead tells that a time in its key was too far ahead, and the time of receipt is there
+	// ClockAhead reports that a time in its key was too far ahead, and the time of receipt is there
 	// instead.
 	ClockAhead bool
 

@@ -22,13 +22,13 @@ func TestParked(t *testing.T) {
 		cur, err := b.sorter.Status(t.Context(), "q")
 		check(t, err)
 		meter.Take()
-		count, since, more, err := b.sorter.Parked(t.Context(), cur)
+		waits, err := b.sorter.Waiting(t.Context(), cur)
 		check(t, err)
-		if want > 0 && !since.Equal(began) {
-			t.Errorf("the gap is there since %v, want %v", since, began)
+		if want > 0 && !waits.Oldest.Equal(began) {
+			t.Errorf("the gap is there since %v, want %v", waits.Oldest, began)
 		}
-		if count != want || more != wantMore {
-			t.Errorf("%d parked, more %v; want %d, %v", count, more, want, wantMore)
+		if waits.Count != want || waits.More != wantMore {
+			t.Errorf("%d parked, more %v; want %d, %v", waits.Count, waits.More, want, wantMore)
 		}
 		same(t, "cost", meter.Take(), cost)
 	}

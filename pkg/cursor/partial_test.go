@@ -48,7 +48,7 @@ func TestWhatABatchLeavesIsDoneLater(t *testing.T) {
 		deleted int
 		err     error
 	}{{5, cursor.ErrThrottled}, {3, cursor.ErrThrottled}, {1, cursor.ErrThrottled}, {1, nil}, {0, nil}} {
-		deleted, err := s.DeleteUpTo(t.Context(), "numbered", 10, 100)
+		deleted, err := s.Steps().DeleteUpTo(t.Context(), "numbered", 10, 100)
 		if deleted != want.deleted || !errors.Is(err, want.err) {
 			t.Errorf("%d deleted, error %v; want %d, %v", deleted, err, want.deleted, want.err)
 		}

@@ -76,9 +76,9 @@ func (b *bench) status() cursor.Cursor {
 // what is on no record.
 func (b *bench) rest(s *cursor.Sorter, recorded bool) (err error) {
 	if recorded {
-		_, err = s.Heal(b.t.Context(), "q", 1)
+		_, err = s.Steps().Heal(b.t.Context(), "q", 1)
 	} else {
-		_, err = s.Recheck(b.t.Context(), "q")
+		_, err = s.Steps().Recheck(b.t.Context(), "q")
 	}
 	return err
 }
@@ -141,7 +141,7 @@ func TestAPieceBeginsTheGapsAgeAnew(t *testing.T) {
 	if _, err := b.memory.Inside().PutMessage(t.Context(), cursor.Message{Queue: "q", Seq: 1, Op: []byte("op"), Digest: []byte("digest")}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.invocation(9).Heal(t.Context(), "q", 1)
+	_, err := b.invocation(9).Steps().Heal(t.Context(), "q", 1)
 	if cur := b.status(); err == nil || cur.Position == 0 || !cur.MovedAt.Equal(b.now) {
 		t.Errorf("%+v, %v; want a piece moved, and the gap's age from now", cur, err)
 	}

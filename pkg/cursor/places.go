@@ -132,7 +132,7 @@ func (p orderPart) within(after, upTo int64) []place {
 	return places
 }
 
-// notDropped are the places whose messages are handed on.
+// notDropped are the places whose messages are delivered.
 func notDropped(places []place) []place {
 	return slices.DeleteFunc(slices.Clone(places), func(p place) bool { return p.Has(queuelog.MarkDropped) })
 }

@@ -17,7 +17,7 @@ import (
 // is appended at exactly that, or is Ahead. The results are in the order of the messages.
 //
 // A message is known by its Seq; by its key and ID together; or by its PutID or ID. A repeat of it gets
-// Duplicate, for as long as the first is kept. So a call whose fate is unknown can be repeated, at
+// Duplicate, for as long as the first is retained. So a call whose fate is unknown can be repeated, at
 // any time until then, and by anybody.
 //
 // A call that [Validate] refuses stores nothing, and all results have its error. What happens later
@@ -171,7 +171,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	switch {
 	case err != nil:
 	case kind != KindNumbered && cur.Settings.Kind != kind:
-		err = fixed("kind", kind, cur.Settings.Kind, ErrKindFixed)
+		err = fixed("kind", kind, cur.Settings.Kind)
 	case !keyed(cur):
 		places = checkFirst(messages, places, results, cur)
 		switch {

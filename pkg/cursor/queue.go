@@ -24,56 +24,25 @@ func (s *Sorter) Status(ctx context.Context, queue string) (Cursor, error) {
 	return cur, nil
 }
 
-// Settings are a queue's settings, which may be half an hour old; its kind and its key type never
-// change. A queue that was never put to is ErrNoQueue. It costs half a read unit where this Sorter
-// has not seen the queue lately.
+// Settings returns a queue's settings, which may be half an hour old; its kind and its key type never
+// change. A queue that was never put to is ErrNoQueue. It makes no request where this Sorter has seen
+// the queue in the last half hour, and a strong read otherwise.
 func (s *Sorter) Settings(ctx context.Context, queue string) (Settings, error) {
-	if err := ValidateQueue(queue); err != nil {
-		return Settings{}, err
+	if cur, known := s.seen.get(queue); known {
+		return cur.Settings, nil
 	}
-	cur, known := s.seen.get(queue)
-	if !known {
-		var err error
-		if cur, err = s.remembering(func() (Cursor, error) { return s.store.Cursor(ctx, queue, false) }); err != nil {
-			return Settings{}, err
-		}
-	}
-	if !cur.Exists() {
-		return Settings{}, ErrNoQueue
-	}
-	return cur.Settings, nil
+	cur, err := s.Status(ctx, queue)
+	return cur.Settings, err
 }
 
-// Parked counts the messages that are stored beyond the gap of a queue, as far as one
-// request shows, and says since when the gap is there: more is true where there may be further ones. It costs nothing where no gap
-// is open, else one query, not strong, of at most 1,000 messages and 1 MB.
-func (s *Sorter) Parked(ctx context.Context, cur Cursor) (count int, since time.Time, more bool, err error) {
-	if !cur.GapOpen() {
-		return 0, time.Time{}, false, nil
-	}
-	page, err := s.store.Messages(ctx, queuelog.Query{
-		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: maxBatchSize, HeadsOnly: true,
-	})
-	since = cur.MovedAt
-	for i, m := range page.Messages {
-		if i == 0 {
-			since = cur.gapSince(m)
-		}
-		if m.Tombstone == "" {
-			count++
-		}
-	}
-	return count, since, page.More, err
-}
-
-// waitCount is what waits in a keyed queue.
+// waitCount is what is stored and waits for its turn.
 type waitCount struct {
-	// Count is how many messages there are; More tells that there may be further ones, which
-	// were not looked at.
+	// Count is how many messages there are; More reports that there may be further ones, which
+	// were not read.
 	Count int
 	More  bool
-	// Oldest is when the first of them was stored, and Due when it is to have its place;
-	// zero times where none waits.
+	// Oldest is when the first of them was stored; in a numbered queue, since when the gap counts.
+	// Due is when that of a keyed queue is to have its place. Both are zero where none waits.
 	Oldest, Due time.Time
 }
 
@@ -84,26 +53,41 @@ func (w *waitCount) add(a Arrival, settle time.Duration) {
 	}
 }
 
-// Waiting counts the messages of a keyed queue that wait for their places, as far as one
-// request shows. It costs one query, not strong, of at most 1,000 messages and 1 MB; nothing
-// for other queues.
-func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (waitCount, error) {
-	if !keyed(cur) {
-		return waitCount{}, nil
+// Waiting counts the messages that are stored and wait, as far as one request shows: behind the gap
+// of a numbered queue, or for the settle window of a keyed one. It costs one query, not strong, of at
+// most 1,000 messages and 1 MB; nothing where no gap is open, and in arrival order.
+func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (w waitCount, err error) {
+	switch {
+	case keyed(cur):
+		page, err := s.store.Waiting(ctx, queuelog.WaitingQuery{Queue: cur.Queue, After: cur.High, UpTo: sortkey.EverySortKey, Limit: maxBatchSize, HeadsOnly: true})
+		w.More = page.More
+		for _, a := range page.Waiting {
+			w.add(a, cur.Settings.Settle)
+		}
+		return w, err
+	case !cur.GapOpen():
+		return w, nil
 	}
-	page, err := s.store.Waiting(ctx, queuelog.WaitingQuery{Queue: cur.Queue, After: cur.High, UpTo: sortkey.EverySortKey, Limit: maxBatchSize, HeadsOnly: true})
-	w := waitCount{More: page.More}
-	for _, a := range page.Waiting {
-		w.add(a, cur.Settings.Settle)
+	page, err := s.store.Messages(ctx, queuelog.Query{
+		Queue: cur.Queue, First: cur.Position + 1, Last: MaxSeq, Limit: maxBatchSize, HeadsOnly: true,
+	})
+	w.More, w.Oldest = page.More, cur.MovedAt
+	for i, m := range page.Messages {
+		if i == 0 {
+			w.Oldest = cur.gapSince(m)
+		}
+		if m.Tombstone == "" {
+			w.Count++
+		}
 	}
 	return w, err
 }
 
 // Configure changes settings of a queue, or makes the queue with these
 // settings and the Sorter's defaults for the others, and returns its cursor.
-// First, Kind and KeyType can only be given while the queue is made: ErrFirstFixed,
-// ErrKindFixed or ErrKeyTypeFixed where they differ later. Other processes may go on with the settings that they
-// remember for up to half an hour.
+// First, Kind and KeyType can only be given while the queue is made: [ErrFixed]
+// where they differ later. Other processes may go on with the settings that they remember for up
+// to half an hour.
 //
 // It costs one write, and two where the queue is new.
 func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cursor, error) {
@@ -154,26 +138,13 @@ func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cu
 func (c Change) refusedBy(there Settings) error {
 	switch {
 	case c.Kind != nil && *c.Kind != there.Kind:
-		return fixed("kind", *c.Kind, there.Kind, ErrKindFixed)
+		return fixed("kind", *c.Kind, there.Kind)
 	case c.First != nil && *c.First != there.First:
-		return fixed("first", *c.First, there.First, ErrFirstFixed)
+		return fixed("first", *c.First, there.First)
 	case there.Kind != KindKeyed:
 		return c.checkUnkeyed()
 	case c.checkAhead(there) != nil:
 		return c.checkAhead(there)
 	}
-	return fixed("keyType", *c.KeyType, there.KeyType, ErrKeyTypeFixed)
-}
-
-// Known reports whether a queue is there. It makes no request where this Sorter has
-// seen the queue in the last half hour, and a strong read otherwise.
-func (s *Sorter) Known(ctx context.Context, queue string) (bool, error) {
-	if err := ValidateQueue(queue); err != nil {
-		return false, err
-	}
-	if _, seen := s.seen.get(queue); seen {
-		return true, nil
-	}
-	cur, err := s.readCursor(ctx, queue)
-	return cur.Exists(), err
+	return fixed("keyType", *c.KeyType, there.KeyType)
 }

@@ -33,13 +33,13 @@ type Bound struct {
 // A cursor of the queue that is at hand, such as that of a record ([AdvanceOf]), or the zero Cursor:
 // however old it is, it saves a strong read of the cursor where
 // that is needed and its position is upTo or more: what it says of seqs that it is past is so for ever.
-func (s *Sorter) ReadBatchAt(ctx context.Context, cur Cursor, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
+func (s inside) ReadBatchAt(ctx context.Context, cur Cursor, queue string, after, upTo int64, bounds ...Bound) (Batch, error) {
 	if seen, ok := s.seen.get(queue); ok && seen.Position >= upTo || !cur.Exists() || cur.Erased() {
 		return s.readBatch(ctx, seen, queue, after, upTo, bounds...)
 	}
 	batch, err := s.readBatch(ctx, cur, queue, after, upTo, bounds...)
 	if missing := (*MissingError)(nil); errors.As(err, &missing) {
-		// Of a queue that was erased since, nothing is missing.
+		// A queue that was erased since misses nothing.
 		if _, gone := s.readCursor(ctx, queue); errors.Is(gone, ErrErased) {
 			err = gone
 		}

@@ -34,11 +34,11 @@ type Cursor struct {
 	// millisecond.
 	Notified time.Time `ddb:"notify,omitzero"`
 	// Announced is Position+1 of the gap that was last announced as open and
-	// not yet as closed; -1 where there is none.
+	// not yet as closed; -1 where none exists.
 	Announced int64
 	// TailFrom and Tail are the last places of a queue in arrival order, or of a keyed
 	// one: those of the seqs from TailFrom+1 up to Position. The places before are in order
-	// items. Of a numbered queue they are zero.
+	// items. In a numbered queue they are zero.
 	TailFrom int64 `ddb:"tailFrom,omitzero"`
 	Tail     queuelog.Tail
 	// Fingerprints are of the places that left the tail last: of all those of the seqs

@@ -11,7 +11,7 @@ import (
 
 // keptUpTo is what became of a piece of keeping.
 type keptUpTo struct {
-	// To is the seq that it came to; More tells that there is another piece behind it.
+	// To is the seq that it came to; More reports that there is another piece behind it.
 	To   int64
 	More bool
 	// Pushed is how many messages had their expiry pushed forward.
@@ -33,7 +33,7 @@ const pieceSeqs = maxBatchSize
 //
 // It costs a strong query over all that it looks at, and one write a message
 // that is pushed, side by side.
-func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64) (keptUpTo, error) {
+func (s inside) KeepUndelivered(ctx context.Context, queue string, after int64) (keptUpTo, error) {
 	if s.retention == 0 {
 		return keptUpTo{To: after}, nil
 	}
@@ -59,7 +59,7 @@ func (s *Sorter) KeepUndelivered(ctx context.Context, queue string, after int64)
 }
 
 // keepAll pushes the expiry of each of the messages that is due. It returns how many it
-// pushed, and the highest that is not there any more; -1 where there is none.
+// pushed, and the highest that is not there any more; -1 where none exists.
 func (s *Sorter) keepAll(ctx context.Context, queue string, messages []Message) (pushed int, gone int64, err error) {
 	due := slices.DeleteFunc(messages, func(m Message) bool { return !s.expiresSoon(m.ExpiresOn) })
 	var mu sync.Mutex
@@ -94,15 +94,15 @@ func (s *Sorter) expiresSoon(expiresOn time.Time) bool {
 
 // KeepBack makes sure that what lies before upTo is stored and stays so: it
 // walks down towards the message behind after, and pushes each expiry that is due. It
-// sees to one piece, of a page at most, and everything from behind To up to upTo is then
-// there, and kept for half the retention at least. Where there is more, call it again
+// handles one piece, of a page at most, and everything from behind To up to upTo is then
+// there, and retained for half the retention at least. Where there is more, call it again
 // with To as upTo. Where there is not, To is after, or the first seq, from above, that is
 // not stored.
 //
 // It walks down because messages expire from below: what it has passed stays
 // whole while it goes on. It costs a strong query over all that it looks at,
 // and one write a message that is pushed, side by side.
-func (s *Sorter) KeepBack(ctx context.Context, queue string, after, upTo int64) (keptUpTo, error) {
+func (s inside) KeepBack(ctx context.Context, queue string, after, upTo int64) (keptUpTo, error) {
 	cur, arrival, err := s.arrivalQueue(ctx, queue, upTo)
 	if err != nil {
 		return keptUpTo{}, err
@@ -142,7 +142,7 @@ func runDown(page []Message, upTo int64) (run []Message, to int64, whole bool) {
 
 // Oldest is the lowest seq of a queue that is stored, and its head; found is
 // false where nothing is.
-func (s *Sorter) Oldest(ctx context.Context, queue string) (head Message, found bool, err error) {
+func (s inside) Oldest(ctx context.Context, queue string) (head Message, found bool, err error) {
 	cur, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
 	if err != nil {
 		return Message{}, false, err
@@ -174,12 +174,12 @@ func (s *Sorter) Notify(ctx context.Context, queue string) error {
 // DeleteAfter is how long a message outlives the moment at which the last
 // consumer was known to be past it, where delivered messages are deleted: a
 // writer that remembers an older position must still find it, or a late
-// duplicate would be stored anew and never be handed on.
+// duplicate would be stored again and never be delivered.
 const DeleteAfter = 2 * memoAge
 
 // RaiseFloor notes that every consumer is past a seq: nobody can be set back
 // behind it from then on. It returns the cursor as it is then. 1 write.
-func (s *Sorter) RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error) {
+func (s inside) RaiseFloor(ctx context.Context, queue string, floor int64) (Cursor, error) {
 	return s.store.RaiseFloor(ctx, queue, floor, s.now())
 }
 
@@ -191,9 +191,9 @@ func (s *Sorter) RaiseFloor(ctx context.Context, queue string, floor int64) (Cur
 // Strong, though a message that is missed is deleted by a later call: nothing says that a read
 // that is not strong ever shows one, and a fortieth of the deletion's costs would be saved.
 //
-// Of a queue in arrival order it deletes nothing: an arrival stays for its
+// In a queue in arrival order it deletes nothing: an arrival stays for its
 // retention, because a repeat is known by it.
-func (s *Sorter) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit int) (int, error) {
+func (s inside) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit int) (int, error) {
 	_, arrival, err := s.arrivalQueue(ctx, queue, upTo)
 	if err != nil || arrival {
 		return 0, err

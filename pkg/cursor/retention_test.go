@@ -13,7 +13,7 @@ func TestKeepUndelivered(t *testing.T) {
 	b.put(body(2))
 	b.put(body(3))
 	keep := func() int {
-		kept, err := b.sorter.KeepUndelivered(t.Context(), "q", 0)
+		kept, err := b.sorter.Steps().KeepUndelivered(t.Context(), "q", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestKeepBack(t *testing.T) {
 	}
 	back := func(after int64) int64 {
 		t.Helper()
-		kept, err := b.sorter.KeepBack(t.Context(), "q", after, 6)
+		kept, err := b.sorter.Steps().KeepBack(t.Context(), "q", after, 6)
 		if err != nil || kept.More {
 			t.Fatal(kept, err)
 		}
@@ -95,12 +95,12 @@ func TestDeleteUpTo(t *testing.T) {
 		b.put(body(seq + 1))
 	}
 	for _, want := range []int{40, 10, 0} {
-		deleted, err := b.sorter.DeleteUpTo(t.Context(), "q", 50, 40)
+		deleted, err := b.sorter.Steps().DeleteUpTo(t.Context(), "q", 50, 40)
 		if err != nil || deleted != want {
 			t.Errorf("%d deleted, error %v; want %d", deleted, err, want)
 		}
 	}
-	oldest, found, err := b.sorter.Oldest(t.Context(), "q")
+	oldest, found, err := b.sorter.Steps().Oldest(t.Context(), "q")
 	if err != nil || !found || oldest.Seq != 51 {
 		t.Errorf("the oldest is %d (found %v), error %v; want 51", oldest.Seq, found, err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // Round is where a walk is at the end of a run.
 type Round struct {
-	// Ended tells that a round ended in this run: Seen is then what all of its runs saw.
+	// Ended reports that a round ended in this run: Seen is then what all of its runs saw.
 	Ended bool
 	Seen  tally.Tally
 	// Age is how long ago the round began that ended, or is under way; 0 between two.
@@ -32,7 +32,7 @@ type round struct {
 	now     func() time.Time
 
 	mu       sync.Mutex
-	progress Progress
+	progress roundProgress
 	// saved is when the progress was stored last, or read.
 	saved time.Time
 	dirty bool
@@ -58,20 +58,20 @@ func (s *Sorter) round(ctx context.Context, walk walking) (r *round, due bool, e
 	case walk.Every > 0 && !last.Finished.IsZero() && now.Sub(last.Began) < walk.Every:
 		return r, false, nil
 	default:
-		r.progress = Progress{Name: walk.Name, Began: ddb.ToMillis(now), Since: last.Began, Finished: last.Finished}
+		r.progress = roundProgress{Name: walk.Name, Began: ddb.ToMillis(now), Since: last.Began, Finished: last.Finished}
 		if last.Failed {
 			r.progress.Since = last.Since
 		}
 	}
-	r.progress.Segments, r.progress.Left, r.dirty = walk.Segments, map[int]Place{}, true
+	r.progress.Segments, r.progress.Left, r.dirty = walk.Segments, map[int]roundPlace{}, true
 	for segment := range walk.Segments {
-		r.progress.Left[segment] = Place{}
+		r.progress.Left[segment] = roundPlace{}
 	}
 	return r, true, nil
 }
 
 // place is how far the round is in a segment; left is false where it has ended there.
-func (r *round) place(segment int) (at Place, left bool) {
+func (r *round) place(segment int) (at roundPlace, left bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at, left = r.progress.Left[segment]
@@ -80,7 +80,7 @@ func (r *round) place(segment int) (at Place, left bool) {
 
 // step is what a run has done in a segment since the last one.
 type step struct {
-	place  Place
+	place  roundPlace
 	left   bool
 	seen   tally.Tally
 	failed bool
@@ -152,7 +152,7 @@ func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	return is, errors.Join(firstErrors(errs)...)
 }
 
-// maxErrors is how many errors a run tells.
+// maxErrors is how many errors a run returns.
 const maxErrors = 10
 
 // firstErrors are the first few.

@@ -33,19 +33,6 @@ func ParseSeq(text string) (int64, error) {
 	return seq, nil
 }
 
-// ParseFirst reads a [Message].First: a seq, or here. An error is an [InvalidError] of field "first".
-func ParseFirst(text string) (*int64, error) {
-	first := FirstHere
-	if text == "here" {
-		return &first, nil
-	}
-	first, err := ParseSeq(text)
-	if err != nil {
-		return nil, &InvalidError{Field: "first", Code: invalid.Malformed, Problem: "must be a seq in plain digits, or here"}
-	}
-	return &first, nil
-}
-
 func invalidSeq(code invalid.Code, problem string) error {
 	return &InvalidError{Field: "seq", Code: code, Problem: problem}
 }

@@ -60,8 +60,8 @@ func (k Kind) String() string {
 	return string(k)
 }
 
-// ParseKind reads what String writes.
-func ParseKind(text string) (Kind, error) {
+// parseKind reads what String writes.
+func parseKind(text string) (Kind, error) {
 	for _, k := range []Kind{KindNumbered, KindArrival, KindKeyed} {
 		if text == k.String() {
 			return k, nil
@@ -78,9 +78,9 @@ func outOfBounds(name string, code invalid.Code, value any, bounds string) error
 	return &InvalidError{Field: name, Code: code, Problem: fmt.Sprintf("is %v: it must be %s", value, bounds)}
 }
 
-// fixed is the error of a setting that the queue was made with, and err says what it is.
-func fixed(name string, value, there any, err error) error {
-	return &InvalidError{Field: name, Code: invalid.Clash, Err: err, Problem: fmt.Sprintf(
+// fixed is the error of a setting that the queue was created with.
+func fixed(name string, value, there any) error {
+	return &InvalidError{Field: name, Code: invalid.Clash, Err: ErrFixed, Problem: fmt.Sprintf(
 		"is %v: that of the queue is %v, which is fixed when the queue is made: leave %s out, or use another queue", value, there, name)}
 }
 
@@ -97,7 +97,7 @@ const (
 
 // Bounds of the settings.
 const (
-	MinMaxAhead  = 1
+	minMaxAhead  = 1
 	MaxMaxAhead  = 10_000_000
 	MinGapAfter  = time.Second
 	MaxGapAfter  = 365 * 24 * time.Hour
@@ -117,7 +117,7 @@ type Settings struct {
 	// Policy is what happens to a gap that stays open.
 	Policy Policy `ddb:"policy"`
 	// GapAfter is the age from which PolicySkip and PolicyAlert act: 1 second
-	// to 365 days, kept in milliseconds.
+	// to 365 days, stored in milliseconds.
 	GapAfter time.Duration `ddb:"gapAfter"`
 	// MaxAhead is how far beyond the position a message may be, from 1 to
 	// 10,000,000; one that is farther gets Full. It bounds how much can be
@@ -128,10 +128,10 @@ type Settings struct {
 	// Kind is what orders the messages. A queue that a put makes is of the kind
 	// that the put is for, whatever the Sorter's defaults say.
 	Kind Kind
-	// KeyType is what the keys of a keyed queue are. Of another queue it is empty, and so
+	// KeyType is what the keys of a keyed queue are. It is empty in another queue, and so
 	// are the next three.
 	KeyType sortkey.KeyType `ddb:"keyType,omitzero"`
-	// Settle is how long a message waits for those with lesser keys: 0 to an hour, kept
+	// Settle is how long a message waits for those with lesser keys: 0 to an hour, stored
 	// in milliseconds.
 	Settle time.Duration `ddb:"settle,omitzero"`
 	// Late is what becomes of a message that comes later than that; LateDeliver where it
@@ -236,7 +236,7 @@ func (c Change) validate() error {
 	if c.GapAfter != nil && (*c.GapAfter < MinGapAfter || *c.GapAfter > MaxGapAfter) {
 		return outOfBounds("gapAfter", invalid.OutOfRange, *c.GapAfter, "from 1s to 8760h")
 	}
-	if c.MaxAhead != nil && (*c.MaxAhead < MinMaxAhead || *c.MaxAhead > MaxMaxAhead) {
+	if c.MaxAhead != nil && (*c.MaxAhead < minMaxAhead || *c.MaxAhead > MaxMaxAhead) {
 		return outOfBounds("maxAhead", invalid.OutOfRange, *c.MaxAhead, maxAheadBounds)
 	}
 	if c.Mode != nil {
@@ -247,7 +247,7 @@ func (c Change) validate() error {
 		}
 	}
 	if c.Kind != nil {
-		if _, err := ParseKind(c.Kind.String()); err != nil {
+		if _, err := parseKind(c.Kind.String()); err != nil {
 			return err
 		}
 	}
@@ -283,7 +283,7 @@ type setting struct {
 var settings = []setting{
 	{
 		name: "kind", value: func(s Settings) any { return s.Kind.String() },
-		set: func(c *Change, text string) (err error) { c.Kind, err = pointer(ParseKind(text)); return err },
+		set: func(c *Change, text string) (err error) { c.Kind, err = pointer(parseKind(text)); return err },
 	},
 	{
 		name: "first", value: func(s Settings) any { return s.First },
@@ -372,7 +372,7 @@ func (s Settings) All() iter.Seq2[string, any] {
 }
 
 // Set changes the setting of a name, as [Settings.All] has it, to what the text says.
-// A name that there is none of, and a text that cannot be read, are an
+// An unknown name, and a text that cannot be read, are an
 // [InvalidError]; whether the value is within its bounds is checked where the change is applied.
 func (c *Change) Set(name, text string) error {
 	names := make([]string, len(settings))

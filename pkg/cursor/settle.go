@@ -39,7 +39,7 @@ type Settled struct {
 	// Overdue is how long ago the first of those was due that had no place when it saw them,
 	// whether they have one now or not; 0 where none was due.
 	Overdue time.Duration
-	// More tells that the time did not last for all of it: call it again.
+	// More reports that the time did not last for all of it: call it again.
 	More bool
 }
 
@@ -56,7 +56,7 @@ type Settled struct {
 // of the time that the context has left, a move at a time.
 //
 // We die after any of its steps: what is left is what waits, or a tail that is too long, and
-// the next one sees to both.
+// the next one handles both.
 func (s *Sorter) Settle(ctx context.Context, queue string, upTo sortkey.SortKey) (Settled, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Settled{}, err
@@ -107,11 +107,11 @@ type settleLook struct {
 	first sortkey.SortKey
 	// ahead are the messages beyond the watermark that have no place yet.
 	ahead []*incoming
-	// placed tells that the look gave places, lost that another did meanwhile.
+	// placed reports that the look gave places, lost that another did meanwhile.
 	placed, lost bool
 	// latest is the position as it was looked at again, once, because a message had seen more.
 	latest *int64
-	// dueBeyond tells that one of those ahead that are not kept is due.
+	// dueBeyond reports that one of those ahead that are not held is due.
 	dueBeyond bool
 }
 
@@ -359,7 +359,7 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incom
 	}
 	for _, w := range late {
 		mark := queuelog.MarkLate
-		// Of equal keys none is dropped: which is first is a matter of chance. Nor of an era before: its
+		// No equal key is dropped: which is first is a matter of chance. Nor of an era before: its
 		// writer did not know that the keys begin anew.
 		if seen.Settings.Late == LateDrop && w.Era == seen.High.Era() && w.Key < seen.High.Key() {
 			mark |= queuelog.MarkDropped

@@ -125,12 +125,12 @@ func TestASkipKeepsTheGapsAge(t *testing.T) {
 			}
 		}
 		cut := b.process(cursor.Options{ForEach: inAnyOrder})
-		_, _, _ = cut.SkipGap(t.Context(), "q", "old", time.Minute, 100)
-		if _, err := b.sorter.Recheck(t.Context(), "q"); err != nil {
+		_, _, _ = cut.Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
+		if _, err := b.sorter.Steps().Recheck(t.Context(), "q"); err != nil {
 			t.Fatal(err)
 		}
 		b.engine = b.tables
-		_, _, err := b.process(cursor.Options{}).SkipGap(t.Context(), "q", "old", time.Minute, 100)
+		_, _, err := b.process(cursor.Options{}).Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
 		if err != nil || b.status().Position != 6 {
 			t.Errorf("after %d requests: position %d, %v: want all skipped", requests, b.status().Position, err)
 		}

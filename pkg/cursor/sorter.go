@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -18,7 +19,7 @@ import (
 type Sorter struct {
 	store    *requests
 	defaults Settings
-	// retention is how long a message is kept after it was stored or last
+	// retention is how long a message is retained after it was stored or last
 	// pushed forward; 0 means for ever.
 	retention time.Duration
 	batchSize int
@@ -36,8 +37,8 @@ type Options struct {
 	// Defaults are the settings of queues that a put makes; nil means
 	// DefaultSettings().
 	Defaults *Settings
-	// Retention is how long a message is kept: 4 hours to 10 years, and 14
-	// days where it is 0. Messages that are not yet passed are kept longer, as
+	// Retention is how long a message is retained: 4 hours to 10 years, and 14
+	// days where it is 0. Messages that are not yet passed are retained longer, as
 	// long as the sweep runs. KeepForever switches deletion off.
 	Retention   time.Duration
 	KeepForever bool
@@ -129,6 +130,12 @@ func New(store *Store, options *Options) (*Sorter, error) {
 	s.seen = newSeenCursors(s.now)
 	return s, nil
 }
+
+// inside are the steps of the sweep and of delivery.
+type inside struct{ *Sorter }
+
+// Inside are the steps of the sweep and of delivery one by one, for this module alone.
+func (s *Sorter) Inside(queuelog.Inside) inside { return inside{s} } //nolint:revive // for this module alone
 
 func randomOp() []byte {
 	op := make([]byte, 8)

@@ -150,7 +150,7 @@ func TestSorterAsynchronous(t *testing.T) {
 	b.want("first", b.put(body(1)), "stored 0→0")
 	b.want("third", b.put(body(3)), "stored 0→0")
 	b.want("again", b.put(body(3)), "duplicate 0→0")
-	advance, err := b.sorter.Heal(t.Context(), "q", 1, 3)
+	advance, err := b.sorter.Steps().Heal(t.Context(), "q", 1, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestSorterAsynchronous(t *testing.T) {
 		t.Errorf("after the heal: position %d, parked %d; want 1 and 3", advance.Cursor.Position, advance.Cursor.MaxParked)
 	}
 	b.want("the missing one", b.put(body(2)), "stored 1→1")
-	advance, err = b.sorter.Heal(t.Context(), "q", 2)
+	advance, err = b.sorter.Steps().Heal(t.Context(), "q", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestSorterAtTheEndsOfTheRange(t *testing.T) {
 	b = newBench(t, withSettings(func(s *cursor.Settings) { s.First = math.MaxInt64 - 1 }))
 	b.want("last seq", b.put(body(math.MaxInt64)), fmt.Sprintf("parked %d→%d", int64(math.MaxInt64-2), int64(math.MaxInt64-2)))
 	b.want("the one before", b.put(body(math.MaxInt64-1)), fmt.Sprintf("advanced %d→%d", int64(math.MaxInt64-2), int64(math.MaxInt64)))
-	if _, err := b.sorter.Recheck(t.Context(), "q"); err != nil {
+	if _, err := b.sorter.Steps().Recheck(t.Context(), "q"); err != nil {
 		t.Error(err)
 	}
 	b.want("again", b.put(body(math.MaxInt64)), fmt.Sprintf("duplicate %d→%d", int64(math.MaxInt64), int64(math.MaxInt64)))
@@ -298,7 +298,7 @@ func TestSorterSkipsTheGapsThatAreOldEnough(t *testing.T) {
 	b.put(body(8))
 	b.now = b.now.Add(30 * time.Second)
 	skip := func(limit int) string {
-		skipped, _, err := b.sorter.SkipGap(t.Context(), "q", "old", time.Minute, limit)
+		skipped, _, err := b.sorter.Steps().SkipGap(t.Context(), "q", "old", time.Minute, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +329,7 @@ func TestSorterConfigure(t *testing.T) {
 		t.Fatalf("changed: %+v, %v", cur, err)
 	}
 	b.want("in the new mode", b.put(body(6)), "stored 5→5")
-	if _, err = b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low}); !errors.Is(err, cursor.ErrFirstFixed) {
+	if _, err = b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low}); !errors.Is(err, cursor.ErrFixed) {
 		t.Errorf("another first seq: error %v", err)
 	}
 	bad := cursor.Mode("neither")

@@ -8,17 +8,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Staged is an arrival that is stored and was not given a place: nobody sees it
-// before [Sorter.Place], and it expires where that never comes. The zero Staged
-// is none.
-type Staged struct{ arrival Arrival }
-
-// Messages are the arrival's, without seqs.
-func (s Staged) Messages() []Message { return s.arrival.Messages }
-
 // Stage stores messages without seqs, those of one queue and PutID as one arrival, and gives them no
 // places. Their queues are made where they are not there, and must be of the kind: those of
-// KindNumbered are only kept here, for a caller who puts their messages later.
+// KindNumbered are only stored here, for a caller who puts their messages later.
 //
 // The answers are in the order of the first messages of each. It stops at the first that is
 // not staged, with an error: an [InvalidError] where an arrival can never be,
@@ -30,12 +22,12 @@ func (s Staged) Messages() []Message { return s.arrival.Messages }
 //
 // Lost response: the repeat finds what is staged. Another stages the same: the
 // same. We die right after: it expires.
-func (s *Sorter) Stage(ctx context.Context, kind Kind, messages ...Message) ([]Staged, error) {
+func (s inside) Stage(ctx context.Context, kind Kind, messages ...Message) ([]Arrival, error) {
 	parts, err := group(messages)
 	if err != nil {
 		return nil, err
 	}
-	var staged []Staged
+	var staged []Arrival
 	for _, p := range parts {
 		cur, err := s.lookToStage(ctx, kind, p.queue)
 		if err != nil {
@@ -48,7 +40,7 @@ func (s *Sorter) Stage(ctx context.Context, kind Kind, messages ...Message) ([]S
 			if a.result.Outcome == Conflict {
 				return nil, &InvalidError{Field: "id", Code: invalid.Clash, Problem: "is that of another arrival", Queue: a.Queue}
 			}
-			staged = append(staged, Staged{a.Arrival})
+			staged = append(staged, a.Arrival)
 		}
 	}
 	return staged, nil
@@ -73,27 +65,27 @@ func (s *Sorter) lookToStage(ctx context.Context, kind Kind, queue string) (Curs
 
 // Recall reads a staged arrival, or one that has its place already; found is
 // false where none is stored. 1 read unit for each 4 KB.
-func (s *Sorter) Recall(ctx context.Context, queue, id string) (staged Staged, found bool, err error) {
+func (s inside) Recall(ctx context.Context, queue, id string) (staged Arrival, found bool, err error) {
 	read, left, err := s.store.Arrivals(ctx, queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
 	switch {
 	case err != nil:
-		return Staged{}, false, err
+		return Arrival{}, false, err
 	case len(left) > 0:
-		return Staged{}, false, ErrThrottled
+		return Arrival{}, false, ErrThrottled
 	case len(read) == 0 || read[0].ID != id:
-		return Staged{}, false, nil
+		return Arrival{}, false, nil
 	}
-	return Staged{read[0]}, true, nil
+	return read[0], true, nil
 }
 
 // Place gives a staged arrival its seqs, as [Sorter.Put] does: its Outcome is
 // Advanced also where an earlier call gave them, and its Seq is that of the first message. It may be
-// repeated, by anybody, for as long as the arrival is kept.
+// repeated, by anybody, for as long as the arrival is retained.
 //
 // One write; what keeps the cursor small comes on top, as in Put.
-func (s *Sorter) Place(ctx context.Context, staged Staged) Result {
+func (s inside) Place(ctx context.Context, staged Arrival) Result {
 	var results [1]Result
-	a := &incoming{Arrival: staged.arrival, places: []int{0}, mine: true, seen: staged.arrival.Seen}
+	a := &incoming{Arrival: staged, places: []int{0}, mine: true, seen: staged.Seen}
 	a.finish(s.allocateAll(ctx, []*incoming{a}))
 	a.answer(results[:])
 	return results[0]

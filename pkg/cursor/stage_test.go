@@ -11,9 +11,9 @@ import (
 )
 
 // stage stages an arrival in a process that knows nothing yet.
-func (b *bench) stage(kind cursor.Kind, a request) cursor.Staged {
+func (b *bench) stage(kind cursor.Kind, a request) cursor.Arrival {
 	b.t.Helper()
-	staged, err := b.process(cursor.Options{}).Stage(b.t.Context(), kind, a.put()...)
+	staged, err := b.process(cursor.Options{}).Steps().Stage(b.t.Context(), kind, a.put()...)
 	if err != nil || len(staged) != 1 {
 		b.t.Fatalf("%+v, %v", staged, err)
 	}
@@ -21,9 +21,9 @@ func (b *bench) stage(kind cursor.Kind, a request) cursor.Staged {
 }
 
 // place places it in another one.
-func (b *bench) place(staged cursor.Staged) string {
+func (b *bench) place(staged cursor.Arrival) string {
 	b.t.Helper()
-	r := b.process(cursor.Options{}).Place(b.t.Context(), staged)
+	r := b.process(cursor.Options{}).Steps().Place(b.t.Context(), staged)
 	if r.Err != nil {
 		b.t.Fatal(r.Err)
 	}
@@ -38,18 +38,18 @@ func TestWhatIsStagedIsSeenWhenItIsPlaced(t *testing.T) {
 	if got := b.append(arrival("b")); got != "advanced 1-1" {
 		t.Errorf("b: %s", got)
 	}
-	recalled, found, err := b.process(cursor.Options{}).Recall(t.Context(), "q", "a")
-	if err != nil || !found || len(recalled.Messages()) != 2 {
+	recalled, found, err := b.process(cursor.Options{}).Steps().Recall(t.Context(), "q", "a")
+	if err != nil || !found || len(recalled.Messages) != 2 {
 		t.Fatalf("%+v, %v, %v", recalled, found, err)
 	}
-	for _, s := range []cursor.Staged{recalled, staged, recalled} {
+	for _, s := range []cursor.Arrival{recalled, staged, recalled} {
 		if got := b.place(s); got != "advanced 2-3" {
 			t.Errorf("placed: %s", got)
 		}
 	}
 	// So many others that it has left the tail.
 	b.fill("other", 60)
-	for _, s := range []cursor.Staged{recalled, staged} {
+	for _, s := range []cursor.Arrival{recalled, staged} {
 		if got := b.place(s); got != "advanced 2-3" {
 			t.Errorf("placed: %s", got)
 		}
@@ -86,14 +86,14 @@ func TestStageRefuses(t *testing.T) {
 		"the queue is in arrivals": {cursor.KindNumbered, arrival("c"), "queue", "q", invalid.Clash},
 		"out of bounds":            {cursor.KindArrival, several("d", 501), "messages", "", invalid.OutOfRange},
 	} {
-		_, err := b.process(cursor.Options{}).Stage(t.Context(), c.kind, c.arrival.put()...)
+		_, err := b.process(cursor.Options{}).Steps().Stage(t.Context(), c.kind, c.arrival.put()...)
 		var wrong *invalid.Error
 		if !errors.As(err, &wrong) || wrong.Path() != c.field || wrong.Queue != c.queue || wrong.Code != c.code {
 			t.Errorf("%s: %v, want %+v", name, err, c)
 		}
 	}
 	staged := b.stage(cursor.KindNumbered, inNumbers)
-	if m := staged.Messages(); len(m) != 1 || string(m[0].Body) != "body of b" {
+	if m := staged.Messages; len(m) != 1 || string(m[0].Body) != "body of b" {
 		t.Errorf("staged %+v", m)
 	}
 	cur, err := b.sorter.Status(t.Context(), "n")
@@ -108,7 +108,7 @@ func TestWhatIsNeverPlacedExpires(t *testing.T) {
 	b.stage(cursor.KindArrival, arrival("a"))
 	b.now = b.now.Add(30 * 24 * time.Hour)
 	b.memory.Expire(b.now)
-	if staged, found, err := b.process(cursor.Options{}).Recall(t.Context(), "q", "a"); err != nil || found {
+	if staged, found, err := b.process(cursor.Options{}).Steps().Recall(t.Context(), "q", "a"); err != nil || found {
 		t.Errorf("%+v, %v", staged, err)
 	}
 }

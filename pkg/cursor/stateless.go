@@ -41,7 +41,7 @@ type StatelessOptions struct {
 //   - An advance that the stream drops, after a day or behind a mapping that was
 //     off, is not delivered at all.
 //   - A record that fails holds up all queues of its shard for as long as the
-//     mapping repeats it. Nobody can skip it, pause the consumer or set it back.
+//     mapping repeats it. It cannot be skipped, and the consumer cannot be paused or rewound.
 //   - Retention does not know of it: a message may be deleted before it is read,
 //     and its record then fails as a [MissingError].
 func StatelessConsumer(s *Sorter, names Names, handle func(context.Context, Batch) error, options *StatelessOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
@@ -72,7 +72,7 @@ func (s *Sorter) deliver(ctx context.Context, cur Cursor, moved Range, handle fu
 		upTo := min(moved.From+statelessMessages, moved.To)
 		batch, err := s.readBatch(ctx, cur, cur.Queue, moved.From, upTo, Bound{Bytes: statelessBytes})
 		if missing := (*MissingError)(nil); errors.As(err, &missing) {
-			// Of a queue that was erased since, there is nothing to deliver any more.
+			// A queue that was erased since has nothing to deliver.
 			if _, gone := s.readCursor(ctx, cur.Queue); errors.Is(gone, ErrErased) {
 				return nil
 			}

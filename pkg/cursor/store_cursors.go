@@ -31,7 +31,7 @@ func (s *requests) CreateCursor(ctx context.Context, c Cursor) (Cursor, error) {
 	return s.decodeCursor(a.Item)
 }
 
-// Cursor reads a queue's cursor; the zero Cursor where there is none. One
+// Cursor reads a queue's cursor; the zero Cursor where none exists. One
 // GetItem; 1 read unit strong, half a unit otherwise.
 func (s *requests) Cursor(ctx context.Context, queue string, strong bool) (Cursor, error) {
 	it, err := s.get(ctx, "get cursor", s.cursors, s.cursorKey(queue), strong)
@@ -55,8 +55,7 @@ func (s *requests) update(ctx context.Context, op, queue string, condition ddb.C
 	return c, a.Held, err
 }
 
-// Of the kinds of queues, those in arrival order and keyed ones have a tail, and keyed ones
-// a greatest key.
+// Queues in arrival order and keyed ones have a tail, and keyed ones a greatest key.
 var (
 	isNumbered     = attrTailFrom.Missing()
 	isArrivalOrder = attrFingerprintsFrom.Exists()
@@ -80,7 +79,7 @@ func (s *requests) Move(ctx context.Context, queue string, over Range, parked in
 
 // MoveAndPark is Move, and raises Parked to parked, if it is less than that. The
 // message under parked, beyond over.To, must be stored: where it is the next one, the gap that
-// it leaves open is none, and brings the sweep.
+// it leaves open is not, and brings the sweep.
 //
 // Lost response, another did it first: as with Move; or Parked is higher, and the
 // position is over.From. We die right after: what waits beyond is on record.
@@ -107,7 +106,7 @@ func (s *requests) OpenGap(ctx context.Context, queue string, seq int64, now tim
 // LeaveToSweep raises Parked to seq of a numbered queue and sets MovedAt to now, if the
 // position is before seq and no gap is open: the sweep then looks at the queue. The
 // message under seq must be stored. It returns the cursor that is stored afterwards, the
-// zero Cursor where there is none. One UpdateItem; 1 write unit.
+// zero Cursor where none exists. One UpdateItem; 1 write unit.
 //
 // Lost response: the repeat fails, and the gap is open. Another did it first: the gap
 // that is open brings the sweep as well. We die right after: the same.
@@ -120,7 +119,7 @@ func (s *requests) LeaveToSweep(ctx context.Context, queue string, seq int64, no
 
 // Configure changes the settings of a queue that exists, where First, Kind and KeyType,
 // if given, are the queue's, and it is a keyed one where Settle or Late are, with times in its keys where ClockAhead is. It returns the cursor that is stored afterwards
-// (the zero Cursor where there is none) and whether the change was made. One
+// (the zero Cursor where none exists) and whether the change was made. One
 // UpdateItem; 1 write unit.
 //
 // Lost response: the repeat sets the same values again. Another did it first:
@@ -192,7 +191,7 @@ func (s *requests) Notify(ctx context.Context, queue string, now time.Time) erro
 
 // RaiseFloor raises Floor and sets FloorSince to now, if the position is not
 // below it. It returns the cursor that is stored afterwards, the zero Cursor
-// where there is none. One UpdateItem; 1 write unit.
+// where none exists. One UpdateItem; 1 write unit.
 //
 // Lost response: the repeat fails, and returns the floor raised. Another did it
 // first: theirs is returned, which may be higher. We die right after: messages
@@ -204,11 +203,11 @@ func (s *requests) RaiseFloor(ctx context.Context, queue string, floor int64, no
 	return c, err
 }
 
-// CursorScan asks for a page of all cursors.
-type CursorScan struct {
+// cursorScan asks for a page of all cursors.
+type cursorScan struct {
 	// Segment is from 0 to Segments-1: each cursor is in exactly one segment.
 	Segment, Segments int
-	// After is the CursorPage.Next of the page before, empty for the first.
+	// After is the Next of the page before, empty for the first.
 	After string
 	// Limit is the most cursors that are looked at; 0 means as many as 1 MB has.
 	Limit int
@@ -266,7 +265,7 @@ func (e unreadableError) Unwrap() error { return e.Err }
 
 // Cursors reads one page of one segment of all cursors, not strongly. One Scan;
 // half a unit for each 4 KB that are looked at, about 35 cursors.
-func (s *requests) Cursors(ctx context.Context, scan CursorScan) (cursorPage, error) {
+func (s *requests) Cursors(ctx context.Context, scan cursorScan) (cursorPage, error) {
 	r := ddb.Scan{
 		Op: ddb.Op{Op: "scan cursors", Table: s.cursors}, Filter: scan.Only.condition(),
 		Segment: scan.Segment, Segments: scan.Segments, Limit: scan.Limit,

@@ -14,7 +14,7 @@ var isLive = attrPosition.Exists()
 
 // MarkErased makes a queue's cursor a stub, for ever: nothing is taken, moved or changed
 // under it. It returns the cursor that is stored afterwards, the zero Cursor where there
-// is none. One UpdateItem; 1 write unit, 2 in arrival order.
+// exists. One UpdateItem; 1 write unit, 2 in arrival order.
 //
 // Lost response: the repeat fails, and returns the stub with our op. Another did it first:
 // theirs is returned. We die right after: nothing is taken any more, and the sweep deletes

@@ -64,7 +64,7 @@ func TestStoreErasedIsFinal(t *testing.T) {
 					return none(s.Inside().GivePlaces(ctx, before, queuelog.Placing{Entries: entries("k", 1), High: "\x01", Low: "\x01"}, at))
 				},
 				"raise low": func() error { c, err := s.Inside().RaiseLow(ctx, queue, "\x01"); return none(c, c.Low != "", err) },
-				"tell late": func() error { told, err := s.Inside().TellLate(ctx, before, 1); return none(before, told, err) },
+				"tell late": func() error { wrote, err := s.Inside().TellLate(ctx, before, 1); return none(before, wrote, err) },
 				"move": func() error {
 					return none(s.Inside().Move(ctx, queue, cursor.Range{From: before.Position, To: before.Position + 1}, before.Position, at))
 				},
@@ -126,7 +126,7 @@ func TestStoreEndErase(t *testing.T) {
 	})
 }
 
-// TestStoreCursorsShowsErased: the round of the gaps sees to what is being erased, and not to stubs.
+// TestStoreCursorsShowsErased: the round of the gaps handles what is being erased, and not to stubs.
 func TestStoreCursorsShowsErased(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		for _, name := range []string{"live", "erased", "emptied"} {

@@ -35,7 +35,7 @@ func (s *requests) Waiting(ctx context.Context, query queuelog.WaitingQuery) (wa
 	}
 	page := waitingPage{Waiting: make([]Arrival, len(a.Items)), More: a.Next.Exists()}
 	if n := len(a.Items); n > 0 && sortkey.SortKey(a.Items[n-1].Get(attrSortKey).Str()) == query.UpTo {
-		page.More = false // it was filled by the last one: a range behind that is none
+		page.More = false // it was filled by the last one: no range is behind that
 	}
 	for i, it := range a.Items {
 		page.Waiting[i], err = ddb.Decoded(it, func(it ddb.Item) (Arrival, error) { return decodeArrival(it, s.names, query.HeadsOnly) })
@@ -124,11 +124,11 @@ func (s *requests) RaiseLow(ctx context.Context, queue string, low sortkey.SortK
 //
 // Lost response: the repeat fails on its own value and reports true. Another did it first:
 // reported as it stands. We die right after: the announcement went out before.
-func (s *requests) TellLate(ctx context.Context, seen Cursor, told int64) (bool, error) {
+func (s *requests) TellLate(ctx context.Context, seen Cursor, announced int64) (bool, error) {
 	is := attrLateTold.Missing()
 	if seen.LateTold != 0 {
 		is = attrLateTold.Eq(ddb.Int(seen.LateTold))
 	}
-	c, _, err := s.update(ctx, "tell late", seen.Queue, ddb.And(isKeyed, is), attrLateTold.Set(ddb.Int(told)), changeOther)
-	return c.LateTold == told, err
+	c, _, err := s.update(ctx, "tell late", seen.Queue, ddb.And(isKeyed, is), attrLateTold.Set(ddb.Int(announced)), changeOther)
+	return c.LateTold == announced, err
 }

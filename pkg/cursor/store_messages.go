@@ -32,7 +32,7 @@ func (s *requests) PutMessage(ctx context.Context, m Message) (Message, error) {
 }
 
 // Message reads one message strongly, and whether there is one. One GetItem;
-// 1 read unit for each 4 KB, and 1 where there is none.
+// 1 read unit for each 4 KB, and 1 where none exists.
 func (s *requests) Message(ctx context.Context, queue string, seq int64) (Message, bool, error) {
 	it, err := s.get(ctx, "get message", s.messages, s.messageKey(queue, seq), true)
 	if err != nil || !it.Exists() {

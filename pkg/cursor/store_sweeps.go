@@ -8,21 +8,21 @@ import (
 	"github.com/streamsort/streamsort/internal/tally"
 )
 
-// Progress is how far a walk has come in its round.
-type Progress struct {
+// roundProgress is how far a walk has come in its round.
+type roundProgress struct {
 	// Name is the walk's name.
 	Name string `ddb:"name,key"`
 	// Segments is how many parts the round reads the cursors in.
 	Segments int `ddb:"segments,optional"`
 	// Left are the segments in which the round has not ended, and its place in each; none
 	// between two rounds.
-	Left map[int]Place `ddb:"left,omitzero"`
+	Left map[int]roundPlace `ddb:"left,omitzero"`
 	// Began is when the round began, to the millisecond.
 	Began time.Time `ddb:"began,optional"`
 	// Since is when the last round before it began in which no visit failed; the zero time
 	// where there was none.
 	Since time.Time `ddb:"since,omitzero"`
-	// Failed tells that a visit of the round failed.
+	// Failed reports that a visit of the round failed.
 	Failed bool `ddb:"failed,omitzero"`
 	// Finished is when the last whole round ended, to the millisecond.
 	Finished time.Time `ddb:"finished,omitzero"`
@@ -30,9 +30,9 @@ type Progress struct {
 	Seen tally.Tally `ddb:",inline"`
 }
 
-// Place is how far a round has come in a segment.
-type Place struct {
-	// After is the last page's CursorPage.Next; empty at the segment's begin.
+// roundPlace is how far a round has come in a segment.
+type roundPlace struct {
+	// After is the last page's Next; empty at the segment's begin.
 	After string `ddb:"after,omitzero"`
 	// Queue is the one behind After that the round is in, and Kept the seq up to which
 	// it has kept it; none where it is between two queues.
@@ -40,12 +40,12 @@ type Place struct {
 	Kept  int64  `ddb:"kept,omitzero"`
 }
 
-// SweepProgress reads strongly how far a walk has come; the zero Progress where
+// SweepProgress reads strongly how far a walk has come; the zero roundProgress where
 // it never ran. One GetItem; 1 read unit for each 4 KB.
-func (s *requests) SweepProgress(ctx context.Context, name string) (Progress, error) {
+func (s *requests) SweepProgress(ctx context.Context, name string) (roundProgress, error) {
 	it, err := s.get(ctx, "get sweep progress", s.sweeps, ddb.Fields{attrSweepName: ddb.Text(name)}.Item(), true)
 	if err != nil {
-		return Progress{}, err
+		return roundProgress{}, err
 	}
 	return sweepItems.Decode(it)
 }
@@ -55,7 +55,7 @@ func (s *requests) SweepProgress(ctx context.Context, name string) (Progress, er
 // Lost response: the repeat stores the same. Another did it first: either value
 // is a place up to which everything was visited. We die right after: the next
 // run goes on from here.
-func (s *requests) SaveSweepProgress(ctx context.Context, p Progress) error {
+func (s *requests) SaveSweepProgress(ctx context.Context, p roundProgress) error {
 	_, err := s.put(ctx, "save sweep progress", s.sweeps, sweepItems.Item(&p), ddb.Cond{})
 	return err
 }

@@ -69,7 +69,7 @@ type storedSeqs struct {
 	seqs  []int64
 	done  Advance
 	err   error
-	// again tells that the record has to come again.
+	// again reports that the record has to come again.
 	again bool
 }
 
@@ -102,7 +102,7 @@ func (q *storedSeqs) heal(ctx context.Context, s *Sorter, event table.StreamEven
 	if q.err != nil {
 		return
 	}
-	q.done, q.err = s.Heal(ctx, q.queue, q.seqs...)
+	q.done, q.err = inside{s}.Heal(ctx, q.queue, q.seqs...)
 	if errors.Is(q.err, ErrErased) {
 		q.err = nil
 	}
@@ -112,7 +112,7 @@ func (q *storedSeqs) heal(ctx context.Context, s *Sorter, event table.StreamEven
 	if stream.HeldForLong(event.Records[q.first], s.now()) {
 		ctx, cancel := margin.Last(ctx)
 		defer cancel()
-		q.again = s.LeaveToSweep(ctx, q.queue, slices.Max(q.seqs)) != nil
+		q.again = inside{s}.LeaveToSweep(ctx, q.queue, slices.Max(q.seqs)) != nil
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // OnArrivalsOptions are what a handler of the arrivals' stream does beside settling.
 type OnArrivalsOptions struct {
-	// WakeUp is told when messages of a queue up to a sort key are due, once a queue and
+	// WakeUp is called when messages of a queue up to a sort key are due, once a queue and
 	// batch: [Sorter.Settle] should be called then. nil leaves them to the sweep. It must not
 	// wait for anything.
 	WakeUp func(queue string, upTo sortkey.SortKey, due time.Time)

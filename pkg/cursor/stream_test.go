@@ -98,7 +98,7 @@ func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
 	}
 	b.put(body(count + 3))
 	b.now = b.now.Add(time.Hour)
-	if _, _, err := b.sorter.SkipGap(t.Context(), "q", "why", time.Hour, 10); err != nil {
+	if _, _, err := b.sorter.Steps().SkipGap(t.Context(), "q", "why", time.Hour, 10); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -138,7 +138,7 @@ func TestStatelessConsumerPassesOverAnErasedQueue(t *testing.T) {
 	other := body(1)
 	other.Queue = "other"
 	b.put(other)
-	if _, err := b.sorter.EraseMore(t.Context(), b.erase("q"), nil); err != nil {
+	if _, err := b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -184,7 +184,7 @@ func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
 			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
 		}
 		if tried := handed - 1; tried > 1 || tried == 1 && c.err == nil {
-			t.Errorf("%s: %d advances were handed on, want none behind record 2", name, handed)
+			t.Errorf("%s: %d advances were delivered, want none behind record 2", name, handed)
 		}
 		if c.err != nil && !errors.Is(failures[0], broken) {
 			t.Errorf("%s: failure %v, want the handler's", name, failures[0])
@@ -224,7 +224,7 @@ func TestOnMessagesLeavesToTheSweep(t *testing.T) {
 			}
 			b.engine = b.tables
 			if !c.again {
-				if _, err := b.process(cursor.Options{}).Heal(t.Context(), "q"); err != nil || b.status().Position != 1 {
+				if _, err := b.process(cursor.Options{}).Steps().Heal(t.Context(), "q"); err != nil || b.status().Position != 1 {
 					t.Errorf("%+v, %v; want it healed without its record", b.status(), err)
 				}
 			}

@@ -19,7 +19,7 @@ func newBehind(t *testing.T, options cursor.Options, only func(ddb.Request) bool
 	return b
 }
 
-// TestGapsShowsWhatWasJustParked: who was told that a message is parked sees its gap.
+// TestGapsShowsWhatWasJustParked: a producer whose message was parked sees its gap.
 func TestGapsShowsWhatWasJustParked(t *testing.T) {
 	b := newBehind(t, cursor.Options{}, nil)
 	b.put(body(3))
@@ -37,7 +37,7 @@ func TestWhatWasJustSkippedIsNotFilled(t *testing.T) {
 	b.put(body(3))
 	b.now = b.now.Add(time.Minute)
 	b.announces("open", cursor.SweepOptions{}, "gap.opened/1/q/1 0→2")
-	if _, _, err := b.sorter.SkipGap(t.Context(), "q", "lost", time.Minute, 100); err != nil {
+	if _, _, err := b.sorter.Steps().SkipGap(t.Context(), "q", "lost", time.Minute, 100); err != nil {
 		t.Fatal(err)
 	}
 	b.announces("skipped", cursor.SweepOptions{}, "gap.skipped/1/q/1 0→2")
@@ -47,11 +47,11 @@ func TestWhatWasJustSkippedIsNotFilled(t *testing.T) {
 func TestArrivalsThatJustCameAreThere(t *testing.T) {
 	b := newBehind(t, cursor.Options{}, nil)
 	b.fill("a", 100)
-	if head, found, err := b.sorter.Oldest(t.Context(), "q"); err != nil || !found || head.Seq != 1 {
+	if head, found, err := b.sorter.Steps().Oldest(t.Context(), "q"); err != nil || !found || head.Seq != 1 {
 		t.Errorf("the oldest is %+v, %v, %v; want 1", head, found, err)
 	}
 	for _, upTo := range []int64{100, 30} {
-		if kept, err := b.sorter.KeepBack(t.Context(), "q", 0, upTo); err != nil || kept.To != 0 || kept.More {
+		if kept, err := b.sorter.Steps().KeepBack(t.Context(), "q", 0, upTo); err != nil || kept.To != 0 || kept.More {
 			t.Errorf("back from %d: %+v, %v; want all", upTo, kept, err)
 		}
 	}

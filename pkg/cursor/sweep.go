@@ -20,11 +20,11 @@ type SweepOptions struct {
 	// Segments is how many parts the cursors are read in, side by side where
 	// the Sorter's ForEach does so; 1 to 100, and 4 where it is 0.
 	Segments int
-	// Every is the time from the begin of one round of the gaps to the begin of the next;
+	// Every is the time from the start of one round of the gaps to the start of the next;
 	// each run begins one where it is 0, and none is under way.
 	Every time.Duration
 	// FullEvery is the time between two full rounds, 24 hours where it is 0.
-	// It must be at most a quarter of the retention: see KeepUndelivered.
+	// It must be at most a quarter of the retention: no undelivered message expires then.
 	FullEvery time.Duration
 	// SkipLimit is the most tombstones that are written to one queue a run; 0
 	// means as many as there is time for: half of what the context has left.
@@ -36,7 +36,7 @@ type SweepOptions struct {
 	// the queue but by its stream.
 	Delivered func(ctx context.Context, queue string) (seq int64, any bool, err error)
 	// Erase deletes what others have stored of a queue that was erased, and reports
-	// whether something of it is left: see [Sorter.EraseMore]. nil means that nobody has.
+	// whether something of it is left: see EraseMore. nil means that nobody has.
 	Erase func(context.Context, Cursor) (left bool, err error)
 	// Gap gets each queue with an open gap that the round of the gaps sees, whatever the gap's
 	// age and the queue's policy. nil means that nobody listens.
@@ -55,17 +55,17 @@ type SweepOptions struct {
 // Beside is what looks after the queues in the rounds of a sweep, so that the cursors are
 // read once for both.
 type Beside struct {
-	// Visit sees to a queue that moved, or was notified, since the round before began, or
+	// Visit handles a queue that moved, or was notified, since the round before began, or
 	// lately; in the full round, to every queue. nil means nobody. A visit that fails
 	// has the next round look as far back as this one.
 	Visit func(ctx context.Context, c Cursor, full bool, seen *tally.Tally) error
 	// GoOn goes on with what a visit had no time for in its turn. It is called when a round
 	// is over; nil where a visit never leaves anything.
 	GoOn func(ctx context.Context)
-	// Quiet tells that nothing waits in a queue that was neither moved nor notified for two
+	// Quiet reports that nothing waits in a queue that was neither moved nor notified for two
 	// full rounds: those then leave it out, and so does the keeping.
 	Quiet bool
-	// Of names who visits, where Quiet depends on it: a full round for somebody else is the
+	// Of: the name of the visitor, where Quiet depends on it: a full round for somebody else is the
 	// first of its name, and leaves nothing out.
 	Of string
 }
@@ -123,7 +123,7 @@ type SweepReport struct {
 	// Moves is how many moves of cursors were made up for.
 	Moves int
 	// Skipped is how many seqs were skipped, Kept how many messages had their
-	// expiry pushed forward, Announced how many announcements were handed on.
+	// expiry pushed forward, Announced how many announcements went out.
 	Skipped, Kept, Announced int
 	// Placed is how many messages of keyed queues got their places, of which Late were late,
 	// Dropped of these dropped, and Unlinked marked so; Stale how many get none, for the log of
@@ -159,13 +159,13 @@ func (r *SweepReport) add(o SweepReport) {
 
 // Sweep looks after all queues; run it every minute or few. It makes three rounds.
 //
-// The round of the gaps looks at every cursor and sees to those with an open
+// The round of the gaps looks at every cursor and handles those with an open
 // gap: it heals, and does what the queue's policy says. It settles every keyed queue. The full round, once
-// in FullEvery, sees to every queue: a crash whose stream record was lost
+// in FullEvery, handles every queue: a crash whose stream record was lost
 // leaves no mark. The third round, as often, keeps undelivered messages from expiring:
 // beside the others, so that none of their work waits for a large backlog.
 //
-// A run goes on until its rounds are over or its context ends; where it stopped is kept in
+// A run goes on until its rounds are over or its context ends; where it stopped is stored in
 // the sweeps table, and the next run goes on from there. A queue has a few seconds of a
 // round; what it then still needs is gone on with when the round is over, in the time that
 // the run has left, and else by the next round of its kind. Any number of sweeps may run at
@@ -224,7 +224,7 @@ func (w *sweep) rounds(ctx context.Context) {
 	defer cancel()
 	o := w.options
 	var since, long time.Time
-	waiting := func(p Progress) cursorFilter {
+	waiting := func(p roundProgress) cursorFilter {
 		filter := cursorFilter{Gaps: true}
 		if o.Beside.Visit != nil {
 			since = movedSince(p).MovedSince
@@ -244,7 +244,7 @@ func (w *sweep) rounds(ctx context.Context) {
 	w.note(SweepReport{Failed: round.Unreadable}, in("sweep of gaps", err))
 	w.goOnWithRest(most)
 
-	all := func(p Progress) cursorFilter {
+	all := func(p roundProgress) cursorFilter {
 		long = w.longQuiet(p)
 		return cursorFilter{}
 	}
@@ -262,15 +262,15 @@ const tallyGaps, tallyGapAge, tallyWaiting, tallyOverdue = "gaps", "gapAge", "wa
 
 // longQuiet is the time since which a queue moved, or was notified, that is not left out by
 // the full round and by the keeping; the zero time where none is left out.
-func (w *sweep) longQuiet(p Progress) time.Time {
+func (w *sweep) longQuiet(p roundProgress) time.Time {
 	if p.Since.IsZero() || !w.options.Beside.Quiet {
 		return time.Time{}
 	}
 	return movedSince(p).MovedSince.Add(-w.options.FullEvery)
 }
 
-// needed are the queues that may have messages which have to be kept.
-func (w *sweep) needed(p Progress) cursorFilter {
+// needed are the queues that may have messages whose TTL has to be extended.
+func (w *sweep) needed(p roundProgress) cursorFilter {
 	long := w.longQuiet(p)
 	return cursorFilter{Gaps: !long.IsZero(), MovedSince: long}
 }
@@ -287,7 +287,7 @@ func (w *sweep) beside(ctx context.Context, c Cursor, since time.Time, full bool
 // turn is how long a queue may take in a round.
 const turn = 5 * time.Second
 
-// visit sees to a queue for a turn. What it then still needs is left for when the round is
+// visit handles a queue for a turn. What it then still needs is left for when the round is
 // over.
 func (w *sweep) visit(ctx context.Context, c Cursor, full bool, seen *tally.Tally) {
 	within, cancel := context.WithTimeout(ctx, turn)
@@ -319,7 +319,7 @@ func (w *sweep) goOnWithRest(ctx context.Context) {
 	w.sorter.forEach(len(all), func(i int) { all[i]() })
 }
 
-// goOn sees to a queue that has had its turn.
+// goOn handles a queue that has had its turn.
 func (w *sweep) goOn(ctx context.Context, c Cursor) {
 	run := sweepRun{sweep: w, full: true, seen: &tally.Tally{}}
 	err := run.queue(ctx, c)
@@ -353,11 +353,11 @@ type sweepRun struct {
 	report SweepReport
 	// skipped are the seqs that it gave up.
 	skipped []Range
-	// more tells that there was not time for all of it.
+	// more reports that there was not time for all of it.
 	more bool
 }
 
-// queue sees to one queue.
+// queue handles one queue.
 func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	s := r.sorter
 	if seen.Erased() {
@@ -371,10 +371,10 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 			return err
 		}
 	}
-	advance, err := s.Recheck(ctx, seen.Queue)
+	advance, err := inside{s}.Recheck(ctx, seen.Queue)
 	r.report.Moves += len(advance.Moves)
 	if errors.Is(err, ErrErased) {
-		return nil // since it was seen: the next run sees to it
+		return nil // since it was seen: the next run handles it
 	}
 	if err != nil {
 		return err
@@ -394,7 +394,7 @@ func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
 		others = func(ctx context.Context) (bool, error) { return r.options.Erase(ctx, seen) }
 	}
 	began, goOn := r.sorter.now(), margin.Half(ctx)
-	deleted, err := r.sorter.EraseMore(ctx, seen, others)
+	deleted, err := inside{r.sorter}.EraseMore(ctx, seen, others)
 	r.report.Erased += deleted.Messages + deleted.Arrivals
 	if err != nil || deleted.More {
 		r.more = !goOn()

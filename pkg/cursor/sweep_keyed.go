@@ -30,7 +30,7 @@ func (r *sweepRun) settleKeyed(ctx context.Context, seen Cursor) error {
 		r.options.Overdue(seen.Queue, done.Overdue)
 		switch {
 		case errors.Is(err, ErrErased):
-			return nil // since it was seen: the next run sees to it
+			return nil // since it was seen: the next run handles it
 		case err != nil:
 			return err
 		}

@@ -136,7 +136,7 @@ func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 }
 
 // TestSweepGoesOnWhereItStopped: a run ends with its time, and the next one goes on; what
-// a round saw is told by the run in which it ends, all of it.
+// a round saw is reported by the run in which it ends, all of it.
 func TestSweepGoesOnWhereItStopped(t *testing.T) {
 	b := newBench(t, nil)
 	const queues, gaps, perRun = 1100, 11, 300

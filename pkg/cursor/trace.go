@@ -12,18 +12,18 @@ import (
 )
 
 // Trace is the trace context that a message came with, as the W3C's Trace Context has it:
-// https://www.w3.org/TR/trace-context/. It is kept beside the message, and is no part of its
+// https://www.w3.org/TR/trace-context/. It is stored beside the message, and is no part of its
 // Digest: a repeat that is traced otherwise is a duplicate, and the first one's stays.
 type Trace struct {
-	// Parent is the traceparent in the form of version 00, 55 bytes; empty where there is none.
+	// Parent is the traceparent in the form of version 00, 55 bytes; empty where none exists.
 	Parent string
-	// State is the tracestate, at most MaxTraceState bytes; empty where there is none, or no Parent.
+	// State is the tracestate, at most MaxTraceState bytes; empty where none exists, or no Parent.
 	State string
 }
 
 // Bounds of a trace context.
 const (
-	// maxTraceState is the most bytes of a tracestate that are kept.
+	// maxTraceState is the most bytes of a tracestate that are stored.
 	maxTraceState = 512
 
 	traceparentSize = len("00-") + 32 + len("-") + 16 + len("-") + 2
@@ -74,7 +74,7 @@ func TraceOf(parent, state string) Trace {
 	return t
 }
 
-// readTraceparent is a traceparent in the form of version 00, or why it is none.
+// readTraceparent is a traceparent in the form of version 00, or why it is not one.
 func readTraceparent(text string) (read, why string) {
 	if len(text) < traceparentSize {
 		return "", fmt.Sprintf("has %d bytes: it must be like 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", len(text))
@@ -87,7 +87,7 @@ func readTraceparent(text string) (read, why string) {
 	}
 	switch {
 	case version == "ff":
-		return "", "has the version ff, which is none"
+		return "", "has the version ff, which is invalid"
 	case version == "00" && len(text) != traceparentSize:
 		return "", fmt.Sprintf("has %d bytes: one of version 00 has %d", len(text), traceparentSize)
 	case len(text) > traceparentSize && text[traceparentSize] != '-':
@@ -153,12 +153,12 @@ func shortened(state string) string {
 	return joined()
 }
 
-// Sampled reports whether who sent it records the trace, and so would whoever follows.
+// Sampled reports whether the sender records the trace, so that the receiver would too.
 func (t Trace) Sampled() bool {
 	return t.Parent != "" && strings.ContainsRune("13579bdf", rune(t.Parent[len(t.Parent)-1]))
 }
 
-// ID is the trace's id, 32 hex digits; empty where there is none.
+// ID is the trace's id, 32 hex digits; empty where none exists.
 func (t Trace) ID() string {
 	if t.Parent == "" {
 		return ""

@@ -184,7 +184,7 @@ func (m *metered) heals(seqs []int64, size int) {
 	m.t.Helper()
 	for batch := range slices.Chunk(seqs, size) {
 		m.put(batch...)
-		if _, err := m.sorter.Heal(m.t.Context(), hundred(1).Queue, batch...); err != nil {
+		if _, err := m.sorter.Steps().Heal(m.t.Context(), hundred(1).Queue, batch...); err != nil {
 			m.t.Fatal(err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestACursorThatCannotBeReadIsPassedOver by all rounds: each sees to the queues before it
+// TestACursorThatCannotBeReadIsPassedOver by all rounds: each handles the queues before it
 // and behind it, says that it failed, and ends.
 func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 	const retention = 8 * time.Hour

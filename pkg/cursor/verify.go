@@ -84,7 +84,7 @@ type verifier struct {
 	Verified
 	// holes are seqs that are not stored, where nobody knows yet whether they must be.
 	holes []Range
-	// first is the first seq that is stored, where any is; expires tells whether it does at all. expired
+	// first is the first seq that is stored, where any is; expires reports whether it does at all. expired
 	// is the last one that did, and is stored still.
 	stored, expires bool
 	first, expired  int64
@@ -160,7 +160,7 @@ func (v *verifier) places(ctx context.Context) iter.Seq[error] {
 	}
 }
 
-// errEnough: whoever reads wants no more.
+// errEnough: the reader wants no more.
 var errEnough = errors.New("enough")
 
 // order looks at the places up to the first order item that is not there, and reports whether there

@@ -13,13 +13,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// alarmed is a sorter that notes which wake-ups it told of, by the minutes after its start.
+// alarmed is a sorter that notes which wake-ups it scheduled, by the minutes after its start.
 type alarmed struct {
 	*testing.T
 	*cursor.Sorter
 	meter      *ddbtest.Meter
 	begin, now time.Time
-	told       []string
+	scheduled  []string
 	announced  []cursor.AnnouncementKind
 }
 
@@ -36,7 +36,7 @@ func newAlarmed(t *testing.T, policy cursor.Policy, after time.Duration) *alarme
 	a.Sorter, err = cursor.New(store, &cursor.Options{
 		Defaults: &defaults, ForEach: fanout.OneByOne, Now: func() time.Time { return a.now },
 		WakeUp: func(queue string, due time.Time) {
-			a.told = append(a.told, fmt.Sprintf("%s %v", queue, due.Sub(a.begin)))
+			a.scheduled = append(a.scheduled, fmt.Sprintf("%s %v", queue, due.Sub(a.begin)))
 		},
 	})
 	if err != nil {
@@ -54,13 +54,13 @@ func (a *alarmed) put(seqs ...int64) {
 	}
 }
 
-// tells checks of which wake-ups it told since the last call.
+// tells checks of which wake-ups it scheduled since the last call.
 func (a *alarmed) tells(want ...string) {
 	a.Helper()
-	if !slices.Equal(a.told, want) {
-		a.Errorf("told %q, want %q", a.told, want)
+	if !slices.Equal(a.scheduled, want) {
+		a.Errorf("scheduled %q, want %q", a.scheduled, want)
 	}
-	a.told = nil
+	a.scheduled = nil
 }
 
 // wake wakes the queue up, and checks when it is due then, and what was requested.

@@ -11,19 +11,19 @@ import (
 )
 
 // walking is a look at all queues. A run goes on with it for as long as it has time; where it
-// stopped is kept in the sweeps table, and the next run goes on from there.
+// stopped is stored in the sweeps table, and the next run goes on from there.
 type walking struct {
 	// Name keeps walks apart.
 	Name string
 	// Segments is how many parts the cursors are read in, side by side where
 	// the Sorter's ForEach does so; 1 to 100.
 	Segments int
-	// Every is the time from the begin of one round to the begin of the next;
+	// Every is the time from the start of one round to the start of the next;
 	// 0 means that each run begins one, where none is under way.
 	Every time.Duration
 	// Only says which cursors a round visits, by what is known of the round; nil means all.
-	Only func(Progress) cursorFilter
-	// PassOver tells that somebody else looks at a cursor later that cannot be read: it then
+	Only func(roundProgress) cursorFilter
+	// PassOver reports that somebody else looks at a cursor later that cannot be read: it then
 	// does not have the next round look as far back as this one, and all others by it.
 	PassOver bool
 }
@@ -32,13 +32,13 @@ type walking struct {
 // looks as far back as this one.
 var ErrLookBack = errors.New("look at it again")
 
-// visiting sees to a queue, and counts in the round's tally.
+// visiting handles a queue, and counts in the round's tally.
 type visiting func(ctx context.Context, c Cursor, seen *tally.Tally) error
 
 // walkAll visits the queues of one run, those of a page side by side where the Sorter's
 // ForEach does so. A visit that fails stops no other, and a cursor that cannot be read is
 // passed over: the error joins the first of each segment, and the next round looks as far
-// back as this one (but see [Walk].PassOver). It ends when the context does. Any number of runs may walk at once: each then visits what it comes to.
+// back as this one (but see [walking].PassOver). It ends when the context does. Any number of runs may walk at once: each then visits what it comes to.
 //
 // Cost beside that of the visits: one read unit for about 70 queues, a request for 1 MB of
 // them, or for 1,000 where all are visited, one a segment at least, and two for the round.
@@ -68,7 +68,7 @@ type look struct {
 	only     cursorFilter
 	passOver bool
 	visit    visiting
-	// goOn tells whether there is time for one more visit.
+	// goOn reports whether there is time for one more visit.
 	goOn func() bool
 }
 
@@ -78,7 +78,7 @@ const walkPage = 1000
 
 // segment goes on with the round in a segment.
 func (l *look) segment(ctx context.Context, segment int) error {
-	scan := CursorScan{Segment: segment, Segments: l.progress.Segments, Only: l.only}
+	scan := cursorScan{Segment: segment, Segments: l.progress.Segments, Only: l.only}
 	if l.only.all() {
 		scan.Limit = walkPage
 	}
@@ -140,7 +140,7 @@ const clocksApart = 10 * time.Minute
 // movedSince limits a round to the queues that moved, or were notified, since the last round
 // before it began in which no visit failed, and some minutes more. The first round looks at
 // all.
-func movedSince(round Progress) cursorFilter {
+func movedSince(round roundProgress) cursorFilter {
 	if round.Since.IsZero() {
 		return cursorFilter{}
 	}

@@ -42,7 +42,7 @@ func newCache(size int, age time.Duration) *cache {
 }
 
 // get is what is remembered of a key: neither longer than the cache's age nor
-// than the row is valid or its result is kept.
+// than the row is valid or its result is retained.
 func (c *cache) get(k Key, now time.Time) (remembered, bool) {
 	if c.entries == nil {
 		return remembered{}, false

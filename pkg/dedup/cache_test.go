@@ -102,7 +102,7 @@ func TestCacheAfterInvalidate(t *testing.T) {
 
 func old(context.Context) (string, error) { return "old", nil }
 
-// TestCacheWhileInvalidating: a call that reads between the begin of an
+// TestCacheWhileInvalidating: a call that reads between the start of an
 // invalidation and its write may have the old result, and does not keep it.
 func TestCacheWhileInvalidating(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // Codec turns results into bytes and back. It may be used by any number of
 // goroutines.
 type Codec interface {
-	// Name is kept with each result: 1 to 32 bytes, without a '+'. A result
+	// Name is stored with each result: 1 to 32 bytes, without a '+'. A result
 	// under another name is not decoded.
 	Name() string
 	// The bytes that Marshal returns may be part of the value, and Unmarshal may
@@ -103,7 +103,7 @@ func recovered(err *error) {
 	}
 }
 
-// idText is an id as the table keeps it: what has a text as that text (such as
+// idText is an id as the table stores it: what has a text as that text (such as
 // UUIDs), strings of any type as they are, all else by the codec. What a
 // pointer points to is the id.
 func idText(codec Codec, id any) (string, error) {

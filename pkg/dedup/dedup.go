@@ -56,7 +56,7 @@ type Outcome[R any] struct {
 	// Replayed: the effect ran earlier, or in another call, and not in this one.
 	Replayed bool
 	// Omitted: the effect is done, and its result is not known: it was too
-	// large to keep, could not be encoded, or was kept for a shorter time than
+	// large to keep, could not be encoded, or was retained for a shorter time than
 	// the id.
 	Omitted bool
 	// Attempt is the run that this is the outcome of, from 1: how often the

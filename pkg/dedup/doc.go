@@ -2,7 +2,7 @@
 // fences off owners whose lease is over: for handlers whose events come more than
 // once, and for requests that their callers repeat.
 //
-// Make a [Table] with [NewDynamo] (or [NewMemory], in tests), a [Deduplicator]
+// Make a [Store] with [NewDynamo] (or [NewMemory], in tests), a [Deduplicator]
 // with [New], once a process, and call [Deduplicator.Once]:
 //
 //	payments, err := dedup.New[string, Receipt](store, "payments", nil)
@@ -37,7 +37,7 @@
 // A processor is a kind of work: the same id under another processor is
 // another key. A claim makes a caller the owner of a key, until its lease is
 // over. A fence is a number that rises with every claim. The payload is what
-// came with the id, of which a hash is kept. A life of a row is from its first
+// came with the id, of which a hash is stored. A life of a row is from its first
 // claim until it expires or is invalidated.
 //
 // # Effects outside the table are at least once

@@ -126,7 +126,8 @@ func TestQuarantineAndRepair(t *testing.T) {
 
 func TestLifetimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := dedup.NewMemory()
+		rows := memory()
+		store := on(t, rows)
 		var ran atomic.Int64
 		d := process(t, store, &options{TTL: time.Hour, ResultTTL: time.Minute, CacheSize: 10, CacheAge: 10 * time.Minute})
 		once := func() dedup.Outcome[string] {
@@ -158,7 +159,7 @@ func TestLifetimes(t *testing.T) {
 		forever := process(t, store, &options{KeepForever: true})
 		_ = must[dedup.Outcome[string]](t)(forever.Once(t.Context(), "b", returns("value", &ran)))
 		bubble.Sleep(100 * 365 * 24 * time.Hour)
-		if store.Expire(time.Now()) != 1 {
+		if rows.Expire(time.Now()) != 1 {
 			t.Error("a was not deleted, or b was")
 		}
 		if out := must[dedup.Outcome[string]](t)(forever.Once(t.Context(), "b", never(t))); out.Value != "value" {

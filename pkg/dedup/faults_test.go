@@ -209,7 +209,7 @@ func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
 		h, network, names := newHurt(t), faulty.New(dynamo.Transport()), dedup.Names{Table: "processes" + ddbtest.Suffix()}
 		ddbtest.Open(t, kind, names.Tables()...)
 		client := must[*dynamodb.Client](t)(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 3}))
-		h.d = h.on(must[*dedup.Table](t)(dedup.NewDynamo(client, names)))
+		h.d = h.on(must[dedup.Store](t)(dedup.NewDynamo(client, names)))
 		network.Fail(request, faulty.Lost)
 		if err := h.once(5); err != nil || h.ran != 1 || network.Pending() {
 			t.Errorf("request %d: %v, ran %d times", request, err, h.ran)

@@ -74,7 +74,7 @@ func (f *flights) end(k Key, own *flight) {
 	close(own.ended)
 }
 
-// enter is the begin of a call: it finds in this process how the effect ended,
+// enter is the start of a call: it finds in this process how the effect ended,
 // or makes the caller the one of this process that asks the table (a.shared, to
 // be ended).
 //

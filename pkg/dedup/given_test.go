@@ -12,6 +12,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
+// noStore is a Store of a type of its own.
+type noStore struct{ dedup.Store }
+
 // TestNothingGiven: what must be given and is nil is an error that names it.
 func TestNothingGiven(t *testing.T) {
 	field := func(want string, err error) {
@@ -22,7 +25,7 @@ func TestNothingGiven(t *testing.T) {
 	}
 	_, err := dedup.New[string, string](nil, "p", nil)
 	field("store", err)
-	_, err = dedup.New[string, string]((*dedup.Table)(nil), "p", nil)
+	_, err = dedup.New[string, string]((*noStore)(nil), "p", nil)
 	field("store", err)
 	_, err = dedup.NewDynamo(nil, dedup.Names{})
 	field("client", err)

@@ -18,7 +18,7 @@ func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten 
 	defer func() { end(err) }()
 	r, err := d.store.Row(ctx, k, true)
 	now := d.options.Now()
-	// Of a row that is not completed, or not there, no result is known but old ones.
+	// A row that is not completed, or not there, has no known result but old ones.
 	fence := r.Fence
 	if !r.completed() {
 		fence--

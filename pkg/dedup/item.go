@@ -6,7 +6,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// layout is the version of the items' layout, kept in each item's "v".
+// layout is the version of the items' layout, stored in each item's "v".
 //
 // Compatibility: a reader takes items of this layout and of older ones, and
 // refuses newer ones ([table.ErrNewerLayout]); the condition of every write of a row

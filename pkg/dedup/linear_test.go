@@ -196,7 +196,7 @@ func concurrently(t *testing.T, id string, clients int) []porcupine.Operation {
 			defer func() { bubble.Sleep(moment(random)) }()
 			return tables.Do(ctx, r)
 		}))
-		store := must[*dedup.Table](t)(dedup.NewTable(table, names))
+		store := must[dedup.Store](t)(dedup.NewTable(table, names))
 		d := process(t, store, &options{Lease: shortLease, Margin: shortMargin, Poll: dedup.NoWait()})
 		wait.Go(func() {
 			for turn := range 6 {

@@ -32,7 +32,7 @@ const (
 type Event struct {
 	Kind EventKind
 	Key  Key
-	// Attempt is that of the row, 0 where there is none.
+	// Attempt is that of the row, 0 where none exists.
 	Attempt int64
 }
 

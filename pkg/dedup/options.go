@@ -134,7 +134,7 @@ const (
 	// request takes, plus twice what clocks may be apart. A late copy of a
 	// claim must find the row, or fences would fall back.
 	grace = time.Hour
-	// maxMessage bounds the errors and reasons that a row keeps, so that it
+	// maxMessage bounds the errors and reasons that a row stores, so that it
 	// stays under 1 KB.
 	maxMessage = 256
 )
@@ -229,7 +229,7 @@ func randomToken() Token {
 	return t
 }
 
-// shorten bounds a message to what a row keeps.
+// shorten bounds a message to what a row stores.
 func shorten(message string) string {
 	if len(message) <= maxMessage {
 		return message

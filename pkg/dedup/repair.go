@@ -69,7 +69,7 @@ func (d *Deduplicator[ID, R]) List(ctx context.Context, states ...Status) iter.S
 	}
 }
 
-// Audit is who repairs an id, and why: both are kept with the row and logged.
+// Audit is who repairs an id, and why: both are stored with the row and logged.
 type Audit struct {
 	// By and Reason are 1 to 256 bytes.
 	By, Reason string

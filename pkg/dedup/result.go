@@ -82,14 +82,14 @@ func (d *Deduplicator[ID, R]) putResult(ctx context.Context, o Row, made *placed
 type placed struct {
 	result Result
 	stored []byte
-	// refused is why it is not kept, nil where it is.
+	// refused is why it is not stored, nil where it is.
 	refused error
 	// expiresOn is when TTL may delete the item of its own.
 	expiresOn time.Time
 }
 
 // fetch is a completed row with its result's bytes, where there are any: not
-// where the result is omitted, or not kept any more.
+// where the result is omitted, or not stored any more.
 func (d *Deduplicator[ID, R]) fetch(ctx context.Context, r Row) (remembered, error) {
 	found := remembered{row: r}
 	if r.Failed || !r.Result.Until.IsZero() && !r.Result.Until.After(d.options.Now()) {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Row is what is stored under a key. Times are kept to the millisecond.
+// Row is what is stored under a key. Times are stored to the millisecond.
 type Row struct {
 	Key
 	// Fence rises with every claim and every repair, and never falls: of two

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Store is where a [Deduplicator] keeps what was done. [Table] is the one on
+// Store is where a [Deduplicator] stores what was done. [NewDynamo] returns the one on
 // DynamoDB. To use a database of your own, write these six methods and call
 // [github.com/streamsort/streamsort/pkg/dedup/deduptest.Run] from a test:
 // docs/dedup.md has a store of one page.
@@ -18,7 +18,7 @@ import (
 // A method that returns an error may have taken effect all the same, and a
 // request may take effect twice (the SDK repeats one whose response is lost).
 // A write whose condition does not hold changes nothing. It returns the stored row,
-// the zero Row where there is none, and false; the caller looks for its own token
+// the zero Row where none exists, and false; the caller looks for its own token
 // there, then decides. A row that a later version of this package wrote is not
 // changed: the error is [table.ErrNewerLayout].
 type Store interface {
@@ -65,7 +65,7 @@ type Store interface {
 // Claim asks for a key.
 type Claim struct {
 	Key
-	// Token is new for each call of the caller, and kept over repeats.
+	// Token is new for each call of the caller, and the same in repeats.
 	Token Token
 	// Now is the caller's clock, Margin how far clocks may be apart.
 	Now    time.Time

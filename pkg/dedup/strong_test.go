@@ -11,9 +11,9 @@ import (
 
 // behind is a Deduplicator on tables of which reads that are not strong show what
 // stood there before; only some of them, where only is not nil.
-func behind(t *testing.T, opts *options, only func(ddb.Request) bool) (*dedup.Deduplicator[string, string], *dedup.Table) {
+func behind(t *testing.T, opts *options, only func(ddb.Request) bool) (*dedup.Deduplicator[string, string], dedup.Store) {
 	t.Helper()
-	store := must[*dedup.Table](t)(dedup.NewTable(ddbtest.NewStale(memory(), only), dedup.Names{}))
+	store := must[dedup.Store](t)(dedup.NewTable(ddbtest.NewStale(memory(), only), dedup.Names{}))
 	return must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "p", opts)), store
 }
 

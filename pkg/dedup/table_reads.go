@@ -10,11 +10,11 @@ import (
 
 // Decode is an item of the table as a row; the zero Row for none. The error is a
 // [RowError].
-func (t *Table) Decode(it ddb.Item) (Row, error) { return ddb.Decoded(it, t.decode) }
+func (t *rowTable) Decode(it ddb.Item) (Row, error) { return ddb.Decoded(it, t.decode) }
 
 // Row implements [Store]: one GetItem; 1 read unit strong, half a unit
 // otherwise.
-func (t *Table) Row(ctx context.Context, k Key, strong bool) (Row, error) {
+func (t *rowTable) Row(ctx context.Context, k Key, strong bool) (Row, error) {
 	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("read"), Key: t.names.key(k), Strong: strong})
 	if err != nil {
 		return Row{}, err
@@ -27,7 +27,7 @@ const pageSize = 500
 
 // Rows implements [Store]: one Scan, eventually consistent; half a unit for
 // each 4 KB that are looked at, about 15 rows; results count with them.
-func (t *Table) Rows(ctx context.Context, after string) (RowPage, error) {
+func (t *rowTable) Rows(ctx context.Context, after string) (RowPage, error) {
 	request := ddb.Scan{Op: t.op("list"), Limit: pageSize, Filter: t.at(attrResultOf).Missing()}
 	if after != "" {
 		if request.After = t.names.place(after); !request.After.Exists() {
@@ -54,7 +54,7 @@ func (t *Table) Rows(ctx context.Context, after string) (RowPage, error) {
 
 // Result implements [Store]: one GetItem; 1 read unit for each 4 KB strong,
 // half a unit otherwise.
-func (t *Table) Result(ctx context.Context, k Key, token Token, strong bool) ([]byte, error) {
+func (t *rowTable) Result(ctx context.Context, k Key, token Token, strong bool) ([]byte, error) {
 	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("get result"), Key: t.names.resultItemKey(k, token), Strong: strong})
 	if err != nil || !a.Item.Exists() {
 		return nil, err

@@ -19,20 +19,20 @@ import (
 )
 
 // open makes a new table with these names on an engine of a kind.
-func open(t testing.TB, kind ddbtest.Kind, names dedup.Names) (*dedup.Table, ddb.Engine, dedup.Names) {
+func open(t testing.TB, kind ddbtest.Kind, names dedup.Names) (dedup.Store, ddb.Engine, dedup.Names) {
 	t.Helper()
 	names.Table = "processes" + ddbtest.Suffix()
 	engine := ddbtest.Open(t, kind, names.Tables()...)
-	return must[*dedup.Table](t)(dedup.NewTable(engine, names)), engine, names
+	return must[dedup.Store](t)(dedup.NewTable(engine, names)), engine, names
 }
 
 // memory is an engine in memory with the table under its default names.
 func memory() *ddb.Memory { return ddb.NewMemory(dedup.Names{}.Tables()...) }
 
-// on is the Table on an engine, such as a layer around [memory].
-func on(t testing.TB, engine ddb.Engine) *dedup.Table {
+// on is the Store on an engine, such as a layer around [memory].
+func on(t testing.TB, engine ddb.Engine) dedup.Store {
 	t.Helper()
-	return must[*dedup.Table](t)(dedup.NewTable(engine, dedup.Names{}))
+	return must[dedup.Store](t)(dedup.NewTable(engine, dedup.Names{}))
 }
 
 func TestTableConforms(t *testing.T) {
@@ -96,7 +96,7 @@ func TestListOfATableWithOneKey(t *testing.T) {
 // TestListOfManyRows: those of all pages, each once, and none of another processor.
 func TestListOfManyRows(t *testing.T) {
 	for _, names := range []dedup.Names{{}, {OneKey: true}} {
-		store := must[*dedup.Table](t)(dedup.NewTable(ddb.NewMemory(names.Tables()...), names))
+		store := must[dedup.Store](t)(dedup.NewTable(ddb.NewMemory(names.Tables()...), names))
 		d, other := process(t, store, nil), must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "other", nil))
 		want := map[string]bool{}
 		for i := range 700 {

@@ -8,7 +8,7 @@ import (
 )
 
 // Claim implements [Store]: one UpdateItem, ALL_NEW; 1 write unit.
-func (t *Table) Claim(ctx context.Context, c Claim) (Row, bool, error) {
+func (t *rowTable) Claim(ctx context.Context, c Claim) (Row, bool, error) {
 	var attempts, payload ddb.Cond
 	if c.MaxAttempts > 0 {
 		attempts = t.at(attrAttempt).Lt(ddb.Int(c.MaxAttempts))
@@ -37,7 +37,7 @@ func (t *Table) Claim(ctx context.Context, c Claim) (Row, bool, error) {
 
 // Swap implements [Store]: one UpdateItem, ALL_NEW; 1 write unit, or 1 for each KB of
 // the larger row. An attribute that only later versions know stays.
-func (t *Table) Swap(ctx context.Context, seen, next Row) (Row, bool, error) {
+func (t *rowTable) Swap(ctx context.Context, seen, next Row) (Row, bool, error) {
 	ended := t.at(attrCompletedAt).Missing()
 	if seen.completed() {
 		ended = t.at(attrCompletedAt).Eq(ddb.Millis(seen.CompletedAt))
@@ -54,7 +54,7 @@ func (t *Table) Swap(ctx context.Context, seen, next Row) (Row, bool, error) {
 
 // PutResult implements [Store]: one PutItem; 1 write unit for each KB, of what was
 // there where that was larger.
-func (t *Table) PutResult(ctx context.Context, p StoredResult) error {
+func (t *rowTable) PutResult(ctx context.Context, p StoredResult) error {
 	fields := ddb.Fields{
 		t.at(attrVersion):   ddb.Int(layout),
 		t.at(attrResultOf):  ddb.Text(p.Processor),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -611,7 +612,7 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	k.put("s", 1)
 	k.hands("s", delivery.EndedCaughtUp)
 	k.put("s", 3)
-	_, _, err := k.sorter.SkipGap(t.Context(), "s", "lost", 0, 10)
+	_, _, err := k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "s", "lost", 0, 10)
 	k.must(err)
 	k.opens()
 	k.fails = func(b delivery.Batch) error {

@@ -39,7 +39,7 @@ func TestDeliverInOrderInBatches(t *testing.T) {
 func TestSkippedSeqsAreNamed(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 4)
-	_, _, err := k.sorter.SkipGap(t.Context(), "q", "lost", 0, 10)
+	_, _, err := k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10)
 	k.must(err)
 	done := k.ends("q", delivery.EndedCaughtUp)
 	k.gets("q 1,no 2,no 3 #1", "q 4 #1")

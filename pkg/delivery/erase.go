@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -74,7 +75,7 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 	if err != nil {
 		return cursor.Cursor{}, err
 	}
-	c, err := d.sorter.ErasureOf(ctx, o.Queue)
+	c, err := d.sorter.Inside(queuelog.Inside{}).ErasureOf(ctx, o.Queue)
 	if err != nil {
 		return c, err
 	}
@@ -96,20 +97,20 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 }
 
 // EraseMore deletes what is stored of a queue that was erased, for half of the time that
-// the context has left: see [cursor.Sorter.EraseMore]. The consumers go first, so that nobody
+// the context has left: the messages are the sorter's. The consumers go first, so that nobody
 // makes a claim: one that is out ends by that, and its commit is answered as of a consumer
 // that is not there. Then goes what others have of it, such as endpoints, if others is not nil: see
 // [SweepOptions].Erase.
 //
 // The end is left to the sweep: only the sweep knows that nobody has stored anything.
 func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (Erasing, error) {
-	deleted, err := d.sorter.EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
+	deleted, err := d.sorter.Inside(queuelog.Inside{}).EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
 		return d.eraseOthers(ctx, erased, others)
 	})
 	if err != nil {
 		return Erasing{erased, deleted}, err
 	}
-	now, err := d.sorter.ErasureOf(ctx, erased.Queue)
+	now, err := d.sorter.Inside(queuelog.Inside{}).ErasureOf(ctx, erased.Queue)
 	return Erasing{now, deleted}, err
 }
 
@@ -174,7 +175,7 @@ type Erasable struct {
 
 // Erasable looks what would be erased with a queue, and changes nothing.
 func (d *Deliverer) Erasable(ctx context.Context, queue string) (Erasable, error) {
-	cur, err := d.sorter.ErasureOf(ctx, queue)
+	cur, err := d.sorter.Inside(queuelog.Inside{}).ErasureOf(ctx, queue)
 	if err != nil {
 		return Erasable{}, err
 	}
@@ -186,7 +187,7 @@ func (d *Deliverer) Erasable(ctx context.Context, queue string) (Erasable, error
 	for _, c := range consumers {
 		there.Consumers = append(there.Consumers, Status{c, max(cur.Position, cur.Erasure.Last)})
 	}
-	there.Remains, err = d.sorter.Remaining(ctx, queue)
+	there.Remains, err = d.sorter.Inside(queuelog.Inside{}).Remaining(ctx, queue)
 	return there, err
 }
 

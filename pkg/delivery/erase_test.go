@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -115,7 +116,7 @@ func TestSweepErasesWhatConsumersKept(t *testing.T) {
 		return kept > 0, nil
 	}}
 	emptied := func() bool {
-		c, err := k.sorter.ErasureOf(t.Context(), "q")
+		c, err := k.sorter.Inside(queuelog.Inside{}).ErasureOf(t.Context(), "q")
 		k.must(err)
 		return !c.Erasure.Emptied.IsZero()
 	}

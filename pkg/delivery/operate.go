@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -352,7 +353,7 @@ func (d *Deliverer) Audit(ctx context.Context, queue, after string) (page []Oper
 	if err != nil || len(page) > 0 {
 		return page, next, err
 	}
-	_, err = d.sorter.ErasureOf(ctx, queue)
+	_, err = d.sorter.Inside(queuelog.Inside{}).ErasureOf(ctx, queue)
 	return nil, next, err
 }
 

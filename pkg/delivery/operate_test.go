@@ -136,7 +136,7 @@ func TestRewind(t *testing.T) {
 	}
 	_, err := k.d.Rewind(t.Context(), order("beyond"), delivery.At(8))
 	invalid(t, err, "start")
-	_, err = k.sorter.RaiseFloor(t.Context(), "q", 3)
+	_, err = k.sorter.Inside(queuelog.Inside{}).RaiseFloor(t.Context(), "q", 3)
 	k.must(err)
 	_, err = k.d.Rewind(t.Context(), order("below the floor"), delivery.At(3))
 	invalid(t, err, "start")
@@ -369,7 +369,7 @@ func TestCreateSaysTheKind(t *testing.T) {
 		t.Errorf("%s, %v", added.Outcome, added.Err)
 	}
 	_, err = k.d.Create(t.Context(), "new", "d", delivery.First.OfKind(cursor.KindNumbered))
-	if !errors.Is(err, cursor.ErrKindFixed) {
+	if !errors.Is(err, cursor.ErrFixed) {
 		t.Errorf("error %v", err)
 	}
 	if all, err := k.d.Status(t.Context(), "new"); err != nil || len(all) != 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -37,7 +38,7 @@ func (r plan) next(ctx context.Context, after, isolateTo int64, attempts int) (c
 	if r.Answer != nil {
 		bounds = append(bounds, *r.Answer)
 	}
-	got, err := r.Sorter.ReadBatchAt(ctx, r.Cursor, r.Queue, after, upTo, bounds...)
+	got, err := r.Sorter.Inside(queuelog.Inside{}).ReadBatchAt(ctx, r.Cursor, r.Queue, after, upTo, bounds...)
 	var missing *cursor.MissingError
 	if errors.As(err, &missing) && got.To > after {
 		err = nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -12,12 +13,12 @@ import (
 func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []Reply) (Consumer, error) {
 	held := Held{Queue: b.Queue, Consumer: b.Consumer, Token: b.Token}
 	var outbox []outgoing
-	var staged []cursor.Staged
+	var staged []cursor.Arrival
 	for _, p := range held.parcels(replies) {
-		var one []cursor.Staged
+		var one []cursor.Arrival
 		err := run.knowsQueue(ctx, p.Queue)
 		if err == nil {
-			one, err = run.sorter.Stage(ctx, p.kind(), p.staged(held)...)
+			one, err = run.sorter.Inside(queuelog.Inside{}).Stage(ctx, p.kind(), p.staged(held)...)
 		}
 		var invalid *cursor.InvalidError
 		switch {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -57,8 +58,8 @@ func (d *Deliverer) knowsQueue(ctx context.Context, queue string) error {
 	if !d.knownQueues {
 		return nil
 	}
-	there, err := d.sorter.Known(ctx, queue)
-	if err == nil && !there {
+	_, err := d.sorter.Settings(ctx, queue)
+	if errors.Is(err, cursor.ErrNoQueue) {
 		err = &cursor.InvalidError{Field: "queue", Code: invalid.Clash, Problem: "is not there, and replies make none", Queue: queue}
 	}
 	return err
@@ -67,19 +68,19 @@ func (d *Deliverer) knowsQueue(ctx context.Context, queue string) error {
 // forward sends the replies of a claim that is Sending, and finishes it. Anybody
 // may do it, any number of times. staged are the replies where the caller has them;
 // otherwise they are read, with a strong read a queue.
-func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Staged) (Consumer, error) {
+func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Arrival) (Consumer, error) {
 	h := Held{c.Queue, c.Name, c.Token}
 	var refused []lost
 	for i, o := range c.Outbox {
 		if o.Queue == "" || c.State != Sending {
 			break
 		}
-		var one cursor.Staged
+		var one cursor.Arrival
 		there, err := true, error(nil)
 		if staged != nil {
 			one = staged[i]
 		} else {
-			one, there, err = d.sorter.Recall(ctx, o.Queue, h.replyID(o.Queue))
+			one, there, err = d.sorter.Inside(queuelog.Inside{}).Recall(ctx, o.Queue, h.replyID(o.Queue))
 		}
 		l := lost{n: 1, why: "what was staged is not stored any more"}
 		if err == nil && there {
@@ -101,15 +102,15 @@ func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Sta
 }
 
 // send makes staged replies visible, but for those that can never be.
-func (d *Deliverer) send(ctx context.Context, o outgoing, staged cursor.Staged) (lost, error) {
+func (d *Deliverer) send(ctx context.Context, o outgoing, staged cursor.Arrival) (lost, error) {
 	if o.Numbered {
-		messages, err := unstaged(o.Queue, staged.Messages())
+		messages, err := unstaged(o.Queue, staged.Messages)
 		if err != nil {
 			return lost{n: len(messages), why: unnamed(err)}, nil
 		}
 		return d.putReplies(ctx, messages)
 	}
-	return appendRefused(len(staged.Messages()), d.sorter.Place(ctx, staged))
+	return appendRefused(len(staged.Messages), d.sorter.Inside(queuelog.Inside{}).Place(ctx, staged))
 }
 
 // appendRefused says which of n messages can never be appended: all or none. The

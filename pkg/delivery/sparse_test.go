@@ -16,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -205,7 +206,7 @@ func (s *sparse) run() {
 		}
 		if i%looks == looks-1 {
 			for queue, seqs := range came {
-				if _, err := s.sorter.Heal(s.Context(), queue, seqs...); err != nil {
+				if _, err := s.sorter.Inside(queuelog.Inside{}).Heal(s.Context(), queue, seqs...); err != nil {
 					s.Fatal(err)
 				}
 			}

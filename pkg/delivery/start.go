@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -33,7 +34,7 @@ var (
 func At(seq int64) Start { return Start{at: true, seq: seq} }
 
 // OfKind is the same start in a queue of this kind: one that nothing was ever put to
-// is made so, and one of the other kind is [cursor.ErrKindFixed]. Where no kind is
+// is made so, and one of the other kind is [cursor.ErrFixed]. Where no kind is
 // said, a queue that is made is numbered. A keyed one is made before its consumers, for it
 // needs the type of its keys.
 func (s Start) OfKind(kind cursor.Kind) Start {
@@ -179,7 +180,7 @@ func (d *Deliverer) place(ctx context.Context, it cursor.Cursor, start Start) (i
 		}
 		return start.seq - 1, nil
 	}
-	oldest, found, err := d.sorter.Oldest(ctx, it.Queue)
+	oldest, found, err := d.sorter.Inside(queuelog.Inside{}).Oldest(ctx, it.Queue)
 	if err != nil {
 		return 0, err
 	}
@@ -236,7 +237,7 @@ func (d *Deliverer) start(ctx context.Context, c Consumer, until time.Time) (Con
 		upTo = c.KeptFrom - 1
 	}
 	for {
-		kept, err := d.sorter.KeepBack(ctx, c.Queue, after, upTo)
+		kept, err := d.sorter.Inside(queuelog.Inside{}).KeepBack(ctx, c.Queue, after, upTo)
 		if err != nil {
 			return c, err
 		}

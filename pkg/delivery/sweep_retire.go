@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -41,7 +42,7 @@ func (r *sweepRun) delete(ctx context.Context, it cursor.Cursor, lowest int64) e
 		}
 	}
 	if floor := min(lowest, it.Position); floor > it.Floor {
-		if _, err := r.sorter.RaiseFloor(ctx, it.Queue, floor); err != nil {
+		if _, err := r.sorter.Inside(queuelog.Inside{}).RaiseFloor(ctx, it.Queue, floor); err != nil {
 			return err
 		}
 	}
@@ -53,7 +54,7 @@ func (r *sweepRun) delete(ctx context.Context, it cursor.Cursor, lowest int64) e
 func (r *sweepRun) deleteUpTo(ctx context.Context, queue string, upTo int64) (more bool, err error) {
 	for left := r.options.DeleteLimit; left > 0; left -= retireStep {
 		step := min(left, retireStep)
-		deleted, err := r.sorter.DeleteUpTo(ctx, queue, upTo, step)
+		deleted, err := r.sorter.Inside(queuelog.Inside{}).DeleteUpTo(ctx, queue, upTo, step)
 		r.report.Deleted += deleted
 		if err != nil || deleted < step {
 			return false, err

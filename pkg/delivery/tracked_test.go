@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -479,7 +480,7 @@ func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
 func TestSkippedSeqsAreNotTracked(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 4)
-	_, _, err := k.sorter.SkipGap(t.Context(), "q", "lost", 0, 10)
+	_, _, err := k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10)
 	k.must(err)
 	k.ends(delivery.EndedDeferred)
 	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")

@@ -21,14 +21,14 @@ const (
 	maxMerge = 100
 	// MaxReason is the most bytes of a failure's reason.
 	MaxReason = 256
-	// MaxData is the most bytes that are kept with a chain.
-	MaxData = 2048
+	// maxData is the most bytes that are stored with a chain.
+	maxData = 2048
 
 	// DefaultDeadline is how long a chain may take where no deadline is given.
 	DefaultDeadline = 24 * time.Hour
 	// MaxDeadline is the longest deadline, counted from now.
 	MaxDeadline = 30 * 24 * time.Hour
-	// DefaultTombstone is how long the record of an ended chain is kept, and
+	// DefaultTombstone is how long the record of an ended chain is retained, and
 	// MinTombstone the shortest that it may be.
 	DefaultTombstone = 7 * 24 * time.Hour
 	MinTombstone     = time.Hour
@@ -49,7 +49,7 @@ type Acker struct {
 // Options are the parts of an [Acker] that have defaults. A nil Options means all
 // of them.
 type Options struct {
-	// Tombstone is how long the record of an ended chain is kept, and that of
+	// Tombstone is how long the record of an ended chain is retained, and that of
 	// operations whose chain was never created: 1 hour to 10 years, and 7 days
 	// where it is 0. It must outlive every retry and redelivery: an operation
 	// that comes later still makes a new record.
@@ -65,7 +65,7 @@ type Options struct {
 	// else starts a goroutine. The simulator passes one that runs them one after
 	// the other.
 	ForEach func(n int, do func(i int))
-	// WakeUp, if not nil, is told when a chain is late, up to an hour ahead: by who creates or
+	// WakeUp, if not nil, is called when a chain is late, up to an hour ahead: by who creates or
 	// extends it, and by the sweep of those that were late farther ahead. [Acker.Wake]
 	// should be called then. Nothing depends on it: the sweep finds what is late. It may be
 	// called from several goroutines at once, and must not wait for anything.

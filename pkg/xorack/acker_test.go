@@ -92,9 +92,6 @@ func TestDoneInAnyOrder(t *testing.T) {
 		f.want(xorack.Applied)(f.Done(t.Context(), e))
 	}
 	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
-	if _, err := f.Outstanding(t.Context(), "t", 1, 9, func(xorack.Edge) []xorack.Edge { return nil }); err != nil {
-		t.Error(err)
-	}
 	for range 2 {
 		created, err := f.Create(t.Context(), "t", nil)
 		if err != nil || created.Outcome != xorack.Ended || created.Root != root {
@@ -375,23 +372,6 @@ func TestChainFull(t *testing.T) {
 		t.Errorf("a full chain ended: %s", c.End())
 	}
 	f.want(xorack.Ended)(f.Fail(t.Context(), last, "full"))
-}
-
-func TestOutstanding(t *testing.T) {
-	f := newFixture(t)
-	root := f.create("t", nil)
-	three := func(e xorack.Edge) []xorack.Edge { return e.Children(3) }
-	f.want(xorack.Applied)(f.Done(t.Context(), root, three(root)...))
-	f.want(xorack.Applied)(f.Done(t.Context(), root.Child(1), three(root.Child(1))...))
-	got, err := f.Outstanding(t.Context(), "t", 1, 100, three)
-	want := []xorack.Edge{root.Child(0), root.Child(2), root.Child(1).Child(0), root.Child(1).Child(1), root.Child(1).Child(2)}
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" || err != nil {
-		t.Errorf("%v, (-want +got):\n%s", err, diff)
-	}
-	if got, err := f.Outstanding(t.Context(), "t", 1, 2, three); err != nil || len(got) != 2 {
-		t.Errorf("%d edges, %v; want 2", len(got), err)
-	}
-	wantError(t, xorack.ErrTagNotFound)(f.Outstanding(t.Context(), "none", 1, 2, three))
 }
 
 func TestNestedChains(t *testing.T) {

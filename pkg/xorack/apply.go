@@ -52,10 +52,10 @@ func (o Operation) delta() Sum {
 
 // split distinguishes the operation with these children from the same one with
 // others.
-func (o Operation) split() Split {
+func (o Operation) split() split {
 	op, delta := o.op(), o.delta()
 	hash := chains.Derive(chains.ForSplit, op[:], chains.Number(len(o.children)), []byte(delta.String()))
-	return Split(hash[:4])
+	return split(hash[:4])
 }
 
 // countsIn reports whether a chain that has the operation counted it with these

@@ -37,7 +37,7 @@ type Chain struct {
 	Ops   []Op  `ddb:"ops,omitzero"`
 	// Splits identify the children that operations started, one for each that
 	// started any, sorted.
-	Splits []Split `ddb:"kids,omitzero"`
+	Splits []split `ddb:"kids,omitzero"`
 
 	// StampLen is the length of the stamps of a chain of stamps, 0 for edges.
 	// Stamps are they, each behind the 6 bytes that mark its operation, sorted.
@@ -76,7 +76,7 @@ type Chain struct {
 	Parent Edge
 	Sub    bool
 
-	// Data is what the chain's owner keeps with it: [CreateOptions.Data].
+	// Data is what the chain's owner stores with it: [CreateOptions.Data].
 	Data string `ddb:"data,omitzero"`
 }
 
@@ -122,8 +122,8 @@ func (c Chain) Has(op Op) bool {
 }
 
 // hasSplit reports whether an operation counted with these children.
-func (c Chain) hasSplit(split Split) bool {
-	_, found := slices.BinarySearchFunc(c.Splits, split, compareSplits)
+func (c Chain) hasSplit(s split) bool {
+	_, found := slices.BinarySearchFunc(c.Splits, s, compareSplits)
 	return found
 }
 
@@ -140,7 +140,7 @@ func (c Chain) EdgesEnded() int {
 
 func compareOps(a, b Op) int { return slices.Compare(a[:], b[:]) }
 
-func compareSplits(a, b Split) int { return slices.Compare(a[:], b[:]) }
+func compareSplits(a, b split) int { return slices.Compare(a[:], b[:]) }
 
 // XOR is what the stamps come to: nil where there are none.
 func (c Chain) XOR() []byte { return chains.XOR(c.Stamps, c.StampLen) }

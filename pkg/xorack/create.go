@@ -30,8 +30,8 @@ type CreateOptions struct {
 	// Parent, if not the zero Edge, is an edge of another chain that ends when
 	// this chain is done, and fails when it fails or times out.
 	Parent Edge
-	// Data is kept with the chain for the code that handles its end, such as names that
-	// the tag has no room for: up to MaxData bytes of text.
+	// Data is stored with the chain for the code that handles its end, such as names that
+	// the tag has no room for: up to 2,048 bytes of text.
 	Data string
 }
 
@@ -63,8 +63,8 @@ func (o CreateOptions) validate(tag string) error {
 
 func validateData(data string) error {
 	switch {
-	case len(data) > MaxData:
-		return &InvalidError{Field: "data", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(MaxData) + " bytes"}
+	case len(data) > maxData:
+		return &InvalidError{Field: "data", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(maxData) + " bytes"}
 	case !utf8.ValidString(data):
 		return &InvalidError{Field: "data", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
 	}
@@ -161,7 +161,7 @@ func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 // become twice as old. A chain that is done is due no earlier than it was: the
 // write that ends it does not know that it does. Should the stream lose that
 // write's record, the end is announced at this look; and as the looks are ever
-// farther apart, they are few. Where somebody is told when chains are late, one is shortly
+// farther apart, they are few. Where wake-ups are scheduled for late chains, one is shortly
 // before a deadline that was too far ahead when the chain was created.
 func (a *Acker) nextLook(c Chain, now time.Time) time.Time {
 	next := ddb.ToMillis(now.Add(max(chains.MinLook, now.Sub(c.Created))))

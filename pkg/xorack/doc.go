@@ -51,7 +51,7 @@
 //	reason     S  why it failed or timed out
 //	endedAt    N  ms
 //	parent     B  the edge of another chain that ends with this one
-//	data       S  what its owner keeps with it
+//	data       S  what its owner stores with it
 //	expiresOn  N  s, when TTL may delete it; far ahead until it is sealed
 //
 // # The states of a chain

@@ -20,9 +20,6 @@ const MaxTag = 1024
 // derives from the tag and [CreateOptions.ID].
 type Incarnation [8]byte
 
-// String is the incarnation in hexadecimal digits.
-func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
-
 // Op is the mark of an operation in its chain: the first bytes of the edge's
 // id.
 type Op [8]byte
@@ -30,12 +27,12 @@ type Op [8]byte
 // String is the operation in hexadecimal digits.
 func (o Op) String() string { return hex.EncodeToString(o[:]) }
 
-// Split identifies the children that an operation started: 4 bytes of a hash.
-type Split [4]byte
+// split identifies the children that an operation started: 4 bytes of a hash.
+type split = [4]byte
 
 // Edge is a piece of work in a chain. It travels with the work as a token of
 // printable characters: [Edge.String], [ParseEdge]; in JSON it is that text.
-// Two edges are the same if they are ==. The zero Edge is none.
+// Two edges are the same if they are ==. The zero Edge is no edge.
 //
 // A worker on an edge derives the edges of the work that follows from it
 // ([Edge.Child], [Edge.Named]), so that a handler that runs a second time

@@ -2,7 +2,6 @@ package xorack
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -98,48 +97,4 @@ func (a *Acker) Delete(ctx context.Context, tag string) (Result, error) {
 		return Result{Ended, c}, nil
 	}
 	return Result{already(c.End()), c}, nil
-}
-
-// Outstanding says which edges of a chain have not ended, by walking the tree
-// as its handlers would build it: children are the edges that follow from an
-// edge, none where its work starts no other. It answers where a chain stalls.
-// At most limit edges are returned; roots is how many root edges the chain was
-// created with.
-//
-// It costs one read. Edges that an Add started are found if children names
-// them.
-func (a *Acker) Outstanding(ctx context.Context, tag string, roots, limit int, children func(Edge) []Edge) ([]Edge, error) {
-	if roots < 1 || roots > MaxOps {
-		return nil, &InvalidError{Field: "roots", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(MaxOps)}
-	}
-	if limit < 1 {
-		return nil, &InvalidError{Field: "limit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
-	}
-	c, err := a.Get(ctx, tag)
-	if err != nil {
-		return nil, err
-	}
-	if c.HasStamps() {
-		return nil, ErrOtherKind
-	}
-	var waiting []Edge
-	for i := range roots {
-		waiting = append(waiting, c.Root(i))
-	}
-	var found []Edge
-	seen := map[[12]byte]bool{}
-	for len(waiting) > 0 && len(found) < limit {
-		e := waiting[0]
-		waiting = waiting[1:]
-		if seen[e.id] {
-			continue
-		}
-		seen[e.id] = true
-		if c.Has(e.Op()) {
-			waiting = append(waiting, children(e)...)
-			continue
-		}
-		found = append(found, e)
-	}
-	return found, nil
 }

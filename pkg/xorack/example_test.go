@@ -58,38 +58,6 @@ func Example() {
 	// ended, 6 of 6 edges ended
 }
 
-// Where a tree stalls: which edges have started and not ended.
-func ExampleAcker_Outstanding() {
-	ctx := context.Background()
-	acker, err := xorack.New(xorack.NewMemory(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	created, err := acker.Create(ctx, "invoice 7", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	root := created.Root
-	print, mail := root.Named("print"), root.Named("mail")
-	if _, err := acker.Done(ctx, root, print, mail); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := acker.Done(ctx, print); err != nil {
-		log.Fatal(err)
-	}
-	waiting, err := acker.Outstanding(ctx, "invoice 7", 1, 10, func(e xorack.Edge) []xorack.Edge {
-		if e == root {
-			return []xorack.Edge{print, mail}
-		}
-		return nil
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(len(waiting), "waiting, the mail:", waiting[0] == mail)
-	// Output: 1 waiting, the mail: true
-}
-
 // A thousand pieces of work go as chains of about a hundred under one.
 func ExampleAcker_Fan() {
 	ctx := context.Background()

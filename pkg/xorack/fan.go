@@ -17,8 +17,8 @@ const (
 	// FanWidth is how many edges each chain of a fan starts with: about as many
 	// as end within the record's first KB, so that each write costs one unit.
 	FanWidth = 96
-	// MaxFan is the most edges of one fan.
-	MaxFan = FanWidth * FanWidth * FanWidth
+	// maxFan is the most edges of one fan.
+	maxFan = FanWidth * FanWidth * FanWidth
 )
 
 // fanned is one chain of a fan, and what hangs under it.
@@ -73,9 +73,9 @@ func inside(tag, name string) string {
 }
 
 // Fan are the n edges that [Acker.Fan] starts under an edge, without a request.
-// There are none where n is not 1 to [MaxFan].
+// There are none where n is not 1 to 96³.
 func (e Edge) Fan(n int) []Edge {
-	if n < 1 || n > MaxFan {
+	if n < 1 || n > maxFan {
 		return nil
 	}
 	leaves := make([]Edge, 0, n)
@@ -86,7 +86,7 @@ func (e Edge) Fan(n int) []Edge {
 func (e Edge) fanChild(i int) Edge { return e.derived(chains.ForFan, chains.Number(i)) }
 
 // Fan ends an edge and starts the n edges that [Edge.Fan] names, 1 to
-// [MaxFan]. More than [FanWidth] of them are put into chains of their own, each
+// 96³. More than [FanWidth] of them are put into chains of their own, each
 // of which ends one edge of the chain above it when it is done, and fails it
 // when it fails. So a tree of any size goes on at one write unit an edge, and
 // past the write rate of one item. As with [Acker.Done], n must follow from the
@@ -106,8 +106,8 @@ func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
 	if e.IsZero() {
 		return Result{}, &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
 	}
-	if n < 1 || n > MaxFan {
-		return Result{}, &InvalidError{Field: "edges", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(MaxFan)}
+	if n < 1 || n > maxFan {
+		return Result{}, &InvalidError{Field: "edges", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(maxFan)}
 	}
 	var chains []fanned
 	children := fan(e, e.fanChild, n, func(f fanned) { chains = append(chains, f) }, func(Edge) {})

@@ -94,7 +94,7 @@ func (s *Store) decoded(it ddb.Item, held bool, err error) (Chain, bool, error) 
 	return c, held && err == nil, err
 }
 
-// Chain reads a chain strongly; the zero Chain where there is none.
+// Chain reads a chain strongly; the zero Chain where none exists.
 //
 // One strong GetItem; 1 read unit for each 4 KB.
 func (s *Store) Chain(ctx context.Context, tag string) (Chain, error) {

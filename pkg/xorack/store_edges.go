@@ -66,7 +66,7 @@ type work struct {
 	// Splits identify the children of those that start any; Before are the marks of
 	// the edges that must not have ended: those under which edges start. Of Ops and
 	// Before there are at most maxMerge together.
-	Splits []Split
+	Splits []split
 	Before []Op
 	// Room is the most operations that the chain may have before.
 	Room int

@@ -123,16 +123,16 @@ func testApply(t *testing.T, s *xorack.Store) {
 func testSplits(t *testing.T, s *xorack.Store) {
 	want := create(t, s, newChain("splits a"))
 	splits := work("splits a", 30, 7)
-	splits.Splits, splits.Before = []xorack.Split{{9}, {0, 1}}, []xorack.Op{op(5)}
-	want.Sum, want.Edges, want.Ops, want.Splits = sum(130), 3, []xorack.Op{op(7)}, []xorack.Split{{0, 1}, {9}}
+	splits.Splits, splits.Before = [][4]byte{{9}, {0, 1}}, []xorack.Op{op(5)}
+	want.Sum, want.Edges, want.Ops, want.Splits = sum(130), 3, []xorack.Op{op(7)}, [][4]byte{{0, 1}, {9}}
 	want.Seen, want.LastOp = at.Add(time.Minute), op(7)
 	answers(t, s, "two splits", want, true)(s.Apply(t.Context(), splits))
 	splits = work("splits a", 1, 8)
-	splits.Splits, splits.Before = []xorack.Split{{3}}, []xorack.Op{op(6), op(7)}
+	splits.Splits, splits.Before = [][4]byte{{3}}, []xorack.Op{op(6), op(7)}
 	answers(t, s, "after the end that it must come before", want, false)(s.Apply(t.Context(), splits))
-	splits.Splits, splits.Before = []xorack.Split{{0, 1}, {3}}, nil
+	splits.Splits, splits.Before = [][4]byte{{0, 1}, {3}}, nil
 	want.Sum, want.Edges, want.Ops, want.LastOp = sum(131), 5, []xorack.Op{op(7), op(8)}, op(8)
-	want.Splits = []xorack.Split{{0, 1}, {3}, {9}}
+	want.Splits = [][4]byte{{0, 1}, {3}, {9}}
 	answers(t, s, "one that is there", want, true)(s.Apply(t.Context(), splits))
 }
 

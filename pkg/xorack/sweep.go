@@ -29,7 +29,7 @@ type SweepReport struct {
 	// that the stream's handler had left, Postponed how many are to be looked at
 	// again later.
 	TimedOut, Finished, Postponed int
-	// More tells that the time was up before all were looked at that are due.
+	// More reports that the time was up before all were looked at that are due.
 	More bool
 	// Failed is how many could not be handled; the next run tries them again.
 	Failed int

@@ -397,7 +397,7 @@ func TestFanFails(t *testing.T) {
 	if c := f.chain("t"); c.End() != xorack.Failed || c.Reason != "bad address" {
 		t.Errorf("%s: %s", c.End(), c.Reason)
 	}
-	if root.Fan(0) != nil || root.Fan(xorack.MaxFan+1) != nil {
+	if root.Fan(0) != nil || root.Fan(xorack.FanWidth*xorack.FanWidth*xorack.FanWidth+1) != nil {
 		t.Error("edges of a fan that cannot be")
 	}
 }

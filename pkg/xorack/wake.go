@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// scheduleAhead is how far ahead who creates a chain tells when it is late. The sweep looks at
-// those that have longer half of that before their deadline, and tells then.
+// scheduleAhead is how far ahead the creator of a chain schedules its wake-up. The sweep reads
+// those that have longer half of that before their deadline, and schedules it then.
 const scheduleAhead = time.Hour
 
 // late is when a chain that stays as it is times out; the zero time where it is not open.
@@ -20,7 +20,7 @@ func (c Chain) late() time.Time {
 	return c.Deadline
 }
 
-// schedule tells when a chain is late. Parts of a fan end with their tree.
+// schedule schedules a wake-up for when a chain is late. Parts of a fan end with their tree.
 func (a *Acker) schedule(c Chain) {
 	if late := c.late(); !c.Sub && !late.IsZero() {
 		a.scheduleAt(c.Tag, late)

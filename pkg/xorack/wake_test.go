@@ -14,13 +14,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-// alarmed is an acker that notes which wake-ups it told of, by the time after the start.
+// alarmed is an acker that notes which wake-ups it scheduled, by the time after the start.
 type alarmed struct {
 	*testing.T
 	*xorack.Acker
-	meter *ddbtest.Meter
-	now   time.Time
-	told  []string
+	meter     *ddbtest.Meter
+	now       time.Time
+	scheduled []string
 }
 
 func newAlarmed(t *testing.T) *alarmed {
@@ -29,7 +29,9 @@ func newAlarmed(t *testing.T) *alarmed {
 	var err error
 	a.Acker, err = xorack.New(storeOn(t, a.meter, xorack.Names{}), &xorack.Options{
 		Now: func() time.Time { return a.now }, ForEach: fanout.OneByOne,
-		WakeUp: func(tag string, due time.Time) { a.told = append(a.told, fmt.Sprintf("%s %v", tag, due.Sub(start))) },
+		WakeUp: func(tag string, due time.Time) {
+			a.scheduled = append(a.scheduled, fmt.Sprintf("%s %v", tag, due.Sub(start)))
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -39,10 +41,10 @@ func newAlarmed(t *testing.T) *alarmed {
 
 func (a *alarmed) tells(want ...string) {
 	a.Helper()
-	if !slices.Equal(a.told, want) {
-		a.Errorf("told %q, want %q", a.told, want)
+	if !slices.Equal(a.scheduled, want) {
+		a.Errorf("scheduled %q, want %q", a.scheduled, want)
 	}
-	a.told = nil
+	a.scheduled = nil
 }
 
 // wake wakes a chain up, and checks when it is late then, and what was requested.

@@ -10,7 +10,7 @@ func replyTrace(name string) test { return test{"./verify/sim/repliessim", "Test
 // replyMutants are bugs in replies with the commit, and in the store's requests.
 var replyMutants = []mutant{
 	{"replies: before the decision (P1)", deliveryFolder, replyTrace("P1"), []edit{
-		{"reply.go", "\tc, decided, err := run.store.Decide(", "\tfor _, one := range staged {\n\t\tif err := run.sorter.Place(ctx, one).Err; err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, decided, err := run.store.Decide("},
+		{"reply.go", "\tc, decided, err := run.store.Decide(", "\tfor _, one := range staged {\n\t\tif err := run.sorter.Inside(queuelog.Inside{}).Place(ctx, one).Err; err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, decided, err := run.store.Decide("},
 	}},
 	{"replies: finished before they are sent (P2)", deliveryFolder, replyTrace("P2"), []edit{
 		{"send.go", "\tfor i, o := range c.Outbox {\n", "\tif _, _, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\treturn c, err\n\t}\n\tfor i, o := range c.Outbox {\n"},
@@ -34,7 +34,7 @@ var replyMutants = []mutant{
 		{"consume.go", "\t\tif err == nil && p.Verdict != delivery.OK {\n\t\t\terr = refused{p.Verdict}\n", "\t\tif err == nil && p.Verdict == delivery.OK {\n\t\t\treplies, _ := a.Replies()\n\t\t\t_, err = run.claims.Commit(ctx, h, replies...)\n\t\t} else if err == nil {\n\t\t\terr = refused{p.Verdict}\n"},
 	}},
 	{"replies: decided before they are staged (P8)", deliveryFolder, replyTrace("P8"), []edit{
-		{"reply.go", "\tvar outbox []outgoing\n\tvar staged []cursor.Staged\n", "\tvar first, outbox []outgoing\n\tvar staged []cursor.Staged\n\tfor _, p := range held.parcels(replies) {\n\t\tfirst = append(first, p.outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
+		{"reply.go", "\tvar outbox []outgoing\n\tvar staged []cursor.Arrival\n", "\tvar first, outbox []outgoing\n\tvar staged []cursor.Arrival\n\tfor _, p := range held.parcels(replies) {\n\t\tfirst = append(first, p.outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
 	}},
 	{"replies: what is decided is taken over (P9)", deliveryFolder, replyTrace("P9"), []edit{
 		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now))))"},

@@ -89,7 +89,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 			continue
 		}
 		began := time.Now()
-		wrong := c.Serve(ctx, driveBy(command))
+		wrong := c.Serve(ctx, driveBy(command, producertest.RequestTimeout))
 		if len(wrong) == 0 {
 			fmt.Fprintf(out, "ok    %-30s %.1fs\n", c.Name, time.Since(began).Seconds())
 			continue
@@ -116,13 +116,13 @@ type line struct {
 }
 
 // driveBy drives a producer that is a command.
-func driveBy(command []string) producertest.Drive {
+func driveBy(command []string, requestTimeout time.Duration) producertest.Drive {
 	return func(ctx context.Context, url string, messages []json.RawMessage) ([]string, error) {
 		child := exec.CommandContext(ctx, command[0], command[1:]...)
 		child.WaitDelay = time.Second
 		child.Env = append(os.Environ(), variableURL+"="+url)
 		for name, value := range map[string]time.Duration{
-			"REQUEST_TIMEOUT": producertest.RequestTimeout, "MIN_BACKOFF": producertest.MinBackOff, "MAX_BACKOFF": producertest.MaxBackOff,
+			"REQUEST_TIMEOUT": requestTimeout, "MIN_BACKOFF": producertest.MinBackOff, "MAX_BACKOFF": producertest.MaxBackOff,
 		} {
 			child.Env = append(child.Env, name+"="+strconv.FormatInt(value.Milliseconds(), 10))
 		}

@@ -50,6 +50,7 @@ func TestAccess(t *testing.T) {
 	deletes["ArchiveBucket.Arn"], deletes["ArchiveBucket.Arn/archive/*"] = "s3:ListBucket", "s3:DeleteObject"
 	deletes["arn:aws:sns:eu-west-1:123456789012:people"] = "sns:Publish"
 	deletes[theKey] = useKey
+	deletes["TimerQueue.Arn"] = "sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage sqs:SendMessage"
 	diff(t, "a sweep that deletes, with a topic and without a bus", deletes, allowed(t, changed(), "Sweep"))
 
 	acks := common("Ack")
@@ -87,7 +88,7 @@ func TestAccess(t *testing.T) {
 	delivers["SearchArn"] = "lambda:InvokeFunction"
 	delivers["ArchiveBucket.Arn/archive/*"] = "s3:PutObject"
 	delivers["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
-	delivers[theKey] = useKey
+	delivers[theKey], delivers["TimerQueue.Arn"] = useKey, "sqs:SendMessage"
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))
 
 	receives := common("Webhook")
@@ -97,7 +98,7 @@ func TestAccess(t *testing.T) {
 	receives["BankSecretArn"] = "secretsmanager:GetSecretValue"
 	receives["BankTokenArn"] = "secretsmanager:GetSecretValue"
 	receives["arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"] = "kms:Decrypt"
-	receives[theKey] = useKey
+	receives[theKey], receives["TimerQueue.Arn"] = useKey, "sqs:SendMessage"
 	receives["QuotasTable.Arn"] = "dynamodb:UpdateItem"
 	diff(t, "webhook", receives, allowed(t, changed(), "Webhook"))
 

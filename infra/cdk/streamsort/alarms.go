@@ -151,7 +151,7 @@ func (s *Streamsort) addAlarms() {
 		},
 		{
 			id: "GapAgeAlarm", byTenant: true, description: "A message has been missing for long; what follows it waits", metric: sweep("GapAge"),
-			statistic: "Maximum", threshold: s.props.GapAlarmAfter.Seconds(),
+			statistic: "Maximum", threshold: s.props.LagAfter.Seconds(),
 		},
 		{
 			id: "SettleAgeAlarm", byTenant: true, description: "Messages of a keyed queue wait for longer than its settle window, and no sweep has placed them", metric: sweep("SettleAge"),
@@ -202,7 +202,7 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Sum", threshold: 1,
 		}, alarm{
 			id: "WebhooksRefusedAlarm", description: "Requests of known senders are not signed as they must be", metric: s.ownMetric(s.WebhookFunction, "WebhooksRefused"),
-			statistic: "Sum", threshold: float64(s.props.WebhookRefusals),
+			statistic: "Sum", threshold: 5,
 		})
 	}
 	for _, f := range s.readingStreams() {

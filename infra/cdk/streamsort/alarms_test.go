@@ -78,11 +78,9 @@ func TestAlarms(t *testing.T) {
 	// Under changedProps: a minute between rounds, and other ages.
 	for id, set := range map[string]func(*rule){
 		"RoundAgeAlarm":    func(r *rule) { r.threshold = 120 },
-		"GapAgeAlarm":      func(r *rule) { r.threshold = 7200 },
+		"GapAgeAlarm":      func(r *rule) { r.threshold = 3600 },
 		"SettleAgeAlarm":   func(r *rule) { r.threshold = 120 },
 		"ConsumerLagAlarm": func(r *rule) { r.threshold = 3600 },
-
-		"WebhooksRefusedAlarm": func(r *rule) { r.threshold = 17 },
 	} {
 		r := want[id]
 		set(&r)

@@ -57,8 +57,8 @@ type door struct {
 	// prefix begins the logical ids.
 	prefix string
 	api    awsapigatewayv2.CfnApi
-	// rate and burst bound the requests of each route.
-	rate, burst int
+	// rate bounds the requests of each route, a second and at once.
+	rate int
 	// caller is what the access log has of the caller.
 	caller string
 	// throttled are the lines of the access log that count as a throttled request.
@@ -72,7 +72,7 @@ type door struct {
 func (s *Streamsort) addAPI() {
 	s.api = s.newAPI("Api", s.id, "Streamsort: messages, queues, gaps, consumers and chains")
 	s.stage = s.open(door{
-		api: s.api, rate: s.props.APIRate, burst: s.props.APIBurst, caller: "identity.userArn", throttled: `{ $.status = "429" }`,
+		api: s.api, rate: s.props.APIRate, caller: "identity.userArn", throttled: `{ $.status = "429" }`,
 		authorize: func(_ route, p *awsapigatewayv2.CfnRouteProps) { p.AuthorizationType = jsii.String("AWS_IAM") },
 	}, s.routes())
 }
@@ -132,7 +132,7 @@ func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
 		AutoDeploy: true,
 		DefaultRouteSettings: &awsapigatewayv2.CfnStage_RouteSettingsProperty{
 			ThrottlingRateLimit:  jsii.Number(d.rate),
-			ThrottlingBurstLimit: jsii.Number(d.burst),
+			ThrottlingBurstLimit: jsii.Number(d.rate),
 		},
 		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
 			DestinationArn: s.accessLogs[d.api].LogGroupArn(),

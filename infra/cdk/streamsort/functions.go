@@ -26,9 +26,7 @@ type function struct {
 	name        string // its folder under functions/
 	id          string // its logical id is <id>Function
 	description string
-	memory      int
-	timeout     time.Duration
-	concurrency int // 0: none reserved
+	takes       FunctionProps
 	environment map[string]string
 	access      []awsiam.PolicyStatement
 	code        string            // the folder of its program; empty: the one in Binaries
@@ -48,21 +46,18 @@ func (s *Streamsort) addFunctions() error {
 		return err
 	}
 	s.EnqueueFunction = s.newFunction(function{
-		name: "enqueue", id: "Enqueue", description: "Takes messages in any order",
-		memory: p.EnqueueMemory, timeout: p.EnqueueTimeout, concurrency: p.EnqueueConcurrency,
+		name: "enqueue", id: "Enqueue", description: "Takes messages in any order", takes: p.Functions["enqueue"],
 		environment: merged(s.quotasEnvironment(), s.troubleEnvironment(), map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim}),
 		access:      append(s.enqueueAccess(), s.countQuotas()...),
 		code:        bounded.folders["enqueue"], files: bounded.files,
 	})
 	s.put = s.newAlias("EnqueuePutAlias", putAlias, "What event sources and producers call: it puts, and does nothing else", s.EnqueueFunction)
 	s.SortFunction = s.newFunction(function{
-		name: "sort", id: "Sort", description: "Moves the cursors over what was stored",
-		memory: p.SortMemory, timeout: p.SortTimeout, concurrency: p.SortConcurrency,
+		name: "sort", id: "Sort", description: "Moves the cursors over what was stored", takes: p.Functions["sort"],
 		access: s.sortAccess(),
 	})
 	s.SweepFunction = s.newFunction(function{
-		name: "sweep", id: "Sweep", description: "Heals queues, announces gaps, keeps waiting messages",
-		memory: p.SweepMemory, timeout: sweepTimeout, concurrency: p.SweepConcurrency,
+		name: "sweep", id: "Sweep", description: "Heals queues, announces gaps, keeps waiting messages", takes: p.Functions["sweep"],
 		environment: merged(s.consumersEnvironment(), s.trackEnvironment(), s.announceEnvironment(), map[string]string{
 			"STREAMSORT_FULL_SWEEP_EVERY": text(p.FullSweepEvery),
 			"STREAMSORT_SWEEP_SEGMENTS":   strconv.Itoa(p.SweepSegments),
@@ -75,15 +70,13 @@ func (s *Streamsort) addFunctions() error {
 		access: s.sweepAccess(),
 	})
 	s.DeliveryFunction = s.newFunction(function{
-		name: "delivery", id: "Delivery", description: "Shows and operates consumers",
-		memory: p.DeliveryMemory, timeout: p.DeliveryTimeout, concurrency: p.DeliveryConcurrency,
+		name: "delivery", id: "Delivery", description: "Shows and operates consumers", takes: p.Functions["delivery"],
 		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), s.quotasEnvironment(), p.httpEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      append(s.deliveryAccess(), s.countQuotas()...),
 		code:        bounded.folders["delivery"], files: bounded.files,
 	})
 	s.AckFunction = s.newFunction(function{
-		name: "ack", id: "Ack", description: "Tells when trees of work are done",
-		memory: p.AckMemory, timeout: p.AckTimeout, concurrency: p.AckConcurrency,
+		name: "ack", id: "Ack", description: "Tells when trees of work are done", takes: p.Functions["ack"],
 		environment: merged(s.trackEnvironment(), s.consumersEnvironment(), s.announceEnvironment(), s.quotasEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      append(s.ackAccess(), s.countQuotas()...),
 		code:        bounded.folders["ack"], files: bounded.files,
@@ -98,7 +91,6 @@ func (s *Streamsort) addFunctions() error {
 func (s *Streamsort) trackEnvironment() map[string]string {
 	return map[string]string{
 		"STREAMSORT_CHAINS_TABLE": *s.ChainsTable.TableName(),
-		"STREAMSORT_TAG_KEY":      s.props.TagKey,
 		"STREAMSORT_TOMBSTONE":    text(s.props.Tombstone),
 	}
 }
@@ -130,8 +122,7 @@ func (s *Streamsort) addProcess() error {
 	}
 	environment = merged(environment, p.httpEnvironment())
 	s.ProcessFunction = s.newFunction(function{
-		name: "process", id: "Process", description: "Delivers messages, in order",
-		memory: p.ProcessMemory, timeout: p.ProcessTimeout, concurrency: p.ProcessConcurrency,
+		name: "process", id: "Process", description: "Delivers messages, in order", takes: p.Functions["process"],
 		environment: environment,
 		access:      s.processAccess(),
 		code:        packed.folder, files: packed.files,
@@ -158,9 +149,10 @@ func (s *Streamsort) addSlow(packed packed) {
 	if s.SlowFunction != nil {
 		return
 	}
+	takes := p.Functions["process"]
+	takes.Concurrency = p.Functions["slow"].Concurrency
 	s.SlowFunction = s.newFunction(function{
-		name: "process", id: "ProcessSlow", description: "Delivers what would hold up others",
-		memory: p.ProcessMemory, timeout: p.ProcessTimeout, concurrency: p.SlowConcurrency,
+		name: "process", id: "ProcessSlow", description: "Delivers what would hold up others", takes: takes,
 		environment: merged(packed.environment, s.consumersEnvironment(), s.replyEnvironment(),
 			p.httpEnvironment(), map[string]string{consumers.ShareVariable: strconv.Itoa(p.SlowShare)}),
 		access: s.slowAccess(),
@@ -267,9 +259,9 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		Architecture:                 s.architecture(),
 		Handler:                      jsii.String("bootstrap"),
 		Code:                         awslambda.Code_FromAsset(&code, nil),
-		MemorySize:                   jsii.Number(f.memory),
-		Timeout:                      seconds(f.timeout),
-		ReservedConcurrentExecutions: concurrency(f.concurrency),
+		MemorySize:                   jsii.Number(f.takes.Memory),
+		Timeout:                      seconds(cmp.Or(f.takes.Timeout, sweepTimeout)),
+		ReservedConcurrentExecutions: concurrency(f.takes.Concurrency),
 		Environment:                  s.environment(f.environment),
 		Role:                         role,
 		Tracing:                      s.tracing(),
@@ -325,10 +317,7 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 		"STREAMSORT_CURSORS_TABLE":  *s.CursorsTable.TableName(),
 		"STREAMSORT_SWEEPS_TABLE":   *s.SweepsTable.TableName(),
 		"STREAMSORT_ARRIVALS_TABLE": *s.ArrivalsTable.TableName(),
-		"STREAMSORT_QUEUE_KEY":      p.QueueKey,
-		"STREAMSORT_SEQ_KEY":        p.SeqKey,
 		"STREAMSORT_RETENTION":      text(*p.Retention),
-		"STREAMSORT_BATCH_SIZE":     strconv.Itoa(p.BatchSize),
 		// Two stacks in one account are distinguished in the metrics by this.
 		"POWERTOOLS_SERVICE_NAME":      s.service(),
 		"POWERTOOLS_METRICS_NAMESPACE": metricsNamespace,

@@ -12,9 +12,9 @@ func shared() object {
 		"STREAMSORT_MESSAGES_TABLE": ref("MessagesTable"), "STREAMSORT_CURSORS_TABLE": ref("CursorsTable"),
 		"STREAMSORT_TIMER_QUEUE":  ref("TimerQueue"),
 		"STREAMSORT_SWEEPS_TABLE": ref("SweepsTable"), "STREAMSORT_ARRIVALS_TABLE": ref("ArrivalsTable"),
-		"STREAMSORT_QUEUE_KEY": "queue", "STREAMSORT_SEQ_KEY": "seq", "STREAMSORT_FIRST_SEQ": "1",
-		"STREAMSORT_POLICY": "wait", "STREAMSORT_GAP_AFTER": "5m", "STREAMSORT_MAX_AHEAD": "100000",
-		"STREAMSORT_MODE": "sync", "STREAMSORT_SETTLE": "5s", "STREAMSORT_LATE": "deliver", "STREAMSORT_RETENTION": "336h", "STREAMSORT_BATCH_SIZE": "25",
+		"STREAMSORT_FIRST_SEQ": "1",
+		"STREAMSORT_POLICY":    "wait", "STREAMSORT_GAP_AFTER": "5m", "STREAMSORT_MAX_AHEAD": "100000",
+		"STREAMSORT_MODE": "sync", "STREAMSORT_SETTLE": "5s", "STREAMSORT_LATE": "deliver", "STREAMSORT_RETENTION": "336h",
 		"POWERTOOLS_SERVICE_NAME": "streamsort", "POWERTOOLS_METRICS_NAMESPACE": "Streamsort",
 		"STREAMSORT_LOG_SUCCESSES": "1",
 	}
@@ -24,13 +24,12 @@ func shared() object {
 func sharedChanged() object {
 	environment := shared()
 	maps.Copy(environment, object{
-		"STREAMSORT_QUEUE_KEY": "account", "STREAMSORT_SEQ_KEY": "number", "STREAMSORT_FIRST_SEQ": "0",
-		"STREAMSORT_POLICY": "skip", "STREAMSORT_GAP_AFTER": "1m30s", "STREAMSORT_MAX_AHEAD": "50",
-		"STREAMSORT_MODE": "async", "STREAMSORT_SETTLE": "1m", "STREAMSORT_LATE": "drop", "STREAMSORT_RETENTION": "0s", "STREAMSORT_BATCH_SIZE": "5",
+		"STREAMSORT_FIRST_SEQ": "0",
+		"STREAMSORT_POLICY":    "skip", "STREAMSORT_GAP_AFTER": "1m30s", "STREAMSORT_MAX_AHEAD": "50",
+		"STREAMSORT_MODE": "async", "STREAMSORT_SETTLE": "1m", "STREAMSORT_LATE": "drop", "STREAMSORT_RETENTION": "0s",
 		"POWERTOOLS_SERVICE_NAME":  "orders",
 		"STREAMSORT_LOG_SUCCESSES": "100", "STREAMSORT_LOG_QUEUE": "octo/repo", "STREAMSORT_LOG_UNTIL": "2026-01-02T15:04:05Z",
 	})
-	delete(environment, "STREAMSORT_TIMER_QUEUE")
 	return environment
 }
 
@@ -51,20 +50,20 @@ func TestFunctions(t *testing.T) {
 		{"enqueue", "Enqueue", defaults(), "arm64", 512, 29, 0, with(shared(), object{"STREAMSORT_TROUBLE_TABLE": ref("TroubleTable")})},
 		{"sort", "Sort", defaults(), "arm64", 512, 60, 0, shared()},
 		{"sweep", "Sweep", defaults(), "arm64", 512, 300, 0, with(shared(), object{
-			"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "24h",
-			"STREAMSORT_SWEEP_SEGMENTS": "4", "STREAMSORT_SWEEP_EVERY": "4m",
-			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tag", "STREAMSORT_TOMBSTONE": "168h",
+			"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "24h", "STREAMSORT_SWEEP_SEGMENTS": "4",
+			"STREAMSORT_SWEEP_EVERY":  "4m",
+			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TOMBSTONE": "168h",
 			"STREAMSORT_SETTLE_WITHIN": "1h",
 			"STREAMSORT_LAG_AFTER":     "15m", "STREAMSORT_DELETE_DELIVERED": "false",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
 		})},
 		{"ack", "Ack", defaults(), "arm64", 512, 29, 0, with(shared(), object{
-			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tag", "STREAMSORT_TOMBSTONE": "168h", "STREAMSORT_EVENT_BUS": "default",
+			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TOMBSTONE": "168h", "STREAMSORT_EVENT_BUS": "default",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
 		})},
 		{"ack", "Ack", changed(), "x86_64", 384, 6, 16, with(sharedChanged(), object{
 			"STREAMSORT_QUOTAS_TABLE": ref("QuotasTable"),
-			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
+			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TOMBSTONE": "2h",
 			"STREAMSORT_ANNOUNCE_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:people",
 			"STREAMSORT_ANNOUNCE_TOPIC":    "arn:aws:sns:eu-west-1:123456789012:people", "STREAMSORT_TENANT_CLAIM": "custom:tenant",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
@@ -81,7 +80,7 @@ func TestFunctions(t *testing.T) {
 		{"sweep", "Sweep", changed(), "x86_64", 1024, 300, 1, with(sharedChanged(), object{
 			"STREAMSORT_FULL_SWEEP_EVERY": "6h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_EVERY": "1m",
 			"STREAMSORT_ANNOUNCE_TOPIC": "arn:aws:sns:eu-west-1:123456789012:people",
-			"STREAMSORT_CHAINS_TABLE":   ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
+			"STREAMSORT_CHAINS_TABLE":   ref("ChainsTable"), "STREAMSORT_TOMBSTONE": "2h",
 			"STREAMSORT_ANNOUNCE_FUNCTION": "arn:aws:lambda:eu-west-1:123456789012:function:people",
 			"STREAMSORT_READERS": object{"Fn::Join": []any{"", []any{
 				`[{"name":"billing"},{"name":"search","prefix":"shop/","maxAttempts":3,"wakeRate":200},{"name":"books"},{"name":"archive","sink":{"kind":"s3","arn":"`,
@@ -89,8 +88,8 @@ func TestFunctions(t *testing.T) {
 				`"}}]`,
 			}}},
 			"STREAMSORT_SETTLE_WITHIN": "3h",
-			"STREAMSORT_TENANT_CLAIM":  "custom:tenant", "STREAMSORT_GAP_ALARM_AFTER": "2h",
-			"STREAMSORT_LAG_AFTER": "1h", "STREAMSORT_DELETE_DELIVERED": "true",
+			"STREAMSORT_TENANT_CLAIM":  "custom:tenant",
+			"STREAMSORT_LAG_AFTER":     "1h", "STREAMSORT_DELETE_DELIVERED": "true",
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
 		})},
 		{"delivery", "Delivery", changed(), "x86_64", 320, 5, 15, with(sharedChanged(), object{
@@ -101,7 +100,7 @@ func TestFunctions(t *testing.T) {
 		{"process", "Process", changed(), "x86_64", 192, 40, 14, with(sharedChanged(), object{
 			"STREAMSORT_CONSUMERS_TABLE": ref("ConsumersTable"), "STREAMSORT_AUDIT_TABLE": ref("AuditTable"), "STREAMSORT_TROUBLE_TABLE": ref("TroubleTable"),
 			"STREAMSORT_SINK_1": object{"Fn::ImportValue": "SearchArn"}, "STREAMSORT_SINK_3": object{"Fn::GetAtt": []any{"ArchiveBucket", "Arn"}}, "STREAMSORT_KNOWN_QUEUES": "true",
-			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TAG_KEY": "tree", "STREAMSORT_TOMBSTONE": "2h",
+			"STREAMSORT_CHAINS_TABLE": ref("ChainsTable"), "STREAMSORT_TOMBSTONE": "2h",
 		})},
 		{"webhook", "Webhook", changed(), "x86_64", 448, 7, 18, with(sharedChanged(), object{
 			"STREAMSORT_QUOTAS_TABLE":     ref("QuotasTable"),

@@ -118,7 +118,7 @@ const bookARN = "arn:aws:lambda:eu-west-1:123456789012:function:books"
 func TestProcessSlow(t *testing.T) {
 	for text, sink := range map[string]HTTP{"": {URL: "https://example.com/"}, `"endpoints":true`: {Endpoints: true}} {
 		made := synthesize("Orders", &Props{
-			SlowConcurrency: 19, SlowShare: 7,
+			SlowShare: 7, Functions: map[string]FunctionProps{"slow": {Concurrency: 19}},
 			Consumers: []Consumer{
 				{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: sink}},
 				{Name: "books", Track: "1m", Sink: &Sink{Kind: "lambda", ARN: jsii.String(bookARN)}},

@@ -69,8 +69,8 @@ func TestEverythingCallsTheAlias(t *testing.T) {
 // An update moves the alias, and touches no event source mapping: there is one
 // for a stream at all times, with its place in the stream.
 func TestAnUpdateKeepsTheMappings(t *testing.T) {
-	before := synthesize("Streamsort", &Props{EnqueueMemory: 512})
-	after := synthesize("Streamsort", &Props{SortMemory: 1024, BatchSize: 5})
+	before := synthesize("Streamsort", &Props{})
+	after := synthesize("Streamsort", &Props{MaxAhead: 5, Functions: map[string]FunctionProps{"sort": {Memory: 1024}}})
 	if before.version(t, "Sort") == after.version(t, "Sort") {
 		t.Error("another function has the same version")
 	}

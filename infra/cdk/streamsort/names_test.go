@@ -36,12 +36,7 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 		props.Binaries = dir
 		props.SavedQueries = new(true)
 		// The names by default: those that a user gives are the user's to distinguish.
-		for _, table := range []*string{
-			&props.MessagesTable, &props.CursorsTable, &props.SweepsTable, &props.ConsumersTable, &props.AuditTable, &props.TroubleTable,
-			&props.DedupTable, &props.ChainsTable, &props.ArrivalsTable, &props.QuotasTable,
-		} {
-			*table = ""
-		}
+		props.Tables = ""
 		stack, err := NewStack(app, id, props)
 		if err != nil {
 			t.Fatal(err)
@@ -76,9 +71,6 @@ func names(t *testing.T, tmpl template) map[string]string {
 	for id, resource := range tmpl.Resources {
 		typ, _ := resource["Type"].(string)
 		properties, _ := resource["Properties"].(object)
-		if inner, ok := properties["Budget"].(object); ok {
-			properties = inner
-		}
 		for key, value := range properties {
 			name, literal := value.(string)
 			if !literal || !strings.HasSuffix(key, "Name") || ownNames[typ+" "+key] != "" {

@@ -45,43 +45,14 @@ type Props struct {
 	// deploys.
 	Env *awscdk.Environment
 
-	// MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable and
-	// TroubleTable are the tables' names: 3 to 255 of a-z, A-Z, 0-9, '_', '-', '.'.
-	// The defaults are the stack's id in small letters with -messages, -cursors,
-	// -sweeps, -consumers, -audit and -trouble, so that two stacks in one account do
-	// not meet.
-	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable, TroubleTable string
-	// Dedup says whether the stack has a table for package dedup, for functions
-	// of your own; true. DedupTable is its name; the stack's id in small
-	// letters with -dedup.
-	Dedup      *bool
-	DedupTable string
-	// ArrivalsTable is the name of the table of queues in arrival order, and of keyed
-	// ones; the stack's id in small letters with -arrivals.
-	ArrivalsTable string
-	// ChainsTable is the name of the acker's table; the stack's id in small
-	// letters with -chains.
-	ChainsTable string
-	// TagKey is the partition key of the chains ("tag"): 1 to 255 bytes, and
-	// none of the names of the table's other attributes. Changing it replaces
-	// the table.
-	TagKey string
-	// QueueKey is the partition key of messages and cursors ("queue"), SeqKey
-	// the sort key of messages ("seq"): 1 to 255 bytes, and none of the names
-	// of the tables' other attributes. Changing one replaces the tables.
-	QueueKey, SeqKey string
+	// Tables is what the tables' names begin with, before -messages, -cursors and so on: 1 to
+	// 240 of a-z, A-Z, 0-9, '_', '-', '.'; the stack's id in small letters, so that two stacks
+	// in one account do not meet.
+	Tables string
 	// Removal is what happens to tables and logs when the stack goes: Retain.
 	Removal Removal
-	// WarmReads, 12,000 to 10,000,000, and WarmWrites, 4,000 to 10,000,000, are units a second that
-	// the tables in WarmTables take at once, instead of growing to them under load; 0, what DynamoDB
-	// gives a table. AWS takes a price once for each unit, and DynamoDB never takes it back: less than a
-	// table has is refused there. A queue has no more by it: it is one partition.
-	WarmReads, WarmWrites int
-	// WarmTables are names with commas between, of messages, cursors, consumers, arrivals,
-	// chains and dedup; "messages,cursors,consumers".
-	WarmTables string
 	// MaxReads and MaxWrites are the most units a second that each table of the stack takes, and each index:
-	// 1 to 10,000,000, and no less than what is warm; 0, the account's quota. What is above them is throttled, so that
+	// 1 to 10,000,000; 0, the account's quota. What is above them is throttled, so that
 	// a month cannot cost more than they do.
 	MaxReads, MaxWrites int
 
@@ -107,39 +78,15 @@ type Props struct {
 	// Retention is how long a message is kept: 4 hours to 10 years, or 0 for
 	// ever; 14 days.
 	Retention *time.Duration
-	// BatchSize is the most messages that the first page of a look-ahead
-	// reads: 1 to 1,000; 25.
-	BatchSize int
 	// Events is how raw events become messages (docs/sources.md#paths), as JSON:
 	// {"queue": "repository.full_name", "id": "delivery.id"}. Empty means that events come as the
 	// API's own messages.
 	Events string
 
-	// SortBatchSize is the most stream records of one call of sort: 1 to
-	// 10,000; 1,000.
-	SortBatchSize int
-	// SortBatchWindow is how long a batch may be gathered: 0 to 300 whole
-	// seconds; 0, at once, where sort moves the cursors (cursor.ModeAsync), and
-	// 1 second where it only makes up for writers that died: a look at each
-	// queue then serves more records.
-	SortBatchWindow *time.Duration
-	// SortParallelization is how many batches of one shard are worked on at a
-	// time, each queue's in order: 1 to 10; 10.
-	SortParallelization int
-	// SortRetries is how often a batch that fails is tried again before its
-	// records go to the failure queue: 1 to 10,000; 50.
-	SortRetries int
-	// SortMaxRecordAge is the age at which records that still fail go to the
-	// failure queue: 1 minute to 24 hours, whole seconds; 12 hours. The stream
-	// keeps a record for 24 hours, so by default an operator has 12 more to
-	// look at it.
-	SortMaxRecordAge time.Duration
-
-	// ArrivalsBatchWindow is how long what waits in keyed queues is gathered before sort is
-	// called with it, so that there is one wake-up for more messages, and more are placed by
-	// one write: 0 to 300 whole seconds; 1 second. It comes on top of the settle window: 0
-	// is for queues that have none.
-	ArrivalsBatchWindow *time.Duration
+	// Functions are what the functions take, by their names: enqueue, sort, sweep, process,
+	// slow, delivery, ack and webhook. slow is ProcessSlow, which calls the endpoints of queues
+	// that are slow or fail.
+	Functions map[string]FunctionProps
 
 	// Consumers are those that process delivers every queue's messages to, 20
 	// at most. None means no process: consumers may be functions of your own
@@ -149,23 +96,6 @@ type Props struct {
 	// {"consumers": [{"name": …, "sink": {"kind": …, "arn": …}}]}. Its members
 	// are those of Consumer and Sink, with small first letters.
 	ConsumersFile string
-	// ProcessBatchSize is the most stream records of one call of process: 1 to
-	// 10,000; 100.
-	ProcessBatchSize int
-	// ProcessBatchWindow is how long a batch may be gathered: 0 to 300 whole
-	// seconds; 0, at once.
-	ProcessBatchWindow time.Duration
-	// ProcessParallelization is how many batches of one shard are worked on at
-	// a time, each queue's in order: 1 to 10; 10.
-	ProcessParallelization int
-	// ProcessRetries is how often a batch that fails is tried again before its
-	// records go to the failure queue: 1 to 10,000; 50. A consumer goes on all
-	// the same, by its queue's next record or by the sweep.
-	ProcessRetries int
-	// ProcessMaxRecordAge is the age at which records that still fail go to the
-	// failure queue: 1 minute to 24 hours, whole seconds; 12 hours.
-	ProcessMaxRecordAge time.Duration
-
 	// HTTPAllow are the addresses that sinks of the kind http may ask besides public ones, and without TLS,
 	// such as "10.1.0.0/16,10.2.0.0/16": 20 prefixes at most, none of a metadata service. It is for endpoints
 	// in a network of your own; no tenant's endpoint is among them.
@@ -182,37 +112,23 @@ type Props struct {
 	// are those of Webhook, with small first letters.
 	WebhooksFile string
 	// WebhookRate is how many requests a second the route of each sender takes: 1
-	// to 10,000; 100. WebhookBurst is how many at once: 1 to 5,000; 50.
-	WebhookRate, WebhookBurst int
-	// WebhookRefusals is how many requests of known senders within five minutes
-	// raise an alarm where their signatures are wrong: 1 to 1,000,000; 5.
-	WebhookRefusals int
+	// to 10,000; 100. As many come through at once.
+	WebhookRate int
 
 	// Tombstone is how long an ended chain is remembered: 1 hour to 365 days; 7
 	// days. It must be longer than anything that repeats an operation goes on.
 	Tombstone time.Duration
-	// EndsBatchSize is the most stream records of one call of ack: 1 to 10,000;
-	// 100. EndsBatchWindow is how long they may be gathered: 0 to 300 whole
-	// seconds; 0, at once.
-	EndsBatchSize   int
-	EndsBatchWindow time.Duration
 
 	// SweepInterval is the time from one round of the sweep over all queues to the next: 1
 	// minute to 1 hour, whole minutes; 4 minutes, so that a gap, a lag and a dead claim are
 	// seen every 5 minutes. sweep is called every minute, and goes on with a round that is
 	// not over.
 	SweepInterval time.Duration
-	// FullSweepEvery is the time between two looks at every queue, at least
-	// SweepInterval and at most a quarter of Retention; 24 hours, or that
-	// quarter where it is less.
+	// FullSweepEvery is the time between two looks of the sweep at every queue: SweepInterval to
+	// a quarter of Retention; 24 hours, or that quarter where it is less.
 	FullSweepEvery time.Duration
-	// SweepSegments is how many parts of the cursors a sweep reads side by
-	// side: 1 to 100; 4.
+	// SweepSegments is how many parts of the cursors a sweep reads side by side: 1 to 100; 4.
 	SweepSegments int
-	// Timer says whether the stack has a clock: an SQS queue with delays, by which retries,
-	// gaps, leases and chains' deadlines are seen to when they are due, instead of with the
-	// queue's next message or the next sweep; true.
-	Timer *bool
 	// EventBus is the name of the EventBridge bus that gaps are announced on:
 	// 1 to 256 of a-z, A-Z, 0-9, '.', '-', '_', '/'; "default". An empty name
 	// means logs and metrics only.
@@ -224,12 +140,10 @@ type Props struct {
 	// asynchronously, with each announcement, beside EventBus and AnnounceTopic:
 	// of gaps, of stuck consumers, and of how chains end; none.
 	AnnounceFunction *string
-	// LagAfter is the age of the oldest waiting message from which a
-	// consumer's lag is announced: 1 minute to 365 days; 15 minutes.
+	// LagAfter is the age of the oldest waiting message from which a consumer's lag is
+	// announced, and of it or an open gap from which an alarm is raised: 1 minute to 365 days;
+	// 15 minutes.
 	LagAfter time.Duration
-	// GapAlarmAfter is the age from which an open gap raises an alarm: 1 minute
-	// to 365 days; 15 minutes.
-	GapAlarmAfter time.Duration
 	// SavedQueries has queries for CloudWatch Logs Insights saved; true.
 	SavedQueries *bool
 	// SettleWithin is how long a claim of a two-phase consumer may be in doubt
@@ -244,33 +158,6 @@ type Props struct {
 	// consumers keeps its messages.
 	DeleteDelivered bool
 
-	// EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, DeliveryMemory,
-	// AckMemory and WebhookMemory are the functions' memory in MB: 128 to 10,240; 512. Lambda
-	// gives processor time by memory.
-	EnqueueMemory, SortMemory, SweepMemory, ProcessMemory, DeliveryMemory, AckMemory, WebhookMemory int
-	// EnqueueTimeout is how long a call of enqueue may take: 1 to 900 whole
-	// seconds; 29 seconds, since the HTTP API gives up after 30.
-	EnqueueTimeout time.Duration
-	// SortTimeout is how long a batch may take: 1 to 900 whole seconds; 60.
-	SortTimeout time.Duration
-	// ProcessTimeout is how long a call of process may take: 1 to 900 whole
-	// seconds; 60. A batch must go through its sink within it; one whose
-	// process died is tried again when it is over.
-	ProcessTimeout time.Duration
-	// DeliveryTimeout is how long a call of an operator's may take: 1 to 900
-	// whole seconds; 29 seconds, since the HTTP API gives up after 30.
-	DeliveryTimeout time.Duration
-	// AckTimeout is how long a call of ack may take: 1 to 900 whole seconds; 29
-	// seconds, since the HTTP API gives up after 30.
-	AckTimeout time.Duration
-	// WebhookTimeout is how long a sender's request may take: 1 to 900 whole
-	// seconds; 29 seconds, since the HTTP API gives up after 30.
-	WebhookTimeout time.Duration
-	// EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, SlowConcurrency,
-	// DeliveryConcurrency, AckConcurrency and WebhookConcurrency reserve that many environments for a
-	// function, and bound it to them: 1 to 10,000; 0 leaves it to the account. SlowConcurrency is of
-	// ProcessSlow, which calls the endpoints of queues that are slow or fail.
-	EnqueueConcurrency, SortConcurrency, SweepConcurrency, ProcessConcurrency, SlowConcurrency, DeliveryConcurrency, AckConcurrency, WebhookConcurrency int
 	// SlowShare is how many calls of ProcessSlow a tenant may have at a time: 1 to 100; 10. Beyond it,
 	// its queues wait for their turn. What is no tenant's has no such bound.
 	SlowShare int
@@ -289,9 +176,8 @@ type Props struct {
 	// queues up and operate on consumers. An empty one asks for none, but for the last:
 	// without it tenants cannot operate at all.
 	TenantProduceScope, TenantConsumeScope, TenantOperateScope string
-	// TenantRate and TenantBurst are to the tenants' API what APIRate and APIBurst
-	// are to the other: of all tenants together.
-	TenantRate, TenantBurst int
+	// TenantRate is to the tenants' API what APIRate is to the other: of all tenants together.
+	TenantRate int
 
 	// Quotas are what tenants may take, 1,000 at most; none means no bound but
 	// TenantRate. QuotasFile is a file that holds them instead, as JSON:
@@ -299,9 +185,6 @@ type Props struct {
 	// small first letters.
 	Quotas     []Quota
 	QuotasFile string
-	// QuotasTable is the name of the table that counts what tenants take, where there
-	// are quotas; the stack's id in small letters with -quotas.
-	QuotasTable string
 
 	// EncryptionKey is a key of yours that tables, logs and the failure queue are
 	// encrypted with: "new" makes one, with rotation; the ARN of a key takes that,
@@ -310,12 +193,6 @@ type Props struct {
 	// a table, a log or the queue needs kms:Decrypt on it then.
 	EncryptionKey string
 
-	// BudgetDollars, 1 to 1,000,000,000, and BudgetSubscriber, an e-mail address or the
-	// ARN of an SNS topic, both or none, report when the account's month costs more
-	// than so many US dollars, or is forecast to.
-	BudgetDollars    int
-	BudgetSubscriber string
-
 	// Shift is how calls move to a new version of a function: "" moves all of them
 	// at once; one of CodeDeploy's ways, such as Canary10Percent5Minutes or
 	// Linear10PercentEvery1Minute, moves some, waits, and goes back by itself where
@@ -323,9 +200,9 @@ type Props struct {
 	Shift string
 
 	// APIRate is how many requests a second each route of the HTTP API takes: 1 to
-	// 10,000; 1,000. APIBurst is how many at once: 1 to 5,000; 500. More than the
-	// account's own limits is of no use.
-	APIRate, APIBurst int
+	// 10,000; 1,000. As many come through at once. More than the account's own limit is of
+	// no use.
+	APIRate int
 	// FunctionURL gives enqueue a function URL beside the HTTP API, for producers who sign
 	// for IAM: POST /messages and nothing else, without an API's price, throttle and access
 	// log. Not where there are tenants. An HTTP API that nobody calls costs nothing.
@@ -375,7 +252,7 @@ func (p Props) checkQueueSettings(c *checker) {
 	}
 	oneOf(c, "policy", p.Policy, cursor.PolicyWait, cursor.PolicySkip, cursor.PolicyAlert)
 	between(c, "gapAfter", p.GapAfter, cursor.MinGapAfter, cursor.MaxGapAfter)
-	between(c, "maxAhead", p.MaxAhead, cursor.MinMaxAhead, cursor.MaxMaxAhead)
+	between(c, "maxAhead", p.MaxAhead, 1, cursor.MaxMaxAhead)
 	oneOf(c, "mode", p.Mode, cursor.ModeSync, cursor.ModeAsync)
 	between(c, "settle", *p.Settle, 0, cursor.MaxSettle)
 	whole(c, "settle", *p.Settle, time.Millisecond)

@@ -19,6 +19,11 @@ func tenants(change func(*Props)) Props {
 	return p
 }
 
+// of are properties of one function.
+func of(name string, takes FunctionProps) Props {
+	return Props{Functions: map[string]FunctionProps{name: takes}}
+}
+
 func TestPropsBounds(t *testing.T) {
 	tests := []struct {
 		props Props
@@ -27,13 +32,14 @@ func TestPropsBounds(t *testing.T) {
 		{Props{}, ""},
 		{*changedProps(), ""},
 
-		{Props{MessagesTable: "ab"}, `messagesTable, "ab", 3, 255`},
-		{Props{CursorsTable: "a b c"}, `cursorsTable, "a b c", 3, 255`},
-		{Props{SweepsTable: strings.Repeat("s", 256)}, "sweepsTable, 255"},
-		{Props{SweepsTable: strings.Repeat("s", 255)}, ""},
-		{Props{MessagesTable: "one", CursorsTable: "one"}, `cursorsTable, "one", messagesTable`},
-		{Props{QueueKey: "body"}, `queueKey, seqKey, "body"`},
-		{Props{SeqKey: "queue"}, "queueKey, seqKey"},
+		{Props{Tables: "a b"}, `tables, "a b", 1, 240`},
+		{Props{Tables: strings.Repeat("s", 241)}, "tables, 240"},
+		{Props{Tables: strings.Repeat("s", 240)}, ""},
+		{of("sorter", FunctionProps{Memory: 512}), `functions, "sorter", sort, webhook`},
+		{of("enqueue", FunctionProps{BatchSize: 5}), "enqueueBatchSize, 5, none"},
+		{of("sweep", FunctionProps{Timeout: time.Minute}), "sweepTimeout, 1m, none"},
+		{of("slow", FunctionProps{Memory: 512}), "slowMemory, 512, none"},
+		{of("delivery", FunctionProps{BatchWindow: new(time.Second)}), "deliveryBatchWindow, 1s, none"},
 		{Props{Removal: "keep"}, `removal, "keep", retain`},
 
 		{Props{FirstSeq: new(int64(-1))}, "firstSeq, -1, 0, 9223372036854775807"},
@@ -47,7 +53,6 @@ func TestPropsBounds(t *testing.T) {
 		{Props{Retention: new(time.Hour)}, "retention, 1h, 4h, 87600h"},
 		{Props{Retention: new(4 * time.Hour)}, ""},
 		{Props{Retention: new(-time.Second)}, "retention, -1s"},
-		{Props{BatchSize: 1001}, "batchSize, 1001, 1, 1000"},
 		{Props{Events: `{"queue":"id"}`}, `events, {"queue":"id"}, seq is missing`},
 		{Props{Events: `{"id":"id"}`}, "events, queue is missing"},
 		{Props{Events: `{"queue":"a","id":"b","colour":"c"}`}, "events, colour is not known, keyType"},
@@ -61,17 +66,12 @@ func TestPropsBounds(t *testing.T) {
 		{Props{Settle: new(time.Microsecond)}, "settle, 1µs, multiple of 1ms"},
 		{Props{Late: "never"}, `late, "never", deliver`},
 
-		{Props{SortBatchSize: 10_001}, "sortBatchSize, 10001, 1, 10000"},
-		{Props{SortBatchSize: 10_000, SortBatchWindow: new(300 * time.Second)}, ""},
-		{Props{SortBatchWindow: new(301 * time.Second)}, "sortBatchWindow, 5m1s, 0s, 5m"},
-		{Props{SortBatchWindow: new(1500 * time.Millisecond)}, "sortBatchWindow, 1.5s, multiple of 1s"},
-		{Props{SortParallelization: 11}, "sortParallelization, 11, 1, 10"},
-		{Props{SortRetries: -1}, "sortRetries, -1, 1, 10000"},
-		{Props{SortMaxRecordAge: 25 * time.Hour}, "sortMaxRecordAge, 25h, 1m, 24h"},
-		{Props{SortMaxRecordAge: 59 * time.Second}, "sortMaxRecordAge, 59s"},
-		{Props{SortMaxRecordAge: 60500 * time.Millisecond}, "sortMaxRecordAge, 1m0.5s, multiple of 1s"},
+		{of("sort", FunctionProps{BatchSize: 10_001}), "sortBatchSize, 10001, 1, 10000"},
+		{of("sort", FunctionProps{BatchSize: 10_000, BatchWindow: new(300 * time.Second)}), ""},
+		{of("sort", FunctionProps{BatchWindow: new(301 * time.Second)}), "sortBatchWindow, 5m1s, 0s, 5m"},
+		{of("sort", FunctionProps{BatchWindow: new(1500 * time.Millisecond)}), "sortBatchWindow, 1.5s, multiple of 1s"},
+		{of("sort", FunctionProps{Parallelization: 11}), "sortParallelization, 11, 1, 10"},
 
-		{Props{AuditTable: "streamsort-audit", ConsumersTable: "streamsort-audit"}, `auditTable, "streamsort-audit", consumersTable`},
 		{Props{Consumers: []Consumer{{Name: "a b"}}}, "consumers[0]"},
 		{Props{Consumers: []Consumer{{Name: "a", Sink: &Sink{Kind: "sqs"}}}}, "consumers[0].sink, arn"},
 		{Props{Consumers: []Consumer{{Name: "a", Start: "now", Sink: changedProps().Consumers[0].Sink}}}, "consumers[0].start, first, latest"},
@@ -80,28 +80,23 @@ func TestPropsBounds(t *testing.T) {
 		{Props{ConsumersFile: "nowhere.json"}, "consumersFile, nowhere.json"},
 		{Props{ConsumersFile: "testdata/unknown.json"}, "consumersFile, testdata/unknown.json, consumers[0].size"},
 		{Props{ConsumersFile: "testdata/consumers.json"}, ""},
-		{Props{ProcessBatchSize: -1}, "processBatchSize, -1, 1, 10000"},
-		{Props{ProcessBatchWindow: 301 * time.Second}, "processBatchWindow, 5m1s"},
-		{Props{ProcessBatchWindow: 1500 * time.Millisecond}, "processBatchWindow, 1.5s, multiple of 1s"},
-		{Props{ProcessParallelization: 11}, "processParallelization, 11"},
-		{Props{ProcessRetries: -1}, "processRetries, -1"},
-		{Props{ProcessMaxRecordAge: time.Second}, "processMaxRecordAge, 1s, 1m, 24h"},
-		{Props{ProcessMemory: 1}, "processMemory, 1"},
-		{Props{DeliveryMemory: 1}, "deliveryMemory, 1"},
-		{Props{ProcessTimeout: time.Hour}, "processTimeout, 1h"},
-		{Props{DeliveryTimeout: time.Hour}, "deliveryTimeout, 1h"},
-		{Props{ProcessConcurrency: -1}, "processConcurrency, -1"},
-		{Props{DeliveryConcurrency: -1}, "deliveryConcurrency, -1"},
-		{Props{TagKey: "st"}, `tagKey, "st"`},
+		{of("process", FunctionProps{BatchSize: -1}), "processBatchSize, -1, 1, 10000"},
+		{of("process", FunctionProps{BatchWindow: new(301 * time.Second)}), "processBatchWindow, 5m1s"},
+		{of("process", FunctionProps{BatchWindow: new(1500 * time.Millisecond)}), "processBatchWindow, 1.5s, multiple of 1s"},
+		{of("process", FunctionProps{Parallelization: 11}), "processParallelization, 11"},
+		{of("process", FunctionProps{Memory: 1}), "processMemory, 1"},
+		{of("delivery", FunctionProps{Memory: 1}), "deliveryMemory, 1"},
+		{of("process", FunctionProps{Timeout: time.Hour}), "processTimeout, 1h"},
+		{of("delivery", FunctionProps{Timeout: time.Hour}), "deliveryTimeout, 1h"},
+		{of("process", FunctionProps{Concurrency: -1}), "processConcurrency, -1"},
+		{of("delivery", FunctionProps{Concurrency: -1}), "deliveryConcurrency, -1"},
 		{Props{Tombstone: time.Minute}, "tombstone, 1m, 1h, 8760h"},
 		{Props{AnnounceFunction: new("people")}, `announceFunction, "people"`},
-		{Props{ArrivalsBatchWindow: new(1500 * time.Millisecond)}, "arrivalsBatchWindow, 1.5s, multiple of 1s"},
-		{Props{ArrivalsBatchWindow: new(301 * time.Second)}, "arrivalsBatchWindow, 5m1s"},
-		{Props{EndsBatchSize: -1}, "endsBatchSize, -1"},
-		{Props{EndsBatchWindow: 1500 * time.Millisecond}, "endsBatchWindow, 1.5s, multiple of 1s"},
-		{Props{AckMemory: 1}, "ackMemory, 1"},
-		{Props{AckTimeout: time.Hour}, "ackTimeout, 1h"},
-		{Props{AckConcurrency: -1}, "ackConcurrency, -1"},
+		{of("ack", FunctionProps{BatchSize: -1}), "ackBatchSize, -1"},
+		{of("ack", FunctionProps{BatchWindow: new(1500 * time.Millisecond)}), "ackBatchWindow, 1.5s, multiple of 1s"},
+		{of("ack", FunctionProps{Memory: 1}), "ackMemory, 1"},
+		{of("ack", FunctionProps{Timeout: time.Hour}), "ackTimeout, 1h"},
+		{of("ack", FunctionProps{Concurrency: -1}), "ackConcurrency, -1"},
 		{Props{Webhooks: changedProps().Webhooks}, ""},
 		{Props{Webhooks: []Webhook{{Name: "a b", Preset: "github", Secret: changedProps().Webhooks[0].Secret}}}, "webhooks, sources[0].name, 64"},
 		{Props{Webhooks: []Webhook{{Name: "a", Preset: "github"}}}, "webhooks, sources[0].secret, ARN"},
@@ -112,14 +107,11 @@ func TestPropsBounds(t *testing.T) {
 		{Props{WebhooksFile: "testdata/consumers.json"}, "webhooksFile, testdata/consumers.json, sources"},
 		{Props{WebhooksFile: "testdata/webhooks.json"}, ""},
 		{Props{WebhookRate: 10_001}, "webhookRate, 10001, 1, 10000"},
-		{Props{WebhookBurst: -1}, "webhookBurst, -1, 1, 5000"},
-		{Props{WebhookRefusals: -1}, "webhookRefusals, -1, 1, 1000000"},
-		{Props{WebhookMemory: 1}, "webhookMemory, 1"},
-		{Props{WebhookTimeout: time.Hour}, "webhookTimeout, 1h"},
-		{Props{WebhookConcurrency: -1}, "webhookConcurrency, -1"},
-		{Props{SlowConcurrency: -1}, "slowConcurrency, -1"},
+		{of("webhook", FunctionProps{Memory: 1}), "webhookMemory, 1"},
+		{of("webhook", FunctionProps{Timeout: time.Hour}), "webhookTimeout, 1h"},
+		{of("webhook", FunctionProps{Concurrency: -1}), "webhookConcurrency, -1"},
+		{of("slow", FunctionProps{Concurrency: -1}), "slowConcurrency, -1"},
 		{Props{SlowShare: 101}, "slowShare, 101, 1, 100"},
-		{Props{GapAlarmAfter: time.Second}, "gapAlarmAfter, 1s, 1m, 8760h"},
 		{Props{SettleWithin: time.Second}, "settleWithin, 1s, 1m, 8760h"},
 		{Props{LagAfter: time.Second}, "lagAfter, 1s, 1m, 8760h"},
 		{Props{AnnounceTopic: new("people")}, `announceTopic, "people"`},
@@ -135,15 +127,15 @@ func TestPropsBounds(t *testing.T) {
 		{Props{SweepSegments: 101}, "sweepSegments, 101, 1, 100"},
 		{Props{EventBus: new("arn:aws:events:eu-west-1:1:event-bus/x")}, "eventBus, 256"},
 
-		{Props{EnqueueMemory: 64}, "enqueueMemory, 64, 128, 10240"},
-		{Props{SortMemory: 10_241}, "sortMemory, 10241"},
-		{Props{SweepMemory: -1}, "sweepMemory, -1"},
-		{Props{EnqueueTimeout: 16 * time.Minute}, "enqueueTimeout, 16m, 1s, 15m"},
-		{Props{SortTimeout: 500 * time.Millisecond}, "sortTimeout, 500ms"},
-		{Props{SortTimeout: 1500 * time.Millisecond}, "sortTimeout, 1.5s, multiple of 1s"},
-		{Props{EnqueueConcurrency: -1}, "enqueueConcurrency, -1, 0, 10000"},
-		{Props{SortConcurrency: 10_001}, "sortConcurrency, 10001"},
-		{Props{SweepConcurrency: -1}, "sweepConcurrency, -1"},
+		{of("enqueue", FunctionProps{Memory: 64}), "enqueueMemory, 64, 128, 10240"},
+		{of("sort", FunctionProps{Memory: 10_241}), "sortMemory, 10241"},
+		{of("sweep", FunctionProps{Memory: -1}), "sweepMemory, -1"},
+		{of("enqueue", FunctionProps{Timeout: 16 * time.Minute}), "enqueueTimeout, 16m, 1s, 15m"},
+		{of("sort", FunctionProps{Timeout: 500 * time.Millisecond}), "sortTimeout, 500ms"},
+		{of("sort", FunctionProps{Timeout: 1500 * time.Millisecond}), "sortTimeout, 1.5s, multiple of 1s"},
+		{of("enqueue", FunctionProps{Concurrency: -1}), "enqueueConcurrency, -1, 0, 10000"},
+		{of("sort", FunctionProps{Concurrency: 10_001}), "sortConcurrency, 10001"},
+		{of("sweep", FunctionProps{Concurrency: -1}), "sweepConcurrency, -1"},
 		{Props{TenantIssuer: "https://a.example"}, `tenantIssuer, tenantAudience, tenantClaim, "https://a.example"`},
 		{Props{TenantOperateScope: "s"}, "tenantOperateScope, tenantIssuer, tenantAudience, tenantClaim"},
 		{Props{TenantRate: 1}, "tenantRate, tenantIssuer"},
@@ -156,23 +148,16 @@ func TestPropsBounds(t *testing.T) {
 		{tenants(func(p *Props) { p.TenantClaim = "my tenant" }), `tenantClaim, "my tenant"`},
 		{tenants(func(p *Props) { p.TenantConsumeScope = "a b" }), `tenantConsumeScope, "a b"`},
 		{tenants(func(p *Props) { p.TenantRate = 10_001 }), "tenantRate, 10001, 1, 10000"},
-		{tenants(func(p *Props) { p.TenantBurst = -1 }), "tenantBurst, -1, 1, 5000"},
 		{Props{Quotas: []Quota{{Name: "*", Messages: 1}}}, "quotas, tenantClaim"},
 		{tenants(func(p *Props) { p.Quotas = []Quota{{Name: "*", Messages: -1}} }), "quotas, quotas[0].messages"},
 		{tenants(func(p *Props) { p.Quotas, p.QuotasFile = []Quota{}, "x" }), "quotasFile, quotas"},
 		{tenants(func(p *Props) { p.QuotasFile = "nowhere.json" }), "quotasFile, nowhere.json"},
 		{tenants(func(p *Props) { p.QuotasFile = "testdata/consumers.json" }), "quotasFile, testdata/consumers.json, quotas"},
 		{tenants(func(p *Props) { p.QuotasFile = "testdata/quotas.json" }), ""},
-		{Props{QuotasTable: "a"}, `quotasTable, "a"`},
 		{Props{EncryptionKey: "alias/mine"}, `encryptionKey, "alias/mine"`},
 		{Props{EncryptionKey: theKey}, ""},
-		{Props{BudgetDollars: 5}, "budgetDollars, budgetSubscriber, 5"},
-		{Props{BudgetSubscriber: "a@b.c"}, `budgetDollars, budgetSubscriber, "a@b.c"`},
-		{Props{BudgetDollars: -5, BudgetSubscriber: "a@b.c"}, "budgetDollars, -5, 1, 1000000000"},
-		{Props{BudgetDollars: 5, BudgetSubscriber: "people"}, `budgetSubscriber, "people"`},
 		{Props{Shift: "Canary"}, `shift, "Canary", Canary10Percent5Minutes`},
 		{Props{APIRate: 10_001}, "apiRate, 10001, 1, 10000"},
-		{Props{APIBurst: -1}, "apiBurst, -1, 1, 5000"},
 		{Props{FunctionURL: true}, ""},
 		{tenants(func(p *Props) { p.FunctionURL = true }), "functionUrl, tenants, HTTP APIs"},
 		{Props{LogSuccesses: new(101)}, "logSuccesses, 101, 0, 100"},
@@ -207,11 +192,11 @@ func wantNamed(t *testing.T, err error, names ...string) {
 }
 
 func TestPropsReportsAll(t *testing.T) {
-	_, err := NewStack(nil, "0", &Props{BatchSize: -1, SortRetries: -1})
+	_, err := NewStack(nil, "0", &Props{MaxAhead: -1, Tombstone: -1})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	wantNamed(t, err, "\nstack ", `"0"`, "\nbatchSize ", "\nsortRetries ")
+	wantNamed(t, err, "\nstack ", `"0"`, "\nmaxAhead ", "\ntombstone ")
 }
 
 func TestPropsNotChanged(t *testing.T) {

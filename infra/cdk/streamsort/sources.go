@@ -298,7 +298,7 @@ func (s *Streamsort) newFailureQueue(id string) awssqs.Queue {
 func (a *addedSource) addFunction(files map[string]string) error {
 	s := a.Streamsort
 	f := function{
-		name: "source", id: a.id, description: "Takes the records of " + a.Name, memory: a.Memory, timeout: a.Timeout,
+		name: "source", id: a.id, description: "Takes the records of " + a.Name, takes: FunctionProps{Memory: a.Memory, Timeout: a.Timeout},
 		environment: merged(s.quotasEnvironment(), s.troubleEnvironment(), s.announceEnvironment(), map[string]string{
 			"STREAMSORT_SOURCE": a.text, "STREAMSORT_FAILURE_QUEUE": *a.failures.QueueUrl(),
 		}),

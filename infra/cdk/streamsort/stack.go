@@ -26,8 +26,10 @@ import (
 type Streamsort struct {
 	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable, TroubleTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
 	EnqueueFunction, SortFunction, SweepFunction, DeliveryFunction, AckFunction                                    awslambda.Function
-	// DedupTable and QuotasTable are nil where there is none.
-	DedupTable, QuotasTable awsdynamodb.TableV2
+	// DedupTable is for functions of your own that use package dedup.
+	DedupTable awsdynamodb.TableV2
+	// QuotasTable is nil where there is none.
+	QuotasTable awsdynamodb.TableV2
 	// ArchiveBucket is nil where no archive needs one.
 	ArchiveBucket awss3.Bucket
 	// ProcessFunction is nil where there are no consumers for it.
@@ -38,7 +40,8 @@ type Streamsort struct {
 	// WebhookFunction is nil where there are no senders for it.
 	WebhookFunction awslambda.Function
 	FailureQueue    awssqs.Queue
-	// TimerQueue carries wake-ups; nil where there is no timer.
+	// TimerQueue carries wake-ups: retries, gaps, leases and chains' deadlines are seen to when
+	// they are due, instead of with the queue's next message or the next sweep.
 	TimerQueue awssqs.Queue
 	// Key is nil where AWS's own keys encrypt.
 	Key awskms.IKey
@@ -158,7 +161,6 @@ func (p *Props) complete(id string) (Props, error) {
 // addAll makes everything.
 func (s *Streamsort) addAll() error {
 	s.addKey()
-	s.addBudget()
 	s.addTables()
 	s.props.Consumers = s.shelve(s.props.Consumers)
 	s.consumers = s.props.Consumers

@@ -51,14 +51,20 @@ var (
 // changedProps differ from the defaults in every property.
 func changedProps() *Props {
 	return &Props{
-		MessagesTable: "in-", CursorsTable: "at.", SweepsTable: "sw_", ConsumersTable: "con", AuditTable: "aud", TroubleTable: "tro", DedupTable: "ded", ChainsTable: "cha", ArrivalsTable: "arr", TagKey: "tree",
-		Tombstone: 2 * time.Hour, EndsBatchSize: 30, EndsBatchWindow: 3 * time.Second, ArrivalsBatchWindow: new(4 * time.Second),
-		QueueKey: "account", SeqKey: "number", Removal: Destroy,
+		Tables: "in-", Tombstone: 2 * time.Hour, Removal: Destroy,
+		Functions: map[string]FunctionProps{
+			"enqueue":  {Memory: 128, Timeout: 10 * time.Second, Concurrency: 11},
+			"sort":     {Memory: 256, Timeout: 20 * time.Second, Concurrency: 12, BatchSize: 10, BatchWindow: new(2 * time.Second), Parallelization: 3},
+			"sweep":    {Memory: 1024, Concurrency: 1},
+			"process":  {Memory: 192, Timeout: 40 * time.Second, Concurrency: 14, BatchSize: 20, BatchWindow: new(time.Second), Parallelization: 2},
+			"slow":     {Concurrency: 19},
+			"delivery": {Memory: 320, Timeout: 5 * time.Second, Concurrency: 15},
+			"ack":      {Memory: 384, Timeout: 6 * time.Second, Concurrency: 16, BatchSize: 30, BatchWindow: new(3 * time.Second), Parallelization: 4},
+			"webhook":  {Memory: 448, Timeout: 7 * time.Second, Concurrency: 18},
+		},
 		FirstSeq: new(int64(0)), Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 50, Settle: new(time.Minute), Late: cursor.LateDrop,
-		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), BatchSize: 5,
-		Events:        `{"queue":"repository.full_name","seq":"sequence","id":"delivery.id"}`,
-		SortBatchSize: 10, SortBatchWindow: new(2 * time.Second), SortParallelization: 3, SortRetries: 4,
-		SortMaxRecordAge: time.Hour,
+		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)),
+		Events: `{"queue":"repository.full_name","seq":"sequence","id":"delivery.id"}`,
 		Consumers: []Consumer{
 			{Name: "billing", Sink: &Sink{Kind: "sqs", ARN: new("arn:aws:sqs:eu-west-1:123456789012:billing.fifo"), MaxEntries: 1}},
 			{
@@ -84,24 +90,18 @@ func changedProps() *Props {
 				Queue: "@header(X-Account)", Prefix: new(""), Seq: "number", ID: "event.id", MaxBody: 1000,
 			},
 		},
-		WebhookRate: 30, WebhookBurst: 60, WebhookRefusals: 17,
-		ProcessBatchSize: 20, ProcessBatchWindow: time.Second, ProcessParallelization: 2, ProcessRetries: 6,
-		ProcessMaxRecordAge: 2 * time.Hour,
-		SweepInterval:       time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2,
+		WebhookRate:   30,
+		SweepInterval: time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2,
 		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"),
 		AnnounceFunction: new("arn:aws:lambda:eu-west-1:123456789012:function:people"),
 		SettleWithin:     3 * time.Hour,
-		LagAfter:         time.Hour, GapAlarmAfter: 2 * time.Hour, SavedQueries: new(false), Timer: new(false), DeleteDelivered: true, KnownQueues: true,
-		EnqueueMemory: 128, SortMemory: 256, SweepMemory: 1024, ProcessMemory: 192, DeliveryMemory: 320, AckMemory: 384, WebhookMemory: 448,
-		EnqueueTimeout: 10 * time.Second, SortTimeout: 20 * time.Second,
-		ProcessTimeout: 40 * time.Second, DeliveryTimeout: 5 * time.Second, AckTimeout: 6 * time.Second, WebhookTimeout: 7 * time.Second,
-		EnqueueConcurrency: 11, SortConcurrency: 12, SweepConcurrency: 1, ProcessConcurrency: 14, SlowConcurrency: 19, SlowShare: 7, DeliveryConcurrency: 15, AckConcurrency: 16, WebhookConcurrency: 18,
+		LagAfter:         time.Hour, SavedQueries: new(false), DeleteDelivered: true, KnownQueues: true,
+		SlowShare:    7,
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
-		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30, TenantBurst: 50,
-		Quotas:      []Quota{{Name: "*", Messages: 100, Bytes: 1_000_000, NewQueues: 60, NewChains: 600}, {Name: "acme", Messages: 5000}},
-		QuotasTable: "quo",
-		APIRate:     20, APIBurst: 40, LogRetentionDays: 365, LogSuccesses: new(100), LogQueue: "octo/repo", LogUntil: "2026-01-02T15:04:05Z", Architecture: AMD64,
-		Shift: "Canary10Percent5Minutes", EncryptionKey: theKey, BudgetDollars: 250, BudgetSubscriber: "people@example.com",
+		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30,
+		Quotas:  []Quota{{Name: "*", Messages: 100, Bytes: 1_000_000, NewQueues: 60, NewChains: 600}, {Name: "acme", Messages: 5000}},
+		APIRate: 20, LogRetentionDays: 365, LogSuccesses: new(100), LogQueue: "octo/repo", LogUntil: "2026-01-02T15:04:05Z", Architecture: AMD64,
+		Shift: "Canary10Percent5Minutes", EncryptionKey: theKey,
 	}
 }
 
@@ -219,10 +219,6 @@ func TestLogicalIDs(t *testing.T) {
 	}
 	for i, tmpl := range []template{defaults(), changed()} {
 		if i == 1 {
-			want["Budget"] = "AWS::Budgets::Budget"
-			for _, id := range []string{"TimerQueue", "TimerQueuePolicy", "TimerMapping"} {
-				delete(want, id) // Props.Timer is false
-			}
 			functions("Process", "Webhook")
 			want["QuotasTable"] = "AWS::DynamoDB::GlobalTable"
 			want["ArchiveBucket"], want["ArchiveBucketPolicy"] = "AWS::S3::Bucket", "AWS::S3::BucketPolicy"
@@ -304,22 +300,14 @@ func TestOutputs(t *testing.T) {
 
 // Two stacks in one account do not meet.
 func TestNamesFollowStack(t *testing.T) {
-	p := (*Props)(nil).withDefaults("Orders-Test")
-	got := strings.Join([]string{p.MessagesTable, p.CursorsTable, p.SweepsTable, p.ConsumersTable, p.AuditTable, p.TroubleTable}, " ")
-	if want := "orders-test-messages orders-test-cursors orders-test-sweeps orders-test-consumers orders-test-audit orders-test-trouble"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-func TestNoDedup(t *testing.T) {
-	if table := synthesize("Orders", &Props{Dedup: new(false)}).Resources["DedupTable"]; table != nil {
-		t.Errorf("the stack has %v", table)
+	if p := (*Props)(nil).withDefaults("Orders-Test"); p.Tables != "orders-test" {
+		t.Errorf("the tables' names begin with %s", p.Tables)
 	}
 }
 
 func TestErrorMakesNothing(t *testing.T) {
 	app := awscdk.NewApp(nil)
-	stack, err := NewStack(app, "Streamsort", &Props{BatchSize: -1})
+	stack, err := NewStack(app, "Streamsort", &Props{MaxAhead: -1})
 	if err == nil || stack != nil {
 		t.Errorf("stack %v, error %v", stack, err)
 	}

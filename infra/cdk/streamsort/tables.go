@@ -13,29 +13,24 @@ import (
 )
 
 func (s *Streamsort) addTables() {
-	names := cursor.Names{
-		Messages: s.props.MessagesTable, Cursors: s.props.CursorsTable, Sweeps: s.props.SweepsTable,
-		Arrivals: s.props.ArrivalsTable, QueueKey: s.props.QueueKey, SeqKey: s.props.SeqKey,
-	}
+	t := s.props.Tables
+	names := cursor.Names{Messages: t + "-messages", Cursors: t + "-cursors", Sweeps: t + "-sweeps", Arrivals: t + "-arrivals"}
 	tables := names.Tables()
 	s.MessagesTable = s.newTable("MessagesTable", tables[0])
 	s.CursorsTable = s.newTable("CursorsTable", tables[1])
 	s.SweepsTable = s.newTable("SweepsTable", tables[2])
 	s.ArrivalsTable = s.newTable("ArrivalsTable", names.ArrivalsTable())
 
-	tables = delivery.Names{Consumers: s.props.ConsumersTable, Audit: s.props.AuditTable, Trouble: s.props.TroubleTable}.Tables()
+	tables = delivery.Names{Consumers: t + "-consumers", Audit: t + "-audit", Trouble: t + "-trouble"}.Tables()
 	s.ConsumersTable = s.newTable("ConsumersTable", tables[0])
 	s.AuditTable = s.newTable("AuditTable", tables[1])
 	s.TroubleTable = s.newTable("TroubleTable", tables[2])
 
-	chains := xorack.Names{Chains: s.props.ChainsTable, TagKey: s.props.TagKey}
-	s.ChainsTable = s.newTable("ChainsTable", chains.Tables()[0])
+	s.ChainsTable = s.newTable("ChainsTable", xorack.Names{Chains: t + "-chains"}.Tables()[0])
+	s.DedupTable = s.newTable("DedupTable", dedup.Names{Table: t + "-dedup"}.Tables()[0])
 
 	if len(s.props.Quotas) > 0 {
-		s.QuotasTable = s.newTable("QuotasTable", quota.Names{Quotas: s.props.QuotasTable}.Tables()[0])
-	}
-	if *s.props.Dedup {
-		s.DedupTable = s.newTable("DedupTable", dedup.Names{Table: s.props.DedupTable}.Tables()[0])
+		s.QuotasTable = s.newTable("QuotasTable", quota.Names{Quotas: t + "-quotas"}.Tables()[0])
 	}
 }
 
@@ -69,7 +64,6 @@ func (s *Streamsort) newTable(id string, definition table.Definition) awsdynamod
 		props.TimeToLiveAttribute = &definition.TTL
 	}
 	s.bounded(props)
-	s.warmed(id, props)
 	made := awsdynamodb.NewTableV2(s.scope, &id, props)
 	resource := s.nameResource(made, id)
 	if s.Key != nil {

@@ -21,22 +21,22 @@ func TestTables(t *testing.T) {
 	for i, definition := range (cursor.Names{}).Tables() {
 		checkTable(t, defaults(), ids[i], definition, true)
 	}
-	names := cursor.Names{Messages: "in-", Cursors: "at.", Sweeps: "sw_", QueueKey: "account", SeqKey: "number"}
+	names := cursor.Names{Messages: "in--messages", Cursors: "in--cursors", Sweeps: "in--sweeps"}
 	for i, definition := range names.Tables() {
 		checkTable(t, changed(), ids[i], definition, false)
 	}
 	checkTable(t, defaults(), "DedupTable", dedup.Names{}.Tables()[0], true)
-	checkTable(t, changed(), "DedupTable", dedup.Names{Table: "ded"}.Tables()[0], false)
+	checkTable(t, changed(), "DedupTable", dedup.Names{Table: "in--dedup"}.Tables()[0], false)
 	checkTable(t, defaults(), "ArrivalsTable", cursor.Names{}.ArrivalsTable(), true)
-	checkTable(t, changed(), "ArrivalsTable", cursor.Names{Arrivals: "arr", QueueKey: "account"}.ArrivalsTable(), false)
-	checkTable(t, changed(), "QuotasTable", quota.Names{Quotas: "quo"}.Tables()[0], false)
+	checkTable(t, changed(), "ArrivalsTable", cursor.Names{Arrivals: "in--arrivals"}.ArrivalsTable(), false)
+	checkTable(t, changed(), "QuotasTable", quota.Names{Quotas: "in--quotas"}.Tables()[0], false)
 	checkTable(t, defaults(), "ChainsTable", xorack.Names{}.Tables()[0], true)
-	checkTable(t, changed(), "ChainsTable", xorack.Names{Chains: "cha", TagKey: "tree"}.Tables()[0], false)
+	checkTable(t, changed(), "ChainsTable", xorack.Names{Chains: "in--chains"}.Tables()[0], false)
 	ids = []string{"ConsumersTable", "AuditTable", "TroubleTable"}
 	for i, definition := range (delivery.Names{Trouble: "streamsort-trouble"}).Tables() {
 		checkTable(t, defaults(), ids[i], definition, true)
 	}
-	for i, definition := range (delivery.Names{Consumers: "con", Audit: "aud", Trouble: "tro"}).Tables() {
+	for i, definition := range (delivery.Names{Consumers: "in--consumers", Audit: "in--audit", Trouble: "in--trouble"}).Tables() {
 		checkTable(t, changed(), ids[i], definition, false)
 	}
 }
@@ -63,7 +63,7 @@ func TestNoUpdateReplacesATable(t *testing.T) {
 	tuned := synthesize("Streamsort", &Props{
 		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), EncryptionKey: NewKey, Shift: "AllAtOnce", Removal: Destroy,
 		AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"), SavedQueries: new(false),
-		WarmWrites: 10_000, MaxWrites: 20_000,
+		MaxWrites: 20_000,
 	})
 	for _, tmpl := range []template{defaults(), tuned} {
 		got := map[string]fixed{}

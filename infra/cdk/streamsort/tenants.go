@@ -38,8 +38,8 @@ func (p Props) checkTenants(c *checker) {
 	required := []string{p.TenantIssuer, p.TenantAudience, p.TenantClaim}
 	switch given := slices.DeleteFunc(slices.Clone(required), func(s string) bool { return s == "" }); len(given) {
 	case 0:
-		if scopes := p.TenantProduceScope + p.TenantConsumeScope + p.TenantOperateScope; scopes != "" || p.TenantRate != 0 || p.TenantBurst != 0 {
-			c.fail("tenantProduceScope, tenantConsumeScope, tenantOperateScope, tenantRate, tenantBurst",
+		if scopes := p.TenantProduceScope + p.TenantConsumeScope + p.TenantOperateScope; scopes != "" || p.TenantRate != 0 {
+			c.fail("tenantProduceScope, tenantConsumeScope, tenantOperateScope, tenantRate",
 				"are for tenants, and there are none; write tenantIssuer, tenantAudience and tenantClaim too")
 		}
 		return
@@ -66,7 +66,6 @@ func (p Props) checkTenants(c *checker) {
 		}
 	}
 	between(c, "tenantRate", p.TenantRate, 1, 10_000)
-	between(c, "tenantBurst", p.TenantBurst, 1, 5000)
 }
 
 // troublesEnvironment has the sweep write of each tenant what alarms watch.
@@ -74,7 +73,7 @@ func (s *Streamsort) troublesEnvironment() map[string]string {
 	if !s.props.hasTenants() {
 		return nil
 	}
-	return map[string]string{tenantClaimVariable: s.props.TenantClaim, "STREAMSORT_GAP_ALARM_AFTER": text(s.props.GapAlarmAfter)}
+	return map[string]string{tenantClaimVariable: s.props.TenantClaim}
 }
 
 // addTenants makes the tenants' own HTTP API: it takes tokens where Api takes
@@ -95,7 +94,7 @@ func (s *Streamsort) addTenants() {
 	})
 	routes := slices.DeleteFunc(s.routes(), func(r route) bool { return r.class == operate && s.props.scope(operate) == "" })
 	s.open(door{
-		prefix: "Tenant", api: s.tenantAPI, rate: s.props.TenantRate, burst: s.props.TenantBurst, caller: "authorizer.claims.sub",
+		prefix: "Tenant", api: s.tenantAPI, rate: s.props.TenantRate, caller: "authorizer.claims.sub",
 		// What API Gateway refuses itself: all tenants feel it. What a function answers
 		// 429 is one tenant's own quota, or its queue that is full.
 		throttled: `{ $.status = "429" && $.integrationLatency = "-" }`,

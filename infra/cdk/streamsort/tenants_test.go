@@ -23,7 +23,7 @@ func TestTenantAuthorizer(t *testing.T) {
 		diff(t, id, want, got)
 	}
 	settings := tmpl.properties(t, "TenantApiStage", "AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"]
-	diff(t, "throttle", object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 50}, settings)
+	diff(t, "throttle", object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 30}, settings)
 	for _, function := range []string{"Enqueue", "Delivery", "Ack"} {
 		environment := tmpl.properties(t, function+"Function", "AWS::Lambda::Function")["Environment"].(object)
 		diff(t, function, "custom:tenant", environment["Variables"].(object)[tenantClaimVariable])
@@ -62,6 +62,6 @@ func TestTenantsDoNotOperate(t *testing.T) {
 	if n := len(tmpl.Resources); n > 250 {
 		t.Errorf("the template has %d resources, more than 250", n)
 	}
-	diff(t, "throttle", object{"ThrottlingRateLimit": 1000, "ThrottlingBurstLimit": 500},
+	diff(t, "throttle", object{"ThrottlingRateLimit": 1000, "ThrottlingBurstLimit": 1000},
 		tmpl.properties(t, "TenantApiStage", "AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"])
 }

@@ -28,9 +28,6 @@ const (
 // addTimerQueue makes the queue with delays that carries the wake-ups. It is not in the
 // messages' path, and nothing depends on it.
 func (s *Streamsort) addTimerQueue() {
-	if !*s.props.Timer {
-		return
-	}
 	props := &awssqs.QueueProps{
 		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
 		EnforceSSL:      jsii.Bool(true),
@@ -50,9 +47,6 @@ func (s *Streamsort) addTimerQueue() {
 
 // addTimerMapping calls sweep with the wake-ups that are due.
 func (s *Streamsort) addTimerMapping() {
-	if s.TimerQueue == nil {
-		return
-	}
 	awslambda.NewCfnEventSourceMapping(s.scope, jsii.String("TimerMapping"), &awslambda.CfnEventSourceMappingProps{
 		FunctionName:          s.liveARN(s.SweepFunction),
 		EventSourceArn:        s.TimerQueue.QueueArn(),
@@ -64,33 +58,21 @@ func (s *Streamsort) addTimerMapping() {
 
 // timerEnvironment is where wake-ups go.
 func (s *Streamsort) timerEnvironment() map[string]string {
-	if s.TimerQueue == nil {
-		return nil
-	}
 	return map[string]string{timerVariable: *s.TimerQueue.QueueUrl()}
 }
 
 // sendWakeUps: tell the timer what is due when.
 func (s *Streamsort) sendWakeUps() []awsiam.PolicyStatement {
-	if s.TimerQueue == nil {
-		return nil
-	}
 	return []awsiam.PolicyStatement{allow([]string{"sqs:SendMessage"}, s.TimerQueue.QueueArn())}
 }
 
 // takeWakeUps: what the timer's event source mapping does under the function's role.
 func (s *Streamsort) takeWakeUps() []awsiam.PolicyStatement {
-	if s.TimerQueue == nil {
-		return nil
-	}
 	return []awsiam.PolicyStatement{allow([]string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}, s.TimerQueue.QueueArn())}
 }
 
 // addTimerOutputs says where wake-ups go, to functions in stacks of their own.
 func (s *Streamsort) addTimerOutputs() {
-	if s.TimerQueue == nil {
-		return
-	}
 	s.export("TimerQueueUrl", "What tells of due times sends wake-ups there", s.TimerQueue.QueueUrl())
 	s.export("TimerQueueArn", "The same, for what such a function must be allowed", s.TimerQueue.QueueArn())
 }

@@ -1,9 +1,6 @@
 package streamsort
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestTimer(t *testing.T) {
 	tmpl := defaults()
@@ -18,14 +15,4 @@ func TestTimer(t *testing.T) {
 		"Effect": "Deny", "Principal": object{"AWS": "*"}, "Action": "sqs:*", "Resource": get("TimerQueue", "Arn"),
 		"Condition": object{"Bool": object{"aws:SecureTransport": "false"}},
 	}}, policy["Statement"])
-}
-
-// Without the timer, nothing of it is there.
-func TestNoTimer(t *testing.T) {
-	text := asText(t, synthesize("Streamsort", &Props{Timer: new(false)}))
-	for _, of := range []string{"TimerQueue", "TimerMapping", timerVariable} {
-		if strings.Contains(text, of) {
-			t.Errorf("a stack without a timer has %s", of)
-		}
-	}
 }

@@ -32,17 +32,23 @@ func (s *Streamsort) addFailureQueue() {
 	s.nameResource(policy, "FailureQueuePolicy")
 }
 
+// A batch of stream records that fails is tried again so often, and its records go to the
+// failure queue at that age. The stream keeps a record for 24 hours: an operator has 12 more to
+// look at it.
+const (
+	streamRetries = 50
+	maxRecordAge  = 12 * time.Hour
+)
+
 // addSortMapping calls sort with what is inserted into the messages' stream,
 // from the oldest record on. AWS's defaults repeat a failing batch until it
 // expires, a day later, and hold everything behind it up: retries and age are
 // bounded, a failing batch is halved, and only the records from the first
 // failed one on are repeated.
 func (s *Streamsort) addSortMapping() {
-	p := s.props
 	s.addMapping("SortMapping", mapping{
 		called: s.liveARN(s.SortFunction), table: s.MessagesTable, filters: []string{`{"eventName":["INSERT"]}`},
-		batchSize: p.SortBatchSize, window: *p.SortBatchWindow, parallelization: p.SortParallelization,
-		retries: p.SortRetries, maxRecordAge: p.SortMaxRecordAge,
+		reads: s.props.Functions["sort"],
 	})
 }
 
@@ -56,13 +62,15 @@ const waits = `{"eventName":["INSERT","MODIFY"],"dynamodb":{"Keys":{"sortKey":{"
 // addArrivalsMapping calls sort with what waits in keyed queues, one batch of a shard at a time:
 // batches side by side are told apart by item, not by queue, and would ask for a wake-up each,
 // or settle one queue at once. For the rest it is as that of the messages; a record that is
-// given up on is a hint that the sweep makes up for.
+// given up on is a hint that the sweep makes up for. What waits is gathered for a second on top
+// of the queues' settle window, so that more messages are placed by one write.
 func (s *Streamsort) addArrivalsMapping() {
-	p := s.props
+	reads := s.props.Functions["sort"]
+	reads.Parallelization = 1
+	reads.BatchWindow = new(time.Second)
 	s.addMapping("ArrivalsMapping", mapping{
 		called: s.liveARN(s.SortFunction), table: s.ArrivalsTable, filters: []string{waits},
-		batchSize: p.SortBatchSize, window: *p.ArrivalsBatchWindow, parallelization: 1,
-		retries: p.SortRetries, maxRecordAge: p.SortMaxRecordAge,
+		reads: reads,
 	})
 }
 
@@ -74,12 +82,10 @@ const moves = `{"dynamodb":{"NewImage":{"change":{"S":["advance"]}}}}`
 // notification of the sweep. A record is only a hint: one that is given up on loses
 // nothing.
 func (s *Streamsort) addProcessMapping() {
-	p := s.props
 	s.readers++
 	s.addMapping("ProcessMapping", mapping{
 		called: s.liveARN(s.ProcessFunction), table: s.CursorsTable, filters: []string{moves},
-		batchSize: p.ProcessBatchSize, window: p.ProcessBatchWindow, parallelization: p.ProcessParallelization,
-		retries: p.ProcessRetries, maxRecordAge: p.ProcessMaxRecordAge,
+		reads: s.props.Functions["process"],
 	})
 }
 
@@ -87,7 +93,6 @@ func (s *Streamsort) addProcessMapping() {
 // stamps end by a sum that no filter can make. One whose end is carried out is due no
 // more: that record calls nobody.
 func (s *Streamsort) addEndsMapping() {
-	p := s.props
 	s.addMapping("EndsMapping", mapping{
 		called: s.liveARN(s.AckFunction), table: s.ChainsTable,
 		filters: []string{
@@ -95,18 +100,16 @@ func (s *Streamsort) addEndsMapping() {
 			`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"n":{"N":["0"]}}}}`,
 			`{"dynamodb":{"NewImage":{"due":{"N":[{"exists":true}]},"stampLen":{"N":[{"exists":true}]}}}}`,
 		},
-		batchSize: p.EndsBatchSize, window: p.EndsBatchWindow, parallelization: 10,
-		retries: p.SortRetries, maxRecordAge: p.SortMaxRecordAge,
+		reads: s.props.Functions["ack"],
 	})
 }
 
 // mapping is what differs from one event source mapping to the next.
 type mapping struct {
-	called                              *string // the function's name or ARN
-	table                               awsdynamodb.TableV2
-	filters                             []string
-	batchSize, parallelization, retries int
-	window, maxRecordAge                time.Duration
+	called  *string // the function's name or ARN
+	table   awsdynamodb.TableV2
+	filters []string
+	reads   FunctionProps
 }
 
 func (s *Streamsort) addMapping(id string, m mapping) {
@@ -118,13 +121,13 @@ func (s *Streamsort) addMapping(id string, m mapping) {
 		FunctionName:                   m.called,
 		EventSourceArn:                 m.table.TableStreamArn(),
 		StartingPosition:               jsii.String("TRIM_HORIZON"),
-		BatchSize:                      jsii.Number(m.batchSize),
-		MaximumBatchingWindowInSeconds: jsii.Number(m.window.Seconds()),
-		ParallelizationFactor:          jsii.Number(m.parallelization),
+		BatchSize:                      jsii.Number(m.reads.BatchSize),
+		MaximumBatchingWindowInSeconds: jsii.Number(m.reads.BatchWindow.Seconds()),
+		ParallelizationFactor:          jsii.Number(m.reads.Parallelization),
 		BisectBatchOnFunctionError:     true,
 		FunctionResponseTypes:          jsii.Strings("ReportBatchItemFailures"),
-		MaximumRetryAttempts:           jsii.Number(m.retries),
-		MaximumRecordAgeInSeconds:      jsii.Number(m.maxRecordAge.Seconds()),
+		MaximumRetryAttempts:           jsii.Number(streamRetries),
+		MaximumRecordAgeInSeconds:      jsii.Number(maxRecordAge.Seconds()),
 		DestinationConfig: &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
 			OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: s.FailureQueue.QueueArn()},
 		},

@@ -12,8 +12,8 @@ import (
 
 func TestSortsWindowInAsyncMode(t *testing.T) {
 	p := (&Props{Mode: cursor.ModeAsync}).withDefaults("Streamsort")
-	if *p.SortBatchWindow != 0 {
-		t.Errorf("the window is %v where sort moves the cursors, want none", *p.SortBatchWindow)
+	if window := *p.Functions["sort"].BatchWindow; window != 0 {
+		t.Errorf("the window is %v where sort moves the cursors, want none", window)
 	}
 }
 
@@ -30,16 +30,15 @@ func TestSortMapping(t *testing.T) {
 	diff(t, "SortMapping", want, defaults().properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
 	maps.Copy(want, object{
 		"BatchSize": 10, "MaximumBatchingWindowInSeconds": 2, "ParallelizationFactor": 3,
-		"MaximumRetryAttempts": 4, "MaximumRecordAgeInSeconds": 3600,
 	})
 	diff(t, "SortMapping", want, changed().properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
 }
 
 // The same but for the window, and for what comes through: what waits in keyed queues.
 func TestArrivalsMapping(t *testing.T) {
-	for seconds, tmpl := range map[int]template{1: defaults(), 4: changed()} {
+	for _, tmpl := range []template{defaults(), changed()} {
 		want := maps.Clone(tmpl.properties(t, "SortMapping", "AWS::Lambda::EventSourceMapping"))
-		want["EventSourceArn"], want["MaximumBatchingWindowInSeconds"] = get("ArrivalsTable", "StreamArn"), seconds
+		want["EventSourceArn"], want["MaximumBatchingWindowInSeconds"] = get("ArrivalsTable", "StreamArn"), 1
 		want["ParallelizationFactor"] = 1
 		want["FilterCriteria"] = object{"Filters": []any{
 			object{"Pattern": `{"eventName":["INSERT","MODIFY"],"dynamodb":{"Keys":{"sortKey":{"B":[{"prefix":"AQ"}]}}}}`},
@@ -66,7 +65,7 @@ func TestEndsMapping(t *testing.T) {
 	}
 	diff(t, "EndsMapping", want, defaults().properties(t, "EndsMapping", "AWS::Lambda::EventSourceMapping"))
 	maps.Copy(want, object{
-		"BatchSize": 30, "MaximumBatchingWindowInSeconds": 3, "MaximumRetryAttempts": 4, "MaximumRecordAgeInSeconds": 3600,
+		"BatchSize": 30, "MaximumBatchingWindowInSeconds": 3, "ParallelizationFactor": 4,
 	})
 	diff(t, "EndsMapping", want, changed().properties(t, "EndsMapping", "AWS::Lambda::EventSourceMapping"))
 }
@@ -77,7 +76,7 @@ func TestProcessMapping(t *testing.T) {
 		"StartingPosition": "TRIM_HORIZON",
 		"BatchSize":        20, "MaximumBatchingWindowInSeconds": 1, "ParallelizationFactor": 2,
 		"BisectBatchOnFunctionError": true, "FunctionResponseTypes": []any{"ReportBatchItemFailures"},
-		"MaximumRetryAttempts": 6, "MaximumRecordAgeInSeconds": 2 * 3600,
+		"MaximumRetryAttempts": 50, "MaximumRecordAgeInSeconds": 12 * 3600,
 		"DestinationConfig": object{"OnFailure": object{"Destination": get("FailureQueue", "Arn")}},
 		"FilterCriteria":    object{"Filters": []any{object{"Pattern": `{"dynamodb":{"NewImage":{"change":{"S":["advance"]}}}}`}}},
 	}, changed().properties(t, "ProcessMapping", "AWS::Lambda::EventSourceMapping"))
@@ -167,14 +166,14 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestStage(t *testing.T) {
-	check := func(tmpl template, rate, burst int) {
+	check := func(tmpl template, rate int) {
 		got := maps.Clone(tmpl.properties(t, "ApiStage", "AWS::ApiGatewayV2::Stage"))
 		logs := got["AccessLogSettings"].(object)
 		delete(got, "AccessLogSettings")
 		delete(got, "RouteSettings") // the webhooks' own: TestWebhookRoutes
 		diff(t, "ApiStage", object{
 			"ApiId": ref("Api"), "StageName": "$default", "AutoDeploy": true,
-			"DefaultRouteSettings": object{"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst},
+			"DefaultRouteSettings": object{"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": rate},
 		}, got)
 		diff(t, "access log", get("ApiLogs", "Arn"), logs["DestinationArn"])
 		var line map[string]string
@@ -190,6 +189,6 @@ func TestStage(t *testing.T) {
 			t.Errorf("access log: %v; want route, status and caller, and no path, which a request chooses", line)
 		}
 	}
-	check(defaults(), 1000, 500)
-	check(changed(), 20, 40)
+	check(defaults(), 1000)
+	check(changed(), 20)
 }

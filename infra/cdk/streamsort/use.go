@@ -64,11 +64,9 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 	for _, statement := range statements {
 		function.AddToRolePolicy(statement)
 	}
-	p := s.props
 	s.addMapping(id+"Mapping", mapping{
 		called: function.FunctionName(), table: s.CursorsTable, filters: []string{moves},
-		batchSize: p.ProcessBatchSize, window: p.ProcessBatchWindow, parallelization: p.ProcessParallelization,
-		retries: p.ProcessRetries, maxRecordAge: p.ProcessMaxRecordAge,
+		reads: s.props.Functions["process"],
 	})
 	return nil
 }

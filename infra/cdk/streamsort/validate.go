@@ -19,11 +19,11 @@ import (
 )
 
 var (
-	stackID     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
-	tableName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
-	functionARN = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_:$-]{1,170}$`)
-	topicARN    = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`)
-	busName     = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,256}$`)
+	stackID      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
+	tablesPrefix = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,240}$`)
+	functionARN  = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_:$-]{1,170}$`)
+	topicARN     = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`)
+	busName      = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,256}$`)
 )
 
 // validate reports every property that is out of its bounds. All defaults are
@@ -36,7 +36,6 @@ func (p Props) validate(id string) error {
 	p.checkTables(c)
 	p.checkThroughput(c)
 	p.checkQueues(c)
-	p.checkSort(c)
 	p.checkProcess(c)
 	p.checkWebhooks(c)
 	p.checkAck(c)
@@ -45,7 +44,6 @@ func (p Props) validate(id string) error {
 	p.checkTenants(c)
 	p.checkURL(c)
 	p.checkQuotas(c)
-	p.checkBudget(c)
 	if key := p.EncryptionKey; key != "" && key != NewKey && !keyARN.MatchString(key) {
 		c.fail("encryptionKey", "is %q; write new, or the ARN of a key, such as arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab (not an alias)", key)
 	}
@@ -53,31 +51,8 @@ func (p Props) validate(id string) error {
 }
 
 func (p Props) checkTables(c *checker) {
-	names := []struct{ field, name string }{
-		{"messagesTable", p.MessagesTable},
-		{"cursorsTable", p.CursorsTable},
-		{"sweepsTable", p.SweepsTable},
-		{"consumersTable", p.ConsumersTable},
-		{"auditTable", p.AuditTable},
-		{"troubleTable", p.TroubleTable},
-		{"dedupTable", p.DedupTable},
-		{"chainsTable", p.ChainsTable},
-		{"arrivalsTable", p.ArrivalsTable},
-		{"quotasTable", p.QuotasTable},
-	}
-	for i, table := range names {
-		if !tableName.MatchString(table.name) {
-			c.fail(table.field, "is %q; write 3 to 255 letters, digits, '_', '-' or '.'", table.name)
-		}
-		for _, other := range names[:i] {
-			if other.name == table.name {
-				c.fail(table.field, "is %q, as %s is; write a name of its own", table.name, other.field)
-			}
-		}
-	}
-	keys := cursor.Names{QueueKey: p.QueueKey, SeqKey: p.SeqKey}
-	if err := keys.Validate(); err != nil {
-		c.fail("queueKey, seqKey", "are %q and %q: %v; write two names such as queue and seq", p.QueueKey, p.SeqKey, err)
+	if !tablesPrefix.MatchString(p.Tables) {
+		c.fail("tables", "is %q; write 1 to 240 letters, digits, '_', '-' or '.'", p.Tables)
 	}
 	oneOf(c, "removal", p.Removal, Retain, Destroy)
 }
@@ -88,7 +63,6 @@ func (p Props) checkQueues(c *checker) {
 		c.fail("retention", "is %s; write a duration from %s to %s, or 0 to keep messages for ever",
 			text(*p.Retention), text(cursor.MinRetention), text(cursor.MaxRetention))
 	}
-	between(c, "batchSize", p.BatchSize, 1, 1000)
 	p.checkEvents(c)
 }
 
@@ -100,18 +74,6 @@ func (p Props) checkEvents(c *checker) {
 	if _, err := paths.Read([]byte(p.Events), paths.Kind{Request: true}); err != nil {
 		c.fail("events", "are %s: the %v; write paths (docs/sources.md#paths)", p.Events, err)
 	}
-}
-
-func (p Props) checkSort(c *checker) {
-	between(c, "sortBatchSize", p.SortBatchSize, 1, 10_000)
-	between(c, "sortBatchWindow", *p.SortBatchWindow, 0, 300*time.Second)
-	whole(c, "sortBatchWindow", *p.SortBatchWindow, time.Second)
-	between(c, "sortParallelization", p.SortParallelization, 1, 10)
-	between(c, "sortRetries", p.SortRetries, 1, 10_000)
-	between(c, "sortMaxRecordAge", p.SortMaxRecordAge, time.Minute, 24*time.Hour)
-	whole(c, "sortMaxRecordAge", p.SortMaxRecordAge, time.Second)
-	between(c, "arrivalsBatchWindow", *p.ArrivalsBatchWindow, 0, 300*time.Second)
-	whole(c, "arrivalsBatchWindow", *p.ArrivalsBatchWindow, time.Second)
 }
 
 // mayAsk reports a consumer whose URL process may not ask: it would not start.
@@ -146,23 +108,10 @@ func (p Props) checkProcess(c *checker) {
 			c.errs = append(c.errs, err)
 		}
 	}
-	between(c, "processBatchSize", p.ProcessBatchSize, 1, 10_000)
-	between(c, "processBatchWindow", p.ProcessBatchWindow, 0, 300*time.Second)
-	whole(c, "processBatchWindow", p.ProcessBatchWindow, time.Second)
-	between(c, "processParallelization", p.ProcessParallelization, 1, 10)
-	between(c, "processRetries", p.ProcessRetries, 1, 10_000)
-	between(c, "processMaxRecordAge", p.ProcessMaxRecordAge, time.Minute, 24*time.Hour)
-	whole(c, "processMaxRecordAge", p.ProcessMaxRecordAge, time.Second)
 }
 
 func (p Props) checkAck(c *checker) {
-	if err := (xorack.Names{TagKey: p.TagKey}).Validate(); err != nil {
-		c.fail("tagKey", "is %q: %v; write a name such as tag", p.TagKey, err)
-	}
 	between(c, "tombstone", p.Tombstone, xorack.MinTombstone, 365*24*time.Hour)
-	between(c, "endsBatchSize", p.EndsBatchSize, 1, 10_000)
-	between(c, "endsBatchWindow", p.EndsBatchWindow, 0, 300*time.Second)
-	whole(c, "endsBatchWindow", p.EndsBatchWindow, time.Second)
 }
 
 func (p Props) checkSweep(c *checker) {
@@ -172,7 +121,6 @@ func (p Props) checkSweep(c *checker) {
 	between(c, "sweepSegments", p.SweepSegments, 1, 100)
 	between(c, "settleWithin", p.SettleWithin, time.Minute, 365*24*time.Hour)
 	between(c, "lagAfter", p.LagAfter, time.Minute, 365*24*time.Hour)
-	between(c, "gapAlarmAfter", p.GapAlarmAfter, time.Minute, 365*24*time.Hour)
 	if topic := *p.AnnounceTopic; topic != "" && !*awscdk.Token_IsUnresolved(topic) && (!topicARN.MatchString(topic) || strings.HasSuffix(topic, ".fifo")) {
 		c.fail("announceTopic", "is %q; write the ARN of a topic that is not FIFO, such as arn:aws:sns:eu-west-1:123456789012:people", topic)
 	}
@@ -185,36 +133,9 @@ func (p Props) checkSweep(c *checker) {
 }
 
 func (p Props) checkFunctions(c *checker) {
-	between(c, "enqueueMemory", p.EnqueueMemory, 128, 10_240)
-	between(c, "sortMemory", p.SortMemory, 128, 10_240)
-	between(c, "sweepMemory", p.SweepMemory, 128, 10_240)
-	between(c, "processMemory", p.ProcessMemory, 128, 10_240)
-	between(c, "deliveryMemory", p.DeliveryMemory, 128, 10_240)
-	between(c, "ackMemory", p.AckMemory, 128, 10_240)
-	between(c, "webhookMemory", p.WebhookMemory, 128, 10_240)
-	between(c, "enqueueTimeout", p.EnqueueTimeout, time.Second, 15*time.Minute)
-	between(c, "sortTimeout", p.SortTimeout, time.Second, 15*time.Minute)
-	whole(c, "enqueueTimeout", p.EnqueueTimeout, time.Second)
-	whole(c, "sortTimeout", p.SortTimeout, time.Second)
-	between(c, "processTimeout", p.ProcessTimeout, time.Second, 15*time.Minute)
-	between(c, "deliveryTimeout", p.DeliveryTimeout, time.Second, 15*time.Minute)
-	whole(c, "processTimeout", p.ProcessTimeout, time.Second)
-	whole(c, "deliveryTimeout", p.DeliveryTimeout, time.Second)
-	between(c, "ackTimeout", p.AckTimeout, time.Second, 15*time.Minute)
-	whole(c, "ackTimeout", p.AckTimeout, time.Second)
-	between(c, "webhookTimeout", p.WebhookTimeout, time.Second, 15*time.Minute)
-	whole(c, "webhookTimeout", p.WebhookTimeout, time.Second)
-	between(c, "enqueueConcurrency", p.EnqueueConcurrency, 0, 10_000)
-	between(c, "sortConcurrency", p.SortConcurrency, 0, 10_000)
-	between(c, "sweepConcurrency", p.SweepConcurrency, 0, 10_000)
-	between(c, "processConcurrency", p.ProcessConcurrency, 0, 10_000)
-	between(c, "slowConcurrency", p.SlowConcurrency, 0, 10_000)
+	p.checkFunctionProps(c)
 	between(c, "slowShare", p.SlowShare, quota.MinShare, quota.MaxShare)
-	between(c, "deliveryConcurrency", p.DeliveryConcurrency, 0, 10_000)
-	between(c, "ackConcurrency", p.AckConcurrency, 0, 10_000)
-	between(c, "webhookConcurrency", p.WebhookConcurrency, 0, 10_000)
 	between(c, "apiRate", p.APIRate, 1, 10_000)
-	between(c, "apiBurst", p.APIBurst, 1, 5000)
 	p.checkLogs(c)
 	oneOf(c, "architecture", p.Architecture, ARM64, AMD64)
 	if p.Shift != "" {

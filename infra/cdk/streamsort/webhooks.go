@@ -170,7 +170,7 @@ func (s *Streamsort) addWebhook() error {
 	defer func() { _ = os.RemoveAll(code) }()
 	s.WebhookFunction = s.newFunction(function{
 		name: "webhook", id: "Webhook", description: "Takes messages under their senders' signatures",
-		memory: p.WebhookMemory, timeout: p.WebhookTimeout, concurrency: p.WebhookConcurrency,
+		takes:       p.Functions["webhook"],
 		environment: merged(environment, s.quotasEnvironment()),
 		access:      append(s.webhookAccess(sources), s.countQuotas()...),
 		code:        code, files: files,
@@ -282,7 +282,7 @@ func (s *Streamsort) addWebhookRoutes() {
 				rule:   "AwsSolutions-APIG4",
 				reason: "Senders such as GitHub cannot sign for IAM: the function takes nothing that the sender's own secret has not signed.",
 			})
-			throttles[key] = map[string]any{"ThrottlingRateLimit": s.props.WebhookRate, "ThrottlingBurstLimit": s.props.WebhookBurst}
+			throttles[key] = map[string]any{"ThrottlingRateLimit": s.props.WebhookRate, "ThrottlingBurstLimit": s.props.WebhookRate}
 			s.stage.AddResourceDependency(route, nil) // its settings name the route
 		}
 	}
@@ -323,6 +323,4 @@ func (p Props) checkWebhooks(c *checker) {
 		c.fail("webhooks", "%v", err)
 	}
 	between(c, "webhookRate", p.WebhookRate, 1, 10_000)
-	between(c, "webhookBurst", p.WebhookBurst, 1, 5000)
-	between(c, "webhookRefusals", p.WebhookRefusals, 1, 1_000_000)
 }

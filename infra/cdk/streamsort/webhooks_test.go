@@ -50,7 +50,7 @@ func TestWebhookRoutes(t *testing.T) {
 		}}[name]
 		diff(t, name+": routes without authorisation", want, any(open))
 	}
-	throttle := object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 60}
+	throttle := object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 30}
 	diff(t, "throttles", object{
 		"POST /webhooks/github": throttle, "OPTIONS /webhooks/github": throttle, "POST /webhooks/bank": throttle, "GET /webhooks/bank": throttle,
 	},

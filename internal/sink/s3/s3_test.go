@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -310,7 +311,7 @@ func TestReplayToAQueueThatTakesNoMore(t *testing.T) {
 	r := Range{"q", 1, 30, "gone"}
 	_, err = d.replay(r)
 	d.must(err)
-	_, err = d.sorter.DeleteUpTo(t.Context(), "gone", 5, 100)
+	_, err = d.sorter.Inside(queuelog.Inside{}).DeleteUpTo(t.Context(), "gone", 5, 100)
 	d.must(err)
 	_, err = d.replay(r)
 	if err == nil || errors.Is(err, ErrNotReplayed) || !strings.Contains(err.Error(), `queue "gone" is past message 1, and has it no more`) {

@@ -111,7 +111,7 @@ func parse(raw []byte) (any, error) {
 	return root, nil
 }
 
-// walk is the value at the end of a path; nil where there is none.
+// walk is the value at the end of a path; nil where none exists.
 func walk(value any, names []string) any {
 	for _, name := range names {
 		if text, ok := value.(string); ok {

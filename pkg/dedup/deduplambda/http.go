@@ -36,8 +36,8 @@ type HTTPOptions struct {
 	// with 400, or runs unprotected.
 	MissingKey MissingKey
 	// Caller says who is authenticated, from what a Lambda authorizer gives with
-	// the request; nil means its principalId, and all that it gives where there
-	// is none, as in the simple responses of HTTP APIs. Give one where that
+	// the request; nil means its principalId, and all that it gives where that
+	// is missing, as in the simple responses of HTTP APIs. Give one where that
 	// differs between repetitions, such as by a time.
 	Caller func(authorizer map[string]any) string
 	// Forget says which responses are not remembered, so that the next request

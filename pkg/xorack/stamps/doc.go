@@ -15,8 +15,8 @@
 //
 // An item a chain, in the chains' table. The requests are this package's own, since
 // no chain has both edges and stamps; the table is one, so that one stream's
-// handler, one sweep and one alarm handle the ends of all chains. Of the attributes
-// that package xorack lists, a chain has
+// handler, one sweep and one alarm handle the ends of all chains. A chain has these of the
+// attributes that package xorack lists:
 //
 //	tag, v, inc, created, deadline, seen, dueShard, due, st, reason, endedAt, lastOp, expiresOn
 //
@@ -25,7 +25,7 @@
 //	stampLen   N  the length of its stamps
 //	stamps     BS each of them, behind 6 bytes that mark its operation
 //
-// The stamps are kept one beside the other, and put together by those that
+// The stamps are stored one beside the other, and put together by those that
 // read them. So a stamp is one write at any number of writers, and one that is repeated
 // under its id ([Options].ID) is the same member.
 //

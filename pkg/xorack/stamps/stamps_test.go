@@ -186,7 +186,6 @@ func TestStampErrors(t *testing.T) {
 	wantError(t, xorack.ErrOtherKind)(s.acker.Done(t.Context(), xorack.Root("t", "", 0)))
 	wantError(t, xorack.ErrOtherKind)(s.acker.Fail(t.Context(), xorack.Root("t", "", 0), "why"))
 	wantError(t, xorack.ErrOtherKind)(s.acker.Delete(t.Context(), "t"))
-	wantError(t, xorack.ErrOtherKind)(s.acker.Outstanding(t.Context(), "t", 1, 1, nil))
 	if _, err := s.acker.Fail(t.Context(), created.Root, "why"); err != nil {
 		t.Fatal(err)
 	}

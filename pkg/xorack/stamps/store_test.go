@@ -26,7 +26,7 @@ func TestStore(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		names := xorack.Names{Chains: "stamps" + ddbtest.Suffix(), TagKey: "tagID"}
 		definition := names.Tables()[0]
-		// Nobody reads its stream here.
+		// Its stream is not read here.
 		definition.Stream = table.NoStream
 		s := storeOn(t, ddbtest.Open(t, kind, definition), names)
 		for _, c := range []struct {

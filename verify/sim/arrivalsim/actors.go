@@ -160,7 +160,7 @@ func (m *model) keeper(times int, step time.Duration) {
 			m.running++
 			failed := false
 			for attempt := 0; attempt < patience; attempt++ {
-				_, err := s.KeepUndelivered(context.Background(), queue, m.delivered)
+				_, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), queue, m.delivered)
 				if failed = err != nil; p.Dead() || !failed {
 					break
 				}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 )
@@ -228,7 +229,7 @@ func (m *model) handler() {
 			}
 			p.Invoke()
 			m.running++
-			_, err := s.Heal(context.Background(), r.queue, r.seq)
+			_, err := s.Inside(queuelog.Inside{}).Heal(context.Background(), r.queue, r.seq)
 			m.running--
 			if p.Dead() {
 				return
@@ -248,7 +249,7 @@ func (m *model) left(p *sim.Proc, s *cursor.Sorter, r record) bool {
 	m.unhealed = true
 	m.running++
 	defer func() { m.running-- }()
-	return s.LeaveToSweep(context.Background(), r.queue, r.seq) == nil && !p.Dead()
+	return s.Inside(queuelog.Inside{}).LeaveToSweep(context.Background(), r.queue, r.seq) == nil && !p.Dead()
 }
 
 // sweeper runs the sweep a number of times.
@@ -309,7 +310,7 @@ func (m *model) eraser(queue string) {
 			m.erased[queue], m.changed = true, true
 			p.Forget().Int(1)
 			// What is left, because a request failed, is the sweep's.
-			_, _ = s.EraseMore(context.Background(), c, nil)
+			_, _ = s.Inside(queuelog.Inside{}).EraseMore(context.Background(), c, nil)
 			return
 		}
 	})
@@ -322,7 +323,7 @@ func (m *model) skipper(times int) {
 		s, _ := m.sorter(p)
 		for i := range times {
 			p.Forget().Int(int64(i))
-			if _, _, err := s.SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 3); err != nil {
+			if _, _, err := s.Inside(queuelog.Inside{}).SkipGap(context.Background(), defaultQueue, "old", m.settings.GapAfter, 3); err != nil {
 				// A tombstone may be in, and the cursor before it.
 				m.unfinished = true
 			}
@@ -367,9 +368,9 @@ func (m *model) keeper(periods int, period time.Duration) {
 			m.now, m.changed = m.now.Add(period), true
 			if c := m.cursor(defaultQueue); c.Exists() {
 				m.running++
-				kept, err := s.KeepUndelivered(context.Background(), c.Queue, c.Position)
+				kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), c.Queue, c.Position)
 				for err == nil && kept.More {
-					kept, err = s.KeepUndelivered(context.Background(), c.Queue, kept.To)
+					kept, err = s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), c.Queue, kept.To)
 				}
 				m.running--
 				if err != nil {

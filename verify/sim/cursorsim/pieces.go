@@ -56,7 +56,7 @@ func (m *model) daily(times int) {
 		for i := range times {
 			p.Forget().Int(int64(i))
 			p.Invoke()
-			_, _ = s.Recheck(context.Background(), defaultQueue)
+			_, _ = s.Inside(queuelog.Inside{}).Recheck(context.Background(), defaultQueue)
 			if p.Dead() {
 				return
 			}
@@ -77,7 +77,7 @@ func (m *model) frequent() {
 				return
 			}
 			p.Invoke()
-			_, _ = s.Recheck(context.Background(), defaultQueue)
+			_, _ = s.Inside(queuelog.Inside{}).Recheck(context.Background(), defaultQueue)
 			if p.Dead() {
 				return
 			}

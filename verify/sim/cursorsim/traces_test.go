@@ -105,8 +105,8 @@ func TestTraceV9NoReset(t *testing.T) {
 		if err := s.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Configure(t.Context(), "q", cursor.Change{First: &first}); !errors.Is(err, cursor.ErrFirstFixed) {
-			t.Errorf("another first seq: error %v, want ErrFirstFixed", err)
+		if _, err := s.Configure(t.Context(), "q", cursor.Change{First: &first}); !errors.Is(err, cursor.ErrFixed) {
+			t.Errorf("another first seq: error %v, want ErrFixed", err)
 		}
 		if cur, err := s.Status(t.Context(), "q"); err != nil || cur.Position != 1 || cur.Settings.First != 1 {
 			t.Errorf("%+v, %v; want the queue as it was", cur, err)

@@ -1,5 +1,5 @@
 // Package dedupsim plugs pkg/dedup into the simulator: its actors are the
-// package's own code, its [dedup.Table] among it, on tables in memory, and its
+// package's own code, its Store among it, on tables in memory, and its
 // model checks, at every write and every answer:
 //
 //	D1 one token is valid at a time, and fences only rise
@@ -81,8 +81,9 @@ type model struct {
 	run    *sim.Run
 	memory *ddb.Memory
 	// table is for the model's own eyes: none of its requests is a step.
-	table *dedup.Table
-	now   time.Time
+	table  dedup.Store
+	decode func(ddb.Item) (dedup.Row, error)
+	now    time.Time
 
 	// item and row are what stands there, none where nothing does; older are the
 	// states before it that a stale read may show.
@@ -105,8 +106,9 @@ type model struct {
 
 func newModel(run *sim.Run, s settings) *model {
 	memory := ddb.NewMemory(dedup.Names{}.Tables()...).Remember()
+	table, decode := newTable(memory)
 	return &model{
-		settings: s, run: run, memory: memory, table: newTable(memory), now: start,
+		settings: s, run: run, memory: memory, table: table, decode: decode, now: start,
 		owners: map[int64]owner{}, completions: map[int64]completion{}, copying: s.late,
 	}
 }

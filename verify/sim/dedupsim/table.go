@@ -52,7 +52,7 @@ func swapping(seen, next dedup.Row) kind {
 
 // store is the table as the package has it: it notes what a swap does.
 type store struct {
-	*dedup.Table
+	dedup.Store
 	c *process
 }
 
@@ -60,14 +60,14 @@ func (s store) Claim(ctx context.Context, c dedup.Claim) (dedup.Row, bool, error
 	if s.c.elsewhere {
 		return dedup.Row{Key: c.Key, Token: c.Token, Fence: 1, Attempt: 1, LeaseUntil: c.LeaseUntil}, true, nil
 	}
-	return s.Table.Claim(ctx, c)
+	return s.Store.Claim(ctx, c)
 }
 
 func (s store) Row(ctx context.Context, k dedup.Key, strong bool) (dedup.Row, error) {
 	if s.c.elsewhere {
 		return dedup.Row{}, nil
 	}
-	return s.Table.Row(ctx, k, strong)
+	return s.Store.Row(ctx, k, strong)
 }
 
 func (s store) Swap(ctx context.Context, seen, next dedup.Row) (dedup.Row, bool, error) {
@@ -75,7 +75,7 @@ func (s store) Swap(ctx context.Context, seen, next dedup.Row) (dedup.Row, bool,
 		return next, true, nil
 	}
 	s.c.swaps = swapping(seen, next)
-	return s.Table.Swap(ctx, seen, next)
+	return s.Store.Swap(ctx, seen, next)
 }
 
 // ofRow reports whether it is about the row, not about a result's item.
@@ -92,7 +92,7 @@ func (c *process) table() dedup.Store {
 	engine := simdb.Engine(c.p, c.tables(), &simdb.Hooks{
 		Label: c.label, Perform: c.performs, Older: c.olderAnswers, Hash: c.hashAnswer,
 	})
-	return store{newTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	table, _ := newTable(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if c.asks++; c.asks == 1 {
 			c.looked = c.kindOf(r) == reading && !past.IsStrong(r)
 		}
@@ -107,15 +107,17 @@ func (c *process) table() dedup.Store {
 			c.learns(k, c.rowOf(a.Item), done(r, a))
 		}
 		return a, err
-	})), c}
+	}))
+	return store{table, c}
 }
 
-func newTable(engine ddb.Engine) *dedup.Table {
+// newTable returns the package's Store on an engine, and how it reads an item.
+func newTable(engine ddb.Engine) (dedup.Store, func(ddb.Item) (dedup.Row, error)) {
 	table, err := dedup.NewTable(engine, dedup.Names{})
 	if err != nil {
 		panic(err) // unreachable: the default names
 	}
-	return table
+	return table, table.Decode
 }
 
 // tables answer also when the lease is over, with which the context of an effect
@@ -182,7 +184,7 @@ func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 
 // rowOf is an item as the package reads it.
 func (m *model) rowOf(it ddb.Item) dedup.Row {
-	r, err := m.table.Decode(it)
+	r, err := m.decode(it)
 	if err != nil {
 		m.run.Violation("a row that cannot be read: %v", err)
 	}

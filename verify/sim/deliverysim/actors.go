@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -276,9 +277,9 @@ func (m *model) keepOnce(p *sim.Proc, d *delivery.Deliverer, s *cursor.Sorter) e
 	if some {
 		after = min(after, seq)
 	}
-	kept, err := s.KeepUndelivered(ctx, defaultQueue, after)
+	kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(ctx, defaultQueue, after)
 	for err == nil && kept.More {
-		kept, err = s.KeepUndelivered(ctx, defaultQueue, kept.To)
+		kept, err = s.Inside(queuelog.Inside{}).KeepUndelivered(ctx, defaultQueue, kept.To)
 	}
 	return err
 }

@@ -268,7 +268,7 @@ func (m *model) keeper(times int, step time.Duration) {
 			m.running++
 			failures, from := 0, m.delivered
 			for more := true; more && failures < patience && !p.Dead(); {
-				kept, err := s.KeepUndelivered(context.Background(), queue, from)
+				kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), queue, from)
 				if from, more = kept.To, kept.More || err != nil; err != nil {
 					failures, from = failures+1, m.delivered
 				}

@@ -26,7 +26,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -48,6 +47,9 @@ const overLease = lease + time.Second
 
 // consumersTable is the consumers'.
 var consumersTable = delivery.Names{}.Tables()[0]
+
+// sweepsTable is that of the sweep's notes.
+var sweepsTable = cursor.Names{}.Tables()[2]
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -360,7 +362,8 @@ func (m *model) restore(t tables) {
 	}
 	// The sweep's notes go too: they say that it has seen what came since.
 	for _, walk := range []string{"gaps", "full"} {
-		if err := m.tables.Queues.Requests(queuelog.Inside{}).SaveSweepProgress(context.Background(), cursor.Progress{Name: walk}); err != nil {
+		note := ddb.Delete{Op: ddb.Op{Op: "restore", Table: &sweepsTable}, Key: ddb.Fields{"name": ddb.Text(walk)}.Item()}
+		if _, err := m.tables.Do(context.Background(), note); err != nil {
 			panic(err) // unreachable: nothing goes wrong in memory
 		}
 	}

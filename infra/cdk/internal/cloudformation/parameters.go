@@ -140,8 +140,7 @@ func Parameters() []Parameter {
 	}
 	return append(
 		all,
-		Parameter{Prop: "apiRate", Group: doors, Description: "Requests a second that each route of the HTTP API takes", Default: 1000, Min: 1, Max: 10_000},
-		Parameter{Prop: "apiBurst", Group: doors, Description: "Requests that a route takes at once", Default: 500, Min: 1, Max: 5000},
+		Parameter{Prop: "apiRate", Group: doors, Description: "Requests that each route of the HTTP API takes, a second and at once", Default: 1000, Min: 1, Max: 10_000},
 		Parameter{
 			Prop: "functionUrl", Group: doors, Description: "Whether enqueue has a function URL for puts beside the HTTP API, without its price",
 			Default: "false", Allowed: switched, condition: "HasFunctionUrl", on: "true", off: "false",
@@ -157,8 +156,7 @@ func Parameters() []Parameter {
 			sample:  "arn:aws:sns:us-east-1:123456789012:sample", condition: "HasTopic", on: "arn:aws:sns:us-east-1:123456789012:topic", off: "",
 		},
 		Parameter{Prop: "eventBus", Group: watching, Description: "The name of the EventBridge bus that announcements go to", Default: "default", Pattern: `^[A-Za-z0-9._/-]{1,256}$`, sample: "sample-bus"},
-		Parameter{Prop: "gapAlarmAfter", Unit: "Seconds", Group: watching, Description: "The age from which an open gap raises an alarm", Default: 900, Min: 60, Max: year},
-		Parameter{Prop: "lagAfter", Unit: "Seconds", Group: watching, Description: "The age of a waiting message from which its consumer's lag is announced, and raises an alarm", Default: 900, Min: 60, Max: year},
+		Parameter{Prop: "lagAfter", Unit: "Seconds", Group: watching, Description: "The age of a waiting message from which its consumer's lag is announced, and of it or an open gap from which an alarm is raised", Default: 900, Min: 60, Max: year},
 		Parameter{
 			Prop: "logRetentionDays", Group: watching, Description: "How long logs are kept", Default: 30, sample: "1827",
 			Allowed: []any{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653},

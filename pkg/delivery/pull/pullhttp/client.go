@@ -84,7 +84,7 @@ type document struct {
 	Token        string  `json:"token,omitempty"`
 	Outcome      string  `json:"outcome,omitempty"`
 	Reason       string  `json:"reason,omitempty"`
-	// Replies are as record.EncodeReplies writes them.
+	// Replies are as delivery.EncodeReplies writes them.
 	Replies json.RawMessage `json:"replies,omitempty"`
 
 	Next *document `json:"next,omitempty"`

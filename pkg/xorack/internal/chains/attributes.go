@@ -9,7 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// Layout is the version of the items' layout, kept in each item's "v".
+// Layout is the version of the items' layout, stored in each item's "v".
 //
 // Compatibility: a reader takes items of this layout and of older ones, and
 // refuses newer ones; so does a writer, in its condition. Adding an attribute that

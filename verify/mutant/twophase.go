@@ -52,7 +52,7 @@ var twoPhaseMutants = []mutant{
 		{"store_claims.go", "attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),", "attrDelivered.Set(attrTo.Ref()),"},
 	}},
 	{"two phases: abort on a lost database answer (T2)", pullFolder, twoPhases, []edit{
-		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := delivery.Aborted, []delivery.Reply(nil), error(nil)"},
+		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := delivery.TokenOutcome(delivery.Aborted), []delivery.Reply(nil), error(nil)"},
 	}},
 	{"two phases: bare abort after the prepare (T2)", pullFolder, markerTest("TestTraceT2"), []edit{
 		{"../puller_end.go", "if judge(c, h.Token) != NotPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},

@@ -1,3 +1,4 @@
+// Package request is what the requests of pkg/delivery's store ask for, their bounds, and what is known of a sink's health.
 package request
 
 import (

@@ -176,25 +176,14 @@ const opReply = "reply"
 // Who asked for an operation, as far as somebody whom the caller cannot influence says
 // so. The zero Who is not known.
 type Who struct {
-	// Kind is whoIAM, whoJWT, whoDirect or whoNobody.
+	// Kind is iam (signed for IAM), jwt (a token), direct (the function was invoked: Lambda does not say by whom), or
+	// none (a gateway verified nothing).
 	Kind string `ddb:"kind"`
 	// Name is the ARN of the caller, or the subject of the token.
 	Name string `ddb:"name,omitzero"`
 	// Client is the client that the token was made for.
 	Client string `ddb:"client,omitzero"`
 }
-
-// The kinds of a Who.
-const (
-	// whoIAM signed the request for IAM.
-	whoIAM = "iam"
-	// whoJWT sent a token.
-	whoJWT = "jwt"
-	// whoDirect invoked the function: Lambda does not say who that was.
-	whoDirect = "direct"
-	// whoNobody came through a gateway that verified nothing.
-	whoNobody = "none"
-)
 
 // Operation is what an operator did to a consumer, or asked for.
 type Operation struct {

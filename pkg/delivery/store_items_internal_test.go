@@ -53,7 +53,7 @@ func TestStoreItems(t *testing.T) {
 
 		op := b.operation(1)
 		op.Done, op.Error = true, "no"
-		op.Request, op.Who = map[string]string{"start": "first"}, Who{Kind: whoJWT, Name: "sub", Client: "app"}
+		op.Request, op.Who = map[string]string{"start": "first"}, Who{Kind: "jwt", Name: "sub", Client: "app"}
 		b.check(b.RecordOperation(b.Context(), op))
 		same(b.T, "operation", b.stored(1, "operation", "004928274367009 a op 1"), `{at:4928274367009 consumer:a done:true error:no kind:skip op:op 1 operation:004928274367009 a op 1 queue:q reason:why request:{start:first} seq:1 v:1 who:{client:app kind:jwt name:sub}}`)
 		_, err := b.NameOperation(b.Context(), op)

@@ -313,7 +313,7 @@ func TestStoreActs(t *testing.T) {
 func TestStoreNamesOperations(t *testing.T) {
 	each(t, func(b *bench) {
 		first := b.operation(1)
-		first.Request, first.Who = map[string]string{"start": "first"}, Who{Kind: whoIAM, Name: "arn"}
+		first.Request, first.Who = map[string]string{"start": "first"}, Who{Kind: "iam", Name: "arn"}
 		named := func(what string, o Operation, want bool) {
 			b.Helper()
 			ours, err := b.NameOperation(b.Context(), o)

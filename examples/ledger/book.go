@@ -72,7 +72,7 @@ func Consume(ctx context.Context, arguments []string) error {
 	for i, queue := range queues {
 		all.Go(func() {
 			errs[i] = markers.Consume(ctx, mortal.AtRandom(claims), queue, Consumer, book, &pull.ConsumeOptions{
-				Bounds: pull.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
+				Bounds: delivery.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
 			})
 		})
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -45,7 +44,7 @@ func TestATenantsEndpointsAreBounded(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if err := s.Delete(t.Context(), endpoint.Place{Consumer: "hooks", Name: "@acme/7"}, record.Who{}); err != nil {
+	if err := s.Delete(t.Context(), endpoint.Place{Consumer: "hooks", Name: "@acme/7"}, delivery.Who{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := put("@acme/more"); err != nil {

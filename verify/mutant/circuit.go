@@ -23,7 +23,7 @@ var circuitMutants = []mutant{
 		{"circuit.go", "\tnext.Circuit.ProbeAt = ddb.ToMillis(run.now().Add(run.reader.Circuit.wait(next)))\n\tif next.Circuit.ProbeAt.Before(leaseUntil) {\n\t\tnext.Circuit.ProbeAt = ddb.ToMillis(leaseUntil)\n\t}\n", "\t_ = leaseUntil\n"},
 	}},
 	{"each probe comes as soon as the first", deliveryFolder, circuitTests, []edit{
-		{"circuit.go", "record.RetryAfter(int(h.Circuit.Probes)+1, c.Probes)", "record.RetryAfter(1, c.Probes)"},
+		{"circuit.go", "request.RetryAfter(int(h.Circuit.Probes)+1, c.Probes)", "request.RetryAfter(1, c.Probes)"},
 	}},
 	{"a schedule ends with an open circuit: what was last is skipped", deliveryFolder, deliverySchedule("a bad message, and a sink that is away"), []edit{
 		{"sweep_circuit.go", "if ended, failed := r.endsUnproven(ctx, e); ended {", "if ended, failed := false, ctx.Err(); ended {"},

@@ -1,10 +1,7 @@
 package main
 
-// deliveryFolder and recordFolder have the code that delivery's bugs are planted in.
-const (
-	deliveryFolder = "pkg/delivery"
-	recordFolder   = "internal/record"
-)
+// deliveryFolder has the code that delivery's bugs are planted in.
+const deliveryFolder = "pkg/delivery"
 
 // sharing are the tests of what consumers share of a read.
 var sharing = test{"./pkg/delivery", "TestConsumers|TestAReadThatFails"}
@@ -18,39 +15,39 @@ func deliveryTrace(name string) test { return test{"./verify/sim/deliverysim", "
 
 // deliveryMutants are bugs in delivery and in its store's requests.
 var deliveryMutants = []mutant{
-	{"commit without token", recordFolder, deliveries, []edit{
+	{"commit without token", deliveryFolder, deliveries, []edit{
 		{"store_claims.go", "\"commit\", queue, name, isHeld(token, Started),", "\"commit\", queue, name, isIn(Started),"},
 	}},
-	{"commit without token and state", recordFolder, deliveries, []edit{
+	{"commit without token and state", deliveryFolder, deliveries, []edit{
 		{"store_claims.go", "\"commit\", queue, name, isHeld(token, Started),", "\"commit\", queue, name, attrQueue.Exists(),"},
 	}},
-	{"token number used twice", recordFolder, deliveries, []edit{
+	{"token number used twice", deliveryFolder, deliveries, []edit{
 		{"store_claims.go", "takeOver(seen), setClaim(seen.Token.N+1, claim),", "takeOver(seen), setClaim(max(seen.Token.N, 1), claim),"},
 		{"store_claims.go", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{seen.Token.N + 1, claim.Req})", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
 	}},
-	{"a claim is made anew by its first copy", recordFolder, deliverySchedule("a first copy comes late"), []edit{
+	{"a claim is made anew by its first copy", deliveryFolder, deliverySchedule("a first copy comes late"), []edit{
 		{"store_claims.go", "isNumber(seen.Token.N), isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
 	}},
-	{"commit and claim without token", recordFolder, deliveries, []edit{
-		{"store_claims.go", "isHeld(seen.Token, Started), claim)", "isIn(Started), claim)"},
+	{"commit and claim without token", deliveryFolder, deliveries, []edit{
+		{"store_claims.go", "isHeld(seen.Token, Started), claim, answer)", "isIn(Started), claim, answer)"},
 	}},
 	{"commit before the delivery", deliveryFolder, deliveries, []edit{
-		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
+		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{}); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
 	}},
 	{"takeover ignores the lease: claims for ever", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "false:"},
 	}},
 	{"takeover ignores the lease: order broken", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "false:"},
-		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "isIn(Idle, Started))"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "isIn(Idle, Started))"},
 	}},
 	{"stale position", sorterFolder, deliveries, []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
 	}},
-	{"operator without condition: skip", recordFolder, deliveries, []edit{
+	{"operator without condition: skip", deliveryFolder, deliveries, []edit{
 		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),", "attrQueue.Exists(),"},
 	}},
-	{"operator without condition: rewind", recordFolder, deliverySchedule("rewound"), []edit{
+	{"operator without condition: rewind", deliveryFolder, deliverySchedule("rewound"), []edit{
 		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),", "attrQueue.Exists(),"},
 	}},
 	{"what is noted with a claim is passed over (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
@@ -59,7 +56,7 @@ var deliveryMutants = []mutant{
 	{"who is stopped by a claim notes nothing (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
 		{"deliver.go", "after, noted, err := run.store.Ask(ctx, c, run.position)", "after, noted, err := c, true, error(nil)"},
 	}},
-	{"noted with a claim that has ended (T4)", recordFolder, deliveryTrace("T4"), []edit{
+	{"noted with a claim that has ended (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
 		{"store_claims.go", "isHeld(seen.Token, Started, Sending), ddb.Or(", "attrQueue.Exists(), ddb.Or("},
 	}},
 	{"remembered though the store failed", deliveryFolder, deliverySchedule("a warm process, 1 fault"), []edit{
@@ -67,29 +64,29 @@ var deliveryMutants = []mutant{
 	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now.Add(2 * time.Second))):"},
-		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
 	}},
-	{"attempts counted by failures (T6)", recordFolder, deliveryTrace("T6"), []edit{
+	{"attempts counted by failures (T6)", deliveryFolder, deliveryTrace("T6"), []edit{
 		{"store_claims.go", ", attrAttempts.Plus(1)})", "})"},
 		{"store_claims.go", "setEnded(t, outcome), attr", "setEnded(t, outcome), attrAttempts.Plus(1), attr"},
 	}},
 	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
-		{"../../internal/record/read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
-		{"health.go", "case c.OwnAttempts() < attempts || !c.Alone():", "case c.Attempts < attempts:"},
+		{"read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
+		{"health.go", "case c.ownAttempts() < attempts || !c.alone():", "case c.Attempts < attempts:"},
 	}},
-	{"failure without token", recordFolder, deliveries, []edit{
+	{"failure without token", deliveryFolder, deliveries, []edit{
 		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isIn(Started),"},
 	}},
 	{"cancel ignores the lease", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "\tcase over(c, now):", "\tcase c.State == Started:"},
-		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n"},
+		{"store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n"},
 	}},
-	{"claimed while paused", recordFolder, deliverySchedule("paused and resumed"), []edit{
+	{"claimed while paused", deliveryFolder, deliverySchedule("paused and resumed"), []edit{
 		{"store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrStarting.Missing(),"},
 	}},
 	{"claimed while starting", deliveryFolder, deliverySchedule("rewound"), []edit{
 		{"deliver.go", "case c.Starting != \"\":", "case false:"},
-		{"../../internal/record/store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrPaused.Missing(),"},
+		{"store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrPaused.Missing(),"},
 	}},
 	{"nobody is woken up after a rewind's death (T12)", deliveryFolder, deliveryTrace("T12"), []edit{
 		{"operate.go", "if err := d.keepAwake(ctx, cur); err != nil {", "if err := error(nil); err != nil {"},
@@ -135,7 +132,7 @@ var deliveryMutants = []mutant{
 	{"who has much gives the record back", deliveryFolder, test{"./pkg/delivery", "TestAQueueWithMuchLetsOthersGoFirst"}, []edit{
 		{"stream.go", "return d.sorter.Notify(ctx, done.Queue) != nil", "return true"},
 	}},
-	{"the attempt starts again where a batch comes by parts", recordFolder, test{"./pkg/delivery", "TestTheAttemptGoesOn"}, []edit{
+	{"the attempt starts again where a batch comes by parts", deliveryFolder, test{"./pkg/delivery", "TestTheAttemptGoesOn"}, []edit{
 		{"consumer.go", "return max(c.Attempts, n+1)", "return max(c.Attempts, 1+0*n)"},
 	}},
 	{"a part: the message that failed is committed with it", deliveryFolder, deliverySchedule("a part is taken"), []edit{

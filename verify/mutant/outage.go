@@ -2,7 +2,7 @@ package main
 
 // The tests that hold what is the sink's apart from what is a message's.
 var (
-	awayStore    = test{"./internal/record", "TestStoreAway/memory"}
+	awayStore    = test{"./pkg/delivery", "TestStoreAway/memory"}
 	awayDelivery = test{"./pkg/delivery", "TestASinkThatIsAway"}
 	health       = test{"./pkg/delivery", "TestABadMessage|TestAnOutage|TestBlocks|TestWhatWas|TestSuccess|TestFailures|TestAConsumerOf|TestAQueueThatIs|TestARedriveBegins|TestAProcessLooks|TestDeaths|TestADeath|TestConsumerFailing"}
 	awayWire     = test{"./internal/sink", "TestAway"}
@@ -10,11 +10,11 @@ var (
 
 // outageMutants are bugs by which a sink that is away is taken for messages that are bad.
 var outageMutants = []mutant{
-	{"a sink that is away counts", recordFolder, awayStore, []edit{
+	{"a sink that is away counts", deliveryFolder, awayStore, []edit{
 		{"store_claims.go", "attrAttempts.Plus(-1), attrTogether", "attrTogether"},
 		{"store_claims.go", "set = append(set, attrAttempts.Plus(-1))", "_ = set"},
 	}},
-	{"a sink that is away makes claims smaller", recordFolder, awayStore, []edit{
+	{"a sink that is away makes claims smaller", deliveryFolder, awayStore, []edit{
 		{"store_claims.go", "set = append(set, attrAway.Set(", "set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Set("},
 	}},
 	{"a sink that is away is asked each second", deliveryFolder, awayDelivery, []edit{
@@ -35,7 +35,7 @@ var outageMutants = []mutant{
 	{"a death after a failure is none", deliveryFolder, health, []edit{
 		{"health.go", "died := c.State == Started || outcome == Cancelled && c.RetryAt.IsZero()", "_, died := outcome, c.State == Started"},
 	}},
-	{"what failed proves it for good", recordFolder, test{"./internal/record", "TestStoreFirstFailure/memory"}, []edit{
+	{"what failed proves it for good", deliveryFolder, test{"./pkg/delivery", "TestStoreFirstFailure/memory"}, []edit{
 		{"store_claims.go", "proven := attrProven.Remove()", "proven := attrProven.Set(attrProven.Ref())"},
 	}},
 	{"a slow success counts from its end", deliveryFolder, health, []edit{
@@ -51,22 +51,22 @@ var outageMutants = []mutant{
 	{"404 is for good", "internal/sink/kind", test{"./internal/sink/httpsink", "TestAnswers|Test"}, []edit{
 		{"away.go", "case http.StatusBadRequest, ", "case http.StatusNotFound, http.StatusBadRequest, "},
 	}},
-	{"what failed with others is an attempt of the first", recordFolder, deliverySchedule("a good message before a bad one, and a death"), []edit{
+	{"what failed with others is an attempt of the first", deliveryFolder, deliverySchedule("a good message before a bad one, and a death"), []edit{
 		{"store_claims.go", "attrTogether.Add(ddb.Int(1))", "attrTogether.Add(ddb.Int(0))"},
 	}},
-	{"what failed with others is an attempt of the first, claimed at a commit", recordFolder, test{"./internal/record", "TestStoreCommitAndClaim/memory"}, []edit{
+	{"what failed with others is an attempt of the first, claimed at a commit", deliveryFolder, test{"./pkg/delivery", "TestStoreCommitAndClaim/memory"}, []edit{
 		{"store_claims.go", "together = ddb.Int(1)", "together = ddb.Int(0)"},
 	}},
-	{"what was taken is put over what failed since", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
-		{"health.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},
+	{"what was taken is put over what failed since", deliveryFolder, test{"./pkg/delivery", "TestStoreHealth/memory"}, []edit{
+		{"store_health.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},
 	}},
-	{"the first who learns puts over another", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
-		{"health.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
+	{"the first who learns puts over another", deliveryFolder, test{"./pkg/delivery", "TestStoreHealth/memory"}, []edit{
+		{"store_health.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
 	}},
-	{"a redrive begins with what was known", recordFolder, health, []edit{
+	{"a redrive begins with what was known", deliveryFolder, health, []edit{
 		{"store_operate.go", "return append(setTaken(), attrBlockedSince", "return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway), attrBlockedSince"},
 	}},
-	{"a health is taken for a consumer", recordFolder, test{"./internal/record", "TestStoreHealthIsNoConsumer/memory"}, []edit{
+	{"a health is taken for a consumer", deliveryFolder, test{"./pkg/delivery", "TestStoreHealthIsNoConsumer/memory"}, []edit{
 		{"store.go", "Where: isConsumer, ", ""},
 	}},
 	{"an entry that is refused by a fault is a bad message", "internal/sink/fifo", awayWire, []edit{

@@ -8,10 +8,10 @@ var (
 // strongReadMutants are strong reads that were made weak; those of which a protocol has
 // a name are with its other bugs.
 var strongReadMutants = []mutant{
-	{"weak read of a consumer: a claim of one's own is not seen", recordFolder, deliverySchedule("stale reads of a claim of one's own"), []edit{
+	{"weak read of a consumer: a claim of one's own is not seen", deliveryFolder, deliverySchedule("stale reads of a claim of one's own"), []edit{
 		{"store.go", "Key: keyOf(queue, name), Strong: true,", "Key: keyOf(queue, name),"},
 	}},
-	{"weak read of a consumer: a failed claim stays", recordFolder, deferredSchedule(", stale reads, and work that fails"), []edit{
+	{"weak read of a consumer: a failed claim stays", deliveryFolder, deferredSchedule(", stale reads, and work that fails"), []edit{
 		{"store.go", "Key: keyOf(queue, name), Strong: true,", "Key: keyOf(queue, name),"},
 	}},
 	{"weak read of a position: nobody is woken up", sorterFolder, deferredSchedule(", stale reads"), []edit{

@@ -44,8 +44,8 @@ var tenantMutants = []mutant{
 	{"tenants: a chain is shown by its whole name", "functions/delivery", test{"./functions/delivery", "TestATenantsChain"}, []edit{
 		{"consumers.go", "scope.Short(delivery.ChainOf(c))", "delivery.ChainOf(c)"},
 	}},
-	{"replies: a record names their queue in words", recordFolder, test{"./pkg/delivery", "TestABadReplyFailsItsBatch"}, []edit{
-		{"errors.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},
+	{"replies: a record names their queue in words", deliveryFolder, test{"./pkg/delivery", "TestABadReplyFailsItsBatch"}, []edit{
+		{"words.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},
 	}},
 	{"tenants: a batch's chain may be made by anybody", "functions/ack", test{"./functions/ack", "TestBadInput"}, []edit{
 		{"order.go", "if delivery.TracksBatch(o.Tag) &&", "if strings.HasPrefix(o.Tag, delivery.TrackedPrefix) &&"},

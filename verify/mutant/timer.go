@@ -27,7 +27,7 @@ var timerMutants = []mutant{
 	}},
 	{"timer: a claim is taken over in its lease", deliveryFolder, wokenUser, []edit{
 		{"wake.go", ".Add(time.Millisecond)", ""},
-		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n"},
+		{"store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n"},
 		{"sweep.go", "\tcase over(c, now):", "\tcase c.State == Started:"},
 	}},
 	{"timer: a chain times out early", ackerFolder, wokenChain, []edit{

@@ -8,27 +8,27 @@ var deferredMutants = []mutant{
 		{"deliver.go", "\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n", "\t\tif !chain.Root.IsZero() {\n\t\t\tif _, _, err := run.store.Defer(ctx, c, chain.Chain.Deadline); err != nil {\n" +
 			"\t\t\t\treturn c, err\n\t\t\t}\n\t\t}\n\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n"},
 	}},
-	{"deferred: without the token", recordFolder, deferredSchedule(", two processes and a lease that is over"), []edit{
+	{"deferred: without the token", deliveryFolder, deferredSchedule(", two processes and a lease that is over"), []edit{
 		{"store_claims.go", "held, last := isHeld(seen.Token, Started), ", "held, last := isIn(Started), "},
 	}},
-	{"deferred: after the claim has ended", recordFolder, deferredSchedule(", 2 faults"), []edit{
+	{"deferred: after the claim has ended", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
 		{"store_claims.go", "held, last := isHeld(seen.Token, Started), ", "held, last := isNumber(seen.Token.N), "},
 	}},
 	{"deferred: the commit that was first is no commit", deliveryFolder, test{"./pkg/delivery", "TestDeferGoesWrong"}, []edit{
-		{"tracked.go", "} else if outcome != record.Committed {", "} else if outcome != \"\" || made {"},
+		{"tracked.go", "} else if outcome != Committed {", "} else if outcome != \"\" || made {"},
 	}},
-	{"deferred: the mark is not set", recordFolder, test{"./pkg/delivery", "TestTrackedRequestsGoWrong|TestAnEndGoesWrong|TestExtended"}, []edit{
+	{"deferred: the mark is not set", deliveryFolder, test{"./pkg/delivery", "TestTrackedRequestsGoWrong|TestAnEndGoesWrong|TestExtended"}, []edit{
 		{"store_claims.go", "attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil", "attrLeaseUntil"},
 	}},
 	{"deferred: it expires before its time", deliveryFolder, deferredSchedule(" by token, two processes, and it expires"), []edit{
 		{"tracked.go", "\tcase !over(c, now):\n", "\tcase false:\n"},
-		{"../../internal/record/store_claims.go", "ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)), setFailed(seen.Token, Cancelled", "isHeld(seen.Token, Started), setFailed(seen.Token, Cancelled"},
+		{"store_claims.go", "ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)), setFailed(seen.Token, Cancelled", "isHeld(seen.Token, Started), setFailed(seen.Token, Cancelled"},
 	}},
 	{"deferred: a worker is not asked for its token", "pkg/delivery/pull", test{"./pkg/delivery", "TestAWorkerCommitsByItsToken"}, []edit{
-		{"puller_end.go", "\tcase Deferred:\n\t\tc, made, err = p.t.EndDeferred(", "\tcase Deferred, Foreign:\n\t\tc, made, err = p.t.EndDeferred("},
+		{"../puller_end.go", "\tcase Deferred:\n\t\tc, made, err = p.d.endDeferred(", "\tcase Deferred, Foreign:\n\t\tc, made, err = p.d.endDeferred("},
 	}},
 	{"deferred: a commit with replies", "pkg/delivery/pull", test{"./pkg/delivery", "TestAWorkerCommitsByItsToken"}, []edit{
-		{"puller_end.go", "\tcase Prepared, InDoubt, Quarantined:\n\tcase Deferred:\n", "\tcase Prepared, InDoubt, Quarantined, Deferred:\n\tcase NotHead:\n"},
+		{"../puller_end.go", "\tcase Prepared, InDoubt, VerdictQuarantined:\n\tcase Deferred:\n", "\tcase Prepared, InDoubt, VerdictQuarantined, Deferred:\n\tcase NotHead:\n"},
 	}},
 	{"tracked: the chain is created before the claim", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
 		{"deliver.go", "\tc, mine, err := run.store.Claim(ctx, c, claim)\n", "\tif early := (Consumer{Queue: c.Queue, Name: c.Name, Token: Token{c.Token.N + 1, claim.Req}}); run.reader.Track > 0 {\n" +

@@ -61,7 +61,7 @@ var webhooksOutMutants = []mutant{
 		{"erase.go", "\tfor goOn := margin.Half(ctx); ; {", "\t_, _ = s.eraseEndpoints(ctx, o, name, dry)\n\tfor goOn := margin.Half(ctx); ; {"},
 	}},
 	{"endpoint: an erased queue keeps it", "pkg/delivery", test{"./functions/delivery", "TestEraseTakes"}, []edit{
-		{"erase.go", "if erased.Erasure.Emptied.IsZero() {", "if !erased.Erasure.Emptied.IsZero() {"},
+		{"erase.go", "others == nil || !erased.Erasure.Emptied.IsZero() {", "others == nil || erased.Erasure.Emptied.IsZero() {"},
 	}},
 	{"endpoint: an erased queue takes others' along", endpointFolder, test{"./functions/delivery", "TestEraseTakes"}, []edit{
 		{"endpoint.go", "return found.Name == queue", "return found.Name >= queue"},
@@ -115,7 +115,7 @@ var webhooksOutMutants = []mutant{
 		{"readers.go", "if c.Reader.Apart {", "if !c.Reader.Apart {"},
 	}},
 	{"delivery: what sinks of other queues took says something", deliveryFolder, asideTests, []edit{
-		{"health.go", "(ctx context.Context, f failed) record.Health {\n\tif run.reader.Apart {", "(ctx context.Context, f failed) record.Health {\n\tif false {"},
+		{"health.go", "(ctx context.Context, f failed) request.Health {\n\tif run.reader.Apart {", "(ctx context.Context, f failed) request.Health {\n\tif false {"},
 		{"health.go", "\tif f.apart {\n", "\tif false {\n"},
 	}},
 	{"delivery: Retry-After is passed over", deliveryFolder, asideTests, []edit{

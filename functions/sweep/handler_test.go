@@ -65,7 +65,7 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, map[
 				return nil
 			}},
 			Announce: func(_ context.Context, a delivery.Announcement) error {
-				said[string(a.Kind)]++
+				said[a.Kind]++
 				return nil
 			},
 		},

@@ -48,12 +48,12 @@ type circuit struct {
 // claim of which nobody knows the end, or has a sink that is away, or is back.
 func (a *Announcer) Consumer(ctx context.Context, said delivery.Announcement) error {
 	if said.Kind == "consumer.circuit-open" || said.Kind == "consumer.circuit-closed" {
-		d := circuit{said.ID, string(said.Kind), said.Consumer, said.Since, said.Age.Seconds(), said.Attempts}
+		d := circuit{said.ID, said.Kind, said.Consumer, said.Since, said.Age.Seconds(), said.Attempts}
 		slog.WarnContext(ctx, d.Kind, "id", d.ID, "consumer", d.Consumer, "ageSeconds", d.Seconds, "probes", d.Probes)
 		return a.send(ctx, d.Kind, d)
 	}
 	d := consumer{
-		ID: said.ID, Kind: string(said.Kind), Queue: said.Queue, Tenant: of(said.Queue), Consumer: said.Consumer,
+		ID: said.ID, Kind: said.Kind, Queue: said.Queue, Tenant: of(said.Queue), Consumer: said.Consumer,
 		Delivered: jsonseq.Seq(said.Delivered), Position: jsonseq.Seq(said.Position),
 		Since: said.Since, Seconds: said.Age.Seconds(), Attempts: said.Attempts, Error: said.Error,
 	}

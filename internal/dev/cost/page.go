@@ -192,8 +192,11 @@ func xrayTable() string {
 func eagerTable() string {
 	var lines []string
 	for _, w := range []Workload{
-		{Rate: 1, Batch: 1, Queues: 100}, {Rate: 10, Batch: 1, Queues: 100}, {Rate: 1000, Batch: 1, Queues: 1000},
-		{Rate: 1000, Batch: 1, Queues: 16}, {Rate: 1000, Batch: 25, Queues: 16},
+		{Rate: 1, Batch: 1, Queues: 100},
+		{Rate: 10, Batch: 1, Queues: 100},
+		{Rate: 1000, Batch: 1, Queues: 1000},
+		{Rate: 1000, Batch: 1, Queues: 16},
+		{Rate: 1000, Batch: 25, Queues: 16},
 	} {
 		w.Disorder = InOrder
 		waits := w.per(ours)

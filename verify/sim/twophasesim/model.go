@@ -382,7 +382,7 @@ func (m *model) sweep(ctx context.Context, d *delivery.Deliverer) error {
 	_, err := d.Sweep(ctx, delivery.SweepOptions{
 		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, SettleWithin: within,
 		Announce: func(_ context.Context, a delivery.Announcement) error {
-			m.announced[string(a.Kind)]++
+			m.announced[a.Kind]++
 			return nil
 		},
 	})

@@ -160,7 +160,7 @@ func resources(request *http.Request, body []byte) []string {
 		return []string{"ArchiveBucket/" + folder + "/*"}
 	}
 	if function, invoked := strings.CutSuffix(request.URL.Path, "/invocations"); invoked {
-		return []string{"function:" + last(function)}
+		return []string{called(function)}
 	}
 	var input struct {
 		TableName, IndexName, QueueURL string
@@ -193,6 +193,15 @@ func resources(request *http.Request, body []byte) []string {
 	return all
 }
 
+// called is a function by its ARN or its name in a path, whichever its alias.
+func called(function string) string {
+	decoded, err := url.PathUnescape(function)
+	if err != nil {
+		decoded = function
+	}
+	return "function:" + last(strings.TrimSuffix(decoded, ":live"))
+}
+
 func last(path string) string {
 	path = path[strings.LastIndexAny(path, ":/")+1:]
 	if decoded, err := url.PathUnescape(path); err == nil {
@@ -213,6 +222,7 @@ func allowed(t *testing.T, template []byte) map[use]bool {
 				PolicyDocument struct {
 					Statement []struct{ Action, Resource any }
 				}
+				Roles []struct{ Ref string }
 			}
 		}
 	}
@@ -242,9 +252,11 @@ func allowed(t *testing.T, template []byte) map[use]bool {
 				for _, part := range join[1].([]any) {
 					text.WriteString(arn(part))
 				}
-				_, bus, found := strings.Cut(text.String(), ":event-bus/")
-				if found {
+				if _, bus, found := strings.Cut(text.String(), ":event-bus/"); found {
 					return "event-bus/" + bus
+				}
+				if strings.Contains(text.String(), ":function:") {
+					return called(text.String())
 				}
 				return text.String()
 			}
@@ -252,15 +264,17 @@ func allowed(t *testing.T, template []byte) map[use]bool {
 		return fmt.Sprint(value)
 	}
 	all := map[use]bool{}
-	for id, resource := range document.Resources {
+	for _, resource := range document.Resources {
 		if resource.Type != "AWS::IAM::Policy" {
 			continue
 		}
-		function := strings.TrimSuffix(id, "Policy") + "Function"
-		for _, statement := range resource.Properties.PolicyDocument.Statement {
-			for _, action := range many(statement.Action) {
-				for _, resource := range many(statement.Resource) {
-					all[use{function, action.(string), arn(resource)}] = true
+		for _, role := range resource.Properties.Roles {
+			function := strings.TrimSuffix(role.Ref, "Role") + "Function"
+			for _, statement := range resource.Properties.PolicyDocument.Statement {
+				for _, action := range many(statement.Action) {
+					for _, resource := range many(statement.Resource) {
+						all[use{function, action.(string), arn(resource)}] = true
+					}
 				}
 			}
 		}

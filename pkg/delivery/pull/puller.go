@@ -24,6 +24,7 @@ type Puller struct {
 	t           record.Tables
 	maxAttempts int
 	answer      *cursor.Bound
+	create      func(ctx context.Context, queue, name string, start delivery.Start) (delivery.Consumer, error)
 }
 
 var _ Claims = (*Puller)(nil)
@@ -42,7 +43,7 @@ type Options struct {
 
 // New returns a Puller with the Deliverer's tables, clock and lease.
 func New(d *delivery.Deliverer, options *Options) (*Puller, error) {
-	p := &Puller{t: record.TablesOf(d), maxAttempts: record.DefaultAttempts}
+	p := &Puller{t: record.TablesOf(d), maxAttempts: record.DefaultAttempts, create: d.Create}
 	if options != nil {
 		p.maxAttempts, p.answer = cmp.Or(options.MaxAttempts, p.maxAttempts), options.Answer
 	}

@@ -515,6 +515,7 @@ func TestTwoCopiesKilledAtRandom(t *testing.T) {
 		return enter(ctx, tx, b)
 	}
 	fill := func(f *fleet) {
+		f.db.SetMaxOpenConns(1) // SQLite itself waits in true time
 		for n := range accounts {
 			f.put(fmt.Sprintf("a/%02d", n), 1, each)
 		}

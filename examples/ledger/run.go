@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,20 +78,14 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	wanted := want(arrivals)
-	queues := slices.Sorted(maps.Keys(wanted))
-	for _, queue := range queues {
-		if _, err := d.Create(ctx, queue, consumerName, delivery.First); err != nil {
-			return err
-		}
-	}
 	fmt.Fprintf(out, "==> the stack runs (%.1fs); %d copies of the consumer share %s\n", time.Since(began).Seconds(), copies, filepath.Base(path))
 
 	consumers := mortal.Keep(ctx, mortal.Plan{
-		Arguments: append([]string{"consume", stack.URL(), path}, queues...),
+		Arguments: []string{"consume", stack.URL(), path},
 		Copies:    copies, Kills: o.kills, OneStepIn: oneStepIn,
 	})
 	defer consumers.Close()
-	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), len(queues))
+	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), len(wanted))
 	if err := send(ctx, stack.URL(), arrivals); err != nil {
 		return err
 	}

@@ -33,19 +33,17 @@ const (
 	maxWorkers = 1000
 )
 
-// ConsumeAll runs [Markers.Consume] for every queue whose name begins with prefix, and for
-// those that come while it runs. It creates the consumers, which begin with the oldest
-// message stored. Any number of copies may run: the claims share the queues among them.
+// ConsumeAll runs [Markers.Consume] for every queue whose name begins with prefix, also for
+// queues that come later, and creates the consumers. Copies share the queues by their claims.
+// At most workers batches run at once, each on one connection; a queue that waits has none.
 //
-// At most workers batches are applied at once, each with one connection to the database. A
-// queue that waits holds no worker. The queues are listed once every Poll, 100 a request over
-// HTTP; a queue is claimed where its position moved, and every 5 minutes.
+// After the context's end no batch begins. Effects that run get 10 seconds; then they are
+// cancelled, and their claims are given back. An error that ends Consume is logged, and its
+// queue is tried again after 5 minutes; after [pull.ErrEnded] it is not. UntilEmpty returns
+// the first such error. Observe is called by several goroutines.
 //
-// It returns when the context ends: no further batch begins, and effects that run get 10
-// seconds. Then they are cancelled, and their claims are given back. What ends Consume ends
-// one queue: it is logged, and tried again after 5 minutes, but for [pull.ErrEnded]. With
-// UntilEmpty it returns nil when no queue has a message, or what ended a queue first.
-// Observe may be called by several goroutines at once.
+// Cost: a list of the queues every Poll, 100 a request over HTTP. A queue is claimed where its
+// position moved, and every 5 minutes.
 func (m *Markers) ConsumeAll(ctx context.Context, claims pull.Claims, prefix, consumer string, workers int, effect Effect, options *pull.ConsumeOptions) error {
 	run, err := newAll(m, claims, prefix, consumer, workers, effect, options)
 	if err != nil {

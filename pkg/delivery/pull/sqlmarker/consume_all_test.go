@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -191,6 +192,73 @@ func TestConsumeAll(t *testing.T) {
 		f.has("a/1 1", "a/1 2", "a/2 1")
 		if all, err := f.d.Status(f.Context(), "b"); err != nil || len(all) != 0 {
 			f.Errorf("consumers %+v of a queue without the prefix, %v", all, err)
+		}
+	})
+}
+
+// TestConsumeCreatesTheConsumer where the caller says so.
+func TestConsumeCreatesTheConsumer(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/1", 1, 1)
+		o := f.options()
+		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, o); !errors.Is(err, delivery.ErrNoConsumer) {
+			f.Errorf("error %v, want that there is no consumer", err)
+		}
+		o.Create = true
+		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, o); err != nil {
+			f.Error(err)
+		}
+		f.has("a/1 1")
+	})
+}
+
+// TestConsumeLogsWhatItWaitsFor once.
+func TestConsumeLogsWhatItWaitsFor(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/1", 1, 1)
+		if err := f.claims.Create(f.Context(), "a/1", "c"); err != nil {
+			f.Fatal(err)
+		}
+		if _, err := f.claims.Claim(f.Context(), pull.Request{Queue: "a/1", Consumer: "c", ID: "other", Lease: 41 * time.Second}); err != nil {
+			f.Fatal(err)
+		}
+		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, f.options()); err != nil {
+			f.Error(err)
+		}
+		f.logged("waits for the claim of another process", "queue=a/1", "answer=BUSY", "ends_in=41s")
+		if n := strings.Count(f.logs.String(), "\n"); n != 1 {
+			f.Errorf("%d lines, want one:\n%s", n, f.logs.String())
+		}
+	})
+}
+
+// TestQueuesAreListedInPages, without those that were erased.
+func TestQueuesAreListedInPages(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		want := map[string]int64{}
+		for n := range 1100 {
+			name := fmt.Sprintf("a/%04d", n)
+			f.put(name, 1, 1)
+			want[name] = 1
+		}
+		f.put("b", 1, 1)
+		if _, err := f.sorter.Erase(f.Context(), "a/0007", "op"); err != nil {
+			f.Fatal(err)
+		}
+		delete(want, "a/0007")
+		got, pages := map[string]int64{}, 0
+		for after := ""; pages == 0 || after != ""; pages++ {
+			page, next, err := f.claims.Queues(f.Context(), "a/", after)
+			if err != nil {
+				f.Fatal(err)
+			}
+			for _, q := range page {
+				got[q.Name] = q.Position
+			}
+			after = next
+		}
+		if !maps.Equal(got, want) || pages != 2 {
+			f.Errorf("%d queues in %d pages, want %d in 2", len(got), pages, len(want))
 		}
 	})
 }
@@ -583,4 +651,3 @@ func TestTwoCopiesKilledAtRandom(t *testing.T) {
 		}
 	})
 }
-

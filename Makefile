@@ -30,7 +30,9 @@ CHAOS ?=
 ORDER ?=
 # TRACKED=1 commits each batch only when the work of its messages is done.
 TRACKED ?=
-export INPUT MODE CHAOS ORDER TRACKED
+# STAY=1 leaves the stack and its live page up.
+STAY ?=
+export INPUT MODE CHAOS ORDER TRACKED STAY
 
 .PHONY: help
 help: ## list the commands
@@ -88,46 +90,16 @@ cross: ## compile the command line for Linux, macOS and Windows, amd64 and arm64
 	done
 
 .PHONY: demo
-demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1 ORDER=number|arrival TRACKED=1
+demo: deps ## run the whole thing here: INPUT=file.ndjson MODE=sync|async CHAOS=1 ORDER=number|arrival TRACKED=1 STAY=1
 	@$(LOCAL_RUN) ./examples/demo
 
-.PHONY: payments
-payments: deps ## charge a bank once for each message, while processes are killed
-	@$(LOCAL_RUN) ./examples/payments/show
-
-.PHONY: wordcount
-wordcount: deps ## count a tree of words in three functions, and tell when it is done
-	@$(LOCAL_RUN) ./examples/wordcount/show
-
-# SEED=… chooses messages and faults.
-TIME ?=
-RATE ?=
-.PHONY: soak
-soak: deps ## put the stack under load and faults for TIME=10m, wait until all is out (two minutes more), and check each sink: RATE=40
-	@TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(LOCAL_RUN) ./verify/soak
-
-QUEUES ?=
-MINUTES ?=
-TOGETHER ?=
-.PHONY: load
-load: deps ## send RATE=200 messages a second to QUEUES=100 for TIME=1m, check what comes out, and say what it took: BATCH=1 DISORDER=0|8|32 TOGETHER=1 (queues in arrival order, in which a batch in order is one item)
-	@TIME=$(TIME) RATE=$(RATE) QUEUES=$(QUEUES) BATCH=$(BATCH) DISORDER=$(DISORDER) TOGETHER=$(TOGETHER) $(LOCAL_RUN) ./verify/load
-
-.PHONY: outage
-outage: deps ## have the sink of 10,000 queues away for MINUTES=65 of a shortened schedule, and check how they catch up: QUEUES=300 for less
-	@QUEUES=$(QUEUES) MINUTES=$(MINUTES) $(LOCAL_RUN) ./verify/outage
-
-.PHONY: webhooks-out
-webhooks-out: deps ## deliver to QUEUES=1000 endpoints of webhooks for TIME=80s, one in twenty of which is slow or fails, and check order, signatures and delays: QUEUES=50 TIME=10s for less
-	@QUEUES=$(QUEUES) TIME=$(TIME) RATE=$(RATE) SEED=$(SEED) $(LOCAL_RUN) ./verify/webhooksout
-
-.PHONY: ledger
-ledger: deps ## book messages in a database exactly once, while all is killed: INPUT=file.ndjson
-	@$(LOCAL_RUN) ./examples/ledger
-
-.PHONY: pingpong
-pingpong: deps ## two consumers answer each other's messages, while all is killed: ROUNDS=5000
-	@$(LOCAL_RUN) ./examples/pingpong
+# Settings of scenarios are variables of make: S="load outage" RATE=500 MINUTES=90.
+S ?=
+SHORT ?=
+export SHORT
+.PHONY: verify
+verify: deps ## show what the stack withstands: S=soak, load, outage, …, without S a list of all with their settings (SHORT=1: each in seconds)
+	@$(LOCAL_RUN) ./verify/robust $(S)
 
 .PHONY: local
 local: deps ## start the local stack and leave it running (ARGS='--port 3001')
@@ -157,13 +129,12 @@ test: deps ## the tests to run before a commit: go test ./... on a server too, a
 endif
 
 .PHONY: check
-check: lint test-whole deploy-local ## all that CI runs: lint, the command line for macOS and Windows, every test whole, a deployment, a new user, planted bugs, dropped clauses, a soak of about two minutes, an outage, a load of three seconds
+check: lint test-whole deploy-local ## all that CI runs: lint, the command line for macOS and Windows, every test whole, a deployment, a new user, planted bugs, dropped clauses, the short forms of soak, outage and load
 	@$(MAKE) --no-print-directory cross TARGETS="darwin/arm64 windows/amd64"
 	@$(MAKE) --no-print-directory newcomer
 	@$(MAKE) --no-print-directory mutants CHANGED=1 FOR=2m
 	@$(MAKE) --no-print-directory mutants CLAUSES=1
-	@TIME=20s QUEUES=60 $(MAKE) --no-print-directory soak outage
-	@TIME=3s RATE=100 QUEUES=20 $(MAKE) --no-print-directory load
+	@$(MAKE) --no-print-directory verify S="soak outage load" SHORT=1
 
 .PHONY: test-whole
 test-whole: deps deps-infra deps-browser ## every test, whole
@@ -185,10 +156,6 @@ RUNS ?=
 .PHONY: sim
 sim: ## simulate, for minutes: every schedule of small cases, a million random ones (FULL=1, SEED=…)
 	@$(GO) run ./verify/sim/cmd/sim $(if $(FULL),-full) $(if $(SEED),-seed $(SEED)) $(if $(RUNS),-runs $(RUNS))
-
-.PHONY: big
-big: deps ## do what is rare and large at its full size, within bounds: PART=10 for a tenth, SERVER=dynamodb-local
-	@$(GO) run ./verify/big $(if $(PART),-part $(PART)) $(if $(SERVER),-server $(SERVER))
 
 .PHONY: sources
 sources: ## take 100,000 shuffled records of each source of AWS: none lost, none out of order, at what the same puts cost (EVENTS=n)
@@ -253,7 +220,7 @@ clients: ## test the packages for Python and Node, hold them to the cases of all
 	$(GO) test $(WHOLE) -timeout 60m ./clients ./verify/producer
 
 .PHONY: newcomer
-newcomer: ## do what a new user does, from an empty folder: library, command line, an app of the CDK, the local stack
+newcomer: ## do what a new user does, from an empty folder: library, command line, a function in each language, an app of the CDK (COLD=1: on a new machine)
 	@$(GO) run ./verify/newcomer
 
 .PHONY: tag

@@ -15,9 +15,11 @@ import (
 // Config says what to run, and how.
 type Config struct {
 	// Templates are the paths of synthesised templates, JSON, or of patches of
-	// them (template.ReadFile). Required. A template may import what another one
-	// exports.
+	// them (template.ReadFile); the project's own one where empty. A template may import what
+	// another one exports.
 	Templates []string
+	// Consumers are what the project's own stack delivers to, without a template that says so.
+	Consumers []Consumer
 	// Parameters are values of the templates' parameters, by name.
 	Parameters map[string]string
 	// Env adds variables to the functions' environments, and replaces those
@@ -99,8 +101,8 @@ func (c Config) withDefaults() Config {
 
 func (c Config) check() error {
 	var errs []error
-	if len(c.Templates) == 0 {
-		errs = append(errs, errors.New("config.Templates must name at least one template"))
+	if len(c.Templates) > 0 && len(c.Consumers) > 0 {
+		errs = append(errs, errors.New("config.Consumers are for the project's own template: leave Templates empty"))
 	}
 	if c.Port < 0 || c.Port > 65535 {
 		errs = append(errs, fmt.Errorf("config.Port must be from 0 to 65535, not %d", c.Port))

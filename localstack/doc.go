@@ -41,7 +41,8 @@
 //	GET  /_streamsort/schedules                   each schedule
 //	POST /_streamsort/schedules/NAME              runs a schedule's targets now
 //	GET  /_streamsort/outputs                     the templates' outputs
-//	GET  /_streamsort/logs?function=NAME&lines=N  the last lines of a function
+//	GET  /_streamsort/logs?function=NAME&lines=N  the last lines of a function; with &after=M, those
+//	                                              behind the first M, and how many there were
 //
 // NAME is a resource's logical id or its own name.
 //

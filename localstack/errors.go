@@ -27,12 +27,12 @@ func errorText(r lambda.Response) string {
 		lines = append(lines, "  at "+string(f))
 	}
 	if said.ErrorType == "Runtime.ExitError" {
-		log := strings.Split(strings.TrimRight(lineEnds.Replace(string(r.LogTail)), "\n"), "\n")
+		log := strings.Split(strings.TrimRight(string(r.LogTail), "\n"), "\n")
 		for _, line := range fromPanic(log) {
 			lines = append(lines, "  "+line)
 		}
 	}
-	return lineEnds.Replace(strings.Join(lines, "\n"))
+	return strings.Join(lines, "\n")
 }
 
 // frame is an entry of a stack trace, as Go's runtime writes it, an object, or as

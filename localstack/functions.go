@@ -1,7 +1,6 @@
 package localstack
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -11,7 +10,7 @@ import (
 )
 
 // addFunctions makes all functions known to the service.
-func (s *Stack) addFunctions(ctx context.Context, paths map[string]string) error {
+func (s *Stack) addFunctions(paths map[string]string) error {
 	for _, o := range s.config.overrides() {
 		if o.function != "" && !s.functionNames.known(s.functionNames.find(o.function)) {
 			return fmt.Errorf("environment %s.%s: no template has the function %s", o.function, o.name, o.function)
@@ -26,7 +25,7 @@ func (s *Stack) addFunctions(ctx context.Context, paths map[string]string) error
 				Retries: f.Async.Retries, MaxAge: f.Async.MaxAge, OnFailure: f.Async.OnFailure,
 			}
 			if f.Interpreted() {
-				if err := interpreted(ctx, l.path, f, &runs); err != nil {
+				if err := interpreted(l.path, f, &runs); err != nil {
 					return err
 				}
 			}

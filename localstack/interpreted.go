@@ -1,7 +1,6 @@
 package localstack
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,12 +12,12 @@ import (
 
 // interpreted says how a function that is no program of its own runs: the interpreter of
 // its language, in the folder of its code.
-func interpreted(ctx context.Context, templatePath string, f template.Function, runs *lambda.Function) error {
+func interpreted(templatePath string, f template.Function, runs *lambda.Function) error {
 	folder, err := codeFolder(templatePath, f)
 	if err != nil {
 		return fmt.Errorf("%s: Resources.%s: %w", templatePath, f.LogicalID, err)
 	}
-	program, arguments, err := interpret.Command(ctx, f.Runtime, f.Handler)
+	program, arguments, err := interpret.Command(f.Runtime, f.Handler)
 	if err != nil {
 		return fmt.Errorf("%s: Resources.%s.Properties.Runtime: %w", templatePath, f.LogicalID, err)
 	}

@@ -10,10 +10,12 @@ import (
 
 // TestNodeFunctions and TestPythonFunctions: a handler gets the event and a context, in the
 // folder of its code; what it throws, and a handler that is not there, are function errors.
-func TestNodeFunctions(t *testing.T) { testInterpreted(t, "node", "no function other", "no ") }
+func TestNodeFunctions(t *testing.T) {
+	testInterpreted(t, "node", "echo.mjs exports no function other: it has handler", "there is no other.mjs")
+}
 
 func TestPythonFunctions(t *testing.T) {
-	testInterpreted(t, "python", "Handler 'other' missing", "Unable to import module 'other'")
+	testInterpreted(t, "python", "echo.py has no function other: it has handler", "there is no other.py")
 }
 
 func testInterpreted(t *testing.T, stack, noFunction, noFile string) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -36,6 +37,10 @@ func parse(config Config) ([]*loaded, error) {
 			errs = append(errs, err)
 		}
 		all = append(all, &loaded{path: absolute, doc: doc})
+	}
+	own, err := consumersTemplate(config.Consumers)
+	if errs = append(errs, err); own != nil {
+		all = append(all, own)
 	}
 	for name := range config.Parameters {
 		declared := false
@@ -117,6 +122,11 @@ func (n names) find(name string) string {
 		return found
 	}
 	return name
+}
+
+// all are the own names, sorted.
+func (n names) all() []string {
+	return slices.Compact(slices.Sorted(maps.Values(n.logical)))
 }
 
 func (n names) known(name string) bool { return n.logical[name] == name }

@@ -25,6 +25,7 @@ type logs struct {
 	logicalIDs  map[string]string // by function
 	files       map[string]*os.File
 	last        map[string][]string
+	count       map[string]int // of the lines that a function has logged
 	subscribers map[int]func(Line)
 	next        int
 }
@@ -33,7 +34,7 @@ type logs struct {
 func newLogs(dir string, all []*loaded) (*logs, error) {
 	l := &logs{
 		logicalIDs: map[string]string{}, files: map[string]*os.File{},
-		last: map[string][]string{}, subscribers: map[int]func(Line){},
+		last: map[string][]string{}, count: map[string]int{}, subscribers: map[int]func(Line){},
 	}
 	for _, t := range all {
 		for _, f := range t.Functions {
@@ -55,15 +56,11 @@ func newLogs(dir string, all []*loaded) (*logs, error) {
 	return l, nil
 }
 
-// lineEnds ends each line with a line feed. Lambda's runtime of Python ends those of a traceback
-// with CR, so that CloudWatch keeps them together.
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
-
 // add takes one line, which may have several in it. Lines of one process come in their order.
 func (l *logs) add(function, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for line := range strings.SplitSeq(strings.TrimSuffix(lineEnds.Replace(text), "\n"), "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		l.addLine(function, line)
 	}
 }
@@ -75,17 +72,20 @@ func (l *logs) addLine(function, text string) {
 	}
 	last := append(l.last[function], text)
 	l.last[function] = last[max(0, len(last)-keptLines):]
+	l.count[function]++
 	for _, subscriber := range l.subscribers {
 		subscriber(Line{function, l.logicalIDs[function], text})
 	}
 }
 
-// tail is the last n lines of a function, at most.
-func (l *logs) tail(function string, n int) []string {
+// tail is the last n lines of a function, at most, of those behind the first after ones, and how
+// many it has logged.
+func (l *logs) tail(function string, n, after int) (lines []string, count int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := l.last[function]
-	return append([]string{}, last[max(0, len(last)-n):]...)
+	last, count := l.last[function], l.count[function]
+	n = min(n, len(last), max(0, count-after))
+	return append([]string{}, last[len(last)-n:]...), count
 }
 
 func (l *logs) subscribe(subscriber func(Line)) (cancel func()) {

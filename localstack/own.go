@@ -2,7 +2,8 @@ package localstack
 
 import (
 	"bytes"
-	_ "embed" // for ownTemplate
+	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,13 +12,30 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
-//go:embed streamsort.template.json
-var ownTemplate []byte
+//go:embed streamsort.template.json streamsort.process.patch.json
+var ownTemplates embed.FS
 
-// OwnTemplate is the path of this project's own template: in the project's folder, or
-// else a copy in the user's cache, where the Config says how the functions are had there.
-func (c Config) OwnTemplate() (string, error) {
-	const name = "streamsort.template.json"
+// own has the project's own template run where no other does, and its functions know the Consumers.
+func (c *Config) own() error {
+	if len(c.Templates) > 0 {
+		return nil
+	}
+	path, err := c.ownTemplate()
+	if err == nil && len(c.Consumers) > 0 {
+		c.Env, err = consumersEnv(c.Env, c.Consumers)
+	}
+	c.Templates = []string{path}
+	return err
+}
+
+// ownTemplate is the path of this project's own template, with process in it where there are
+// Consumers: in the project's folder, or else a copy in the user's cache, where the Config says how
+// the functions are had there.
+func (c Config) ownTemplate() (string, error) {
+	name := "streamsort.template.json"
+	if len(c.Consumers) > 0 {
+		name = "streamsort.process.patch.json"
+	}
 	root, outside := localdb.Root()
 	switch {
 	case outside == nil:
@@ -33,9 +51,13 @@ func (c Config) OwnTemplate() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, name)
-	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, ownTemplate) {
-		return path, nil // another process may read it now
+	entries, err := ownTemplates.ReadDir(".")
+	for _, entry := range entries {
+		text, _ := ownTemplates.ReadFile(entry.Name())
+		path := filepath.Join(folder, entry.Name())
+		if there, unread := os.ReadFile(path); unread != nil || !bytes.Equal(there, text) { // else another process may read it now
+			err = errors.Join(err, os.WriteFile(path, text, 0o644))
+		}
 	}
-	return path, os.WriteFile(path, ownTemplate, 0o644)
+	return filepath.Join(folder, name), err
 }

@@ -63,7 +63,7 @@ func sometimes(u use) bool {
 // each kind: nothing that is called is missing, and nothing that is allowed is
 // unneeded.
 func TestLeastPrivilege(t *testing.T) {
-	const path = "../verify/soak/streamsort.patch.json"
+	const path = "../verify/robust/soak/streamsort.patch.json"
 	text, err := template.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func reason(u use) string {
 // the cursors' stream beside process: it would do part of process's work.
 func onlySinks(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../verify/soak/sinks.template.json")
+	text, err := os.ReadFile("../verify/robust/soak/sinks.template.json")
 	if err != nil {
 		t.Fatal(err)
 	}

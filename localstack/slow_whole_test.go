@@ -67,7 +67,7 @@ func TestASlowEndpointTakesNoEnvironmentOfProcess(t *testing.T) {
 			"retries":["100ms"],"sink":{"kind":"http","endpoints":true,"timeout":"1m","ports":[%s]}}]}`, u.Port())
 	}
 	s := run(t, Config{
-		Templates: []string{"../verify/webhooksout/streamsort.patch.json"},
+		Templates: []string{"../verify/robust/hooks/streamsort.patch.json"},
 		Server:    tables.Endpoint, Env: env, Concurrency: 1,
 	})
 	for _, queue := range []string{"slow", "fast"} {

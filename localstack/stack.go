@@ -48,6 +48,9 @@ func Run(ctx context.Context, config Config) (*Stack, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
+	if err := config.own(); err != nil {
+		return nil, err
+	}
 	s := &Stack{config: config, functionNames: newNames(), scheduleNames: newNames(), cancel: func() {}}
 	if err := s.start(ctx); err != nil {
 		s.Close()
@@ -194,7 +197,7 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 		AsyncRetry: s.config.AsyncRetry,
 		OnError:    func(function string, r lambda.Response) { s.config.Failed(function, errorText(r)) },
 	})
-	return s.addFunctions(ctx, paths)
+	return s.addFunctions(paths)
 }
 
 // runAll runs mappings, queues, schedules and the watch until Close.

@@ -63,11 +63,17 @@ func (s *Stack) logsHandler(w http.ResponseWriter, r *http.Request) {
 		}
 		lines = n
 	}
+	after, _ := strconv.Atoi(r.FormValue("after")) // 0 where none is given
 	if !s.functionNames.known(name) {
-		writeJSON(w, http.StatusNotFound, map[string]string{"message": "no template has the function " + strconv.Quote(name)})
+		writeJSON(w, http.StatusNotFound, map[string]string{"message": "there is no function " + strconv.Quote(name) + ": there are " + strings.Join(s.functionNames.all(), ", ")})
 		return
 	}
-	writeJSON(w, http.StatusOK, s.logs.tail(name, lines))
+	text, count := s.logs.tail(name, lines, after)
+	if r.FormValue("after") == "" {
+		writeJSON(w, http.StatusOK, text)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"lines": text, "count": count})
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {

@@ -123,6 +123,7 @@ func (s *Stack) renew(ctx context.Context, w *watched) {
 	for function, path := range w.programs {
 		if path == "" || sum(path) != before[function] {
 			s.functions.Restart(function)
+			_, _ = s.functions.Warm(function) // what is wrong with it is reported by OnError
 			s.config.Logger.Info("restarted, since its source has changed", "function", function, "after", time.Since(began).Round(time.Millisecond))
 		}
 	}
@@ -176,7 +177,7 @@ func below(folder string) []string {
 	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil || !entry.IsDir():
-		case path != folder && (entry.Name() == "node_modules" || entry.Name() == "__pycache__" || strings.HasPrefix(entry.Name(), ".")):
+		case path != folder && (entry.Name() == "node_modules" || entry.Name() == "__pycache__" || isVenv(path) || strings.HasPrefix(entry.Name(), ".")):
 			return fs.SkipDir
 		default:
 			folders = append(folders, path)
@@ -184,6 +185,12 @@ func below(folder string) []string {
 		return nil
 	})
 	return folders
+}
+
+// isVenv reports whether a folder is a virtual environment of Python.
+func isVenv(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "pyvenv.cfg"))
+	return err == nil
 }
 
 // fingerprint changes with the names, the sizes and the times of the files in folders.

@@ -39,6 +39,8 @@ type commands struct {
 	Man     mangokong.ManFlag `hidden:"" help:"Print the manual page."`
 
 	Local      localCommand      `cmd:"" group:"here" help:"Run the stack on this machine, until it is interrupted."`
+	Init       initCommand       `cmd:"" group:"here" help:"Write a project with a consumer of your own, that local runs."`
+	Logs       logsCommand       `cmd:"" group:"here" help:"Print what a function of the stack on this machine logs."`
 	Contexts   contextCommand    `cmd:"" name:"context" group:"here" help:"Names for stacks: add, use, list or remove one."`
 	Completion completionCommand `cmd:"" group:"here" help:"Print what has bash, zsh or fish complete verbs, flags and states."`
 	Put        putCommand        `cmd:"" group:"feed" help:"Put messages: a JSON document a line, from a file or standard input."`
@@ -196,7 +198,7 @@ func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader
 	}
 	at := s.given
 	var err error
-	if !strings.HasPrefix(line.Command(), "context ") && line.Command() != "local" { // those work on no stack that is there
+	if !strings.HasPrefix(line.Command(), "context ") && line.Command() != "local" && !strings.HasPrefix(line.Command(), "init") { // those work on no stack that is there
 		at, err = c.place()
 	}
 	s.url, s.region, s.sign, s.dynamoDB, s.stack, s.tableNames = at.URL, at.Region, at.Sign, at.DynamoDB, at.Stack, at.Tables

@@ -4,6 +4,8 @@ import "fmt"
 
 // localCommand runs templates on this machine.
 type localCommand struct {
+	Consumer  []string          `help:"Deliver to NAME=PATH[:HANDLER], a function in Python (app.py:handler), Node (app.mjs:handler) or Go (the folder of its main package), or to NAME=URL. May be repeated." sep:"none" placeholder:"NAME=PATH"`
+	Prefix    []string          `help:"Which queues the consumers read, by what their names begin with; NAME=PREFIX is of one consumer. May be repeated." sep:"none"`
 	Template  []string          `help:"Synthesised templates (JSON), or patches of them. The project's own one where none is given." type:"existingfile"`
 	Parameter map[string]string `help:"Values of the templates' parameters, NAME=VALUE."`
 	Env       map[string]string `help:"Variables of the functions, NAME=VALUE or Function.NAME=VALUE."`
@@ -14,16 +16,16 @@ type localCommand struct {
 	UI        string            `name:"ui" help:"Where the live page of the stack listens; empty for none." default:"127.0.0.1:4001" empty:"none"`
 	Watch     bool              `help:"Rebuild and restart a function when its source changes."`
 	Data      string            `help:"A folder that keeps the tables between runs; what queues, topics and buses hold is not kept." type:"path"`
-	LogDir    string            `help:"A folder for the functions' logs, a file each." type:"path"`
 	Services  bool              `help:"Start MiniStack for other AWS services, such as the default event bus."`
 	Kill      float64           `help:"How likely a request's process is killed, 0 to 1."`
 	Duplicate float64           `help:"How likely a delivered batch is delivered again, 0 to below 1."`
-	Seed      uint64            `help:"The seed of what goes wrong." default:"1"`
 }
 
 // Validate implements the check of flags that kong makes.
 func (c *localCommand) Validate() error {
 	switch {
+	case len(c.Consumer) > 0 && len(c.Template) > 0:
+		return usageError("--consumer is for the project's own stack: without --template")
 	case c.Port < 0 || c.Port > 65535:
 		return usageError(fmt.Sprintf("--port must be from 0 to 65535, not %d", c.Port))
 	case !(c.Kill >= 0 && c.Kill <= 1):

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -67,25 +69,72 @@ func runs(p place) bool {
 	return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
 }
 
+// consumers are those of the flags.
+func (c *localCommand) consumers() ([]localstack.Consumer, error) {
+	var all []localstack.Consumer
+	prefixes := map[string]string{}
+	for _, text := range c.Prefix {
+		if name, prefix, of := strings.Cut(text, "="); of {
+			prefixes[name] = prefix
+		} else {
+			prefixes[""] = text
+		}
+	}
+	for _, text := range c.Consumer {
+		consumer, err := localstack.ParseConsumer(text)
+		if err != nil {
+			return nil, usageError("--consumer: " + err.Error())
+		}
+		prefix, own := prefixes[consumer.Name]
+		if consumer.Prefix = prefixes[""]; own {
+			consumer.Prefix = prefix
+		}
+		all = append(all, consumer)
+		delete(prefixes, consumer.Name)
+	}
+	if len(all) > 0 {
+		delete(prefixes, "")
+	}
+	for name := range prefixes {
+		return nil, usageError(fmt.Sprintf("--prefix: there is no --consumer %s", cmp.Or(name, "to read the queues")))
+	}
+	return all, nil
+}
+
+// show prints the log of the consumers' functions, and what fails.
+func show(s *session, config *localstack.Config) (lines func(localstack.Line)) {
+	prints, logs := map[string]bool{}, map[string]bool{}
+	for _, c := range config.Consumers {
+		prints[c.Name], logs[c.Name] = c.Prints(), c.Logs()
+	}
+	config.Failed = func(function, text string) {
+		if !prints[function] || strings.HasPrefix(text, "Runtime.ExitError") {
+			fmt.Fprintf(s.errOut, "%s failed: %s\n", function, strings.ReplaceAll(printable.Lines(text), "\n", "\n    "))
+		}
+	}
+	return func(l localstack.Line) {
+		var warned struct{ Message, Consumer, Error string }
+		if logs[l.Function] {
+			fmt.Fprintf(s.out, "%s | %s\n", l.Function, printable.Lines(l.Text))
+		} else if l.LogicalID == "ProcessFunction" && json.Unmarshal([]byte(l.Text), &warned) == nil && warned.Error != "" && !logs[warned.Consumer] {
+			fmt.Fprintf(s.out, "%s | %s: %s\n", warned.Consumer, warned.Message, printable.Lines(warned.Error))
+		}
+	}
+}
+
 // Run implements the verb.
 func (c *localCommand) Run(s *session) error {
+	consumers, err := c.consumers()
+	if err != nil {
+		return err
+	}
 	config := localstack.Config{
-		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Data: c.Data, Watch: c.Watch, Port: c.Port, LogDir: c.LogDir,
+		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Data: c.Data, Watch: c.Watch, Port: c.Port,
 		Services: c.Services, Issuers: c.Issuer, Zips: c.Zips, Version: fetchable(),
-		Chaos: localstack.Chaos{Seed: c.Seed, Kill: c.Kill, Duplicate: c.Duplicate},
-		Failed: func(function, text string) {
-			text = strings.ReplaceAll(printable.Lines(text), "\n", "\n    ")
-			fmt.Fprintf(s.errOut, "%s failed: %s\n", function, text)
-		},
-		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)),
+		Chaos:  localstack.Chaos{Seed: 1, Kill: c.Kill, Duplicate: c.Duplicate},
+		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)), Consumers: consumers,
 	}
-	if len(config.Templates) == 0 {
-		own, err := config.OwnTemplate()
-		if err != nil {
-			return fmt.Errorf("no --template is given: %w", err)
-		}
-		config.Templates = []string{own}
-	}
+	lines := show(s, &config)
 	if !c.Services {
 		config.Env = withoutBus(config.Env)
 	}
@@ -95,6 +144,10 @@ func (c *localCommand) Run(s *session) error {
 		return err
 	}
 	defer stack.Close()
+	defer stack.Subscribe(lines)()
+	if err := stack.Warm(); err != nil {
+		return err
+	}
 	name, forget, err := register(place{URL: stack.URL(), DynamoDB: stack.DynamoDB(), Tables: stack.Tables()})
 	if err != nil {
 		fmt.Fprintln(s.errOut, "streamsort: this stack has no context:", err)
@@ -114,7 +167,7 @@ func (c *localCommand) Run(s *session) error {
 		fmt.Fprintln(s.out, "  no other services of AWS, such as EventBridge; --services starts them")
 	}
 	fmt.Fprintf(s.out, "  the templates' outputs at %s/_streamsort/outputs\n", stack.URL())
-	fmt.Fprintf(s.out, "  a function's log at %s/_streamsort/logs?function=NAME; --log-dir has a file of each\n", stack.URL())
+	fmt.Fprintln(s.out, "  `streamsort logs NAME` prints what a function logs; -f goes on")
 	for _, f := range stack.Functions() {
 		fmt.Fprintf(s.out, "  function %s\n", f.Name)
 	}

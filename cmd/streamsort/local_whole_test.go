@@ -9,57 +9,164 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/await"
 )
 
-// TestLocalSaysWhereLogsAre: at the address that is printed, with a name that is printed.
-func TestLocalSaysWhereLogsAre(t *testing.T) {
+// printed is what a verb prints, line by line.
+type printed struct {
+	mu    sync.Mutex
+	lines []string
+	first chan string // gets the first line
+}
+
+func (s *printed) read(from io.Reader) {
+	for lines := bufio.NewScanner(from); lines.Scan(); {
+		s.mu.Lock()
+		s.lines = append(s.lines, lines.Text())
+		if len(s.lines) == 1 && s.first != nil {
+			s.first <- lines.Text()
+		}
+		s.mu.Unlock()
+	}
+}
+
+// has returns the lines that begin so.
+func (s *printed) has(prefix string) (found []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, line := range s.lines {
+		if strings.HasPrefix(line, prefix) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// awaits waits until a line that begins so is there.
+func (s *printed) awaits(t *testing.T, prefix string) {
+	t.Helper()
+	await.Until(t, prefix, func() (bool, any) { return len(s.has(prefix)) > 0, len(s.has("")) })
+}
+
+// TestLocalConsumers runs a function in Python, one in Node and a URL behind the stack: each gets
+// messages in order. What the function in Python cannot be started with is shown, the others go on, and
+// its next edit brings it what it missed. The stack is the context while it runs, and not after.
+func TestLocalConsumers(t *testing.T) {
+	for _, kept := range []string{"GOCACHE", "GOMODCACHE"} { // with another HOME, all would be compiled anew
+		said, err := exec.Command("go", "env", kept).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(kept, strings.TrimSpace(string(said)))
+	}
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")
+	folder := t.TempDir()
+	for _, language := range []string{"python", "node"} {
+		if code, _, errOut := line(t, "init", language, filepath.Join(folder, language)); code != exitDone {
+			t.Fatal(errOut)
+		}
+	}
+	asked := &printed{}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.read(strings.NewReader(r.Header.Get("streamsort-queue") + " " + r.Header.Get("streamsort-seq")))
+	}))
+	defer server.Close()
 	ctx, end := context.WithCancel(t.Context())
+	defer end()
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
+	shown := &printed{first: make(chan string, 1)}
+	go shown.read(out)
+	source := filepath.Join(folder, "python", "consumer.py")
 	go func() {
-		template := filepath.Join("..", "..", "localstack", "streamsort.template.json")
-		ended <- run(ctx, []string{"local", "--template", template, "--port", "0", "--ui="}, nil, in, io.Discard)
+		ended <- run(ctx, []string{
+			"local", "--watch", "--port", "0", "--ui=", "--prefix", "orders", "--consumer", "py=" + source,
+			"--consumer", "js=" + filepath.Join(folder, "node", "consumer.mjs"), "--consumer", "hook=" + server.URL,
+		}, nil, in, io.Discard)
 		_ = in.Close()
 	}()
-	var logs, function string
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if found := regexp.MustCompile(`a function's log at (http\S+=)NAME`).FindStringSubmatch(lines.Text()); found != nil {
-			logs = found[1]
-		}
-		if found := regexp.MustCompile(`^  function (\S+)$`).FindStringSubmatch(lines.Text()); found != nil {
-			function = found[1]
-		}
-		if strings.Contains(lines.Text(), "no SQS") || strings.Contains(lines.Text(), "live page") {
-			t.Errorf("it has queues of SQS, and no page is wanted: %s", lines.Text())
-		}
-		if strings.HasPrefix(lines.Text(), "  queue ") { // all of the others are said
-			break
+	url, _, _ := strings.Cut(<-shown.first, " ")
+	shown.awaits(t, "  queue ")
+	if local, err := readPlaces(); err != nil || local.Contexts["local"].URL != url || local.Contexts["local"].DynamoDB == "" {
+		t.Errorf("while it runs: %+v, %v; it is at %s", local, err, url)
+	}
+	put := func(lines string) {
+		t.Helper()
+		var said bytes.Buffer
+		if code := run(t.Context(), []string{"put"}, strings.NewReader(lines), io.Discard, &said); code != exitDone {
+			t.Fatal(said.String())
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	if response, err := http.Get(logs + function); err != nil {
-		t.Error(err)
-	} else if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
-		t.Errorf("%s%s: %s", logs, function, response.Status)
+	put(`{"queue":"orders","seq":2,"body":{"items":[{"cents":250}]}}` + "\n" + `{"queue":"other","seq":1,"body":{"items":[]}}` + "\n" +
+		`{"queue":"orders","seq":1,"body":{"items":[{"cents": 900},{"cents":300}]}}` + "\n")
+	for _, last := range []string{"py | orders 2", "js | orders 2"} {
+		shown.awaits(t, last)
 	}
-	if all, err := readPlaces(); err != nil || all.Contexts["local"].URL == "" || !strings.HasPrefix(logs, all.Contexts["local"].URL) || all.Contexts["local"].DynamoDB == "" {
-		t.Errorf("while it runs: %+v, %v; the logs are at %s", all, err, logs)
+	asked.awaits(t, "orders 2")
+
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if code := run(t.Context(), []string{"queues"}, nil, io.Discard, io.Discard); code != exitDone {
-		t.Errorf("while it runs, a verb that says no place exits with %d", code)
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("def handler(batch, context):\n    return whatever(\n")
+	shown.awaits(t, "py | SyntaxError: '(' was never closed")
+	put(`{"queue":"orders","seq":3,"body":{"items":[]}}` + "\n")
+	shown.awaits(t, "js | orders 3")
+	write(strings.ReplaceAll(string(text), "cents\"", "cents, edited\""))
+	shown.awaits(t, "py | orders 3: 0 cents, edited")
+
+	for name, want := range map[string][]string{
+		"py": {"py | orders 1: 1200 cents", "py | orders 2: 250 cents", "py | orders 3: 0 cents, edited"},
+		"js": {"js | orders 1: 1200 cents", "js | orders 2: 250 cents", "js | orders 3: 0 cents"},
+	} {
+		if got := shown.has(name + " | o"); !slices.Equal(got, want) {
+			t.Errorf("%s shows %q, want %q", name, got, want)
+		}
+	}
+	if got := asked.has(""); !slices.Equal(got, []string{"orders 1", "orders 2", "orders 3"}) {
+		t.Errorf("the URL got %q", got)
+	}
+	code, said, _ := line(t, "logs", "py")
+	if code != exitDone || !strings.Contains(said, "orders 1: 1200 cents\n") || !strings.Contains(said, `consumer.py", line 2`) {
+		t.Errorf("the log of py, exit code %d: %s", code, said)
+	}
+	if code, _, said := line(t, "logs", "nope"); code != exitRefused || !strings.Contains(said, `there is no function "nope": there are js, py, streamsort-AckFunction`) {
+		t.Errorf("the log of another, exit code %d: %s", code, said)
 	}
 	end()
-	if code := <-ended; code != 0 {
+	if code := <-ended; code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
 	if all, err := readPlaces(); err != nil || len(all.Contexts) != 0 {
 		t.Errorf("after it: %+v, %v", all, err)
+	}
+}
+
+// TestLocalHandlerMissing: a handler that is not there ends the command, which names those that are.
+func TestLocalHandlerMissing(t *testing.T) {
+	folder := t.TempDir()
+	if code, _, errOut := line(t, "init", "python", folder); code != exitDone {
+		t.Fatal(errOut)
+	}
+	code, _, errOut := line(t, "local", "--port", "0", "--ui=", "--consumer", "orders="+filepath.Join(folder, "consumer.py")+":handle")
+	if code != exitRefused || !strings.Contains(errOut, "consumer orders: consumer.py has no function handle: it has handler, total, body") {
+		t.Errorf("exit code %d, %s", code, errOut)
 	}
 }
 

@@ -39,6 +39,10 @@ func TestUsage(t *testing.T) {
 		{"redrive --all --run x --reason r", `--run is "x"`},
 		{"skip q c 1 --run x --reason r", "are for --all"},
 		{"--sign --token a.b.c status q", "--sign and --token are both given"},
+		{"local --consumer a=b --template main.go", "--consumer is for the project's own stack: without --template"},
+		{"local --prefix shop/", "--prefix: there is no --consumer to read the queues"},
+		{"local --consumer a=http://x/ --prefix b=shop/", "--prefix: there is no --consumer b"},
+		{"local --consumer a=nope.py", "--consumer: a: there is no /"},
 		{"local --port 99999", "--port must be from 0 to 65535"},
 	} {
 		var out, errOut bytes.Buffer

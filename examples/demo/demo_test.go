@@ -59,7 +59,7 @@ func TestAcceptanceSeesWhatIsWrong(t *testing.T) {
 }
 
 func TestFromEnvironment(t *testing.T) {
-	for name, value := range map[string]string{"MODE": "both", "ORDER": "any", "CHAOS": "maybe", "TRACKED": "yes"} {
+	for name, value := range map[string]string{"MODE": "both", "ORDER": "any", "CHAOS": "maybe", "TRACKED": "yes", "STAY": "2"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, value)
 			if _, err := fromEnvironment(); err == nil || !strings.Contains(err.Error(), name) {

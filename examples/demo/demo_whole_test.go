@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +17,7 @@ import (
 const data = "../../../shared/data/github-webhooks.ndjson"
 
 func TestDemo(t *testing.T) {
-	for _, o := range []options{{mode: "async"}, {mode: "async", chaos: true}, {mode: "sync"}, {mode: "sync", chaos: true}} {
+	for _, o := range []options{{mode: "async", chaos: true}, {mode: "sync"}, {mode: "sync", chaos: true}} {
 		t.Run(fmt.Sprintf("%s, chaos %v", o.mode, o.chaos), func(t *testing.T) {
 			o.count = 200
 			var out bytes.Buffer
@@ -43,14 +45,53 @@ func TestDemoWithAGap(t *testing.T) {
 	if err := os.WriteFile(input, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	if err := run(t.Context(), options{input: input, mode: "sync"}, &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
+	out := &visitor{t: t}
+	var ctx context.Context
+	ctx, out.leave = context.WithCancel(t.Context())
+	if err := run(ctx, options{input: input, mode: "sync", stay: true}, out); err != nil || out.status != http.StatusOK {
+		t.Fatalf("%v, the page answers %d\n%s", err, out.status, out)
 	}
 	for _, part := range []string{
 		"sending 5 messages to 2 queues", "your function  3 messages of 2 queues", "process        3 messages of 2 queues",
 		"queue q: seq 3 is missing; messages behind it that wait: 2", "everything before a gap came out once",
 	} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("no %q in\n%s", part, out)
+		}
+	}
+}
+
+// visitor is what a demo prints that stays: it looks at the page, and interrupts the demo.
+type visitor struct {
+	bytes.Buffer
+	t      *testing.T
+	leave  func()
+	status int
+}
+
+func (v *visitor) Write(text []byte) (int, error) {
+	if _, at, stays := strings.Cut(string(text), "live page at "); stays {
+		address, _, _ := strings.Cut(at, ";")
+		go func() {
+			defer v.leave()
+			if answer, err := http.Get(address); err != nil {
+				v.t.Error(err)
+			} else {
+				v.status = answer.StatusCode
+				_ = answer.Body.Close()
+			}
+		}()
+	}
+	return v.Buffer.Write(text)
+}
+
+// TestStory: a gap closes, and what is killed or fails comes again under a higher token.
+func TestStory(t *testing.T) {
+	var out bytes.Buffer
+	if err := story(t.Context(), &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, part := range []string{"a gap: parked", "seq 2 to 3, token 2, attempt 1", "seq 4 to 4, token 4, attempt 2", "seq 5 to 5, token 6, attempt 2"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("no %q in\n%s", part, &out)
 		}

@@ -1,20 +1,17 @@
 // Command demo shows the main job on this machine: it starts the stack's own
-// template on the local stack, sends messages out of order over HTTP, watches a
+// template on the local stack, shows a gap, a crash and a retry with five messages,
+// sends thousands out of order over HTTP, watches a
 // consumer get them in order, checks that nothing was lost, repeated or out of
-// order, and ends. `make demo` runs it; INPUT, MODE, CHAOS, ORDER and
-// TRACKED say how.
+// order, and ends. `make demo` runs it; INPUT, MODE, CHAOS, ORDER, TRACKED and
+// STAY say how.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
-
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
 func main() {
@@ -26,26 +23,14 @@ func main() {
 	}
 }
 
-// kept is where the tables are, in the project's folder, when it has ended.
-const kept = ".build/demo"
-
-// show runs the demo, and says how to look at what it leaves.
+// show runs the demo.
 func show(ctx context.Context) error {
 	options, err := fromEnvironment()
+	if err == nil && options.input == "" {
+		err = story(ctx, os.Stdout)
+	}
 	if err != nil {
 		return err
 	}
-	root, err := localdb.Root()
-	if err != nil {
-		return err
-	}
-	options.data = filepath.Join(root, kept)
-	if err := errors.Join(os.RemoveAll(options.data), os.MkdirAll(options.data, 0o755)); err != nil {
-		return err
-	}
-	if err := run(ctx, options, os.Stdout); err != nil {
-		return err
-	}
-	fmt.Printf("==> look at it in a browser: make local ARGS='--data %s', then http://127.0.0.1:4001\n", kept)
-	return nil
+	return run(ctx, options, os.Stdout)
 }

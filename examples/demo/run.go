@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,6 +23,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/localstack/sqs"
+	"github.com/streamsort/streamsort/pkg/ui"
 )
 
 // options say how the demo runs.
@@ -38,13 +42,13 @@ type options struct {
 	// tracked has process commit each batch only when the work of its messages is
 	// done, by two functions one behind the other.
 	tracked bool
-	// data is the folder that keeps the tables; empty for none.
-	data string
+	// stay leaves the stack and its live page up, until it is interrupted.
+	stay bool
 }
 
 func fromEnvironment() (options, error) {
 	o := options{input: os.Getenv("INPUT"), count: 2000, mode: os.Getenv("MODE")}
-	for name, on := range map[string]*bool{"CHAOS": &o.chaos, "TRACKED": &o.tracked} {
+	for name, on := range map[string]*bool{"CHAOS": &o.chaos, "TRACKED": &o.tracked, "STAY": &o.stay} {
 		switch value := os.Getenv(name); value {
 		case "", "0":
 		case "1":
@@ -177,11 +181,37 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	cost := counts().Sub(before).Total()
-	return summarise(out, summary{
+	err = summarise(out, summary{
 		arrivals: len(answers), outcomes: outcomesOf(answers), ways: ways, chaos: o.chaos, stack: stack,
 		arrival: o.arrival, keyed: sorted, wrong: wrong, gaps: gaps, trees: trees,
 		cost: cost, sent: sent, total: time.Since(began),
 	})
+	if err == nil && o.stay {
+		err = stay(ctx, stack, out)
+	}
+	return err
+}
+
+// stay serves the live page of the stack, until it is interrupted.
+func stay(ctx context.Context, stack *localstack.Stack, out io.Writer) error {
+	page, err := ui.New(ui.Options{URL: stack.URL(), Operate: true})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:4001")
+	if err != nil {
+		listener, err = net.Listen("tcp", "127.0.0.1:0") // another page is there
+	}
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	fmt.Fprintf(out, "==> the stack stays at %s, and its live page at http://%s; interrupt to end\n", stack.URL(), listener.Addr())
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
 // way is one of the two ways in which messages leave: to a function of a user's
@@ -229,7 +259,7 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	kind := localdb.Choose()
 	fmt.Fprintf(out, "==> starting %s, and the functions of examples/demo/streamsort.patch.json (%s)\n", kind, o.mode)
 	metered := meter.New(front.Transport())
-	server, err := front.Start(ctx, kind, o.data, metered)
+	server, err := front.Start(ctx, kind, "", metered)
 	if err != nil {
 		return nil, nil, nil, err
 	}

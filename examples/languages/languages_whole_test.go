@@ -63,11 +63,18 @@ func TestPythonAndNodeConsumers(t *testing.T) {
 	x := &index{versions: map[string]int64{}, bodies: map[string]string{}}
 	server := httptest.NewServer(x)
 	defer server.Close()
-	stack, err := localstack.Run(t.Context(), localstack.Config{
-		Templates:  []string{"streamsort.patch.json", "languages.template.json", "../webhooks/template.json"},
-		Parameters: map[string]string{"IndexUrl": server.URL + "/"},
-		Logger:     slog.New(slog.DiscardHandler),
-	})
+	config := localstack.Config{
+		Env: map[string]string{"search.INDEX_URL": server.URL + "/", "STREAMSORT_EVENT_BUS": ""}, Logger: slog.New(slog.DiscardHandler),
+	}
+	for _, text := range []string{"receipts=python/receipts.py", "search=node/search.mjs"} {
+		consumer, err := localstack.ParseConsumer(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		consumer.Prefix = "order/"
+		config.Consumers = append(config.Consumers, consumer)
+	}
+	stack, err := localstack.Run(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,8 @@
-package main
+// Package ledger shows the two-phase delivery: a consumer that books messages in an SQLite database,
+// each once and in order, in the transaction that says how far it is. `make verify S=ledger` has two
+// copies of it share the books, while they and the stack's functions are killed at random, and audits
+// the books.
+package ledger
 
 import (
 	"context"
@@ -12,16 +16,14 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/streamsort/streamsort/internal/dev/mortal"
-	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
 )
 
-// consumerName is the consumer of every queue.
-const consumerName = "ledger"
+// Consumer is the consumer of every queue.
+const Consumer = "ledger"
 
 // schema are the books: a line a message, and an account a queue, to which the
 // bytes of its messages go from the account "in".
@@ -30,8 +32,8 @@ var schema = []string{
 	`CREATE TABLE IF NOT EXISTS accounts (name TEXT PRIMARY KEY, balance INTEGER NOT NULL)`,
 }
 
-// open opens the books.
-func open(ctx context.Context, path string) (*sql.DB, error) {
+// Open opens the books.
+func Open(ctx context.Context, path string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)")
 	if err != nil {
 		return nil, err
@@ -44,15 +46,15 @@ func open(ctx context.Context, path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// consume is a copy of the consumer: it is killed, it never ends by itself.
+// Consume is a copy of the consumer: it is killed, it never ends by itself.
 // The arguments are the API's URL and the path of the books.
-func consume(ctx context.Context, arguments []string) error {
+func Consume(ctx context.Context, arguments []string) error {
 	api, path := arguments[0], arguments[1]
 	claims, err := pullhttp.New(api)
 	if err != nil {
 		return err
 	}
-	db, err := open(ctx, path)
+	db, err := Open(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -65,26 +67,9 @@ func consume(ctx context.Context, arguments []string) error {
 		return err
 	}
 	// A copy that is killed holds its claims until their leases end: the shortest one.
-	return markers.ConsumeAll(ctx, mortal.AtRandom(claims), "", consumerName, 4, book, &pull.ConsumeOptions{
+	return markers.ConsumeAll(ctx, mortal.AtRandom(claims), "", Consumer, 4, book, &pull.ConsumeOptions{
 		Bounds: pull.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
 	})
-}
-
-// deliverer looks at the stack's tables, for the audit.
-func deliverer(endpoint string) (*delivery.Deliverer, error) {
-	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
-	if err != nil {
-		return nil, err
-	}
-	store, err := cursor.NewDynamo(client, cursor.Names{})
-	if err != nil {
-		return nil, err
-	}
-	sorter, err := cursor.New(store, nil)
-	if err != nil {
-		return nil, err
-	}
-	return delivery.New(delivery.NewDynamo(client, delivery.Names{}), sorter, nil)
 }
 
 // book books a batch.

@@ -1,4 +1,8 @@
-package main
+// Package pingpong shows replies with the commit: two consumers answer each other's messages through two
+// queues in arrival order. One is a Lambda function that process calls (pong); the other one's effects
+// and replies are in one transaction of an SQLite database. `make verify S=pingpong` has both, and the
+// stack's functions, killed at random, and one in a hundred responses lost, and audits both queues.
+package pingpong
 
 import (
 	"context"
@@ -20,13 +24,13 @@ import (
 
 // The queues, and the consumer of pongs.
 const (
-	pings, pongs = "pings", "pongs"
-	pinger       = "ping"
+	Pings, Pongs = "pings", "pongs"
+	Consumer     = "ping"
 )
 
-// ball is a message's body: which ball it is, how often it was hit, and the message
+// Ball is a message's body: which ball it is, how often it was hit, and the message
 // that it answers.
-type ball struct {
+type Ball struct {
 	Ball    int   `json:"ball"`
 	Hits    int   `json:"hits"`
 	Answers int64 `json:"answers"`
@@ -35,7 +39,8 @@ type ball struct {
 // schema is what the consumer writes down: a line a message.
 const schema = `CREATE TABLE IF NOT EXISTS hits (line INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL, ball INTEGER NOT NULL, hits INTEGER NOT NULL)`
 
-func open(ctx context.Context, path string) (*sql.DB, error) {
+// Open opens the database.
+func Open(ctx context.Context, path string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)")
 	if err != nil {
 		return nil, err
@@ -46,10 +51,10 @@ func open(ctx context.Context, path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// ping is a copy of the consumer of pongs: it is killed, it never ends by itself.
+// Consume is a copy of the consumer of pongs: it is killed, it never ends by itself.
 // The arguments are the API's URL, the path of the database, and how often a ball
 // is hit in all.
-func ping(ctx context.Context, arguments []string) error {
+func Consume(ctx context.Context, arguments []string) error {
 	claims, err := pullhttp.New(arguments[0])
 	if err != nil {
 		return err
@@ -58,7 +63,7 @@ func ping(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	db, err := open(ctx, arguments[1])
+	db, err := Open(ctx, arguments[1])
 	if err != nil {
 		return err
 	}
@@ -71,7 +76,7 @@ func ping(ctx context.Context, arguments []string) error {
 		return err
 	}
 	hit := func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error { return hit(ctx, tx, b, last) }
-	return markers.Consume(ctx, mortal.AtRandom(claims), pongs, pinger, hit, &pull.ConsumeOptions{
+	return markers.Consume(ctx, mortal.AtRandom(claims), Pongs, Consumer, hit, &pull.ConsumeOptions{
 		Lease: 30 * time.Second, Poll: 50 * time.Millisecond,
 	})
 }
@@ -79,7 +84,7 @@ func ping(ctx context.Context, arguments []string) error {
 // hit writes every message down and hits its ball back, in one transaction.
 func hit(ctx context.Context, tx *sql.Tx, b delivery.Batch, last int) error {
 	for _, m := range b.Messages {
-		var it ball
+		var it Ball
 		if err := json.Unmarshal(m.Body, &it); err != nil {
 			return fmt.Errorf("message %d: %w", m.Seq, err)
 		}
@@ -89,11 +94,11 @@ func hit(ctx context.Context, tx *sql.Tx, b delivery.Batch, last int) error {
 		if it.Hits >= last {
 			continue
 		}
-		body, err := json.Marshal(ball{it.Ball, it.Hits + 1, m.Seq})
+		body, err := json.Marshal(Ball{it.Ball, it.Hits + 1, m.Seq})
 		if err != nil {
 			return err
 		}
-		if err := b.Reply(delivery.Reply{Queue: pings, Body: body}); err != nil {
+		if err := b.Reply(delivery.Reply{Queue: Pings, Body: body}); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -26,17 +27,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// call is what the function is called with: records of the cursors' stream, or one queue that it is to deliver to a
-// consumer.
+// call is what the function is called with: records of the cursors' stream, or queues that it is to
+// deliver at once: those that were moved, to eager consumers, or one that would have held up others,
+// to one consumer.
 type call struct {
 	table.StreamEvent
-	Aside *aside `json:"aside,omitempty"`
-}
-
-// aside is a queue that would have held up others.
-type aside struct {
-	Queue    string `json:"queue"`
-	Consumer string `json:"consumer"`
+	eager.Event
 }
 
 // asideCalls returns what has a queue delivered by an isolated invocation: an asynchronous call of
@@ -54,7 +50,7 @@ func asideCalls(function string) (func(ctx context.Context, queue, consumer stri
 		Timeout: kind.RequestTimeout, Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
 	})
 	return func(ctx context.Context, queue, consumer string) error {
-		event, err := strictjson.Marshal(call{Aside: &aside{queue, consumer}})
+		event, err := strictjson.Marshal(eager.Event{Deliver: []eager.Queue{{Queue: queue, Consumer: consumer}}})
 		if err != nil {
 			return err
 		}
@@ -94,7 +90,7 @@ func shareOf(text string, d *runtime.Deps) (*share, error) {
 // take reports whether a queue's tenant has a free place for an invocation, and returns what gives
 // it back. Where it has none, the queue is woken up later. What is no tenant's has no bound, nor
 // has anything where the counter does not answer: refusing all for that would stop every tenant.
-func (s *share) take(ctx context.Context, metrics *emf.Metrics, a aside) (end func(), taken bool) {
+func (s *share) take(ctx context.Context, metrics *emf.Metrics, a eager.Queue) (end func(), taken bool) {
 	end = func() {}
 	of, _ := tenant.Split(a.Queue)
 	if s == nil || of == "" {
@@ -130,7 +126,7 @@ func (s *share) take(ctx context.Context, metrics *emf.Metrics, a aside) (end fu
 }
 
 // deliverAside delivers a queue to one of the readers. The error has Lambda call once more: the store failed.
-func deliverAside(ctx context.Context, d *delivery.Deliverer, readers []delivery.Reader, a aside) error {
+func deliverAside(ctx context.Context, d *delivery.Deliverer, readers []delivery.Reader, a eager.Queue) error {
 	for _, r := range readers {
 		if r.Name == a.Consumer && strings.HasPrefix(a.Queue, r.Prefix) {
 			return d.DeliverAside(ctx, a.Queue, r).Err

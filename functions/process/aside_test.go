@@ -8,10 +8,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -19,6 +21,11 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
+
+// isolated is the call that delivers one queue to one consumer.
+func isolated(queue, consumer string) call {
+	return call{Event: eager.Event{Deliver: []eager.Queue{{Queue: queue, Consumer: consumer}}}}
+}
 
 // TestEndpointsOfQueues: a queue goes to its endpoint; one that has none, or whose endpoint is paused, waits, and nothing of
 // it is counted. A tenant's endpoint may not have an address that the owner allows for others.
@@ -64,7 +71,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
 			t.Fatal(err)
 		}
-		event := call{Aside: &aside{Queue: queue, Consumer: "hooks"}}
+		event := isolated(queue, "hooks")
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		if _, err := runtime.Around(io.Discard, headroom, handle)(ctx, event); err != nil {
 			t.Error(err)
@@ -84,7 +91,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 	// What waits is not tried, until it has an endpoint: it goes on with whatever wakes it up then.
 	tryNone := func(want string, delivered int64) {
 		t.Helper()
-		if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), call{Aside: &aside{Queue: "none", Consumer: "hooks"}}); err != nil {
+		if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated("none", "hooks")); err != nil {
 			t.Error(err)
 		}
 		c, err := store.Consumer(t.Context(), "none", "hooks")
@@ -106,7 +113,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		t.Errorf("asked %v", asked)
 	}
 	// Who was taken out of the file since is passed over.
-	if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), call{Aside: &aside{Queue: "good", Consumer: "gone"}}); err != nil {
+	if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated("good", "gone")); err != nil {
 		t.Error(err)
 	}
 	// A change counts within seconds.
@@ -163,7 +170,7 @@ func TestIsolatedInvocations(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var c call
-		if err := json.Unmarshal(body, &c); err != nil || c.Aside == nil || *c.Aside != (aside{"a/ö", "hooks"}) {
+		if err := json.Unmarshal(body, &c); err != nil || !slices.Equal(c.Deliver, isolated("a/ö", "hooks").Deliver) {
 			t.Errorf("called with %s", body)
 		}
 		asked = append(asked, r.URL.EscapedPath()+" "+r.Header.Get("X-Amz-Invocation-Type"))
@@ -224,7 +231,7 @@ func TestACallOutsideOfThePrefix(t *testing.T) {
 		if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
 			t.Fatal(err)
 		}
-		if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), call{Aside: &aside{Queue: queue, Consumer: "hooks"}}); err != nil {
+		if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated(queue, "hooks")); err != nil {
 			t.Error(err)
 		}
 	}

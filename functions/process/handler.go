@@ -16,8 +16,8 @@ import (
 )
 
 // handler returns the handler, which takes a batch of records and returns the first one that has to
-// be repeated, or delivers a queue that would have held up others, if its tenant has a place for
-// that. The Deliverer must report what it does to seen.
+// be repeated; delivers what was moved to eager consumers; or delivers a queue that would have held up
+// others, if its tenant has a place for that. The Deliverer must report what it does to seen.
 func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers []delivery.Reader, bound *share) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error), error) {
 	for i := range readers {
 		readers[i].Handed = seen.handed
@@ -32,13 +32,21 @@ func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers 
 	return func(ctx context.Context, metrics *emf.Metrics, event call) (events.DynamoDBEventResponse, error) {
 		seen.metrics.Store(metrics)
 		defer flushSpans(ctx)
-		if event.Aside != nil {
-			end, taken := bound.take(ctx, metrics, *event.Aside)
+		if len(event.Deliver) > 0 && event.Deliver[0].Consumer == "" {
+			positions := map[string]int64{}
+			for _, q := range event.Deliver {
+				positions[q.Queue] = max(positions[q.Queue], q.Position)
+			}
+			d.DeliverMoved(ctx, positions, readers...)
+			return events.DynamoDBEventResponse{}, nil
+		}
+		if len(event.Deliver) > 0 {
+			end, taken := bound.take(ctx, metrics, event.Deliver[0])
 			if !taken {
 				return events.DynamoDBEventResponse{}, nil
 			}
 			defer end()
-			return events.DynamoDBEventResponse{}, deliverAside(ctx, d, readers, *event.Aside)
+			return events.DynamoDBEventResponse{}, deliverAside(ctx, d, readers, event.Deliver[0])
 		}
 		response, err := deliver(ctx, event.StreamEvent)
 		if err != nil {

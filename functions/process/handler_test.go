@@ -187,6 +187,32 @@ func TestHandlerDelivers(t *testing.T) {
 	}
 }
 
+// TestHandlerDeliversAtOnce: what was moved goes to eager consumers, as it is called, however often; to others
+// with the stream's record.
+func TestHandlerDeliversAtOnce(t *testing.T) {
+	to := newTaker(t)
+	const other = `{"name":"slow","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}`
+	b := newBench(t, strings.Replace(strings.Replace(toFunction, `"name"`, `"eager":true,"name"`, 1), "]}", ","+other+"]}", 1))
+	b.put("a", "1", 1, 2)
+	b.put("b", "1", 1)
+	var event call
+	if err := json.Unmarshal([]byte(`{"deliver":[{"queue":"a","position":2},{"queue":"b","position":1},{"queue":"a","position":1},{"queue":"none"}]}`), &event); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := b.handle(t.Context(), event); err != nil {
+			t.Fatal(err)
+		}
+		if got := to.all(); got != "a 0-2, b 0-1" {
+			t.Errorf("taken: %s", got)
+		}
+	}
+	b.run(record(1, "a", 2))
+	if got := to.all(); got != "a 0-2, a 0-2, b 0-1" {
+		t.Errorf("taken: %s", got)
+	}
+}
+
 // tracked is toFunction, tracked.
 var tracked = strings.Replace(toFunction, `"name"`, `"track": "10m", "name"`, 1)
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -45,6 +46,8 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	if slices.ContainsFunc(readers, func(r delivery.Reader) bool { return r.Track > 0 }) {
 		options.Acker = d.Acker()
 	}
+	d.Eager, err = eager.New(os.Getenv(eager.Variable), readers) // replies move queues
+	d.Check(err)
 	deliverer := d.Deliverer(options)
 	if err := d.Err(); err != nil {
 		return nil, err

@@ -209,7 +209,7 @@ func (a *account) isolate(_ context.Context, queue, consumer string) error {
 		free := <-a.slow
 		a.slow <- free
 		if time.Since(asked) < asyncAge {
-			a.run(a.slow, call{Aside: &aside{queue, consumer}})
+			a.run(a.slow, isolated(queue, consumer))
 		}
 	})
 	return nil
@@ -368,7 +368,7 @@ func (b *shareBench) call(queue string) {
 	b.put(queue, "1", it.Position+1)
 	ctx, cancel := context.WithTimeout(b.Context(), timeout)
 	defer cancel()
-	if _, err := b.handle(ctx, call{Aside: &aside{queue, "hooks"}}); err != nil {
+	if _, err := b.handle(ctx, isolated(queue, "hooks")); err != nil {
 		b.Error(err)
 	}
 }

@@ -23,11 +23,11 @@ var update = flag.Bool("update", false, "write the golden template and its patch
 // as template.ReadFile reads them. The local stack runs them all.
 const (
 	goldenFile   = "../../localstack/streamsort.template.json"
-	demoFile     = "../../examples/demo/streamsort.patch.json"      // the consumers of the demo
-	pongFile     = "../../examples/pingpong/streamsort.patch.json"  // that of the game of pingpong
-	languageFile = "../../examples/languages/streamsort.patch.json" // those in Python and Node
-	soakFile     = "../../verify/soak/streamsort.patch.json"        // those of the soak
-	hooksFile    = "../../verify/webhooksout/streamsort.patch.json" // one whose queues have endpoints
+	processFile  = "../../localstack/streamsort.process.patch.json"  // process, for consumers that the local stack is told
+	demoFile     = "../../examples/demo/streamsort.patch.json"       // the consumers of the demo
+	pongFile     = "../../examples/pingpong/streamsort.patch.json"   // that of the game of pingpong
+	soakFile     = "../../verify/robust/soak/streamsort.patch.json"  // those of the soak
+	hooksFile    = "../../verify/robust/hooks/streamsort.patch.json" // one whose queues have endpoints
 	tenantsFile  = "../../localstack/testdata/tenants.patch.json"
 	urlFile      = "../../localstack/testdata/url.patch.json"      // a function URL
 	webhooksFile = "../../localstack/testdata/webhooks.patch.json" // senders that sign
@@ -41,12 +41,12 @@ func TestGolden(t *testing.T) {
 		add        func(*streamsort.Stack) error // what a caller's own app adds; nil for nothing
 	}{
 		{goldenFile, "", nil, nil},
-		{demoFile, "../../localstack/streamsort.template.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}, nil},
+		{processFile, "streamsort.template.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json"}, nil},
+		{demoFile, "../../localstack/streamsort.process.patch.json", map[string]any{prefix + "consumersFile": "../../examples/demo/consumers.json", prefix + "processTimeout": "20s"}, nil},
 		{pongFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/pingpong/consumers.json", prefix + "processTimeout": "20s"}, nil},
-		{languageFile, "../demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../examples/languages/consumers.json", prefix + "processTimeout": "20s"}, nil},
-		{soakFile, "../../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../verify/soak/consumers.json", prefix + "processTimeout": "20s"}, nil},
-		{hooksFile, "../../examples/demo/streamsort.patch.json", map[string]any{
-			prefix + "consumersFile": "../../verify/webhooksout/consumers.json", prefix + "processTimeout": "20s",
+		{soakFile, "../../../examples/demo/streamsort.patch.json", map[string]any{prefix + "consumersFile": "../../verify/robust/soak/consumers.json", prefix + "processTimeout": "20s"}, nil},
+		{hooksFile, "../../../examples/demo/streamsort.patch.json", map[string]any{
+			prefix + "consumersFile": "../../verify/robust/hooks/consumers.json", prefix + "processTimeout": "20s",
 		}, nil},
 		{tenantsFile, "../../examples/demo/streamsort.patch.json", map[string]any{
 			prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "custom:tenant",

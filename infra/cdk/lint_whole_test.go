@@ -29,7 +29,7 @@ func TestTemplatesLint(t *testing.T) {
 		prefix + "encryptionKey": "new", prefix + "shift": "Canary10Percent5Minutes",
 		prefix + "announceTopic": "arn:aws:sns:us-east-1:123456789012:people",
 		prefix + "tenantIssuer":  "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "tenant",
-		prefix + "consumersFile": "../../verify/soak/consumers.json",
+		prefix + "consumersFile": "../../verify/robust/soak/consumers.json",
 	}), addSources), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -59,6 +59,9 @@ type Options struct {
 	Timeout time.Duration
 	// Retryer says what is tried again; nil means the SDK's standard one.
 	Retryer aws.RetryerV2
+	// Untraced leaves the trace out of requests: what they cause is no part of a circle of functions,
+	// as it is none where a stream lies between.
+	Untraced bool
 	// Chain is where we are and who, for what is no function; nil means the environment's. An
 	// endpoint of the environment counts all the same.
 	Chain *awsenv.Settings
@@ -74,6 +77,7 @@ type Client struct {
 	http        *http.Client
 	retryer     aws.RetryerV2
 	signer      *v4.Signer
+	untraced    bool
 }
 
 // New returns a client of a service. Where it is and who we are there is read
@@ -89,7 +93,7 @@ func New(service Service, o Options) (*Client, error) {
 	c := &Client{
 		service: service, region: env.Region, credentials: env.Credentials,
 		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = service == S3 }),
-		http:   &http.Client{Transport: o.Transport, Timeout: o.Timeout}, retryer: o.Retryer,
+		http:   &http.Client{Transport: o.Transport, Timeout: o.Timeout}, retryer: o.Retryer, untraced: o.Untraced,
 	}
 	if o.Region != "" {
 		c.region = o.Region
@@ -167,7 +171,7 @@ func (c *Client) try(ctx context.Context, r request) (*response, error) {
 	// By the trace, Lambda finds functions that call each other in circles. It is in
 	// the environment alone, and the runtime puts another there for each invocation:
 	// so it is read for each request, and cannot be one of the options.
-	if trace := os.Getenv("_X_AMZN_TRACE_ID"); trace != "" && os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "" {
+	if trace := os.Getenv("_X_AMZN_TRACE_ID"); trace != "" && !c.untraced && os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "" {
 		out.Header.Set("X-Amzn-Trace-Id", trace)
 	}
 	for name, value := range r.header {

@@ -4,7 +4,7 @@
 //
 //	{"consumers": [
 //	  {"name": "billing", "sink": {"kind": "sqs", "arn": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"}},
-//	  {"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
+//	  {"name": "search", "start": "latest", "prefix": "shop/", "eager": true, "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3,
 //	   "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
 //	  {"name": "slow", "retries": ["5s", "1m", "10m"], "blockAfter": "6h",
 //	   "circuit": {"queues": 5, "probes": ["5s", "1m"], "wakeRate": 20},
@@ -17,6 +17,8 @@
 //
 // One without a sink is read by a function of the user's own: process passes it
 // over, and the sweep, which knows of it by this, looks after it.
+//
+// An eager one is delivered to as soon as a queue has moved, by a call beside the stream.
 //
 // One with track is committed when the work of its messages is done, which may
 // take so long: see [delivery.Reader].
@@ -104,6 +106,7 @@ type document struct {
 	Retries     []time.Duration `json:"retries" bounds:"1..10" like:"[\"1s\", \"1m\"]"`
 	Circuit     circuit         `json:"circuit"`
 	Track       time.Duration   `json:"track"`
+	Eager       bool            `json:"eager"`
 }
 
 type circuit struct {
@@ -128,8 +131,12 @@ func read(raw json.RawMessage) (Consumer, error) {
 	c := Consumer{delivery.Reader{
 		Name: d.Name, Start: d.Start, Prefix: d.Prefix, MaxMessages: d.MaxMessages, MaxBytes: d.MaxBytes,
 		MaxAttempts: d.MaxAttempts, BlockAfter: d.BlockAfter, Retries: d.Retries,
-		Circuit: delivery.Circuit(d.Circuit), Track: d.Track,
+		Circuit: delivery.Circuit(d.Circuit), Track: d.Track, Eager: d.Eager,
 	}, d.Sink}
+	if d.Eager && !c.HasSink() {
+		return Consumer{}, invalid.New(invalid.Clash, "eager",
+			"is true, and there is no sink: only process is called at once; leave it out")
+	}
 	err := cmp.Or(c.Sink.Defaults(&c.Reader), c.Reader.Validate())
 	if wrong := (*invalid.Error)(nil); errors.As(err, &wrong) && wrong.Field == "consumer" {
 		err = invalid.Named("name", err)

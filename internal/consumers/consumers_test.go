@@ -38,7 +38,7 @@ func config(t *testing.T, raw string) (c sink.Config) {
 func TestRead(t *testing.T) {
 	got, err := consumers.Read([]byte(`{"consumers": [
 		{"name": "billing", "sink": {"kind": "sqs", "arn": "`+queueARN+`", "maxEntries": 1}},
-		{"name": "search", "start": "latest", "prefix": "shop/", "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3, "blockAfter": "2h", 
+		{"name": "search", "start": "latest", "prefix": "shop/", "eager": true, "maxMessages": 10, "maxBytes": 1000000, "maxAttempts": 3, "blockAfter": "2h", 
 		 "sink": {"kind": "lambda", "arn": "${STREAMSORT_SINK_1}"}},
 		{"name": "books"},
 		{"name": "brittle", "circuit": {"queues": 5, "probes": ["1s", "1m"], "wakeRate": 20}},
@@ -54,7 +54,7 @@ func TestRead(t *testing.T) {
 	want := []consumers.Consumer{
 		{Reader: delivery.Reader{Name: "billing"}, Sink: config(t, `{"kind":"sqs","arn":"`+queueARN+`","maxEntries":1}`)},
 		{
-			Reader: delivery.Reader{Name: "search", Start: delivery.Latest, Prefix: "shop/", MaxMessages: 10, MaxBytes: 1_000_000, MaxAttempts: 3, BlockAfter: 2 * time.Hour},
+			Reader: delivery.Reader{Name: "search", Start: delivery.Latest, Prefix: "shop/", MaxMessages: 10, MaxBytes: 1_000_000, MaxAttempts: 3, BlockAfter: 2 * time.Hour, Eager: true},
 			Sink:   config(t, `{"kind":"lambda","arn":"arn:aws:lambda:eu-west-1:123456789012:function:f"}`),
 		},
 		{Reader: delivery.Reader{Name: "books"}},
@@ -82,6 +82,7 @@ func TestReadRefuses(t *testing.T) {
 		"no array":            {`{"consumers":{}}`, "consumers must be a JSON array"},
 		"too many":            {`{"consumers":[` + many + `]}`, "consumers has 21"},
 		"no object":           {`{"consumers":[7]}`, "consumers[0]"},
+		"eager, and no sink":  {`{"consumers":[{"name":"a","eager":true}]}`, "consumers[0].eager is true, and there is no sink"},
 		"a track of a number": {one(`"name":"a","track":900`), "consumers[0].track"},
 		"a track of no time":  {one(`"name":"a","track":"soon"`), `consumers[0].track must be a duration above 0, such as "90s", "5m" or "24h": it is "soon"`},
 		"a track of 0":        {one(`"name":"a","track":"0s"`), "consumers[0].track must be a duration"},

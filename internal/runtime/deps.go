@@ -44,7 +44,7 @@ func newDeps(out io.Writer) *Deps {
 	d.valid = err == nil
 	d.Client, err = dynamo.New(nil)
 	d.Check(err)
-	d.after = append(d.after, d.sendWakeUps)
+	d.after = append(d.after, d.callEagerly, d.sendWakeUps)
 	return d
 }
 
@@ -142,6 +142,14 @@ func (d *Deps) CountRates() {
 		counter.Add(trouble.Counts{Stored: int64(metrics.Counted("MessagesStored")), Delivered: int64(metrics.Counted("Delivered"))})
 		counter.Flush(ctx)
 	})
+}
+
+// callEagerly has process deliver at once what was moved. What cannot be asked for is counted, and
+// nothing else: the stream makes up for it.
+func (d *Deps) callEagerly(ctx context.Context, metrics *emf.Metrics) {
+	taken, failed := d.Eager.Flush(ctx)
+	metrics.Count("EagerCalls", taken)
+	metrics.Count("EagerCallsFailed", failed)
 }
 
 // sendWakeUps sends what was noted of due times. What cannot be sent is counted, and nothing

@@ -233,3 +233,56 @@ func TestWakeUpsAreSent(t *testing.T) {
 		t.Errorf("metrics: %s", &out)
 	}
 }
+
+// TestEagerCalls: an invocation that moved queues of an eager consumer calls process once, at its end; one
+// that moved none calls nobody. A call that is refused is counted, and changes nothing.
+func TestEagerCalls(t *testing.T) {
+	var called []string
+	status := http.StatusAccepted
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		called = append(called, string(body))
+		w.WriteHeader(status)
+	}))
+	defer server.Close()
+	complete(t)
+	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
+	t.Setenv("STREAMSORT_EAGER_FUNCTION", "arn:aws:lambda:us-east-1:123456789012:function:process:live")
+	for _, c := range []struct {
+		readers, queues string
+		status, calls   int
+		metric          string
+	}{
+		{`[{"name":"a","eager":true}]`, "q r q", http.StatusAccepted, 1, `"EagerCalls":1`},
+		{`[{"name":"a","eager":true}]`, "", http.StatusAccepted, 0, ""},
+		{`[{"name":"a","eager":true,"prefix":"r"}]`, "q q", http.StatusAccepted, 0, ""},
+		{`[{"name":"a"}]`, "q r q", http.StatusAccepted, 0, ""},
+		{`[{"name":"a","eager":true}]`, "q", http.StatusTooManyRequests, 1, `"EagerCallsFailed":1`},
+	} {
+		called, status = nil, c.status
+		t.Setenv("STREAMSORT_READERS", c.readers)
+		var out bytes.Buffer
+		handler, err := runtime.New(&out, func(d *runtime.Deps) (runtime.Handler, error) {
+			return runtime.Handle(d, time.Second, func(context.Context, *emf.Metrics, string) (string, error) {
+				moved := d.SorterOptions().Moved
+				for i, queue := range strings.Fields(c.queues) {
+					if moved != nil {
+						moved(queue, int64(i))
+					}
+				}
+				if len(called) > 0 {
+					t.Error("called before the end")
+				}
+				return "answered", nil
+			}), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := handler.(func(context.Context, string) (string, error))(t.Context(), "")
+		if err != nil || answer != "answered" || len(called) != c.calls || !strings.Contains(out.String(), c.metric) ||
+			(c.metric == "") != !strings.Contains(out.String(), "EagerCalls") {
+			t.Errorf("%+v: %q, %v, called with %v, metrics %s", c, answer, err, called, &out)
+		}
+	}
+}

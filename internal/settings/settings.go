@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/streamsort/streamsort/internal/calllog"
+	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -70,8 +71,8 @@ type Settings struct {
 	// DeleteDelivered is STREAMSORT_DELETE_DELIVERED, true or false: whether
 	// the sweep deletes the messages that all consumers of their queue have.
 	DeleteDelivered bool
-	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep, as
-	// JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3}], of an archive with
+	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep and for what moves queues of
+	// eager ones, as JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3, "eager": true}], of an archive with
 	// {"sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}}; or all of the text that
 	// process has (package consumers), of which the sweep takes the same.
 	Readers []delivery.Reader
@@ -85,6 +86,9 @@ type Settings struct {
 	// Timer sends wake-ups to STREAMSORT_TIMER_QUEUE, the URL of an SQS queue; nil where it is
 	// not set.
 	Timer *timer.Timer
+	// Eager calls STREAMSORT_EAGER_FUNCTION, the ARN of process, with what was moved for those of
+	// Readers that are eager; nil where it is not set, or none is.
+	Eager *eager.Caller
 }
 
 // FromEnvironment reads and checks all variables. The error joins everything
@@ -129,6 +133,9 @@ func FromEnvironment() (Settings, error) {
 	s.KeepForever = s.Retention == 0
 	var err error
 	if s.Timer, err = timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE")); err != nil {
+		r.errs = append(r.errs, err)
+	}
+	if s.Eager, err = eager.New(os.Getenv(eager.Variable), s.Readers); err != nil {
 		r.errs = append(r.errs, err)
 	}
 	s.Events = r.events()
@@ -212,6 +219,7 @@ func (r *reader) readers(name string) (readers []delivery.Reader, buckets map[st
 		Name, Prefix string
 		MaxAttempts  int
 		WakeRate     int
+		Eager        bool
 		// Circuit is where process has the rate.
 		Circuit struct{ WakeRate int }
 		Sink    struct{ Kind, ARN string }
@@ -226,7 +234,7 @@ func (r *reader) readers(name string) (readers []delivery.Reader, buckets map[st
 	}
 	for _, item := range all.Consumers {
 		circuit := delivery.Circuit{WakeRate: max(item.WakeRate, item.Circuit.WakeRate)}
-		reader := delivery.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: circuit}
+		reader := delivery.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: circuit, Eager: item.Eager}
 		if err := reader.Validate(); err != nil {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}
@@ -316,6 +324,9 @@ func (s *Settings) SorterOptions() *cursor.Options {
 	}
 	if s.Timer != nil {
 		o.WakeUp = s.Timer.Gap
+	}
+	if s.Eager != nil {
+		o.Moved = s.Eager.Moved
 	}
 	return o
 }

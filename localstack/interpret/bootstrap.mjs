@@ -1,12 +1,14 @@
 // What runs a function in Node on the local stack, by the Runtime API that AWS documents
 // ("Using the Lambda runtime API for custom runtimes"): it asks for work, calls the handler
 // with it, and posts what that returns or throws.
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { request } from "node:http";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const env = process.env;
+const notFound = "Runtime.HandlerNotFound";
 
 function call(method, path, body) {
   const url = `http://${env.AWS_LAMBDA_RUNTIME_API}/2018-06-01/runtime/${path}`;
@@ -22,8 +24,9 @@ function call(method, path, body) {
   });
 }
 
-function told(error) {
-  console.error(error?.stack ?? String(error));
+// Prints an error as Node does, and returns Lambda's document of it.
+function failure(error) {
+  if (error?.name !== notFound) console.error(error);
   return JSON.stringify({
     errorType: error?.name ?? "Error",
     errorMessage: error?.message ?? String(error),
@@ -35,11 +38,17 @@ async function load(name) {
   const dot = name.lastIndexOf(".");
   const path = join(env.LAMBDA_TASK_ROOT, name.slice(0, dot));
   const file = [".mjs", ".js", ".cjs"].map((end) => path + end).find(existsSync);
-  if (!file) throw new Error(`no ${path}.mjs, .js or .cjs`);
-  const module = await import(pathToFileURL(file));
-  const handler = module[name.slice(dot + 1)] ?? module.default?.[name.slice(dot + 1)];
-  if (typeof handler !== "function") throw new Error(`${file} exports no function ${name.slice(dot + 1)}`);
-  return handler;
+  const missing = (message) => Object.assign(new Error(message), { name: notFound });
+  if (!file) throw missing(`there is no ${name.slice(0, dot)}.mjs, .js or .cjs`);
+  const module = await import(pathToFileURL(file)).catch((error) => {
+    // What import throws has no line of a file whose syntax is wrong.
+    if (error instanceof SyntaxError) spawnSync(process.execPath, ["--check", file], { stdio: "inherit" });
+    throw error;
+  });
+  const all = { ...module.default, ...module };
+  if (typeof all[name.slice(dot + 1)] === "function") return all[name.slice(dot + 1)];
+  const own = Object.keys(all).filter((key) => typeof all[key] === "function").join(", ") || "none";
+  throw missing(`${basename(file)} exports no function ${name.slice(dot + 1)}: it has ${own}`);
 }
 
 function contextOf(headers) {
@@ -60,7 +69,7 @@ let handler;
 try {
   handler = await load(process.argv[1]);
 } catch (error) {
-  await call("POST", "init/error", told(error));
+  await call("POST", "init/error", failure(error));
   process.exit(1);
 }
 for (;;) {
@@ -73,7 +82,7 @@ for (;;) {
     body = JSON.stringify((await handler(JSON.parse(text), contextOf(headers))) ?? null);
   } catch (error) {
     path = `invocation/${id}/error`;
-    body = told(error);
+    body = failure(error);
   }
   await call("POST", path, body);
 }

@@ -141,11 +141,25 @@ func (s *Service) Restart(name string) {
 	}
 }
 
-// Functions are the names of all functions, sorted.
-func (s *Service) Functions() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.functions))
+// Warm starts an environment of a function for its next request, so that what keeps it from
+// starting is known before a request comes: it is the Response then, with FunctionError.
+func (s *Service) Warm(name string) (Response, error) {
+	f, err := s.function(name)
+	if err != nil {
+		return Response{}, err
+	}
+	if !s.begin() {
+		return Response{}, ErrClosed
+	}
+	defer s.work.Done()
+	inv := newInvocation(f, Request{})
+	e, failure, said := f.start(inv)
+	if failure != nil {
+		return f.finish(inv, *failure, said, 0), nil
+	}
+	e.process.freeze()
+	f.keep(e)
+	return Response{}, nil
 }
 
 // Stats are what a function has done so far.

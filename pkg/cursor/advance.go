@@ -135,14 +135,11 @@ func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error
 	if look.full && parked <= look.end {
 		over.To, parked = look.end-1, look.end
 	}
-	moved := false
-	cur, err := s.remembering(func() (cur Cursor, err error) {
+	cur, moved, err := s.moving(func() (Cursor, bool, error) {
 		if parked > p.cur.MaxParked {
-			cur, moved, err = s.store.MoveAndPark(ctx, p.cur.Queue, over, parked, s.now())
-		} else {
-			cur, moved, err = s.store.Move(ctx, p.cur.Queue, over, parked, s.now())
+			return s.store.MoveAndPark(ctx, p.cur.Queue, over, parked, s.now())
 		}
-		return cur, err
+		return s.store.Move(ctx, p.cur.Queue, over, parked, s.now())
 	})
 	if err != nil {
 		return false, err

@@ -110,10 +110,9 @@ func (s *Sorter) allocate(ctx context.Context, arrivals []*incoming) (full Curso
 	for i, a := range arrivals {
 		entries[i], seen = a.entry(), Range{min(seen.From, a.seen), max(seen.To, a.seen)}
 	}
-	tail, given := queuelog.NewTail(entries...), false
-	cur, err := s.remembering(func() (cur Cursor, err error) {
-		cur, given, err = s.store.Allocate(ctx, queue, tail, seen, s.now())
-		return cur, err
+	tail := queuelog.NewTail(entries...)
+	cur, given, err := s.moving(func() (Cursor, bool, error) {
+		return s.store.Allocate(ctx, queue, tail, seen, s.now())
 	})
 	switch {
 	case err != nil:

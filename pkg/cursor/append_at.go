@@ -145,9 +145,8 @@ func (s *Sorter) commitAt(ctx context.Context, next []*expected, p *progress) (g
 		return false, err
 	}
 	for {
-		cur, err := s.remembering(func() (cur Cursor, err error) {
-			cur, given, err = s.store.AllocateAt(ctx, a.Queue, a.entry(), a.Seen+1, s.now())
-			return cur, err
+		cur, given, err := s.moving(func() (Cursor, bool, error) {
+			return s.store.AllocateAt(ctx, a.Queue, a.entry(), a.Seen+1, s.now())
 		})
 		switch {
 		case err != nil:

@@ -389,10 +389,7 @@ func newPlacing(seen Cursor) queuelog.Placing {
 
 // give gives places, and remembers the cursor.
 func (s *Sorter) give(ctx context.Context, seen Cursor, p queuelog.Placing) (cur Cursor, given bool, err error) {
-	cur, err = s.remembering(func() (cur Cursor, err error) {
-		cur, given, err = s.store.GivePlaces(ctx, seen, p, s.now())
-		return cur, err
-	})
+	cur, given, err = s.moving(func() (Cursor, bool, error) { return s.store.GivePlaces(ctx, seen, p, s.now()) })
 	if err == nil && !cur.Exists() {
 		err = ErrNoQueue
 	}

@@ -27,6 +27,7 @@ type Sorter struct {
 	newOp     func() []byte
 	forEach   func(n int, do func(i int))
 	wakeUp    func(queue string, due time.Time)
+	moved     func(queue string, position int64)
 	pause     func(ctx context.Context, most time.Duration) error
 	seen      *seenCursors
 }
@@ -63,6 +64,10 @@ type Options struct {
 	// Nothing depends on it: the sweep finds what is due. It may be called from several goroutines at once, and must not
 	// wait for anything.
 	WakeUp func(queue string, due time.Time)
+	// Moved, if not nil, is called with the position that a queue has by a write of this Sorter.
+	// Nothing depends on it: the stream of the cursors has each move. It may be called from several
+	// goroutines at once, and must not wait for anything.
+	Moved func(queue string, position int64)
 	// Pause waits for a time that chance decides, from 0 to most, or returns the context's
 	// error: who lost a move of a keyed queue to another does, before the next try. nil means
 	// a timer.
@@ -89,6 +94,7 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		newOp:     options.NewOp,
 		forEach:   options.ForEach,
 		wakeUp:    options.WakeUp,
+		moved:     options.Moved,
 		pause:     options.Pause,
 	}
 	if store != nil { // without one, the options are checked
@@ -185,4 +191,16 @@ func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
 	}
 	s.seen.put(cur, began)
 	return cur, nil
+}
+
+// moving is remembering for a request that may move the queue's position, and reports whether it did.
+func (s *Sorter) moving(request func() (Cursor, bool, error)) (cur Cursor, moved bool, err error) {
+	cur, err = s.remembering(func() (cur Cursor, err error) {
+		cur, moved, err = request()
+		return cur, err
+	})
+	if err == nil && moved && s.moved != nil {
+		s.moved(cur.Queue, cur.Position)
+	}
+	return cur, moved, err
 }

@@ -465,8 +465,16 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts 
 	got, err := share.read(reading, after, next)
 	var missing *cursor.MissingError
 	if errors.As(err, &missing) {
-		run.noteMissing(ctx, run.Record)
-		run.Ended, run.Cause, err = EndedMissing, missing, nil
+		it, failed := run.sorter.Status(ctx, run.Queue)
+		switch {
+		case failed != nil:
+			return Batch{}, failed
+		case missing.Seq > it.Position: // a caller was wrong, or a restore took the tables back
+			run.Ended, err = EndedCaughtUp, nil
+		default:
+			run.noteMissing(ctx, run.Record)
+			run.Ended, run.Cause, err = EndedMissing, missing, nil
+		}
 	}
 	return Batch{Queue: run.Queue, Consumer: run.Consumer, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}, err
 }

@@ -218,6 +218,8 @@ type Reader struct {
 	// 1,000 operations, so a batch of many messages with large trees needs
 	// [xorack.Acker.Fan]. It takes no replies. [Batch.Defer] defers a batch without a chain.
 	Track time.Duration
+	// Eager has [Deliverer.DeliverMoved] deliver to it, beside the stream.
+	Eager bool
 	// Handed, if not nil, is told of each batch that Handle was called for, when it is known what
 	// became of it. It may be called from several goroutines at once, and must not wait for anything.
 	Handed func(Handed)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,26 +45,9 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 		if broken != nil {
 			d.observe(Delivery{Err: broken.err})
 		}
-		for i := range hints {
-			hints[i].work(readers)
-		}
-		var jobs []*job
-		for i := range hints {
-			jobs = append(jobs, hints[i].jobs...)
-		}
-		d.forEach(len(jobs), func(i int) {
-			j := jobs[i]
-			inline := d.asideOf(j.reader)
-			done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, shared: &j.hint.shared, cursor: j.hint.cursor})
-			j.hint.shared.end()
-			if inline > 0 && done.Err == nil {
-				d.sendAside(ctx, done)
-				d.schedule(done)
-				return
-			}
-			if j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err; !j.again {
-				d.schedule(done)
-			}
+		jobs := d.work(ctx, hints, readers, func(j *job, done Delivery) bool {
+			j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err
+			return j.again
 		})
 		worst := broken
 		for _, j := range jobs {
@@ -75,6 +60,47 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 		}
 		return stream.FailedAt(event.Records[worst.first], worst.err)
 	}, nil
+}
+
+// DeliverMoved delivers queues that have these positions to the readers that are Eager, as OnStream
+// does: call it when they were moved. It makes nothing depend on it: a record of the stream has each
+// move too, and of two that deliver, one gets the claim. A wake-up comes 5 seconds later where the
+// store failed: the record may have been answered while the claim was in flight.
+func (d *Deliverer) DeliverMoved(ctx context.Context, positions map[string]int64, readers ...Reader) {
+	var hints []hint
+	for _, queue := range slices.Sorted(maps.Keys(positions)) {
+		hints = append(hints, hint{queue: queue, moved: cursor.Range{From: -1, To: positions[queue]}})
+	}
+	eager := slices.DeleteFunc(slices.Clone(readers), func(r Reader) bool { return !r.Eager })
+	d.work(ctx, hints, eager, func(_ *job, done Delivery) bool {
+		failed := done.Err != nil || done.Ended == EndedOutOfTime && d.sorter.Notify(ctx, done.Queue) != nil
+		if failed && d.wakeUp != nil {
+			d.wakeUp(done.Queue, done.Consumer, d.now().Add(soon))
+		}
+		return failed
+	})
+}
+
+// work delivers to each reader what hints say. again reports whether somebody comes for the queue
+// again; what is due otherwise is scheduled.
+func (d *Deliverer) work(ctx context.Context, hints []hint, readers []Reader, again func(*job, Delivery) bool) (jobs []*job) {
+	for i := range hints {
+		hints[i].work(readers)
+		jobs = append(jobs, hints[i].jobs...)
+	}
+	d.forEach(len(jobs), func(i int) {
+		j := jobs[i]
+		inline := d.asideOf(j.reader)
+		done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, shared: &j.hint.shared, cursor: j.hint.cursor})
+		j.hint.shared.end()
+		if inline > 0 && done.Err == nil {
+			d.sendAside(ctx, done)
+			d.schedule(done)
+		} else if !again(j, done) {
+			d.schedule(done)
+		}
+	})
+	return jobs
 }
 
 // hint is what a batch of records says of a queue.

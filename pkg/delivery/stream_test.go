@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -227,4 +228,77 @@ func TestReadersOfAStream(t *testing.T) {
 	wrong.Name = "no such name"
 	_, err = delivery.OnStream(k.d, cursor.Names{}, r, wrong)
 	invalid(t, err, "consumer")
+}
+
+// eagerly has queues delivered at once, to the desk's reader where it is eager.
+func (k *desk) eagerly(positions map[string]int64) {
+	k.t.Helper()
+	eager, other := k.reader(), k.reader()
+	eager.Eager, other.Name = true, "other"
+	k.d.DeliverMoved(k.t.Context(), positions, other, eager)
+}
+
+// TestDeliverMoved: eager readers get what was moved, once, however often and in whatever order they
+// are called, and records come; no others do.
+func TestDeliverMoved(t *testing.T) {
+	k := newDesk(t)
+	k.put("a", 1, 2, 3)
+	k.put("b", 1)
+	k.eagerly(map[string]int64{"a": 2, "b": 1})
+	k.gets("a 1,2 #1", "b 1 #1")
+	k.stream(allWell, moved(1, "a", 0, 2), moved(2, "b", 0, 1))
+	k.gets()
+	k.stream(allWell, moved(3, "a", 2, 3))
+	k.gets("a 3 #1")
+	// Late, again, of a position that the queue does not have, and of a queue that nobody has.
+	k.eagerly(map[string]int64{"a": 1, "b": 100, "none": 7})
+	k.gets()
+	k.at("b", 1, delivery.Idle)
+	if _, noted, err := k.store.Trouble().Row(t.Context(), trouble.Missing, "b", "c"); noted || err != nil {
+		t.Errorf("a position that the queue does not have is noted as a loss, %v", err)
+	}
+	// An erased queue has nothing.
+	_, err := k.d.Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"})
+	k.must(err)
+	k.eagerly(map[string]int64{"b": 2})
+	k.gets()
+}
+
+// TestDeliverMovedTwice: of two that deliver at once, one gets the claim, and delivers what the other
+// knows of.
+func TestDeliverMovedTwice(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.fails = func(b delivery.Batch) error {
+		if b.To == 1 {
+			k.put("q", 2)
+			k.eagerly(map[string]int64{"q": 1})
+			k.eagerly(map[string]int64{"q": 2})
+			k.stream(allWell, moved(1, "q", 0, 2))
+		}
+		return nil
+	}
+	k.eagerly(map[string]int64{"q": 1})
+	k.gets("q 1 #1", "q 2 #1")
+	k.at("q", 2, delivery.Idle)
+}
+
+// TestDeliverMovedFails: a sink that fails has its retry, as behind the stream; what the store refuses is
+// woken up, since the record of the stream may have come meanwhile.
+func TestDeliverMovedFails(t *testing.T) {
+	w := newWoken(t)
+	w.put("q", 1)
+	w.fails = func(delivery.Batch) error { return errNo }
+	w.eagerly(map[string]int64{"q": 1})
+	w.gets("q 1 #1")
+	w.tells("q c 1s")
+	w.fails = nil
+	w.eagerly(map[string]int64{"q": 1}) // its time has not come
+	w.gets()
+	w.tells("q c 1s")
+	w.pass(time.Second)
+	w.queues.fail = func(string, string) error { return errFlaky }
+	w.eagerly(map[string]int64{"q": 1})
+	w.gets()
+	w.tells("q c 6s")
 }

@@ -27,7 +27,7 @@ type woken struct {
 func newWoken(t *testing.T) *woken {
 	w := &woken{desk: newDesk(t)}
 	w.begin = w.now
-	w.queuesMeter, w.consumersMeter = ddbtest.NewMeter(w.queues.tables), ddbtest.NewMeter(w.consumers)
+	w.queuesMeter, w.consumersMeter = ddbtest.NewMeter(w.queues), ddbtest.NewMeter(w.consumers)
 	w.store = w.storeOn(w.consumersMeter.Do)
 	clock := func() time.Time { return w.now }
 	var err error

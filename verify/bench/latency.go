@@ -32,13 +32,18 @@ const (
 	latencyCommit = 30 * time.Millisecond
 )
 
+// eagerConsumers are one that waits for the stream, and one that is eager.
+const eagerConsumers = `{"consumers":[
+	{"name":"streamed","prefix":"streamed","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"}},
+	{"name":"eager","prefix":"eager","eager":true,"sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"}}]}`
+
 // latency measures how long one message takes from its put, over HTTP, to the
 // call of the function that process delivers it to, all processes warm, and
-// where the time goes.
+// where the time goes: by the stream, and by an eager call beside it.
 func latency(ctx context.Context, root string) (figures.Measured, error) {
 	m := figures.Measured{
 		Title: "From a put to its sink",
-		About: fmt.Sprintf("%d messages one by one through the whole local stack; median, and p99. The limit is that of requests that must follow each other: two bare conditional puts to the same server, and one with a bare read. "+
+		About: fmt.Sprintf("%d messages one by one through the whole local stack, to a consumer that waits for the stream, and in turn as many to one that is eager; median, and p99. The limit is that of requests that must follow each other: two bare conditional puts to the same server, and one with a bare read; of an eager message, what the put and the delivery take where the stream lies between. "+
 			"These are not AWS's times; the table shows whether anything waits here that need not.", latencyPuts),
 		Case: "what",
 	}
@@ -53,7 +58,12 @@ func latency(ctx context.Context, root string) (figures.Measured, error) {
 			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
 			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
 		},
-		Env:    map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
+		Env: map[string]string{
+			"SweepFunction.STREAMSORT_EVENT_BUS":        "",
+			"ProcessFunction.STREAMSORT_CONSUMERS":      eagerConsumers,
+			"EnqueueFunction.STREAMSORT_READERS":        eagerConsumers,
+			"EnqueueFunction.STREAMSORT_EAGER_FUNCTION": "ProcessFunction",
+		},
 		Server: server.URL, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -74,44 +84,47 @@ func latency(ctx context.Context, root string) (figures.Measured, error) {
 	if err != nil {
 		return m, err
 	}
-	var taken []journey
+	var streamed, eager []journey
 	for seq := 1; seq <= latencyWarmUp+latencyPuts; seq++ {
 		wrote, read, err := bareRequests(ctx, store, seq)
 		if err != nil {
 			return m, err
 		}
-		j, err := travel(ctx, api, seq, watch, called)
+		s, err := travel(ctx, api, "streamed", seq, watch, called)
 		if err != nil {
 			return m, err
 		}
-		if j.wrote, j.read = wrote, read; seq > latencyWarmUp {
-			taken = append(taken, j)
+		e, err := travel(ctx, api, "eager", seq, watch, called)
+		if err != nil {
+			return m, err
+		}
+		if s.wrote, s.read = wrote, read; seq > latencyWarmUp {
+			streamed, eager = append(streamed, s), append(eager, e)
 		}
 	}
-	percentiles := func(of func(journey) time.Duration) (median, p99 float64) {
-		sorted := make([]time.Duration, len(taken))
-		for i, j := range taken {
-			sorted[i] = of(j)
-		}
-		slices.Sort(sorted)
-		return ms(sorted[len(sorted)/2]), ms(sorted[len(sorted)*99/100])
-	}
-	write, _ := percentiles(func(j journey) time.Duration { return j.wrote })
-	read, _ := percentiles(func(j journey) time.Duration { return j.read })
+	write, _ := percentiles(streamed, func(j journey) time.Duration { return j.wrote })
+	read, _ := percentiles(streamed, func(j journey) time.Duration { return j.read })
+	put, _ := percentiles(streamed, journey.put)
+	deliver, _ := percentiles(streamed, journey.deliver)
 	const streams = "the local stack asks its streams every 50 ms, and every 250 ms where nothing came; AWS does so 4 times a second, by its documentation"
+	const calls = "Lambda is asked to call process before the put is answered, and the call is made when it has answered that"
 	for _, step := range []struct {
 		name string
-		// limit is what the requests take that must follow each other; 0 where what is waited for is none.
+		of   []journey
+		// limit is what must follow each other; 0 where what is waited for is not known.
 		limit float64
-		of    func(journey) time.Duration
+		took  func(journey) time.Duration
 		why   string
 	}{
-		{"put answered", 2 * write, func(j journey) time.Duration { return j.answered.Sub(j.sent) }, "a call is signed, checked, and an invocation of a function besides"},
-		{"put, move, stream, process called", 0, func(j journey) time.Duration { return j.looked.Sub(j.sent) }, streams},
-		{"claim, read, sink called", write + read, func(j journey) time.Duration { return j.called.Sub(j.looked) }, "the sink is a function too: it is invoked, and its line is read from its log"},
-		{"whole", 0, func(j journey) time.Duration { return j.called.Sub(j.sent) }, streams},
+		{"put answered", streamed, 2 * write, journey.put, "a call is signed, checked, and an invocation of a function besides"},
+		{"put, move, stream, process called", streamed, 0, journey.reach, streams},
+		{"claim, read, sink called", streamed, write + read, journey.deliver, "the sink is a function too: it is invoked, and its line is read from its log"},
+		{"whole", streamed, 0, journey.whole, streams},
+		{"eager: put answered", eager, put, journey.put, calls},
+		{"eager: put, move, process called", eager, put, journey.reach, calls},
+		{"eager: whole", eager, put + deliver, journey.whole, calls},
 	} {
-		median, p99 := percentiles(step.of)
+		median, p99 := percentiles(step.of, step.took)
 		r := figures.MeasuredRow{Name: step.name, Ours: fmt.Sprintf("%.1f ms, p99 %.1f ms", median, p99), Why: step.why}
 		if step.limit > 0 {
 			r.Limit, r.Ratio = fmt.Sprintf("%.1f ms", step.limit), median/step.limit
@@ -120,6 +133,21 @@ func latency(ctx context.Context, root string) (figures.Measured, error) {
 	}
 	return m, nil
 }
+
+// percentiles are the median and the 99th of a hundred of some times, in milliseconds.
+func percentiles(of []journey, took func(journey) time.Duration) (median, p99 float64) {
+	sorted := make([]time.Duration, len(of))
+	for i, j := range of {
+		sorted[i] = took(j)
+	}
+	slices.Sort(sorted)
+	return ms(sorted[len(sorted)/2]), ms(sorted[len(sorted)*99/100])
+}
+
+func (j journey) put() time.Duration     { return j.answered.Sub(j.sent) }
+func (j journey) reach() time.Duration   { return j.looked.Sub(j.sent) }
+func (j journey) deliver() time.Duration { return j.called.Sub(j.looked) }
+func (j journey) whole() time.Duration   { return j.called.Sub(j.sent) }
 
 // journey are the times of one message, and how long the bare requests before it took.
 type journey struct {
@@ -142,9 +170,9 @@ func bareRequests(ctx context.Context, store *cursor.Store, seq int) (wrote, rea
 }
 
 // travel puts one message, and waits until the sink has been called with it.
-func travel(ctx context.Context, api *client.Client, seq int, watch *firstLook, called <-chan time.Time) (journey, error) {
-	message := fmt.Appendf(nil, `{"queue":"latency","seq":%d,"body":"%-98d"}`, seq, seq)
-	watch.reset()
+func travel(ctx context.Context, api *client.Client, queue string, seq int, watch *firstLook, called <-chan time.Time) (journey, error) {
+	message := fmt.Appendf(nil, `{"queue":%q,"seq":%d,"body":"%-98d"}`, queue, seq, seq)
+	watch.reset(queue)
 	j := journey{sent: time.Now()}
 	if _, err := api.Put(ctx, []json.RawMessage{message}); err != nil {
 		return j, err
@@ -157,24 +185,25 @@ func travel(ctx context.Context, api *client.Client, seq int, watch *firstLook, 
 	}
 	j.looked = watch.at()
 	// Its commit belongs to no other message.
-	watch.reset()
+	watch.reset(queue)
 	for until := time.Now().Add(latencyCommit); watch.at().IsZero() && time.Now().Before(until); {
 		time.Sleep(time.Millisecond)
 	}
 	return j, nil
 }
 
-// firstLook notes when the consumers table was first asked for something.
+// firstLook notes when the consumers table was first asked for something of a queue.
 type firstLook struct {
 	transport http.RoundTripper
 	mu        sync.Mutex
+	queue     string
 	first     time.Time
 }
 
-func (f *firstLook) reset() {
+func (f *firstLook) reset(queue string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.first = time.Time{}
+	f.queue, f.first = queue, time.Time{}
 }
 
 func (f *firstLook) at() time.Time {
@@ -191,7 +220,7 @@ func (f *firstLook) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if bytes.Contains(body, []byte("streamsort-consumers")) {
 		f.mu.Lock()
-		if f.first.IsZero() {
+		if f.first.IsZero() && bytes.Contains(body, []byte(`"`+f.queue+`"`)) {
 			f.first = time.Now()
 		}
 		f.mu.Unlock()

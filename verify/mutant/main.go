@@ -57,7 +57,7 @@ type edit struct{ file, find, replace string }
 
 // mutants are those of all packages.
 func mutants() []mutant {
-	return slices.Concat(sorterMutants, holeMutants, pieceMutants, verifyMutants, arrivalMutants, keyedMutants, recoverMutants, deliveryMutants, twoPhaseMutants, archiveMutants, roundMutants, replyMutants,
+	return slices.Concat(sorterMutants, holeMutants, pieceMutants, verifyMutants, arrivalMutants, keyedMutants, recoverMutants, deliveryMutants, eagerMutants, twoPhaseMutants, archiveMutants, roundMutants, replyMutants,
 		dedupMutants, ackerMutants, deferredMutants, webhookMutants, keyMutants, tenantMutants, strongReadMutants, eventMutants, timerMutants, outageMutants, circuitMutants, bulkMutants, producerMutants, webhooksOutMutants, sourceMutants, quotaMutants)
 }
 

@@ -95,7 +95,7 @@ var quotaMutants = []mutant{
 		{"aside.go", "s.wakeUp(a.Queue, a.Consumer, now.Add", "_ = (now.Add"},
 	}},
 	{"share: a queue beyond it is delivered", "functions/process", shares, []edit{
-		{"handler.go", "if !taken {", "if !taken && event.Aside.Queue == \"\" {"},
+		{"handler.go", "if !taken {", "if !taken && event.Deliver[0].Queue == \"\" {"},
 	}},
 	{"share: a call keeps its place", "functions/process", shares, []edit{
 		{"handler.go", "defer end()", "_ = end"},

@@ -162,7 +162,7 @@ var timerMutants = []mutant{
 		{"runtime.go", "margin.Keep(ctx, headroom)", "margin.Keep(ctx, 0)"},
 	}},
 	{"runtime: what a handler noted is not sent", "internal/runtime", started, []edit{
-		{"deps.go", "\td.after = append(d.after, d.sendWakeUps)\n", ""},
+		{"deps.go", "d.callEagerly, d.sendWakeUps)", "d.callEagerly)"},
 	}},
 	{"runtime: a start says only the last of what is wrong", "internal/runtime", started, []edit{
 		{"deps.go", "d.err = errors.Join(d.err, err)", "d.err = errors.Join(err)"},

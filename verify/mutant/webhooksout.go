@@ -109,7 +109,7 @@ var webhooksOutMutants = []mutant{
 		{"aside.go", "!= nil && d.wakeUp != nil {", "!= nil && d.wakeUp == nil {"},
 	}},
 	{"delivery: nobody delivers after a call of its own that died", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
-		{"stream.go", "d.sendAside(ctx, done)\n\t\t\t\td.schedule(done)\n", "d.sendAside(ctx, done)\n"},
+		{"stream.go", "d.sendAside(ctx, done)\n\t\t\td.schedule(done)\n", "d.sendAside(ctx, done)\n"},
 	}},
 	{"delivery: what came due while it was looked at is told to nobody", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
 		{"wake.go", "!at.IsZero() && at.Sub", "at.After(d.now()) && at.Sub"},

@@ -49,14 +49,17 @@ func begin() (*newcomer, error) {
 		n.end()
 		return nil, err
 	}
-	// The folder of caches is the user's own; the go command keeps its own ones.
+	// The folder of caches is the user's own; the go command keeps its own ones, but where COLD is set.
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
 		n.end()
 		return nil, err
 	}
+	if os.Getenv("COLD") != "" {
+		environ, cache = append(environ, "GOMODCACHE="+filepath.Join(dir, "modules")), []byte(filepath.Join(dir, "builds"))
+	}
 	n.environ = append(os.Environ(), append(environ,
-		"GOCACHE="+strings.TrimSpace(string(cache)), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOBIN="+filepath.Join(dir, "bin"))...)
+		"GOCACHE="+strings.TrimSpace(string(cache)), "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOBIN="+filepath.Join(dir, "bin"))...)
 	return n, nil
 }
 

@@ -9,19 +9,27 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/dev/modproxy"
+	"github.com/streamsort/streamsort/internal/dev/progress"
 )
 
-// empty starts the stack in an empty folder, as it is by default: the command line fetches the
-// functions of its version, and a server.
-func empty(ctx context.Context, n *newcomer) (string, error) {
-	return n.tryStack(ctx, "empty", n.environ)
+// python has the command line write a consumer in Python, which runs behind the stack: the command
+// line fetches the functions of its version, and a server.
+func python(ctx context.Context, n *newcomer) (string, error) { return n.own(ctx, "python", n.environ) }
+
+// again runs the same for the second time.
+func again(ctx context.Context, n *newcomer) (string, error) {
+	return n.ordered(ctx, "python", n.environ, "orders=consumer.py")
 }
 
-// zips does the same without a Go toolchain, with functions as a release has them.
-func zips(ctx context.Context, n *newcomer) (string, error) {
+// golang does it in Go.
+func golang(ctx context.Context, n *newcomer) (string, error) { return n.own(ctx, "go", n.environ) }
+
+// node does it in Node, and has no Go toolchain: the functions are a release's zips.
+func node(ctx context.Context, n *newcomer) (string, error) {
 	folder, err := n.zipFunctions()
 	if err != nil {
 		return "", err
@@ -42,28 +50,48 @@ func zips(ctx context.Context, n *newcomer) (string, error) {
 			return "", err
 		}
 	}
-	return n.tryStack(ctx, "empty too", append(n.environ, "PATH="+tools), "--zips", folder)
+	return n.own(ctx, "node", append(n.environ, "PATH="+tools), "--zips", folder)
 }
 
-// tryStack starts a stack in an empty folder, which it must leave empty, puts messages and
-// prints them, and stops it.
-func (n *newcomer) tryStack(ctx context.Context, name string, environ []string, more ...string) (string, error) {
-	folder := filepath.Join(n.dir, name)
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		return "", err
-	}
-	said, err := n.start(ctx, environ, folder, more...)
-	if err == nil {
-		_, err = put(ctx, n)
-	}
-	if err == nil {
-		_, err = tail(ctx, n)
-	}
-	n.stop()
+// own has the command line write a project, and does what it says is next.
+func (n *newcomer) own(ctx context.Context, language string, environ []string, more ...string) (string, error) {
+	said, err := n.streamsort(ctx, "init", language, language)
 	if err != nil {
 		return "", err
 	}
-	return said, os.Remove(folder) // fails where something is in it
+	_, after, found := strings.Cut(said, "streamsort local --watch --consumer ")
+	consumer, _, _ := strings.Cut(after, "\n")
+	if !found {
+		return "", fmt.Errorf("init says %q", said)
+	}
+	if _, err := n.command(ctx, filepath.Join(n.dir, language), "sh", "-c", last(said)); err != nil {
+		return "", err
+	}
+	return n.ordered(ctx, language, environ, consumer, more...)
+}
+
+// ordered starts a project's stack, puts its two messages, the second first, and waits until its
+// function has them.
+func (n *newcomer) ordered(ctx context.Context, language string, environ []string, consumer string, more ...string) (string, error) {
+	folder := filepath.Join(n.dir, language)
+	defer n.stop()
+	said, err := n.start(ctx, environ, folder, append(more, "--ui=", "--watch", "--consumer", consumer)...)
+	if err == nil {
+		_, err = n.command(ctx, folder, filepath.Join(n.dir, "bin", "streamsort"), "put", "messages.ndjson", "--url", n.url)
+	}
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	two := progress.Wait{Total: 2, What: "messages are in the function", Patience: patience, Out: os.Stdout}
+	err = two.Until(ctx, func(ctx context.Context) (int, string, error) {
+		lines, err = n.log(ctx, "orders")
+		return len(lines), "", err
+	})
+	if want := []string{"orders 1: 1200 cents", "orders 2: 250 cents"}; err == nil && !slices.Equal(lines, want) {
+		err = fmt.Errorf("it logs %q, want %q", lines, want)
+	}
+	return said, err
 }
 
 // zipFunctions puts the functions that the stack has built into zips as a release names them.
@@ -82,6 +110,9 @@ func (n *newcomer) zipFunctions() (string, error) {
 		processor = runtime.GOARCH
 	}
 	for _, program := range programs {
+		if info, err := os.Stat(program); err != nil || info.IsDir() {
+			continue // a program with files beside it
+		}
 		name := fmt.Sprintf("%s_%s_%s.zip", filepath.Base(program), strings.TrimPrefix(n.release.Version, "v"), processor)
 		if err := zipOf(filepath.Join(folder, name), program); err != nil {
 			return "", err

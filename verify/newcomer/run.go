@@ -125,69 +125,6 @@ func booked(ctx context.Context, n *newcomer) (string, error) {
 	return inOrder(seqs)
 }
 
-// charged waits until the function in Python, which failed at first, has all messages, and says
-// when its retry came. It was due a second after the failure.
-func charged(ctx context.Context, n *newcomer) (string, error) {
-	var calls []call
-	var seqs []int
-	err := wait("messages are charged").Until(ctx, func(ctx context.Context) (int, string, error) {
-		lines, err := n.log(ctx, "charge")
-		if err != nil {
-			return 0, "", err
-		}
-		if calls, err = callsOf(lines); err != nil {
-			return 0, "", err
-		}
-		seqs = nil
-		for _, c := range calls {
-			if c.attempt > 1 || c.seqs[0] > 1 {
-				seqs = append(seqs, c.seqs...)
-			}
-		}
-		return len(seqs), "", nil
-	})
-	if err != nil {
-		return "", err
-	}
-	if calls[0].attempt != 1 || len(calls) < 2 || calls[1].attempt != 2 {
-		return "", fmt.Errorf("calls %+v; want one that fails, and its retry", calls)
-	}
-	after := calls[1].at - calls[0].at
-	if after > 6 {
-		return "", fmt.Errorf("the retry came %.1f s after the failure; it was due after 1 s", after)
-	}
-	said, err := inOrder(seqs)
-	return fmt.Sprintf("the retry, due after 1 s, came after %.1f s; %s", after, said), err
-}
-
-// call is a line that the function in Python logs.
-type call struct {
-	seqs    []int
-	attempt int
-	at      float64
-}
-
-func callsOf(lines []string) ([]call, error) {
-	var calls []call
-	for _, line := range lines {
-		_, said, is := strings.Cut(line, "charge "+queue+" ")
-		if !is {
-			continue
-		}
-		list, rest, _ := strings.Cut(said, " attempt ")
-		var c call
-		err := json.Unmarshal([]byte(list), &c.seqs)
-		if err == nil {
-			_, err = fmt.Sscanf(rest, "%d at %g", &c.attempt, &c.at)
-		}
-		if err != nil || len(c.seqs) == 0 {
-			return nil, fmt.Errorf("the function logs %q: %w", line, err)
-		}
-		calls = append(calls, c)
-	}
-	return calls, nil
-}
-
 // log returns the lines that a function has logged.
 func (n *newcomer) log(ctx context.Context, function string) ([]string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.url+"/_streamsort/logs?"+url.Values{"function": {function}, "lines": {"1000"}}.Encode(), nil)

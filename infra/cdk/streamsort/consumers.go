@@ -56,6 +56,10 @@ type Consumer struct {
 	// committed when the work of all of them was reported to ack as done, else it
 	// comes again.
 	Track string `json:"track,omitempty"`
+	// Eager has process called as soon as one of its queues has moved, beside the stream: a message
+	// need not wait until that is polled, at the price of a call for each request that moves queues. It
+	// needs a sink.
+	Eager bool `json:"eager,omitempty"`
 }
 
 // Circuit is when a sink is taken for away, and how it is found to be back.
@@ -286,7 +290,7 @@ func tracks(all []Consumer) bool {
 	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Track != "" })
 }
 
-// readersText is what the sweep gets of who reads what.
+// readersText is what the sweep, and what moves queues of eager consumers, get of who reads what.
 func readersText(all []Consumer) (string, error) {
 	if len(all) == 0 {
 		return "", nil
@@ -298,12 +302,14 @@ func readersText(all []Consumer) (string, error) {
 		MaxAttempts int `json:"maxAttempts,omitempty"`
 		// WakeRate is how fast the sweep's function wakes queues up when the sink is back.
 		WakeRate int `json:"wakeRate,omitempty"`
+		// Eager has what moves its queues call process.
+		Eager bool `json:"eager,omitempty"`
 		// Sink is an archive, which the sweep erases with its queue.
 		Sink *Sink `json:"sink,omitempty"`
 	}
 	list := make([]reader, len(all))
 	for i, c := range all {
-		list[i] = reader{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts}
+		list[i] = reader{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts, Eager: isEager(c)}
 		if c.Circuit != nil {
 			list[i].WakeRate = c.Circuit.WakeRate
 		}

@@ -2,6 +2,7 @@ package streamsort
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -81,10 +82,10 @@ func (s *Streamsort) addFunctions() error {
 		access:      append(s.ackAccess(), s.countQuotas()...),
 		code:        bounded.folders["ack"], files: bounded.files,
 	})
-	if err := s.addProcess(); err != nil {
+	if err := errors.Join(s.addProcess(), s.addWebhook()); err != nil {
 		return err
 	}
-	return s.addWebhook()
+	return s.addEager()
 }
 
 // trackEnvironment is what works on chains.

@@ -51,6 +51,9 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 	if _, _, err := consumersFile(slices.Concat(s.props.Consumers, more)); err != nil {
 		return err
 	}
+	if _, err := processName(s.service(), more); err != nil {
+		return err
+	}
 	more = s.shelve(more)
 	if err := s.addReaders(more); err != nil {
 		return err
@@ -70,6 +73,9 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 				s.addAlarm(a)
 			}
 		}
+	}
+	if err == nil {
+		err = s.addEager()
 	}
 	if err != nil {
 		return err

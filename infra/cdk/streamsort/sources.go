@@ -156,6 +156,9 @@ func (s *Streamsort) AddSource(id string, from Source) error {
 	added.connect()
 	added.addAlarms()
 	s.sources = append(s.sources, named{added.id, added.function})
+	if err := s.addEager(); err != nil {
+		return err
+	}
 	s.dashboard.SetDashboardBody(s.dashboardBody())
 	s.pointQueries()
 	return nil

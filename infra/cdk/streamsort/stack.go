@@ -75,6 +75,8 @@ type Streamsort struct {
 	packs int
 	// sources are the functions of the sources that were added.
 	sources []named
+	// eager allows to call process at once; nil where no consumer is eager.
+	eager awsiam.Policy
 	// consumers are those that the sweep looks after: of process, and of functions
 	// of the caller's own.
 	consumers []Consumer

@@ -37,6 +37,9 @@ func (p Props) validate(id string) error {
 	p.checkThroughput(c)
 	p.checkQueues(c)
 	p.checkProcess(c)
+	if _, err := processName(id, p.Consumers); err != nil {
+		c.errs = append(c.errs, err)
+	}
 	p.checkWebhooks(c)
 	p.checkAck(c)
 	p.checkSweep(c)

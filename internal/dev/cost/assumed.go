@@ -35,5 +35,7 @@ const (
 // What the stack has once, however little comes in: the metrics that its functions may write,
 // alarms and dashboards. Each name is a metric of each function that writes it: most are one
 // function's, those of puts are two functions', and those of moves, wake-ups and errors are all
-// functions'. Those of keyed queues, of sources and of endpoints are written where there are such only.
-const names, keyed, sources, endpoints, metrics, alarms, dashboards = 79, 10, 3, 3, names - keyed - sources - endpoints + 4 + 4*6, 48, 1
+// functions'. Those of keyed queues, of sources, of endpoints and of eager consumers are written where there are such only.
+const names, keyed, sources, endpoints, eager = 81, 10, 3, 3, 2
+
+const metrics, alarms, dashboards = names - keyed - sources - endpoints - eager + 4 + 4*6, 48, 1

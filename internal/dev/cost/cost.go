@@ -32,6 +32,8 @@ type Workload struct {
 	// Window is for how long process's records are gathered, in seconds: 0 to 300. Its
 	// batches must have room for them.
 	Window float64
+	// Eager: process is called by each request that moves queues, beside the stream.
+	Eager bool
 }
 
 // Bounds of a workload.
@@ -228,10 +230,16 @@ func (w Workload) sorter(name string, f flow) Bill {
 func (w Workload) delivered(name string, f flow) Bill {
 	b := w.sorter(name, f)
 	window := math.Max(w.Window, 1.0/polls)
-	batches := math.Min(f.moves, float64(w.Queues)/window)
+	batches, calls := math.Min(f.moves, float64(w.Queues)/window), w.streamCalls(f.moves, f.moves, window)
+	if w.Eager {
+		// The stream's calls look at each consumer, and find nothing to do.
+		b.addUnits(Units{Reads: 1}.times(batches))
+		b.addCalls(calls, trip)
+		b.Functions += w.requests() * month * trip * memory * gbSecond // enqueue asks for the call
+		batches, calls = f.moves, w.requests()
+	}
 	pages := math.Ceil(w.Rate / batches * f.bytes / page)
 	b.addUnits(Deliver.plus(Units{Reads: pages / 2}).times(batches))
-	calls := w.streamCalls(f.moves, f.moves, window)
 	b.addCalls(calls, batches/calls*(5*trip+sinkTime))
 	b.Functions += batches * month * invocation // of the consumer
 	return b

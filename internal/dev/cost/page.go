@@ -24,7 +24,7 @@ func tables(root string) map[pages.Part]string {
 	parts := map[pages.Part]string{}
 	for name, table := range map[string]string{
 		"example": example(), "singles": singlesTable(), "batches": batchesTable(), "linger": lingerTable(),
-		"queue": queueTable(), "windows": windowsTable(), "sweep": sweepTable(), "xray": xrayTable(), "timer": timerTable(), "slow": slowTable(),
+		"queue": queueTable(), "windows": windowsTable(), "sweep": sweepTable(), "xray": xrayTable(), "timer": timerTable(), "eager": eagerTable(), "slow": slowTable(),
 	} {
 		parts[pages.Part{Path: file(root), Begins: begins + name + " -->\n", Ends: "<!-- end -->\n"}] = table
 	}
@@ -186,6 +186,21 @@ func xrayTable() string {
 		dollars += fmt.Sprintf(" | %.2f", w.per(ours)-untraced.per(ours))
 	}
 	return rows(names, dollars)
+}
+
+// eagerTable is what an eager consumer costs, beside one that waits for the stream.
+func eagerTable() string {
+	var lines []string
+	for _, w := range []Workload{
+		{Rate: 1, Batch: 1, Queues: 100}, {Rate: 10, Batch: 1, Queues: 100}, {Rate: 1000, Batch: 1, Queues: 1000},
+		{Rate: 1000, Batch: 1, Queues: 16}, {Rate: 1000, Batch: 25, Queues: 16},
+	} {
+		w.Disorder = InOrder
+		waits := w.per(ours)
+		w.Eager = true
+		lines = append(lines, fmt.Sprintf("%g | %d | %d | %.2f | %.2f | %.2f", w.Rate, w.Queues, w.Batch, waits, w.per(ours), w.per(ours)-waits))
+	}
+	return rows("messages a second | queues | in a request | $ a million | eager | more", lines...)
 }
 
 func timerTable() string {

@@ -16,8 +16,10 @@ import (
 
 // Server is a server, and the way to it.
 type Server struct {
-	// URL is where requests go, to pass through what stands before the server.
-	URL   string
+	// URL is where requests go, to pass through what stands before the server, Direct where they pass
+	// through nothing.
+	URL, Direct string
+
 	proxy *httptest.Server
 	real  *localdb.Server
 }
@@ -41,18 +43,24 @@ func Start(ctx context.Context, kind localdb.Kind, data string, through http.Rou
 	if err != nil {
 		return nil, err
 	}
-	target, err := url.Parse(server.Endpoint)
+	handler, err := Through(server.Endpoint, through)
 	if err != nil {
 		server.Close()
 		return nil, err
 	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
+	proxy := httptest.NewServer(handler)
+	return &Server{URL: proxy.URL, Direct: server.Endpoint, proxy: proxy, real: server}, nil
+}
+
+// Through passes requests on to an address by through, as [Start] does.
+func Through(address string, through http.RoundTripper) (http.Handler, error) {
+	target, err := url.Parse(address)
+	return &httputil.ReverseProxy{
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:    through,
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // a killed function hangs up
-	})
-	return &Server{URL: proxy.URL, proxy: proxy, real: server}, nil
+	}, err
 }
 
 // Close ends both.

@@ -26,12 +26,9 @@ type batch struct {
 type Watcher struct {
 	out  io.Writer
 	show int
-	// want is the sum of a message that was sent, empty of another; distinct and queues are how many
-	// were, where that is known.
-	want             func(queue string, seq int64) string
-	distinct, queues int
-	// came gets each message that comes out for the first time.
-	came func(queue string, seq int64)
+	// sums are those of the messages that were sent; distinct is how many they are.
+	sums     map[string]map[int64]string
+	distinct int
 
 	mu sync.Mutex
 	// position is how far each queue has come out, token the highest one that
@@ -57,15 +54,10 @@ func NewWatcher(out io.Writer, show int, arrivals []Arrival) *Watcher {
 			distinct++
 		}
 	}
-	w := Watch(func(queue string, seq int64) string { return sums[queue][seq] }, func(string, int64) {})
-	w.out, w.show, w.distinct, w.queues = out, show, distinct, len(sums)
-	return w
-}
-
-// Watch returns a Watcher that prints nothing, of messages whose sums want says: of one that was not sent it
-// is empty. came gets each message that comes out for the first time, one at a time.
-func Watch(want func(queue string, seq int64) string, came func(queue string, seq int64)) *Watcher {
-	return &Watcher{out: io.Discard, want: want, came: came, position: map[string]int64{}, token: map[string]int64{}}
+	return &Watcher{
+		out: out, show: show, sums: sums, distinct: distinct,
+		position: map[string]int64{}, token: map[string]int64{},
+	}
 }
 
 // Line takes a line of the consumer's log. A line that a killed process left
@@ -93,12 +85,11 @@ func (w *Watcher) Line(text string) {
 		if expect++; m.Seq != expect {
 			w.wrong("queue %s: seq %d where %d was due", b.Queue, m.Seq, expect)
 		}
-		if m.SHA256 != w.want(b.Queue, m.Seq) {
+		if m.SHA256 != w.sums[b.Queue][m.Seq] {
 			w.wrong("queue %s: seq %d has other bytes than were sent", b.Queue, m.Seq)
 		}
 		if m.Seq > position {
 			w.messages++
-			w.came(b.Queue, m.Seq)
 		}
 	}
 	if expect != b.To {
@@ -131,4 +122,4 @@ func (w *Watcher) State() State {
 func (w *Watcher) Distinct() int { return w.distinct }
 
 // Queues is how many queues were sent to.
-func (w *Watcher) Queues() int { return w.queues }
+func (w *Watcher) Queues() int { return len(w.sums) }

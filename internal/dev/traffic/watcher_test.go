@@ -53,19 +53,3 @@ func TestWatcherSeesWhatIsWrong(t *testing.T) {
 		}
 	}
 }
-
-// TestWatch: each message comes once, whatever comes again.
-func TestWatch(t *testing.T) {
-	came := map[int64]int{}
-	w := Watch(func(queue string, seq int64) string { return fmt.Sprint(queue, seq) }, func(_ string, seq int64) { came[seq]++ })
-	for token, seqs := range [][2]int64{{0, 1}, {0, 2}, {2, 3}} {
-		var messages []string
-		for seq := seqs[0] + 1; seq <= seqs[1]; seq++ {
-			messages = append(messages, fmt.Sprintf(`{"seq":%d,"sha256":"q%d"}`, seq, seq))
-		}
-		w.Line(fmt.Sprintf(`{"message":"batch","queue":"q","token":%d,"from":%d,"to":%d,"messages":[%s]}`, token+1, seqs[0], seqs[1], strings.Join(messages, ",")))
-	}
-	if s := w.State(); len(s.Violations) > 0 || s.Messages != 3 || s.Repeated != 1 || came[1] != 1 || came[2] != 1 || came[3] != 1 {
-		t.Errorf("%+v, %v", s, came)
-	}
-}

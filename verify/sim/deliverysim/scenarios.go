@@ -43,7 +43,7 @@ const overLease = lease + time.Second
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
-	return append(slices.Concat(budgets(), outages(), asides(), deferrals()), []sim.Scenario{
+	return append(slices.Concat(budgets(), outages(), asides(), deferrals(), eager()), []sim.Scenario{
 		scenario("one process", 2, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2, 3)
 			m.process("P", 0)

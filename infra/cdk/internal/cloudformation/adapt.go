@@ -31,7 +31,9 @@ func adapt(template object) error {
 		}
 		delete(resource, "Metadata")
 	}
-	variables(resources, "SweepFunction")["STREAMSORT_READERS"] = object{"Ref": "Consumers"}
+	for _, id := range []string{"SweepFunction", "EnqueueFunction", "SortFunction", "DeliveryFunction"} {
+		variables(resources, id)["STREAMSORT_READERS"] = object{"Ref": "Consumers"} // some may be eager
+	}
 	delete(variables(resources, "DeliveryFunction"), endpoint.ConsumersVariable) // the parameter's are not known
 	if resources["ProcessFunction"] != nil {
 		for _, id := range []string{"ProcessFunction", "ProcessSlowFunction"} {

@@ -61,7 +61,7 @@ func (p Parameter) property() string {
 // sampleConsumers is a file whose process may do all that one can be asked for, but for what
 // it hands batches to: that is the parameter's.
 func sampleConsumers() []byte {
-	return fmt.Appendf(nil, `{"consumers":[{"name":"sample","track":"1m","sink":{"kind":"lambda","arn":%q}},{"name":"endpoints","sink":{"kind":"http","endpoints":true}}]}`, sampleSink())
+	return fmt.Appendf(nil, `{"consumers":[{"name":"sample","eager":true,"track":"1m","sink":{"kind":"lambda","arn":%q}},{"name":"endpoints","sink":{"kind":"http","endpoints":true}}]}`, sampleSink())
 }
 
 // sampleSink is the ARN of the sink in sampleConsumers.

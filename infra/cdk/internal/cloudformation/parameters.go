@@ -146,7 +146,7 @@ func Parameters() []Parameter {
 			Default: "false", Allowed: switched, condition: "HasFunctionUrl", on: "true", off: "false",
 		},
 		Parameter{
-			Prop: "events", Group: doors, Default: "", Pattern: `^$|^\{.+\}$`, sample: `{"queue":"sample.queue","id":"sample.id"}`, Longest: 1000,
+			Prop: "events", Group: doors, Default: "", Pattern: `^$|^\{.+\}$`, sample: `{"queue":"sample.queue","id":"sample.id"}`, Longest: 800,
 			Description: `How raw events become messages, as {"queue": "repository.full_name | 'other'", "id": "delivery.id"}; empty: there are none`,
 		},
 

@@ -1,5 +1,4 @@
-// Command app is a new user's stack: Streamsort, a function in Go behind its cursors' stream,
-// and one in Python that process calls.
+// Command app is a new user's stack: Streamsort, and a function in Go behind its cursors' stream.
 package main
 
 import (
@@ -33,13 +32,6 @@ func main() {
 		Code: awslambda.Code_FromAsset(jsii.String("dist/consumer"), nil), Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
 	})
 	if err := orders.AddConsumer("Books", books, streamsort.Consumer{Name: "books"}); err != nil {
-		log.Fatal(err)
-	}
-	charge := awslambda.NewFunction(stack, jsii.String("Charge"), &awslambda.FunctionProps{
-		FunctionName: jsii.String("charge"), Runtime: awslambda.Runtime_PYTHON_3_13(), Handler: jsii.String("charge.handler"), Architecture: processor,
-		Code: awslambda.Code_FromAsset(jsii.String("python"), nil), Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
-	})
-	if err := orders.AddSink(streamsort.Consumer{Name: "charge", To: charge}); err != nil {
 		log.Fatal(err)
 	}
 	app.Synth(nil)

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func line(t *testing.T, arguments ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = run(t.Context(), arguments, strings.NewReader(""), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// TestInit: each language's project is whole, says what to type next, and its template deploys it
+// by parameters that a release's has.
+func TestInit(t *testing.T) {
+	page, err := os.ReadFile("../../docs/deploy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile("../../go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for language, want := range map[string]struct{ consumer, test, run string }{
+		"python": {"consumer.py", "test_consumer.py", "local --watch --consumer orders=consumer.py\n"},
+		"node":   {"consumer.mjs", "consumer.test.mjs", "local --watch --consumer orders=consumer.mjs\n"},
+		"go":     {"main.go", "main_test.go", "local --watch --consumer orders=.\n"},
+	} {
+		code, out, errOut := line(t, "init", language, filepath.Join("new", language))
+		if code != exitDone || !strings.Contains(out, "cd new/"+language) || !strings.Contains(out, want.run) {
+			t.Errorf("%s: exit code %d, %s%s", language, code, out, errOut)
+		}
+		read := func(name string) string {
+			text, err := os.ReadFile(filepath.Join("new", language, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		_, _ = read(want.consumer), read(want.test)
+		if readme := read("README.md"); !strings.Contains(readme, want.run) || strings.Count(readme, "\n") > 15 {
+			t.Errorf("%s: %s", language, readme)
+		}
+		if messages := strings.Split(read("messages.ndjson"), "\n"); len(messages) != 3 || !strings.Contains(messages[0], `"seq":2`) || !strings.Contains(messages[1], `"seq":1`) {
+			t.Errorf("%s: messages %q, want two, the second first", language, messages)
+		}
+		var template struct {
+			Resources struct {
+				Streamsort struct {
+					Properties struct{ Parameters map[string]any }
+				}
+				Orders struct {
+					Properties struct{ Runtime, Handler, Code string }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(read("template.json")), &template); err != nil {
+			t.Fatal(err)
+		}
+		for name := range template.Resources.Streamsort.Properties.Parameters {
+			if !strings.Contains(string(page), "| `"+name+"` |") {
+				t.Errorf("%s: docs/deploy.md knows no parameter %s", language, name)
+			}
+		}
+		if p := languages[language]; template.Resources.Orders.Properties != struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code} {
+			t.Errorf("%s: %+v", language, template.Resources.Orders.Properties)
+		}
+		if language != "go" {
+			continue
+		}
+		for line := range strings.Lines(read("go.sum")) {
+			if version := strings.TrimSuffix(strings.Fields(line)[1], "/go.mod"); !strings.Contains(string(sums), line) || !strings.Contains(read("go.mod"), version) {
+				t.Errorf("its go.mod and go.sum must have what this module's have: %s", line)
+			}
+		}
+	}
+}
+
+// TestInitOverwritesNothing: where one of its files is there, nothing is written.
+func TestInitOverwritesNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("README.md", []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errOut := line(t, "init")
+	if code != exitRefused || !strings.Contains(errOut, "README.md is there already, and init overwrites nothing: name another folder") {
+		t.Errorf("exit code %d, %s", code, errOut)
+	}
+	if files, err := os.ReadDir("."); err != nil || len(files) != 1 {
+		t.Errorf("files %v, %v", files, err)
+	}
+	if code, _, errOut := line(t, "init", "cobol"); code != exitUsage || !strings.Contains(errOut, "must be one of") {
+		t.Errorf("exit code %d, %s", code, errOut)
+	}
+}

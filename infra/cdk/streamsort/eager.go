@@ -1,0 +1,76 @@
+package streamsort
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/internal/eager"
+)
+
+const (
+	// eagerCallAge is how old a call of process may get where it has no environment: the least that
+	// Lambda knows. By then the stream has had the queue delivered.
+	eagerCallAge = time.Minute
+	// maxFunctionName is how long a function's name may be.
+	maxFunctionName = 64
+)
+
+// isEager reports whether process is called at once for a consumer.
+func isEager(c Consumer) bool { return c.Eager && c.Sink != nil }
+
+// processName is the name that process has where a consumer is eager. Nothing refers to process by it:
+// its sinks may put messages in turn, and CloudFormation takes no circle.
+func processName(id string, all []Consumer) (string, error) {
+	name := id + "-process"
+	if slices.ContainsFunc(all, isEager) && len(name) > maxFunctionName {
+		return "", fmt.Errorf("stack is %q, and a consumer is eager: process is called %s then, which has %d characters; %d is the most", id, name, len(name), maxFunctionName)
+	}
+	return name, nil
+}
+
+// addEager has what moves queues call process at once, where a consumer is eager. It may be called
+// again, when there are more of them.
+func (s *Streamsort) addEager() error {
+	consumers := slices.Clone(s.props.Consumers)
+	consumers = slices.DeleteFunc(consumers, func(c Consumer) bool { return !isEager(c) })
+	if len(consumers) == 0 {
+		return nil
+	}
+	name, err := processName(s.service(), consumers)
+	if err != nil {
+		return err
+	}
+	text, err := readersText(consumers)
+	if err != nil {
+		return err
+	}
+	s.ProcessFunction.Node().DefaultChild().(awslambda.CfnFunction).SetFunctionName(&name)
+	live := awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
+		Service: jsii.String("lambda"), Resource: jsii.String("function"), ResourceName: jsii.String(name + ":" + alias),
+		ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
+	})
+	if s.eager == nil {
+		boundCalls(s.scope, "ProcessCalls", s.live[s.ProcessFunction], eagerCallAge, 0, nil)
+		// It is in no role's own policy: in that of process, the CDK would join it with what sinks need.
+		s.eager = awsiam.NewPolicy(s.scope, jsii.String("CallProcess"), &awsiam.PolicyProps{
+			Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, live)},
+		})
+	}
+	for _, f := range s.functions() {
+		if f.function == s.AckFunction || f.function == s.SlowFunction {
+			continue // they move no queue
+		}
+		if f.function != s.SweepFunction && f.function != s.ProcessFunction { // which have all of them
+			f.function.AddEnvironment(jsii.String(readersVariable), &text, nil)
+		}
+		f.function.AddEnvironment(jsii.String(eager.Variable), live, nil)
+		s.eager.AttachToRole(f.function.Role())
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package localstack
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/egress"
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+// project is a folder with a file of each language, which the test runs in; the PATH has the
+// interpreters named alone.
+func project(t *testing.T, interpreters ...string) {
+	t.Helper()
+	root := t.TempDir()
+	for _, name := range []string{"app.py", "app.mjs", "app.rb", "books/go.mod", "books/main/main.go", "books/none/x.txt", "none/main.go"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), []byte("module books\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin := t.TempDir()
+	for _, name := range interpreters {
+		if err := os.WriteFile(filepath.Join(bin, name), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin)
+	t.Chdir(root)
+}
+
+// TestParseConsumer: what may be named, and what is said of what may not.
+func TestParseConsumer(t *testing.T) {
+	project(t, "python3")
+	for text, want := range map[string]Consumer{
+		"a=app.py":                  {Name: "a", folder: ".", runtime: "python3.13", handler: "app.handler"},
+		"a=./app.py:book":           {Name: "a", folder: ".", runtime: "python3.13", handler: "app.book"},
+		"a-1=books/main":            {Name: "a-1", folder: "books/main", runtime: "provided.al2023"},
+		"a=http://localhost:8080/x": {Name: "a", url: "http://localhost:8080/x"},
+	} {
+		if want.folder != "" {
+			want.folder, _ = filepath.Abs(want.folder)
+		}
+		if got, err := ParseConsumer(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"app.py":              "must be NAME=PATH[:HANDLER] or NAME=URL",
+		"a=":                  "must be NAME=PATH[:HANDLER] or NAME=URL",
+		"a b=app.py":          `the name "a b" must be 1 to 64 letters`,
+		"=app.py":             `the name "" must be 1 to 64 letters`,
+		"a=nope.py":           "a: there is no /",
+		"a=app.rb":            "app.rb is of no language that is run here: its name must end in .py",
+		"a=books/main:handle": "has no handler to name: leave :handle out",
+		"a=books/none":        "books/none is no package of a Go module",
+		"a=none":              "none is no package of a Go module: it needs a main.go, and a go.mod",
+		"a=ftp://x/y":         "must be like http://localhost:8080/orders",
+		"a=http:///y":         "must be like http://localhost:8080/orders",
+		"a=app.mjs":           "a: node is not on the PATH, and a function in its language needs it: install Node 20",
+	} {
+		if _, err := ParseConsumer(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v; want %q", text, err, want)
+		}
+	}
+}
+
+// TestConsumersOfTheStack: the functions read what the consumers are written as, what the user says
+// of a variable counts, and each function has its code.
+func TestConsumersOfTheStack(t *testing.T) {
+	project(t, "python3")
+	var all []Consumer
+	for _, text := range []string{"a=app.py", "b=http://localhost:8080/x", "c=books/main", "d=https://example.com/y"} {
+		c, err := ParseConsumer(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	all[0].Prefix = "shop/"
+	env, err := consumersEnv(map[string]string{"a.DEBUG": "1", "ProcessFunction.STREAMSORT_HTTP_ALLOW": "10.0.0.0/8"}, all)
+	if err != nil || env["a.DEBUG"] != "1" || env["ProcessFunction.STREAMSORT_HTTP_ALLOW"] != "10.0.0.0/8" {
+		t.Errorf("variables %q, %v", env, err)
+	}
+	read, err := consumers.Read([]byte(env["ProcessFunction."+consumers.TextVariable]), nil)
+	if err != nil || len(read) != len(all) {
+		t.Fatalf("process reads %v, %v", read, err)
+	}
+	var names []string
+	for _, c := range read {
+		names = append(names, c.Reader.Name+"="+c.Reader.Prefix)
+	}
+	if want := []string{"a=shop/", "b=", "c=", "d="}; !slices.Equal(names, want) {
+		t.Errorf("consumers %q, want %q", names, want)
+	}
+	env, _ = consumersEnv(nil, all)
+	if allowed, err := egress.ParseAllow(env["ProcessFunction."+egress.AllowVariable]); err != nil || len(allowed) != 2 {
+		t.Errorf("allowed are %v, %v; want this machine", allowed, err)
+	}
+	loaded, err := consumersTemplate(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded.Template, err = loaded.doc.Read(template.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"a python3.13 app.handler", "c provided.al2023 bootstrap"} {
+		if f := loaded.Functions[i]; f.Name+" "+f.Runtime+" "+f.Handler != want || !filepath.IsAbs(f.Source) {
+			t.Errorf("function %+v, want %s", f, want)
+		}
+	}
+	if _, err := consumersEnv(nil, append(all, all[0])); err == nil || !strings.Contains(err.Error(), "two consumers have the name a") {
+		t.Errorf("a name twice: %v", err)
+	}
+	if loaded, err := consumersTemplate(all[1:2]); loaded != nil || err != nil {
+		t.Errorf("a URL alone: %v, %v", loaded, err)
+	}
+}
+
+// TestLogsAfter: who asks for what is behind the lines that it has gets each once.
+func TestLogsAfter(t *testing.T) {
+	l, err := newLogs("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.add("f", "one\ntwo")
+	lines, count := l.tail("f", 10, 0)
+	l.add("f", "three")
+	more, after := l.tail("f", 10, count)
+	none, _ := l.tail("f", 10, after)
+	if !slices.Equal(lines, []string{"one", "two"}) || !slices.Equal(more, []string{"three"}) || len(none) != 0 || after != 3 {
+		t.Errorf("%q, then %q, then %q, of %d", lines, more, none, after)
+	}
+	if last, _ := l.tail("f", 1, 0); !slices.Equal(last, []string{"three"}) {
+		t.Errorf("the last one is %q", last)
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/streamsort/streamsort/internal/consumers"
+)
+
+// TestEndpointConsumers: what process is started with is what its template has, but for the port.
+func TestEndpointConsumers(t *testing.T) {
+	written, err := os.ReadFile("hooks/consumers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := consumers.Read(written, os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := endpointConsumers("http://127.0.0.1:1234", "3s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := consumers.Read([]byte(text), os.LookupEnv)
+	if err != nil || !all[0].HasSink() || !all[0].Reader.Apart || !reflect.DeepEqual(all[0].Reader, want[0].Reader) {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestEndpoints: a check that never fails checks nothing.
+func TestEndpoints(t *testing.T) {
+	hook, err := standard.NewWebhook("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type request struct {
+		seq, token int
+		id         string
+		body, path string
+		forged     bool
+	}
+	for says, requests := range map[string][]request{
+		"":                      {{seq: 1, token: 1, id: "a"}, {seq: 1, token: 2, id: "a"}, {seq: 2, token: 3, id: "b"}},
+		"1 was due":             {{seq: 2, token: 1, id: "b"}},
+		"under another id":      {{seq: 1, token: 1, id: "a"}, {seq: 1, token: 2, id: "x"}},
+		"under the token 1":     {{seq: 1, token: 1, id: "a"}, {seq: 1, token: 1, id: "a"}},
+		"was never sent":        {{seq: 4, token: 1, id: "a"}},
+		"another body":          {{seq: 1, token: 1, id: "a", body: "x"}},
+		"its signature is not":  {{seq: 1, token: 1, id: "a", forged: true}},
+		"came to the endpoint ": {{seq: 1, token: 1, id: "a", path: "/other"}},
+	} {
+		w := &world{account: newAccount()}
+		e := newEndpoints(w.watch("endpoints", named, all))
+		e.hooks["q"] = hook
+		for seq := range int64(3) {
+			w.account.note(plain("q", seq+1, "1", ""))
+		}
+		for _, r := range requests {
+			body, path := cmp.Or(r.body, "1"), cmp.Or(r.path, "/q")
+			now := time.Now()
+			signature, err := hook.Sign(r.id, now, []byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.forged {
+				signature = "v1,AAAA"
+			}
+			asks := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+			for name, value := range map[string]string{
+				"Webhook-Id": r.id, "Webhook-Timestamp": strconv.FormatInt(now.Unix(), 10), "Webhook-Signature": signature,
+				"Streamsort-Queue": "q", "Streamsort-Seq": strconv.Itoa(r.seq), "Streamsort-Token": strconv.Itoa(r.token) + "-req",
+			} {
+				asks.Header.Set(name, value)
+			}
+			answer := httptest.NewRecorder()
+			if e.ServeHTTP(answer, asks); answer.Code != http.StatusNoContent {
+				t.Errorf("answered %d", answer.Code)
+			}
+		}
+		problems := strings.Join(e.watched.report(), "\n")
+		took, _ := e.watched.took(0, all)
+		if says == "" && (problems != "" || len(e.watched.missing()) != 1 || e.watched.state().again != 1 || len(took) != 2) || !strings.Contains(problems, says) {
+			t.Errorf("%q: %s", says, problems)
+		}
+	}
+}
+
+// TestManners: one in twenty is bad, in each way.
+func TestManners(t *testing.T) {
+	n := map[answer]int{}
+	for i := range 1000 {
+		n[mannerOf("hooks/"+strconv.Itoa(i))]++
+	}
+	if len(n) != 5 || n[good] != 950 {
+		t.Errorf("%v", n)
+	}
+	for manner, times := range n {
+		if times < 10 {
+			t.Errorf("%+v: %d times", manner, times)
+		}
+	}
+}
+
+// TestWaitsForNobody: one of 200 may take as long as the slow ones, one in ten may not.
+func TestWaitsForNobody(t *testing.T) {
+	fast := slices.Repeat([]time.Duration{time.Second}, 199)
+	for _, c := range []struct {
+		took  []time.Duration
+		wrong int
+	}{
+		{append(slices.Clone(fast), 9*time.Second), 0},
+		{append(slices.Clone(fast[:180]), slices.Repeat([]time.Duration{9 * time.Second}, 20)...), 1},
+		{nil, 1},
+	} {
+		w := &world{}
+		if w.waitsForNobody(c.took, 9*time.Second); len(w.wrong) != c.wrong {
+			t.Errorf("%d delays: %q", len(c.took), w.wrong)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/localstack"
+)
+
+const (
+	// hooksEnvironments is how many processes of a function there may be. A slow endpoint takes one
+	// for as long as it takes: an account has 1,000, and this machine 16 where nothing else is said.
+	hooksEnvironments = 100
+	// hooksPatience is how long nothing may come out at the end: a killed process may take a wake-up
+	// with it, and the sweep, which makes up for it, begins a round every 4 minutes.
+	hooksPatience = 6 * time.Minute
+	// hooksKilled is how many of the functions' calls have their process killed.
+	hooksKilled = 0.01
+)
+
+// The parts of the run, of which each has as many messages: all endpoints are good and it counts
+// for nothing, all are good, one in twenty has just turned bad, and they are bad since a part ago.
+const (
+	begun = iota
+	allGood
+	turned
+	known
+	hookPhases
+)
+
+// mannerOf is how a queue's endpoint answers while some are bad: one in twenty is slow, longer than
+// any may take beside others, or answers 503 or 500, or not at all.
+func mannerOf(queue string) answer {
+	_, number, _ := strings.Cut(queue, "/")
+	n, _ := strconv.Atoi(number)
+	if n%20 != 7 {
+		return good
+	}
+	return []answer{
+		{status: http.StatusServiceUnavailable},
+		{status: http.StatusInternalServerError},
+		{never: true},
+		{status: http.StatusNoContent, after: 1500 * time.Millisecond},
+	}[n/20%4]
+}
+
+func isGood(p place) bool { return mannerOf(p.queue) == good }
+
+// hooks delivers each of QUEUES to an endpoint of its own, which PUT /endpoints makes, while
+// processes are killed. In phases all of them answer at once, then one in twenty turns slow, fails,
+// or does not answer at all, and then these stay so. The delays of all others are shown for each,
+// with their ratio to the first.
+func hooks(ctx context.Context, w *world) error {
+	watched := w.watch("endpoints", named, all)
+	e := newEndpoints(watched)
+	address := w.serve(e)
+	w.repeats = true
+	if err := w.toEndpoints(ctx, address, "3s", localstack.Config{
+		Chaos: localstack.Chaos{Seed: uint64(w.values["SEED"]), Kill: hooksKilled}, Concurrency: hooksEnvironments,
+	}); err != nil {
+		return err
+	}
+	var lines []*line
+	var queues []string
+	for i := range w.number("QUEUES") {
+		queues = append(queues, fmt.Sprintf("hooks/%d", i))
+		lines = append(lines, &line{queue: queues[i]})
+	}
+	if err := e.put(ctx, w, address, queues); err != nil {
+		return err
+	}
+	next := 0
+	for phase := range hookPhases {
+		w.account.turn(phase)
+		if phase == turned {
+			e.turn(mannerOf)
+		}
+		err := w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
+			return w.pace(ctx, w.time()/hookPhases, w.number("RATE"), func(due int) error {
+				var some []message
+				for range due {
+					l := lines[next%len(lines)]
+					next++
+					seq := l.take(1, 1, nil)[0]
+					some = append(some, plain(l.queue, seq, fmt.Sprintf(`{"queue":%q,"n":%d}`, l.queue, seq), ""))
+				}
+				return chunks(some, batchSize, send)
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	e.turn(func(string) answer { return good })
+	w.say("all is sent, and all endpoints are good again")
+	err := w.drain(ctx, hooksPatience, nil)
+	first, _ := watched.took(allGood, isGood)
+	for phase, what := range []string{allGood: "all good", turned: "some turned bad", known: "some are bad"} {
+		if what == "" {
+			continue
+		}
+		took, _ := watched.took(phase, isGood)
+		text := fmt.Sprintf("%d messages to good endpoints:", len(took))
+		for _, q := range []float64{50, 90, 99} {
+			text += fmt.Sprintf("  p%.0f %.0f ms (%.2f)", q, percentile(took, q), percentile(took, q)/max(percentile(first, q), 1))
+		}
+		w.row(what, "%s", text)
+		if len(took) == 0 {
+			w.not("no delay was seen while %s: run it for longer", what)
+		}
+	}
+	w.row("killed", "%d processes", w.stack.Killed())
+	return err
+}
+
+// slow has QUEUES at endpoints that take SECONDS beside one that is fast, with CONCURRENCY
+// processes of each function. No message of the fast one may wait for as long as a slow one takes.
+func slow(ctx context.Context, w *world) error {
+	takes := time.Duration(w.values["SECONDS"]) * time.Second
+	watched := w.watch("endpoints", named, all)
+	e := newEndpoints(watched)
+	address := w.serve(e)
+	if err := w.toEndpoints(ctx, address, (takes + 2*time.Second).String(), localstack.Config{Concurrency: w.number("CONCURRENCY")}); err != nil {
+		return err
+	}
+	const fast = "hooks/fast"
+	queues := make([]string, w.number("QUEUES"))
+	for i := range queues {
+		queues[i] = fmt.Sprintf("hooks/slow-%d", i)
+	}
+	if err := e.put(ctx, w, address, append(slices.Clone(queues), fast)); err != nil {
+		return err
+	}
+	e.turn(func(queue string) answer {
+		if queue == fast {
+			return good
+		}
+		return answer{status: http.StatusNoContent, after: takes}
+	})
+	seq := int64(0)
+	one := func(queue string, seq int64) message { return plain(queue, seq, fmt.Sprintf(`{"n":%d}`, seq), "") }
+	err := w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
+		for _, queue := range queues {
+			if err := send(one(queue, 1), one(queue, 2)); err != nil {
+				return err
+			}
+		}
+		const rate = 10
+		return w.pace(ctx, time.Duration(w.values["MESSAGES"])*time.Second/rate, rate, func(due int) error {
+			for range due {
+				seq++
+				if err := send(one(fast, seq)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	err = w.drain(ctx, hooksPatience, nil)
+	for _, s := range []struct {
+		name string
+		of   func(place) bool
+	}{{"fast", func(p place) bool { return p.queue == fast }}, {"slow", func(p place) bool { return p.queue != fast }}} {
+		took, _ := watched.took(0, s.of)
+		w.row(s.name, "%d messages: median %.0f ms, p99 %.0f, longest %.0f", len(took), percentile(took, 50), percentile(took, 99), percentile(took, 100))
+		if s.name == "fast" {
+			w.waitsForNobody(took, takes)
+		}
+	}
+	return err
+}
+
+// waitsForNobody notes where p99 of a fast endpoint's delays is what slow ones take.
+func (w *world) waitsForNobody(fast []time.Duration, slow time.Duration) {
+	if p99 := percentile(fast, 99); p99 == 0 || p99 >= slow.Seconds()*1000 {
+		w.not("p99 of the fast endpoint is %.0f ms, beside slow ones that take %v", p99, slow)
+	}
+}
+
+// missing has a sink answer 404 for SECONDS, of which nobody knows whether it is at fault or the
+// messages: it blocks no queue, now or later. The consumer's times are those of the outage.
+func missing(ctx context.Context, w *world) error {
+	watched := w.watch("http", named, all)
+	e := newEndpoints(watched)
+	e.turn(func(string) answer { return answer{status: http.StatusNotFound} })
+	u, err := url.Parse(w.serve(e))
+	if err != nil {
+		return err
+	}
+	sink := map[string]any{"kind": "http", "url": u.String() + "/shop", "ports": []json.Number{json.Number(u.Port())}}
+	template, err := shortened(120).template(w, sink)
+	if err != nil {
+		return err
+	}
+	if err := w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
+		Env:    map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.STREAMSORT_HTTP_ALLOW": "127.0.0.0/8"},
+		Failed: func(string, string) {}, // what fails here fails on purpose
+	}}); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := w.sendAll(ctx, 4, batchSize, twoOfEach(w.number("QUEUES"), false)); err != nil {
+		return err
+	}
+	if err := w.stay(ctx, began, time.Duration(w.values["SECONDS"])*time.Second); err != nil {
+		return err
+	}
+	for _, when := range []string{"while it answers 404", "in the end"} {
+		blocked, err := w.blocked(ctx)
+		if err != nil {
+			return err
+		}
+		w.row("blocked", "%d queues %s", len(blocked), when)
+		if len(blocked) > 0 {
+			w.not("%d queues are blocked %s: %.200q", len(blocked), when, blocked)
+		}
+		e.turn(func(string) answer { return good })
+		if err := w.drain(ctx, outagePatience, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/examples/ledger"
+	"github.com/streamsort/streamsort/internal/dev/mortal"
+	"github.com/streamsort/streamsort/internal/dev/progress"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// claimPatience is how long nothing may come where processes are killed: longer than their claims
+// take to run out.
+const claimPatience = 3 * time.Minute
+
+// books sends MESSAGES of three queues out of order and some of them twice, and has two copies of
+// the consumer of examples/ledger book them in one database, while KILLS copies and the stack's
+// functions are killed. Then it audits the books: each message once, in order, as it was sent, and
+// no byte from nowhere.
+func books(ctx context.Context, w *world) error {
+	arrivals, err := traffic.Generate(w.number("MESSAGES"))
+	if err != nil {
+		return err
+	}
+	last := map[string]int64{}
+	var messages []message
+	for _, a := range arrivals {
+		last[a.Queue] = max(last[a.Queue], a.Seq)
+		messages = append(messages, message{place: place{a.Queue, a.Seq}, document: a.Document, sums: sums{exact: a.Sum}})
+	}
+	folder, err := w.folder()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(folder, "ledger.db")
+	db, err := ledger.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	w.later(func() { _ = db.Close() })
+	w.repeats = true
+	if err := w.start(ctx, setup{templates: []string{"localstack/streamsort.template.json"}, config: localstack.Config{
+		Chaos: localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond},
+	}}); err != nil {
+		return err
+	}
+	d, _, err := w.tables()
+	if err != nil {
+		return err
+	}
+	queues := slices.Sorted(maps.Keys(last))
+	copies := mortal.Keep(ctx, mortal.Plan{
+		Arguments: []string{"ledger-copy", w.stack.URL(), path},
+		Copies:    2, Kills: w.number("KILLS"), OneStepIn: 25,
+	})
+	w.later(copies.Close)
+	if err := w.sendAll(ctx, 4, batchSize, messages); err != nil {
+		return err
+	}
+	total, _ := w.account.count()
+	booked := progress.Wait{Total: total, What: "messages are booked", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
+	if err := booked.Until(ctx, func(ctx context.Context) (lines int, left string, err error) {
+		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM ledger").Scan(&lines); err != nil {
+			return 0, "", err
+		}
+		for queue, seq := range last {
+			err = errors.Join(err, eachConsumer(ctx, d, queue, ledger.Consumer, func(c delivery.Status) {
+				if c.State != delivery.Idle || c.Delivered < seq {
+					left = fmt.Sprintf("queue %q is %s at %d of %d", queue, c.State, c.Delivered, seq)
+				}
+			}))
+		}
+		return lines, left, err
+	}); err != nil {
+		return err
+	}
+	w.row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(), w.stack.Killed())
+	return w.auditBooks(ctx, db, d, queues)
+}
+
+// eachConsumer hands a queue's consumers of a name to look.
+func eachConsumer(ctx context.Context, d *delivery.Deliverer, queue, name string, look func(delivery.Status)) error {
+	all, err := d.Status(ctx, queue)
+	for _, c := range all {
+		if c.Name == name {
+			look(c)
+		}
+	}
+	return err
+}
+
+func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Deliverer, queues []string) error {
+	watched := w.watch("books", once, all)
+	if err := readRows(ctx, db, "SELECT queue, seq, digest FROM ledger ORDER BY line", func(row []string) {
+		seq, _ := strconv.ParseInt(row[1], 10, 64) // it is an integer
+		watched.take(output{place: place{row[0], seq}, sums: sums{exact: row[2]}, at: time.Now()})
+	}); err != nil {
+		return err
+	}
+	err := readRows(ctx, db, "SELECT sum(balance) FROM accounts", func(row []string) {
+		w.row("sum of all accounts", "%s", row[0])
+		if row[0] != "0" {
+			w.not("the sum of all accounts is %s", row[0])
+		}
+	})
+	claims, inDoubt := int64(0), 0
+	for _, queue := range queues {
+		err = errors.Join(err, eachConsumer(ctx, d, queue, ledger.Consumer, func(c delivery.Status) {
+			claims += c.Token.N
+			for _, q := range c.Quarantine {
+				if q != (delivery.Quarantined{}) {
+					inDoubt++
+				}
+			}
+		}))
+	}
+	w.row("claims", "%d, of which %d are left in doubt", claims, inDoubt)
+	if inDoubt > 0 {
+		w.not("%d claims are left in doubt", inDoubt)
+	}
+	return err
+}
+
+// readRows hands the columns of each row to take, as texts.
+func readRows(ctx context.Context, db *sql.DB, query string, take func(row []string)) error {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		row, to := make([]string, len(columns)), make([]any, len(columns))
+		for i := range row {
+			to[i] = &row[i]
+		}
+		if err := rows.Scan(to...); err != nil {
+			return fmt.Errorf("%s: %w", strings.ToLower(query), err)
+		}
+		take(row)
+	}
+	return rows.Err()
+}

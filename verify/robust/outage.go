@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+const (
+	// outagePoison is the queue whose second message is never taken.
+	outagePoison   = "shop/poison"
+	outagePatience = time.Minute
+	// toldAfter is how long a process does without looking at the circuit anew: one that knows that it
+	// was closed may begin a call as long as that after it opened.
+	toldAfter = 5 * time.Second
+)
+
+// notPoisoned is what the sink gets.
+func notPoisoned(p place) bool { return p.queue != outagePoison || p.seq < 2 }
+
+// twoOfEach are two messages of each queue, those of a queue in their order.
+func twoOfEach(queues int, poisoned bool) (messages []message) {
+	for i := range queues {
+		queue := fmt.Sprintf("shop/%d", i)
+		if poisoned && i == queues/2 {
+			queue = outagePoison
+		}
+		for seq := int64(1); seq <= 2; seq++ {
+			messages = append(messages, plain(queue, seq, fmt.Sprintf(`{"queue":%d,"n":%d}`, i, seq), ""))
+		}
+	}
+	return messages
+}
+
+// outage has process deliver QUEUES to a sink that is away, for MINUTES of the consumer's default
+// times at least, and then is back. The times are shortened by FACTOR, so that the minutes take
+// seconds: an hour is half a minute. This program is the sink: process calls it where Lambda would
+// be, and so each call is counted. While it is away each call fails as one of a function does whose
+// database is gone: the kind of failure that counts against the message. One queue has a message
+// that is never taken.
+func outage(ctx context.Context, w *world) error {
+	factor := time.Duration(w.values["FACTOR"])
+	s := shortened(factor)
+	sink := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: place{outagePoison, 2}, away: true}
+	template, err := s.template(w, map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"})
+	if err != nil {
+		return err
+	}
+	if err := w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
+		Env:    map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.serve(sink)},
+		Failed: func(string, string) {}, // what fails here fails on purpose
+	}}); err != nil {
+		return err
+	}
+	db, err := dynamo.New(&dynamo.Options{Endpoint: w.direct})
+	if err != nil {
+		return err
+	}
+	store := delivery.NewDynamo(db, delivery.Names{Consumers: w.stack.Outputs()["streamsort"]["ConsumersTableName"]})
+	w.say("all times are the defaults divided by %d, and no less than may be set: %s", factor, s)
+
+	r := outageResult{queues: w.number("QUEUES"), tries: s.tries(toldAfter)}
+	began, least := time.Now(), time.Duration(w.values["MINUTES"])*time.Minute/factor
+	watch := w.during(ctx, func(ctx context.Context) error { return r.circuit.watch(ctx, store) })
+	if err := w.sendAll(ctx, 4, 100, twoOfEach(r.queues, true)); err != nil {
+		return err
+	}
+	if err := w.stay(ctx, began, least); err != nil {
+		return err
+	}
+	// A process that makes a probe notes it first.
+	r.calls, _ = sink.seen()
+	if err := errors.Join(watch(), r.circuit.look(ctx, store)); err != nil {
+		return err
+	}
+	r.intervals = s.intervals(time.Since(r.circuit.opened))
+	if r.blockedAway, err = w.blocked(ctx); err != nil {
+		return err
+	}
+	away, back := time.Since(began), time.Now()
+	w.say("the sink is back after %.0fs", away.Seconds())
+	sink.isAway(false)
+	err = w.drain(ctx, outagePatience, func(ctx context.Context) (left string, err error) {
+		if r.caughtUp == 0 {
+			r.caughtUp = time.Since(back)
+		}
+		if r.blocked, err = w.blocked(ctx); err == nil && !slices.Contains(r.blocked, outagePoison) {
+			left = "the poisoned message has blocked nothing"
+		}
+		return left, err
+	})
+	_, refused := sink.seen()
+	before, underWay, open := r.counted()
+	w.row("away", "%.0f s, blocked meanwhile: %d", away.Seconds(), len(r.blockedAway))
+	w.row("calls in vain", "%d before the circuit opened, %d in the %v until all processes know, %d later", before, underWay, toldAfter, open)
+	w.row("probes", "%d, in %d intervals", r.circuit.probes, r.intervals)
+	w.row("caught up", "in %.1f s, %.0f queues a second", r.caughtUp.Seconds(), float64(r.queues)/r.caughtUp.Seconds())
+	w.row("blocked in the end", "%v, after %d tries since the sink is back", r.blocked, refused)
+	if err == nil {
+		r.check(w)
+	}
+	return err
+}
+
+// template writes the demo's, with this schedule's consumer for those of the demo.
+func (s schedule) template(w *world, sink map[string]any) (string, error) {
+	folder, err := w.folder()
+	if err != nil {
+		return "", err
+	}
+	template := filepath.Join(folder, "streamsort.patch.json")
+	text, err := s.patch("../../examples/demo/streamsort.patch.json", sink)
+	if err != nil {
+		return "", err
+	}
+	return template, os.WriteFile(template, text, 0o600)
+}
+
+// outageResult is what was seen.
+type outageResult struct {
+	queues    int
+	tries     int // of a queue, by its schedule, while a process does not know of the circuit
+	caughtUp  time.Duration
+	calls     []time.Time // of the dead sink
+	circuit   circuit
+	intervals int64 // of probes, since the circuit opened
+	// blocked are the queues that are blocked in the end, blockedAway those that were before the sink
+	// was back.
+	blocked, blockedAway []string
+}
+
+// circuit is what was seen of the consumer's circuit while the sink was away.
+type circuit struct {
+	opened time.Time
+	probes int64
+	// again tells that it closed, or opened anew.
+	again bool
+}
+
+// watch looks at it ten times a second.
+func (c *circuit) watch(ctx context.Context, store *delivery.Store) error {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := c.look(ctx, store); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+// look looks at it.
+func (c *circuit) look(ctx context.Context, store *delivery.Store) error {
+	e, err := store.Health(ctx, consumer, true)
+	if err != nil {
+		return err
+	}
+	now := e.Circuit
+	if c.opened.IsZero() {
+		c.opened = now.Opened
+	}
+	c.again = c.again || !now.Opened.Equal(c.opened)
+	c.probes = max(c.probes, now.Probes)
+	return nil
+}
+
+// counted are the calls to the dead sink: before the circuit opened, as long as a process may not
+// know of that, and from then on.
+func (r outageResult) counted() (before, underWay, open int) {
+	for _, at := range r.calls {
+		switch since := at.Sub(r.circuit.opened); {
+		case since <= 0:
+			before++
+		case since <= toldAfter:
+			underWay++
+		default:
+			open++
+		}
+	}
+	return before, underWay, open
+}
+
+// check notes what was not as it must be.
+func (r outageResult) check(w *world) {
+	if len(r.blockedAway) > 0 {
+		w.not("the outage blocked %d queues: %.200q", len(r.blockedAway), r.blockedAway)
+	}
+	if !slices.Equal(r.blocked, []string{outagePoison}) {
+		w.not("%d queues are blocked, not %s alone: %.200q", len(r.blocked), outagePoison, r.blocked)
+	}
+	// Each of them is by a process that remembers that the circuit was closed, and tries a queue by
+	// its schedule.
+	switch _, underWay, open := r.counted(); {
+	case underWay > r.queues*r.tries:
+		w.not("%d calls in the %v after the circuit opened, and %d queues that are tried %d times at most", underWay, toldAfter, r.queues, r.tries)
+	case r.circuit.opened.IsZero():
+		w.not("the circuit did not open")
+	case r.circuit.again:
+		w.not("the circuit closed while the sink was away")
+	case int64(open) > r.circuit.probes:
+		w.not("%d calls while the circuit was open, and %d probes", open, r.circuit.probes)
+	case r.circuit.probes > r.intervals:
+		w.not("%d probes in %d intervals", r.circuit.probes, r.intervals)
+	case r.circuit.probes == 0:
+		w.not("no probe was made")
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/localstack/template"
+)
+
+// TestPatch: the template is there, and what it says of the consumer is within the bounds.
+func TestPatch(t *testing.T) {
+	folder := t.TempDir()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := filepath.Rel(folder, filepath.Join(here, "..", "..", "examples", "demo", "streamsort.patch.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, sink := shortened(120), map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:f"}
+	text, err := s.patch(base, sink)
+	file := filepath.Join(folder, "streamsort.patch.json")
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err == nil {
+		_, err = template.ReadFile(file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := json.Marshal(map[string]any{"consumers": []any{s.settings(sink)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := consumers.Read(settings, os.LookupEnv)
+	if err != nil || all[0].Reader.BlockAfter != 30*time.Second || len(all[0].Reader.Circuit.Probes) != 4 || !all[0].HasSink() {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func TestIntervals(t *testing.T) {
+	s := schedule{probes: []time.Duration{time.Second, 3 * time.Second}, retries: []time.Duration{time.Second, 3 * time.Second}}
+	for in, want := range map[time.Duration]int{0: 1, time.Second: 2, 4 * time.Second: 3, 7 * time.Second: 4} {
+		if n := s.tries(in); n != want {
+			t.Errorf("%v: %d tries, want %d", in, n, want)
+		}
+	}
+	for open, want := range map[time.Duration]int64{0: 0, time.Second - 1: 0, time.Second: 1, 4 * time.Second: 2, 9 * time.Second: 3, 10 * time.Second: 4} {
+		if n := s.intervals(open); n != want {
+			t.Errorf("%v: %d intervals, want %d", open, n, want)
+		}
+	}
+}
+
+// TestLambdaSink: what it takes is watched; it takes nothing while it is away, and never what is
+// poisoned.
+func TestLambdaSink(t *testing.T) {
+	w := &world{account: newAccount()}
+	for _, m := range twoOfEach(10, true) {
+		w.account.note(m)
+	}
+	s := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: place{outagePoison, 2}, away: true}
+	call := func(queue, text string) (failed bool) {
+		answer := httptest.NewRecorder()
+		s.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"queue":"`+queue+`","tokenN":1,`+text+`}`)))
+		return answer.Header().Get("X-Amz-Function-Error") != ""
+	}
+	calls := func() int { calls, _ := s.seen(); return len(calls) }
+	const first = `"from":0,"to":1,"messages":[{"seq":1,"body":{"queue":0,"n":1}}]`
+	if !call("shop/0", first) || calls() != 1 {
+		t.Error("it took something while it was away")
+	}
+	s.isAway(false)
+	if call("shop/0", first) {
+		t.Error("it took nothing when it was back")
+	}
+	if state := s.watched.state(); state.messages != 1 || state.violations > 0 {
+		t.Errorf("%+v: %q", state, s.watched.report())
+	}
+	if !call(outagePoison, `"from":0,"to":2,"messages":[]`) || !call(outagePoison, `"from":1,"to":2,"messages":[]`) {
+		t.Error("it took the poison")
+	}
+	if _, refused := s.seen(); refused != 2 || calls() != 1 {
+		t.Errorf("%d refused, %d calls while it was away", refused, calls())
+	}
+}
+
+// TestOutageSeesWhatIsWrong: a check that never fails checks nothing.
+func TestOutageSeesWhatIsWrong(t *testing.T) {
+	opened := time.Unix(1e9, 0)
+	for says, change := range map[string]func(*outageResult){
+		"":              func(*outageResult) {},
+		"blocked 1":     func(r *outageResult) { r.blockedAway = []string{"shop/1"} },
+		"0 queues are":  func(r *outageResult) { r.blocked = nil },
+		"2 queues are":  func(r *outageResult) { r.blocked = append(r.blocked, "shop/1") },
+		"did not open":  func(r *outageResult) { r.circuit.opened = time.Time{} },
+		"closed":        func(r *outageResult) { r.circuit.again = true },
+		"no probe":      func(r *outageResult) { r.circuit.probes, r.calls = 0, nil },
+		"4 probes in 3": func(r *outageResult) { r.circuit.probes = 4 },
+		"21 calls in": func(r *outageResult) {
+			for range 18 {
+				r.calls = append(r.calls, opened.Add(time.Second))
+			}
+		},
+		"3 calls while": func(r *outageResult) { r.calls = append(r.calls, opened.Add(time.Minute)) },
+	} {
+		r := outageResult{
+			queues: 10, tries: 2, intervals: 3, blocked: []string{outagePoison},
+			circuit: circuit{opened: opened, probes: 2},
+			calls: []time.Time{
+				opened.Add(-time.Second), opened.Add(toldAfter), opened.Add(toldAfter), opened.Add(toldAfter),
+				opened.Add(toldAfter + 1), opened.Add(time.Minute),
+			},
+		}
+		change(&r)
+		w := &world{}
+		r.check(w)
+		if said := strings.Join(w.wrong, "\n"); said != "" != (says != "") || !strings.Contains(said, says) {
+			t.Errorf("%q: %q", says, said)
+		}
+	}
+}

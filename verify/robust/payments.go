@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/progress"
+	"github.com/streamsort/streamsort/localstack"
+)
+
+// silentOn is the order of each account whose first charge the bank books and does not answer: as
+// where the line breaks, or the caller dies, between the effect and its being remembered.
+const silentOn = 3
+
+// payments sends MESSAGES orders of each of QUEUES accounts, out of order, to the consumer of
+// examples/payments, which charges a bank, while one in four processes is killed. The bank charges
+// each id once, and answers a repeated one with the first receipt, as one does that is given an
+// idempotency key.
+func payments(ctx context.Context, w *world) error {
+	b := &bank{watched: w.watch("bank", once, all), receipts: map[string]int{}}
+	w.repeats = true
+	if err := w.start(ctx, setup{
+		templates: []string{"localstack/streamsort.template.json", "examples/payments/payments.template.json"},
+		config: localstack.Config{
+			Parameters: map[string]string{"BankURL": w.serve(b)}, Chaos: localstack.Chaos{Seed: 1, Kill: 0.25},
+		},
+	}); err != nil {
+		return err
+	}
+	accounts, orders := w.number("QUEUES"), w.number("MESSAGES")
+	random := rand.New(rand.NewPCG(2026, 5))
+	for account := range accounts {
+		var messages []message
+		for _, i := range random.Perm(orders) {
+			messages = append(messages, charge(fmt.Sprintf("account-%d", account), int64(i+1), fmt.Sprintf(`{"cents":%d}`, random.IntN(10_000))))
+		}
+		if err := w.put(ctx, messages); err != nil {
+			return err
+		}
+	}
+	charged := progress.Wait{Total: accounts * orders, What: "orders are charged", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
+	err := charged.Until(ctx, func(context.Context) (int, string, error) { return b.watched.state().messages, "", nil })
+	again := b.watched.state().again
+	w.row("asked again", "%d times, each as a later attempt", again)
+	w.row("killed", "%d processes", w.stack.Killed())
+	if again < accounts {
+		w.not("the bank was silent %d times, and was asked again %d times", accounts, again)
+	}
+	return err
+}
+
+// charge is the message of an order. The bank sees its id, and not its bytes.
+func charge(queue string, seq int64, body string) message {
+	m := plain(queue, seq, body, "")
+	m.sums = sums{}
+	return m
+}
+
+// bank takes charges over HTTP.
+type bank struct {
+	watched *watcher
+
+	mu       sync.Mutex
+	receipts map[string]int
+}
+
+// ServeHTTP implements http.Handler: POST /charges?id=ACCOUNT/SEQ.
+func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := r.URL.Query().Get("id")
+	account, number, _ := strings.Cut(id, "/")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	attempt, _ := strconv.ParseInt(r.Header.Get("Attempt"), 10, 64)
+	if err != nil || attempt < 1 {
+		http.Error(w, "a charge needs an id and an attempt", http.StatusBadRequest)
+		return
+	}
+	b.mu.Lock()
+	again := b.watched.take(output{place: place{account, seq}, token: attempt, at: time.Now()})
+	if !again {
+		b.receipts[id] = len(b.receipts) + 1
+	}
+	receipt := b.receipts[id]
+	b.mu.Unlock()
+	if seq == silentOn && !again {
+		panic(http.ErrAbortHandler)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]int{"number": receipt}) // a killed function hangs up
+}

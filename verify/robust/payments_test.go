@@ -1,0 +1,40 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestBankSeesWhatIsWrong: a check that never fails checks nothing.
+func TestBankSeesWhatIsWrong(t *testing.T) {
+	for name, c := range map[string]struct {
+		charges []string // id and attempt
+		wrong   int
+	}{
+		"right":                  {[]string{"a/1 1", "a/2 1", "b/1 1"}, 0},
+		"again, as attempt 2":    {[]string{"a/1 1", "a/1 2", "a/2 1"}, 0},
+		"again, as attempt 1":    {[]string{"a/1 1", "a/1 1"}, 1},
+		"out of order":           {[]string{"a/2 1", "a/1 1"}, 2},
+		"one left out":           {[]string{"a/1 1", "a/4 1"}, 1},
+		"accounts are their own": {[]string{"a/1 1", "b/1 1", "b/2 1", "a/2 1"}, 0},
+	} {
+		w := &world{account: newAccount()}
+		for _, account := range []string{"a", "b"} {
+			for seq := range int64(4) {
+				w.account.note(charge(account, seq+1, "{}"))
+			}
+		}
+		b := &bank{watched: w.watch("bank", once, all), receipts: map[string]int{}}
+		for _, charge := range c.charges {
+			id, attempt, _ := strings.Cut(charge, " ")
+			request := httptest.NewRequest(http.MethodPost, "/charges?id="+id, nil)
+			request.Header.Set("Attempt", attempt)
+			b.ServeHTTP(httptest.NewRecorder(), request)
+		}
+		if wrong := b.watched.report(); len(wrong) != c.wrong {
+			t.Errorf("%s: %q, want %d", name, wrong, c.wrong)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/examples/pingpong"
+	"github.com/streamsort/streamsort/internal/dev/faulty"
+	"github.com/streamsort/streamsort/internal/dev/front"
+	"github.com/streamsort/streamsort/internal/dev/mortal"
+	"github.com/streamsort/streamsort/internal/dev/progress"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// rally is how long the game is: each of balls is hit last+1 times, by pong first and last.
+type rally struct{ balls, last int }
+
+func newRally(rounds, balls int) rally { return rally{balls, 2*((rounds+balls-1)/balls) - 1} }
+
+// messages is how many messages each queue has in the end.
+func (r rally) messages() int { return r.balls * (r.last + 1) / 2 }
+
+// game serves BALLS and waits until ROUNDS messages are answered in each direction, by a function
+// and by a consumer with a database of examples/pingpong, while processes of the functions and
+// KILLS copies of the consumer are killed, and one in a hundred responses of DynamoDB and of the
+// API is lost. Then it audits both queues.
+func game(ctx context.Context, w *world) error {
+	r := newRally(w.number("ROUNDS"), w.number("BALLS"))
+	tables, api := newNetwork(front.Transport(), 1, faulty.Lost), newNetwork(front.Transport(), 2, faulty.Lost)
+	w.repeats = true
+	if err := w.start(ctx, setup{
+		templates: []string{"examples/pingpong/streamsort.patch.json", "examples/pingpong/pong/pong.template.json"}, through: tables,
+		config: localstack.Config{Chaos: localstack.Chaos{Seed: 1, Kill: 0.03, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}},
+	}); err != nil {
+		return err
+	}
+	through, err := front.Through(w.stack.URL(), api)
+	if err != nil {
+		return err
+	}
+	address := w.serve(through)
+	if w.sender, err = traffic.NewSender(address); err != nil {
+		return err
+	}
+	d, sorter, err := w.tables()
+	if err != nil {
+		return err
+	}
+	folder, err := w.folder()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(folder, "ping.db")
+	db, err := pingpong.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	w.later(func() { _ = db.Close() })
+	arrival := cursor.KindArrival
+	for _, queue := range []string{pingpong.Pings, pingpong.Pongs} {
+		if _, err := sorter.Configure(ctx, queue, cursor.Change{Kind: &arrival}); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Create(ctx, pingpong.Pongs, pingpong.Consumer, delivery.First); err != nil {
+		return err
+	}
+	w.say("serving %d balls, each is hit %d times", r.balls, r.last+1)
+	tables.disturb(true)
+	api.disturb(true)
+	if err := r.serve(ctx, w); err != nil {
+		return err
+	}
+	copies := mortal.Keep(ctx, mortal.Plan{
+		Arguments: []string{"pingpong-copy", address, path, strconv.Itoa(r.last)},
+		Copies:    1, Kills: w.number("KILLS"), OneStepIn: 40,
+	})
+	w.later(copies.Close)
+	if err := r.over(ctx, w, d); err != nil {
+		return err
+	}
+	copies.Close()
+	tables.disturb(false)
+	w.row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(), w.stack.Killed())
+	w.row("lost responses", "of DynamoDB %s, of the API %s", tables, api)
+	sent, err := balls(ctx, sorter, pingpong.Pings)
+	if err != nil {
+		return err
+	}
+	came, err := balls(ctx, sorter, pingpong.Pongs)
+	if err != nil {
+		return err
+	}
+	var written []string
+	if err := readRows(ctx, db, "SELECT seq FROM hits ORDER BY line", func(row []string) { written = append(written, row[0]) }); err != nil {
+		return err
+	}
+	r.audit(w, sent, came, written)
+	return nil
+}
+
+// serve serves all balls before the first is hit back, so that the audit knows where each answer
+// has to be.
+func (r rally) serve(ctx context.Context, w *world) error {
+	// be.
+	for i := range r.balls {
+		body, err := json.Marshal(pingpong.Ball{Ball: i + 1})
+		if err != nil {
+			return err
+		}
+		document := fmt.Appendf(nil, `{"queue":%q,"id":"serve-%d","body":%s}`, pingpong.Pings, i+1, body)
+		if err := w.sender.Put(ctx, []json.RawMessage{document}, "stored", "advanced", "duplicate"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// over waits until both consumers have everything.
+func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) error {
+	answered := progress.Wait{Total: 2 * r.messages(), What: "messages are answered", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
+	return answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
+		var unfinished []string
+		for queue, name := range map[string]string{pingpong.Pings: "pong", pingpong.Pongs: pingpong.Consumer} {
+			state := name + " is not there"
+			err = errors.Join(err, eachConsumer(ctx, d, queue, name, func(c delivery.Status) {
+				count += int(c.Delivered)
+				state = fmt.Sprintf("%s is %s at %d of %d: %s", name, c.State, c.Delivered, c.Position, c.Error)
+				if c.State == delivery.Idle && c.Delivered == int64(r.messages()) {
+					state = ""
+				}
+			}))
+			if state != "" {
+				unfinished = append(unfinished, state)
+			}
+		}
+		return count, strings.Join(unfinished, "; "), err
+	})
+}
+
+// balls reads a queue.
+func balls(ctx context.Context, sorter *cursor.Sorter, queue string) (all []pingpong.Ball, err error) {
+	cur, err := sorter.Status(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	for m, err := range sorter.Read(ctx, queue, 0, cur.Position) {
+		var b pingpong.Ball
+		if err == nil {
+			err = json.Unmarshal(m.Body, &b)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("queue %s: %w", queue, err)
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// audit checks both queues and the database. Every message of pings has an answer in pongs, at the
+// same place; every ball that is hit back has its answer in pings, behind those that were served,
+// at the same place; and the database has all that came, once, in order.
+func (r rally) audit(w *world, sent, came []pingpong.Ball, written []string) {
+	wrong, back, disorder := 0, 0, 0
+	for i, pong := range came {
+		// The i-th pong answers the i-th ping.
+		if i >= len(sent) || pong.Answers != int64(i)+1 || pong.Ball != sent[i].Ball || pong.Hits != sent[i].Hits+1 {
+			wrong++
+		}
+		if pong.Hits >= r.last {
+			continue // nobody hits it any more
+		}
+		at := r.balls + back
+		if at >= len(sent) || sent[at].Answers != int64(i)+1 || sent[at].Ball != pong.Ball || sent[at].Hits != pong.Hits+1 {
+			wrong++
+		}
+		back++
+	}
+	for i, seq := range written {
+		if seq != strconv.Itoa(i+1) {
+			disorder++
+		}
+	}
+	w.row("game", "%d pings, %d pongs, %d written down", len(sent), len(came), len(written))
+	for _, bad := range []struct {
+		what string
+		n    int
+	}{
+		{"not answered", max(len(sent)-len(came), 0) + max(r.balls+back-len(sent), 0)},
+		{"answered twice", max(len(came)-len(sent), 0) + max(len(sent)-r.balls-back, 0)},
+		{"out of order", wrong + disorder},
+		{"not written down", max(len(came)-len(written), len(written)-len(came))},
+		{"pings too few or too many", max(len(sent)-r.messages(), r.messages()-len(sent))},
+	} {
+		if bad.n > 0 {
+			w.not("%d %s", bad.n, bad.what)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// queueReader takes the messages of one SQS queue, one receive at a time, so
+// that a group's stay in order. What SQS delivers again, because the answer
+// to a receive was lost or a message not deleted in time, is taken once.
+type queueReader struct {
+	client *sqs.Client
+	url    string
+	take   func(types.Message) error
+	taken  map[string]bool // by SQS's id
+
+	mu      sync.Mutex
+	again   int       // messages that were delivered before
+	emptyAt time.Time // when the last receive began, if it found nothing
+}
+
+// newQueueReader reads the queue at a URL, which also tells where SQS is.
+func newQueueReader(address string, take func(types.Message) error) (*queueReader, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("queue URL %q: %w", address, err)
+	}
+	return &queueReader{url: address, take: take, taken: map[string]bool{}, client: sqs.New(sqs.Options{
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("robust", "robust", ""),
+		BaseEndpoint: aws.String(u.Scheme + "://" + u.Host), HTTPClient: &http.Client{Timeout: time.Minute},
+		DisableMessageChecksumValidation: true, // the watchers compare the bodies
+	})}, nil
+}
+
+// run reads until the context ends, or until a message or the queue fails.
+func (r *queueReader) run(ctx context.Context) error {
+	for {
+		if err := r.once(ctx); ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read %s: %w", r.url, err)
+		}
+	}
+}
+
+func (r *queueReader) once(ctx context.Context) error {
+	began := time.Now()
+	out, err := r.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl: &r.url, MaxNumberOfMessages: 10, WaitTimeSeconds: 1,
+		MessageAttributeNames:       []string{"All"},
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
+	})
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.emptyAt = time.Time{}
+	if len(out.Messages) == 0 {
+		r.emptyAt = began
+	}
+	r.mu.Unlock()
+	if len(out.Messages) == 0 {
+		return nil
+	}
+	done := make([]types.DeleteMessageBatchRequestEntry, len(out.Messages))
+	for i, m := range out.Messages {
+		if err := r.takeOnce(m); err != nil {
+			return err
+		}
+		done[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle}
+	}
+	// One that is not deleted is delivered again, and deleted then.
+	_, err = r.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &r.url, Entries: done})
+	return err
+}
+
+func (r *queueReader) takeOnce(m types.Message) error {
+	if m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)] != "1" {
+		r.mu.Lock()
+		r.again++
+		r.mu.Unlock()
+	}
+	id := aws.ToString(m.MessageId)
+	if r.taken[id] {
+		return nil
+	}
+	r.taken[id] = true
+	return r.take(m)
+}
+
+// redelivered is how many messages SQS delivered more than once.
+func (r *queueReader) redelivered() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.again
+}
+
+// holds says how many messages the queue holds and has in flight.
+func (r *queueReader) holds(ctx context.Context) string {
+	out, err := r.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &r.url, AttributeNames: []types.QueueAttributeName{
+		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	}})
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s holds %s messages, and %s in flight", r.url,
+		out.Attributes[string(types.QueueAttributeNameApproximateNumberOfMessages)],
+		out.Attributes[string(types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)])
+}
+
+// empty reports whether nothing that was there at a time is left.
+func (r *queueReader) empty(since time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.emptyAt.After(since)
+}

@@ -1,0 +1,136 @@
+//go:build whole
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/localstack/ministack"
+)
+
+// TestQueueReader reads a FIFO queue that runs: all of it, in order, once.
+func TestQueueReader(t *testing.T) {
+	server := ministack.ForTest(t)
+	outputs, err := server.Deploy(t.Context(), "reader", []byte(`{
+	 "Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "reader.fifo", "FifoQueue": true}}},
+	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const count = 25
+	w := newWatcher("queue", queued, all, newAccount())
+	for seq := range int64(count) {
+		w.account.note(message{place: place{"q", seq + 1}, sums: bodyOf(seq + 1)})
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var seqs []string
+	reader, err := newQueueReader(outputs["Q"], func(m types.Message) error {
+		seqs = append(seqs, *m.MessageAttributes["seq"].StringValue)
+		return w.fifo(m)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for seq := range count {
+		want = append(want, strconv.Itoa(seq+1))
+		_, err := reader.client.SendMessage(ctx, &sqs.SendMessageInput{
+			QueueUrl: &reader.url, MessageBody: aws.String(fmt.Sprintf(`{"n": %d}`, seq+1)),
+			MessageGroupId: aws.String("q"), MessageDeduplicationId: aws.String(strconv.Itoa(seq)),
+			MessageAttributes: map[string]types.MessageAttributeValue{
+				"queue": {DataType: aws.String("Binary"), BinaryValue: []byte("q")},
+				"seq":   {DataType: aws.String("String"), StringValue: aws.String(strconv.Itoa(seq + 1))},
+				"token": {DataType: aws.String("String"), StringValue: aws.String("1-req")},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	since := time.Now()
+	for !reader.empty(since) {
+		if err := reader.once(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, seqs); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+	if got := w.state(); got != (state{messages: count}) || len(w.missing()) != 0 {
+		t.Errorf("%+v: %q", got, w.report())
+	}
+	stop()
+	if err := reader.run(ctx); err != nil {
+		t.Errorf("the end of a run is an error: %v", err)
+	}
+}
+
+// TestQueueReaderTakesOnce: what SQS delivers again is not taken again, and
+// its queue is empty only when it is deleted.
+func TestQueueReaderTakesOnce(t *testing.T) {
+	server := ministack.ForTest(t)
+	outputs, err := server.Deploy(t.Context(), "once", []byte(`{
+	 "Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "once", "VisibilityTimeout": 0}}},
+	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := 0
+	var reader *queueReader
+	reader, err = newQueueReader(outputs["Q"], func(m types.Message) error {
+		times++
+		if times > 1 {
+			return nil
+		}
+		// Somebody else gets it meanwhile, so that our receipt does not delete it.
+		_, err := reader.client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &reader.url})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}); err != nil {
+		t.Fatal(err)
+	}
+	if said := reader.holds(t.Context()); !strings.HasSuffix(said, "/once holds 1 messages, and 0 in flight") {
+		t.Errorf("said %s", said)
+	}
+	since := time.Now()
+	for !reader.empty(since) {
+		if err := reader.once(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if times != 1 || reader.redelivered() != 1 {
+		t.Errorf("taken %d times, redelivered %d times; want each once", times, reader.redelivered())
+	}
+}
+
+// TestQueueReaderEnds: a message that cannot be read, and a queue that is not
+// there, end it.
+func TestQueueReaderEnds(t *testing.T) {
+	server := ministack.ForTest(t)
+	reader, err := newQueueReader(server.Endpoint+"/000000000000/nowhere", func(types.Message) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var missing *types.QueueDoesNotExist
+	if err := reader.run(t.Context()); !errors.As(err, &missing) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := newQueueReader("", nil); err == nil {
+		t.Error("no URL was taken")
+	}
+}

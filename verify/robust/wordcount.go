@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/localstack/template"
+	"github.com/streamsort/streamsort/pkg/xorack"
+)
+
+const (
+	// treePatience is how long the whole may take, the start aside.
+	treePatience = 2 * time.Minute
+	// treeRetry is what a failed word waits for its second try, and half of what it waits for its
+	// third.
+	treeRetry = 500 * time.Millisecond
+	// databases is the queue where the databases are sent.
+	databases = "databases/library"
+	// failing is the word that fails twice.
+	failing = "wolf"
+)
+
+// library are the databases, in their order.
+var library = []database{
+	{{"sea.txt", "The sea is wide, the ship is small"}, {"shore.txt", "The wolf waits"}},
+	{{"night.txt", "No ship, no sea"}, {"day.txt", "The sea"}},
+}
+
+func tagOf(i int) string { return fmt.Sprintf("%s/%d", databases, i+1) }
+
+// wordcount sends two databases to examples/wordcount, the second one first, and prints each step
+// of their trees as it comes, the tries of the word that fails twice, how they ended, and their
+// counts.
+func wordcount(ctx context.Context, w *world) error {
+	// The acker's function notifies the example's of each end.
+	if err := w.start(ctx, setup{
+		templates: []string{"localstack/streamsort.template.json", "examples/wordcount/wordcount.template.json"},
+		config: localstack.Config{
+			Parameters: map[string]string{"FailingWord": failing}, AsyncRetry: treeRetry,
+			Env: map[string]string{
+				"SweepFunction.STREAMSORT_EVENT_BUS":       "",
+				"AckFunction.STREAMSORT_EVENT_BUS":         "",
+				"AckFunction.STREAMSORT_ANNOUNCE_FUNCTION": template.FunctionARN("EndFunction"),
+			},
+		},
+	}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, treePatience)
+	defer cancel()
+	var tags []string
+	var messages []message
+	for i, d := range library {
+		tags = append(tags, tagOf(i))
+		body, err := json.Marshal(map[string]any{"files": d})
+		if err != nil {
+			return err
+		}
+		messages = append(messages, plain(databases, int64(i+1), string(body), ""))
+	}
+	watched := newTreeWatcher(w.out, tags)
+	w.later(w.stack.Subscribe(watched.see))
+	w.say("%q fails twice, and Lambda repeats it after %s and %s, on AWS after 1 and 2 minutes", failing, treeRetry, 2*treeRetry)
+	slices.Reverse(messages)
+	if err := w.sendAll(ctx, 1, 1, messages); err != nil {
+		return err
+	}
+	select {
+	case <-watched.all:
+	case <-ctx.Done():
+		return fmt.Errorf("not all trees have ended: %w", ctx.Err())
+	}
+	return w.reportTrees(ctx, watched)
+}
+
+// reportTrees prints what became of the databases, and notes what is wrong.
+func (w *world) reportTrees(ctx context.Context, watched *treeWatcher) error {
+	db, err := dynamo.New(&dynamo.Options{Endpoint: w.direct})
+	if err != nil {
+		return err
+	}
+	outputs := w.stack.Outputs()
+	store, err := xorack.NewDynamo(db, xorack.Names{Chains: outputs["streamsort"]["ChainsTableName"]})
+	if err != nil {
+		return err
+	}
+	var created []step
+	for i, d := range library {
+		// The end is announced before it is sealed.
+		sealed, err := await(ctx, store, tagOf(i))
+		if err != nil {
+			return err
+		}
+		counts, err := counted(ctx, db, outputs["wordcount"]["CountsTableName"], tagOf(i))
+		if err != nil {
+			return err
+		}
+		tag := tagOf(i)
+		steps, failed, ends := watched.seen()
+		created = steps
+		e := ended{tag: tag, counts: counts, sealed: sealed, steps: of(tag, steps), failed: of(tag, failed), ends: of(tag, ends)}
+		w.row(tag, "%d edges; counts %v", d.edges(), counts)
+		w.note(e.check(d, failing))
+	}
+	w.note(inOrder(created, len(library)))
+	w.nothingGivenUp()
+	return nil
+}
+
+// note notes an error as what must not be.
+func (w *world) note(err error) {
+	if err != nil {
+		w.not("%v", err)
+	}
+}
+
+// inOrder reports whether the databases' chains were created in the sorter's order.
+func inOrder(steps []step, databases int) error {
+	var created []string
+	for _, s := range steps {
+		if s.Kind == "create" && !slices.Contains(created, s.Tag) {
+			created = append(created, s.Tag)
+		}
+	}
+	for i, tag := range created {
+		if tag != tagOf(i) {
+			return fmt.Errorf("%s came as number %d", tag, i+1)
+		}
+	}
+	if len(created) != databases {
+		return fmt.Errorf("%d chains were created, want %d", len(created), databases)
+	}
+	return nil
+}
+
+// await waits until nothing is left to do for a chain's end.
+func await(ctx context.Context, store *xorack.Store, tag string) (sealed bool, err error) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		chain, err := store.Chain(ctx, tag)
+		if err != nil || chain.Sealed() {
+			return chain.Sealed(), err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return false, nil
+		}
+	}
+}
+
+// counted is how often each word of a database is counted.
+func counted(ctx context.Context, db *dynamodb.Client, table, tag string) (map[string]int, error) {
+	pages := dynamodb.NewQueryPaginator(db, &dynamodb.QueryInput{
+		TableName: &table, ConsistentRead: new(true), KeyConditionExpression: new("tag = :tag"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":tag": &types.AttributeValueMemberS{Value: tag}},
+	})
+	counts := map[string]int{}
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range page.Items {
+			word, _ := item["word"].(*types.AttributeValueMemberS)
+			edges, _ := item["edges"].(*types.AttributeValueMemberSS)
+			if word == nil || edges == nil {
+				return nil, fmt.Errorf("%s has a count without a word or edges", tag)
+			}
+			counts[word.Value] = len(edges.Value)
+		}
+	}
+	return counts, nil
+}

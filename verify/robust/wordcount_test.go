@@ -1,0 +1,68 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+// TestCheckSeesWhatIsWrong: a check that never fails checks nothing.
+func TestCheckSeesWhatIsWrong(t *testing.T) {
+	d := database{{"f", "A wolf, a wolf"}}
+	right := func() ended {
+		return ended{
+			tag: "q/1", counts: map[string]int{"a": 2, "wolf": 2}, sealed: true,
+			steps:  []step{{Kind: "file", Name: "f", Outcome: "applied", N: "7"}, {Kind: "word", Name: "wolf", Outcome: "ended", N: "0"}},
+			failed: []step{{Name: "wolf", Attempt: 1}, {Name: "wolf", Attempt: 2}},
+			ends:   []step{{Outcome: "DONE", Edges: 6, Ended: 6, ID: "x"}, {Outcome: "DONE", Edges: 6, Ended: 6, ID: "x"}},
+		}
+	}
+	if e := right(); e.check(d, "wolf") != nil {
+		t.Fatal(e.check(d, "wolf"))
+	}
+	again := right()
+	if again.steps = append(again.steps, again.steps[1]); again.check(d, "wolf") != nil {
+		t.Errorf("a repeated step is wrong: %v", again.check(d, "wolf"))
+	}
+	for name, spoil := range map[string]func(*ended){
+		"failed":              func(e *ended) { e.ends[0].Outcome = "FAILED" },
+		"an edge too few":     func(e *ended) { e.ends[0].Edges, e.ends[0].Ended = 5, 5 },
+		"an edge is open":     func(e *ended) { e.ends[0].Ended = 5 },
+		"another id":          func(e *ended) { e.ends[1].ID = "y" },
+		"no id":               func(e *ended) { e.ends[0].ID, e.ends[1].ID = "", "" },
+		"no end":              func(e *ended) { e.ends = nil },
+		"nobody ended it":     func(e *ended) { e.steps = e.steps[:1] },
+		"two ended it":        func(e *ended) { e.steps = append(e.steps, step{Edge: "other", Outcome: "ended", N: "0"}) },
+		"n is not 0":          func(e *ended) { e.steps[1].N = "3" },
+		"counted twice":       func(e *ended) { e.counts["a"]++ },
+		"not counted":         func(e *ended) { delete(e.counts, "a") },
+		"counted too much":    func(e *ended) { e.counts["b"] = 1 },
+		"it failed once":      func(e *ended) { e.failed = e.failed[:1] },
+		"it failed too often": func(e *ended) { e.failed = append(e.failed, e.failed[0]) },
+		"it is not sealed":    func(e *ended) { e.sealed = false },
+	} {
+		e := right()
+		e.ends, e.steps, e.counts = slices.Clone(e.ends), slices.Clone(e.steps), maps.Clone(e.counts)
+		spoil(&e)
+		if e.check(d, "wolf") == nil {
+			t.Errorf("%s: nothing is found", name)
+		}
+	}
+}
+
+func TestOrderIsSeen(t *testing.T) {
+	create := func(i int) step { return step{Kind: "create", Tag: tagOf(i)} }
+	for name, c := range map[string]struct {
+		steps []step
+		right bool
+	}{
+		"in order":     {[]step{create(0), create(1)}, true},
+		"again":        {[]step{create(0), create(1), create(0)}, true},
+		"out of order": {[]step{create(1), create(0)}, false},
+		"one missing":  {[]step{create(0)}, false},
+	} {
+		if err := inOrder(c.steps, 2); (err == nil) != c.right {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

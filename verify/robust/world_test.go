@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/traffic"
+)
+
+// TestVerdict: what a watcher, the sender or the scenario finds wrong, and what is lost, fails.
+func TestVerdict(t *testing.T) {
+	for says, spoil := range map[string]func(*world){
+		"":                                 func(*world) {},
+		"sink: seq 9 of queue \"q\" was n": func(w *world) { w.watchers[0].take(output{place: place{"q", 9}}) },
+		"1 messages are lost, the first is seq 2": func(w *world) { w.account.note(plain("q", 2, "2", "")) },
+		"other: nothing came out":                 func(w *world) { w.watch("other", unordered, getsGood) },
+		"the scenario's":                          func(w *world) { w.not("%s", "the scenario's") },
+	} {
+		var out bytes.Buffer
+		w, err := newWorld(values{}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.account.note(plain("q", 1, "1", ""))
+		w.watch("sink", unordered, all).take(output{place: place{"q", 1}, token: 1, sums: sumsOf([]byte("1"))})
+		spoil(w)
+		err = w.verdict()
+		if (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: error %v", says, err)
+		}
+		if !strings.Contains(out.String(), "out, sink") {
+			t.Errorf("%q: it says %s", says, &out)
+		}
+	}
+}
+
+// TestEnd: what came last ends first, what runs is waited for, and folders are gone.
+func TestEnd(t *testing.T) {
+	w, err := newWorld(values{}, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended []string
+	w.later(func() { ended = append(ended, "first") })
+	stop := w.during(t.Context(), func(ctx context.Context) error {
+		<-ctx.Done()
+		ended = append(ended, "second")
+		return errors.New("its error")
+	})
+	w.later(func() { ended = append(ended, "third") })
+	w.end()
+	w.end()
+	if !slices.Equal(ended, []string{"third", "second", "first"}) {
+		t.Errorf("%q", ended)
+	}
+	if err := stop(); err == nil || err.Error() != "its error" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// api answers as enqueue: each message gets the outcome that a test says.
+func api(t *testing.T, outcome func(document string) string) *world {
+	t.Helper()
+	w, err := newWorld(values{}, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.end)
+	w.sender, err = traffic.NewSender(w.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Messages []json.RawMessage }
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		var results []string
+		for _, m := range in.Messages {
+			said := outcome(string(m))
+			if said == "" {
+				w.WriteHeader(http.StatusBadRequest)
+			}
+			results = append(results, fmt.Sprintf(`{"status":200,"outcome":%q}`, said))
+		}
+		_, _ = fmt.Fprintf(w, `{"detail":"so it is","results":[%s]}`, strings.Join(results, ","))
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestSendSeesWrongOutcomes: what is sent is accepted, what conflicts is refused, and a duplicate
+// is one only where an answer may have been lost.
+func TestSendSeesWrongOutcomes(t *testing.T) {
+	batch := []message{
+		{place: place{"q", 1}, document: []byte(`{"own":1}`)},
+		{place: place{"q", 2}, document: []byte(`{"own":2}`), conflict: []byte(`{"other":2}`)},
+	}
+	for name, c := range map[string]struct {
+		own, other string
+		repeats    bool
+		violations int
+	}{
+		"right":                       {"parked", "conflict", false, 0},
+		"a conflict is taken":         {"advanced", "advanced", false, 1},
+		"messages are called others'": {"conflict", "conflict", false, 2},
+		"messages are skipped":        {"late", "conflict", true, 2},
+		"duplicates":                  {"duplicate", "conflict", false, 2},
+		"duplicates of lost answers":  {"duplicate", "conflict", true, 0},
+	} {
+		w := api(t, func(document string) string {
+			if strings.Contains(document, "own") {
+				return c.own
+			}
+			return c.other
+		})
+		w.repeats = c.repeats
+		if err := w.sendAll(t.Context(), 2, 25, batch); err != nil {
+			t.Fatal(err)
+		}
+		if sent := w.sender.Sent(); sent.Messages != 3 || len(sent.Wrong) != c.violations {
+			t.Errorf("%s: %+v", name, sent)
+		}
+		if messages, queues := w.account.count(); messages != 2 || queues != 1 {
+			t.Errorf("%s: %d messages of %d queues are noted", name, messages, queues)
+		}
+	}
+}
+
+// TestSendEndsWhereRefused: an answer that no repeat changes ends it.
+func TestSendEndsWhereRefused(t *testing.T) {
+	w := api(t, func(string) string { return "" })
+	if err := w.sendAll(t.Context(), 1, 1, []message{plain("q", 1, "1", "")}); err == nil || !strings.Contains(err.Error(), "so it is") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestBlocked reads the list page by page.
+func TestBlocked(t *testing.T) {
+	w, err := newWorld(values{}, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.end()
+	w.sender, err = traffic.NewSender(w.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := map[string]string{"": `{"list":[{"queue":"a"}],"next":"n"}`, "n": `{"list":[{"queue":"b"}]}`}[r.URL.Query().Get("after")]
+		_, _ = fmt.Fprint(w, answer)
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if queues, err := w.blocked(t.Context()); err != nil || !slices.Equal(queues, []string{"a", "b"}) {
+		t.Errorf("%q, %v", queues, err)
+	}
+}

@@ -1,0 +1,63 @@
+package deliverysim
+
+import (
+	"context"
+
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// eagerly calls process beside the stream, each call at any moment and with what somebody once said
+// that the queue has reached: it is late, comes twice, is wrong, or of a queue that nobody knows.
+func (m *model) eagerly(name, queue string, positions ...int64) {
+	m.run.Go(name, func(p *sim.Proc) {
+		d, _ := m.deliverer(p, 0)
+		for i, position := range positions {
+			p.Forget().Int(int64(i))
+			if p.Choose(sim.Labelf("call at once for %d", position), nil, "") < 0 {
+				return
+			}
+			m.running++
+			d.DeliverMoved(context.Background(), map[string]int64{queue: position}, m.reader(p, defaultConsumer, m.beside))
+			m.running--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// eager are scenarios of a consumer that is eager.
+func eager() []sim.Scenario {
+	eager := func(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
+		return scenario(name, faults, messages, func(m *model) {
+			m.bound.Eager = true
+			actors(m)
+		})
+	}
+	return []sim.Scenario{
+		eager("calls at once, right, late and wrong", 0, 1, func(m *model) {
+			m.producer("A", defaultQueue, 2)
+			m.process("P", 0)
+			m.eagerly("E", defaultQueue, 2, 1, 9)
+		}),
+		eager("two calls at once, 1 fault", 1, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.eagerly("E", defaultQueue, 1)
+			m.eagerly("F", defaultQueue, 1)
+			m.clock(1, overLease)
+		}),
+		eager("a call at once and the timer alone, 1 fault", 1, 0, func(m *model) {
+			timed(m)
+			m.producer("A", defaultQueue, 1, 2)
+			m.process("P", 0)
+			m.eagerly("E", defaultQueue, 1)
+			m.clock(1, overLease)
+		}),
+		eager("a call at once for a queue that nobody knows", 0, 0, func(m *model) {
+			m.producer("A", defaultQueue, 1)
+			m.process("P", 0)
+			m.eagerly("E", "nobody", 1)
+		}),
+	}
+}

@@ -321,7 +321,7 @@ func (c turns) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, 
 	if !over && !yields {
 		return c.Claims.CommitAndClaim(ctx, h, r, replies...)
 	}
-	done, err = c.Claims.Commit(ctx, h, replies...)
+	done, err = c.Commit(ctx, h, replies...)
 	if err == nil && yields {
 		c.worker.give()
 		_ = c.worker.take() // the context's end is the next claim's error

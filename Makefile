@@ -146,7 +146,7 @@ test-whole: deps deps-infra deps-browser ## every test, whole
 	cd examples/shop && $(GO) vet $(WHOLE) ./... && $(GO) test $(WHOLE) $(UNCACHED) -timeout 60m ./...
 
 # make sim FULL=1 walks the large scenarios as well; SEED=… repeats one schedule,
-# SUITE=cursor (arrival, keyed, delivery, twophase, replies, dedup, xorack) walks
+# SUITE=cursor (log, delivery, twophase, replies, dedup, xorack) walks
 # one part only.
 SUITE ?=
 export SUITE
@@ -184,8 +184,9 @@ cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|rando
 	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(or $(QUEUES),100) -order $(or $(ORDER),number) -settle $(or $(SETTLE),5s) -door $(or $(DOOR),api) -logs $(or $(LOGS),outcome) -tracing $(or $(TRACING),on) $(if $(PAGE),-page) -window $(or $(WINDOW),0s) -linger $(or $(LINGER),0s)
 
 .PHONY: mutants
-mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed; FOR=3m: what can be begun in this time; CLAUSES=1: each clause of the stores' requests)
-	@$(GO) run ./verify/mutant $(if $(CHANGED),-changed) $(if $(FOR),-for $(FOR)) $(if $(CLAUSES),-clauses)
+mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed, and what operators make of it; FOR=3m: what can be begun in this time; CLAUSES=1: each clause of the stores' requests; PKG=./pkg/xorack: what operators make of a package, BY=./verify/sim/xoracksim SAMPLE=60 UPDATE=1)
+	@$(GO) run ./verify/mutant $(if $(CHANGED),-changed) $(if $(FOR),-for $(FOR)) $(if $(CLAUSES),-clauses) \
+		$(if $(PKG),-pkg $(PKG)) $(if $(BY),-by $(BY)) $(if $(SAMPLE),-sample $(SAMPLE)) $(if $(PKG),$(if $(UPDATE),-update))
 
 .PHONY: fuzz
 fuzz: ## look for inputs that break the readers, 20 seconds each

@@ -19,11 +19,12 @@ var dictionaries = map[string]string{
 	"internal/endpoint":          "internal/endpoint/endpoint.go",
 	"internal/queuelog":          "docs/design.md",
 	"internal/quota":             "internal/quota/quota.go",
-	"internal/record":            "pkg/delivery/doc.go",
+	"internal/request":           "pkg/delivery/doc.go",
 	"internal/tally":             "docs/design.md",
 	"internal/trouble":           "internal/trouble/doc.go",
 	"pkg/cursor":                 "docs/design.md",
 	"pkg/dedup":                  "pkg/dedup/doc.go",
+	"pkg/delivery":               "pkg/delivery/doc.go",
 	"pkg/xorack":                 "pkg/xorack/doc.go",
 	"pkg/xorack/internal/chains": "pkg/xorack/doc.go",
 }

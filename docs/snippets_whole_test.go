@@ -52,7 +52,7 @@ var (
 	names     cursor.Names
 	sorter    *cursor.Sorter
 	deliverer *delivery.Deliverer
-	claims    pull.Claims
+	claims    delivery.Claims
 	markers   *sqlmarker.Markers
 	acker     *xorack.Acker
 	p         *producer.Producer

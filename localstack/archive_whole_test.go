@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/sink/s3"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -130,7 +131,7 @@ func TestArchive(t *testing.T) {
 	const folder = "archive/own/orders/"
 	await.True(t, "all to be archived", func() bool {
 		sweep()
-		c, err := delivery.NewDynamo(client, delivery.Names{}).Consumer(t.Context(), "orders", "archive")
+		c, err := delivery.NewDynamo(client, delivery.Names{}).Requests(request.Inside{}).Consumer(t.Context(), "orders", "archive")
 		return err == nil && c.Delivered == last
 	})
 	keys := list(folder)

@@ -18,7 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -139,14 +139,16 @@ func answers(t *testing.T, consumers *delivery.Store, call func(method, path, bo
 	on("commit", `,"replies":`+fmt.Sprintf(replies, "pulled-answers"))
 
 	call("POST", "/consumers", `{"queue":"orders","consumer":"died"}`)
-	c, err := consumers.Consumer(t.Context(), "orders", "died")
+	c, err := consumers.Requests(request.Inside{}).Consumer(t.Context(), "orders", "died")
 	if err != nil {
 		t.Fatal(err)
 	}
 	past := time.Now().Add(-time.Minute)
-	c, mine, err := consumers.Claim(t.Context(), c, record.Claim{Req: "r1", To: 1, Now: past, LeaseUntil: past})
+	c, mine, err := consumers.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "r1", To: 1, Now: past, LeaseUntil: past})
 	if err == nil && mine {
-		_, mine, err = consumers.Decide(t.Context(), "orders", "died", c.Token, []record.Outgoing{{Queue: "pulled-answers"}})
+		outbox := new(delivery.Consumer).Outbox[:1]
+		outbox[0].Queue = "pulled-answers"
+		_, mine, err = consumers.Requests(request.Inside{}).Decide(t.Context(), "orders", "died", c.Token, outbox)
 	}
 	if err != nil || !mine {
 		t.Fatalf("%v, %v", mine, err)
@@ -290,8 +292,8 @@ func everything(t *testing.T, s *Stack) {
 
 	// sweep: somebody died who was making a consumer.
 	consumers := delivery.NewDynamo(client, delivery.Names{})
-	if _, _, err := consumers.CreateConsumer(t.Context(), delivery.Consumer{
-		Queue: "orders", Name: "begun", State: delivery.Idle, Starting: "somebody", LastOp: "somebody",
+	if _, _, err := consumers.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{
+		Queue: "orders", Name: "begun", State: delivery.Idle, Control: delivery.Control{Starting: "somebody", LastOp: "somebody"},
 	}); err != nil {
 		t.Fatal(err)
 	}

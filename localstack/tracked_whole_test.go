@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -71,7 +72,7 @@ func (k *tracker) comes(delivered int64, failure string, meanwhile func()) {
 	await.True(k.t, "the end of the claim", func() bool {
 		meanwhile()
 		var err error
-		if c, err = k.store.Consumer(k.t.Context(), k.queue, "tracker"); err != nil {
+		if c, err = k.store.Requests(request.Inside{}).Consumer(k.t.Context(), k.queue, "tracker"); err != nil {
 			k.t.Fatal(err)
 		}
 		return c.State == delivery.Idle

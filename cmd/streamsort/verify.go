@@ -9,7 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -111,8 +111,8 @@ func (c *verifyCommand) seqs() (cursor.Range, error) {
 // consumersOf are the consumers of a queue, and why some cannot be read.
 func consumersOf(ctx context.Context, store *delivery.Store, queue string) (all []delivery.Consumer, unreadable, err error) {
 	for after := ""; ; {
-		page, next, err := store.Consumers(ctx, queue, after)
-		if errors.Is(err, record.ErrUnreadable) {
+		page, next, err := store.Requests(request.Inside{}).Consumers(ctx, queue, after)
+		if errors.Is(err, delivery.ErrUnreadable) {
 			unreadable, err = err, nil
 		}
 		all = append(all, page...)

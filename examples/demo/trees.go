@@ -14,6 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -96,7 +97,7 @@ const behind = 3 * time.Second
 // is was done.
 func (w *trees) look(ctx context.Context) (total int64, err error) {
 	for _, queue := range w.queues {
-		c, err := w.store.Consumer(ctx, queue, "receiver")
+		c, err := w.store.Requests(request.Inside{}).Consumer(ctx, queue, "receiver")
 		if err != nil {
 			return 0, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/bulk"
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -181,7 +182,7 @@ func TestBulkLostAnswer(t *testing.T) {
 	s.want("answers are lost", run.Do(t.Context(), nil), bulk.Report{Selected: 3, Done: 3})
 	for i := range 3 {
 		queue := fmt.Sprint("q", i)
-		c, err := s.consumers.Consumer(t.Context(), queue, "billing")
+		c, err := s.consumers.Requests(request.Inside{}).Consumer(t.Context(), queue, "billing")
 		// The claim has the token 1, the block takes 2, and each redrive one more.
 		if n := s.doneBy(run.Name, queue); err != nil || n != 1 || c.Token.N != 3 || lost != 3 {
 			t.Errorf("%s is redriven %d times, and under %v: %v", queue, n, c.Token, err)
@@ -241,7 +242,7 @@ func TestBulkChangedMeanwhile(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	c, err := s.consumers.Consumer(t.Context(), "q1", "billing")
+	c, err := s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "q1", "billing")
 	if err != nil || c.State != delivery.Blocked || c.Delivered != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}

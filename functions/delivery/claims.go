@@ -18,7 +18,6 @@ import (
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -26,7 +25,7 @@ import (
 // From and To are the first and the last seq of the claim's range.
 type claimDocument struct {
 	Status    int                `json:"status"`
-	Answer    pull.Verdict       `json:"answer"`
+	Answer    delivery.Verdict   `json:"answer"`
 	Queue     string             `json:"queue"`
 	Consumer  string             `json:"consumer"`
 	Token     string             `json:"token,omitempty"`
@@ -44,7 +43,7 @@ type claimDocument struct {
 	Next *claimDocument `json:"next,omitempty"`
 }
 
-func newClaimDocument(scope tenancy.Scope, a pull.Answer) claimDocument {
+func newClaimDocument(scope tenancy.Scope, a delivery.Answer) claimDocument {
 	d := claimDocument{
 		Status: http.StatusOK, Answer: a.Verdict, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
 		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: reasonFor(scope, a.ReplyQueue, a.Detail),
@@ -73,11 +72,11 @@ func newClaimDocument(scope tenancy.Scope, a pull.Answer) claimDocument {
 }
 
 // pulled answers with how a call went, or why it could not be made.
-func pulled(c *httpapi.Call, a pull.Answer, err error) (int, any, error) {
+func pulled(c *httpapi.Call, a delivery.Answer, err error) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if a.Verdict == pull.OK {
+	if a.Verdict == delivery.OK {
 		c.Metrics.Count("Claims", 1)
 	}
 	return http.StatusOK, newClaimDocument(c.Scope, a), nil
@@ -87,8 +86,8 @@ func pulled(c *httpapi.Call, a pull.Answer, err error) (int, any, error) {
 func sizeOf(m cursor.Message) int { return message.New(m).Size() }
 
 // puller is the two-phase protocol on the deliverer's tables.
-func (s *service) puller() *pull.Puller {
-	p, err := pull.New(s.deliverer, &pull.Options{Answer: &cursor.Bound{Bytes: message.MaxAnswer, Of: sizeOf}})
+func (s *service) puller() delivery.Claims {
+	p, err := delivery.NewClaims(s.deliverer, &delivery.ClaimsOptions{Answer: &cursor.Bound{Bytes: message.MaxAnswer, Of: sizeOf}})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -105,7 +104,7 @@ func (s *service) listReady(ctx context.Context, c *httpapi.Call) (int, any, err
 	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	a, err := s.puller().List(ctx, asked.Queue, asked.Consumer, pull.Bounds(asked.wanted))
+	a, err := s.puller().List(ctx, asked.Queue, asked.Consumer, delivery.Bounds(asked.wanted))
 	return pulled(c, a, err)
 }
 
@@ -124,9 +123,9 @@ type nextClaim struct {
 }
 
 // request is the claim of a queue and a consumer.
-func (n *nextClaim) request(queue, consumer string) pull.Request {
-	return pull.Request{
-		Queue: queue, Consumer: consumer, ID: n.Request, Bounds: pull.Bounds(n.wanted),
+func (n *nextClaim) request(queue, consumer string) delivery.Request {
+	return delivery.Request{
+		Queue: queue, Consumer: consumer, ID: n.Request, Bounds: delivery.Bounds(n.wanted),
 		Lease: time.Duration(n.LeaseSeconds) * time.Second,
 	}
 }
@@ -226,12 +225,12 @@ func (s *service) onClaim(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err := s.takeReplies(ctx, c, p.replies); err != nil {
 		return 0, nil, err
 	}
-	h := pull.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.Token.Token}
+	h := delivery.Held{Queue: p.Queue, Consumer: p.Consumer, Token: p.Token.Token}
 	if p.Next != nil {
 		return s.commitAndClaim(ctx, c, h, p)
 	}
 	puller := s.puller()
-	var a pull.Answer
+	var a delivery.Answer
 	switch p.Action {
 	case actionExtend:
 		a, err = puller.Extend(ctx, h, time.Duration(p.LeaseSeconds)*time.Second)
@@ -257,7 +256,7 @@ func (s *service) takeReplies(ctx context.Context, c *httpapi.Call, replies []de
 }
 
 // commitAndClaim commits a claim and makes the next one.
-func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h pull.Held, p change) (int, any, error) {
+func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h delivery.Held, p change) (int, any, error) {
 	if p.Action != actionCommit {
 		return 0, nil, invalid.New(invalid.Misplaced, "next", "is a field of commit only")
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
 )
 
@@ -137,11 +136,11 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := claims.List(t.Context(), "q", "c", pull.Bounds{})
+		got, err := claims.List(t.Context(), "q", "c", delivery.Bounds{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), "q", "c", pull.Bounds{})
+		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), "q", "c", delivery.Bounds{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -133,7 +133,7 @@ func (s *service) answer(scope tenancy.Scope, c delivery.Consumer) *consumerAnsw
 			a.Failure.RetryAt = &c.RetryAt
 		}
 	}
-	if said := c.Answer; said != (delivery.Answer{}) {
+	if said := c.Answer; said != (delivery.Response{}) {
 		if scope.Tenant() != "" && !said.Own {
 			said.Text = "" // the stack's owner's endpoint said it
 		}

@@ -108,7 +108,7 @@ func (s *service) erase(ctx context.Context, c *httpapi.Call) (int, any, error) 
 		return 0, nil, withID(ctx, c, o, err)
 	}
 	c.Metrics.Count("Operations", 1)
-	done, err := s.deliverer.EraseMore(ctx, it)
+	done, err := s.deliverer.EraseMore(ctx, it, s.endpoints.EraseQueue)
 	if err != nil && !errors.Is(err, delivery.ErrNoRoom) { // the sweep goes on when there is room
 		return 0, nil, withID(ctx, c, o, err)
 	}

@@ -129,7 +129,7 @@ func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.now = s.now.Add(cursor.EraseGrace)
-		if _, err := s.deliverer.Sweep(t.Context(), delivery.SweepOptions{}); err != nil {
+		if _, err := s.deliverer.Sweep(t.Context(), delivery.SweepOptions{Erase: s.endpoints().EraseQueue}); err != nil {
 			t.Fatal(err)
 		}
 		if n := s.secrets(); n != 3 {
@@ -260,7 +260,7 @@ func TestEraseTenant(t *testing.T) {
 		}
 	}
 	operations, _, err := s.deliverer.Audit(t.Context(), "@acme/q3", "")
-	if err != nil || len(operations) != 1 || operations[0].Kind != delivery.OpErase || operations[0].Who.Name != "arn:aws:iam::1:user/ann" {
+	if err != nil || len(operations) != 1 || operations[0].Kind != "erase" || operations[0].Who.Name != "arn:aws:iam::1:user/ann" {
 		t.Errorf("%+v, %v", operations, err)
 	}
 }

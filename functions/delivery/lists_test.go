@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -23,7 +24,7 @@ func (s *server) note(rows ...trouble.Row) {
 	s.t.Helper()
 	for _, row := range rows {
 		row.Since, row.N = s.now.Add(-time.Minute), 1
-		if err := s.consumers.Trouble().Put(s.t.Context(), row); err != nil {
+		if err := s.consumers.Requests(request.Inside{}).Trouble().Put(s.t.Context(), row); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -35,7 +36,7 @@ func (s *server) requestAs(as, path, query string) httpapitest.Answer {
 	if as == "" {
 		return s.Request("GET", path, query, "")
 	}
-	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
+	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Requests(request.Inside{}).Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
 	return httpapitest.New(s.t, runtime.Around(&s.logs, headroom, tenants.api().Handle)).RequestAs("org", as, "GET", path, query, "")
 }
 

@@ -106,7 +106,7 @@ func newWho(scope tenancy.Scope, w delivery.Who) *whoAnswer {
 	switch {
 	case w == delivery.Who{}:
 		return nil
-	case scope.Tenant() != "" && w.Kind != delivery.WhoJWT:
+	case scope.Tenant() != "" && w.Kind != "jwt":
 		return &whoAnswer{Kind: w.Kind}
 	}
 	return &whoAnswer{w.Kind, w.Name, w.Client}

@@ -37,32 +37,32 @@ type kind struct {
 
 // kinds are the operations by their names.
 var kinds = map[string]kind{
-	delivery.OpSkip: {"seq", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
+	"skip": {"seq", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
 		return d.Skip(ctx, o.Order, int64(o.Seq))
 	}},
-	delivery.OpRedrive: {"seq", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
+	"redrive": {"seq", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
 		return d.Redrive(ctx, o.Order, int64(o.Seq))
 	}},
-	delivery.OpRewind: {"start", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
+	"rewind": {"start", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
 		return d.Rewind(ctx, o.Order, o.Start)
 	}},
-	delivery.OpPause: {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
+	"pause": {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
 		return d.Pause(ctx, o.Order)
 	}},
-	delivery.OpResume: {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
+	"resume": {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
 		return d.Resume(ctx, o.Order)
 	}},
-	delivery.OpSettle: {"token", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
+	"settle": {"token", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
 		return d.SettleQuarantined(ctx, o.Order, o.Token.Token, o.Outcome)
 	}},
-	delivery.OpRelease: {"token", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
+	"release": {"token", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
 		return d.Release(ctx, o.Order, o.Token.Token)
 	}},
-	delivery.OpRestartKeys: {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
+	"restart-keys": {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
 		_, err := d.RestartKeys(ctx, o.Order)
 		return delivery.Consumer{}, err
 	}},
-	delivery.OpRemove: {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
+	"remove": {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
 		return d.Remove(ctx, o.Order)
 	}},
 }
@@ -73,7 +73,7 @@ func readOrder(c *httpapi.Call) (order, error) {
 	if err := c.Read(&o, &o.Queue); err != nil {
 		return o, err
 	}
-	if o.Given["outcome"] && o.Action != delivery.OpSettle {
+	if o.Given["outcome"] && o.Action != "settle" {
 		return o, invalid.New(invalid.Misplaced, "outcome", "is not a field of "+o.Action)
 	}
 	for _, place := range []string{"seq", "start", "token"} {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/quota"
-	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // endpointMessages is as how many messages a change of an endpoint counts, also one that is refused: looking how many
@@ -23,7 +22,7 @@ func (s *service) takeMessages(ctx context.Context, c *httpapi.Call, n int64) er
 // takeRewind takes what a rewind costs: each message from the new place on is looked at, and kept from expiring. One read unit
 // where the tenant has a quota.
 func (s *service) takeRewind(ctx context.Context, c *httpapi.Call, o order) error {
-	if o.Action != delivery.OpRewind || !s.quotas.Bounds(c.Tenant(), quota.Messages) {
+	if o.Action != "rewind" || !s.quotas.Bounds(c.Tenant(), quota.Messages) {
 		return nil
 	}
 	cur, err := s.sorter.Status(ctx, o.Queue)

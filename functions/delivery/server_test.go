@@ -16,7 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -78,11 +78,11 @@ func newServer(t *testing.T, kind ddbtest.Kind) *server {
 	if s.sorter, err = cursor.New(store, &cursor.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.consumers = record.NewStore(s.engine, s.names.Tables())
+	s.consumers = delivery.NewStore(s.engine, s.names.Tables())
 	if s.deliverer, err = delivery.New(s.consumers, s.sorter, &delivery.Options{Now: clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Trouble(), now: clock, endpoints: s.endpoints(), rules: s.rules}).api().Handle))
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Requests(request.Inside{}).Trouble(), now: clock, endpoints: s.endpoints(), rules: s.rules}).api().Handle))
 	return s
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 )
 
 // TestSinks: what is known of a consumer's sink, once for each name of the page; a tenant sees when
@@ -18,19 +18,19 @@ func TestSinks(t *testing.T) {
 			s.Want("create", s.Request("POST", "/consumers", "", fmt.Sprintf(`{"queue":"@acme/q","consumer":%q}`, consumer)), 200)
 		}
 		opened := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-		known := record.Health{Consumer: "billing"}
-		learn := func(next record.Health) {
+		known := request.Health{Consumer: "billing"}
+		learn := func(next request.Health) {
 			t.Helper()
 			next.Consumer, next.By = "billing", "r"
-			there, made, err := s.consumers.Learn(t.Context(), known, next)
+			there, made, err := s.consumers.Requests(request.Inside{}).Learn(t.Context(), known, next)
 			if known = there; err != nil || !made {
 				t.Fatal(made, err)
 			}
 		}
 		at := func(seconds int) time.Time { return opened.Add(time.Duration(seconds) * time.Second) }
-		learn(record.Health{
-			Failing: []record.FailingQueue{{Queue: "@globex/q", At: at(-10)}, {Queue: "secret", At: at(-5)}}, FailingSince: at(-10), TakenAt: at(-20),
-			Circuit: record.Circuit{Opened: opened, ProbeAt: at(5), Probes: 2},
+		learn(request.Health{
+			Failing: []request.FailingQueue{{Queue: "@globex/q", At: at(-10)}, {Queue: "secret", At: at(-5)}}, FailingSince: at(-10), TakenAt: at(-20),
+			Circuit: request.Circuit{Opened: opened, ProbeAt: at(5), Probes: 2},
 		})
 		reads := 0
 		s.before = func(r ddb.Request) {
@@ -54,7 +54,7 @@ func TestSinks(t *testing.T) {
 		want("a page", "", "queue=@acme/q", 2, all+`,{"consumer":"fine","state":"IDLE","delivered":0,"attempts":0,"rewinds":0,"position":1,"lag":1}]`)
 		want("one whose page is shorter", "", "queue=@acme/q&limit=1", 1, all)
 		want("a tenant", "acme", "queue=q", 2, `,`+open+`}}`)
-		learn(record.Health{TakenAt: at(9), Circuit: record.Circuit{Closed: at(9), Waking: true}})
+		learn(request.Health{TakenAt: at(9), Circuit: request.Circuit{Closed: at(9), Waking: true}})
 		want("closed", "", "queue=@acme/q", 2, `,"sink":{"waking":true,"takenAt":"2026-05-06T07:08:18Z"}}`)
 		want("closed, to a tenant", "acme", "queue=q", 2, `},{"consumer":"fine"`)
 	})

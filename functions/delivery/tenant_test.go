@@ -12,12 +12,11 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	sinkkind "github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // A function of the account's answers a tenant's batch with replies to queues of
@@ -104,7 +103,7 @@ func TestWhatATenantReadsOfASink(t *testing.T) {
 		queue, consumer := fmt.Sprint("orders-", i), fmt.Sprint("billing-", i) // no failure opens another's circuit
 		s.put("@acme/"+queue, 1)
 		s.deliver("@acme/"+queue, consumer, func(b delivery.Batch) error {
-			b.Answered(delivery.Answer{Status: 200, Took: 5 * time.Millisecond, At: s.now, Text: "the inner words", Own: c.own})
+			b.Answered(delivery.Response{Status: 200, Took: 5 * time.Millisecond, At: s.now, Text: "the inner words", Own: c.own})
 			return c.fails
 		})
 		for _, path := range []string{"/consumers", "/claims"} {
@@ -133,15 +132,15 @@ func TestATenantsChain(t *testing.T) {
 	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First); err != nil {
 		t.Fatal(err)
 	}
-	seen, err := s.consumers.Consumer(t.Context(), "@acme/orders", "billing")
+	seen, err := s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "@acme/orders", "billing")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, made, err := s.consumers.Claim(t.Context(), seen, record.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
+	c, made, err := s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
 	if err != nil || !made {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if c, made, err = s.consumers.Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil || !made {
+	if c, made, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil || !made {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	chain := strings.TrimPrefix(delivery.ChainOf(c), "@acme/")
@@ -188,7 +187,7 @@ func FuzzTenant(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims, err := pull.New(deliverer, nil)
+		claims, err := delivery.NewClaims(deliverer, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,11 +199,11 @@ func FuzzTenant(f *testing.F) {
 			if _, err := deliverer.Create(t.Context(), queue, "c", delivery.First); err != nil {
 				t.Fatal(err)
 			}
-			a, err := claims.Claim(t.Context(), pull.Request{Queue: queue, Consumer: "c", ID: "r"})
-			if err != nil || a.Verdict != pull.OK {
+			a, err := claims.Claim(t.Context(), delivery.Request{Queue: queue, Consumer: "c", ID: "r"})
+			if err != nil || a.Verdict != delivery.OK {
 				t.Fatalf("%+v, %v", a, err)
 			}
-			if _, err := claims.Prepare(t.Context(), pull.Held{Queue: queue, Consumer: "c", Token: a.Token}); err != nil {
+			if _, err := claims.Prepare(t.Context(), delivery.Held{Queue: queue, Consumer: "c", Token: a.Token}); err != nil {
 				t.Fatal(err)
 			}
 		}

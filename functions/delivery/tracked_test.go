@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -20,16 +20,16 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 	}
 	claim := func(req string, to int64) delivery.Consumer {
 		t.Helper()
-		seen, err := s.consumers.Consumer(t.Context(), "q", "billing")
+		seen, err := s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "q", "billing")
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, _, err := s.consumers.Claim(t.Context(), seen, record.Claim{Req: req, To: to, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
+		c, _, err := s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: req, To: to, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Want("before it is deferred", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"answer":"NOT_PREPARED"`)
-		if c, _, err = s.consumers.Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil {
+		if c, _, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		return c

@@ -16,6 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -77,7 +78,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 			t.Error(err)
 		}
 		cancel()
-		c, err := store.Consumer(t.Context(), queue, "hooks")
+		c, err := store.Requests(request.Inside{}).Consumer(t.Context(), queue, "hooks")
 		if err != nil || c.State != delivery.Idle || c.Attempts != 0 || (c.Error == "") != (want == "") || !strings.Contains(c.Error, want) {
 			t.Errorf("%s: %+v, %v; want %q", queue, c, err, want)
 		}
@@ -94,7 +95,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated("none", "hooks")); err != nil {
 			t.Error(err)
 		}
-		c, err := store.Consumer(t.Context(), "none", "hooks")
+		c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "none", "hooks")
 		if err != nil || c.Delivered != delivered || c.Error != want {
 			t.Errorf("%s: %+v, %v; want %q, delivered up to %d", want, c, err, want, delivered)
 		}
@@ -235,7 +236,7 @@ func TestACallOutsideOfThePrefix(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if c, err := store.Consumer(t.Context(), "other/q", "hooks"); err != nil || c.Exists() || len(got) != 1 || got[0] != "shop/q" {
+	if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "other/q", "hooks"); err != nil || c.Exists() || len(got) != 1 || got[0] != "shop/q" {
 		t.Errorf("delivered %v; the other queue has the consumer %v, %v", got, c.Exists(), err)
 	}
 }

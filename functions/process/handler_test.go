@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -244,7 +245,7 @@ func TestHandlerTracks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err := b.store.Consumer(t.Context(), "a", "billing"); err != nil || c.State != want {
+		if c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing"); err != nil || c.State != want {
 			t.Errorf("after %d of 2: %+v, %v", i+1, c, err)
 		}
 	}
@@ -274,7 +275,7 @@ func TestHandlerBlocksWhatNoSinkTakes(t *testing.T) {
 	if response := b.run(record(1, "a", 1)); len(response.BatchItemFailures) != 0 {
 		t.Errorf("%+v", response)
 	}
-	c, err := b.store.Consumer(t.Context(), "a", "billing")
+	c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing")
 	if err != nil || c.State != delivery.Blocked || !strings.Contains(c.Error, "takes at most 1024") {
 		t.Errorf("%+v, %v", c, err)
 	}

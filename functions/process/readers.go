@@ -78,7 +78,7 @@ func handing(to kind.Sink) func(context.Context, delivery.Batch) error {
 		case answers && !answered.RetryAt.IsZero():
 			err = delivery.NotBefore(err, answered.RetryAt)
 		case errors.Is(err, endpoint.ErrNone):
-			err = delivery.NotBefore(err, time.Now().Add(delivery.MaxNotBefore))
+			err = delivery.NotBefore(err, time.Now().Add(time.Hour))
 		}
 		return err
 	}

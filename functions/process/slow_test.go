@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -79,7 +80,7 @@ func newAccount(t *testing.T, ofProcess, ofSlow, ofTenant int) *account {
 	a.must(err)
 	a.sweep, err = delivery.New(a.store, a.sorter, nil)
 	a.must(err)
-	engine, consumers := a.store.Endpoints()
+	engine, consumers := a.store.Requests(request.Inside{}).Endpoints()
 	leases := quota.NewLeases(engine, consumers, ofTenant, time.Now)
 	bound := &share{leases: leases, wakeUp: a.wakeUp, now: time.Now}
 	for range ofProcess {
@@ -147,7 +148,7 @@ func (a *account) endpoint(isolated bool) func(context.Context, delivery.Batch) 
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		b.Answered(delivery.Answer{Status: 200, Took: long, At: time.Now()})
+		b.Answered(delivery.Response{Status: 200, Took: long, At: time.Now()})
 		a.change(func() {
 			a.took[b.Queue] = append(a.took[b.Queue], time.Since(a.sent[b.Queue][b.To-1]))
 		})
@@ -332,7 +333,7 @@ func newShareBench(t *testing.T, ofTenant int) *shareBench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, consumers := b.store.Endpoints()
+	engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
 	counter := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if b.fail != nil {
 			return ddb.Answer{}, b.fail
@@ -414,7 +415,7 @@ func TestATenantsShare(t *testing.T) {
 		}
 
 		// A process that died had its place until the end of its invocation.
-		engine, consumers := b.store.Endpoints()
+		engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
 		leases := quota.NewLeases(engine, consumers, 1, time.Now)
 		_, taken, err := leases.Take(t.Context(), "acme", time.Now().Add(timeout))
 		if err != nil || !taken {
@@ -435,7 +436,7 @@ func TestAPlaceIsKeptForAWholeInvocation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newShareBench(t, 1)
 		b.during = func(context.Context) {
-			engine, consumers := b.store.Endpoints()
+			engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
 			key := ddb.Fields{"queue": ddb.Text("leases acme"), "consumer": ddb.Text(" calls")}.Item()
 			op, want := ddb.Op{Op: "test", Table: &consumers}, ddb.Millis(time.Now().Add(timeout))
 			a, err := engine.Do(t.Context(), ddb.Get{Op: op, Key: key, Strong: true})

@@ -20,6 +20,7 @@ import (
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -530,7 +531,12 @@ func TestArrivalOrder(t *testing.T) {
 // A stream's order is that of its records, whichever request goes wrong: none is given a place before one that stands before it
 // in the event has one.
 func TestArrivalOrderOfAStream(t *testing.T) {
-	inOrder(t, `{"name":"src","kind":"kinesis","order":"arrival"}`)
+	const of = `{"name":"src","kind":"kinesis","order":"arrival"}`
+	inOrder(t, of)
+	// A record before the others makes no message, and one of the last that are stored together fails.
+	for nth := maxMessages - 5; nth < maxMessages+5; nth++ {
+		inOrderBut(t, of, maxMessages+3, 2, nth, ddbtest.Refused)
+	}
 }
 
 // TestAppendOfAStream: the same where the records say their seqs, each of which has to be the next one.
@@ -553,54 +559,65 @@ func inOrder(t *testing.T, source string) {
 	t.Helper()
 	const most = maxMessages + 3 // more than are stored at a time
 	for _, count := range []int{4, most} {
-		bodies := make([]string, count)
-		for i := range bodies {
-			bodies[i] = fmt.Sprintf(`{"n":%d}`, i+1)
-		}
 		for _, fault := range ddbtest.EveryFault() {
 			step := 1
 			if count == most {
 				step = 97
 			}
-			for nth := 1; ; nth += step {
-				names := cursor.Names{}
-				faults := ddbtest.NewFaults(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
-				store, err := cursor.NewStore(faults, names)
-				if err != nil {
-					t.Fatal(err)
-				}
-				sorter, err := cursor.New(store, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				p := newPeers(t)
-				h := newTaker(t, read(t, source), sorter, p)
-				faults.Fail(nth, fault)
-				for range 3 {
-					if answer, err := h.handle(t.Context(), kinesisEvent(bodies...)); err == nil && string(answer) == `{"batchItemFailures":[]}` {
-						break
-					}
-				}
-				if said := p.said(t); len(said) > 0 {
-					t.Fatalf("of %d, request %d %s: set aside: %s", count, nth, fault, said)
-				}
-				happened, want := !faults.Pending(), 1
-				faults.Fail(0, "")
-				for m, err := range sorter.Read(t.Context(), "src/p", 0, int64(count)) {
-					if err != nil || string(m.Body) != fmt.Sprintf(`{"n":%d}`, want) {
-						t.Fatalf("of %d, request %d %s: message %s, %v, want %d", count, nth, fault, m.Body, err, want)
-					}
-					want++
-				}
-				if want != count+1 {
-					t.Fatalf("of %d, request %d %s: %d are there", count, nth, fault, want-1)
-				}
-				if !happened {
-					break
-				}
+			for nth := 1; inOrderBut(t, source, count, 0, nth, fault); nth += step {
 			}
 		}
 	}
+}
+
+// inOrderBut is one run of so many records, whose nth request goes wrong; of one of them, unless it is 0, no message
+// can be made. It reports whether the request was made.
+func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbtest.Fault) bool {
+	t.Helper()
+	bodies, want := make([]string, count), []string(nil)
+	for i := range bodies {
+		if bodies[i] = fmt.Sprintf(`{"n":%d}`, i+1); i+1 == refused {
+			bodies[i] = strings.Repeat("m", cursor.MaxBody+1)
+			continue
+		}
+		want = append(want, bodies[i])
+	}
+	names := cursor.Names{}
+	faults := ddbtest.NewFaults(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
+	store, err := cursor.NewStore(faults, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sorter, err := cursor.New(store, &cursor.Options{ForEach: fanout.OneByOne})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPeers(t)
+	h := newTaker(t, read(t, source), sorter, p)
+	faults.Fail(nth, fault)
+	for range 3 {
+		if answer, err := h.handle(t.Context(), kinesisEvent(bodies...)); err == nil && string(answer) == `{"batchItemFailures":[]}` {
+			break
+		}
+	}
+	if said := p.said(t); (refused > 0) != (len(said) > 0) {
+		t.Fatalf("of %d, request %d %s: set aside: %s", count, nth, fault, said)
+	}
+	happened := !faults.Pending()
+	faults.Fail(0, "")
+	var got []string
+	for m, err := range sorter.Read(t.Context(), "src/p", 0, int64(len(want))) {
+		if err != nil {
+			t.Fatalf("of %d, request %d %s: behind message %d: %v", count, nth, fault, len(got), err)
+		}
+		got = append(got, string(m.Body))
+	}
+	for i, body := range want {
+		if i >= len(got) || got[i] != body {
+			t.Fatalf("of %d, request %d %s: of %d messages, %s is not in its place, but %s", count, nth, fault, len(got), body, got[min(i, len(got)):min(i+1, len(got))])
+		}
+	}
+	return happened
 }
 
 // What is no event is an error, and so is told to who sent it.

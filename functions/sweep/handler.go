@@ -176,18 +176,18 @@ func (s *sweeper) consumerOptions(metrics *emf.Metrics, seen *troubles) delivery
 	options := s.consumers
 	options.Announce = func(ctx context.Context, a delivery.Announcement) error {
 		switch a.Kind {
-		case delivery.ConsumerMissing:
+		case "consumer.missing":
 			metrics.Count("ConsumersMissing", 1)
 			seen.count("ConsumersMissing", a.Queue)
-		case delivery.ConsumerReplyRefused:
+		case "consumer.reply-refused":
 			metrics.Count("RepliesRefused", 1)
-		case delivery.ConsumerLags:
+		case "consumer.lags":
 			seen.worst("ConsumerLag", a.Queue, a.Age.Seconds())
-		case delivery.ConsumerBlocked:
+		case "consumer.blocked":
 			seen.count("ConsumersBlocked", a.Queue)
-		case delivery.ConsumerInDoubt:
+		case "consumer.in-doubt":
 			seen.count("ConsumersInDoubt", a.Queue)
-		case delivery.ConsumerQuarantined:
+		case "consumer.quarantined":
 			seen.count("ConsumersQuarantined", a.Queue)
 		}
 		return s.consumers.Announce(ctx, a)

@@ -19,7 +19,6 @@ import (
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -159,11 +158,11 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 	if _, err := s.deliverer.Create(t.Context(), "q", "c", delivery.First); err != nil {
 		t.Fatal(err)
 	}
-	claims, err := pull.New(s.deliverer, nil)
+	claims, err := delivery.NewClaims(s.deliverer, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"})
+	a, err := claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/s3"
@@ -30,7 +32,8 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	acker := d.Acker()
 	deliverer := d.Deliverer(delivery.Options{Acker: acker})
 	announcer := d.Announcer()
-	erase, err := eraseArchives(d.Buckets)
+	endpoints := endpoint.NewStore(dynamo.NewEngine(d.Client), d.Consumers.Tables(), time.Now)
+	erase, err := eraseOthers(d.Buckets, endpoints.EraseQueue)
 	if err != nil {
 		return nil, err
 	}
@@ -49,22 +52,22 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	return runtime.Handle(d, headroom, s.handle), nil
 }
 
-// eraseArchives deletes what archives have of a queue, by the ARNs of their buckets. It is nil where there are none.
-func eraseArchives(buckets map[string]string) (func(ctx context.Context, queue string) (left bool, err error), error) {
-	var all []*s3.Archive
+// eraser deletes what somebody has of a queue.
+type eraser func(ctx context.Context, queue string) (left bool, err error)
+
+// eraseOthers deletes the endpoints of a queue, and what archives have of it, by the ARNs of their buckets.
+func eraseOthers(buckets map[string]string, endpoints eraser) (eraser, error) {
+	all := []eraser{endpoints}
 	for consumer, arn := range buckets {
 		a, err := s3.NewArchive(consumer, arn, awscall.Options{Timeout: kind.RequestTimeout})
 		if err != nil {
 			return nil, fmt.Errorf("the archive of consumer %q: %w", consumer, err)
 		}
-		all = append(all, a)
-	}
-	if len(all) == 0 {
-		return nil, nil
+		all = append(all, a.Erase)
 	}
 	return func(ctx context.Context, queue string) (left bool, err error) {
-		for _, a := range all {
-			some, failed := a.Erase(ctx, queue)
+		for _, erase := range all {
+			some, failed := erase(ctx, queue)
 			left, err = left || some, errors.Join(err, failed)
 		}
 		return left, err

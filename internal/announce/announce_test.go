@@ -140,7 +140,7 @@ func TestAnnounceAConsumer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := a.Consumer(t.Context(), delivery.Announcement{
-		Kind: delivery.ConsumerBlocked, ID: "consumer.blocked/1/q/1/c/8/0", Queue: "q", Consumer: "c", Delivered: 7, Position: 9,
+		Kind: "consumer.blocked", ID: "consumer.blocked/1/q/1/c/8/0", Queue: "q", Consumer: "c", Delivered: 7, Position: 9,
 		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5, Error: "no luck",
 	}); err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestAnnounceACircuit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []delivery.AnnouncementKind{delivery.CircuitOpen, delivery.CircuitClosed} {
+	for _, kind := range []string{"consumer.circuit-open", "consumer.circuit-closed"} {
 		if err := a.Consumer(t.Context(), delivery.Announcement{
 			Kind: kind, ID: "x", Consumer: "c", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5,
 		}); err != nil {
@@ -242,7 +242,7 @@ func TestAnnounceToAFunction(t *testing.T) {
 			`{"id":"gap.opened/1/q/3","kind":"gap.opened",`: func() error { return a.Queue(t.Context(), said()) },
 			wantChain(): func() error { return a.Chain(t.Context(), failedChain()) },
 			`{"id":"x","kind":"consumer.lags","queue":"q",`: func() error {
-				return a.Consumer(t.Context(), delivery.Announcement{Kind: delivery.ConsumerLags, ID: "x", Queue: "q", Consumer: "c"})
+				return a.Consumer(t.Context(), delivery.Announcement{Kind: "consumer.lags", ID: "x", Queue: "q", Consumer: "c"})
 			},
 		} {
 			asked = ""

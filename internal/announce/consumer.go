@@ -47,7 +47,7 @@ type circuit struct {
 // Consumer announces that a consumer is blocked, lags, lost a message, has a
 // claim of which nobody knows the end, or has a sink that is away, or is back.
 func (a *Announcer) Consumer(ctx context.Context, said delivery.Announcement) error {
-	if said.Kind == delivery.CircuitOpen || said.Kind == delivery.CircuitClosed {
+	if said.Kind == "consumer.circuit-open" || said.Kind == "consumer.circuit-closed" {
 		d := circuit{said.ID, string(said.Kind), said.Consumer, said.Since, said.Age.Seconds(), said.Attempts}
 		slog.WarnContext(ctx, d.Kind, "id", d.ID, "consumer", d.Consumer, "ageSeconds", d.Seconds, "probes", d.Probes)
 		return a.send(ctx, d.Kind, d)

@@ -20,7 +20,7 @@ func TestTenantIsPublished(t *testing.T) {
 	gap.Queue, chain.Tag = "@acme/q", "@acme/tree"
 	if err := errors.Join(
 		a.Queue(t.Context(), gap),
-		a.Consumer(t.Context(), delivery.Announcement{Kind: delivery.ConsumerBlocked, Queue: "@acme/q", Consumer: "c"}),
+		a.Consumer(t.Context(), delivery.Announcement{Kind: "consumer.blocked", Queue: "@acme/q", Consumer: "c"}),
 		a.Chain(t.Context(), chain),
 	); err != nil {
 		t.Fatal(err)

@@ -37,8 +37,9 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -142,13 +143,13 @@ func (e Endpoint) Secrets(now time.Time) []string {
 type Store struct {
 	engine     ddb.Engine
 	table      table.Definition
-	operations *record.Store
+	operations *delivery.Store
 	now        func() time.Time
 }
 
-// NewStore returns the store on an engine that has the consumers and the operations table: see [record.Definitions].
+// NewStore returns the store on an engine that has the consumers and the operations table: see [delivery.Names.Tables].
 func NewStore(engine ddb.Engine, tables []table.Definition, now func() time.Time) *Store {
-	return &Store{engine: engine, table: tables[0], operations: record.NewStore(engine, tables[:2]), now: now}
+	return &Store{engine: engine, table: tables[0], operations: delivery.NewStore(engine, tables[:2]), now: now}
 }
 
 const (
@@ -243,7 +244,7 @@ type Change struct {
 	Paused string
 	// Rotate gives it another secret; the one of before is good for [KeptSecret] more.
 	Rotate bool
-	Who    record.Who
+	Who    delivery.Who
 }
 
 // Put makes an endpoint, or changes the one that is there. It returns the endpoint, and whether its secret is
@@ -350,7 +351,7 @@ func newSecret() string {
 //
 // Lost response: the same again finds none. Another did it first: the same. We die right after: nothing is left to do
 // but to note that it was done.
-func (s *Store) Delete(ctx context.Context, p Place, who record.Who) error {
+func (s *Store) Delete(ctx context.Context, p Place, who delivery.Who) error {
 	return s.noted(ctx, p, "removeEndpoint", "", nil, who, func() error {
 		a, err := s.engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "delete endpoint", Table: &s.table}, Key: p.key(), If: attrQueue.Exists()})
 		if err == nil && !a.Held {
@@ -361,23 +362,23 @@ func (s *Store) Delete(ctx context.Context, p Place, who record.Who) error {
 }
 
 // noted does something, and has it on record before and after.
-func (s *Store) noted(ctx context.Context, p Place, kind, reason string, request map[string]string, who record.Who, do func() error) error {
+func (s *Store) noted(ctx context.Context, p Place, kind, reason string, asked map[string]string, who delivery.Who, do func() error) error {
 	name := p.Name
 	if name == "" {
 		name = "/" // the prefix of all
 	}
-	o := record.Operation{
+	o := delivery.Operation{
 		Queue: name, Consumer: p.Consumer, At: ddb.ToMillis(s.now()), Op: strings.ToLower(rand.Text()), Kind: kind, Seq: -1,
-		Reason: reason, Request: request, Who: who,
+		Reason: reason, Request: asked, Who: who,
 	}
-	if err := s.operations.RecordOperation(ctx, o); err != nil {
+	if err := s.operations.Requests(request.Inside{}).RecordOperation(ctx, o); err != nil {
 		return err
 	}
 	err := do()
 	if o.Done = err == nil; err != nil {
 		o.Error = err.Error()
 	}
-	_ = s.operations.RecordOperation(ctx, o) // it stands there as asked for
+	_ = s.operations.Requests(request.Inside{}).RecordOperation(ctx, o) // it stands there as asked for
 	return err
 }
 
@@ -386,14 +387,14 @@ func (s *Store) noted(ctx context.Context, p Place, kind, reason string, request
 //
 // Lost response, another did it first: it is gone. We die right after: the sweep comes to the queue again. One that is put
 // meanwhile, by a call that looked at the queue before, is found by a later look: there is one when an hour is over.
-func EraseQueue(ctx context.Context, engine ddb.Engine, on table.Definition, queue string) error {
+func (s *Store) EraseQueue(ctx context.Context, queue string) (left bool, err error) {
 	if len(queue) > MaxName {
-		return nil
+		return false, nil
 	}
 	p := Place{Name: queue}
 	// Also of queues whose names go on behind a space.
-	_, err := erase(ctx, engine, on, p.tenant(), p.sort(), func(found Place) bool { return found.Name == queue })
-	return err
+	_, err = s.erase(ctx, p.tenant(), p.sort(), func(found Place) bool { return found.Name == queue })
+	return false, err
 }
 
 // EraseTenant deletes all endpoints of a tenant whose queues were erased, and returns how many there were: before that, queues
@@ -401,26 +402,26 @@ func EraseQueue(ctx context.Context, engine ddb.Engine, on table.Definition, que
 //
 // Lost response, another did it first: they are gone. We die right after: the operator repeats the order, since there was no
 // answer.
-func (s *Store) EraseTenant(ctx context.Context, of, reason string, who record.Who) (n int, err error) {
+func (s *Store) EraseTenant(ctx context.Context, of, reason string, who delivery.Who) (n int, err error) {
 	if there, _, err := s.List(ctx, of, "", "", 1); err != nil || len(there) == 0 {
 		return 0, err
 	}
 	all := Place{Name: tenant.Name(of, ""), Prefix: true}
 	err = s.noted(ctx, all, "erase", reason, nil, who, func() (err error) {
-		n, err = erase(ctx, s.engine, s.table, of, keysBegin, func(Place) bool { return true })
+		n, err = s.erase(ctx, of, keysBegin, func(Place) bool { return true })
 		return err
 	})
 	return n, err
 }
 
 // erase deletes those of a tenant's endpoints whose sort keys begin so, and that are meant.
-func erase(ctx context.Context, engine ddb.Engine, on table.Definition, of, begins string, meant func(Place) bool) (n int, err error) {
+func (s *Store) erase(ctx context.Context, of, begins string, meant func(Place) bool) (n int, err error) {
 	query := ddb.Query{
-		Op: ddb.Op{Op: "endpoints to erase", Table: &on}, Partition: partitionOf(of), Where: attrConsumer.BeginsWith(ddb.Text(begins)),
+		Op: ddb.Op{Op: "endpoints to erase", Table: &s.table}, Partition: partitionOf(of), Where: attrConsumer.BeginsWith(ddb.Text(begins)),
 		Limit: pageSize, Strong: true,
 	}
 	for {
-		a, err := engine.Do(ctx, query)
+		a, err := s.engine.Do(ctx, query)
 		if err != nil {
 			return n, err
 		}
@@ -429,7 +430,7 @@ func erase(ctx context.Context, engine ddb.Engine, on table.Definition, of, begi
 			if !meant(p) {
 				continue
 			}
-			if _, err := engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "erase endpoint", Table: &on}, Key: p.key()}); err != nil {
+			if _, err := s.engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "erase endpoint", Table: &s.table}, Key: p.key()}); err != nil {
 				return n, err
 			}
 			n++

@@ -1,6 +1,7 @@
 package endpoint_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -44,11 +44,39 @@ func TestATenantsEndpointsAreBounded(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if err := s.Delete(t.Context(), endpoint.Place{Consumer: "hooks", Name: "@acme/7"}, record.Who{}); err != nil {
+	if err := s.Delete(t.Context(), endpoint.Place{Consumer: "hooks", Name: "@acme/7"}, delivery.Who{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := put("@acme/more"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAnEndpointThatTwoChange: what the other changed between the read and the write stays.
+func TestAnEndpointThatTwoChange(t *testing.T) {
+	tables := delivery.Names{}.Tables()
+	memory := ddb.NewMemory(tables...)
+	other := endpoint.NewStore(memory, tables, time.Now)
+	place := endpoint.Place{Consumer: "hooks", Name: "q"}
+	put := func(s *endpoint.Store, c endpoint.Change) endpoint.Endpoint {
+		c.Place = place
+		e, _, err := s.Put(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	first := put(other, endpoint.Change{URL: "https://one.example/"})
+	meanwhile := func() { put(other, endpoint.Change{URL: "https://two.example/", Rotate: true}) }
+	s := endpoint.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if do := meanwhile; r.Name() == "put endpoint" && do != nil {
+			meanwhile = nil
+			do()
+		}
+		return memory.Do(ctx, r)
+	}), tables, time.Now)
+	if e := put(s, endpoint.Change{Paused: "for now"}); e.URL != "https://two.example/" || e.Paused == "" || e.Secret == first.Secret {
+		t.Errorf("%+v; want the other's URL and secret, and paused", e)
 	}
 }
 

@@ -12,12 +12,12 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/quota"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // leasesOn are leases on an engine that has the consumers table, by a clock.
 func leasesOn(engine ddb.Engine, names string, share int, now *time.Time) *quota.Leases {
-	consumers := record.Definitions(names, names+"-audit")[0]
+	consumers := delivery.Names{Consumers: names}.Tables()[0]
 	return quota.NewLeases(engine, consumers, share, func() time.Time { return *now })
 }
 
@@ -27,7 +27,7 @@ func leasesOn(engine ddb.Engine, names string, share int, now *time.Time) *quota
 func TestLeasesConform(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		names := "consumers" + ddbtest.Suffix()
-		meter := ddbtest.NewMeter(ddbtest.Open(t, kind, record.Definitions(names, names+"-audit")...))
+		meter := ddbtest.NewMeter(ddbtest.Open(t, kind, delivery.Names{Consumers: names}.Tables()...))
 		now := at
 		leases := leasesOn(meter, names, 2, &now)
 		take := func(tenant string, want bool) quota.Lease {
@@ -73,7 +73,7 @@ func TestLeasesConform(t *testing.T) {
 // TestALeaseThatGoesWrong: a repeat by the SDK finds its own lease, and takes no second place.
 func TestALeaseThatGoesWrong(t *testing.T) {
 	for _, fault := range []ddbtest.Fault{ddbtest.Repeated, ddbtest.Lost, ddbtest.Refused} {
-		now, memory := at, ddb.NewMemory(record.Definitions("consumers", "audit")...)
+		now, memory := at, ddb.NewMemory(delivery.Names{Consumers: "consumers"}.Tables()...)
 		faults := ddbtest.NewFaults(memory)
 		leases := leasesOn(faults, "consumers", 2, &now)
 		faults.Fail(1, fault)
@@ -115,7 +115,7 @@ func many(t testing.TB, leases *quota.Leases, tenant string, calls int, until ti
 // TestLeasesAtOnce: of however many calls at once, as many as the share get a place.
 func TestLeasesAtOnce(t *testing.T) {
 	now := at
-	engine := ddb.NewMemory(record.Definitions("consumers", "audit")...)
+	engine := ddb.NewMemory(delivery.Names{Consumers: "consumers"}.Tables()...)
 	for _, share := range []int{1, 3, quota.MaxShare} {
 		tenant := fmt.Sprint("of ", share)
 		leases := leasesOn(engine, "consumers", share, &now)
@@ -129,7 +129,7 @@ func TestLeasesAtOnce(t *testing.T) {
 // by processes whose responses are lost, and no place that is free is refused.
 func TestNoTenantHasMoreThanItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		now, memory := at, ddb.NewMemory(record.Definitions("consumers", "audit")...)
+		now, memory := at, ddb.NewMemory(delivery.Names{Consumers: "consumers"}.Tables()...)
 		faults := ddbtest.NewFaults(memory)
 		share := rapid.IntRange(1, 4).Draw(t, "share")
 		leases := leasesOn(faults, "consumers", share, &now)

@@ -1,6 +1,7 @@
 package cursor_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -123,6 +125,72 @@ func TestALookThatIsStoppedGoesOn(t *testing.T) {
 		}
 		if calls < 2 {
 			t.Errorf("it was never stopped")
+		}
+	})
+}
+
+// TestTheTimeIsUpBehindEachRequest of a settle, or of a sweep, whose work is done by halves, or by the context's end: what is left
+// is said, and the next one goes on with it.
+func TestTheTimeIsUpBehindEachRequest(t *testing.T) {
+	const most, late, ahead = 10 * time.Second, 20, 150 // more than a move
+	settle := func(ctx context.Context, s *cursor.Sorter) (more bool, err error) {
+		did, err := s.Settle(ctx, "q", sortkey.EverySortKey)
+		return did.More || err != nil, err
+	}
+	sweep := func(ctx context.Context, s *cursor.Sorter) (more bool, err error) {
+		_, err = s.Sweep(ctx, cursor.SweepOptions{Segments: 1})
+		return true, err // it may have left the queue to the next one
+	}
+	run := func(t *testing.T, do func(context.Context, *cursor.Sorter) (bool, error), k int, slow time.Duration) (happened bool) {
+		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
+		b.putKeyed(keyedOf("y", "1"))
+		b.settle(sortkey.EverySortKey)
+		var all []cursor.Message
+		for i := range late {
+			all = append(all, keyedOf(fmt.Sprintf("m%04d", i), "1"))
+		}
+		for i := range ahead {
+			all = append(all, keyedOf(fmt.Sprintf("z%04d", i), "1"))
+		}
+		next, n := b.engine, 0
+		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if r.Name() == "give places" {
+				return ddb.Answer{}, context.Canceled // the writers die before
+			}
+			return next.Do(ctx, r)
+		})
+		b.process(cursor.Options{}).Put(t.Context(), all...)
+		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			a, err := next.Do(context.WithoutCancel(ctx), r)
+			if n++; n == k {
+				bubble.Sleep(slow)
+				happened = true
+			}
+			return a, cmp.Or(err, ctx.Err())
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), most)
+		defer cancel()
+		more, err := do(ctx, b.process(cursor.Options{ForEach: fanout.OneByOne}))
+		if err != nil && slow < most {
+			t.Errorf("request %d: %v", k, err)
+		}
+		b.engine = next
+		for calls := 0; more && calls < 9; calls++ {
+			more, err = settle(t.Context(), b.process(cursor.Options{}))
+			check(t, err)
+		}
+		log := b.keyedLog()
+		if marks := strings.Count(log, "!"); marks != late || strings.Count(log, " ") != late+ahead || !strings.HasPrefix(log, "y1 m00001! ") {
+			t.Errorf("request %d, %v: %d late, log %s", k, slow, marks, log)
+		}
+		return happened
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, do := range []func(context.Context, *cursor.Sorter) (bool, error){settle, sweep} {
+			for _, slow := range []time.Duration{most/2 + 1, most} {
+				for k := 1; run(t, do, k, slow); k++ {
+				}
+			}
 		}
 	})
 }

@@ -5,42 +5,43 @@ import (
 	"time"
 )
 
-// AnnouncementKind is what people should hear of a consumer.
-type AnnouncementKind string
-
+// The kinds of an [Announcement].
 const (
-	// ConsumerBlocked: a message failed as often as it may.
-	ConsumerBlocked AnnouncementKind = "consumer.blocked"
-	// ConsumerFailing: a message failed as often as it may, and blocks after BlockAfter unless its sink is at fault.
-	ConsumerFailing AnnouncementKind = "consumer.failing"
-	// ConsumerLags: the oldest message that waits is older than LagAfter.
-	ConsumerLags AnnouncementKind = "consumer.lags"
-	// ConsumerMissing: the next message is not stored any more.
-	ConsumerMissing AnnouncementKind = "consumer.missing"
-	// ConsumerInDoubt: a claim was prepared, and nobody says whether it was
+	// consumerBlocked: a message failed as often as it may.
+	consumerBlocked = "consumer.blocked"
+	// consumerFailing: a message failed as often as it may, and blocks after BlockAfter unless its sink is at fault.
+	consumerFailing = "consumer.failing"
+	// consumerLags: the oldest message that waits is older than LagAfter.
+	consumerLags = "consumer.lags"
+	// consumerMissing: the next message is not stored any more.
+	consumerMissing = "consumer.missing"
+	// consumerInDoubt: a claim was prepared, and nobody says whether it was
 	// committed. The consumer waits; its database settles it when it is back.
-	ConsumerInDoubt AnnouncementKind = "consumer.in-doubt"
-	// ConsumerQuarantined: a claim that stayed in doubt was quarantined. Its
+	consumerInDoubt = "consumer.in-doubt"
+	// consumerQuarantined: a claim that stayed in doubt was quarantined. Its
 	// consumer settles it, or an operator does.
-	ConsumerQuarantined AnnouncementKind = "consumer.quarantined"
-	// ConsumerReplying: the replies of a claim cannot be stored, because a queue
+	consumerQuarantined = "consumer.quarantined"
+	// consumerReplying: the replies of a claim cannot be stored, because a queue
 	// that they go to is full. The consumer waits.
-	ConsumerReplying AnnouncementKind = "consumer.replying"
-	// ConsumerReplyRefused: replies could never be stored, and are lost; the operations
+	consumerReplying = "consumer.replying"
+	// consumerReplyRefused: replies could never be stored, and are lost; the operations
 	// of the queue say which. It is announced until that is noted, not longer.
-	ConsumerReplyRefused AnnouncementKind = "consumer.reply-refused"
-	// CircuitOpen: the consumer's sink is away. Nothing is handed on, of whatever queue, but one probe at
-	// a time; Attempts is how many there were. Like CircuitClosed it is announced once, and names no queue.
-	CircuitOpen AnnouncementKind = "consumer.circuit-open"
-	// CircuitClosed: the sink is back. What waited is delivered.
-	CircuitClosed AnnouncementKind = "consumer.circuit-closed"
+	consumerReplyRefused = "consumer.reply-refused"
+	// circuitOpen: the consumer's sink is away. Nothing is handed on, of whatever queue, but one probe at
+	// a time; Attempts is how many there were. Like circuitClosed it is announced once, and names no queue.
+	circuitOpen = "consumer.circuit-open"
+	// circuitClosed: the sink is back. What waited is delivered.
+	circuitClosed = "consumer.circuit-closed"
 )
 
 // Announcement is what people should hear of a consumer. It goes out at least
 // once, and with every run of the sweep until its cause is gone; a repeat has
 // the same ID.
 type Announcement struct {
-	Kind            AnnouncementKind
+	// Kind is consumer.blocked, consumer.failing, consumer.lags, consumer.missing, consumer.in-doubt,
+	// consumer.quarantined, consumer.replying, consumer.reply-refused, consumer.circuit-open or
+	// consumer.circuit-closed.
+	Kind            string
 	ID              string
 	Queue, Consumer string
 	// Delivered is the last seq that was delivered, Position the queue's.
@@ -59,7 +60,7 @@ type Announcement struct {
 	Error    string
 }
 
-func newAnnouncement(kind AnnouncementKind, c Consumer, position int64, since, now time.Time) Announcement {
+func newAnnouncement(kind string, c Consumer, position int64, since, now time.Time) Announcement {
 	return Announcement{
 		Kind: kind,
 		// The lengths keep any two queues' and consumers' ids apart, the

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// MinInline and MaxInline bound [Reader].Inline.
-	MinInline, MaxInline = 100 * time.Millisecond, time.Minute
+	// minInline and maxInline bound [Reader].Inline.
+	minInline, maxInline = 100 * time.Millisecond, time.Minute
 	// slowFor is for how long it counts that a queue's batch took longer than it may beside others.
 	slowFor = 10 * time.Minute
 	// maxSlow is how many of them it remembers.

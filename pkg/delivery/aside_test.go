@@ -380,7 +380,7 @@ func TestAnswer(t *testing.T) {
 		k.must(err)
 		return d
 	}
-	said := map[int64]delivery.Answer{
+	said := map[int64]delivery.Response{
 		1: {Status: 200, Took: 20 * time.Millisecond, Text: "first"},
 		3: {Status: 202, Took: 2 * time.Second, Text: strings.Repeat("é", 500)},
 	}

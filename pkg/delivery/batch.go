@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -34,16 +33,16 @@ type Batch struct {
 	Rewinds int64
 
 	// answer is what the sink says that it answered; nil where nobody keeps it.
-	answer *record.Answer
+	answer *Response
 	// deferred is for how long the handler left the commit to others; nil where it cannot.
 	deferred *time.Duration
 	// outbox gathers the replies of a batch that takes some: see Reply.
-	outbox *record.Outbox
+	outbox *outbox
 }
 
 // Defer leaves the commit of the batch to the worker that the handler passes the [Batch].Token on
 // to, for so long, 1 second to 30 days: when the handler has returned nil, the claim stays in
-// flight. The worker commits or fails it by package pull (Commit, Abort), or over HTTP, and may
+// flight. The worker commits or fails it by [Claims] (Commit, Abort), or over HTTP, and may
 // extend it. Where it does not in time, the batch failed, and comes again.
 //
 // Of a tracked batch the chain's deadline counts. A batch that is deferred takes no replies.
@@ -75,21 +74,21 @@ func (b Batch) Reply(replies ...Reply) error {
 	if b.outbox == nil {
 		return errNoReplies
 	}
-	return b.outbox.Add(replies...)
+	return b.outbox.add(replies...)
 }
 
 // Answered notes what the sink answered when it took the batch, the last time counts: it is kept with the consumer, by
 // the commit's own write, for people to see. Its text is cut to 200 bytes.
-func (b Batch) Answered(a Answer) {
+func (b Batch) Answered(a Response) {
 	if b.answer != nil {
 		*b.answer = a
 	}
 }
 
 // said is what the sink answered; the zero Answer where it did not say.
-func (b Batch) said() Answer {
+func (b Batch) said() Response {
 	if b.answer == nil {
-		return Answer{}
+		return Response{}
 	}
 	return *b.answer
 }
@@ -100,12 +99,12 @@ func (b Batch) Replies() ([]Reply, error) {
 	if b.outbox == nil {
 		return nil, nil
 	}
-	return b.outbox.Replies()
+	return b.outbox.all()
 }
 
 // Answerable is the batch, such that replies can be added to it: for who applies
 // what was claimed, and for tests of handlers.
 func (b Batch) Answerable() Batch {
-	b.outbox = &record.Outbox{}
+	b.outbox = &outbox{}
 	return b
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -33,10 +33,10 @@ type Circuit struct {
 
 // withDefaults is c with its zero fields filled in.
 func (c Circuit) withDefaults() Circuit {
-	c.Queues = cmp.Or(c.Queues, record.DefaultFailing)
-	c.WakeRate = cmp.Or(c.WakeRate, record.DefaultWakeRate)
+	c.Queues = cmp.Or(c.Queues, request.DefaultFailing)
+	c.WakeRate = cmp.Or(c.WakeRate, request.DefaultWakeRate)
 	if len(c.Probes) == 0 {
-		c.Probes = record.DefaultProbes
+		c.Probes = request.DefaultProbes
 	}
 	return c
 }
@@ -47,8 +47,8 @@ func (c Circuit) validate() error {
 		field            string
 		given, low, high int
 	}{
-		{"circuit.queues", c.Queues, record.MinFailing, record.MaxFailing},
-		{"circuit.wakeRate", c.WakeRate, 1, record.MaxWakeRate},
+		{"circuit.queues", c.Queues, request.MinFailing, request.MaxFailing},
+		{"circuit.wakeRate", c.WakeRate, 1, request.MaxWakeRate},
 	} {
 		if bound.given < bound.low || bound.given > bound.high {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
@@ -59,8 +59,8 @@ func (c Circuit) validate() error {
 
 // wait is how long it is to the next probe: up to a tenth longer than the setting, by what the
 // health is, so that not all consumers of a sink ask it at the same times.
-func (c Circuit) wait(h record.Health) time.Duration {
-	wait := record.RetryAfter(int(h.Circuit.Probes)+1, c.Probes)
+func (c Circuit) wait(h request.Health) time.Duration {
+	wait := request.RetryAfter(int(h.Circuit.Probes)+1, c.Probes)
 	hash := fnv.New32a()
 	_, _ = fmt.Fprintf(hash, "%s %d %d", h.Consumer, h.Circuit.Opened.UnixMilli(), h.Circuit.Probes)
 	return wait + time.Duration(hash.Sum32()%100)*wait/1000
@@ -68,15 +68,15 @@ func (c Circuit) wait(h record.Health) time.Duration {
 
 // opened is a health whose circuit opens now. Rows are told apart by these times: they rise, however far
 // the clocks of who opens and who closes it are apart.
-func (c Circuit) opened(h record.Health, now time.Time) record.Health {
-	h.Circuit = record.Circuit{Opened: notBefore(h.Circuit.Closed, now), Closed: h.Circuit.Closed}
+func (c Circuit) opened(h request.Health, now time.Time) request.Health {
+	h.Circuit = request.Circuit{Opened: notBefore(h.Circuit.Closed, now), Closed: h.Circuit.Closed}
 	h.Circuit.ProbeAt = ddb.ToMillis(now.Add(c.wait(h)))
 	return h
 }
 
 // closed is a health whose circuit closes now.
-func closed(h record.Health, now time.Time) record.Health {
-	h.Circuit = record.Circuit{Closed: notBefore(h.Circuit.Opened, now), Waking: true, Announced: h.Circuit.Announced}
+func closed(h request.Health, now time.Time) request.Health {
+	h.Circuit = request.Circuit{Closed: notBefore(h.Circuit.Opened, now), Waking: true, Announced: h.Circuit.Announced}
 	return h
 }
 
@@ -110,7 +110,7 @@ func (run *delivery) failed(c Consumer) failed {
 }
 
 // noted is what is known of the sink then, and whether that is a change.
-func (f failed) noted(h record.Health, now time.Time) (next record.Health, changed bool) {
+func (f failed) noted(h request.Health, now time.Time) (next request.Health, changed bool) {
 	next = h
 	next.Failing = h.Still(now, f.good)
 	if f.sink {
@@ -129,14 +129,14 @@ func (f failed) noted(h record.Health, now time.Time) (next record.Health, chang
 
 // listed has the queue among those that fail, and reports whether that is a change: an entry is renewed when a third
 // of its time is over.
-func (f failed) listed(h record.Health, now time.Time) (next record.Health, changed bool) {
+func (f failed) listed(h request.Health, now time.Time) (next request.Health, changed bool) {
 	if len(h.Failing) == 0 {
 		h.FailingSince = ddb.ToMillis(now)
 	}
-	at := slices.IndexFunc(h.Failing, func(o record.FailingQueue) bool { return o.Queue == f.Queue })
-	entry := record.FailingQueue{Queue: f.Queue, At: ddb.ToMillis(now)}
+	at := slices.IndexFunc(h.Failing, func(o request.FailingQueue) bool { return o.Queue == f.Queue })
+	entry := request.FailingQueue{Queue: f.Queue, At: ddb.ToMillis(now)}
 	switch {
-	case at < 0 && len(h.Failing) < record.MaxFailing:
+	case at < 0 && len(h.Failing) < request.MaxFailing:
 		h.Failing = append(h.Failing, entry)
 	case at >= 0 && now.Sub(h.Failing[at].At) > f.good/3:
 		h.Failing[at] = entry
@@ -148,9 +148,9 @@ func (f failed) listed(h record.Health, now time.Time) (next record.Health, chan
 
 // opens reports whether the circuit opens: as many queues fail, and the sink has taken nothing for some time, or so
 // many fail that it needs no proof.
-func (f failed) opens(h record.Health, now time.Time) bool {
+func (f failed) opens(h request.Health, now time.Time) bool {
 	return !f.circuit.Off && !h.Circuit.Open() && len(h.Failing) >= f.circuit.Queues && now.Sub(h.TakenAt) >= unseen &&
-		(now.Sub(h.FailingSince) >= steady || len(h.Failing) == record.MaxFailing)
+		(now.Sub(h.FailingSince) >= steady || len(h.Failing) == request.MaxFailing)
 }
 
 // lets reports whether the circuit lets a batch of a queue be handed over. What cannot be known
@@ -180,7 +180,7 @@ func (run *delivery) lets(ctx context.Context) bool {
 }
 
 // opens reports whether the circuit is open, for a consumer that has one.
-func (run *delivery) opens(h record.Health) bool {
+func (run *delivery) opens(h request.Health) bool {
 	return h.Circuit.Open() && !run.reader.Circuit.Off
 }
 
@@ -191,11 +191,11 @@ func (run *delivery) isOpen(ctx context.Context) bool {
 }
 
 // retryAt is when a batch is tried again that failed n times in a row.
-func (run *delivery) retryAt(known record.Health, n int) time.Time {
+func (run *delivery) retryAt(known request.Health, n int) time.Time {
 	if run.opens(known) {
 		return known.Circuit.ProbeAt
 	}
-	return run.now().Add(record.RetryAfter(n, run.reader.Retries))
+	return run.now().Add(request.RetryAfter(n, run.reader.Retries))
 }
 
 // probes makes the claim that is to be made a probe, where the circuit is open, and reports
@@ -229,7 +229,7 @@ func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 }
 
 // tries reports whether nobody of this process has tried to make the same probe.
-func (d *Deliverer) tries(seen, next record.Health) bool {
+func (d *Deliverer) tries(seen, next request.Health) bool {
 	d.looks.mu.Lock()
 	defer d.looks.mu.Unlock()
 	known := d.looks.of[seen.Consumer]
@@ -243,7 +243,7 @@ func (d *Deliverer) tries(seen, next record.Health) bool {
 // closes closes the circuit that is known to be open, as the sink took a tracked probe, or as there is to be
 // none, however its health changed meanwhile. Where it cannot be closed now, the next probe does, or the next
 // process that looks.
-func (d *Deliverer) closes(ctx context.Context, seen record.Health) {
+func (d *Deliverer) closes(ctx context.Context, seen request.Health) {
 	h, err := d.store.Health(ctx, seen.Consumer, true)
 	for range maxNotes {
 		if err != nil || !h.Circuit.Open() || !h.Circuit.Opened.Equal(seen.Circuit.Opened) {

@@ -7,21 +7,21 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // held is the row of a queue that an open circuit keeps from being delivered. Those of a circuit that
 // opens later are newer.
-func held(queue string, e record.Health, since time.Time) trouble.Row {
+func held(queue string, e request.Health, since time.Time) trouble.Row {
 	opened := cmp.Or(e.Circuit.Opened, e.Circuit.Closed)
 	return trouble.Row{State: trouble.HeldBy(e.Consumer), Queue: queue, Consumer: e.Consumer, Since: since, N: opened.UnixMilli()}
 }
 
 // openRow is the row of a consumer's name whose circuit is open, or has held queues back that are not woken
 // up yet.
-func openRow(e record.Health) trouble.Row {
+func openRow(e request.Health) trouble.Row {
 	since := cmp.Or(e.Circuit.Opened, e.Circuit.Closed)
 	return trouble.Row{State: trouble.CircuitOpen, Consumer: e.Consumer, Since: since, N: since.UnixMilli()}
 }
@@ -48,7 +48,7 @@ func (run *delivery) hold(ctx context.Context) (mayGoOn bool) {
 }
 
 // noteHeld notes a queue that waits for the circuit, and reports whether it is noted: it is woken up in its turn then.
-func (d *Deliverer) noteHeld(ctx context.Context, queue string, h record.Health) bool {
+func (d *Deliverer) noteHeld(ctx context.Context, queue string, h request.Health) bool {
 	rows := d.store.Trouble()
 	if rows == nil {
 		return false
@@ -87,7 +87,7 @@ const looksForProbe = 25
 // wakeForProbe wakes up who delivers for a probe that is due: queues that are held back, first those whose
 // message did not fail, or else those that are known to fail. Where none of them has anything to deliver, the
 // circuit is closed.
-func (r *sweepRun) wakeForProbe(ctx context.Context, e record.Health) error {
+func (r *sweepRun) wakeForProbe(ctx context.Context, e request.Health) error {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, looksForProbe)
 	if err != nil || len(rows) == 0 {
 		var queues []string
@@ -123,7 +123,7 @@ func (r *sweepRun) wakeForProbe(ctx context.Context, e record.Health) error {
 //
 // Another did it first, or made a probe: the evidence is not what was seen, and nothing changes. We die right
 // after: the next who comes wakes up what was held back meanwhile.
-func (r *sweepRun) endsUnproven(ctx context.Context, e record.Health) (bool, error) {
+func (r *sweepRun) endsUnproven(ctx context.Context, e request.Health) (bool, error) {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, 1)
 	if err != nil || len(rows) > 0 {
 		return false, err
@@ -168,14 +168,14 @@ func (r *sweepRun) mayProbe(ctx context.Context, consumer, queue string) (fails,
 // none of the others.
 //
 // We die after the deletion: the sweep wakes the queue up, as any that lags.
-func (r *sweepRun) wakeHeld(ctx context.Context, e record.Health, rows []trouble.Row) error {
+func (r *sweepRun) wakeHeld(ctx context.Context, e request.Health, rows []trouble.Row) error {
 	asleep, err := r.wakeRows(ctx, e, rows)
 	return errors.Join(err, r.holdAgain(ctx, asleep))
 }
 
 // wakeRows deletes rows, and wakes up the queues that they are about. It returns the rows of those that
 // could not be woken up.
-func (r *sweepRun) wakeRows(ctx context.Context, e record.Health, rows []trouble.Row) (asleep []trouble.Row, err error) {
+func (r *sweepRun) wakeRows(ctx context.Context, e request.Health, rows []trouble.Row) (asleep []trouble.Row, err error) {
 	var errs []error
 	for _, row := range rows {
 		// What the index shows may be over, and has no number.
@@ -202,7 +202,7 @@ func (r *sweepRun) holdAgain(ctx context.Context, asleep []trouble.Row) error {
 
 // wakeLate wakes up queues of which it was noted that they are held back when the circuit had closed, and all others
 // were woken up: as many as a second has. 4.5 read units where there is none.
-func (r *sweepRun) wakeLate(ctx context.Context, e record.Health) error {
+func (r *sweepRun) wakeLate(ctx context.Context, e request.Health) error {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, r.bounds(e.Consumer).WakeRate)
 	if err != nil || len(rows) == 0 {
 		return err
@@ -246,7 +246,7 @@ func (r *sweepRun) good(consumer string) time.Duration {
 //
 // Another did it first: it wakes them up. We die right after: the next caller goes on when the
 // turn is over.
-func (r *sweepRun) wakes(ctx context.Context, e record.Health) (time.Time, error) {
+func (r *sweepRun) wakes(ctx context.Context, e request.Health) (time.Time, error) {
 	if now := r.now(); now.Before(e.Circuit.ProbeAt) {
 		return e.Circuit.ProbeAt, nil
 	}
@@ -275,7 +275,7 @@ func (r *sweepRun) wakes(ctx context.Context, e record.Health) (time.Time, error
 
 // wakeInTurn wakes queues up at the rate of the consumer, until none is left or the turn is over. Those that
 // cannot be woken up are held back again behind it, so that each is tried once in a turn.
-func (r *sweepRun) wakeInTurn(ctx context.Context, e record.Health) (left bool, err error) {
+func (r *sweepRun) wakeInTurn(ctx context.Context, e request.Health) (left bool, err error) {
 	rate := r.bounds(e.Consumer).WakeRate
 	began, woken, after := r.now(), 0, trouble.Ages{}
 	var asleep []trouble.Row

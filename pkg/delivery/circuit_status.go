@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 )
 
 // Sink is what is known of the sink of all consumers of a name. The zero Sink never failed.
@@ -29,7 +29,7 @@ func (d *Deliverer) Sink(ctx context.Context, consumer string) (Sink, error) {
 	return sinkOf(h), err
 }
 
-func sinkOf(h record.Health) Sink {
+func sinkOf(h request.Health) Sink {
 	s := Sink{OpenSince: h.Circuit.Opened, Waking: h.Circuit.Waking, FailingSince: h.FailingSince, TakenAt: h.TakenAt}
 	if h.Circuit.Open() {
 		s.ProbeAt, s.Probes = h.Circuit.ProbeAt, h.Circuit.Probes

@@ -10,17 +10,16 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // circuit is that of the desk's consumer, as it stands.
-func (k *desk) circuit() record.Circuit {
+func (k *desk) circuit() request.Circuit {
 	k.t.Helper()
-	e, err := k.store.Health(k.t.Context(), "c", true)
+	e, err := k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true)
 	k.must(err)
 	return e.Circuit
 }
@@ -123,7 +122,7 @@ func TestWhatIsTakenKeepsTheCircuitClosed(t *testing.T) {
 		k.put("good", int64(i)+1)
 		k.hands("good", delivery.EndedCaughtUp)
 	}
-	if k.circuit() != (record.Circuit{}) {
+	if k.circuit() != (request.Circuit{}) {
 		t.Errorf("%+v", k.circuit())
 	}
 }
@@ -249,7 +248,7 @@ func TestTheCircuitCloses(t *testing.T) {
 	k.probeDue()
 	k.hands("q", delivery.EndedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4 #1")
-	if is := k.circuit(); is != (record.Circuit{Closed: k.now, Waking: true}) {
+	if is := k.circuit(); is != (request.Circuit{Closed: k.now, Waking: true}) {
 		t.Errorf("%+v", is)
 	}
 	// Of those that failed nothing is waited for.
@@ -317,16 +316,16 @@ func TestTheCircuitClosesWhateverIsLearntMeanwhile(t *testing.T) {
 	k.opens()
 	k.probeDue()
 	k.fails = func(delivery.Batch) error {
-		e, err := k.store.Health(t.Context(), "c", true)
+		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 		k.must(err)
 		next := e
 		next.By = "another"
-		_, _, err = k.store.Learn(t.Context(), e, next)
+		_, _, err = k.store.Requests(request.Inside{}).Learn(t.Context(), e, next)
 		k.must(err)
 		return nil
 	}
 	k.hands("q", delivery.EndedCaughtUp)
-	e, err := k.store.Health(t.Context(), "c", true)
+	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 	k.must(err)
 	if e.Circuit.Open() || !e.TakenAt.Equal(k.now) || len(e.Failing) != 0 {
 		t.Errorf("%+v", e)
@@ -339,11 +338,11 @@ func TestALateProbeClosesNothing(t *testing.T) {
 	k.opens()
 	k.probeDue()
 	k.fails = func(delivery.Batch) error {
-		e, err := k.store.Health(t.Context(), "c", true)
+		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 		k.must(err)
 		next := e
 		next.By, next.Circuit.Opened = "another", k.now
-		_, _, err = k.store.Learn(t.Context(), e, next)
+		_, _, err = k.store.Requests(request.Inside{}).Learn(t.Context(), e, next)
 		k.must(err)
 		return nil
 	}
@@ -389,9 +388,9 @@ func TestAPermanentFailureGivesTheProbeBack(t *testing.T) {
 	k.probeDue()
 	k.fails = func(delivery.Batch) error { return delivery.Permanent(errNo) }
 	k.d.Deliver(t.Context(), "q", k.patient(), -1)
-	e, err := k.store.Health(t.Context(), "c", true)
+	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 	k.must(err)
-	if at := e.Circuit.ProbeAt.Sub(k.now); at > 17*time.Second || slices.ContainsFunc(e.Failing, func(f record.FailingQueue) bool { return f.Queue == "q" }) {
+	if at := e.Circuit.ProbeAt.Sub(k.now); at > 17*time.Second || slices.ContainsFunc(e.Failing, func(f request.FailingQueue) bool { return f.Queue == "q" }) {
 		t.Errorf("the next probe is due in %s: %+v", at, e)
 	}
 }
@@ -445,13 +444,13 @@ func TestTheCircuitOpensNotForASinkThatTakesParts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newDesk(t)
 			k.fails = func(b delivery.Batch) error { return delivery.DoneUpTo(cause, b.From+1) }
-			for i := range record.MaxFailing {
+			for i := range request.MaxFailing {
 				// Its claim was made before the parts of the others were taken.
-				k.knows(record.Health{Failing: k.listed(names("other", i)...), FailingSince: k.now.Add(-time.Minute)})
+				k.knows(request.Health{Failing: k.listed(names("other", i)...), FailingSince: k.now.Add(-time.Minute)})
 				queue := fmt.Sprint("q", i)
 				k.put(queue, 1, 2, 3)
 				k.hands(queue, delivery.EndedFailed)
-				if h := k.health(); h.Circuit != (record.Circuit{}) || len(h.Failing) > 0 {
+				if h := k.health(); h.Circuit != (request.Circuit{}) || len(h.Failing) > 0 {
 					t.Fatalf("after %d parts: %+v; want none that fails, and a circuit that never was open", i+1, h)
 				}
 				k.pass(time.Minute)
@@ -501,7 +500,7 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 			if with.other {
 				ends, _ = k.process(k.chains)
 			}
-			worker, err := pull.New(ends, nil)
+			worker, err := delivery.NewClaims(ends, nil)
 			k.must(err)
 			bad := []string{"bad1", "bad2", "bad3"}
 			for _, queue := range bad {
@@ -514,7 +513,7 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 					t.Fatalf("after %d: %s, %v", seq, done.Ended, done.Err)
 				}
 				if with.token {
-					answered(t, "commit", pull.OK)(worker.Commit(t.Context(), pull.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
+					answered(t, "commit", delivery.OK)(worker.Commit(t.Context(), delivery.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
 				} else {
 					k.works(k.edges...)
 					chain, err := k.acker.Get(t.Context(), k.edges[0].Tag())
@@ -541,7 +540,7 @@ func TestLateWorkClosesNoCircuit(t *testing.T) {
 	done := k.d.Deliver(t.Context(), "slow", k.defers(), -1)
 	k.opens()
 	k.pass(time.Second)
-	answered(t, "commit", pull.OK)(k.worker().Commit(t.Context(), pull.Held{Queue: "slow", Consumer: "c", Token: done.Record.Token}))
+	answered(t, "commit", delivery.OK)(k.worker().Commit(t.Context(), delivery.Held{Queue: "slow", Consumer: "c", Token: done.Record.Token}))
 	if !k.circuit().Open() {
 		t.Error("it is closed")
 	}
@@ -601,7 +600,7 @@ func TestACircuitThatIsOff(t *testing.T) {
 	if c := k.circuit(); c.Open() || !c.Waking {
 		t.Errorf("it was switched off, and is %+v", c)
 	}
-	if row, found, err := k.store.Trouble().Row(t.Context(), trouble.HeldBy("c"), "q", "c"); err != nil || found {
+	if row, found, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.HeldBy("c"), "q", "c"); err != nil || found {
 		t.Errorf("%+v, %v", row, err)
 	}
 }
@@ -630,7 +629,7 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	if done.Ended != delivery.EndedCircuitOpen || done.Batches != 1 || done.Skipped != 1 {
 		t.Errorf("%+v", done)
 	}
-	e, err := k.store.Health(t.Context(), "c", true)
+	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 	k.must(err)
 	if wait := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || !e.TakenAt.IsZero() || wait <= 0 || wait > 20*time.Second {
 		t.Errorf("the next probe is after %s: %+v", wait, e)
@@ -648,7 +647,7 @@ func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
 		k.must(err)
 	}
 	k.finishes()
-	if e, err := k.store.Health(t.Context(), "c", true); err != nil || len(e.Failing) != 3 || e.Circuit.Open() {
+	if e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true); err != nil || len(e.Failing) != 3 || e.Circuit.Open() {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	k.fails = func(delivery.Batch) error { return errNo }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -25,25 +24,25 @@ func (k *desk) defers() delivery.Reader {
 	return r
 }
 
-func (k *desk) defersTo(want delivery.Ended) pull.Held {
+func (k *desk) defersTo(want delivery.Ended) delivery.Held {
 	k.t.Helper()
 	if done := k.d.Deliver(k.t.Context(), "q", k.defers(), -1); done.Err != nil || done.Ended != want {
 		k.t.Fatalf("it ended as %s (%v, %v), want %s", done.Ended, done.Cause, done.Err, want)
 	}
-	return pull.Held{Queue: "q", Consumer: "c", Token: k.standing("q").Token}
+	return delivery.Held{Queue: "q", Consumer: "c", Token: k.standing("q").Token}
 }
 
-func (k *desk) worker() *pull.Puller {
+func (k *desk) worker() delivery.Claims {
 	k.t.Helper()
-	p, err := pull.New(k.d, nil)
+	p, err := delivery.NewClaims(k.d, nil)
 	k.must(err)
 	return p
 }
 
 // answered checks how a call about a claim went.
-func answered(t *testing.T, what string, want pull.Verdict) func(pull.Answer, error) {
+func answered(t *testing.T, what string, want delivery.Verdict) func(delivery.Answer, error) {
 	t.Helper()
-	return func(a pull.Answer, err error) {
+	return func(a delivery.Answer, err error) {
 		t.Helper()
 		if err != nil || a.Verdict != want {
 			t.Errorf("%s: %s, error %v; want %s", what, a.Verdict, err, want)
@@ -61,44 +60,44 @@ func TestAWorkerCommitsByItsToken(t *testing.T) {
 	k.defersTo(delivery.EndedBusy)
 	stranger := h
 	stranger.Token.Req = "another"
-	answered(t, "another's commit", pull.Foreign)(p.Commit(t.Context(), stranger))
-	answered(t, "another's failure", pull.Foreign)(p.Abort(t.Context(), stranger, "no"))
-	answered(t, "prepare", pull.Deferred)(p.Prepare(t.Context(), h))
+	answered(t, "another's commit", delivery.Foreign)(p.Commit(t.Context(), stranger))
+	answered(t, "another's failure", delivery.Foreign)(p.Abort(t.Context(), stranger, "no"))
+	answered(t, "prepare", delivery.Deferred)(p.Prepare(t.Context(), h))
 	_, err := p.Commit(t.Context(), h, delivery.Reply{Queue: "r", Body: []byte("x")})
 	invalid(t, err, "replies")
-	answered(t, "one that pulls", pull.Busy)(p.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"}))
+	answered(t, "one that pulls", delivery.Busy)(p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"}))
 	k.at("q", 0, delivery.Started)
 	k.pass(time.Second)
 	for _, what := range []string{"commit", "again, its response was lost"} {
-		answered(t, what, pull.OK)(p.Commit(t.Context(), h))
+		answered(t, what, delivery.OK)(p.Commit(t.Context(), h))
 	}
 	if cur, err := k.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(k.now) {
 		t.Errorf("nobody was woken up for what comes next: %+v, %v", cur, err)
 	}
-	answered(t, "failure, after the commit", pull.Committed)(p.Abort(t.Context(), h, "no"))
+	answered(t, "failure, after the commit", delivery.Committed)(p.Abort(t.Context(), h, "no"))
 	k.at("q", 3, delivery.Idle)
 	next := k.defersTo(delivery.EndedDeferred)
-	answered(t, "the commit of the one before", pull.OK)(p.Commit(t.Context(), h))
-	answered(t, "commit, with a claim of what comes next", pull.OK)(first(p.CommitAndClaim(t.Context(), next, pull.Request{Queue: "q", Consumer: "c", ID: "r"})))
+	answered(t, "the commit of the one before", delivery.OK)(p.Commit(t.Context(), h))
+	answered(t, "commit, with a claim of what comes next", delivery.OK)(first(p.CommitAndClaim(t.Context(), next, delivery.Request{Queue: "q", Consumer: "c", ID: "r"})))
 	k.at("q", 4, delivery.Idle)
 	k.gets("q 1,2,3 #1", "q 4 #1")
 }
 
-func first(a, _ pull.Answer, err error) (pull.Answer, error) { return a, err }
+func first(a, _ delivery.Answer, err error) (delivery.Answer, error) { return a, err }
 
 // TestAWorkerIsFasterThanTheHandler: it is told that the claim is not deferred yet, and asks again.
 func TestAWorkerIsFasterThanTheHandler(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	p := k.worker()
-	var h pull.Held
+	var h delivery.Held
 	k.fails = func(b delivery.Batch) error {
-		h = pull.HeldOf(b)
-		answered(t, "early", pull.NotPrepared)(p.Commit(t.Context(), h))
+		h = b.Held()
+		answered(t, "early", delivery.NotPrepared)(p.Commit(t.Context(), h))
 		return nil
 	}
 	k.defersTo(delivery.EndedDeferred)
-	answered(t, "again", pull.OK)(p.Commit(t.Context(), h))
+	answered(t, "again", delivery.OK)(p.Commit(t.Context(), h))
 	k.at("q", 1, delivery.Idle)
 }
 
@@ -109,7 +108,7 @@ func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 		k.put("q", 1)
 		p := k.worker()
 		k.fails = func(b delivery.Batch) error {
-			answered(t, "extends", pull.OK)(p.Extend(t.Context(), pull.HeldOf(b), more))
+			answered(t, "extends", delivery.OK)(p.Extend(t.Context(), b.Held(), more))
 			return nil
 		}
 		k.defersTo(delivery.EndedDeferred)
@@ -125,7 +124,7 @@ func TestTheTokenOfATrackedBatch(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		k := newTrackedDesk(t)
 		k.put("q", 1, 2)
-		h := pull.Held{Queue: "q", Consumer: "c", Token: k.ends(delivery.EndedDeferred).Record.Token}
+		h := delivery.Held{Queue: "q", Consumer: "c", Token: k.ends(delivery.EndedDeferred).Record.Token}
 		p := k.worker()
 		before := k.standing("q")
 		_, err := p.Extend(t.Context(), h, 6*time.Hour)
@@ -136,13 +135,13 @@ func TestTheTokenOfATrackedBatch(t *testing.T) {
 		if begun {
 			k.works(k.edges[0])
 		}
-		answered(t, "commit", pull.OK)(p.Commit(t.Context(), h))
+		answered(t, "commit", delivery.OK)(p.Commit(t.Context(), h))
 		if chain, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || chain.End() == xorack.Open {
 			t.Errorf("the chain is %q (%v), and its batch is committed", chain.End(), err)
 		}
 		k.finishes()
 		k.at("q", 2, delivery.Idle)
-		answered(t, "extend, after the commit", pull.Committed)(p.Extend(t.Context(), h, time.Hour))
+		answered(t, "extend, after the commit", delivery.Committed)(p.Extend(t.Context(), h, time.Hour))
 	}
 }
 
@@ -154,20 +153,20 @@ func TestAWorkerFails(t *testing.T) {
 		k.put("q", 1)
 		p := k.worker()
 		h := k.defersTo(delivery.EndedDeferred)
-		fail := func() (pull.Answer, error) { return p.Abort(t.Context(), h, "no card") }
+		fail := func() (delivery.Answer, error) { return p.Abort(t.Context(), h, "no card") }
 		if settle {
-			fail = func() (pull.Answer, error) { return p.Settle(t.Context(), h, delivery.Aborted, "no card") }
+			fail = func() (delivery.Answer, error) { return p.Settle(t.Context(), h, delivery.Aborted, "no card") }
 		}
-		answered(t, "fails", pull.OK)(fail())
-		answered(t, "again, its response was lost", pull.OK)(fail())
-		answered(t, "commit, after the failure", pull.Aborted)(p.Commit(t.Context(), h))
+		answered(t, "fails", delivery.OK)(fail())
+		answered(t, "again, its response was lost", delivery.OK)(fail())
+		answered(t, "commit, after the failure", delivery.Aborted)(p.Commit(t.Context(), h))
 		if c := k.at("q", 0, delivery.Idle); c.Error != "no card" || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
 			t.Errorf("%+v; want why, and when it comes again", c)
 		}
 		for range 2 {
 			k.pass(10 * time.Minute)
 			h = k.defersTo(delivery.EndedDeferred)
-			answered(t, "fails", pull.OK)(fail())
+			answered(t, "fails", delivery.OK)(fail())
 		}
 		k.pass(10 * time.Minute)
 		k.defersTo(delivery.EndedBlocked)
@@ -192,7 +191,7 @@ func TestADeferredClaimExpires(t *testing.T) {
 			p := k.worker()
 			k.pass(9 * time.Minute)
 			k.defersTo(delivery.EndedBusy)
-			answered(t, "extends", pull.OK)(p.Extend(t.Context(), h, 10*time.Minute))
+			answered(t, "extends", delivery.OK)(p.Extend(t.Context(), h, 10*time.Minute))
 			k.pass(10 * time.Minute)
 			k.defersTo(delivery.EndedBusy)
 			k.pass(time.Second)
@@ -201,8 +200,8 @@ func TestADeferredClaimExpires(t *testing.T) {
 			if !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 || c.FailingSince.IsZero() {
 				t.Errorf("%+v; want a failure, and why", c)
 			}
-			answered(t, "commits late", pull.Cancelled)(p.Commit(t.Context(), h))
-			answered(t, "extends late", pull.Cancelled)(p.Extend(t.Context(), h, time.Minute))
+			answered(t, "commits late", delivery.Cancelled)(p.Commit(t.Context(), h))
+			answered(t, "extends late", delivery.Cancelled)(p.Extend(t.Context(), h, time.Minute))
 		})
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -84,7 +84,7 @@ type delivery struct {
 	bad bool
 	// learnt is what was known of the sink before the batch that is under way was handed on,
 	// probe the number of the probe that the batch is; 0 where it is none.
-	learnt record.Health
+	learnt request.Health
 	probe  int64
 }
 
@@ -118,67 +118,16 @@ func (run *delivery) deliver(ctx context.Context, from int64) error {
 
 // ready reports whether a claim should be made, and says why not.
 func (run *delivery) ready(ctx context.Context) (bool, error) {
-	c, now := run.Record, run.now()
-	if c.Deferred {
-		after, ended, err := run.look(ctx, c)
-		if err != nil {
-			return false, err
-		}
-		// While the claim was in flight, nobody noted what came.
-		run.Record, run.position = after, -1
-		switch {
-		case !ended:
-			run.Ended = EndedBusy
-			return false, nil
-		case !after.Exists():
-			run.Ended = EndedLost // it was removed
-			return false, nil
-		}
-		return run.ready(ctx)
+	if err := run.settle(ctx); err != nil || run.Ended != "" {
+		return false, err
 	}
-	switch {
-	case c.Starting != "":
-		started, err := run.start(ctx, c, run.until)
-		switch {
-		case errors.Is(err, ErrOutran) && !started.Exists():
-			run.Ended = EndedLost // it was removed
-			return false, nil
-		case err != nil && !errors.Is(err, ErrOutran):
-			return false, err
-		}
-		run.Record = started
-		if err == nil && started.Starting != "" {
-			run.Ended = EndedOutOfTime
-			return false, nil
-		}
-		return run.ready(ctx)
-	case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):
-		// Forward only: it is as good as committed, also while it is paused.
-		finished, err := run.tables().Forward(ctx, c, nil)
-		if err != nil {
-			return false, run.replying(err)
-		}
-		run.store.NoteOver(ctx, finished, trouble.Replying)
-		run.Record = finished
-		return run.ready(ctx)
-	case c.Paused != "":
-		run.Ended = EndedPaused
-	case c.State == Blocked:
-		run.Ended = EndedBlocked
-	case c.State == Prepared || c.State == InDoubt:
-		run.Ended = EndedBusy // who ends it looks at the position
-	case c.State == Sending || c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
-		return run.busy(ctx)
-	case c.State == Idle && now.Before(c.RetryAt) && !run.sinkMended(ctx, c):
-		run.Ended = EndedWait
-	}
-	if run.Ended != "" {
+	if run.Ended = run.stopped(ctx); run.Ended != "" {
 		return false, nil
 	}
 	if err := run.knows(ctx); err != nil {
 		return false, err
 	}
-	if run.position <= c.Delivered {
+	if run.position <= run.Record.Delivered {
 		run.Ended = EndedCaughtUp
 		return false, nil
 	}
@@ -191,6 +140,89 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return run.lets(ctx), nil
+}
+
+// settle does what comes before a claim, one step after the other, until nothing is left of it, or a step ends the
+// delivery: each leaves the consumer as it is then.
+func (run *delivery) settle(ctx context.Context) (err error) {
+	for err == nil && run.Ended == "" {
+		switch c, now := run.Record, run.now(); {
+		case c.Deferred:
+			err = run.lookAtWork(ctx, c)
+		case c.Starting != "":
+			err = run.goOnWithStart(ctx, c)
+		case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):
+			err = run.sendReplies(ctx, c)
+		case c.Paused != "":
+			return nil
+		case c.State == Sending || c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):
+			err = run.busy(ctx, c)
+		default:
+			return nil
+		}
+	}
+	return err
+}
+
+// lookAtWork ends a deferred claim whose work has ended, or is late.
+func (run *delivery) lookAtWork(ctx context.Context, c Consumer) error {
+	after, ended, err := run.look(ctx, c)
+	if err != nil {
+		return err
+	}
+	// While the claim was in flight, nobody noted what came.
+	run.Record, run.position = after, -1
+	switch {
+	case !ended:
+		run.Ended = EndedBusy
+	case !after.Exists():
+		run.Ended = EndedLost // it was removed
+	}
+	return nil
+}
+
+// goOnWithStart goes on with a start that is not finished, as long as there is time.
+func (run *delivery) goOnWithStart(ctx context.Context, c Consumer) error {
+	started, err := run.start(ctx, c, run.until)
+	switch {
+	case errors.Is(err, ErrOutran) && !started.Exists():
+		run.Ended = EndedLost // it was removed
+		return nil
+	case err != nil && !errors.Is(err, ErrOutran):
+		return err
+	}
+	run.Record = started
+	if err == nil && started.Starting != "" {
+		run.Ended = EndedOutOfTime
+	}
+	return nil
+}
+
+// sendReplies finishes a claim whose replies another was to send: forward only, for it is as good as committed, also
+// while the consumer is paused.
+func (run *delivery) sendReplies(ctx context.Context, c Consumer) error {
+	finished, err := run.forward(ctx, c, nil)
+	if err != nil {
+		return run.replying(err)
+	}
+	run.store.NoteOver(ctx, finished, trouble.Replying)
+	run.Record = finished
+	return nil
+}
+
+// stopped is why nothing may be claimed; empty where something may.
+func (run *delivery) stopped(ctx context.Context) Ended {
+	switch c := run.Record; {
+	case c.Paused != "":
+		return EndedPaused
+	case c.State == Blocked:
+		return EndedBlocked
+	case c.State == Prepared || c.State == InDoubt:
+		return EndedBusy // who ends it looks at the position
+	case c.State == Idle && run.now().Before(c.RetryAt) && !run.sinkMended(ctx, c):
+		return EndedWait
+	}
+	return ""
 }
 
 // knows has the position read where none is known, and takes up what others noted.
@@ -207,29 +239,27 @@ func (run *delivery) knows(ctx context.Context) error {
 }
 
 // busy notes with the claim that is in flight what is known to come behind it. Where it has ended
-// meanwhile, it goes on itself.
-func (run *delivery) busy(ctx context.Context) (bool, error) {
+// meanwhile, this delivery goes on itself.
+func (run *delivery) busy(ctx context.Context, c Consumer) error {
 	if err := run.knows(ctx); err != nil {
-		return false, err
+		return err
 	}
-	c := run.Record
 	if run.position <= c.To || run.position <= c.Asked {
 		run.Ended = EndedBusy
-		return false, nil
+		return nil
 	}
 	after, noted, err := run.store.Ask(ctx, c, run.position)
 	switch {
 	case err != nil:
-		return false, err
+		return err
 	case noted:
 		run.Ended = EndedBusy
-		return false, nil
 	case !after.Exists():
 		run.Ended = EndedLost // it was removed
-		return false, nil
+	default:
+		run.Record = after
 	}
-	run.Record = after
-	return run.ready(ctx)
+	return nil
 }
 
 // inTime reports whether the turn is not over, and another batch as long as the longest
@@ -245,7 +275,7 @@ func (run *delivery) leaseUntil(ctx context.Context, now time.Time) time.Time {
 		return now.Add(run.lease)
 	}
 	lease := deadline.Add(run.grace)
-	if least := now.Add(record.MinLease); lease.Before(least) {
+	if least := now.Add(request.MinLease); lease.Before(least) {
 		return least
 	}
 	return lease
@@ -258,7 +288,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	if isBad(c, run.reader.MaxAttempts, run.reader.BlockAfter, run.now()) {
 		return run.block(ctx, c)
 	}
-	batch, err := run.read(ctx, c.Delivered, c.FailedTo(), c.Attempts)
+	batch, err := run.read(ctx, c.Delivered, c.failedTo(), c.Attempts)
 	if err != nil {
 		return c, err
 	}
@@ -281,12 +311,12 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		} else {
 			run.position = max(run.position, c.Asked)
 		}
-		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.Attempt(), c.Rewinds
-		batch.deferred, batch.answer = new(time.Duration), &record.Answer{}
+		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.attempt(), c.Rewinds
+		batch.deferred, batch.answer = new(time.Duration), &Response{}
 		// Nobody can say of what was skipped that it is done.
 		chain := xorack.Created{}
 		if run.reader.Track == 0 || len(batch.Messages) == 0 {
-			batch.outbox = &record.Outbox{}
+			batch.outbox = &outbox{}
 		} else if chain, err = run.track(ctx, c, len(batch.Messages)); err != nil {
 			return c, err
 		} else if chain.Chain.End() != xorack.Open {
@@ -334,10 +364,10 @@ func (run *delivery) noteBlocked(ctx context.Context, c, blocked Consumer) {
 	run.Ended = EndedBlocked
 }
 
-func (run *delivery) claim(ctx context.Context, to int64) record.Claim {
+func (run *delivery) claim(ctx context.Context, to int64) request.Claim {
 	now := run.now()
 	run.claiming = now
-	return record.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
+	return request.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
 }
 
 // commit commits a batch that was handed on. Where more is known to be there,
@@ -347,8 +377,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
 		if err == nil && run.Ended == "" {
 			claim := run.claim(ctx, next.To)
-			claim.Answer = done.said()
-			after, mine, err := run.store.CommitAndClaim(ctx, c, claim)
+			after, mine, err := run.store.CommitAndClaim(ctx, c, claim, done.said())
 			if err != nil {
 				return c, false, next, err
 			}
@@ -363,7 +392,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		}
 		// What could not be read is no reason to forget what was handed on.
 	}
-	after, made, err := run.store.CommitAnswered(ctx, c.Queue, c.Name, c.Token, done.said())
+	after, made, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, done.said())
 	switch {
 	case err != nil:
 		run.Ended = ""
@@ -421,17 +450,17 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 }
 
 // failure is what is noted of a batch that was not handed on, or of what is behind the part that was.
-func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part bool) record.Failure {
+func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part bool) request.Failure {
 	now := run.now()
-	why, replyQueue := record.Words(cause)
+	why, replyQueue := wordsOf(cause)
 	is := run.failed(c)
 	is.part = part
-	failure := record.Failure{Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), ReplyQueue: replyQueue, Shown: record.Shown(cause, why), Alone: c.Alone(), Now: now}
+	failure := request.Failure{Error: shorten(strings.ToValidUTF8(why, "?"), maxError), ReplyQueue: replyQueue, Shown: shownOf(cause, why), Alone: c.alone(), Now: now}
 	switch {
 	case isSlow(cause):
 		failure.RetryAt, failure.Away = now, c.Away+1
 	case isPermanent(cause):
-		failure.RetryAt, failure.Block = now, c.Alone() // it has only to be alone
+		failure.RetryAt, failure.Block = now, c.alone() // it has only to be alone
 		if run.probe > 0 {
 			run.noteFailure(ctx, is)
 		}
@@ -442,7 +471,7 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part 
 		failure.RetryAt = notSooner(cause, run.retryAt(known, failure.Away), now)
 	default:
 		known := run.count(ctx, is, &failure)
-		failure.RetryAt = notSooner(cause, run.retryAt(known, c.OwnAttempts()), now)
+		failure.RetryAt = notSooner(cause, run.retryAt(known, c.ownAttempts()), now)
 		next := c
 		next.State, next.Failed, next.Proven, next.FailingSince = Idle, now, failure.Proven, cmp.Or(c.FailingSince, failure.Since)
 		failure.Block = isBad(next, run.reader.MaxAttempts, run.reader.BlockAfter, now)
@@ -452,12 +481,12 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part 
 
 // read reads the next batch. Ended is Missing where the next message is not there.
 func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts int) (Batch, error) {
-	reading := record.Reading{
+	reading := plan{
 		Sorter: run.sorter, Queue: run.Queue, Cursor: run.cursor, Position: run.position,
 		MaxMessages: run.reader.MaxMessages, MaxBytes: run.reader.MaxBytes,
 		MaxAttempts: run.reader.MaxAttempts, Bad: run.bad,
 	}
-	next := func() (cursor.Batch, error) { return reading.Next(ctx, after, isolateTo, attempts) }
+	next := func() (cursor.Batch, error) { return reading.next(ctx, after, isolateTo, attempts) }
 	share := run.shared
 	if attempts > 0 || isolateTo > after {
 		share = nil // of what failed, another consumer has another piece

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -105,8 +106,8 @@ func TestABadMessageIsFoundByHalves(t *testing.T) {
 		k.pass(10 * time.Minute)
 		claims = len(k.got)
 	}
-	if c := k.at("q", 59, delivery.Blocked); c.OwnAttempts() != 5 || claims > 26 {
-		t.Errorf("blocked after %d claims, of it alone %d: %v", claims, c.OwnAttempts(), k.got)
+	if c := k.at("q", 59, delivery.Blocked); c.Attempts-c.Together != 5 || claims > 26 {
+		t.Errorf("blocked after %d claims, of it alone %d: %v", claims, c.Attempts-c.Together, k.got)
 	}
 }
 
@@ -445,7 +446,7 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 			if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(began.Add(39*time.Second)) {
 				t.Errorf("the handler's time ends %s after the begin, want 39s", deadline.Sub(began))
 			}
-			c, err := store.Consumer(ctx, "q", "c")
+			c, err := store.Requests(request.Inside{}).Consumer(ctx, "q", "c")
 			// 30 seconds at least, else the deadline and a grace.
 			want := max(45*time.Second, time.Since(began)+30*time.Second)
 			if err != nil || !c.LeaseUntil.Equal(began.Add(want)) {
@@ -458,7 +459,7 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 		if done.Err != nil || done.Ended != delivery.EndedOutOfTime || done.Batches != 3 || time.Since(began) != 33*time.Second {
 			t.Errorf("%s after %d batches and %s (%v); want out-of-time after 3, and 33s", done.Ended, done.Batches, time.Since(began), done.Err)
 		}
-		if c, err := store.Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != delivery.Idle {
+		if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != delivery.Idle {
 			t.Errorf("%+v, %v; want what is done committed", c, err)
 		}
 		// A handler that sleeps on is told, and its batch comes again.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/pause"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -18,7 +18,7 @@ import (
 // number of goroutines, and any number of Deliverers in any number of processes
 // may work on the same tables.
 type Deliverer struct {
-	store       *Store
+	store       *requests
 	sorter      *cursor.Sorter
 	lease       time.Duration
 	grace       time.Duration
@@ -98,7 +98,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		options = &Options{}
 	}
 	d := &Deliverer{
-		store: store, sorter: sorter, lease: time.Minute, grace: 10 * time.Second, margin: 2 * time.Second,
+		store: &store.requests, sorter: sorter, lease: time.Minute, grace: 10 * time.Second, margin: 2 * time.Second,
 		now: options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
 		wakeUp:      options.WakeUp,
 		wakeCircuit: options.WakeCircuit,
@@ -116,7 +116,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		to        *time.Duration
 		low, high time.Duration
 	}{
-		{"lease", options.Lease, &d.lease, record.MinLease, record.MaxLease},
+		{"lease", options.Lease, &d.lease, request.MinLease, request.MaxLease},
 		{"grace", options.Grace, &d.grace, time.Second, time.Hour},
 		{"margin", options.Margin, &d.margin, 100 * time.Millisecond, 5 * time.Minute},
 	} {
@@ -132,7 +132,7 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		d.now = time.Now
 	}
 	if d.newReq == nil {
-		d.newReq = record.RandomReq
+		d.newReq = request.Random
 	}
 	if d.forEach == nil {
 		d.forEach = fanout.SideBySide
@@ -144,18 +144,6 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		d.observe = func(Delivery) {}
 	}
 	return d, nil
-}
-
-func init() {
-	record.TablesOf = func(deliverer any) record.Tables { return deliverer.(*Deliverer).tables() }
-}
-
-// tables is what package pull works on too.
-func (d *Deliverer) tables() record.Tables {
-	return record.Tables{
-		Store: d.store, Sorter: d.sorter, Now: d.now, Lease: d.lease, KnownQueues: d.knownQueues, FinishStart: d.finishStart,
-		EndDeferred: d.endDeferred, IsTracked: d.isTracked,
-	}
 }
 
 // Reader is a named consumer and what it does with its batches. The zero
@@ -228,17 +216,17 @@ type Reader struct {
 // withDefaults is r with its zero fields filled in.
 func (r Reader) withDefaults() Reader {
 	for field, fallback := range map[*int]int{
-		&r.MaxMessages: record.DefaultMessages, &r.MaxBytes: record.DefaultBytes, &r.MaxAttempts: record.DefaultAttempts,
+		&r.MaxMessages: request.DefaultMessages, &r.MaxBytes: request.DefaultBytes, &r.MaxAttempts: request.DefaultAttempts,
 	} {
 		if *field == 0 {
 			*field = fallback
 		}
 	}
 	if r.BlockAfter == 0 {
-		r.BlockAfter = record.DefaultBlock
+		r.BlockAfter = request.DefaultBlock
 	}
 	if len(r.Retries) == 0 {
-		r.Retries = record.DefaultRetries
+		r.Retries = request.DefaultRetries
 	}
 	r.Circuit = r.Circuit.withDefaults()
 	return r
@@ -254,9 +242,9 @@ func (r Reader) Validate() error {
 		field            string
 		given, low, high int
 	}{
-		{"maxMessages", r.MaxMessages, 1, record.MaxMessages},
-		{"maxBytes", r.MaxBytes, 1, record.MaxBytes},
-		{"maxAttempts", r.MaxAttempts, record.MinAttempts, record.MaxAttempts},
+		{"maxMessages", r.MaxMessages, 1, request.MaxMessages},
+		{"maxBytes", r.MaxBytes, 1, request.MaxBytes},
+		{"maxAttempts", r.MaxAttempts, request.MinAttempts, request.MaxAttempts},
 	} {
 		if bound.given < bound.low || bound.given > bound.high {
 			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
@@ -278,28 +266,28 @@ func (r Reader) validateTrack() error {
 }
 
 func (r Reader) validateInline() error {
-	if r.Inline != 0 && (r.Inline < MinInline || r.Inline > MaxInline) {
-		return &cursor.InvalidError{Field: "inline", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", r.Inline, MinInline, MaxInline)}
+	if r.Inline != 0 && (r.Inline < minInline || r.Inline > maxInline) {
+		return &cursor.InvalidError{Field: "inline", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", r.Inline, minInline, maxInline)}
 	}
 	return nil
 }
 
 // validateBlockAfter reports a time that is out of its bounds.
 func validateBlockAfter(d time.Duration) error {
-	if d < record.MinBlock || d > record.MaxBlock {
-		return &cursor.InvalidError{Field: "blockAfter", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", d, record.MinBlock, record.MaxBlock)}
+	if d < request.MinBlock || d > request.MaxBlock {
+		return &cursor.InvalidError{Field: "blockAfter", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", d, request.MinBlock, request.MaxBlock)}
 	}
 	return nil
 }
 
 // validateDelays reports the first delay of a schedule that is out of its bounds.
 func validateDelays(field string, delays []time.Duration) error {
-	if len(delays) > record.MaxDelays {
-		return &cursor.InvalidError{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("has %d times: at most %d are allowed", len(delays), record.MaxDelays)}
+	if len(delays) > request.MaxDelays {
+		return &cursor.InvalidError{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("has %d times: at most %d are allowed", len(delays), request.MaxDelays)}
 	}
 	for i, delay := range delays {
-		if delay < record.MinDelay || delay > record.MaxDelay {
-			return &cursor.InvalidError{Field: fmt.Sprintf("%s[%d]", field, i), Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", delay, record.MinDelay, record.MaxDelay)}
+		if delay < request.MinDelay || delay > request.MaxDelay {
+			return &cursor.InvalidError{Field: fmt.Sprintf("%s[%d]", field, i), Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", delay, request.MinDelay, request.MaxDelay)}
 		}
 	}
 	return nil

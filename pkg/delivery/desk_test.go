@@ -14,7 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -105,7 +105,7 @@ func newDesk(t *testing.T) *desk {
 
 // storeOn is the store on a view of the consumers' tables.
 func (k *desk) storeOn(view ddb.Func) *delivery.Store {
-	return record.NewStore(view, tableNames.Tables())
+	return delivery.NewStore(view, tableNames.Tables())
 }
 
 func (k *desk) must(err error) {
@@ -197,7 +197,7 @@ func (k *desk) gets(want ...string) {
 
 func (k *desk) standing(queue string) delivery.Consumer {
 	k.t.Helper()
-	c, err := k.store.Consumer(k.t.Context(), queue, "c")
+	c, err := k.store.Requests(request.Inside{}).Consumer(k.t.Context(), queue, "c")
 	k.must(err)
 	return c
 }

@@ -1,6 +1,17 @@
 // Package delivery delivers every queue's messages, in order, to named
 // consumers, each with a place of its own.
 //
+//	queues, err := cursor.NewDynamo(client, cursor.Names{})
+//	sorter, err := cursor.New(queues, nil)
+//	deliverer, err := delivery.New(delivery.NewDynamo(client, delivery.Names{}), sorter, nil)
+//	handler, err := delivery.OnStream(deliverer, cursor.Names{}, delivery.Reader{
+//		Name: "books",
+//		Handle: func(ctx context.Context, b delivery.Batch) error {
+//			return book(ctx, b.Messages) // in order, without a gap; an error has them come again
+//		},
+//	})
+//	lambda.Start(handler) // behind the stream of the cursors table
+//
 // Make a [Store] with [NewDynamo] (or [NewMemory] in tests), a
 // [cursor.Sorter] on the sorter's tables, and a [Deliverer] with [New]. A
 // consumer is a [Reader]: a name, and a function that gets each [Batch]. The
@@ -8,7 +19,8 @@
 // [Deliverer.Deliver] for each queue that a record names; call Deliver yourself
 // where something else wakes you up. [Deliverer.Sweep] runs on a schedule and
 // makes up for what the stream drops and what a crash leaves behind. What an
-// operator does is [Deliverer.Skip], Redrive, Rewind, Pause, Resume and Remove.
+// operator does is [Deliverer.Skip], Redrive, Rewind, Pause, Resume and Remove. A consumer that
+// pulls has its [Claims] from [NewClaims], over HTTP from package pullhttp.
 //
 // A record of the stream is only a hint. A delivery begins behind what the
 // consumer has committed, wherever the record's range is; so records may be
@@ -189,7 +201,7 @@
 // # Two phases
 //
 // A consumer with a database of its own pulls, and has each message's effect
-// exactly once: see package pull. Its claim is PREPARED or IN_DOUBT meanwhile, and then
+// exactly once: see [Claims], and package pull. Its claim is PREPARED or IN_DOUBT meanwhile, and then
 // nobody else takes it over. What stayed in doubt too long is in quarantine, which is
 // announced until the database, or an operator ([Deliverer.SettleQuarantined],
 // Release), settles it.

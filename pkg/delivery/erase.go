@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -16,8 +15,8 @@ import (
 
 // The kinds of an Operation on a whole queue; it has no Consumer.
 const (
-	OpErase       = "erase"
-	OpRestartKeys = "restart-keys"
+	opErase       = "erase"
+	opRestartKeys = "restart-keys"
 )
 
 // ofQueue checks an order on a whole queue, and gives it its Op.
@@ -43,7 +42,7 @@ func (d *Deliverer) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, er
 	if err != nil {
 		return cur, err
 	}
-	asked := d.operation(o, OpRestartKeys, -1, nil)
+	asked := d.operation(o, opRestartKeys, -1, nil)
 	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
 		return cur, cmp.Or(err, ErrIDTaken)
 	}
@@ -80,7 +79,7 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 	if err != nil {
 		return c, err
 	}
-	asked := d.operation(o, OpErase, -1, nil)
+	asked := d.operation(o, opErase, -1, nil)
 	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
 		return c, cmp.Or(err, ErrIDTaken)
 	}
@@ -100,13 +99,13 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 // EraseMore deletes what is stored of a queue that was erased, for half of the time that
 // the context has left: the messages are the sorter's. The consumers go first, so that nobody
 // makes a claim: one that is out ends by that, and its commit is answered as of a consumer
-// that is not there. Then the queue's own endpoints go, with their secrets.
+// that is not there. Then goes what others have of it, such as endpoints, if others is not nil: see
+// [SweepOptions].Erase.
 //
-// What consumers have kept is left to the sweep, and so is the end: only the sweep knows that nobody has
-// stored anything.
-func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor) (Erasing, error) {
+// The end is left to the sweep: only the sweep knows that nobody has stored anything.
+func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (Erasing, error) {
 	deleted, err := d.sorter.Inside(queuelog.Inside{}).EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
-		return d.eraseOthers(ctx, erased)
+		return d.eraseOthers(ctx, erased, others)
 	})
 	if err != nil {
 		return Erasing{erased, deleted}, err
@@ -115,15 +114,14 @@ func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor) (Erasin
 	return Erasing{now, deleted}, err
 }
 
-// eraseOthers deletes what the tables of this package have of a queue that was erased, and reports whether something is left.
-// Its endpoints are looked for until the queue is known to be empty: none is put after that.
-func (d *Deliverer) eraseOthers(ctx context.Context, erased cursor.Cursor) (left bool, err error) {
+// eraseOthers deletes what is kept of a queue that was erased beside its messages, and reports whether something is left.
+func (d *Deliverer) eraseOthers(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (left bool, err error) {
 	left, err = d.eraseConsumers(ctx, erased.Queue)
-	if erased.Erasure.Emptied.IsZero() {
-		engine, consumers := d.store.Endpoints()
-		err = errors.Join(err, endpoint.EraseQueue(ctx, engine, consumers, erased.Queue))
+	if err != nil || others == nil || !erased.Erasure.Emptied.IsZero() {
+		return left, err
 	}
-	return left, err
+	kept, err := others(ctx, erased.Queue)
+	return left || kept, err
 }
 
 // eraseConsumers deletes the consumers of a queue that was erased, and the chains of their
@@ -147,7 +145,7 @@ func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, e
 		if !c.LeaseUntil.Before(ddb.ToMillis(d.now())) {
 			return false, nil
 		}
-		if c, err = d.tables().Forward(ctx, c, nil); err != nil {
+		if c, err = d.forward(ctx, c, nil); err != nil {
 			return false, err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -25,7 +24,7 @@ func (k *desk) erase() delivery.Erasing {
 	k.t.Helper()
 	c, err := k.d.Erase(k.t.Context(), erasure("op"))
 	k.must(err)
-	done, err := k.d.EraseMore(k.t.Context(), c)
+	done, err := k.d.EraseMore(k.t.Context(), c, nil)
 	k.must(err)
 	return done
 }
@@ -177,7 +176,7 @@ func TestEraseWaitsForReplies(t *testing.T) {
 	k.pass(20 * time.Minute)
 	c, err := k.d.Erase(t.Context(), erasure("op"))
 	k.must(err)
-	if _, err := k.d.EraseMore(t.Context(), c); !errors.Is(err, record.ErrNoRoom) {
+	if _, err := k.d.EraseMore(t.Context(), c, nil); !errors.Is(err, delivery.ErrNoRoom) {
 		t.Errorf("error %v, want ErrNoRoom", err)
 	}
 	k.put("n", 1, 2)
@@ -194,8 +193,8 @@ func TestEraseDeletesMessagesWhileRepliesWait(t *testing.T) {
 	k.pass(20 * time.Minute)
 	c, err := k.d.Erase(t.Context(), erasure("op"))
 	k.must(err)
-	done, err := k.d.EraseMore(t.Context(), c)
-	if want := (cursor.Remains{Messages: 3, More: true}); !errors.Is(err, record.ErrNoRoom) || done.Deleted != want {
+	done, err := k.d.EraseMore(t.Context(), c, nil)
+	if want := (cursor.Remains{Messages: 3, More: true}); !errors.Is(err, delivery.ErrNoRoom) || done.Deleted != want {
 		t.Errorf("%+v, %v; want %+v and ErrNoRoom", done.Deleted, err, want)
 	}
 	k.left(0, 1)
@@ -236,7 +235,7 @@ func TestEraseEndsTrackedClaims(t *testing.T) {
 	k.must(err)
 	c, err := without.Erase(t.Context(), erasure("op"))
 	k.must(err)
-	if done, err := without.EraseMore(t.Context(), c); err != nil || !done.Deleted.More {
+	if done, err := without.EraseMore(t.Context(), c, nil); err != nil || !done.Deleted.More {
 		t.Errorf("without chains: %+v, %v; want the consumer left to others", done, err)
 	}
 	k.left(0, 1)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -19,14 +18,14 @@ var (
 	ErrUnavailable = ddb.ErrUnavailable
 
 	// ErrNoConsumer: the queue has no consumer of this name.
-	ErrNoConsumer = record.ErrNoConsumer
+	ErrNoConsumer = errors.New("no such consumer")
 	// ErrOutran: somebody else changed the consumer at the same moment. Look,
 	// and decide again.
-	ErrOutran = record.ErrOutran
+	ErrOutran = errors.New("the consumer was changed meanwhile")
 	// ErrUnreadable: an item is none of ours, or one that a newer version wrote.
-	ErrUnreadable = record.ErrUnreadable
-	// ErrNoRoom: a queue that the replies of a batch go to is full. They wait.
-	ErrNoRoom = record.ErrNoRoom
+	ErrUnreadable = errors.New("it cannot be read")
+	// ErrNoRoom: a queue that the replies of a claim go to is full. They wait.
+	ErrNoRoom = errors.New("a queue that the replies go to is full")
 	// ErrIDTaken: the queue has another operation of this id, or the same one with
 	// something else asked for. Nothing was done.
 	ErrIDTaken = errors.New("the id is that of another operation")
@@ -136,8 +135,8 @@ type notYet struct {
 
 func (n notYet) Unwrap() error { return n.error }
 
-// MaxNotBefore is how far ahead the time of [NotBefore] is at most.
-const MaxNotBefore = time.Hour
+// maxNotBefore is how far ahead the time of [NotBefore] is at most.
+const maxNotBefore = time.Hour
 
 // NotBefore marks what a handler returns with the time before which its sink asks not to be tried again, such as
 // Retry-After of HTTP says. A batch waits until then where the schedule would try it sooner, an hour at most. It changes
@@ -152,7 +151,7 @@ func NotBefore(err error, at time.Time) error {
 // notSooner is when a batch is tried again that failed so, where the schedule has it tried at a time.
 func notSooner(cause error, scheduled, now time.Time) time.Time {
 	var n notYet
-	if last := now.Add(MaxNotBefore); errors.As(cause, &n) && n.at.After(scheduled) {
+	if last := now.Add(maxNotBefore); errors.As(cause, &n) && n.at.After(scheduled) {
 		if n.at.After(last) {
 			return last
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -98,7 +98,7 @@ func (h *hurt) order(op string) delivery.Order {
 
 func (h *hurt) standing() delivery.Consumer {
 	h.t.Helper()
-	c, err := h.store.Consumer(h.t.Context(), "q", "c")
+	c, err := h.store.Requests(request.Inside{}).Consumer(h.t.Context(), "q", "c")
 	h.must(err)
 	return c
 }
@@ -178,7 +178,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		{
 			name: "delivery while another queue fails",
 			prepare: func(h *hurt) error {
-				_, _, err := h.store.Learn(h.t.Context(), record.Health{Consumer: "c"}, record.Health{Consumer: "c", By: "x", Failing: []record.FailingQueue{{Queue: "r"}}})
+				_, _, err := h.store.Requests(request.Inside{}).Learn(h.t.Context(), request.Health{Consumer: "c"}, request.Health{Consumer: "c", By: "x", Failing: []request.FailingQueue{{Queue: "r"}}})
 				return firstError(err, h.put(1, 2, 3, 4, 5))
 			},
 			do: (*hurt).deliver, want: []int64{1, 2, 3, 4, 5},
@@ -189,7 +189,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 				if err := firstError(h.put(1), h.deliver(), h.put(2)); err != nil {
 					return err
 				}
-				_, _, err := h.store.Claim(h.t.Context(), h.standing(), record.Claim{Req: "dead", To: 2, Now: h.now, LeaseUntil: h.now.Add(time.Minute)})
+				_, _, err := h.store.Requests(request.Inside{}).Claim(h.t.Context(), h.standing(), request.Claim{Req: "dead", To: 2, Now: h.now, LeaseUntil: h.now.Add(time.Minute)})
 				h.now = h.now.Add(2 * time.Minute)
 				return err
 			},
@@ -240,7 +240,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 				if err := firstError(h.put(1), h.deliver(), h.put(2)); err != nil {
 					return err
 				}
-				_, _, err := h.store.Claim(h.t.Context(), h.standing(), record.Claim{Req: "dead", To: 2, Now: h.now, LeaseUntil: h.now.Add(time.Minute)})
+				_, _, err := h.store.Requests(request.Inside{}).Claim(h.t.Context(), h.standing(), request.Claim{Req: "dead", To: 2, Now: h.now, LeaseUntil: h.now.Add(time.Minute)})
 				h.now = h.now.Add(2 * time.Minute)
 				return err
 			},

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -223,7 +224,7 @@ func TestQuietSweepFigure(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, _, err = m.store.CreateConsumer(t.Context(), delivery.Consumer{Queue: queue, Name: "billing", State: delivery.Idle, LastOp: "made"})
+		_, _, err = m.store.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{Queue: queue, Name: "billing", State: delivery.Idle, Control: delivery.Control{LastOp: "made"}})
 		return err
 	})
 	sweep := func() delivery.SweepReport {

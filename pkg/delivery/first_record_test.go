@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -80,8 +80,8 @@ func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 		}
 		for _, req := range []string{"a", "b"} { // each dies
 			now = now.Add(time.Hour)
-			claim := record.Claim{Req: req, To: 1, Now: now, LeaseUntil: now.Add(time.Minute)}
-			if c, _, err = store.Claim(t.Context(), c, claim); err != nil {
+			claim := request.Claim{Req: req, To: 1, Now: now, LeaseUntil: now.Add(time.Minute)}
+			if c, _, err = store.Requests(request.Inside{}).Claim(t.Context(), c, claim); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -90,7 +90,7 @@ func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 		if _, err := d.Sweep(t.Context(), options); err != nil {
 			t.Fatal(err)
 		}
-		if c, err = store.Consumer(t.Context(), "q", "billing"); err != nil || c.State != want {
+		if c, err = store.Requests(request.Inside{}).Consumer(t.Context(), "q", "billing"); err != nil || c.State != want {
 			t.Errorf("with %d attempts the consumer is %s, %v; want %s", attempts, c.State, err, want)
 		}
 	}

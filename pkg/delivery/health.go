@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 )
 
 const (
@@ -43,14 +43,14 @@ type looks struct {
 type look struct {
 	// turn is held by the one that reads.
 	turn    chan struct{}
-	health  record.Health
+	health  request.Health
 	at      time.Time
 	err     error
 	blindAt time.Time
 }
 
 // known is what the process knows at a time, and whether it need not look again.
-func (l *looks) known(consumer string, now time.Time) (of *look, h record.Health, known bool, err error) {
+func (l *looks) known(consumer string, now time.Time) (of *look, h request.Health, known bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of = l.of[consumer]
@@ -62,13 +62,13 @@ func (l *looks) known(consumer string, now time.Time) (of *look, h record.Health
 	case !of.at.IsZero() && now.Sub(of.at).Abs() < lookFor:
 		return of, of.health, true, nil
 	case of.err != nil && now.Sub(of.blindAt).Abs() < blindFor:
-		return of, record.Health{}, true, of.err
+		return of, request.Health{}, true, of.err
 	}
 	return of, of.health, false, nil
 }
 
 // saw remembers what was read, or why nothing could be.
-func (l *looks) saw(of *look, h record.Health, err error, now time.Time) {
+func (l *looks) saw(of *look, h request.Health, err error, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
@@ -80,7 +80,7 @@ func (l *looks) saw(of *look, h record.Health, err error, now time.Time) {
 
 // health is what is known of a consumer's sink, as it was read within the last seconds. One reads at a time, and
 // the others of the process take what it read.
-func (d *Deliverer) health(ctx context.Context, consumer string) (record.Health, error) {
+func (d *Deliverer) health(ctx context.Context, consumer string) (request.Health, error) {
 	of, h, known, err := d.looks.known(consumer, d.now())
 	if known {
 		return h, err
@@ -89,7 +89,7 @@ func (d *Deliverer) health(ctx context.Context, consumer string) (record.Health,
 	case of.turn <- struct{}{}:
 		defer func() { <-of.turn }()
 	case <-ctx.Done():
-		return record.Health{}, ctx.Err()
+		return request.Health{}, ctx.Err()
 	}
 	if _, h, known, err = d.looks.known(consumer, d.now()); known {
 		return h, err
@@ -102,15 +102,15 @@ func (d *Deliverer) health(ctx context.Context, consumer string) (record.Health,
 }
 
 // health is what is known of the consumer's sink: nothing, where each queue has one of its own.
-func (run *delivery) health(ctx context.Context, consumer string) (record.Health, error) {
+func (run *delivery) health(ctx context.Context, consumer string) (request.Health, error) {
 	if run.reader.Apart {
-		return record.Health{Consumer: consumer}, nil
+		return request.Health{Consumer: consumer}, nil
 	}
 	return run.Deliverer.health(ctx, consumer)
 }
 
 // learnCircuit is learn, and notifies those that handle the breaker where it changed.
-func (d *Deliverer) learnCircuit(ctx context.Context, seen, next record.Health) (record.Health, bool, error) {
+func (d *Deliverer) learnCircuit(ctx context.Context, seen, next request.Health) (request.Health, bool, error) {
 	h, made, err := d.learn(ctx, seen, next)
 	if !made || h.Circuit == seen.Circuit {
 		return h, made, err
@@ -124,7 +124,7 @@ func (d *Deliverer) learnCircuit(ctx context.Context, seen, next record.Health) 
 
 // learn changes what is known of a sink, if nobody else did since it was seen, and returns what
 // is known then.
-func (d *Deliverer) learn(ctx context.Context, seen, next record.Health) (record.Health, bool, error) {
+func (d *Deliverer) learn(ctx context.Context, seen, next request.Health) (request.Health, bool, error) {
 	next.By = d.newReq()
 	h, made, err := d.store.Learn(ctx, seen, next)
 	if err == nil {
@@ -136,7 +136,7 @@ func (d *Deliverer) learn(ctx context.Context, seen, next record.Health) (record
 
 // noteTaken notes that the sink took a batch, where it was known to fail, or the breaker was open, when the batch was
 // handed over. Where that cannot be noted now, the next batch does.
-func (d *Deliverer) noteTaken(ctx context.Context, seen record.Health, handed time.Time, probe bool) {
+func (d *Deliverer) noteTaken(ctx context.Context, seen request.Health, handed time.Time, probe bool) {
 	probed := seen.Circuit.Opened
 	for range maxNotes {
 		next, changed := taken(seen, handed, probe && seen.Circuit.Opened.Equal(probed), d.now())
@@ -153,7 +153,7 @@ func (d *Deliverer) noteTaken(ctx context.Context, seen record.Health, handed ti
 
 // taken is the health of a sink that took a batch, which may be a probe, and whether that is to be noted. A batch counts
 // from when it was handed over: its sink may have gone away since.
-func taken(h record.Health, handed time.Time, probe bool, now time.Time) (next record.Health, changed bool) {
+func taken(h request.Health, handed time.Time, probe bool, now time.Time) (next request.Health, changed bool) {
 	open, late := h.Circuit.Open(), !handed.After(h.TakenAt)
 	switch {
 	case open && (probe || handed.After(h.Circuit.Opened)):
@@ -170,7 +170,7 @@ func taken(h record.Health, handed time.Time, probe bool, now time.Time) (next r
 
 // noteFailure notes a batch that was not taken, and returns what is known of the sink
 // then. It is false where that could not be noted now: the next failure does.
-func (d *Deliverer) noteFailure(ctx context.Context, f failed) (record.Health, bool) {
+func (d *Deliverer) noteFailure(ctx context.Context, f failed) (request.Health, bool) {
 	h, err := d.store.Health(ctx, f.Name, true)
 	for range maxNotes {
 		next, changed := f.noted(h, d.now())
@@ -191,9 +191,9 @@ func (d *Deliverer) noteFailure(ctx context.Context, f failed) (record.Health, b
 }
 
 // noteFailure notes a batch that was not taken, unless the sink is the queue's own.
-func (run *delivery) noteFailure(ctx context.Context, f failed) record.Health {
+func (run *delivery) noteFailure(ctx context.Context, f failed) request.Health {
 	if run.reader.Apart {
-		return record.Health{Consumer: f.Name}
+		return request.Health{Consumer: f.Name}
 	}
 	h, _ := run.Deliverer.noteFailure(ctx, f)
 	return h
@@ -201,17 +201,17 @@ func (run *delivery) noteFailure(ctx context.Context, f failed) record.Health {
 
 // count notes a failure that may be the message's or the sink's, and what it proves: that the sink took something
 // that was handed over after the failure before this one, or that no other queue fails.
-func (d *Deliverer) count(ctx context.Context, f failed, failure *record.Failure) record.Health {
-	if f.Alone() && f.FailingSince.IsZero() {
+func (d *Deliverer) count(ctx context.Context, f failed, failure *request.Failure) request.Health {
+	if f.alone() && f.FailingSince.IsZero() {
 		failure.Since = failure.Now
 	}
 	if f.apart {
 		failure.Proven = true
-		return record.Health{Consumer: f.Name}
+		return request.Health{Consumer: f.Name}
 	}
 	f.sink = !f.part
 	h, known := d.noteFailure(ctx, f)
-	others := slices.ContainsFunc(h.Still(failure.Now, f.good), func(o record.FailingQueue) bool { return o.Queue != f.Queue })
+	others := slices.ContainsFunc(h.Still(failure.Now, f.good), func(o request.FailingQueue) bool { return o.Queue != f.Queue })
 	failure.Proven = known && (h.TakenAt.After(f.Failed) || !others)
 	return h
 }
@@ -223,7 +223,7 @@ func (d *Deliverer) unlist(ctx context.Context, c Consumer) {
 		return
 	}
 	next := h
-	next.Failing = slices.DeleteFunc(slices.Clone(h.Failing), func(f record.FailingQueue) bool { return f.Queue == c.Queue })
+	next.Failing = slices.DeleteFunc(slices.Clone(h.Failing), func(f request.FailingQueue) bool { return f.Queue == c.Queue })
 	if len(next.Failing) == 0 {
 		next.FailingSince = time.Time{}
 	}
@@ -239,7 +239,7 @@ func isBad(c Consumer, attempts int, blockAfter time.Duration, now time.Time) bo
 	outcome, _ := c.Outcome(c.Token)
 	died := c.State == Started || outcome == Cancelled && c.RetryAt.IsZero() // the sweep ended it
 	switch since := c.FailingSince; {
-	case c.OwnAttempts() < attempts || !c.Alone():
+	case c.ownAttempts() < attempts || !c.alone():
 		return false
 	case since.IsZero():
 		return true

@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -63,27 +63,27 @@ func (k *desk) fail(queues ...string) {
 }
 
 // health is what is known of the sink.
-func (k *desk) health() record.Health {
+func (k *desk) health() request.Health {
 	k.t.Helper()
-	h, err := k.store.Health(k.t.Context(), "c", true)
+	h, err := k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true)
 	k.must(err)
 	return h
 }
 
 // listed are entries of queues that fail now.
-func (k *desk) listed(queues ...string) (all []record.FailingQueue) {
+func (k *desk) listed(queues ...string) (all []request.FailingQueue) {
 	for _, queue := range queues {
-		all = append(all, record.FailingQueue{Queue: queue, At: k.now})
+		all = append(all, request.FailingQueue{Queue: queue, At: k.now})
 	}
 	return all
 }
 
 // knows has it known of the sink what the test says.
-func (k *desk) knows(next record.Health) {
+func (k *desk) knows(next request.Health) {
 	k.t.Helper()
 	seen := k.health()
 	next.Consumer, next.By = "c", "the test"
-	_, made, err := k.store.Learn(k.t.Context(), seen, next)
+	_, made, err := k.store.Requests(request.Inside{}).Learn(k.t.Context(), seen, next)
 	k.must(err)
 	if !made {
 		k.t.Fatal("the sink's health is another one")
@@ -165,11 +165,11 @@ func TestBlocksByOneLook(t *testing.T) {
 			k.put("q", 1)
 			k.refuses("q")
 			for range 13 {
-				k.knows(record.Health{Failing: k.listed("other"), FailingSince: k.now})
+				k.knows(request.Health{Failing: k.listed("other"), FailingSince: k.now})
 				k.fail("q")
 			}
-			k.knows(record.Health{
-				Failing: append([]record.FailingQueue{{Queue: "other", At: k.now.Add(-c.another)}}, k.listed("q")...), FailingSince: k.now,
+			k.knows(request.Health{
+				Failing: append([]request.FailingQueue{{Queue: "other", At: k.now.Add(-c.another)}}, k.listed("q")...), FailingSince: k.now,
 				TakenAt: k.standing("q").Failed.Add(c.taken),
 			})
 			k.hands("q", c.want)
@@ -200,7 +200,7 @@ func TestBlocksNotBeforeItsTime(t *testing.T) {
 func TestWhatWasHandedOverBeforeProvesNothing(t *testing.T) {
 	k := newDesk(t)
 	k.put("slow", 1)
-	k.knows(record.Health{Failing: k.listed("q"), FailingSince: k.now})
+	k.knows(request.Health{Failing: k.listed("q"), FailingSince: k.now})
 	began := k.now
 	k.fails = func(delivery.Batch) error { k.pass(time.Minute); return nil }
 	k.hands("slow", delivery.EndedCaughtUp)
@@ -264,7 +264,7 @@ func TestFailuresAreListed(t *testing.T) {
 	}
 	k.now = first.Add(15 * time.Minute)
 	k.must(k.d.Deliver(t.Context(), "q11", r, -1).Err)
-	if h := k.health(); len(h.Failing) > 2 || !slices.ContainsFunc(h.Failing, func(f record.FailingQueue) bool { return f.Queue == "q11" }) {
+	if h := k.health(); len(h.Failing) > 2 || !slices.ContainsFunc(h.Failing, func(f request.FailingQueue) bool { return f.Queue == "q11" }) {
 		t.Errorf("%+v; want those that are over gone", h)
 	}
 }
@@ -322,9 +322,9 @@ func TestFailuresOfOthersAreSeenAtOnce(t *testing.T) {
 	for range 12 {
 		k.fail("a")
 	}
-	k.knows(record.Health{Failing: k.listed("a"), FailingSince: k.now})
+	k.knows(request.Health{Failing: k.listed("a"), FailingSince: k.now})
 	stale := ddbtest.NewStale(k.consumers, nil)
-	k.knows(record.Health{Failing: k.listed("a", "b"), FailingSince: k.now})
+	k.knows(request.Health{Failing: k.listed("a", "b"), FailingSince: k.now})
 	k.store = k.storeOn(stale.Do)
 	k.restarted()
 	k.hands("a", delivery.EndedFailed)
@@ -378,8 +378,8 @@ func TestDeathsAloneBlockAsEver(t *testing.T) {
 	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
 	k.must(err)
 	for n := range 3 {
-		claim := record.Claim{Req: fmt.Sprint(n), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
-		_, _, err := k.store.Claim(t.Context(), k.standing("q"), claim)
+		claim := request.Claim{Req: fmt.Sprint(n), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+		_, _, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), claim)
 		k.must(err)
 		k.pass(2 * time.Minute)
 	}
@@ -397,8 +397,8 @@ func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
 		k.fail("q")
 	}
 	dies := func() {
-		claim := record.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
-		_, _, err := k.store.Claim(t.Context(), k.standing("q"), claim)
+		claim := request.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+		_, _, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), claim)
 		k.must(err)
 		k.pass(2 * time.Minute)
 	}
@@ -406,7 +406,7 @@ func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
 	k.hands("q", delivery.EndedFailed) // not before its time
 	k.pass(5 * time.Minute)
 	k.pass(time.Hour)
-	k.knows(record.Health{Failing: k.listed("other"), FailingSince: k.now})
+	k.knows(request.Health{Failing: k.listed("other"), FailingSince: k.now})
 	dies()
 	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: 3})
 	k.at("q", 0, delivery.Idle)
@@ -421,7 +421,7 @@ func TestConsumerFailing(t *testing.T) {
 	k.refuses("q", "other")
 	rows := func() []trouble.Row {
 		t.Helper()
-		rows, _, err := k.store.Trouble().Page(t.Context(), trouble.Failing, "q", "", 10)
+		rows, _, err := k.store.Requests(request.Inside{}).Trouble().Page(t.Context(), trouble.Failing, "q", "", 10)
 		k.must(err)
 		return rows
 	}
@@ -429,7 +429,7 @@ func TestConsumerFailing(t *testing.T) {
 		t.Helper()
 		k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c", MaxAttempts: 3}}})
 		for _, a := range k.announced {
-			if a.Kind == delivery.ConsumerFailing && a.Queue == "q" {
+			if a.Kind == "consumer.failing" && a.Queue == "q" {
 				failing = append(failing, a)
 			}
 		}

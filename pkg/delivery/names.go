@@ -3,7 +3,6 @@ package delivery
 import (
 	"cmp"
 
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -31,7 +30,7 @@ func (n Names) withDefaults() Names {
 // of the table of trouble, in this order. None has a stream, and nothing in them expires.
 func (n Names) Tables() []table.Definition {
 	n = n.withDefaults()
-	tables := record.Definitions(n.Consumers, n.Audit)
+	tables := definitions(n.Consumers, n.Audit)
 	if n.Trouble != "" {
 		tables = append(tables, trouble.Definition(n.Trouble))
 	}

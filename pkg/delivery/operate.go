@@ -10,23 +10,19 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // The kinds of an Operation.
 const (
-	OpCreate  = "create"
-	OpSkip    = "skip"
-	OpRedrive = "redrive"
-	OpRewind  = "rewind"
-	OpPause   = "pause"
-	OpResume  = "resume"
-	OpRemove  = "remove"
-	// OpReply is nobody's operation, but the record of replies that could never be
-	// stored.
-	OpReply = record.OpReply
+	opCreate  = "create"
+	opSkip    = "skip"
+	opRedrive = "redrive"
+	opRewind  = "rewind"
+	opPause   = "pause"
+	opResume  = "resume"
+	opRemove  = "remove"
 )
 
 // Order is what an operator asks for. It is kept in the operations table, with how it
@@ -59,10 +55,10 @@ func (o Order) validate() error {
 // validateReason checks the reason and the Op.
 func (o Order) validateReason() error {
 	switch {
-	case len(o.Reason) == 0 || len(o.Reason) > record.MaxReason || !utf8.ValidString(o.Reason):
-		return &cursor.InvalidError{Field: "reason", Code: invalid.TextCode(o.Reason, record.MaxReason), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", record.MaxReason)}
-	case len(o.Op) > record.MaxOp || !utf8.ValidString(o.Op):
-		return &cursor.InvalidError{Field: "id", Code: invalid.TextCode(o.Op, record.MaxOp), Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", record.MaxOp)}
+	case len(o.Reason) == 0 || len(o.Reason) > maxReason || !utf8.ValidString(o.Reason):
+		return &cursor.InvalidError{Field: "reason", Code: invalid.TextCode(o.Reason, maxReason), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", maxReason)}
+	case len(o.Op) > maxOp || !utf8.ValidString(o.Op):
+		return &cursor.InvalidError{Field: "id", Code: invalid.TextCode(o.Op, maxOp), Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", maxOp)}
 	}
 	return nil
 }
@@ -72,13 +68,13 @@ func (o Order) validateReason() error {
 // another one than the one looked at. ErrNotBlocked where there is nothing to
 // skip.
 func (d *Deliverer) Skip(ctx context.Context, o Order, seq int64) (Consumer, error) {
-	return d.unblock(ctx, o, OpSkip, seq)
+	return d.unblock(ctx, o, opSkip, seq)
 }
 
 // Redrive lets a blocked consumer try its message again, with all its attempts.
 // seq is as in Skip.
 func (d *Deliverer) Redrive(ctx context.Context, o Order, seq int64) (Consumer, error) {
-	return d.unblock(ctx, o, OpRedrive, seq)
+	return d.unblock(ctx, o, opRedrive, seq)
 }
 
 func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64) (Consumer, error) {
@@ -89,7 +85,7 @@ func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64
 		case seq != c.Delivered+1:
 			return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
 		}
-		return made(d.store.Unblock(ctx, c, kind == OpSkip, op))
+		return made(d.store.Unblock(ctx, c, kind == opSkip, op))
 	})
 }
 
@@ -99,7 +95,7 @@ func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64
 // the next one to come, is an InvalidError. ErrClaimed where a claim is in flight:
 // pause the consumer, and wait for the claim's end.
 func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer, error) {
-	return d.operate(ctx, o, OpRewind, start.named(), map[string]string{"start": start.String()}, func(op string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, opRewind, start.named(), map[string]string{"start": start.String()}, func(op string, c Consumer) (Consumer, error) {
 		return d.rewound(ctx, c, op, start)
 	})
 }
@@ -136,14 +132,14 @@ func (s Start) named() int64 {
 
 // Pause keeps a consumer from making claims. One in flight ends normally.
 func (d *Deliverer) Pause(ctx context.Context, o Order) (Consumer, error) {
-	return d.operate(ctx, o, OpPause, -1, nil, func(_ string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, opPause, -1, nil, func(_ string, c Consumer) (Consumer, error) {
 		return made(d.store.Pause(ctx, c.Queue, c.Name, o.Reason, d.now()))
 	})
 }
 
 // Resume lets a paused consumer go on.
 func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
-	return d.operate(ctx, o, OpResume, -1, nil, func(_ string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, opResume, -1, nil, func(_ string, c Consumer) (Consumer, error) {
 		return made(d.store.Pause(ctx, c.Queue, c.Name, "", d.now()))
 	})
 }
@@ -152,7 +148,7 @@ func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
 // for it. One whose reader still runs is made anew by the next record. ErrClaimed
 // where a claim is in flight.
 func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
-	return d.operate(ctx, o, OpRemove, -1, nil, func(_ string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, opRemove, -1, nil, func(_ string, c Consumer) (Consumer, error) {
 		switch {
 		case c.Claimed():
 			return c, &ClaimedError{Until: c.LeaseUntil}
@@ -276,7 +272,7 @@ func (d *Deliverer) CreateFor(ctx context.Context, who Who, queue, name string, 
 	if start.kind != nil {
 		request["kind"] = start.kind.String()
 	}
-	asked := d.operation(Order{Queue: queue, Consumer: name, Op: op, Who: who}, OpCreate, -1, request)
+	asked := d.operation(Order{Queue: queue, Consumer: name, Op: op, Who: who}, opCreate, -1, request)
 	if err := d.store.RecordOperation(ctx, asked); err != nil {
 		return Consumer{}, err
 	}
@@ -325,7 +321,7 @@ func beside(consumers []Consumer, cur cursor.Cursor) []Status {
 }
 
 // consumers are all consumers of a queue. Where some cannot be read, the error is
-// [record.ErrUnreadable], and the others are returned.
+// [ErrUnreadable], and the others are returned.
 func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, err
@@ -334,7 +330,7 @@ func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, er
 	var unreadable error
 	for after := ""; ; {
 		page, next, err := d.store.Consumers(ctx, queue, after)
-		if err != nil && !errors.Is(err, record.ErrUnreadable) {
+		if err != nil && !errors.Is(err, ErrUnreadable) {
 			return nil, err
 		}
 		all, unreadable = append(all, page...), errors.Join(unreadable, err)
@@ -367,7 +363,7 @@ func (d *Deliverer) Audit(ctx context.Context, queue, after string) (page []Oper
 // before the first. It is what cursor.SweepOptions.Delivered asks for.
 func (d *Deliverer) Delivered(ctx context.Context, queue string) (seq int64, any bool, err error) {
 	consumers, err := d.consumers(ctx, queue)
-	if errors.Is(err, record.ErrUnreadable) {
+	if errors.Is(err, ErrUnreadable) {
 		return -1, true, nil
 	}
 	for i, c := range consumers {

@@ -10,8 +10,8 @@ import (
 
 // The kinds of an Operation on a claim in quarantine.
 const (
-	OpSettle  = "settle"
-	OpRelease = "release"
+	opSettle  = "settle"
+	opRelease = "release"
 )
 
 // SettleQuarantined says, by an operator's word, how a claim in quarantine ended:
@@ -24,7 +24,7 @@ func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token,
 		return Consumer{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
 	}
 	request := map[string]string{"token": token.String(), "outcome": string(outcome)}
-	return d.operate(ctx, o, OpSettle, token.N, request, func(op string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, opSettle, token.N, request, func(op string, c Consumer) (Consumer, error) {
 		switch q, there := c.Quarantined(token); {
 		case there && !q.Unsettled() && outcome == Aborted:
 			return c, nil // by its own database
@@ -44,7 +44,7 @@ func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token,
 // delivered again, too. ErrQuarantined where the claim is not settled,
 // ErrNotQuarantined where it is not in quarantine.
 func (d *Deliverer) Release(ctx context.Context, o Order, token Token) (Consumer, error) {
-	return d.operate(ctx, o, OpRelease, token.N, map[string]string{"token": token.String()}, func(op string, c Consumer) (Consumer, error) {
+	return d.operate(ctx, o, opRelease, token.N, map[string]string{"token": token.String()}, func(op string, c Consumer) (Consumer, error) {
 		switch q, there := c.Quarantined(token); {
 		case !there:
 			return c, ErrNotQuarantined

@@ -272,7 +272,7 @@ func TestAnIDIsOfOneOperation(t *testing.T) {
 		t.Errorf("%+v; want nothing done but the first", c)
 	}
 	again := order("op")
-	again.Who = delivery.Who{Kind: delivery.WhoIAM, Name: "arn"}
+	again.Who = delivery.Who{Kind: "iam", Name: "arn"}
 	if c, err := k.d.Rewind(t.Context(), again, delivery.First); err != nil || c.Rewinds != 1 {
 		t.Errorf("again, by another: %+v, %v", c, err)
 	}
@@ -283,7 +283,7 @@ func TestAnIDIsOfOneOperation(t *testing.T) {
 func TestWhatIsOnRecord(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 3)...)
-	ann, app := delivery.Who{Kind: delivery.WhoIAM, Name: "arn:ann"}, delivery.Who{Kind: delivery.WhoJWT, Name: "ben", Client: "app"}
+	ann, app := delivery.Who{Kind: "iam", Name: "arn:ann"}, delivery.Who{Kind: "jwt", Name: "ben", Client: "app"}
 	for range 2 { // it is made once
 		_, err := k.d.CreateFor(t.Context(), app, "q", "c", delivery.At(2).OfKind(cursor.KindNumbered))
 		k.must(err)
@@ -303,9 +303,9 @@ func TestWhatIsOnRecord(t *testing.T) {
 	}
 	at2 := map[string]string{"start": "2", "kind": "numbered"}
 	want := []delivery.Operation{
-		{Consumer: "c", Kind: delivery.OpRewind, Seq: -1, Reason: "because", Request: map[string]string{"start": "latest"}, Who: ann, Done: true},
-		{Consumer: "late", Kind: delivery.OpCreate, Seq: -1, Request: map[string]string{"start": "9"}, Who: app, Error: "start is 9: it must be from 1 to 4"},
-		{Consumer: "c", Kind: delivery.OpCreate, Seq: -1, Request: at2, Who: app, Done: true},
+		{Consumer: "c", Kind: "rewind", Seq: -1, Reason: "because", Request: map[string]string{"start": "latest"}, Who: ann, Done: true},
+		{Consumer: "late", Kind: "create", Seq: -1, Request: map[string]string{"start": "9"}, Who: app, Error: "start is 9: it must be from 1 to 4"},
+		{Consumer: "c", Kind: "create", Seq: -1, Request: at2, Who: app, Done: true},
 	}
 	if diff := cmp.Diff(want, page); diff != "" {
 		t.Errorf("on record (-want +got):\n%s", diff)

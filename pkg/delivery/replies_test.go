@@ -12,10 +12,9 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // answers makes the desk's sink answer each message to queue x, and to the
@@ -135,11 +134,11 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 		t.Errorf("%+v", c.Refused)
 	}
 	operations, _, err := k.d.Audit(t.Context(), "q", "")
-	if err != nil || len(operations) != 1 || operations[0].Kind != delivery.OpReply || operations[0].ReplyQueue != "n" || operations[0].Error != "seq 1: conflict" || operations[0].Done {
+	if err != nil || len(operations) != 1 || operations[0].Kind != "reply" || operations[0].ReplyQueue != "n" || operations[0].Error != "seq 1: conflict" || operations[0].Done {
 		t.Errorf("operations %+v, %v", operations, err)
 	}
 	k.sweep(delivery.SweepOptions{})
-	if len(k.announced) != 1 || k.announced[0].Kind != delivery.ConsumerReplyRefused || !strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`) {
+	if len(k.announced) != 1 || k.announced[0].Kind != "consumer.reply-refused" || !strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`) {
 		t.Errorf("announced %+v", k.announced)
 	}
 	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Nanosecond}})
@@ -159,7 +158,7 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 		return b.Reply(delivery.Reply{Queue: "x", Body: []byte("first")}, delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
-	if done := k.ends("q", delivery.EndedReplying); !errors.Is(done.Cause, record.ErrNoRoom) {
+	if done := k.ends("q", delivery.EndedReplying); !errors.Is(done.Cause, delivery.ErrNoRoom) {
 		t.Errorf("cause %v", done.Cause)
 	}
 	k.at("q", 0, delivery.Sending)
@@ -167,11 +166,11 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 	k.pass(20 * time.Minute)
 	k.ends("q", delivery.EndedReplying)
 	k.sweep(delivery.SweepOptions{})
-	kinds := []delivery.AnnouncementKind{}
+	kinds := []string{}
 	for _, a := range k.announced {
 		kinds = append(kinds, a.Kind)
 	}
-	if !slices.Contains(kinds, delivery.ConsumerReplying) {
+	if !slices.Contains(kinds, "consumer.replying") {
 		t.Errorf("announced %v", kinds)
 	}
 	k.put("n", 1, 2)
@@ -262,14 +261,14 @@ func TestTheIdHasTheWholeToken(t *testing.T) {
 		store := delivery.NewMemory()
 		d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
 		k.must(err)
-		p, err := pull.New(d, nil)
+		p, err := delivery.NewClaims(d, nil)
 		k.must(err)
 		if req == "r1" {
 			k.put("q", 1)
 		}
 		_, err = d.Create(t.Context(), "q", "c", delivery.First)
 		k.must(err)
-		a, err := p.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: req})
+		a, err := p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: req})
 		k.must(err)
 		_, err = p.Prepare(t.Context(), a.Held())
 		k.must(err)
@@ -301,20 +300,20 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	k.arrived("x")
 	k.arrived("nowhere")
 
-	p, err := pull.New(k.d, nil)
+	p, err := delivery.NewClaims(k.d, nil)
 	k.must(err)
 	_, err = k.d.Create(t.Context(), "q", "pull", delivery.First)
 	k.must(err)
-	a, err := p.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "pull", ID: "r"})
+	a, err := p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "pull", ID: "r"})
 	k.must(err)
 	_, err = p.Prepare(t.Context(), a.Held())
 	k.must(err)
-	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Verdict != pull.OK {
+	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Verdict != delivery.OK {
 		t.Errorf("%+v, %v", done, err)
 	}
 	k.arrived("x", "known")
 	k.arrived("nowhere")
-	if c, err := k.store.Consumer(t.Context(), "q", "pull"); err != nil || c.Refused.N != 1 || c.Refused.Queue != "nowhere" {
+	if c, err := k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "pull"); err != nil || c.Refused.N != 1 || c.Refused.Queue != "nowhere" {
 		t.Errorf("%+v, %v", c.Refused, err)
 	}
 }
@@ -360,10 +359,10 @@ func TestADecisionThatWasLost(t *testing.T) {
 	meanwhile := func() {
 		k.pass(2 * time.Minute)
 		k.sweep(delivery.SweepOptions{})
-		claim := record.Claim{Req: "another", To: 4, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+		claim := request.Claim{Req: "another", To: 4, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
 		var mine bool
 		var err error
-		next, mine, err = k.store.Claim(t.Context(), k.standing("q"), claim)
+		next, mine, err = k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), claim)
 		if err != nil || !mine || next.From != 3 {
 			t.Fatalf("%+v, %v, %v", next, mine, err)
 		}

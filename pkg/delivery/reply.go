@@ -5,30 +5,29 @@ import (
 	"errors"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // reply ends a claim whose batch was delivered and answered: it stages the
 // replies, decides that the claim is to be committed, sends them, and finishes.
 func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []Reply) (Consumer, error) {
-	held := record.Held{Queue: b.Queue, Consumer: b.Consumer, Token: b.Token}
-	var outbox []record.Outgoing
+	held := Held{Queue: b.Queue, Consumer: b.Consumer, Token: b.Token}
+	var outbox []outgoing
 	var staged []cursor.Arrival
-	for _, p := range held.Parcels(replies) {
+	for _, p := range held.parcels(replies) {
 		var one []cursor.Arrival
-		err := run.tables().Known(ctx, p.Queue)
+		err := run.knowsQueue(ctx, p.Queue)
 		if err == nil {
-			one, err = run.sorter.Inside(queuelog.Inside{}).Stage(ctx, p.Kind(), p.Staged(held)...)
+			one, err = run.sorter.Inside(queuelog.Inside{}).Stage(ctx, p.kind(), p.staged(held)...)
 		}
 		var invalid *cursor.InvalidError
 		switch {
 		case errors.As(err, &invalid):
-			return run.fail(ctx, c, Batch{}, &ReplyError{Queue: p.Queue, Err: err})
+			return run.fail(ctx, c, Batch{}, &replyError{Queue: p.Queue, Err: err})
 		case err != nil:
-			return c, &ReplyError{Queue: p.Queue, Err: err}
+			return c, &replyError{Queue: p.Queue, Err: err}
 		}
-		outbox, staged = append(outbox, p.Outgoing), append(staged, one...)
+		outbox, staged = append(outbox, p.outgoing), append(staged, one...)
 	}
 	c, decided, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, outbox)
 	if err != nil || !decided {
@@ -43,7 +42,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 		// stands there now is none of ours.
 		return c, nil
 	}
-	finished, err := run.tables().Forward(ctx, c, staged)
+	finished, err := run.forward(ctx, c, staged)
 	if err != nil {
 		return c, run.replying(err)
 	}
@@ -52,7 +51,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 
 // replying distinguishes a queue that is full from a store that failed.
 func (run *delivery) replying(err error) error {
-	if errors.Is(err, record.ErrNoRoom) {
+	if errors.Is(err, ErrNoRoom) {
 		run.Ended, run.Cause = EndedReplying, err
 		return nil
 	}

@@ -36,7 +36,7 @@ func (s *seen) put(c Consumer, failed error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := consumerKey{c.Queue, c.Name}
-	if failed == nil && c.State == Idle && c.Attempts == 0 && c.RetryAt.IsZero() && c.FailedTo() <= c.Delivered && c.TriedTo <= c.Delivered && c.Paused == "" && c.Starting == "" {
+	if failed == nil && c.State == Idle && c.Attempts == 0 && c.RetryAt.IsZero() && c.failedTo() <= c.Delivered && c.TriedTo <= c.Delivered && c.Paused == "" && c.Starting == "" {
 		if len(s.left) >= maxSeen {
 			clear(s.left)
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -22,7 +21,7 @@ type shared struct {
 // reading is a batch that is read, or was: how, from where, and what was found, once done is closed. ok tells that nothing
 // went wrong.
 type reading struct {
-	record.Reading
+	plan
 	after int64
 	done  chan struct{}
 	batch cursor.Batch
@@ -31,14 +30,14 @@ type reading struct {
 
 // read reads a batch, or copies the one that was read last, where that is the same. Consumers that come at the same time
 // wait for one read. One that fails is nobody else's.
-func (s *shared) read(how record.Reading, after int64, read func() (cursor.Batch, error)) (cursor.Batch, error) {
+func (s *shared) read(how plan, after int64, read func() (cursor.Batch, error)) (cursor.Batch, error) {
 	if s == nil {
 		return read()
 	}
 	s.mu.Lock()
 	it := s.last
-	if it == nil || it.Reading != how || it.after != after {
-		it = &reading{Reading: how, after: after, done: make(chan struct{})}
+	if it == nil || it.plan != how || it.after != after {
+		it = &reading{plan: how, after: after, done: make(chan struct{})}
 		s.last = it
 		s.mu.Unlock()
 		defer close(it.done)

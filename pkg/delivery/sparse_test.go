@@ -17,7 +17,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/whole"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -119,7 +118,7 @@ func newSparse(t *testing.T, job sparseJob) *sparse {
 		t.Fatal(err)
 	}
 	for range max(job.processes, 1) {
-		if s.d, err = delivery.New(record.NewStore(s.meter, consumers), s.sorter, &delivery.Options{
+		if s.d, err = delivery.New(delivery.NewStore(s.meter, consumers), s.sorter, &delivery.Options{
 			ForEach: fanout.OneByOne, Now: clock,
 		}); err != nil {
 			t.Fatal(err)

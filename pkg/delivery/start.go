@@ -133,8 +133,8 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 		return Consumer{}, err
 	}
 	c, _, err := d.store.CreateConsumer(ctx, Consumer{
-		Queue: queue, Name: name, State: Idle, Delivered: delivered, From: delivered, To: delivered,
-		Starting: op, LastOp: op,
+		Queue: queue, Name: name, State: Idle, Delivered: delivered,
+		Progress: Progress{From: delivered, To: delivered}, Control: Control{Starting: op, LastOp: op},
 	})
 	if err != nil || c.Starting == "" {
 		return c, err

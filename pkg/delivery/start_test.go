@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -95,8 +96,8 @@ func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
 	k.sweep(delivery.SweepOptions{}) // from here on only the round of the gaps is due
 	const consumers = 10
 	for n := range consumers {
-		c := delivery.Consumer{Queue: "q", Name: fmt.Sprint("c", n), State: delivery.Idle, Starting: "op", LastOp: "op"}
-		_, _, err := k.store.CreateConsumer(t.Context(), c)
+		c := delivery.Consumer{Queue: "q", Name: fmt.Sprint("c", n), State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}}
+		_, _, err := k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), c)
 		k.must(err)
 	}
 	k.queues.fail = func(request, _ string) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -254,7 +255,7 @@ func TestDeliverMoved(t *testing.T) {
 	k.eagerly(map[string]int64{"a": 1, "b": 100, "none": 7})
 	k.gets()
 	k.at("b", 1, delivery.Idle)
-	if _, noted, err := k.store.Trouble().Row(t.Context(), trouble.Missing, "b", "c"); noted || err != nil {
+	if _, noted, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.Missing, "b", "c"); noted || err != nil {
 		t.Errorf("a position that the queue does not have is noted as a loss, %v", err)
 	}
 	// An erased queue has nothing.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -34,8 +34,8 @@ type SweepOptions struct {
 	Delete bool
 	// DeleteLimit is the most messages that are deleted from a queue a run; 10,000.
 	DeleteLimit int
-	// Erase deletes what consumers have kept of a queue that was erased, such as objects of a
-	// bucket, and reports whether something is left. Each run calls it until the queue is known
+	// Erase deletes what others have kept of a queue that was erased, such as objects of a
+	// bucket, or endpoints, and reports whether something is left. Each run calls it until the queue is known
 	// to be empty. nil means that they keep nothing.
 	Erase func(ctx context.Context, queue string) (left bool, err error)
 	// Readers are those that ought to have a consumer in every queue that their
@@ -51,7 +51,7 @@ type SweepOptions struct {
 
 func (o SweepOptions) withDefaults() (SweepOptions, error) {
 	for field, fallback := range map[*int]int{
-		&o.MaxAttempts: record.DefaultAttempts, &o.DeleteLimit: 10_000,
+		&o.MaxAttempts: request.DefaultAttempts, &o.DeleteLimit: 10_000,
 	} {
 		if *field == 0 {
 			*field = fallback
@@ -66,7 +66,7 @@ func (o SweepOptions) withDefaults() (SweepOptions, error) {
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
-	if o.MaxAttempts < record.MinAttempts || o.DeleteLimit < 1 || o.LagAfter < 0 || o.SettleWithin < time.Minute {
+	if o.MaxAttempts < request.MinAttempts || o.DeleteLimit < 1 || o.LagAfter < 0 || o.SettleWithin < time.Minute {
 		return o, errors.New("maxAttempts must be 2 or more, settleWithin a minute or more, limits and times positive")
 	}
 	return o, nil
@@ -349,7 +349,7 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 	now := r.now()
 	if c.State == Blocked {
 		r.seen.Add(tallyBlocked, 1)
-		return r.announce(ctx, newAnnouncement(ConsumerBlocked, c, it.Position, c.BlockedSince, now))
+		return r.announce(ctx, newAnnouncement(consumerBlocked, c, it.Position, c.BlockedSince, now))
 	}
 	if c.Paused != "" {
 		r.seen.Add(tallyPaused, 1)
@@ -357,14 +357,14 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 	since, missing, err := r.waiting(ctx, c)
 	if fails(c, r.options.reader(c.Name).MaxAttempts) {
 		r.noteMore(ctx, failingRow(c))
-		err = errors.Join(err, r.announce(ctx, newAnnouncement(ConsumerFailing, c, it.Position, failingRow(c).Since, now)))
+		err = errors.Join(err, r.announce(ctx, newAnnouncement(consumerFailing, c, it.Position, failingRow(c).Since, now)))
 	}
 	switch {
 	case err != nil:
 		return err
 	case missing:
 		r.noteMissing(ctx, c)
-		return r.announce(ctx, newAnnouncement(ConsumerMissing, c, it.Position, now, now))
+		return r.announce(ctx, newAnnouncement(consumerMissing, c, it.Position, now, now))
 	case since.IsZero():
 		return nil
 	}
@@ -372,7 +372,7 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 	r.seen.Peak(tallyLag, age)
 	if age >= r.options.LagAfter {
 		r.noteMore(ctx, rowOf(trouble.Lagging, c, since))
-		return r.announce(ctx, newAnnouncement(ConsumerLags, c, it.Position, since, now))
+		return r.announce(ctx, newAnnouncement(consumerLags, c, it.Position, since, now))
 	}
 	return nil
 }

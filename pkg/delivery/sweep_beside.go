@@ -50,14 +50,9 @@ func (s *consumerSweep) of() string {
 	return "/" + hex.EncodeToString(sum[:8])
 }
 
-// erase deletes consumers, endpoints, and what consumers have kept of a queue that was erased.
+// erase deletes consumers, and what others have kept of a queue that was erased.
 func (s *consumerSweep) erase(ctx context.Context, c cursor.Cursor) (left bool, err error) {
-	left, err = s.deliverer.eraseOthers(ctx, c)
-	if err != nil || s.options.Erase == nil || !c.Erasure.Emptied.IsZero() {
-		return left, err
-	}
-	kept, err := s.options.Erase(ctx, c.Queue)
-	return left || kept, err
+	return s.deliverer.eraseOthers(ctx, c, s.options.Erase)
 }
 
 // maxSweepErrors is how many errors a run tells.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 )
 
@@ -20,7 +20,7 @@ const abandoned = time.Hour
 
 // tellCircuit tells when somebody has to see to a circuit that has changed, or that stopped a
 // delivery.
-func (d *Deliverer) tellCircuit(e record.Health) {
+func (d *Deliverer) tellCircuit(e request.Health) {
 	switch circuit := e.Circuit; {
 	case d.wakeCircuit == nil:
 	case circuit.Open() && circuit.Announced:
@@ -51,7 +51,7 @@ func (d *Deliverer) WakeCircuit(ctx context.Context, consumer string, options Sw
 }
 
 // circuit sees to a circuit, and returns when it has to be seen to next.
-func (r *sweepRun) circuit(ctx context.Context, e record.Health) (time.Time, error) {
+func (r *sweepRun) circuit(ctx context.Context, e request.Health) (time.Time, error) {
 	switch {
 	case e.Circuit.Open() && (r.bounds(e.Consumer).Off || r.now().Sub(e.Circuit.ProbeAt) >= abandoned):
 		r.closes(ctx, e) // it opens again where one delivers after all, and fails
@@ -82,12 +82,12 @@ func (r *sweepRun) circuit(ctx context.Context, e record.Health) (time.Time, err
 //
 // Another did it first: both announce it, under one id. We die right after the announcement: the
 // next who comes repeats it.
-func (r *sweepRun) sayOpen(ctx context.Context, e record.Health) (record.Health, error) {
+func (r *sweepRun) sayOpen(ctx context.Context, e request.Health) (request.Health, error) {
 	_ = r.store.Trouble().Put(ctx, openRow(e)) // the next who comes writes what cannot be written now
 	if e.Circuit.Announced {
 		return e, nil
 	}
-	if err := r.announce(ctx, ofCircuit(CircuitOpen, e, e.Circuit.Opened, r.now())); err != nil {
+	if err := r.announce(ctx, ofCircuit(circuitOpen, e, e.Circuit.Opened, r.now())); err != nil {
 		return e, err
 	}
 	next := e
@@ -98,9 +98,9 @@ func (r *sweepRun) sayOpen(ctx context.Context, e record.Health) (record.Health,
 
 // sayClosed announces that a circuit has closed, if people heard that it was open, and notes that nothing
 // is left to do. It is as sayOpen is.
-func (r *sweepRun) sayClosed(ctx context.Context, e record.Health) error {
+func (r *sweepRun) sayClosed(ctx context.Context, e request.Health) error {
 	if e.Circuit.Announced {
-		if err := r.announce(ctx, ofCircuit(CircuitClosed, e, e.Circuit.Closed, r.now())); err != nil {
+		if err := r.announce(ctx, ofCircuit(circuitClosed, e, e.Circuit.Closed, r.now())); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func (r *sweepRun) sayClosed(ctx context.Context, e record.Health) error {
 		return err
 	}
 	next := e
-	next.Circuit = record.Circuit{Closed: e.Circuit.Closed}
+	next.Circuit = request.Circuit{Closed: e.Circuit.Closed}
 	_, _, err := r.learn(ctx, e, next)
 	return err
 }
@@ -128,7 +128,7 @@ func (r *sweepRun) wakeAll(ctx context.Context, queues []string) error {
 }
 
 // ofCircuit is an announcement of a consumer's name: it is about no queue.
-func ofCircuit(kind AnnouncementKind, e record.Health, since, now time.Time) Announcement {
+func ofCircuit(kind string, e request.Health, since, now time.Time) Announcement {
 	return Announcement{
 		Kind: kind, ID: fmt.Sprintf("%s/%s/%d", kind, e.Consumer, since.UnixMilli()),
 		Consumer: e.Consumer, Since: since, Age: now.Sub(since), Attempts: int(e.Circuit.Probes),

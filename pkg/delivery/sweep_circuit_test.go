@@ -10,7 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -53,7 +53,7 @@ func (k *desk) seesTo(want delivery.SweepReport, next time.Duration) {
 // withoutRows is a desk whose tables have none of trouble.
 func withoutRows(t *testing.T) *desk {
 	k := newDesk(t)
-	k.store = record.NewStore(k.consumers, delivery.Names{}.Tables())
+	k.store = delivery.NewStore(k.consumers, delivery.Names{}.Tables())
 	k.restarted()
 	return k
 }
@@ -100,13 +100,13 @@ func TestWakeCircuit(t *testing.T) {
 	k.seesTo(delivery.SweepReport{Announced: 1}, 0)
 	k.seesTo(delivery.SweepReport{}, 0)
 	want := []delivery.Announcement{
-		{Kind: delivery.CircuitOpen, ID: fmt.Sprintf("consumer.circuit-open/c/%d", opened.UnixMilli()), Consumer: "c", Since: opened},
-		{Kind: delivery.CircuitClosed, ID: fmt.Sprintf("consumer.circuit-closed/c/%d", closed.UnixMilli()), Consumer: "c", Since: closed, Age: 10 * time.Second},
+		{Kind: "consumer.circuit-open", ID: fmt.Sprintf("consumer.circuit-open/c/%d", opened.UnixMilli()), Consumer: "c", Since: opened},
+		{Kind: "consumer.circuit-closed", ID: fmt.Sprintf("consumer.circuit-closed/c/%d", closed.UnixMilli()), Consumer: "c", Since: closed, Age: 10 * time.Second},
 	}
 	if diff := cmp.Diff(want, k.announced); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
 	}
-	if is := k.circuit(); is != (record.Circuit{Closed: closed}) {
+	if is := k.circuit(); is != (request.Circuit{Closed: closed}) {
 		t.Errorf("%+v", is)
 	}
 }
@@ -130,14 +130,14 @@ func TestTheSweepSeesToCircuits(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "other"}, {Name: "c"}}}
-	if did := k.sweep(o); did.CircuitsOpen != 1 || len(k.announced) != 1 || k.announced[0].Kind != delivery.CircuitOpen {
+	if did := k.sweep(o); did.CircuitsOpen != 1 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-open" {
 		t.Errorf("%+v, announced %+v", did, k.announced)
 	}
 	k.fails = nil
 	k.probeDue()
 	k.hands("q", delivery.EndedCaughtUp)
 	k.pass(10 * time.Second)
-	if did := k.sweep(o); did.CircuitsOpen != 0 || len(k.announced) != 1 || k.announced[0].Kind != delivery.CircuitClosed {
+	if did := k.sweep(o); did.CircuitsOpen != 0 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-closed" {
 		t.Errorf("%+v, announced %+v", did, k.announced)
 	}
 }
@@ -193,11 +193,11 @@ func TestClocksOfCircuits(t *testing.T) {
 	k.opens()
 	k.put("r", 1)
 	k.hands("r", delivery.EndedCircuitOpen)
-	e, err := k.store.Health(t.Context(), "c", true)
+	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 	k.must(err)
 	opened := e.Circuit.Opened
 	e.Circuit.ProbeAt = opened.Add(-time.Hour)
-	_, _, err = k.store.Learn(t.Context(), e, e)
+	_, _, err = k.store.Requests(request.Inside{}).Learn(t.Context(), e, e)
 	k.must(err)
 	k.now = opened.Add(-time.Minute)
 	k.fails = nil
@@ -222,7 +222,7 @@ func TestClocksOfCircuits(t *testing.T) {
 func TestALateRowOfACircuit(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
-	row, _, err := k.store.Trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1)
+	row, _, err := k.store.Requests(request.Inside{}).Trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1)
 	k.must(err)
 	k.fails = nil
 	k.probeDue()
@@ -233,12 +233,12 @@ func TestALateRowOfACircuit(t *testing.T) {
 		k.sweep(o)
 	}
 	k.same("over", k.open(), nil)
-	k.must(k.store.Trouble().Put(t.Context(), row[0]))
+	k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), row[0]))
 	k.sweep(o)
 	k.same("late", k.open(), nil)
 	// And queues of which it is noted that late that they are held back.
 	for _, queue := range []string{"q", "never put to"} {
-		k.must(k.store.Trouble().Put(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", Since: k.now, N: row[0].N}))
+		k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", Since: k.now, N: row[0].N}))
 	}
 	o.Readers = []delivery.Reader{{Name: "c"}}
 	k.sweep(o)
@@ -340,7 +340,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 					break
 				}
 			}
-			e, err := k.store.Health(t.Context(), "c", true)
+			e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 			k.must(err)
 			if k.now = e.Circuit.Closed.Add(time.Minute); e.Circuit.Waking {
 				t.Errorf("%s: %+v", name, e.Circuit)
@@ -372,7 +372,7 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 		k.hands(queue, delivery.EndedCircuitOpen)
 	}
 	for _, queue := range queues[10:] { // their rows are lost
-		k.must(k.store.Trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
+		k.must(k.store.Requests(request.Inside{}).Trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
 	}
 	_, err := k.d.Create(t.Context(), "r00", "other", delivery.First)
 	k.must(err)
@@ -421,7 +421,7 @@ func (k *desk) circuitIsNotDue() {
 		return
 	}
 	h.Circuit.ProbeAt = k.now.Add(time.Hour)
-	_, _, err := k.store.Learn(k.t.Context(), h, h)
+	_, _, err := k.store.Requests(request.Inside{}).Learn(k.t.Context(), h, h)
 	k.must(err)
 }
 
@@ -432,7 +432,7 @@ func TestTheSweepWakesUpHoweverManyWait(t *testing.T) {
 	const queues = 3000
 	for i := range queues {
 		row := trouble.Row{State: trouble.HeldBy("c"), Queue: fmt.Sprintf("r%04d", i), Consumer: "c", Since: k.now, N: k.circuit().Opened.UnixMilli()}
-		k.must(k.store.Trouble().Put(t.Context(), row))
+		k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), row))
 	}
 	k.fails = nil
 	k.probeDue()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -17,14 +16,14 @@ import (
 func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (Consumer, error) {
 	now := r.now()
 	if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {
-		finished, err := r.tables().Forward(ctx, c, nil)
+		finished, err := r.forward(ctx, c, nil)
 		switch {
-		case errors.Is(err, record.ErrNoRoom):
+		case errors.Is(err, ErrNoRoom):
 			if now.Sub(c.LeaseUntil) < r.options.LagAfter {
 				break
 			}
 			r.noteMore(ctx, rowOf(trouble.Replying, c, c.LeaseUntil))
-			a := newAnnouncement(ConsumerReplying, c, it.Position, c.LeaseUntil, now)
+			a := newAnnouncement(consumerReplying, c, it.Position, c.LeaseUntil, now)
 			a.Token, a.From, a.To, a.State, a.Error = c.Token, c.From, c.To, c.State, err.Error()
 			if err := r.announce(ctx, a); err != nil {
 				return c, err
@@ -40,7 +39,7 @@ func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (C
 	if c.Refused.N <= c.Refused.Announced || r.announced >= maxAnnounced {
 		return c, nil
 	}
-	a := newAnnouncement(ConsumerReplyRefused, c, it.Position, c.Refused.Since, now)
+	a := newAnnouncement(consumerReplyRefused, c, it.Position, c.Refused.Since, now)
 	a.ID = fmt.Sprintf("%s/%d/%s/%d/%s/%d", a.Kind, len(c.Queue), c.Queue, len(c.Name), c.Name, c.Refused.N)
 	a.Error = fmt.Sprintf("%d replies were refused, the last of claim %s to queue %q: %s",
 		c.Refused.N-c.Refused.Announced, c.Refused.By, c.Refused.Queue, c.Refused.Why)

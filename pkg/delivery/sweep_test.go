@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -121,7 +121,7 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 	// Nothing is blocked that did not stand alone.
 	for attempt := 1; attempt <= 5; attempt++ {
 		c := k.standing("q")
-		_, made, err := k.store.Claim(t.Context(), c, record.Claim{Req: "dead", To: int64([]int{2, 2, 1, 1, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)})
+		_, made, err := k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: int64([]int{2, 2, 1, 1, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)})
 		k.must(err)
 		if report := k.everyFive(); !made || report.Cancelled != 0 {
 			t.Errorf("%+v, made %v; want a claim that is left alone", report, made)
@@ -140,7 +140,7 @@ func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
 	k.put("q", 1)
 	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
 	k.must(err)
-	_, _, err = k.store.Claim(t.Context(), k.standing("q"), record.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+	_, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 	k.must(err)
 	_, err = k.d.Pause(t.Context(), order("p"))
 	k.must(err)
@@ -156,7 +156,7 @@ func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
 func TestSweepFinishesStarts(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
-	_, _, err := k.store.CreateConsumer(t.Context(), delivery.Consumer{Queue: "q", Name: "c", State: delivery.Idle, Starting: "op", LastOp: "op"})
+	_, _, err := k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{Queue: "q", Name: "c", State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}})
 	k.must(err)
 	if report := k.everyFive(); report.Started != 1 || report.Notified != 1 {
 		t.Errorf("%+v", report)
@@ -174,7 +174,7 @@ func TestAnnouncements(t *testing.T) {
 	k.block("q", 2)
 	since := k.standing("q").BlockedSince
 	want := delivery.Announcement{
-		Kind: delivery.ConsumerBlocked, ID: "consumer.blocked/1/q/1/c/2/0", Queue: "q", Consumer: "c",
+		Kind: "consumer.blocked", ID: "consumer.blocked/1/q/1/c/2/0", Queue: "q", Consumer: "c",
 		Delivered: 1, Position: 3, Since: since, Attempts: 3, Error: "no",
 	}
 	for range 3 {
@@ -188,7 +188,7 @@ func TestAnnouncements(t *testing.T) {
 	k.must(err)
 	// It lags by what came long ago.
 	k.everyFive()
-	want = delivery.Announcement{Kind: delivery.ConsumerLags, ID: "consumer.lags/1/q/1/c/3/0", Queue: "q", Consumer: "c", Delivered: 2, Position: 3}
+	want = delivery.Announcement{Kind: "consumer.lags", ID: "consumer.lags/1/q/1/c/3/0", Queue: "q", Consumer: "c", Delivered: 2, Position: 3}
 	only := cmpopts.IgnoreFields(delivery.Announcement{}, "Since", "Age")
 	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
@@ -196,7 +196,7 @@ func TestAnnouncements(t *testing.T) {
 	_, err = k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{3})
 	k.must(err)
 	k.everyFive()
-	want.Kind, want.ID = delivery.ConsumerMissing, "consumer.missing/1/q/1/c/3/0"
+	want.Kind, want.ID = "consumer.missing", "consumer.missing/1/q/1/c/3/0"
 	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
 	}

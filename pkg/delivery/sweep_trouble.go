@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -94,7 +93,7 @@ func (d *Deliverer) isOver(ctx context.Context, row trouble.Row, options SweepOp
 		return !fails(c, options.reader(c.Name).MaxAttempts), nil
 	}
 	is := func(o trouble.Row) bool { return o.State == row.State }
-	return !slices.ContainsFunc(record.Troubles(c), is), nil
+	return !slices.ContainsFunc(troubles(c), is), nil
 }
 
 // isServed reports whether the next message of a consumer is there, and is not old, whichever of these the row is

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -109,10 +109,10 @@ func (run *delivery) giveUp(ctx context.Context, root xorack.Edge, cause error) 
 		return
 	}
 	why := cause.Error()
-	if shown := record.Shown(cause, why); shown > 0 {
+	if shown := shownOf(cause, why); shown > 0 {
 		why = why[:shown] // the chain is the tenant's
 	}
-	reason := record.Cut(strings.ToValidUTF8(why, "?"), xorack.MaxReason)
+	reason := shorten(strings.ToValidUTF8(why, "?"), xorack.MaxReason)
 	_, _ = run.acker.Fail(ctx, root, cmp.Or(reason, "the delivery failed"))
 }
 
@@ -132,7 +132,7 @@ func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch, until t
 	run.position = -1 // nobody notes what comes meanwhile
 	if outcome, _ := after.Outcome(c.Token); made {
 		run.Ended, run.Deferred = EndedDeferred, run.Deferred+1
-	} else if outcome != record.Committed {
+	} else if outcome != Committed {
 		run.Ended = EndedLost
 	}
 	return after, nil
@@ -198,7 +198,7 @@ func (d *Deliverer) isTracked(ctx context.Context, c Consumer) (bool, error) {
 func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (Consumer, bool, error) {
 	if chain.End() == xorack.Done {
 		seen, _ := d.health(ctx, c.Name) // what cannot be known now cannot be noted
-		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{})
 		if made {
 			d.noteTaken(ctx, seen, chain.Created, false)
 		}
@@ -212,13 +212,13 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (
 }
 
 // failureOf is what is noted of a batch whose work failed: nobody knows whether the message is bad.
-func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) record.Failure {
+func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) request.Failure {
 	now := d.now()
-	failure := record.Failure{
-		Error: record.Cut(strings.ToValidUTF8(why, "?"), record.MaxError), Alone: c.Alone(), Now: now,
-		RetryAt: now.Add(record.RetryAfter(c.OwnAttempts(), record.DefaultRetries)),
+	failure := request.Failure{
+		Error: shorten(strings.ToValidUTF8(why, "?"), maxError), Alone: c.alone(), Now: now,
+		RetryAt: now.Add(request.RetryAfter(c.ownAttempts(), request.DefaultRetries)),
 	}
-	d.count(ctx, failed{Consumer: c, good: goodFor(record.DefaultRetries, record.DefaultProbes)}, &failure)
+	d.count(ctx, failed{Consumer: c, good: goodFor(request.DefaultRetries, request.DefaultProbes)}, &failure)
 	return failure
 }
 
@@ -259,7 +259,7 @@ func (d *Deliverer) commitDeferred(ctx context.Context, c Consumer) (Consumer, b
 			handed = seen.Circuit.Opened
 		}
 	}
-	after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token)
+	after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{})
 	if made {
 		d.noteTaken(ctx, seen, handed, false)
 		d.endChain(ctx, c, chain, "COMMITTED: by its token")

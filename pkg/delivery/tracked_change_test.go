@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -140,7 +140,7 @@ func TestTrackIsChanged(t *testing.T) {
 		k.put("q", 1)
 		k.must(k.d.Deliver(t.Context(), "q", plain(k), -1).Err)
 		k.put("q", 2)
-		_, made, err := k.store.Claim(t.Context(), k.standing("q"), record.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+		_, made, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 		if err != nil || !made {
 			t.Fatalf("made %v, error %v", made, err)
 		}
@@ -150,7 +150,7 @@ func TestTrackIsChanged(t *testing.T) {
 		if c := k.at("q", 1, delivery.Started); !c.Deferred || c.Attempts != 2 {
 			t.Errorf("%+v; want a deferred claim, the second", c)
 		}
-		_, made, err = k.store.Commit(t.Context(), "q", "c", delivery.Token{N: 2, Req: "old"})
+		_, made, err = k.store.Requests(request.Inside{}).Commit(t.Context(), "q", "c", delivery.Token{N: 2, Req: "old"}, delivery.Response{})
 		if err != nil || made {
 			t.Errorf("the old claim was committed: %v, error %v", made, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -47,7 +48,7 @@ func ExampleReader_tracked() {
 			_, err = acker.Finish(ctx, result.Chain, ender)
 			check(err)
 		}
-		c, err := store.Consumer(ctx, "orders", "packing")
+		c, err := store.Requests(request.Inside{}).Consumer(ctx, "orders", "packing")
 		check(err)
 		fmt.Println(c.State, c.Delivered)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -108,7 +109,7 @@ func (k *treed) work() error {
 
 func (k *treed) standing() delivery.Consumer {
 	k.t.Helper()
-	c, err := k.store.Consumer(k.t.Context(), "q", "c")
+	c, err := k.store.Requests(request.Inside{}).Consumer(k.t.Context(), "q", "c")
 	k.must(err)
 	return c
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -411,7 +412,7 @@ func TestAnExpiryIsLate(t *testing.T) {
 	}{
 		"it was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, delivery.EndedCaughtUp, 1},
 		"it was extended": {func(k *trackedDesk) {
-			_, _, err := k.store.Defer(k.t.Context(), k.standing("q"), k.now.Add(time.Hour))
+			_, _, err := k.store.Requests(request.Inside{}).Defer(k.t.Context(), k.standing("q"), k.now.Add(time.Hour))
 			k.must(err)
 		}, delivery.EndedBusy, 0},
 	} {

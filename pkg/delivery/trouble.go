@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -17,13 +16,13 @@ import (
 
 // rowOf is the row of a consumer that is in a state.
 func rowOf(state trouble.State, c Consumer, since time.Time) trouble.Row {
-	row := record.RowOf(c)
+	row := bareRow(c)
 	row.State, row.Since = state, ddb.ToMillis(since)
 	return row
 }
 
 // fails reports whether a message failed as often as it may, and is tried on.
-func fails(c Consumer, attempts int) bool { return c.Fails() && c.OwnAttempts() >= attempts }
+func fails(c Consumer, attempts int) bool { return c.Fails() && c.ownAttempts() >= attempts }
 
 // failingRow is the row of a consumer that fails.
 func failingRow(c Consumer) trouble.Row {
@@ -54,8 +53,8 @@ func (d *Deliverer) noteMore(ctx context.Context, rows ...trouble.Row) {
 // noteChanged notes what a visit changed of a consumer, and what is not noted of it that it was in before.
 func (d *Deliverer) noteChanged(ctx context.Context, before, after Consumer) {
 	d.store.Note(ctx, before, after)
-	was := record.Troubles(before)
-	for _, row := range record.Troubles(after) {
+	was := troubles(before)
+	for _, row := range troubles(after) {
 		if slices.Contains(was, row) {
 			d.noteMore(ctx, row)
 		}
@@ -66,7 +65,7 @@ func (d *Deliverer) noteChanged(ctx context.Context, before, after Consumer) {
 // missing.
 func (d *Deliverer) noteOperated(ctx context.Context, kind string, before, after Consumer) {
 	d.store.Note(ctx, before, after)
-	if kind == OpRewind || kind == OpSkip {
+	if kind == opRewind || kind == opSkip {
 		d.store.NoteOver(ctx, before, trouble.Missing)
 	}
 }

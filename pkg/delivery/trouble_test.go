@@ -11,7 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -22,7 +22,7 @@ func (k *desk) rows() string {
 	k.t.Helper()
 	var all []string
 	for _, state := range append(trouble.States, trouble.HeldBy("c")) {
-		page, _, err := k.store.Trouble().Page(k.t.Context(), state, "", "", 0)
+		page, _, err := k.store.Requests(request.Inside{}).Trouble().Page(k.t.Context(), state, "", "", 0)
 		k.must(err)
 		for _, row := range page {
 			all = append(all, fmt.Sprintf("%s %s|%s %s", row.State, row.Queue, row.Consumer, k.now.Sub(row.Since)))
@@ -73,7 +73,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	k := newDesk(t)
 	said := func(state trouble.State) string {
 		t.Helper()
-		row, _, err := k.store.Trouble().Row(t.Context(), state, "q", "c")
+		row, _, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), state, "q", "c")
 		k.must(err)
 		return fmt.Sprintf("%d, attempt %d: %s", row.Seq, row.Attempt, row.Error)
 	}
@@ -97,7 +97,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	is("a lag that lasts", said(trouble.Lagging), fmt.Sprintf("%d, attempt %d: %s", k.standing("q").Delivered+1, k.standing("q").Attempts, long))
 	k.block("q", 2)
 	is("blocked", said(trouble.Blocked), "2, attempt "+fmt.Sprint(k.standing("q").Attempts)+": no")
-	row, _, err := k.store.Trouble().Row(t.Context(), trouble.Gap, "q", "")
+	row, _, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.Gap, "q", "")
 	k.must(err)
 	is("a gap", fmt.Sprint(row.Seq), "3")
 }
@@ -112,9 +112,9 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 		for _, state := range all {
 			if row := (trouble.Row{State: state, Queue: queue, Consumer: "c", Since: k.now, N: 1 << 50}); state == trouble.Gap {
 				row.Consumer = ""
-				k.must(k.store.Trouble().Put(t.Context(), row))
+				k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), row))
 			} else if state != trouble.CircuitOpen {
-				k.must(k.store.Trouble().Put(t.Context(), row))
+				k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), row))
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 	k.must(err)
 	erased, err := k.d.Erase(t.Context(), delivery.Order{Queue: "erased", Reason: "why"})
 	k.must(err)
-	_, err = k.d.EraseMore(t.Context(), erased)
+	_, err = k.d.EraseMore(t.Context(), erased, nil)
 	k.must(err)
 	k.troubled("removed and erased", "gap other| 0s, gap removed| 0s, lagging other|c 0s, blocked other|c 0s, failing other|c 0s, paused other|c 0s, in-doubt other|c 0s, "+
 		"quarantined other|c 0s, missing other|c 0s, replying other|c 0s, circuit-open c other|c 0s")
@@ -231,7 +231,7 @@ func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
 	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
 	k.must(err)
 	for range 2 { // whose workers die
-		c, _, err = k.store.Claim(t.Context(), c, record.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+		c, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 		k.must(err)
 		k.pass(time.Hour)
 	}
@@ -265,7 +265,7 @@ func TestTroubleIsRepaired(t *testing.T) {
 	_, err = k.d.Pause(t.Context(), orderOf("q"))
 	k.must(err)
 	is := k.rows()
-	k.must(k.store.Trouble().Forget(t.Context(), "q", "c", trouble.Blocked, trouble.Paused))
+	k.must(k.store.Requests(request.Inside{}).Trouble().Forget(t.Context(), "q", "c", trouble.Blocked, trouble.Paused))
 	k.put("fine", 0)
 	k.deliver("fine")
 	const states = 8
@@ -278,7 +278,7 @@ func TestTroubleIsRepaired(t *testing.T) {
 			if n == 0 && i > 0 {
 				row.Consumer = "c"
 			}
-			k.must(k.store.Trouble().Put(t.Context(), row))
+			k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), row))
 		}
 	}
 	// A run has time for three states, the last one of which it comes to when it is nearly over.
@@ -334,9 +334,9 @@ func TestTroubleOfDoubt(t *testing.T) {
 	k.put("q", 0, 1, 2)
 	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
 	k.must(err)
-	c, _, err = k.store.Claim(t.Context(), c, record.Claim{Req: "r", To: 0, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+	c, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "r", To: 0, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 	k.must(err)
-	_, _, err = k.store.Prepare(t.Context(), "q", "c", c.Token)
+	_, _, err = k.store.Requests(request.Inside{}).Prepare(t.Context(), "q", "c", c.Token)
 	k.must(err)
 	k.pass(2 * time.Minute)
 	k.sweep(delivery.SweepOptions{})

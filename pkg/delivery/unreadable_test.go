@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -23,9 +23,9 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 		_, err := k.d.Create(t.Context(), "q", name, delivery.First)
 		k.must(err)
 	}
-	dead, err := k.store.Consumer(t.Context(), "q", "dead")
+	dead, err := k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "dead")
 	k.must(err)
-	_, _, err = k.store.Claim(t.Context(), dead, record.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+	_, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), dead, request.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 	k.must(err)
 	k.newerLayout(0, ddb.Fields{"queue": ddb.Text("q"), "consumer": ddb.Text("a")})
 	k.pass(time.Hour)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -110,7 +110,7 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	_, err := w.d.Create(t.Context(), "q", "c", delivery.First)
 	w.must(err)
 	c := w.standing("q")
-	_, _, err = w.store.Claim(t.Context(), c, record.Claim{Req: "dead", To: 2, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
+	_, _, err = w.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: 2, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
 	w.must(err)
 	w.ends("q", delivery.EndedBusy)
 	w.tells("q c 1m0.001s")
@@ -132,7 +132,7 @@ func TestNoWakeUpsOfALongLease(t *testing.T) {
 	w.put("q", 1)
 	_, err := w.d.Create(t.Context(), "q", "c", delivery.First)
 	w.must(err)
-	_, _, err = w.store.Claim(t.Context(), w.standing("q"), record.Claim{Req: "long", To: 1, Now: w.now, LeaseUntil: w.now.Add(48 * time.Hour)})
+	_, _, err = w.store.Requests(request.Inside{}).Claim(t.Context(), w.standing("q"), request.Claim{Req: "long", To: 1, Now: w.now, LeaseUntil: w.now.Add(48 * time.Hour)})
 	w.must(err)
 	w.ends("q", delivery.EndedBusy)
 	w.tells()

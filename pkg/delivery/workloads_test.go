@@ -17,7 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -201,7 +201,7 @@ func newStage(t *testing.T, w workload) *stage {
 	}
 	s.began = s.now
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
-	s.store = record.NewStore(ddb.NewMemory(tableNames.Tables()...), tableNames.Tables())
+	s.store = delivery.NewStore(ddb.NewMemory(tableNames.Tables()...), tableNames.Tables())
 	queues := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if update, is := r.(ddb.Update); is && r.Name() == "notify" {
 			s.streams(update.Key.Get("queue").Str())
@@ -354,7 +354,7 @@ func (s *stage) run() (blocked int) {
 	s.after(time.Second, sweeps)
 	s.until(s.began.Add(s.lasts + time.Hour))
 	for i := range s.queues {
-		c, err := s.store.Consumer(s.t.Context(), nameOf(i), "c")
+		c, err := s.store.Requests(request.Inside{}).Consumer(s.t.Context(), nameOf(i), "c")
 		s.must(err)
 		at, err := s.sorters[0].Status(s.t.Context(), nameOf(i))
 		s.must(err)

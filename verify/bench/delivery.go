@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -96,7 +95,7 @@ func (h *deliveries) claims(ctx context.Context, client *dynamodb.Client, locked
 	if err != nil {
 		return err
 	}
-	claims, err := pull.New(d, nil)
+	claims, err := delivery.NewClaims(d, nil)
 	if err != nil {
 		return err
 	}
@@ -110,18 +109,18 @@ func (h *deliveries) claims(ctx context.Context, client *dynamodb.Client, locked
 	if _, err := d.Create(ctx, handedQueue, "ledger", delivery.First); err != nil {
 		return err
 	}
-	request := func(i int) pull.Request {
-		return pull.Request{
-			Queue: handedQueue, Consumer: "ledger", ID: fmt.Sprint("r", i), Bounds: pull.Bounds{MaxMessages: batchOf},
+	request := func(i int) delivery.Request {
+		return delivery.Request{
+			Queue: handedQueue, Consumer: "ledger", ID: fmt.Sprint("r", i), Bounds: delivery.Bounds{MaxMessages: batchOf},
 		}
 	}
-	expect := func(a pull.Answer, err error) error {
-		if err == nil && a.Verdict != pull.OK {
+	expect := func(a delivery.Answer, err error) error {
+		if err == nil && a.Verdict != delivery.OK {
 			err = fmt.Errorf("answered %s", a.Verdict)
 		}
 		return err
 	}
-	var a pull.Answer
+	var a delivery.Answer
 	err = h.line("claim, prepare, commit", figures.Units{Writes: 3, Reads: 0.5}, locked, func(i int) error {
 		var err error
 		if a, err = claims.Claim(ctx, request(i)); expect(a, err) != nil {

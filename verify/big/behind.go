@@ -8,7 +8,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -56,7 +55,7 @@ func behind(w *world) error {
 // sweeps is a run of the sweep over the queues and their consumers, as the function makes it.
 func (w *world) sweeps(ctx context.Context, note func(delivery.SweepReport)) func(ddb.Engine, *cursor.Sorter) error {
 	return func(tables ddb.Engine, s *cursor.Sorter) error {
-		d, err := delivery.New(record.NewStore(tables, delivery.Names{}.Tables()), s, &delivery.Options{Now: func() time.Time { return w.now }})
+		d, err := delivery.New(delivery.NewStore(tables, delivery.Names{}.Tables()), s, &delivery.Options{Now: func() time.Time { return w.now }})
 		if err != nil {
 			return err
 		}

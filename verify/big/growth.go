@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -178,7 +178,7 @@ func (w *world) quiet(ctx context.Context, queue string, position int64, appende
 
 // reads makes the consumer "c" of a queue, which has all up to a place.
 func (w *world) reads(ctx context.Context, queue string, delivered int64) error {
-	_, _, err := w.records().CreateConsumer(ctx, record.Consumer{Queue: queue, Name: "c", State: record.Idle, Delivered: delivered, LastOp: "made"})
+	_, _, err := w.records().Requests(request.Inside{}).CreateConsumer(ctx, delivery.Consumer{Queue: queue, Name: "c", State: delivery.Idle, Delivered: delivered, Control: delivery.Control{LastOp: "made"}})
 	return err
 }
 
@@ -267,7 +267,7 @@ func (w *world) load(s shape, bursts int64, at func(n int64) burst) (perMessage,
 	var all spent
 	err := w.invoke(&all, unbounded, func(producer *cursor.Sorter) error {
 		return w.run(&all, unbounded, func(tables ddb.Engine, sorter *cursor.Sorter) error {
-			d, err := delivery.New(record.NewStore(tables, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: w.clock, ForEach: fanout.OneByOne})
+			d, err := delivery.New(delivery.NewStore(tables, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: w.clock, ForEach: fanout.OneByOne})
 			if err != nil {
 				return err
 			}

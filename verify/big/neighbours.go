@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -90,7 +90,7 @@ func (s *sweeping) add(queue string, position, parked, delivered int64, movedAt 
 		return err
 	}
 	s.queues++
-	_, _, err := s.records().CreateConsumer(ctx, record.Consumer{Queue: queue, Name: "c", State: record.Idle, Delivered: delivered, LastOp: "made"})
+	_, _, err := s.records().Requests(request.Inside{}).CreateConsumer(ctx, delivery.Consumer{Queue: queue, Name: "c", State: delivery.Idle, Delivered: delivered, Control: delivery.Control{LastOp: "made"}})
 	return err
 }
 
@@ -160,7 +160,7 @@ func (s *sweeping) leaves(queue string) error {
 	if _, _, err := s.store.Requests(queuelog.Inside{}).Move(ctx, queue, cursor.Range{From: 5, To: 7}, 5, s.now); err != nil {
 		return err
 	}
-	c, err := s.records().Consumer(ctx, queue, "c")
+	c, err := s.records().Requests(request.Inside{}).Consumer(ctx, queue, "c")
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (s *sweeping) sweep(i *invocation, now func() time.Time) error {
 	if err != nil {
 		return err
 	}
-	d, err := delivery.New(record.NewStore(i, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: now})
+	d, err := delivery.New(delivery.NewStore(i, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: now})
 	if err != nil {
 		return err
 	}
@@ -250,12 +250,12 @@ func (s *sweeping) look() error {
 		if err != nil {
 			return err
 		}
-		c, err := s.records().Consumer(ctx, queue, "c")
+		c, err := s.records().Requests(request.Inside{}).Consumer(ctx, queue, "c")
 		if err != nil {
 			return err
 		}
 		// Who lags was woken up, and a dead claim ended.
-		if !cur.Notified.Before(since) && c.State != record.Started {
+		if !cur.Notified.Before(since) && c.State != delivery.Started {
 			s.saw(queue, cur.Notified)
 		}
 	}

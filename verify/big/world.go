@@ -12,7 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -106,7 +106,7 @@ func (w *world) invoke(s *spent, b budget, do func(*cursor.Sorter) error) error 
 // deliver is invoke of who hands on.
 func (w *world) deliver(s *spent, b budget, do func(*delivery.Deliverer) error) error {
 	return w.run(s, b, func(tables ddb.Engine, sorter *cursor.Sorter) error {
-		d, err := delivery.New(record.NewStore(tables, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: w.clock})
+		d, err := delivery.New(delivery.NewStore(tables, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: w.clock})
 		if err != nil {
 			return err
 		}
@@ -166,11 +166,13 @@ func (i *invocation) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) 
 }
 
 // records are the consumers without any bound.
-func (w *world) records() *record.Store { return record.NewStore(w.tables, delivery.Names{}.Tables()) }
+func (w *world) records() *delivery.Store {
+	return delivery.NewStore(w.tables, delivery.Names{}.Tables())
+}
 
 // dies leaves a consumer's claim up to a seq, whose process died.
-func (w *world) dies(c record.Consumer, to int64) error {
-	_, _, err := w.records().Claim(context.Background(), c, record.Claim{Req: "dead", To: to, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
+func (w *world) dies(c delivery.Consumer, to int64) error {
+	_, _, err := w.records().Requests(request.Inside{}).Claim(context.Background(), c, request.Claim{Req: "dead", To: to, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
 	return err
 }
 

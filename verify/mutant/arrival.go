@@ -1,16 +1,19 @@
 package main
 
+// logFolder has the simulator of queues with a log.
+const logFolder = "./verify/sim/logsim"
+
 var (
-	arrivalSchedules = test{"./verify/sim/arrivalsim", "TestEverySmallSchedule|TestRandomSchedules"}
+	arrivalSchedules = test{logFolder, "TestEverySmallSchedule/arrival:|TestRandomSchedules"}
 	arrivalTables    = test{"./pkg/cursor", "TestStore/memory"}
 	appendedAt       = test{"./pkg/cursor", "Append.*AtASeq|AppendAt|AKindBeside"}
 )
 
 // atSchedule is a scenario of batches that say their seqs.
-func atSchedule(name string) test { return smallSchedule("./verify/sim/arrivalsim", "at: "+name) }
+func atSchedule(name string) test { return smallSchedule(logFolder, "arrival: at: "+name) }
 
 func arrivalTrace(name string) test {
-	return test{"./verify/sim/arrivalsim", "TestTrace" + name}
+	return test{logFolder, "TestTrace" + name}
 }
 
 // arrivalMutants are bugs in queues in arrival order.
@@ -30,32 +33,17 @@ var arrivalMutants = []mutant{
 	{"trimmed without a print", sorterFolder, arrivalSchedules, []edit{
 		{"fingerprints.go", "c.Fingerprints = kept + fingerprintsOf(first)", "c.Fingerprints = kept"},
 	}},
-	{"no fingerprints in the table", sorterFolder, arrivalTables, []edit{
-		{"store_order.go", "ddb.Not(ddb.Or(inPrints...))", "attrFingerprints.Exists()"},
-	}},
 	{"all fingerprints kept", sorterFolder, arrivalTables, []edit{
 		{"fingerprints.go", "kept = kept[more*fingerprintSize:]", "kept = kept[more*0:]"},
 	}},
 	{"allocation given twice", sorterFolder, arrivalSchedules, []edit{
 		{"store_order.go", "MaxSeq-entries.Seqs())),\n\t\t\tddb.Not(ddb.Or(inTail...))),", "MaxSeq-entries.Seqs()))),"},
 	}},
-	{"place before what the arrival has seen", sorterFolder, test{"./pkg/cursor", "TestTablesOfDifferentTimes"}, []edit{
-		{"store_order.go", "attrPosition.Ge(ddb.Int(seen.To)), ", ""},
-	}},
-	{"allocation that is asked for again and again", sorterFolder, test{"./pkg/cursor", "TestAPlaceThatLooksTheSame"}, []edit{
-		{"append.go", "if cur.Tail.Contains(a.entry()) {", "if false {"},
-	}},
 	{"prints taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPrints"}, []edit{
 		{"item.go", "if err := c.checkFingerprints(); err != nil {", "if err := c.checkFingerprints(); err != nil && d.Err != nil {"},
 	}},
 	{"places taken as they are", sorterFolder, test{"./pkg/cursor", "TestDamagedPlaces"}, []edit{
 		{"item_arrival.go", "e.Count < 1 || e.Count > maxArrivalMessages {", "e.Count < 0 {"},
-	}},
-	{"looks no sooner where it was overtaken", sorterFolder, test{"./pkg/cursor", "TestAProcessThatWasOvertaken"}, []edit{
-		{"append.go", "\t\ts.seen.crowd(queue)\n", ""},
-	}},
-	{"order item expires with what it names", sorterFolder, test{"./pkg/cursor", "TestOrderItemsOutlive"}, []edit{
-		{"log.go", "s.expiry().Add(orderGrace)", "s.expiry()"},
 	}},
 	{"another order item taken for the tail's", sorterFolder, test{"./pkg/cursor", "TestAnOrderItemOfATime"}, []edit{
 		{"log.go", "there.Entries != items[i].Entries", "there.Entries == \"\""},
@@ -79,9 +67,6 @@ var arrivalMutants = []mutant{
 		{"arrival.go", "Seen: queuelog.ShortSeen(a.Seen)}", "Seen: 0}"},
 		{"arrival.go", "return queuelog.ShortSeen(a.Seen) == e.Seen && len", "return len"},
 	}},
-	{"kept, though it has its place", sorterFolder, test{"./pkg/cursor", "TestAnIdIsGoodAgain"}, []edit{
-		{"append.go", "\tdue = open(due)\n", ""},
-	}},
 	{"place short before the end (R7)", sorterFolder, arrivalTrace("R7"), []edit{
 		{"append.go", "if a.open() && s.expiresSoon(a.ExpiresOn) {", "if false {"},
 	}},
@@ -94,20 +79,8 @@ var arrivalMutants = []mutant{
 	{"search in the last order item only", sorterFolder, arrivalSchedules, []edit{
 		{"read_log.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: 1, Strong: true, Backwards: true}"},
 	}},
-	{"weak search", sorterFolder, arrivalSchedules, []edit{
-		{"read_log.go", "Last: cur.TailFrom, Limit: limit, Strong: true}", "Last: cur.TailFrom, Limit: limit}"},
-	}},
-	{"places in the tail overlooked", sorterFolder, arrivalSchedules, []edit{
-		{"log.go", "\tlook(cur.Tail, cur.TailFrom)\n", ""},
-	}},
-	{"group by the highest position", sorterFolder, arrivalSchedules, []edit{
-		{"append.go", "Range{min(seen.From, a.seen), max(seen.To, a.seen)}", "Range{max(seen.From, a.seen), max(seen.To, a.seen)}"},
-	}},
 	{"unconditional put of an arrival", sorterFolder, arrivalSchedules, []edit{
 		{"store_arrivals.go", "ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(a.EnqueuedAt)))", "ddb.Cond{}"},
-	}},
-	{"expired arrival in the way", sorterFolder, arrivalTables, []edit{
-		{"store_arrivals.go", "ddb.Or(s.queueKey.Missing(), attrExpiresOn.Le(ddb.Seconds(a.EnqueuedAt)))", "s.queueKey.Missing()"},
 	}},
 	{"unconditional trim", sorterFolder, arrivalSchedules, []edit{
 		{"store_order.go", "attrTailFrom.Eq(ddb.Int(seen.TailFrom))", "isArrivalOrder"},
@@ -124,32 +97,14 @@ var arrivalMutants = []mutant{
 	{"undelivered ones are not kept", sorterFolder, arrivalSchedules, []edit{
 		{"keep_arrival.go", "there[i] && k.sorter.expiresSoon(a.ExpiresOn) {", "there[i] && a.ExpiresOn.Equal(k.sorter.now()) {"},
 	}},
-	{"a later one read under the id", sorterFolder, test{"./pkg/cursor", "TestAnIdIsGoodAgain"}, []edit{
-		{"arrival.go", "return queuelog.ShortSeen(a.Seen) == e.Seen && len", "return len"},
-	}},
-	{"no strong read of arrivals", sorterFolder, arrivalSchedules, []edit{
-		{"places.go", "if strong || len(found) == len(places) {", "if true {"},
-	}},
-	{"no strong read of order items", sorterFolder, arrivalSchedules, []edit{
-		{"places.go", "\t\t\t\tif strong {\n", "\t\t\t\tif true {\n"},
-	}},
-	{"reader steps over an order item", sorterFolder, arrivalSchedules, []edit{
-		{"places.go", "if o.After() > expect || expect >= upTo {", "if expect >= upTo {"},
-	}},
 	{"second place where the first is unknown", sorterFolder, test{"./pkg/cursor", "TestARepeatWhosePlaceIsGoneIsStale"}, []edit{
 		{"log.go", "a.stale = a.seen < unknown", "a.stale = a.seen < min(unknown, 0)"},
-	}},
-	{"numbered move of a queue in arrival order", sorterFolder, arrivalTables, []edit{
-		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Eq(ddb.Int(over.From)), known"},
 	}},
 	{"at: an allocation from any position", sorterFolder, atSchedule("one batch from two producers"), []edit{
 		{"store_order.go", "attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(queuelog.MaxTail-1)", "attrPosition.Ge(ddb.Int(first-1)), attrTail.SizeLe(queuelog.MaxTail-1)"},
 	}},
 	{"at: an allocation without room", sorterFolder, atSchedule("full"), []edit{
 		{"store_order.go", "attrPosition.Eq(ddb.Int(first-1)), attrTail.SizeLe(queuelog.MaxTail-1)", "attrPosition.Eq(ddb.Int(first-1))"},
-	}},
-	{"at: an allocation in a queue of any kind", sorterFolder, arrivalTables, []edit{
-		{"store_order.go", "ddb.And(isArrivalOrder, attrPosition.Eq(ddb.Int(first-1)), ", "ddb.And(attrPosition.Eq(ddb.Int(first-1)), "},
 	}},
 	{"at: ahead of an older position", sorterFolder, atSchedule("a hole, and what fills it"), []edit{
 		{"append_at.go", "\tcase p.fresh:\n", "\tdefault:\n"},
@@ -172,24 +127,6 @@ var arrivalMutants = []mutant{
 	}},
 	{"at: the own, whose answer was lost, is another's", sorterFolder, atSchedule("a plain append between two"), []edit{
 		{"append_at.go", "len(e.Op) > 0 && bytes.Equal(m.Op, e.Op)", "bytes.Equal(m.Op, nil)"},
-	}},
-	{"at: a batch with a hole is one item", sorterFolder, atSchedule("a hole, and what fills it"), []edit{
-		{"append_at.go", "|| e.Seq != all[0].Seq+int64(n) ||", "||"},
-	}},
-	{"at: what is beyond the position is compared too", sorterFolder, appendedAt, []edit{
-		{"append_at.go", "passed = passed[:min(int64(len(passed)), p.cur.Position-first+1)]", "_ = first"},
-	}},
-	{"at: an item of any number of messages", sorterFolder, appendedAt, []edit{
-		{"append_at.go", "n == maxArrivalMessages || ", ""},
-	}},
-	{"at: an item of any size", sorterFolder, appendedAt, []edit{
-		{"append_at.go", "n > 0 && size > maxArrivalBytes", "false"},
-	}},
-	{"at: nobody flushes", sorterFolder, appendedAt, []edit{
-		{"append_at.go", "\t\t\ts.flushAfter(ctx, cur, 1)\n", ""},
-	}},
-	{"at: a queue of any kind", sorterFolder, appendedAt, []edit{
-		{"put.go", "case kind != KindNumbered && cur.Settings.Kind != kind:", "case false:"},
 	}},
 	// Only a server that removes elements one by one shows it.
 	{"tail trimmed from the front, one by one", sorterFolder, test{"./pkg/cursor", "TestStoreAllocation"}, []edit{

@@ -39,9 +39,6 @@ var bulkMutants = []mutant{
 	{"bulk: an interrupt cuts the operations under way", bulkFolder, bulkAlone, []edit{
 		{"run.go", "context.WithCancel(context.WithoutCancel(ctx))", "context.WithCancel(ctx)"},
 	}},
-	{"bulk: an API that is away is asked for each consumer", bulkFolder, bulkAlone, []edit{
-		{"run.go", "return t.row >= maxTrouble", "return false"},
-	}},
 	{"bulk: a run of the page ends with the browser's request", "pkg/ui", bulkPage, []edit{
 		{"runs.go", "context.WithCancel(context.WithoutCancel(r.Context()))", "context.WithCancel(r.Context())"},
 	}},

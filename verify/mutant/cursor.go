@@ -9,7 +9,6 @@ const engineFolder = "internal/dynamo"
 // Tests of batches of which DynamoDB does a part: of the engine, and of who asks.
 var (
 	batchLeaves = test{"./internal/dynamo", "TestWhatABatchLeavesIsSaid"}
-	halves      = test{"./pkg/cursor", "TestWhatABatchLeavesIsDoneLater"}
 )
 
 // schedules are the tests that walk all small schedules and random ones.
@@ -31,30 +30,17 @@ var sorterMutants = []mutant{
 	{"the first copy of a move sets the position back", sorterFolder, smallSchedule(schedules.folder, "a first copy comes late"), []edit{
 		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Ge(ddb.Int(over.From)), known, isNumbered"},
 	}},
-	{"stale cursor read", sorterFolder, schedules, []edit{
-		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
-	}},
-	{"stale scan", sorterFolder, schedules, []edit{
-		{"advance.go", "Limit: limit, Strong: true", "Limit: limit, Strong: false"},
-	}},
 	{"no rescan after a move", sorterFolder, schedules, []edit{
 		{"advance.go", "if !p.behind {", "if mine || !p.behind {"},
 	}},
 	{"no look behind a move that fills the gap", sorterFolder, schedules, []edit{
 		{"advance.go", "p.behind = p.behind || cur.MaxParked > over.From", "p.behind = p.behind || cur.GapOpen()"},
 	}},
-	{"a gap filled that the mover does not know of", sorterFolder, test{"./pkg/cursor", "TestStoreMoveKnowsOfTheGap/memory"}, []edit{
-		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Eq(ddb.Int(over.From)), isNumbered"},
-		{"store_cursors.go", "known := ddb.Or(", "_ = ddb.Or("},
-	}},
 	{"who looks behind sees the next message only (V13)", sorterFolder, trace("V13"), []edit{
 		{"advance.go", "(p.cur.GapOpen() || !p.behind)", "true"},
 	}},
 	{"who looks behind stops where another moved on (V12)", sorterFolder, trace("V12"), []edit{
 		{"advance.go", "if !p.behind {", "if !p.behind || !mine {"},
-	}},
-	{"a full piece that ends at what is parked fills the gap", sorterFolder, shuffled, []edit{
-		{"advance.go", "if look.full && parked <= look.end {", "if look.full && parked < look.end {"},
 	}},
 	{"what is seen beyond a gap is not put on record", sorterFolder, shuffled, []edit{
 		{"advance.go", "highest = max(highest, beyond)", "_ = beyond"},
@@ -68,9 +54,6 @@ var sorterMutants = []mutant{
 	}},
 	{"park without its position condition", sorterFolder, schedules, []edit{
 		{"store_cursors.go", "attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(", "attrMaxParked.Le("},
-	}},
-	{"no read after the put", sorterFolder, schedules, []edit{
-		{"advance.go", "if !p.fresh {", "if false {"},
 	}},
 	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
 		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), attrMaxParked.Lt(ddb.Int(seq))))"},
@@ -106,9 +89,6 @@ var sorterMutants = []mutant{
 	{"no look before the put (V7)", sorterFolder, trace("V7"), []edit{
 		{"put.go", "case m.Seq <= cur.Position:", "case false:"},
 	}},
-	{"memory without an age limit", sorterFolder, schedules, []edit{
-		{"seen.go", "if !ok || m.now().Sub(found.read) > memoAge {", "if !ok {"},
-	}},
 	{"no cursor first (V1)", sorterFolder, trace("V1"), []edit{
 		{"put.go", "cur, err = s.create(ctx, queue, settings)\n\t\treturn cur, true, err", "return unmade, true, nil"},
 	}},
@@ -121,17 +101,11 @@ var sorterMutants = []mutant{
 	{"sweep sees only gaps on record (V10)", sorterFolder, trace("V10"), []edit{
 		{"sweep.go", "\t\treturn cursorFilter{}\n\t}\n\tround, err = w", "\t\treturn cursorFilter{Gaps: true}\n\t}\n\tround, err = w"},
 	}},
-	{"reader steps over a hole", sorterFolder, schedules, []edit{
-		{"read.go", "if m.Seq > expect+1 {", "if false {"},
-	}},
 	{"reader ends at a hole, silently", sorterFolder, schedules, []edit{
 		{"read.go", "strong = !whole || !page.More && expect < upTo\n", "if strong = !whole || !page.More && expect < upTo; strong {\n\t\t\t\treturn\n\t\t\t}\n"},
 	}},
 	{"no strong read where a hole is seen", sorterFolder, schedules, []edit{
 		{"read.go", "strong = !whole || !page.More && expect < upTo\n", "_ = whole\n"},
-	}},
-	{"stale hole taken for a deletion", sorterFolder, schedules, []edit{
-		{"read.go", "if strong && expect == before {", "if expect == before {"},
 	}},
 	{"range from the queue's begin", sorterFolder, schedules, []edit{
 		{"stream.go", "from = c.Position\n", "from = c.Settings.First - 1\n"},
@@ -144,31 +118,10 @@ var sorterMutants = []mutant{
 		{"stateless.go", "\t\t\t\treturn stream.FailedAt(raw, err)\n", "\t\t\t\tif answer, err = stream.FailedAt(raw, err); err != nil {\n\t\t\t\t\treturn answer, err\n\t\t\t\t}\n"},
 		{"stateless.go", "\t\treturn events.DynamoDBEventResponse{}, nil\n", "\t\treturn answer, nil\n"},
 	}},
-	{"what a batch of deletions leaves is lost", sorterFolder, halves, []edit{
-		{"store_messages.go", "for _, key := range a.Left {", "for _, key := range a.Left[:0] {"},
-	}},
-	{"what a batch of reads leaves is lost", sorterFolder, halves, []edit{
-		{"store_arrivals.go", "for _, key := range a.Left {", "for _, key := range a.Left[:0] {"},
-	}},
-	{"UnprocessedKeys are lost", engineFolder, batchLeaves, []edit{
-		{"engine.go", ", Left: all(out.UnprocessedKeys[r.Table.Name].Keys)}", "}"},
-	}},
 	{"UnprocessedItems are lost", engineFolder, batchLeaves, []edit{
 		{"engine.go", "range out.UnprocessedItems[r.Table.Name] {", "range out.UnprocessedItems[\"\"] {"},
 	}},
-	{"a put is stored in an erased queue", sorterFolder, schedules, []edit{
-		{"put.go", "errors.Is(moved.err, ErrErased) {", "false && errors.Is(moved.err, ErrErased) {"},
-	}},
-	{"the sweep passes erased queues over", sorterFolder, schedules, []edit{
-		{"sweep.go", "return r.erase(ctx, seen)", "return nil"},
-	}},
-	{"an erased queue is empty at once", sorterFolder, test{"./pkg/cursor", "TestErasing"}, []edit{
-		{"erase.go", "!settled(c, began)", "false"},
-	}},
 	{"what comes late to an erased queue stays", sorterFolder, test{"./pkg/cursor", "TestLateWritesToAnErasedQueue"}, []edit{
 		{"heal.go", "if errors.Is(err, ErrErased) {", "if errors.Is(err, ErrErased) && len(known) > 9 {"},
-	}},
-	{"a stale look ends the erasing", sorterFolder, test{"./pkg/cursor", "TestErasingBehindStaleReads"}, []edit{
-		{"erase.go", "if len(seqs) == 0 && !more && (strong || !sure) && first == 0 {", "if len(seqs) == 0 && !more && first == 0 {"},
 	}},
 }

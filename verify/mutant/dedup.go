@@ -9,7 +9,6 @@ const (
 var (
 	dedupSchedules = test{"./verify/sim/dedupsim", "TestEverySmallSchedule|TestRandomSchedules"}
 	dedupTables    = test{"./pkg/dedup", "TestTableConforms"}
-	dedupStreams   = test{"./pkg/dedup", "TestFiguresOfStreams"}
 )
 
 func dedupSchedule(name string) test { return smallSchedule(dedupSchedules.folder, name) }
@@ -20,15 +19,6 @@ func dedupTrace(name string) test { return test{dedupSchedules.folder, "TestTrac
 var dedupMutants = []mutant{
 	{"unconditional swap", dedupFolder, dedupSchedules, []edit{
 		{"table_writes.go", "ddb.And(t.isKnown(),\n\t\tt.at(attrToken).Eq(ddb.Blob(seen.Token[:])),\n\t\tt.at(attrFence).Eq(ddb.Int(seen.Fence)),\n\t\tt.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended)", "ddb.Or(t.isKnown(), ended)"},
-	}},
-	{"swap whatever the fence", dedupFolder, dedupTables, []edit{
-		{"table_writes.go", "\t\tt.at(attrFence).Eq(ddb.Int(seen.Fence)),\n", ""},
-	}},
-	{"swap whatever the token", dedupFolder, dedupTables, []edit{
-		{"table_writes.go", "\t\tt.at(attrToken).Eq(ddb.Blob(seen.Token[:])),\n", ""},
-	}},
-	{"swap whatever the lease", dedupFolder, dedupTables, []edit{
-		{"table_writes.go", "t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended", "ended"},
 	}},
 	{"complete what is completed", dedupFolder, dedupTables, []edit{
 		{"table_writes.go", "t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended)", "ddb.Or(t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended))"},
@@ -41,9 +31,6 @@ var dedupMutants = []mutant{
 	}},
 	{"attempt in doubt does not go on with its own row", dedupFolder, test{"./pkg/dedup", "TestAnExtensionInDoubt"}, []edit{
 		{"attempt.go", "\t\ta.row = r\n\t}\n", "\t\treturn r, false, nil\n\t}\n"},
-	}},
-	{"calls of a process do not share a wait", dedupFolder, test{"./pkg/dedup", "TestFiguresOfACrowd"}, []edit{
-		{"flight.go", "if other := f.of[k]; other != nil && other.left(now, margin) > 0 {", "if other := f.of[k]; other != nil && false {"},
 	}},
 	{"shared outcome for any payload", dedupFolder, test{"./pkg/dedup", "TestPayload"}, []edit{
 		{"flight.go", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) {", "payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload) && false {"},
@@ -78,12 +65,6 @@ var dedupMutants = []mutant{
 	{"callers without a principal are one", dedupLambdaFolder, test{"./pkg/dedup/deduplambda", "TestCallersOfALambdaAuthorizer"}, []edit{
 		{"http.go", `return string(all)`, `return string(all[:0])`},
 	}},
-	{"invalidated result comes back into the cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
-		{"cache.go", "known && r.Fence <= fence ||", "known && r.Fence < fence ||"},
-	}},
-	{"invalidated result comes back into a small cache", dedupFolder, test{"./pkg/dedup", "TestCache"}, []edit{
-		{"cache.go", "{ c.lost = max(c.lost, fence) }", "{ _ = fence }"},
-	}},
 	{"result's item ends before its row", dedupFolder, test{"./pkg/dedup", "TestALateRepeatKeepsItsResult"}, []edit{
 		{"attempt.go", "validUntil.After(a.placed.expiresOn) &&", "validUntil.Before(a.placed.expiresOn) &&"},
 	}},
@@ -102,9 +83,6 @@ var dedupMutants = []mutant{
 	{"takeover keeps the start", dedupFolder, dedupSchedules, []edit{
 		{"table_writes.go", `t.at(attrStartedAt).Set(ddb.Millis(c.Now))`, `t.at(attrStartedAt).SetIfMissing(ddb.Millis(c.Now))`},
 	}},
-	{"own claim not recognised", dedupFolder, dedupSchedules, []edit{
-		{"acquire.go", "mine := claimed || r.Token == c.Token && !r.completed()", "mine := claimed"},
-	}},
 	{"own completion not recognised", dedupFolder, dedupSchedules, []edit{
 		{"attempt.go", "\tcase !a.owns(r):\n\t\treturn a.lost(ctx)\n\tcase !r.completed()", "\tcase true:\n\t\treturn a.lost(ctx)\n\tcase !r.completed()"},
 	}},
@@ -119,9 +97,6 @@ var dedupMutants = []mutant{
 	}},
 	{"fail forgets fence and attempt", dedupFolder, dedupSchedules, []edit{
 		{"attempt.go", "r.LeaseUntil, r.Error, r.Payload = longAgo, why, nil", "r.LeaseUntil, r.Error, r.Payload, r.Fence, r.Attempt = longAgo, why, nil, 0, 0"},
-	}},
-	{"new life under the old fence", dedupFolder, dedupSchedule("expires"), []edit{
-		{"store.go", "Fence: expired.Fence + 1,", "Fence: expired.Fence,"},
 	}},
 	{"expired and claimed in one update", dedupFolder, dedupSchedules, []edit{
 		{"table_writes.go", `ddb.Or(ddb.Path(t.names.IDKey).Missing(), ddb.And`, `ddb.Or(ddb.Path(t.names.IDKey).Missing(), t.at(attrValidUntil).Le(ddb.Millis(c.Now)), ddb.And`},
@@ -156,15 +131,6 @@ var dedupMutants = []mutant{
 	}},
 	{"claim beyond the last attempt", dedupFolder, dedupSchedule("quarantined"), []edit{
 		{"table_writes.go", `t.at(attrAttempt).Lt(ddb.Int(c.MaxAttempts))`, `t.at(attrAttempt).Exists()`},
-	}},
-	{"cache without an end", dedupFolder, dedupSchedule("a cache"), []edit{
-		{"cache.go", "if !found || !entry.until.After(now) {", "if !found {"},
-	}},
-	{"looks first however few are duplicates", dedupFolder, dedupStreams, []edit{
-		{"lately.go", "return l.share >= lookShare && ", "return "},
-	}},
-	{"never claims where many are duplicates", dedupFolder, dedupStreams, []edit{
-		{"lately.go", " && l.calls%claimEach != 0", ""},
 	}},
 	{"a wait is no duplicate", dedupFolder, test{"./pkg/dedup", "TestAHeldIDIsADuplicate"}, []edit{
 		{"acquire.go", "a.met = a.met || means == done || means == running", "a.met = a.met || means == done"},

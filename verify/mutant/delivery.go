@@ -1,10 +1,7 @@
 package main
 
-// deliveryFolder and recordFolder have the code that delivery's bugs are planted in.
-const (
-	deliveryFolder = "pkg/delivery"
-	recordFolder   = "internal/record"
-)
+// deliveryFolder has the code that delivery's bugs are planted in.
+const deliveryFolder = "pkg/delivery"
 
 // sharing are the tests of what consumers share of a read.
 var sharing = test{"./pkg/delivery", "TestConsumers|TestAReadThatFails"}
@@ -18,39 +15,39 @@ func deliveryTrace(name string) test { return test{"./verify/sim/deliverysim", "
 
 // deliveryMutants are bugs in delivery and in its store's requests.
 var deliveryMutants = []mutant{
-	{"commit without token", recordFolder, deliveries, []edit{
+	{"commit without token", deliveryFolder, deliveries, []edit{
 		{"store_claims.go", "\"commit\", queue, name, isHeld(token, Started),", "\"commit\", queue, name, isIn(Started),"},
 	}},
-	{"commit without token and state", recordFolder, deliveries, []edit{
+	{"commit without token and state", deliveryFolder, deliveries, []edit{
 		{"store_claims.go", "\"commit\", queue, name, isHeld(token, Started),", "\"commit\", queue, name, attrQueue.Exists(),"},
 	}},
-	{"token number used twice", recordFolder, deliveries, []edit{
+	{"token number used twice", deliveryFolder, deliveries, []edit{
 		{"store_claims.go", "takeOver(seen), setClaim(seen.Token.N+1, claim),", "takeOver(seen), setClaim(max(seen.Token.N, 1), claim),"},
 		{"store_claims.go", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{seen.Token.N + 1, claim.Req})", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
 	}},
-	{"a claim is made anew by its first copy", recordFolder, deliverySchedule("a first copy comes late"), []edit{
+	{"a claim is made anew by its first copy", deliveryFolder, deliverySchedule("a first copy comes late"), []edit{
 		{"store_claims.go", "isNumber(seen.Token.N), isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
 	}},
-	{"commit and claim without token", recordFolder, deliveries, []edit{
-		{"store_claims.go", "isHeld(seen.Token, Started), claim)", "isIn(Started), claim)"},
+	{"commit and claim without token", deliveryFolder, deliveries, []edit{
+		{"store_claims.go", "isHeld(seen.Token, Started), claim, answer)", "isIn(Started), claim, answer)"},
 	}},
 	{"commit before the delivery", deliveryFolder, deliveries, []edit{
-		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
+		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{}); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
 	}},
 	{"takeover ignores the lease: claims for ever", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "false:"},
 	}},
 	{"takeover ignores the lease: order broken", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "false:"},
-		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "isIn(Idle, Started))"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "isIn(Idle, Started))"},
 	}},
 	{"stale position", sorterFolder, deliveries, []edit{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
 	}},
-	{"operator without condition: skip", recordFolder, deliveries, []edit{
+	{"operator without condition: skip", deliveryFolder, deliveries, []edit{
 		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),", "attrQueue.Exists(),"},
 	}},
-	{"operator without condition: rewind", recordFolder, deliverySchedule("rewound"), []edit{
+	{"operator without condition: rewind", deliveryFolder, deliverySchedule("rewound"), []edit{
 		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),", "attrQueue.Exists(),"},
 	}},
 	{"what is noted with a claim is passed over (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
@@ -59,46 +56,37 @@ var deliveryMutants = []mutant{
 	{"who is stopped by a claim notes nothing (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
 		{"deliver.go", "after, noted, err := run.store.Ask(ctx, c, run.position)", "after, noted, err := c, true, error(nil)"},
 	}},
-	{"noted with a claim that has ended (T4)", recordFolder, deliveryTrace("T4"), []edit{
+	{"noted with a claim that has ended (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
 		{"store_claims.go", "isHeld(seen.Token, Started, Sending), ddb.Or(", "attrQueue.Exists(), ddb.Or("},
-	}},
-	{"a lower position is noted over a higher one", recordFolder, test{"./internal/record", "TestStoreAsk/memory"}, []edit{
-		{"store_claims.go", "ddb.Or(attrAsked.Missing(), attrAsked.Lt(ddb.Int(position)))),", "attrQueue.Exists()),"},
-	}},
-	{"what came while it failed is left to the sweep", deliveryFolder, test{"./pkg/delivery", "TestWhatCameWhileItFailedIsHandedOn"}, []edit{
-		{"deliver.go", "if c.Attempts > 1 || !c.Failed.IsZero() {", "if false {"},
 	}},
 	{"remembered though the store failed", deliveryFolder, deliverySchedule("a warm process, 1 fault"), []edit{
 		{"seen.go", "if failed == nil && c.State", "if c.State"},
 	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now.Add(2 * time.Second))):"},
-		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
 	}},
-	{"attempts counted by failures (T6)", recordFolder, deliveryTrace("T6"), []edit{
+	{"attempts counted by failures (T6)", deliveryFolder, deliveryTrace("T6"), []edit{
 		{"store_claims.go", ", attrAttempts.Plus(1)})", "})"},
 		{"store_claims.go", "setEnded(t, outcome), attr", "setEnded(t, outcome), attrAttempts.Plus(1), attr"},
 	}},
 	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
-		{"../../internal/record/read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
-		{"health.go", "case c.OwnAttempts() < attempts || !c.Alone():", "case c.Attempts < attempts:"},
+		{"read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
+		{"health.go", "case c.ownAttempts() < attempts || !c.alone():", "case c.Attempts < attempts:"},
 	}},
-	{"failure without token", recordFolder, deliveries, []edit{
+	{"failure without token", deliveryFolder, deliveries, []edit{
 		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isIn(Started),"},
 	}},
 	{"cancel ignores the lease", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "\tcase over(c, now):", "\tcase c.State == Started:"},
-		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n"},
+		{"store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n"},
 	}},
-	{"claimed while paused", recordFolder, deliverySchedule("paused and resumed"), []edit{
+	{"claimed while paused", deliveryFolder, deliverySchedule("paused and resumed"), []edit{
 		{"store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrStarting.Missing(),"},
 	}},
 	{"claimed while starting", deliveryFolder, deliverySchedule("rewound"), []edit{
 		{"deliver.go", "case c.Starting != \"\":", "case false:"},
-		{"../../internal/record/store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrPaused.Missing(),"},
-	}},
-	{"a failure of the store ends nothing", deliveryFolder, test{"./pkg/delivery", "TestDeliverEndsWhereTheStoreFails"}, []edit{
-		{"deliver.go", "if err != nil {\n\t\t\treturn err\n\t\t}\n\t\trun.Record = c\n", "run.Record = c\n"},
+		{"store_claims.go", "\t\tattrPaused.Missing(), attrStarting.Missing(),", "\t\tattrPaused.Missing(),"},
 	}},
 	{"nobody is woken up after a rewind's death (T12)", deliveryFolder, deliveryTrace("T12"), []edit{
 		{"operate.go", "if err := d.keepAwake(ctx, cur); err != nil {", "if err := error(nil); err != nil {"},
@@ -110,47 +98,17 @@ var deliveryMutants = []mutant{
 		{"sweep_beside.go", "unseen = s.deliverer.sorter.Notify(ctx, it.Queue) != nil", "unseen = true"},
 		{"../cursor/round.go", "p.Failed = p.Failed || s.failed\n", ""},
 	}},
-	{"a round that failed counts as one", sorterFolder, test{"./pkg/delivery", "TestSweepLooksAgainWhereItFailed"}, []edit{
-		{"round.go", "p.Failed = p.Failed || s.failed\n", ""},
-	}},
-	{"many consumers of a queue have no turn", deliveryFolder, test{"./pkg/delivery", "TestManyConsumersOfAQueueHaveATurn"}, []edit{
-		{"sweep.go", "case i > 0 && !r.until.IsZero() && !r.now().Before(r.until):", "case false:"},
-	}},
 	{"the first consumers of a queue are the first in each run", deliveryFolder, test{"./pkg/delivery", "TestEveryConsumerComesUp"}, []edit{
 		{"sweep.go", "return slices.Concat(consumers[first:], consumers[:first])", "return slices.Concat(consumers, consumers[:first%1])"},
-	}},
-	{"dead claims are left to the next record", deliveryFolder, test{"./pkg/delivery", "TestSweepEndsDeadClaims"}, []edit{
-		{"sweep.go", "\tcase over(c, now):", "\tcase false:"},
-	}},
-	{"a replay comes one by one", recordFolder, test{"./pkg/delivery", "TestReplayComesInBatches"}, []edit{
-		{"store_operate.go", "attrRetryAt.Remove(),\n\t\t\tattrIsolateTo.Remove(), attrKeptFrom.Remove())...)", "attrRetryAt.Remove(), attrKeptFrom.Remove())...)"},
 	}},
 	{"steps over what is missing", deliveryFolder, test{"./pkg/delivery", "TestMissing"}, []edit{
 		{"deliver.go", "run.Ended, run.Cause, err = EndedMissing, missing, nil\n", "got.To, err = missing.Seq, nil\n"},
 	}},
-	{"own commit not recognised", recordFolder, test{"./internal/record", "TestStoreCommit/memory"}, []edit{
-		{"store_claims.go", "return c, made || c.ended(token, Committed), err", "return c, made, err"},
-	}},
-	{"own claim not recognised", recordFolder, test{"./internal/record", "TestStoreClaim/memory"}, []edit{
-		{"store_claims.go", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err", "isTakeable(seen, claim.Now), set...)\n\treturn c, made, err"},
-	}},
 	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/delivery", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
 		{"stream.go", "j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err", "j.cause = done.Err"},
 	}},
-	{"a queue that goes on failing holds up its shard", deliveryFolder, test{"./pkg/delivery", "TestABadQueueHoldsUpNoOther"}, []edit{
-		{"stream.go", "return done.Record.RetryAt.Sub(d.now()) <= soon && young()", "return true"},
-	}},
-	{"who moved by a slow clock is left to the full round", sorterFolder, test{"./pkg/delivery", "TestSweepSeesWhatASlowClockMoved"}, []edit{
-		{"walk.go", "round.Since.Add(-clocksApart)", "round.Since"},
-	}},
 	{"nobody notifies who lags", deliveryFolder, deliveries, []edit{
 		{"sweep.go", "if lags || missing {", "if false && (lags || missing) {"},
-	}},
-	{"a queue deletes for as long as it likes", deliveryFolder, test{"./pkg/delivery", "TestDeletingHasATurn"}, []edit{
-		{"sweep_retire.go", "r.more = r.more || !r.hasTime(ctx, r.until, r.margin)\n", ""},
-	}},
-	{"what there was no time to delete is left", deliveryFolder, test{"./pkg/delivery", "TestDeletingHasATurn"}, []edit{
-		{"sweep_beside.go", "\t\tif more {\n", "\t\tif false && more {\n"},
 	}},
 	{"deleted up to the floor, no matter who began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},
@@ -168,23 +126,14 @@ var deliveryMutants = []mutant{
 		{"start.go", "if c.KeptFrom > 0 {", "if false {"},
 		{"start.go", "c, upTo = found, found.KeptFrom-1", "c, upTo = found, kept.To"},
 	}},
-	{"a rewind leaves what the one before has kept", recordFolder, test{"./internal/record", "TestStoreKeepStart/memory"}, []edit{
-		{"store_operate.go", "attrIsolateTo.Remove(), attrKeptFrom.Remove())...)", "attrIsolateTo.Remove())...)"},
-	}},
 	{"a start is done with its first piece", deliveryFolder, deliverySchedule("begins in pieces while messages expire"), []edit{
 		{"start.go", "if !kept.More {", "if true {"},
-	}},
-	{"the place within a queue is not kept", sorterFolder, test{"./pkg/cursor", "TestSweepGoesOnWithinALargeBacklog"}, []edit{
-		{"keep.go", "after = max(after, place.Kept)", "after = max(after, 0)"},
 	}},
 	{"who has much gives the record back", deliveryFolder, test{"./pkg/delivery", "TestAQueueWithMuchLetsOthersGoFirst"}, []edit{
 		{"stream.go", "return d.sorter.Notify(ctx, done.Queue) != nil", "return true"},
 	}},
-	{"the attempt starts again where a batch comes by parts", recordFolder, test{"./pkg/delivery", "TestTheAttemptGoesOn"}, []edit{
+	{"the attempt starts again where a batch comes by parts", deliveryFolder, test{"./pkg/delivery", "TestTheAttemptGoesOn"}, []edit{
 		{"consumer.go", "return max(c.Attempts, n+1)", "return max(c.Attempts, 1+0*n)"},
-	}},
-	{"the attempt goes on behind what failed", recordFolder, test{"./pkg/delivery", "TestTheAttemptGoesOn"}, []edit{
-		{"consumer.go", "if c.TriedTo <= seq {", "if false {"},
 	}},
 	{"a part: the message that failed is committed with it", deliveryFolder, deliverySchedule("a part is taken"), []edit{
 		{"errors.go", "return d.seq - b.From", "return d.seq - b.From + 1"},
@@ -192,29 +141,11 @@ var deliveryMutants = []mutant{
 	{"a part: with replies", deliveryFolder, test{"./pkg/delivery", "TestAPart"}, []edit{
 		{"errors.go", "len(replies) > 0 ||", "len(replies) < 0 ||"},
 	}},
-	{"a part: it is not committed", deliveryFolder, test{"./pkg/delivery", "TestAPart"}, []edit{
-		{"deliver.go", "failure.Passed = passed", "_ = passed"},
-	}},
-	{"a part: attempts of another message count", recordFolder, test{"./internal/record", "TestStoreFailsAPart/memory"}, []edit{
-		{"store_claims.go", "attrAttempts.Set(tried), attrTogether", "attrTogether"},
-	}},
-	{"one death breaks a batch up", recordFolder, test{"./pkg/delivery", "TestAProcessThatDiedIsNotABadMessage"}, []edit{
-		{"read.go", "case attempts == 1 && !r.Bad:", "case false:"},
-	}},
 	{"the slowest consumer is not looked for (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"operate.go", " < seq {", " > seq {"},
 	}},
 	{"shared: what a consumer does to its messages", deliveryFolder, sharing, []edit{
 		{"share.go", "return copied(it.batch), nil", "return it.batch, nil"},
 		{"share.go", "batch = copied(batch)", "_ = copied(batch)"},
-	}},
-	{"shared: a batch of another place", deliveryFolder, test{"./pkg/delivery", "TestConsumers"}, []edit{
-		{"share.go", "|| it.after != after {", "{"},
-	}},
-	{"shared: a batch of other bounds", deliveryFolder, sharing, []edit{
-		{"share.go", "it == nil || it.Reading != how ||", "it == nil ||"},
-	}},
-	{"shared: a read that failed", deliveryFolder, sharing, []edit{
-		{"share.go", "if <-it.done; !it.ok {", "if <-it.done; false {"},
 	}},
 }

@@ -16,8 +16,5 @@ var (
 		{"events: a list that is stored in part does not come again", "functions/enqueue", test{"./functions/enqueue", "TestEventsComeAgain"}, []edit{
 			{"put.go", `if c.Alias != "" {`, `if c.Alias != "" && p.Single {`},
 		}},
-		{"events: what may pass is answered", "internal/httpapi", test{"./functions/enqueue", "TestEventsComeAgain"}, []edit{
-			{"api.go", `if c.Alias != "" && p.MayPass() {`, `if false {`},
-		}},
 	}
 )

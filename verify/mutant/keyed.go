@@ -1,10 +1,10 @@
 package main
 
-var keyedSchedules = test{"./verify/sim/keyedsim", "TestEverySmallSchedule|TestRandomSchedules"}
+var keyedSchedules = test{logFolder, "TestEverySmallSchedule/keyed:|TestRandomSchedules"}
 
-func keyedTrace(name string) test { return test{"./verify/sim/keyedsim", "TestTrace" + name} }
+func keyedTrace(name string) test { return test{logFolder, "TestTrace" + name} }
 
-func keyedSchedule(name string) test { return smallSchedule("./verify/sim/keyedsim", name) }
+func keyedSchedule(name string) test { return smallSchedule(logFolder, "keyed: "+name) }
 
 // keyedMutants are bugs in keyed queues.
 var keyedMutants = []mutant{
@@ -35,17 +35,17 @@ var keyedMutants = []mutant{
 	{"keyed: low is raised by the writer (K3)", sorterFolder, keyedTrace("K3W"), []edit{
 		{"keyed.go", "batch, nil, cur.Low)", "batch, nil, cur.High)"},
 	}},
-	{"keyed: low is closed by a settle with a bound (K3)", sorterFolder, keyedSchedules, []edit{
-		{"settle.go", "if !l.lost && !l.placed && r.upTo == sortkey.EverySortKey {", "if !l.lost && !l.placed {"},
-	}},
 	{"keyed: low is closed at what it is by then (K3)", sorterFolder, keyedSchedules, []edit{
 		{"settle.go", "l.sorter.store.RaiseLow(ctx, l.queue, low)", "l.sorter.store.RaiseLow(ctx, l.queue, sortkey.EverySortKey)"},
 	}},
+	{"keyed: low is raised beyond what was read in time", sorterFolder, test{"./pkg/cursor", "TestTheTimeIsUp"}, []edit{
+		{"settle.go", "l.raiseLow(ctx, min(after, l.first))", "l.raiseLow(ctx, l.first)"},
+	}},
+	{"keyed: all is said to be done where the time was up between two moves", sorterFolder, test{"./pkg/cursor", "TestTheTimeIsUp"}, []edit{
+		{"settle.go", "l.done.More = !again", "l.done.More = false"},
+	}},
 	{"keyed: low is not closed", sorterFolder, keyedTrace("K1L"), []edit{
 		{"settle.go", "if l.cur.Low < low {\n", "if l.cur.Low > low {\n"},
-	}},
-	{"keyed: low is lowered by who was slow", sorterFolder, test{"./pkg/cursor", "TestStore/memory"}, []edit{
-		{"store_keyed.go", "attrLow.Lt(ddb.Blob([]byte(low)))", "isKeyed"},
 	}},
 	{"keyed: the tail of the dead (K4)", sorterFolder, keyedTrace("K4T"), []edit{
 		{"settle.go", "if l.cur, err = r.sorter.flush(ctx, l.cur, queuelog.OrderItemEntries); err != nil {", "if err != nil {"},
@@ -102,20 +102,8 @@ var keyedMutants = []mutant{
 	{"keyed: a move that failed is not looked up anew", sorterFolder, keyedSchedule("two settle"), []edit{
 		{"settle.go", "if err != nil || !given {\n\t\tl.lost = err == nil\n", "if err != nil || !given {\n\t\tl.placed = true\n"},
 	}},
-	{"keyed: a place in the tail is overlooked", sorterFolder, keyedSchedule("the same late one twice"), []edit{
-		{"log.go", "\tlook(cur.Tail, cur.TailFrom)\n", ""},
-	}},
-	{"keyed: places in order items are overlooked", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
-		{"read_log.go", "\t\t\tshow(o.Entries, o.After())\n", ""},
-	}},
 	{"keyed: looked up behind what the repeat has seen", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
 		{"log.go", "a.Seen, a.EnqueuedAt, a.ExpiresOn = there.Seen, there.EnqueuedAt, there.ExpiresOn\n\ta.seen = there.Seen\n", "a.EnqueuedAt, a.ExpiresOn = there.EnqueuedAt, there.ExpiresOn\n\ta.seen = a.Seen\n"},
-	}},
-	{"keyed: order items are looked up weakly", sorterFolder, keyedSchedule("a repeat after its order item"), []edit{
-		{"read_log.go", "Limit: limit, Strong: true}", "Limit: limit}"},
-	}},
-	{"keyed: what waits is read weakly", sorterFolder, keyedSchedule("one message from two producers"), []edit{
-		{"settle.go", "UpTo: r.upTo, Strong: true, HeadsOnly: true}", "UpTo: r.upTo, HeadsOnly: true}"},
 	}},
 	{"keyed: what is due is not all that is before it", sorterFolder, keyedSchedules, []edit{
 		{"settle.go", "\t\t\treturn i + 1\n", "\t\t\treturn min(i+1, 1)\n"},
@@ -146,15 +134,6 @@ var keyedMutants = []mutant{
 	}},
 	{"keyed: a repeat is told that it is the first", sorterFolder, keyedSchedule("one message from two producers"), []edit{
 		{"log.go", "a.mine = bytes.Equal(a.Op, there.Op)", "a.mine = bytes.Equal(a.Op, there.Op) || len(there.Op) > 0"},
-	}},
-	{"keyed: dropped is told as placed", sorterFolder, keyedSchedule("late ones are dropped, equal ones not"), []edit{
-		{"log.go", "case a.mine && a.at.Has(queuelog.MarkDropped):", "case false:"},
-	}},
-	{"keyed: linked to the one before the late ones", sorterFolder, keyedSchedules, []edit{
-		{"settle.go", "\t\t\tbefore = e.Key\n", "\t\t\t_ = e.Key\n"},
-	}},
-	{"keyed: a page behind the last one", sorterFolder, keyedSchedule("a page that ends with the wake-up's message"), []edit{
-		{"store_keyed.go", "\t\tpage.More = false // it", "\t\t_ = page.More // it"},
 	}},
 	{"keyed: a page skips the one behind it", sorterFolder, keyedSchedule("pages of one"), []edit{
 		{"settle.go", "after = page.Waiting[n-1].sortKey()\n", "after = page.Waiting[n-1].sortKey()[:len(page.Waiting[n-1].sortKey())-sortkey.TieBreakSize] + \"\\xff\"\n"},

@@ -12,6 +12,11 @@
 //	                                    the list
 //	go run ./verify/mutant -clauses   no planted bugs: each clause of the stores'
 //	                                    requests left out, one at a time
+//	go run ./verify/mutant -pkg ./pkg/xorack
+//	                                  no planted bugs: what operators ([finder]) change in
+//	                                    a package that deploys
+//
+// With -changed operators change the functions that changed, too, in half of the time.
 package main
 
 import (
@@ -84,6 +89,10 @@ func run(arguments []string, base string, out io.Writer) error {
 	changed := flags.Bool("changed", false, "only bugs that a change since BASE can concern")
 	only := flags.String("only", "", "only bugs whose name has this text")
 	clauses := flags.Bool("clauses", false, "drop each clause of the stores' requests instead")
+	pkg := flags.String("pkg", "", "the operators' mutants of a package instead; tonight: another one each day")
+	by := flags.String("by", "", "with -pkg: judged by the tests of this folder alone")
+	sample := flags.Int("sample", 0, "with -pkg: so many, chosen by the week")
+	update := flags.Bool("update", false, "with -pkg: write how many were killed")
 	folder := flags.String("in", "", "only bugs planted in this folder")
 	most := flags.Duration("for", 24*time.Hour, "begin none after this time: what is left out is counted")
 	if err := flags.Parse(arguments); err != nil {
@@ -96,9 +105,23 @@ func run(arguments []string, base string, out io.Writer) error {
 	if *clauses {
 		return clauseMutants(root, *folder, out)
 	}
-	chosen := mutants()
+	began := time.Now()
+	if *pkg != "" {
+		c := chosen{sample: *sample, seed: uint64(began.Unix() / (7 * 24 * 3600)), until: began.Add(*most)}
+		if *only != "" {
+			c.in = func(s site) bool { return strings.Contains(s.name, *only) }
+		}
+		if *by != "" {
+			c.by = []string{strings.TrimPrefix(*by, "./")}
+		}
+		return tryPackage(root, *pkg, c, *update, out)
+	}
+	list := mutants()
 	if *changed {
-		if chosen, err = inChanged(root, base, chosen); err != nil {
+		if err := tryChanged(root, base, began.Add(*most/2), out); err != nil {
+			return err
+		}
+		if list, err = inChanged(root, base, list); err != nil {
 			return err
 		}
 	}
@@ -108,8 +131,8 @@ func run(arguments []string, base string, out io.Writer) error {
 	if !slices.ContainsFunc(mutants(), asked) {
 		return fmt.Errorf("no bug in folder %q has %q in its name", *folder, *only)
 	}
-	chosen = slices.DeleteFunc(chosen, func(m mutant) bool { return !asked(m) })
-	return tryAll(root, spread(chosen), time.Now().Add(*most), out)
+	list = slices.DeleteFunc(list, func(m mutant) bool { return !asked(m) })
+	return tryAll(root, spread(list), began.Add(*most), out)
 }
 
 // spread orders a list so that whoever ends early has seen something of each part of

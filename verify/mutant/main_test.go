@@ -9,11 +9,10 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/verify/sim"
-	"github.com/streamsort/streamsort/verify/sim/arrivalsim"
 	"github.com/streamsort/streamsort/verify/sim/cursorsim"
 	"github.com/streamsort/streamsort/verify/sim/dedupsim"
 	"github.com/streamsort/streamsort/verify/sim/deliverysim"
-	"github.com/streamsort/streamsort/verify/sim/keyedsim"
+	"github.com/streamsort/streamsort/verify/sim/logsim"
 	"github.com/streamsort/streamsort/verify/sim/repliessim"
 	"github.com/streamsort/streamsort/verify/sim/xoracksim"
 )
@@ -58,7 +57,7 @@ func TestSmallSchedulesAreThere(t *testing.T) {
 	for folder, suite := range map[string]sim.Suite{
 		deliveries.folder: deliverysim.Suite(), repliesWalked.folder: repliessim.Suite(), dedupSchedules.folder: dedupsim.Suite(),
 		ackerSchedules.folder: xoracksim.Suite(), schedules.folder: cursorsim.Suite(),
-		keyedSchedules.folder: keyedsim.Suite(), arrivalSchedules.folder: arrivalsim.Suite(),
+		logFolder: logsim.Suite(),
 	} {
 		for _, s := range suite.Small {
 			there[fmt.Sprint(smallSchedule(folder, s.Name))] = true

@@ -2,7 +2,7 @@ package main
 
 // The tests that hold what is the sink's apart from what is a message's.
 var (
-	awayStore    = test{"./internal/record", "TestStoreAway/memory"}
+	awayStore    = test{"./pkg/delivery", "TestStoreAway/memory"}
 	awayDelivery = test{"./pkg/delivery", "TestASinkThatIsAway"}
 	health       = test{"./pkg/delivery", "TestABadMessage|TestAnOutage|TestBlocks|TestWhatWas|TestSuccess|TestFailures|TestAConsumerOf|TestAQueueThatIs|TestARedriveBegins|TestAProcessLooks|TestDeaths|TestADeath|TestConsumerFailing"}
 	awayWire     = test{"./internal/sink", "TestAway"}
@@ -10,11 +10,11 @@ var (
 
 // outageMutants are bugs by which a sink that is away is taken for messages that are bad.
 var outageMutants = []mutant{
-	{"a sink that is away counts", recordFolder, awayStore, []edit{
+	{"a sink that is away counts", deliveryFolder, awayStore, []edit{
 		{"store_claims.go", "attrAttempts.Plus(-1), attrTogether", "attrTogether"},
 		{"store_claims.go", "set = append(set, attrAttempts.Plus(-1))", "_ = set"},
 	}},
-	{"a sink that is away makes claims smaller", recordFolder, awayStore, []edit{
+	{"a sink that is away makes claims smaller", deliveryFolder, awayStore, []edit{
 		{"store_claims.go", "set = append(set, attrAway.Set(", "set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Set("},
 	}},
 	{"a sink that is away is asked each second", deliveryFolder, awayDelivery, []edit{
@@ -22,9 +22,6 @@ var outageMutants = []mutant{
 	}},
 	{"blocked whatever the sink takes", deliveryFolder, health, []edit{
 		{"health.go", "failure.Proven = known && (h.TakenAt.After(f.Failed) || !others)", "failure.Proven = known || others"},
-	}},
-	{"what the sink takes proves nothing", deliveryFolder, health, []edit{
-		{"health.go", "h.TakenAt.After(f.Failed) || !others", "!others"},
 	}},
 	{"what the sink took before proves a message bad", deliveryFolder, health, []edit{
 		{"health.go", "h.TakenAt.After(f.Failed) || !others", "!h.TakenAt.IsZero() || !others"},
@@ -35,53 +32,17 @@ var outageMutants = []mutant{
 	{"a queue fails for ever", deliveryFolder, health, []edit{
 		{"health.go", "others := slices.ContainsFunc(h.Still(failure.Now, f.good),", "others := slices.ContainsFunc(h.Failing,"},
 	}},
-	{"an entry is not renewed", deliveryFolder, health, []edit{
-		{"circuit.go", "now.Sub(h.Failing[at].At) > f.good/3", "false"},
-	}},
-	{"a message blocks with its last attempt", deliveryFolder, health, []edit{
-		{"health.go", "return c.Proven && c.Failed.Sub(since) >= blockAfter", "return c.Proven"},
-	}},
-	{"a message blocks when its time is over, however seldom it was tried", deliveryFolder, health, []edit{
-		{"health.go", "case c.OwnAttempts() < attempts || !c.Alone():", "case !c.Alone():"},
-	}},
-	{"a death blocks a message that failed, at once", deliveryFolder, health, []edit{
-		{"health.go", "\t\treturn now.Sub(since) >= blockAfter\n", "\t\treturn true || now.Sub(since) >= blockAfter\n"},
-	}},
 	{"a death after a failure is none", deliveryFolder, health, []edit{
 		{"health.go", "died := c.State == Started || outcome == Cancelled && c.RetryAt.IsZero()", "_, died := outcome, c.State == Started"},
 	}},
-	{"a message that kills its worker is never blocked", deliveryFolder, health, []edit{
-		{"health.go", "case since.IsZero():\n\t\treturn true", "case since.IsZero():\n\t\treturn false"},
-	}},
-	{"what failed proves it for good", recordFolder, test{"./internal/record", "TestStoreFirstFailure/memory"}, []edit{
+	{"what failed proves it for good", deliveryFolder, test{"./pkg/delivery", "TestStoreFirstFailure/memory"}, []edit{
 		{"store_claims.go", "proven := attrProven.Remove()", "proven := attrProven.Set(attrProven.Ref())"},
 	}},
 	{"a slow success counts from its end", deliveryFolder, health, []edit{
 		{"handed.go", "run.learnt, run.claimed, run", "run.learnt, run.now(), run"},
 	}},
-	{"each success is noted", deliveryFolder, health, []edit{
-		{"health.go", " || handed.Sub(h.TakenAt) < steady)", ")"},
-	}},
 	{"a process never looks again", deliveryFolder, health, []edit{
 		{"health.go", ".Abs() < lookFor", ".Abs() < 1000*lookFor"},
-	}},
-	{"each queue looks for itself", deliveryFolder, health, []edit{
-		{"health.go", "case !of.at.IsZero() && now.Sub(of.at).Abs() < lookFor:", "case false:"},
-	}},
-	{"a look that failed is not remembered", deliveryFolder, health, []edit{
-		{"health.go", "case of.err != nil && now", "case false && now"},
-	}},
-	{"weak read for a failure", deliveryFolder, health, []edit{
-		{"health.go", "d.store.Health(ctx, f.Name, true)", "d.store.Health(ctx, f.Name, false)"},
-	}},
-	{"a removed consumer fails on", deliveryFolder, health, []edit{
-		{"operate.go", "\t\t\td.unlist(ctx, c)\n", ""},
-	}},
-	{"a message that fails and fails is announced to nobody", deliveryFolder, health, []edit{
-		{"sweep.go", "if fails(c, r.options.reader(c.Name).MaxAttempts) {", "if false {"},
-	}},
-	{"a message that fails and fails is in no list", deliveryFolder, health, []edit{
-		{"deliver.go", "\t\t\trun.noteMore(ctx, failingRow(after))\n", ""},
 	}},
 	{"a message that was taken stays listed", deliveryFolder, health, []edit{
 		{"handed.go", "run.store.NoteOver(ctx, c, trouble.Failing)", "_ = trouble.Failing"},
@@ -90,44 +51,23 @@ var outageMutants = []mutant{
 	{"404 is for good", "internal/sink/kind", test{"./internal/sink/httpsink", "TestAnswers|Test"}, []edit{
 		{"away.go", "case http.StatusBadRequest, ", "case http.StatusNotFound, http.StatusBadRequest, "},
 	}},
-	{"who cannot reach the sink says nothing of it", deliveryFolder, health, []edit{
-		{"deliver.go", "is.sink = !part\n", ""},
-	}},
-	{"what failed with others is an attempt of the first", recordFolder, deliverySchedule("a good message before a bad one, and a death"), []edit{
+	{"what failed with others is an attempt of the first", deliveryFolder, deliverySchedule("a good message before a bad one, and a death"), []edit{
 		{"store_claims.go", "attrTogether.Add(ddb.Int(1))", "attrTogether.Add(ddb.Int(0))"},
 	}},
-	{"what failed with others is an attempt of the first, claimed at a commit", recordFolder, test{"./internal/record", "TestStoreCommitAndClaim/memory"}, []edit{
+	{"what failed with others is an attempt of the first, claimed at a commit", deliveryFolder, test{"./pkg/delivery", "TestStoreCommitAndClaim/memory"}, []edit{
 		{"store_claims.go", "together = ddb.Int(1)", "together = ddb.Int(0)"},
 	}},
-	{"attempts with others are taken off those of the next", recordFolder, test{"./internal/record", "TestStoreCommit/memory|TestStoreFirstFailure/memory"}, []edit{
-		{"store_claims.go", "attrAttempts.Set(ddb.Int(0)), attrTogether.Remove())", "attrAttempts.Set(ddb.Int(0)))"},
+	{"what was taken is put over what failed since", deliveryFolder, test{"./pkg/delivery", "TestStoreHealth/memory"}, []edit{
+		{"store_health.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},
 	}},
-	{"a sink that is away of several counts", recordFolder, awayStore, []edit{
-		{"store_claims.go", "case failure.Away > 0 && failure.Alone:", "case failure.Away > 0:"},
+	{"the first who learns puts over another", deliveryFolder, test{"./pkg/delivery", "TestStoreHealth/memory"}, []edit{
+		{"store_health.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
 	}},
-	{"what was taken is put over what failed since", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
-		{"health.go", "unchanged := attrRev.Eq(ddb.Int(seen.Rev))", "unchanged := attrQueue.Exists()"},
-	}},
-	{"the first who learns puts over another", recordFolder, test{"./internal/record", "TestStoreHealth/memory"}, []edit{
-		{"health.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
-	}},
-	{"a sink is said to fail since its last failure", deliveryFolder, test{"./pkg/delivery", "TestSink"}, []edit{
-		{"circuit.go", "\tif len(h.Failing) == 0 {", "\tif true {"},
-	}},
-	{"a redrive begins with what was known", recordFolder, health, []edit{
+	{"a redrive begins with what was known", deliveryFolder, health, []edit{
 		{"store_operate.go", "return append(setTaken(), attrBlockedSince", "return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway), attrBlockedSince"},
 	}},
-	{"a health is taken for a consumer", recordFolder, test{"./internal/record", "TestStoreHealthIsNoConsumer/memory"}, []edit{
+	{"a health is taken for a consumer", deliveryFolder, test{"./pkg/delivery", "TestStoreHealthIsNoConsumer/memory"}, []edit{
 		{"store.go", "Where: isConsumer, ", ""},
-	}},
-	{"an error that is the sink's is the message's", "functions/process", test{"./functions/process", "TestHanding"}, []edit{
-		{"readers.go", "case kind.IsAway(err):", "case false:"},
-	}},
-	{"throttling is known by its status alone", "internal/sink/kind", awayWire, []edit{
-		{"away.go", "answer.Status >= http.StatusInternalServerError || isThrottle(answer.Code)", "answer.Status >= http.StatusInternalServerError"},
-	}},
-	{"a fault of a service is the message's", "internal/sink/kind", awayWire, []edit{
-		{"away.go", "answer.Status == http.StatusTooManyRequests || answer.Status >= http.StatusInternalServerError || ", "answer.Status == http.StatusTooManyRequests || "},
 	}},
 	{"an entry that is refused by a fault is a bad message", "internal/sink/fifo", awayWire, []edit{
 		{"answer.go", ", Away: !f.SenderFault}", "}"},

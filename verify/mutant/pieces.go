@@ -5,7 +5,6 @@ package main
 var (
 	filled   = smallSchedule(schedules.folder, "pieces: a gap is filled")
 	noRecord = smallSchedule(schedules.folder, "pieces: a run on no record")
-	pieces   = test{"./pkg/cursor", "TestAFilledGapMovesInPieces|TestAPieceBegins"}
 )
 
 // pieceMutants are bugs in what is too large for one invocation.
@@ -28,20 +27,8 @@ var pieceMutants = []mutant{
 	{"pieces: acknowledged though the time was up (R14)", sorterFolder, test{"./pkg/cursor", "TestOnMessagesHandsBack"}, []edit{
 		{"stream.go", "if q.again = q.err != nil; !q.again {", "if q.again = q.err != nil && !errors.Is(q.err, context.DeadlineExceeded); !q.again {"},
 	}},
-	{"pieces: no mark (R15)", sorterFolder, noRecord, []edit{
-		{"advance.go", "if look.full && parked <= look.end {", "if false {"},
-	}},
 	{"pieces: a mark on a seq that nobody saw (R16)", sorterFolder, noRecord, []edit{
 		{"store_cursors.go", "attrMaxParked.Set(ddb.Int(parked))", "attrMaxParked.Set(ddb.Int(parked+1))"},
-	}},
-	{"pieces: the gap's age is kept (R17)", sorterFolder, pieces, []edit{
-		{"store_cursors.go", "attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance", "attrMaxParked.Set(ddb.Int(parked)), changeAdvance"},
-	}},
-	{"pieces: a mark lowers what is parked", sorterFolder, test{"./pkg/cursor", "TestStoreMoveAndPark/memory"}, []edit{
-		{"store_cursors.go", "attrMaxParked.Lt(ddb.Int(parked)), isNumbered", "isNumbered"},
-	}},
-	{"pieces: a writer moves over all of them", sorterFolder, pieces, []edit{
-		{"advance.go", "if p.pieces--; p.pieces == 0 {", "if p.pieces--; false {"},
 	}},
 	{"a list of gaps reads all that is parked", sorterFolder, test{"./pkg/cursor", "TestGapsReadsWhatItMust"}, []edit{
 		{"gaps.go", "more && len(list.Gaps) < limit && pages < maxGapPages", "more"},
@@ -49,25 +36,13 @@ var pieceMutants = []mutant{
 	{"a skip writes a bounded number a run", sorterFolder, test{"./pkg/cursor", "TestAGapIsSkippedInOneRun"}, []edit{
 		{"sweep.go", "o.SkipLimit = MaxMaxAhead", "o.SkipLimit = 1000"},
 	}},
-	{"a late repeat reads the whole order", sorterFolder, test{"./pkg/cursor", "TestALateRepeatReadsOneUnit"}, []edit{
-		{"read_log.go", "from = max(from, least())\n", ""},
-	}},
 	{"a skip takes an order item's key", sorterFolder, test{"./pkg/cursor", "TestSkipOfAQueueInArrivalOrder"}, []edit{
 		{"gaps.go", "if !numbered(cur) {", "if !cur.Exists() {"},
-	}},
-	{"a message is read from an older time", sorterFolder, schedules, []edit{
-		{"store_messages.go", "s.messageKey(queue, seq), true)", "s.messageKey(queue, seq), false)"},
 	}},
 	{"what waits beyond the hole is read from an older time", sorterFolder, smallSchedule(schedules.folder, "skip behind a gap that comes meanwhile"), []edit{
 		{"heal.go", "Limit: min(limit, maxBatchSize),\n\t\tStrong: true,", "Limit: min(limit, maxBatchSize),\n\t\tStrong: false,"},
 	}},
 	{"the next seq is left to nobody", sorterFolder, smallSchedule(schedules.folder, "left to the sweep"), []edit{
 		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq)), attrMaxParked.Le(", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le("},
-	}},
-	{"a queue that has no cursor is left to the sweep", sorterFolder, test{"./pkg/cursor", "TestOnMessagesLeavesToTheSweep"}, []edit{
-		{"heal.go", "if err == nil && !c.Exists() {\n\t\treturn ErrNoQueue", "if err == nil && !c.Exists() {\n\t\treturn nil"},
-	}},
-	{"a failing record is held for ever", sorterFolder, test{"./pkg/cursor", "TestOnMessagesLeavesToTheSweep"}, []edit{
-		{"stream.go", "if stream.HeldForLong(event.Records[q.first], s.now()) {", "if stream.HeldForLong(event.Records[q.first], s.now()) && false {"},
 	}},
 }

@@ -26,12 +26,6 @@ var quotaMutants = []mutant{
 		{"share.go", "limit-1+s.unused(kind) // a debt", "1<<60"},
 		{"share.go", "s.taken(kind, limits)-s.unused(kind) >= limits.inWindow(kind)", "false"},
 	}},
-	{"quota: a debt ends with its window", quotaFolder, debts, []edit{
-		{"store.go", "case limit == 0 || taken[kind]/limit < passed:", "case true:"},
-	}},
-	{"quota: a debt is never paid back", quotaFolder, debts, []edit{
-		{"store.go", "taken[kind] -= passed * limit", "taken[kind] -= 0"},
-	}},
 	{"quota: a share is taken beyond the limit", quotaFolder, test{"./internal/quota", "TestWhatIsTakenAheadIsNoDebt"}, []edit{
 		{"share.go", "most[kind] = limit - take[kind]", "most[kind] = limit"},
 	}},
@@ -44,9 +38,6 @@ var quotaMutants = []mutant{
 	}},
 	{"quota: a repeat takes again", quotaFolder, accounts, []edit{
 		{"store.go", ", attrOp.Ne(ddb.Text(op))}", "}"},
-	}},
-	{"quota: a repeat does not know its own", quotaFolder, accounts, []edit{
-		{"store.go", "a.Held || there.Op == op", "a.Held"},
 	}},
 	{"quota: an account of another window is taken from", quotaFolder, accounts, []edit{
 		{"store.go", "attrBegins.Eq(ddb.Seconds(w.Start))", "attrAccount.Exists()"},
@@ -63,9 +54,6 @@ var quotaMutants = []mutant{
 	{"quota: an answer sends a caller back before the debt is paid", quotaFolder, debts, []edit{
 		{"share.go", "max(s.taken(kind, limits)/limits.inWindow(kind), 1)", "1"},
 		{"share.go", "time.Duration(passed)", "time.Duration(int64(passed))"},
-	}},
-	{"quota: a process whose clock is behind moves the account back", quotaFolder, test{"./internal/quota", "TestAClockThatIsBehind"}, []edit{
-		{"share.go", "if s.there.Window.Equal(s.window.end()) {", "if false {"},
 	}},
 	{"leases: a place is taken that another has", quotaFolder, leases, []edit{
 		{"leases.go", "If: free, Quiet: true,", "If: ddb.Or(free, lease.by().Exists()), Quiet: true,"},
@@ -99,14 +87,5 @@ var quotaMutants = []mutant{
 	}},
 	{"share: a call keeps its place", "functions/process", shares, []edit{
 		{"handler.go", "defer end()", "_ = end"},
-	}},
-	{"share: what is no tenant's has one", "functions/process", shares, []edit{
-		{"aside.go", "if s == nil || of == \"\" {", "if s == nil {"},
-	}},
-	{"share: a place is free while its call may go on", "functions/process", shares, []edit{
-		{"aside.go", "until = deadline.Add(headroom)", "until = deadline"},
-	}},
-	{"share: a counter that does not answer stops every tenant", "functions/process", shares, []edit{
-		{"aside.go", "\t\treturn end, true\n\tcase !taken:", "\t\treturn end, false\n\tcase !taken:"},
 	}},
 }

@@ -8,9 +8,6 @@ var recoverMutants = []mutant{
 	{"start: a refused put makes the queue", sorterFolder, smallSchedule("./verify/sim/cursorsim", "a refused put makes no queue"), []edit{
 		{"put.go", "return m.Seq > unmade.Position && unmade.fits(m.Seq) && m.startsAt(settings.First)", "return m.Seq >= 0"},
 	}},
-	{"start: one that is too far ahead makes the queue", sorterFolder, cursorTest("TestAQueueStartsWhereItsFirstMessageSays/memory"), []edit{
-		{"put.go", "m.Seq > unmade.Position && unmade.fits(m.Seq)", "m.Seq > unmade.Position"},
-	}},
 	{"start: a refusal by an older state", sorterFolder, cursorTest("TestARefusedPutAsksStrongly"), []edit{
 		{"put.go", "if cur, err = s.readCursor(ctx, queue); err != nil || cur.Exists() {", "if cur, err = s.store.Cursor(ctx, queue, false); err != nil || cur.Exists() {"},
 	}},
@@ -41,29 +38,17 @@ var recoverMutants = []mutant{
 	{"late: the count in a row is kept where it ends", sorterFolder, keyedSchedules, []edit{
 		{"store_keyed.go", "attrLateInRow.Remove()", "attrLateInRow.Set(ddb.Int(1))"},
 	}},
-	{"late: announced one too late", sorterFolder, cursorTest("TestACounterThatBeganAgain"), []edit{
-		{"sweep_keyed.go", "if cur.LateInRow >= manyLate {", "if cur.LateInRow > manyLate {"},
-	}},
 	{"late: the writer counts what a settler has placed", sorterFolder, cursorTest("TestALateOneIsCountedOnce"), []edit{
 		{"log.go", "a.at.Has(queuelog.MarkUnlinked), a.placed", "a.at.Has(queuelog.MarkUnlinked), a.mine"},
 	}},
 	{"late: enqueue counts what a settler has placed", "internal/intake", test{"./functions/enqueue", "TestALateOneIsCountedOnce"}, []edit{
 		{"intake.go", "if !r.Placed {", "if r.Seq < 0 {"},
 	}},
-	{"anew: what waits is left", sorterFolder, keyedSchedule("the keys begin anew before a window is over"), []edit{
-		{"restart.go", "closing: true", "closing: false"},
-	}},
 	{"anew: what was stored beside it is left behind", sorterFolder, keyedSchedule("the keys begin anew beside a writer"), []edit{
 		{"restart.go", "p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(),", "p.Low, p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(), cur.High.Era().Next().Begin(),"},
 	}},
-	{"anew: twice, where the answer was lost", sorterFolder, keyedSchedule("the keys begin anew beside a writer"), []edit{
-		{"restart.go", "if err != nil || cur.RestartedBy(op) {", "if err != nil {"},
-	}},
 	{"anew: the stream's filter holds the keys of the next era back", sorterFolder, cursorTest("TestEras"), []edit{
 		{"../../internal/sortkey/sort_key.go", `eraTag = "\x0f"`, `eraTag = "\x80"`},
-	}},
-	{"anew: one that did not know of it is dropped", sorterFolder, cursorTest("TestNothingIsDroppedByARestart"), []edit{
-		{"settle.go", "w.Era == seen.High.Era() && ", ""},
 	}},
 	{"anew: keys of the first era for ever", sorterFolder, cursorTest("TestKeysBeginAnew"), []edit{
 		{"keyed.go", "a.Key, a.Era, a.Digest = key, cur.High.Era(), a.digest()", "a.Key, a.Digest = key, a.digest()"},

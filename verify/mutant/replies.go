@@ -12,104 +12,80 @@ var replyMutants = []mutant{
 	{"replies: before the decision (P1)", deliveryFolder, replyTrace("P1"), []edit{
 		{"reply.go", "\tc, decided, err := run.store.Decide(", "\tfor _, one := range staged {\n\t\tif err := run.sorter.Inside(queuelog.Inside{}).Place(ctx, one).Err; err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, decided, err := run.store.Decide("},
 	}},
-	{"replies: finished before they are sent (P2)", recordFolder, replyTrace("P2"), []edit{
-		{"send.go", "\tfor i, o := range c.Outbox {\n", "\tif _, _, err := t.Store.Finish(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\treturn c, err\n\t}\n\tfor i, o := range c.Outbox {\n"},
+	{"replies: finished before they are sent (P2)", deliveryFolder, replyTrace("P2"), []edit{
+		{"send.go", "\tfor i, o := range c.Outbox {\n", "\tif _, _, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token); err != nil {\n\t\treturn c, err\n\t}\n\tfor i, o := range c.Outbox {\n"},
 	}},
 	{"replies: committed before they are stored (P3)", pullFolder, replyTrace("P3"), []edit{
-		{"puller_end.go", "\terr = p.t.StoreReplies(ctx, record.Held(h), replies)\n", "\tif _, err := p.commit(ctx, h); err != nil {\n\t\treturn Answer{}, false, err\n\t}\n\terr = p.t.StoreReplies(ctx, record.Held(h), replies)\n"},
+		{"../puller_end.go", "\terr = p.d.storeReplies(ctx, h, replies)\n", "\tif _, err := p.commit(ctx, h); err != nil {\n\t\treturn Answer{}, false, err\n\t}\n\terr = p.d.storeReplies(ctx, h, replies)\n"},
 	}},
-	{"replies: an id without the token (P4)", recordFolder, replyTrace("P4"), []edit{
-		{"reply.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue}", "queue}"},
+	{"replies: an id without the token (P4)", deliveryFolder, replyTrace("P4"), []edit{
+		{"replies.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue}", "queue}"},
 	}},
-	{"replies: an id without the request", recordFolder, test{"./pkg/delivery", "TestTheIdHasTheWholeToken"}, []edit{
-		{"reply.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue}", "strconv.FormatInt(h.Token.N, 10), queue}"},
+	{"replies: an id without the request", deliveryFolder, test{"./pkg/delivery", "TestTheIdHasTheWholeToken"}, []edit{
+		{"replies.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue}", "strconv.FormatInt(h.Token.N, 10), queue}"},
 	}},
 	{"replies: settled without them (P5)", pullFolder, replyTrace("P5"), []edit{
 		{"consume.go", "run.claims.Settle(ctx, h, outcome, reason, replies...)", "run.claims.Settle(ctx, h, outcome, reason, replies[:0]...)"},
 	}},
 	{"replies: no look before a commit that is repeated (P6)", pullFolder, replyTrace("P6"), []edit{
-		{"puller_end.go", "case Prepared, InDoubt, Quarantined:\n", "case Prepared, InDoubt, Quarantined, Committed:\n"},
+		{"../puller_end.go", "case Prepared, InDoubt, VerdictQuarantined:\n", "case Prepared, InDoubt, VerdictQuarantined, Committed:\n"},
 	}},
 	{"replies: at the prepare (P7)", pullFolder, replyTrace("P7"), []edit{
-		{"consume.go", "\t\tif err == nil && p.Verdict != OK {\n\t\t\terr = refused{p.Verdict}\n", "\t\tif err == nil && p.Verdict == OK {\n\t\t\treplies, _ := a.Replies()\n\t\t\t_, err = run.claims.Commit(ctx, h, replies...)\n\t\t} else if err == nil {\n\t\t\terr = refused{p.Verdict}\n"},
+		{"consume.go", "\t\tif err == nil && p.Verdict != delivery.OK {\n\t\t\terr = refused{p.Verdict}\n", "\t\tif err == nil && p.Verdict == delivery.OK {\n\t\t\treplies, _ := a.Replies()\n\t\t\t_, err = run.claims.Commit(ctx, h, replies...)\n\t\t} else if err == nil {\n\t\t\terr = refused{p.Verdict}\n"},
 	}},
 	{"replies: decided before they are staged (P8)", deliveryFolder, replyTrace("P8"), []edit{
-		{"reply.go", "\tvar outbox []record.Outgoing\n\tvar staged []cursor.Arrival\n", "\tvar first, outbox []record.Outgoing\n\tvar staged []cursor.Arrival\n\tfor _, p := range held.Parcels(replies) {\n\t\tfirst = append(first, p.Outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
+		{"reply.go", "\tvar outbox []outgoing\n\tvar staged []cursor.Arrival\n", "\tvar first, outbox []outgoing\n\tvar staged []cursor.Arrival\n\tfor _, p := range held.parcels(replies) {\n\t\tfirst = append(first, p.outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
 	}},
 	{"replies: what is decided is taken over (P9)", deliveryFolder, replyTrace("P9"), []edit{
-		{"../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now))))"},
+		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle, Sending), ddb.And(isIn(Started), isOver(now))))"},
 		{"deliver.go", "case c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)):", "case false:"},
 		{"deliver.go", "case c.State == Sending || c.State == Started", "case c.State == Sending && !c.LeaseUntil.Before(ddb.ToMillis(now)) || c.State == Started"},
 	}},
 	{"replies: what is decided fails (P10)", deliveryFolder, replyTrace("P10"), []edit{
 		{"reply.go", "\t\treturn c, run.replying(err)\n", "\t\treturn run.fail(ctx, c, Batch{}, err)\n"},
-		{"../../internal/record/store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isHeld(token, Started, Sending),"},
+		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isHeld(token, Started, Sending),"},
 	}},
-	{"replies: decided without the token", recordFolder, repliesWalked, []edit{
+	{"replies: decided without the token", deliveryFolder, repliesWalked, []edit{
 		{"store_replies.go", "isOwn(token, Started),", "isIn(Started),"},
 	}},
-	{"replies: whose claim it is by now is not looked at", deliveryFolder, test{"./pkg/delivery", "TestADecisionThatWasLost"}, []edit{
-		{"reply.go", "\tif c.Token != b.Token || c.State != Sending {\n", "\tif false {\n"},
-	}},
-	{"replies: finished without the token", recordFolder, test{"./internal/record", "TestStoreFinish/memory"}, []edit{
+	{"replies: finished without the token", deliveryFolder, test{"./pkg/delivery", "TestStoreFinish/memory"}, []edit{
 		{"store_replies.go", "isHeld(token, Sending),", "isIn(Sending),"},
 	}},
 	{"replies: of a handler that failed", deliveryFolder, repliesWalked, []edit{
-		{"deliver.go", "\t\t\tafter, err := run.fail(ctx, c, batch, cause)\n", "\t\t\treplies, _ := batch.Replies()\n\t\t\theld := record.Held{Queue: batch.Queue, Consumer: batch.Consumer, Token: batch.Token}\n\t\t\tif err := run.tables().StoreReplies(ctx, held, replies); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\tafter, err := run.fail(ctx, c, batch, cause)\n"},
+		{"deliver.go", "\t\t\tafter, err := run.fail(ctx, c, batch, cause)\n", "\t\t\treplies, _ := batch.Replies()\n\t\t\theld := Held{Queue: batch.Queue, Consumer: batch.Consumer, Token: batch.Token}\n\t\t\tif err := run.storeReplies(ctx, held, replies); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\tafter, err := run.fail(ctx, c, batch, cause)\n"},
 	}},
 	{"replies: forgotten by a commit that claims", pullFolder, repliesSchedule("pulled, 2 faults"), []edit{
-		{"puller_next.go", "\tif len(replies) > 0 {\n", "\tif len(replies) < 0 {\n"},
+		{"../puller_next.go", "\tif len(replies) > 0 {\n", "\tif len(replies) < 0 {\n"},
 	}},
 	{"replies: those of a claim in quarantine are not stored", pullFolder, repliesSchedule("pulled, and quarantined"), []edit{
-		{"puller_end.go", "case Prepared, InDoubt, Quarantined:\n\tcase Deferred:", "case Prepared, InDoubt:\n\tcase Quarantined:\n\t\treturn Answer{}, false, nil\n\tcase Deferred:"},
+		{"../puller_end.go", "case Prepared, InDoubt, VerdictQuarantined:\n\tcase Deferred:", "case Prepared, InDoubt:\n\tcase VerdictQuarantined:\n\t\treturn Answer{}, false, nil\n\tcase Deferred:"},
 	}},
-	{"replies: one that can never be stored holds its queue", recordFolder, repliesWalked, []edit{
+	{"replies: one that can never be stored holds its queue", deliveryFolder, repliesWalked, []edit{
 		{"send.go", "\t\tcase !r.Outcome.Durable():\n", "\t\tcase !r.Outcome.Durable():\n\t\t\treturn lost{}, ddb.ErrUnavailable\n\t\tcase false:\n"},
 	}},
-	{"replies: one that can never be stored is not announced", recordFolder, repliesWalked, []edit{
+	{"replies: one that can never be stored is not announced", deliveryFolder, repliesWalked, []edit{
 		{"send.go", "\tif len(refused) == 0 {\n", "\tif len(refused) >= 0 {\n"},
 	}},
-	{"replies: refused behind the commit", recordFolder, repliesWalked, []edit{
-		{"send.go", "\tif err := t.refuse(ctx, h, refused); err != nil {\n\t\treturn c, err\n\t}\n\tfinished, done, err := t.Store.Finish(ctx, c.Queue, c.Name, c.Token)\n", "\tfinished, done, err := t.Store.Finish(ctx, c.Queue, c.Name, c.Token)\n\tif err == nil {\n\t\terr = t.refuse(ctx, h, refused)\n\t}\n"},
+	{"replies: refused behind the commit", deliveryFolder, repliesWalked, []edit{
+		{"send.go", "\tif err := d.refuse(ctx, h, refused); err != nil {\n\t\treturn c, err\n\t}\n\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n", "\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n\tif err == nil {\n\t\terr = d.refuse(ctx, h, refused)\n\t}\n"},
 	}},
-	{"replies: counted as refused at every try", recordFolder, test{"./internal/record", "TestStoreRefuse/memory"}, []edit{
-		{"store_replies.go", "ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),", "attrQueue.Exists(),"},
-	}},
-	{"replies: announced for ever", recordFolder, test{"./pkg/delivery", "TestARefusedReplyGoesOn"}, []edit{
+	{"replies: announced for ever", deliveryFolder, test{"./pkg/delivery", "TestARefusedReplyGoesOn"}, []edit{
 		{"store_replies.go", "\t\tattrRefusedAnnounced.Set(announced))", "\t\tattrRefusedAnnounced.Remove())"},
 	}},
-	{"replies: the sweep leaves them to the next record", deliveryFolder, test{"./pkg/delivery", "TestAFullQueueHoldsTheConsumer"}, []edit{
-		{"sweep_replies.go", "if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {", "if false && c.LeaseUntil.Before(ddb.ToMillis(now)) {"},
-	}},
-	{"replies: a claim while they are sent is tried", pullFolder, test{"./pkg/delivery/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "(!over || c.Deferred), c.State == delivery.Prepared, c.State == delivery.Sending:", "(!over || c.Deferred), c.State == delivery.Prepared:"},
-	}},
-	{"replies: a claim while they are sent is answered its lease", pullFolder, test{"./pkg/delivery/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"puller.go", "if c.Deferred || c.State == delivery.Sending {", "if c.Deferred {"},
-	}},
-	{"replies: what is decided is nobody's claim", pullFolder, test{"./pkg/delivery/pull", "TestPullerConforms/memory/while_a_push"}, []edit{
-		{"claims.go", "\tcase out && c.State == delivery.Sending:\n\t\treturn Committed // as good as\n", ""},
-	}},
-	{"replies: a full queue loses them", recordFolder, test{"./pkg/delivery", "TestAFullQueueHoldsTheConsumer"}, []edit{
-		{"send.go", "\t\tcase r.Outcome == cursor.Full:\n", "\t\tcase false:\n"},
-	}},
-	{"replies: stored, and not in order yet", recordFolder, repliesWalked, []edit{
+	{"replies: stored, and not in order yet", deliveryFolder, repliesWalked, []edit{
 		{"send.go", "case errors.Join(r.Err, r.Deferred) != nil:", "case r.Err != nil:"},
 	}},
-	{"replies: what they are made from is kept", recordFolder, test{"./pkg/delivery", "TestAReplyIsTakenAsItIs"}, []edit{
-		{"reply.go", "append(g.replies, r.clone())", "append(g.replies, r)"},
+	{"replies: what they are made from is kept", deliveryFolder, test{"./pkg/delivery", "TestAReplyIsTakenAsItIs"}, []edit{
+		{"replies.go", "append(g.replies, r.clone())", "append(g.replies, r)"},
 	}},
 	{"replies: pushed without one that was refused", deliveryFolder, test{"./pkg/delivery", "TestABadReplyThatIsIgnored"}, []edit{
 		{"handed.go", "\treplies, err := batch.Replies()\n", "\treplies, _ := batch.Replies()\n"},
 	}},
-	{"replies: committed without one that was refused", pullFolder, test{"./pkg/delivery/pull/sqlmarker", "TestABadReplyThatIsIgnored"}, []edit{
-		{"consume.go", "if _, err := a.Replies(); err != nil {", "if _, err := a.Replies(); err != nil && false {"},
+	{"replies: the seq's attribute is not counted", deliveryFolder, test{"./pkg/delivery", "TestWhatIsTakenCanBeStored"}, []edit{
+		{"replies.go", "m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)", "m.Seq = *r.Seq"},
 	}},
-	{"replies: the seq's attribute is not counted", recordFolder, test{"./pkg/delivery", "TestWhatIsTakenCanBeStored"}, []edit{
-		{"reply.go", "m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)", "m.Seq = *r.Seq"},
-	}},
-	{"replies: attributes take no room", recordFolder, test{"./pkg/delivery", "TestWhatIsTakenCanBeStored"}, []edit{
-		{"reply.go", "size += attributeOverhead + ", "size += "},
+	{"replies: attributes take no room", deliveryFolder, test{"./pkg/delivery", "TestWhatIsTakenCanBeStored"}, []edit{
+		{"replies.go", "size += attributeOverhead + ", "size += "},
 	}},
 	{"replies: of two lists in an answer the last counts", "internal/sink/lambda", test{"./internal/sink/lambda", "TestLambdaAnswers"}, []edit{
 		{"lambda.go", "if _, known := a[name]; known {", "if false {"},

@@ -8,7 +8,7 @@ var stores = []store{
 	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, map[string]string{
 		"swap does v": "a row that may be changed has this layout",
 	}},
-	{recordFolder, []test{{"./internal/record", "TestStore.*/memory"}, deliveries, twoPhases}, map[string]string{
+	{deliveryFolder, []test{{"./pkg/delivery", "TestStore.*/memory"}, deliveries, twoPhases}, map[string]string{
 		"ask if asked < ? (bound)":                               "it stores the number that stands there",
 		"commit and claim does state":                            "a claim that is committed by a push is Started, as the next one: the two requests share their changes",
 		"commit prepared and claim does deferred":                "nothing is deferred that was prepared: the two requests share their changes",

@@ -13,7 +13,6 @@ var (
 	longWork   = test{"./functions/sweep", "TestALargeBacklog|TestHeldQueuesAre|TestAPieceHolds"}
 	dueLater   = test{"./functions/sweep", "TestWhatIsDueLaterKeepsItsWakeUp|TestWhatASettleLeavesHasAWakeUp"}
 	started    = test{"./internal/runtime", "TestNew|TestAround|TestWakeUps"}
-	arriving   = test{"./functions/sort", "TestHandlerSettles"}
 	wokenGap   = test{"./pkg/cursor", "TestWakeUps?Of"}
 	wokenUser  = test{"./pkg/delivery", "TestWakeUpsOf"}
 	wokenChain = test{"./pkg/xorack", "TestWakeUpsOf"}
@@ -21,81 +20,33 @@ var (
 
 // timerMutants are wake-ups that do too much, too early or again, or get lost.
 var timerMutants = []mutant{
-	{"timer: a gap is seen to before it is due", sorterFolder, wokenGap, []edit{
-		{"wake.go", "due.IsZero() || due.After(s.now())", "due.IsZero()"},
-	}},
 	{"timer: the gap of another position is skipped", sorterFolder, wokenGap, []edit{
 		{"wake.go", "due.IsZero() || due.After(s.now())", "due.IsZero()"},
 		{"sweep.go", "s.now().Before(due) {", "false {"},
 		{"sweep.go", "after, limit := cur.Settings.GapAfter,", "after, limit := time.Duration(0),"},
 	}},
-	{"timer: a consumer's state is not looked at", deliveryFolder, wokenUser, []edit{
-		{"wake.go", "if at.IsZero() && !rests(c) || at.After(now) {", "if at.After(now) {"},
-	}},
-	{"timer: who is paused is woken up", deliveryFolder, wokenUser, []edit{
-		{"wake.go", `c.State == Idle && c.Paused == ""`, "c.State == Idle"},
-	}},
-	{"timer: a consumer is notified again", deliveryFolder, wokenUser, []edit{
-		{"wake.go", "!it.Notified.Before(at) && next.After(now)", "false"},
-	}},
 	{"timer: a claim is taken over in its lease", deliveryFolder, wokenUser, []edit{
 		{"wake.go", ".Add(time.Millisecond)", ""},
-		{"../../internal/record/store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n"},
+		{"store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n"},
 		{"sweep.go", "\tcase over(c, now):", "\tcase c.State == Started:"},
 	}},
 	{"timer: a chain times out early", ackerFolder, wokenChain, []edit{
 		{"wake.go", "now: a.now()}", "now: c.Deadline}"},
 	}},
-	{"timer: a wake-up is sent again for ever", timerFolder, sending, []edit{
-		{"timer.go", "if w.Again < maxAgain {", "if w.Again <= maxAgain {"},
-	}},
 	{"timer: a delay is rounded down", timerFolder, sending, []edit{
 		{"wakeup.go", "(left + time.Second - 1) / time.Second", "left / time.Second"},
-	}},
-	{"timer: none is sent that comes sooner", timerFolder, sending, []edit{
-		{"wakeup.go", "return !on.at.After(w.Due)", "return true"},
-	}},
-	{"timer: of a settle window, the last one noted counts", timerFolder, sending, []edit{
-		{"timer.go", "if known && w.Kind == Settle && last.Due.Before(w.Due) {", "if false {"},
-	}},
-	{"timer: all of a queue's settle windows are one", timerFolder, sending, []edit{
-		{"timer.go", "\t\tof.upTo = w.UpTo\n", ""},
-	}},
-	{"timer: a settle window is held back by one under way", timerFolder, sending, []edit{
-		{"wakeup.go", "return w.Again > 0 && ", "return "},
-	}},
-	{"timer: a settle window is sent again beside one under way", timerFolder, sending, []edit{
-		{"wakeup.go", "return w.Again > 0 && ", "return false && "},
-	}},
-	{"timer: a settle window is held back by one that sees less", timerFolder, sending, []edit{
-		{"wakeup.go", " && on.upTo >= w.UpTo", ""},
-	}},
-	{"timer: a settle window is held back by one that comes later", timerFolder, sending, []edit{
-		{"wakeup.go", "return w.Again > 0 && !on.at.After(w.Due) &&", "return w.Again > 0 &&"},
-	}},
-	{"timer: a settle window is held back by one that is sent less often", timerFolder, sending, []edit{
-		{"wakeup.go", " && on.again <= w.Again", ""},
 	}},
 	{"timer: sent again, a settle window has no bound", timerFolder, sending, []edit{
 		{"timer.go", "UpTo: w.UpTo, Due: due, Again:", "Due: due, Again:"},
 	}},
-	{"timer: a batch's last key is the bound of its wake-up", sorterFolder, test{"./pkg/cursor", "TestOnArrivals"}, []edit{
-		{"stream_keyed.go", "q.upTo = max(q.upTo, key)", "q.upTo = key"},
-	}},
 	{"timer: a keyed queue that fails holds its shard up", sorterFolder, test{"./pkg/cursor", "TestOnArrivals"}, []edit{
 		{"stream_keyed.go", "if !held && (lowest", "if held = false; !held && (lowest"},
-	}},
-	{"timer: sort takes arrivals for messages", "functions/sort", arriving, []edit{
-		{"handler.go", "if s.ofArrivals(event) {", "if false {"},
 	}},
 	{"timer: a settle window's wake-up settles all of its queue", wakersFolder, settled, []edit{
 		{"wake.go", "sortkey.SortKey(w.UpTo)", "sortkey.EverySortKey"},
 	}},
 	{"timer: a settle window's wake-up that is too early is gone", wakersFolder, settled, []edit{
 		{"wake.go", "next = done.Waiting.Due", "next = time.Time{}"},
-	}},
-	{"timer: what there was no time to settle waits for the sweep", wakersFolder, settled, []edit{
-		{"wake.go", "case err == nil && done.More:\n\t\tnext = time.Now()\n", "case err == nil && done.More:\n"},
 	}},
 	{"timer: wake-ups of queues that are gone come again", wakersFolder, settled, []edit{
 		{"wake.go", "case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):", "case errors.As(err, &none):"},
@@ -107,50 +58,20 @@ var timerMutants = []mutant{
 	{"timer: what was refused is under way", timerFolder, sending, []edit{
 		{"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.isSent(w, now)\n\t}\n"},
 	}},
-	{"timer: what is far ahead is under way till then", timerFolder, sending, []edit{
-		{"wakeup.go", "w.Due.After(last)", "false"},
-	}},
 	{"timer: a failed send fails the answer", timerFolder, sending, []edit{
 		{"timer.go", "\t\tdefer t.Flush(ctx)\n\t\treturn handle(ctx, event)\n", "\t\tanswer, err := handle(ctx, event)\n\t\tif _, failed := t.Flush(ctx); failed > 0 {\n\t\t\terr = context.DeadlineExceeded\n\t\t}\n\t\treturn answer, err\n"},
 	}},
 	{"timer: nothing is sent where the time is up", timerFolder, sending, []edit{
 		{"timer.go", "context.WithoutCancel(ctx)", "ctx"},
 	}},
-	{"timer: what there was no time for is done", wakersFolder, wokenUp, []edit{
-		{"wake.go", "\tif ctx.Err() != nil {\n\t\treturn false", "\tif ctx.Err() != nil {\n\t\treturn true"},
-	}},
-	{"timer: what failed is done", wakersFolder, wokenUp, []edit{
-		{"wake.go", "\"error\", err)\n\t\t\treturn false", "\"error\", err)\n\t\t\treturn true"},
-	}},
-	{"timer: what is due later is not sent again", wakersFolder, wokenUp, []edit{
-		{"wake.go", "\t\t\tr.timer.Again(w, next)\n", ""},
-	}},
 	{"timer: each wake-up settles its queue", wakersFolder, test{"./functions/sweep", "TestWakeUpsOfOneQueueAreOne"}, []edit{
 		{"wake.go", "settles && of != nil {", "of != nil && of.UpTo == \"\" {"},
-	}},
-	{"timer: wake-ups of a queue are one, up to the first one's bound", wakersFolder, test{"./functions/sweep", "TestWakeUpsOfOneQueueAreOne"}, []edit{
-		{"wake.go", "max(of.UpTo, w.UpTo)", "of.UpTo"},
-	}},
-	{"timer: of wake-ups that are one only the first comes again", wakersFolder, test{"./functions/sweep", "TestWakeUpsOfOneQueueAreOne"}, []edit{
-		{"wake.go", "of.messages = append(of.messages, m.MessageId)", "_ = m.MessageId"},
 	}},
 	{"timer: a settle takes all of a call", wakersFolder, settled, []edit{
 		{"wake.go", "r.sorter.Settle(within,", "r.sorter.Settle(ctx,"},
 	}},
-	{"timer: a wake-up has one turn", wakersFolder, longWork, []edit{
-		{"wake.go", "if goesOn && ctx.Err() == nil && time.Now().Before(r.until) {", "if false {"},
-	}},
-	{"timer: a piece has no end", wakersFolder, longWork, []edit{
-		{"wake.go", " && time.Now().Before(r.until) {", " {"},
-	}},
-	{"timer: what others have noted waits for the end of a piece", wakersFolder, longWork, []edit{
-		{"wake.go", "\t\t\tr.timer.Flush(ctx) // what others of the call have noted does not wait for this one\n", ""},
-	}},
 	{"timer: a piece is as long where no call is free", wakersFolder, longWork, []edit{
 		{"wake.go", "if late > congested {", "if late < 0 {"},
-	}},
-	{"timer: what is due waits for what is due later", wakersFolder, dueLater, []edit{
-		{"wake.go", "settles := w.Kind == timer.Settle && !w.Due.After(now)", "settles := w.Kind == timer.Settle"},
 	}},
 	{"timer: what a settle leaves has no wake-up", wakersFolder, dueLater, []edit{
 		{"wake.go", "\tdefault:\n\t\tnext = done.Waiting.Due\n", "\tcase done.Placed == 0:\n\t\tnext = done.Waiting.Due\n"},

@@ -8,48 +8,27 @@ var deferredMutants = []mutant{
 		{"deliver.go", "\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n", "\t\tif !chain.Root.IsZero() {\n\t\t\tif _, _, err := run.store.Defer(ctx, c, chain.Chain.Deadline); err != nil {\n" +
 			"\t\t\t\treturn c, err\n\t\t\t}\n\t\t}\n\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n"},
 	}},
-	{"deferred: without the token", recordFolder, deferredSchedule(", two processes and a lease that is over"), []edit{
+	{"deferred: without the token", deliveryFolder, deferredSchedule(", two processes and a lease that is over"), []edit{
 		{"store_claims.go", "held, last := isHeld(seen.Token, Started), ", "held, last := isIn(Started), "},
 	}},
-	{"deferred: after the claim has ended", recordFolder, deferredSchedule(", 2 faults"), []edit{
+	{"deferred: after the claim has ended", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
 		{"store_claims.go", "held, last := isHeld(seen.Token, Started), ", "held, last := isNumber(seen.Token.N), "},
 	}},
 	{"deferred: the commit that was first is no commit", deliveryFolder, test{"./pkg/delivery", "TestDeferGoesWrong"}, []edit{
-		{"tracked.go", "} else if outcome != record.Committed {", "} else if outcome != \"\" || made {"},
+		{"tracked.go", "} else if outcome != Committed {", "} else if outcome != \"\" || made {"},
 	}},
-	{"deferred: the mark is not set", recordFolder, test{"./pkg/delivery", "TestTrackedRequestsGoWrong|TestAnEndGoesWrong|TestExtended"}, []edit{
+	{"deferred: the mark is not set", deliveryFolder, test{"./pkg/delivery", "TestTrackedRequestsGoWrong|TestAnEndGoesWrong|TestExtended"}, []edit{
 		{"store_claims.go", "attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil", "attrLeaseUntil"},
-	}},
-	{"deferred: the lease stays that of the invocation", recordFolder, test{"./pkg/delivery", "TestADeferredClaimExpires"}, []edit{
-		{"store_claims.go", "attrDeferred.Set(ddb.Bool(true)), attrLeaseUntil.Set(ddb.Millis(until)))", "attrDeferred.Set(ddb.Bool(true)))"},
 	}},
 	{"deferred: it expires before its time", deliveryFolder, deferredSchedule(" by token, two processes, and it expires"), []edit{
 		{"tracked.go", "\tcase !over(c, now):\n", "\tcase false:\n"},
-		{"../../internal/record/store_claims.go", "ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)), setFailed(seen.Token, Cancelled", "isHeld(seen.Token, Started), setFailed(seen.Token, Cancelled"},
-	}},
-	{"deferred: an extended claim expires", recordFolder, test{"./pkg/delivery", "TestAnExpiryIsLate"}, []edit{
 		{"store_claims.go", "ddb.And(isHeld(seen.Token, Started), isOver(failure.Now)), setFailed(seen.Token, Cancelled", "isHeld(seen.Token, Started), setFailed(seen.Token, Cancelled"},
 	}},
-	{"deferred: an expired claim is a death", deliveryFolder, test{"./pkg/delivery", "TestADeferredClaimExpires"}, []edit{
-		{"sweep.go", "\tcase c.Deferred:\n", "\tcase false:\n"},
-	}},
-	{"deferred: a chain that was extended is not asked", deliveryFolder, test{"./pkg/delivery", "TestExtendedChainsAreWaitedFor"}, []edit{
-		{"tracked.go", "case chain.Deadline.After(now):", "case false:"},
-	}},
-	{"deferred: a delivery does not look", deliveryFolder, test{"./pkg/delivery", "TestADoneTreeIsCommittedByTheNextLook"}, []edit{
-		{"deliver.go", "\tif c.Deferred {\n", "\tif false {\n"},
-	}},
 	{"deferred: a worker is not asked for its token", "pkg/delivery/pull", test{"./pkg/delivery", "TestAWorkerCommitsByItsToken"}, []edit{
-		{"puller_end.go", "\tcase Deferred:\n\t\tc, made, err = p.t.EndDeferred(", "\tcase Deferred, Foreign:\n\t\tc, made, err = p.t.EndDeferred("},
-	}},
-	{"deferred: a worker wakes nobody up", deliveryFolder, test{"./pkg/delivery", "TestAWorkerCommitsByItsToken"}, []edit{
-		{"tracked.go", "\tif err == nil {\n\t\terr = d.awaken(ctx, after)\n\t}\n", ""},
+		{"../puller_end.go", "\tcase Deferred:\n\t\tc, made, err = p.d.endDeferred(", "\tcase Deferred, Foreign:\n\t\tc, made, err = p.d.endDeferred("},
 	}},
 	{"deferred: a commit with replies", "pkg/delivery/pull", test{"./pkg/delivery", "TestAWorkerCommitsByItsToken"}, []edit{
-		{"puller_end.go", "\tcase Prepared, InDoubt, Quarantined:\n\tcase Deferred:\n", "\tcase Prepared, InDoubt, Quarantined, Deferred:\n\tcase NotHead:\n"},
-	}},
-	{"deferred: prepared", recordFolder, test{"./internal/record", "TestStoreDeferred"}, []edit{
-		{"store_twophase.go", "ddb.And(attrDeferred.Missing(), isHeld(t, states...))", "isHeld(t, states...)"},
+		{"../puller_end.go", "\tcase Prepared, InDoubt, VerdictQuarantined:\n\tcase Deferred:\n", "\tcase Prepared, InDoubt, VerdictQuarantined, Deferred:\n\tcase NotHead:\n"},
 	}},
 	{"tracked: the chain is created before the claim", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
 		{"deliver.go", "\tc, mine, err := run.store.Claim(ctx, c, claim)\n", "\tif early := (Consumer{Queue: c.Queue, Name: c.Name, Token: Token{c.Token.N + 1, claim.Req}}); run.reader.Track > 0 {\n" +
@@ -64,9 +43,6 @@ var deferredMutants = []mutant{
 	}},
 	{"tracked: committed when it is handed over", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
 		{"deliver.go", "if until := chain.Chain.Deadline; !until.IsZero() {", "if until := chain.Chain.Deadline; until.Before(time.Time{}) {"},
-	}},
-	{"tracked: a handler that fails leaves its chain open", deliveryFolder, test{"./pkg/delivery", "TestAHandlerThatFailsFailsItsTree"}, []edit{
-		{"deliver.go", "\t\t\trun.giveUp(ctx, chain.Root, cause)\n", ""},
 	}},
 	{"tracked: a tag without its req", deliveryFolder, deliveryTrace("EndOfAnEarlierConsumersChain"), []edit{
 		{"tracked.go", "+ \"/\" + t.token.String()", "+ \"/\" + strconv.FormatInt(t.token.N, 10) + \"-\""},
@@ -90,8 +66,5 @@ var deferredMutants = []mutant{
 	}},
 	{"tracked: an end that cannot be carried is sealed", ackerFolder, deferredSchedule(", 2 faults"), []edit{
 		{"finish.go", "\t\tif err := announce(ctx, c); err != nil {\n\t\t\treturn false, err\n\t\t}\n", "\t\t_ = announce(ctx, c)\n"},
-	}},
-	{"tracked: a repeat under a new token is dropped by the queue", "internal/sink/fifo", test{"./internal/sink/fifo", "TestTrackedFifoItems"}, []edit{
-		{"fifo.go", "\t\t\twritten.Dedup += \".\" + b.Edges[i].Op().String()\n", ""},
 	}},
 }

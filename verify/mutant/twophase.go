@@ -17,17 +17,11 @@ func markerTest(pattern string) test { return test{"./pkg/delivery/pull/sqlmarke
 // simulator's database too, which does as package sqlmarker does.
 var twoPhaseMutants = []mutant{
 	{"two phases: takeover of a prepared claim", pullFolder, twoPhases, []edit{
-		{"../../../internal/record/store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Prepared, InDoubt, Sending), isOver(now))))"},
-		{"puller.go", "case c.State == delivery.InDoubt, c.State == delivery.Prepared && over:", "case c.State == delivery.InDoubt:"},
-		{"puller.go", "(!over || c.Deferred), c.State == delivery.Prepared, c.State == delivery.Sending:", "(!over || c.Deferred), c.State == delivery.Prepared && !over, c.State == delivery.Sending:"},
+		{"../store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Prepared, InDoubt, Sending), isOver(now))))"},
+		{"../puller.go", "case c.State == InDoubt, c.State == Prepared && over:", "case c.State == InDoubt:"},
+		{"../puller.go", "(!over || c.Deferred), c.State == Prepared, c.State == Sending:", "(!over || c.Deferred), c.State == Prepared && !over, c.State == Sending:"},
 	}},
-	{"two phases: claim of another place under the same number", recordFolder, test{"./pkg/delivery/pull", "TestClaimOfAConsumerMadeAnew"}, []edit{
-		{"store_claims.go", "isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
-	}},
-	{"two phases: an effect that fails hides a restore", markerFolder, markerTest("TestAnEffectThatFailsByARestore"), []edit{
-		{"consume.go", "if errors.As(err, &ahead) || errors.As(err, &lost) {", "if (errors.As(err, &ahead) || errors.As(err, &lost)) && false {"},
-	}},
-	{"two phases: prepare without condition", recordFolder, twoPhases, []edit{
+	{"two phases: prepare without condition", deliveryFolder, twoPhases, []edit{
 		{"store_twophase.go", "isOwn(token, Started), setState(Prepared))", "isIn(Started, Prepared, InDoubt, Sending), setState(Prepared))"},
 	}},
 	{"two phases: no row means aborted", markerFolder, markerTest("TestSettledCannotCommit"), []edit{
@@ -39,23 +33,23 @@ var twoPhaseMutants = []mutant{
 	{"two phases: a conflict is a commit (T1)", markerFolder, markerTest("TestTraceT1"), []edit{
 		{"markers.go", "\treturn delivery.TokenOutcome(outcome), replies, nil\n", "\treturn delivery.Committed, replies, nil\n"},
 	}},
-	{"two phases: commit and claim without the token", recordFolder, twoPhases, []edit{
-		{"store_twophase.go", "isHeld(seen.Token, Prepared, InDoubt), claim)", "isIn(Started, Prepared, InDoubt, Sending), claim)"},
+	{"two phases: commit and claim without the token", deliveryFolder, twoPhases, []edit{
+		{"store_twophase.go", "isHeld(seen.Token, Prepared, InDoubt), claim, Response{})", "isIn(Started, Prepared, InDoubt, Sending), claim, Response{})"},
 	}},
-	{"two phases: commit and claim before the prepare", recordFolder, test{"./internal/record", "TestStoreCommitPreparedAndClaim/memory"}, []edit{
-		{"store_twophase.go", "isHeld(seen.Token, Prepared, InDoubt), claim)", "isHeld(seen.Token, Started, Prepared, InDoubt), claim)"},
+	{"two phases: commit and claim before the prepare", deliveryFolder, test{"./pkg/delivery", "TestStoreCommitPreparedAndClaim/memory"}, []edit{
+		{"store_twophase.go", "isHeld(seen.Token, Prepared, InDoubt), claim, Response{})", "isHeld(seen.Token, Started, Prepared, InDoubt), claim, Response{})"},
 	}},
-	{"two phases: commit and claim forgets the outcome", recordFolder, twoPhases, []edit{
+	{"two phases: commit and claim forgets the outcome", deliveryFolder, twoPhases, []edit{
 		{"store_claims.go", "\t\tsetEnded(seen.Token, Committed), attrDelivered.Set", "\t\tattrDelivered.Set"},
 	}},
-	{"two phases: commit and claim from where it was", recordFolder, twoPhases, []edit{
+	{"two phases: commit and claim from where it was", deliveryFolder, twoPhases, []edit{
 		{"store_claims.go", "attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),", "attrDelivered.Set(attrTo.Ref()),"},
 	}},
 	{"two phases: abort on a lost database answer (T2)", pullFolder, twoPhases, []edit{
-		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := delivery.Aborted, []delivery.Reply(nil), error(nil)"},
+		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := delivery.TokenOutcome(delivery.Aborted), []delivery.Reply(nil), error(nil)"},
 	}},
 	{"two phases: bare abort after the prepare (T2)", pullFolder, markerTest("TestTraceT2"), []edit{
-		{"puller_end.go", "if judge(c, h.Token) != NotPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.t.Store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
+		{"../puller_end.go", "if judge(c, h.Token) != NotPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
 	}},
 	{"two phases: no marker", markerFolder, markerTest("TestLostAnswersAreSettled"), []edit{
 		{"consume.go", "\tif err := d.Mark(ctx, tx, b, committed, replies...); isEnded(ctx, err) {\n\t\treturn pull.ErrEnded\n\t} else if err != nil {\n\t\treturn err\n\t}\n", "\t_ = replies\n"},
@@ -63,14 +57,14 @@ var twoPhaseMutants = []mutant{
 	{"two phases: no marker (simulated)", databaseSim, twoPhases, []edit{
 		{"database.go", "\td.markers[h] = delivery.Committed\n", ""},
 	}},
-	{"two phases: unconditional quarantine", recordFolder, twoPhases, []edit{
-		{"store_twophase.go", "ddb.And(isHeld(seen.Token, InDoubt), isOver(old), attrQuarantine.SizeLt(MaxQuarantined)),", "attrQueue.Exists(),"},
+	{"two phases: unconditional quarantine", deliveryFolder, twoPhases, []edit{
+		{"store_twophase.go", "ddb.And(isHeld(seen.Token, InDoubt), isOver(old), attrQuarantine.SizeLt(maxQuarantined)),", "attrQueue.Exists(),"},
 	}},
-	{"two phases: quarantine forgets the token", recordFolder, twoPhases, []edit{
+	{"two phases: quarantine forgets the token", deliveryFolder, twoPhases, []edit{
 		{"store_twophase.go", "append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)", "setPassed()...)"},
 	}},
 	{"two phases: forgotten answered as cancelled", pullFolder, test{"./pkg/delivery/pull", "TestPullerConforms/memory"}, []edit{
-		{"claims.go", "\treturn Forgotten\n", "\treturn Cancelled\n"},
+		{"../claims.go", "\treturn Forgotten\n", "\treturn Cancelled\n"},
 	}},
 	{"two phases: markers dropped without a floor (T3)", markerFolder, markerTest("TestForget|TestTraceT3"), []edit{
 		{"markers.go", "\tif _, err := tx.ExecContext(ctx, m.dialect.Raise, append([]any{under}, key...)...); err != nil {\n\t\treturn false, err\n\t}\n", ""},
@@ -86,7 +80,7 @@ var twoPhaseMutants = []mutant{
 		{"markers.go", "h.Token.N, h.Token.Req)", "h.Token.N, \"\")"},
 	}},
 	{"two phases: no look after the commit (T4)", pullFolder, markerTest("TestTraceT4"), []edit{
-		{"consume.go", "\trun.Observe(Step{Verdict: OK, Batch: a.Batch})\n", "\trun.Observe(Step{Verdict: OK, Batch: a.Batch})\n\trun.ended = run.UntilEmpty\n"},
+		{"consume.go", "\trun.Observe(Step{Verdict: delivery.OK, Batch: a.Batch})\n", "\trun.Observe(Step{Verdict: delivery.OK, Batch: a.Batch})\n\trun.ended = run.UntilEmpty\n"},
 	}},
 	{"two phases: a restored database is not noticed", databaseSim, twoPhases, []edit{
 		{"database.go", "case last < committed:", "case false:"},
@@ -94,22 +88,10 @@ var twoPhaseMutants = []mutant{
 	{"two phases: restored tables are not noticed (simulated)", databaseSim, twoPhases, []edit{
 		{"database.go", "last.rewinds == b.Rewinds && last.to > b.From {", "false {"},
 	}},
-	{"two phases: restored tables are not noticed", markerFolder, markerTest("TestRestoredTables"), []edit{
-		{"markers.go", "rewinds == b.Rewinds && upTo > b.From:", "false:"},
-	}},
 	{"two phases: a taken over claim is taken for restored tables", pullFolder, markerTest("TestATakenOverClaimIsNoRestore"), []edit{
-		{"consume.go", "errors.As(err, &ahead) && failed == nil && aborted.Verdict == OK:", "errors.As(err, &ahead) && (failed == nil || aborted.Verdict == OK):"},
-	}},
-	{"two phases: what an effect fails with ends the loop", pullFolder, markerTest("TestABadReplyFailsTheTransaction"), []edit{
-		{"consume.go", "\t\t\terr = errors.New(err.Error())\n", ""},
-	}},
-	{"two phases: settled without looking at the floor", markerFolder, markerTest("TestForget"), []edit{
-		{"markers.go", "\tif h.Token.N < floor {\n", "\tif false {\n"},
+		{"consume.go", "errors.As(err, &ahead) && failed == nil && aborted.Verdict == delivery.OK:", "errors.As(err, &ahead) && (failed == nil || aborted.Verdict == delivery.OK):"},
 	}},
 	{"two phases: another database settles", pullFolder, markerTest("TestAnotherDatabasesClaimIsNotSettled"), []edit{
 		{"consume.go", "\treturn strings.HasPrefix(h.Token.Req, run.db.Name()+\"-\")\n", "\treturn strings.HasPrefix(h.Token.Req, \"\")\n"},
-	}},
-	{"two phases: the sweep quarantines at once", deliveryFolder, test{"./pkg/delivery/pull", "TestQuarantine"}, []edit{
-		{"sweep_doubt.go", "old := now.Add(-r.options.SettleWithin)", "old := now"},
 	}},
 }

@@ -5,23 +5,11 @@ var proofs = test{"./pkg/cursor", "TestVerify"}
 
 // verifyMutants are bugs by which a queue is said to be whole that is not, or the other way round.
 var verifyMutants = []mutant{
-	{"verify: what is not stored has expired", sorterFolder, proofs, []edit{
-		{"verify.go", "case hole.To <= gone:", "case true:"},
-	}},
-	{"verify: what expired is lost", sorterFolder, proofs, []edit{
-		{"verify.go", "gone := max(cur.Floor, v.expired)", "gone := cur.Floor"},
-	}},
-	{"verify: the first ones are always gone", sorterFolder, proofs, []edit{
-		{"verify.go", "!v.stored || v.expires && v.holes", "!v.stored || v.holes"},
-	}},
 	{"verify: nobody looks below", sorterFolder, proofs, []edit{
 		{"verify.go", "below, err := v.storedUpTo(ctx, v.From)", "below, err := false, error(nil)"},
 	}},
 	{"verify: digests are not compared", sorterFolder, proofs, []edit{
 		{"verify.go", "case !bytes.Equal(m.digest(), m.Digest):", "case len(m.digest()) == 0:"},
-	}},
-	{"verify: digests of arrivals are not compared", sorterFolder, proofs, []edit{
-		{"verify.go", "case !a.isAsPut():", "case false:"},
 	}},
 	{"verify: the end of the range is not looked at", sorterFolder, proofs, []edit{
 		{"verify.go", "\t\tv.upTo(v.To)\n\t}\n}\n\n// item", "\t\tv.Last = v.To\n\t}\n}\n\n// item"},

@@ -56,12 +56,6 @@ var ackerMutants = []mutant{
 	{"acker: a row that cannot be written is forgotten", "internal/announce", ackerSchedule("an edge fails"), []edit{
 		{"listed.go", "return rows.Put(ctx, row)", "_ = rows.Put(ctx, row)\n\t\treturn nil"},
 	}},
-	{"acker: what is expired is listed", "internal/lists", test{"./functions/ack", "TestAnEndIsListed"}, []edit{
-		{"trouble.go", " || row.Expired(now)", ""},
-	}},
-	{"acker: a list begins in each part behind the same chain", ackerFolder, test{"./pkg/xorack", "TestPendingListsEachOnce"}, []edit{
-		{"pending.go", "\t\tafter = Pending{}\n", ""},
-	}},
 	{"acker: fails after its end", ackerFolder, ackerTrace("FailedAfterItsEnd"), []edit{
 		{"store_edges.go", ", ddb.Not(chains.Ops.Contains(ddb.Blob(f.Op[:])))", ""},
 	}},
@@ -138,20 +132,11 @@ var ackerMutants = []mutant{
 	{"acker: nobody heals", ackerFolder, ackerSchedules, []edit{
 		{"sweep.go", "finished, err := a.Finish(ctx, c, r.announce)", "finished, err := false, error(nil)"},
 	}},
-	{"acker: no look before the deadline", ackerFolder, ackerSchedules, []edit{
-		{"create.go", "if c.Deadline.Before(next) {", "if true {"},
-	}},
 	{"acker: sealed before it is announced", ackerFolder, ackerSchedules, []edit{
 		{"finish.go", "if announce != nil && !c.Sub {", "if _, _, err := a.store.seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {"},
 	}},
 	{"acker: an end takes a request more than there is time for", ackerFolder, ackerSchedule("nested, 3 requests"), []edit{
 		{"finish.go", "\tc, err := a.settle(ctx, c)\n\tif err != nil || c.End() == Open || c.Due.IsZero() {", "\t_, _ = a.store.Chain(ctx, c.Tag)\n\tc, err := a.settle(ctx, c)\n\tif err != nil || c.End() == Open || c.Due.IsZero() {"},
-	}},
-	{"acker: end not carried", ackerFolder, ackerSchedule("nested"), []edit{
-		{"finish.go", "if c.Parent.IsZero() {", "if true {"},
-	}},
-	{"acker: carrying fails, and nobody cares", ackerFolder, ackerSchedule("nested"), []edit{
-		{"finish.go", "if err := a.carry(ctx, c); err != nil {", "if err := a.carry(ctx, c); false {"},
 	}},
 	{"acker: failure carried as done", ackerFolder, ackerSchedule("nested fails"), []edit{
 		{"finish.go", "if c.End() == Done {\n\t\t_, err = a.Done", "if c.End() != Open {\n\t\t_, err = a.Done"},
@@ -165,9 +150,6 @@ var ackerMutants = []mutant{
 	{"acker: sealed whatever stands there", ackerFolder, ackerSchedule("tag used again"), []edit{
 		{"store_ends.go", "ddb.And(chains.IsThis(inc), chains.Due.Exists(), ddb.Not(isRunning))", "chains.Due.Exists()"},
 		{"finish.go", "if err != nil || c.End() == Open || c.Due.IsZero() {", "if err != nil || c.Due.IsZero() {"},
-	}},
-	{"acker: tombstone too short", ackerFolder, ackerSchedule("expiry"), []edit{
-		{"finish.go", "c.Ended(), a.now().Add(a.tombstone))", "c.Ended(), a.now())"},
 	}},
 	{"acker: expiry set by an operation", ackerFolder, ackerSchedule("no expiry while it is open"), []edit{
 		{"store_edges.go", "chains.ExpiresOn.SetIfMissing(ddb.Seconds(w.Orphan))", "chains.ExpiresOn.Set(ddb.Seconds(w.Orphan))"},
@@ -191,20 +173,11 @@ var ackerMutants = []mutant{
 	{"acker: own operation not recognised", ackerFolder, test{"./pkg/xorack", "TestEveryRequestGoesWrongOnce"}, []edit{
 		{"apply.go", "case c.Has(op):\n\t\t\t\toutcomes[op]", "case c.Has(op) && applied:\n\t\t\t\toutcomes[op]"},
 	}},
-	{"acker: altered token taken", ackerFolder, test{"./pkg/xorack", "TestAlteredToken"}, []edit{
-		{"edge.go", "if binary.BigEndian.Uint32(raw[21:]) != e.checksum() {", "if false {"},
-	}},
-	{"acker: other children answered as started", ackerFolder, test{"./pkg/xorack", "TestOtherChildren"}, []edit{
-		{"apply.go", "if c.Has(o.op()) && !o.countsIn(c) {", "if false {"},
-	}},
 	{"acker: edges started under one that ended", ackerFolder, test{"./pkg/xorack", "TestAddUnderAnEdgeThatEnded"}, []edit{
 		{"store_edges.go", "range slices.Concat(w.Ops, w.Before) {", "range slices.Clone(w.Ops) {"},
 	}},
 	{"acker: end before what it must follow", ackerFolder, test{"./pkg/xorack", "TestManyAddsAtOnce"}, []edit{
 		{"apply.go", "return operations[b].conditions() - operations[a].conditions()", "return 0"},
-	}},
-	{"acker: part of a fan times out before its tree", ackerFolder, test{"./pkg/xorack", "TestFanHasTheTimeOfItsTree"}, []edit{
-		{"sweep.go", "if !c.Sub || c.Deadline.After(r.now) {", "if true {"},
 	}},
 	{"acker: parts of a fan for one that has ended", ackerFolder, test{"./pkg/xorack", "TestFanAfterTheEnd"}, []edit{
 		{"fan.go", "if err != nil || above.End() != Open || above.Has(e.Op()) {", "if err != nil {"},
@@ -212,25 +185,10 @@ var ackerMutants = []mutant{
 	{"acker: sweep stops at a failure", ackerFolder, test{"./pkg/xorack", "TestSweepGoesPastAFailure"}, []edit{
 		{"sweep.go", "a.forEach(len(page), func(i int) { run.chain(ctx, page[i]) })", "for i := range page {\n\t\t\tif run.chain(ctx, page[i]); len(run.errs) > 0 {\n\t\t\t\tbreak\n\t\t\t}\n\t\t}"},
 	}},
-	{"acker: a chain that fails is tried first again", ackerFolder, test{"./pkg/xorack", "TestAChainThatFailsIsTriedLast"}, []edit{
-		{"store_ends.go", "chains.Due.Eq(ddb.Millis(from)), chains.Due.Set(ddb.Millis(to)))\n}\n\n// delete", "chains.Due.Eq(ddb.Millis(from)))\n}\n\n// delete"},
-	}},
-	{"acker: sweep ends with the first page of a part", ackerFolder, test{"./pkg/xorack", "TestSweepGoesOnBehindAPage"}, []edit{
-		{"sweep.go", "if len(page) == sweepPage {", "if false {"},
-	}},
 	{"acker: orphan at zero has ended", ackerFolder, ackerStore, []edit{
 		{"store.go", "ddb.Or(chains.Created.Missing(), chains.Sum.Ne(ddb.Int(0)))", "chains.Sum.Ne(ddb.Int(0))"},
 	}},
 	{"acker: progress does not matter", ackerFolder, ackerStore, []edit{
 		{"store_ends.go", "chains.Seen.Eq(ddb.Millis(o.Seen))", "chains.Seen.Ge(ddb.Millis(o.Seen))"},
-	}},
-	{"acker: newer layout changed", chainsFolder, ackerLayout, []edit{
-		{"table.go", "ddb.And(condition, isKnown), do)", "condition, do)"},
-	}},
-	{"acker: newer layout taken for none", chainsFolder, ackerLayout, []edit{
-		{"table.go", "ddb.And(condition, ddb.Or(Version.Missing(), isKnown))", "condition"},
-	}},
-	{"acker: newer layout replaced", chainsFolder, ackerLayout, []edit{
-		{"table.go", "If: ddb.And(isOver, isKnown)", "If: isOver"},
 	}},
 }

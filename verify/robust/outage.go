@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -163,7 +164,7 @@ func (c *circuit) watch(ctx context.Context, store *delivery.Store) error {
 
 // look looks at it.
 func (c *circuit) look(ctx context.Context, store *delivery.Store) error {
-	e, err := store.Health(ctx, consumer, true)
+	e, err := store.Requests(request.Inside{}).Health(ctx, consumer, true)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 )
 
 // consumer is the name of the one with a schedule.
@@ -21,16 +21,16 @@ type schedule struct {
 
 func shortened(factor time.Duration) schedule {
 	return schedule{
-		retries: shorten(record.DefaultRetries, factor), probes: shorten(record.DefaultProbes, factor),
-		blockAfter: max(record.DefaultBlock/factor, record.MinBlock),
-		wakeRate:   min(record.DefaultWakeRate*int(factor), record.MaxWakeRate),
+		retries: shorten(request.DefaultRetries, factor), probes: shorten(request.DefaultProbes, factor),
+		blockAfter: max(request.DefaultBlock/factor, request.MinBlock),
+		wakeRate:   min(request.DefaultWakeRate*int(factor), request.MaxWakeRate),
 	}
 }
 
 func shorten(all []time.Duration, factor time.Duration) []time.Duration {
 	short := make([]time.Duration, len(all))
 	for i, d := range all {
-		short[i] = max(d/factor, record.MinDelay)
+		short[i] = max(d/factor, request.MinDelay)
 	}
 	return short
 }
@@ -75,7 +75,7 @@ func (s schedule) patch(base string, sink map[string]any) ([]byte, error) {
 // tries is how often a queue is tried in a time, one try included that was under way before.
 func (s schedule) tries(in time.Duration) int {
 	for n := 0; ; n++ {
-		if in -= record.RetryAfter(n+1, s.retries); in < 0 {
+		if in -= request.RetryAfter(n+1, s.retries); in < 0 {
 			return n + 1
 		}
 	}
@@ -84,7 +84,7 @@ func (s schedule) tries(in time.Duration) int {
 // intervals is how many probes may be made in a time since the circuit opened.
 func (s schedule) intervals(open time.Duration) int64 {
 	for n := 0; ; n++ {
-		if open -= record.RetryAfter(n+1, s.probes); open < 0 {
+		if open -= request.RetryAfter(n+1, s.probes); open < 0 {
 			return int64(n)
 		}
 	}

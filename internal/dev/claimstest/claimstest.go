@@ -1,4 +1,4 @@
-// Package claimstest holds every implementation of [pull.Claims] to what that
+// Package claimstest holds every implementation of [delivery.Claims] to what that
 // interface promises. Call [Run] from a test of the implementation.
 package claimstest
 
@@ -12,12 +12,11 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // Env is a queue "q" with a consumer "c" at its beginning, and no messages yet.
 type Env struct {
-	Claims pull.Claims
+	Claims delivery.Claims
 	// Put puts that many messages more, numbered from 1 on; the body of each is
 	// its number.
 	Put func(n int)
@@ -80,8 +79,8 @@ type bench struct {
 }
 
 // is checks an answer's verdict.
-func (b *bench) is(what string, want pull.Verdict) func(pull.Answer, error) pull.Answer {
-	return func(a pull.Answer, err error) pull.Answer {
+func (b *bench) is(what string, want delivery.Verdict) func(delivery.Answer, error) delivery.Answer {
+	return func(a delivery.Answer, err error) delivery.Answer {
 		b.Helper()
 		if err != nil {
 			b.Fatalf("%s: %v", what, err)
@@ -93,28 +92,28 @@ func (b *bench) is(what string, want pull.Verdict) func(pull.Answer, error) pull
 	}
 }
 
-func request(id string, n int) pull.Request {
-	return pull.Request{Queue: "q", Consumer: "c", ID: id, Bounds: pull.Bounds{MaxMessages: n}}
+func request(id string, n int) delivery.Request {
+	return delivery.Request{Queue: "q", Consumer: "c", ID: id, Bounds: delivery.Bounds{MaxMessages: n}}
 }
 
 // claim claims up to n messages.
-func (b *bench) claim(id string, n int) pull.Answer {
+func (b *bench) claim(id string, n int) delivery.Answer {
 	b.Helper()
-	return b.is("claim", pull.OK)(b.Claims.Claim(b.Context(), request(id, n)))
+	return b.is("claim", delivery.OK)(b.Claims.Claim(b.Context(), request(id, n)))
 }
 
-func (b *bench) prepare(a pull.Answer) {
+func (b *bench) prepare(a delivery.Answer) {
 	b.Helper()
-	b.is("prepare", pull.OK)(b.Claims.Prepare(b.Context(), a.Held()))
+	b.is("prepare", delivery.OK)(b.Claims.Prepare(b.Context(), a.Held()))
 }
 
-func (b *bench) commit(a pull.Answer) {
+func (b *bench) commit(a delivery.Answer) {
 	b.Helper()
-	b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held()))
 }
 
 // has checks a batch's range and messages.
-func (b *bench) has(a pull.Answer, from, to int64) {
+func (b *bench) has(a delivery.Answer, from, to int64) {
 	b.Helper()
 	ok := a.From == from && a.To == to && int64(len(a.Messages)) == to-from && a.Queue == "q" && a.Consumer == "c"
 	for i, m := range a.Messages {
@@ -146,26 +145,26 @@ func testWhole(b *bench) {
 	b.prepare(second)
 	b.commit(second)
 	b.commit(first)
-	b.is("prepare after the end", pull.Committed)(b.Claims.Prepare(b.Context(), first.Held()))
-	b.is("abort after the end", pull.Committed)(b.Claims.Abort(b.Context(), first.Held(), "late"))
+	b.is("prepare after the end", delivery.Committed)(b.Claims.Prepare(b.Context(), first.Held()))
+	b.is("abort after the end", delivery.Committed)(b.Claims.Abort(b.Context(), first.Held(), "late"))
 }
 
 func testList(b *bench) {
 	b.Put(3)
 	for range 2 { // it claims nothing
-		b.has(b.is("list", pull.OK)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{MaxMessages: 2})), 0, 2)
+		b.has(b.is("list", delivery.OK)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{MaxMessages: 2})), 0, 2)
 	}
 	b.has(b.claim("r1", 3), 0, 3)
-	b.is("list while a claim is in flight", pull.Busy)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{}))
+	b.is("list while a claim is in flight", delivery.Busy)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{}))
 }
 
 func testListed(b *bench) {
 	b.Put(3)
 	r := request("r1", 0)
 	r.Seqs, r.MaxBytes = []int64{1, 2}, 1
-	b.is("claim of more bytes than it may have", pull.NotHead)(b.Claims.Claim(b.Context(), r))
+	b.is("claim of more bytes than it may have", delivery.NotHead)(b.Claims.Claim(b.Context(), r))
 	r.MaxBytes = 0
-	b.has(b.is("claim", pull.OK)(b.Claims.Claim(b.Context(), r)), 0, 2)
+	b.has(b.is("claim", delivery.OK)(b.Claims.Claim(b.Context(), r)), 0, 2)
 }
 
 func testNotHead(b *bench) {
@@ -173,7 +172,7 @@ func testNotHead(b *bench) {
 	for _, seqs := range [][]int64{{2}, {1, 3}, {2, 3}, {3, 2, 1}, {1, 1}, {0, 1}, {1, 2, 3, 4}, {9}} {
 		r := request("r1", 0)
 		r.Seqs = seqs
-		b.is(fmt.Sprint("claim of ", seqs), pull.NotHead)(b.Claims.Claim(b.Context(), r))
+		b.is(fmt.Sprint("claim of ", seqs), delivery.NotHead)(b.Claims.Claim(b.Context(), r))
 	}
 	b.has(b.claim("r2", 9), 0, 3)
 }
@@ -183,15 +182,15 @@ func testNothing(b *bench) {
 	a := b.claim("r1", 1)
 	b.prepare(a)
 	b.commit(a)
-	b.is("claim", pull.Nothing)(b.Claims.Claim(b.Context(), request("r2", 1)))
-	b.is("list", pull.Nothing)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{}))
+	b.is("claim", delivery.Nothing)(b.Claims.Claim(b.Context(), request("r2", 1)))
+	b.is("list", delivery.Nothing)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{}))
 }
 
 func testBounds(b *bench) {
 	b.Put(12)
 	r := request("r1", 0)
 	r.MaxBytes = 10 // 1 to 9 have a byte each, 10 has two
-	b.has(b.is("claim", pull.OK)(b.Claims.Claim(b.Context(), r)), 0, 9)
+	b.has(b.is("claim", delivery.OK)(b.Claims.Claim(b.Context(), r)), 0, 9)
 }
 
 func testSameRequest(b *bench) {
@@ -204,9 +203,9 @@ func testSameRequest(b *bench) {
 		b.Errorf("token %v, and again %v", first.Token, again.Token)
 	}
 	b.prepare(first)
-	b.is("claim again after its prepare", pull.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
+	b.is("claim again after its prepare", delivery.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
 	b.commit(first)
-	b.is("claim again after its end", pull.Committed)(b.Claims.Claim(b.Context(), request("r1", 2)))
+	b.is("claim again after its end", delivery.Committed)(b.Claims.Claim(b.Context(), request("r1", 2)))
 }
 
 func testBusy(b *bench) {
@@ -216,7 +215,7 @@ func testBusy(b *bench) {
 		if prepared {
 			b.prepare(a)
 		}
-		busy := b.is("claim by another", pull.Busy)(b.Claims.Claim(b.Context(), request("r2", 1)))
+		busy := b.is("claim by another", delivery.Busy)(b.Claims.Claim(b.Context(), request("r2", 1)))
 		if !busy.Until.Equal(a.Until) {
 			b.Errorf("busy until %v, want %v", busy.Until, a.Until)
 		}
@@ -236,11 +235,11 @@ func testCancelled(b *bench) {
 		b.Errorf("attempt %d, want 2", taken.Attempt)
 	}
 	for range 2 {
-		b.is("prepare of the old one", pull.Cancelled)(b.Claims.Prepare(b.Context(), old.Held()))
-		b.is("commit of the old one", pull.Cancelled)(b.Claims.Commit(b.Context(), old.Held()))
-		b.is("abort of the old one", pull.Cancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
-		b.is("settling the old one", pull.Cancelled)(b.Claims.Settle(b.Context(), old.Held(), delivery.Aborted, "late"))
-		b.is("extending the old one", pull.Cancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
+		b.is("prepare of the old one", delivery.Cancelled)(b.Claims.Prepare(b.Context(), old.Held()))
+		b.is("commit of the old one", delivery.Cancelled)(b.Claims.Commit(b.Context(), old.Held()))
+		b.is("abort of the old one", delivery.Cancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
+		b.is("settling the old one", delivery.Cancelled)(b.Claims.Settle(b.Context(), old.Held(), delivery.Aborted, "late"))
+		b.is("extending the old one", delivery.Cancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
 	}
 	b.prepare(taken)
 	b.commit(taken)
@@ -251,33 +250,33 @@ func testExtended(b *bench) {
 	a := b.claim("r1", 1)
 	b.Pass(50 * time.Second)
 	for range 2 {
-		longer := b.is("extend", pull.OK)(b.Claims.Extend(b.Context(), a.Held(), 2*time.Minute))
+		longer := b.is("extend", delivery.OK)(b.Claims.Extend(b.Context(), a.Held(), 2*time.Minute))
 		if left := longer.Until.Sub(a.Until); left < 100*time.Second || left > 2*time.Minute {
 			b.Errorf("extended by %v, want about 110 seconds", left)
 		}
 	}
 	b.Pass(time.Minute)
-	b.is("claim by another", pull.Busy)(b.Claims.Claim(b.Context(), request("r2", 1)))
+	b.is("claim by another", delivery.Busy)(b.Claims.Claim(b.Context(), request("r2", 1)))
 	b.prepare(a)
-	b.is("extend after the prepare", pull.OK)(b.Claims.Extend(b.Context(), a.Held(), 0))
+	b.is("extend after the prepare", delivery.OK)(b.Claims.Extend(b.Context(), a.Held(), 0))
 }
 
 func testAborted(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 2)
 	for range 2 {
-		b.is("abort", pull.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
+		b.is("abort", delivery.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
 	}
-	wait := b.is("claim", pull.Wait)(b.Claims.Claim(b.Context(), request("r2", 2)))
+	wait := b.is("claim", delivery.Wait)(b.Claims.Claim(b.Context(), request("r2", 2)))
 	if wait.Detail != "no such account" || wait.Until.IsZero() {
 		b.Errorf("%+v; want why, and until when", wait)
 	}
 	b.Pass(2 * time.Second)
 	again := b.claim("r3", 2)
 	b.has(again, 0, 2)
-	b.is("prepare of the aborted one", pull.Aborted)(b.Claims.Prepare(b.Context(), a.Held()))
-	b.is("commit of the aborted one", pull.Aborted)(b.Claims.Commit(b.Context(), a.Held()))
-	b.is("abort again", pull.OK)(b.Claims.Abort(b.Context(), again.Held(), "no such account"))
+	b.is("prepare of the aborted one", delivery.Aborted)(b.Claims.Prepare(b.Context(), a.Held()))
+	b.is("commit of the aborted one", delivery.Aborted)(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("abort again", delivery.OK)(b.Claims.Abort(b.Context(), again.Held(), "no such account"))
 	b.Pass(11 * time.Second)
 	b.has(b.claim("r4", 2), 0, 1)
 }
@@ -286,10 +285,10 @@ func testBlocked(b *bench) {
 	b.Put(2)
 	for i := range b.Attempts + 2 { // the first two have 2 with it
 		a := b.claim(fmt.Sprint("r", i), 2)
-		b.is("abort", pull.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
+		b.is("abort", delivery.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
 		b.Pass(10 * time.Minute)
 	}
-	stuck := b.is("claim", pull.Blocked)(b.Claims.Claim(b.Context(), request("r9", 2)))
+	stuck := b.is("claim", delivery.Blocked)(b.Claims.Claim(b.Context(), request("r9", 2)))
 	if stuck.From != 0 || stuck.To != 1 || stuck.Detail != "no such account" {
 		b.Errorf("%+v; want that 1 blocks, and why", stuck)
 	}
@@ -300,18 +299,18 @@ func testInDoubt(b *bench) {
 		b.Put(1)
 		a := b.claim(fmt.Sprint("r", i), 1)
 		b.prepare(a)
-		b.is("a bare abort", pull.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+		b.is("a bare abort", delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
 		b.Pass(time.Minute + time.Second)
-		doubt := b.is("claim", pull.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
+		doubt := b.is("claim", delivery.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
 		if doubt.Held() != a.Held() || doubt.From != a.From || doubt.To != a.To || len(doubt.Messages) > 0 {
 			b.Errorf("%+v; want the claim of %v", doubt, a.Token)
 		}
 		for range 2 {
-			b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), outcome, "silent"))
+			b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), outcome, "silent"))
 		}
-		other, verdict := delivery.Aborted, pull.Committed
+		other, verdict := delivery.TokenOutcome(delivery.Aborted), delivery.Verdict(delivery.Committed)
 		if outcome == delivery.Aborted {
-			other, verdict = delivery.Committed, pull.Aborted
+			other, verdict = delivery.Committed, delivery.Aborted
 		}
 		b.is("settle otherwise", verdict)(b.Claims.Settle(b.Context(), a.Held(), other, "silent"))
 		b.Pass(time.Minute)
@@ -322,8 +321,8 @@ func testInDoubt(b *bench) {
 func testWrongOrder(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
-	b.is("commit before the prepare", pull.NotPrepared)(b.Claims.Commit(b.Context(), a.Held()))
-	b.is("settle as committed before it", pull.NotPrepared)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, ""))
+	b.is("commit before the prepare", delivery.NotPrepared)(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("settle as committed before it", delivery.NotPrepared)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, ""))
 	b.prepare(a)
 	b.commit(a)
 }
@@ -332,24 +331,24 @@ func testOtherTokens(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 1)
 	for _, token := range []delivery.Token{{N: 1, Req: "forged"}, {N: 2, Req: "r1"}, {N: 9, Req: "r9"}} {
-		h := pull.Held{Queue: "q", Consumer: "c", Token: token}
-		b.is("prepare", pull.Foreign)(b.Claims.Prepare(b.Context(), h))
-		b.is("extend", pull.Foreign)(b.Claims.Extend(b.Context(), h, 0))
-		b.is("commit", pull.Foreign)(b.Claims.Commit(b.Context(), h))
-		b.is("abort", pull.Foreign)(b.Claims.Abort(b.Context(), h, "why"))
-		b.is("settle", pull.Foreign)(b.Claims.Settle(b.Context(), h, delivery.Aborted, "why"))
+		h := delivery.Held{Queue: "q", Consumer: "c", Token: token}
+		b.is("prepare", delivery.Foreign)(b.Claims.Prepare(b.Context(), h))
+		b.is("extend", delivery.Foreign)(b.Claims.Extend(b.Context(), h, 0))
+		b.is("commit", delivery.Foreign)(b.Claims.Commit(b.Context(), h))
+		b.is("abort", delivery.Foreign)(b.Claims.Abort(b.Context(), h, "why"))
+		b.is("settle", delivery.Foreign)(b.Claims.Settle(b.Context(), h, delivery.Aborted, "why"))
 	}
 	b.prepare(a)
 	b.commit(a)
-	forged := pull.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: a.Token.N, Req: "forged"}}
-	b.is("prepare under an ended number", pull.Foreign)(b.Claims.Prepare(b.Context(), forged))
-	b.is("commit under an ended number", pull.Foreign)(b.Claims.Commit(b.Context(), forged))
-	b.is("settle under an ended number", pull.Foreign)(b.Claims.Settle(b.Context(), forged, delivery.Aborted, "why"))
+	forged := delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: a.Token.N, Req: "forged"}}
+	b.is("prepare under an ended number", delivery.Foreign)(b.Claims.Prepare(b.Context(), forged))
+	b.is("commit under an ended number", delivery.Foreign)(b.Claims.Commit(b.Context(), forged))
+	b.is("settle under an ended number", delivery.Foreign)(b.Claims.Settle(b.Context(), forged, delivery.Aborted, "why"))
 }
 
 func testForgotten(b *bench) {
 	b.Put(6)
-	var first pull.Answer
+	var first delivery.Answer
 	for i := range 6 {
 		a := b.claim(fmt.Sprint("r", i), 1)
 		if i == 0 {
@@ -358,9 +357,9 @@ func testForgotten(b *bench) {
 		b.prepare(a)
 		b.commit(a)
 	}
-	b.is("prepare", pull.Forgotten)(b.Claims.Prepare(b.Context(), first.Held()))
-	b.is("commit", pull.Forgotten)(b.Claims.Commit(b.Context(), first.Held()))
-	b.is("settle", pull.Forgotten)(b.Claims.Settle(b.Context(), first.Held(), delivery.Aborted, "why"))
+	b.is("prepare", delivery.Forgotten)(b.Claims.Prepare(b.Context(), first.Held()))
+	b.is("commit", delivery.Forgotten)(b.Claims.Commit(b.Context(), first.Held()))
+	b.is("settle", delivery.Forgotten)(b.Claims.Settle(b.Context(), first.Held(), delivery.Aborted, "why"))
 }
 
 // refused checks that an error names a field.
@@ -376,25 +375,25 @@ func testBadInput(b *bench) {
 	b.Put(1)
 	for _, c := range []struct {
 		field  string
-		change func(*pull.Request)
+		change func(*delivery.Request)
 	}{
-		{"consumer", func(r *pull.Request) { r.Consumer = "a b" }},
-		{"request", func(r *pull.Request) { r.ID = "" }},
-		{"request", func(r *pull.Request) { r.ID = strings.Repeat("x", 65) }},
-		{"maxMessages", func(r *pull.Request) { r.MaxMessages = -1 }},
-		{"maxMessages", func(r *pull.Request) { r.MaxMessages = 1001 }},
-		{"maxBytes", func(r *pull.Request) { r.MaxBytes = 1 << 30 }},
-		{"lease", func(r *pull.Request) { r.Lease = time.Second }},
-		{"lease", func(r *pull.Request) { r.Lease = 13 * time.Hour }},
-		{"seqs", func(r *pull.Request) { r.Seqs = slices.Repeat([]int64{1}, 1001) }},
-		{"seqs", func(r *pull.Request) { r.Seqs = []int64{1, 2} }}, // maxMessages is 1
+		{"consumer", func(r *delivery.Request) { r.Consumer = "a b" }},
+		{"request", func(r *delivery.Request) { r.ID = "" }},
+		{"request", func(r *delivery.Request) { r.ID = strings.Repeat("x", 65) }},
+		{"maxMessages", func(r *delivery.Request) { r.MaxMessages = -1 }},
+		{"maxMessages", func(r *delivery.Request) { r.MaxMessages = 1001 }},
+		{"maxBytes", func(r *delivery.Request) { r.MaxBytes = 1 << 30 }},
+		{"lease", func(r *delivery.Request) { r.Lease = time.Second }},
+		{"lease", func(r *delivery.Request) { r.Lease = 13 * time.Hour }},
+		{"seqs", func(r *delivery.Request) { r.Seqs = slices.Repeat([]int64{1}, 1001) }},
+		{"seqs", func(r *delivery.Request) { r.Seqs = []int64{1, 2} }}, // maxMessages is 1
 	} {
 		r := request("r1", 1)
 		c.change(&r)
 		_, err := b.Claims.Claim(b.Context(), r)
 		b.refused(c.field, err)
 	}
-	h := pull.Held{Queue: "q", Consumer: "c"}
+	h := delivery.Held{Queue: "q", Consumer: "c"}
 	_, err := b.Claims.Prepare(b.Context(), h)
 	b.refused("token", err)
 	h.Token = delivery.Token{N: 1, Req: strings.Repeat("x", 65)}
@@ -415,16 +414,16 @@ func testNotThere(b *bench) {
 	if _, err := b.Claims.Claim(b.Context(), r); !errors.Is(err, delivery.ErrNoConsumer) {
 		b.Errorf("claim: %v", err)
 	}
-	if _, err := b.Claims.List(b.Context(), "other", "c", pull.Bounds{}); !errors.Is(err, delivery.ErrNoConsumer) {
+	if _, err := b.Claims.List(b.Context(), "other", "c", delivery.Bounds{}); !errors.Is(err, delivery.ErrNoConsumer) {
 		b.Errorf("list: %v", err)
 	}
-	h := pull.Held{Queue: "q", Consumer: "other", Token: delivery.Token{N: 1, Req: "r"}}
-	for what, call := range map[string]func() (pull.Answer, error){
-		"prepare": func() (pull.Answer, error) { return b.Claims.Prepare(b.Context(), h) },
-		"extend":  func() (pull.Answer, error) { return b.Claims.Extend(b.Context(), h, 0) },
-		"commit":  func() (pull.Answer, error) { return b.Claims.Commit(b.Context(), h) },
-		"abort":   func() (pull.Answer, error) { return b.Claims.Abort(b.Context(), h, "why") },
-		"settle": func() (pull.Answer, error) {
+	h := delivery.Held{Queue: "q", Consumer: "other", Token: delivery.Token{N: 1, Req: "r"}}
+	for what, call := range map[string]func() (delivery.Answer, error){
+		"prepare": func() (delivery.Answer, error) { return b.Claims.Prepare(b.Context(), h) },
+		"extend":  func() (delivery.Answer, error) { return b.Claims.Extend(b.Context(), h, 0) },
+		"commit":  func() (delivery.Answer, error) { return b.Claims.Commit(b.Context(), h) },
+		"abort":   func() (delivery.Answer, error) { return b.Claims.Abort(b.Context(), h, "why") },
+		"settle": func() (delivery.Answer, error) {
 			return b.Claims.Settle(b.Context(), h, delivery.Aborted, "why")
 		},
 	} {
@@ -441,8 +440,8 @@ func testCreate(b *bench) {
 		if err := b.Claims.Create(b.Context(), "q", "new"); err != nil {
 			b.Fatal(err)
 		}
-		a, err := b.Claims.Claim(b.Context(), pull.Request{Queue: "q", Consumer: "new", ID: "r"})
-		if err != nil || a.Verdict != pull.OK || a.From != 0 || a.To != 2 {
+		a, err := b.Claims.Claim(b.Context(), delivery.Request{Queue: "q", Consumer: "new", ID: "r"})
+		if err != nil || a.Verdict != delivery.OK || a.From != 0 || a.To != 2 {
 			b.Errorf("%+v, %v; want both messages", a, err)
 		}
 	}

@@ -5,11 +5,10 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // goOn commits a claim and makes the next one.
-func (b *bench) goOn(a pull.Answer, r pull.Request, commit, claim pull.Verdict) pull.Answer {
+func (b *bench) goOn(a delivery.Answer, r delivery.Request, commit, claim delivery.Verdict) delivery.Answer {
 	b.Helper()
 	done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), r)
 	if err != nil {
@@ -25,25 +24,25 @@ func testCommitAndClaim(b *bench) {
 	b.Put(5)
 	first := b.claim("r1", 2)
 	b.prepare(first)
-	second := b.goOn(first, request("r2", 2), pull.OK, pull.OK)
+	second := b.goOn(first, request("r2", 2), delivery.OK, delivery.OK)
 	b.has(second, 2, 4)
 	if second.Token != (delivery.Token{N: 2, Req: "r2"}) || second.Attempt != 1 || second.Committed != 1 || second.Until.IsZero() {
 		b.Errorf("%+v; want a claim like any other", second)
 	}
 	b.Put(1)
-	again := b.goOn(first, request("r2", 9), pull.OK, pull.OK)
+	again := b.goOn(first, request("r2", 9), delivery.OK, delivery.OK)
 	b.has(again, 2, 4)
-	b.is("commit of the first", pull.OK)(b.Claims.Commit(b.Context(), first.Held()))
-	b.has(b.is("claim under the same request", pull.OK)(b.Claims.Claim(b.Context(), request("r2", 2))), 2, 4)
+	b.is("commit of the first", delivery.OK)(b.Claims.Commit(b.Context(), first.Held()))
+	b.has(b.is("claim under the same request", delivery.OK)(b.Claims.Claim(b.Context(), request("r2", 2))), 2, 4)
 	b.prepare(second)
-	b.goOn(first, request("r2", 9), pull.OK, pull.Prepared)
-	third := b.goOn(second, request("r3", 9), pull.OK, pull.OK)
+	b.goOn(first, request("r2", 9), delivery.OK, delivery.Prepared)
+	third := b.goOn(second, request("r3", 9), delivery.OK, delivery.OK)
 	b.has(third, 4, 6)
 	// One that is in doubt is as good.
 	b.prepare(third)
 	b.Put(1)
 	b.Pass(time.Minute + time.Second)
-	b.has(b.goOn(third, request("r4", 9), pull.OK, pull.OK), 6, 7)
+	b.has(b.goOn(third, request("r4", 9), delivery.OK, delivery.OK), 6, 7)
 }
 
 func testCommitAndNothing(b *bench) {
@@ -51,19 +50,19 @@ func testCommitAndNothing(b *bench) {
 	first := b.claim("r1", 2)
 	b.prepare(first)
 	for range 2 {
-		b.goOn(first, request("r2", 2), pull.OK, "")
+		b.goOn(first, request("r2", 2), delivery.OK, "")
 	}
-	b.is("claim", pull.Nothing)(b.Claims.Claim(b.Context(), request("r2", 2)))
+	b.is("claim", delivery.Nothing)(b.Claims.Claim(b.Context(), request("r2", 2)))
 }
 
 func testCommitFailsAndClaim(b *bench) {
 	b.Put(3)
 	first := b.claim("r1", 1)
-	b.goOn(first, request("r2", 1), pull.NotPrepared, "")
+	b.goOn(first, request("r2", 1), delivery.NotPrepared, "")
 	forged := first
 	forged.Token.Req = "forged"
-	b.goOn(forged, request("r2", 1), pull.Foreign, "")
-	for field, r := range map[string]pull.Request{
+	b.goOn(forged, request("r2", 1), delivery.Foreign, "")
+	for field, r := range map[string]delivery.Request{
 		"request":     request("r1", 1),
 		"maxMessages": request("r2", 1001),
 		"queue":       {Queue: "other", Consumer: "c", ID: "r2"},
@@ -74,7 +73,7 @@ func testCommitFailsAndClaim(b *bench) {
 	}
 	b.Pass(time.Minute + time.Second)
 	b.has(b.claim("r3", 1), 0, 1)
-	b.goOn(first, request("r2", 1), pull.Cancelled, "")
+	b.goOn(first, request("r2", 1), delivery.Cancelled, "")
 	_, _, err := b.Claims.CommitAndClaim(b.Context(), first.Held(), request(strings.Repeat("r", 65), 1))
 	b.refused("request", err)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // arrived checks the bodies of what stands in a queue, and that no two have one
@@ -54,9 +53,9 @@ func testReplies(b *bench) {
 		replies[0].ID, replies[0].ContentType, replies[0].Attributes = "named"+id, "text/plain", map[string]string{"k": "v"}
 		replies[0].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
 		for range 2 {
-			b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
+			b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
 		}
-		b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "", replies...))
+		b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "", replies...))
 	}
 	b.arrived("x", "0a", "0c", "1a", "1c")
 	b.arrived("y", "0b", "1b")
@@ -73,22 +72,22 @@ func testRepliesAndNext(b *bench) {
 	b.prepare(a)
 	for range 2 {
 		done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), request("r2", 1), to("x", "1")...)
-		b.is("commit", pull.OK)(done, err)
+		b.is("commit", delivery.OK)(done, err)
 		b.has(next, 1, 2)
 		b.arrived("x", "1")
 	}
-	second := pull.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 2, Req: "r2"}}
+	second := delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 2, Req: "r2"}}
 	done, next, err := b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
-	if b.is("commit", pull.NotPrepared)(done, err); next.Verdict != "" {
+	if b.is("commit", delivery.NotPrepared)(done, err); next.Verdict != "" {
 		b.Errorf("claimed %+v", next)
 	}
-	b.is("prepare", pull.OK)(b.Claims.Prepare(b.Context(), second))
+	b.is("prepare", delivery.OK)(b.Claims.Prepare(b.Context(), second))
 	done, next, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), at(200_000, to("n", "far")[0]))
-	if b.is("commit", pull.NoRoom)(done, err); next.Verdict != "" {
+	if b.is("commit", delivery.NoRoom)(done, err); next.Verdict != "" {
 		b.Errorf("claimed %+v", next)
 	}
 	done, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
-	b.is("commit", pull.OK)(done, err)
+	b.is("commit", delivery.OK)(done, err)
 	b.arrived("x", "1", "2")
 	_, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("", "2")...)
 	b.refused("replies[0].queue", err)
@@ -102,7 +101,7 @@ func testNumberedReplies(b *bench) {
 	two := to("n", "second", "first")
 	replies := []delivery.Reply{at(2, two[0]), at(1, two[1])}
 	for range 2 {
-		b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
+		b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(), replies...))
 	}
 	b.arrived("n", "first", "second")
 }
@@ -111,14 +110,14 @@ func testNumberedReplies(b *bench) {
 func testRepliesOfNoCommit(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
-	b.is("not prepared", pull.NotPrepared)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.is("not prepared", delivery.NotPrepared)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
 	b.Pass(2 * time.Minute)
 	second := b.claim("r2", 1)
-	b.is("cancelled", pull.Cancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.is("cancelled", delivery.Cancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
 	b.prepare(second)
-	b.is("aborted by its marker", pull.OK)(b.Claims.Settle(b.Context(), second.Held(), delivery.Aborted, "why"))
-	b.is("aborted", pull.Aborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
-	b.is("foreign", pull.Foreign)(b.Claims.Settle(b.Context(), pull.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 9, Req: "r"}}, delivery.Committed, "", to("x", "no")...))
+	b.is("aborted by its marker", delivery.OK)(b.Claims.Settle(b.Context(), second.Held(), delivery.Aborted, "why"))
+	b.is("aborted", delivery.Aborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
+	b.is("foreign", delivery.Foreign)(b.Claims.Settle(b.Context(), delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 9, Req: "r"}}, delivery.Committed, "", to("x", "no")...))
 	b.arrived("x")
 }
 
@@ -129,7 +128,7 @@ func testRepliesInDoubt(b *bench) {
 	b.prepare(a)
 	b.Pass(2 * time.Minute)
 	for range 2 {
-		b.is("settle", pull.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "silent", to("x", "yes")...))
+		b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, "silent", to("x", "yes")...))
 	}
 	b.arrived("x", "yes")
 }
@@ -139,12 +138,12 @@ func testRefusedReplies(b *bench) {
 	b.Put(2)
 	a := b.claim("r1", 1)
 	b.prepare(a)
-	b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), slices.Concat(to("x", "1"), []delivery.Reply{at(1, to("n", "n1")[0])})...))
+	b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(), slices.Concat(to("x", "1"), []delivery.Reply{at(1, to("n", "n1")[0])})...))
 	second := b.claim("r2", 1)
 	b.prepare(second)
 	replies := slices.Concat(to("n", "without a seq"), []delivery.Reply{at(7, to("x", "with one")[0])}, to("y", "2"))
 	for range 2 {
-		b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), second.Held(), replies...))
+		b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), second.Held(), replies...))
 	}
 	b.arrived("x", "1")
 	b.arrived("n", "n1")
@@ -157,8 +156,8 @@ func testNoRoom(b *bench) {
 	a := b.claim("r1", 1)
 	b.prepare(a)
 	far := at(200_000, to("n", "far")[0])
-	b.is("commit", pull.NoRoom)(b.Claims.Commit(b.Context(), a.Held(), far))
-	b.is("abort", pull.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+	b.is("commit", delivery.NoRoom)(b.Claims.Commit(b.Context(), a.Held(), far))
+	b.is("abort", delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
 	b.arrived("n")
 }
 
@@ -168,7 +167,7 @@ func testBadReplies(b *bench) {
 	a := b.claim("r1", 1)
 	b.prepare(a)
 	var queues []delivery.Reply
-	for i := range delivery.MaxReplyQueues + 1 {
+	for i := range 11 {
 		queues = append(queues, to(fmt.Sprint("x", i), "1")...)
 	}
 	for _, c := range []struct {
@@ -190,7 +189,7 @@ func testBadReplies(b *bench) {
 		b.refused(c.field, err)
 	}
 	b.arrived("x0")
-	b.is("commit", pull.OK)(b.Claims.Commit(b.Context(), a.Held(), to("x0", "1")...))
+	b.is("commit", delivery.OK)(b.Claims.Commit(b.Context(), a.Held(), to("x0", "1")...))
 	b.arrived("x0", "1")
 }
 
@@ -199,22 +198,22 @@ func testBadReplies(b *bench) {
 // when that is, and its claim is as good as committed.
 func testWhileAPushIsSent(b *bench) {
 	b.Put(2)
-	var sent pull.Held
+	var sent delivery.Held
 	pushed := b.Deliverer.Deliver(b.Context(), "q", delivery.Reader{Name: "c", MaxMessages: 1, Handle: func(_ context.Context, batch delivery.Batch) error {
-		sent = pull.HeldOf(batch)
+		sent = batch.Held()
 		return batch.Reply(at(200_000, to("n", "far")[0]))
 	}}, -1)
 	if pushed.Ended != delivery.EndedReplying {
 		b.Fatalf("%+v; want replies that wait for room", pushed)
 	}
 	for range 2 { // under the lease, and after it
-		busy := b.is("claim", pull.Busy)(b.Claims.Claim(b.Context(), request("r1", 1)))
+		busy := b.is("claim", delivery.Busy)(b.Claims.Claim(b.Context(), request("r1", 1)))
 		if !busy.Until.IsZero() || busy.Token != (delivery.Token{}) || busy.From != 0 || busy.To != 0 {
 			b.Errorf("%+v; want nothing of the claim that is sent, and no time", busy)
 		}
-		b.is("list", pull.Busy)(b.Claims.List(b.Context(), "q", "c", pull.Bounds{}))
-		b.is("prepare of what is sent", pull.Committed)(b.Claims.Prepare(b.Context(), sent))
-		b.is("abort of what is sent", pull.Committed)(b.Claims.Abort(b.Context(), sent, "why"))
+		b.is("list", delivery.Busy)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{}))
+		b.is("prepare of what is sent", delivery.Committed)(b.Claims.Prepare(b.Context(), sent))
+		b.is("abort of what is sent", delivery.Committed)(b.Claims.Abort(b.Context(), sent, "why"))
 		b.Pass(2 * time.Minute)
 	}
 	b.arrived("n")

@@ -17,7 +17,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -141,7 +140,7 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deliverer, err := delivery.New(record.NewStore(metered, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: clock})
+	deliverer, err := delivery.New(delivery.NewStore(metered, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -46,7 +45,7 @@ func delivered(ctx context.Context, size int) (Units, error) {
 		return Units{}, err
 	}
 	m := newMetered(delivery.Names{}.Tables()...)
-	d, err := delivery.New(record.NewStore(m, delivery.Names{}.Tables()), sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
+	d, err := delivery.New(delivery.NewStore(m, delivery.Names{}.Tables()), sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
 	if err != nil {
 		return Units{}, err
 	}

@@ -7,10 +7,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // Lock is what dynamolock takes to acquire a lock and to release it: verify/bench holds it to the library.
@@ -47,7 +45,7 @@ func handing(ctx context.Context) (Table, error) {
 		if err != nil {
 			return t, err
 		}
-		if err := h.claim(ctx, pull.OK); err != nil {
+		if err := h.claim(ctx, delivery.OK); err != nil {
 			return t, err
 		}
 		chained, err := h.of(size, func() error { return h.goOn(ctx) })
@@ -63,7 +61,7 @@ func handing(ctx context.Context) (Table, error) {
 		if err := h.commit(ctx); err != nil {
 			return t, err
 		}
-		nothing, err := h.of(1, func() error { return h.claim(ctx, pull.Nothing) })
+		nothing, err := h.of(1, func() error { return h.claim(ctx, delivery.Nothing) })
 		if err != nil {
 			return t, err
 		}
@@ -78,10 +76,10 @@ func reading(size int) float64 { return max(float64(size*itemBytes)/readBytes, 1
 // handed is a consumer that holds a claim, or will.
 type handed struct {
 	sorting
-	claims   *pull.Puller
+	claims   delivery.Claims
 	size     int
 	requests int
-	held     pull.Held
+	held     delivery.Held
 }
 
 // newHanding has three batches ready, of which none is claimed. together has them be parts of one item, of which the
@@ -95,11 +93,11 @@ func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := delivery.New(record.NewStore(s.metered, delivery.Names{}.Tables()), sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
+	d, err := delivery.New(delivery.NewStore(s.metered, delivery.Names{}.Tables()), sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
 	if err != nil {
 		return nil, err
 	}
-	claims, err := pull.New(d, nil)
+	claims, err := delivery.NewClaims(d, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -128,21 +126,21 @@ func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 }
 
 // request asks for the next batch.
-func (h *handed) request() pull.Request {
+func (h *handed) request() delivery.Request {
 	h.requests++
-	return pull.Request{Queue: queue, Consumer: "ledger", ID: fmt.Sprint("r", h.requests), Bounds: pull.Bounds{MaxMessages: h.size}}
+	return delivery.Request{Queue: queue, Consumer: "ledger", ID: fmt.Sprint("r", h.requests), Bounds: delivery.Bounds{MaxMessages: h.size}}
 }
 
-func expect(want pull.Verdict, a pull.Answer, err error) error {
+func expect(want delivery.Verdict, a delivery.Answer, err error) error {
 	if err == nil && a.Verdict != want {
 		err = fmt.Errorf("answered %s, not %s", a.Verdict, want)
 	}
 	return err
 }
 
-func (h *handed) claim(ctx context.Context, want pull.Verdict) error {
+func (h *handed) claim(ctx context.Context, want delivery.Verdict) error {
 	a, err := h.claims.Claim(ctx, h.request())
-	if want == pull.OK {
+	if want == delivery.OK {
 		h.held = a.Held()
 	}
 	return expect(want, a, err)
@@ -150,7 +148,7 @@ func (h *handed) claim(ctx context.Context, want pull.Verdict) error {
 
 func (h *handed) prepare(ctx context.Context) error {
 	a, err := h.claims.Prepare(ctx, h.held)
-	return expect(pull.OK, a, err)
+	return expect(delivery.OK, a, err)
 }
 
 func (h *handed) commit(ctx context.Context) error {
@@ -158,12 +156,12 @@ func (h *handed) commit(ctx context.Context) error {
 		return err
 	}
 	a, err := h.claims.Commit(ctx, h.held)
-	return expect(pull.OK, a, err)
+	return expect(delivery.OK, a, err)
 }
 
 // whole is a batch from its claim to its commit.
 func (h *handed) whole(ctx context.Context) error {
-	if err := h.claim(ctx, pull.OK); err != nil {
+	if err := h.claim(ctx, delivery.OK); err != nil {
 		return err
 	}
 	return h.commit(ctx)
@@ -176,5 +174,5 @@ func (h *handed) goOn(ctx context.Context) error {
 	}
 	done, next, err := h.claims.CommitAndClaim(ctx, h.held, h.request())
 	h.held = next.Held()
-	return cmp.Or(expect(pull.OK, done, err), expect(pull.OK, next, nil))
+	return cmp.Or(expect(delivery.OK, done, err), expect(delivery.OK, next, nil))
 }

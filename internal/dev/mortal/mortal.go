@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // Step is a step of the protocol, after which a consumer may die.
@@ -40,7 +39,7 @@ func Steps() []Step { return []Step{Claimed, Worked, Prepared, Booked, Committed
 
 // Claims is the protocol as a process speaks it that dies.
 type Claims struct {
-	pull.Claims
+	delivery.Claims
 	// Last reports whether a step that was taken is the process's last.
 	Last func(Step) bool
 }
@@ -52,7 +51,7 @@ const variable = "MORTAL_ONE_STEP_IN"
 // AtRandom is the protocol as a copy speaks it that [Keep] started: it survives
 // [Plan.OneStepIn] steps on average, while there are kills left. In a process that
 // Keep did not start it is the protocol itself.
-func AtRandom(claims pull.Claims) Claims {
+func AtRandom(claims delivery.Claims) Claims {
 	one, _ := strconv.Atoi(os.Getenv(variable))
 	return Claims{claims, func(Step) bool { return one > 0 && rand.IntN(one) == 0 }}
 }
@@ -65,25 +64,25 @@ func (c Claims) step(taken Step) {
 	}
 }
 
-// Claim implements [pull.Claims].
-func (c Claims) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
+// Claim implements [delivery.Claims].
+func (c Claims) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	a, err := c.Claims.Claim(ctx, r)
-	if a.Verdict == pull.OK {
+	if a.Verdict == delivery.OK {
 		c.step(Claimed)
 	}
 	return a, err
 }
 
-// Prepare implements [pull.Claims].
-func (c Claims) Prepare(ctx context.Context, h pull.Held) (pull.Answer, error) {
+// Prepare implements [delivery.Claims].
+func (c Claims) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
 	c.step(Worked)
 	a, err := c.Claims.Prepare(ctx, h)
 	c.step(Prepared)
 	return a, err
 }
 
-// CommitAndClaim implements [pull.Claims].
-func (c Claims) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...delivery.Reply) (done, next pull.Answer, err error) {
+// CommitAndClaim implements [delivery.Claims].
+func (c Claims) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.step(Booked)
 	done, next, err = c.Claims.CommitAndClaim(ctx, h, r, replies...)
 	c.step(Committed)

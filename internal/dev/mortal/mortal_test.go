@@ -8,35 +8,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // calls are Claims that write down what they were called for.
 type calls struct {
-	pull.Claims
+	delivery.Claims
 	seen []string
 }
 
-func (c *calls) Claim(context.Context, pull.Request) (pull.Answer, error) {
+func (c *calls) Claim(context.Context, delivery.Request) (delivery.Answer, error) {
 	c.seen = append(c.seen, "Claim")
-	return pull.Answer{Verdict: pull.OK}, nil
+	return delivery.Answer{Verdict: delivery.OK}, nil
 }
 
-func (c *calls) Prepare(context.Context, pull.Held) (pull.Answer, error) {
+func (c *calls) Prepare(context.Context, delivery.Held) (delivery.Answer, error) {
 	c.seen = append(c.seen, "Prepare")
-	return pull.Answer{}, nil
+	return delivery.Answer{}, nil
 }
 
-func (c *calls) CommitAndClaim(context.Context, pull.Held, pull.Request, ...delivery.Reply) (done, next pull.Answer, err error) {
+func (c *calls) CommitAndClaim(context.Context, delivery.Held, delivery.Request, ...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.seen = append(c.seen, "CommitAndClaim")
-	return pull.Answer{}, pull.Answer{}, nil
+	return delivery.Answer{}, delivery.Answer{}, nil
 }
 
 // batch takes all steps of a batch.
-func batch(ctx context.Context, c pull.Claims) error {
-	_, claimed := c.Claim(ctx, pull.Request{})
-	_, prepared := c.Prepare(ctx, pull.Held{})
-	_, _, committed := c.CommitAndClaim(ctx, pull.Held{}, pull.Request{})
+func batch(ctx context.Context, c delivery.Claims) error {
+	_, claimed := c.Claim(ctx, delivery.Request{})
+	_, prepared := c.Prepare(ctx, delivery.Held{})
+	_, _, committed := c.CommitAndClaim(ctx, delivery.Held{}, delivery.Request{})
 	return errors.Join(claimed, prepared, committed)
 }
 

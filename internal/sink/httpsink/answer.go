@@ -22,14 +22,14 @@ const (
 // readAnswer takes a status of 2xx for success, and says what is wrong otherwise. Of a batch, the body must be there
 // whole, too: it may say what was not taken. The connection is used again where the body is no longer than what is
 // read of it.
-func readAnswer(answer *http.Response, to target, batch bool, began time.Time, clock func() time.Time) (delivery.Answer, error) {
+func readAnswer(answer *http.Response, to target, batch bool, began time.Time, clock func() time.Time) (delivery.Response, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	long := len(text) > maxAnswer
 	if err != nil {
 		text = nil
 	}
 	now := clock()
-	said := delivery.Answer{
+	said := delivery.Response{
 		Status: answer.StatusCode, Took: now.Sub(began), At: now, Own: to.own,
 		Text: strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"),
 	}

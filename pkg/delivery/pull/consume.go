@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/pause"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -38,7 +38,7 @@ type Database interface {
 	// Settle sets the marker of a claim, Aborted, where there is none, and returns
 	// the one that stands there, with its replies. Its error says that nothing is
 	// known; a *RestoredError as in Apply.
-	Settle(ctx context.Context, h Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error)
+	Settle(ctx context.Context, h delivery.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error)
 
 	// Check returns a *RestoredError where Apply would.
 	Check(ctx context.Context, queue, consumer string, committed int64) error
@@ -51,7 +51,7 @@ type Database interface {
 // ConsumeOptions are the parts of [Consume] that have defaults. A nil
 // ConsumeOptions means all of them.
 type ConsumeOptions struct {
-	Bounds
+	delivery.Bounds
 	// Lease is how long a claim is valid, 30 seconds to 12 hours; 1 minute. A
 	// heartbeat extends it while the work goes on, so it need not be longer than
 	// a batch takes.
@@ -87,7 +87,7 @@ type Step struct {
 	// not, Cancelled where another took the claim over, InDoubt and
 	// Quarantined where a claim that was found so is settled now, and otherwise
 	// what a claim was answered; empty where Err says why nothing is known.
-	Verdict Verdict
+	Verdict delivery.Verdict
 	Batch   delivery.Batch
 	Err     error
 }
@@ -106,7 +106,7 @@ type Step struct {
 // Any number of processes may run it for one consumer and one database at once:
 // one works, the others are answered busy. It may die at any point: what it left
 // is settled or taken over by the next, after the lease.
-func Consume(ctx context.Context, claims Claims, db Database, queue, consumer string, options *ConsumeOptions) error {
+func Consume(ctx context.Context, claims delivery.Claims, db Database, queue, consumer string, options *ConsumeOptions) error {
 	run, err := newConsuming(claims, db, queue, consumer, options)
 	if err != nil {
 		return err
@@ -130,29 +130,29 @@ func Consume(ctx context.Context, claims Claims, db Database, queue, consumer st
 // consuming is a Consume under way.
 type consuming struct {
 	ConsumeOptions
-	claims          Claims
+	claims          delivery.Claims
 	db              Database
 	queue, consumer string
 	// req is a request for a claim that was made and not answered.
 	req string
 	// next is what the last commit claimed in the same write; its Verdict is empty
 	// where it claimed nothing.
-	next Answer
+	next delivery.Answer
 	// open is a claim of ours that was, or may have been, prepared, and is not
 	// known to be ended; committed is what its answer said.
-	open      *Held
+	open      *delivery.Held
 	committed int64
 	// failures is how often in a row something failed, and last what it was.
 	failures int
 	last     error
 	ended    bool
 	// waitsFor is what it waited for last.
-	waitsFor Verdict
+	waitsFor delivery.Verdict
 	// checked is set when the database is known to be what it was.
 	checked bool
 }
 
-func newConsuming(claims Claims, db Database, queue, consumer string, options *ConsumeOptions) (*consuming, error) {
+func newConsuming(claims delivery.Claims, db Database, queue, consumer string, options *ConsumeOptions) (*consuming, error) {
 	if options == nil {
 		options = &ConsumeOptions{}
 	}
@@ -173,7 +173,7 @@ func newConsuming(claims Claims, db Database, queue, consumer string, options *C
 		run.Observe = func(Step) {}
 	}
 	if run.NewReq == nil {
-		run.NewReq = record.RandomReq
+		run.NewReq = request.Random
 	}
 	if run.Wait == nil {
 		run.Wait = pause.For
@@ -192,8 +192,7 @@ func newConsuming(claims Claims, db Database, queue, consumer string, options *C
 	case run.KeepMarkers < 1:
 		return nil, &cursor.InvalidError{Field: "keepMarkers", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
 	}
-	_, err := Request{Queue: queue, Consumer: consumer, ID: "x", Bounds: run.Bounds, Lease: run.Lease}.checked(run.Lease)
-	return run, err
+	return run, nil
 }
 
 // Waits after failures.
@@ -238,7 +237,7 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return run.failed(a.Batch, err)
 	}
-	if !run.checked && a.Verdict != OK {
+	if !run.checked && a.Verdict != delivery.OK {
 		// At the start: there may be nothing to apply for long.
 		if err := run.db.Check(ctx, run.queue, run.consumer, a.Committed); err != nil {
 			return run.failed(a.Batch, err)
@@ -252,11 +251,11 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	switch a.Verdict {
-	case OK:
-		run.waitsFor = OK
+	case delivery.OK:
+		run.waitsFor = delivery.OK
 		return run.apply(ctx, a)
-	case InDoubt:
-		run.Observe(Step{Verdict: InDoubt, Batch: a.Batch})
+	case delivery.InDoubt:
+		run.Observe(Step{Verdict: delivery.InDoubt, Batch: a.Batch})
 		if err := run.settle(ctx, a.Held(), a.Committed, "its consumer fell silent after the prepare"); err != nil {
 			return run.failed(a.Batch, err)
 		}
@@ -265,11 +264,11 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	}
 	run.failures = 0
 	run.Observe(Step{Verdict: a.Verdict, Batch: a.Batch})
-	if a.Verdict != run.waitsFor && a.Verdict != Nothing {
+	if a.Verdict != run.waitsFor && a.Verdict != delivery.Nothing {
 		run.logWait(ctx, a)
 	}
 	run.waitsFor = a.Verdict
-	run.ended = a.Verdict == Nothing && run.UntilEmpty
+	run.ended = a.Verdict == delivery.Nothing && run.UntilEmpty
 	if left := a.Until.Sub(run.Now()); !a.Until.IsZero() && left < run.Poll {
 		return max(left, time.Millisecond), nil
 	}
@@ -277,7 +276,7 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 }
 
 // logWait logs what a claim waits for.
-func (run *consuming) logWait(ctx context.Context, a Answer) {
+func (run *consuming) logWait(ctx context.Context, a delivery.Answer) {
 	attrs := []slog.Attr{
 		slog.String("queue", run.queue), slog.String("consumer", run.consumer),
 		slog.String("answer", string(a.Verdict)),
@@ -290,28 +289,28 @@ func (run *consuming) logWait(ctx context.Context, a Answer) {
 	}
 	level, text := slog.LevelInfo, "waits"
 	switch a.Verdict {
-	case Busy:
+	case delivery.Busy:
 		text = "waits for the claim of another process, which ends at its lease if that was killed"
-	case Wait:
+	case delivery.Wait:
 		text = "waits to try again what failed"
-	case Blocked, Missing:
+	case delivery.Blocked, delivery.Missing:
 		level, text = slog.LevelWarn, "waits for an operator"
 	}
 	run.Logger.LogAttrs(ctx, level, text, attrs...)
 }
 
 // request is the one for the next claim: the same until it is answered.
-func (run *consuming) request() Request {
+func (run *consuming) request() delivery.Request {
 	if run.req == "" {
 		run.req = run.db.Name() + "-" + run.NewReq()
 	}
-	return Request{Queue: run.queue, Consumer: run.consumer, ID: run.req, Bounds: run.Bounds, Lease: run.Lease}
+	return delivery.Request{Queue: run.queue, Consumer: run.consumer, ID: run.req, Bounds: run.Bounds, Lease: run.Lease}
 }
 
 // claim makes the next claim, unless the last commit did.
-func (run *consuming) claim(ctx context.Context) (Answer, error) {
+func (run *consuming) claim(ctx context.Context) (delivery.Answer, error) {
 	if a := run.next; a.Verdict != "" {
-		run.next = Answer{}
+		run.next = delivery.Answer{}
 		return a, nil
 	}
 	a, err := run.claims.Claim(ctx, run.request())
@@ -328,12 +327,12 @@ func (run *consuming) claim(ctx context.Context) (Answer, error) {
 
 // settleAside settles what is in quarantine, but for what another database left
 // there: that waits for an operator.
-func (run *consuming) settleAside(ctx context.Context, a Answer) error {
+func (run *consuming) settleAside(ctx context.Context, a delivery.Answer) error {
 	for _, h := range a.Unsettled {
 		if !run.own(h) {
 			continue
 		}
-		run.Observe(Step{Verdict: Quarantined, Batch: delivery.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}})
+		run.Observe(Step{Verdict: delivery.VerdictQuarantined, Batch: delivery.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}})
 		if err := run.settle(ctx, h, a.Committed, "its consumer fell silent after the prepare"); err != nil {
 			return err
 		}
@@ -342,12 +341,12 @@ func (run *consuming) settleAside(ctx context.Context, a Answer) error {
 }
 
 // own reports whether a claim was made for this database.
-func (run *consuming) own(h Held) bool {
+func (run *consuming) own(h delivery.Held) bool {
 	return strings.HasPrefix(h.Token.Req, run.db.Name()+"-")
 }
 
 // settle ends a claim by what the database has.
-func (run *consuming) settle(ctx context.Context, h Held, committed int64, reason string) error {
+func (run *consuming) settle(ctx context.Context, h delivery.Held, committed int64, reason string) error {
 	if !run.own(h) {
 		return fmt.Errorf("%w: claim %v", ErrOtherDatabase, h.Token)
 	}
@@ -356,8 +355,8 @@ func (run *consuming) settle(ctx context.Context, h Held, committed int64, reaso
 		return err
 	}
 	a, err := run.claims.Settle(ctx, h, outcome, reason, replies...)
-	if err == nil && a.Verdict == NoRoom {
-		err = record.ErrNoRoom
+	if err == nil && a.Verdict == delivery.NoRoom {
+		err = delivery.ErrNoRoom
 	}
 	if err != nil {
 		return err
@@ -365,19 +364,19 @@ func (run *consuming) settle(ctx context.Context, h Held, committed int64, reaso
 	if run.open != nil && *run.open == h {
 		run.open = nil
 	}
-	if outcome == delivery.Committed && (a.Verdict == Aborted || a.Verdict == Cancelled) || outcome == delivery.Aborted && a.Verdict == Committed {
+	if outcome == delivery.Committed && (a.Verdict == delivery.Aborted || a.Verdict == delivery.Cancelled) || outcome == delivery.Aborted && a.Verdict == delivery.Committed {
 		return fmt.Errorf("%w: claim %v, %s", ErrContradiction, h.Token, a.Verdict)
 	}
 	return nil
 }
 
 // refused is why a prepare was not answered OK.
-type refused struct{ verdict Verdict }
+type refused struct{ verdict delivery.Verdict }
 
 func (r refused) Error() string { return "the claim may not be committed: it is " + string(r.verdict) }
 
 // apply applies a batch and ends its claim.
-func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error) {
+func (run *consuming) apply(ctx context.Context, a delivery.Answer) (time.Duration, error) {
 	h := a.Held()
 	a.Batch = a.Answerable()
 	beating, stop := run.heart(ctx, h)
@@ -388,7 +387,7 @@ func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error
 		// From here on only the marker says how the claim ends.
 		run.open, run.committed = &h, a.Committed
 		p, err := run.claims.Prepare(ctx, h)
-		if err == nil && p.Verdict != OK {
+		if err == nil && p.Verdict != delivery.OK {
 			err = refused{p.Verdict}
 		}
 		return err
@@ -404,16 +403,16 @@ func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error
 		var restored *RestoredError
 		var ahead *AheadError
 		switch {
-		case errors.Is(err, ErrEnded), errors.As(err, &restored), errors.As(err, &ahead) && failed == nil && aborted.Verdict == OK:
+		case errors.Is(err, ErrEnded), errors.As(err, &restored), errors.As(err, &ahead) && failed == nil && aborted.Verdict == delivery.OK:
 		case onlyPeople(err):
 			// It is the effect's, about its batch alone; or it was taken over, and that
 			// other one committed; or nobody knows.
 			err = errors.New(err.Error())
 		}
 		return run.failed(a.Batch, errors.Join(err, failed))
-	case errors.As(err, &no) && no.verdict != InDoubt && no.verdict != Quarantined:
+	case errors.As(err, &no) && no.verdict != delivery.InDoubt && no.verdict != delivery.VerdictQuarantined:
 		run.open = nil
-		run.Observe(Step{Verdict: Cancelled, Batch: a.Batch, Err: err})
+		run.Observe(Step{Verdict: delivery.Cancelled, Batch: a.Batch, Err: err})
 		return 0, nil
 	}
 	wait, fatal := run.failed(a.Batch, err)
@@ -429,12 +428,12 @@ func (run *consuming) apply(ctx context.Context, a Answer) (time.Duration, error
 // commit says that a claim is committed, and goes on with the next one in the
 // same write where it can. Where that fails the claim stays open, and is settled
 // next; the next claim, if it was made, answers to its request.
-func (run *consuming) commit(ctx context.Context, a Answer) (time.Duration, error) {
+func (run *consuming) commit(ctx context.Context, a delivery.Answer) (time.Duration, error) {
 	h := a.Held()
 	replies, _ := a.Replies() // with one that was refused it is not prepared
 	done, next, err := run.claims.CommitAndClaim(ctx, h, run.request(), replies...)
-	if err == nil && done.Verdict == NoRoom {
-		err = record.ErrNoRoom
+	if err == nil && done.Verdict == delivery.NoRoom {
+		err = delivery.ErrNoRoom
 	}
 	if err != nil {
 		return run.failed(a.Batch, err)
@@ -443,11 +442,11 @@ func (run *consuming) commit(ctx context.Context, a Answer) (time.Duration, erro
 	if next.Verdict != "" {
 		run.req = ""
 	}
-	if done.Verdict == Aborted || done.Verdict == Cancelled {
+	if done.Verdict == delivery.Aborted || done.Verdict == delivery.Cancelled {
 		return run.failed(a.Batch, fmt.Errorf("%w: claim %v, %s", ErrContradiction, h.Token, done.Verdict))
 	}
 	run.failures = 0
-	run.Observe(Step{Verdict: OK, Batch: a.Batch})
+	run.Observe(Step{Verdict: delivery.OK, Batch: a.Batch})
 	return 0, run.forget(ctx, a)
 }
 
@@ -455,7 +454,7 @@ func (run *consuming) commit(ctx context.Context, a Answer) (time.Duration, erro
 const forgetEvery = 100
 
 // forget deletes old markers now and then. What is not settled is kept.
-func (run *consuming) forget(ctx context.Context, a Answer) error {
+func (run *consuming) forget(ctx context.Context, a delivery.Answer) error {
 	under := a.Token.N - run.KeepMarkers
 	for _, h := range a.Unsettled {
 		under = min(under, h.Token.N)
@@ -471,7 +470,7 @@ func (run *consuming) forget(ctx context.Context, a Answer) error {
 
 // heart extends a claim's lease until stop is called. Its context ends where the
 // claim is another's.
-func (run *consuming) heart(ctx context.Context, h Held) (beating context.Context, stop func()) {
+func (run *consuming) heart(ctx context.Context, h delivery.Held) (beating context.Context, stop func()) {
 	if run.Beat < 0 {
 		return ctx, func() {}
 	}
@@ -482,7 +481,7 @@ func (run *consuming) heart(ctx context.Context, h Held) (beating context.Contex
 		for pause.For(ctx, run.Beat) == nil {
 			// One that fails is made up for by the next.
 			a, err := run.claims.Extend(ctx, h, run.Lease)
-			if err == nil && a.Verdict != OK {
+			if err == nil && a.Verdict != delivery.OK {
 				cancel(refused{a.Verdict})
 			}
 		}

@@ -2,8 +2,8 @@
 // of its own, anywhere, claims a queue's messages and has the effect of each in that
 // database exactly once.
 //
-// Begin with [Consume], which is the whole loop, on a [Claims] and a [Database]. The
-// Claims are made by [New] where the tables are at hand, on the Deliverer that made
+// Begin with [Consume], which is the whole loop, on a [delivery.Claims] and a [Database]. The
+// Claims are made by [delivery.NewClaims] where the tables are at hand, on the Deliverer that made
 // the consumer ([delivery.Deliverer.Create]), and by package pullhttp over HTTP. The
 // Database is package sqlmarker where it is PostgreSQL or SQLite:
 //
@@ -13,7 +13,7 @@
 //
 // A program with a loop of its own calls Claims: Claim, Prepare before the
 // transaction's commit, Commit after it, and Settle whenever it is not known how one
-// ended. What can be expected is an [Answer], and its [Verdict] says how it went.
+// ended. What can be expected is a [delivery.Answer], and its Verdict says how it went.
 //
 // # What is stored
 //

@@ -12,7 +12,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // TestPullFigures pins what the two phases cost.
@@ -25,8 +24,8 @@ func TestPullFigures(t *testing.T) {
 	store, queues := freshTables(t, localdb.Choose(), dynamo.Options{Transport: m})
 	env, _ := pullEnv(t, store, queues)
 	ctx := t.Context()
-	must := func(want pull.Verdict) func(pull.Answer, error) pull.Answer {
-		return func(a pull.Answer, err error) pull.Answer {
+	must := func(want delivery.Verdict) func(delivery.Answer, error) delivery.Answer {
+		return func(a delivery.Answer, err error) delivery.Answer {
 			t.Helper()
 			if err != nil || a.Verdict != want {
 				t.Fatalf("%+v, %v; want %s", a, err, want)
@@ -34,9 +33,9 @@ func TestPullFigures(t *testing.T) {
 			return a
 		}
 	}
-	claim := func(id string, want pull.Verdict) pull.Answer {
+	claim := func(id string, want delivery.Verdict) delivery.Answer {
 		t.Helper()
-		return must(want)(env.Claims.Claim(ctx, pull.Request{Queue: "q", Consumer: "c", ID: id}))
+		return must(want)(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id}))
 	}
 	cost := func(name string, want figure, do func()) {
 		t.Helper()
@@ -52,9 +51,9 @@ func TestPullFigures(t *testing.T) {
 		}
 	}
 	batch := func(id string) {
-		a := claim(id, pull.OK)
-		must(pull.OK)(env.Claims.Prepare(ctx, a.Held()))
-		must(pull.OK)(env.Claims.Commit(ctx, a.Held()))
+		a := claim(id, delivery.OK)
+		must(delivery.OK)(env.Claims.Prepare(ctx, a.Held()))
+		must(delivery.OK)(env.Claims.Commit(ctx, a.Held()))
 	}
 	env.Put(10)
 	// The range is 10 small messages: 1 read of 1 unit.
@@ -62,28 +61,28 @@ func TestPullFigures(t *testing.T) {
 	env.Put(100)
 	cost("claim, prepare, commit of 100", figure{3, 4, 3, 7}, func() { batch("r2") })
 	env.Put(20)
-	a := must(pull.OK)(env.Claims.Claim(ctx, pull.Request{Queue: "q", Consumer: "c", ID: "r10", Bounds: pull.Bounds{MaxMessages: 10}}))
-	must(pull.OK)(env.Claims.Prepare(ctx, a.Held()))
+	a := must(delivery.OK)(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: "r10", Bounds: delivery.Bounds{MaxMessages: 10}}))
+	must(delivery.OK)(env.Claims.Prepare(ctx, a.Held()))
 	cost("commit, and claim the next 10", figure{1, 3, 1, 3}, func() {
-		done, next, err := env.Claims.CommitAndClaim(ctx, a.Held(), pull.Request{Queue: "q", Consumer: "c", ID: "r11"})
-		must(pull.OK)(done, err)
-		a = must(pull.OK)(next, err)
+		done, next, err := env.Claims.CommitAndClaim(ctx, a.Held(), delivery.Request{Queue: "q", Consumer: "c", ID: "r11"})
+		must(delivery.OK)(done, err)
+		a = must(delivery.OK)(next, err)
 	})
-	must(pull.OK)(env.Claims.Prepare(ctx, a.Held()))
+	must(delivery.OK)(env.Claims.Prepare(ctx, a.Held()))
 	cost("commit, and nothing waits", figure{1, 2, 1, 2}, func() {
-		done, next, err := env.Claims.CommitAndClaim(ctx, a.Held(), pull.Request{Queue: "q", Consumer: "c", ID: "r12"})
-		must(pull.OK)(done, err)
+		done, next, err := env.Claims.CommitAndClaim(ctx, a.Held(), delivery.Request{Queue: "q", Consumer: "c", ID: "r12"})
+		must(delivery.OK)(done, err)
 		must("")(next, err)
 	})
-	cost("nothing ready", figure{0, 2, 0, 2}, func() { claim("r3", pull.Nothing) })
+	cost("nothing ready", figure{0, 2, 0, 2}, func() { claim("r3", delivery.Nothing) })
 	env.Put(1)
-	cost("list", figure{0, 3, 0, 3}, func() { must(pull.OK)(env.Claims.List(ctx, "q", "c", pull.Bounds{})) })
+	cost("list", figure{0, 3, 0, 3}, func() { must(delivery.OK)(env.Claims.List(ctx, "q", "c", delivery.Bounds{})) })
 	// The queue was not seen in the last seconds: half a unit to look at it.
 	replies := slices.Repeat([]delivery.Reply{{Queue: "x", Body: fmt.Appendf(nil, "%100d", 1)}}, 3)
 	answered := func(id string, n int) func() {
-		a := claim(id, pull.OK)
-		must(pull.OK)(env.Claims.Prepare(ctx, a.Held()))
-		return func() { must(pull.OK)(env.Claims.Commit(ctx, a.Held(), replies[:n]...)) }
+		a := claim(id, delivery.OK)
+		must(delivery.OK)(env.Claims.Prepare(ctx, a.Held()))
+		return func() { must(delivery.OK)(env.Claims.Commit(ctx, a.Held(), replies[:n]...)) }
 	}
 	cost("commit with 3 replies to a new queue", figure{4, 2, 4, 1.5}, answered("r4", 3))
 	env.Put(1)
@@ -92,12 +91,12 @@ func TestPullFigures(t *testing.T) {
 	cost("commit without replies", figure{1, 0, 1, 0}, answered("r6", 0))
 	env.Put(1)
 	for _, outcome := range []delivery.TokenOutcome{delivery.Committed, delivery.Aborted} {
-		a := claim("r-"+string(outcome), pull.OK)
-		must(pull.OK)(env.Claims.Prepare(ctx, a.Held()))
+		a := claim("r-"+string(outcome), delivery.OK)
+		must(delivery.OK)(env.Claims.Prepare(ctx, a.Held()))
 		env.Pass(2 * time.Minute)
-		cost("busy or in doubt", figure{0, 1, 0, 1}, func() { claim("other", pull.InDoubt) })
+		cost("busy or in doubt", figure{0, 1, 0, 1}, func() { claim("other", delivery.InDoubt) })
 		cost("settle as "+string(outcome), figure{1, 1, 1, 1}, func() {
-			must(pull.OK)(env.Claims.Settle(ctx, a.Held(), outcome, "silent"))
+			must(delivery.OK)(env.Claims.Settle(ctx, a.Held(), outcome, "silent"))
 		})
 		env.Put(1)
 	}

@@ -7,10 +7,9 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // TestPullFaults lets each request of a claim's life go wrong in each way. The
@@ -26,19 +25,19 @@ func TestPullFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := pull.New(d, nil)
+	p, err := delivery.NewClaims(d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		end  func(context.Context, pull.Held) (pull.Answer, error)
+		end  func(context.Context, delivery.Held) (delivery.Answer, error)
 		want delivery.TokenOutcome
 	}{
-		"commit": {func(ctx context.Context, h pull.Held) (pull.Answer, error) { return p.Commit(ctx, h) }, delivery.Committed},
-		"settle as committed": {func(ctx context.Context, h pull.Held) (pull.Answer, error) {
+		"commit": {func(ctx context.Context, h delivery.Held) (delivery.Answer, error) { return p.Commit(ctx, h) }, delivery.Committed},
+		"settle as committed": {func(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
 			return p.Settle(ctx, h, delivery.Committed, "")
 		}, delivery.Committed},
-		"settle as aborted": {func(ctx context.Context, h pull.Held) (pull.Answer, error) {
+		"settle as aborted": {func(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
 			return p.Settle(ctx, h, delivery.Aborted, "why")
 		}, delivery.Aborted},
 	} {
@@ -53,31 +52,31 @@ func TestPullFaults(t *testing.T) {
 						t.Fatal(err)
 					}
 					faults.Fail(nth, fault)
-					again := func(what string, call func() (pull.Answer, error)) pull.Answer {
+					again := func(what string, call func() (delivery.Answer, error)) delivery.Answer {
 						t.Helper()
 						for range 2 {
 							if a, err := call(); err == nil {
-								if a.Verdict != pull.OK {
+								if a.Verdict != delivery.OK {
 									t.Fatalf("%s: %+v", what, a)
 								}
 								return a
 							}
 						}
 						t.Fatalf("%s fails twice", what)
-						return pull.Answer{}
+						return delivery.Answer{}
 					}
-					claim := again("claim", func() (pull.Answer, error) {
-						return p.Claim(t.Context(), pull.Request{Queue: queue, Consumer: "c", ID: "r"})
+					claim := again("claim", func() (delivery.Answer, error) {
+						return p.Claim(t.Context(), delivery.Request{Queue: queue, Consumer: "c", ID: "r"})
 					})
 					if len(claim.Messages) != 1 {
 						t.Errorf("claimed %+v", claim)
 					}
-					again("prepare", func() (pull.Answer, error) { return p.Prepare(t.Context(), claim.Held()) })
-					again(name, func() (pull.Answer, error) { return c.end(t.Context(), claim.Held()) })
+					again("prepare", func() (delivery.Answer, error) { return p.Prepare(t.Context(), claim.Held()) })
+					again(name, func() (delivery.Answer, error) { return c.end(t.Context(), claim.Held()) })
 					pending = faults.Pending()
 					faults.Fail(0, "")
-					is, err := store.Consumer(t.Context(), queue, "c")
-					if err != nil || is.Token.N != 1 || is.State != delivery.Idle || is.Outcomes[1] != record.Remember(claim.Token, c.want) {
+					is, err := store.Requests(request.Inside{}).Consumer(t.Context(), queue, "c")
+					if err != nil || is.Token.N != 1 || is.State != delivery.Idle || is.Outcomes[1].Outcome != c.want {
 						t.Errorf("%+v, %v; want one claim, %s", is, err, c.want)
 					}
 				})

@@ -12,10 +12,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
 // pullEnv is a queue with a consumer on these stores.
@@ -34,7 +32,7 @@ func pullEnv(t *testing.T, store *delivery.Store, queues *cursor.Store) (claimst
 	if _, err := d.Create(t.Context(), "q", "c", delivery.First); err != nil {
 		t.Fatal(err)
 	}
-	p, err := pull.New(d, &pull.Options{MaxAttempts: 3})
+	p, err := delivery.NewClaims(d, &delivery.ClaimsOptions{MaxAttempts: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,15 +93,15 @@ func TestQuarantine(t *testing.T) {
 			env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 			env.Put(2)
 			ctx := t.Context()
-			claim := func(id string) pull.Answer {
+			claim := func(id string) delivery.Answer {
 				t.Helper()
-				a, err := env.Claims.Claim(ctx, pull.Request{Queue: "q", Consumer: "c", ID: id, Bounds: pull.Bounds{MaxMessages: 1}})
+				a, err := env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id, Bounds: delivery.Bounds{MaxMessages: 1}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return a
 			}
-			heard := map[delivery.AnnouncementKind]delivery.Announcement{}
+			heard := map[string]delivery.Announcement{}
 			sweep := func() delivery.SweepReport {
 				t.Helper()
 				clear(heard)
@@ -122,12 +120,12 @@ func TestQuarantine(t *testing.T) {
 			}
 			env.Pass(2 * time.Minute)
 			report := sweep()
-			if a := heard[delivery.ConsumerInDoubt]; report.InDoubt != 1 || a.Token != first.Token || a.From != 0 || a.To != 1 {
+			if a := heard["consumer.in-doubt"]; report.InDoubt != 1 || a.Token != first.Token || a.From != 0 || a.To != 1 {
 				t.Errorf("%+v, announced %+v", report, a)
 			}
 			env.Pass(time.Hour)
 			report = sweep()
-			if a := heard[delivery.ConsumerQuarantined]; report.Quarantined != 1 || report.InDoubt != 0 || a.Token != first.Token || a.State != delivery.InDoubt {
+			if a := heard["consumer.quarantined"]; report.Quarantined != 1 || report.InDoubt != 0 || a.Token != first.Token || a.State != delivery.InDoubt {
 				t.Errorf("%+v, announced %+v", report, a)
 			}
 			// What is aside is kept.
@@ -135,14 +133,14 @@ func TestQuarantine(t *testing.T) {
 				t.Errorf("everything up to %d may be deleted, %v", seq, err)
 			}
 			second := claim("r2")
-			if second.Verdict != pull.OK || second.From != 1 || len(second.Unsettled) != 1 || second.Unsettled[0] != first.Held() {
+			if second.Verdict != delivery.OK || second.From != 1 || len(second.Unsettled) != 1 || second.Unsettled[0] != first.Held() {
 				t.Fatalf("%+v; want message 2, and the claim in quarantine", second)
 			}
 			if _, err := d.Rewind(ctx, delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, delivery.First); err == nil {
 				t.Error("rewound under a claim in quarantine")
 			}
 			for range 2 {
-				if a, err := env.Claims.Settle(ctx, first.Held(), outcome, "back"); err != nil || a.Verdict != pull.OK {
+				if a, err := env.Claims.Settle(ctx, first.Held(), outcome, "back"); err != nil || a.Verdict != delivery.OK {
 					t.Fatalf("settle: %+v, %v", a, err)
 				}
 			}
@@ -153,7 +151,7 @@ func TestQuarantine(t *testing.T) {
 				}
 				return
 			}
-			if a := heard[delivery.ConsumerQuarantined]; report.Quarantined != 1 || a.State != delivery.State(delivery.Aborted) {
+			if a := heard["consumer.quarantined"]; report.Quarantined != 1 || a.State != delivery.State(delivery.Aborted) {
 				t.Errorf("%+v, announced %+v; want that its abort is", report, a)
 			}
 			order := delivery.Order{Queue: "q", Consumer: "c", Reason: "given up"}
@@ -172,7 +170,7 @@ func TestAnOperatorSettles(t *testing.T) {
 	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 	env.Put(1)
 	ctx := t.Context()
-	a, err := env.Claims.Claim(ctx, pull.Request{Queue: "q", Consumer: "c", ID: "r1"})
+	a, err := env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: "r1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +199,7 @@ func TestAnOperatorSettles(t *testing.T) {
 	order.Op = "mine"
 	for range 2 { // repeated, it finds what it did
 		c, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed)
-		if err != nil || c.Quarantine != [record.MaxQuarantined]delivery.Quarantined{} {
+		if err != nil || c.Quarantine != [len(delivery.Consumer{}.Quarantine)]delivery.Quarantined{} {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
@@ -209,11 +207,11 @@ func TestAnOperatorSettles(t *testing.T) {
 	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed); !errors.Is(err, delivery.ErrNotQuarantined) {
 		t.Errorf("settled again: %v", err)
 	}
-	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Verdict != pull.Forgotten {
+	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Verdict != delivery.Forgotten {
 		t.Errorf("its commit: %+v, %v", a, err)
 	}
 	operations, _, err := d.Audit(ctx, "q", "")
-	if err != nil || !slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == delivery.OpSettle && a.Done }) {
+	if err != nil || !slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == "settle" && a.Done }) {
 		t.Errorf("operations %+v, %v", operations, err)
 	}
 }
@@ -223,7 +221,7 @@ func TestAnOperatorSettles(t *testing.T) {
 func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 	env.Put(1)
-	a, err := env.Claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r1"})
+	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +256,7 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 		}
 		return tables.Do(ctx, r)
 	})
-	env, d := pullEnv(t, record.NewStore(view, delivery.Names{}.Tables()), cursor.NewMemory())
+	env, d := pullEnv(t, delivery.NewStore(view, delivery.Names{}.Tables()), cursor.NewMemory())
 	env.Put(9)
 	asleep = func() {
 		o := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
@@ -269,8 +267,8 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, err := env.Claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r", Bounds: pull.Bounds{MaxMessages: 4}})
-	if err != nil || a.Verdict != pull.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
+	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Bounds: delivery.Bounds{MaxMessages: 4}})
+	if err != nil || a.Verdict != delivery.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
 		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Verdict, a.From+1, a.To, len(a.Messages), err)
 	}
 }
@@ -280,8 +278,8 @@ func TestADeadClaimComesAgainAsItWas(t *testing.T) {
 	env, _ := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 	env.Put(20)
 	for i, last := range []int64{10, 10, 1} {
-		a, err := env.Claims.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), Bounds: pull.Bounds{MaxMessages: 10}})
-		if err != nil || a.Verdict != pull.OK || a.To != last {
+		a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), Bounds: delivery.Bounds{MaxMessages: 10}})
+		if err != nil || a.Verdict != delivery.OK || a.To != last {
 			t.Errorf("try %d: %s up to %d, %v; want up to %d", i+1, a.Verdict, a.To, err, last)
 		}
 		env.Pass(time.Hour)

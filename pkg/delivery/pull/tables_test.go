@@ -6,7 +6,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -29,7 +28,7 @@ func (n tables) storesOn(t testing.TB, engine ddb.Engine) (*delivery.Store, *cur
 	if err != nil {
 		t.Fatal(err)
 	}
-	return record.NewStore(engine, n.consumers.Tables()), queues
+	return delivery.NewStore(engine, n.consumers.Tables()), queues
 }
 
 // freshTables makes new tables on a server and returns the stores on them.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/past"
-	"github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -46,7 +46,9 @@ func (t *Tables) Stale() {
 }
 
 // On are the consumers as somebody sees them.
-func On(engine ddb.Engine) *delivery.Store { return record.NewStore(engine, delivery.Names{}.Tables()) }
+func On(engine ddb.Engine) *delivery.Store {
+	return delivery.NewStore(engine, delivery.Names{}.Tables())
+}
 
 // Names are the names of all queues that have a cursor, sorted.
 func (t *Tables) Names() []string {
@@ -64,7 +66,7 @@ func (t *Tables) Cursors() []ddb.Item { return t.Items("streamsort-cursors") }
 // Decoded is an item of the consumers' table as package delivery reads it.
 func (t *Tables) Decoded(it ddb.Item) delivery.Consumer {
 	t.item = it
-	c, err := t.decoder.Consumer(context.Background(), "", "")
+	c, err := t.decoder.Requests(request.Inside{}).Consumer(context.Background(), "", "")
 	if err != nil {
 		panic(err) // unreachable: what is stored can be read
 	}
@@ -73,8 +75,8 @@ func (t *Tables) Decoded(it ddb.Item) delivery.Consumer {
 
 // FailsSince has it known, before a run, that a queue of a consumer fails since a time.
 func (t *Tables) FailsSince(consumer, queue string, at time.Time) {
-	next := record.Health{Consumer: consumer, By: "before", Failing: []record.FailingQueue{{Queue: queue, At: at}}, FailingSince: at}
-	if _, made, err := t.Consumers.Learn(context.Background(), record.Health{Consumer: consumer}, next); err != nil || !made {
+	next := request.Health{Consumer: consumer, By: "before", Failing: []request.FailingQueue{{Queue: queue, At: at}}, FailingSince: at}
+	if _, made, err := t.Consumers.Requests(request.Inside{}).Learn(context.Background(), request.Health{Consumer: consumer}, next); err != nil || !made {
 		panic(err) // unreachable: nothing goes wrong yet
 	}
 }
@@ -89,7 +91,7 @@ func (t *Tables) Health(ctx context.Context, p *sim.Proc, r ddb.Request) (ddb.An
 
 // HashHealth feeds what is known of the sink of a consumer.
 func (t *Tables) HashHealth(d *sim.Digest, consumer string) {
-	e, _ := t.Consumers.Health(context.Background(), consumer, true)
+	e, _ := t.Consumers.Requests(request.Inside{}).Health(context.Background(), consumer, true)
 	d.Int(e.Rev)
 	d.Int(int64(len(e.Failing)))
 	for _, f := range e.Failing {

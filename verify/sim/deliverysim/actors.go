@@ -356,15 +356,15 @@ func (m *model) operation(d *delivery.Deliverer, o operation, op string) error {
 	asked := delivery.Order{Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: op}
 	var err error
 	switch o.kind {
-	case delivery.OpSkip:
+	case "skip":
 		_, err = d.Skip(ctx, asked, o.seq)
-	case delivery.OpRedrive:
+	case "redrive":
 		_, err = d.Redrive(ctx, asked, o.seq)
-	case delivery.OpRewind:
+	case "rewind":
 		_, err = d.Rewind(ctx, asked, o.start)
-	case delivery.OpPause:
+	case "pause":
 		_, err = d.Pause(ctx, asked)
-	case delivery.OpResume:
+	case "resume":
 		_, err = d.Resume(ctx, asked)
 	}
 	var invalid *cursor.InvalidError

@@ -142,9 +142,9 @@ func (m *model) unblocked(was, is delivery.Consumer) error {
 	switch {
 	case asked.seq != was.Delivered+1:
 		return fmt.Errorf("H6: %d was unblocked, and nobody asked for it", was.Delivered+1)
-	case asked.kind == delivery.OpRedrive:
+	case asked.kind == "redrive":
 		return still(was, is)
-	case asked.kind != delivery.OpSkip || is.Delivered != asked.seq:
+	case asked.kind != "skip" || is.Delivered != asked.seq:
 		return fmt.Errorf("H6: delivered went from %d to %d by a %s", was.Delivered, is.Delivered, asked.kind)
 	}
 	m.sinks[reader{is.Queue, is.Name}].skipped(is)
@@ -159,7 +159,7 @@ func (m *model) rewound(was, is delivery.Consumer, used int64) error {
 	}
 	position := m.cursor(is.Queue).Position
 	switch {
-	case asked.kind != delivery.OpRewind:
+	case asked.kind != "rewind":
 		return fmt.Errorf("H6: set to %d, and nobody asked for it", is.Delivered)
 	case was.State == delivery.Started || used != 1 || is.Rewinds != was.Rewinds+1 || is.Starting == "":
 		return fmt.Errorf("H1: rewound while %s, the token's number up by %d, starting %q", was.State, used, is.Starting)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	store "github.com/streamsort/streamsort/internal/record"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -30,7 +30,7 @@ func (o *ownCalls) hash(d *sim.Digest) {
 }
 
 // longerThanBeside is longer than a batch may take beside others.
-const longerThanBeside = delivery.MaxInline + time.Second
+const longerThanBeside = time.Minute + time.Second
 
 // slowFor is for how long a queue is known to be slow.
 const slowFor = 10 * time.Minute
@@ -46,7 +46,7 @@ func (m *model) beside(b delivery.Batch) {
 // byItself has the sink say how long it took for a batch of a call of its own.
 func (m *model) byItself(b delivery.Batch) {
 	if b.Queue == m.own.slow {
-		b.Answered(delivery.Answer{Status: 200, Took: longerThanBeside, At: m.now})
+		b.Answered(delivery.Response{Status: 200, Took: longerThanBeside, At: m.now})
 	}
 }
 
@@ -112,7 +112,7 @@ func (m *model) callOwn(d *delivery.Deliverer) {
 // called is a scenario with calls of their own. Message 1 of the queue was delivered, and the sink was slow.
 func called(name string, faults int, actors func(*model)) sim.Scenario {
 	return scenario(name, faults, 1, func(m *model) {
-		m.bound.Apart, m.bound.Inline = true, delivery.MaxInline
+		m.bound.Apart, m.bound.Inline = true, time.Minute
 		m.own = ownCalls{on: true, slow: defaultQueue, asked: []string{defaultQueue}}
 		d, _ := m.deliverer(nil, 0)
 		m.callOwn(d)
@@ -126,7 +126,7 @@ func (m *model) deadCall() {
 	m.arrive(cursor.Message{Queue: defaultQueue, Seq: 2})
 	m.settle()
 	c := m.consumers[reader{defaultQueue, defaultConsumer}]
-	_, _, err := consumers.On(m.view(nil)).Claim(context.Background(), c, store.Claim{Req: "dead", To: 2, Now: m.now, LeaseUntil: m.now.Add(lease)})
+	_, _, err := consumers.On(m.view(nil)).Requests(request.Inside{}).Claim(context.Background(), c, request.Claim{Req: "dead", To: 2, Now: m.now, LeaseUntil: m.now.Add(lease)})
 	if err != nil {
 		panic(err) // unreachable: nothing goes wrong yet
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -62,7 +62,7 @@ type worked struct {
 type task struct {
 	edge  xorack.Edge
 	under int
-	held  pull.Held
+	held  delivery.Held
 	tries int
 }
 
@@ -189,7 +189,7 @@ func (m *model) chained(was, is xorack.Chain) error {
 // sealed checks D3.
 func (m *model) sealed(c *worked) error {
 	whose := reader{c.consumer.Queue, c.consumer.Name}
-	at, _ := m.tables.Consumers.Consumer(context.Background(), whose.queue, whose.name)
+	at, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(), whose.queue, whose.name)
 	switch own := at.Token == c.consumer.Token; {
 	case own && at.State == delivery.Started:
 		return fmt.Errorf("D3: the chain of %v is sealed, and its claim is in flight", at.Token)
@@ -272,7 +272,7 @@ func (m *model) handed(b delivery.Batch) {
 	if w == nil {
 		return
 	}
-	held := pull.HeldOf(b)
+	held := b.Held()
 	tag := chainTag(delivery.Consumer{Queue: b.Queue, Name: b.Consumer, Token: b.Token})
 	c := w.claims[tag]
 	if c == nil || c.consumer.From != b.From || c.consumer.To != b.To {
@@ -375,18 +375,18 @@ func (m *model) works(p *sim.Proc, d *delivery.Deliverer, acker *xorack.Acker, a
 		m.work.fails--
 	}
 	if at.edge.IsZero() {
-		claims, err := pull.New(d, nil)
+		claims, err := delivery.NewClaims(d, nil)
 		if err != nil {
 			return err
 		}
-		var said pull.Answer
+		var said delivery.Answer
 		if fails {
 			said, err = claims.Abort(ctx, at.held, "no")
 		} else {
 			m.work.done[at.held.Token] = true
 			said, err = claims.Commit(ctx, at.held)
 		}
-		if said.Verdict == pull.NotPrepared {
+		if said.Verdict == delivery.NotPrepared {
 			err = errEarly
 		}
 		return err

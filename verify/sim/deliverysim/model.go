@@ -38,6 +38,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -286,7 +287,7 @@ func (m *model) Check() error {
 		if err := m.needed(queue); err != nil {
 			return err
 		}
-		page, _, _ := m.tables.Consumers.Consumers(context.Background(), queue, "")
+		page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue, "")
 		for _, c := range page {
 			at := reader{queue, c.Name}
 			before := m.consumers[at]
@@ -308,7 +309,7 @@ func (m *model) Check() error {
 // needed checks that what a consumer has before it is stored. One that is not
 // yet started may lose it, and says so by where it starts.
 func (m *model) needed(queue string) error {
-	page, _, _ := m.tables.Consumers.Consumers(context.Background(), queue, "")
+	page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue, "")
 	for _, c := range page {
 		if c.Starting == "" {
 			if err := m.whole(c); err != nil {
@@ -379,7 +380,7 @@ func (m *model) sweep(ctx context.Context, d *delivery.Deliverer) error {
 	_, err := d.Sweep(ctx, delivery.SweepOptions{
 		Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts,
 		Announce: func(_ context.Context, a delivery.Announcement) error {
-			if a.Kind == delivery.ConsumerBlocked {
+			if a.Kind == "consumer.blocked" {
 				m.announced[reader{a.Queue, a.Consumer}] = true
 			}
 			return nil
@@ -402,10 +403,10 @@ func (m *model) operate(ctx context.Context, d *delivery.Deliverer) error {
 		case !m.announced[at]:
 			return fmt.Errorf("L1: %v is blocked, and it is not announced", at)
 		case c.Delivered+1 == m.poison:
-			m.orders[o.Op] = order{kind: delivery.OpSkip, seq: m.poison}
+			m.orders[o.Op] = order{kind: "skip", seq: m.poison}
 			_, err = d.Skip(ctx, o, m.poison)
 		default:
-			m.orders[o.Op] = order{kind: delivery.OpRedrive, seq: c.Delivered + 1}
+			m.orders[o.Op] = order{kind: "redrive", seq: c.Delivered + 1}
 			_, err = d.Redrive(ctx, o, c.Delivered+1)
 		}
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -136,7 +137,7 @@ func (m *model) blocked(was, is delivery.Consumer) error {
 // circuitClosed reports a circuit that is open in the end, when the sink has taken everything, or an
 // operator gave up what was last.
 func (m *model) circuitClosed() error {
-	e, err := consumers.On(m.view(nil)).Health(context.Background(), defaultConsumer, true)
+	e, err := consumers.On(m.view(nil)).Requests(request.Inside{}).Health(context.Background(), defaultConsumer, true)
 	if err == nil && e.Circuit.Open() {
 		err = errors.New("N3: the circuit is open in the end")
 	}

@@ -66,7 +66,7 @@ func Small() []sim.Scenario {
 		scenario("rewound under a warm process", 0, 0, func(m *model) {
 			m.producer("A", defaultQueue, 1, 2)
 			m.warm("P")
-			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.First})
+			m.operator("O", operation{kind: "rewind", start: delivery.First})
 		}),
 		scenario("two processes, 1 fault", 1, 0, func(m *model) {
 			m.producer("A", defaultQueue, 1, 2)
@@ -139,20 +139,20 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.timer(defaultConsumer, defaultConsumer)
 			m.clock(2, overLease)
-			m.operator("op", operation{kind: delivery.OpSkip, seq: 1})
+			m.operator("op", operation{kind: "skip", seq: 1})
 		}),
 		scenario("a message that no sink takes", 0, 0, func(m *model) {
 			m.poison = 2
 			m.producer("A", defaultQueue, 1, 2, 3)
 			m.process("P", 0)
 			m.clock(2, overLease)
-			m.operator("op", operation{kind: delivery.OpSkip, seq: 2})
+			m.operator("op", operation{kind: "skip", seq: 2})
 		}),
 		scenario("a message that no sink ever takes", 1, 3, func(m *model) {
 			m.poison, m.permanent = 2, true
 			m.producer("A", defaultQueue, 4)
 			m.process("P", 0)
-			m.operator("op", operation{kind: delivery.OpRedrive, seq: 2}, operation{kind: delivery.OpSkip, seq: 2})
+			m.operator("op", operation{kind: "redrive", seq: 2}, operation{kind: "skip", seq: 2})
 		}),
 		scenario("a message that no sink takes, by halves", 0, 4, func(m *model) {
 			m.poison, m.bound.MaxMessages, m.bound.MaxAttempts = 3, 4, 3
@@ -170,30 +170,30 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.process("Q", 0)
 			m.clock(2, overLease)
-			m.operator("op", operation{kind: delivery.OpRewind, start: delivery.First}, operation{kind: delivery.OpSkip, seq: 2})
+			m.operator("op", operation{kind: "rewind", start: delivery.First}, operation{kind: "skip", seq: 2})
 		}),
 		scenario("two operators", 1, 1, func(m *model) {
 			m.poison, m.permanent = 1, true
 			m.producer("A", defaultQueue, 2)
 			m.process("P", 0)
-			m.operator("O", operation{kind: delivery.OpSkip, seq: 1})
-			m.operator("R", operation{kind: delivery.OpSkip, seq: 1})
+			m.operator("O", operation{kind: "skip", seq: 1})
+			m.operator("R", operation{kind: "skip", seq: 1})
 		}),
 		scenario("paused and resumed", 1, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2)
 			m.process("P", 0)
-			m.operator("O", operation{kind: delivery.OpPause}, operation{kind: delivery.OpResume})
+			m.operator("O", operation{kind: "pause"}, operation{kind: "resume"})
 		}),
 		scenario("rewound", 1, 2, func(m *model) {
 			m.producer("A", defaultQueue, 3)
 			m.process("P", 0)
-			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
 		}),
 		scenario("rewound, kept in pieces", 1, 3, func(m *model) {
 			m.page = 1
 			m.caughtUp()
 			m.process("P", 0)
-			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
 		}),
 		onNew("begins in pieces while messages expire", 0, 0, func(m *model) {
 			m.page = 1
@@ -205,7 +205,7 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.process("Q", 0)
 			m.hinted()
-			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
 			m.clock(1, overLease)
 		}),
 		scenario("two consumers", 1, 0, func(m *model) {
@@ -235,12 +235,12 @@ func Small() []sim.Scenario {
 			m.caughtUp()
 			m.sweeper(2, true)
 			m.slowClock(2, cursor.DeleteAfter)
-			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
 		}),
 		scenario("rewound after a quiet time", 1, 1, func(m *model) {
 			m.caughtUp()
 			m.quiet()
-			m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
 		}),
 		onNew("begins after a quiet time", 1, 1, func(m *model) {
 			m.quiet()

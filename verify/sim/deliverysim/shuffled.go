@@ -126,13 +126,13 @@ func (m *model) shuffledOperator(random *rand.Rand) {
 	var operations []operation
 	for range 1 + random.IntN(4) {
 		operations = append(operations, []operation{
-			{kind: delivery.OpSkip, seq: 1 + random.Int64N(4)},
-			{kind: delivery.OpRedrive, seq: 1 + random.Int64N(4)},
-			{kind: delivery.OpRewind, start: delivery.At(1 + random.Int64N(4))},
-			{kind: delivery.OpRewind, start: delivery.First},
-			{kind: delivery.OpRewind, start: delivery.Latest},
-			{kind: delivery.OpPause},
-			{kind: delivery.OpResume},
+			{kind: "skip", seq: 1 + random.Int64N(4)},
+			{kind: "redrive", seq: 1 + random.Int64N(4)},
+			{kind: "rewind", start: delivery.At(1 + random.Int64N(4))},
+			{kind: "rewind", start: delivery.First},
+			{kind: "rewind", start: delivery.Latest},
+			{kind: "pause"},
+			{kind: "resume"},
 		}[random.IntN(7)])
 	}
 	m.operator("operator", operations...)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -85,7 +86,7 @@ func TestTraceT6AMessageThatKills(t *testing.T) {
 		<-ended
 		now = now.Add(overLease)
 	}
-	c, err := store.Consumer(t.Context(), "q", "c")
+	c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c")
 	if err != nil || c.State != delivery.Blocked || killed != 3 {
 		t.Errorf("killed %d times, and it is %s (%v); want 3 times, and BLOCKED", killed, c.State, err)
 	}
@@ -167,7 +168,7 @@ func TestTraceT12RewoundAfterAQuietTime(t *testing.T) {
 	simtest.EverySchedule(t, scenario("T12", 1, 1, func(m *model) {
 		m.caughtUp()
 		m.quiet()
-		m.operator("O", operation{kind: delivery.OpRewind, start: delivery.At(1)})
+		m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
 	}))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
@@ -156,7 +157,7 @@ func (m *model) performWrite(p *sim.Proc, r ddb.Update, do func() (ddb.Answer, e
 
 // standing is the consumer as it stands.
 func (m *model) standing(key ddb.Item) delivery.Consumer {
-	c, _ := m.tables.Consumers.Consumer(context.Background(), key.Get("queue").Str(), key.Get("consumer").Str())
+	c, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(), key.Get("queue").Str(), key.Get("consumer").Str())
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
@@ -15,7 +16,7 @@ import (
 
 // Check implements [sim.Model].
 func (m *model) Check() error {
-	is, _ := m.tables.Consumers.Consumer(context.Background(), queue, consumer)
+	is, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(), queue, consumer)
 	if is != m.was {
 		if err := m.arrow(m.was, is); err != nil {
 			return fmt.Errorf("%w\nwas %+v\nis  %+v", err, m.was, is)
@@ -206,8 +207,8 @@ func (m *model) everything(d *delivery.Deliverer) error {
 	if given[m.taken] {
 		return nil
 	}
-	recorded := slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == delivery.OpReply })
-	if refused := m.taken > 0; refused != recorded || refused != (m.was.Refused.N > 0) || refused != (m.announced[delivery.ConsumerReplyRefused] > 0) {
+	recorded := slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == "reply" })
+	if refused := m.taken > 0; refused != recorded || refused != (m.was.Refused.N > 0) || refused != (m.announced["consumer.reply-refused"] > 0) {
 		return fmt.Errorf("refused %v: on record %v, counted %+v, announced %v", refused, recorded, m.was.Refused, m.announced)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 // database is a consumer's own: its markers, each with its replies, as package
 // sqlmarker keeps them.
 type database struct {
-	markers map[pull.Held]marker
+	markers map[delivery.Held]marker
 }
 
 type marker struct {
@@ -49,7 +49,7 @@ func (c connection) Name() string { return "db" }
 
 // Apply implements [pull.Database].
 func (c connection) Apply(ctx context.Context, b delivery.Batch, _ int64, prepare func(context.Context) error) error {
-	h := pull.HeldOf(b)
+	h := b.Held()
 	if err := c.replies(b); err != nil {
 		c.run.Violation("a reply was not taken: %w", err)
 	}
@@ -75,7 +75,7 @@ func (c connection) Apply(ctx context.Context, b delivery.Batch, _ int64, prepar
 }
 
 // Settle implements [pull.Database].
-func (c connection) Settle(_ context.Context, h pull.Held, _ int64) (delivery.TokenOutcome, []delivery.Reply, error) {
+func (c connection) Settle(_ context.Context, h delivery.Held, _ int64) (delivery.TokenOutcome, []delivery.Reply, error) {
 	var row marker
 	_, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
 		if c.db.markers[h].outcome == "" {

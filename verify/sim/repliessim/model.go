@@ -84,7 +84,7 @@ type model struct {
 	// passes only while it is 0.
 	calls     int
 	requests  map[string]int
-	announced map[delivery.AnnouncementKind]int
+	announced map[string]int
 }
 
 func newModel(run *sim.Run, messages int64) *model {
@@ -92,7 +92,7 @@ func newModel(run *sim.Run, messages int64) *model {
 		run: run, tables: consumers.NewTables(), now: start, messages: messages,
 		ended: map[string]delivery.TokenOutcome{}, ranges: map[string][2]int64{}, aside: map[string]bool{},
 		seen: map[string]int64{}, rows: map[string]time.Time{}, requests: map[string]int{},
-		announced: map[delivery.AnnouncementKind]int{},
+		announced: map[string]int{},
 	}
 	ctx := context.Background()
 	sorter := m.plain()
@@ -201,11 +201,11 @@ var errEnough = errors.New("enough")
 
 // pull is a process that pulls; rounds is how often it waits for something.
 func (m *model) pull(p *sim.Proc, rounds int) error {
-	puller, err := pull.New(m.deliverer(p), &pull.Options{MaxAttempts: attempts})
+	puller, err := delivery.NewClaims(m.deliverer(p), &delivery.ClaimsOptions{MaxAttempts: attempts})
 	m.must(puller, err)
 	waits := 0
 	return pull.Consume(context.Background(), counted{puller, m}, connection{m, p}, queue, consumer, &pull.ConsumeOptions{
-		Bounds: pull.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true,
+		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true,
 		Now: func() time.Time { return m.now }, NewReq: func() string { return m.request(p) },
 		Wait: func(context.Context, time.Duration) error {
 			if waits++; waits > rounds || p.Dead() || p.Choose(sim.Labelf("wait"), nil, "") < 0 {
@@ -221,17 +221,17 @@ func (m *model) pull(p *sim.Proc, rounds int) error {
 
 // counted notes what a process is at.
 type counted struct {
-	pull.Claims
+	delivery.Claims
 	m *model
 }
 
-func (c counted) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...delivery.Reply) (done, next pull.Answer, err error) {
+func (c counted) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.m.calls++
 	defer func() { c.m.calls-- }()
 	return c.Claims.CommitAndClaim(ctx, h, r, replies...)
 }
 
-func (c counted) Settle(ctx context.Context, h pull.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (pull.Answer, error) {
+func (c counted) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (delivery.Answer, error) {
 	c.m.calls++
 	defer func() { c.m.calls-- }()
 	return c.Claims.Settle(ctx, h, outcome, reason, replies...)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -34,7 +33,7 @@ func (m *model) pushed(name string, rounds int) {
 // pulling starts a process that pulls, and waits so many times.
 func (m *model) pulling(name string, rounds int) {
 	if m.db == nil {
-		m.db = &database{markers: map[pull.Held]marker{}}
+		m.db = &database{markers: map[delivery.Held]marker{}}
 	}
 	m.run.Daemon(name, func(p *sim.Proc) {
 		_ = m.pull(p, rounds) // what failed is for the next one

@@ -17,7 +17,7 @@ import (
 // last here.
 type database struct {
 	name    string
-	markers map[pull.Held]delivery.TokenOutcome
+	markers map[delivery.Held]delivery.TokenOutcome
 	floor   int64
 	// effects are what was committed, in that order.
 	effects []effect
@@ -37,7 +37,7 @@ type effect struct {
 }
 
 func newDatabase(name string) *database {
-	return &database{name: name, markers: map[pull.Held]delivery.TokenOutcome{}}
+	return &database{name: name, markers: map[delivery.Held]delivery.TokenOutcome{}}
 }
 
 // copied is the database as a backup has it.
@@ -69,7 +69,7 @@ var (
 )
 
 // check is what Mark of package sqlmarker checks.
-func (d *database) check(h pull.Held, committed int64) error {
+func (d *database) check(h delivery.Held, committed int64) error {
 	switch last := d.last(); {
 	case last < committed:
 		return &pull.RestoredError{Queue: h.Queue, Consumer: h.Consumer, Last: last, Committed: committed}
@@ -95,7 +95,7 @@ func (d *database) ahead(b delivery.Batch) error {
 }
 
 // commit ends a transaction.
-func (d *database) commit(h pull.Held, b delivery.Batch, epoch int, committed int64) error {
+func (d *database) commit(h delivery.Held, b delivery.Batch, epoch int, committed int64) error {
 	if d.epoch != epoch {
 		return errGone
 	}
@@ -111,7 +111,7 @@ func (d *database) commit(h pull.Held, b delivery.Batch, epoch int, committed in
 }
 
 // settle is what Settle of package sqlmarker does.
-func (d *database) settle(h pull.Held, committed int64) (delivery.TokenOutcome, error) {
+func (d *database) settle(h delivery.Held, committed int64) (delivery.TokenOutcome, error) {
 	if err := d.check(h, committed); err != nil {
 		return "", err
 	}
@@ -144,7 +144,7 @@ func (c connection) Name() string { return c.db.name }
 
 // Apply implements [pull.Database].
 func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error {
-	h, epoch := pull.HeldOf(b), c.db.epoch
+	h, epoch := b.Held(), c.db.epoch
 	if err := c.db.check(h, committed); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64
 }
 
 // Settle implements [pull.Database].
-func (c connection) Settle(_ context.Context, h pull.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error) {
+func (c connection) Settle(_ context.Context, h delivery.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error) {
 	outcome, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
 		outcome, err := c.db.settle(h, committed)
 		return string(outcome), err
@@ -178,7 +178,7 @@ func (c connection) Settle(_ context.Context, h pull.Held, committed int64) (del
 
 // Check implements [pull.Database].
 func (c connection) Check(_ context.Context, queue, consumer string, committed int64) error {
-	err := c.db.check(pull.Held{Queue: queue, Consumer: consumer, Token: delivery.Token{N: c.db.floor}}, committed)
+	err := c.db.check(delivery.Held{Queue: queue, Consumer: consumer, Token: delivery.Token{N: c.db.floor}}, committed)
 	c.p.Knows().Bool(err == nil)
 	return err
 }

@@ -1,5 +1,5 @@
 // Package twophasesim plugs the two-phase delivery into the simulator: processes
-// run [pull.Consume] on [pull.Puller], against tables in memory and a
+// run [pull.Consume] on [delivery.NewClaims], against tables in memory and a
 // database of their own, both of which fail, lose answers and outlive their
 // processes. Its model checks after every step that
 //
@@ -26,6 +26,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -142,14 +143,14 @@ var errEnough = errors.New("enough")
 // consume is a process that consumes: rounds is how often it waits for
 // something before it ends.
 func (m *model) consume(p *sim.Proc, name string, rounds int) error {
-	claims, err := pull.New(m.deliverer(p), &pull.Options{MaxAttempts: attempts})
+	claims, err := delivery.NewClaims(m.deliverer(p), &delivery.ClaimsOptions{MaxAttempts: attempts})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
 	waits := 0
 	ctx := context.Background()
 	err = pull.Consume(ctx, claims, connection{m, p}, queue, consumer, &pull.ConsumeOptions{
-		Bounds: pull.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.keep, Now: m.clock(p),
+		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.keep, Now: m.clock(p),
 		NewReq: func() string {
 			m.requests[name]++
 			p.Knows().Int(int64(m.requests[name]))
@@ -174,7 +175,7 @@ func (m *model) consume(p *sim.Proc, name string, rounds int) error {
 
 // Check implements [sim.Model].
 func (m *model) Check() error {
-	is, _ := m.tables.Consumers.Consumer(context.Background(), queue, consumer)
+	is, _ := m.tables.Consumers.Requests(request.Inside{}).Consumer(context.Background(), queue, consumer)
 	if is != m.was {
 		if err := m.arrow(m.was, is); err != nil {
 			return fmt.Errorf("%w\nwas %+v\nis  %+v", err, m.was, is)
@@ -323,7 +324,7 @@ func (m *model) operate(ctx context.Context, d *delivery.Deliverer) error {
 	if m.was.State != delivery.Blocked || m.was.Delivered+1 == m.poison {
 		return nil
 	}
-	if m.announced[string(delivery.ConsumerBlocked)] == 0 {
+	if m.announced[string("consumer.blocked")] == 0 {
 		return errors.New("it is blocked, and not announced")
 	}
 	_, err := d.Redrive(ctx, delivery.Order{Queue: queue, Consumer: consumer, Reason: "the end"}, m.was.Delivered+1)
@@ -402,7 +403,7 @@ func (m *model) everything() error {
 		if q != (delivery.Quarantined{}) && q.Unsettled() {
 			return fmt.Errorf("in the end claim %v is in quarantine, and its database is there", q.Token)
 		}
-		if q != (delivery.Quarantined{}) && m.announced[string(delivery.ConsumerQuarantined)] == 0 {
+		if q != (delivery.Quarantined{}) && m.announced[string("consumer.quarantined")] == 0 {
 			return fmt.Errorf("in the end claim %v is in quarantine, and not announced", q.Token)
 		}
 	}

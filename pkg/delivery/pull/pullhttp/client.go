@@ -1,5 +1,5 @@
 // Package pullhttp speaks the two-phase delivery over HTTP, for consumers that
-// have no access to the tables: [New] returns a [pull.Claims].
+// have no access to the tables: [New] returns a [delivery.Claims].
 //
 //	claims, err := pullhttp.New("https://ID.execute-api.REGION.amazonaws.com")
 //	err = markers.Consume(ctx, claims, "orders", "ledger", effect, nil)
@@ -27,11 +27,9 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -39,7 +37,7 @@ import (
 // goroutines.
 type Client struct{ api *client.Client }
 
-var _ pull.Claims = (*Client)(nil)
+var _ delivery.Claims = (*Client)(nil)
 
 // New returns a client of the API at a URL, such as http://127.0.0.1:3000 or
 // https://ID.execute-api.REGION.amazonaws.com.
@@ -86,7 +84,7 @@ type document struct {
 	Token        string  `json:"token,omitempty"`
 	Outcome      string  `json:"outcome,omitempty"`
 	Reason       string  `json:"reason,omitempty"`
-	// Replies are as record.EncodeReplies writes them.
+	// Replies are as delivery.EncodeReplies writes them.
 	Replies json.RawMessage `json:"replies,omitempty"`
 
 	Next *document `json:"next,omitempty"`
@@ -127,10 +125,10 @@ func (k *key) UnmarshalJSON(raw []byte) error {
 
 // answer is what is answered; docs/openapi.yaml describes it.
 type answer struct {
-	Answer   pull.Verdict `json:"answer"`
-	Token    string       `json:"token"`
-	From     seq          `json:"from"`
-	To       seq          `json:"to"`
+	Answer   delivery.Verdict `json:"answer"`
+	Token    string           `json:"token"`
+	From     seq              `json:"from"`
+	To       seq              `json:"to"`
 	Messages []struct {
 		Seq         seq               `json:"seq"`
 		Key         key               `json:"key"`
@@ -166,15 +164,15 @@ func parseToken(text string) (delivery.Token, error) {
 }
 
 // read is the answer as callers of Claims see it.
-func (a answer) read(queue, consumer string) (pull.Answer, error) {
-	read := pull.Answer{
+func (a answer) read(queue, consumer string) (delivery.Answer, error) {
+	read := delivery.Answer{
 		Verdict: a.Answer, Until: a.Until, Committed: a.Committed, Detail: a.Detail,
 		Batch: delivery.Batch{Queue: queue, Consumer: consumer, Attempt: a.Attempt, Rewinds: a.Rewinds},
 	}
 	var err error
 	if a.Token != "" {
 		if read.Token, err = parseToken(a.Token); err != nil {
-			return pull.Answer{}, err
+			return delivery.Answer{}, err
 		}
 	}
 	if a.To > 0 || a.From > 0 {
@@ -198,18 +196,18 @@ func (a answer) read(queue, consumer string) (pull.Answer, error) {
 	for _, text := range a.Unsettled {
 		token, err := parseToken(text)
 		if err != nil {
-			return pull.Answer{}, err
+			return delivery.Answer{}, err
 		}
-		read.Unsettled = append(read.Unsettled, pull.Held{Queue: queue, Consumer: consumer, Token: token})
+		read.Unsettled = append(read.Unsettled, delivery.Held{Queue: queue, Consumer: consumer, Token: token})
 	}
 	return read, nil
 }
 
 // call makes a request.
-func (c *Client) call(ctx context.Context, method string, query url.Values, d document) (pull.Answer, error) {
+func (c *Client) call(ctx context.Context, method string, query url.Values, d document) (delivery.Answer, error) {
 	a, err := c.ask(ctx, method, query, d)
 	if err != nil {
-		return pull.Answer{}, err
+		return delivery.Answer{}, err
 	}
 	return a.read(d.Queue, d.Consumer)
 }
@@ -261,8 +259,8 @@ func seconds(lease time.Duration) int64 {
 	return int64((lease + time.Second - 1) / time.Second)
 }
 
-// Queues implements [pull.Claims]: a page has at most 100.
-func (c *Client) Queues(ctx context.Context, prefix, after string) (page []pull.Queue, next string, err error) {
+// Queues implements [delivery.Claims]: a page has at most 100.
+func (c *Client) Queues(ctx context.Context, prefix, after string) (page []delivery.Queue, next string, err error) {
 	query := url.Values{"limit": {"100"}}
 	for name, value := range map[string]string{"prefix": prefix, "after": after} {
 		if value != "" {
@@ -280,12 +278,12 @@ func (c *Client) Queues(ctx context.Context, prefix, after string) (page []pull.
 		return nil, "", claimsError(err)
 	}
 	for _, q := range a.List {
-		page = append(page, pull.Queue{Name: q.Queue, Position: int64(q.Position)})
+		page = append(page, delivery.Queue{Name: q.Queue, Position: int64(q.Position)})
 	}
 	return page, a.Next, nil
 }
 
-// Create implements [pull.Claims].
+// Create implements [delivery.Claims].
 func (c *Client) Create(ctx context.Context, queue, consumer string) error {
 	body, err := json.Marshal(document{Queue: queue, Consumer: consumer})
 	if err != nil {
@@ -295,8 +293,8 @@ func (c *Client) Create(ctx context.Context, queue, consumer string) error {
 	return claimsError(c.api.Call(ctx, http.MethodPost, "/consumers", nil, body, &created))
 }
 
-// List implements [pull.Claims].
-func (c *Client) List(ctx context.Context, queue, consumer string, bounds pull.Bounds) (pull.Answer, error) {
+// List implements [delivery.Claims].
+func (c *Client) List(ctx context.Context, queue, consumer string, bounds delivery.Bounds) (delivery.Answer, error) {
 	query := url.Values{"queue": {queue}, "consumer": {consumer}}
 	for name, n := range map[string]int{"maxMessages": bounds.MaxMessages, "maxBytes": bounds.MaxBytes} {
 		if n != 0 {
@@ -306,13 +304,13 @@ func (c *Client) List(ctx context.Context, queue, consumer string, bounds pull.B
 	return c.call(ctx, http.MethodGet, query, document{Queue: queue, Consumer: consumer})
 }
 
-// Claim implements [pull.Claims]. The bodies of an answer have at most 3 MB.
-func (c *Client) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
+// Claim implements [delivery.Claims]. The bodies of an answer have at most 3 MB.
+func (c *Client) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	return c.call(ctx, http.MethodPost, nil, requested(r))
 }
 
 // requested is what is asked for with a request.
-func requested(r pull.Request) document {
+func requested(r delivery.Request) document {
 	return document{
 		Queue: r.Queue, Consumer: r.Consumer, Request: &r.ID, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes,
 		Seqs: r.Seqs, LeaseSeconds: seconds(r.Lease),
@@ -320,33 +318,33 @@ func requested(r pull.Request) document {
 }
 
 // on is an operation on a claim.
-func (c *Client) on(ctx context.Context, action string, h pull.Held, d document) (pull.Answer, error) {
+func (c *Client) on(ctx context.Context, action string, h delivery.Held, d document) (delivery.Answer, error) {
 	d.Action, d.Queue, d.Consumer, d.Token = action, h.Queue, h.Consumer, h.Token.String()
 	return c.call(ctx, http.MethodPatch, nil, d)
 }
 
-// Extend implements [pull.Claims].
-func (c *Client) Extend(ctx context.Context, h pull.Held, lease time.Duration) (pull.Answer, error) {
+// Extend implements [delivery.Claims].
+func (c *Client) Extend(ctx context.Context, h delivery.Held, lease time.Duration) (delivery.Answer, error) {
 	return c.on(ctx, "extend", h, document{LeaseSeconds: seconds(lease)})
 }
 
-// Prepare implements [pull.Claims].
-func (c *Client) Prepare(ctx context.Context, h pull.Held) (pull.Answer, error) {
+// Prepare implements [delivery.Claims].
+func (c *Client) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
 	return c.on(ctx, "prepare", h, document{})
 }
 
-// Commit implements [pull.Claims].
-func (c *Client) Commit(ctx context.Context, h pull.Held, replies ...delivery.Reply) (pull.Answer, error) {
-	text, err := record.EncodeReplies(replies)
+// Commit implements [delivery.Claims].
+func (c *Client) Commit(ctx context.Context, h delivery.Held, replies ...delivery.Reply) (delivery.Answer, error) {
+	text, err := delivery.EncodeReplies(replies)
 	if err != nil {
-		return pull.Answer{}, err
+		return delivery.Answer{}, err
 	}
 	return c.on(ctx, "commit", h, document{Replies: text})
 }
 
-// CommitAndClaim implements [pull.Claims]. The bodies of an answer have at
+// CommitAndClaim implements [delivery.Claims]. The bodies of an answer have at
 // most 3 MB.
-func (c *Client) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...delivery.Reply) (done, next pull.Answer, err error) {
+func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	following := requested(r)
 	// They are the commit's; what differs is refused here, as where the tables are.
 	if r.Queue != h.Queue {
@@ -356,7 +354,7 @@ func (c *Client) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request
 		return done, next, &cursor.InvalidError{Field: "consumer", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
 	}
 	following.Queue, following.Consumer = "", ""
-	text, err := record.EncodeReplies(replies)
+	text, err := delivery.EncodeReplies(replies)
 	if err != nil {
 		return done, next, err
 	}
@@ -372,16 +370,16 @@ func (c *Client) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request
 	return done, next, err
 }
 
-// Abort implements [pull.Claims].
-func (c *Client) Abort(ctx context.Context, h pull.Held, reason string) (pull.Answer, error) {
+// Abort implements [delivery.Claims].
+func (c *Client) Abort(ctx context.Context, h delivery.Held, reason string) (delivery.Answer, error) {
 	return c.on(ctx, "abort", h, document{Reason: reason})
 }
 
-// Settle implements [pull.Claims].
-func (c *Client) Settle(ctx context.Context, h pull.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (pull.Answer, error) {
-	text, err := record.EncodeReplies(replies)
+// Settle implements [delivery.Claims].
+func (c *Client) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (delivery.Answer, error) {
+	text, err := delivery.EncodeReplies(replies)
 	if err != nil {
-		return pull.Answer{}, err
+		return delivery.Answer{}, err
 	}
 	return c.on(ctx, "settle", h, document{Outcome: string(outcome), Reason: reason, Replies: text})
 }

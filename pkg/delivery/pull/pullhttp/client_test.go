@@ -15,7 +15,6 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -70,7 +69,7 @@ func loses(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 const ok = `{"status":200,"answer":"OK","queue":"q","consumer":"c","token":"3-r","from":1,"to":2}`
 
-var held = pull.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 3, Req: "r"}}
+var held = delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 3, Req: "r"}}
 
 // TestClaim shows a request, and every member of an answer.
 func TestClaim(t *testing.T) {
@@ -80,14 +79,14 @@ func TestClaim(t *testing.T) {
 			{"seq":"9007199254740995","bodyBase64":"AP8="}],
 		"skipped":["9007199254740994","9007199254740996"],"attempt":2,"rewinds":1,"until":"2026-01-02T03:05:05Z","committed":2,
 		"unsettled":["1-x"],"detail":"why"}`))
-	got, err := a.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, Bounds: pull.Bounds{MaxMessages: 9}})
+	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, Bounds: delivery.Bounds{MaxMessages: 9}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const first = int64(1)<<53 + 1
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	want := pull.Answer{
-		Verdict: pull.OK, Until: at.Add(time.Minute), Committed: 2, Detail: "why",
+	want := delivery.Answer{
+		Verdict: delivery.OK, Until: at.Add(time.Minute), Committed: 2, Detail: "why",
 		Batch: delivery.Batch{
 			Queue: "q", Consumer: "c", Token: delivery.Token{N: 3, Req: "r"}, From: first - 1, To: first + 3, Attempt: 2, Rewinds: 1,
 			Messages: []cursor.Message{
@@ -96,7 +95,7 @@ func TestClaim(t *testing.T) {
 			},
 			Skipped: []int64{first + 1, first + 3},
 		},
-		Unsettled: []pull.Held{{Queue: "q", Consumer: "c", Token: delivery.Token{N: 1, Req: "x"}}},
+		Unsettled: []delivery.Held{{Queue: "q", Consumer: "c", Token: delivery.Token{N: 1, Req: "x"}}},
 	}
 	if diff := cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -116,7 +115,7 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 	a := newAPI(t,
 		says(200, strings.Replace(ok, `"to":2`, `"to":3,"messages":[`+strings.Join(messages, ",")+`]`, 1)),
 		says(200, strings.Replace(ok, `"to":2`, `"to":2,"messages":[{"seq":1,"key":{},"body":1}]`, 1)))
-	got, err := a.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"})
+	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
 	if err != nil || len(got.Messages) != len(keys) {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -125,7 +124,7 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 			t.Errorf("key %s of %s: %+v", m.Key.JSON(), keys[i], m)
 		}
 	}
-	if got, err := a.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"}); err == nil {
+	if got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"}); err == nil {
 		t.Errorf("what is no key is read as %+v", got)
 	}
 }
@@ -133,7 +132,7 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 // TestNotThere: a consumer or a queue that is not there is the error that the tables give.
 func TestNotThere(t *testing.T) {
 	for code, want := range map[string]error{"no-consumer": delivery.ErrNoConsumer, "no-queue": cursor.ErrNoQueue} {
-		if _, err := newAPI(t, refuses(404, code, "")).List(t.Context(), "q", "c", pull.Bounds{}); !errors.Is(err, want) {
+		if _, err := newAPI(t, refuses(404, code, "")).List(t.Context(), "q", "c", delivery.Bounds{}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", code, err, want)
 		}
 	}
@@ -186,7 +185,7 @@ func TestNoAnswerOfTheProtocol(t *testing.T) {
 	for _, document := range []string{
 		`<html>`, ``, `7`, `{"answer":"OK","token":"r"}`, `{"answer":"OK","unsettled":["r"]}`, `{"answer":"OK","from":"x"}`,
 	} {
-		if got, err := newAPI(t, says(200, document)).Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"}); err == nil {
+		if got, err := newAPI(t, says(200, document)).Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"}); err == nil {
 			t.Errorf("%s: %+v", document, got)
 		}
 	}
@@ -201,16 +200,16 @@ func TestRepeats(t *testing.T) {
 		"a function's fault": says(502, `{"message":"Internal Server Error"}`),
 		"no problem":         says(503, `<html>`),
 	} {
-		calls := map[string]func(*api) (pull.Answer, error){
-			"claim": func(a *api) (pull.Answer, error) {
-				return a.Claim(t.Context(), pull.Request{Queue: "q", Consumer: "c", ID: "r"})
+		calls := map[string]func(*api) (delivery.Answer, error){
+			"claim": func(a *api) (delivery.Answer, error) {
+				return a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
 			},
-			"commit": func(a *api) (pull.Answer, error) { return a.Commit(t.Context(), held) },
+			"commit": func(a *api) (delivery.Answer, error) { return a.Commit(t.Context(), held) },
 		}
 		for verb, call := range calls {
 			a := newAPI(t, first, says(200, ok))
 			got, err := call(a)
-			if err != nil || got.Verdict != pull.OK || got.Token != held.Token {
+			if err != nil || got.Verdict != delivery.OK || got.Token != held.Token {
 				t.Errorf("%s, %s: %+v, %v", name, verb, got, err)
 			}
 			if len(a.requests) != 2 || len(slices.Compact(a.requests)) != 1 {
@@ -224,14 +223,14 @@ func TestRepeats(t *testing.T) {
 // refused before it is sent.
 func TestCommitAndClaim(t *testing.T) {
 	a := newAPI(t, says(200, `{"answer":"OK","token":"3-r","next":`+strings.Replace(ok, "3-r", "4-s", 1)+`}`))
-	done, next, err := a.CommitAndClaim(t.Context(), held, pull.Request{Queue: "q", Consumer: "c", ID: "s"})
+	done, next, err := a.CommitAndClaim(t.Context(), held, delivery.Request{Queue: "q", Consumer: "c", ID: "s"})
 	if err != nil || done.Token != held.Token || next.Token != (delivery.Token{N: 4, Req: "s"}) || next.To != 2 {
 		t.Errorf("%+v, %+v, %v", done, next, err)
 	}
 	if want := `PATCH /claims {"action":"commit","queue":"q","consumer":"c","token":"3-r","next":{"request":"s"}}`; a.requests[0] != want {
 		t.Errorf("%s, want %s", a.requests[0], want)
 	}
-	for field, r := range map[string]pull.Request{"queue": {Queue: "p", Consumer: "c"}, "consumer": {Queue: "q", Consumer: "d"}} {
+	for field, r := range map[string]delivery.Request{"queue": {Queue: "p", Consumer: "c"}, "consumer": {Queue: "q", Consumer: "d"}} {
 		var wrong *invalid.Error
 		if _, _, err := newAPI(t).CommitAndClaim(t.Context(), held, r); !errors.As(err, &wrong) || wrong.Field != field || wrong.Code != invalid.Clash {
 			t.Errorf("another %s: %v", field, err)
@@ -246,7 +245,7 @@ func TestQueues(t *testing.T) {
 		says(200, `{"status":200,"list":[]}`),
 		refuses(400, "validation-failed", `,"errors":[{"field":"prefix","code":"too-large","detail":"begins none"}]`))
 	page, next, err := a.Queues(t.Context(), "a/", "")
-	if want := []pull.Queue{{Name: "a/1", Position: 1<<53 + 1}}; err != nil || next != "x" || !slices.Equal(page, want) {
+	if want := []delivery.Queue{{Name: "a/1", Position: 1<<53 + 1}}; err != nil || next != "x" || !slices.Equal(page, want) {
 		t.Errorf("%+v, %q, %v", page, next, err)
 	}
 	if page, next, err = a.Queues(t.Context(), "a/", next); err != nil || next != "" || len(page) != 0 {

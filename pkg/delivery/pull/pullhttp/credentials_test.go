@@ -53,7 +53,7 @@ func (d *counted) Apply(ctx context.Context, b delivery.Batch, _ int64, prepare 
 	return nil
 }
 
-func (*counted) Settle(context.Context, pull.Held, int64) (delivery.TokenOutcome, []delivery.Reply, error) {
+func (*counted) Settle(context.Context, delivery.Held, int64) (delivery.TokenOutcome, []delivery.Reply, error) {
 	return "", nil, fmt.Errorf("nothing is in doubt")
 }
 

@@ -111,11 +111,11 @@ func TestThePlaceOfAMarker(t *testing.T) {
 
 // late is a process that sleeps after its first claim, while something happens.
 type late struct {
-	pull.Claims
+	delivery.Claims
 	meanwhile func()
 }
 
-func (l *late) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
+func (l *late) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	a, err := l.Claims.Claim(ctx, r)
 	if l.meanwhile != nil {
 		l.meanwhile()
@@ -136,11 +136,11 @@ func TestATakenOverClaimIsNoRestore(t *testing.T) {
 			if err := errors.Join(book(b.Context(), tx, a.Batch), b.Mark(b.Context(), tx, a.Batch, 0)); err != nil {
 				b.Fatal(err)
 			}
-			tb.is("prepare", pull.OK)(other.Prepare(b.Context(), a.Held()))
+			tb.is("prepare", delivery.OK)(other.Prepare(b.Context(), a.Held()))
 			if err := tx.Commit(); err != nil {
 				b.Fatal(err)
 			}
-			tb.is("commit", pull.OK)(other.Commit(b.Context(), a.Held()))
+			tb.is("commit", delivery.OK)(other.Commit(b.Context(), a.Held()))
 		}}
 		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); err != nil {
 			b.Fatal(err)

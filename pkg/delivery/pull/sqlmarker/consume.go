@@ -19,7 +19,7 @@ type Effect func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error
 
 // Consume hands a queue's messages on to the database, each exactly once: see
 // [pull.Consume].
-func (m *Markers) Consume(ctx context.Context, claims pull.Claims, queue, consumer string, effect Effect, options *pull.ConsumeOptions) error {
+func (m *Markers) Consume(ctx context.Context, claims delivery.Claims, queue, consumer string, effect Effect, options *pull.ConsumeOptions) error {
 	return pull.Consume(ctx, claims, database{m, effect}, queue, consumer, options)
 }
 

@@ -44,7 +44,7 @@ const (
 //
 // Cost: a list of the queues every Poll, 100 a request over HTTP. A queue is claimed where its
 // position moved, and every 5 minutes.
-func (m *Markers) ConsumeAll(ctx context.Context, claims pull.Claims, prefix, consumer string, workers int, effect Effect, options *pull.ConsumeOptions) error {
+func (m *Markers) ConsumeAll(ctx context.Context, claims delivery.Claims, prefix, consumer string, workers int, effect Effect, options *pull.ConsumeOptions) error {
 	run, err := newAll(m, claims, prefix, consumer, workers, effect, options)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (m *Markers) ConsumeAll(ctx context.Context, claims pull.Claims, prefix, co
 type all struct {
 	pull.ConsumeOptions
 	markers          *Markers
-	claims           pull.Claims
+	claims           delivery.Claims
 	prefix, consumer string
 	effect           Effect
 	// ctx is the caller's. calls and effects end some time after it.
@@ -101,12 +101,15 @@ type queue struct {
 	again time.Time
 }
 
-func newAll(m *Markers, claims pull.Claims, prefix, consumer string, workers int, effect Effect, options *pull.ConsumeOptions) (*all, error) {
+func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers int, effect Effect, options *pull.ConsumeOptions) (*all, error) {
 	if workers < 1 || workers > maxWorkers {
 		return nil, &cursor.InvalidError{Field: "workers", Code: invalid.OutOfRange, Problem: fmt.Sprintf("must be from 1 to %d: it is %d", maxWorkers, workers)}
 	}
 	if len(prefix) > cursor.MaxQueueName {
 		return nil, &cursor.InvalidError{Field: "prefix", Code: invalid.TooLarge, Problem: fmt.Sprintf("must have at most %d bytes: it has %d", cursor.MaxQueueName, len(prefix))}
+	}
+	if err := delivery.ValidateConsumer(consumer); err != nil {
+		return nil, err
 	}
 	run := &all{
 		markers: m, claims: claims, prefix: prefix, consumer: consumer, effect: effect,
@@ -133,7 +136,8 @@ func newAll(m *Markers, claims pull.Claims, prefix, consumer string, workers int
 	return run, nil
 }
 
-// check has Consume check the options, on a context that has ended already.
+// check has Consume check its options, on a context that has ended already. Lease and Bounds
+// are checked by the first claim of each queue.
 func (run *all) check() error {
 	over, end := context.WithCancel(context.Background())
 	end()
@@ -200,7 +204,7 @@ func (run *all) pass() (started int, err error) {
 }
 
 // start consumes a queue, unless that is under way, or there is nothing to look for.
-func (run *all) start(listed pull.Queue) bool {
+func (run *all) start(listed delivery.Queue) bool {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	q, known := run.queues[listed.Name]
@@ -225,7 +229,7 @@ func (run *all) consume(q *queue, position int64) {
 	options.Wait = t.wait
 	options.Logger = slog.New(notBusy{run.Logger.Handler()})
 	options.Observe = func(s pull.Step) {
-		if s.Verdict == pull.OK {
+		if s.Verdict == delivery.OK {
 			position = max(position, s.Batch.To)
 		}
 		if s.Err != nil && run.ctx.Err() == nil {
@@ -296,15 +300,15 @@ func (t *worker) wait(_ context.Context, d time.Duration) error {
 // turns are the claims as one queue of many makes them: no further one when the context has
 // ended, and none at once after many where others wait for a worker.
 type turns struct {
-	pull.Claims
+	delivery.Claims
 	run    *all
 	worker *worker
 }
 
-// Claim implements [pull.Claims].
-func (c turns) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
+// Claim implements [delivery.Claims].
+func (c turns) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	if err := c.run.ctx.Err(); err != nil {
-		return pull.Answer{}, err
+		return delivery.Answer{}, err
 	}
 	a, err := c.Claims.Claim(ctx, r)
 	if err == nil {
@@ -313,8 +317,8 @@ func (c turns) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
 	return a, err
 }
 
-// CommitAndClaim implements [pull.Claims].
-func (c turns) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...delivery.Reply) (done, next pull.Answer, err error) {
+// CommitAndClaim implements [delivery.Claims].
+func (c turns) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	c.worker.done++
 	over := c.run.ctx.Err() != nil
 	yields := c.worker.done >= turn && c.run.queued.Load() > 0
@@ -326,7 +330,7 @@ func (c turns) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, 
 		c.worker.give()
 		_ = c.worker.take() // the context's end is the next claim's error
 	}
-	return done, pull.Answer{}, err
+	return done, delivery.Answer{}, err
 }
 
 // gentle are markers whose effects end some time after the caller's context.
@@ -344,10 +348,10 @@ func (g gentle) Apply(ctx context.Context, b delivery.Batch, committed int64, pr
 }
 
 // note notes which queues other processes are at.
-func (run *all) note(queue string, a pull.Answer) {
+func (run *all) note(queue string, a delivery.Answer) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
-	if a.Verdict == pull.Busy {
+	if a.Verdict == delivery.Busy {
 		run.busy[queue] = a.Until
 	} else {
 		delete(run.busy, queue)
@@ -383,7 +387,7 @@ type notBusy struct{ slog.Handler }
 func (h notBusy) Handle(ctx context.Context, r slog.Record) error {
 	busy := false
 	r.Attrs(func(a slog.Attr) bool {
-		busy = busy || a.Key == "answer" && a.Value.String() == string(pull.Busy)
+		busy = busy || a.Key == "answer" && a.Value.String() == string(delivery.Busy)
 		return !busy
 	})
 	if busy {

@@ -49,16 +49,16 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 
 // counted counts requests.
 type counted struct {
-	pull.Claims
+	delivery.Claims
 	lists, claims atomic.Int64
 }
 
-func (c *counted) Queues(ctx context.Context, prefix, after string) ([]pull.Queue, string, error) {
+func (c *counted) Queues(ctx context.Context, prefix, after string) ([]delivery.Queue, string, error) {
 	c.lists.Add(1)
 	return c.Claims.Queues(ctx, prefix, after)
 }
 
-func (c *counted) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
+func (c *counted) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	c.claims.Add(1)
 	return c.Claims.Claim(ctx, r)
 }
@@ -85,7 +85,7 @@ func inFleet(t *testing.T, test func(f *fleet)) {
 		if f.d, err = delivery.New(delivery.NewMemory(), f.sorter, nil); err != nil {
 			t.Fatal(err)
 		}
-		p, err := pull.New(f.d, &pull.Options{MaxAttempts: 2})
+		p, err := delivery.NewClaims(f.d, &delivery.ClaimsOptions{MaxAttempts: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func (f *fleet) put(queue string, first, last int64) {
 // options end where nothing waits, and log into the fleet's.
 func (f *fleet) options() *pull.ConsumeOptions {
 	return &pull.ConsumeOptions{
-		Bounds: pull.Bounds{MaxMessages: 1}, Lease: 30 * time.Second, UntilEmpty: true,
+		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: 30 * time.Second, UntilEmpty: true,
 		Logger: slog.New(slog.NewTextHandler(f.logs, nil)),
 	}
 }
@@ -219,7 +219,7 @@ func TestConsumeLogsWhatItWaitsFor(t *testing.T) {
 		if err := f.claims.Create(f.Context(), "a/1", "c"); err != nil {
 			f.Fatal(err)
 		}
-		if _, err := f.claims.Claim(f.Context(), pull.Request{Queue: "a/1", Consumer: "c", ID: "other", Lease: 41 * time.Second}); err != nil {
+		if _, err := f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: "other", Lease: 41 * time.Second}); err != nil {
 			f.Fatal(err)
 		}
 		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, f.options()); err != nil {
@@ -372,8 +372,8 @@ func TestItLogsTheClaimOfAKilledProcess(t *testing.T) {
 		if err := f.claims.Create(f.Context(), "a/1", "c"); err != nil {
 			f.Fatal(err)
 		}
-		a, err := f.claims.Claim(f.Context(), pull.Request{Queue: "a/1", Consumer: "c", ID: f.Name() + "-1", Lease: 50 * time.Second})
-		if err != nil || a.Verdict != pull.OK {
+		a, err := f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: f.Name() + "-1", Lease: 50 * time.Second})
+		if err != nil || a.Verdict != delivery.OK {
 			f.Fatal(a, err)
 		}
 		began := time.Now()
@@ -393,7 +393,7 @@ func TestItLogsTheClaimOfAKilledProcess(t *testing.T) {
 
 // holding counts the queues of which a claim is held.
 type holding struct {
-	pull.Claims
+	delivery.Claims
 	sync.Mutex
 	held map[string]bool
 	most int
@@ -409,15 +409,15 @@ func (c *holding) note(queue string, holds bool) {
 	c.most = max(c.most, len(c.held))
 }
 
-func (c *holding) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
+func (c *holding) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	a, err := c.Claims.Claim(ctx, r)
-	c.note(r.Queue, a.Verdict == pull.OK)
+	c.note(r.Queue, a.Verdict == delivery.OK)
 	return a, err
 }
 
-func (c *holding) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...delivery.Reply) (done, next pull.Answer, err error) {
+func (c *holding) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	done, next, err = c.Claims.CommitAndClaim(ctx, h, r, replies...)
-	c.note(h.Queue, next.Verdict == pull.OK)
+	c.note(h.Queue, next.Verdict == delivery.OK)
 	return done, next, err
 }
 
@@ -511,18 +511,21 @@ func (f *fleet) idle(queue string, delivered int64) {
 
 func TestConsumeAllRefusesBadInput(t *testing.T) {
 	inFleet(t, func(f *fleet) {
+		f.put("a/1", 1, 1)
 		for want, c := range map[string]struct {
 			prefix, consumer string
 			workers          int
 			lease            time.Duration
+			keep             int64
 		}{
-			"workers must be from 1 to 1000: it is 0": {"a/", "c", 0, 0},
-			"prefix must have at most 1024 bytes":     {strings.Repeat("x", 1025), "c", 1, 0},
-			"consumer":                                {"a/", "", 1, 0},
-			"lease must be from 30s to 12h0m0s":       {"a/", "c", 1, time.Second},
+			"workers must be from 1 to 1000: it is 0": {"a/", "c", 0, 0, 0},
+			"prefix must have at most 1024 bytes":     {strings.Repeat("x", 1025), "c", 1, 0, 0},
+			"consumer":                                {"a/", "", 1, 0, 0},
+			"lease must be from 30s to 12h0m0s":       {"a/", "c", 1, time.Second, 0},
+			"keepMarkers must be 1 or more":           {"none/", "c", 1, 0, -1},
 		} {
 			o := f.options()
-			o.Lease = c.lease
+			o.Lease, o.KeepMarkers = c.lease, c.keep
 			err := f.ConsumeAll(f.Context(), f.claims, c.prefix, c.consumer, c.workers, enter, o)
 			var wrong *cursor.InvalidError
 			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
@@ -537,67 +540,67 @@ var errKilled = errors.New("killed")
 // killed is the protocol as a copy speaks it that dies at a random step: nothing that it
 // says after that arrives.
 type killed struct {
-	pull.Claims
+	delivery.Claims
 	dead func() bool // is called at each step
 }
 
-func (k killed) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
+func (k killed) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	if k.dead() {
-		return pull.Answer{}, errKilled
+		return delivery.Answer{}, errKilled
 	}
 	a, err := k.Claims.Claim(ctx, r)
 	if k.dead() {
-		return pull.Answer{}, errKilled
+		return delivery.Answer{}, errKilled
 	}
 	return a, err
 }
 
-func (k killed) Prepare(ctx context.Context, h pull.Held) (pull.Answer, error) {
+func (k killed) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
 	if k.dead() {
-		return pull.Answer{}, errKilled
+		return delivery.Answer{}, errKilled
 	}
 	a, err := k.Claims.Prepare(ctx, h)
 	if k.dead() {
-		return pull.Answer{}, errKilled
+		return delivery.Answer{}, errKilled
 	}
 	return a, err
 }
 
-func (k killed) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...delivery.Reply) (done, next pull.Answer, err error) {
+func (k killed) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	if k.dead() {
 		return done, next, errKilled
 	}
 	done, next, err = k.Claims.CommitAndClaim(ctx, h, r, replies...)
 	if k.dead() {
-		return pull.Answer{}, pull.Answer{}, errKilled
+		return delivery.Answer{}, delivery.Answer{}, errKilled
 	}
 	return done, next, err
 }
 
-func (k killed) Commit(ctx context.Context, h pull.Held, replies ...delivery.Reply) (pull.Answer, error) {
+func (k killed) Commit(ctx context.Context, h delivery.Held, replies ...delivery.Reply) (delivery.Answer, error) {
 	if k.dead() {
-		return pull.Answer{}, errKilled
+		return delivery.Answer{}, errKilled
 	}
 	return k.Claims.Commit(ctx, h, replies...)
 }
 
-func (k killed) Abort(ctx context.Context, h pull.Held, reason string) (pull.Answer, error) {
+func (k killed) Abort(ctx context.Context, h delivery.Held, reason string) (delivery.Answer, error) {
 	if k.dead() {
-		return pull.Answer{}, errKilled
+		return delivery.Answer{}, errKilled
 	}
 	return k.Claims.Abort(ctx, h, reason)
 }
 
-func (k killed) Extend(ctx context.Context, h pull.Held, lease time.Duration) (pull.Answer, error) {
+func (k killed) Extend(ctx context.Context, h delivery.Held, lease time.Duration) (delivery.Answer, error) {
 	if k.dead() {
-		return pull.Answer{}, errKilled
+		return delivery.Answer{}, errKilled
 	}
 	return k.Claims.Extend(ctx, h, lease)
 }
 
-func (k killed) Settle(ctx context.Context, h pull.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (pull.Answer, error) {
+func (k killed) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (delivery.Answer, error) {
 	if k.dead() {
-		return pull.Answer{}, errKilled
+		return delivery.Answer{}, errKilled
 	}
 	return k.Claims.Settle(ctx, h, outcome, reason, replies...)
 }

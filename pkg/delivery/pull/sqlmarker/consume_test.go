@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
@@ -19,13 +20,13 @@ func TestConsume(t *testing.T) {
 		tb := newTables(b.T, 7)
 		o := tb.options()
 		o.MaxMessages = 3
-		var verdicts []pull.Verdict
+		var verdicts []delivery.Verdict
 		o.Observe = func(s pull.Step) { verdicts = append(verdicts, s.Verdict) }
 		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, o); err != nil {
 			b.Fatal(err)
 		}
 		b.booked(1, 2, 3, 4, 5, 6, 7)
-		if len(verdicts) != 4 || verdicts[2] != pull.OK || verdicts[3] != pull.Nothing {
+		if len(verdicts) != 4 || verdicts[2] != delivery.OK || verdicts[3] != delivery.Nothing {
 			b.Errorf("steps %v", verdicts)
 		}
 	})
@@ -34,27 +35,27 @@ func TestConsume(t *testing.T) {
 // flaky loses the answer to every other commit, and some of them before they are
 // made: nobody knows.
 type flaky struct {
-	pull.Claims
+	delivery.Claims
 	commits, prepares int
 }
 
 var errAway = errors.New("no answer")
 
-func (f *flaky) CommitAndClaim(ctx context.Context, h pull.Held, r pull.Request, replies ...delivery.Reply) (done, next pull.Answer, err error) {
+func (f *flaky) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	if f.commits++; f.commits%4 == 1 {
 		return done, next, errAway
 	}
 	done, next, err = f.Claims.CommitAndClaim(ctx, h, r, replies...)
 	if f.commits%4 == 3 {
-		return pull.Answer{}, pull.Answer{}, errAway
+		return delivery.Answer{}, delivery.Answer{}, errAway
 	}
 	return done, next, err
 }
 
-func (f *flaky) Prepare(ctx context.Context, h pull.Held) (pull.Answer, error) {
+func (f *flaky) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
 	a, err := f.Claims.Prepare(ctx, h)
 	if f.prepares++; f.prepares%3 == 1 {
-		return pull.Answer{}, errAway
+		return delivery.Answer{}, errAway
 	}
 	return a, err
 }
@@ -70,7 +71,7 @@ func TestItSaysWhatItWasAt(t *testing.T) {
 		}
 
 		for name, c := range map[string]struct {
-			claims pull.Claims
+			claims delivery.Claims
 			want   string
 		}{
 			"nothing works":     {&away{Claims: tb.puller(0)}, "context canceled: what failed last: connection refused"},
@@ -98,20 +99,20 @@ func TestItSaysWhatItWasAt(t *testing.T) {
 // away answers no claim, or not the first ones; where the context has ended it says
 // no more than that.
 type away struct {
-	pull.Claims
+	delivery.Claims
 	times, asked int
 }
 
 var errRefused = errors.New("connection refused")
 
-func (a *away) Claim(ctx context.Context, r pull.Request) (pull.Answer, error) {
+func (a *away) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	switch a.asked++; {
 	case a.times > 0 && a.asked > a.times:
 		return a.Claims.Claim(ctx, r)
 	case a.asked == 2:
-		return pull.Answer{}, context.DeadlineExceeded // of one request
+		return delivery.Answer{}, context.DeadlineExceeded // of one request
 	}
-	return pull.Answer{}, errRefused
+	return delivery.Answer{}, errRefused
 }
 
 func TestLostAnswersAreSettled(t *testing.T) {
@@ -133,7 +134,7 @@ func TestWhatWasLeftInDoubtIsSettled(t *testing.T) {
 				tb := newTables(b.T, 2)
 				p := tb.puller(0)
 				a := tb.claim(p, b.Name()+"-a", 1)
-				tb.is("prepare", pull.OK)(p.Prepare(b.Context(), a.Held()))
+				tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), a.Held()))
 				if committed {
 					b.committed(a.Held())
 				}
@@ -181,7 +182,7 @@ func TestAMessageThatNoTransactionTakes(t *testing.T) {
 		o.Observe = func(s pull.Step) { last = s }
 		wait := o.Wait
 		o.Wait = func(ctx context.Context, d time.Duration) error {
-			if last.Verdict == pull.Blocked {
+			if last.Verdict == delivery.Blocked {
 				return stuck
 			}
 			return wait(ctx, d)
@@ -190,7 +191,7 @@ func TestAMessageThatNoTransactionTakes(t *testing.T) {
 			b.Fatal(err)
 		}
 		b.booked(1, 2)
-		c, err := tb.store.Consumer(b.Context(), "q", "c")
+		c, err := tb.store.Requests(request.Inside{}).Consumer(b.Context(), "q", "c")
 		if err != nil || c.State != delivery.Blocked || c.Delivered != 2 || c.Error != "panic: no such account" || tries != 5 {
 			b.Errorf("%+v, %v, after %d tries", c, err, tries)
 		}
@@ -240,7 +241,7 @@ func TestAnotherDatabasesClaimIsNotSettled(t *testing.T) {
 		tb := newTables(b.T, 1)
 		p := tb.puller(0)
 		h := tb.claim(p, "other-1", 1).Held()
-		tb.is("prepare", pull.OK)(p.Prepare(b.Context(), h))
+		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.now = tb.now.Add(time.Minute)
 		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); !errors.Is(err, pull.ErrOtherDatabase) {
 			b.Errorf("error %v, want that it is another's", err)
@@ -300,7 +301,7 @@ func TestTwoCopiesOnOneDatabase(t *testing.T) {
 			o := tb.options()
 			o.Wait = func(context.Context, time.Duration) error { return errAway }
 			o.Observe = func(s pull.Step) {
-				if s.Verdict == pull.Busy {
+				if s.Verdict == delivery.Busy {
 					once.Do(func() { close(busy) })
 				}
 			}
@@ -335,11 +336,11 @@ func TestTheLeaseIsExtended(t *testing.T) {
 
 // beats reports a heartbeat.
 type beats struct {
-	pull.Claims
+	delivery.Claims
 	beaten chan struct{}
 }
 
-func (c *beats) Extend(ctx context.Context, h pull.Held, lease time.Duration) (pull.Answer, error) {
+func (c *beats) Extend(ctx context.Context, h delivery.Held, lease time.Duration) (delivery.Answer, error) {
 	a, err := c.Claims.Extend(ctx, h, lease)
 	select {
 	case c.beaten <- struct{}{}:
@@ -375,7 +376,7 @@ func TestAnotherDatabasesQuarantineHoldsNobodyUp(t *testing.T) {
 		tb := newTables(b.T, 2)
 		p := tb.puller(0)
 		h := tb.claim(p, "other-1", 1).Held()
-		tb.is("prepare", pull.OK)(p.Prepare(b.Context(), h))
+		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.now = tb.now.Add(2 * time.Hour)
 		for range 2 {
 			if _, err := tb.deliverer(0).Sweep(b.Context(), delivery.SweepOptions{}); err != nil {

@@ -29,7 +29,7 @@ func Example() {
 	check(err)
 	deliverer, err := delivery.New(delivery.NewMemory(), sorter, nil)
 	check(err)
-	claims, err := pull.New(deliverer, nil)
+	claims, err := delivery.NewClaims(deliverer, nil)
 	check(err)
 	for _, seq := range []int64{2, 3, 1} { // they come out of order
 		err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Append(nil, "order ", seq)})[0].Err

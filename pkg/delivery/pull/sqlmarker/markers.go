@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/streamsort/streamsort/internal/record"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -71,13 +70,13 @@ func (m *Markers) Name() string { return m.name }
 
 func (m *Markers) key(queue, consumer string) []any { return []any{m.stack, queue, consumer} }
 
-func (m *Markers) whole(h pull.Held) []any {
+func (m *Markers) whole(h delivery.Held) []any {
 	return append(m.key(h.Queue, h.Consumer), h.Token.N, h.Token.Req)
 }
 
 // floor locks the reader's floor for the rest of the transaction, and refuses
 // numbers under it, and a database that lost what was committed.
-func (m *Markers) floor(ctx context.Context, tx *sql.Tx, h pull.Held, committed int64) error {
+func (m *Markers) floor(ctx context.Context, tx *sql.Tx, h delivery.Held, committed int64) error {
 	key := m.key(h.Queue, h.Consumer)
 	if _, err := tx.ExecContext(ctx, m.dialect.Ensure, key...); err != nil {
 		return fmt.Errorf("marker: %w", err)
@@ -103,12 +102,12 @@ func (m *Markers) Check(ctx context.Context, queue, consumer string, committed i
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("check markers: %w", err)
 	}
-	return knows(pull.Held{Queue: queue, Consumer: consumer}, max(last, floor-1), committed)
+	return knows(delivery.Held{Queue: queue, Consumer: consumer}, max(last, floor-1), committed)
 }
 
 // knows returns a *pull.RestoredError where the last number that is known is
 // not the one that should be.
-func knows(h pull.Held, last, committed int64) error {
+func knows(h delivery.Held, last, committed int64) error {
 	if last < committed {
 		return &pull.RestoredError{Queue: h.Queue, Consumer: h.Consumer, Last: last, Committed: committed}
 	}
@@ -139,7 +138,7 @@ func (m *Markers) ahead(ctx context.Context, in querier, b delivery.Batch) error
 // Mark puts the marker of a claim into the consumer's transaction: the claim is
 // committed if and only if the transaction is. Do it last, right before the
 // prepare. committed is the highest number that the delivery knows to be
-// committed ([pull.Answer].Committed). The replies stand beside the marker,
+// committed ([delivery.Answer].Committed). The replies stand beside the marker,
 // for the process that settles: they are to be given to Claims.Commit, or Claims.Settle,
 // and a *cursor.InvalidError where that would not take them.
 //
@@ -151,18 +150,15 @@ func (m *Markers) ahead(ctx context.Context, in querier, b delivery.Batch) error
 // first: ErrSettled, or, where both are under way, one of us waits for the other.
 // We die right after: the transaction is rolled back.
 func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, b delivery.Batch, committed int64, replies ...delivery.Reply) error {
-	if err := record.ValidateReplies(replies); err != nil {
+	text, err := encodeReplies(replies)
+	if err != nil {
 		return err
 	}
-	h := pull.HeldOf(b)
+	h := b.Held()
 	if err := m.ahead(ctx, tx, b); err != nil {
 		return err
 	}
 	if err := m.floor(ctx, tx, h, committed); err != nil {
-		return err
-	}
-	text, err := encodeReplies(replies)
-	if err != nil {
 		return err
 	}
 	done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(delivery.Committed), text, b.Rewinds, b.To)...)
@@ -185,7 +181,7 @@ func (m *Markers) Mark(ctx context.Context, tx *sql.Tx, b delivery.Batch, commit
 //
 // Lost response: the repeat reads what stands there. Another settles at once:
 // both read the same. We die right after: the next caller reads it.
-func (m *Markers) Settle(ctx context.Context, h pull.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error) {
+func (m *Markers) Settle(ctx context.Context, h delivery.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error) {
 	tx, err := m.db.BeginTx(ctx, nil)
 	if err != nil {
 		return "", nil, fmt.Errorf("settle: %w", err)
@@ -205,7 +201,7 @@ func (m *Markers) Settle(ctx context.Context, h pull.Held, committed int64) (del
 	if err := tx.Commit(); err != nil {
 		return "", nil, fmt.Errorf("settle: %w", err)
 	}
-	replies, err := record.DecodeReplies([]byte(text.String))
+	replies, err := delivery.DecodeReplies([]byte(text.String))
 	if err != nil {
 		return "", nil, fmt.Errorf("settle: the marker's %w", err)
 	}
@@ -214,12 +210,12 @@ func (m *Markers) Settle(ctx context.Context, h pull.Held, committed int64) (del
 
 // encodeReplies is the marker's column.
 func encodeReplies(replies []delivery.Reply) (sql.NullString, error) {
-	text, err := record.EncodeReplies(replies)
+	text, err := delivery.EncodeReplies(replies)
 	return sql.NullString{String: string(text), Valid: len(text) > 0}, err
 }
 
 // Forget deletes the markers of a reader's claims under a number, which must
-// not be above the lowest number that is not settled ([pull.Answer].Unsettled
+// not be above the lowest number that is not settled ([delivery.Answer].Unsettled
 // and the claim's own). It raises the floor to it in the same transaction, so
 // that none of them can commit any more. It does nothing where a transaction
 // that holds the floor is under way.

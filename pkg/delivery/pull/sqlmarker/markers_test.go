@@ -14,18 +14,18 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-func claim(n int64, req string) pull.Held {
-	return pull.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: n, Req: req}}
+func claim(n int64, req string) delivery.Held {
+	return delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: n, Req: req}}
 }
 
 // batchOf is an empty batch under a claim.
-func batchOf(h pull.Held) delivery.Batch {
+func batchOf(h delivery.Held) delivery.Batch {
 	return delivery.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}
 }
 
 // work is a transaction with an effect and the marker of a claim, not yet
 // committed.
-func (b *bench) work(h pull.Held, committed int64) (*sql.Tx, error) {
+func (b *bench) work(h delivery.Held, committed int64) (*sql.Tx, error) {
 	b.Helper()
 	tx := b.begin()
 	if _, err := tx.ExecContext(b.Context(), "INSERT INTO effects (n) VALUES (1)"); err != nil {
@@ -39,7 +39,7 @@ func (b *bench) work(h pull.Held, committed int64) (*sql.Tx, error) {
 }
 
 // committed commits the work of a claim.
-func (b *bench) committed(h pull.Held) {
+func (b *bench) committed(h delivery.Held) {
 	b.Helper()
 	tx, err := b.work(h, 0)
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *bench) committed(h pull.Held) {
 }
 
 // settles checks how a claim is settled.
-func (b *bench) settles(h pull.Held, want delivery.TokenOutcome) {
+func (b *bench) settles(h delivery.Held, want delivery.TokenOutcome) {
 	b.Helper()
 	for range 2 { // the repeat answers the same
 		if got, _, err := b.Settle(b.Context(), h, 0); err != nil || got != want {

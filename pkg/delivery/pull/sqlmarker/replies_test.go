@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
@@ -63,7 +64,7 @@ func TestSettleSendsReplies(t *testing.T) {
 				tb := newTables(b.T, 2)
 				p := tb.puller(0)
 				a := tb.claim(p, b.Name()+"-a", 1)
-				tb.is("prepare", pull.OK)(p.Prepare(b.Context(), a.Held()))
+				tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), a.Held()))
 				want := []string{"re 1", "re 2"}
 				if committed {
 					tx := b.begin()
@@ -123,7 +124,7 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 		o.Observe = func(s pull.Step) { last = s }
 		wait := o.Wait
 		o.Wait = func(ctx context.Context, d time.Duration) error {
-			if last.Verdict == pull.Blocked {
+			if last.Verdict == delivery.Blocked {
 				return stuck
 			}
 			return wait(ctx, d)
@@ -131,7 +132,7 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); !errors.Is(err, stuck) {
 			b.Fatal(err)
 		}
-		c, err := tb.store.Consumer(b.Context(), "q", "c")
+		c, err := tb.store.Requests(request.Inside{}).Consumer(b.Context(), "q", "c")
 		if err != nil || c.State != delivery.Blocked || !strings.Contains(c.Error, "replies[1].queue has 1025 bytes") {
 			b.Errorf("%+v, %v", c, err)
 		}

@@ -62,9 +62,9 @@ func (tb *tables) deliverer(skew time.Duration) *delivery.Deliverer {
 	return d
 }
 
-func (tb *tables) puller(skew time.Duration) *pull.Puller {
+func (tb *tables) puller(skew time.Duration) delivery.Claims {
 	tb.Helper()
-	p, err := pull.New(tb.deliverer(skew), &pull.Options{MaxAttempts: 3})
+	p, err := delivery.NewClaims(tb.deliverer(skew), &delivery.ClaimsOptions{MaxAttempts: 3})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -72,9 +72,9 @@ func (tb *tables) puller(skew time.Duration) *pull.Puller {
 }
 
 // claim claims n messages.
-func (tb *tables) claim(p *pull.Puller, id string, n int) pull.Answer {
+func (tb *tables) claim(p delivery.Claims, id string, n int) delivery.Answer {
 	tb.Helper()
-	a, err := p.Claim(tb.Context(), pull.Request{Queue: "q", Consumer: "c", ID: id, Bounds: pull.Bounds{MaxMessages: n}})
+	a, err := p.Claim(tb.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id, Bounds: delivery.Bounds{MaxMessages: n}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -82,8 +82,8 @@ func (tb *tables) claim(p *pull.Puller, id string, n int) pull.Answer {
 }
 
 // is checks an answer.
-func (tb *tables) is(what string, want pull.Verdict) func(pull.Answer, error) pull.Answer {
-	return func(a pull.Answer, err error) pull.Answer {
+func (tb *tables) is(what string, want delivery.Verdict) func(delivery.Answer, error) delivery.Answer {
+	return func(a delivery.Answer, err error) delivery.Answer {
 		tb.Helper()
 		if err != nil || a.Verdict != want {
 			tb.Errorf("%s: %s, %v; want %s", what, a.Verdict, err, want)
@@ -131,7 +131,7 @@ func (b *bench) booked(want ...int64) {
 // pass where it has to wait.
 func (tb *tables) options() *pull.ConsumeOptions {
 	return &pull.ConsumeOptions{
-		Bounds: pull.Bounds{MaxMessages: 1}, Lease: 30 * time.Second, Beat: -1, UntilEmpty: true,
+		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: 30 * time.Second, Beat: -1, UntilEmpty: true,
 		Now: func() time.Time { return tb.now },
 		Wait: func(_ context.Context, d time.Duration) error {
 			tb.now = tb.now.Add(d)
@@ -147,19 +147,19 @@ func TestTraceT1AConflictIsNoCommit(t *testing.T) {
 		tb := newTables(b.T, 1)
 		p, q := tb.puller(0), tb.puller(0)
 		h := tb.claim(p, b.Name()+"1", 1).Held()
-		tb.is("prepare", pull.OK)(p.Prepare(b.Context(), h))
+		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.now = tb.now.Add(time.Minute)
-		if a := tb.claim(q, "other", 1); a.Verdict != pull.InDoubt || a.Held() != h {
+		if a := tb.claim(q, "other", 1); a.Verdict != delivery.InDoubt || a.Held() != h {
 			b.Fatalf("%+v; want that the claim is in doubt", a)
 		}
 		b.settles(h, delivery.Aborted)
-		tb.is("settle", pull.OK)(q.Settle(b.Context(), h, delivery.Aborted, "silent"))
+		tb.is("settle", delivery.OK)(q.Settle(b.Context(), h, delivery.Aborted, "silent"))
 		if _, err := b.work(h, 0); !errors.Is(err, sqlmarker.ErrSettled) {
 			b.Errorf("P commits: %v", err)
 		}
 		b.settles(h, delivery.Aborted)
-		tb.is("P settles", pull.OK)(p.Settle(b.Context(), h, delivery.Aborted, "mine"))
-		tb.is("P's commit", pull.Aborted)(p.Commit(b.Context(), h))
+		tb.is("P settles", delivery.OK)(p.Settle(b.Context(), h, delivery.Aborted, "mine"))
+		tb.is("P's commit", delivery.Aborted)(p.Commit(b.Context(), h))
 	})
 }
 
@@ -171,16 +171,16 @@ func TestTraceT2NoAbortAfterThePrepareWithoutAMarker(t *testing.T) {
 		tb := newTables(b.T, 1)
 		p, q := tb.puller(0), tb.puller(0)
 		h := tb.claim(p, "same", 1).Held()
-		if again := tb.claim(q, "same", 1); again.Held() != h || again.Verdict != pull.OK || len(again.Messages) != 1 {
+		if again := tb.claim(q, "same", 1); again.Held() != h || again.Verdict != delivery.OK || len(again.Messages) != 1 {
 			b.Fatalf("the same request: %+v", again)
 		}
-		tb.is("prepare", pull.OK)(p.Prepare(b.Context(), h))
-		tb.is("prepare again", pull.OK)(q.Prepare(b.Context(), h))
+		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
+		tb.is("prepare again", delivery.OK)(q.Prepare(b.Context(), h))
 		b.committed(h)
-		tb.is("a bare abort", pull.Prepared)(q.Abort(b.Context(), h, "failed"))
+		tb.is("a bare abort", delivery.Prepared)(q.Abort(b.Context(), h, "failed"))
 		b.settles(h, delivery.Committed)
-		tb.is("settle", pull.OK)(q.Settle(b.Context(), h, delivery.Committed, ""))
-		tb.is("commit", pull.OK)(p.Commit(b.Context(), h))
+		tb.is("settle", delivery.OK)(q.Settle(b.Context(), h, delivery.Committed, ""))
+		tb.is("commit", delivery.OK)(p.Commit(b.Context(), h))
 	})
 }
 
@@ -191,7 +191,7 @@ func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 		tb := newTables(b.T, 3)
 		p := tb.puller(0)
 		zombie := tb.claim(p, "zombie", 1).Held()
-		tb.is("prepare", pull.OK)(p.Prepare(b.Context(), zombie))
+		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), zombie))
 		tb.now = tb.now.Add(time.Minute)
 		o := tb.options()
 		o.KeepMarkers = 1
@@ -200,7 +200,7 @@ func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 		}
 		// Not its own name: it settles by hand what it finds.
 		b.settles(zombie, delivery.Aborted)
-		tb.is("settle", pull.OK)(p.Settle(b.Context(), zombie, delivery.Aborted, "silent"))
+		tb.is("settle", delivery.OK)(p.Settle(b.Context(), zombie, delivery.Aborted, "silent"))
 		if err := b.Consume(b.Context(), p, "q", "c", book, o); err != nil {
 			b.Fatal(err)
 		}
@@ -239,13 +239,13 @@ func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 		p, q := tb.puller(0), tb.puller(time.Hour)
 		first := tb.claim(p, "p", 1)
 		second := tb.claim(q, "q", 1)
-		if first.Verdict != pull.OK || second.Verdict != pull.OK || second.Token.N != 2 {
+		if first.Verdict != delivery.OK || second.Verdict != delivery.OK || second.Token.N != 2 {
 			b.Fatalf("%+v, %+v", first, second)
 		}
-		tb.is("P's prepare", pull.Cancelled)(p.Prepare(b.Context(), first.Held()))
-		tb.is("Q's prepare", pull.OK)(q.Prepare(b.Context(), second.Held()))
-		tb.is("P's commit", pull.Cancelled)(p.Commit(b.Context(), first.Held()))
+		tb.is("P's prepare", delivery.Cancelled)(p.Prepare(b.Context(), first.Held()))
+		tb.is("Q's prepare", delivery.OK)(q.Prepare(b.Context(), second.Held()))
+		tb.is("P's commit", delivery.Cancelled)(p.Commit(b.Context(), first.Held()))
 		b.committed(second.Held())
-		tb.is("Q's commit", pull.OK)(q.Commit(b.Context(), second.Held()))
+		tb.is("Q's commit", delivery.OK)(q.Commit(b.Context(), second.Held()))
 	})
 }

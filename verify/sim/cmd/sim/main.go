@@ -8,11 +8,10 @@ import (
 	"os"
 
 	"github.com/streamsort/streamsort/verify/sim"
-	"github.com/streamsort/streamsort/verify/sim/arrivalsim"
 	"github.com/streamsort/streamsort/verify/sim/cursorsim"
 	"github.com/streamsort/streamsort/verify/sim/dedupsim"
 	"github.com/streamsort/streamsort/verify/sim/deliverysim"
-	"github.com/streamsort/streamsort/verify/sim/keyedsim"
+	"github.com/streamsort/streamsort/verify/sim/logsim"
 	"github.com/streamsort/streamsort/verify/sim/repliessim"
 	"github.com/streamsort/streamsort/verify/sim/twophasesim"
 	"github.com/streamsort/streamsort/verify/sim/xoracksim"
@@ -20,7 +19,7 @@ import (
 
 // suites are those of all packages that have one.
 func suites() []sim.Suite {
-	return []sim.Suite{cursorsim.Suite(), deliverysim.Suite(), arrivalsim.Suite(), keyedsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite()}
+	return []sim.Suite{cursorsim.Suite(), deliverysim.Suite(), logsim.Suite(), dedupsim.Suite(), xoracksim.Suite(), twophasesim.Suite(), repliessim.Suite()}
 }
 
 func main() {

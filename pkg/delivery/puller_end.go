@@ -1,0 +1,244 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// checked reports a claim's name that cannot be one.
+func (h Held) checked() error {
+	if err := validate(h.Queue, h.Consumer); err != nil {
+		return err
+	}
+	if h.Token.N < 1 {
+		return &cursor.InvalidError{Field: "token", Code: invalid.OutOfRange, Problem: "must have a number of 1 or more"}
+	}
+	if validateReq(h.Token.Req) != nil {
+		return &cursor.InvalidError{Field: "token", Code: invalid.TextCode(h.Token.Req, maxOp), Problem: fmt.Sprintf("must have a request of 1 to %d bytes of UTF-8", maxOp)}
+	}
+	return nil
+}
+
+// answerTo turns a write's result into the caller's answer. wanted is the
+// verdict under which the write was done before.
+func (h Held) answerTo(c Consumer, made bool, wanted Verdict) (Answer, error) {
+	if !c.Exists() {
+		return Answer{}, ErrNoConsumer
+	}
+	v := judge(c, h.Token)
+	a := hindrance(c, v)
+	if made || v == wanted {
+		a.Verdict = OK
+	}
+	if c.Token != h.Token {
+		// Another's claim is no concern of this one.
+		a.Batch, a.Until = Batch{Queue: h.Queue, Consumer: h.Consumer}, time.Time{}
+	}
+	a.Token = h.Token
+	return a, nil
+}
+
+// Extend implements [Claims]: 1 write; for a deferred claim 1 more, and a read where batches are tracked.
+func (p *puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answer, error) {
+	if lease == 0 {
+		lease = p.d.lease
+	}
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	if err := validateLease(lease); err != nil {
+		return Answer{}, err
+	}
+	until := p.d.now().Add(lease)
+	c, made, err := p.d.store.Extend(ctx, h.Queue, h.Consumer, h.Token, until)
+	if err != nil {
+		return Answer{}, err
+	}
+	if judge(c, h.Token) == Deferred {
+		if tracked, err := p.d.isTracked(ctx, c); err != nil {
+			return Answer{}, err
+		} else if tracked {
+			return Answer{}, &cursor.InvalidError{Field: "token", Code: invalid.Misplaced, Problem: "is that of a tracked batch: extend its edges, which extends the claim with them"}
+		}
+		if c, made, err = p.d.store.Defer(ctx, c, until); err != nil {
+			return Answer{}, err
+		}
+	}
+	return h.answerTo(c, made, OK)
+}
+
+// Prepare implements [Claims]: 1 write.
+func (p *puller) Prepare(ctx context.Context, h Held) (Answer, error) {
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	c, made, err := p.d.store.Prepare(ctx, h.Queue, h.Consumer, h.Token)
+	if err != nil {
+		return Answer{}, err
+	}
+	return h.answerTo(c, made, Prepared)
+}
+
+// Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine; 1 or 2 more, and a read, for a
+// deferred one, whose consumer is woken up.
+// With replies, 1 read more, and for each queue that they go to what cursor's
+// Put costs.
+func (p *puller) Commit(ctx context.Context, h Held, replies ...Reply) (Answer, error) {
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	if len(replies) == 0 {
+		return p.commit(ctx, h)
+	}
+	if err := validateReplies(replies); err != nil {
+		return Answer{}, err
+	}
+	c, err := p.d.store.Consumer(ctx, h.Queue, h.Consumer)
+	if err != nil {
+		return Answer{}, err
+	}
+	if a, ended, err := p.replyFirst(ctx, c, h, replies); ended || err != nil {
+		return a, err
+	}
+	return p.commit(ctx, h)
+}
+
+// replyFirst is what a two-phase commit does before its update: it looks at the
+// claim, and stores the replies where that can be committed. ended says that it
+// cannot, or not now; then nothing was stored for it. c was read strongly.
+//
+// The look keeps a commit that is repeated long after from storing again what has
+// been stored, delivered and deleted.
+func (p *puller) replyFirst(ctx context.Context, c Consumer, h Held, replies []Reply) (a Answer, ended bool, err error) {
+	switch judge(c, h.Token) {
+	case Prepared, InDoubt, VerdictQuarantined:
+	case Deferred:
+		return a, true, &cursor.InvalidError{Field: "replies", Code: invalid.Misplaced, Problem: "must be empty: the claim is deferred, and may expire before its commit; put them as messages"}
+	default:
+		a, err = h.answerTo(c, false, Committed)
+		return a, true, err
+	}
+	err = p.d.storeReplies(ctx, h, replies)
+	if errors.Is(err, ErrNoRoom) {
+		a = hindrance(c, NoRoom)
+		a.Detail, a.ReplyQueue = wordsOf(err)
+		return a, true, nil
+	}
+	return Answer{}, false, err
+}
+
+// commit commits a claim of which nothing is to be stored before.
+func (p *puller) commit(ctx context.Context, h Held) (Answer, error) {
+	c, made, err := p.d.store.CommitPrepared(ctx, h.Queue, h.Consumer, h.Token)
+	if err != nil {
+		return Answer{}, err
+	}
+	if made && c.LeaseUntil.Before(p.d.now()) {
+		p.d.store.NoteOver(ctx, c, trouble.InDoubt) // it may have been
+	}
+	switch judge(c, h.Token) {
+	case Deferred:
+		c, made, err = p.d.endDeferred(ctx, c, true, "")
+		if err != nil {
+			return Answer{}, err
+		}
+	case VerdictQuarantined:
+		if c, made, err = p.settleAside(ctx, h, Committed); err != nil {
+			return Answer{}, err
+		}
+		if made && c.Quarantine[0] == (Quarantined{}) {
+			p.d.store.NoteOver(ctx, c, trouble.Quarantined)
+		}
+	}
+	return h.answerTo(c, made, Committed)
+}
+
+// settleAside ends a claim in quarantine. Where a newer outcome has its place
+// in the memory, its own is not remembered.
+func (p *puller) settleAside(ctx context.Context, h Held, outcome TokenOutcome) (Consumer, bool, error) {
+	c, made, err := p.d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true, "")
+	if err == nil && !made && judge(c, h.Token) == VerdictQuarantined {
+		c, made, err = p.d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, false, "")
+	}
+	return c, made, err
+}
+
+// Abort implements [Claims]: 1 read, 1 write.
+func (p *puller) Abort(ctx context.Context, h Held, reason string) (Answer, error) {
+	return p.abort(ctx, h, reason, func(c Consumer, f request.Failure) (Consumer, bool, error) {
+		if judge(c, h.Token) != NotPrepared {
+			return c, false, nil
+		}
+		return p.d.store.Fail(ctx, h.Queue, h.Consumer, h.Token, f)
+	})
+}
+
+// Settle implements [Claims]: 1 write after Committed; 1 read and 1 write after
+// Aborted.
+func (p *puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string, replies ...Reply) (Answer, error) {
+	switch outcome {
+	case Committed:
+		return p.Commit(ctx, h, replies...)
+	case Aborted:
+	default:
+		return Answer{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
+	}
+	return p.abort(ctx, h, reason, func(c Consumer, f request.Failure) (Consumer, bool, error) {
+		switch judge(c, h.Token) {
+		case NotPrepared, Prepared, InDoubt:
+			ended, made, err := p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)
+			if err != nil || judge(ended, h.Token) != VerdictQuarantined {
+				return ended, made, err
+			}
+		case VerdictQuarantined:
+		default:
+			return c, false, nil
+		}
+		return p.settleAside(ctx, h, Aborted)
+	})
+}
+
+// abort looks at a claim and ends it. How often its messages were tried decides
+// when they come again, and whether they do.
+func (p *puller) abort(ctx context.Context, h Held, reason string, end func(Consumer, request.Failure) (Consumer, bool, error)) (Answer, error) {
+	if err := h.checked(); err != nil {
+		return Answer{}, err
+	}
+	c, err := p.d.store.Consumer(ctx, h.Queue, h.Consumer)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !c.Exists() {
+		return Answer{}, ErrNoConsumer
+	}
+	if judge(c, h.Token) == Deferred {
+		c, made, err := p.d.endDeferred(ctx, c, false, cmp.Or(reason, "its worker gave it up"))
+		if err != nil {
+			return Answer{}, err
+		}
+		return h.answerTo(c, made, Aborted)
+	}
+	now := p.d.now()
+	before := c
+	c, made, err := end(before, request.Failure{
+		Error: shorten(strings.ToValidUTF8(reason, "?"), maxError), Alone: c.alone(), Now: now,
+		RetryAt: now.Add(request.RetryAfter(c.ownAttempts(), request.DefaultRetries)),
+		Block:   c.ownAttempts() >= p.maxAttempts && c.alone(),
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	if made && c.Exists() {
+		p.d.store.Note(ctx, before, c)
+	}
+	return h.answerTo(c, made, Aborted)
+}

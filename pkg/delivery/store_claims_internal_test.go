@@ -1,0 +1,451 @@
+package delivery
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/request"
+)
+
+func TestStoreClaim(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		b.create(b.fresh("b"))
+		c = b.claim(c, "r1", 5)
+		// The repeat of a request whose response was lost.
+		b.answer("claimed again", c, true)(b.Claim(b.Context(), b.fresh("a"), claim("r1", 5)))
+		b.answer("claimed by another", c, false)(b.Claim(b.Context(), b.fresh("a"), claim("r2", 9)))
+		same(b.T, "another consumer", b.standing(b.queue, "b"), b.fresh("b"))
+	})
+}
+
+// TestStoreFailsAPart: what is done of a claim that is given back is committed with it, and the rest has failed once.
+func TestStoreFailsAPart(t *testing.T) {
+	each(t, func(b *bench) {
+		for name, f := range map[string]request.Failure{
+			"counts": {Error: "no", Now: at, RetryAt: at.Add(time.Second), Passed: 2, Since: at},
+			"twice":  {Error: "no", Now: at, RetryAt: at.Add(time.Second), Passed: 2},
+			"away":   {Error: "no", Now: at, RetryAt: at.Add(time.Second), Passed: 2, Away: 1},
+		} {
+			c := b.claim(b.create(b.fresh(name)), "r1", 5)
+			c = b.answer("failed", failedNow(c, request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}), true)(
+				b.Fail(b.Context(), b.queue, name, c.Token, request.Failure{Error: "no", Now: at, RetryAt: at, Since: at.Add(-time.Hour)}))
+			c = b.claim(c, "r2", 5)
+			want := c
+			want.Attempts, want.Together, want.FailingSince = 1, 1, time.Time{}
+			if f.Away > 0 {
+				want.Attempts, want.Together, want.IsolateTo = 1, 1, c.To // as failed takes them off
+			}
+			want = failedNow(want, f)
+			want.Delivered += 2
+			b.answer(name, want, true)(b.Fail(b.Context(), b.queue, name, c.Token, f))
+			b.answer(name+", again", want, true)(b.Fail(b.Context(), b.queue, name, c.Token, f))
+		}
+	})
+}
+
+func TestStoreClaimRefused(t *testing.T) {
+	each(t, func(b *bench) {
+		paused := b.fresh("paused")
+		b.create(paused)
+		after := paused
+		after.Paused, after.PausedSince = "why", at
+		b.answer("paused", after, true)(b.Pause(b.Context(), b.queue, "paused", "why", at))
+		b.answer("claimed while paused", after, false)(b.Claim(b.Context(), after, claim("r", 5)))
+		b.answer("blocked while paused", after, false)(b.Block(b.Context(), after, at))
+
+		starting := b.fresh("starting")
+		starting.Starting = "op 0"
+		b.create(starting)
+		b.answer("claimed while starting", starting, false)(b.Claim(b.Context(), starting, claim("r", 5)))
+		b.answer("blocked while starting", starting, false)(b.Block(b.Context(), starting, at))
+
+		stale := b.claim(b.create(b.fresh("stale")), "r1", 5)
+		stale = b.answer("committed", committed(stale), true)(b.Commit(b.Context(), b.queue, "stale", stale.Token, Response{}))
+		b.answer("claimed with an old token", stale, false)(b.Claim(b.Context(), b.fresh("stale"), claim("r2", 5)))
+		again := b.claim(b.create(b.fresh("again")), "r1", 5)
+		again = b.answer("failed", failedNow(again, failure(false)), true)(b.Fail(b.Context(), b.queue, "again", again.Token, failure(false)))
+		b.answer("claimed with an old token, at the same place", again, false)(b.Claim(b.Context(), b.fresh("again"), claim("r2", 5)))
+		b.answer("blocked with an old token, at the same place", again, false)(b.Block(b.Context(), b.fresh("again"), at))
+
+		// Removed and made anew elsewhere: its token and state are what they were.
+		elsewhere := b.fresh("elsewhere")
+		elsewhere.Delivered = 9
+		b.create(elsewhere)
+		b.answer("claimed from another place", elsewhere, false)(b.Claim(b.Context(), b.fresh("elsewhere"), claim("r", 5)))
+		b.answer("blocked at another place", elsewhere, false)(b.Block(b.Context(), b.fresh("elsewhere"), at))
+
+		stuck := b.fresh("blocked")
+		stuck = b.claim(b.create(stuck), "r1", 5)
+		stuck = b.answer("failed", failedNow(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "blocked", stuck.Token, failure(true)))
+		b.answer("claimed while blocked", stuck, false)(b.Claim(b.Context(), stuck, claim("r2", 5)))
+	})
+}
+
+func TestStoreTakeover(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 9)
+		late := claim("r2", 4)
+		late.Now = c.LeaseUntil
+		b.answer("at the lease's end", c, false)(b.Claim(b.Context(), c, late))
+		late.Now, late.LeaseUntil = c.LeaseUntil.Add(time.Millisecond), c.LeaseUntil.Add(time.Hour)
+		b.answer("as if it were free", c, false)(b.Claim(b.Context(), as(c, Idle), late))
+		b.answer("blocked as if it were free", c, false)(b.Block(b.Context(), as(c, Idle), late.Now))
+		want := ended(c, Cancelled)
+		want.IsolateTo = 9
+		want = claimed(want, late)
+		b.answer("after it", want, true)(b.Claim(b.Context(), c, late))
+		b.answer("again", want, true)(b.Claim(b.Context(), c, late))
+		b.answer("the old one's commit", want, false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.answer("the old one's failure", want, false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+	})
+}
+
+// TestStoreDeferred: the token alone commits, fails, extends and expires a deferred claim; the mark goes
+// with the claim, however it ends.
+func TestStoreDeferred(t *testing.T) {
+	each(t, func(b *bench) {
+		n := 0
+		deferred := func(to int64) Consumer {
+			n++
+			c := b.claim(b.create(b.fresh(fmt.Sprint(n))), "r1", to)
+			want := c
+			want.Deferred, want.LeaseUntil = true, at.Add(time.Hour)
+			b.answer("deferred", want, true)(b.Defer(b.Context(), c, want.LeaseUntil))
+			b.answer("a response that was lost", want, true)(b.Defer(b.Context(), c, want.LeaseUntil))
+			return want
+		}
+		c := deferred(5)
+		for _, other := range []Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
+			b.answer("deferred with another token", c, false)(b.Defer(b.Context(), under(c, other), at.Add(2*time.Hour)))
+			b.answer("expired with another token", c, false)(b.Expire(b.Context(), under(c, other), late(c)))
+			b.answer("committed with another token", c, false)(b.Commit(b.Context(), c.Queue, c.Name, other, Response{}))
+			b.answer("failed with another token", c, false)(b.Fail(b.Context(), c.Queue, c.Name, other, failure(false)))
+		}
+		b.answer("prepared", c, false)(b.Prepare(b.Context(), c.Queue, c.Name, c.Token))
+		b.answer("decided", c, false)(b.Decide(b.Context(), c.Queue, c.Name, c.Token, outboxNow))
+		b.answer("settled as aborted", c, false)(b.AbortPrepared(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
+		early := failure(false)
+		early.Now = c.LeaseUntil
+		b.answer("expired at the lease's end", c, false)(b.Expire(b.Context(), c, early))
+		longer := c
+		longer.LeaseUntil = at.Add(2 * time.Hour)
+		b.answer("extended as if it were not deferred", c, false)(b.Extend(b.Context(), c.Queue, c.Name, c.Token, longer.LeaseUntil))
+		b.answer("extended", longer, true)(b.Defer(b.Context(), c, longer.LeaseUntil))
+		b.answer("deferred, and it was extended beyond that", longer, true)(b.Defer(b.Context(), c, at.Add(90*time.Minute)))
+		b.answer("expired, and it was extended", longer, false)(b.Expire(b.Context(), c, late(c)))
+		done := b.answer("committed", committed(longer), true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+		b.answer("deferred after its commit", done, false)(b.Defer(b.Context(), c, longer.LeaseUntil))
+		b.answer("expired after its commit", done, false)(b.Expire(b.Context(), c, late(longer)))
+
+		c = deferred(5)
+		want := failedNow(c, late(c))
+		want.Outcomes[c.Token.N%4] = remember(c.Token, Cancelled)
+		b.answer("expired", want, true)(b.Expire(b.Context(), c, late(c)))
+		b.answer("a response that was lost", want, true)(b.Expire(b.Context(), c, late(c)))
+		b.answer("committed late", want, false)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+		b.answer("deferred late", want, false)(b.Defer(b.Context(), c, late(c).Now))
+
+		c = deferred(5)
+		b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
+		c = deferred(4)
+		b.answer("failed for good", failedNow(c, failure(true)), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, failure(true)))
+		c = deferred(5)
+		b.answer("committed, and more claimed", claimed(committed(c), claim("r2", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r2", 6), Response{}))
+		// A process that saw it before it was deferred.
+		c = deferred(5)
+		want = ended(c, Cancelled)
+		want.IsolateTo = 5
+		over := claim("r2", 5)
+		over.Now = late(c).Now
+		b.answer("taken over", claimed(want, over), true)(b.Claim(b.Context(), c, over))
+		c = deferred(5)
+		want = ended(c, Cancelled)
+		want.State, want.IsolateTo, want.Deferred = Idle, 5, false
+		b.answer("cancelled", want, true)(b.Cancel(b.Context(), c, false, late(c).Now))
+		c = deferred(5)
+		want = ended(c, Cancelled)
+		want.IsolateTo, want.Deferred = 5, false
+		b.answer("blocked", blocked(want, late(c).Now), true)(b.Block(b.Context(), c, late(c).Now))
+
+		c = b.claim(b.create(b.fresh("away")), "r1", 5)
+		away := failure(false)
+		away.Away = 1
+		c = b.answer("its sink is away", failedNow(c, away), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, away))
+		c = b.claim(c, "r2", 5)
+		claimed := c
+		c.Deferred, c.LeaseUntil = true, at.Add(time.Hour)
+		b.answer("deferred", c, true)(b.Defer(b.Context(), claimed, c.LeaseUntil))
+		want = failedNow(c, late(c))
+		want.Outcomes[c.Token.N%4] = remember(c.Token, Cancelled)
+		b.answer("expired, and its sink is not away", want, true)(b.Expire(b.Context(), c, late(c)))
+	})
+}
+
+// late is a failure after the lease of a claim.
+func late(c Consumer) request.Failure {
+	f := failure(false)
+	f.Now = c.LeaseUntil.Add(time.Millisecond)
+	return f
+}
+
+func TestStoreBlock(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		want := blocked(c, at)
+		b.answer("blocked", want, true)(b.Block(b.Context(), c, at))
+		b.answer("again", want, false)(b.Block(b.Context(), c, at))
+
+		waiting := b.claim(b.create(b.fresh("waiting")), "r1", 9)
+		waiting = b.answer("failed", failedNow(waiting, failure(false)), true)(b.Fail(b.Context(), b.queue, "waiting", waiting.Token, failure(false)))
+		b.answer("one that waits", blocked(waiting, at), true)(b.Block(b.Context(), waiting, at))
+
+		dead := b.claim(b.create(b.fresh("dead")), "r1", 9)
+		b.answer("while the claim lives", dead, false)(b.Block(b.Context(), dead, dead.LeaseUntil))
+		after := dead.LeaseUntil.Add(time.Millisecond)
+		want = ended(dead, Cancelled)
+		want.IsolateTo = 9
+		b.answer("a dead one", blocked(want, after), true)(b.Block(b.Context(), dead, after))
+	})
+}
+
+func TestStoreCommit(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		want := committed(c)
+		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.answer("again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		next := b.claim(want, "r2", 6)
+		b.answer("again, after the next claim", next, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+	})
+}
+
+func TestStoreCommitRefused(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		b.answer("without a claim", c, false)(b.Commit(b.Context(), b.queue, "a", Token{N: 0, Req: "r"}, Response{}))
+		c = b.claim(c, "r1", 5)
+		for _, token := range []Token{{N: 2, Req: "r1"}, {N: 1, Req: "r2"}, {N: 0, Req: "r1"}} {
+			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "a", token, Response{}))
+		}
+		c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.answer("after its failure", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+	})
+}
+
+func TestStoreCommitAndClaim(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		c = b.claim(c, "r2", 5)
+		next := claim("r3", 8)
+		next.LeaseUntil = at.Add(time.Hour)
+		want := claimed(committed(c), next)
+		b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), c, next, Response{}))
+		b.answer("again", want, true)(b.CommitAndClaim(b.Context(), c, next, Response{}))
+		b.answer("committed again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+	})
+}
+
+func TestStoreCommitAndClaimRefused(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		for _, token := range others(c.Token) {
+			b.answer("with another token", c, false)(b.CommitAndClaim(b.Context(), under(c, token), claim("r2", 8), Response{}))
+		}
+		paused := c
+		paused.Paused, paused.PausedSince = "why", at
+		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
+		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+	})
+}
+
+// TestStoreAsk: the highest position that anybody noted stays with the consumer, and nobody notes one where the
+// claim is not in flight any more.
+func TestStoreAsk(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		b.answer("without a claim", c, false)(b.Ask(b.Context(), c, 9))
+		c = b.claim(c, "r1", 5)
+		want := c
+		want.Asked = 7
+		b.answer("noted", want, true)(b.Ask(b.Context(), c, 7))
+		b.answer("again", want, true)(b.Ask(b.Context(), c, 7))
+		b.answer("a lower one", want, true)(b.Ask(b.Context(), c, 6))
+		another := c
+		another.Token.Req = "r2"
+		b.answer("with another claim", want, false)(b.Ask(b.Context(), another, 6))
+		b.answer("a higher one with another claim", want, false)(b.Ask(b.Context(), another, 9))
+		another = c
+		another.Token.N++
+		b.answer("with a claim of another number", want, false)(b.Ask(b.Context(), another, 9))
+		want.Asked = 8
+		b.answer("a higher one", want, true)(b.Ask(b.Context(), c, 8))
+		want = committed(want)
+		b.answer("committed", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.answer("too late", want, false)(b.Ask(b.Context(), c, 9))
+		b.answer("too late, a lower one", want, false)(b.Ask(b.Context(), c, 6))
+		b.claim(want, "r3", 8)
+	})
+}
+
+func TestStoreFail(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		want := failedNow(c, failure(false))
+		b.answer("failed", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		aside := failure(false)
+		aside.ReplyQueue, aside.Shown = "", 0
+		c = b.claim(want, "r of no replies", 4)
+		want = failedNow(c, aside)
+		b.answer("failed, about no replies", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, aside))
+		c = b.claim(want, "r2", 4)
+		want = failedNow(c, failure(true))
+		b.answer("failed for good", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(true)))
+		b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(true)))
+	})
+}
+
+// TestStoreAway: a try for which the sink was away is not counted, nor does it make claims
+// smaller, however often it is repeated.
+func TestStoreAway(t *testing.T) {
+	each(t, func(b *bench) {
+		away := failure(false)
+		c := b.create(b.fresh("a"))
+		for n := range 2 {
+			away.Away = n + 1
+			c = b.claim(c, fmt.Sprint("r", n), 5)
+			want := failedNow(c, away)
+			b.answer("away", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+			c = b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+		}
+		if c.Attempts != 0 || c.IsolateTo != 0 || c.Away != 2 {
+			b.Errorf("%+v; want nothing counted", c)
+		}
+		next := b.claim(c, "r2", 5)
+		c = b.answer("failed", failedNow(next, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", next.Token, failure(false)))
+		away.Away = 1
+		c = b.claim(c, "r3", 5)
+		c = b.answer("away once more", failedNow(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+		c = b.claim(c, "r4", 5)
+		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6), Response{}))
+		away.Alone = true
+		c = b.answer("away again", failedNow(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+		c = b.claim(c, "r6", 6)
+		b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+	})
+}
+
+// TestStoreFirstFailure: when a message first failed alone is kept until it is taken, and what the last failure
+// proved until the next one.
+func TestStoreFirstFailure(t *testing.T) {
+	each(t, func(b *bench) {
+		beside, first := failure(false), failure(false)
+		beside.Since, beside.Proven = time.Time{}, false
+		c := b.claim(b.create(b.fresh("a")), "r0", 5)
+		c = b.answer("failed beside others", failedNow(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
+		if !c.FailingSince.IsZero() || c.ownAttempts() != 0 || !c.Fails() {
+			b.Errorf("%+v; want nothing of the first one's own", c)
+		}
+		first.Alone = true
+		c = b.claim(c, "r1", 4)
+		c = b.answer("failed", failedNow(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		again := first
+		again.Since = time.Time{}
+		for i, proven := range []bool{true, false, true} {
+			again.Proven = proven
+			c = b.claim(c, fmt.Sprint("again ", i), 4)
+			c = b.answer("failed again", failedNow(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
+			if c.Proven != proven || !c.FailingSince.Equal(first.Since) || c.ownAttempts() != i+2 {
+				b.Errorf("%+v; want it proven %v by the last failure", c, proven)
+			}
+		}
+		c = b.claim(c, "r3", 4)
+		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6), Response{}))
+		c = b.answer("failed", failedNow(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
+		c = b.claim(c, "r5", 6)
+		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		if c.Fails() {
+			b.Errorf("%+v fails", c)
+		}
+		c = b.claim(c, "r6", 7)
+		first.Block = true
+		c = b.answer("blocked", failedNow(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		after, made, err := b.Unblock(b.Context(), c, false, "op 1")
+		b.check(err)
+		if !made || !after.FailingSince.IsZero() || after.Proven {
+			b.Errorf("redriven: %+v, %v; want nothing of the failures before", after, made)
+		}
+	})
+}
+
+func TestStoreCancel(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		b.answer("without a claim", c, false)(b.Cancel(b.Context(), c, false, at.Add(time.Hour)))
+		c = b.claim(c, "r1", 5)
+		b.answer("another claim", c, false)(b.Cancel(b.Context(), b.fresh("a"), false, overNow(c)))
+		b.answer("while the claim lives", c, false)(b.Cancel(b.Context(), c, false, c.LeaseUntil))
+		paused := c
+		paused.Paused, paused.PausedSince = "why", at
+		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		after := c.LeaseUntil.Add(time.Millisecond)
+		want := ended(paused, Cancelled)
+		want.State, want.IsolateTo = Idle, 5
+		b.answer("cancelled, though paused", want, true)(b.Cancel(b.Context(), c, false, after))
+		b.answer("again", want, false)(b.Cancel(b.Context(), c, false, after))
+
+		worn := b.claim(b.create(b.fresh("b")), "r1", 5)
+		want = ended(worn, Cancelled)
+		want.IsolateTo = 5
+		b.answer("for good", blocked(want, after), true)(b.Cancel(b.Context(), worn, true, after))
+	})
+}
+
+// TestStoreOutcomes has more claims than outcomes are remembered.
+func TestStoreOutcomes(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		for i := range 9 {
+			c = b.claim(c, fmt.Sprint("r", i), c.Delivered+1)
+			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		}
+		b.answer("one that is remembered", c, true)(b.Commit(b.Context(), b.queue, "a", Token{N: 6, Req: "r5"}, Response{}))
+		b.answer("one that is forgotten", c, false)(b.Commit(b.Context(), b.queue, "a", Token{N: 5, Req: "r4"}, Response{}))
+	})
+}
+
+// TestStoreRacingClaims has many claims at once: exactly one is made.
+func TestStoreRacingClaims(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		const racers = 16
+		var (
+			wait sync.WaitGroup
+			mu   sync.Mutex
+			mine []string
+		)
+		for i := range racers {
+			wait.Go(func() {
+				req := fmt.Sprint("r", i)
+				_, made, err := b.Claim(b.Context(), c, claim(req, 5))
+				if err != nil {
+					b.Error(err)
+				}
+				if made {
+					mu.Lock()
+					defer mu.Unlock()
+					mine = append(mine, req)
+				}
+			})
+		}
+		wait.Wait()
+		if len(mine) != 1 || b.standing(b.queue, "a").Token.Req != mine[0] {
+			b.Errorf("%v say that it is theirs, and it is %v's", mine, b.standing(b.queue, "a").Token)
+		}
+	})
+}

@@ -1,0 +1,392 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+)
+
+func TestStoreCreate(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.fresh("a")
+		c.Starting = "op 0"
+		b.create(c)
+		b.answer("again", c, true)(b.CreateConsumer(b.Context(), c))
+		other := c
+		other.LastOp, other.Delivered = "op 1", 9
+		b.answer("by another", c, false)(b.CreateConsumer(b.Context(), other))
+		lowest := b.fresh("lowest")
+		lowest.Delivered, lowest.From, lowest.To = -1, -1, -1
+		b.create(lowest)
+	})
+}
+
+func TestStoreNoConsumer(t *testing.T) {
+	each(t, func(b *bench) {
+		none := Consumer{}
+		seen := b.fresh("a")
+		token := Token{N: 1, Req: "r"}
+		ctx := b.Context()
+		for what, write := range map[string]func() (Consumer, bool, error){
+			"claim":  func() (Consumer, bool, error) { return b.Claim(ctx, seen, claim("r", 5)) },
+			"block":  func() (Consumer, bool, error) { return b.Block(ctx, seen, at) },
+			"commit": func() (Consumer, bool, error) { return b.Commit(ctx, b.queue, "a", token, Response{}) },
+			"commit and claim": func() (Consumer, bool, error) {
+				return b.CommitAndClaim(ctx, under(seen, token), claim("r", 5), Response{})
+			},
+			"fail":         func() (Consumer, bool, error) { return b.Fail(ctx, b.queue, "a", token, failure(false)) },
+			"cancel":       func() (Consumer, bool, error) { return b.Cancel(ctx, seen, false, at) },
+			"unblock":      func() (Consumer, bool, error) { return b.Unblock(ctx, seen, true, "op") },
+			"rewind":       func() (Consumer, bool, error) { return b.Rewind(ctx, seen, 1, "op") },
+			"keep start":   func() (Consumer, bool, error) { return b.KeepStart(ctx, b.queue, "a", "op", 1) },
+			"finish start": func() (Consumer, bool, error) { return b.FinishStart(ctx, b.queue, "a", "op", 1) },
+			"pause":        func() (Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) },
+		} {
+			got, made, err := write()
+			b.check(err)
+			same(b.T, what+": made", made, false)
+			same(b.T, what, got, none)
+			same(b.T, what+", as it stands there", b.standing(b.queue, "a"), none)
+		}
+	})
+}
+
+func TestStoreConsumers(t *testing.T) {
+	each(t, func(b *bench) {
+		var want []Consumer
+		for i := range 4 {
+			want = append(want, b.create(b.fresh(fmt.Sprint("c", i))))
+		}
+		other := b.fresh("a")
+		other.Queue = b.queue + " 2"
+		b.create(other)
+		page, next, err := b.Consumers(b.Context(), b.queue, "")
+		b.check(err)
+		same(b.T, "all", page, want)
+		same(b.T, "next", next, "")
+		page, next, err = b.Consumers(b.Context(), b.queue+" none", "")
+		b.check(err)
+		same(b.T, "of no queue", len(page), 0)
+		same(b.T, "next of no queue", next, "")
+	})
+}
+
+// TestStorePagesOfConsumers has one consumer a page.
+func TestStorePagesOfConsumers(t *testing.T) {
+	each(t, func(b *bench) {
+		want := []Consumer{b.create(b.fresh("a")), b.create(b.fresh("b")), b.create(b.fresh("c"))}
+		var got []Consumer
+		for after := ""; len(got) < len(want); {
+			b.faults.Fail(1, ddbtest.Partial)
+			page, next, err := b.Consumers(b.Context(), b.queue, after)
+			b.check(err)
+			same(b.T, "consumers of a page", len(page), 1)
+			got, after = append(got, page...), next
+		}
+		same(b.T, "all", got, want)
+		page, next, err := b.Consumers(b.Context(), b.queue, "c")
+		b.check(err)
+		same(b.T, "after the last", len(page), 0)
+		same(b.T, "next of the last page", next, "")
+	})
+}
+
+func TestStoreUnblock(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		b.answer("not blocked", c, false)(b.Unblock(b.Context(), c, true, "op 1"))
+		stuck := b.answer("blocked", blocked(c, at), true)(b.Block(b.Context(), c, at))
+		elsewhere := stuck
+		elsewhere.Delivered = 7
+		b.answer("at another message", stuck, false)(b.Unblock(b.Context(), elsewhere, true, "op 1"))
+
+		want := stuck
+		want.State, want.Delivered, want.LastOp, want.BlockedSince = Idle, 4, "op 1", time.Time{}
+		want.Token.N++
+		b.answer("skipped", want, true)(b.Unblock(b.Context(), stuck, true, "op 1"))
+		b.answer("again", want, true)(b.Unblock(b.Context(), stuck, true, "op 1"))
+		b.answer("by another", want, false)(b.Unblock(b.Context(), stuck, true, "op 2"))
+
+		claimed := b.claim(want, "r", 5)
+		stuck = b.answer("failed", failedNow(claimed, failure(true)), true)(b.Fail(b.Context(), b.queue, "a", claimed.Token, failure(true)))
+		want = stuck
+		want.State, want.Attempts, want.Together, want.LastOp, want.BlockedSince = Idle, 0, 0, "op 3", time.Time{}
+		want = takenNow(want)
+		want.Token.N++
+		b.answer("redriven", want, true)(b.Unblock(b.Context(), stuck, false, "op 3"))
+
+		anew := b.answer("blocked", blocked(want, at), true)(b.Block(b.Context(), want, at))
+		b.answer("blocked anew at the same message", anew, false)(b.Unblock(b.Context(), stuck, true, "op 4"))
+
+		often := b.triedOften("often")
+		b.answer("it is tried from the first attempt", operated(often, often.Delivered, "op 5"), true)(b.Unblock(b.Context(), often, false, "op 5"))
+	})
+}
+
+func TestStoreRewind(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		want := c
+		want.Delivered, want.Rewinds, want.Starting, want.LastOp = 1, 1, "op 1", "op 1"
+		want.Token.N++
+		b.answer("set back", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
+		b.answer("again", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
+		b.answer("by another", want, false)(b.Rewind(b.Context(), c, 0, "op 2"))
+
+		waiting := b.claim(b.create(b.fresh("waiting")), "r", 5)
+		waiting = b.answer("failed", failedNow(waiting, failure(false)), true)(b.Fail(b.Context(), b.queue, "waiting", waiting.Token, failure(false)))
+		want = b.fresh("waiting")
+		want.Token, want.To, want.LeaseUntil, want.Outcomes = waiting.Token, waiting.To, waiting.LeaseUntil, waiting.Outcomes
+		want.Delivered, want.Rewinds, want.Starting, want.LastOp = 1, 1, "op 1", "op 1"
+		want.Token.N++
+		b.answer("one that waits", want, true)(b.Rewind(b.Context(), waiting, 1, "op 1"))
+
+		held := b.claim(b.create(b.fresh("held")), "r", 5)
+		b.answer("while a claim is in flight", held, false)(b.Rewind(b.Context(), held, 1, "op 1"))
+
+		stuck := b.claim(b.create(b.fresh("stuck")), "r", 8)
+		stuck = b.answer("failed", failedNow(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "stuck", stuck.Token, failure(true)))
+		want = stuck
+		want.State, want.Delivered, want.Rewinds, want.BlockedSince = Idle, 9, 1, time.Time{}
+		want = takenNow(want)
+		want.Attempts, want.Together, want.IsolateTo = 0, 0, 0
+		want.Starting, want.LastOp = "op 1", "op 1"
+		want.Token.N++
+		b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))
+
+		often := b.triedOften("often")
+		want = operated(often, 1, "op 1")
+		want.Rewinds, want.Starting, want.IsolateTo = 1, "op 1", 0
+		b.answer("it is tried from the first attempt", want, true)(b.Rewind(b.Context(), often, 1, "op 1"))
+	})
+}
+
+// triedOften is a consumer that is blocked after two claims that failed.
+func (b *bench) triedOften(name string) Consumer {
+	c := b.claim(b.create(b.fresh(name)), "r1", 5)
+	c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(false)))
+	c = b.claim(c, "r2", 5)
+	if c.Tried == 0 {
+		b.Fatalf("%+v was not tried before", c)
+	}
+	return b.answer("failed for good", failedNow(c, failure(true)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(true)))
+}
+
+// operated is what an operator makes of a blocked consumer.
+func operated(c Consumer, delivered int64, op string) Consumer {
+	c = takenNow(c)
+	c.State, c.Delivered, c.LastOp, c.BlockedSince = Idle, delivered, op, time.Time{}
+	c.Attempts, c.Together, c.Tried, c.TriedTo = 0, 0, 0, 0
+	c.Token.N++
+	return c
+}
+
+func TestStoreKeepStart(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.fresh("a")
+		c.Starting = "op 0"
+		b.create(c)
+		keep := func(op string, from int64) (Consumer, bool, error) {
+			return b.KeepStart(b.Context(), b.queue, "a", op, from)
+		}
+		b.answer("another start", c, false)(keep("op 1", 9))
+		want := c
+		want.KeptFrom = 9
+		b.answer("kept", want, true)(keep("op 0", 9))
+		b.answer("less", want, true)(keep("op 0", 10))
+		want.KeptFrom = 4
+		b.answer("more", want, true)(keep("op 0", 4))
+		want.Token.N, want.Delivered, want.Rewinds, want.Starting, want.LastOp, want.KeptFrom = 1, 1, 1, "op 1", "op 1", 0
+		b.answer("rewound", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
+		b.answer("the one before", want, false)(keep("op 0", 2))
+		want.KeptFrom = 7
+		b.answer("kept anew", want, true)(keep("op 1", 7))
+		want.Starting, want.KeptFrom = "", 0
+		b.answer("finished", want, true)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 1))
+		b.answer("late", want, false)(keep("op 1", 2))
+	})
+}
+
+func TestStoreFinishStart(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.fresh("a")
+		c.Starting = "op 0"
+		b.create(c)
+		b.answer("another start", c, false)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 9))
+		want := c
+		want.Starting, want.Delivered = "", 5
+		b.answer("finished", want, true)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 5))
+		b.answer("again, at another place", want, true)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 6))
+		b.answer("another's", want, false)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 6))
+	})
+}
+
+func TestStorePause(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.claim(b.create(b.fresh("a")), "r", 5)
+		want := c
+		want.Paused, want.PausedSince = "why", at
+		b.answer("paused, with a claim in flight", want, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
+		b.answer("again", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
+	})
+}
+
+func TestStoreRemove(t *testing.T) {
+	each(t, func(b *bench) {
+		remove := func(what string, seen Consumer, want bool) {
+			b.Helper()
+			done, err := b.Remove(b.Context(), seen)
+			b.check(err)
+			same(b.T, what, done, want)
+		}
+		c := b.create(b.fresh("a"))
+		held := b.claim(c, "r", 5)
+		remove("with a claim in flight", held, false)
+		remove("as it was before the claim", c, false)
+		free := b.answer("committed", committed(held), true)(b.Commit(b.Context(), b.queue, "a", held.Token, Response{}))
+		remove("as it was before it was claimed and committed", c, false)
+		remove("free", free, true)
+		same(b.T, "removed", b.standing(b.queue, "a"), Consumer{})
+		remove("again", free, true)
+	})
+}
+
+// TestStoreErase: a consumer goes whatever it is at, but for one that is Sending.
+func TestStoreErase(t *testing.T) {
+	each(t, func(b *bench) {
+		erased := func(what, name string, want bool) {
+			b.Helper()
+			gone, err := b.Erase(b.Context(), b.queue, name)
+			b.check(err)
+			same(b.T, what, gone, want)
+			same(b.T, what+", as it stands there", !b.standing(b.queue, name).Exists(), want)
+		}
+		erased("none", "a", true)
+		b.create(b.fresh("a"))
+		erased("an idle one", "a", true)
+		erased("again", "a", true)
+		b.claim(b.create(b.fresh("a")), "r1", 5)
+		b.create(b.fresh("b"))
+		erased("a claimed one", "a", true)
+		same(b.T, "another", b.standing(b.queue, "b").Exists(), true)
+		b.doubted(b.prepare(b.claim(b.create(b.fresh("a")), "r1", 5)))
+		erased("one in doubt", "a", true)
+		b.decide(b.claim(b.create(b.fresh("a")), "r1", 5))
+		erased("one that is sending", "a", false)
+	})
+}
+
+func (b *bench) operation(i int) Operation {
+	return Operation{
+		Queue: b.queue, Consumer: "a", At: at.Add(time.Duration(i) * time.Millisecond), Op: fmt.Sprint("op ", i),
+		Kind: "skip", Seq: int64(i), Reason: "why",
+	}
+}
+
+func TestStoreActs(t *testing.T) {
+	each(t, func(b *bench) {
+		first, second := b.operation(1), b.operation(2)
+		second.Seq = -1
+		for _, a := range []Operation{first, second, first} {
+			b.check(b.RecordOperation(b.Context(), a))
+		}
+		second.Error, second.ReplyQueue = "no", "x"
+		first.Done = true
+		b.check(b.RecordOperation(b.Context(), first))
+		b.check(b.RecordOperation(b.Context(), second))
+		other := b.operation(3)
+		other.Queue = b.queue + " 2"
+		b.check(b.RecordOperation(b.Context(), other))
+		page, next, err := b.Audit(b.Context(), b.queue, "")
+		b.check(err)
+		same(b.T, "operations", page, []Operation{second, first})
+		same(b.T, "next", next, "")
+	})
+}
+
+// TestStoreNamesOperations: an id is that of one operation of its queue.
+func TestStoreNamesOperations(t *testing.T) {
+	each(t, func(b *bench) {
+		first := b.operation(1)
+		first.Request, first.Who = map[string]string{"start": "first"}, Who{Kind: "iam", Name: "arn"}
+		named := func(what string, o Operation, want bool) {
+			b.Helper()
+			ours, err := b.NameOperation(b.Context(), o)
+			b.check(err)
+			same(b.T, what, ours, want)
+		}
+		named("the first", first, true)
+		named("again", first, true)
+		later := first
+		later.At, later.Who = later.At.Add(time.Hour), Who{}
+		named("later, by another", later, true)
+		for what, change := range map[string]func(*Operation){
+			"another consumer": func(o *Operation) { o.Consumer = "b" },
+			"another action":   func(o *Operation) { o.Kind = "redrive" },
+			"another seq":      func(o *Operation) { o.Seq++ },
+			"another reason":   func(o *Operation) { o.Reason = "other" },
+			"another place":    func(o *Operation) { o.Request = map[string]string{"start": "latest"} },
+			"no place":         func(o *Operation) { o.Request = nil },
+		} {
+			o := first
+			change(&o)
+			named(what, o, false)
+		}
+		named("nothing changed", first, true)
+		elsewhere := first
+		elsewhere.Queue += " 2"
+		elsewhere.Seq++
+		named("of another queue", elsewhere, true)
+		b.check(b.RecordOperation(b.Context(), first))
+		page, next, err := b.Audit(b.Context(), b.queue, "")
+		b.check(err)
+		same(b.T, "the audit log has it once", page, []Operation{first})
+		same(b.T, "next", next, "")
+		page, _, err = b.Audit(b.Context(), b.queue, "zzz")
+		b.check(err)
+		same(b.T, "from behind its end", page, []Operation{first})
+	})
+}
+
+func TestStoreActsPages(t *testing.T) {
+	each(t, func(b *bench) {
+		const operations = 130
+		for i := range operations {
+			b.check(b.RecordOperation(b.Context(), b.operation(i)))
+		}
+		seen := operations
+		for after := ""; ; {
+			page, next, err := b.Audit(b.Context(), b.queue, after)
+			b.check(err)
+			for _, a := range page {
+				seen--
+				same(b.T, "action", a, b.operation(seen))
+			}
+			if next == "" {
+				break
+			}
+			after = next
+		}
+		same(b.T, "operations that were not shown", seen, 0)
+	})
+}
+
+func TestStoreEndedContext(t *testing.T) {
+	each(t, func(b *bench) {
+		c := b.create(b.fresh("a"))
+		ctx, cancel := context.WithCancel(b.Context())
+		cancel()
+		if _, _, err := b.Claim(ctx, c, claim("r", 5)); !errors.Is(err, context.Canceled) {
+			b.Errorf("claim: error %v, want that of the context", err)
+		}
+		if _, err := b.Consumer(ctx, b.queue, "a"); !errors.Is(err, context.Canceled) {
+			b.Errorf("get: error %v, want that of the context", err)
+		}
+		same(b.T, "untouched", b.standing(b.queue, "a"), c)
+	})
+}

@@ -1,0 +1,416 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// The variables of the code that [switches] has.
+const (
+	switchedOn = "STREAMSORT_MUTANT"
+	reached    = "STREAMSORT_MUTANTS"
+)
+
+// planted is a package whose mutants are switches, with the tests that judge them.
+type planted struct {
+	folder, overlay string
+	sites           []site
+	units           []unit
+}
+
+// unit is a test, or a part of one, which of the switches it reaches, and what it takes.
+type unit struct {
+	binary, folder string
+	// test and part are the names of the test, and of the subtest where it is one.
+	test, part string
+	reaches    map[int]bool
+	took       time.Duration
+}
+
+// chosen is which mutants are tried.
+type chosen struct {
+	// in is whether a site is asked for; all are where it is nil.
+	in func(site) bool
+	// by are the folders of the tests that judge; the package's own and those of [judges]
+	// where there are none.
+	by []string
+	// sample is how many are tried at most, chosen by the seed; 0 for all.
+	sample int
+	seed   uint64
+	until  time.Time
+}
+
+// plantSwitches writes a package with all its mutants in it.
+func plantSwitches(root, scratch, folder string) (*planted, error) {
+	const need = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+		packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo
+	list, err := packages.Load(&packages.Config{Dir: root, Mode: need}, "./"+folder)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 || len(list[0].Errors) > 0 {
+		return nil, fmt.Errorf("%s: %v", folder, list[0].Errors)
+	}
+	found, files, err := find(list[0], func(path string) (string, error) {
+		text, err := os.ReadFile(path)
+		return string(text), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &planted{folder: folder, sites: found.sites}
+	if len(p.sites) == 0 {
+		return p, nil
+	}
+	p.overlay, err = overlayOf(root, scratch, list[0].Name, p, files)
+	return p, err
+}
+
+// addTests builds the tests of a folder, and finds which of them reaches which switch.
+func (p *planted) addTests(root, scratch, judge string) error {
+	p.units = nil
+	binary := filepath.Join(scratch, "test")
+	_ = os.Remove(binary)
+	build := exec.Command("go", "test", "-c", "-overlay", p.overlay, "-o", binary, "./"+judge)
+	build.Dir = root
+	if said, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s does not compile: %.3000s", judge, said)
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return nil // no tests there
+	}
+	if err := p.addUnits(binary, filepath.Join(root, judge)); err != nil {
+		return fmt.Errorf("%s: %w", judge, err)
+	}
+	return nil
+}
+
+// overlayOf writes the files of a package with their switches, and says where they stand.
+func overlayOf(root, scratch, name string, p *planted, files []*source) (string, error) {
+	replace := map[string]string{}
+	write := func(path, text string) error {
+		replace[path] = filepath.Join(scratch, fmt.Sprintf("%d.go", len(replace)))
+		return os.WriteFile(replace[path], []byte(text), 0o600)
+	}
+	for _, f := range files {
+		if err := write(f.path, f.switched()); err != nil {
+			return "", err
+		}
+	}
+	own := "package " + name + "\n" + fmt.Sprintf(switches, len(p.sites))
+	if err := write(filepath.Join(root, p.folder, "mutant_switches.go"), own); err != nil {
+		return "", err
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(scratch, "overlay.json")
+	return path, os.WriteFile(path, overlay, 0o600)
+}
+
+// long is the time of a CPU from which on a test is judged by its parts.
+const long = 2 * time.Second
+
+// addUnits runs each test of a binary once, as it is.
+func (p *planted) addUnits(binary, folder string) error {
+	list := exec.Command(binary, "-test.list", ".")
+	list.Dir = folder
+	said, err := list.Output()
+	if err != nil {
+		return err
+	}
+	units := []unit{}
+	for name := range strings.FieldsSeq(string(said)) {
+		units = append(units, unit{binary: binary, folder: folder, test: name})
+	}
+	whole, parts, err := measure(units)
+	if err != nil {
+		return err
+	}
+	for _, parts := range parts {
+		slow, _, err := measure(parts)
+		if err != nil {
+			return err
+		}
+		p.units = append(p.units, slow...)
+	}
+	p.units = append(p.units, whole...)
+	return nil
+}
+
+var partLine = regexp.MustCompile(`(?m)^=== RUN   [^/\s]+/([^/\s]+)$`)
+
+// measure runs each of the tests as it is. Those that take long and have parts are left out,
+// and the parts are returned.
+func measure(all []unit) (whole []unit, parts [][]unit, err error) {
+	split := make([][]unit, len(all))
+	err = sideBySide(len(all), func(i int) error {
+		u := &all[i]
+		note := fmt.Sprintf("%s.%p", u.binary, u)
+		defer func() { _ = os.Remove(note) }()
+		state, said, err := runUnits([]*unit{u}, time.Hour, time.Hour, reached+"="+note)
+		if err != nil {
+			return err
+		}
+		if !state.Success() {
+			return fmt.Errorf("%s is red as it is: %.3000s", u.pattern(), said)
+		}
+		u.took = state.UserTime() + state.SystemTime()
+		u.reaches = map[int]bool{}
+		text, _ := os.ReadFile(note)
+		for number := range strings.FieldsSeq(string(text)) {
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				return err
+			}
+			u.reaches[n] = true
+		}
+		if found := partLine.FindAllStringSubmatch(said, -1); u.took > long && u.part == "" && len(found) > 1 {
+			for _, part := range found {
+				split[i] = append(split[i], unit{binary: u.binary, folder: u.folder, test: u.test, part: part[1]})
+			}
+		}
+		return nil
+	})
+	for i, u := range all {
+		if split[i] != nil {
+			parts = append(parts, split[i])
+		} else {
+			whole = append(whole, u)
+		}
+	}
+	return whole, parts, err
+}
+
+func (u *unit) pattern() string {
+	if u.part == "" {
+		return "^" + u.test + "$"
+	}
+	return "^" + u.test + "$/^" + regexp.QuoteMeta(u.part) + "$"
+}
+
+// runUnits runs tests of one binary, parts of one test only, with a variable set.
+func runUnits(units []*unit, cpu, wall time.Duration, variable string) (*os.ProcessState, string, error) {
+	var names []string
+	for _, u := range units {
+		names = append(names, regexp.QuoteMeta(cmp.Or(u.part, u.test)))
+	}
+	pattern := "^(" + strings.Join(names, "|") + ")$"
+	if units[0].part != "" {
+		pattern = "^" + units[0].test + "$/" + pattern
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wall+time.Minute)
+	defer cancel()
+	limited := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`, int(cpu.Seconds())+1, 8<<20)
+	run := exec.CommandContext(ctx, "sh", "-c", limited, units[0].binary, "-test.run", pattern, "-test.v", "-test.failfast",
+		"-test.timeout", wall.String())
+	run.Dir, run.Env = units[0].folder, append(os.Environ(), variable)
+	said, err := run.CombinedOutput()
+	if run.ProcessState == nil {
+		return nil, "", err
+	}
+	return run.ProcessState, string(said), nil
+}
+
+// judge is the test that fails with a mutant switched on; empty where none does.
+func (p *planted) judge(n int) (string, error) {
+	var all []*unit
+	for i := range p.units {
+		if p.units[i].reaches[n] {
+			all = append(all, &p.units[i])
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *unit) int { return cmp.Compare(a.took, b.took) })
+	// The quick ones first, and then ever more at once.
+	for most := 200 * time.Millisecond; len(all) > 0; most *= 4 {
+		var sum time.Duration
+		var now, later []*unit
+		for _, u := range all {
+			with := len(now) == 0 || u.binary == now[0].binary && (u.part == "" && now[0].part == "" || u.part != "" && now[0].part != "" && u.test == now[0].test)
+			if with && (len(now) == 0 || sum+u.took <= most) {
+				now, sum = append(now, u), sum+u.took
+			} else {
+				later = append(later, u)
+			}
+		}
+		all = later
+		// What goes on for ever ends by the time of a CPU; what waits for ever, by the other.
+		state, said, err := runUnits(now, 10*time.Second+10*sum, 2*time.Minute+20*sum, switchedOn+"="+strconv.Itoa(n))
+		if err != nil {
+			return "", err
+		}
+		if !state.Success() {
+			if failed := failLine.FindAllStringSubmatch(said, -1); len(failed) > 0 {
+				return failed[len(failed)-1][1], nil
+			}
+			return now[0].test + " broke off", nil
+		}
+	}
+	return "", nil
+}
+
+// sideBySide does things, so many as there are workers at once.
+func sideBySide(n int, do func(i int) error) error {
+	var (
+		wait  sync.WaitGroup
+		mu    sync.Mutex
+		first error
+	)
+	next := make(chan int)
+	for range workers {
+		wait.Go(func() {
+			for i := range next {
+				if err := do(i); err != nil {
+					mu.Lock()
+					first = cmp.Or(first, err)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+	return first
+}
+
+// operate tries the mutants of a package, and prints those that survive: all the tests of the
+// package itself first, and those of the other judges on what is left.
+func operate(root, folder string, c chosen, alike map[string]string, out io.Writer) (tally, error) {
+	scratch, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return tally{}, err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	began := time.Now()
+	p, err := plantSwitches(root, scratch, folder)
+	if err != nil {
+		return tally{}, err
+	}
+	left, err := p.chosen(c, alike)
+	if err != nil {
+		return tally{}, err
+	}
+	by := c.by
+	if by == nil {
+		by = append([]string{folder}, judges[folder]...)
+	}
+	t := tally{tried: len(left)}
+	for _, judge := range by {
+		if len(left) == 0 || time.Now().After(c.until) {
+			break
+		}
+		if err := p.addTests(root, scratch, judge); err != nil {
+			return t, err
+		}
+		survived := make([]bool, len(left))
+		var untried atomic.Int64
+		err := sideBySide(len(left), func(i int) error {
+			if time.Now().After(c.until) {
+				survived[i] = true
+				untried.Add(1)
+				return nil
+			}
+			by, err := p.judge(left[i])
+			survived[i] = by == ""
+			return err
+		})
+		if err != nil {
+			return t, err
+		}
+		if judge == by[0] {
+			t.tried -= int(untried.Load())
+		}
+		i := -1
+		left = slices.DeleteFunc(left, func(int) bool { i++; return !survived[i] })
+		if untried.Load() > 0 {
+			left = left[:len(left)-int(untried.Load())] // they are the last ones
+			break
+		}
+	}
+	t.killed = t.tried - len(left)
+	for _, n := range left {
+		fmt.Fprintf(out, "GREEN  %s %s\n", folder, p.sites[n].name)
+	}
+	fmt.Fprintf(out, "%s: %d of %d killed (%.1f %%) in %.0f s\n", folder, t.killed, t.tried, 100*t.rate(), time.Since(began).Seconds())
+	return t, nil
+}
+
+// chosen are the numbers of the mutants that are asked for, without those that change nothing.
+func (p *planted) chosen(c chosen, alike map[string]string) ([]int, error) {
+	there := map[string]bool{}
+	var asked []int
+	for n, s := range p.sites {
+		name := p.folder + " " + s.name
+		there[name] = true
+		if alike[name] == "" && (c.in == nil || c.in(s)) {
+			asked = append(asked, n)
+		}
+	}
+	for name := range alike {
+		if strings.HasPrefix(name, p.folder+" ") && !there[name] {
+			return nil, fmt.Errorf("there is no mutant %q, of which %s says that it changes nothing", name, alikeFile)
+		}
+	}
+	if c.sample > 0 && len(asked) > c.sample {
+		random := rand.New(rand.NewPCG(c.seed, 0))
+		random.Shuffle(len(asked), func(i, j int) { asked[i], asked[j] = asked[j], asked[i] })
+		asked = asked[:c.sample]
+		slices.Sort(asked)
+	}
+	return asked, nil
+}
+
+// tally is how many mutants of a package were tried, and killed.
+type tally struct{ killed, tried int }
+
+func (t tally) rate() float64 {
+	if t.tried == 0 {
+		return 1
+	}
+	return float64(t.killed) / float64(t.tried)
+}
+
+const alikeFile = "verify/mutant/alike.txt"
+
+// readAlike reads which mutants change nothing, with the reasons: a line has the package, the
+// mutant's name, a tab and the reason.
+func readAlike(root string) (map[string]string, error) {
+	file, err := os.Open(filepath.Join(root, alikeFile))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	alike := map[string]string{}
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
+			name, reason, ok := strings.Cut(line, "\t")
+			if !ok || reason == "" {
+				return nil, fmt.Errorf("%s: %q has no tab and reason", alikeFile, line)
+			}
+			alike[name] = reason
+		}
+	}
+	return alike, lines.Err()
+}

@@ -1,0 +1,159 @@
+package logsim
+
+import (
+	"fmt"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// nearly is how many entries a tail has that the next allocation takes to where it
+// is flushed.
+const nearly = queuelog.OrderItemEntries - 1
+
+var arrivalOrder = func() cursor.Settings {
+	s := cursor.DefaultSettings()
+	s.Kind = cursor.KindArrival
+	return s
+}()
+
+// inOrder makes a scenario of a set of actors on a queue in arrival order with so many entries;
+// there is no queue before the run where these are less than 0.
+func inOrder(name string, faults, entries int, actors func(*model)) sim.Scenario {
+	return fresh("arrival: "+name, faults, arrivalOrder, func(m *model) {
+		if entries >= 0 {
+			m.create()
+			m.append("before", entries)
+		}
+		actors(m)
+	})
+}
+
+// inOrderKept is inOrder where things expire.
+func inOrderKept(name string, faults, entries int, actors func(*model)) sim.Scenario {
+	return fresh("arrival: "+name, faults, arrivalOrder, func(m *model) {
+		m.keep = retention
+		m.create()
+		m.append("before", entries)
+		actors(m)
+	})
+}
+
+// smallArrivals are the small scenarios of queues in arrival order.
+func smallArrivals() []sim.Scenario {
+	return append(expected(), []sim.Scenario{
+		inOrder("a new queue", 1, -1, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.producer("B", arrivals("b")...)
+		}),
+		inOrder("one message from two producers", 2, 0, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.producer("B", arrivals("a")...)
+		}),
+		inOrder("two messages under one id", 1, 0, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.producer("B", call{together("a", "other", 1)})
+		}),
+		inOrder("groups that share a message", 1, 0, func(m *model) {
+			m.producer("A", call{together("a", "", 1), together("b", "", 2)})
+			m.producer("B", call{together("b", "", 2), together("c", "", 1)})
+		}),
+		inOrder("two flush", 2, nearly-1, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.producer("B", arrivals("b")...)
+		}),
+		inOrder("full", 1, queuelog.MaxTail-1, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.producer("B", arrivals("b")...)
+		}),
+		inOrder("a lost allocation goes into an order item", 1, nearly, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.producer("B", arrivals("b", "c")...)
+			m.others(1, nearly-1, 0)
+		}),
+		inOrder("a repeat after its order item", 1, nearly, func(m *model) {
+			m.producer("A", arrivals("a", "b")...)
+			m.producer("B", arrivals("a")...)
+			m.others(1, nearly-1, 0)
+		}),
+		inOrder("a lost allocation leaves the prints", 1, 0, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.turnover(3)
+		}),
+		inOrder("read while it is flushed", 1, nearly, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.reader(1)
+		}),
+		inOrder("read two order items", 1, queuelog.OrderItemEntries, func(m *model) {
+			m.flushed()
+			m.append("more", queuelog.OrderItemEntries)
+			m.flushed()
+			m.producer("A", arrivals("a")...)
+			m.reader(1)
+		}),
+		inOrder("read what came together", 1, 0, func(m *model) {
+			m.producer("A", call{together("a", "", 2)}, call{together("b", "", 1)})
+			m.reader(2)
+		}),
+		inOrderKept("an id is used again after it has expired", 0, 0, func(m *model) {
+			m.producer("A", call{together("a", "", 1)}, call{together("a", "later", 1)}, call{together("a", "later", 1)})
+			m.reader(2)
+			m.keeper(5, retention/4)
+		}),
+		inOrderKept("a repeat shortly before it expires", 1, 0, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.producer("B", arrivals("a")...)
+			m.keeper(5, retention/4)
+		}),
+		keptInAnOrderItem(0),
+	}...)
+}
+
+func keptInAnOrderItem(faults int) sim.Scenario {
+	return inOrderKept(fmt.Sprintf("kept in an order item, %d faults", faults), faults, nearly-1, func(m *model) {
+		m.early("a")
+		m.producer("A", arrivals("b", "a")...)
+		m.keeper(5, retention/4)
+	})
+}
+
+func largeArrivals() []sim.Scenario {
+	return append(expectedLarge(), []sim.Scenario{
+		keptInAnOrderItem(1),
+		inOrder("three producers, 2 faults", 2, 0, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.producer("B", arrivals("b")...)
+			m.producer("C", arrivals("a")...)
+		}),
+		inOrder("three flush, 2 faults", 2, nearly-1, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.producer("B", arrivals("b")...)
+			m.producer("C", arrivals("c")...)
+		}),
+		inOrder("a lost allocation goes into an order item, 2 faults", 2, nearly, func(m *model) {
+			m.producer("A", arrivals("a")...)
+			m.producer("B", arrivals("b", "c")...)
+			m.others(1, nearly-1, 0)
+			m.reader(1)
+		}),
+	}...)
+}
+
+// together is a request of n messages of one id. The payload distinguishes two under one id.
+func together(id, payload string, n int) request {
+	r := request{}
+	for i := range n {
+		r.messages = append(r.messages, cursor.Message{Queue: queue, Seq: cursor.NoSeq, PutID: id, Body: fmt.Appendf(nil, "%s%d%s", id, i, payload)})
+	}
+	return r
+}
+
+// arrivals are appends of one message each.
+func arrivals(ids ...string) []call {
+	list := make([]call, len(ids))
+	for i, id := range ids {
+		list[i] = call{together(id, "", 1)}
+	}
+	return list
+}

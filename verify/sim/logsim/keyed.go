@@ -1,0 +1,330 @@
+package logsim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// Suite is what there is to run.
+func Suite() sim.Suite {
+	return sim.Suite{Name: "log", Small: Small(), Large: Large(), Random: Shuffled}
+}
+
+// Small are scenarios of which every schedule is walked in seconds.
+func Small() []sim.Scenario { return slices.Concat(expected(), smallArrivals(), smallKeyed()) }
+
+// Large are scenarios of which every schedule is walked in minutes.
+func Large() []sim.Scenario { return slices.Concat(expectedLarge(), largeArrivals(), largeKeyed()) }
+
+// Shuffled is the scenario of a seed, of both kinds in turns.
+func Shuffled(seed uint64) sim.Scenario {
+	if seed%2 == 0 {
+		return shuffledArrivals(seed / 2)
+	}
+	return shuffledKeyed(seed / 2)
+}
+
+const (
+	// window is the settle window, where there is one.
+	window = 10 * time.Second
+	// retention is short, for scenarios in which things expire.
+	retention = cursor.MinRetention
+	// anOrderItem is how many entries a tail has of which the next move makes an order item.
+	anOrderItem = queuelog.OrderItemEntries
+)
+
+// with are the settings of a queue.
+func with(settle time.Duration, late cursor.LatePolicy) cursor.Settings {
+	s := cursor.DefaultSettings()
+	s.Kind, s.KeyType, s.Settle, s.Late = cursor.KindKeyed, keyType, settle, late
+	return s
+}
+
+var (
+	atOnce  = with(0, cursor.LateDeliver)
+	newest  = with(0, cursor.LateDrop)
+	settled = with(window, cursor.LateDeliver)
+)
+
+// fresh makes a scenario of a set of actors, before there is a queue.
+func fresh(name string, faults int, settings cursor.Settings, actors func(*model)) sim.Scenario {
+	made := crowds{}
+	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
+		m := newModel(run, made, settings)
+		actors(m)
+		return m
+	}}
+}
+
+// scenario makes one on a keyed queue with these settings.
+func scenario(name string, faults int, settings cursor.Settings, actors func(*model)) sim.Scenario {
+	return fresh("keyed: "+name, faults, settings, func(m *model) {
+		m.create()
+		m.note()
+		actors(m)
+	})
+}
+
+// killed makes one whose invocations are killed after so many requests.
+func killed(budget int, s sim.Scenario) sim.Scenario {
+	s.Name, s.Budget = fmt.Sprintf("%s, killed after %d requests", s.Name, budget), budget
+	return s
+}
+
+// smallKeyed are the small scenarios of keyed queues.
+func smallKeyed() []sim.Scenario {
+	return []sim.Scenario{
+		fresh("keyed: a new queue", 1, atOnce, func(m *model) {
+			m.producer("A", calls(1)...)
+			m.producer("B", calls(2)...)
+		}),
+		scenario("one message from two producers", 1, atOnce, func(m *model) {
+			m.producer("A", calls(1)...)
+			m.producer("B", calls(1)...)
+			m.sweeper(1)
+		}),
+		scenario("two messages under one key and id", 1, atOnce, func(m *model) {
+			m.producer("A", calls(1)...)
+			m.producer("B", call{one(1, "m1", "other")})
+			m.sweeper(1)
+		}),
+		scenario("a group, a twin in it, and one behind another", 1, atOnce, func(m *model) {
+			m.producer("A", call{one(2, "b", ""), one(1, "a", ""), one(2, "b", ""), behind("a", one(3, "c", ""))})
+			m.sweeper(1)
+		}),
+		receiptTwice(),
+		scenario("two settle", 0, atOnce, func(m *model) {
+			m.producer("A", calls(1)...)
+			m.producer("B", calls(2)...)
+			m.sweeper(2)
+		}),
+		scenario("a wake-up and the sweep", 0, atOnce, func(m *model) {
+			m.producer("A", calls(2)...)
+			m.settler("wake-up", 1, sortKeyOf(1, "x"))
+			m.sweeper(1)
+			m.producer("B", calls(1)...)
+		}),
+		scenario("the same late one twice", 1, atOnce, func(m *model) {
+			m.crowd(2, 1)
+			m.producer("A", calls(1)...)
+			m.producer("B", calls(1)...)
+		}),
+		scenario("late ones are dropped, equal ones not", 1, newest, func(m *model) {
+			m.crowd(2, 1)
+			m.producer("A", call{one(1, "a", ""), one(2, "b", ""), one(2, "f", ""), one(3, "c", "")})
+			m.sweeper(1)
+		}),
+		scenario("a late one while another settles", 0, atOnce, func(m *model) {
+			m.producer("A", calls(3)...)
+			m.producer("B", calls(1)...)
+			m.sweeper(2)
+		}),
+		scenario("a window", 0, settled, func(m *model) {
+			m.producer("A", calls(2)...)
+			m.producer("B", calls(1)...)
+			m.sweeper(1)
+			m.clock(window-1, 1)
+		}),
+		scenario("a window by clocks that are apart", 0, settled, func(m *model) {
+			m.Clocks["A"], m.Clocks["sweep0"] = time.Second, -time.Second
+			m.producer("A", calls(2)...)
+			m.producer("B", calls(1)...)
+			m.sweeper(1)
+			m.clock(window)
+		}),
+		scenario("pages of one", 1, atOnce, func(m *model) {
+			m.Page = 1
+			m.storeCrowd(1, 2)
+			m.sweeper(1)
+			m.producer("A", call{one(0, "a", ""), one(0, "b", "")})
+		}),
+		scenario("a page that ends with the wake-up's message", 1, atOnce, func(m *model) {
+			m.Page = 1
+			m.producer("A", calls(2)...)
+			m.settler("wake-up", 1, sortKeyOf(2, "m2"))
+		}),
+		scenario("two flush", 1, atOnce, func(m *model) {
+			m.crowd(1, anOrderItem)
+			m.storeCrowd(100, 1)
+			m.sweeper(2)
+		}),
+		scenario("a repeat after its order item", 1, atOnce, func(m *model) {
+			m.crowd(10, anOrderItem-1)
+			m.producer("A", calls(1, 1)...)
+			m.others(1, 2, 100)
+			m.flusher()
+		}),
+		scenario("more than a move", 1, atOnce, func(m *model) {
+			m.storeCrowd(1, 260)
+			m.sweeper(1)
+		}),
+		scenario("overtaken by a flush and a move", 0, atOnce, func(m *model) {
+			m.crowd(1, anOrderItem+1)
+			m.storeCrowd(2000, 128)
+			m.overtaker(1000, 128)
+			m.sweeper(1)
+		}),
+		scenario("more late ones than a move", 0, atOnce, func(m *model) {
+			m.storeCrowd(1, 130)
+			m.crowd(1000, 1)
+			m.sweeper(2)
+		}),
+		scenario("read while it is flushed", 1, atOnce, func(m *model) {
+			m.crowd(1, anOrderItem)
+			m.producer("A", calls(0)...)
+			m.reader(1)
+		}),
+		scenario("read what is late, dropped and in order", 1, newest, func(m *model) {
+			m.crowd(4, 2)
+			m.producer("A", call{one(4, "e", ""), one(1, "a", ""), one(7, "g", "")})
+			m.sweeper(1)
+			m.reader(1)
+		}),
+		scenario("the keys begin anew beside a writer", 1, atOnce, func(m *model) {
+			m.producer("A", calls(2, 1)...)
+			m.restarter("restart")
+		}),
+		scenario("the keys begin anew beside a settler, and late ones are dropped", 0, newest, func(m *model) {
+			m.storeCrowd(2, 1)
+			m.producer("A", calls(1)...)
+			m.restarter("restart")
+			m.sweeper(1)
+		}),
+		scenario("the keys begin anew twice", 0, atOnce, func(m *model) {
+			m.producer("A", calls(1)...)
+			m.restarter("one")
+			m.restarter("two")
+		}),
+		scenario("the keys begin anew before a window is over", 0, settled, func(m *model) {
+			m.producer("A", calls(2, 1)...)
+			m.restarter("restart")
+			m.clock(window)
+		}),
+		killed(4, scenario("settlers", 0, atOnce, func(m *model) {
+			m.crowd(10, anOrderItem+1)
+			m.storeCrowd(100, 3)
+			m.sweeper(1)
+			m.producer("A", calls(1)...)
+		})),
+		kept("a place shortly before it expires", 0, func(m *model) {
+			m.producer("A", calls(1)...)
+			m.producer("B", calls(1)...)
+			m.sweeper(1)
+			m.keeper(4, retention/4)
+		}),
+	}
+}
+
+// receiptTwice: two writers bring one message, and repeat it, at other times.
+func receiptTwice() sim.Scenario {
+	byTime := atOnce
+	byTime.KeyType = "time"
+	return scenario("one message by its receipt, from two", 1, byTime, func(m *model) {
+		m.byReceipt = []string{"m"}
+		m.producer("A", call{byReceipt("m")})
+		m.producer("B", call{byReceipt("m")})
+		m.clock(time.Second)
+	})
+}
+
+func kept(name string, faults int, actors func(*model)) sim.Scenario {
+	return scenario(name, faults, atOnce, func(m *model) {
+		m.keep = retention
+		actors(m)
+	})
+}
+
+func largeKeyed() []sim.Scenario {
+	return []sim.Scenario{
+		scenario("two move what is more than a move", 0, atOnce, func(m *model) {
+			m.crowd(1, mostTail)
+			m.storeCrowd(1000, 256)
+			m.sweeper(2)
+		}),
+		scenario("two settle, 1 fault", 1, atOnce, func(m *model) {
+			m.producer("A", calls(1)...)
+			m.producer("B", calls(2)...)
+			m.sweeper(2)
+		}),
+		scenario("a late one while another settles, 1 fault", 1, atOnce, func(m *model) {
+			m.producer("A", calls(3)...)
+			m.producer("B", calls(1)...)
+			m.sweeper(2)
+		}),
+		scenario("one message from two producers, 2 faults", 2, atOnce, func(m *model) {
+			m.producer("A", calls(1)...)
+			m.producer("B", calls(1)...)
+			m.sweeper(1)
+		}),
+	}
+}
+
+const keyType = sortkey.KeyType("number")
+
+// one is a message of a keyed queue. The payload distinguishes two under one key and id.
+func one(key int64, id, payload string) request {
+	return request{messages: []cursor.Message{{
+		KeyParts: []any{key}, KeyType: keyType,
+		Queue: queue, ID: id, Body: fmt.Appendf(nil, "%d%s%s", key, id, payload),
+	}}}
+}
+
+// byReceipt is a message for a queue of times whose key is when it comes.
+func byReceipt(id string) request {
+	k := one(0, id, "")
+	k.messages[0].KeyType, k.received = "time", true
+	return k
+}
+
+// behind is a message that names the one which should stand before it.
+func behind(prev string, k request) request {
+	k.messages[0].Prev = prev
+	return k
+}
+
+// sortKey is the key under which it is stored.
+func (r request) sortKey() sortkey.SortKey {
+	m := r.messages[0]
+	return sortKeyOf(m.KeyParts[0].(int64), m.ID)
+}
+
+// sortKey is the same of any message, once it is stored.
+func (m *model) sortKey(r request) sortkey.SortKey {
+	if r.received {
+		id := r.messages[0].ID
+		return receivedKey(m.receipts[id], id)
+	}
+	return r.sortKey()
+}
+
+// receivedKey is the key of a message that first came at a time.
+func receivedKey(at time.Time, id string) sortkey.SortKey {
+	key, err := sortkey.KeyType("time").Key(at)
+	if err != nil {
+		panic(err) // unreachable: every time of a run is a key
+	}
+	return sortkey.KeyedSortKey(key, id)
+}
+
+func sortKeyOf(n int64, id string) sortkey.SortKey {
+	key, err := keyType.Key(n)
+	if err != nil {
+		panic(err) // unreachable: every whole number is a key
+	}
+	return sortkey.KeyedSortKey(key, id)
+}
+
+// calls are puts of one message each, of these keys, by one id each.
+func calls(keys ...int64) []call {
+	list := make([]call, len(keys))
+	for i, key := range keys {
+		list[i] = call{one(key, fmt.Sprint("m", key), "")}
+	}
+	return list
+}

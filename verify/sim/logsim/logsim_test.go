@@ -1,0 +1,12 @@
+package logsim_test
+
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/verify/sim/logsim"
+	"github.com/streamsort/streamsort/verify/sim/simtest"
+)
+
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, logsim.Small()) }
+
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, logsim.Shuffled, 40_000) }

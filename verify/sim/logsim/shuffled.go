@@ -1,0 +1,205 @@
+package logsim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/verify/sim"
+)
+
+// enough is a budget with which a settler makes progress, whatever it has to flush.
+const enough = 9
+
+// shuffledKeyed is the scenario of a seed in a keyed queue: up to four producers that put up to a
+// dozen messages, some twice, some in groups, some under one key, beside wake-ups with bounds,
+// sweeps, others, a reader, clocks that are apart, time that passes, tables that are set back, and
+// up to six faults.
+func shuffledKeyed(seed uint64) sim.Scenario {
+	random := func() *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+	settle := []time.Duration{0, window, window}
+	late := []cursor.LatePolicy{cursor.LateDeliver, cursor.LateDrop}
+	first := random()
+	s := scenario(fmt.Sprint("shuffled ", seed), int(seed%7), with(settle[first.IntN(3)], late[first.IntN(2)]), func(m *model) {
+		random := random()
+		_, _ = random.IntN(3), random.IntN(2) // the settings
+		if seed%5 > 0 {
+			m.Page = []int{0, 1, 3}[random.IntN(3)]
+		}
+		m.shuffle(random)
+	})
+	if seed%5 == 0 {
+		s.Budget = enough
+	}
+	return s
+}
+
+// shuffle starts the actors.
+func (m *model) shuffle(random *rand.Rand) {
+	before := []int{0, 0, 3, anOrderItem - 2, anOrderItem + 1}[random.IntN(5)]
+	if before > 0 {
+		m.crowd(10, before)
+	}
+	if random.IntN(3) == 0 {
+		m.keep = retention
+	}
+	m.shuffleClocks(random)
+	for i, own := range shares(random) {
+		m.producer(fmt.Sprint("producer", i), own...)
+	}
+	m.sweeper(1 + random.IntN(2))
+	for i := range random.IntN(3) {
+		m.settler(fmt.Sprintf("wake-up%d-", i), 1, sortKeyOf(int64(random.IntN(60)), "x"))
+	}
+	if random.IntN(3) == 0 {
+		m.others(1+random.IntN(2), 1+random.IntN(20), 70)
+	}
+	if random.IntN(2) == 0 {
+		m.flusher()
+	}
+	switch random.IntN(12) {
+	case 0:
+		m.restored()
+	case 1:
+		m.loser()
+	case 2, 3, 4, 5:
+		m.reader(1 + random.IntN(2))
+	}
+	if m.keep == 0 && !m.pauses && random.IntN(4) == 0 {
+		m.restarter("restart")
+	}
+	if m.keep > 0 {
+		m.keeper(1+random.IntN(6), retention/4)
+	} else {
+		m.clock([]time.Duration{window / 2, window, 6 * time.Minute}[:1+random.IntN(3)]...)
+	}
+}
+
+// shuffleClocks sets clocks apart; one may be wrong by far.
+func (m *model) shuffleClocks(random *rand.Rand) {
+	for _, name := range []string{"producer0", "producer1", "sweep0", "wake-up0-0"} {
+		m.Clocks[name] = time.Duration(random.IntN(5)-2) * time.Second
+	}
+	if m.keep == 0 && random.IntN(6) == 0 {
+		m.Clocks["producer2"] = 10 * time.Minute
+	}
+	m.Slow["sweep0"] = random.IntN(2) == 0
+}
+
+// shares are the calls of up to four producers.
+func shares(random *rand.Rand) [][]call {
+	all := make([][]call, 1+random.IntN(4))
+	for range 2 + random.IntN(7) {
+		var c call
+		for range 1 + random.IntN(3)/2*random.IntN(3) {
+			k := one(int64(random.IntN(7)*10), fmt.Sprint("id", random.IntN(2)), []string{"", "", "", "", "", "other"}[random.IntN(6)])
+			if random.IntN(6) == 0 {
+				k = behind("id0", k)
+			}
+			if !c.clashes(k) {
+				c = append(c, k)
+			}
+		}
+		w := random.IntN(len(all))
+		all[w] = append(all[w], c)
+	}
+	return all
+}
+
+// clashes reports whether another message of the call has the same key and id.
+func (c call) clashes(k request) bool {
+	for _, o := range c {
+		if o.sortKey() == k.sortKey() && o.name() != k.name() {
+			return true
+		}
+	}
+	return false
+}
+
+// shuffledArrivals is the scenario of a seed in arrival order: up to four producers that append up to a
+// dozen arrivals, some twice, some in groups, some of several messages, some
+// under the same id with another payload, in one of three beside batches that say
+// their seqs, beside others, a reader, time that passes, and up to six faults.
+func shuffledArrivals(seed uint64) sim.Scenario {
+	return fresh(fmt.Sprint("arrival: shuffled ", seed), int(seed%7), arrivalOrder, func(m *model) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		if random.IntN(3) == 0 {
+			m.keep = retention
+		}
+		entries := []int{0, 10, nearly - 3, nearly, queuelog.MaxTail - 2}[random.IntN(5)]
+		m.create()
+		m.append("before", entries)
+		if seed%3 == 1 {
+			m.shuffledExpecting(random, entries)
+		}
+		producers := 1 + random.IntN(4)
+		share := make([][]call, producers)
+		for range 2 + random.IntN(8) {
+			c := call{}
+			for range 1 + random.IntN(3)/2*random.IntN(3) {
+				id := fmt.Sprint("id", random.IntN(8))
+				payload := ""
+				if random.IntN(12) == 0 {
+					payload = "other"
+				}
+				a := together(id, payload, 1+random.IntN(7)/6)
+				if !c.has(id) {
+					c = append(c, a)
+				}
+			}
+			w := random.IntN(producers)
+			share[w] = append(share[w], c)
+		}
+		for i, own := range share {
+			m.producer(fmt.Sprintf("producer %d", i), own...)
+		}
+		if random.IntN(3) > 0 {
+			m.others(1+random.IntN(3), 5+random.IntN(20), 0)
+		}
+		if random.IntN(4) == 0 {
+			m.turnover(1 + random.IntN(3))
+		}
+		if random.IntN(2) == 0 {
+			m.reader(1 + random.IntN(3))
+		}
+		if m.keep > 0 {
+			m.keeper(1+random.IntN(6), retention/4)
+		}
+	})
+}
+
+func (c call) has(id string) bool {
+	for _, a := range c {
+		if a.name() == id {
+			return true
+		}
+	}
+	return false
+}
+
+// shuffledExpecting are up to two producers that say the seqs, from behind the entries on: in order, cut at
+// random, some again, some with another payload, some with a hole.
+func (m *model) shuffledExpecting(random *rand.Rand, entries int) {
+	for i := range 1 + random.IntN(2) {
+		var list []batch
+		for next := int64(entries) + 1; len(list) < 1+random.IntN(5); {
+			b := batch{}
+			if random.IntN(8) == 0 {
+				b.payload = "other"
+			}
+			first := max(next-random.Int64N(3), 1)
+			for seq := first; seq < first+1+random.Int64N(4); seq++ {
+				if random.IntN(10) > 0 {
+					b.seqs = append(b.seqs, seq)
+				}
+				next = seq + 1
+			}
+			if len(b.seqs) > 0 {
+				list = append(list, b)
+			}
+		}
+		m.expecting(fmt.Sprintf("expecting %d", i), list...)
+	}
+}

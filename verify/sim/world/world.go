@@ -1,0 +1,151 @@
+// Package world is what simulators of code on tables share: [World] is the tables of a run,
+// its time, and its processes, each with a [World.View] of the tables and a [World.Clock];
+// [World.Step] is an actor of one step.
+package world
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
+)
+
+// Start is when every run begins.
+var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// World is the tables of a run, and who sees them.
+type World struct {
+	Run    *sim.Run
+	Tables *ddb.Memory
+	Now    time.Time
+	// Clocks are how far the processes' clocks are from the run's. Others can overtake the
+	// processes in Slow while these read it.
+	Clocks map[string]time.Duration
+	Slow   map[string]bool
+	// Page, if not 0, is the most items that a query shows, where a table stops at 1 MB.
+	Page int
+	// Running counts calls under way: time that is long against a call passes only while
+	// there is none.
+	Running int
+	// Changed is set by each write.
+	Changed bool
+
+	notes   map[string]func(ddb.Change)
+	digests map[ddb.Item]sim.Digest
+}
+
+// New returns a world of empty tables.
+func New(run *sim.Run, tables ...table.Definition) *World {
+	w := &World{
+		Run: run, Tables: ddb.NewMemory(tables...).Remember(), Now: Start,
+		Clocks: map[string]time.Duration{}, Slow: map[string]bool{}, notes: map[string]func(ddb.Change){},
+		digests: map[ddb.Item]sim.Digest{},
+	}
+	w.Tables.OnChange(func(c ddb.Change) {
+		if note := w.notes[c.Table.Name]; note != nil {
+			note(c)
+		}
+	})
+	return w
+}
+
+// Note calls a function with each change of a table. The engine is locked meanwhile: the
+// function decodes the change, and asks no table.
+func (w *World) Note(table string, note func(ddb.Change)) { w.notes[table] = note }
+
+// Clock is the clock of a process.
+func (w *World) Clock(p *sim.Proc) func() time.Time {
+	ahead, slow := w.Clocks[p.Name()], w.Slow[p.Name()]
+	return func() time.Time {
+		if slow {
+			p.Choose(sim.Labelf("reads the clock"), nil, "")
+			p.Knows().Int(w.Now.UnixMilli())
+		}
+		return w.Now.Add(ahead)
+	}
+}
+
+// View is the tables as a process sees them: a request whose name is among the points is a
+// point of the run, any other one decides nothing.
+func (w *World) View(p *sim.Proc, points map[string]bool, h simdb.Hooks) ddb.Engine {
+	perform := h.Perform
+	h.Perform = func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+		w.Changed = w.Changed || r.Writes()
+		return perform(r, do)
+	}
+	tables := simdb.Engine(p, w.Tables, &h)
+	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if !points[r.Name()] {
+			return w.Tables.Do(ctx, r)
+		}
+		if q, ok := r.(ddb.Query); ok && w.Page > 0 && (q.Limit == 0 || q.Limit > w.Page) {
+			q.Limit = w.Page
+			r = q
+		}
+		return tables.Do(ctx, r)
+	})
+}
+
+// Hash feeds all of an item, but for some attributes.
+func (w *World) Hash(d *sim.Digest, it ddb.Item, but ...string) {
+	known, ok := w.digests[it]
+	if !ok {
+		for name, value := range it.All() {
+			if !slices.Contains(but, name) {
+				known.Text(name)
+				value.Digest(&known)
+			}
+		}
+		w.digests[it] = known
+	}
+	d.Digest(known)
+}
+
+// Part is a part of items: what a weak read may show.
+type Part func(items []ddb.Item) []ddb.Item
+
+// Parts are answers that show such parts only.
+func Parts(now func() (ddb.Answer, error), parts ...Part) []func() (ddb.Answer, error) {
+	answers := make([]func() (ddb.Answer, error), len(parts))
+	for i, part := range parts {
+		answers[i] = func() (ddb.Answer, error) {
+			a, err := now()
+			a.Items = part(slices.Clip(a.Items))
+			return a, err
+		}
+	}
+	return answers
+}
+
+// WithoutFirst is all but the first.
+func WithoutFirst(items []ddb.Item) []ddb.Item { return items[min(1, len(items)):] }
+
+// WithoutLast is all but the last.
+func WithoutLast(items []ddb.Item) []ddb.Item { return items[:max(len(items)-1, 0)] }
+
+// Nothing is none.
+func Nothing([]ddb.Item) []ddb.Item { return nil }
+
+// Step starts an actor that does something once, at any moment from when it is ready.
+func (w *World) Step(name string, label sim.Label, ready func() bool, does func()) {
+	w.Run.Go(name, func(p *sim.Proc) {
+		if p.Choose(label, ready, "") == 0 {
+			does()
+		}
+	})
+}
+
+// IsFault reports whether an error is one that the simulator made.
+func IsFault(err error) bool { return errors.Is(err, sim.ErrFault) || errors.Is(err, sim.ErrDead) }
+
+// OnlyFaults checks S6: that an actor which lives got no error but of a fault.
+func (w *World) OnlyFaults(p *sim.Proc, who string, err error) {
+	if err != nil && !p.Dead() && !IsFault(err) {
+		w.Run.Violation("S6: %s got an error that no fault made: %v", who, err)
+	}
+}

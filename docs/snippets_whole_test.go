@@ -21,7 +21,7 @@ import (
 // packages are what the pages' Go code may call, by the name it is called by.
 var packages = map[string]string{
 	"bytes": "bytes", "context": "context", "json": "encoding/json", "fmt": "fmt", "http": "net/http", "maps": "maps", "slices": "slices",
-	"sql": "database/sql", "sync": "sync",
+	"sql": "database/sql", "sync": "sync", "time": "time",
 	"events":      "github.com/aws/aws-lambda-go/events",
 	"lambda":      "github.com/aws/aws-lambda-go/lambda",
 	"dynamodb":    "github.com/aws/aws-sdk-go-v2/service/dynamodb",

@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -48,9 +47,9 @@ func Open(ctx context.Context, path string) (*sql.DB, error) {
 }
 
 // Consume is a copy of the consumer: it is killed, it never ends by itself.
-// The arguments are the API's URL, the path of the books, and the queues.
+// The arguments are the API's URL and the path of the books.
 func Consume(ctx context.Context, arguments []string) error {
-	api, path, queues := arguments[0], arguments[1], arguments[2:]
+	api, path := arguments[0], arguments[1]
 	claims, err := pullhttp.New(api)
 	if err != nil {
 		return err
@@ -67,17 +66,10 @@ func Consume(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	var all sync.WaitGroup
-	errs := make([]error, len(queues))
-	for i, queue := range queues {
-		all.Go(func() {
-			errs[i] = markers.Consume(ctx, mortal.AtRandom(claims), queue, Consumer, book, &pull.ConsumeOptions{
-				Bounds: delivery.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
-			})
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
+	// A copy that is killed holds its claims until their leases end: the shortest one.
+	return markers.ConsumeAll(ctx, mortal.AtRandom(claims), "", Consumer, 4, book, &pull.ConsumeOptions{
+		Bounds: delivery.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
+	})
 }
 
 // book books a batch.

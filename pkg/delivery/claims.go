@@ -18,6 +18,15 @@ import (
 // A consumer that is not there is delivery.ErrNoConsumer, a queue that was never put to
 // cursor.ErrNoQueue, and what is out of its bounds a *cursor.InvalidError.
 type Claims interface {
+	// Queues lists a page of the queues whose names begin with prefix, in no order. after is
+	// the next of the page before, empty for the first page; next is empty after the last
+	// page. A page may be empty and have a next.
+	Queues(ctx context.Context, prefix, after string) (page []Queue, next string, err error)
+
+	// Create creates a consumer that begins with the oldest message stored. A consumer that
+	// is there stays as it is.
+	Create(ctx context.Context, queue, consumer string) error
+
 	// List shows what a claim would get now, without claiming it: all of it or
 	// nothing is to be claimed then. OK, or what Claim would answer instead.
 	List(ctx context.Context, queue, consumer string, bounds Bounds) (Answer, error)

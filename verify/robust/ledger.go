@@ -60,13 +60,8 @@ func books(ctx context.Context, w *world) error {
 		return err
 	}
 	queues := slices.Sorted(maps.Keys(last))
-	for _, queue := range queues {
-		if _, err := d.Create(ctx, queue, ledger.Consumer, delivery.First); err != nil {
-			return err
-		}
-	}
 	copies := mortal.Keep(ctx, mortal.Plan{
-		Arguments: append([]string{"ledger-copy", w.stack.URL(), path}, queues...),
+		Arguments: []string{"ledger-copy", w.stack.URL(), path},
 		Copies:    2, Kills: w.number("KILLS"), OneStepIn: 25,
 	})
 	w.later(copies.Close)

@@ -37,6 +37,7 @@ func Run(t *testing.T, newEnv func(t *testing.T) Env) {
 		name string
 		test func(*bench)
 	}{
+		{"create", testCreate},
 		{"whole claim", testWhole},
 		{"commit and claim", testCommitAndClaim},
 		{"commit, and nothing to claim", testCommitAndNothing},
@@ -429,5 +430,23 @@ func testNotThere(b *bench) {
 		if _, err := call(); !errors.Is(err, delivery.ErrNoConsumer) {
 			b.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// testCreate: the consumer begins with the oldest message, and a repeat changes nothing.
+func testCreate(b *bench) {
+	b.Put(2)
+	for range 2 {
+		if err := b.Claims.Create(b.Context(), "q", "new"); err != nil {
+			b.Fatal(err)
+		}
+		a, err := b.Claims.Claim(b.Context(), delivery.Request{Queue: "q", Consumer: "new", ID: "r"})
+		if err != nil || a.Verdict != delivery.OK || a.From != 0 || a.To != 2 {
+			b.Errorf("%+v, %v; want both messages", a, err)
+		}
+	}
+	var wrong *cursor.InvalidError
+	if err := b.Claims.Create(b.Context(), "q", ""); !errors.As(err, &wrong) || wrong.Field != "consumer" {
+		b.Errorf("error %v, want that the consumer is invalid", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -60,6 +61,11 @@ type ConsumeOptions struct {
 	Beat time.Duration
 	// Poll is how long it waits where nothing is ready; 1 second.
 	Poll time.Duration
+	// Create creates the consumer at its first claim where it is not there: it begins with
+	// the oldest message stored.
+	Create bool
+	// Logger logs what it waits for; nil means slog.Default().
+	Logger *slog.Logger
 	// UntilEmpty ends it where nothing is ready.
 	UntilEmpty bool
 	// KeepMarkers is how many claims' markers are kept, 1 or more; 1,000.
@@ -140,6 +146,8 @@ type consuming struct {
 	failures int
 	last     error
 	ended    bool
+	// waitsFor is what it waited for last.
+	waitsFor delivery.Verdict
 	// checked is set when the database is known to be what it was.
 	checked bool
 }
@@ -172,6 +180,9 @@ func newConsuming(claims delivery.Claims, db Database, queue, consumer string, o
 	}
 	if run.Now == nil {
 		run.Now = time.Now
+	}
+	if run.Logger == nil {
+		run.Logger = slog.Default()
 	}
 	switch name := db.Name(); {
 	case len(name) == 0 || len(name) > 40:
@@ -241,6 +252,7 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	}
 	switch a.Verdict {
 	case delivery.OK:
+		run.waitsFor = delivery.OK
 		return run.apply(ctx, a)
 	case delivery.InDoubt:
 		run.Observe(Step{Verdict: delivery.InDoubt, Batch: a.Batch})
@@ -252,11 +264,39 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	}
 	run.failures = 0
 	run.Observe(Step{Verdict: a.Verdict, Batch: a.Batch})
+	if a.Verdict != run.waitsFor && a.Verdict != delivery.Nothing {
+		run.logWait(ctx, a)
+	}
+	run.waitsFor = a.Verdict
 	run.ended = a.Verdict == delivery.Nothing && run.UntilEmpty
 	if left := a.Until.Sub(run.Now()); !a.Until.IsZero() && left < run.Poll {
 		return max(left, time.Millisecond), nil
 	}
 	return run.Poll, nil
+}
+
+// logWait logs what a claim waits for.
+func (run *consuming) logWait(ctx context.Context, a delivery.Answer) {
+	attrs := []slog.Attr{
+		slog.String("queue", run.queue), slog.String("consumer", run.consumer),
+		slog.String("answer", string(a.Verdict)),
+	}
+	if !a.Until.IsZero() {
+		attrs = append(attrs, slog.Duration("ends_in", a.Until.Sub(run.Now()).Round(time.Second)))
+	}
+	if a.Detail != "" {
+		attrs = append(attrs, slog.String("detail", a.Detail))
+	}
+	level, text := slog.LevelInfo, "waits"
+	switch a.Verdict {
+	case delivery.Busy:
+		text = "waits for the claim of another process, which ends at its lease if that was killed"
+	case delivery.Wait:
+		text = "waits to try again what failed"
+	case delivery.Blocked, delivery.Missing:
+		level, text = slog.LevelWarn, "waits for an operator"
+	}
+	run.Logger.LogAttrs(ctx, level, text, attrs...)
 }
 
 // request is the one for the next claim: the same until it is answered.
@@ -274,6 +314,11 @@ func (run *consuming) claim(ctx context.Context) (delivery.Answer, error) {
 		return a, nil
 	}
 	a, err := run.claims.Claim(ctx, run.request())
+	if run.Create && errors.Is(err, delivery.ErrNoConsumer) {
+		if err = run.claims.Create(ctx, run.queue, run.consumer); err == nil {
+			a, err = run.claims.Claim(ctx, run.request())
+		}
+	}
 	if err == nil {
 		run.req = ""
 	}

@@ -259,6 +259,40 @@ func seconds(lease time.Duration) int64 {
 	return int64((lease + time.Second - 1) / time.Second)
 }
 
+// Queues implements [delivery.Claims]: a page has at most 100.
+func (c *Client) Queues(ctx context.Context, prefix, after string) (page []delivery.Queue, next string, err error) {
+	query := url.Values{"limit": {"100"}}
+	for name, value := range map[string]string{"prefix": prefix, "after": after} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	var a struct {
+		List []struct {
+			Queue    string `json:"queue"`
+			Position seq    `json:"position"`
+		} `json:"list"`
+		Next string `json:"next"`
+	}
+	if err := c.api.Call(ctx, http.MethodGet, "/queues", query, nil, &a); err != nil {
+		return nil, "", claimsError(err)
+	}
+	for _, q := range a.List {
+		page = append(page, delivery.Queue{Name: q.Queue, Position: int64(q.Position)})
+	}
+	return page, a.Next, nil
+}
+
+// Create implements [delivery.Claims].
+func (c *Client) Create(ctx context.Context, queue, consumer string) error {
+	body, err := json.Marshal(document{Queue: queue, Consumer: consumer})
+	if err != nil {
+		return err
+	}
+	var created json.RawMessage
+	return claimsError(c.api.Call(ctx, http.MethodPost, "/consumers", nil, body, &created))
+}
+
 // List implements [delivery.Claims].
 func (c *Client) List(ctx context.Context, queue, consumer string, bounds delivery.Bounds) (delivery.Answer, error) {
 	query := url.Values{"queue": {queue}, "consumer": {consumer}}

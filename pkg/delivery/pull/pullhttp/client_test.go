@@ -237,3 +237,26 @@ func TestCommitAndClaim(t *testing.T) {
 		}
 	}
 }
+
+// TestQueues: the pages of a list.
+func TestQueues(t *testing.T) {
+	a := newAPI(t,
+		says(200, `{"status":200,"list":[{"queue":"a/1","kind":"numbered","position":"9007199254740993"}],"next":"x"}`),
+		says(200, `{"status":200,"list":[]}`),
+		refuses(400, "validation-failed", `,"errors":[{"field":"prefix","code":"too-large","detail":"begins none"}]`))
+	page, next, err := a.Queues(t.Context(), "a/", "")
+	if want := []delivery.Queue{{Name: "a/1", Position: 1<<53 + 1}}; err != nil || next != "x" || !slices.Equal(page, want) {
+		t.Errorf("%+v, %q, %v", page, next, err)
+	}
+	if page, next, err = a.Queues(t.Context(), "a/", next); err != nil || next != "" || len(page) != 0 {
+		t.Errorf("%+v, %q, %v; want the end", page, next, err)
+	}
+	var wrong *cursor.InvalidError
+	if _, _, err = a.Queues(t.Context(), "", ""); !errors.As(err, &wrong) || wrong.Field != "prefix" {
+		t.Errorf("error %v, want that the prefix is wrong", err)
+	}
+	want := []string{"GET /queues?limit=100&prefix=a%2F ", "GET /queues?after=x&limit=100&prefix=a%2F ", "GET /queues?limit=100 "}
+	if diff := cmp.Diff(want, a.requests); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}

@@ -4,7 +4,7 @@
 //
 //	sqlmarker.Install(ctx, db, sqlmarker.PostgreSQL)
 //	markers, err := sqlmarker.Open(ctx, db, sqlmarker.PostgreSQL, stackID)
-//	err = markers.Consume(ctx, claims, "orders", "ledger",
+//	err = markers.ConsumeAll(ctx, claims, "account/", "ledger", 8,
 //		func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error { … }, nil)
 //
 // The package imports no driver: open the database with any. A program with a loop

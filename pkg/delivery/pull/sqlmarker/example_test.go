@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -34,8 +35,6 @@ func Example() {
 		err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Append(nil, "order ", seq)})[0].Err
 		check(err)
 	}
-	_, err = deliverer.Create(ctx, "orders", "ledger", delivery.First)
-	check(err)
 
 	folder, err := os.MkdirTemp("", "example")
 	check(err)
@@ -49,14 +48,17 @@ func Example() {
 	_, err = db.ExecContext(ctx, "CREATE TABLE ledger (entry TEXT NOT NULL)")
 	check(err)
 
-	err = markers.Consume(ctx, claims, "orders", "ledger", func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+	err = markers.ConsumeAll(ctx, claims, "orders", "ledger", 8, func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
 		for _, m := range b.Messages {
 			if _, err := tx.ExecContext(ctx, "INSERT INTO ledger (entry) VALUES (?)", string(m.Body)); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, &pull.ConsumeOptions{UntilEmpty: true})
+	}, &pull.ConsumeOptions{
+		Lease:      30 * time.Second, // a killed process's claims wait so long: the least there is
+		UntilEmpty: true,             // this example ends
+	})
 	check(err)
 
 	rows, err := db.QueryContext(ctx, "SELECT entry FROM ledger")

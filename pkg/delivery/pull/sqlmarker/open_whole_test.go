@@ -4,6 +4,7 @@ package sqlmarker_test
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"testing"
 
@@ -12,7 +13,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
 )
 
+// TestMain is also the copy that TestTwoProcessesKilledAtRandom starts.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 6 && os.Args[1] == "copy" {
+		if err := runCopy(os.Args[2], os.Args[3], os.Args[4], os.Args[5]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	servers = append(servers, server{"postgresql", sqlmarker.PostgreSQL, func(t *testing.T) *sql.DB {
 		return opened(t, "pgx", localpg.ForTest(t))
 	}})

@@ -1,0 +1,685 @@
+package sqlmarker_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
+	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
+)
+
+// fleet is a database with markers, and queues in memory, in a bubble's time.
+type fleet struct {
+	*testing.T
+	*sqlmarker.Markers
+	db     *sql.DB
+	sorter *cursor.Sorter
+	d      *delivery.Deliverer
+	claims *counted
+	logs   *lockedBuffer
+}
+
+// lockedBuffer is a log.
+type lockedBuffer struct {
+	sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.Lock()
+	defer b.Unlock()
+	return b.Buffer.Write(p)
+}
+
+// counted counts requests.
+type counted struct {
+	delivery.Claims
+	lists, claims atomic.Int64
+}
+
+func (c *counted) Queues(ctx context.Context, prefix, after string) ([]delivery.Queue, string, error) {
+	c.lists.Add(1)
+	return c.Claims.Queues(ctx, prefix, after)
+}
+
+func (c *counted) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
+	c.claims.Add(1)
+	return c.Claims.Claim(ctx, r)
+}
+
+// inFleet runs a test in a bubble, on SQLite.
+func inFleet(t *testing.T, test func(f *fleet)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		db := servers[0].open(t)
+		if err := sqlmarker.Install(t.Context(), db, servers[0].dialect); err != nil {
+			t.Fatal(err)
+		}
+		m, err := sqlmarker.Open(t.Context(), db, servers[0].dialect, "stack 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ExecContext(t.Context(), "CREATE TABLE books (queue TEXT NOT NULL, seq INTEGER NOT NULL)"); err != nil {
+			t.Fatal(err)
+		}
+		f := &fleet{T: t, Markers: m, db: db, logs: &lockedBuffer{}}
+		if f.sorter, err = cursor.New(cursor.NewMemory(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if f.d, err = delivery.New(delivery.NewMemory(), f.sorter, nil); err != nil {
+			t.Fatal(err)
+		}
+		p, err := delivery.NewClaims(f.d, &delivery.ClaimsOptions{MaxAttempts: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.claims = &counted{Claims: p}
+		test(f)
+	})
+}
+
+// put puts messages to a queue.
+func (f *fleet) put(queue string, first, last int64) {
+	f.Helper()
+	for seq := first; seq <= last; seq++ {
+		if err := f.sorter.Put(f.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err; err != nil {
+			f.Fatal(err)
+		}
+	}
+}
+
+// options end where nothing waits, and log into the fleet's.
+func (f *fleet) options() *pull.ConsumeOptions {
+	return &pull.ConsumeOptions{
+		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: 30 * time.Second, UntilEmpty: true,
+		Logger: slog.New(slog.NewTextHandler(f.logs, nil)),
+	}
+}
+
+// enter writes a batch into the books.
+func enter(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+	for _, m := range b.Messages {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO books (queue, seq) VALUES (?, ?)", b.Queue, m.Seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// books are the entries, in the order in which they were made.
+func (f *fleet) books() (entries []string) {
+	f.Helper()
+	rows, err := f.db.QueryContext(f.Context(), "SELECT queue, seq FROM books ORDER BY rowid")
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var queue string
+		var seq int64
+		if err := rows.Scan(&queue, &seq); err != nil {
+			f.Fatal(err)
+		}
+		entries = append(entries, fmt.Sprintf("%s %d", queue, seq))
+	}
+	if err := rows.Err(); err != nil {
+		f.Fatal(err)
+	}
+	return entries
+}
+
+// has checks the books, in any order of the queues.
+func (f *fleet) has(want ...string) {
+	f.Helper()
+	got := f.books()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		f.Errorf("booked %q, want %q", got, want)
+	}
+}
+
+// logged checks that a part of a line was logged.
+func (f *fleet) logged(parts ...string) {
+	f.Helper()
+	f.logs.Lock()
+	defer f.logs.Unlock()
+	for line := range strings.Lines(f.logs.String()) {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			return
+		}
+	}
+	f.Errorf("no line with %q in\n%s", parts, f.logs.String())
+}
+
+// start starts a copy that runs until the returned function ends it, which returns its error.
+func (f *fleet) start(workers int, effect sqlmarker.Effect, o *pull.ConsumeOptions) (stop func() error) {
+	ctx, cancel := context.WithCancel(f.Context())
+	o.UntilEmpty = false
+	ended := make(chan error, 1)
+	go func() { ended <- f.ConsumeAll(ctx, f.claims, "a/", "c", workers, effect, o) }()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// TestConsumeAll: it consumes the queues with the prefix, and makes their consumers.
+func TestConsumeAll(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/1", 1, 2)
+		f.put("a/2", 1, 1)
+		f.put("b", 1, 1)
+		if err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 2, enter, f.options()); err != nil {
+			f.Fatal(err)
+		}
+		f.has("a/1 1", "a/1 2", "a/2 1")
+		if all, err := f.d.Status(f.Context(), "b"); err != nil || len(all) != 0 {
+			f.Errorf("consumers %+v of a queue without the prefix, %v", all, err)
+		}
+	})
+}
+
+// TestConsumeCreatesTheConsumer where the caller says so.
+func TestConsumeCreatesTheConsumer(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/1", 1, 1)
+		o := f.options()
+		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, o); !errors.Is(err, delivery.ErrNoConsumer) {
+			f.Errorf("error %v, want that there is no consumer", err)
+		}
+		o.Create = true
+		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, o); err != nil {
+			f.Error(err)
+		}
+		f.has("a/1 1")
+	})
+}
+
+// TestConsumeLogsWhatItWaitsFor once.
+func TestConsumeLogsWhatItWaitsFor(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/1", 1, 1)
+		if err := f.claims.Create(f.Context(), "a/1", "c"); err != nil {
+			f.Fatal(err)
+		}
+		if _, err := f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: "other", Lease: 41 * time.Second}); err != nil {
+			f.Fatal(err)
+		}
+		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, f.options()); err != nil {
+			f.Error(err)
+		}
+		f.logged("waits for the claim of another process", "queue=a/1", "answer=BUSY", "ends_in=41s")
+		if n := strings.Count(f.logs.String(), "\n"); n != 1 {
+			f.Errorf("%d lines, want one:\n%s", n, f.logs.String())
+		}
+	})
+}
+
+// TestQueuesAreListedInPages, without those that were erased.
+func TestQueuesAreListedInPages(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		want := map[string]int64{}
+		for n := range 1100 {
+			name := fmt.Sprintf("a/%04d", n)
+			f.put(name, 1, 1)
+			want[name] = 1
+		}
+		f.put("b", 1, 1)
+		if _, err := f.sorter.Erase(f.Context(), "a/0007", "op"); err != nil {
+			f.Fatal(err)
+		}
+		delete(want, "a/0007")
+		got, pages := map[string]int64{}, 0
+		for after := ""; pages == 0 || after != ""; pages++ {
+			page, next, err := f.claims.Queues(f.Context(), "a/", after)
+			if err != nil {
+				f.Fatal(err)
+			}
+			for _, q := range page {
+				got[q.Name] = q.Position
+			}
+			after = next
+		}
+		if !maps.Equal(got, want) || pages != 2 {
+			f.Errorf("%d queues in %d pages, want %d in 2", len(got), pages, len(want))
+		}
+	})
+}
+
+// TestConsumeAllFindsNewQueues and new messages, while it runs.
+func TestConsumeAllFindsNewQueues(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		stop := f.start(1, enter, f.options())
+		f.put("a/1", 1, 1)
+		bubble.Sleep(2 * time.Second)
+		f.put("a/1", 2, 2)
+		f.put("a/2", 1, 1)
+		bubble.Sleep(2 * time.Second)
+		f.has("a/1 1", "a/1 2", "a/2 1")
+		if err := stop(); !errors.Is(err, context.Canceled) {
+			f.Errorf("error %v, want the context's", err)
+		}
+	})
+}
+
+// TestConsumeAllIsQuiet: a queue is claimed where its position moved, and every 5 minutes.
+func TestConsumeAllIsQuiet(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		for n := range 10 {
+			f.put(fmt.Sprint("a/", n), 1, 1)
+		}
+		stop := f.start(2, enter, f.options())
+		bubble.Sleep(time.Minute)
+		// The claim without a consumer, the first one, and the one of nothing.
+		if lists, claims := f.claims.lists.Load(), f.claims.claims.Load(); lists > 61 || claims > 30 {
+			f.Errorf("%d lists and %d claims in a minute of 10 queues", lists, claims)
+		}
+		if _, err := f.d.Rewind(f.Context(), delivery.Order{Queue: "a/1", Consumer: "c", Reason: "again"}, delivery.At(1)); err != nil {
+			f.Fatal(err)
+		}
+		bubble.Sleep(5 * time.Minute)
+		_ = stop()
+		if n := len(f.books()); n != 11 {
+			f.Errorf("%d entries, want that of the rewind", n)
+		}
+	})
+}
+
+// TestAQueueThatFailsHoldsUpNoOther, with one worker: it is logged, and blocked in the end.
+func TestAQueueThatFailsHoldsUpNoOther(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/bad", 1, 1)
+		f.put("a/good", 1, 20)
+		stop := f.start(1, func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+			if b.Queue == "a/bad" {
+				return errors.New("no such account")
+			}
+			return enter(ctx, tx, b)
+		}, f.options())
+		bubble.Sleep(500 * time.Millisecond)
+		if n := len(f.books()); n != 20 {
+			f.Errorf("%d entries while one queue waits, want 20", n)
+		}
+		bubble.Sleep(2 * time.Hour)
+		f.logged("level=WARN", "queue=a/bad", "no such account")
+		f.logged("level=WARN", "queue=a/bad", "answer=BLOCKED")
+		_ = stop()
+	})
+}
+
+// TestAnEffectThatEndsItsTransactionEndsOneQueue, and does not run again.
+func TestAnEffectThatEndsItsTransactionEndsOneQueue(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/bad", 1, 1)
+		f.put("a/good", 1, 2)
+		var bad atomic.Int64
+		stop := f.start(1, func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+			if b.Queue == "a/bad" {
+				bad.Add(1)
+				return tx.Commit()
+			}
+			return enter(ctx, tx, b)
+		}, f.options())
+		bubble.Sleep(time.Hour)
+		f.has("a/good 1", "a/good 2")
+		f.logged("level=ERROR", "queue=a/bad", "ended its transaction")
+		if n := bad.Load(); n != 1 {
+			f.Errorf("the effect ran %d times", n)
+		}
+		_ = stop()
+	})
+}
+
+// TestConsumeAllReturnsWhatEndedAQueue, where it ends by itself.
+func TestConsumeAllReturnsWhatEndedAQueue(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/bad", 1, 1)
+		f.put("a/good", 1, 1)
+		err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1, func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+			if b.Queue == "a/bad" {
+				return tx.Rollback()
+			}
+			return enter(ctx, tx, b)
+		}, f.options())
+		if !errors.Is(err, pull.ErrEnded) || !strings.Contains(err.Error(), `"a/bad"`) {
+			f.Errorf("error %v", err)
+		}
+		f.has("a/good 1")
+	})
+}
+
+// TestItLogsTheClaimOfAKilledProcess, and takes it over at the end of its lease.
+func TestItLogsTheClaimOfAKilledProcess(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/1", 1, 1)
+		if err := f.claims.Create(f.Context(), "a/1", "c"); err != nil {
+			f.Fatal(err)
+		}
+		a, err := f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: f.Name() + "-1", Lease: 50 * time.Second})
+		if err != nil || a.Verdict != delivery.OK {
+			f.Fatal(a, err)
+		}
+		began := time.Now()
+		if err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1, enter, f.options()); err != nil {
+			f.Fatal(err)
+		}
+		f.has("a/1 1")
+		if took := time.Since(began); took < 50*time.Second || took > 53*time.Second {
+			f.Errorf("it took %v, want the lease", took)
+		}
+		f.logged("claims of other processes", "queues=1", "last=a/1", "ends_in=49s")
+		if strings.Contains(f.logs.String(), "answer=BUSY") {
+			f.Error("the claim is logged twice")
+		}
+	})
+}
+
+// holding counts the queues of which a claim is held.
+type holding struct {
+	delivery.Claims
+	sync.Mutex
+	held map[string]bool
+	most int
+}
+
+func (c *holding) note(queue string, holds bool) {
+	c.Lock()
+	defer c.Unlock()
+	delete(c.held, queue)
+	if holds {
+		c.held[queue] = true
+	}
+	c.most = max(c.most, len(c.held))
+}
+
+func (c *holding) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
+	a, err := c.Claims.Claim(ctx, r)
+	c.note(r.Queue, a.Verdict == delivery.OK)
+	return a, err
+}
+
+func (c *holding) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
+	done, next, err = c.Claims.CommitAndClaim(ctx, h, r, replies...)
+	c.note(h.Queue, next.Verdict == delivery.OK)
+	return done, next, err
+}
+
+// TestWorkersBoundTheConnections: no more effects at once, and no more connections.
+func TestWorkersBoundTheConnections(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		for n := range 12 {
+			f.put(fmt.Sprint("a/", n), 1, 3)
+		}
+		f.db.SetMaxOpenConns(3)
+		// SQLite has one transaction at a time: the claims that are held show the workers.
+		claims := &holding{Claims: f.claims, held: map[string]bool{}}
+		if err := f.ConsumeAll(f.Context(), claims, "a/", "c", 3, enter, f.options()); err != nil {
+			f.Fatal(err)
+		}
+		if n := len(f.books()); n != 36 || claims.most > 3 {
+			f.Errorf("%d entries, %d claims at once, want 3 at most", n, claims.most)
+		}
+	})
+}
+
+// TestALongQueueTakesTurns with those that wait for its worker.
+func TestALongQueueTakesTurns(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		for n := range 3 {
+			f.put(fmt.Sprint("a/", n), 1, 30)
+		}
+		if err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1, enter, f.options()); err != nil {
+			f.Fatal(err)
+		}
+		first := map[string]bool{}
+		for _, entry := range f.books()[:30] {
+			first[entry[:3]] = true
+		}
+		if len(first) != 3 {
+			f.Errorf("the first 30 entries are of %v, want all queues", first)
+		}
+	})
+}
+
+// TestTheEndIsGraceful: the batch that runs is committed, and no other begins.
+func TestTheEndIsGraceful(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/1", 1, 2)
+		began := make(chan struct{})
+		stop := f.start(1, func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+			close(began)
+			bubble.Sleep(3 * time.Second)
+			return enter(ctx, tx, b)
+		}, f.options())
+		<-began
+		if err := stop(); !errors.Is(err, context.Canceled) {
+			f.Error(err)
+		}
+		f.has("a/1 1")
+		f.idle("a/1", 1)
+	})
+}
+
+// TestAnEffectThatGoesOnIsCancelled after 10 seconds, and its claim is given back.
+func TestAnEffectThatGoesOnIsCancelled(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/1", 1, 1)
+		began := make(chan struct{})
+		stop := f.start(1, func(ctx context.Context, _ *sql.Tx, _ delivery.Batch) error {
+			close(began)
+			<-ctx.Done()
+			return ctx.Err()
+		}, f.options())
+		<-began
+		at := time.Now()
+		if err := stop(); !errors.Is(err, context.Canceled) {
+			f.Error(err)
+		}
+		if took := time.Since(at); took != 10*time.Second {
+			f.Errorf("it ended after %v", took)
+		}
+		f.has()
+		f.idle("a/1", 0)
+	})
+}
+
+// idle checks that a queue's consumer has no claim.
+func (f *fleet) idle(queue string, delivered int64) {
+	f.Helper()
+	all, err := f.d.Status(f.Context(), queue)
+	if err != nil || len(all) != 1 || all[0].State != delivery.Idle || all[0].Delivered != delivered {
+		f.Errorf("%+v, %v; want it idle at %d", all, err, delivered)
+	}
+}
+
+func TestConsumeAllRefusesBadInput(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.put("a/1", 1, 1)
+		for want, c := range map[string]struct {
+			prefix, consumer string
+			workers          int
+			lease            time.Duration
+			keep             int64
+		}{
+			"workers must be from 1 to 1000: it is 0": {"a/", "c", 0, 0, 0},
+			"prefix must have at most 1024 bytes":     {strings.Repeat("x", 1025), "c", 1, 0, 0},
+			"consumer":                                {"a/", "", 1, 0, 0},
+			"lease must be from 30s to 12h0m0s":       {"a/", "c", 1, time.Second, 0},
+			"keepMarkers must be 1 or more":           {"none/", "c", 1, 0, -1},
+		} {
+			o := f.options()
+			o.Lease, o.KeepMarkers = c.lease, c.keep
+			err := f.ConsumeAll(f.Context(), f.claims, c.prefix, c.consumer, c.workers, enter, o)
+			var wrong *cursor.InvalidError
+			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
+				f.Errorf("error %v, want %s", err, want)
+			}
+		}
+	})
+}
+
+var errKilled = errors.New("killed")
+
+// killed is the protocol as a copy speaks it that dies at a random step: nothing that it
+// says after that arrives.
+type killed struct {
+	delivery.Claims
+	dead func() bool // is called at each step
+}
+
+func (k killed) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
+	if k.dead() {
+		return delivery.Answer{}, errKilled
+	}
+	a, err := k.Claims.Claim(ctx, r)
+	if k.dead() {
+		return delivery.Answer{}, errKilled
+	}
+	return a, err
+}
+
+func (k killed) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
+	if k.dead() {
+		return delivery.Answer{}, errKilled
+	}
+	a, err := k.Claims.Prepare(ctx, h)
+	if k.dead() {
+		return delivery.Answer{}, errKilled
+	}
+	return a, err
+}
+
+func (k killed) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
+	if k.dead() {
+		return done, next, errKilled
+	}
+	done, next, err = k.Claims.CommitAndClaim(ctx, h, r, replies...)
+	if k.dead() {
+		return delivery.Answer{}, delivery.Answer{}, errKilled
+	}
+	return done, next, err
+}
+
+func (k killed) Commit(ctx context.Context, h delivery.Held, replies ...delivery.Reply) (delivery.Answer, error) {
+	if k.dead() {
+		return delivery.Answer{}, errKilled
+	}
+	return k.Claims.Commit(ctx, h, replies...)
+}
+
+func (k killed) Abort(ctx context.Context, h delivery.Held, reason string) (delivery.Answer, error) {
+	if k.dead() {
+		return delivery.Answer{}, errKilled
+	}
+	return k.Claims.Abort(ctx, h, reason)
+}
+
+func (k killed) Extend(ctx context.Context, h delivery.Held, lease time.Duration) (delivery.Answer, error) {
+	if k.dead() {
+		return delivery.Answer{}, errKilled
+	}
+	return k.Claims.Extend(ctx, h, lease)
+}
+
+func (k killed) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (delivery.Answer, error) {
+	if k.dead() {
+		return delivery.Answer{}, errKilled
+	}
+	return k.Claims.Settle(ctx, h, outcome, reason, replies...)
+}
+
+// TestTwoCopiesKilledAtRandom book each message once, in order, within the time that one copy
+// needs, and the leases of the killed ones.
+func TestTwoCopiesKilledAtRandom(t *testing.T) {
+	const accounts, each, kills, lease = 40, 10, 6, 30 * time.Second
+	random := rand.New(rand.NewPCG(1, 2))
+	work := func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+		bubble.Sleep(50 * time.Millisecond)
+		return enter(ctx, tx, b)
+	}
+	fill := func(f *fleet) {
+		f.db.SetMaxOpenConns(1) // SQLite itself waits in true time
+		for n := range accounts {
+			f.put(fmt.Sprintf("a/%02d", n), 1, each)
+		}
+	}
+	var alone time.Duration
+	inFleet(t, func(f *fleet) {
+		fill(f)
+		began := time.Now()
+		if err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 4, work, f.options()); err != nil {
+			f.Fatal(err)
+		}
+		alone = time.Since(began)
+	})
+	inFleet(t, func(f *fleet) {
+		fill(f)
+		began := time.Now()
+		var mu sync.Mutex
+		deaths := 0
+		// mortalCopy runs one copy to its death, or its end.
+		mortalCopy := func() bool {
+			ctx, cancel := context.WithCancel(f.Context())
+			defer cancel()
+			gone := false
+			dead := func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				if !gone && deaths < kills && random.IntN(60) == 0 {
+					gone = true
+					deaths++
+					cancel()
+				}
+				return gone
+			}
+			err := f.ConsumeAll(ctx, killed{f.claims, dead}, "a/", "c", 4, work, f.options())
+			if err != nil && !errors.Is(err, context.Canceled) {
+				f.Error(err)
+			}
+			return err == nil
+		}
+		var copies sync.WaitGroup
+		for range 2 {
+			copies.Go(func() {
+				for !mortalCopy() {
+				}
+			})
+		}
+		copies.Wait()
+		next := map[string]int64{}
+		for _, entry := range f.books() {
+			var seq int64
+			queue, number, _ := strings.Cut(entry, " ")
+			_, _ = fmt.Sscan(number, &seq)
+			if next[queue]++; next[queue] != seq {
+				f.Errorf("queue %s: %d is booked where %d is next", queue, seq, next[queue])
+			}
+		}
+		if n := len(f.books()); n != accounts*each || deaths != kills {
+			f.Errorf("%d booked, %d killed", n, deaths)
+		}
+		// Each death costs its lease at most, and what it did; a retry comes a second later.
+		if took := time.Since(began); took > alone+kills*(lease+2*time.Second) {
+			f.Errorf("it took %v, one copy alone %v", took, alone)
+		} else {
+			f.Logf("one copy %v, two with %d deaths %v", alone, deaths, took)
+		}
+	})
+}

@@ -34,7 +34,6 @@ func TestFailedFunctionsSayWhy(t *testing.T) {
 func TestErrorText(t *testing.T) {
 	for payload, want := range map[string]string{
 		`{"errorType":"ValueError","errorMessage":"no","stackTrace":["  File \"a.py\", line 1\n","  b"]}`: "ValueError: no\n  at File \"a.py\", line 1\n  at b",
-		`{"errorType":"E","errorMessage":"no\rway","stackTrace":["  a\r    b\r"]}`:                        "E: no\nway\n  at a\n    b",
 		`"what"`: `"what"`,
 		`{"errorType":"Runtime.ExitError","errorMessage":"gone"}`: "Runtime.ExitError: gone\n  one\n  two",
 	} {

@@ -39,7 +39,10 @@ func parse(config Config) ([]*loaded, error) {
 		all = append(all, &loaded{path: absolute, doc: doc})
 	}
 	own, err := consumersTemplate(config.Consumers)
-	if errs = append(errs, err); own != nil {
+	if err != nil {
+		errs = append(errs, err)
+	}
+	if own != nil {
 		all = append(all, own)
 	}
 	for name := range config.Parameters {

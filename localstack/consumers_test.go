@@ -1,6 +1,9 @@
 package localstack
 
 import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,6 +123,35 @@ func TestConsumersOfTheStack(t *testing.T) {
 	}
 	if loaded, err := consumersTemplate(all[1:2]); loaded != nil || err != nil {
 		t.Errorf("a URL alone: %v, %v", loaded, err)
+	}
+}
+
+// TestLogOfURL: who asks for the log of a consumer that is a URL gets told that there is none, and
+// of a name that nothing has those that there are, by answers that are of no other API.
+func TestLogOfURL(t *testing.T) {
+	hook, err := ParseConsumer("hook=http://localhost:8080/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Stack{config: Config{Consumers: []Consumer{hook}}, functionNames: newNames()}
+	for name, want := range map[string]string{
+		"hook": "the consumer hook is a URL, and what answers there has its log: there are logs of ",
+		"nope": `there is no function "nope": there are `,
+	} {
+		answer := httptest.NewRecorder()
+		s.stateHandler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, statePath+"logs?function="+name, nil))
+		var said struct{ Message, Code string }
+		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil || answer.Code != http.StatusNotFound || said.Message != want || said.Code == "" {
+			t.Errorf("%s: %d, %+v, %v; want %q", name, answer.Code, said, err, want)
+		}
+	}
+}
+
+// TestOutsideTheClone: what to do is said where the functions cannot be had.
+func TestOutsideTheClone(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if _, err := (Config{}).ownTemplate(); err == nil || !strings.Contains(err.Error(), "run it inside Streamsort's clone, or with the zips of a release (--zips), or run a release") {
+		t.Error(err)
 	}
 }
 

@@ -41,8 +41,8 @@ func (c Config) ownTemplate() (string, error) {
 	case outside == nil:
 		return filepath.Join(root, "localstack", name), nil
 	case c.Version == "" && c.Zips == "":
-		return "", fmt.Errorf("the project's own template needs its functions, and this program has no version by which to fetch them: "+
-			"run it in the project's folder, or run a release, or with the zips of one (--zips): %w", outside)
+		return "", fmt.Errorf("the functions of Streamsort are not here, and this program has no version by which to fetch them: "+
+			"run it inside Streamsort's clone, or with the zips of a release (--zips), or run a release: %w", outside)
 	}
 	folder, err := cache.Folder("template")
 	if err == nil {

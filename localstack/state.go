@@ -3,6 +3,7 @@ package localstack
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,7 +66,11 @@ func (s *Stack) logsHandler(w http.ResponseWriter, r *http.Request) {
 	}
 	after, _ := strconv.Atoi(r.FormValue("after")) // 0 where none is given
 	if !s.functionNames.known(name) {
-		writeJSON(w, http.StatusNotFound, map[string]string{"message": "there is no function " + strconv.Quote(name) + ": there are " + strings.Join(s.functionNames.all(), ", ")})
+		message := "there is no function " + strconv.Quote(name) + ": there are "
+		if slices.ContainsFunc(s.config.Consumers, func(c Consumer) bool { return c.Name == name }) {
+			message = "the consumer " + name + " is a URL, and what answers there has its log: there are logs of "
+		}
+		writeJSON(w, http.StatusNotFound, map[string]string{"code": "not_found", "message": message + strings.Join(s.functionNames.all(), ", ")})
 		return
 	}
 	text, count := s.logs.tail(name, lines, after)

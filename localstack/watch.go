@@ -25,8 +25,8 @@ type watched struct {
 	run      buildRun // empty for an interpreted function
 	packages []string
 	programs map[string]string // by function; empty where nothing is built
-	folders  []string
-	seen     [sha256.Size]byte // what was in the folders
+	folders  []string          // whose source files count, and files that do
+	seen     [sha256.Size]byte // what they were
 }
 
 // watch builds and restarts functions whose sources have changed, until ctx ends.
@@ -142,13 +142,13 @@ func sum(path string) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// ofThisMachine lists the folders of packages whose module was not fetched, and of the
-// files in them.
+// ofThisMachine lists the folders of packages whose module was not fetched, and the files that they
+// embed.
 const ofThisMachine = `{{if .Module}}{{if or .Module.Main (and .Module.Replace (not .Module.Replace.Version))}}{{.Dir}}
 {{range .EmbedFiles}}{{$.Dir}}/{{.}}
 {{end}}{{end}}{{end}}`
 
-// sourceFolders are the folders on this machine that packages are built from.
+// sourceFolders are the folders, and embedded files, on this machine that packages are built from.
 func sourceFolders(ctx context.Context, root string, packages []string) ([]string, error) {
 	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"list", "-e", "-deps", "-f", ofThisMachine}, packages)...)
 	command.Dir = root
@@ -160,11 +160,7 @@ func sourceFolders(ctx context.Context, root string, packages []string) ([]strin
 	}
 	var folders []string
 	for line := range strings.Lines(string(out)) {
-		path := strings.TrimSpace(line)
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			path = filepath.Dir(path)
-		}
-		if path != "" && !slices.Contains(folders, path) {
+		if path := strings.TrimSpace(line); path != "" && !slices.Contains(folders, path) {
 			folders = append(folders, path)
 		}
 	}
@@ -193,14 +189,24 @@ func isVenv(folder string) bool {
 	return err == nil
 }
 
-// fingerprint changes with the names, the sizes and the times of the files in folders.
+// sourceEndings are those of source files: what functions write beside them restarts none.
+var sourceEndings = map[string]bool{".py": true, ".mjs": true, ".js": true, ".cjs": true, ".go": true, ".mod": true, ".sum": true}
+
+// fingerprint changes with the names, the sizes and the times of the source files in folders, and of
+// the files among those.
 func fingerprint(folders []string) [sha256.Size]byte {
 	var text bytes.Buffer
 	for _, folder := range folders {
-		entries, _ := os.ReadDir(folder) // one that is gone has nothing in it
+		files := []string{folder}
+		entries, _ := os.ReadDir(folder) // a file, or one that is gone, has nothing in it
 		for _, entry := range entries {
-			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-				fmt.Fprintln(&text, folder, info.Name(), info.Size(), info.ModTime().UnixNano())
+			if sourceEndings[filepath.Ext(entry.Name())] {
+				files = append(files, filepath.Join(folder, entry.Name()))
+			}
+		}
+		for _, file := range files {
+			if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
+				fmt.Fprintln(&text, file, info.Size(), info.ModTime().UnixNano())
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func TestInit(t *testing.T) {
 		"go":     {"main.go", "main_test.go", "local --watch --consumer orders=.\n"},
 	} {
 		code, out, errOut := line(t, "init", language, filepath.Join("new", language))
-		if code != exitDone || !strings.Contains(out, "cd new/"+language) || !strings.Contains(out, want.run) {
+		if code != exitDone || !strings.Contains(out, "cd new/"+language) || !strings.Contains(out, want.run) || !strings.Contains(out, beforeRelease) {
 			t.Errorf("%s: exit code %d, %s%s", language, code, out, errOut)
 		}
 		read := func(name string) string {
@@ -45,7 +45,7 @@ func TestInit(t *testing.T) {
 			return string(text)
 		}
 		_, _ = read(want.consumer), read(want.test)
-		if readme := read("README.md"); !strings.Contains(readme, want.run) || strings.Count(readme, "\n") > 15 {
+		if readme := read("README.md"); !strings.Contains(readme, want.run) || !strings.Contains(readme, beforeRelease) || strings.Count(readme, "\n") > 17 {
 			t.Errorf("%s: %s", language, readme)
 		}
 		if messages := strings.Split(read("messages.ndjson"), "\n"); len(messages) != 3 || !strings.Contains(messages[0], `"seq":2`) || !strings.Contains(messages[1], `"seq":1`) {

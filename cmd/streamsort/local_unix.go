@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,14 +37,14 @@ func withoutBus(env map[string]string) map[string]string {
 }
 
 // register makes the context of a local stack, until it is forgotten: local, or, where that is of
-// another stack that runs, local-PORT.
+// another stack that runs, local-PORT. One with the stack's own URL is of a stack that was killed.
 func register(p place) (name string, forget func(), err error) {
 	all, err := readPlaces()
 	if err != nil {
 		return "", func() {}, err
 	}
 	name = localContext
-	if runs(all.Contexts[name]) {
+	if old := all.Contexts[name]; old.URL != p.URL && runs(old) {
 		name += "-" + p.URL[strings.LastIndexByte(p.URL, ':')+1:]
 	}
 	all.Contexts[name] = p
@@ -74,16 +75,22 @@ func (c *localCommand) consumers() ([]localstack.Consumer, error) {
 	var all []localstack.Consumer
 	prefixes := map[string]string{}
 	for _, text := range c.Prefix {
-		if name, prefix, of := strings.Cut(text, "="); of {
-			prefixes[name] = prefix
-		} else {
-			prefixes[""] = text
+		name, prefix, of := strings.Cut(text, "=")
+		if !of {
+			name, prefix = "", text
 		}
+		if _, twice := prefixes[name]; twice {
+			return nil, usageError(fmt.Sprintf("--prefix: %s is a second one, and a consumer has one: give a shorter one, or another --consumer", text))
+		}
+		prefixes[name] = prefix
 	}
 	for _, text := range c.Consumer {
 		consumer, err := localstack.ParseConsumer(text)
 		if err != nil {
 			return nil, usageError("--consumer: " + err.Error())
+		}
+		if slices.ContainsFunc(all, func(c localstack.Consumer) bool { return c.Name == consumer.Name }) {
+			return nil, usageError(fmt.Sprintf("--consumer: two consumers have the name %s: each must have its own", consumer.Name))
 		}
 		prefix, own := prefixes[consumer.Name]
 		if consumer.Prefix = prefixes[""]; own {
@@ -108,7 +115,8 @@ func show(s *session, config *localstack.Config) (lines func(localstack.Line)) {
 		prints[c.Name], logs[c.Name] = c.Prints(), c.Logs()
 	}
 	config.Failed = func(function, text string) {
-		if !prints[function] || strings.HasPrefix(text, "Runtime.ExitError") {
+		// What Lambda says of a function, its runtime does not print.
+		if !prints[function] || strings.HasPrefix(text, "Runtime.") || strings.HasPrefix(text, "Sandbox.") {
 			fmt.Fprintf(s.errOut, "%s failed: %s\n", function, strings.ReplaceAll(printable.Lines(text), "\n", "\n    "))
 		}
 	}

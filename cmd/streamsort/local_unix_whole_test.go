@@ -52,6 +52,7 @@ func TestTwoLocalStacks(t *testing.T) {
 	endSecond()
 	are()
 	begin(first, "local") // and is killed
+	begin(first, "local") // and the next one is where it was
 	first.Close()
 	begin(second, "local")()
 	are()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -350,4 +351,23 @@ type silent struct{}
 func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
+}
+
+// TestFlushEndsWithItsContext: nothing is tried again behind its end.
+func TestFlushEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		_, _ = io.Copy(io.Discard, r.Body)
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	it := timerAt(t, server.URL)
+	it.Gap("q", time.Now())
+	if sent, failed := it.Flush(ctx); sent != 0 || failed != 1 || calls.Load() != 1 {
+		t.Errorf("sent %d, failed %d, in %d calls; want one that fails", sent, failed, calls.Load())
+	}
 }

@@ -11,13 +11,17 @@ const DEFAULTS = {
 };
 const OF_AWS = /\.(execute-api|lambda-url)\.([^.]+)\.(.*\.)?(amazonaws\.com(\.cn)?|on\.aws)$/;
 
+// Returns what is a string; empty for any other.
+const textOf = (value) => (typeof value === "string" ? value : "");
+
 export class Refused extends Error {
   constructor(sent, status, answer, field = "") {
-    const { outcome = "", code = "", detail = "" } = answer;
+    const [outcome, code, detail] = [answer.outcome, answer.code, answer.detail].map(textOf);
     const what = [outcome || status, field].filter(Boolean).join(" ");
     super(`the message was refused (${what}): ${detail}`);
     Object.assign(this, { name: "Refused", sent, status, outcome, code, detail, field });
-    this.position = outcome === "ahead" ? answer.new : undefined;
+    const fits = Number.isSafeInteger(answer.new) || /^-?\d{1,19}$/.test(textOf(answer.new));
+    this.position = outcome === "ahead" && fits ? answer.new : undefined;
   }
 }
 
@@ -41,6 +45,7 @@ export class Client {
   #token;
   #signing;
   #credentials;
+  #found;
 
   constructor(url, options = {}) {
     const { region, token, credentials, ...times } = options;
@@ -63,7 +68,7 @@ export class Client {
     const [, service, named] = OF_AWS.exec(hostname) ?? [];
     if (!token && (service || region)) {
       const name = service === "lambda-url" ? "lambda" : "execute-api";
-      this.#signing = { service: name, region: region ?? named };
+      this.#signing = { service: name, region: region || named };
     }
     const local = /^(localhost|127\..*|\[::1\])$/.test(hostname);
     if (protocol === "http:" && !local && (token || this.#signing)) {
@@ -74,21 +79,23 @@ export class Client {
   }
 
   async put(messages) {
-    const results = await new Put(this, messages).run();
+    const put = new Put(this, messages);
+    if (this.#signing) this.#found ||= Boolean(await this.#keys());
+    const results = await put.run();
     if (results.some((r) => r instanceof Error)) throw new PutError(results);
     return results;
   }
 
   // Makes a request once; without an answer its status is 0.
   async request(content, timeoutMs) {
-    const headers = { "content-type": "application/json" };
-    if (this.#token) headers.authorization = `Bearer ${await this.#token()}`;
-    if (this.#signing) {
-      Object.assign(headers, sign(this.#url, content, await this.#keys(), this.#signing));
-    }
-    const signal = AbortSignal.timeout(timeoutMs);
-    const request = { method: "POST", headers, body: content, redirect: "manual", signal };
     try {
+      const headers = { "content-type": "application/json" };
+      if (this.#token) headers.authorization = `Bearer ${await this.#token()}`;
+      if (this.#signing) {
+        Object.assign(headers, sign(this.#url, content, await this.#keys(), this.#signing));
+      }
+      const signal = AbortSignal.timeout(timeoutMs);
+      const request = { method: "POST", headers, body: content, redirect: "manual", signal };
       const response = await fetch(this.#url, request);
       const after = response.status === 429 ? Number(response.headers.get("retry-after")) : 0;
       return {
@@ -96,7 +103,7 @@ export class Client {
         retryAfterMs: Math.min(Math.max(after || 0, 0), MOST_RETRY_AFTER) * 1000,
       };
     } catch (error) {
-      const text = `no answer: ${error.cause?.message || error.message}`;
+      const text = `no answer: ${error?.cause?.message || error?.message || error}`;
       return { status: 0, text, retryAfterMs: 0 };
     }
   }
@@ -122,7 +129,6 @@ const hmac = (key, text) => createHmac("sha256", key).update(text).digest();
 
 // Returns the headers that sign a POST for IAM, by Signature Version 4.
 function sign(url, content, keys, { service, region }) {
-  if (!region) throw new TypeError(`requests to ${url.host} must be signed: give region`);
   const at = new Date().toISOString().replace(/[:-]|\.\d+/g, "");
   const headers = { host: url.host, "x-amz-date": at };
   if (keys.sessionToken) headers["x-amz-security-token"] = keys.sessionToken;
@@ -188,13 +194,14 @@ class Put {
   #judge(parts, { status, text, retryAfterMs }) {
     const batch = parts.flatMap((p) => p.batch);
     const answer = parsed(text);
-    const why = answer.detail ?? answer.message ?? text.slice(0, 200);
+    const why = textOf(answer.detail) || textOf(answer.message) || text.slice(0, 200);
     for (const e of batch) {
       Object.assign(e, { fate: "wait", status, why: status ? `${status}: ${why}` : why });
     }
     let lost = false;
     let split = false;
-    if (status >= 200 && status < 300 && answer.results?.length === batch.length) {
+    const fits = Array.isArray(answer.results) && answer.results.length === batch.length;
+    if (status >= 200 && status < 300 && fits) {
       answer.results.forEach((result, i) => { lost = one(batch[i], result) || lost; });
     } else if (status < 400 || status >= 500) {
       lost = true;
@@ -284,8 +291,9 @@ function compose(ready, now) {
 
 // Reads the result of one message; returns whether it is unknown if it was stored.
 function one(e, result) {
-  const { status, detail = "" } = result;
-  Object.assign(e, { status, why: `${status}: ${detail}` });
+  const { status, detail } = Object(result);
+  if (!Number.isInteger(status)) return true;
+  Object.assign(e, { status, why: `${status}: ${textOf(detail)}` });
   if (status >= 200 && status < 300) e.result = result;
   else if (status === 429) e.fate = "aside";
   else if (status >= 300 && status < 500) e.result = new Refused(e.sent, status, result);
@@ -295,17 +303,20 @@ function one(e, result) {
 // Refuses the messages that a problem names; returns whether smaller requests have to find it.
 function problem(batch, status, answer) {
   let named = false;
-  for (const error of status === 400 ? answer.errors ?? [] : []) {
-    const place = `messages[${error.index}]`;
-    const e = batch[error.index];
-    if (!e || !error.field.startsWith(place)) continue;
+  const given = Array.isArray(answer.errors) ? answer.errors : [];
+  const errors = given.filter((e) => e instanceof Object);
+  for (const error of status === 400 ? errors : []) {
+    const index = Number.isInteger(error.index) ? error.index : -1;
+    const place = `messages[${index}]`;
+    const e = batch[index];
+    if (!e || !textOf(error.field).startsWith(place)) continue;
     const field = error.field.slice(place.length).replace(/^\./, "");
     e.result = new Refused(e.sent, status, error, field);
     named = true;
   }
   if (!named && batch.length === 1) {
-    const error = { detail: batch[0].why, ...(answer.errors?.[0] ?? answer) };
-    batch[0].result = new Refused(batch[0].sent, status, error, error.field);
+    const error = { detail: batch[0].why, ...(errors[0] ?? answer) };
+    batch[0].result = new Refused(batch[0].sent, status, error, textOf(error.field));
   }
   for (const e of batch) e.fate = "again";
   return !named && batch.length > 1;

@@ -106,7 +106,8 @@ export class SignatureError extends Error {}
 /**
  * Verifies a webhook by Standard Webhooks, and returns its id, which a repeat has too. content is
  * the request's body as it came, unparsed; secrets are several while one is changed for another.
- * Throws a SignatureError for a webhook to refuse, a TypeError for a secret that is none.
+ * Throws a SignatureError for a webhook to refuse, a TypeError for a secret, tolerance or now
+ * that is none.
  */
 export function verify(
   content: string | Uint8Array,
@@ -171,9 +172,9 @@ export class Client {
   /**
    * Puts messages, and returns the result of each in their order. Requests have up to 500 messages
    * and go one after the other, the messages of a queue in their order. A request or message that
-   * may pass later (no answer, 401, 403, 404, 408, 429, 5xx) is repeated under the same seq, key
-   * or id, with growing waits, for giveUpAfterMs. A message without seq, key and id gets an id.
-   * Throws a PutError where some fail.
+   * may pass later (no token, no answer, 401, 403, 404, 408, 429, 5xx) is repeated under the same
+   * seq, key or id, with growing waits, for giveUpAfterMs. A message without seq, key and id gets
+   * an id. Throws a PutError where some fail, and another error where nothing was sent.
    */
   put(messages: Iterable<PutMessage>): Promise<Result[]>;
 }

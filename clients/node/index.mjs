@@ -40,14 +40,18 @@ export class SignatureError extends Error {
 
 export function verify(content, headers, secrets, options = {}) {
   const { toleranceSeconds = 300, now = Date.now() } = options;
+  if (!Number.isFinite(toleranceSeconds) || !Number.isFinite(now)) {
+    throw new TypeError(`toleranceSeconds (${toleranceSeconds}) and now (${now}) must be finite: `
+      + "give seconds, and milliseconds");
+  }
   const entries = headers instanceof Headers ? [...headers] : Object.entries(headers);
   const fields = new Map(entries.map(([name, value]) => [name.toLowerCase(), String(value)]));
   const id = fields.get("webhook-id");
   const at = fields.get("webhook-timestamp");
-  if (!id || !/^\d+$/.test(at ?? "")) {
+  if (!id || !/^\d{1,12}$/.test(at ?? "")) {
     throw new SignatureError("webhook-id or webhook-timestamp is missing or is not valid");
   }
-  if (Math.abs(now / 1000 - Number(at)) > toleranceSeconds) {
+  if (!(Math.abs(now / 1000 - Number(at)) <= toleranceSeconds)) {
     throw new SignatureError(`webhook-timestamp ${at} is over ${toleranceSeconds} seconds away`);
   }
   const given = (fields.get("webhook-signature") ?? "").split(" ")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -32,21 +33,25 @@ func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers 
 	return func(ctx context.Context, metrics *emf.Metrics, event call) (events.DynamoDBEventResponse, error) {
 		seen.metrics.Store(metrics)
 		defer flushSpans(ctx)
-		if len(event.Deliver) > 0 && event.Deliver[0].Consumer == "" {
+		if len(event.Deliver) > 0 {
 			positions := map[string]int64{}
+			var failed []error
 			for _, q := range event.Deliver {
-				positions[q.Queue] = max(positions[q.Queue], q.Position)
+				if q.Consumer == "" {
+					positions[q.Queue] = max(positions[q.Queue], q.Position)
+				} else {
+					failed = append(failed, func() error {
+						end, taken := bound.take(ctx, metrics, q)
+						defer end()
+						if !taken {
+							return nil
+						}
+						return deliverAside(ctx, d, readers, q)
+					}())
+				}
 			}
 			d.DeliverMoved(ctx, positions, readers...)
-			return events.DynamoDBEventResponse{}, nil
-		}
-		if len(event.Deliver) > 0 {
-			end, taken := bound.take(ctx, metrics, event.Deliver[0])
-			if !taken {
-				return events.DynamoDBEventResponse{}, nil
-			}
-			defer end()
-			return events.DynamoDBEventResponse{}, deliverAside(ctx, d, readers, event.Deliver[0])
+			return events.DynamoDBEventResponse{}, errors.Join(failed...)
 		}
 		response, err := deliver(ctx, event.StreamEvent)
 		if err != nil {

@@ -214,6 +214,27 @@ func TestHandlerDeliversAtOnce(t *testing.T) {
 	}
 }
 
+// TestHandlerDeliversEachEntry: to its own consumer, or to those that are eager.
+func TestHandlerDeliversEachEntry(t *testing.T) {
+	for _, entries := range []string{`{"queue":"a","consumer":"slow"},{"queue":"b","position":1}`, `{"queue":"b","position":1},{"queue":"a","consumer":"slow"}`} {
+		to := newTaker(t)
+		const other = `{"name":"slow","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}`
+		b := newBench(t, strings.Replace(strings.Replace(toFunction, `"name"`, `"eager":true,"name"`, 1), "]}", ","+other+"]}", 1))
+		b.put("a", "1", 1)
+		b.put("b", "1", 1)
+		var event call
+		if err := json.Unmarshal([]byte(`{"deliver":[`+entries+`]}`), &event); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.handle(t.Context(), event); err != nil {
+			t.Fatal(err)
+		}
+		if got := to.all(); got != "a 0-1, b 0-1" {
+			t.Errorf("%s: taken: %s", entries, got)
+		}
+	}
+}
+
 // tracked is toFunction, tracked.
 var tracked = strings.Replace(toFunction, `"name"`, `"track": "10m", "name"`, 1)
 

@@ -8,7 +8,9 @@ package eager
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -42,8 +44,9 @@ type Queue struct {
 }
 
 const (
-	// callTime bounds a call. Its caller waits for it.
-	callTime = 500 * time.Millisecond
+	// callTime bounds a call. Its caller waits for it. pauseTime is how long none is made behind one that
+	// nobody answered in time: where Lambda cannot be reached, not each invocation waits for it.
+	callTime, pauseTime = 500 * time.Millisecond, 10 * time.Second
 	// most is how many queues a call names: with the longest names it has 600 KB of the 1 MB that an
 	// asynchronous one may have. mostNoted is how many one Flush names; the others wait for the stream.
 	most, mostNoted = 50, 1000
@@ -58,6 +61,8 @@ type Caller struct {
 
 	mu    sync.Mutex
 	moved map[string]int64
+	// paused is when calls are made again.
+	paused time.Time
 }
 
 // New returns a Caller of a function, for the queues of those readers that are eager; nil where there
@@ -89,7 +94,8 @@ func (c *Caller) Moved(queue string, position int64) {
 }
 
 // Flush calls process with what was noted, and returns how many calls Lambda took, and how many not.
-// It takes half a second at most, also where ctx has ended. Nothing fails by it.
+// It takes half a second at most, and no longer than ctx. Nothing fails by it. What was noted is left to
+// the stream where a call was not answered in the last ten seconds.
 //
 // Lost response: process delivers, or a second deliverer finds the claim of the first. We die right
 // before: the stream has the record of each move.
@@ -97,11 +103,12 @@ func (c *Caller) Flush(ctx context.Context) (taken, failed int) {
 	if c == nil {
 		return 0, 0
 	}
-	calls := slices.Collect(slices.Chunk(c.take(), most))
-	if len(calls) == 0 {
+	queues, paused := c.take()
+	calls := slices.Collect(slices.Chunk(queues, most))
+	if len(calls) == 0 || paused {
 		return 0, 0
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	var all atomic.Int64
 	fanout.SideBySide(len(calls), func(i int) {
@@ -110,6 +117,7 @@ func (c *Caller) Flush(ctx context.Context) (taken, failed int) {
 			_, err = c.client.Invoke(ctx, c.function, awscall.Event, event)
 		}
 		if err != nil {
+			c.pause(err)
 			slog.WarnContext(ctx, "process could not be called at once; the stream makes up for it", "queues", len(calls[i]), "error", err)
 			return
 		}
@@ -118,13 +126,23 @@ func (c *Caller) Flush(ctx context.Context) (taken, failed int) {
 	return int(all.Load()), len(calls) - int(all.Load())
 }
 
-// take is what was noted since the last time.
-func (c *Caller) take() (all []Queue) {
+// pause has no calls made for a while, where one was not answered in time.
+func (c *Caller) pause(err error) {
+	if late := net.Error(nil); !errors.As(err, &late) || !late.Timeout() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused = time.Now().Add(pauseTime)
+}
+
+// take is what was noted since the last time, and whether no calls are made.
+func (c *Caller) take() (all []Queue, paused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for queue, position := range c.moved {
 		all = append(all, Queue{Queue: queue, Position: position})
 	}
 	clear(c.moved)
-	return all
+	return all, time.Now().Before(c.paused)
 }

@@ -1,6 +1,7 @@
 package eager_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,7 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -116,6 +120,24 @@ func TestManyQueues(t *testing.T) {
 	if got := l.flushes(c, 20, 0); len(got) != 1000 || got[0].Position != cursor.MaxSeq {
 		t.Errorf("%d queues", len(got))
 	}
+}
+
+// TestNobodyAnswers: a call ends with its context. Behind it none is made for ten seconds, and then one is: where Lambda
+// cannot be reached, an invocation in ten seconds waits for it.
+func TestNobodyAnswers(t *testing.T) {
+	newLambda(t)
+	synctest.Test(t, func(t *testing.T) {
+		c := newCaller(t, delivery.Reader{Eager: true})
+		over, cancel := context.WithDeadline(t.Context(), time.Now())
+		defer cancel()
+		for i, want := range []int{1, 0, 0, 1} {
+			c.Moved("q", 1)
+			if taken, failed := c.Flush(over); taken != 0 || failed != want {
+				t.Errorf("after %d s: %d taken, %d failed, want %d", 4*i, taken, failed, want)
+			}
+			bubble.Sleep(4 * time.Second)
+		}
+	})
 }
 
 // TestNobodyIsEager: then there is nothing to call.

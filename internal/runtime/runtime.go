@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/margin"
 )
 
@@ -58,8 +59,13 @@ func Handle[In, Out any](d *Deps, headroom time.Duration, handle func(context.Co
 	return Around(d.out, headroom, handle, d.after...)
 }
 
+// afterTime is how long what comes after a handler may take, and answerTime what it leaves of the
+// invocation, for the answer. Both are within the least headroom that a function has, a second.
+const afterTime, answerTime = 500 * time.Millisecond, 200 * time.Millisecond
+
 // Around returns what Lambda calls, as [Handle] does. Metrics go to out. Each of after is called
-// at the end, with the time that the handler left.
+// at the end, all of them side by side, in a context that ends before Lambda ends the invocation; none
+// where no time is left.
 func Around[In, Out any](
 	out io.Writer, headroom time.Duration, handle func(context.Context, *emf.Metrics, In) (Out, error),
 	after ...func(context.Context, *emf.Metrics),
@@ -73,8 +79,14 @@ func Around[In, Out any](
 		metrics := emitter.Begin()
 		defer metrics.Flush()
 		defer func() {
-			for _, do := range after {
-				do(ctx, metrics)
+			end := time.Now().Add(afterTime)
+			if deadline, ok := ctx.Deadline(); ok && deadline.Add(-answerTime).Before(end) {
+				end = deadline.Add(-answerTime)
+			}
+			ctx, cancel := context.WithDeadline(ctx, end)
+			defer cancel()
+			if ctx.Err() == nil {
+				fanout.SideBySide(len(after), func(i int) { after[i](ctx, metrics) })
 			}
 		}()
 		within, cancel := margin.Keep(ctx, headroom)

@@ -286,3 +286,28 @@ func TestEagerCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatComesAfterLeavesTimeForTheAnswer: all of it together has half a second, also where nothing that
+// it calls answers, and less where the handler took some of its headroom; where that is used up, nothing
+// comes after.
+func TestWhatComesAfterLeavesTimeForTheAnswer(t *testing.T) {
+	for handled, want := range map[time.Duration]time.Duration{
+		59 * time.Second:         59500 * time.Millisecond,
+		59500 * time.Millisecond: 59800 * time.Millisecond,
+		59900 * time.Millisecond: 59900 * time.Millisecond,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			hangs := func(ctx context.Context, _ *emf.Metrics) { <-ctx.Done() }
+			handle := runtime.Around(io.Discard, time.Second, func(context.Context, *emf.Metrics, string) (string, error) {
+				bubble.Sleep(handled)
+				return "answered", nil
+			}, hangs, hangs)
+			begin := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if answer, err := handle(ctx, ""); answer != "answered" || err != nil || time.Since(begin) != want {
+				t.Errorf("%q, %v after %s, want it after %s", answer, err, time.Since(begin), want)
+			}
+		})
+	}
+}

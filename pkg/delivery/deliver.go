@@ -50,6 +50,8 @@ func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved c
 	}
 	if isErased(run.Err, queue) {
 		run.Ended, run.Err = EndedErased, nil
+	} else if with.unsure && errors.Is(run.Err, cursor.ErrNoQueue) {
+		run.Ended, run.Err = EndedCaughtUp, nil
 	}
 	d.observe(run.Delivery)
 	return run.Delivery
@@ -65,6 +67,8 @@ type bounds struct {
 	shared *shared
 	// cursor is one that the queue had, where a record shows it.
 	cursor cursor.Cursor
+	// unsure tells that the queue may not be there, or not have the position that is known of it.
+	unsure bool
 }
 
 // delivery is a Deliver under way.
@@ -97,7 +101,9 @@ func (run *delivery) deliver(ctx context.Context, from int64) error {
 	}
 	for {
 		if err == nil && !c.Exists() {
-			c, err = run.create(ctx, run.Queue, run.Consumer, run.reader.Start, run.newReq())
+			start := run.reader.Start
+			start.there = run.unsure
+			c, err = run.create(ctx, run.Queue, run.Consumer, start, run.newReq())
 		}
 		if err != nil {
 			return err
@@ -247,6 +253,10 @@ func (run *delivery) busy(ctx context.Context, c Consumer) error {
 	if run.position <= c.To || run.position <= c.Asked {
 		run.Ended = EndedBusy
 		return nil
+	}
+	if run.unsure { // what is noted is believed
+		run.unsure, run.position = false, -1
+		return run.busy(ctx, c)
 	}
 	after, noted, err := run.store.Ask(ctx, c, run.position)
 	switch {
@@ -402,6 +412,9 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		run.Ended = EndedLost
 	default:
 		run.handedOn(ctx, done)
+		if run.Ended == EndedCaughtUp {
+			run.Ended = "" // more may have been noted with the claim meanwhile
+		}
 	}
 	return after, false, Batch{}, nil
 }
@@ -499,6 +512,7 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts 
 		case failed != nil:
 			return Batch{}, failed
 		case missing.Seq > it.Position: // a caller was wrong, or a restore took the tables back
+			run.position = it.Position
 			run.Ended, err = EndedCaughtUp, nil
 		default:
 			run.noteMissing(ctx, run.Record)

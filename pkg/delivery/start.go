@@ -21,6 +21,8 @@ type Start struct {
 	seq    int64
 	// kind is that of the queue, where it is said.
 	kind *cursor.Kind
+	// there tells that a queue which is not there is none: it is not made.
+	there bool
 }
 
 // First begins with the oldest message that is stored. Latest begins behind
@@ -107,7 +109,7 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 		return Consumer{}, err
 	}
 	it, err := d.sorter.Status(ctx, queue)
-	if errors.Is(err, cursor.ErrNoQueue) {
+	if errors.Is(err, cursor.ErrNoQueue) && !start.there {
 		if start.at && start.seq != d.sorter.Defaults().First {
 			// Nothing is made for a start that is refused: the queue's kind, once
 			// it is made, stays.

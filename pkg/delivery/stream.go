@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -63,16 +64,20 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 }
 
 // DeliverMoved delivers queues that have these positions to the readers that are Eager, as OnStream
-// does: call it when they were moved. It makes nothing depend on it: a record of the stream has each
+// does: call it when they were moved. A position is a hint, and is looked at before anything is noted of it; of a queue
+// that is not there nothing is made. It makes nothing depend on it: a record of the stream has each
 // move too, and of two that deliver, one gets the claim. A wake-up comes 5 seconds later where the
 // store failed: the record may have been answered while the claim was in flight.
 func (d *Deliverer) DeliverMoved(ctx context.Context, positions map[string]int64, readers ...Reader) {
 	var hints []hint
 	for _, queue := range slices.Sorted(maps.Keys(positions)) {
-		hints = append(hints, hint{queue: queue, moved: cursor.Range{From: -1, To: positions[queue]}})
+		hints = append(hints, hint{queue: queue, moved: cursor.Range{From: -1, To: positions[queue]}, unsure: true})
 	}
 	eager := slices.DeleteFunc(slices.Clone(readers), func(r Reader) bool { return !r.Eager })
 	d.work(ctx, hints, eager, func(_ *job, done Delivery) bool {
+		if invalid := (*cursor.InvalidError)(nil); errors.As(done.Err, &invalid) {
+			return true // nobody comes: it would be as wrong again
+		}
 		failed := done.Err != nil || done.Ended == EndedOutOfTime && d.sorter.Notify(ctx, done.Queue) != nil
 		if failed && d.wakeUp != nil {
 			d.wakeUp(done.Queue, done.Consumer, d.now().Add(soon))
@@ -91,7 +96,7 @@ func (d *Deliverer) work(ctx context.Context, hints []hint, readers []Reader, ag
 	d.forEach(len(jobs), func(i int) {
 		j := jobs[i]
 		inline := d.asideOf(j.reader)
-		done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, shared: &j.hint.shared, cursor: j.hint.cursor})
+		done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, shared: &j.hint.shared, cursor: j.hint.cursor, unsure: j.hint.unsure})
 		j.hint.shared.end()
 		if inline > 0 && done.Err == nil {
 			d.sendAside(ctx, done)
@@ -110,6 +115,8 @@ type hint struct {
 	moved cursor.Range
 	// cursor is that of the highest position, the zero one where none is at hand.
 	cursor cursor.Cursor
+	// unsure tells that no record says so.
+	unsure bool
 	// first is the place of the queue's first record.
 	first int
 	// err is why the record cannot be read.

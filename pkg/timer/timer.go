@@ -126,7 +126,10 @@ func (t *Timer) Flush(ctx context.Context) (taken, failed int) {
 	if len(due) == 0 {
 		return 0, 0
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	var all atomic.Int64
 	fanout.SideBySide((len(due)+batch-1)/batch, func(i int) {

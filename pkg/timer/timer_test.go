@@ -1,10 +1,12 @@
 package timer_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -350,4 +352,24 @@ type silent struct{}
 func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
+}
+
+// TestFlushEndsWithItsContext, and not with its own time.
+func TestFlushEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	var logs bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logs, nil)))
+	defer slog.SetDefault(before)
+	it := timerAt(t, server.URL)
+	it.Gap("q", time.Now())
+	if sent, failed := it.Flush(ctx); sent != 0 || failed != 1 || !strings.Contains(logs.String(), context.Canceled.Error()) {
+		t.Errorf("sent %d, failed %d, logged %s; want one that is cancelled", sent, failed, &logs)
+	}
 }

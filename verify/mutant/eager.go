@@ -26,4 +26,19 @@ var eagerMutants = []mutant{
 	{"eager: a queue of nobody's is asked for", "internal/eager", test{"./internal/eager", "TestFlush"}, []edit{
 		{"eager.go", "if !slices.ContainsFunc(c.prefixes,", "if slices.ContainsFunc(c.prefixes, func(string) bool { return false }) && !slices.ContainsFunc(c.prefixes,"},
 	}},
+	{"eager: what comes after takes the answer's time", "internal/runtime", test{"./internal/runtime", "TestWhatComesAfterLeavesTimeForTheAnswer"}, []edit{
+		{"runtime.go", "end = deadline.Add(-answerTime)", "end = deadline"},
+	}},
+	{"eager: each invocation waits for who does not answer", "internal/eager", test{"./internal/eager", "TestNobodyAnswers"}, []edit{
+		{"eager.go", "\t\t\tc.pause(err)\n", ""},
+	}},
+	{"eager: a hint is noted as it is", deliveryFolder, test{"./pkg/delivery", "TestAHintBeyondThePositionIsNotKept"}, []edit{
+		{"deliver.go", "if run.unsure { //", "if false { //"},
+	}},
+	{"eager: a hint makes a queue", deliveryFolder, test{"./pkg/delivery", "TestAHintMakesNoQueue"}, []edit{
+		{"deliver.go", "start.there = run.unsure", "start.there = false"},
+	}},
+	{"eager: what was noted meanwhile is left where a hint was too great", deliveryFolder, test{"./pkg/delivery", "TestAHintBeyondThePositionStallsNothing"}, []edit{
+		{"deliver.go", "run.Ended = \"\" // more may", "// more may"},
+	}},
 }

@@ -95,7 +95,7 @@ test("webhooks that are refused", () => {
     [{ "Webhook-Signature": "" }, /by the secret/], [{ "Webhook-Timestamp": "x" }, /timestamp/],
     [{ "Webhook-Signature": headers["Webhook-Signature"].slice(4, -1) }, /by the secret/],
     [{ "Webhook-Signature": "v1,ä" }, /by the secret/], [{ at: 1614265330 + 301 }, /over 300/],
-    [{ at: 1614265330 - 301 }, /over 300/],
+    [{ at: 1614265330 - 301 }, /over 300/], [{ "Webhook-Timestamp": "9".repeat(400) }, /timestamp is miss/],
   ]) {
     assert.throws(() => verify(given), (e) => e instanceof streamsort.SignatureError && want.test(e.message));
   }
@@ -103,6 +103,9 @@ test("webhooks that are refused", () => {
     assert.throws(() => verify({ by }), /^TypeError: a secret must be whsec_/);
   }
   assert.throws(() => verify({ by: [] }), streamsort.SignatureError);
+  for (const options of [
+    { toleranceSeconds: NaN }, { toleranceSeconds: Infinity }, { toleranceSeconds: "x" }, { now: NaN }, { now: new Date("x") },
+  ]) assert.throws(() => streamsort.verify(content, headers, secret, options), /^TypeError: .* must be finite/);
 });
 
 // Puts messages to an API that gives these answers, the last one for ever.
@@ -147,6 +150,74 @@ test("a message that is refused", async () => {
   assert.deepEqual([clash.status, clash.outcome, clash.position], [409, "conflict", undefined]);
   const [large] = (await put([{ queue: "q", seq: 1 }], {}, [413, { code: "too-large" }])).error.errors;
   assert.deepEqual([large.status, large.code], [413, "too-large"]);
+});
+
+// A result that cannot be read is as a lost response, and an error as none.
+test("an answer that does not fit", async () => {
+  const stored = { status: 200, queue: "q", outcome: "advanced" };
+  const odd = { toString: 1 }; // which cannot be made a string
+  for (const results of [
+    [{}], [null], ["x"], [{ status: "200" }], [{ status: null }], { a: 1 }, { length: 1 }, "x", 7, [[]], null,
+  ]) {
+    const got = await put([{ queue: "q", seq: 1 }], {}, [200, { results }], [200, { results: [stored] }]);
+    assert.deepEqual([got.results, got.requests.length], [[stored], 2], JSON.stringify(results));
+  }
+  for (const errors of [
+    { x: 1 }, ["bad"], [null], 7, [{ index: 0, field: null }], [{ index: 0 }], [{ index: null }],
+    [{ index: "length", field: "messages[length]" }], [{ index: -1, field: "messages[-1]" }], [{ index: odd, field: odd }],
+  ]) {
+    const { error, requests } = await put([1, 2].map((seq) => ({ queue: "q", seq })), {}, [400, { errors, detail: odd }]);
+    assert.equal(error.name, "PutError", error.stack);
+    assert.deepEqual([error.errors.map((e) => e.sent.seq), requests.length], [[1, 2], 3]);
+    assert.match(error.errors[0].message, /400/);
+  }
+  for (const position of [undefined, null, odd, "x", 1.5, "9".repeat(5000)]) {
+    const answer = { status: 409, outcome: "ahead", detail: odd, code: odd, new: position };
+    const { error } = await put([{ queue: "q", seq: 1 }], {}, [200, { results: [answer] }]);
+    assert.equal(error.name, "PutError", error.stack);
+    assert.deepEqual([error.errors[0].position, error.errors[0].detail, error.errors[0].code], [undefined, "", ""]);
+  }
+});
+
+// A token or credentials that fail are as no answer: what was stored, and under which ids, is not lost.
+test("no token and no credentials", async (t) => {
+  const fetched = t.mock.method(globalThis, "fetch", async (url, { body }) => Response.json({
+    results: JSON.parse(body).messages.map(() => ({ status: 200, queue: "q", outcome: "advanced" })),
+  }));
+  const given = Array.from({ length: 501 }, () => ({ queue: "q" }));
+  const keys = { accessKeyId: "a", secretAccessKey: "b" };
+  // Each fails at the calls that fails says.
+  const client = (member, value, fails) => {
+    let n = 0;
+    const options = {
+      [member]: async () => {
+        if (fails(++n)) throw n === 3 ? undefined : new Error("the issuer");
+        return value;
+      },
+    };
+    fetched.mock.resetCalls();
+    if (member === "credentials") options.region = "eu-north-1";
+    return new streamsort.Client("http://127.0.0.1:1", { minBackoffMs: 1, maxBackoffMs: 2, ...options });
+  };
+  for (const [member, value, good] of [["token", "x", 1], ["credentials", keys, 2]]) {
+    const results = await client(member, value, (n) => n > good && n < good + 3).put(given);
+    assert.deepEqual([results.length, fetched.mock.callCount()], [501, 2]);
+  }
+
+  let now = 0;
+  const clock = t.mock.method(performance, "now", () => (now += 1));
+  const put = client("token", "x", (n) => n > 1 && (now += 20_000)).put(given);
+  const error = await put.catch((e) => e);
+  clock.mock.restore();
+  assert.equal(error.name, "PutError", error.stack);
+  assert.deepEqual([error.results[0].status, error.errors.length], [200, 1]);
+  assert.deepEqual([error.errors[0].status, error.errors[0].detail], [0, "no answer: the issuer"]);
+  assert.match(error.errors[0].sent.id, /-500$/);
+
+  const none = client("credentials", keys, (n) => n === 1);
+  await assert.rejects(none.put(given), /^Error: the issuer/); // before the first request
+  assert.equal(fetched.mock.callCount(), 0);
+  assert.equal((await none.put(given)).length, 501);
 });
 
 test("gives up", async () => {

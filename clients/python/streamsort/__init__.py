@@ -15,6 +15,7 @@ import hashlib
 import hmac
 import json
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -84,13 +85,16 @@ def verify(
 
     content is the request's body as it came, unparsed. secrets is one secret, or several while
     one is changed for another. tolerance is the greatest age in seconds. Raise SignatureError
-    for a webhook to refuse, ValueError for a secret that is none.
+    for a webhook to refuse, ValueError for a secret, tolerance or now that is none.
     """
+    now = time.time() if now is None else now
+    if not (math.isfinite(tolerance) and math.isfinite(now)):
+        raise ValueError(f"tolerance ({tolerance}) and now ({now}) must be finite: give seconds")
     fields = {name.lower(): value for name, value in headers.items()}
     at, name = fields.get("webhook-timestamp", ""), fields.get("webhook-id", "")
-    if not name or not (at.isascii() and at.isdigit()):
+    if not name or not (at.isascii() and at.isdigit() and len(at) <= 12):
         raise SignatureError("webhook-id or webhook-timestamp is missing or is not valid")
-    if abs((time.time() if now is None else now) - int(at)) > tolerance:
+    if not abs(now - int(at)) <= tolerance:
         raise SignatureError(f"webhook-timestamp {at} is more than {tolerance} seconds away")
     signed = f"{name}.{at}.".encode() + (content.encode() if isinstance(content, str) else content)
     given = [s[3:] for s in fields.get("webhook-signature", "").split() if s.startswith("v1,")]

@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import random
+import re
 import time
 import uuid
 from collections import deque
@@ -19,6 +20,12 @@ from .types import PutMessage, Result
 MOST_MESSAGES = 500  # of a request
 REQUEST_BYTES = 480 << 10  # of a request's messages; a larger message goes alone
 MOST_RETRY_AFTER = 60  # seconds
+
+
+def _text(answer: dict[str, Any], name: str) -> str:
+    """Return a member that is a string; empty for any other."""
+    value = answer.get(name)
+    return value if isinstance(value, str) else ""
 
 
 class _Failed(Exception):
@@ -35,13 +42,14 @@ class Refused(_Failed):
     """A message that the API refuses for good or, beside the outcome ahead, for now."""
 
     def __init__(self, sent: PutMessage, status: int, answer: Any, field: str = "") -> None:
-        super().__init__(sent, status, answer.get("detail", ""))
-        self.outcome: str = answer.get("outcome", "")
-        self.code: str = answer.get("code", "")
+        super().__init__(sent, status, _text(answer, "detail"))
+        self.outcome = _text(answer, "outcome")
+        self.code = _text(answer, "code")
         #: The member of the message that is wrong, where one is.
         self.field = field
         #: The queue's position, beside ahead: put the message of the next seq first.
-        self.position = int(answer.get("new", -1)) if self.outcome == "ahead" else None
+        new = self.outcome == "ahead" and re.fullmatch("-?[0-9]{1,19}", str(answer.get("new")))
+        self.position = int(new[0]) if new else None
 
     def __str__(self) -> str:
         what = " ".join(filter(None, (self.outcome or str(self.status), self.field)))
@@ -103,15 +111,28 @@ class Client:
         """Put messages, and return the result of each in their order.
 
         Requests have up to 500 messages and go one after the other, the messages of a queue in
-        their order. A request or message that may pass later (no answer, 401, 403, 404, 408, 429,
-        5xx) is repeated under the same seq, key or id, with growing waits, for give_up_after
-        seconds. A message without seq, key and id gets an id. Raise PutError where some fail.
+        their order. A request or message that may pass later (no token, no answer, 401, 403, 404,
+        408, 429, 5xx) is repeated under the same seq, key or id, with growing waits, for
+        give_up_after seconds. A message without seq, key and id gets an id. Raise PutError where
+        some fail, and another error where nothing was sent.
         """
+        if self._signing and not self._keys:
+            self._keys = self._credentials()
         return _Put(self, messages).run()
 
     def _request(self, content: bytes, timeout: float) -> tuple[int, bytes, float]:
         """Make a request once: its status, body and Retry-After; status 0 without an answer."""
-        headers = self._authorized(content)
+        try:
+            response, text = self._exchange(content, self._authorized(content), timeout)
+        except Exception as error:  # of the connection, of token or of the credentials
+            why = f"no answer: {str(error) or type(error).__name__}"
+            return 0, why.encode(errors="replace"), 0
+        after = response.getheader("Retry-After", "") if response.status == 429 else ""
+        seconds = int(after[:9]) if after.isdecimal() else 0
+        return response.status, text, min(seconds, MOST_RETRY_AFTER)
+
+    def _exchange(self, content: bytes, headers: dict[str, str],
+                  timeout: float) -> tuple[http.client.HTTPResponse, bytes]:
         secure = self._parts.scheme == "https"
         connect: Any = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         while True:
@@ -123,14 +144,12 @@ class Client:
                 connection.request("POST", self._parts.path, content, headers)
                 response = connection.getresponse()
                 text = response.read()
-                break
-            except (OSError, http.client.HTTPException) as error:
+                self._idle.append(connection)
+                return response, text
+            except Exception as error:
                 connection.close()
                 if not (kept and isinstance(error, ConnectionError)):  # closed while it was idle
-                    return 0, f"no answer: {error or type(error).__name__}".encode(), 0
-        self._idle.append(connection)
-        after = response.getheader("Retry-After", "") if response.status == 429 else ""
-        return response.status, text, min(int(after), MOST_RETRY_AFTER) if after.isdigit() else 0
+                    raise
 
     def _authorized(self, content: bytes) -> dict[str, str]:
         headers = {"Content-Type": "application/json"}
@@ -140,18 +159,17 @@ class Client:
             return headers
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
-        from botocore.session import Session
-        service, region = self._signing
-        if not self._keys:
-            session = Session()
-            region = region or session.get_config_variable("region")
-            self._keys, self._signing = session.get_credentials(), (service, region)
-        if not self._keys or not region:
-            raise RuntimeError(f"requests to {self._parts.netloc} must be signed, and there are no "
-                               "credentials, or no region: set AWS_PROFILE, or run under a role")
         request = AWSRequest("POST", self._parts.geturl(), headers=headers, data=content)
-        SigV4Auth(self._keys.get_frozen_credentials(), service, region).add_auth(request)
+        SigV4Auth(self._keys.get_frozen_credentials(), *self._signing).add_auth(request)
         return dict(request.headers.items())
+
+    def _credentials(self) -> Any:
+        from botocore.session import Session
+        keys = Session().get_credentials()
+        if not keys:
+            raise RuntimeError(f"requests to {self._parts.netloc} must be signed, and there are no "
+                               "credentials: set AWS_PROFILE, or run under a role")
+        return keys
 
 
 def _of_aws(host: str) -> tuple[str, str]:
@@ -263,15 +281,17 @@ class _Put:
         batch = [e for _, part in parts for e in part]
         try:
             answer = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         answer = answer if isinstance(answer, dict) else {}
-        results = answer.get("results") or []
-        why = answer.get("detail") or answer.get("message") or text[:200].decode(errors="replace")
+        results = answer.get("results")
+        why = (_text(answer, "detail") or _text(answer, "message")
+               or text[:200].decode(errors="replace"))
         for e in batch:
             e.fate, e.status, e.why = "wait", status, f"{status}: {why}" if status else why
         lost = split = False
-        if 200 <= status < 300 and len(results) == len(batch):
+        fits = isinstance(results, list) and len(results) == len(batch)
+        if 200 <= status < 300 and fits:
             for e, result in zip(batch, results):
                 lost = self.one(e, result) or lost
         elif status < 400 or status >= 500:
@@ -287,10 +307,12 @@ class _Put:
             elif split:
                 q.most = max(len(part) // 2, 1)
 
-    def one(self, e: _Entry, result: Result) -> bool:
+    def one(self, e: _Entry, result: Any) -> bool:
         """Read the result of one message; whether it is unknown if it was stored."""
-        e.status = status = result["status"]
-        e.why = f"{status}: {result.get('detail', '')}"
+        status = result.get("status") if isinstance(result, dict) else None
+        if not isinstance(status, int):
+            return True
+        e.status, e.why = status, f"{status}: {_text(result, 'detail')}"
         if 200 <= status < 300:
             e.result = result
         elif status == 429:
@@ -301,18 +323,18 @@ class _Put:
 
     def problem(self, batch: list[_Entry], status: int, answer: dict[str, Any]) -> bool:
         """Refuse the messages that a problem names; whether smaller requests have to find it."""
-        named = False
-        for error in answer.get("errors") or [] if status == 400 else []:
-            index, name = error.get("index"), error.get("field", "")
+        named, errors = False, answer.get("errors")
+        errors = [e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+        for error in errors if status == 400 else []:
+            index, name = error.get("index"), _text(error, "field")
             place = f"messages[{index}]"
-            if isinstance(index, int) and index < len(batch) and name.startswith(place):
+            if isinstance(index, int) and 0 <= index < len(batch) and name.startswith(place):
                 e = batch[index]
                 e.result = Refused(e.sent, status, error, name[len(place):].lstrip("."))
                 named = True
         if not named and len(batch) == 1:
-            e, error = batch[0], (answer.get("errors") or [answer])[0]
-            error = {"detail": e.why, **error}
-            e.result = Refused(e.sent, status, error, error.get("field", ""))
+            e, error = batch[0], {"detail": batch[0].why, **(errors or [answer])[0]}
+            e.result = Refused(e.sent, status, error, _text(error, "field"))
         for e in batch:
             e.fate = "again"
         return not named and len(batch) > 1

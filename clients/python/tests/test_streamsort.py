@@ -110,10 +110,17 @@ class Webhooks(unittest.TestCase):
             ({"Webhook_Signature": ""}, "by the secret"), ({"Webhook_Timestamp": "x"}, "timestamp"),
             ({"Webhook_Signature": self.headers["Webhook-Signature"][4:-1]}, "by the secret"),
             ({"Webhook_Signature": "v1,ä"}, "by the secret"),
+            ({"Webhook_Timestamp": "9" * 400}, "timestamp"),
+            ({"Webhook_Timestamp": "9" * 5000}, "timestamp"),
             ({"now": 1614265330 + 301}, "more than 300"), ({"now": 1614265330 - 301}, "more than"),
         ):
             with self.subTest(case), self.assertRaisesRegex(streamsort.SignatureError, want):
                 self.verify(**case)
+
+    def test_no_age(self):
+        for options in {"tolerance": float("nan")}, {"tolerance": float("inf")}, {"now": float("nan")}:
+            with self.subTest(options), self.assertRaisesRegex(ValueError, "must be finite"):
+                streamsort.verify(self.content, self.headers, self.secret, **options)
 
     def test_no_secret(self):
         for secret in "whsec_c2hvcnQ=", "", "a secret of words":
@@ -189,6 +196,32 @@ class Puts(unittest.TestCase):
         refused = self.failed([{"queue": "q", "seq": 1}], (413, {"code": "too-large"})).errors[0]
         self.assertEqual((refused.status, refused.code), (413, "too-large"))
 
+    def test_answer_that_does_not_fit(self):
+        """A result that cannot be read is as a lost response, and an error as none."""
+        stored = {"status": 200, "queue": "q", "outcome": "advanced"}
+        for results in ([{}], [None], ["x"], [{"status": "200"}], [{"status": None}], {"a": 1}, "x", 7,
+                        [[]], None):
+            with self.subTest(results):
+                given = [{"queue": "q", "seq": 1}]
+                answers = (200, {"results": results}), (200, {"results": [stored]})
+                self.assertEqual(self.put(given, *answers), [stored])
+                self.assertEqual(len(self.requests), 2)
+                self.assertEqual(len(self.clock.slept), 1)
+        for errors in ({"x": 1}, ["bad"], [None], 7, [{"index": 0, "field": None}], [{"index": 0}],
+                       [{"index": None}], [{"index": "length", "field": "messages[length]"}],
+                       [{"index": -1, "field": "messages[-1]"}], [{"index": {}, "field": {}}]):
+            with self.subTest(errors):
+                sent = [{"queue": "q", "seq": seq} for seq in (1, 2)]
+                refused = self.failed(sent, (400, {"errors": errors})).errors
+                self.assertEqual([e.sent["seq"] for e in refused], [1, 2])
+                self.assertEqual(len(self.requests), 3)
+                self.assertIn("400", str(refused[0]))
+        for new in None, {}, "x", 1.5, "9" * 5000:
+            with self.subTest(new):
+                answer = {"status": 409, "outcome": "ahead", "detail": {}, "code": [], "new": new}
+                refused = self.failed([{"queue": "q", "seq": 1}], (200, {"results": [answer]})).errors[0]
+                self.assertEqual((refused.position, refused.detail, refused.code), (None, "", ""))
+
     def test_gives_up(self):
         error = self.failed([{"queue": "q"}], (503, {"detail": "later"}), give_up_after=30)
         gave_up = error.errors[0]
@@ -232,12 +265,16 @@ class Server(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     tokens: list = []
+    retry_after: list = []
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.tokens.append(self.headers["Authorization"])
         answer = b'{"results":[{"status":200,"queue":"q","outcome":"advanced"}]}'
-        self.send_response(200)
+        self.send_response(429 if self.retry_after else 200)
+        for after in self.retry_after:
+            self.send_header("Retry-After", after)
+        self.retry_after.clear()
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
@@ -248,22 +285,72 @@ class Server(http.server.BaseHTTPRequestHandler):
 
 
 class Connections(unittest.TestCase):
-    def test_idle_connection_that_was_closed(self):
+    def setUp(self):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         self.addCleanup(server.server_close)
         self.addCleanup(thread.join)
         self.addCleanup(server.shutdown)
-        tokens = iter("ab")
-        client = streamsort.Client(
-            f"http://127.0.0.1:{server.server_port}/", token=lambda: next(tokens))
-        clock = Clock()
-        with mock.patch.object(client_module, "time", clock):
-            for _ in range(2):
-                client.put([{"queue": "q", "seq": 1}])
-        self.assertEqual((Server.tokens, clock.slept), (["Bearer a", "Bearer b"], []))
-        client._idle.pop().close()
+        self.clock = Clock()
+        for name, value in ("time", self.clock), ("MOST_MESSAGES", 1):
+            patch = mock.patch.object(client_module, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.url = f"http://127.0.0.1:{server.server_port}/"
+        Server.tokens.clear()
+
+    def client(self, **options):
+        client = streamsort.Client(self.url, **options)
+        self.addCleanup(lambda: [c.close() for c in client._idle])
+        return client
+
+    def test_idle_connection_that_was_closed(self):
+        client = self.client(token=iter("ab").__next__)
+        for _ in range(2):
+            client.put([{"queue": "q", "seq": 1}])
+        self.assertEqual((Server.tokens, self.clock.slept), (["Bearer a", "Bearer b"], []))
+
+    def test_no_token(self):
+        """A token that fails is as no answer: what was stored, and under which ids, is not lost."""
+        given = [{"queue": "q"}, {"queue": "q"}]
+        for failure in OSError("the issuer"), ConnectionResetError("the issuer"), "no\nheader", None:
+            with self.subTest(failure):
+                Server.tokens.clear()
+                token = mock.Mock(side_effect=["a", failure, "b"])
+                self.assertEqual(len(self.client(token=token).put(given)), 2)
+                self.assertEqual(Server.tokens, ["Bearer a", "Bearer b"])
+        token = mock.Mock(side_effect=["a", *[LookupError("the issuer")] * 100])
+        with self.assertRaises(streamsort.PutError) as e:
+            self.client(token=token).put(given)
+        stored, gave_up = e.exception.results
+        self.assertEqual((stored["status"], gave_up.status), (200, 0))
+        self.assertEqual(gave_up.detail, "no answer: the issuer")
+        self.assertRegex(gave_up.sent["id"], "-1$")
+
+    def test_no_credentials(self):
+        """No credentials are an error before the first request, and later as no answer."""
+        from botocore.credentials import Credentials
+        client, keys = self.client(region="eu-north-1"), mock.Mock()
+        with mock.patch("botocore.session.Session.get_credentials", lambda _: None), \
+                self.assertRaisesRegex(RuntimeError, "must be signed, and there are no credentials"):
+            client.put([{"queue": "q"}])
+        self.assertEqual((Server.tokens, self.clock.slept), ([], []))
+        frozen = Credentials("a", "b").get_frozen_credentials()
+        keys.get_frozen_credentials.side_effect = [frozen, RuntimeError("expired"), frozen]
+        with mock.patch("botocore.session.Session.get_credentials", lambda _: keys):
+            self.assertEqual(len(client.put([{"queue": "q"}, {"queue": "q"}])), 2)
+        self.assertEqual((len(Server.tokens), len(self.clock.slept)), (2, 1))
+
+    def test_retry_after(self):
+        for after, least, most in (
+            ("7", 7, 8), ("100", 60, 61), ("²", 0, 1), ("-5", 0, 1), ("9" * 5000, 60, 61),
+        ):
+            with self.subTest(after):
+                Server.retry_after.append(after)
+                self.clock.slept.clear()
+                self.client(give_up_after=100).put([{"queue": "q", "seq": 1}])
+                self.assertTrue(least < self.clock.slept[0] < most, self.clock.slept)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ package streamsort
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -25,11 +26,12 @@ const (
 func isEager(c Consumer) bool { return c.Eager && c.Sink != nil }
 
 // processName is the name that process has where a consumer is eager. Nothing refers to process by it:
-// its sinks may put messages in turn, and CloudFormation takes no circle.
-func processName(id string, all []Consumer) (string, error) {
-	name := id + "-process"
+// its sinks may put messages in turn, and CloudFormation takes no circle. No two stacks of an account have the
+// same tables.
+func processName(tables string, all []Consumer) (string, error) {
+	name := strings.ReplaceAll(tables, ".", "-") + "-process"
 	if slices.ContainsFunc(all, isEager) && len(name) > maxFunctionName {
-		return "", fmt.Errorf("stack is %q, and a consumer is eager: process is called %s then, which has %d characters; %d is the most", id, name, len(name), maxFunctionName)
+		return "", fmt.Errorf("tables is %q, and a consumer is eager: process is called %s then, which has %d characters; %d is the most: write a shorter one", tables, name, len(name), maxFunctionName)
 	}
 	return name, nil
 }
@@ -42,7 +44,7 @@ func (s *Streamsort) addEager() error {
 	if len(consumers) == 0 {
 		return nil
 	}
-	name, err := processName(s.service(), consumers)
+	name, err := processName(s.props.Tables, consumers)
 	if err != nil {
 		return err
 	}

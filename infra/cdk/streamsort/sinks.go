@@ -51,7 +51,7 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 	if _, _, err := consumersFile(slices.Concat(s.props.Consumers, more)); err != nil {
 		return err
 	}
-	if _, err := processName(s.service(), more); err != nil {
+	if _, err := processName(s.props.Tables, more); err != nil {
 		return err
 	}
 	more = s.shelve(more)

@@ -37,7 +37,7 @@ func (p Props) validate(id string) error {
 	p.checkThroughput(c)
 	p.checkQueues(c)
 	p.checkProcess(c)
-	if _, err := processName(id, p.Consumers); err != nil {
+	if _, err := processName(p.Tables, p.Consumers); err != nil {
 		c.errs = append(c.errs, err)
 	}
 	p.checkWebhooks(c)

@@ -35,21 +35,19 @@ func eager() []sim.Scenario {
 		})
 	}
 	return []sim.Scenario{
-		eager("calls at once, right, late and wrong", 0, 1, func(m *model) {
-			m.producer("A", defaultQueue, 2)
+		eager("calls at once, right, late and wrong, 1 fault", 1, 1, func(m *model) {
 			m.process("P", 0)
-			m.eagerly("E", defaultQueue, 2, 1, 9)
+			m.eagerly("E", defaultQueue, 1, 9)
 		}),
 		eager("two calls at once, 1 fault", 1, 0, func(m *model) {
 			m.producer("A", defaultQueue, 1)
 			m.process("P", 0)
 			m.eagerly("E", defaultQueue, 1)
 			m.eagerly("F", defaultQueue, 1)
-			m.clock(1, overLease)
 		}),
 		eager("a call at once and the timer alone, 1 fault", 1, 0, func(m *model) {
 			timed(m)
-			m.producer("A", defaultQueue, 1, 2)
+			m.producer("A", defaultQueue, 1)
 			m.process("P", 0)
 			m.eagerly("E", defaultQueue, 1)
 			m.clock(1, overLease)

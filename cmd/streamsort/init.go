@@ -82,11 +82,11 @@ func (c *initCommand) Run(s *session) error {
 			return err
 		}
 	}
-	fmt.Fprintf(s.out, "%s has a consumer, its test, two messages and the template of a deployment. Next:\n\n", c.Dir)
+	fmt.Fprintf(s.out, "%s has a consumer, its test, two messages and the template of a deployment.\n%s Next:\n\n", c.Dir, beforeRelease)
 	if c.Dir != "." {
 		fmt.Fprintf(s.out, "    cd %s\n", c.Dir)
 	}
-	_, err := fmt.Fprintf(s.out, "    %s\n    streamsort put messages.ndjson    # in another terminal\n    %s\n\n%s\n", run, p.test, beforeRelease)
+	_, err := fmt.Fprintf(s.out, "    %s\n    streamsort put messages.ndjson    # in another terminal\n    %s\n", run, p.test)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -409,6 +410,9 @@ func TestWorkloads(t *testing.T) {
 			}
 			rows[i] = s.row(blocked)
 		})
+	}
+	if slices.Contains(rows, "") {
+		return // -run chose some of them: there is no table
 	}
 	table := "| the sink | good queues blocked | longest wait of a queue that it takes | the last one after it is back | calls in vain | bad messages blocked after |\n|---|---|---|---|---|---|\n" + strings.Join(rows, "")
 	page, err := os.ReadFile(tablePage)

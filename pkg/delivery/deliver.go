@@ -254,9 +254,9 @@ func (run *delivery) busy(ctx context.Context, c Consumer) error {
 		run.Ended = EndedBusy
 		return nil
 	}
-	if run.unsure { // what is noted is believed
+	if run.unsure { // what is noted is believed: the next look reads the position
 		run.unsure, run.position = false, -1
-		return run.busy(ctx, c)
+		return nil
 	}
 	after, noted, err := run.store.Ask(ctx, c, run.position)
 	switch {

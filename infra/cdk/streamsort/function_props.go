@@ -49,21 +49,20 @@ func FunctionNames() []string { return slices.Sorted(maps.Keys(functionDefaults)
 
 // setFunctionDefaults fills in what the functions take, in a map of its own.
 func (p *Props) setFunctionDefaults() {
-	given := p.Functions
-	p.Functions = maps.Clone(functionDefaults)
-	maps.Copy(p.Functions, given) // those that are unknown are reported
+	all := map[string]FunctionProps{}
+	maps.Copy(all, p.Functions) // those that are unknown are reported
+	p.Functions = all
 	for name, d := range functionDefaults {
-		f := given[name]
+		if name == "sort" {
+			d.BatchWindow = new(sortWindow(p.Mode))
+		}
+		f := all[name]
 		f.Memory = cmp.Or(f.Memory, d.Memory)
 		f.Timeout = cmp.Or(f.Timeout, d.Timeout)
 		f.BatchSize = cmp.Or(f.BatchSize, d.BatchSize)
 		f.Parallelization = cmp.Or(f.Parallelization, d.Parallelization)
-		if f.BatchWindow == nil && name == "sort" {
-			f.BatchWindow = new(sortWindow(p.Mode))
-		} else if f.BatchWindow == nil {
-			f.BatchWindow = d.BatchWindow
-		}
-		p.Functions[name] = f
+		f.BatchWindow = cmp.Or(f.BatchWindow, d.BatchWindow)
+		all[name] = f
 	}
 }
 

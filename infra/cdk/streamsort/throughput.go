@@ -9,14 +9,14 @@ import (
 const mostUnits = 10_000_000
 
 func (p Props) checkThroughput(c *checker) {
-	unlessZero(c, "maxReads", p.MaxReads, 1)
-	unlessZero(c, "maxWrites", p.MaxWrites, 1)
+	unlessZero(c, "maxReads", p.MaxReads)
+	unlessZero(c, "maxWrites", p.MaxWrites)
 }
 
 // unlessZero checks a number of units a second, where 0 leaves it to DynamoDB.
-func unlessZero(c *checker, field string, value, least int) {
-	if value != 0 && (value < least || value > mostUnits) {
-		c.fail(field, "is %d; write a value from %d to %d, or 0 to leave it to DynamoDB", value, least, mostUnits)
+func unlessZero(c *checker, field string, value int) {
+	if value < 0 || value > mostUnits {
+		c.fail(field, "is %d; write a value from 1 to %d, or 0 to leave it to DynamoDB", value, mostUnits)
 	}
 }
 

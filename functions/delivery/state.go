@@ -10,7 +10,6 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
-	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
@@ -143,7 +142,7 @@ func whyRetries(of delivery.Consumer) string {
 }
 
 // attempt is an attempt on the message at a consumer's head, as callers see it.
-func attempt(scope tenancy.Scope, t request.Attempt) view.Attempt {
+func attempt(scope tenancy.Scope, t delivery.Attempt) view.Attempt {
 	answer := t.Answer
 	if scope.Tenant() != "" && t.Shown > 0 {
 		answer = answer[:min(t.Shown, len(answer))]

@@ -124,7 +124,7 @@ func (s *service) aspects(of delivery.Status, sink delivery.Sink, missing bool) 
 	switch {
 	case of.Starting != "":
 		is(view.CatchingUp, view.Starting, never, never)
-	case waits && !(of.Claimed() && of.To >= of.Position):
+	case waits && (!of.Claimed() || of.To < of.Position):
 		is(view.CatchingUp, "", never, never)
 	}
 	return all
@@ -175,10 +175,10 @@ func (s *service) verify(scope tenancy.Scope, state view.State) func(context.Con
 		if !h.Is(state) {
 			return nil, nil
 		}
-		switch {
-		case row.State == trouble.Lagging:
+		switch row.State {
+		case trouble.Lagging:
 			h.Cause = view.Lagging
-		case row.State == trouble.Quarantined:
+		case trouble.Quarantined:
 			h.Seq = new(jsonseq.Seq(row.Seq))
 		}
 		if h.State != state || h.Since.IsZero() {

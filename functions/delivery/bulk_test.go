@@ -276,7 +276,7 @@ func TestBulkFailed(t *testing.T) {
 	s.put("claimed", 1)
 	s.create(`{"queue":"claimed","consumer":"billing"}`)
 	claim := s.Request("POST", "/claims", "", `{"queue":"claimed","consumer":"billing","request":"r"}`)
-	s.Want("claim", claim, 200, `"answer":"OK"`)
+	s.Want("claim", claim, 200, `"outcome":"OK"`)
 	request := bulk.Request{Action: "rewind", Start: "first", Consumer: "billing"}
 	run := s.look(request)
 	report := run.Do(t.Context(), nil)

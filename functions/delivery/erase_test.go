@@ -194,7 +194,7 @@ func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
 	done := s.deliver("q", "billing", func(b delivery.Batch) error {
 		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte(`"far"`)})
 	})
-	if done.Ended != delivery.EndedReplying {
+	if done.Outcome != delivery.Full {
 		t.Fatalf("%+v, want replies that wait", done)
 	}
 	s.now = s.now.Add(20 * time.Minute)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,6 +117,14 @@ func TestEndpointsOfQueues(t *testing.T) {
 	// Who was taken out of the file since is passed over.
 	if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated("good", "gone")); err != nil {
 		t.Error(err)
+	}
+	// So is a queue that was erased since.
+	if _, err := d.Erase(t.Context(), delivery.Order{Queue: "paused", Op: "e", Reason: "they left"}); err != nil {
+		t.Fatal(err)
+	}
+	out := &bytes.Buffer{}
+	if _, err := runtime.Around(out, headroom, handle)(t.Context(), isolated("paused", "hooks")); err != nil || strings.Contains(out.String(), "Errors") {
+		t.Errorf("%v, %s", err, out)
 	}
 	// A change counts within seconds.
 	for range 2 {

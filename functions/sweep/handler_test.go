@@ -125,7 +125,7 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
 		return delivery.Permanent(errors.New("no luck"))
 	}}
-	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Ended != delivery.EndedBlocked {
+	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Outcome != delivery.Blocked {
 		t.Fatalf("%+v", done)
 	}
 	for range 2 {

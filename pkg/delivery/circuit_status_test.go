@@ -25,30 +25,30 @@ func TestSink(t *testing.T) {
 	k.fails = func(delivery.Batch) error { return errNo }
 	for i, queue := range []string{"q1", "q2", "q3"} {
 		k.put(queue, 1)
-		k.hands(queue, delivery.EndedFailed)
+		k.hands(queue, endedFailed)
 		if i == 0 {
 			k.sinkIs("one failed", delivery.Sink{FailingSince: began})
 		}
 		k.pass(time.Second)
 	}
 	k.pass(7 * time.Second)
-	k.hands("q3", delivery.EndedFailed)
+	k.hands("q3", endedFailed)
 	open := delivery.Sink{OpenSince: began.Add(10 * time.Second), ProbeAt: k.circuit().ProbeAt, FailingSince: began}
 	k.sinkIs("open", open)
 	k.put("q", 1)
 	k.probeDue()
-	k.hands("q", delivery.EndedFailed)
+	k.hands("q", endedFailed)
 	open.Probes, open.ProbeAt = 1, k.circuit().ProbeAt
 	k.sinkIs("after a probe", open)
 	k.fails = nil
 	k.probeDue()
 	k.put("r", 1)
-	k.hands("r", delivery.EndedCaughtUp)
+	k.hands("r", endedCaughtUp)
 	k.sinkIs("closed", delivery.Sink{Waking: true, TakenAt: k.now})
 	k.fails = func(delivery.Batch) error { return errNo }
 	k.pass(time.Second)
 	k.put("r", 2)
-	k.hands("r", delivery.EndedFailed)
+	k.hands("r", endedFailed)
 	back := k.now.Add(-time.Second)
 	k.sinkIs("it fails again", delivery.Sink{Waking: true, TakenAt: back, FailingSince: k.now})
 }

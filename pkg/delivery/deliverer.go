@@ -77,7 +77,7 @@ type Options struct {
 	// WakeCircuit is the same for a consumer's circuit: [Deliverer.WakeCircuit] should be
 	// called then.
 	WakeCircuit func(consumer string, due time.Time)
-	// Aside, if not nil, has [Deliverer.DeliverAside] called for a reader of one queue by a call of its own, and returns when that
+	// Aside, if not nil, has [Deliverer.Deliver] called for a reader of one queue by a call of its own, and returns when that
 	// is sure to be made, or cannot be asked for now: then WakeUp is told of the queue. It is asked by OnStream, for readers with
 	// Inline. What is lost of it, the sweep makes up for. It may be called from several goroutines at once.
 	Aside func(ctx context.Context, queue, consumer string) error

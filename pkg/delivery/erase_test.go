@@ -46,7 +46,7 @@ func TestErase(t *testing.T) {
 		t.Errorf("a queue that is not there: %v", err)
 	}
 	k.put("q", upTo(1, 6)...)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	_, err = k.d.Create(t.Context(), "q", "d", delivery.First)
 	k.must(err)
 	_, err = k.d.Pause(t.Context(), delivery.Order{Queue: "q", Consumer: "d", Reason: "because", Op: "p"})
@@ -76,7 +76,10 @@ func TestErase(t *testing.T) {
 	}
 
 	// The consumers' functions go on as if there were nothing.
-	k.ends("q", delivery.EndedErased)
+	if done := k.d.Deliver(t.Context(), "q", k.reader(), -1); ending(done) != endedErased {
+		t.Errorf("it ended as %s, %v", ending(done), done.Err)
+	}
+	k.stream(allWell, moved(7, "q", 0, 6))
 	_, err = k.d.Create(t.Context(), "q", "c", delivery.First)
 	if !errors.Is(err, cursor.ErrErased) {
 		t.Errorf("a new consumer: %v", err)
@@ -101,7 +104,7 @@ func TestErase(t *testing.T) {
 func TestSweepErasesWhatConsumersKept(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	_, err := k.d.Erase(t.Context(), erasure("op"))
 	k.must(err)
 	kept, failed := 3, errors.New("no answer")
@@ -142,8 +145,8 @@ func TestEraseEndsClaims(t *testing.T) {
 		k.erase()
 		return nil
 	}
-	done := k.deliver("q")
-	if done.Err != nil || done.Ended != delivery.EndedLost && done.Ended != delivery.EndedErased {
+	done := k.d.Deliver(t.Context(), "q", k.reader(), -1)
+	if ending(done) != endedLost && ending(done) != endedErased {
 		t.Errorf("%+v", done)
 	}
 	k.gets("q 1,2,3 #1")
@@ -161,7 +164,7 @@ func (k *desk) sending() {
 		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
-	k.ends("q", delivery.EndedReplying)
+	k.ends("q", endedReplying)
 	k.at("q", 0, delivery.Sending)
 }
 
@@ -209,13 +212,13 @@ func TestRepliesToAnErasedQueue(t *testing.T) {
 	_, err := k.d.Erase(t.Context(), o)
 	k.must(err)
 	k.pass(20 * time.Minute)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	if c := k.at("q", 1, delivery.Idle); c.Refused.N != 1 || c.Refused.Why != "the queue was erased: its name cannot be used again" {
 		t.Errorf("%+v", c.Refused)
 	}
 	// A new batch with such a reply fails, and the queue is not taken for the erased one.
 	k.put("q", 2)
-	if done := k.ends("q", delivery.EndedFailed); !errors.Is(done.Cause, cursor.ErrErased) {
+	if done := k.ends("q", endedFailed); !errors.Is(done.Cause, cursor.ErrErased) {
 		t.Errorf("%+v", done)
 	}
 }
@@ -227,7 +230,7 @@ func TestEraseEndsTrackedClaims(t *testing.T) {
 	r := k.reader()
 	r.Track = time.Hour
 	done := k.d.Deliver(t.Context(), "q", r, -1)
-	if done.Ended != delivery.EndedDeferred {
+	if ending(done) != endedDeferred {
 		t.Fatalf("%+v", done)
 	}
 	tag := delivery.ChainOf(k.standing("q"))

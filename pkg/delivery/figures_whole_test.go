@@ -74,8 +74,8 @@ func (m *metered) deliver(known int64) delivery.Delivery {
 		Name: "billing", MaxMessages: 100, Handle: func(context.Context, delivery.Batch) error { return nil },
 	}, known)
 	m.must(done.Err)
-	if done.Ended != delivery.EndedCaughtUp {
-		m.t.Fatalf("it ended as %s", done.Ended)
+	if ending(done) != endedCaughtUp {
+		m.t.Fatalf("it ended as %s", ending(done))
 	}
 	return done
 }

@@ -71,24 +71,24 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 				}
 				return nil
 			}
-			deliver := func(want delivery.Ended) {
+			deliver := func(want string) {
 				t.Helper()
-				if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || done.Ended != want {
-					t.Errorf("it ended as %s (%v), want %s", done.Ended, done.Err, want)
+				if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || ending(done) != want {
+					t.Errorf("it ended as %s (%v), want %s", ending(done), done.Err, want)
 				}
 			}
 			k.putKeyed("q", 20, 10)
-			deliver(delivery.EndedCaughtUp) // they wait
+			deliver(endedCaughtUp) // they wait
 			k.settles("q")
-			deliver(delivery.EndedCaughtUp)
+			deliver(endedCaughtUp)
 			k.putKeyed("q", 30, 5, 15)
 			k.settles("q")
 			fails = 1
-			deliver(delivery.EndedFailed)
+			deliver(endedFailed)
 			k.pass(time.Hour)
-			deliver(delivery.EndedCaughtUp)
+			deliver(endedCaughtUp)
 			k.putKeyed("q", 25)
-			deliver(delivery.EndedCaughtUp)
+			deliver(endedCaughtUp)
 			k.gets(want...)
 			k.at("q", 6, delivery.Idle)
 		})

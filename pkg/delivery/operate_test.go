@@ -56,7 +56,7 @@ func TestSkip(t *testing.T) {
 	if _, err := k.d.Skip(t.Context(), order("other"), 3); !errors.Is(err, delivery.ErrNotBlocked) {
 		t.Errorf("error %v, want ErrNotBlocked", err)
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 3 #1")
 	k.operations("skip 3 done=false the consumer is not blocked", "skip 2 done=true ",
 		"skip 3 done=false seq is 3: the consumer is blocked on 2")
@@ -78,7 +78,7 @@ func TestRedrive(t *testing.T) {
 	k.fails, k.got = nil, nil
 	_, err = k.d.Redrive(t.Context(), order("op 2"), 1)
 	k.must(err)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.at("q", 2, delivery.Idle)
 }
 
@@ -90,13 +90,13 @@ func TestPauseAndResume(t *testing.T) {
 		return err
 	}
 	// What is out ends normally.
-	k.ends("q", delivery.EndedPaused)
+	k.ends("q", endedPaused)
 	k.gets("q 1,2,3 #1")
 	c := k.at("q", 3, delivery.Idle)
 	if c.Paused != "because" || !c.PausedSince.Equal(k.now) {
 		t.Errorf("%+v; want why, and since when", c)
 	}
-	k.ends("q", delivery.EndedPaused)
+	k.ends("q", endedPaused)
 	k.fails = nil
 	k.pass(time.Second)
 	before, err := k.sorter.Status(t.Context(), "q")
@@ -108,7 +108,7 @@ func TestPauseAndResume(t *testing.T) {
 	if !after.Notified.After(before.Notified) {
 		t.Error("nobody is woken up")
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 4,5,6 #1")
 	k.operations("resume -1 done=true ", "pause -1 done=true ")
 }
@@ -116,7 +116,7 @@ func TestPauseAndResume(t *testing.T) {
 func TestRewind(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.got = nil
 	for _, c := range []struct {
 		to   delivery.Start
@@ -129,7 +129,7 @@ func TestRewind(t *testing.T) {
 			t.Errorf("to %s: %+v; want at %d", c.to, got, c.want)
 		}
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5,6 #1")
 	if c := k.standing("q"); c.Rewinds != 5 {
 		t.Errorf("%d rewinds, want 5", c.Rewinds)
@@ -152,7 +152,7 @@ func TestRewind(t *testing.T) {
 func TestRewindPastWhatIsKept(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	_, err := k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{1, 2, 3})
 	k.must(err)
 	k.got = nil
@@ -161,7 +161,7 @@ func TestRewindPastWhatIsKept(t *testing.T) {
 	if got.Delivered != 3 {
 		t.Errorf("it begins behind %d, want behind 3, the last one lost", got.Delivered)
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 4,5,6 #1")
 }
 
@@ -196,7 +196,7 @@ func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
 		}
 		return nil
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 1 #1")
 	_, err := k.d.Remove(t.Context(), order("d 2"))
 	k.must(err)
@@ -205,7 +205,7 @@ func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
 	}
 	// A reader that still runs begins anew.
 	k.fails = nil
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 1 #1")
 }
 
@@ -215,7 +215,7 @@ func TestBadOrders(t *testing.T) {
 	if _, err := k.d.Pause(t.Context(), order("op")); !errors.Is(err, delivery.ErrNoConsumer) {
 		t.Errorf("error %v, want ErrNoConsumer", err)
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	for field, change := range map[string]func(*delivery.Order){
 		"reason":   func(o *delivery.Order) { o.Reason = "" },
 		"id":       func(o *delivery.Order) { o.Op = strings.Repeat("x", 65) },
@@ -244,7 +244,7 @@ func TestBadOrders(t *testing.T) {
 func TestAnIDIsOfOneOperation(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	_, err := k.d.Create(t.Context(), "q", "d", delivery.First)
 	k.must(err)
 	_, err = k.d.Rewind(t.Context(), order("op"), delivery.First)
@@ -383,7 +383,7 @@ func TestCreateTwice(t *testing.T) {
 	k.put("q", 1, 2)
 	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
 	k.must(err)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
 	k.must(err)
 	if c.Delivered != 2 {
@@ -397,6 +397,6 @@ func TestCreateTwice(t *testing.T) {
 	}
 	k.put("new", 1)
 	k.got = nil
-	k.ends("new", delivery.EndedCaughtUp)
+	k.ends("new", endedCaughtUp)
 	k.gets("new 1 #1")
 }

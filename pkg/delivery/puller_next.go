@@ -47,9 +47,9 @@ func (p *puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies 
 			return done, Answer{}, err
 		}
 	}
-	if slices.Contains([]Verdict{Prepared, InDoubt}, judge(c, h.Token)) && c.Paused == "" {
+	if slices.Contains([]standing{Prepared, InDoubt}, judge(c, h.Token)) && c.Paused == "" {
 		done, next, err = p.goOn(ctx, c, h, r)
-		if err != nil || next.Verdict != "" {
+		if err != nil || next.Outcome != "" {
 			return done, next, err
 		}
 	}

@@ -78,7 +78,7 @@ func (d *Deliverer) DeliverMoved(ctx context.Context, positions map[string]int64
 		if invalid := (*cursor.InvalidError)(nil); errors.As(done.Err, &invalid) {
 			return true // nobody comes: it would be as wrong again
 		}
-		failed := done.Err != nil || done.Ended == EndedOutOfTime && d.sorter.Notify(ctx, done.Queue) != nil
+		failed := done.Err != nil || done.Reason == reasonTime && d.sorter.Notify(ctx, done.Queue) != nil
 		if failed && d.wakeUp != nil {
 			d.wakeUp(done.Queue, done.Consumer, d.now().Add(soon))
 		}
@@ -187,10 +187,10 @@ func (d *Deliverer) again(ctx context.Context, done Delivery, record json.RawMes
 	young := func() bool { return !stream.HeldForLong(record, d.now()) }
 	switch {
 	case done.Err != nil:
-		return young()
-	case done.Ended == EndedOutOfTime:
+		return !isErased(done.Err, done.Queue) && young()
+	case done.Reason == reasonTime:
 		return d.sorter.Notify(ctx, done.Queue) != nil
-	case done.Ended == EndedFailed, done.Ended == EndedWait:
+	case done.Reason == reasonFailed:
 		return done.Record.RetryAt.Sub(d.now()) <= soon && young()
 	}
 	return false

@@ -65,7 +65,7 @@ func TestWakeCircuit(t *testing.T) {
 	k.seesTo(delivery.SweepReport{}, 0)
 	k.opens()
 	opened := k.now
-	k.hands("q", delivery.EndedCircuitOpen)
+	k.hands("q", endedCircuitOpen)
 	if diff := cmp.Diff([]time.Duration{0, 0}, *told); diff != "" {
 		t.Errorf("told when it opened, and when it stopped a delivery (-want +got):\n%s", diff)
 	}
@@ -79,7 +79,7 @@ func TestWakeCircuit(t *testing.T) {
 		}
 	}
 	*told = nil
-	k.hands("q", delivery.EndedFailed)
+	k.hands("q", endedFailed)
 	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *told); diff != "" {
 		t.Errorf("told when it was probed (-want +got):\n%s", diff)
 	}
@@ -87,7 +87,7 @@ func TestWakeCircuit(t *testing.T) {
 	k.probeDue()
 	*told = nil
 	k.put("r", 1)
-	k.hands("r", delivery.EndedCaughtUp)
+	k.hands("r", endedCaughtUp)
 	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *told); diff != "" {
 		t.Errorf("told when it closed (-want +got):\n%s", diff)
 	}
@@ -117,7 +117,7 @@ func TestAShortOutageIsNotAnnounced(t *testing.T) {
 	k.opens()
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	k.pass(10 * time.Second)
 	k.seesTo(delivery.SweepReport{}, 0)
 	if k.circuit().Waking {
@@ -135,7 +135,7 @@ func TestTheSweepSeesToCircuits(t *testing.T) {
 	}
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	k.pass(10 * time.Second)
 	if did := k.sweep(o); did.CircuitsOpen != 0 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-closed" {
 		t.Errorf("%+v, announced %+v", did, k.announced)
@@ -192,7 +192,7 @@ func TestClocksOfCircuits(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
 	k.put("r", 1)
-	k.hands("r", delivery.EndedCircuitOpen)
+	k.hands("r", endedCircuitOpen)
 	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 	k.must(err)
 	opened := e.Circuit.Opened
@@ -201,7 +201,7 @@ func TestClocksOfCircuits(t *testing.T) {
 	k.must(err)
 	k.now = opened.Add(-time.Minute)
 	k.fails = nil
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	if k.circuit().Closed.Before(opened) {
 		t.Errorf("closed at %s, opened at %s", k.circuit().Closed, opened)
 	}
@@ -226,7 +226,7 @@ func TestALateRowOfACircuit(t *testing.T) {
 	k.must(err)
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}
 	for range 3 {
 		k.pass(time.Minute)
@@ -254,7 +254,7 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 		for n := range 40 {
 			queue := fmt.Sprint("r", n)
 			k.put(queue, 1)
-			k.hands(queue, delivery.EndedCircuitOpen)
+			k.hands(queue, endedCircuitOpen)
 		}
 		began := k.now
 		for k.now.Sub(began) < 2*time.Hour {
@@ -277,7 +277,7 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 func TestACircuitThatIsSwitchedOff(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
-	k.hands("q", delivery.EndedCircuitOpen)
+	k.hands("q", endedCircuitOpen)
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{Off: true}}}}
 	for range 10 {
 		_, next, err := k.d.WakeCircuit(t.Context(), "c", o)
@@ -316,7 +316,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 				k, _ = holding(t)
 			}
 			k.opens()
-			k.hands("q", delivery.EndedCircuitOpen)
+			k.hands("q", endedCircuitOpen)
 			k.must(latest(k, "q"))
 			for i, queue := range []string{"q1", "q2", "q3"} {
 				k.probeDue()
@@ -349,7 +349,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 				t.Errorf("%s: %+v", name, e)
 			}
 			k.put("r", 1)
-			k.hands("r", delivery.EndedFailed)
+			k.hands("r", endedFailed)
 			if is := k.circuit(); is.Open() != (c.fails > 0) {
 				t.Errorf("%s, and another fails: %+v", name, is)
 			}
@@ -363,13 +363,13 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	k, waits := holding(t)
 	k.opens()
-	k.hands("q", delivery.EndedCircuitOpen)
+	k.hands("q", endedCircuitOpen)
 	var queues []string
 	for i := range 20 {
 		queue := fmt.Sprintf("r%02d", i)
 		queues = append(queues, queue)
 		k.put(queue, 1)
-		k.hands(queue, delivery.EndedCircuitOpen)
+		k.hands(queue, endedCircuitOpen)
 	}
 	for _, queue := range queues[10:] { // their rows are lost
 		k.must(k.store.Requests(request.Inside{}).Trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
@@ -394,12 +394,12 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	k.fails = nil
 	k.probeDue()
 	k.put("good", 1)
-	k.hands("good", delivery.EndedCaughtUp)
+	k.hands("good", endedCaughtUp)
 	began, last, woken := k.now, k.now, 0
 	k.queues.fail = func(request, queue string) error {
 		if request == "notify" && k.standing(queue).Delivered == 0 && queue != "good" {
 			last, woken = k.now, woken+1
-			k.hands(queue, delivery.EndedCaughtUp)
+			k.hands(queue, endedCaughtUp)
 		}
 		return nil
 	}
@@ -436,7 +436,7 @@ func TestTheSweepWakesUpHoweverManyWait(t *testing.T) {
 	}
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	began := k.now
 	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c"}}})
 	if held, took := k.heldBack(), k.now.Sub(began); len(held) > 0 || took < queues/55*time.Second || took > queues/50*time.Second+10*time.Second {
@@ -481,6 +481,6 @@ func TestWakeUpsBesideACircuit(t *testing.T) {
 	k.same("held back", k.heldBack(), []string{"q3", "q1"})
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	wake(1)
 }

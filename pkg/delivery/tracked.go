@@ -131,9 +131,10 @@ func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch, until t
 	}
 	run.position = -1 // nobody notes what comes meanwhile
 	if outcome, _ := after.Outcome(c.Token); made {
-		run.Ended, run.Deferred = EndedDeferred, run.Deferred+1
+		run.end(Deferred, "")
+		run.Deferred++
 	} else if outcome != Committed {
-		run.Ended = EndedLost
+		run.lost(after)
 	}
 	return after, nil
 }

@@ -139,9 +139,9 @@ func TestTroubleOfMissing(t *testing.T) {
 		Op: ddb.Op{Table: &cursor.Names{}.Tables()[0]}, Key: ddb.Fields{"queue": ddb.Text("q"), "seq": ddb.Int(1)}.Item(),
 	})
 	k.must(err)
-	k.ends("q", delivery.EndedMissing)
+	k.ends("q", endedMissing)
 	k.pass(time.Minute)
-	k.ends("q", delivery.EndedMissing)
+	k.ends("q", endedMissing)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("missing", "missing q|c 1m0s")
 	_, err = k.d.Rewind(t.Context(), orderOf("q"), delivery.At(2))
@@ -161,7 +161,7 @@ func TestTroubleOfLag(t *testing.T) {
 	k.pass(time.Minute)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("old", "lagging q|c 15m0s")
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.put("q", 2)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("caught up but for what is young", "")
@@ -320,7 +320,7 @@ func TestTroubleThatCannotBeNoted(t *testing.T) {
 	k.must(err)
 	_, err = k.d.Resume(t.Context(), orderOf("q"))
 	k.must(err)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	_, err = k.d.Remove(t.Context(), orderOf("q"))
 	k.must(err)
 	away = false
@@ -346,7 +346,7 @@ func TestTroubleOfDoubt(t *testing.T) {
 	k.troubled("in quarantine", "lagging q|c 1h2m0s, quarantined q|c 1h1m0s")
 	_, err = k.d.SettleQuarantined(t.Context(), orderOf("q"), c.Token, delivery.Committed)
 	k.must(err)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("settled", "")
 }

@@ -18,7 +18,7 @@ import (
 func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	for _, name := range []string{"a", "dead"} {
 		_, err := k.d.Create(t.Context(), "q", name, delivery.First)
 		k.must(err)

@@ -35,8 +35,7 @@ func (d *Deliverer) schedule(done Delivery) {
 	if d.wakeUp == nil || done.Err != nil {
 		return
 	}
-	switch done.Ended {
-	case EndedBusy, EndedFailed, EndedWait:
+	if done.Outcome == Busy || done.Reason == reasonFailed {
 		at, now := due(done.Record), d.now()
 		if !at.IsZero() && at.Sub(now) <= scheduleAhead {
 			d.wakeUp(done.Queue, done.Consumer, at)

@@ -246,7 +246,7 @@ func (s *stage) streams(queue string) {
 	s.after(200*time.Millisecond, func() {
 		done := s.one().Deliver(s.t.Context(), queue, s.reader, -1)
 		s.must(done.Err)
-		if done.Ended == delivery.EndedBlocked && s.badAt[queue].IsZero() {
+		if ending(done) == endedBlocked && s.badAt[queue].IsZero() {
 			s.badAt[queue] = s.now
 		}
 	})

@@ -115,8 +115,8 @@ func (h *deliveries) claims(ctx context.Context, client *dynamodb.Client, locked
 		}
 	}
 	expect := func(a delivery.Answer, err error) error {
-		if err == nil && a.Verdict != delivery.OK {
-			err = fmt.Errorf("answered %s", a.Verdict)
+		if err == nil && a.Outcome != delivery.OK {
+			err = fmt.Errorf("answered %s", a.Outcome)
 		}
 		return err
 	}

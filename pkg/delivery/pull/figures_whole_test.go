@@ -24,16 +24,16 @@ func TestPullFigures(t *testing.T) {
 	store, queues := freshTables(t, localdb.Choose(), dynamo.Options{Transport: m})
 	env, _ := pullEnv(t, store, queues)
 	ctx := t.Context()
-	must := func(want delivery.Verdict) func(delivery.Answer, error) delivery.Answer {
+	must := func(want delivery.Outcome) func(delivery.Answer, error) delivery.Answer {
 		return func(a delivery.Answer, err error) delivery.Answer {
 			t.Helper()
-			if err != nil || a.Verdict != want {
+			if err != nil || a.Outcome != want {
 				t.Fatalf("%+v, %v; want %s", a, err, want)
 			}
 			return a
 		}
 	}
-	claim := func(id string, want delivery.Verdict) delivery.Answer {
+	claim := func(id string, want delivery.Outcome) delivery.Answer {
 		t.Helper()
 		return must(want)(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id}))
 	}
@@ -74,7 +74,7 @@ func TestPullFigures(t *testing.T) {
 		must(delivery.OK)(done, err)
 		must("")(next, err)
 	})
-	cost("nothing ready", figure{0, 2, 0, 2}, func() { claim("r3", delivery.Nothing) })
+	cost("nothing ready", figure{0, 2, 0, 2}, func() { claim("r3", delivery.Empty) })
 	env.Put(1)
 	cost("list", figure{0, 3, 0, 3}, func() { must(delivery.OK)(env.Claims.List(ctx, "q", "c", delivery.Bounds{})) })
 	// The queue was not seen in the last seconds: half a unit to look at it.

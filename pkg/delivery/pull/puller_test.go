@@ -133,14 +133,14 @@ func TestQuarantine(t *testing.T) {
 				t.Errorf("everything up to %d may be deleted, %v", seq, err)
 			}
 			second := claim("r2")
-			if second.Verdict != delivery.OK || second.From != 1 || len(second.Unsettled) != 1 || second.Unsettled[0] != first.Held() {
+			if second.Outcome != delivery.OK || second.From != 1 || len(second.Unsettled) != 1 || second.Unsettled[0] != first.Held() {
 				t.Fatalf("%+v; want message 2, and the claim in quarantine", second)
 			}
 			if _, err := d.Rewind(ctx, delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, delivery.First); err == nil {
 				t.Error("rewound under a claim in quarantine")
 			}
 			for range 2 {
-				if a, err := env.Claims.Settle(ctx, first.Held(), outcome, "back"); err != nil || a.Verdict != delivery.OK {
+				if a, err := env.Claims.Settle(ctx, first.Held(), outcome, "back"); err != nil || a.Outcome != delivery.OK {
 					t.Fatalf("settle: %+v, %v", a, err)
 				}
 			}
@@ -207,7 +207,7 @@ func TestAnOperatorSettles(t *testing.T) {
 	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed); !errors.Is(err, delivery.ErrNotQuarantined) {
 		t.Errorf("settled again: %v", err)
 	}
-	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Verdict != delivery.Forgotten {
+	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Reason != "FORGOTTEN" {
 		t.Errorf("its commit: %+v, %v", a, err)
 	}
 	operations, _, err := d.Audit(ctx, "q", "")
@@ -233,7 +233,7 @@ func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 		return nil
 	}}
 	for range 2 {
-		if done := d.Deliver(t.Context(), "q", reader, -1); done.Ended != delivery.EndedBusy || done.Err != nil {
+		if done := d.Deliver(t.Context(), "q", reader, -1); done.Outcome != delivery.Busy || done.Err != nil {
 			t.Errorf("%+v; want that it is busy", done)
 		}
 		env.Pass(time.Hour)
@@ -268,8 +268,8 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 		}
 	}
 	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Bounds: delivery.Bounds{MaxMessages: 4}})
-	if err != nil || a.Verdict != delivery.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
-		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Verdict, a.From+1, a.To, len(a.Messages), err)
+	if err != nil || a.Outcome != delivery.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
+		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Outcome, a.From+1, a.To, len(a.Messages), err)
 	}
 }
 
@@ -279,8 +279,8 @@ func TestADeadClaimComesAgainAsItWas(t *testing.T) {
 	env.Put(20)
 	for i, last := range []int64{10, 10, 1} {
 		a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), Bounds: delivery.Bounds{MaxMessages: 10}})
-		if err != nil || a.Verdict != delivery.OK || a.To != last {
-			t.Errorf("try %d: %s up to %d, %v; want up to %d", i+1, a.Verdict, a.To, err, last)
+		if err != nil || a.Outcome != delivery.OK || a.To != last {
+			t.Errorf("try %d: %s up to %d, %v; want up to %d", i+1, a.Outcome, a.To, err, last)
 		}
 		env.Pass(time.Hour)
 	}

@@ -386,7 +386,7 @@ func (m *model) works(p *sim.Proc, d *delivery.Deliverer, acker *xorack.Acker, a
 			m.work.done[at.held.Token] = true
 			said, err = claims.Commit(ctx, at.held)
 		}
-		if said.Verdict == delivery.NotPrepared {
+		if said.Outcome == delivery.Busy {
 			err = errEarly
 		}
 		return err

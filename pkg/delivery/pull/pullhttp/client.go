@@ -125,7 +125,8 @@ func (k *key) UnmarshalJSON(raw []byte) error {
 
 // answer is what is answered; docs/openapi.yaml describes it.
 type answer struct {
-	Answer   delivery.Verdict `json:"answer"`
+	Outcome  delivery.Outcome `json:"outcome"`
+	Reason   string           `json:"reason"`
 	Token    string           `json:"token"`
 	From     seq              `json:"from"`
 	To       seq              `json:"to"`
@@ -166,7 +167,7 @@ func parseToken(text string) (delivery.Token, error) {
 // read is the answer as callers of Claims see it.
 func (a answer) read(queue, consumer string) (delivery.Answer, error) {
 	read := delivery.Answer{
-		Verdict: a.Answer, Until: a.Until, Committed: a.Committed, Detail: a.Detail,
+		Outcome: a.Outcome, Reason: a.Reason, Until: a.Until, Committed: a.Committed, Detail: a.Detail,
 		Batch: delivery.Batch{Queue: queue, Consumer: consumer, Attempt: a.Attempt, Rewinds: a.Rewinds},
 	}
 	var err error

@@ -119,11 +119,11 @@ func TestEndpointsOfQueues(t *testing.T) {
 		t.Error(err)
 	}
 	// So is a queue that was erased since.
-	if _, err := d.Erase(t.Context(), delivery.Order{Queue: "paused", Op: "e", Reason: "they left"}); err != nil {
+	if _, err := d.Erase(t.Context(), delivery.Order{Queue: "good", Op: "e", Reason: "they left"}); err != nil {
 		t.Fatal(err)
 	}
 	out := &bytes.Buffer{}
-	if _, err := runtime.Around(out, headroom, handle)(t.Context(), isolated("paused", "hooks")); err != nil || strings.Contains(out.String(), "Errors") {
+	if _, err := runtime.Around(out, headroom, handle)(t.Context(), isolated("good", "hooks")); err != nil || strings.Contains(out.String(), "Errors") {
 		t.Errorf("%v, %s", err, out)
 	}
 	// A change counts within seconds.

@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -259,7 +260,7 @@ func TestEraseTenant(t *testing.T) {
 			t.Errorf("%s: %v", queue, err)
 		}
 	}
-	operations, _, err := s.deliverer.Audit(t.Context(), "@acme/q3", "")
+	operations, _, err := s.deliverer.Inside(request.Inside{}).Audit(t.Context(), "@acme/q3", "")
 	if err != nil || len(operations) != 1 || operations[0].Kind != "erase" || operations[0].Who.Name != "arn:aws:iam::1:user/ann" {
 		t.Errorf("%+v, %v", operations, err)
 	}

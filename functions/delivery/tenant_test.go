@@ -213,7 +213,7 @@ func FuzzTenant(f *testing.F) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				operations, _, err := deliverer.Audit(t.Context(), queue, "")
+				operations, _, err := deliverer.Inside(request.Inside{}).Audit(t.Context(), queue, "")
 				if err != nil {
 					t.Fatal(err)
 				}

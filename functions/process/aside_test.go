@@ -119,7 +119,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		t.Error(err)
 	}
 	// So is a queue that was erased since.
-	if _, err := d.Erase(t.Context(), delivery.Order{Queue: "good", Op: "e", Reason: "they left"}); err != nil {
+	if _, err := d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "good", Op: "e", Reason: "they left"}); err != nil {
 		t.Fatal(err)
 	}
 	out := &bytes.Buffer{}
@@ -208,7 +208,7 @@ func TestIsolatedInvocations(t *testing.T) {
 // TestEndpointsThatCannotBeLookedAt: nothing of that is the message's.
 func TestEndpointsThatCannotBeLookedAt(t *testing.T) {
 	find := endpoints(endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint, error) {
-		return endpoint.Endpoint{}, delivery.ErrThrottled
+		return endpoint.Endpoint{}, cursor.ErrThrottled
 	}, time.Now))
 	if _, err := find(t.Context(), "c", "q"); !kind.IsAway(err) {
 		t.Error(err)

@@ -194,10 +194,10 @@ func (run *delivery) lookAtWork(ctx context.Context, c Consumer) error {
 func (run *delivery) goOnWithStart(ctx context.Context, c Consumer) error {
 	started, err := run.start(ctx, c, run.until)
 	switch {
-	case errors.Is(err, ErrOutran) && !started.Exists():
+	case errors.Is(err, errOutran) && !started.Exists():
 		run.end(Lost, "") // it was removed
 		return nil
-	case err != nil && !errors.Is(err, ErrOutran):
+	case err != nil && !errors.Is(err, errOutran):
 		return err
 	}
 	run.Record = started

@@ -282,7 +282,7 @@ func TestMissing(t *testing.T) {
 		k.at("q", 1, delivery.Idle)
 	}
 	k.gets("q 1 #1")
-	_, err = k.d.Rewind(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3))
+	_, err = k.d.Operate(t.Context(), rewinds(delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3)))
 	k.must(err)
 	k.ends("q", endedCaughtUp)
 	k.gets("q 3,4,5 #1")

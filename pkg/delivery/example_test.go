@@ -94,7 +94,7 @@ func ExampleToken() {
 
 // A message that its consumer cannot take blocks the queue for it, until an
 // operator gives the message up.
-func ExampleDeliverer_Skip() {
+func ExampleDeliverer_Operate() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
@@ -124,7 +124,7 @@ func ExampleDeliverer_Skip() {
 		log.Fatal(err)
 	}
 	fmt.Println(list[0].State, "on", list[0].Delivered+1, "because of", list[0].Error)
-	if _, err := d.Skip(ctx, delivery.Order{Queue: "orders", Consumer: "billing", Reason: "customer left"}, 2); err != nil {
+	if _, err := d.Operate(ctx, skips(delivery.Order{Queue: "orders", Consumer: "billing", Reason: "customer left"}, 2)); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(d.Deliver(ctx, "orders", billing, -1).Outcome)

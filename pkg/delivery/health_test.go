@@ -293,7 +293,7 @@ func TestAQueueThatIsGoneFailsNoMore(t *testing.T) {
 	for range 13 {
 		k.fail("gone", "q")
 	}
-	_, err := k.d.Remove(t.Context(), delivery.Order{Queue: "gone", Consumer: "c", Reason: "gone"})
+	_, err := k.d.Operate(t.Context(), does("remove", delivery.Order{Queue: "gone", Consumer: "c", Reason: "gone"}))
 	k.must(err)
 	k.hands("q", endedBlocked)
 }
@@ -303,7 +303,7 @@ func TestARedriveBeginsAnew(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	k.block("q", 1)
-	_, err := k.d.Redrive(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "mended"}, 1)
+	_, err := k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "mended"}, 1))
 	k.must(err)
 	k.pass(time.Hour)
 	k.refuses("q")

@@ -60,7 +60,7 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 			kind, keys := cursor.KindKeyed, sortkey.KeyType("number")
 			_, err := k.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keys, Late: &policy})
 			k.must(err)
-			_, err = k.d.Create(t.Context(), "q", "c", delivery.First.OfKind(cursor.KindKeyed))
+			_, err = k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
 			k.must(err)
 			fails := 0
 			r := k.reader()
@@ -98,13 +98,13 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 // TestAConsumerDoesNotMakeAKeyedQueue, for it does not know the type of the keys.
 func TestAConsumerDoesNotMakeAKeyedQueue(t *testing.T) {
 	k := newDesk(t)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First.OfKind(cursor.KindKeyed))
+	_, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
 	invalid(t, err, "kind")
 	if _, err := k.sorter.Status(t.Context(), "q"); !errors.Is(err, cursor.ErrNoQueue) {
 		t.Errorf("the queue: %v", err)
 	}
 	k.putKeyed("q", 2, 1)
-	c, err := k.d.Create(t.Context(), "q", "c", delivery.First.OfKind(cursor.KindKeyed))
+	c, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
 	if err != nil || c.Delivered != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}

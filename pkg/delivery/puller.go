@@ -118,7 +118,7 @@ func (p *puller) look(ctx context.Context, r Request, do func(Request, Consumer,
 			return a, err
 		}
 		if tries == outrun {
-			return Answer{}, ErrOutran
+			return Answer{}, errOutran
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (p *puller) consumer(ctx context.Context, queue, name string) (Consumer, er
 	c, err := p.d.store.Consumer(ctx, queue, name)
 	if err == nil && c.Starting != "" {
 		started, failed := p.d.finishStart(ctx, c)
-		if failed != nil && !errors.Is(failed, ErrOutran) {
+		if failed != nil && !errors.Is(failed, errOutran) {
 			return c, failed
 		}
 		c = started

@@ -128,7 +128,7 @@ func (p *puller) replyFirst(ctx context.Context, c Consumer, h Held, replies []R
 		return a, true, err
 	}
 	err = p.d.storeReplies(ctx, h, replies)
-	if errors.Is(err, ErrNoRoom) {
+	if errors.Is(err, errFull) {
 		a = hindrance(c, standing(Full))
 		a.Detail, a.ReplyQueue = wordsOf(err)
 		return a, true, nil

@@ -133,7 +133,7 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 	if c.Refused.N != 1 || c.Refused.Announced != 0 || c.Refused.Queue != "n" || c.Refused.Why != "seq 1: conflict" {
 		t.Errorf("%+v", c.Refused)
 	}
-	operations, _, err := k.d.Audit(t.Context(), "q", "")
+	operations, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
 	if err != nil || len(operations) != 1 || operations[0].Kind != "reply" || operations[0].ReplyQueue != "n" || operations[0].Error != "seq 1: conflict" || operations[0].Done {
 		t.Errorf("operations %+v, %v", operations, err)
 	}
@@ -158,7 +158,7 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 		return b.Reply(delivery.Reply{Queue: "x", Body: []byte("first")}, delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
-	if done := k.ends("q", endedReplying); !errors.Is(done.Cause, delivery.ErrNoRoom) {
+	if done := k.ends("q", endedReplying); !refused(done.Cause, "full") {
 		t.Errorf("cause %v", done.Cause)
 	}
 	k.at("q", 0, delivery.Sending)
@@ -333,12 +333,12 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k.ends("q", endedReplying)
 	k.put("q", 2)
 	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
-	_, err = k.d.Pause(t.Context(), order)
+	_, err = k.d.Operate(t.Context(), does("pause", order))
 	k.must(err)
-	if _, err := k.d.Rewind(t.Context(), order, delivery.First); !errors.Is(err, delivery.ErrClaimed) {
+	if _, err := k.d.Operate(t.Context(), rewinds(order, delivery.First)); !refused(err, "claimed") {
 		t.Errorf("rewound: %v", err)
 	}
-	if _, err := k.d.Remove(t.Context(), order); !errors.Is(err, delivery.ErrClaimed) {
+	if _, err := k.d.Operate(t.Context(), does("remove", order)); !refused(err, "claimed") {
 		t.Errorf("removed: %v", err)
 	}
 	k.put("n", 1, 2)

@@ -51,7 +51,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 
 // replying distinguishes a queue that is full from a store that failed.
 func (run *delivery) replying(err error) error {
-	if errors.Is(err, ErrNoRoom) {
+	if errors.Is(err, errFull) {
 		run.end(Full, "")
 		run.Cause = err
 		return nil

@@ -153,7 +153,7 @@ func TestAPartIsDone(t *testing.T) {
 		k.pass(time.Hour)
 		k.d.Deliver(t.Context(), "q", r, -1)
 	}
-	_, err := k.d.Skip(t.Context(), orderOf("q"), 3)
+	_, err := k.d.Operate(t.Context(), skips(orderOf("q"), 3))
 	k.must(err)
 	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedCaughtUp {
 		t.Errorf("%+v", done)

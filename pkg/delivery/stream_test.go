@@ -259,7 +259,7 @@ func TestDeliverMoved(t *testing.T) {
 		t.Errorf("a position that the queue does not have is noted as a loss, %v", err)
 	}
 	// An erased queue has nothing.
-	_, err := k.d.Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"})
+	_, err := k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"})
 	k.must(err)
 	k.eagerly(map[string]int64{"b": 2})
 	k.gets()

@@ -164,7 +164,7 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	s := &consumerSweep{deliverer: d, options: o, visited: map[string]bool{}}
 	d.noteGaps(ctx, &o.Sorter, o.LagAfter)
 	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: s.quiet(), Of: s.of()}
-	o.Sorter.Delivered, o.Sorter.Erase = d.Delivered, s.erase
+	o.Sorter.Delivered, o.Sorter.Erase = inside{d}.Delivered, s.erase
 	var did cursor.SweepReport
 	sweeps := []func(){
 		func() { s.fail(s.walkTroubles(ctx)) },

@@ -298,17 +298,23 @@ func TestACircuitThatIsSwitchedOff(t *testing.T) {
 // the next probe is due, and whatever fails then opens it again: at once, where others still fail.
 func TestNothingIsLeftToProbe(t *testing.T) {
 	latest := func(k *desk, queue string) error {
-		_, err := k.d.Rewind(t.Context(), orderOf(queue), delivery.Latest)
+		_, err := k.d.Operate(t.Context(), rewinds(orderOf(queue), delivery.Latest))
 		return err
 	}
-	pause := func(k *desk, queue string) error { _, err := k.d.Pause(t.Context(), orderOf(queue)); return err }
+	pause := func(k *desk, queue string) error {
+		_, err := k.d.Operate(t.Context(), does("pause", orderOf(queue)))
+		return err
+	}
 	for name, c := range map[string]struct {
 		give  func(k *desk, queue string) error
 		fails int
 	}{
 		"rewind": {latest, 0},
 		"pause":  {pause, 3},
-		"remove": {func(k *desk, queue string) error { _, err := k.d.Remove(t.Context(), orderOf(queue)); return err }, 0},
+		"remove": {func(k *desk, queue string) error {
+			_, err := k.d.Operate(t.Context(), does("remove", orderOf(queue)))
+			return err
+		}, 0},
 	} {
 		for _, table := range []bool{true, false} {
 			k := withoutRows(t)
@@ -449,7 +455,7 @@ func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
 	for _, queue := range []string{"q1", "q2", "q3"} {
-		_, err := k.d.Remove(t.Context(), orderOf(queue))
+		_, err := k.d.Operate(t.Context(), does("remove", orderOf(queue)))
 		k.must(err)
 	}
 	if h := k.health(); len(h.Failing) > 0 || !h.FailingSince.IsZero() {

@@ -142,13 +142,13 @@ func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
 	k.must(err)
 	_, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 	k.must(err)
-	_, err = k.d.Pause(t.Context(), order("p"))
+	_, err = k.d.Operate(t.Context(), does("pause", order("p")))
 	k.must(err)
 	if report := k.everyFive(); report.Cancelled != 1 || report.Paused != 1 {
 		t.Errorf("%+v", report)
 	}
 	k.at("q", 0, delivery.Idle)
-	_, err = k.d.Rewind(t.Context(), order("r"), delivery.First)
+	_, err = k.d.Operate(t.Context(), rewinds(order("r"), delivery.First))
 	k.must(err)
 }
 
@@ -184,7 +184,7 @@ func TestAnnouncements(t *testing.T) {
 			t.Errorf("%+v; announced (-want +got):\n%s", report, diff)
 		}
 	}
-	_, err := k.d.Skip(t.Context(), order("op"), 2)
+	_, err := k.d.Operate(t.Context(), skips(order("op"), 2))
 	k.must(err)
 	// It lags by what came long ago.
 	k.everyFive()
@@ -200,7 +200,7 @@ func TestAnnouncements(t *testing.T) {
 	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
 	}
-	_, err = k.d.Rewind(t.Context(), order("over it"), delivery.Latest)
+	_, err = k.d.Operate(t.Context(), rewinds(order("over it"), delivery.Latest))
 	k.must(err)
 	k.everyFive()
 	if len(k.announced) > 0 {
@@ -304,7 +304,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 		t.Errorf("%+v is left, want 3 to 5", page.Messages)
 	}
 	// Nobody is set back behind it.
-	_, err = k.d.Rewind(t.Context(), order("op"), delivery.At(2))
+	_, err = k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))
 	invalid(t, err, "start")
 	// A queue without consumers keeps what it has.
 	if _, there, err := k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "nobody's", 1); err != nil || !there {

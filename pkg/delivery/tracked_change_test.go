@@ -19,20 +19,20 @@ func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 	k.pass(10 * time.Minute)
 	order := func() delivery.Order { return delivery.Order{Queue: "q", Consumer: "c", Reason: "why"} }
 	for name, op := range map[string]func() (delivery.Consumer, error){
-		"remove": func() (delivery.Consumer, error) { return k.d.Remove(t.Context(), order()) },
-		"rewind": func() (delivery.Consumer, error) { return k.d.Rewind(t.Context(), order(), delivery.At(1)) },
+		"remove": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), does("remove", order())) },
+		"rewind": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), rewinds(order(), delivery.At(1))) },
 	} {
 		_, err := op()
-		var claimed *delivery.ClaimedError
-		if !errors.As(err, &claimed) || !errors.Is(err, delivery.ErrClaimed) || !claimed.Until.Equal(until) {
+		var claimed *delivery.RefusedError
+		if !errors.As(err, &claimed) || claimed.Code != "claimed" || !claimed.Until.Equal(until) {
 			t.Errorf("%s: error %v; want that the claim is in flight, until %s", name, err, until)
 		}
 	}
 	for name, op := range map[string]func() (delivery.Consumer, error){
-		"skip":    func() (delivery.Consumer, error) { return k.d.Skip(t.Context(), order(), 1) },
-		"redrive": func() (delivery.Consumer, error) { return k.d.Redrive(t.Context(), order(), 1) },
+		"skip":    func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), skips(order(), 1)) },
+		"redrive": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), redrives(order(), 1)) },
 	} {
-		if _, err := op(); !errors.Is(err, delivery.ErrNotBlocked) {
+		if _, err := op(); !refused(err, "not-blocked") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 	_, err := k.acker.Fail(t.Context(), k.edges[0], "given up")
 	k.must(err)
 	k.finishes()
-	_, err = k.d.Rewind(t.Context(), order(), delivery.At(2))
+	_, err = k.d.Operate(t.Context(), rewinds(order(), delivery.At(2)))
 	k.must(err)
 	k.at("q", 1, delivery.Idle)
 }
@@ -82,7 +82,7 @@ func TestPoisonBlocksAlone(t *testing.T) {
 			}
 			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #3", "q 2 #4", "q 2 #5")
 			k.fails = nil
-			_, err := k.d.Skip(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)
+			_, err := k.d.Operate(t.Context(), skips(delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2))
 			k.must(err)
 			k.ends(endedDeferred)
 			k.works(k.edges...)

@@ -161,7 +161,7 @@ func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
 			k.ends(endedDeferred)
 			k.works(k.edges...)
 			if paused {
-				_, err := k.d.Pause(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "why"})
+				_, err := k.d.Operate(t.Context(), does("pause", delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}))
 				k.must(err)
 			}
 			k.pass(2 * time.Minute)
@@ -549,7 +549,7 @@ func TestAConsumerMadeAnewMeetsNoOldChain(t *testing.T) {
 	k.ends(endedDeferred)
 	k.works(k.edges...)
 	k.finishes()
-	_, err := k.d.Remove(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "why"})
+	_, err := k.d.Operate(t.Context(), does("remove", delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}))
 	k.must(err)
 	k.finishes() // of a consumer that is gone
 	k.ends(endedDeferred)

@@ -86,11 +86,11 @@ func TestWakeUpsOfRetries(t *testing.T) {
 	w.wake(delivery.SweepReport{Notified: 1}, "", 5) // nobody came
 	w.ends("q", endedFailed)
 	w.tells("q c 16s")
-	_, err := w.d.Pause(t.Context(), order("p"))
+	_, err := w.d.Operate(t.Context(), does("pause", order("p")))
 	w.must(err)
 	w.pass(10 * time.Second)
 	w.wake(delivery.SweepReport{}, "", 1) // paused
-	_, err = w.d.Resume(t.Context(), order("r"))
+	_, err = w.d.Operate(t.Context(), does("resume", order("r")))
 	w.must(err)
 	w.fails = nil
 	w.ends("q", endedCaughtUp)

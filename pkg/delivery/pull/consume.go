@@ -355,7 +355,7 @@ func (run *consuming) settle(ctx context.Context, h delivery.Held, committed int
 	}
 	a, err := run.claims.Settle(ctx, h, outcome, reason, replies...)
 	if err == nil && a.Outcome == delivery.Full {
-		err = delivery.ErrNoRoom
+		err = errFull
 	}
 	if err != nil {
 		return err
@@ -368,6 +368,9 @@ func (run *consuming) settle(ctx context.Context, h delivery.Held, committed int
 	}
 	return nil
 }
+
+// errFull has the commit repeated.
+var errFull = errors.New("a queue that the replies go to is full")
 
 // rolledBack reports whether a claim is known to have ended without its messages.
 func rolledBack(a delivery.Answer) bool {
@@ -442,7 +445,7 @@ func (run *consuming) commit(ctx context.Context, a delivery.Answer) (time.Durat
 	replies, _ := a.Replies() // with one that was refused it is not prepared
 	done, next, err := run.claims.CommitAndClaim(ctx, h, run.request(), replies...)
 	if err == nil && done.Outcome == delivery.Full {
-		err = delivery.ErrNoRoom
+		err = errFull
 	}
 	if err != nil {
 		return run.failed(a.Batch, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -129,14 +130,14 @@ func TestQuarantine(t *testing.T) {
 				t.Errorf("%+v, announced %+v", report, a)
 			}
 			// What is aside is kept.
-			if seq, _, err := d.Delivered(ctx, "q"); err != nil || seq != 0 {
+			if seq, _, err := d.Inside(request.Inside{}).Delivered(ctx, "q"); err != nil || seq != 0 {
 				t.Errorf("everything up to %d may be deleted, %v", seq, err)
 			}
 			second := claim("r2")
 			if second.Outcome != delivery.OK || second.From != 1 || len(second.Unsettled) != 1 || second.Unsettled[0] != first.Held() {
 				t.Fatalf("%+v; want message 2, and the claim in quarantine", second)
 			}
-			if _, err := d.Rewind(ctx, delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, delivery.First); err == nil {
+			if _, err := d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "why"}); err == nil {
 				t.Error("rewound under a claim in quarantine")
 			}
 			for range 2 {
@@ -155,7 +156,7 @@ func TestQuarantine(t *testing.T) {
 				t.Errorf("%+v, announced %+v; want that its abort is", report, a)
 			}
 			order := delivery.Order{Queue: "q", Consumer: "c", Reason: "given up"}
-			if _, err := d.Release(ctx, order, first.Token); err != nil {
+			if _, err := d.Operate(ctx, does("release", order, first.Token, "")); err != nil {
 				t.Fatal(err)
 			}
 			if report = sweep(); report.Quarantined != 0 {
@@ -175,10 +176,10 @@ func TestAnOperatorSettles(t *testing.T) {
 		t.Fatal(err)
 	}
 	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "the database burnt down"}
-	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed); !errors.Is(err, delivery.ErrNotQuarantined) {
+	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed)); !refused(err, "not-quarantined") {
 		t.Errorf("a claim that is not in quarantine is settled: %v", err)
 	}
-	if _, err := d.Release(ctx, order, a.Token); !errors.Is(err, delivery.ErrNotQuarantined) {
+	if _, err := d.Operate(ctx, does("release", order, a.Token, "")); !refused(err, "not-quarantined") {
 		t.Errorf("a claim that is not in quarantine is released: %v", err)
 	}
 	if _, err := env.Claims.Prepare(ctx, a.Held()); err != nil {
@@ -190,27 +191,27 @@ func TestAnOperatorSettles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := d.Release(ctx, order, a.Token); err == nil {
+	if _, err := d.Operate(ctx, does("release", order, a.Token, "")); err == nil {
 		t.Error("released before it is settled")
 	}
-	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Cancelled); err == nil {
+	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Cancelled)); err == nil {
 		t.Error("settled as cancelled")
 	}
 	order.Op = "mine"
 	for range 2 { // repeated, it finds what it did
-		c, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed)
+		c, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed))
 		if err != nil || c.Quarantine != [len(delivery.Consumer{}.Quarantine)]delivery.Quarantined{} {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
 	order.Op = "another's"
-	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed); !errors.Is(err, delivery.ErrNotQuarantined) {
+	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed)); !refused(err, "not-quarantined") {
 		t.Errorf("settled again: %v", err)
 	}
 	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Reason != "FORGOTTEN" {
 		t.Errorf("its commit: %+v, %v", a, err)
 	}
-	operations, _, err := d.Audit(ctx, "q", "")
+	operations, _, err := d.Inside(request.Inside{}).Audit(ctx, "q", "")
 	if err != nil || !slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == "settle" && a.Done }) {
 		t.Errorf("operations %+v, %v", operations, err)
 	}
@@ -260,7 +261,7 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 	env.Put(9)
 	asleep = func() {
 		o := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
-		if _, err := d.Remove(t.Context(), o); err != nil {
+		if _, err := d.Operate(t.Context(), does("remove", o, delivery.Token{}, "")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := d.Create(t.Context(), "q", "c", delivery.At(6)); err != nil {
@@ -284,4 +285,16 @@ func TestADeadClaimComesAgainAsItWas(t *testing.T) {
 		}
 		env.Pass(time.Hour)
 	}
+}
+
+// does is an order of a kind, about a claim.
+func does(kind string, o delivery.Order, token delivery.Token, outcome delivery.TokenOutcome) delivery.Order {
+	o.Kind, o.Token, o.Outcome = kind, token, outcome
+	return o
+}
+
+// refused reports whether an error is a refusal of a code.
+func refused(err error, code string) bool {
+	var wrong *delivery.RefusedError
+	return errors.As(err, &wrong) && wrong.Code == code
 }

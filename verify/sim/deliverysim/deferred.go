@@ -452,7 +452,7 @@ func (m *model) remaker() {
 			return
 		}
 		ctx := context.Background()
-		_, err := d.Remove(ctx, delivery.Order{Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: "remove"})
+		_, err := d.Operate(ctx, delivery.Order{Kind: "remove", Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: "remove"})
 		delete(m.consumers, reader{defaultQueue, defaultConsumer})
 		m.work.made++
 		clear(m.done) // what an operator asked for may be done to the new one, too

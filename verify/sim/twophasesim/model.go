@@ -327,7 +327,7 @@ func (m *model) operate(ctx context.Context, d *delivery.Deliverer) error {
 	if m.announced[string("consumer.blocked")] == 0 {
 		return errors.New("it is blocked, and not announced")
 	}
-	_, err := d.Redrive(ctx, delivery.Order{Queue: queue, Consumer: consumer, Reason: "the end"}, m.was.Delivered+1)
+	_, err := d.Operate(ctx, delivery.Order{Kind: "redrive", Queue: queue, Consumer: consumer, Seq: m.was.Delivered + 1, Reason: "the end"})
 	return err
 }
 
@@ -337,7 +337,7 @@ func (m *model) repair(ctx context.Context, d *delivery.Deliverer, ahead *pull.A
 	if m.orphans == nil {
 		return fmt.Errorf("no table was restored: %w", ahead)
 	}
-	_, err := d.Rewind(ctx, delivery.Order{Queue: queue, Consumer: consumer, Reason: "the tables were restored"}, delivery.At(ahead.To+1))
+	_, err := d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: queue, Consumer: consumer, Start: delivery.At(ahead.To + 1), Reason: "the tables were restored"})
 	return errors.Join(err, m.Check())
 }
 

@@ -291,7 +291,7 @@ func TestConsumeAllIsQuiet(t *testing.T) {
 		if lists, claims := f.claims.lists.Load(), f.claims.claims.Load(); lists > 61 || claims > 30 {
 			f.Errorf("%d lists and %d claims in a minute of 10 queues", lists, claims)
 		}
-		if _, err := f.d.Rewind(f.Context(), delivery.Order{Queue: "a/1", Consumer: "c", Reason: "again"}, delivery.At(1)); err != nil {
+		if _, err := f.d.Operate(f.Context(), delivery.Order{Kind: "rewind", Queue: "a/1", Consumer: "c", Reason: "again", Start: delivery.At(1)}); err != nil {
 			f.Fatal(err)
 		}
 		bubble.Sleep(5 * time.Minute)

@@ -272,7 +272,7 @@ func TestARestoredDatabaseStops(t *testing.T) {
 		b.booked(1)
 		// An operator sets the consumer back, and gives the word.
 		tb.now = tb.now.Add(time.Hour)
-		if _, err := tb.deliverer(0).Rewind(b.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "restored"}, delivery.At(2)); err != nil {
+		if _, err := tb.deliverer(0).Operate(b.Context(), delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "restored", Start: delivery.At(2)}); err != nil {
 			b.Fatal(err)
 		}
 		if err := b.Acknowledge(b.Context(), "q", "c", restored.Committed); err != nil {

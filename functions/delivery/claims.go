@@ -105,7 +105,7 @@ func (s *service) listReady(ctx context.Context, c *httpapi.Call) (int, any, err
 	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	a, err := s.puller().List(ctx, asked.Queue, asked.Consumer, delivery.Bounds(asked.wanted))
+	a, err := s.puller().List(ctx, delivery.Request{Queue: asked.Queue, Consumer: asked.Consumer, MaxMessages: asked.MaxMessages, MaxBytes: asked.MaxBytes})
 	return pulled(c, a, err)
 }
 
@@ -126,7 +126,7 @@ type nextClaim struct {
 // request is the claim of a queue and a consumer.
 func (n *nextClaim) request(queue, consumer string) delivery.Request {
 	return delivery.Request{
-		Queue: queue, Consumer: consumer, ID: n.Request, Bounds: delivery.Bounds(n.wanted),
+		Queue: queue, Consumer: consumer, ID: n.Request, MaxMessages: n.MaxMessages, MaxBytes: n.MaxBytes,
 		Lease: time.Duration(n.LeaseSeconds) * time.Second,
 	}
 }

@@ -136,11 +136,11 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := claims.List(t.Context(), "q", "c", delivery.Bounds{})
+		got, err := claims.List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), "q", "c", delivery.Bounds{})
+		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -50,7 +51,7 @@ func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers 
 					}())
 				}
 			}
-			d.DeliverMoved(ctx, positions, readers...)
+			d.Inside(request.Inside{}).DeliverMoved(ctx, positions, readers...)
 			return events.DynamoDBEventResponse{}, errors.Join(failed...)
 		}
 		response, err := deliver(ctx, event.StreamEvent)

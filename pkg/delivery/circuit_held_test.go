@@ -171,7 +171,7 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 	k.hands("good", endedCircuitOpen)
 	k.probeDue()
 	for turn := 1; ; turn++ {
-		woken := k.woken(k.heldBack(), func() { _, _, _ = k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{}) })
+		woken := k.woken(k.heldBack(), func() { _, _, _ = k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}) })
 		if slices.Contains(woken, "good") {
 			break
 		}
@@ -262,7 +262,7 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 	began := k.now
 	reader := delivery.Reader{Name: "c", Circuit: delivery.Circuit{WakeRate: 10}}
 	for calls := 0; k.circuit().Waking; calls++ {
-		_, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{Readers: []delivery.Reader{reader}})
+		_, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Readers: []delivery.Reader{reader}})
 		k.must(err)
 		if next.After(k.now) {
 			k.now = next
@@ -298,7 +298,7 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	k.queues.fail = func(request, _ string) error {
 		if k.d == first && request == "notify" && k.now.Sub(began) < 4*time.Second {
 			k.holder(waits)
-			did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+			did, next, err := k.d.Wake(t.Context(), "", "c", o)
 			k.must(err)
 			if did.Notified > 0 || next.Sub(began).Truncate(time.Second) != 5*time.Second {
 				t.Errorf("the other did %+v, and comes again after %s", did, next.Sub(began))
@@ -307,12 +307,12 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 		}
 		return nil
 	}
-	did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+	did, next, err := k.d.Wake(t.Context(), "", "c", o)
 	k.must(err)
 	if did.Notified < 4 || did.Notified > 6 || next.After(k.now) {
 		t.Errorf("%d in a turn, and the next is in %s", did.Notified, next.Sub(k.now))
 	}
-	if did, _, err = k.d.WakeCircuit(t.Context(), "c", o); err != nil || did.Notified < 4 {
+	if did, _, err = k.d.Wake(t.Context(), "", "c", o); err != nil || did.Notified < 4 {
 		t.Errorf("%d in the next turn, %v", did.Notified, err)
 	}
 }
@@ -342,7 +342,7 @@ func TestOneQueueSleepsOn(t *testing.T) {
 	}
 	for _, want := range [][]string{{"q3", "r1", "bad", "r2", "r3"}, {"r4", "bad"}} {
 		tried = nil
-		_, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+		_, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 		if !errors.Is(err, cursor.ErrUnavailable) || next.IsZero() {
 			t.Errorf("it is to be gone on with at %s, %v", next, err)
 		}
@@ -353,7 +353,7 @@ func TestOneQueueSleepsOn(t *testing.T) {
 		k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), must))
 	}
 	k.queues.fail = nil
-	_, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+	_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 	k.must(err)
 	k.same("held back", k.heldBack(), nil)
 }

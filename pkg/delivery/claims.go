@@ -29,7 +29,8 @@ type Claims interface {
 
 	// List shows what a claim would get now, without claiming it: all of it or
 	// nothing is to be claimed then. OK, or what Claim would answer instead.
-	List(ctx context.Context, queue, consumer string, bounds Bounds) (Answer, error)
+	// Of the request, ID, Seqs and Lease do not count.
+	List(ctx context.Context, r Request) (Answer, error)
 
 	// Claim gives the consumer the messages that wait first, exclusively until
 	// Answer.Until. OK, or why there are none: Empty, Busy, Wait, InDoubt, Paused, Blocked,
@@ -89,25 +90,20 @@ type Held struct {
 // Held is the claim under which a batch is delivered.
 func (b Batch) Held() Held { return Held{b.Queue, b.Consumer, b.Token} }
 
-// Bounds are how much a claim has at most. The zero fields mean their defaults.
-type Bounds struct {
-	// MaxMessages is 1 to 1,000; 100.
-	MaxMessages int
-	// MaxBytes bounds the bodies, 1 to 16 MB; 4 MB. A single message may have
-	// more.
-	MaxBytes int
-}
-
 // Request is what a claim asks for.
 type Request struct {
 	Queue, Consumer string
 	// ID names the request, 1 to 64 characters that no other request has: it
 	// becomes the token's Req.
 	ID string
-	Bounds
+	// MaxMessages is 1 to 1,000; 100 where it is 0.
+	MaxMessages int
+	// MaxBytes bounds the bodies, 1 to 16 MB; 4 MB where it is 0. A single message may have
+	// more.
+	MaxBytes int
 	// Seqs, where it is not empty, are the messages to claim, which must be
 	// those that wait first, in order, as List showed them within the same
-	// Bounds: these or none. There are MaxMessages at most, and 1,000 where that
+	// bounds: these or none. There are MaxMessages at most, and 1,000 where that
 	// is 0.
 	Seqs []int64
 	// Lease is how long the claim is valid, 30 seconds to 12 hours; the

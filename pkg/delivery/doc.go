@@ -204,7 +204,7 @@
 // exactly once: see [Claims], and package pull. Its claim is PREPARED or IN_DOUBT meanwhile, and then
 // nobody else takes it over. What stayed in doubt too long is in quarantine, which is
 // announced until the database, or an operator ([Deliverer.Operate]),
-// Release), settles it.
+// settles it.
 //
 // # Replies
 //

@@ -55,8 +55,8 @@ func NewClaims(d *Deliverer, options *ClaimsOptions) (Claims, error) {
 const outrun = 4
 
 // List implements [Claims]: 2 reads, and the range.
-func (p *puller) List(ctx context.Context, queue, consumer string, bounds Bounds) (Answer, error) {
-	return p.look(ctx, Request{Queue: queue, Consumer: consumer, ID: "list", Bounds: bounds}, nil)
+func (p *puller) List(ctx context.Context, r Request) (Answer, error) {
+	return p.look(ctx, Request{Queue: r.Queue, Consumer: r.Consumer, ID: "list", MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes}, nil)
 }
 
 // Claim implements [Claims]: 2 reads, the range, and a write of 1 unit. Where
@@ -144,7 +144,7 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 	if limit := cmp.Or(r.MaxMessages, request.MaxMessages); len(r.Seqs) > limit {
 		return r, &cursor.InvalidError{Field: "seqs", Code: invalid.OutOfRange, Problem: fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit)}
 	}
-	r.Bounds = Bounds{cmp.Or(r.MaxMessages, request.DefaultMessages), cmp.Or(r.MaxBytes, request.DefaultBytes)}
+	r.MaxMessages, r.MaxBytes = cmp.Or(r.MaxMessages, request.DefaultMessages), cmp.Or(r.MaxBytes, request.DefaultBytes)
 	return r, nil
 }
 

@@ -68,7 +68,7 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 // that is not there nothing is made. It makes nothing depend on it: a record of the stream has each
 // move too, and of two that deliver, one gets the claim. A wake-up comes 5 seconds later where the
 // store failed: the record may have been answered while the claim was in flight.
-func (d *Deliverer) DeliverMoved(ctx context.Context, positions map[string]int64, readers ...Reader) {
+func (d inside) DeliverMoved(ctx context.Context, positions map[string]int64, readers ...Reader) {
 	var hints []hint
 	for _, queue := range slices.Sorted(maps.Keys(positions)) {
 		hints = append(hints, hint{queue: queue, moved: cursor.Range{From: -1, To: positions[queue]}, unsure: true})

@@ -236,7 +236,7 @@ func (k *desk) eagerly(positions map[string]int64) {
 	k.t.Helper()
 	eager, other := k.reader(), k.reader()
 	eager.Eager, other.Name = true, "other"
-	k.d.DeliverMoved(k.t.Context(), positions, other, eager)
+	k.d.Inside(request.Inside{}).DeliverMoved(k.t.Context(), positions, other, eager)
 }
 
 // TestDeliverMoved: eager readers get what was moved, once, however often and in whatever order they

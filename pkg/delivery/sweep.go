@@ -144,7 +144,7 @@ func (r *SweepReport) whole(round cursor.Round) {
 // nobody settles them, finishes starts, announces who is blocked, lags, or lost messages,
 // and wakes up, by a notification of the cursor's stream, everybody who does not have
 // everything, whether their record was dropped, their process died, or their
-// sink failed. It sees to the circuits of the readers that it knows: see [Deliverer.WakeCircuit].
+// sink failed. It sees to the circuits of the readers that it knows: see [Deliverer.Wake].
 // What the slowest consumer has before it is kept from expiring; the consumers of an erased
 // queue are deleted.
 //

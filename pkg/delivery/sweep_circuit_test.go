@@ -37,7 +37,7 @@ func (k *desk) told() *[]time.Duration {
 // seesTo sees to the circuit, and checks what was done, and when it is due next.
 func (k *desk) seesTo(want delivery.SweepReport, next time.Duration) {
 	k.t.Helper()
-	report, due, err := k.d.WakeCircuit(k.t.Context(), "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+	report, due, err := k.d.Wake(k.t.Context(), "", "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
 		k.announced = append(k.announced, a)
 		return nil
 	}})
@@ -158,18 +158,18 @@ func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 				return nil
 			}}
 			faults.Fail(nth, fault)
-			_, _, first := k.d.WakeCircuit(t.Context(), "c", o)
+			_, _, first := k.d.Wake(t.Context(), "", "c", o)
 			if faults.Pending() {
 				break
 			}
-			_, _, second := k.d.WakeCircuit(t.Context(), "c", o)
+			_, _, second := k.d.Wake(t.Context(), "", "c", o)
 			if second != nil || len(ids) != 1 || !k.circuit().Announced {
 				t.Errorf("request %d, %s: %v, then %v: announced %v", nth, fault, first, second, ids)
 			}
 		}
 	}
 	k := newDesk(t)
-	_, _, err := k.d.WakeCircuit(t.Context(), "no name", delivery.SweepOptions{})
+	_, _, err := k.d.Wake(t.Context(), "", "no name", delivery.SweepOptions{})
 	invalid(t, err, "consumer")
 }
 
@@ -178,7 +178,7 @@ func TestProbesWithoutAnnouncements(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
 	k.probeDue()
-	did, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
+	did, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
 		return errNo
 	}})
 	if err == nil || did.Notified == 0 {
@@ -206,7 +206,7 @@ func TestClocksOfCircuits(t *testing.T) {
 		t.Errorf("closed at %s, opened at %s", k.circuit().Closed, opened)
 	}
 	for calls := 0; k.circuit().Waking; calls++ {
-		did, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+		did, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 		k.must(err)
 		if did.Notified > 10 || calls > 5 {
 			t.Fatalf("no end: %+v", did)
@@ -280,7 +280,7 @@ func TestACircuitThatIsSwitchedOff(t *testing.T) {
 	k.hands("q", endedCircuitOpen)
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{Off: true}}}}
 	for range 10 {
-		_, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+		_, next, err := k.d.Wake(t.Context(), "", "c", o)
 		k.must(err)
 		if next.IsZero() {
 			break
@@ -328,7 +328,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 				k.probeDue()
 				k.now = k.now.Add(time.Minute)
 				for range 2 { // held rows that are over go first
-					_, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+					_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 					k.must(err)
 				}
 				if !k.circuit().Open() {
@@ -337,7 +337,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 				k.must(c.give(k, queue))
 			}
 			for range 10 {
-				_, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+				_, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 				k.must(err)
 				if next.Sub(k.now) > 10*time.Second {
 					t.Fatalf("%s: the next is %s: %+v", name, next, k.circuit())
@@ -462,7 +462,7 @@ func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 		t.Errorf("%+v still fail", h)
 	}
 	k.probeDue()
-	_, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+	_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 	k.must(err)
 	if k.circuit().Open() {
 		t.Error("it is open")

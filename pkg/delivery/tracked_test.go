@@ -521,7 +521,7 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 		k.put(queue, 1, 2)
 		ends(k.d.Deliver(t.Context(), queue, k.reader(), -1))
 		tag := k.edges[0].Tag()
-		if !strings.HasPrefix(tag, whose) || !delivery.TracksBatch(tag) || delivery.ChainOf(k.standing(queue)) != tag {
+		if !strings.HasPrefix(tag, whose) || !request.TracksBatch(tag) || delivery.ChainOf(k.standing(queue)) != tag {
 			t.Errorf("%s: the chain is %s, want it to begin with %s", queue, tag, whose)
 		}
 		of, name, _ := strings.Cut(tag, "delivery/")
@@ -536,7 +536,7 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 		k.at(queue, 2, delivery.Idle)
 	}
 	for _, tag := range []string{"orders", "@acme/orders", "@acme/x/delivery/y", "x/delivery/y"} {
-		if delivery.TracksBatch(tag) {
+		if request.TracksBatch(tag) {
 			t.Errorf("%s is taken for a batch's", tag)
 		}
 	}

@@ -282,7 +282,7 @@ func (s *stage) wake(queue string, due time.Time) {
 
 func (s *stage) wakeCircuit(due time.Time) {
 	s.timer(" circuit", due, func() time.Time {
-		_, next, err := s.one().WakeCircuit(s.t.Context(), "c", s.options())
+		_, next, err := s.one().Wake(s.t.Context(), "", "c", s.options())
 		s.must(err)
 		return next
 	})

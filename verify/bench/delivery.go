@@ -111,7 +111,7 @@ func (h *deliveries) claims(ctx context.Context, client *dynamodb.Client, locked
 	}
 	request := func(i int) delivery.Request {
 		return delivery.Request{
-			Queue: handedQueue, Consumer: "ledger", ID: fmt.Sprint("r", i), Bounds: delivery.Bounds{MaxMessages: batchOf},
+			Queue: handedQueue, Consumer: "ledger", ID: fmt.Sprint("r", i), MaxMessages: batchOf,
 		}
 	}
 	expect := func(a delivery.Answer, err error) error {

@@ -93,7 +93,7 @@ func (b *bench) is(what string, want delivery.Outcome, reason ...string) func(de
 }
 
 func request(id string, n int) delivery.Request {
-	return delivery.Request{Queue: "q", Consumer: "c", ID: id, Bounds: delivery.Bounds{MaxMessages: n}}
+	return delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n}
 }
 
 // claim claims up to n messages.
@@ -152,10 +152,10 @@ func testWhole(b *bench) {
 func testList(b *bench) {
 	b.Put(3)
 	for range 2 { // it claims nothing
-		b.has(b.is("list", delivery.OK)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{MaxMessages: 2})), 0, 2)
+		b.has(b.is("list", delivery.OK)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c", MaxMessages: 2})), 0, 2)
 	}
 	b.has(b.claim("r1", 3), 0, 3)
-	b.is("list while a claim is in flight", delivery.Busy)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{}))
+	b.is("list while a claim is in flight", delivery.Busy)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 }
 
 func testListed(b *bench) {
@@ -185,7 +185,7 @@ func testNothing(b *bench) {
 	b.prepare(a)
 	b.commit(a)
 	b.is("claim", delivery.Empty)(b.Claims.Claim(b.Context(), request("r2", 1)))
-	b.is("list", delivery.Empty)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{}))
+	b.is("list", delivery.Empty)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 }
 
 func testBounds(b *bench) {
@@ -416,7 +416,7 @@ func testNotThere(b *bench) {
 	if _, err := b.Claims.Claim(b.Context(), r); !errors.Is(err, delivery.ErrNoConsumer) {
 		b.Errorf("claim: %v", err)
 	}
-	if _, err := b.Claims.List(b.Context(), "other", "c", delivery.Bounds{}); !errors.Is(err, delivery.ErrNoConsumer) {
+	if _, err := b.Claims.List(b.Context(), delivery.Request{Queue: "other", Consumer: "c"}); !errors.Is(err, delivery.ErrNoConsumer) {
 		b.Errorf("list: %v", err)
 	}
 	h := delivery.Held{Queue: "q", Consumer: "other", Token: delivery.Token{N: 1, Req: "r"}}

@@ -181,7 +181,7 @@ func testBadReplies(b *bench) {
 		{"replies[0].attributes", []delivery.Reply{{Queue: "x0", Attributes: map[string]string{"": "x"}}}},
 		{"replies[1].seq", []delivery.Reply{at(1, to("x0", "1")[0]), to("x0", "1")[0]}},
 		{"replies[1].seq", []delivery.Reply{at(1, to("x0", "1")[0]), at(1, to("x0", "2")[0])}},
-		{"replies", slices.Repeat(to("x0", "1"), delivery.MaxReplies+1)},
+		{"replies", slices.Repeat(to("x0", "1"), 501)},
 		{"replies", slices.Repeat(to("x0", strings.Repeat("x", 130_000)), 3)},
 		{"replies", queues},
 	} {
@@ -211,7 +211,7 @@ func testWhileAPushIsSent(b *bench) {
 		if !busy.Until.IsZero() || busy.Token != (delivery.Token{}) || busy.From != 0 || busy.To != 0 {
 			b.Errorf("%+v; want nothing of the claim that is sent, and no time", busy)
 		}
-		b.is("list", delivery.Busy)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{}))
+		b.is("list", delivery.Busy)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 		b.is("prepare of what is sent", delivery.Committed)(b.Claims.Prepare(b.Context(), sent))
 		b.is("abort of what is sent", delivery.Committed)(b.Claims.Abort(b.Context(), sent, "why"))
 		b.Pass(2 * time.Minute)

@@ -128,7 +128,7 @@ func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 // request asks for the next batch.
 func (h *handed) request() delivery.Request {
 	h.requests++
-	return delivery.Request{Queue: queue, Consumer: "ledger", ID: fmt.Sprint("r", h.requests), Bounds: delivery.Bounds{MaxMessages: h.size}}
+	return delivery.Request{Queue: queue, Consumer: "ledger", ID: fmt.Sprint("r", h.requests), MaxMessages: h.size}
 }
 
 func expect(want delivery.Outcome, a delivery.Answer, err error) error {

@@ -51,7 +51,8 @@ type Database interface {
 // ConsumeOptions are the parts of [Consume] that have defaults. A nil
 // ConsumeOptions means all of them.
 type ConsumeOptions struct {
-	delivery.Bounds
+	// MaxMessages and MaxBytes are how much a claim has at most: see [delivery.Request].
+	MaxMessages, MaxBytes int
 	// Lease is how long a claim is valid, 30 seconds to 12 hours; 1 minute. A
 	// heartbeat extends it while the work goes on, so it need not be longer than
 	// a batch takes.
@@ -303,7 +304,7 @@ func (run *consuming) request() delivery.Request {
 	if run.req == "" {
 		run.req = run.db.Name() + "-" + run.NewReq()
 	}
-	return delivery.Request{Queue: run.queue, Consumer: run.consumer, ID: run.req, Bounds: run.Bounds, Lease: run.Lease}
+	return delivery.Request{Queue: run.queue, Consumer: run.consumer, ID: run.req, MaxMessages: run.MaxMessages, MaxBytes: run.MaxBytes, Lease: run.Lease}
 }
 
 // claim makes the next claim, unless the last commit did.

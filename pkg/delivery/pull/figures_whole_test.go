@@ -61,7 +61,7 @@ func TestPullFigures(t *testing.T) {
 	env.Put(100)
 	cost("claim, prepare, commit of 100", figure{3, 4, 3, 7}, func() { batch("r2") })
 	env.Put(20)
-	a := must(delivery.OK)(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: "r10", Bounds: delivery.Bounds{MaxMessages: 10}}))
+	a := must(delivery.OK)(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: "r10", MaxMessages: 10}))
 	must(delivery.OK)(env.Claims.Prepare(ctx, a.Held()))
 	cost("commit, and claim the next 10", figure{1, 3, 1, 3}, func() {
 		done, next, err := env.Claims.CommitAndClaim(ctx, a.Held(), delivery.Request{Queue: "q", Consumer: "c", ID: "r11"})
@@ -76,7 +76,7 @@ func TestPullFigures(t *testing.T) {
 	})
 	cost("nothing ready", figure{0, 2, 0, 2}, func() { claim("r3", delivery.Empty) })
 	env.Put(1)
-	cost("list", figure{0, 3, 0, 3}, func() { must(delivery.OK)(env.Claims.List(ctx, "q", "c", delivery.Bounds{})) })
+	cost("list", figure{0, 3, 0, 3}, func() { must(delivery.OK)(env.Claims.List(ctx, delivery.Request{Queue: "q", Consumer: "c"})) })
 	// The queue was not seen in the last seconds: half a unit to look at it.
 	replies := slices.Repeat([]delivery.Reply{{Queue: "x", Body: fmt.Appendf(nil, "%100d", 1)}}, 3)
 	answered := func(id string, n int) func() {

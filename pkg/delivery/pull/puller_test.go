@@ -96,7 +96,7 @@ func TestQuarantine(t *testing.T) {
 			ctx := t.Context()
 			claim := func(id string) delivery.Answer {
 				t.Helper()
-				a, err := env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id, Bounds: delivery.Bounds{MaxMessages: 1}})
+				a, err := env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -268,7 +268,7 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Bounds: delivery.Bounds{MaxMessages: 4}})
+	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", MaxMessages: 4})
 	if err != nil || a.Outcome != delivery.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
 		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Outcome, a.From+1, a.To, len(a.Messages), err)
 	}
@@ -279,7 +279,7 @@ func TestADeadClaimComesAgainAsItWas(t *testing.T) {
 	env, _ := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 	env.Put(20)
 	for i, last := range []int64{10, 10, 1} {
-		a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), Bounds: delivery.Bounds{MaxMessages: 10}})
+		a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), MaxMessages: 10})
 		if err != nil || a.Outcome != delivery.OK || a.To != last {
 			t.Errorf("try %d: %s up to %d, %v; want up to %d", i+1, a.Outcome, a.To, err, last)
 		}

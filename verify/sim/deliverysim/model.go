@@ -352,7 +352,7 @@ func (m *model) Final() error {
 		if err := m.sweep(ctx, d); err != nil {
 			return fmt.Errorf("the last sweep: %w", err)
 		}
-		if _, _, err := d.WakeCircuit(ctx, defaultConsumer, delivery.SweepOptions{}); err != nil {
+		if _, _, err := d.Wake(ctx, "", defaultConsumer, delivery.SweepOptions{}); err != nil {
 			return fmt.Errorf("the last look at the circuit: %w", err)
 		}
 		if err := m.operate(ctx, d); err != nil {

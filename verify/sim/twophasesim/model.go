@@ -150,7 +150,7 @@ func (m *model) consume(p *sim.Proc, name string, rounds int) error {
 	waits := 0
 	ctx := context.Background()
 	err = pull.Consume(ctx, claims, connection{m, p}, queue, consumer, &pull.ConsumeOptions{
-		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.keep, Now: m.clock(p),
+		MaxMessages: 1, Lease: lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.keep, Now: m.clock(p),
 		NewReq: func() string {
 			m.requests[name]++
 			p.Knows().Int(int64(m.requests[name]))

@@ -79,7 +79,7 @@ func TestClaim(t *testing.T) {
 			{"seq":"9007199254740995","bodyBase64":"AP8="}],
 		"skipped":["9007199254740994","9007199254740996"],"attempt":2,"rewinds":1,"until":"2026-01-02T03:05:05Z","committed":2,
 		"unsettled":["1-x"],"detail":"why"}`))
-	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, Bounds: delivery.Bounds{MaxMessages: 9}})
+	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, MaxMessages: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 // TestNotThere: a consumer or a queue that is not there is the error that the tables give.
 func TestNotThere(t *testing.T) {
 	for code, want := range map[string]error{"no-consumer": delivery.ErrNoConsumer, "no-queue": cursor.ErrNoQueue} {
-		if _, err := newAPI(t, refuses(404, code, "")).List(t.Context(), "q", "c", delivery.Bounds{}); !errors.Is(err, want) {
+		if _, err := newAPI(t, refuses(404, code, "")).List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", code, err, want)
 		}
 	}

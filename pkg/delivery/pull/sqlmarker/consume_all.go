@@ -136,7 +136,7 @@ func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers
 	return run, nil
 }
 
-// check has Consume check its options, on a context that has ended already. Lease and Bounds
+// check has Consume check its options, on a context that has ended already. Lease and bounds
 // are checked by the first claim of each queue.
 func (run *all) check() error {
 	over, end := context.WithCancel(context.Background())

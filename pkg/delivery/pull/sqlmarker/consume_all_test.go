@@ -107,7 +107,7 @@ func (f *fleet) put(queue string, first, last int64) {
 // options end where nothing waits, and log into the fleet's.
 func (f *fleet) options() *pull.ConsumeOptions {
 	return &pull.ConsumeOptions{
-		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: 30 * time.Second, UntilEmpty: true,
+		MaxMessages: 1, Lease: 30 * time.Second, UntilEmpty: true,
 		Logger: slog.New(slog.NewTextHandler(f.logs, nil)),
 	}
 }

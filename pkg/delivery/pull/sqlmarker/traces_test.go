@@ -75,7 +75,7 @@ func (tb *tables) puller(skew time.Duration) delivery.Claims {
 // claim claims n messages.
 func (tb *tables) claim(p delivery.Claims, id string, n int) delivery.Answer {
 	tb.Helper()
-	a, err := p.Claim(tb.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id, Bounds: delivery.Bounds{MaxMessages: n}})
+	a, err := p.Claim(tb.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func (b *bench) booked(want ...int64) {
 // pass where it has to wait.
 func (tb *tables) options() *pull.ConsumeOptions {
 	return &pull.ConsumeOptions{
-		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: 30 * time.Second, Beat: -1, UntilEmpty: true,
+		MaxMessages: 1, Lease: 30 * time.Second, Beat: -1, UntilEmpty: true,
 		Now: func() time.Time { return tb.now },
 		Wait: func(_ context.Context, d time.Duration) error {
 			tb.now = tb.now.Add(d)

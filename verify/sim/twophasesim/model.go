@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -32,6 +33,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 const (
@@ -85,6 +87,7 @@ func newModel(run *sim.Run, messages int64) *model {
 		ended: map[delivery.Token]delivery.TokenOutcome{}, ranges: map[delivery.Token][2]int64{},
 		requests: map[string]int{}, announced: map[string]int{},
 	}
+	m.tables.Stale()
 	ctx := context.Background()
 	d := m.deliverer(nil)
 	sorter, err := cursor.New(m.tables.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(nil)})
@@ -110,8 +113,19 @@ func (m *model) clock(p *sim.Proc) func() time.Time {
 	}
 }
 
+// queues are the queues as a process sees them: a cursor that is not read strongly may be older.
+func (m *model) queues(p *sim.Proc) *cursor.Store {
+	points := simdb.Engine(p, m.tables.Memory, &simdb.Hooks{Older: m.tables.Past.Older})
+	return simdb.Queues(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "get cursor" && !past.IsStrong(r) {
+			return points.Do(ctx, r)
+		}
+		return m.tables.Do(ctx, r)
+	}))
+}
+
 func (m *model) deliverer(p *sim.Proc) *delivery.Deliverer {
-	sorter, err := cursor.New(m.tables.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(p)})
+	sorter, err := cursor.New(m.queues(p), &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(p)})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -418,6 +432,9 @@ func (m *model) everything() error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
+	if m.tables.Past != nil {
+		m.tables.Past.Snapshot(d)
+	}
 	d.Int(m.now.Unix())
 	consumers.Hash(d, m.was)
 	m.db.hash(d)

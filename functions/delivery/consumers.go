@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -36,7 +37,7 @@ func toQueue(scope tenancy.Scope, full string) string {
 
 // answer is a consumer as callers see it, beside its queue's position and what is known of its sink. missing tells that its next
 // message is known not to be stored any more.
-func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink delivery.Sink, missing bool) *view.Consumer {
+func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink request.Health, missing bool) *view.Consumer {
 	a := &view.Consumer{Head: s.head(scope, of, sink, missing), Rewinds: of.Rewinds, Starting: of.Starting != "", Sink: shown(scope, sink)}
 	for _, t := range of.Last {
 		if t.N > 0 {
@@ -166,7 +167,7 @@ func (s *service) after(ctx context.Context, scope tenancy.Scope, of delivery.Co
 	if cur, err := s.sorter.Status(ctx, of.Queue); err == nil {
 		beside.Position = cur.Position
 	}
-	return s.answer(scope, beside, delivery.Sink{}, false)
+	return s.answer(scope, beside, request.Health{}, false)
 }
 
 // create makes a consumer, or returns the one that is there.
@@ -180,16 +181,17 @@ func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error)
 	if err := c.Read(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	queue, name, start := asked.Queue, asked.Consumer, asked.Start
+	queue, name := asked.Queue, asked.Consumer
+	var kind *cursor.Kind
 	if change := (cursor.Change{}); change.Set("kind", asked.Kind) == nil {
-		start = start.OfKind(*change.Kind)
+		kind = change.Kind
 	}
 	var load intake.Load
 	load.Use(queue)
 	if err := load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter); err != nil {
 		return 0, nil, err
 	}
-	made, err := s.deliverer.CreateFor(ctx, delivery.Who(c.Identity()), queue, name, start)
+	made, err := s.deliverer.Inside(request.Inside{}).CreateFor(ctx, delivery.Who(c.Identity()), queue, name, asked.Start, kind)
 	if err != nil {
 		return 0, nil, err
 	}

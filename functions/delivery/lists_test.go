@@ -37,7 +37,7 @@ func (s *server) pauses(queue string, consumers ...string) {
 	for _, name := range consumers {
 		_, err := s.deliverer.Create(s.t.Context(), queue, name, delivery.First)
 		if err == nil {
-			_, err = s.deliverer.Pause(s.t.Context(), delivery.Order{Queue: queue, Consumer: name, Reason: "why", Op: "pause " + name})
+			_, err = s.deliverer.Operate(s.t.Context(), delivery.Order{Kind: "pause", Queue: queue, Consumer: name, Reason: "why", Op: "pause " + name})
 		}
 		if err != nil {
 			s.t.Fatal(err)
@@ -128,7 +128,7 @@ func TestListsOfTrouble(t *testing.T) {
 		a := s.Request("GET", "/consumers", "state=paused&limit=1", "")
 		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"paused","also":["held"],"since":"`, `"seq":1,"lag":1,"delivered":0,"position":1}`)
 		s.pauses("@acme/w", "e")
-		_, err := s.deliverer.Resume(t.Context(), delivery.Order{Queue: "@acme/w", Consumer: "e", Reason: "why", Op: "resume"})
+		_, err := s.deliverer.Operate(t.Context(), delivery.Order{Kind: "resume", Queue: "@acme/w", Consumer: "e", Reason: "why", Op: "resume"})
 		if err != nil {
 			t.Fatal(err)
 		}

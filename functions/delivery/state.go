@@ -10,6 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
@@ -18,7 +19,7 @@ import (
 
 // known is what is known of a consumer beside its item.
 type known struct {
-	sink delivery.Sink
+	sink request.Health
 	// missing tells that its next message is not stored any more.
 	missing bool
 }
@@ -34,10 +35,10 @@ func (s *service) know(ctx context.Context, list []delivery.Status) ([]known, er
 			at[it.Name], names = len(names), append(names, it.Name)
 		}
 	}
-	sinks, errs := make([]delivery.Sink, len(names)), make([]error, len(names)+len(list))
+	sinks, errs := make([]request.Health, len(names)), make([]error, len(names)+len(list))
 	fanout.SideBySide(len(names)+len(list), func(i int) {
 		if i < len(names) {
-			sinks[i], errs[i] = s.deliverer.Sink(ctx, names[i])
+			sinks[i], errs[i] = s.deliverer.Inside(request.Inside{}).Health(ctx, names[i])
 			return
 		}
 		it := list[i-len(names)]
@@ -54,7 +55,7 @@ func (s *service) know(ctx context.Context, list []delivery.Status) ([]known, er
 }
 
 // head is what a consumer is in, and the message at its head.
-func (s *service) head(scope tenancy.Scope, of delivery.Status, sink delivery.Sink, missing bool) view.Head {
+func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Health, missing bool) view.Head {
 	is, also := view.In(s.aspects(of, sink, missing)...)
 	h := view.Head{
 		Queue: printable.Name(scope.Short(of.Queue)), Consumer: of.Name, State: is.State, Cause: is.Cause, Also: also,
@@ -79,7 +80,7 @@ func (s *service) head(scope tenancy.Scope, of delivery.Status, sink delivery.Si
 }
 
 // aspects are all that a consumer is in.
-func (s *service) aspects(of delivery.Status, sink delivery.Sink, missing bool) (all []view.Aspect) {
+func (s *service) aspects(of delivery.Status, sink request.Health, missing bool) (all []view.Aspect) {
 	is := func(state view.State, cause string, since, next time.Time) {
 		all = append(all, view.Aspect{State: state, Cause: cause, Since: since, NextTry: next})
 	}
@@ -112,9 +113,9 @@ func (s *service) aspects(of delivery.Status, sink delivery.Sink, missing bool) 
 	}
 	if waits && of.State != delivery.Blocked {
 		switch {
-		case !sink.OpenSince.IsZero():
-			is(view.Held, view.Open, sink.OpenSince, sink.ProbeAt)
-		case sink.Waking && of.State == delivery.Idle:
+		case sink.Circuit.Open():
+			is(view.Held, view.Open, sink.Circuit.Opened, sink.Circuit.ProbeAt)
+		case sink.Circuit.Waking && of.State == delivery.Idle:
 			is(view.Held, view.Waking, never, never)
 		}
 	}
@@ -160,13 +161,13 @@ func attempt(scope tenancy.Scope, t delivery.Attempt) view.Attempt {
 // verify reads the consumer of a row, and says what is so of it now in the state that is listed; nil where that is over. Two reads.
 func (s *service) verify(scope tenancy.Scope, state view.State) func(context.Context, trouble.Row) (*view.Head, error) {
 	return func(ctx context.Context, row trouble.Row) (*view.Head, error) {
-		of, err := s.deliverer.One(ctx, row.Queue, row.Consumer)
+		of, err := s.deliverer.Inside(request.Inside{}).One(ctx, row.Queue, row.Consumer)
 		if err != nil || !of.Exists() {
 			return nil, err
 		}
-		var sink delivery.Sink
+		var sink request.Health
 		if of.Lag() > 0 {
-			if sink, err = s.deliverer.Sink(ctx, row.Consumer); err != nil {
+			if sink, err = s.deliverer.Inside(request.Inside{}).Health(ctx, row.Consumer); err != nil {
 				return nil, err
 			}
 		}

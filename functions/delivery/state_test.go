@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -15,7 +16,7 @@ func TestStatesOfConsumers(t *testing.T) {
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	s := &service{now: func() time.Time { return now }}
 	early, late := now.Add(-time.Minute), now.Add(time.Minute)
-	away := delivery.Sink{OpenSince: early, ProbeAt: late}
+	away := request.Health{Circuit: request.Circuit{Opened: early, ProbeAt: late}}
 	is := func(state delivery.State, change func(*delivery.Consumer)) delivery.Status {
 		c := delivery.Consumer{Queue: "q", Name: "c", Delivered: 4, State: state}
 		if change != nil {
@@ -31,7 +32,7 @@ func TestStatesOfConsumers(t *testing.T) {
 	caughtUp.Position = 4
 	for name, c := range map[string]struct {
 		of      delivery.Status
-		sink    delivery.Sink
+		sink    request.Health
 		missing bool
 		state   view.State
 		cause   string
@@ -49,7 +50,7 @@ func TestStatesOfConsumers(t *testing.T) {
 		"too slow beside others":            {of: is(delivery.Idle, func(c *delivery.Consumer) { c.Failed, c.Away = early, 1 }), state: view.CatchingUp},
 		"its replies wait":                  {of: is(delivery.Sending, claim(5, early)), state: view.Retrying, cause: view.Replies},
 		"the sink is away":                  {of: is(delivery.Idle, failed), sink: away, state: view.Held, cause: view.Open},
-		"the sink is back":                  {of: is(delivery.Idle, nil), sink: delivery.Sink{Waking: true}, state: view.Held, cause: view.Waking},
+		"the sink is back":                  {of: is(delivery.Idle, nil), sink: request.Health{Circuit: request.Circuit{Waking: true}}, state: view.Held, cause: view.Waking},
 		"blocked":                           {of: is(delivery.Blocked, failed), state: view.Blocked, cause: view.Failed},
 		"blocked, and the sink is away":     {of: is(delivery.Blocked, failed), sink: away, state: view.Blocked, cause: view.Failed},
 		"its message is gone":               {of: is(delivery.Idle, nil), missing: true, state: view.Blocked, cause: view.Missing},

@@ -56,7 +56,7 @@ func TestAttemptsAreKept(t *testing.T) {
 	if most := 5 << 10; size > most {
 		t.Errorf("the item has %d bytes, want %d at most", size, most)
 	}
-	_, err := k.d.Redrive(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1)
+	_, err := k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1))
 	k.must(err)
 	if after := k.standing("q"); after.Last != c.Last {
 		t.Errorf("after a redrive %+v", after.Last)
@@ -85,7 +85,7 @@ func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 	if rows := k.failing(); len(rows) != 1 || rows[0].Queue != "q" {
 		t.Errorf("listed is %+v", rows)
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	if rows := k.failing(); len(rows) > 0 {
 		t.Errorf("listed is %+v", rows)
 	}

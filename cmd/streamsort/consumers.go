@@ -132,20 +132,32 @@ func (c consumer) sink(clock clock, say func(format string, arguments ...any)) {
 	}
 }
 
-// consumersCommand prints how far the consumers of a queue are, or of all queues.
-type consumersCommand struct {
+// consumerCommand are the verbs about consumers.
+type consumerCommand struct {
+	List   consumerList   `cmd:"" default:"withargs" help:"List consumers of all queues, or print those of a queue, or one."`
+	Create consumerCreate `cmd:"" help:"Create a consumer of a queue."`
+	Settle consumerSettle `cmd:"" help:"Record how a claim in quarantine ended, where its database is gone; or give up its messages."`
+	Remove consumerRemove `cmd:"" help:"Remove a consumer of a queue."`
+}
+
+// consumerList prints how far the consumers of a queue are, or lists those of all queues.
+type consumerList struct {
 	readFlags
-	Queue    string `arg:"" optional:"" help:"The queue's name. Without one it is a list of those of all queues."`
+	Queue    string `arg:"" optional:"" help:"The queue's name. Without one, those of all queues are listed."`
 	Consumer string `arg:"" optional:"" help:"Only this one, and for how long its next message waits."`
-	State    string `help:"Only those in this state: ${enum}." enum:",lagging,blocked,failing,paused,in-doubt,quarantined,missing,replying,circuit-open" default:""`
-	Named    string `name:"consumer" help:"In a list: only those of this name."`
+	State    string `help:"List only those in this state: ${enum}." enum:",blocked,in-doubt,held,retrying,catching-up,paused" default:""`
+	Named    string `name:"consumer" help:"List only those of this name."`
 	listFlags
 }
 
 // Run implements the verb.
-func (c *consumersCommand) Run(s *session) error {
+func (c *consumerList) Run(s *session) error {
 	if c.Queue == "" {
-		return c.list(s)
+		query := url.Values{}
+		if c.Named != "" {
+			query.Set("consumer", c.Named)
+		}
+		return s.listRows("/consumers", c.State, c.listFlags, query)
 	}
 	if c.State != "" || c.Named != "" || c.listFlags != (listFlags{}) {
 		return usageError("--state, --consumer, --prefix and --limit are for a list: without a queue")
@@ -225,16 +237,16 @@ func (s *session) post(path string, document map[string]any, what string) error 
 	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer, what, it.Delivered, it.state(s.clock))
 }
 
-// createCommand makes a consumer.
-type createCommand struct {
+// consumerCreate creates a consumer.
+type consumerCreate struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" help:"The consumer's name."`
 	Start    string `help:"Where it begins: first, latest or a seq." default:"first"`
-	Kind     string `help:"The kind of queue: numbered or arrival. A queue that nothing was put to yet is made so; numbered where it is not said."`
+	Kind     string `help:"The kind of queue: numbered or arrival. A queue that nothing was put to yet becomes one; numbered where it is not given."`
 }
 
 // Run implements the verb.
-func (c *createCommand) Run(s *session) error {
+func (c *consumerCreate) Run(s *session) error {
 	document := map[string]any{"queue": c.Queue, "consumer": c.Consumer, "start": c.Start}
 	if c.Kind != "" {
 		document["kind"] = c.Kind
@@ -244,7 +256,7 @@ func (c *createCommand) Run(s *session) error {
 
 // before says whether the consumer was there before: the answer to the call that
 // makes it does not tell, for a repeat has the same one.
-func (c *createCommand) before(s *session) string {
+func (c *consumerCreate) before(s *session) string {
 	var found json.RawMessage
 	_, err := s.get("/consumers", url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}, &found)
 	var problem *client.Problem
@@ -252,7 +264,7 @@ func (c *createCommand) before(s *session) string {
 	case err == nil:
 		return "was there already"
 	case errors.As(err, &problem) && problem.Status == http.StatusNotFound:
-		return "made"
+		return "created"
 	}
 	return "is there" // who may make consumers need not be allowed to look
 }

@@ -57,11 +57,18 @@ func (c *inspectCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	consumers, said, err := s.hadBy(p, skipped)
+	t, err := s.times(p)
 	if err != nil {
 		return err
 	}
-	document["consumers"], document["operations"] = consumers, operations
+	if t.Advanced != "" {
+		text += "  in order by its own put, answered " + s.clock.at(t.Advanced) + "\n"
+	}
+	consumers, said, err := s.hadBy(p, skipped, t, document["state"] == "in-order")
+	if err != nil {
+		return err
+	}
+	document["consumers"], document["operations"], document["times"] = consumers, operations, t
 	raw, err := json.Marshal(document)
 	if err != nil {
 		return err
@@ -178,8 +185,9 @@ func (s *session) eachConsumer(queue string, look func(it consumer, delivered in
 }
 
 // hadBy says which consumers had the message, and what the others are at.
-func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.RawMessage, text string, err error) {
+func (s *session) hadBy(p placed, skipped map[string]bool, t times, inOrder bool) (documents []json.RawMessage, text string, err error) {
 	documents = []json.RawMessage{}
+	unknown := false
 	var said strings.Builder
 	err = s.eachConsumer(p.queue, func(it consumer, delivered int64, raw json.RawMessage) {
 		what := ""
@@ -197,8 +205,17 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer] {
 			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, printable.Text(a.Text))), a.Ms, s.clock.at(a.At))
 		}
+		for _, d := range t.Deliveries {
+			if d.Consumer == it.Consumer {
+				fmt.Fprintf(&said, "    %s\n", d.line(s.clock))
+			}
+		}
+		unknown = unknown || delivered >= p.seq && !skipped[it.Consumer] && !t.known(it.Consumer)
 		documents = append(documents, raw)
 	})
+	if unknown && inOrder {
+		said.WriteString("  not logged: when it was delivered. Turn that on for its queue by logQueue, or send sampled traces\n")
+	}
 	if len(documents) == 0 {
 		said.WriteString("  no consumer\n")
 	}

@@ -13,8 +13,9 @@ import (
 func TestInspectSkipped(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, map[string]string{
-			"/queues":   `{"queue":"q","position":9}`,
-			"/messages": `{"messages":[{"seq":7,"body":1}]}`,
+			"/queues":                `{"queue":"q","position":9}`,
+			"/messages":              `{"messages":[{"seq":7,"body":1}]}`,
+			"/_streamsort/functions": `[]`,
 			"/operations": `{"operations":[{"consumer":"a","action":"skip","seq":7,"outcome":"done"},` +
 				`{"consumer":"b","action":"skip","seq":7,"outcome":"refused"},{"consumer":"c","action":"skip","seq":6,"outcome":"done"}]}`,
 			"/consumers": `{"consumers":[{"consumer":"a","delivered":7},{"consumer":"b","delivered":8},{"consumer":"c","delivered":6}]}`,
@@ -32,7 +33,7 @@ func TestInspectSkipped(t *testing.T) {
 	}
 }
 
-// TestNeverComes: a place that was given up, and one whose message is deleted, are said so, and a trace of them fails.
+// TestNeverComes: a place that was given up, and one whose message is deleted, are said so.
 func TestNeverComes(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, found := map[string]string{
@@ -51,17 +52,14 @@ func TestNeverComes(t *testing.T) {
 	defer api.Close()
 	const skipped = "q@7: skipped 2026-01-02T03:04:05Z: no message will ever have this place\n  7\t\t(the gap was open for 2m0s)\n"
 	for _, c := range []struct {
-		verb, message, want string
-		code                int
+		message, want string
 	}{
-		{"inspect", "q@7", skipped + "  a is past it\n", exitDone},
-		{"trace", "q@7", skipped, exitRefused},
-		{"inspect", "q@8", "q@8: in order, and no longer stored\n  a is past it\n", exitDone},
-		{"trace", "q@8", "q@8: in order, and no longer stored\n  a\tcommitted; when is not recorded\n", exitRefused},
+		{"q@7", skipped + "  a is past it\n"},
+		{"q@8", "q@8: in order, and no longer stored\n  a is past it\n"},
 	} {
 		var out, errOut bytes.Buffer
-		if code := run(t.Context(), []string{"--url", api.URL, c.verb, c.message}, strings.NewReader(""), &out, &errOut); code != c.code || out.String() != c.want {
-			t.Errorf("%s %s: exit %d\n%s%s", c.verb, c.message, code, &out, &errOut)
+		if code := run(t.Context(), []string{"--url", api.URL, "inspect", c.message}, strings.NewReader(""), &out, &errOut); code != exitDone || out.String() != c.want {
+			t.Errorf("%s: exit %d\n%s%s", c.message, code, &out, &errOut)
 		}
 	}
 }
@@ -71,10 +69,11 @@ func TestInspectAnswer(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		const answer = `"answer":{"code":202,"ms":34,"at":"2026-01-02T03:04:05Z","text":"queued\u001b[31m"}`
 		_, _ = io.WriteString(w, map[string]string{
-			"/queues":     `{"queue":"q","position":9}`,
-			"/messages":   `{"messages":[{"seq":7,"body":1}]}`,
-			"/operations": `{"operations":[]}`,
-			"/consumers":  `{"consumers":[{"consumer":"a","delivered":7,` + answer + `},{"consumer":"b","delivered":8,` + answer + `}]}`,
+			"/queues":                `{"queue":"q","position":9}`,
+			"/messages":              `{"messages":[{"seq":7,"body":1}]}`,
+			"/operations":            `{"operations":[]}`,
+			"/_streamsort/functions": `[]`,
+			"/consumers":             `{"consumers":[{"consumer":"a","delivered":7,` + answer + `},{"consumer":"b","delivered":8,` + answer + `}]}`,
 		}[r.URL.Path])
 	}))
 	defer api.Close()

@@ -12,7 +12,7 @@ import (
 func TestViewFits(t *testing.T) {
 	r := &reading{at: time.Now(), more: true}
 	for _, queue := range []printable.Name{"a", "b", "c"} {
-		r.consumers = append(r.consumers, listed{Queue: queue + "\x1b[2J", Consumer: "x", State: "IDLE", Paused: true, Lag: "5"})
+		r.consumers = append(r.consumers, listed{Queue: queue + "\x1b[2J", Consumer: "x", State: "retrying", Attempt: 2, Error: "no answer", Lag: "5"})
 	}
 	v := &view{s: &session{}}
 	if got := v.lines(size{80, 24}); got[0] != "reading …" {
@@ -26,7 +26,7 @@ func TestViewFits(t *testing.T) {
 		}
 	}
 	all := strings.Join(v.lines(size{80, 24}), "\n")
-	if !strings.Contains(all, "nothing is in trouble") || !strings.Contains(all, "IDLE paused") || !strings.Contains(all, `a\x1b[2J`) {
+	if !strings.Contains(all, "all is ok") || !strings.Contains(all, "no answer (attempt 2)") || !strings.Contains(all, `a\x1b[2J`) {
 		t.Errorf("%s", all)
 	}
 	v.take(&reading{at: time.Now()})

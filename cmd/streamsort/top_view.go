@@ -124,22 +124,18 @@ func (v *view) head() string {
 		}
 	}
 	if len(said) == 0 {
-		return "nothing is in trouble"
+		return "all is ok"
 	}
 	return strings.Join(said, " · ")
 }
 
-// table is the rows, the names last: they are what is cut where there are too few columns.
+// table is the rows, what is longest last: it is cut where there are too few columns.
 func (v *view) table(fit []row) string {
 	rows := make([]table.Row, len(fit))
 	for i, it := range fit {
-		state := v.s.paint(it.State)
-		if it.Paused {
-			state += " " + v.s.paint("paused")
-		}
-		rows[i] = table.Row{it.lag, it.trend(), state, printable.Text(it.Consumer), it.Queue}
+		rows[i] = table.Row{it.lag, it.trend(), v.s.paint(it.State), printable.Text(it.Consumer), it.Queue, it.failed(v.s.clock)}
 	}
-	return v.s.table([]string{"lag", "change", "state", "consumer", "queue"}, rows)
+	return v.s.table([]string{"lag", "change", "state", "consumer", "queue", "error"}, rows)
 }
 
 // trend is an arrow, and how much the lag changes in a second.

@@ -18,6 +18,7 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -105,16 +106,16 @@ func (d *doctor) say(check string, how diagnosis, found string, arguments ...any
 }
 
 // graveStates are the states that people have to act on, and how grave each is.
-var graveStates = map[string]diagnosis{
-	"blocked": warning, "in-doubt": warning, "held": warning, "gap": warning, "catching-up": warning,
+var graveStates = map[view.State]diagnosis{
+	view.Blocked: warning, view.InDoubt: warning, view.Held: warning, view.Gap: warning, view.CatchingUp: warning,
 }
 
 // retryingLong is for how long a consumer may retry before people should look at it.
 const retryingLong = time.Minute
 
 // graveness is how grave it is that some are in a state.
-func graveness(state string, ageSeconds float64) diagnosis {
-	if state == "retrying" && ageSeconds >= retryingLong.Seconds() {
+func graveness(state view.State, ageSeconds float64) diagnosis {
+	if state == view.Retrying && ageSeconds >= retryingLong.Seconds() {
 		return warning
 	}
 	return graveStates[state]
@@ -143,22 +144,22 @@ func (d *doctor) api() error {
 		return err
 	}
 	for _, g := range a.Groups {
-		how := graveness(g.State, g.AgeSeconds)
-		if g.Cause == "missing" {
+		how := graveness(g.State, g.Age)
+		if g.Cause == view.Missing {
 			how = critical
 		}
-		if err := d.say("errors of "+g.Consumer, how, "%s", g.text()); err != nil {
+		if err := d.say("errors of "+g.Consumer, how, "%s", grouped(g)); err != nil {
 			return err
 		}
 	}
 	if a.Rates != nil {
-		return d.say("rates", well, "%.1f stored, %.1f delivered a second, in the last 5 minutes", a.Rates.StoredPerSecond, a.Rates.DeliveredPerSecond)
+		return d.say("rates", well, "%.1f stored, %.1f delivered a second, in the last 5 minutes", a.Rates.Stored, a.Rates.Delivered)
 	}
 	return nil
 }
 
 // states reports how many are in each state.
-func (d *doctor) states(a summary) error {
+func (d *doctor) states(a view.Summary) error {
 	said := false
 	for _, state := range summarized {
 		n := a.States[state]
@@ -166,7 +167,7 @@ func (d *doctor) states(a summary) error {
 			continue
 		}
 		said = true
-		if err := d.say(state, graveness(state, n.AgeSeconds), "%s, the oldest %s; %s", n, d.session.clock.lasting(n.AgeSeconds), lookUp(state)); err != nil {
+		if err := d.say(string(state), graveness(state, n.Age), "%s, the oldest %s; %s", howMany(n), d.session.clock.lasting(n.Age), lookUp(state)); err != nil {
 			return err
 		}
 	}
@@ -177,14 +178,14 @@ func (d *doctor) states(a summary) error {
 }
 
 // lookUp is the line that lists what is in a state.
-func lookUp(state string) string {
+func lookUp(state view.State) string {
 	switch state {
-	case "gap":
+	case view.Gap:
 		return "`streamsort queue --state gap` lists them"
 	case "failed", "timed-out":
-		return "`streamsort chain --state " + state + "` lists them"
+		return "`streamsort chain --state " + string(state) + "` lists them"
 	}
-	return "`streamsort consumer --state " + state + "` lists them"
+	return "`streamsort consumer --state " + string(state) + "` lists them"
 }
 
 // clock compares this machine's clock with that of the API.

@@ -14,7 +14,9 @@ func (*doctorCommand) Help() string {
 }
 
 // Help implements kong.HelpProvider.
-func (*whyCommand) Help() string { return examples("streamsort why orders", "streamsort why orders billing") }
+func (*whyCommand) Help() string {
+	return examples("streamsort why orders", "streamsort why orders billing")
+}
 
 // Help implements kong.HelpProvider.
 func (*queueCommand) Help() string {

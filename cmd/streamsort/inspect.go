@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -173,12 +174,12 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 func (s *session) eachConsumer(queue string, look func(it consumer, delivered int64, raw json.RawMessage)) error {
 	return s.pages("/consumers", url.Values{"queue": {queue}}, "consumers", func(raw json.RawMessage) error {
 		var it consumer
-		if err := json.Unmarshal(raw, &it); err != nil {
-			return err
+		err := json.Unmarshal(raw, &it)
+		if err == nil && it.Delivered == nil {
+			err = fmt.Errorf("consumer %s has no delivered", it.Consumer.Consumer)
 		}
-		delivered, err := it.Delivered.number()
 		if err == nil {
-			look(it, delivered, raw)
+			look(it, int64(*it.Delivered), raw)
 		}
 		return err
 	})
@@ -192,25 +193,30 @@ func (s *session) hadBy(p placed, skipped map[string]bool, t times, inOrder bool
 	err = s.eachConsumer(p.queue, func(it consumer, delivered int64, raw json.RawMessage) {
 		what := ""
 		switch {
-		case delivered >= p.seq && skipped[it.Consumer]:
+		case delivered >= p.seq && skipped[it.Consumer.Consumer]:
 			what = "is past it, which an operator skipped"
 		case delivered >= p.seq: // what it is at now says nothing of this one
 			what = "is past it"
 		case it.at(p.seq):
-			what = "is at it" + it.state(s.clock)
+			what = "is at it" + it.clauses(s.clock)
 		default:
-			what = "has not had it: it is at " + string(it.Delivered) + it.state(s.clock)
+			what = fmt.Sprintf("has not had it: it is at %d%s", delivered, it.clauses(s.clock))
 		}
-		fmt.Fprintf(&said, "  %s %s\n", it.Consumer, what)
-		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer] {
-			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, printable.Text(a.Text))), a.Ms, s.clock.at(a.At))
+		fmt.Fprintf(&said, "  %s %s\n", it.Consumer.Consumer, what)
+		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer.Consumer] {
+			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Text)), a.Ms, s.clock.at(written(a.At)))
+		}
+		for _, a := range it.Attempts {
+			if int64(a.From) <= p.seq && p.seq <= int64(a.To) {
+				fmt.Fprintf(&said, "    %s\n", tried(a, s.clock))
+			}
 		}
 		for _, d := range t.Deliveries {
-			if d.Consumer == it.Consumer {
+			if d.Consumer == it.Consumer.Consumer {
 				fmt.Fprintf(&said, "    %s\n", d.line(s.clock))
 			}
 		}
-		unknown = unknown || delivered >= p.seq && !skipped[it.Consumer] && !t.known(it.Consumer)
+		unknown = unknown || delivered >= p.seq && !skipped[it.Consumer.Consumer] && !t.known(it.Consumer.Consumer)
 		documents = append(documents, raw)
 	})
 	if unknown && inOrder {
@@ -224,12 +230,25 @@ func (s *session) hadBy(p placed, skipped map[string]bool, t times, inOrder bool
 
 // at reports whether the consumer's claim has a seq.
 func (c consumer) at(seq int64) bool {
-	if c.Claim == nil {
-		return false
+	return c.Claim != nil && int64(c.Claim.From) <= seq && seq <= int64(c.Claim.To)
+}
+
+// tried is an attempt in a line: when it ended, how long it took, what was called, and what was answered.
+func tried(a view.Attempt, c clock) string {
+	text := fmt.Sprintf("attempt %d ended %s", a.Attempt, c.when(written(a.At)))
+	if a.Ms > 0 {
+		text += fmt.Sprintf(", after %d ms", a.Ms)
 	}
-	from, errFrom := c.Claim.From.number()
-	to, errTo := c.Claim.To.number()
-	return errFrom == nil && errTo == nil && from <= seq && seq <= to
+	if a.By != "" {
+		text += ", by " + a.By.String()
+	}
+	if a.RequestID != "" {
+		text += ", request " + printable.Text(a.RequestID)
+	}
+	if a.Died {
+		return text + ": nothing was answered, its worker died or ran out of time"
+	}
+	return text + ": " + a.Answer.String()
 }
 
 // auditPages is how much of the audit log is looked through for what was done to a message.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // listFlags are those of each list.
@@ -25,14 +26,11 @@ const moreThan = "there are more than %d: --limit 0 prints all\n"
 
 // listed is a queue, a consumer or a chain in a list.
 type listed struct {
-	Queue, Tag                    printable.Name
-	Consumer, State, Kind         string
-	Seq, Delivered, Position, Lag seq
-	Attempt                       int
-	NextTry, Since, Due           string
-	Error                         printable.Name
-	GapOpen                       bool
-	GapAgeSeconds, AgeSeconds     float64
+	view.Head
+	Tag       printable.Name
+	Kind, Due string
+	GapOpen   bool
+	GapAge    float64 `json:"gapAgeSeconds"`
 }
 
 // errEnough ends a list.
@@ -86,12 +84,11 @@ func (s *session) listRows(path, state string, f listFlags, query url.Values) er
 // row is the element in the columns of listRows; "-" where a thing is not known, or is not.
 func (it listed) row(c clock) []any {
 	since := "-"
-	if it.Since != "" {
-		since = c.since(it.Since)
+	if !it.Since.IsZero() {
+		since = c.since(written(it.Since))
 	}
-	dash := func(text string) string { return cmp.Or(text, "-") }
 	return []any{
-		dash(it.Queue.String()), dash(it.Consumer), it.State, dash(string(it.Seq)), dash(string(it.Lag)), since, dash(it.failed(c)),
+		cmp.Or(it.Queue.String(), "-"), cmp.Or(it.Consumer, "-"), states(it.Head), known(it.Seq), known(it.Lag), since, cmp.Or(it.failed(c), "-"),
 	}
 }
 
@@ -101,8 +98,8 @@ func (it listed) failed(c clock) string {
 	if it.Attempt > 0 {
 		tries = append(tries, fmt.Sprintf("attempt %d", it.Attempt))
 	}
-	if it.NextTry != "" {
-		tries = append(tries, "next "+c.due(it.NextTry))
+	if !it.NextTry.IsZero() {
+		tries = append(tries, "next try "+c.due(written(it.NextTry)))
 	}
 	if len(tries) == 0 {
 		return it.Error.String()
@@ -114,7 +111,7 @@ func (it listed) failed(c clock) string {
 func (s *session) chains(state string, f listFlags) error {
 	heads := []string{"chain", "state", "due, or since"}
 	return s.list("/chains", state, f, url.Values{}, heads, func(it listed) (string, []any) {
-		when := s.clock.lasting(it.AgeSeconds)
+		when := s.clock.lasting(it.Age)
 		if it.Due != "" {
 			when = "due " + s.clock.due(it.Due)
 		}

@@ -121,7 +121,7 @@ func (c *redriveCommand) Run(s *session) error {
 		return fmt.Errorf("consumer %s of queue %q is not blocked: there is nothing to redrive",
 			c.Consumer, c.Queue)
 	}
-	seq := string(page.Consumers[0].Blocked.Seq)
+	seq := known(&page.Consumers[0].Blocked.Seq)
 	return s.operate("redrive", one, "tries "+seq+" again", map[string]any{"seq": seq})
 }
 

@@ -51,11 +51,11 @@ func (c *queueCommand) list(s *session) error {
 	}
 	heads := []string{"queue", "state", "kind", "position", "seq", "since"}
 	return s.list("/queues", "", c.listFlags, url.Values{}, heads, func(it listed) (string, []any) {
-		seq, since := "-", "-"
+		since := "-"
 		if it.GapOpen {
-			seq, since = string(it.Seq), s.clock.lasting(it.GapAgeSeconds)
+			since = s.clock.lasting(it.GapAge)
 		}
-		cells := []any{it.Queue, it.State, it.Kind, it.Position, seq, since}
+		cells := []any{it.Queue, it.State, it.Kind, known(it.Position), known(it.Seq), since}
 		return fmt.Sprintf("%s\t%s\t%s\tposition %s\t%s\t%s", cells...), cells
 	})
 }

@@ -3,54 +3,29 @@ package main
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
-// summarized are the states in the order in which they are printed.
-var summarized = []string{"gap", "blocked", "in-doubt", "held", "retrying", "catching-up", "paused", "failed", "timed-out"}
+// summarized are the states in the order in which they are printed: those of queues and consumers, and of chains.
+var summarized = append(slices.Clone(view.Attention), "failed", "timed-out")
 
-// summary is how many are in each state, and the groups of errors, as the API counts them.
-type summary struct {
-	States map[string]stateCount
-	Groups []group
-	Rates  *struct{ StoredPerSecond, DeliveredPerSecond float64 }
-}
-
-// stateCount is how many are in a state.
-type stateCount struct {
-	Count      int
-	More       bool
-	AgeSeconds float64
-}
-
-// String is the count, which may be of some only.
-func (n stateCount) String() string {
+// howMany is how many are in a state, which may be some only.
+func howMany(n view.Count) string {
 	if n.More {
 		return fmt.Sprintf("%d or more", n.Count)
 	}
 	return strconv.Itoa(n.Count)
 }
 
-// group is a consumer's failures of one normalised error.
-type group struct {
-	Consumer, State, Cause string
-	Error                  printable.Name
-	Count                  int
-	AgeSeconds             float64
-	Examples               []struct {
-		Queue printable.Name
-		Seq   seq
-	}
-}
-
-// text is the group in a line, with where to look.
-func (g group) text() string {
+// grouped is a group of errors in a line, with where to look.
+func grouped(g view.Group) string {
 	var examples []string
 	for _, e := range g.Examples {
-		examples = append(examples, fmt.Sprintf("%s@%s", e.Queue, e.Seq))
+		examples = append(examples, fmt.Sprintf("%s@%s", e.Queue, known(e.Seq)))
 	}
 	text := fmt.Sprintf("%s %s", count(g.Count, "queue", "queues"), g.State)
 	if g.Error != "" {
@@ -59,8 +34,8 @@ func (g group) text() string {
 	return text + ", such as " + strings.Join(examples, ", ")
 }
 
-// summary asks how many are in each state.
-func (s *session) summary(prefix string) (a summary, err error) {
+// summary asks how many are in each state, and which errors they have.
+func (s *session) summary(prefix string) (a view.Summary, err error) {
 	query := url.Values{}
 	if prefix != "" {
 		query.Set("prefix", prefix)

@@ -49,7 +49,7 @@ func (c *tailCommand) place(s *session) (string, error) {
 	err := s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
 		var it consumer
 		err := json.Unmarshal(raw, &it)
-		after = string(it.Delivered)
+		after = known(it.Delivered)
 		return err
 	})
 	return strings.TrimPrefix(after, "-1"), err // -1: before the seq 0

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // topCommand shows which consumers lag, on a whole terminal, or draws one queue.
@@ -53,7 +54,7 @@ func (c *topCommand) Run(s *session) error {
 // reading is what one read of all found.
 type reading struct {
 	at        time.Time
-	summary   summary
+	summary   view.Summary
 	consumers []listed
 	more      bool  // these are not all consumers
 	fault     error // why nothing could be read: it may pass
@@ -134,7 +135,7 @@ func (s *session) top(ctx context.Context, read func(*session) (*reading, error)
 	go func() { failed <- s.readEvery(ctx, read, every, readings) }()
 	resized := time.NewTicker(resizedEvery)
 	defer resized.Stop()
-	v, drawn := &view{s: s, every: every}, size{}
+	v, drawn := &topView{s: s, every: every}, size{}
 	for {
 		again := false
 		select {

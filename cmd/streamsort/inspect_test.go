@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -83,5 +85,34 @@ func TestInspectAnswer(t *testing.T) {
 	}
 	if text := out.String(); strings.Count(text, "its sink answered 202 queued") != 1 || !strings.Contains(text, " in 34 ms, ") || strings.Contains(text, "\x1b") {
 		t.Errorf("shown:\n%s", text)
+	}
+}
+
+// TestInspectHasTimes: those that the functions' logs have of the message, in their order; nothing is said of what is not known.
+func TestInspectHasTimes(t *testing.T) {
+	lines := []string{
+		`{"message":"handed on","queue":"orders","consumer":"audit","from":41,"to":43,"attempt":1,"claimedAt":"2026-05-06T07:08:11Z","returnedAt":"2026-05-06T07:08:12Z","failed":true}`,
+		`{"message":"handed on","queue":"orders","consumer":"audit","from":42,"to":42,"attempt":2,"claimedAt":"2026-05-06T07:08:13Z","returnedAt":"2026-05-06T07:08:14Z","committedAt":"2026-05-06T07:08:15Z"}`,
+		`{"message":"handed on","queue":"orders","consumer":"audit","from":43,"to":43,"attempt":1,"claimedAt":"2026-05-06T07:09:10Z"}`,
+		`{"message":"handed on","queue":"other","consumer":"audit","from":1,"to":99,"claimedAt":"2026-05-06T07:09:10Z"}`,
+		`{"message":"handed on","queue":"orders","consumer":"audit"}`, `{"message":"put","queue":"orders","seq":43,"outcome":"advanced"}`,
+		`{"message":"put","queue":"orders","seq":42,"outcome":"advanced","timestamp":"2026-05-06T07:08:10Z"}`,
+	}
+	raw, err := json.Marshal(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := maps.Clone(failing)
+	documents["/_streamsort/functions"], documents["/_streamsort/logs"] = `[{"Name":"process"}]`, string(raw)
+	url := answers(t, documents)
+	out, errOut, _ := prints(t, "--url", url, "inspect", "orders@42")
+	want := "  in order by its own put, answered 2026-05-06T07:08:10Z\n  audit is past it\n" +
+		"    claimed 2026-05-06T07:08:11Z, failed 2026-05-06T07:08:12Z\n" +
+		"    claimed 2026-05-06T07:08:13Z, sent 2026-05-06T07:08:14Z, committed 2026-05-06T07:08:15Z (attempt 2)\n  billing has not"
+	if !strings.Contains(out, want) || strings.Contains(out, "not logged") {
+		t.Errorf("no %q in\n%s%s", want, out, errOut)
+	}
+	if out, _, _ := prints(t, "--url", url, "-o", "json", "inspect", "orders@42"); !strings.Contains(out, `"times":{"advanced":"2026-05-06T07:08:10Z","deliveries":[{"consumer":"audit","attempt":1,`) {
+		t.Errorf("as JSON: %s", out)
 	}
 }

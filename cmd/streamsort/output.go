@@ -140,7 +140,7 @@ var painted = map[string]text.Color{
 
 // paint colors a cell that is a state.
 func (s *session) paint(cell string) string {
-	state, _, _ := strings.Cut(cell, ",")
+	state, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(cell, "_", "-")), ",")
 	if color, ok := painted[state]; ok && s.color {
 		return color.Sprint(cell)
 	}

@@ -18,14 +18,14 @@ import (
 
 // many selects the consumers of an operation on many.
 type many struct {
-	Named  string `name:"consumer" help:"Many: only consumers of this name."`
-	State  string `help:"Many: only those in this state, such as blocked, retrying, held or paused. Skip and redrive are for blocked ones, resume for paused ones."`
-	Prefix string `help:"Many: only in queues whose names begin so."`
-	Error  string `help:"Many: only those that failed with this text in the error, or in that of its group; a * stands for any text."`
-	Since  string `help:"Many: only those that are in the state for no longer than this (1h, 30m), or since no earlier than this time (2026-01-02T15:04:05Z)."`
-	Rate   *int   `help:"Many: how many a second, 1 to 1000; 50 where it is not given."`
-	Yes    bool   `help:"Many: do it. Without, it is a dry run, and you are asked on a terminal."`
-	Run    string `help:"Many: go on with the run of this name, which was cut short."`
+	Named  string `group:"many" name:"consumer" help:"Only consumers of this name."`
+	State  string `group:"many" help:"Only those in this state, such as blocked, retrying, held or paused. Skip and redrive are for blocked ones, resume for paused ones."`
+	Prefix string `group:"many" help:"Only in queues whose names begin so."`
+	Error  string `group:"many" help:"Only those whose error, or its group, has this text; a * stands for any text."`
+	Since  string `group:"many" help:"Only those that are in the state for no longer than this (1h, 30m), or since no earlier than this time (2026-01-02T15:04:05Z)."`
+	Rate   *int   `group:"many" help:"How many a second, 1 to 1000; 50 where it is not given."`
+	Yes    bool   `group:"many" help:"Do it. Without, it is a dry run, and you are asked on a terminal."`
+	Run    string `group:"many" help:"Go on with the run of this name, which was cut short."`
 }
 
 // shownTargets is how many of the selected consumers a dry run shows.

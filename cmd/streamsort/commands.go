@@ -26,17 +26,17 @@ import (
 
 // commands are the verbs and their flags.
 type commands struct {
-	Context string `help:"The context, by name: see streamsort context --help." env:"STREAMSORT_CONTEXT"`
-	URL     string `help:"Where the API is, in place of a context; that of the stack that runs here, or http://127.0.0.1:3000, where neither is given nor in use." env:"STREAMSORT_URL"`
-	Token   string `help:"A token (JWT) for the tenants' API, in place of a signature." env:"STREAMSORT_TOKEN"`
-	Sign    bool   `help:"Sign requests for IAM, also where the address is no name of API Gateway's own: a custom domain." env:"STREAMSORT_SIGN"`
-	Region  string `help:"The region of the API and of the tables, where neither the address nor AWS's configuration says it."`
-	Output  string `short:"o" help:"How to print: ${enum}. A list is an array in json, and a document a line in jsonl; text has columns apart by tabs. auto is a table on a terminal, and text elsewhere." enum:"auto,text,table,json,jsonl,none" default:"auto"`
-	Time    string `help:"How to print times: ${enum}. auto is relative in a table, and as the API gives them elsewhere. JSON has them as they are." enum:"auto,relative,iso,unix" default:"auto"`
-	Color   string `help:"Whether to print in colors: ${enum}. auto is on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto"`
+	Context string `group:"everywhere" help:"Use the context of this name." env:"STREAMSORT_CONTEXT"`
+	URL     string `group:"everywhere" help:"The address of the API, instead of a context. Without both: the stack that runs here, or http://127.0.0.1:3000." env:"STREAMSORT_URL"`
+	Token   string `group:"everywhere" help:"A token (JWT) for the tenants' API, instead of a signature." env:"STREAMSORT_TOKEN"`
+	Sign    bool   `group:"everywhere" help:"Sign requests for IAM at a custom domain too." env:"STREAMSORT_SIGN"`
+	Region  string `group:"everywhere" help:"The region of the API and of the tables, where neither the address nor AWS's configuration has it."`
+	Output  string `group:"everywhere" short:"o" help:"How to print: ${enum}. json prints a list as an array, jsonl a document a line; text separates columns by tabs. auto is table on a terminal, else text." enum:"auto,text,table,json,jsonl,none" default:"auto"`
+	Time    string `group:"everywhere" help:"How to print times: ${enum}. auto is relative in a table, and as the API has them in text. JSON has them as they are." enum:"auto,relative,iso,unix" default:"auto"`
+	Color   string `group:"everywhere" help:"Whether to print colors: ${enum}. auto prints them on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto"`
 
-	Version    kong.VersionFlag  `help:"Print the version."`
-	Completion completionFlag    `help:"Print what the shell reads to complete verbs, flags and states: ${enum}." enum:"bash,zsh,fish," default:"" placeholder:"SHELL"`
+	Version    kong.VersionFlag  `group:"everywhere" help:"Print the version."`
+	Completion completionFlag    `group:"everywhere" help:"Print what the shell reads to complete verbs, flags and states: bash, zsh or fish." enum:"bash,zsh,fish," default:"" placeholder:"SHELL"`
 	Man        mangokong.ManFlag `hidden:"" help:"Print the manual page."`
 
 	Doctor   doctorCommand   `cmd:"" group:"look" help:"Check whether a stack is well, or whether what a queue has stored is whole. Exits as monitoring plug-ins do: 0 ok, 1 warning, 2 critical, 3 unknown."`

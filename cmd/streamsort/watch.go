@@ -62,10 +62,12 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 // clearScreen clears a terminal, and goes to its first line.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// groups are the kinds of verbs, in the order of the help.
+// groups are the kinds of verbs and flags, in the order of the help.
 var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "look", Title: "Look:"},
 	{Key: "feed", Title: "Put and read messages:"},
 	{Key: "steer", Title: "Steer:"},
 	{Key: "here", Title: "This machine:"},
+	{Key: "many", Title: "Many consumers, instead of one:"},
+	{Key: "everywhere", Title: "Everywhere:"},
 })

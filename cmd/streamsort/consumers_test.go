@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // TestStateOfAConsumer: what an operator has to know stands in the line.
@@ -101,6 +103,23 @@ func TestWhy(t *testing.T) {
 		url := answers(t, map[string]string{"/queues": failing["/queues"], "/consumers": `{"consumers":` + consumers + `}`})
 		if out, errOut, _ := prints(t, "--url", url, "why", "orders"); out != want {
 			t.Errorf("%q, %s, want %q", out, errOut, want)
+		}
+	}
+}
+
+// TestLogOfAnAttempt: the function that was called last has a log, here or in CloudWatch.
+func TestLogOfAnAttempt(t *testing.T) {
+	called := view.Attempt{By: "arn:aws:lambda:eu-west-1:123456789012:function:orders", RequestID: "r-1"}
+	for at, want := range map[string]string{
+		"http://127.0.0.1:3000":   "streamsort logs orders",
+		"https://api.example.com": `aws logs filter-log-events --log-group-name /aws/lambda/orders --filter-pattern '"r-1"'`,
+	} {
+		s := &session{url: at}
+		if got := s.log([]view.Attempt{{}, called}); got != want {
+			t.Errorf("%s: %q, want %q", at, got, want)
+		}
+		if got := s.log([]view.Attempt{called, {Died: true}}); got != "" {
+			t.Errorf("of a call that is not known: %q", got)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/origin"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -206,10 +207,12 @@ func (s *session) hadBy(p placed, skipped map[string]bool, t times, inOrder bool
 		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer.Consumer] {
 			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Text)), a.Ms, s.clock.at(written(a.At)))
 		}
-		for _, a := range it.Attempts {
-			if int64(a.From) <= p.seq && p.seq <= int64(a.To) {
-				fmt.Fprintf(&said, "    %s\n", tried(a, s.clock))
-			}
+		its := slices.DeleteFunc(slices.Clone(it.Attempts), func(a view.Attempt) bool { return p.seq < int64(a.From) || p.seq > int64(a.To) })
+		for _, a := range its {
+			fmt.Fprintf(&said, "    %s\n", tried(a, s.clock))
+		}
+		if log := s.log(its); log != "" {
+			fmt.Fprintf(&said, "    log: %s\n", log)
 		}
 		for _, d := range t.Deliveries {
 			if d.Consumer == it.Consumer.Consumer {
@@ -249,6 +252,22 @@ func tried(a view.Attempt, c clock) string {
 		return text + ": nothing was answered, its worker died or ran out of time"
 	}
 	return text + ": " + a.Answer.String()
+}
+
+// log is what prints the log of the function that was called in the last of some attempts; empty where no function is known.
+func (s *session) log(attempts []view.Attempt) string {
+	if len(attempts) == 0 {
+		return ""
+	}
+	last := attempts[len(attempts)-1]
+	if last.By == "" || last.RequestID == "" {
+		return ""
+	}
+	name := functionIn(string(last.By))
+	if at, err := url.Parse(s.url); err == nil && slices.Contains(origin.Loopback, at.Hostname()) {
+		return "streamsort logs " + printable.Text(name)
+	}
+	return printable.Text(fmt.Sprintf("aws logs filter-log-events --log-group-name /aws/lambda/%s --filter-pattern '\"%s\"'", name, last.RequestID))
 }
 
 // auditPages is how much of the audit log is looked through for what was done to a message.

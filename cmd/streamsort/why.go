@@ -77,6 +77,9 @@ func (s *session) reason(r view.Reason) string {
 	for _, a := range r.Attempts {
 		line("%s", tried(a, s.clock))
 	}
+	if log := s.log(r.Attempts); log != "" {
+		line("log: %s", log)
+	}
 	if !r.NextTry.IsZero() {
 		line("next try %s", s.clock.due(written(r.NextTry)))
 	}

@@ -30,7 +30,7 @@ func TestDoctor(t *testing.T) {
 		"missing":          {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","cause":"missing","count":1,"examples":[{"queue":"q","seq":7}]}]}`, 0, critical, "errors of c\tcritical\t1 queue blocked, such as q@7\n"},
 		"retrying":         {200, `{"states":{"retrying":{"count":1,"ageSeconds":59}}}`, 0, well, "retrying\tok\t1, "},
 		"retrying long":    {200, `{"states":{"retrying":{"count":1,"ageSeconds":60}}}`, 0, warning, "retrying\twarning\t1, "},
-		"group":            {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","error":"no account #","count":21,"examples":[{"queue":"a","seq":7},{"queue":"b","seq":"8"}]}]}`, 0, warning, "errors of c\twarning\t21 queues blocked: no account #, such as a@7, b@8\n"},
+		"group":            {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","error":"no account #","count":21,"examples":[{"queue":"a","seq":7},{"queue":"b"}]}]}`, 0, warning, "errors of c\twarning\t21 queues blocked: no account #, such as a@7, b\n"},
 		"refused":          {403, `{"status":403,"title":"no"}`, 0, unknown, "api\tunknown\t"},
 		"fails":            {400, `{"status":400,"title":"no"}`, 0, critical, "api\tcritical\t"},
 		"clocks apart":     {200, `{"states":{}}`, 20 * time.Second, warning, "clock\twarning\tthis machine's is -20s ahead"},

@@ -25,7 +25,11 @@ func howMany(n view.Count) string {
 func grouped(g view.Group) string {
 	var examples []string
 	for _, e := range g.Examples {
-		examples = append(examples, fmt.Sprintf("%s@%s", e.Queue, known(e.Seq)))
+		example := e.Queue.String()
+		if e.Seq != nil {
+			example += "@" + known(e.Seq)
+		}
+		examples = append(examples, example)
 	}
 	text := fmt.Sprintf("%s %s", count(g.Count, "queue", "queues"), g.State)
 	if g.Error != "" {

@@ -43,8 +43,13 @@ func (c *whyCommand) Run(s *session) error {
 		shown := *s
 		shown.format, l.s = asText, &shown
 	}
+	said := map[string]bool{}
 	for _, r := range view.Why(q, consumers) {
 		raw, err := json.Marshal(r)
+		if said[r.Consumer] { // another state of it: the error and the attempts are the same
+			r.Error, r.Attempts = "", nil
+		}
+		said[r.Consumer] = true
 		if err == nil {
 			err = l.add(raw, s.reason(r))
 		}

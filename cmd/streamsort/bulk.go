@@ -16,19 +16,16 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// many selects the consumers of an operation with --all.
+// many selects the consumers of an operation on many.
 type many struct {
-	All   bool   `help:"Do it to all that are selected. A dry run, unless you agree to it, or give --yes."`
-	Named string `name:"consumer" help:"With --all: only consumers of this name."`
-	State string `help:"With --all: only those in this state, such as blocked, lagging, paused or circuit-open. Skip and redrive are for blocked ones, resume for paused ones."`
-
-	Prefix string `help:"With --all: only in queues whose names begin so."`
-	Error  string `help:"With --all: only those that failed with this text in the error; a * stands for any text."`
-	Since  string `help:"With --all: only those that are in the state for no longer than this (1h, 30m), or since no earlier than this time (2026-01-02T15:04:05Z)."`
-	Rate   *int   `help:"With --all: how many a second, 1 to 1000; 50 where it is not given."`
-	To     string `help:"With --all of rewind: where they go on: first, latest or a seq."`
-	Yes    bool   `help:"With --all: do not ask."`
-	Run    string `help:"With --all: go on with the run of this name, which was cut short."`
+	Named  string `group:"many" name:"consumer" help:"Only consumers of this name."`
+	State  string `group:"many" help:"Only those in this state, such as blocked, retrying, held or paused. Skip and redrive are for blocked ones, resume for paused ones."`
+	Prefix string `group:"many" help:"Only in queues whose names begin so."`
+	Error  string `group:"many" help:"Only those whose error, or its group, has this text; a * stands for any text."`
+	Since  string `group:"many" help:"Only those that are in the state for no longer than this (1h, 30m), or since no earlier than this time (2026-01-02T15:04:05Z)."`
+	Rate   *int   `group:"many" help:"How many a second, 1 to 1000; 50 where it is not given."`
+	Yes    bool   `group:"many" help:"Do it. Without, it is a dry run, and you are asked on a terminal."`
+	Run    string `group:"many" help:"Go on with the run of this name, which was cut short."`
 }
 
 // shownTargets is how many of the selected consumers a dry run shows.
@@ -78,9 +75,9 @@ func reportText(r bulk.Report) string {
 }
 
 // request is what the flags ask for.
-func (m many) request(action, reason string) (bulk.Request, error) {
+func (m many) request(action, reason, start string) (bulk.Request, error) {
 	r := bulk.Request{
-		Action: action, Start: m.To, Reason: reason, Consumer: m.Named, State: m.State, Prefix: m.Prefix,
+		Action: action, Start: start, Reason: reason, Consumer: m.Named, State: m.State, Prefix: m.Prefix,
 		Error: m.Error, Since: m.Since, Run: m.Run,
 	}
 	if m.Rate != nil {
@@ -90,18 +87,14 @@ func (m many) request(action, reason string) (bulk.Request, error) {
 	}
 	var wrong *invalid.Error
 	if err := r.Validate(); errors.As(err, &wrong) {
-		flag := map[string]string{"start": "to"}[wrong.Field]
-		if flag == "" {
-			flag = wrong.Field
-		}
-		return r, usageError("--" + flag + " " + wrong.Problem)
+		return r, usageError("--" + wrong.Field + " " + wrong.Problem)
 	}
 	return r, nil
 }
 
 // actOnMany shows the consumers that an action would be done to, and does it.
-func (s *session) actOnMany(action, reason string, m many) error {
-	request, err := m.request(action, reason)
+func (s *session) actOnMany(action, reason, start string, m many) error {
+	request, err := m.request(action, reason, start)
 	if err != nil {
 		return err
 	}
@@ -141,7 +134,7 @@ func (s *session) actOnMany(action, reason string, m many) error {
 		return err
 	}
 	if !m.Yes {
-		s.sayRefusals(p, m.To)
+		s.sayRefusals(p, start)
 		if !s.agreed() {
 			_, err := fmt.Fprintln(s.errOut, "nothing is done: --yes does it")
 			return err
@@ -174,8 +167,8 @@ func (s *session) do(run *bulk.Run) error {
 
 // sayRefusals says which of the queues that are shown would refuse to set a consumer to a place. It
 // does not know whether messages that a queue had are still stored. 1 request for each queue.
-func (s *session) sayRefusals(p plan, to string) {
-	place, err := strconv.ParseInt(to, 10, 64)
+func (s *session) sayRefusals(p plan, start string) {
+	place, err := strconv.ParseInt(start, 10, 64)
 	if err != nil {
 		return // first, latest, or no place
 	}
@@ -192,7 +185,7 @@ func (s *session) sayRefusals(p plan, to string) {
 		}
 		first, errFirst := q.First.number()
 		position, errPosition := q.Position.number()
-		switch refused := one.Queue.String() + ": would be refused: --to is " + to; {
+		switch refused := one.Queue.String() + ": would be refused: --start is " + start; {
 		case errPosition == nil && place > position+1:
 			fmt.Fprintf(s.errOut, "%s, and the next message to come is %d\n", refused, position+1)
 		case errFirst == nil && place < first:

@@ -39,7 +39,7 @@ func blockedQueues(t *testing.T, operate func(queue, id string) (int, string)) (
 
 func redriveAll(ctx context.Context, url string, more ...string) (code int, out, errOut string) {
 	var stdout, stderr bytes.Buffer
-	line := []string{"--url", url, "redrive", "--all", "--reason", "the ledger is back", "--rate", "1000"}
+	line := []string{"--url", url, "redrive", "--reason", "the ledger is back", "--rate", "1000"}
 	line = append(line, more...)
 	code = run(ctx, line, strings.NewReader(""), &stdout, &stderr)
 	return code, stdout.String(), stderr.String()

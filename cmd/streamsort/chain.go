@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -11,10 +12,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// chainCommand prints a chain, and the parts of a fan in it.
+// chainCommand lists chains, or prints one, and the parts of a fan in it.
 type chainCommand struct {
 	readFlags
-	Tag  string `arg:"" help:"The chain's tag."`
+	Tag   string `arg:"" optional:"" help:"The chain's tag. Without one, chains are listed."`
+	State string `help:"List those in this state: ${enum}; open ones where it is not given." enum:",open,failed,timed-out" default:""`
+	listFlags
 	ID   string `help:"The id that the chain was created with, where it has one: its first edge is known by it, and the parts of a fan by that."`
 	Edge string `help:"The token of the edge that was fanned, where that is not the chain's first. With a tenant's token it is always needed to see parts."`
 }
@@ -33,6 +36,14 @@ const maxParts = 64
 
 // Run implements the verb.
 func (c *chainCommand) Run(s *session) error {
+	switch {
+	case c.Tag == "" && c.ID+c.Edge != "":
+		return usageError("--id and --edge are for one chain: give its tag")
+	case c.Tag == "":
+		return s.chains(cmp.Or(c.State, "open"), c.listFlags)
+	case c.State != "" || c.listFlags != (listFlags{}):
+		return usageError("--state, --prefix and --limit are for a list: without a tag")
+	}
 	fanned, err := c.fanned()
 	if err != nil {
 		return err

@@ -95,3 +95,11 @@ func (c clock) since(written string) string {
 	}
 	return "since " + c.at(written)
 }
+
+// written is a time as the API writes it; empty for the zero time.
+func written(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

@@ -26,58 +26,46 @@ import (
 
 // commands are the verbs and their flags.
 type commands struct {
-	Context string `help:"The context, by name: see streamsort context --help." env:"STREAMSORT_CONTEXT"`
-	URL     string `help:"Where the API is, in place of a context; that of the stack that runs here, or http://127.0.0.1:3000, where neither is given nor in use." env:"STREAMSORT_URL"`
-	Token   string `help:"A token (JWT) for the tenants' API, in place of a signature." env:"STREAMSORT_TOKEN"`
-	Sign    bool   `help:"Sign requests for IAM, also where the address is no name of API Gateway's own: a custom domain." env:"STREAMSORT_SIGN"`
-	Region  string `help:"The region of the API and of the tables, where neither the address nor AWS's configuration says it."`
-	Output  string `short:"o" help:"How to print: ${enum}. A list is an array in json, and a document a line in jsonl; text has columns apart by tabs. auto is a table on a terminal, and text elsewhere." enum:"auto,text,table,json,jsonl,none" default:"auto"`
-	Time    string `help:"How to print times: ${enum}. auto is relative in a table, and as the API gives them elsewhere. JSON has them as they are." enum:"auto,relative,iso,unix" default:"auto"`
-	Color   string `help:"Whether to print in colors: ${enum}. auto is on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto"`
+	Context string `group:"everywhere" help:"Use the context of this name." env:"STREAMSORT_CONTEXT"`
+	URL     string `group:"everywhere" help:"The address of the API, instead of a context. Without both: the stack that runs here, or http://127.0.0.1:3000." env:"STREAMSORT_URL"`
+	Token   string `group:"everywhere" help:"A token (JWT) for the tenants' API, instead of a signature." env:"STREAMSORT_TOKEN"`
+	Sign    bool   `group:"everywhere" help:"Sign requests for IAM at a custom domain too." env:"STREAMSORT_SIGN"`
+	Region  string `group:"everywhere" help:"The region of the API and of the tables, where neither the address nor AWS's configuration has it."`
+	Output  string `group:"everywhere" short:"o" help:"How to print: ${enum}. json prints a list as an array, jsonl a document a line; text separates columns by tabs. auto is table on a terminal, else text." enum:"auto,text,table,json,jsonl,none" default:"auto"`
+	Time    string `group:"everywhere" help:"How to print times: ${enum}. auto is relative in a table, and as the API has them in text. JSON has them as they are." enum:"auto,relative,iso,unix" default:"auto"`
+	Color   string `group:"everywhere" help:"Whether to print colors: ${enum}. auto prints them on a terminal, unless NO_COLOR is set." enum:"auto,always,never" default:"auto"`
 
-	Version kong.VersionFlag  `help:"Print the version."`
-	Man     mangokong.ManFlag `hidden:"" help:"Print the manual page."`
+	Version    kong.VersionFlag  `group:"everywhere" help:"Print the version."`
+	Completion completionFlag    `group:"everywhere" help:"Print what the shell reads to complete verbs, flags and states: bash, zsh or fish." enum:"bash,zsh,fish," default:"" placeholder:"SHELL"`
+	Man        mangokong.ManFlag `hidden:"" help:"Print the manual page."`
 
-	Local      localCommand      `cmd:"" group:"here" help:"Run the stack on this machine, until it is interrupted."`
-	Init       initCommand       `cmd:"" group:"here" help:"Write a project with a consumer of your own, that local runs."`
-	Logs       logsCommand       `cmd:"" group:"here" help:"Print what a function of the stack on this machine logs."`
-	Contexts   contextCommand    `cmd:"" name:"context" group:"here" help:"Names for stacks: add, use, list or remove one."`
-	Completion completionCommand `cmd:"" group:"here" help:"Print what has bash, zsh or fish complete verbs, flags and states."`
-	Put        putCommand        `cmd:"" group:"feed" help:"Put messages: a JSON document a line, from a file or standard input."`
-	Tail       tailCommand       `cmd:"" group:"feed" help:"Print a queue's messages in order."`
-	Status     statusCommand     `cmd:"" group:"look" help:"Print how far a queue is."`
-	Queue      queueCommand      `cmd:"" group:"look" help:"Print a queue: how far it is, its settings, what is missing, and its consumers."`
-	Inspect    inspectCommand    `cmd:"" group:"look" help:"Print a message, QUEUE@SEQ: when it came, what is in it, which consumers have it, and what operators did about it."`
-	Trace      traceCommand      `cmd:"" group:"look" help:"Print the times of a message, QUEUE@SEQ: when it was put, and when each consumer claimed, sent and committed it, as far as that is recorded."`
-	Queues     queuesCommand     `cmd:"" group:"look" help:"Print which queues there are, or which are in a state."`
-	Graph      graphCommand      `cmd:"" group:"look" help:"Draw how fast a queue moves, and the greatest lag of its consumers, as they come."`
-	Gaps       gapsCommand       `cmd:"" group:"look" help:"Print the missing seqs of a queue."`
+	Doctor   doctorCommand   `cmd:"" group:"look" help:"Check whether a stack is well, or whether what a queue has stored is whole. Exits as monitoring plug-ins do: 0 ok, 1 warning, 2 critical, 3 unknown."`
+	Why      whyCommand      `cmd:"" group:"look" help:"Print why a queue, or one of its consumers, does not move, and what to type."`
+	Queue    queueCommand    `cmd:"" group:"look" help:"List queues; or print one: how far it is, its settings, what is missing, and its consumers."`
+	Consumer consumerCommand `cmd:"" group:"look" help:"List consumers, or print those of a queue; create or remove one, or settle a claim in quarantine."`
+	Inspect  inspectCommand  `cmd:"" group:"look" help:"Print a message, QUEUE@SEQ: when it came, what is in it, which consumers have it, their attempts, and what operators did about it."`
+	Chain    chainCommand    `cmd:"" group:"look" help:"List chains that are open, failed or timed out; or print one, with the parts of a fan in it, as a tree."`
+	Top      topCommand      `cmd:"" group:"look" help:"Show on a terminal how fast the stack is, and which consumers lag; or draw the rate and the lag of one queue."`
+	UI       uiCommand       `cmd:"" name:"ui" group:"look" help:"Serve a live page of the stack on this machine, until it is interrupted."`
+	Cheat    cheatCommand    `cmd:"" group:"look" help:"Print ten lines for an incident."`
 
-	Configure configureCommand `cmd:"" group:"steer" help:"Change a queue's settings, or make a queue with them."`
+	Put    putCommand    `cmd:"" group:"feed" help:"Put messages: a JSON document a line, from a file or standard input."`
+	Tail   tailCommand   `cmd:"" group:"feed" help:"Print a queue's messages in order."`
+	Replay replayCommand `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, from the bucket of an archive and in the tables, of AWS_REGION, or of AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL_DYNAMODB."`
 
-	Summary     summaryCommand     `cmd:"" group:"look" help:"Print how many queues, consumers and chains are in each state."`
-	Top         topCommand         `cmd:"" group:"look" help:"Show on a whole terminal how fast the stack is, how many are in each state, and who is behind."`
-	Consumers   consumersCommand   `cmd:"" group:"look" help:"Print how far a queue's consumers are, or those of all queues, or which are in a state."`
-	Chains      chainsCommand      `cmd:"" group:"look" help:"Print which chains are open, failed or timed out."`
-	Chain       chainCommand       `cmd:"" group:"look" help:"Print a chain: its state, how much of it has ended, and the parts of a fan in it, as a tree."`
-	Create      createCommand      `cmd:"" group:"steer" help:"Make a consumer of a queue."`
-	Skip        skipCommand        `cmd:"" group:"steer" help:"Give up the message that blocks a consumer, or with --all those that block many."`
-	Redrive     redriveCommand     `cmd:"" group:"steer" help:"Let a blocked consumer, or with --all many, try its message again."`
-	Rewind      rewindCommand      `cmd:"" group:"steer" help:"Set a consumer, or with --all many, to another place: back, or forward over a loss."`
-	Pause       pauseCommand       `cmd:"" group:"steer" help:"Keep a consumer, or with --all many, from being handed anything."`
-	Resume      resumeCommand      `cmd:"" group:"steer" help:"Let a paused consumer, or with --all many, go on."`
-	Endpoints   endpointsCommand   `cmd:"" group:"look" help:"Print where webhooks go to, by the consumers and the queues, or prefixes."`
-	Endpoint    endpointCommand    `cmd:"" group:"steer" help:"Make, pause, resume or remove where the webhooks of a queue, or of a prefix, go to."`
-	Settle      settleCommand      `cmd:"" group:"steer" help:"Say how a claim in quarantine ended, where its database is gone."`
-	Release     releaseCommand     `cmd:"" group:"steer" help:"Give up the messages of an aborted claim in quarantine."`
-	Remove      removeCommand      `cmd:"" group:"steer" help:"Delete a consumer of a queue."`
-	RestartKeys restartKeysCommand `cmd:"" group:"steer" help:"Begin the keys of a keyed queue anew: for a sender whose counter began again. What waits is placed at once, and what comes from then on stands behind it."`
-	Erase       eraseCommand       `cmd:"" group:"steer" help:"Erase a queue, or all queues of a tenant: they take nothing any more, and all that is stored of them is deleted."`
-	Doctor      doctorCommand      `cmd:"" group:"look" help:"Look whether a stack is well: its API, its tables, its sweep, the clocks, the secrets of its webhooks, and what is in trouble. Exits as monitoring plug-ins do: 0 ok, 1 warning, 2 critical, 3 unknown."`
-	UI          uiCommand          `cmd:"" name:"ui" group:"look" help:"Serve a live page of the stack on this machine, until it is interrupted."`
-	Verify      verifyCommand      `cmd:"" group:"look" help:"Read what a queue has stored, and prove that it is whole: no hole, nothing twice, every message as it was put, consumers within bounds. In the tables of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
-	Replay      replayCommand      `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, from the bucket of an archive and in the tables, of AWS_REGION, or of AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL_DYNAMODB."`
-	Audit       auditCommand       `cmd:"" group:"look" help:"Print the audit log: what operators did to a queue's consumers, the latest first."`
+	Configure configureCommand `cmd:"" group:"steer" help:"Change a queue's settings, or make a queue with them; or restart the keys of a keyed queue."`
+	Skip      skipCommand      `cmd:"" group:"steer" help:"Give up the message, QUEUE@SEQ, that blocks a consumer, or those that block many."`
+	Redrive   redriveCommand   `cmd:"" group:"steer" help:"Let a blocked consumer, or many, try its message again."`
+	Rewind    rewindCommand    `cmd:"" group:"steer" help:"Set a consumer, or many, to another place: back, or forward over a loss."`
+	Pause     pauseCommand     `cmd:"" group:"steer" help:"Deliver nothing to a consumer, or to many, until they are resumed."`
+	Resume    resumeCommand    `cmd:"" group:"steer" help:"Let a paused consumer, or many, go on."`
+	Endpoint  endpointCommand  `cmd:"" group:"steer" help:"List where the webhooks of queues, or of prefixes, go to; put, pause, resume or remove one."`
+	Erase     eraseCommand     `cmd:"" group:"steer" help:"Erase a queue, or all queues of a tenant: they take nothing any more, and all that is stored of them is deleted. A dry run unless --yes is given."`
+
+	Local    localCommand   `cmd:"" group:"here" help:"Run the stack on this machine, until it is interrupted."`
+	Init     initCommand    `cmd:"" group:"here" help:"Write a project with a consumer of your own, that local runs."`
+	Logs     logsCommand    `cmd:"" group:"here" help:"Print what a function of the stack on this machine logs."`
+	Contexts contextCommand `cmd:"" name:"context" group:"here" help:"Names for stacks: add, use, list or remove one."`
 }
 
 // session is what every verb works with.

@@ -2,33 +2,36 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // TestStateOfAConsumer: what an operator has to know stands in the line.
 func TestStateOfAConsumer(t *testing.T) {
 	for document, want := range map[string]string{
-		`{"state":"IDLE","attempts":0}`: "",
-		`{"state":"IDLE","starting":true,"waiting":{"seq":7,"since":"2026-01-01T00:00:00Z","ageSeconds":60}}`:                                          ": finding its place; 7 waits for 1m0s",
-		`{"state":"STARTED","attempts":1,"claim":{"token":"4-x","from":7,"to":"9007199254740993","leaseUntil":"2026-01-01T00:00:00Z"}}`:                ": at 7 to 9007199254740993, lease ended at 2026-01-01T00:00:00Z; attempt 1",
-		`{"state":"STARTED","attempts":1,"claim":{"token":"4-x","from":7,"to":9,"leaseUntil":"x","deferred":true,"chain":"delivery/y/4-x"}}`:           ": at 7 to 9, deferred, claim 4-x ends at x, chain delivery/y/4-x; attempt 1",
-		`{"state":"BLOCKED","attempts":5,"blocked":{"seq":7,"since":"x","ageSeconds":90.4},"failure":{"error":"no account","at":"x"}}`:                 ": blocked on 7 for 1m30s; attempt 5; failed: no account",
-		`{"state":"IDLE","attempts":2,"failure":{"error":"no answer","at":"x","retryAt":"2026-01-01T00:00:10Z"}}`:                                      ": attempt 2; failed: no answer; tries again at 2026-01-01T00:00:10Z",
-		`{"state":"IDLE","paused":{"reason":"the ledger is down","since":"2026-01-01T00:00:00Z"},"waiting":{"seq":"9007199254740993","missing":true}}`: ": paused since 2026-01-01T00:00:00Z: the ledger is down; 9007199254740993 is missing: it is not stored any more",
-		`{"state":"IN_DOUBT","attempts":1,"claim":{"token":"4-x","from":7,"to":9,"leaseUntil":"2026-01-01T00:00:00Z"}}`:                                ": in doubt: claim 4-x of 7 to 9, whose lease ended at 2026-01-01T00:00:00Z; attempt 1",
-		`{"state":"IDLE","attempts":0,"quarantine":[{"token":"4-x","from":7,"to":9,"state":"ABORTED","since":"yesterday"}]}`:                           ": quarantine: claim 4-x of 7 to 9, ABORTED since yesterday",
-		`{"state":"IDLE","attempts":0,"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict","since":"x"}}`:                    `: 1 reply refused, the last in claim 1-r1: to queue "n": seq 1: conflict`,
-		`{"state":"IDLE","attempts":2,"refused":{"count":3,"claim":"2-r2","reason":"late","since":"x"}}`:                                               `: attempt 2; 3 replies refused, the last in claim 2-r2: late`,
-		`{"state":"IDLE","sink":{"openSince":"x","probeAt":"y"}}`:                                                                                      ": circuit open since x, the next probe at y",
-		`{"state":"IDLE","sink":{"openSince":"x","probeAt":"y","probes":2,"failingSince":"w","takenAt":"v"}}`:                                          ": circuit open since x, the next probe at y; 2 probes made; the sink has failed since w; the sink last took something at v, after a failure",
-		`{"state":"IDLE","sink":{"waking":true}}`: ": the circuit has closed: queues that it held back are being woken up",
+		`{"state":"ok"}`: "",
+		`{"state":"catching-up","starting":true,"waiting":{"seq":7,"since":"2026-01-01T00:00:00Z","ageSeconds":60}}`:                                     ": finding its place; 7 waits for 1m0s",
+		`{"state":"ok","attempt":1,"claim":{"state":"STARTED","token":"4-x","from":7,"to":"9007199254740993","leaseUntil":"2026-01-01T00:00:00Z"}}`:      ": at 7 to 9007199254740993, lease ended at 2026-01-01T00:00:00Z; attempt 1",
+		`{"state":"ok","claim":{"state":"SENDING","token":"4-x","from":7,"to":9,"leaseUntil":"2026-01-01T00:00:00Z","deferred":true,"chain":"d/y/4-x"}}`: ": at 7 to 9, deferred, claim 4-x ended at 2026-01-01T00:00:00Z, chain d/y/4-x",
+		`{"state":"blocked","attempt":5,"blocked":{"seq":7,"since":"2026-01-01T00:00:00Z","ageSeconds":90.4},"error":"no account"}`:                      ": blocked on 7 for 1m30s; attempt 5; failed: no account",
+		`{"state":"retrying","attempt":2,"error":"no answer","nextTry":"2026-01-01T00:00:10Z"}`:                                                          ": attempt 2; failed: no answer; next try at 2026-01-01T00:00:10Z",
+		`{"state":"paused","paused":{"reason":"it moves","since":"2026-01-01T00:00:00Z"},"waiting":{"seq":"9007199254740993","missing":true}}`:           ": paused since 2026-01-01T00:00:00Z: it moves; 9007199254740993 is missing: it is not stored any more",
+		`{"state":"in-doubt","attempt":1,"claim":{"state":"IN_DOUBT","token":"4-x","from":7,"to":9,"leaseUntil":"2026-01-01T00:00:00Z"}}`:                ": in doubt: claim 4-x of 7 to 9, whose lease ended at 2026-01-01T00:00:00Z; attempt 1",
+		`{"state":"in-doubt","quarantine":[{"token":"4-x","from":7,"to":9,"state":"ABORTED","since":"2026-01-01T00:00:00Z"}]}`:                           ": quarantine: claim 4-x of 7 to 9, ABORTED since 2026-01-01T00:00:00Z",
+		`{"state":"ok","refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict","since":"2026-01-01T00:00:00Z"}}`:                  `: 1 reply refused, the last in claim 1-r1: to queue "n": seq 1: conflict`,
+		`{"state":"held","nextTry":"2026-01-01T00:00:10Z","sink":{"openSince":"2026-01-01T00:00:00Z","probes":2,"failingSince":"2026-01-01T00:00:00Z"}}`: ": next try at 2026-01-01T00:00:10Z; circuit breaker open since 2026-01-01T00:00:00Z; 2 probes made; the sink has failed since 2026-01-01T00:00:00Z",
+		`{"state":"held","sink":{"waking":true,"takenAt":"2026-01-01T00:00:00Z"}}`:                                                                       ": the circuit breaker has closed: queues that it held are being woken up; the sink last took something at 2026-01-01T00:00:00Z, after a failure",
 	} {
 		var c consumer
 		if err := json.Unmarshal([]byte(document), &c); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.state(clock{}); got != want {
+		if got := c.clauses(clock{}); got != want {
 			t.Errorf("%s: %q, want %q", document, got, want)
 		}
 	}
@@ -53,6 +56,113 @@ func TestTimesThatPassed(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %q, want %q", name, c.got, c.want)
+		}
+	}
+}
+
+// failing is an API whose consumer billing of queue orders fails, and whose audit has all.
+var failing = map[string]string{
+	"/queues": `{"queue":"orders","kind":"numbered","state":"ok","position":48,"list":[]}`,
+	"/consumers": `{"consumers":[{"queue":"orders","consumer":"audit","state":"ok","delivered":48,"position":48,"lag":0},
+		{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed","since":"2026-01-01T00:00:00Z","seq":42,"lag":7,"delivered":41,"position":48,
+		"attempt":3,"nextTry":"2026-01-01T00:01:00Z","error":"HTTP 500\u001b[2J","group":"HTTP 500",
+		"attempts":[{"attempt":2,"at":"2026-01-01T00:00:10Z","ms":120,"from":42,"to":42,"claim":"7-a","by":"orders-fn","requestId":"r-1","answer":"no account"},
+		{"attempt":3,"at":"2026-01-01T00:00:20Z","from":41,"to":42,"claim":"8-a","died":true}]}],
+		"list":[{"queue":"orders","consumer":"billing","state":"paused","also":["blocked"],"seq":42,"lag":7,"since":"2026-01-01T00:00:00Z","ageSeconds":9,
+		"attempt":5,"error":"HTTP 500","delivered":41,"position":48}]}`,
+	"/messages":              `{"messages":[{"seq":42,"id":"a","body":1,"enqueuedAt":"2026-01-01T00:00:00Z"}]}`,
+	"/operations":            `{"operations":[]}`,
+	"/_streamsort/functions": `[]`,
+}
+
+// TestWhy: the state, the cause, the attempts, the next try, what to type, and the runbook's section; of a queue that is well,
+// that it is.
+func TestWhy(t *testing.T) {
+	url := answers(t, failing)
+	out, errOut, code := prints(t, "--url", url, "why", "orders")
+	for _, want := range []string{
+		"orders billing: retrying (failed) since 2026-01-01T00:00:00Z\n", "\n  error: HTTP 500\\x1b[2J\n",
+		"\n  attempt 2 ended at 2026-01-01T00:00:10Z, after 120 ms, by orders-fn, request r-1: no account\n",
+		"\n  attempt 3 ended at 2026-01-01T00:00:20Z: nothing was answered, its worker died or ran out of time\n",
+		"\n  next try at 2026-01-01T00:01:00Z\n", "\n    streamsort inspect orders@42\n", "\n  runbook: docs/reference/runbook.md#retrying\n",
+	} {
+		if code != exitDone || !strings.Contains(out, want) {
+			t.Errorf("no %q in exit %d\n%s%s", want, code, out, errOut)
+		}
+	}
+	if strings.Contains(out, "audit") {
+		t.Errorf("one that is ok is in\n%s", out)
+	}
+	if out, _, _ := prints(t, "--url", url, "-o", "jsonl", "why", "orders"); !strings.HasPrefix(out, `{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed",`) {
+		t.Errorf("as JSON: %s", out)
+	}
+	for consumers, want := range map[string]string{
+		`[{"consumer":"a","state":"ok"}]`: "orders: ok: all messages up to 48 are delivered to 1 consumer\n",
+		`[]`:                              "orders: ok: it has all messages up to 48, and no consumer; `streamsort consumer create` makes one\n",
+	} {
+		url := answers(t, map[string]string{"/queues": failing["/queues"], "/consumers": `{"consumers":` + consumers + `}`})
+		if out, errOut, _ := prints(t, "--url", url, "why", "orders"); out != want {
+			t.Errorf("%q, %s, want %q", out, errOut, want)
+		}
+	}
+}
+
+// TestLogOfAnAttempt: the function that was called last has a log, here or in CloudWatch.
+func TestLogOfAnAttempt(t *testing.T) {
+	called := view.Attempt{By: "arn:aws:lambda:eu-west-1:123456789012:function:orders", RequestID: "r-1"}
+	for at, want := range map[string]string{
+		"http://127.0.0.1:3000":   "streamsort logs orders",
+		"https://api.example.com": `aws logs filter-log-events --log-group-name /aws/lambda/orders --filter-pattern '"r-1"'`,
+	} {
+		s := &session{url: at}
+		if got := s.log([]view.Attempt{{}, called}); got != want {
+			t.Errorf("%s: %q, want %q", at, got, want)
+		}
+		if got := s.log([]view.Attempt{called, {Died: true}}); got != "" {
+			t.Errorf("of a call that is not known: %q", got)
+		}
+	}
+}
+
+// TestListOfConsumers: queue, consumer, state, seq, lag, since and error, with which attempt failed.
+func TestListOfConsumers(t *testing.T) {
+	url := answers(t, failing)
+	want := "orders\tbilling\tpaused, blocked\t42\t7\tsince 2026-01-01T00:00:00Z\tHTTP 500 (attempt 5)\n"
+	if out, errOut, _ := prints(t, "--url", url, "consumer", "--state", "blocked"); out != want {
+		t.Errorf("%q, %s, want %q", out, errOut, want)
+	}
+	out, _, _ := prints(t, "--url", url, "-o", "table", "consumer")
+	if head, _, _ := strings.Cut(out, "\n"); strings.Join(strings.Fields(head), " ") != "QUEUE CONSUMER STATE SEQ LAG SINCE ERROR" {
+		t.Errorf("the heads are %s", head)
+	}
+}
+
+// TestInspectHasAttempts: those on the message are shown with its consumer.
+func TestInspectHasAttempts(t *testing.T) {
+	out, errOut, _ := prints(t, "--url", answers(t, failing), "inspect", "orders@42")
+	for _, want := range []string{"    attempt 2 ended at 2026-01-01T00:00:10Z, ", "    attempt 3 ended ", "has not had it: it is at 41: attempt 3; failed: HTTP 500", "  not logged: when it was delivered."} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s%s", want, out, errOut)
+		}
+	}
+}
+
+// TestCheat: ten lines, whose verbs and flags are understood.
+func TestCheat(t *testing.T) {
+	out, _, _ := prints(t, "cheat")
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(lines) != 10 {
+		t.Errorf("%d lines", len(lines))
+	}
+	for _, line := range lines {
+		typed, _, found := strings.Cut(strings.TrimPrefix(line, "streamsort "), "  ")
+		var c commands
+		understands, err := kong.New(&c, kong.Vars{"version": ""}, groups)
+		if err == nil {
+			_, err = understands.Parse(strings.Fields(typed))
+		}
+		if err != nil || !found || len(line) > 100 {
+			t.Errorf("%s: %v", line, err)
 		}
 	}
 }

@@ -18,16 +18,19 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// doctorCommand looks whether a stack is well. It reads only.
+// doctorCommand checks whether a stack is well, or whether a queue is whole. It reads only.
 type doctorCommand struct {
 	readFlags
 	queueTables
+	Queue string `arg:"" optional:"" help:"Instead of the stack: read what this queue has stored, in the tables, and prove that it is whole: no hole, nothing twice, every message as it was put, consumers within bounds."`
+	seqRange
 }
 
 // diagnosis is how bad it is, as monitoring plug-ins say it by their exit codes.
@@ -67,14 +70,24 @@ const (
 // doctor is a look under way.
 type doctor struct {
 	*session
-	list  *listing
-	worst diagnosis
+	list    *listing
+	worst   diagnosis
+	created time.Time // when the latest of the tables was
 }
 
 // Run implements the verb.
 func (c *doctorCommand) Run(s *session) error {
+	if c.Queue != "" {
+		return c.verify(s)
+	}
+	if c.seqRange != (seqRange{}) {
+		return usageError("--from and --to are for one queue: give its name")
+	}
+	if err := c.take(s); err != nil {
+		return err
+	}
 	d := &doctor{session: s, list: s.listing("check", "state", "found")}
-	err := errors.Join(d.api(), d.clock(), d.tables(c), d.functions(), d.deployment())
+	err := errors.Join(d.api(), d.clock(), d.tables(), d.functions(), d.deployment())
 	if err = d.list.end("", err); err != nil || d.worst == well {
 		return err
 	}
@@ -92,18 +105,26 @@ func (d *doctor) say(check string, how diagnosis, found string, arguments ...any
 	return d.list.add(raw, fmt.Sprintf("%s\t%s\t%s", check, how, text), check, how, text)
 }
 
-// graveStates are those of a summary that somebody has to mend, and how grave each is.
-var graveStates = map[string]diagnosis{
-	"missing": critical, "blocked": warning, "in-doubt": warning, "quarantined": warning, "circuit-open": warning, "gap": warning, "lagging": warning,
+// graveStates are the states that people have to act on, and how grave each is.
+var graveStates = map[view.State]diagnosis{
+	view.Blocked: warning, view.InDoubt: warning, view.Held: warning, view.Gap: warning, view.CatchingUp: warning,
 }
 
-// api asks for the summary, and says what is in it.
-func (d *doctor) api() error {
-	var a struct {
-		States map[string]struct{ Count int }
+// retryingLong is for how long a consumer may retry before people should look at it.
+const retryingLong = time.Minute
+
+// graveness is how grave it is that some are in a state.
+func graveness(state view.State, ageSeconds float64) diagnosis {
+	if state == view.Retrying && ageSeconds >= retryingLong.Seconds() {
+		return warning
 	}
+	return graveStates[state]
+}
+
+// api asks for the summary, and reports the states and the groups of errors in it.
+func (d *doctor) api() error {
 	began := time.Now()
-	_, err := d.get("/summary", nil, &a)
+	a, err := d.summary("")
 	took := time.Since(began)
 	var refused *client.Problem
 	switch {
@@ -119,19 +140,52 @@ func (d *doctor) api() error {
 	if err := d.say("api", how, "%s answers within %d ms", d.url, took.Milliseconds()); err != nil {
 		return err
 	}
-	trouble := false
-	for _, state := range summarized {
-		if n, how := a.States[state].Count, graveStates[state]; n > 0 && how != well {
-			trouble = true
-			if err := d.say(state, how, "%d; `streamsort summary` says for how long", n); err != nil {
-				return err
-			}
+	if err := d.states(a); err != nil {
+		return err
+	}
+	for _, g := range a.Groups {
+		how := graveness(g.State, g.Age)
+		if g.Cause == view.Missing {
+			how = critical
+		}
+		if err := d.say("errors of "+g.Consumer, how, "%s", grouped(g)); err != nil {
+			return err
 		}
 	}
-	if !trouble {
-		return d.say("queues", well, "no queue and no consumer is in trouble")
+	if a.Rates != nil {
+		return d.say("rates", well, "%.1f stored, %.1f delivered a second, in the last 5 minutes", a.Rates.Stored, a.Rates.Delivered)
 	}
 	return nil
+}
+
+// states reports how many are in each state.
+func (d *doctor) states(a view.Summary) error {
+	said := false
+	for _, state := range summarized {
+		n := a.States[state]
+		if n.Count == 0 {
+			continue
+		}
+		said = true
+		if err := d.say(string(state), graveness(state, n.Age), "%s, the oldest %s; %s", howMany(n), d.session.clock.lasting(n.Age), lookUp(state)); err != nil {
+			return err
+		}
+	}
+	if said {
+		return nil
+	}
+	return d.say("queues", well, "all queues and consumers are ok")
+}
+
+// lookUp is the line that lists what is in a state.
+func lookUp(state view.State) string {
+	switch state {
+	case view.Gap:
+		return "`streamsort queue --state gap` lists them"
+	case "failed", "timed-out":
+		return "`streamsort chain --state " + string(state) + "` lists them"
+	}
+	return "`streamsort consumer --state " + string(state) + "` lists them"
 }
 
 // clock compares this machine's clock with that of the API.
@@ -165,18 +219,18 @@ func (d *doctor) clock() error {
 }
 
 // tables looks whether the stack's tables are there, and as they must be, and whether the sweep runs.
-func (d *doctor) tables(c *doctorCommand) error {
+func (d *doctor) tables() error {
 	dynamoDB, err := d.dynamo()
 	if err != nil {
 		return d.say("tables", well, "not looked at: there is no region or no credential for them here")
 	}
-	names := c.names(d.session)
-	names.Sweeps = d.tableName("", "Sweeps")
+	names := d.names()
+	names.Sweeps = d.tableName("Sweeps")
 	all := append(names.Tables(), names.ArrivalsTable())
 	all = append(all, delivery.Names{
-		Consumers: d.tableName("", "Consumers"), Audit: d.tableName("", "Audit"), Trouble: d.tableName("", "Trouble"),
+		Consumers: d.tableName("Consumers"), Audit: d.tableName("Audit"), Trouble: d.tableName("Trouble"),
 	}.Tables()...)
-	all = append(all, xorack.Names{Chains: d.tableName("", "Chains")}.Tables()...)
+	all = append(all, xorack.Names{Chains: d.tableName("Chains")}.Tables()...)
 	for _, def := range all {
 		if err := d.table(dynamoDB, def); err != nil {
 			return err
@@ -191,14 +245,16 @@ func (d *doctor) tables(c *doctorCommand) error {
 	switch {
 	case err != nil:
 		return d.say("sweep", unknown, "%v", err)
+	case progress.Finished.IsZero() && time.Since(d.created) < sweepLate:
+		return d.say("sweep", well, "no pass has ended yet: the stack is new")
 	case progress.Finished.IsZero():
-		return d.say("sweep", warning, "no round has ended yet")
+		return d.say("sweep", warning, "no pass has ended yet")
 	case age > sweepDead:
-		return d.say("sweep", critical, "the last round ended %v ago: it does not run", age)
+		return d.say("sweep", critical, "the last pass ended %v ago: it does not run", age)
 	case age > sweepLate:
-		return d.say("sweep", warning, "the last round ended %v ago", age)
+		return d.say("sweep", warning, "the last pass ended %v ago", age)
 	}
-	return d.say("sweep", well, "the last round ended %v ago", age)
+	return d.say("sweep", well, "the last pass ended %v ago", age)
 }
 
 // table looks whether a table is there, active, and has its stream.
@@ -215,6 +271,9 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
 		return d.say(check, unknown, "%v", dynamo.Translate(ctx, err))
 	}
 	is := answer.Table
+	if at := is.CreationDateTime; at != nil && at.After(d.created) {
+		d.created = *at
+	}
 	stream := is.StreamSpecification != nil && is.StreamSpecification.StreamEnabled != nil && *is.StreamSpecification.StreamEnabled
 	switch {
 	case is.TableStatus != types.TableStatusActive && is.TableStatus != types.TableStatusUpdating:
@@ -228,9 +287,8 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
 // fewFailures is how many failures in a row a function that works may have.
 const fewFailures = 2
 
-// functions looks whether a function of a stack on this machine fails each time that it is called,
-// as one that cannot start does, or has begun to. On AWS its event source mapping, and its alarm,
-// say so.
+// functions counts the errors of the functions of a stack on this machine: of all their invocations, and of the last
+// ones. On AWS the metrics of Lambda have them.
 func (d *doctor) functions() error {
 	var all []struct {
 		LogicalID, Name string
@@ -239,30 +297,31 @@ func (d *doctor) functions() error {
 	if _, err := d.get("/_streamsort/functions", nil, &all); err != nil || len(all) == 0 {
 		return nil //nolint:nilerr // not a stack on this machine, or the check of the API says so
 	}
-	fail := false
+	requests, fail := 0, false
 	for _, f := range all {
 		if strings.HasSuffix(f.LogicalID, webhookFunction) {
 			if err := d.secrets(f.Name, lambda.Options{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.url}); err != nil {
 				return err
 			}
 		}
-		n, how := f.Stats.Failing, "fails each time that it is called (%d so far)"
-		switch {
-		case n > 0 && n >= f.Stats.Requests-f.Stats.Running:
-		case n > fewFailures:
-			how = "has failed the last %d times that it was called"
-		default:
+		n := f.Stats
+		if requests += n.Requests; n.Errors == 0 {
 			continue
 		}
 		fail = true
-		if err := d.say("function "+f.Name, critical, how+"; %s/_streamsort/logs?function=%s says why", n, d.url, f.Name); err != nil {
+		how := well
+		if n.Failing > fewFailures || n.Failing > 0 && n.Failing >= n.Requests-n.Running {
+			how = critical
+		}
+		if err := d.say("function "+f.Name, how, "%d of %d invocations failed, the last %d in a row; `streamsort logs %s` has why",
+			n.Errors, n.Requests, n.Failing, f.Name); err != nil {
 			return err
 		}
 	}
 	if fail {
 		return nil
 	}
-	return d.say("functions", well, "none of %d fails each time that it is called", len(all))
+	return d.say("functions", well, "none of the %s of %s failed", count(requests, "invocation", "invocations"), count(len(all), "function", "functions"))
 }
 
 // layoutLooks is how many items of a table are read for their layouts: 1 read unit, and 128 where they are long.

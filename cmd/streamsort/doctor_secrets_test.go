@@ -9,10 +9,25 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/aws/smithy-go/encoding/cbor"
 )
 
+// metricData answers as CloudWatch does about functions: the invocations of each, and the errors.
+func metricData(w http.ResponseWriter, functions ...[2]float64) {
+	var results cbor.List
+	for i, counts := range functions {
+		for j, n := range counts {
+			results = append(results, cbor.Map{"Id": cbor.String(fmt.Sprintf("m%d_%d", i, j)), "Values": cbor.List{cbor.Float64(n)}})
+		}
+	}
+	w.Header().Set("Content-Type", "application/cbor")
+	w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
+	_, _ = w.Write(cbor.Encode(cbor.Map{"MetricDataResults": results}))
+}
+
 // TestDoctorOfSecrets: the function that takes webhooks is asked for its senders' secrets; where it does
-// not start, its log says why.
+// not start, its log says why. The errors of the stack's functions are counted.
 func TestDoctorOfSecrets(t *testing.T) {
 	const resources = `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>` +
 		`<member><ResourceType>AWS::Lambda::Function</ResourceType><LogicalResourceId>OrdersWebhookFunction</LogicalResourceId><PhysicalResourceId>orders-webhook</PhysicalResourceId></member>` +
@@ -25,7 +40,10 @@ func TestDoctorOfSecrets(t *testing.T) {
 		how                 diagnosis
 		lines               []string
 	}{
-		"well":       {200, "", "", `{"status":200,"sources":[{"source":"a"},{"source":"b"}]}`, well, []string{"secrets of webhooks\tok\tthose of 2 senders can be used"}},
+		"well": {200, "", "", `{"status":200,"sources":[{"source":"a"},{"source":"b"}]}`, warning, []string{
+			"secrets of webhooks\tok\tthose of 2 senders can be used",
+			"function orders-webhook\twarning\t3 of 100 invocations failed in the last hour; `aws logs tail /aws/lambda/orders-webhook` has why\n",
+		}},
 		"one is not": {200, "", "", `{"status":200,"sources":[{"source":"a","problem":"secret arn:x: status 400"},{"source":"b"}]}`, critical, []string{"secret of a\tcritical\tsecret arn:x: status 400: its deliveries are not taken"}},
 		"no start":   {200, "Unhandled", log, `{"errorType":"Runtime.ExitError"}`, critical, []string{"secrets of webhooks\tcritical\torders-webhook does not start: source svix: secret arn:x: secret 1 of 1 is not whsec_\n"}},
 		"no right":   {403, "", "", `{"message":"not for you"}`, unknown, []string{"secrets of webhooks\tunknown\torders-webhook: "}},
@@ -33,6 +51,10 @@ func TestDoctorOfSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			aws := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/operation/GetMetricData") {
+					metricData(w, [2]float64{100, 3}, [2]float64{100, 0})
+					return
+				}
 				if !strings.Contains(r.URL.Path, "/invocations") {
 					_, _ = io.WriteString(w, resources)
 					return

@@ -5,7 +5,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
@@ -19,6 +23,8 @@ import (
 const (
 	mappingResource = "AWS::Lambda::EventSourceMapping"
 	alarmResource   = "AWS::CloudWatch::Alarm"
+
+	functionResource = "AWS::Lambda::Function"
 	// webhookFunction ends the logical id of the function that takes webhooks.
 	webhookFunction = "WebhookFunction"
 )
@@ -50,7 +56,92 @@ func (d *doctor) deployment() error {
 			return err
 		}
 	}
-	return d.alarms(resources[alarmResource])
+	return errors.Join(d.alarms(resources[alarmResource]), d.functionErrors(resources[functionResource]))
+}
+
+// errorsWithin is how far back errors of functions are counted, functionsAsked for how many at once: each is two metrics.
+// One error in fewErrors invocations may be.
+const (
+	errorsWithin   = time.Hour
+	fewErrors      = 100
+	functionsAsked = 250
+)
+
+// functionErrors counts the errors of a stack's functions, as Lambda's metrics have them.
+func (d *doctor) functionErrors(names []string) error {
+	where, err := d.service("CLOUDWATCH")
+	if err != nil {
+		return d.say("functions", unknown, "%v", err)
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
+	defer cancel()
+	client := cloudwatch.New(cloudwatch.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint})
+	total, calls, fail := len(names), 0.0, false
+	for some := range slices.Chunk(names, functionsAsked) {
+		counts, err := invocations(ctx, client, some)
+		if err != nil {
+			return d.say("functions", unknown, "%v", err)
+		}
+		for i, name := range some {
+			invoked, failed := counts[i][0], counts[i][1]
+			if calls += invoked; failed == 0 {
+				continue
+			}
+			fail = true
+			how := well
+			switch {
+			case failed >= invoked:
+				how = critical
+			case failed*fewErrors >= invoked:
+				how = warning
+			}
+			if err := d.say("function "+name, how, "%.0f of %.0f invocations failed in the last hour; `aws logs tail /aws/lambda/%s` has why", failed, invoked, name); err != nil {
+				return err
+			}
+		}
+	}
+	if fail {
+		return nil
+	}
+	return d.say("functions", well, "none of the %.0f invocations of %s in the last hour failed", calls, count(total, "function", "functions"))
+}
+
+// invocations are how often each function was invoked, and how often it failed.
+func invocations(ctx context.Context, client *cloudwatch.Client, names []string) ([][2]float64, error) {
+	counts := make([][2]float64, len(names))
+	input := cloudwatch.GetMetricDataInput{StartTime: aws.Time(time.Now().Add(-errorsWithin)), EndTime: aws.Time(time.Now())}
+	for i, name := range names {
+		for j, metric := range []string{"Invocations", "Errors"} {
+			input.MetricDataQueries = append(input.MetricDataQueries, watch.MetricDataQuery{
+				Id: aws.String(fmt.Sprintf("m%d_%d", i, j)),
+				MetricStat: &watch.MetricStat{
+					Period: aws.Int32(int32(errorsWithin / time.Second)), Stat: aws.String("Sum"),
+					Metric: &watch.Metric{
+						Namespace: aws.String("AWS/Lambda"), MetricName: &metric,
+						Dimensions: []watch.Dimension{{Name: aws.String("FunctionName"), Value: &name}},
+					},
+				},
+			})
+		}
+	}
+	for {
+		page, err := client.GetMetricData(ctx, &input)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range page.MetricDataResults {
+			var i, j int
+			if _, err := fmt.Sscanf(aws.ToString(r.Id), "m%d_%d", &i, &j); err != nil || i >= len(counts) || j > 1 {
+				continue
+			}
+			for _, value := range r.Values {
+				counts[i][j] += value
+			}
+		}
+		if input.NextToken = page.NextToken; aws.ToString(page.NextToken) == "" {
+			return counts, nil
+		}
+	}
 }
 
 // resources are the names of the stack's resources, by their types; and of the function that takes
@@ -73,7 +164,7 @@ func (d *doctor) resources() (map[string][]string, error) {
 		for _, r := range page.StackResourceSummaries {
 			kind := aws.ToString(r.ResourceType)
 			names[kind] = append(names[kind], aws.ToString(r.PhysicalResourceId))
-			if kind == "AWS::Lambda::Function" && strings.HasSuffix(aws.ToString(r.LogicalResourceId), webhookFunction) {
+			if kind == functionResource && strings.HasSuffix(aws.ToString(r.LogicalResourceId), webhookFunction) {
 				names[webhookFunction] = append(names[webhookFunction], aws.ToString(r.PhysicalResourceId))
 			}
 		}

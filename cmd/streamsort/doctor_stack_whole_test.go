@@ -79,7 +79,7 @@ func TestDoctorOfStack(t *testing.T) {
 	if code := run(t.Context(), []string{"context", "add", "watched", "--stack", "Watched"}, strings.NewReader(""), &out, &errOut); code != 0 {
 		t.Fatalf("exit %d: %s", code, &errOut)
 	}
-	look(warning, "mapping of watched-handler\tok\tis Enabled", "alarms\tok\tnone of 1 is on", "sweep\twarning\tno round",
+	look(well, "mapping of watched-handler\tok\tis Enabled", "alarms\tok\tnone of 1 is on", "sweep\tok\tno pass has ended yet: the stack is new",
 		"table streamsort-chains\tok\tis ACTIVE, and its items' layout is known (1 at most)")
 
 	// An alarm is on, and a mapping is off.

@@ -24,9 +24,13 @@ func TestDoctor(t *testing.T) {
 		code    diagnosis
 		wording string
 	}{
-		"well":             {200, `{"states":{"paused":{"count":3}}}`, 0, well, "queues\tok\tno queue"},
-		"blocked":          {200, `{"states":{"blocked":{"count":3}}}`, 0, warning, "blocked\twarning\t3; "},
-		"missing":          {200, `{"states":{"blocked":{"count":3},"missing":{"count":1}}}`, 0, critical, "missing\tcritical\t1; "},
+		"well":             {200, `{"states":{"paused":{"count":3,"ageSeconds":5}}}`, 0, well, "paused\tok\t3, the oldest for 5s; "},
+		"blocked":          {200, `{"states":{"blocked":{"count":3}}}`, 0, warning, "blocked\twarning\t3, the oldest for 0s; `streamsort consumer --state blocked` lists them\n"},
+		"nothing":          {200, `{"states":{}}`, 0, well, "queues\tok\tall queues and consumers are ok\n"},
+		"missing":          {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","cause":"missing","count":1,"examples":[{"queue":"q","seq":7}]}]}`, 0, critical, "errors of c\tcritical\t1 queue blocked, such as q@7\n"},
+		"retrying":         {200, `{"states":{"retrying":{"count":1,"ageSeconds":59}}}`, 0, well, "retrying\tok\t1, "},
+		"retrying long":    {200, `{"states":{"retrying":{"count":1,"ageSeconds":60}}}`, 0, warning, "retrying\twarning\t1, "},
+		"group":            {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","error":"no account #","count":21,"examples":[{"queue":"a","seq":7},{"queue":"b"}]}]}`, 0, warning, "errors of c\twarning\t21 queues blocked: no account #, such as a@7, b\n"},
 		"refused":          {403, `{"status":403,"title":"no"}`, 0, unknown, "api\tunknown\t"},
 		"fails":            {400, `{"status":400,"title":"no"}`, 0, critical, "api\tcritical\t"},
 		"clocks apart":     {200, `{"states":{}}`, 20 * time.Second, warning, "clock\twarning\tthis machine's is -20s ahead"},
@@ -52,10 +56,11 @@ func TestDoctor(t *testing.T) {
 // and a failure or two among what goes well is none of the function's.
 func TestDoctorOfFunctionsThatBeganToFail(t *testing.T) {
 	for want, stats := range map[string]string{
-		"function f\tcritical\thas failed the last 3 times that it was called; ":   `{"Requests":9,"Errors":4,"Failing":3}`,
-		"function f\tcritical\tfails each time that it is called (1 so far); ":     `{"Requests":1,"Errors":1,"Failing":1}`,
-		"functions\tok\tnone of 1 fails each time that it is called\n":             `{"Requests":9,"Errors":4,"Failing":2}`,
-		"function f\tcritical\tfails each time that it is called (2 so far); http": `{"Requests":3,"Errors":2,"Failing":2,"Running":1}`,
+		"function f\tcritical\t4 of 9 invocations failed, the last 3 in a row; `streamsort logs f` has why\n": `{"Requests":9,"Errors":4,"Failing":3}`,
+		"function f\tcritical\t1 of 1 invocations failed, the last 1 in a row; ":                              `{"Requests":1,"Errors":1,"Failing":1}`,
+		"function f\tok\t4 of 9 invocations failed, the last 2 in a row; ":                                    `{"Requests":9,"Errors":4,"Failing":2}`,
+		"function f\tcritical\t2 of 3 invocations failed, the last 2 in a row; ":                              `{"Requests":3,"Errors":2,"Failing":2,"Running":1}`,
+		"functions\tok\tnone of the 9 invocations of 1 function failed\n":                                     `{"Requests":9}`,
 	} {
 		url := answers(t, map[string]string{"/summary": `{"states":{}}`, "/_streamsort/functions": `[{"Name":"f","Stats":` + stats + `}]`})
 		if out, errOut, _ := prints(t, "--url", url, "doctor"); !strings.Contains(out, want) {

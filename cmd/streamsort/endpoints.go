@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/streamsort/streamsort/internal/printable"
 )
@@ -36,15 +37,24 @@ func (e endpoint) state(c clock) string {
 	return fmt.Sprintf("paused %s: %s", c.since(e.Paused.Since), e.Paused.Reason)
 }
 
-// endpointsCommand lists endpoints.
-type endpointsCommand struct {
+// endpointCommand are the verbs about endpoints.
+type endpointCommand struct {
+	List   endpointList   `cmd:"" default:"withargs" help:"List endpoints."`
+	Put    endpointPut    `cmd:"" help:"Create an endpoint, or give it another URL or secret, and send to it. A new secret is printed once."`
+	Pause  endpointPause  `cmd:"" help:"Send nothing there; the queues wait."`
+	Resume endpointResume `cmd:"" help:"Send to a paused endpoint again."`
+	Remove endpointRemove `cmd:"" help:"Remove an endpoint; queues without one wait."`
+}
+
+// endpointList lists endpoints.
+type endpointList struct {
 	readFlags
 	Named string `name:"consumer" help:"Only those of this consumer."`
 	Limit bound  `help:"Print so many at most; 0 for all. 100 where it is not given." placeholder:"N"`
 }
 
 // Run implements the verb.
-func (c *endpointsCommand) Run(s *session) error {
+func (c *endpointList) Run(s *session) error {
 	query := url.Values{}
 	if c.Named != "" {
 		query.Set("consumer", c.Named)
@@ -60,32 +70,24 @@ func (c *endpointsCommand) Run(s *session) error {
 	})
 }
 
-// endpointCommand are the verbs about one endpoint.
-type endpointCommand struct {
-	Put    endpointPut    `cmd:"" help:"Make an endpoint, or give it another URL or secret, and have it sent to. A new secret is printed once."`
-	Pause  endpointPause  `cmd:"" help:"Have nothing sent there; the queues wait."`
-	Resume endpointResume `cmd:"" help:"Have a paused endpoint sent to again."`
-	Remove endpointRemove `cmd:"" help:"Take an endpoint away; queues without one wait."`
-}
-
 // endpointPlace is for what an endpoint is.
 type endpointPlace struct {
+	Queue    string `arg:"" help:"The queue's name; or a prefix, for all queues whose names begin so: 'shop/*', or '*' for all."`
 	Consumer string `arg:"" help:"The consumer's name, whose sink has endpoints."`
-	Name     string `arg:"" help:"The queue's name; with --prefix how queues' names begin."`
-	Prefix   bool   `help:"The name is a prefix, for all queues whose names begin so: it ends with a slash, or is an empty text, for all."`
 }
 
-// field is what the API calls the name.
-func (p endpointPlace) field() string {
-	if p.Prefix {
-		return "prefix"
+// place is what the API calls the name, and the name.
+func (p endpointPlace) place() (field, name string) {
+	if prefix, is := strings.CutSuffix(p.Queue, "*"); is {
+		return "prefix", prefix
 	}
-	return "queue"
+	return "queue", p.Queue
 }
 
 // put changes the endpoint, and says what was done.
 func (p endpointPlace) put(s *session, document map[string]any, what string) error {
-	document["consumer"], document[p.field()] = p.Consumer, p.Name
+	field, name := p.place()
+	document["consumer"], document[field] = p.Consumer, name
 	body, err := json.Marshal(document)
 	if err != nil {
 		return err
@@ -135,9 +137,10 @@ type endpointRemove struct{ endpointPlace }
 // Run implements the verb.
 func (c *endpointRemove) Run(s *session) error {
 	var answer struct{}
-	raw, err := s.delete("/endpoints", url.Values{"consumer": {c.Consumer}, c.field(): {c.Name}}, &answer)
+	field, name := c.place()
+	raw, err := s.delete("/endpoints", url.Values{"consumer": {c.Consumer}, field: {name}}, &answer)
 	if err != nil {
 		return err
 	}
-	return s.print(raw, "%s\t%s %s\tremoved\n", c.Consumer, c.field(), c.Name)
+	return s.print(raw, "%s\t%s %s\tremoved\n", c.Consumer, field, name)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -16,9 +17,9 @@ import (
 type eraseCommand struct {
 	Queue  string `arg:"" optional:"" help:"The queue's name."`
 	Tenant string `help:"Instead of a queue: all queues of this tenant."`
-	Reason string `help:"Why: it is kept. Needed but with --dry-run."`
+	Reason string `help:"Why: it is kept in the audit log. Needed with --yes."`
 	ID     string `help:"A name for this operation: repeated under the same id it goes on, and prints how far it is. A random one where none is given."`
-	DryRun bool   `help:"Only print what there is."`
+	Yes    bool   `help:"Erase it. Without, what there is is printed, and nothing is done."`
 }
 
 // Run implements the verb.
@@ -26,12 +27,12 @@ func (c *eraseCommand) Run(s *session) error {
 	switch {
 	case (c.Queue == "") == (c.Tenant == ""):
 		return usageError("either a queue or --tenant must be given")
-	case c.Reason == "" && !c.DryRun:
-		return usageError("missing flags: --reason=STRING")
-	case c.ID != "" && c.DryRun:
-		return usageError("--id names an operation, and --dry-run does none")
+	case c.Reason == "" && c.Yes:
+		return usageError("--reason is missing: with --yes, say why")
+	case c.ID != "" && !c.Yes:
+		return usageError("--id names an operation, and without --yes there is none")
 	}
-	query := url.Values{"dryRun": {strconv.FormatBool(c.DryRun)}}
+	query := url.Values{"dryRun": {strconv.FormatBool(!c.Yes)}}
 	id := cmp.Or(c.ID, strings.ToLower(rand.Text()))
 	for name, value := range map[string]string{"queue": c.Queue, "tenant": c.Tenant, "reason": c.Reason, "id": id} {
 		if value != "" {
@@ -40,9 +41,9 @@ func (c *eraseCommand) Run(s *session) error {
 	}
 	switch {
 	case c.Tenant != "":
-		return c.eraseTenant(s, query)
-	case c.DryRun:
-		return c.show(s, query)
+		return errors.Join(c.eraseTenant(s, query), c.notDone(s))
+	case !c.Yes:
+		return cmp.Or(c.show(s, query), c.notDone(s))
 	}
 	var e erasedQueue
 	raw, err := s.delete("/queues", query, &e)
@@ -51,6 +52,15 @@ func (c *eraseCommand) Run(s *session) error {
 	}
 	return s.print(raw, "%s, deleted %s and %s\t%s\n", e, count(e.Deleted.Messages, "item of messages", "items of messages"),
 		count(e.Deleted.Arrivals, "of arrivals", "of arrivals"), id)
+}
+
+// notDone says that this was a dry run, where it was.
+func (c *eraseCommand) notDone(s *session) error {
+	if c.Yes {
+		return nil
+	}
+	_, err := fmt.Fprintln(s.errOut, "nothing is erased: --yes, with --reason, does it")
+	return err
 }
 
 // erasedQueue is how far the erasing of a queue is.

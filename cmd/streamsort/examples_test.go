@@ -2,6 +2,11 @@ package main
 
 import (
 	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -45,6 +50,67 @@ func TestEveryVerbHasExamples(t *testing.T) {
 	if verbs < 20 {
 		t.Errorf("%d verbs", verbs)
 	}
+}
+
+// typedIn finds what a page has its reader type: in backticks, or in a block, a line of its own.
+var typedIn = regexp.MustCompile("`streamsort ([^`\n]+)`|(?m)^(?:\\$ | {4,})?(?:go run \\./cmd/)?streamsort (.+)$")
+
+// TestPagesTypeVerbs: each line of README and of docs/ that begins with streamsort is understood: its verb, its flags and how many
+// arguments it has. A verb alone may be a mention.
+func TestPagesTypeVerbs(t *testing.T) {
+	root := filepath.Join("..", "..")
+	pages := []string{filepath.Join(root, "README.md")}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			pages = append(pages, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range typedIn.FindAllStringSubmatch(string(text), -1) {
+			line, _, _ := strings.Cut(found[1]+found[2], " #")
+			for _, end := range []string{" | ", " && ", " …"} {
+				line, _, _ = strings.Cut(line, end)
+			}
+			if lines++; !understood(t, words(line)) {
+				t.Errorf("%s: streamsort %s", page, line)
+			}
+		}
+	}
+	if lines < 10 {
+		t.Errorf("only %d lines were found", lines)
+	}
+}
+
+// understood reports whether a line parses, but for what is missing in it.
+func understood(t *testing.T, line []string) bool {
+	t.Helper()
+	var c commands
+	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range line {
+		line[i], _, _ = strings.Cut(line[i], "|") // one of several
+	}
+	_, err = parser.Parse(line)
+	if err == nil || strings.Contains(err.Error(), "no such file") {
+		return true
+	}
+	mention := strings.HasPrefix(err.Error(), "expected ") || strings.HasPrefix(err.Error(), "missing flags") ||
+		strings.Contains(err.Error(), "missing value") || strings.Contains(err.Error(), "EOL")
+	if !mention {
+		t.Log(err)
+	}
+	return mention
 }
 
 // words are those of a line for a shell, some in single quotes.

@@ -14,7 +14,7 @@ import (
 func TestExitCodes(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("queue") == "q" {
-			_, _ = io.WriteString(w, `{"queue":"q","first":1,"position":7}`)
+			_, _ = io.WriteString(w, `{"queue":"q","first":1,"position":7,"consumers":[]}`)
 			return
 		}
 		w.WriteHeader(http.StatusNotFound)
@@ -25,12 +25,12 @@ func TestExitCodes(t *testing.T) {
 		line string
 		code int
 	}{
-		{"--url " + server.URL + " status q", exitDone},
-		{"--url " + server.URL + " status other", exitRefused},
-		{"--url " + server.URL + " status", exitUsage},
-		{"--url " + server.URL + " status q --watch 1ms", exitUsage},
-		{"--url " + server.URL + " skip q c 1 --reason r --watch 1s", exitUsage},
-		{"--url http://127.0.0.1:1 status q", exitUnreachable},
+		{"--url " + server.URL + " queue q", exitDone},
+		{"--url " + server.URL + " queue other", exitRefused},
+		{"--url " + server.URL + " tail", exitUsage},
+		{"--url " + server.URL + " queue q --every 1ms", exitUsage},
+		{"--url " + server.URL + " skip q@1 c --reason r --every 1s", exitUsage},
+		{"--url http://127.0.0.1:1 queue q", exitUnreachable},
 	} {
 		var errOut bytes.Buffer
 		if code := run(t.Context(), strings.Fields(c.line), strings.NewReader(""), io.Discard, &errOut); code != c.code {
@@ -53,10 +53,10 @@ func TestWatch(t *testing.T) {
 			_, _ = io.WriteString(w, `{"detail":"broken"}`)
 			return
 		}
-		_, _ = io.WriteString(w, `{"queue":"q","first":1,"position":7}`)
+		_, _ = io.WriteString(w, `{"consumers":[{"consumer":"c"}]}`)
 	}))
 	t.Cleanup(server.Close)
-	line := []string{"--url", server.URL, "-o", "jsonl", "status", "q", "--watch", "100ms"}
+	line := []string{"--url", server.URL, "-o", "jsonl", "consumer", "q", "--every", "100ms"}
 	var out, errOut bytes.Buffer
 	code := run(ctx, line, nil, &out, &errOut)
 	if n := strings.Count(out.String(), "\n"); code != exitDone || n < 2 || calls != 3 {

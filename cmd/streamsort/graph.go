@@ -13,21 +13,24 @@ import (
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
-// graphCommand draws how fast a queue moves, and how far its consumers are behind.
-type graphCommand struct {
-	Queue string        `arg:"" help:"The queue's name."`
-	Every time.Duration `help:"Look so often." default:"1s"`
-	For   time.Duration `help:"Look for so long; 0 until it is interrupted." default:"30s"`
-}
+// graphLasts is for how long a queue is drawn where nothing else is said.
+const graphLasts = 30 * time.Second
 
-// Run implements the verb.
-func (c *graphCommand) Run(s *session) error {
-	if err := c.check(); err != nil {
-		return err
+// graph draws how fast a queue moves, and how far its consumers are behind.
+func (c *topCommand) graph(s *session) error {
+	lasts := graphLasts
+	if c.For != nil {
+		lasts = *c.For
+	}
+	switch {
+	case lasts < 0:
+		return usageError(fmt.Sprintf("--for is %v: it must be 0, until an interrupt, or more", lasts))
+	case lasts > 0 && lasts < c.Every:
+		return usageError(fmt.Sprintf("--for is %v, which is less than --every, %v: two looks are needed for a rate", lasts, c.Every))
 	}
 	g := &graph{s: s, columns: columnsOf(s.out), redraws: isTerminal(s.out) && s.drawn()}
 	l := s.listing("at", "position", "messages a second", "lag")
-	err := c.look(s, func(it *sample) error {
+	err := c.look(s, lasts, func(it *sample) error {
 		if !s.drawn() {
 			raw, err := json.Marshal(it)
 			if err != nil {
@@ -43,34 +46,21 @@ func (c *graphCommand) Run(s *session) error {
 	return g.end(err)
 }
 
-// check refuses times that cannot be.
-func (c *graphCommand) check() error {
-	switch {
-	case c.Every < shortestWatch || c.Every > longestWatch:
-		return usageError(fmt.Sprintf("--every is %v: it must be from %v to %v", c.Every, shortestWatch, longestWatch))
-	case c.For < 0:
-		return usageError(fmt.Sprintf("--for is %v: it must be 0, until an interrupt, or more", c.For))
-	case c.For > 0 && c.For < c.Every:
-		return usageError(fmt.Sprintf("--for is %v, which is less than --every, %v: two looks are needed for a rate", c.For, c.Every))
-	}
-	return nil
-}
-
 // drawn reports whether the output is a picture, not documents.
 func (s *session) drawn() bool { return s.format == asText || s.format == asTable }
 
 // look hands on one sample after the other: as many as there are in the time, and one more, for a rate
 // is between two. An interrupt ends it well.
-func (c *graphCommand) look(s *session, hand func(*sample) error) error {
+func (c *topCommand) look(s *session, lasts time.Duration, hand func(*sample) error) error {
 	ticker := time.NewTicker(c.Every)
 	defer ticker.Stop()
 	var before *sample
-	for left := int64(c.For / c.Every); ; left-- {
+	for left := int64(lasts / c.Every); ; left-- {
 		it, err := s.sample(c.Queue, before)
 		if err == nil {
 			err = hand(it)
 		}
-		if err != nil || c.For > 0 && left == 0 {
+		if err != nil || lasts > 0 && left == 0 {
 			return err
 		}
 		before = it

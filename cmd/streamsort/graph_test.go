@@ -31,7 +31,7 @@ func TestGraphUntilAnInterrupt(t *testing.T) {
 			_, _ = fmt.Fprintf(w, `{"queue":"q","position":"%d"}`, 9007199254740992+min(looks, 3))
 		}))
 		var out, errOut bytes.Buffer
-		code := run(ctx, []string{"--url", server.URL, "-o", format, "graph", "q", "--every", "100ms", "--for", "0"}, nil, &out, &errOut)
+		code := run(ctx, []string{"--url", server.URL, "-o", format, "top", "q", "--every", "100ms", "--for", "0"}, nil, &out, &errOut)
 		for _, want := range wants {
 			if code != 0 || !strings.Contains(out.String(), want) {
 				t.Errorf("exit code %d, %s%s, want %q in it", code, &out, &errOut, want)

@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/origin"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -57,11 +59,18 @@ func (c *inspectCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	consumers, said, err := s.hadBy(p, skipped)
+	t, err := s.times(p)
 	if err != nil {
 		return err
 	}
-	document["consumers"], document["operations"] = consumers, operations
+	if t.Advanced != "" {
+		text += "  in order by its own put, answered " + s.clock.at(t.Advanced) + "\n"
+	}
+	consumers, said, err := s.hadBy(p, skipped, t, document["state"] == "in-order")
+	if err != nil {
+		return err
+	}
+	document["consumers"], document["operations"], document["times"] = consumers, operations, t
 	raw, err := json.Marshal(document)
 	if err != nil {
 		return err
@@ -166,39 +175,56 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 func (s *session) eachConsumer(queue string, look func(it consumer, delivered int64, raw json.RawMessage)) error {
 	return s.pages("/consumers", url.Values{"queue": {queue}}, "consumers", func(raw json.RawMessage) error {
 		var it consumer
-		if err := json.Unmarshal(raw, &it); err != nil {
-			return err
+		err := json.Unmarshal(raw, &it)
+		if err == nil && it.Delivered == nil {
+			err = fmt.Errorf("consumer %s has no delivered", it.Consumer.Consumer)
 		}
-		delivered, err := it.Delivered.number()
 		if err == nil {
-			look(it, delivered, raw)
+			look(it, int64(*it.Delivered), raw)
 		}
 		return err
 	})
 }
 
 // hadBy says which consumers had the message, and what the others are at.
-func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.RawMessage, text string, err error) {
+func (s *session) hadBy(p placed, skipped map[string]bool, t times, inOrder bool) (documents []json.RawMessage, text string, err error) {
 	documents = []json.RawMessage{}
+	unknown := false
 	var said strings.Builder
 	err = s.eachConsumer(p.queue, func(it consumer, delivered int64, raw json.RawMessage) {
 		what := ""
 		switch {
-		case delivered >= p.seq && skipped[it.Consumer]:
+		case delivered >= p.seq && skipped[it.Consumer.Consumer]:
 			what = "is past it, which an operator skipped"
 		case delivered >= p.seq: // what it is at now says nothing of this one
 			what = "is past it"
 		case it.at(p.seq):
-			what = "is at it" + it.state(s.clock)
+			what = "is at it" + it.clauses(s.clock)
 		default:
-			what = "has not had it: it is at " + string(it.Delivered) + it.state(s.clock)
+			what = fmt.Sprintf("has not had it: it is at %d%s", delivered, it.clauses(s.clock))
 		}
-		fmt.Fprintf(&said, "  %s %s\n", it.Consumer, what)
-		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer] {
-			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, printable.Text(a.Text))), a.Ms, s.clock.at(a.At))
+		fmt.Fprintf(&said, "  %s %s\n", it.Consumer.Consumer, what)
+		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer.Consumer] {
+			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Text)), a.Ms, s.clock.at(written(a.At)))
 		}
+		its := slices.DeleteFunc(slices.Clone(it.Attempts), func(a view.Attempt) bool { return p.seq < int64(a.From) || p.seq > int64(a.To) })
+		for _, a := range its {
+			fmt.Fprintf(&said, "    %s\n", tried(a, s.clock))
+		}
+		if log := s.log(its); log != "" {
+			fmt.Fprintf(&said, "    log: %s\n", log)
+		}
+		for _, d := range t.Deliveries {
+			if d.Consumer == it.Consumer.Consumer {
+				fmt.Fprintf(&said, "    %s\n", d.line(s.clock))
+			}
+		}
+		unknown = unknown || delivered >= p.seq && !skipped[it.Consumer.Consumer] && !t.known(it.Consumer.Consumer)
 		documents = append(documents, raw)
 	})
+	if unknown && inOrder {
+		said.WriteString("  not logged: when it was delivered. Turn that on for its queue by logQueue, or send sampled traces\n")
+	}
 	if len(documents) == 0 {
 		said.WriteString("  no consumer\n")
 	}
@@ -207,12 +233,41 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 
 // at reports whether the consumer's claim has a seq.
 func (c consumer) at(seq int64) bool {
-	if c.Claim == nil {
-		return false
+	return c.Claim != nil && int64(c.Claim.From) <= seq && seq <= int64(c.Claim.To)
+}
+
+// tried is an attempt in a line: when it ended, how long it took, what was called, and what was answered.
+func tried(a view.Attempt, c clock) string {
+	text := fmt.Sprintf("attempt %d ended %s", a.Attempt, c.when(written(a.At)))
+	if a.Ms > 0 {
+		text += fmt.Sprintf(", after %d ms", a.Ms)
 	}
-	from, errFrom := c.Claim.From.number()
-	to, errTo := c.Claim.To.number()
-	return errFrom == nil && errTo == nil && from <= seq && seq <= to
+	if a.By != "" {
+		text += ", by " + a.By.String()
+	}
+	if a.RequestID != "" {
+		text += ", request " + printable.Text(a.RequestID)
+	}
+	if a.Died {
+		return text + ": nothing was answered, its worker died or ran out of time"
+	}
+	return text + ": " + a.Answer.String()
+}
+
+// log is what prints the log of the function that was called in the last of some attempts; empty where no function is known.
+func (s *session) log(attempts []view.Attempt) string {
+	if len(attempts) == 0 {
+		return ""
+	}
+	last := attempts[len(attempts)-1]
+	if last.By == "" || last.RequestID == "" {
+		return ""
+	}
+	name := functionIn(string(last.By))
+	if at, err := url.Parse(s.url); err == nil && slices.Contains(origin.Loopback, at.Hostname()) {
+		return "streamsort logs " + printable.Text(name)
+	}
+	return printable.Text(fmt.Sprintf("aws logs filter-log-events --log-group-name /aws/lambda/%s --filter-pattern '\"%s\"'", name, last.RequestID))
 }
 
 // auditPages is how much of the audit log is looked through for what was done to a message.

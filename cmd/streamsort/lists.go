@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // listFlags are those of each list.
@@ -28,14 +26,11 @@ const moreThan = "there are more than %d: --limit 0 prints all\n"
 
 // listed is a queue, a consumer or a chain in a list.
 type listed struct {
-	Queue, Tag               printable.Name
-	Consumer, State          string
-	Kind                     string
-	Delivered, Position, Lag seq
-	Paused, GapOpen          bool
-	GapAgeSeconds            float64
-	AgeSeconds               float64
-	Due                      string
+	view.Head
+	Tag       printable.Name
+	Kind, Due string
+	GapOpen   bool
+	GapAge    float64 `json:"gapAgeSeconds"`
 }
 
 // errEnough ends a list.
@@ -77,126 +72,50 @@ func (s *session) limited(l *listing, path string, query url.Values, member stri
 	return l.end("none", err)
 }
 
-// byState are the heads of a list by state.
-var byState = []string{"queue", "consumer", "state", "for or since"}
-
-// inState is a line of a list by state.
-func (it listed) inState(c clock, names ...any) (string, []any) {
-	lasting := c.lasting(it.AgeSeconds)
-	text := ""
-	for _, name := range names {
-		text += fmt.Sprint(name) + "\t"
-	}
-	return text + it.State + "\t" + lasting, append(names, it.State, lasting)
-}
-
-// list prints the consumers of many queues.
-func (c *consumersCommand) list(s *session) error {
-	query := url.Values{}
-	if c.Named != "" {
-		query.Set("consumer", c.Named)
-	}
-	heads := []string{"queue", "consumer", "delivered", "position", "lag", "state", "paused"}
-	if c.State != "" {
-		heads = byState
-	}
-	return s.list("/consumers", c.State, c.listFlags, query, heads, func(it listed) (string, []any) {
-		if c.State != "" {
-			return it.inState(s.clock, cmp.Or(it.Queue, "-"), cmp.Or(it.Consumer, "-"))
-		}
-		paused := ""
-		if it.Paused {
-			paused = ", paused"
-		}
-		text := fmt.Sprintf("%s\t%s\tdelivered %s of %s, lag %s, %s%s", it.Queue, it.Consumer, it.Delivered, it.Position, it.Lag, it.State, paused)
-		return text, []any{it.Queue, it.Consumer, it.Delivered, it.Position, it.Lag, it.State, cmp.Or(strings.TrimPrefix(paused, ", "), "-")}
+// listRows lists queues and consumers with their states, as the view model has them.
+func (s *session) listRows(path, state string, f listFlags, query url.Values) error {
+	heads := []string{"queue", "consumer", "state", "seq", "lag", "since", "error"}
+	return s.list(path, state, f, query, heads, func(it listed) (string, []any) {
+		cells := it.row(s.clock)
+		return fmt.Sprintf(strings.Repeat("\t%v", len(cells))[1:], cells...), cells
 	})
 }
 
-// chainsCommand lists chains.
-type chainsCommand struct {
-	readFlags
-	State string `help:"Those in this state: ${enum}." enum:"open,failed,timed-out" default:"open"`
-	listFlags
+// row is the element in the columns of listRows; "-" where a thing is not known, or is not.
+func (it listed) row(c clock) []any {
+	since := "-"
+	if !it.Since.IsZero() {
+		since = c.since(written(it.Since))
+	}
+	return []any{
+		cmp.Or(it.Queue.String(), "-"), cmp.Or(it.Consumer, "-"), states(it.Head), known(it.Seq), known(it.Lag), since, cmp.Or(it.failed(c), "-"),
+	}
 }
 
-// Run implements the verb.
-func (c *chainsCommand) Run(s *session) error {
+// failed is why a try failed, which one that was, and when the next one is; empty where none did.
+func (it listed) failed(c clock) string {
+	var tries []string
+	if it.Attempt > 0 {
+		tries = append(tries, fmt.Sprintf("attempt %d", it.Attempt))
+	}
+	if !it.NextTry.IsZero() {
+		tries = append(tries, "next try "+c.due(written(it.NextTry)))
+	}
+	if len(tries) == 0 {
+		return it.Error.String()
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s (%s)", it.Error, strings.Join(tries, ", ")))
+}
+
+// chains lists chains.
+func (s *session) chains(state string, f listFlags) error {
 	heads := []string{"chain", "state", "due, or since"}
-	return s.list("/chains", c.State, c.listFlags, url.Values{}, heads, func(it listed) (string, []any) {
+	return s.list("/chains", state, f, url.Values{}, heads, func(it listed) (string, []any) {
+		when := s.clock.lasting(it.Age)
 		if it.Due != "" {
-			due := "due " + s.clock.due(it.Due)
-			return fmt.Sprintf("%s\t%s\t%s", it.Tag, it.State, due), []any{it.Tag, it.State, due}
+			when = "due " + s.clock.due(it.Due)
 		}
-		return it.inState(s.clock, it.Tag)
+		cells := []any{it.Tag, it.State, when}
+		return fmt.Sprintf("%s\t%s\t%s", cells...), cells
 	})
-}
-
-// summaryCommand counts who is in trouble.
-type summaryCommand struct {
-	readFlags
-	Prefix string `help:"Only those whose queue, or tag, begins so."`
-}
-
-// summarized are the states in the order in which they are printed.
-var summarized = []string{
-	"gap", "lagging", "blocked", "failing", "paused", "in-doubt", "quarantined", "missing", "replying", "circuit-open", "failed", "timed-out",
-}
-
-// summary is who is in trouble, as the API counts them.
-type summary struct {
-	States map[string]stateCount
-	Rates  *struct{ StoredPerSecond, DeliveredPerSecond float64 }
-}
-
-// stateCount is how many are in a state.
-type stateCount struct {
-	Count      int
-	More       bool
-	AgeSeconds float64
-}
-
-// String is the count, which may be of some only.
-func (n stateCount) String() string {
-	if n.More {
-		return fmt.Sprintf("%d or more", n.Count)
-	}
-	return strconv.Itoa(n.Count)
-}
-
-// summary asks who is in trouble.
-func (s *session) summary(prefix string) (a summary, raw json.RawMessage, err error) {
-	query := url.Values{}
-	if prefix != "" {
-		query.Set("prefix", prefix)
-	}
-	raw, err = s.get("/summary", query, &a)
-	return a, raw, err
-}
-
-// Run implements the verb.
-func (c *summaryCommand) Run(s *session) error {
-	a, raw, err := s.summary(c.Prefix)
-	if err != nil {
-		return err
-	}
-	text := ""
-	var rows []table.Row
-	for _, state := range summarized {
-		n := a.States[state]
-		if n.Count == 0 {
-			continue
-		}
-		lasting := s.clock.lasting(n.AgeSeconds)
-		text += fmt.Sprintf("%s\t%s\tthe oldest %s\n", state, n, lasting)
-		rows = append(rows, table.Row{s.paint(state), n.String(), lasting})
-	}
-	if s.format == asTable && len(rows) > 0 {
-		text = s.table([]string{"state", "count", "the oldest"}, rows) + "\n"
-	}
-	text = cmp.Or(text, "nothing is in trouble\n")
-	if a.Rates != nil {
-		text += fmt.Sprintf("messages a second, last 5 minutes\t%.1f stored, %.1f delivered\n", a.Rates.StoredPerSecond, a.Rates.DeliveredPerSecond)
-	}
-	return s.print(raw, "%s", text)
 }

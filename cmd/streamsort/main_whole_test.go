@@ -4,11 +4,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -71,8 +73,10 @@ func runScripts(t *testing.T, folder string) {
 	testscript.Run(t, testscript.Params{
 		Dir: folder,
 		// page prints a screen of the live page; archive does what process does for a consumer that is an archive; lose
-		// deletes what was stored; acks does an operation on a chain.
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"archive": archive, "lose": lose, "page": showPage, "acks": operateChain},
+		// deletes what was stored; acks does an operation on a chain; position waits until a queue has one.
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"archive": archive, "lose": lose, "page": showPage, "acks": operateChain, "position": awaitPosition,
+		},
 		Setup: func(env *testscript.Env) error {
 			// Where `streamsort local` keeps what it fetches: testscript's own is /no-home, which
 			// root can make.
@@ -132,6 +136,19 @@ func operateChain(ts *testscript.TestScript, _ bool, arguments []string) {
 	if n := len(answer.Edges); n > 0 {
 		ts.Setenv("FIRST", answer.Edges[0])
 		ts.Setenv("LAST", answer.Edges[n-1])
+	}
+}
+
+// awaitPosition waits until a queue is at a position.
+func awaitPosition(ts *testscript.TestScript, _ bool, arguments []string) {
+	api, err := client.New(ts.Getenv("STREAMSORT_URL"))
+	ts.Check(err)
+	for ctx := context.Background(); ; {
+		var answer struct{ Position json.Number }
+		ts.Check(api.Call(ctx, http.MethodGet, "/queues", url.Values{"queue": {arguments[0]}}, nil, &answer))
+		if answer.Position.String() == arguments[1] {
+			return
+		}
 	}
 }
 

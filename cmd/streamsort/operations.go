@@ -8,17 +8,23 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
-// order is what every operation on a consumer has.
+// order is what every operation on one consumer has.
 type order struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" help:"The consumer's name."`
-	Reason   string `required:"" help:"Why: it is kept."`
-	ID       string `help:"A name for this operation. Repeated at once under the same id it is not done twice (pause and resume always are). An id that is another operation's is refused. A random one where none is given."`
+	named
+}
+
+// named is why an operation is done, and what it is called.
+type named struct {
+	Reason string `required:"" help:"Why: it is kept in the audit log."`
+	ID     string `help:"A name for the operation on one queue or consumer, random where none is given. A repeat under the same id is not done twice (pause and resume always are); an id of another operation is refused."`
 }
 
 // operate asks for an operation. Its id is made here, so that the client may repeat it.
@@ -35,137 +41,132 @@ func (s *session) operate(name string, o order, what string, place map[string]an
 	return s.post("/operations", document, what)
 }
 
-// orderOrAll is an order for one consumer, or with --all for those that are selected.
-type orderOrAll struct {
-	Queue    string `arg:"" optional:"" help:"The queue's name."`
+// oneOrMany is an operation on one consumer, or without a queue on those that are selected.
+type oneOrMany struct {
+	Queue    string `arg:"" optional:"" help:"The queue's name; without one, the flags select many consumers."`
 	Consumer string `arg:"" optional:"" help:"The consumer's name."`
-	Reason   string `required:"" help:"Why: it is kept."`
-	ID       string `help:"A name for this operation on one consumer: see streamsort remove --help."`
+	named
 	many
 }
 
+// one is the operation on one consumer; false where it is on many. The error is that the line is of both.
+func (o oneOrMany) one() (order, bool, error) {
+	one := order{o.Queue, o.Consumer, o.named}
+	switch {
+	case o.Queue == "" && o.ID != "":
+		return one, false, usageError("--id is for one consumer: give a queue and a consumer, or leave it out")
+	case o.Queue == "":
+		return one, false, nil
+	case o.Consumer == "":
+		return one, true, usageError("a consumer is missing: give both, or neither, and select many by --consumer, --state, --prefix, --error and --since")
+	case o.many != (many{}):
+		return one, true, usageError("--consumer, --state, --prefix, --error, --since, --rate, --yes and --run are for many consumers: without a queue")
+	}
+	return one, true, nil
+}
+
 // do does an action to the one consumer, at a place, or to all that are selected.
-func (o orderOrAll) do(s *session, action, what, field, place string) error {
-	if !o.All {
-		switch {
-		case o.many != (many{}):
-			return usageError("--consumer, --state, --prefix, --error, --since, --rate, --to, --yes and --run are for --all")
-		case o.Consumer == "" || field != "" && place == "":
-			return usageError("a queue, a consumer and what else the verb needs must be given, or --all")
-		}
-		at := map[string]any{}
-		if field != "" {
-			at[field] = place
-		}
-		return s.operate(action, order{o.Queue, o.Consumer, o.Reason, o.ID}, what, at)
+func (o oneOrMany) do(s *session, action, what, start string) error {
+	one, is, err := o.one()
+	switch {
+	case err != nil:
+		return err
+	case !is:
+		return s.actOnMany(action, o.Reason, start, o.many)
+	case start == "":
+		return s.operate(action, one, what, nil)
 	}
-	if o.Queue != "" || o.ID != "" {
-		return usageError("a queue, and --id, are for one consumer: --all selects by --consumer, --state, --prefix, --error and --since")
-	}
-	return s.actOnMany(action, o.Reason, o.many)
+	return s.operate(action, one, what, map[string]any{"start": start})
 }
 
 type skipCommand struct {
-	orderOrAll
-	Seq string `arg:"" optional:"" help:"The message that blocks."`
+	Message  string `arg:"" optional:"" help:"QUEUE@SEQ, the message that blocks; without it, the flags select many consumers."`
+	Consumer string `arg:"" optional:"" help:"The consumer's name."`
+	named
+	many
 }
 
 // Run implements the verb.
 func (c *skipCommand) Run(s *session) error {
-	return c.do(s, "skip", "skipped "+c.Seq, "seq", c.Seq)
-}
-
-type redriveCommand struct {
-	orderOrAll
-	Seq string `arg:"" optional:"" help:"The message that blocks; the one that blocks now where it is left out."`
-}
-
-// Run implements the verb.
-func (c *redriveCommand) Run(s *session) error {
-	if !c.All && c.Consumer != "" && c.Seq == "" {
-		var page struct{ Consumers []consumer }
-		query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
-		if _, err := s.get("/consumers", query, &page); err != nil {
-			return err
-		}
-		if len(page.Consumers) != 1 || page.Consumers[0].Blocked == nil {
-			return fmt.Errorf("consumer %s of queue %q is not blocked: there is nothing to redrive",
-				c.Consumer, c.Queue)
-		}
-		c.Seq = string(page.Consumers[0].Blocked.Seq)
+	one, is, err := oneOrMany{c.Message, c.Consumer, c.named, c.many}.one()
+	switch {
+	case err != nil:
+		return err
+	case !is:
+		return s.actOnMany("skip", c.Reason, "", c.many)
 	}
-	return c.do(s, "redrive", "tries "+c.Seq+" again", "seq", c.Seq)
+	p, err := parsePlaced(c.Message)
+	if err != nil {
+		return err
+	}
+	one.Queue = p.queue
+	seq := strconv.FormatInt(p.seq, 10)
+	return s.operate("skip", one, "skipped "+seq, map[string]any{"seq": seq})
+}
+
+type redriveCommand struct{ oneOrMany }
+
+// Run implements the verb. The API has to be given the seq: it is that of the message that blocks now.
+func (c *redriveCommand) Run(s *session) error {
+	one, is, err := c.one()
+	if err != nil || !is {
+		return cmp.Or(err, c.do(s, "redrive", "", ""))
+	}
+	var page struct{ Consumers []consumer }
+	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
+	if _, err := s.get("/consumers", query, &page); err != nil {
+		return err
+	}
+	if len(page.Consumers) != 1 || page.Consumers[0].Blocked == nil {
+		return fmt.Errorf("consumer %s of queue %q is not blocked: there is nothing to redrive",
+			c.Consumer, c.Queue)
+	}
+	seq := known(&page.Consumers[0].Blocked.Seq)
+	return s.operate("redrive", one, "tries "+seq+" again", map[string]any{"seq": seq})
 }
 
 type rewindCommand struct {
-	orderOrAll
-	Start string `arg:"" optional:"" help:"Where it goes on: first, latest or a seq."`
+	oneOrMany
+	Start string `required:"" help:"Where it goes on: first, latest or a seq." placeholder:"PLACE"`
 }
 
 // Run implements the verb.
-func (c *rewindCommand) Run(s *session) error {
-	return c.do(s, "rewind", "set to "+c.Start, "start", c.Start)
-}
+func (c *rewindCommand) Run(s *session) error { return c.do(s, "rewind", "set to "+c.Start, c.Start) }
 
-type pauseCommand struct{ orderOrAll }
+type pauseCommand struct{ oneOrMany }
 
 // Run implements the verb.
-func (c *pauseCommand) Run(s *session) error { return c.do(s, "pause", "paused", "", "") }
+func (c *pauseCommand) Run(s *session) error { return c.do(s, "pause", "paused", "") }
 
-type resumeCommand struct{ orderOrAll }
-
-// Run implements the verb.
-func (c *resumeCommand) Run(s *session) error { return c.do(s, "resume", "resumed", "", "") }
-
-type removeCommand struct{ order }
+type resumeCommand struct{ oneOrMany }
 
 // Run implements the verb.
-func (c *removeCommand) Run(s *session) error { return s.operate("remove", c.order, "removed", nil) }
+func (c *resumeCommand) Run(s *session) error { return c.do(s, "resume", "resumed", "") }
 
-type restartKeysCommand struct {
-	Queue  string `arg:"" help:"The queue's name."`
-	Reason string `required:"" help:"Why: it is kept."`
-	ID     string `help:"A name for this operation: see streamsort remove --help."`
-}
+type consumerRemove struct{ order }
 
 // Run implements the verb.
-func (c *restartKeysCommand) Run(s *session) error {
-	return s.operate("restart-keys", order{Queue: c.Queue, Reason: c.Reason, ID: c.ID}, "keys begin anew", nil)
-}
+func (c *consumerRemove) Run(s *session) error { return s.operate("remove", c.order, "removed", nil) }
 
-type settleCommand struct {
+type consumerSettle struct {
 	order
-	Token   string `arg:"" help:"The claim in quarantine, as streamsort consumers shows it."`
-	Outcome string `arg:"" enum:"COMMITTED,ABORTED" help:"How it ended: COMMITTED or ABORTED."`
+	Token   string `arg:"" help:"The claim in quarantine, as streamsort consumer shows it."`
+	Outcome string `arg:"" enum:"COMMITTED,ABORTED,RELEASED" help:"How it ended: COMMITTED or ABORTED; or RELEASED, to give up the messages of an aborted one."`
 }
 
 // Run implements the verb.
-func (c *settleCommand) Run(s *session) error {
+func (c *consumerSettle) Run(s *session) error {
+	if c.Outcome == "RELEASED" {
+		return s.operate("release", c.order, "released "+c.Token, map[string]any{"token": c.Token})
+	}
 	return s.operate("settle", c.order, "settled "+c.Token+" as "+c.Outcome, map[string]any{"token": c.Token, "outcome": c.Outcome})
 }
 
-type releaseCommand struct {
-	order
-	Token string `arg:"" help:"The aborted claim in quarantine."`
-}
-
-// Run implements the verb.
-func (c *releaseCommand) Run(s *session) error {
-	return s.operate("release", c.order, "released "+c.Token, map[string]any{"token": c.Token})
-}
-
-// auditCommand prints the audit log.
-type auditCommand struct {
-	readFlags
-	Queue    string `arg:"" help:"The queue's name."`
-	Consumer string `arg:"" optional:"" help:"Only this one's."`
-}
-
-// Run implements the verb.
-func (c *auditCommand) Run(s *session) error {
-	query := url.Values{"queue": {c.Queue}}
-	if c.Consumer != "" {
-		query.Set("consumer", c.Consumer)
+// audit prints the audit log of a queue, or of one of its consumers.
+func (s *session) audit(queue, consumer string) error {
+	query := url.Values{"queue": {queue}}
+	if consumer != "" {
+		query.Set("consumer", consumer)
 	}
 	l := s.listing("at", "consumer", "what", "outcome", "reason", "id", "who")
 	return l.end("none", s.pages("/operations", query, "operations", func(raw json.RawMessage) error {

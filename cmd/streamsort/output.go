@@ -131,16 +131,16 @@ func (s *session) table(heads []string, rows []table.Row) string {
 	return w.Render()
 }
 
-// painted are the states that have a color: red is for people to mend, yellow waits.
+// painted are the states that have a color: red is for people to act on, yellow waits.
 var painted = map[string]text.Color{
-	"blocked": text.FgRed, "missing": text.FgRed, "failed": text.FgRed, "timed-out": text.FgRed, "in-doubt": text.FgRed,
-	"gap": text.FgYellow, "lagging": text.FgYellow, "paused": text.FgYellow, "quarantined": text.FgYellow,
-	"circuit-open": text.FgRed, "replying": text.FgYellow,
+	"blocked": text.FgRed, "in-doubt": text.FgRed, "held": text.FgRed, "failed": text.FgRed, "timed-out": text.FgRed,
+	"critical": text.FgRed, "warning": text.FgYellow,
+	"gap": text.FgYellow, "retrying": text.FgYellow, "catching-up": text.FgYellow, "paused": text.FgYellow,
 }
 
 // paint colors a cell that is a state.
 func (s *session) paint(cell string) string {
-	state := strings.ReplaceAll(strings.ToLower(cell), "_", "-")
+	state, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(cell, "_", "-")), ",")
 	if color, ok := painted[state]; ok && s.color {
 		return color.Sprint(cell)
 	}

@@ -48,13 +48,12 @@ func TestNamesOfOthers(t *testing.T) {
 		"/queues": list, "/consumers": list, "/chains": list, "/operations": operations,
 	})
 	for _, verb := range []string{
-		"queues", "queues --sort name", "queues --sort lag", "queues --state gap",
-		"consumers", "consumers --state blocked", "chains", "audit q",
+		"queue", "queue --state gap", "consumer", "consumer --state blocked", "chain", "queue q --audit",
 	} {
 		for _, format := range []string{"text", "table", "json", "jsonl"} {
 			out, errOut, code := prints(t, append([]string{"--url", url, "-o", format}, strings.Fields(verb)...)...)
 			lines := map[string]int{"text": 2, "table": 3, "json": 1, "jsonl": 2}[format]
-			if verb == "audit q" {
+			if verb == "queue q --audit" {
 				lines = map[string]int{"text": 1, "table": 2, "json": 1, "jsonl": 1}[format]
 			}
 			escaped := !strings.ContainsAny(out, "\r\u009b\u202e") && strings.Contains(out, `a\r\nb\tc`)

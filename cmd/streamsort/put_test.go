@@ -328,7 +328,7 @@ func TestPutSaysWhereAQueueStarts(t *testing.T) {
 
 // TestRestartKeys is of a queue, and has an id by which it may be repeated.
 func TestRestartKeys(t *testing.T) {
-	got := sent(t, "", `{"status":200}`, "restart-keys", "meters/17", "--reason", "it was reset", "--id", "one")
+	got := sent(t, "", `{"status":200}`, "configure", "meters/17", "--restart-keys", "--reason", "it was reset", "--id", "one")
 	if want := `POST /operations {"action":"restart-keys","id":"one","queue":"meters/17","reason":"it was reset"}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -24,22 +24,6 @@ func (s *seq) UnmarshalJSON(raw []byte) error {
 // number is the seq to reckon with.
 func (s seq) number() (int64, error) { return strconv.ParseInt(string(s), 10, 64) }
 
-// statusCommand prints a queue's status.
-type statusCommand struct {
-	readFlags
-	Queue string `arg:"" help:"The queue's name."`
-}
-
-// Run implements the verb.
-func (c *statusCommand) Run(s *session) error {
-	var q queue
-	raw, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q)
-	if err != nil {
-		return err
-	}
-	return s.print(raw, "%s", q.text(s.clock))
-}
-
 // queue is a queue's status and settings, as the API shows them.
 type queue struct {
 	Queue                      printable.Name
@@ -106,12 +90,27 @@ func (q queue) parked() string {
 
 // configureCommand changes a queue's settings.
 type configureCommand struct {
-	Queue    string   `arg:"" help:"The queue's name. One that is not there is made."`
-	Settings []string `arg:"" help:"The settings, NAME=VALUE, by the API's names: policy=skip gapAfter=1m. The others stay as they are."`
+	Queue       string   `arg:"" help:"The queue's name. One that is not there is created."`
+	Settings    []string `arg:"" optional:"" help:"The settings, NAME=VALUE, by the API's names: policy=skip gapAfter=1m. The others stay as they are."`
+	RestartKeys bool     `help:"Begin the keys of a keyed queue again, for a sender whose counter began again: what waits is placed at once, and what comes from then on is placed behind it."`
+	Reason      string   `help:"With --restart-keys: why; it is kept in the audit log."`
+	ID          string   `help:"With --restart-keys: a name for the operation, random where none is given."`
 }
 
 // Run implements the verb.
 func (c *configureCommand) Run(s *session) error {
+	switch {
+	case c.RestartKeys && len(c.Settings) > 0:
+		return usageError("--restart-keys is an operation of its own: leave out the settings")
+	case c.RestartKeys && c.Reason == "":
+		return usageError("--reason is missing: with --restart-keys, say why")
+	case c.RestartKeys:
+		return s.operate("restart-keys", order{Queue: c.Queue, named: named{c.Reason, c.ID}}, "keys begin again", nil)
+	case c.Reason != "" || c.ID != "":
+		return usageError("--reason and --id are for --restart-keys")
+	case len(c.Settings) == 0:
+		return usageError("a setting is missing: NAME=VALUE, such as policy=skip")
+	}
 	document := map[string]string{}
 	for _, setting := range c.Settings {
 		name, value, ok := strings.Cut(setting, "=")
@@ -131,26 +130,6 @@ func (c *configureCommand) Run(s *session) error {
 		return err
 	}
 	return s.print(raw, "%s", q.text(s.clock))
-}
-
-// gapsCommand prints a queue's gaps.
-type gapsCommand struct {
-	readFlags
-	Queue string `arg:"" help:"The queue's name."`
-	Limit bound  `help:"The most gaps that are printed, 1 to 1000; 100 where it is not given." placeholder:"N"`
-}
-
-// Run implements the verb.
-func (c *gapsCommand) Run(s *session) error {
-	limit, err := c.Limit.within(1, 1000, 100)
-	if err != nil {
-		return err
-	}
-	raw, text, err := s.gaps(c.Queue, limit)
-	if err != nil {
-		return err
-	}
-	return s.print(raw, "%s", text)
 }
 
 // gaps are the first gaps of a queue, as the API shows them and as lines.

@@ -15,10 +15,9 @@ import (
 // tables of the environment's DynamoDB, so that no function's time bounds it.
 type replayCommand struct {
 	Queue string `arg:"" help:"The queue's name."`
-	From  string `arg:"" help:"The first seq."`
-	To    string `arg:"" help:"The last seq."`
 	Into  string `arg:"" help:"The queue to put them to: a new one, or that of an earlier part."`
 
+	seqRange
 	queueTables
 	Consumer  string        `help:"The consumer whose archive it is." default:"archive"`
 	Bucket    string        `help:"The bucket of the archive: its name." required:""`
@@ -31,13 +30,14 @@ const replayPart = 1000
 // Run implements the verb.
 func (c *replayCommand) Run(s *session) error {
 	r := s3.Range{Queue: c.Queue, Into: c.Into}
-	var err error
-	if r.From, err = cursor.ParseSeq(c.From); err != nil {
-		return usageError(fmt.Sprintf("from: %v", err))
+	if c.From == "" || c.To == "" {
+		return usageError("--from and --to are needed: the first and the last seq")
 	}
-	if r.To, err = cursor.ParseSeq(c.To); err != nil {
-		return usageError(fmt.Sprintf("to: %v", err))
+	of, err := c.seqs()
+	if err != nil {
+		return err
 	}
+	r.From, r.To = of.From+1, of.To
 	_, sorter, err := c.open(s, &cursor.Options{Retention: c.Retention, KeepForever: c.Retention == 0})
 	if err != nil {
 		return err

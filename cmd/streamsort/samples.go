@@ -44,13 +44,8 @@ func (it *sample) lagging(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return err
 	}
-	lag, err := c.Lag.number()
-	if err != nil {
-		return err
-	}
-	if it.Lag == nil || jsonseq.Seq(lag) > *it.Lag {
-		found := jsonseq.Seq(lag)
-		it.Lag = &found
+	if c.Lag != nil && (it.Lag == nil || *c.Lag > *it.Lag) {
+		it.Lag = c.Lag
 	}
 	return nil
 }

@@ -32,9 +32,26 @@ func near(typed string, names []string) string {
 // ofEnum is how the parser says that a value is none of those that there are.
 var ofEnum = regexp.MustCompile(`must be one of (.*) but got "(.*)"$`)
 
-// meant is what to type instead of a value that is none of those that there are; empty where
+// notAVerb is how the parser says that a word is no verb, nor like one.
+var notAVerb = regexp.MustCompile(`^unexpected argument ([a-z-]+)$`)
+
+// elsewhere are the verbs that do what a word of other programs means.
+var elsewhere = map[string]string{
+	"list": "queue", "ls": "queue", "status": "queue QUEUE", "show": "queue QUEUE", "gaps": "queue QUEUE", "audit": "queue QUEUE --audit",
+	"summary": "doctor", "verify": "doctor QUEUE", "graph": "top QUEUE", "trace": "inspect QUEUE@SEQ", "get": "inspect QUEUE@SEQ",
+	"create": "consumer create", "remove": "consumer remove", "delete": "consumer remove", "settle": "consumer settle", "release": "consumer settle",
+	"retry": "redrive", "help": "--help", "completion": "--completion",
+}
+
+// meant is what to type instead of a word or a value that is none of those that there are; empty where
 // nothing is like it.
 func meant(err error) string {
+	if found := notAVerb.FindStringSubmatch(err.Error()); found != nil {
+		if other := elsewhere[found[1]]; other != "" {
+			return fmt.Sprintf(", did you mean `streamsort %s`?", other)
+		}
+		return ""
+	}
 	found := ofEnum.FindStringSubmatch(err.Error())
 	if found == nil {
 		return ""

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -40,28 +42,46 @@ func (s *session) dynamo() (*dynamodb.Client, error) {
 
 // queueTables are a stack's tables of queues, for the verbs that work on the tables themselves.
 type queueTables struct {
-	MessagesTable string `help:"The table of messages; that of the context, or streamsort-messages."`
-	CursorsTable  string `help:"The table of cursors; that of the context, or streamsort-cursors."`
-	ArrivalsTable string `help:"The table of queues in arrival order, and keyed ones; that of the context, or streamsort-arrivals."`
-	QueueKey      string `help:"The partition key of messages and cursors." default:"queue"`
-	SeqKey        string `help:"The sort key of messages." default:"seq"`
+	Table map[string]string `help:"What a table is called, NAME=TABLE, where neither the context nor the default streamsort-name has it: Messages, Cursors, Arrivals, Consumers; or a key: QueueKey, SeqKey. May be repeated." placeholder:"NAME=TABLE"`
 }
 
-// names are those of the tables and their keys.
-func (t *queueTables) names(s *session) cursor.Names {
+// tableNames are those that --table knows.
+var tableNames = []string{"Messages", "Cursors", "Arrivals", "Consumers", "QueueKey", "SeqKey"}
+
+// take has the session use the names.
+func (t *queueTables) take(s *session) error {
+	all := maps.Clone(s.tableNames)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for name, table := range t.Table {
+		if !slices.Contains(tableNames, name) {
+			return usageError(fmt.Sprintf("--table is %s=%s: the name must be one of %s", name, table, strings.Join(tableNames, ", ")))
+		}
+		all[name] = table
+	}
+	s.tableNames = all
+	return nil
+}
+
+// names are those of the tables of queues, and their keys.
+func (s *session) names() cursor.Names {
 	return cursor.Names{
-		Messages: s.tableName(t.MessagesTable, "Messages"), Cursors: s.tableName(t.CursorsTable, "Cursors"),
-		Arrivals: s.tableName(t.ArrivalsTable, "Arrivals"), QueueKey: t.QueueKey, SeqKey: t.SeqKey,
+		Messages: s.tableName("Messages"), Cursors: s.tableName("Cursors"), Arrivals: s.tableName("Arrivals"),
+		QueueKey: cmp.Or(s.tableNames["QueueKey"], "queue"), SeqKey: cmp.Or(s.tableNames["SeqKey"], "seq"),
 	}
 }
 
 // open opens the tables.
 func (t *queueTables) open(s *session, options *cursor.Options) (*dynamodb.Client, *cursor.Sorter, error) {
+	if err := t.take(s); err != nil {
+		return nil, nil, err
+	}
 	client, err := s.dynamo()
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := cursor.NewDynamo(client, t.names(s))
+	store, err := cursor.NewDynamo(client, s.names())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,10 +89,10 @@ func (t *queueTables) open(s *session, options *cursor.Options) (*dynamodb.Clien
 	return client, sorter, err
 }
 
-// tableName is what a table is called: as a flag says, else as the context has it from the stack's
+// tableName is what a table is called: as --table says, else as the context has it from the stack's
 // outputs, else as a stack of the default name has it.
-func (s *session) tableName(flag, table string) string {
-	return cmp.Or(flag, s.tableNames[table], "streamsort-"+strings.ToLower(table))
+func (s *session) tableName(table string) string {
+	return cmp.Or(s.tableNames[table], "streamsort-"+strings.ToLower(table))
 }
 
 // service is where a service is, by its name in the variables of endpoints, and who we are

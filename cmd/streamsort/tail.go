@@ -19,53 +19,20 @@ import (
 
 // tailCommand prints a queue's messages.
 type tailCommand struct {
-	Queue    string `arg:"" optional:"" help:"The queue's name; with --batches, all queues where none is given."`
-	After    string `help:"Begin after this seq; at the queue's first where nothing is given."`
-	From     string `help:"Begin at this seq."`
+	Queue    string `arg:"" help:"The queue's name."`
+	From     string `help:"Begin at this seq; at the queue's first where nothing is given." placeholder:"SEQ"`
 	Consumer string `help:"Begin with what this consumer has not had."`
 	Follow   bool   `short:"f" help:"Go on as the queue moves, until it is interrupted; a queue that is not there yet is waited for."`
-
-	Batches       bool   `help:"Print the batches that leave by the cursors' stream instead, from its oldest record on, until it is interrupted. The stream is that of AWS_ENDPOINT_URL_DYNAMODB or of AWS_REGION."`
-	Count         int    `help:"With --batches: end after so many."`
-	MessagesTable string `help:"With --batches: the table of messages; that of the context, or streamsort-messages."`
-	CursorsTable  string `help:"With --batches: the table of cursors; that of the context, or streamsort-cursors."`
 }
 
 // followEvery is how often a queue is asked for more.
 const followEvery = time.Second
 
-// Run implements the verb.
-func (c *tailCommand) Run(s *session) error {
-	switch {
-	case c.Batches && (c.begins() > 0 || c.Follow):
-		return usageError("--after, --from, --consumer and --follow are for a queue's messages: --batches begins with the stream's oldest record, and goes on")
-	case c.begins() > 1:
-		return usageError("--after, --from and --consumer each say where to begin: give one")
-	case c.Count < 0:
-		return usageError(fmt.Sprintf("--count is %d: it must be 1 or more", c.Count))
-	case c.Batches:
-		return c.batches(s)
-	case c.Count != 0 || c.MessagesTable != "" || c.CursorsTable != "":
-		return usageError("--count, --messages-table and --cursors-table are for --batches")
-	case c.Queue == "":
-		return usageError("a queue is needed, or --batches")
-	}
-	return c.messages(s)
-}
-
-// begins is how many flags say where to begin.
-func (c *tailCommand) begins() (n int) {
-	for _, where := range []string{c.After, c.From, c.Consumer} {
-		if where != "" {
-			n++
-		}
-	}
-	return n
-}
-
 // place is the seq behind which to begin; empty for the queue's first.
 func (c *tailCommand) place(s *session) (string, error) {
 	switch {
+	case c.From != "" && c.Consumer != "":
+		return "", usageError("--from and --consumer each say where to begin: give one")
 	case c.From == "0":
 		return "", nil
 	case c.From != "":
@@ -75,21 +42,21 @@ func (c *tailCommand) place(s *session) (string, error) {
 		}
 		return strconv.FormatInt(from-1, 10), nil
 	case c.Consumer == "":
-		return c.After, nil
+		return "", nil
 	}
 	after := ""
 	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
 	err := s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
 		var it consumer
 		err := json.Unmarshal(raw, &it)
-		after = string(it.Delivered)
+		after = known(it.Delivered)
 		return err
 	})
 	return strings.TrimPrefix(after, "-1"), err // -1: before the seq 0
 }
 
-// messages prints the queue's messages.
-func (c *tailCommand) messages(s *session) error {
+// Run implements the verb.
+func (c *tailCommand) Run(s *session) error {
 	after, err := c.place(s)
 	if err != nil {
 		return err

@@ -44,8 +44,8 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 // harm to it are shown as they are, and JSON escapes the others, and is equal.
 func TestControlCharacters(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/queues" {
-			_, _ = io.WriteString(w, `{"queue":"\u001b]0;x\u0007\nq","kind":"arrival","position":1,"first":1}`)
+		if r.URL.Path == "/queues" || r.URL.Path == "/consumers" {
+			_, _ = io.WriteString(w, `{"queue":"\u001b]0;x\u0007\nq","kind":"arrival","position":1,"first":1,"consumers":[]}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"last":1,"position":1,"messages":[{"seq":1,"id":"a\u001b[2J\n\t\u202eé","body":"`+"\u009b31m \u00a0ü"+`"}]}`)
@@ -56,7 +56,7 @@ func TestControlCharacters(t *testing.T) {
 		want      string
 	}{
 		{[]string{"tail", "q"}, "1\ta\\x1b[2J\\n\\t\\u202eé\t\"\\u009b31m \u00a0ü\"\n"},
-		{[]string{"status", "q"}, "\\x1b]0;x\\a\\nq: position 1, in arrival order\n  first 1\n"},
+		{[]string{"queue", "q"}, "\\x1b]0;x\\a\\nq: position 1, in arrival order\n  first 1\n\nno consumer\n"},
 		{[]string{"-o", "json", "tail", "q"}, `{"seq":1,"id":"a\u001b[2J\n\t\u202eé","body":"\u009b31m ` + "\u00a0ü\"}\n"},
 	} {
 		var out, errOut bytes.Buffer

@@ -5,19 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
-// topCommand shows who is behind, on a whole terminal.
+// topCommand shows which consumers lag, on a whole terminal, or draws one queue.
 type topCommand struct {
-	Every  time.Duration `help:"Read so often: the states, and the consumers of all queues, a read unit for each queue." default:"2s"`
-	Prefix string        `help:"Only those whose queue, or tag, begins so."`
-	Limit  bound         `help:"Read so many consumers at most; 0 for all. 1000 where it is not given." placeholder:"N"`
+	Queue  string         `arg:"" optional:"" help:"Draw how fast this queue moves, and the greatest lag of its consumers."`
+	Every  time.Duration  `help:"Read so often. Of the whole stack that is a read unit for each queue." default:"2s"`
+	For    *time.Duration `help:"Of one queue: read for so long, 30s where it is not given; 0 until it is interrupted."`
+	Prefix string         `help:"Only those whose queue, or tag, begins so."`
+	Limit  bound          `help:"Read so many consumers at most; 0 for all. 1000 where it is not given." placeholder:"N"`
 }
 
 // maxTop is how many consumers are read where nothing else is said.
@@ -31,9 +35,15 @@ func (c *topCommand) Run(s *session) error {
 		return err
 	case c.Every < shortestWatch || c.Every > longestWatch:
 		return usageError(fmt.Sprintf("--every is %v: it must be from %v to %v", c.Every, shortestWatch, longestWatch))
+	case c.Queue != "" && (c.Prefix != "" || c.Limit.given):
+		return usageError("--prefix and --limit are for the whole stack: without a queue")
+	case c.Queue != "":
+		return c.graph(s)
+	case c.For != nil:
+		return usageError("--for is for one queue: give its name")
 	case !isTerminal(s.out) || !s.drawn():
 		return usageError("top draws on a terminal, and this output is none, or --output says another: " +
-			"`streamsort summary --watch 2s` and `streamsort consumers --watch 2s` print the same elsewhere")
+			"`streamsort doctor --every 2s` and `streamsort consumer --every 2s` print the same elsewhere")
 	}
 	// What would end the process must leave the terminal as it was; main has the interrupts.
 	ctx, stop := signal.NotifyContext(s.ctx, syscall.SIGHUP, syscall.SIGQUIT)
@@ -44,7 +54,7 @@ func (c *topCommand) Run(s *session) error {
 // reading is what one read of all found.
 type reading struct {
 	at        time.Time
-	summary   summary
+	summary   view.Summary
 	consumers []listed
 	more      bool  // these are not all consumers
 	fault     error // why nothing could be read: it may pass
@@ -54,7 +64,7 @@ type reading struct {
 func (c *topCommand) read(s *session, limit int) (*reading, error) {
 	r := &reading{}
 	var err error
-	if r.summary, _, err = s.summary(c.Prefix); err != nil {
+	if r.summary, err = s.summary(c.Prefix); err != nil {
 		return nil, err
 	}
 	err = s.pages("/consumers", pageOf(c.Prefix), "list", func(raw json.RawMessage) error {
@@ -125,7 +135,7 @@ func (s *session) top(ctx context.Context, read func(*session) (*reading, error)
 	go func() { failed <- s.readEvery(ctx, read, every, readings) }()
 	resized := time.NewTicker(resizedEvery)
 	defer resized.Stop()
-	v, drawn := &view{s: s, every: every}, size{}
+	v, drawn := &topView{s: s, every: every}, size{}
 	for {
 		again := false
 		select {
@@ -154,3 +164,12 @@ func (s *session) top(ctx context.Context, read func(*session) (*reading, error)
 
 // ctrlC is what Ctrl-C types where it is no signal.
 const ctrlC = 3
+
+// pageOf is a query for the longest pages of a list.
+func pageOf(prefix string) url.Values {
+	query := url.Values{"limit": {"100"}}
+	if prefix != "" {
+		query.Set("prefix", prefix)
+	}
+	return query
+}

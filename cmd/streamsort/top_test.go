@@ -5,16 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // TestViewFits the terminal, whatever its size is, and says what it does not show.
 func TestViewFits(t *testing.T) {
 	r := &reading{at: time.Now(), more: true}
 	for _, queue := range []printable.Name{"a", "b", "c"} {
-		r.consumers = append(r.consumers, listed{Queue: queue + "\x1b[2J", Consumer: "x", State: "IDLE", Paused: true, Lag: "5"})
+		r.consumers = append(r.consumers, at(queue+"\x1b[2J", 5))
 	}
-	v := &view{s: &session{}}
+	v := &topView{s: &session{}}
 	if got := v.lines(size{80, 24}); got[0] != "reading …" {
 		t.Errorf("%q", got)
 	}
@@ -26,7 +28,7 @@ func TestViewFits(t *testing.T) {
 		}
 	}
 	all := strings.Join(v.lines(size{80, 24}), "\n")
-	if !strings.Contains(all, "nothing is in trouble") || !strings.Contains(all, "IDLE paused") || !strings.Contains(all, `a\x1b[2J`) {
+	if !strings.Contains(all, "all is ok") || !strings.Contains(all, "no answer (attempt 2)") || !strings.Contains(all, `a\x1b[2J`) {
 		t.Errorf("%s", all)
 	}
 	v.take(&reading{at: time.Now()})
@@ -35,12 +37,17 @@ func TestViewFits(t *testing.T) {
 	}
 }
 
+// at is a consumer that retries, and its lag.
+func at(queue printable.Name, lag jsonseq.Seq) listed {
+	return listed{Head: view.Head{Queue: queue, Consumer: "x", State: view.Retrying, Attempt: 2, Error: "no answer", Lag: &lag}}
+}
+
 // TestTrend is by the second, and not known of what was not there before.
 func TestTrend(t *testing.T) {
 	now := time.Now()
-	v := &view{s: &session{}}
-	v.take(&reading{at: now, consumers: []listed{{Queue: "a", Lag: "10"}, {Queue: "b", Lag: "10"}, {Queue: "c", Lag: "9007199254740993"}}})
-	v.take(&reading{at: now.Add(2 * time.Second), consumers: []listed{{Queue: "a", Lag: "13"}, {Queue: "b", Lag: "4"}, {Queue: "c", Lag: "9007199254740993"}, {Queue: "d"}}})
+	v := &topView{s: &session{}}
+	v.take(&reading{at: now, consumers: []listed{at("a", 10), at("b", 10), at("c", 9007199254740993)}})
+	v.take(&reading{at: now.Add(2 * time.Second), consumers: []listed{at("a", 13), at("b", 4), at("c", 9007199254740993), at("d", 0)}})
 	for i, want := range []string{"c = 0/s", "a ▲ +1.5/s", "b ▼ -3.0/s", "d -"} {
 		if got := string(v.rows[i].Queue) + " " + v.rows[i].trend(); got != want {
 			t.Errorf("%q, want %q", got, want)

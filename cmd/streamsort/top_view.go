@@ -12,8 +12,8 @@ import (
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
-// view is what a terminal shows of the latest reading.
-type view struct {
+// topView is what a terminal shows of the latest reading.
+type topView struct {
 	s      *session
 	every  time.Duration
 	last   *reading
@@ -46,7 +46,7 @@ func byNames(a, b row) int {
 }
 
 // take takes a reading, and reckons what has changed since the one before.
-func (v *view) take(r *reading) {
+func (v *topView) take(r *reading) {
 	if v.fault = r.fault; v.fault != nil {
 		return
 	}
@@ -60,7 +60,9 @@ func (v *view) take(r *reading) {
 	v.rows = nil
 	for _, it := range r.consumers {
 		now := row{listed: it}
-		now.lag, _ = it.Lag.number() // the API's own number
+		if it.Lag != nil {
+			now.lag = int64(*it.Lag)
+		}
 		if was, ok := before[[2]string{string(it.Queue), it.Consumer}]; ok && passed > 0 {
 			now.change, now.known = float64(now.lag-was)/passed, true
 		}
@@ -71,10 +73,10 @@ func (v *view) take(r *reading) {
 }
 
 // sort sorts the rows in the order that was chosen.
-func (v *view) sort() { slices.SortFunc(v.rows, rowOrders[v.sorted].compare) }
+func (v *topView) sort() { slices.SortFunc(v.rows, rowOrders[v.sorted].compare) }
 
 // key does what a key stands for, and reports whether that changes what is shown.
-func (v *view) key(key byte) bool {
+func (v *topView) key(key byte) bool {
 	if key != 's' && key != 'S' {
 		return false
 	}
@@ -84,7 +86,7 @@ func (v *view) key(key byte) bool {
 }
 
 // lines are what a terminal of a size shows.
-func (v *view) lines(of size) []string {
+func (v *topView) lines(of size) []string {
 	keys := fmt.Sprintf("every %v, by %s; s: by %s, q: end", v.every, rowOrders[v.sorted].name, rowOrders[(v.sorted+1)%len(rowOrders)].name)
 	if v.last == nil {
 		return []string{"reading …", keys}
@@ -113,33 +115,29 @@ func (v *view) lines(of size) []string {
 }
 
 // head is how fast the stack is, and how many are in each state.
-func (v *view) head() string {
+func (v *topView) head() string {
 	var said []string
 	if rates := v.last.summary.Rates; rates != nil {
-		said = append(said, fmt.Sprintf("%.1f stored, %.1f delivered a second", rates.StoredPerSecond, rates.DeliveredPerSecond))
+		said = append(said, fmt.Sprintf("%.1f stored, %.1f delivered a second", rates.Stored, rates.Delivered))
 	}
 	for _, state := range summarized {
 		if n := v.last.summary.States[state]; n.Count > 0 {
-			said = append(said, v.s.paint(state)+" "+n.String())
+			said = append(said, v.s.paint(string(state))+" "+howMany(n))
 		}
 	}
 	if len(said) == 0 {
-		return "nothing is in trouble"
+		return "all is ok"
 	}
 	return strings.Join(said, " · ")
 }
 
-// table is the rows, the names last: they are what is cut where there are too few columns.
-func (v *view) table(fit []row) string {
+// table is the rows, what is longest last: it is cut where there are too few columns.
+func (v *topView) table(fit []row) string {
 	rows := make([]table.Row, len(fit))
 	for i, it := range fit {
-		state := v.s.paint(it.State)
-		if it.Paused {
-			state += " " + v.s.paint("paused")
-		}
-		rows[i] = table.Row{it.lag, it.trend(), state, printable.Text(it.Consumer), it.Queue}
+		rows[i] = table.Row{it.lag, it.trend(), v.s.paint(states(it.Head)), printable.Text(it.Consumer), it.Queue, it.failed(v.s.clock)}
 	}
-	return v.s.table([]string{"lag", "change", "state", "consumer", "queue"}, rows)
+	return v.s.table([]string{"lag", "change", "state", "consumer", "queue", "error"}, rows)
 }
 
 // trend is an arrow, and how much the lag changes in a second.

@@ -9,18 +9,16 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// verifyCommand proves that a queue is whole. It reads only, in the tables themselves.
-type verifyCommand struct {
-	queueTables
-	Queue          string `arg:"" help:"The queue's name."`
-	From           string `help:"The first seq to look at; the oldest that is stored where none is given."`
-	To             string `help:"The last one; the queue's position where none is given."`
-	ConsumersTable string `help:"The table of consumers; that of the context, or streamsort-consumers."`
+// seqRange selects some of a queue's seqs.
+type seqRange struct {
+	From string `help:"The first seq; the oldest that is stored where none is given." placeholder:"SEQ"`
+	To   string `help:"The last one; the queue's position where none is given." placeholder:"SEQ"`
 }
 
 // proof is what came of it.
@@ -43,8 +41,8 @@ type fault struct {
 	Problem string      `json:"problem"`
 }
 
-// Run implements the verb.
-func (c *verifyCommand) Run(s *session) error {
+// verify proves that a queue is whole. It reads only, in the tables themselves.
+func (c *doctorCommand) verify(s *session) error {
 	of, err := c.seqs()
 	if err != nil {
 		return err
@@ -53,7 +51,7 @@ func (c *verifyCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	store := delivery.NewDynamo(client, delivery.Names{Consumers: s.tableName(c.ConsumersTable, "Consumers")})
+	store := delivery.NewDynamo(client, delivery.Names{Consumers: s.tableName("Consumers")})
 	// Before the position is read, which only rises: none of them may be beyond it.
 	consumers, unreadable, err := consumersOf(s.ctx, store, c.Queue)
 	var p proof
@@ -70,9 +68,9 @@ func (c *verifyCommand) Run(s *session) error {
 	}
 	switch {
 	case errors.Is(err, ddb.ErrNoTable):
-		names := c.names(s)
-		return fmt.Errorf("%w: they are called %q, %q, %q and %q here; a context of the stack knows their names, and so say the flags",
-			err, names.Messages, names.Cursors, names.Arrivals, s.tableName(c.ConsumersTable, "Consumers"))
+		names := s.names()
+		return fmt.Errorf("%w: they are called %q, %q, %q and %q here; use a context of the stack, which knows their names, or --table",
+			err, names.Messages, names.Cursors, names.Arrivals, s.tableName("Consumers"))
 	case err != nil:
 		return fmt.Errorf("queue %q: %w", c.Queue, err)
 	}
@@ -86,7 +84,7 @@ func (c *verifyCommand) Run(s *session) error {
 }
 
 // seqs are those to look at.
-func (c *verifyCommand) seqs() (cursor.Range, error) {
+func (c *seqRange) seqs() (cursor.Range, error) {
 	of := cursor.Range{From: -1, To: cursor.MaxSeq}
 	for _, bound := range []struct {
 		flag, given string
@@ -138,7 +136,7 @@ func (p proof) problem(c delivery.Consumer) string {
 	return ""
 }
 
-// print prints what was found, and is an error where something is wrong.
+// print prints what was found, and is critical where something is wrong.
 func (p proof) print(s *session) error {
 	wrong := p.Wrong
 	faults := make([]fault, len(p.Faults))
@@ -167,7 +165,8 @@ func (p proof) print(s *session) error {
 	if err := s.print(document, "%s\t%s\t%s\n%s", p.Cursor.Queue, seqsOf(p.Range), p.summary(), said.String()); err != nil || wrong == 0 {
 		return err
 	}
-	return fmt.Errorf("queue %q is not whole: %s", p.Cursor.Queue, count(wrong, "problem", "problems"))
+	fmt.Fprintf(s.errOut, "streamsort: queue %q is not whole: %s\n", printable.Text(p.Cursor.Queue), count(wrong, "problem", "problems"))
+	return unwell{critical}
 }
 
 // summary is what was found, in words.

@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// The bounds of --watch: a read costs something each time.
+// The bounds of --every: a read costs something each time.
 const (
 	shortestWatch = 100 * time.Millisecond
 	longestWatch  = time.Hour
@@ -16,13 +16,13 @@ const (
 
 // readFlags are those of each verb that only reads.
 type readFlags struct {
-	Watch time.Duration `help:"Read again so often (2s), until it is interrupted."`
+	Every time.Duration `watch:"" help:"Read again so often (2s), until it is interrupted."`
 }
 
 // watchOf is how often the line says that its verb is to read again; 0 where it does not.
 func watchOf(line *kong.Context) time.Duration {
 	for _, flag := range line.Selected().Flags {
-		if every, ok := flag.Target.Interface().(time.Duration); ok && flag.Name == "watch" {
+		if every, ok := flag.Target.Interface().(time.Duration); ok && flag.Tag.Has("watch") {
 			return every
 		}
 	}
@@ -36,7 +36,7 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 	case every == 0:
 		return verb(s)
 	case every < shortestWatch || every > longestWatch:
-		return usageError(fmt.Sprintf("--watch is %v: it must be from %v to %v", every, shortestWatch, longestWatch))
+		return usageError(fmt.Sprintf("--every is %v: it must be from %v to %v", every, shortestWatch, longestWatch))
 	}
 	for {
 		var page bytes.Buffer
@@ -62,10 +62,12 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 // clearScreen clears a terminal, and goes to its first line.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// groups are the kinds of verbs, in the order of the help.
+// groups are the kinds of verbs and flags, in the order of the help.
 var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "look", Title: "Look:"},
 	{Key: "feed", Title: "Put and read messages:"},
 	{Key: "steer", Title: "Steer:"},
 	{Key: "here", Title: "This machine:"},
+	{Key: "many", Title: "Many consumers, instead of one:"},
+	{Key: "everywhere", Title: "Everywhere:"},
 })

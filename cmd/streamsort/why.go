@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/streamsort/streamsort/internal/view"
+)
+
+// whyCommand prints why a queue does not move.
+type whyCommand struct {
+	readFlags
+	Queue    string `arg:"" help:"The queue's name."`
+	Consumer string `arg:"" optional:"" help:"Only this consumer, beside a gap of the queue."`
+}
+
+// runbook is where the sections of the states are.
+const runbook = "docs/reference/runbook.md"
+
+// Run implements the verb.
+func (c *whyCommand) Run(s *session) error {
+	var q view.Queue
+	if _, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q); err != nil {
+		return err
+	}
+	query := url.Values{"queue": {c.Queue}}
+	if c.Consumer != "" {
+		query.Set("consumer", c.Consumer)
+	}
+	var consumers []view.Consumer
+	if err := s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
+		var it view.Consumer
+		err := json.Unmarshal(raw, &it)
+		consumers = append(consumers, it)
+		return err
+	}); err != nil {
+		return err
+	}
+	l := s.listing("queue", "consumer", "state", "why")
+	if s.format == asTable { // it is a text of several lines
+		shown := *s
+		shown.format, l.s = asText, &shown
+	}
+	said := map[string]bool{}
+	for _, r := range view.Why(q, consumers) {
+		raw, err := json.Marshal(r)
+		if said[r.Consumer] { // another state of it: the error and the attempts are the same
+			r.Error, r.Attempts = "", nil
+		}
+		said[r.Consumer] = true
+		if err == nil {
+			err = l.add(raw, s.reason(r))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	none := fmt.Sprintf("%s: ok: all messages up to %d are delivered to %s", q.Queue, q.Position, count(len(consumers), "consumer", "consumers"))
+	if len(consumers) == 0 {
+		none = fmt.Sprintf("%s: ok: it has all messages up to %d, and no consumer; `streamsort consumer create` makes one", q.Queue, q.Position)
+	}
+	return l.end(none, nil)
+}
+
+// reason is a reason in lines: the state, what is so, the attempts, the next try, what to type, and where the runbook says more.
+func (s *session) reason(r view.Reason) string {
+	var b strings.Builder
+	line := func(format string, arguments ...any) { fmt.Fprintf(&b, "\n  "+format, arguments...) }
+	b.WriteString(strings.TrimSpace(r.Queue.String()+" "+r.Consumer) + ": " + s.paint(string(r.State)))
+	if r.Cause != "" {
+		b.WriteString(" (" + r.Cause + ")")
+	}
+	if !r.Since.IsZero() {
+		b.WriteString(" " + s.clock.since(written(r.Since)))
+	}
+	line("%s", r.Text)
+	if r.Error != "" {
+		line("error: %s", r.Error)
+	}
+	for _, a := range r.Attempts {
+		line("%s", tried(a, s.clock))
+	}
+	if log := s.log(r.Attempts); log != "" {
+		line("log: %s", log)
+	}
+	if !r.NextTry.IsZero() {
+		line("next try %s", s.clock.due(written(r.NextTry)))
+	}
+	for _, command := range r.Type {
+		line("  %s", command)
+	}
+	line("runbook: %s%s", runbook, r.Anchor)
+	return b.String()
+}

@@ -22,6 +22,7 @@ import (
 type queue struct {
 	Queue                        printable.Name
 	Kind, Mode, Policy, GapAfter string
+	State                        string
 	First, Position, MaxParked   jsonseq.Seq
 	MaxAhead                     int64
 	Parked                       int
@@ -42,37 +43,41 @@ type gaps struct {
 	More bool
 }
 
-// trouble is a row of a list by state.
-type trouble struct {
-	Queue, Tag      printable.Name
-	Consumer, State string
-	Since, Due      time.Time
-	// Those of a list of all.
-	Kind                     string
-	Delivered, Position, Lag jsonseq.Seq
-	GapOpen, Paused          bool
+// row is one of a list of queues, of consumers or of chains.
+type row struct {
+	Queue, Tag             printable.Name
+	Kind                   string
+	Consumer, State, Cause string
+	Also                   []string
+	Since, Due, NextTry    time.Time
+	Seq                    *jsonseq.Seq
+	Lag                    *jsonseq.Seq
+	Attempt                int
+	Error, Group           printable.Name
+	Delivered, Position    jsonseq.Seq
 }
 
-type troubles struct {
-	List []trouble
+type rows struct {
+	List []row
 	Next string
 }
 
 type consumer struct {
 	Queue                    printable.Name
-	Consumer, State          string
+	Consumer, State, Cause   string
+	Also                     []string
+	Since, NextTry           time.Time
+	Seq                      *jsonseq.Seq
 	Delivered, Position, Lag jsonseq.Seq
-	Attempts                 int
+	Attempt                  int
+	Error, Group             printable.Name
+	Attempts                 []attempt
 	Starting                 bool
 	Claim                    *struct {
+		State      string
 		From, To   jsonseq.Seq
 		LeaseUntil time.Time
 		Chain      string
-	}
-	Failure *struct {
-		Error   string
-		At      time.Time
-		RetryAt time.Time
 	}
 	Blocked *struct {
 		Seq   jsonseq.Seq
@@ -92,10 +97,27 @@ type consumer struct {
 		From, To     jsonseq.Seq
 		Since        time.Time
 	}
-	Sink *struct {
-		OpenSince, ProbeAt, FailingSince time.Time
-		Probes                           int64
-		Waking                           bool
+}
+
+type attempt struct {
+	Attempt       int
+	At            time.Time
+	MS            *int64
+	From, To      jsonseq.Seq
+	By, RequestID string
+	Answer        printable.Name
+	Died          bool
+}
+
+type group struct {
+	Consumer, State, Cause string
+	Error                  printable.Name
+	Count                  int
+	Since                  time.Time
+	Examples               []struct {
+		Queue printable.Name
+		Seq   jsonseq.Seq
+		Error printable.Name
 	}
 }
 
@@ -145,8 +167,14 @@ type stateCount struct {
 }
 
 type summary struct {
-	States map[string]stateCount
-	Rates  *struct{ StoredPerSecond, DeliveredPerSecond float64 }
+	States     map[string]stateCount
+	Groups     []group
+	MoreGroups bool
+	Rates      *struct {
+		From                                time.Time
+		StoredPerSecond, DeliveredPerSecond float64
+		Minutes                             []struct{ Stored, Delivered float64 }
+	}
 }
 
 // get asks the API for something.

@@ -46,6 +46,8 @@ type Failure struct {
 	// Proven: the sink is known to take other batches, or no other queue fails. It takes the place of what
 	// the failure before said.
 	Proven bool
+	// Last are the last attempts on the message that is tried next, with this one.
+	Last Attempts
 }
 
 // Random is a name for a request that no other has.

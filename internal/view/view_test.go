@@ -1,0 +1,170 @@
+package view_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
+)
+
+var now = time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+
+// TestIn: a consumer that is in several states is said to be in the first of an order, and the others are beside it.
+func TestIn(t *testing.T) {
+	at := func(states ...view.State) (aspects []view.Aspect) {
+		for _, s := range states {
+			aspects = append(aspects, view.Aspect{State: s, Cause: "of " + string(s)})
+		}
+		return aspects
+	}
+	for want, states := range map[string][]view.State{
+		"ok []":                              nil,
+		"catching-up []":                     {view.CatchingUp},
+		"retrying []":                        {view.CatchingUp, view.Retrying, view.Retrying},
+		"held [retrying]":                    {view.Retrying, view.Held},
+		"blocked [held]":                     {view.Held, view.Blocked, view.CatchingUp},
+		"paused [blocked in-doubt retrying]": {view.InDoubt, view.Retrying, view.Blocked, view.Paused},
+	} {
+		first, also := view.In(at(states...)...)
+		if got := fmt.Sprintf("%s %v", first.State, also); got != want {
+			t.Errorf("%v: %s, want %s", states, got, want)
+		}
+		if len(states) > 0 && first.Cause != "of "+string(first.State) {
+			t.Errorf("%v: the cause is %q", states, first.Cause)
+		}
+	}
+}
+
+// TestWorst: a queue is shown by what is worst of it and its consumers.
+func TestWorst(t *testing.T) {
+	if got := view.Worst(view.OK, view.Paused, view.Retrying); got != view.Retrying {
+		t.Error(got)
+	}
+	if got := view.Worst(view.Gap, view.Blocked); got != view.Gap {
+		t.Error(got)
+	}
+	if got := view.Worst(); got != view.OK {
+		t.Error(got)
+	}
+}
+
+func head(queue string, state view.State, group string, ago time.Duration) view.Head {
+	return view.Head{
+		Queue: printable.Name(queue), Consumer: "books", State: state, Cause: view.Failed, Since: now.Add(-ago),
+		Seq: new(jsonseq.Seq(1)), Error: printable.Name(group + " of " + queue), Group: printable.Name(group),
+	}
+}
+
+// TestGroups: one cause is one group however many queues it has, and its examples are the oldest, a few.
+func TestGroups(t *testing.T) {
+	g := view.NewGrouped(now)
+	for i := range 21 {
+		g.Add(head(fmt.Sprintf("q%02d", i), view.Blocked, "boom", time.Duration(i)*time.Minute))
+	}
+	g.Add(head("other", view.Blocked, "bang", time.Hour))
+	for i := range 3 { // one name's circuit breaker is one cause, whatever each queue was answered
+		g.Add(head(fmt.Sprint("h", i), view.Held, []string{"", "away", "gone"}[i], time.Minute))
+	}
+	groups, more := g.Groups()
+	if len(groups) != 3 || more {
+		t.Fatalf("%d groups, more %t: %+v", len(groups), more, groups)
+	}
+	first := groups[0]
+	if first.Count != 21 || first.Error != "boom" || !first.Since.Equal(now.Add(-20*time.Minute)) || first.Age != 1200 {
+		t.Errorf("the largest is %+v", first)
+	}
+	if len(first.Examples) != view.MaxExamples || first.Examples[0].Queue != "q20" || first.Examples[0].Error != "boom of q20" {
+		t.Errorf("its examples are %+v", first.Examples)
+	}
+	if held := groups[1]; held.State != view.Held || held.Count != 3 || held.Error != "away" {
+		t.Errorf("those held are %+v", held)
+	}
+	for i := range view.MaxGroups {
+		g.Add(head("q", view.Retrying, fmt.Sprint("e", i), 0))
+	}
+	if groups, more = g.Groups(); len(groups) != view.MaxGroups || !more {
+		t.Errorf("%d groups, more %t", len(groups), more)
+	}
+}
+
+// TestWhy: each state has words, what to type, and a section, the worst first; names are quoted as a shell needs.
+func TestWhy(t *testing.T) {
+	seq := new(jsonseq.Seq(42))
+	q := view.Queue{Queue: "it's", State: view.Gap, Position: 41, MaxParked: 50, Seq: seq}
+	all := []view.Consumer{
+		{Head: view.Head{Consumer: "a", State: view.OK}},
+		{Head: view.Head{Consumer: "b", State: view.CatchingUp, Lag: new(jsonseq.Seq(7))}},
+		{Head: view.Head{Consumer: "c", State: view.Paused, Also: []view.State{view.Blocked}, Seq: seq, Error: "boom", Attempt: 5}, Paused: &view.Pause{Reason: "night"}},
+		{Head: view.Head{Consumer: "d", State: view.Retrying, Cause: view.Died, Seq: seq, NextTry: now}},
+		{Head: view.Head{Consumer: "e", State: view.Held, Cause: view.Open}},
+		{Head: view.Head{Consumer: "f", State: view.InDoubt}, Quarantine: []view.Quarantine{{Token: "7-ab"}}},
+		{Head: view.Head{Consumer: "g", State: view.Blocked, Cause: view.Missing, Seq: seq}},
+	}
+	reasons := view.Why(q, all)
+	var got []string
+	for _, r := range reasons {
+		got = append(got, string(r.State)+" "+r.Consumer)
+		if r.Text == "" || len(r.Type) == 0 || r.Anchor != "#"+string(r.State) || r.Queue != "it's" {
+			t.Errorf("%+v", r)
+		}
+	}
+	want := []string{"gap ", "blocked c", "blocked g", "in-doubt f", "held e", "retrying d", "catching-up b", "paused c"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for i, want := range map[int]string{
+		1: `streamsort redrive 'it'\''s' c --reason TEXT`, 2: `streamsort rewind 'it'\''s' g --start first --reason TEXT`,
+		3: `streamsort consumer settle 'it'\''s' f 7-ab COMMITTED --reason TEXT`, 7: `streamsort resume 'it'\''s' c --reason TEXT`,
+	} {
+		if reasons[i].Type[0] != want {
+			t.Errorf("%s, want %s", reasons[i].Type[0], want)
+		}
+	}
+	if reasons[1].Error != "boom" || !strings.Contains(reasons[1].Text, "42 failed 5 times") || !strings.Contains(reasons[7].Text, "night") {
+		t.Errorf("%+v", reasons)
+	}
+	if got := view.Why(view.Queue{Queue: "q", State: view.OK}, all[:1]); len(got) != 0 {
+		t.Errorf("nothing is wrong, and %+v", got)
+	}
+}
+
+// TestCausesHaveWords: each cause of retrying is said in words of its own.
+func TestCausesHaveWords(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range []view.Head{
+		{State: view.Retrying, Cause: view.Failed}, {State: view.Retrying, Cause: view.SinkAway}, {State: view.Retrying, Cause: view.Died},
+		{State: view.Retrying, Cause: view.Replies}, {State: view.Held, Cause: view.Open}, {State: view.Held, Cause: view.Waking},
+		{State: view.CatchingUp}, {State: view.CatchingUp, Cause: view.Starting}, {State: view.InDoubt, Cause: view.Prepared},
+		{State: view.Blocked, Cause: view.Failed}, {State: view.Blocked, Cause: view.Missing},
+	} {
+		r := view.Why(view.Queue{Queue: "q"}, []view.Consumer{{Head: c}})
+		if len(r) != 1 || seen[r[0].Text] || r[0].Cause != c.Cause {
+			t.Errorf("%+v: %+v", c, r)
+			continue
+		}
+		seen[r[0].Text] = true
+	}
+}
+
+// TestDocuments: what is not known is left out, and what was written is read.
+func TestDocuments(t *testing.T) {
+	raw, err := json.Marshal(view.Consumer{Head: view.Head{Queue: "q", Consumer: "c", State: view.OK}})
+	if want := `{"queue":"q","consumer":"c","state":"ok","rewinds":0}`; err != nil || string(raw) != want {
+		t.Errorf("%s, %v; want %s", raw, err, want)
+	}
+	h := head("q", view.Blocked, "boom", time.Minute)
+	raw, err = json.Marshal(h)
+	var read view.Head
+	if err := json.Unmarshal(raw, &read); err != nil || read.Error != h.Error || *read.Seq != *h.Seq || !read.Since.Equal(h.Since) || !read.Is(view.Blocked) || read.Is(view.Paused) {
+		t.Errorf("%s: %+v, %v", raw, read, err)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}

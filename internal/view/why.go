@@ -1,0 +1,184 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/printable"
+)
+
+// Reason is why a queue, or a consumer of it, does not get on, and what to do.
+type Reason struct {
+	Queue printable.Name `json:"queue,omitempty"`
+	// Consumer is empty where the reason is the queue's own.
+	Consumer string `json:"consumer,omitempty"`
+	State    State  `json:"state"`
+	Cause    string `json:"cause,omitempty"`
+	// Text says in plain sentences what is so, and what is to be done.
+	Text     string         `json:"text"`
+	Since    time.Time      `json:"since,omitzero"`
+	NextTry  time.Time      `json:"nextTry,omitzero"`
+	Error    printable.Name `json:"error,omitempty"`
+	Group    printable.Name `json:"group,omitempty"`
+	Attempts []Attempt      `json:"attempts,omitempty"`
+	// Type are the commands that help, the likeliest first.
+	Type []string `json:"type,omitempty"`
+	// Anchor is the section of the runbook: # and the state.
+	Anchor string `json:"anchor"`
+}
+
+// Why returns what is wrong with a queue and its consumers, the worst first: nothing where all is well. A consumer that only has
+// messages waiting is among them, because that may be what is asked about.
+func Why(q Queue, consumers []Consumer) []Reason {
+	reasons := []Reason{}
+	if q.State == Gap {
+		reasons = append(reasons, q.why())
+	}
+	for _, c := range consumers {
+		c.Queue = cmp.Or(c.Queue, q.Queue)
+		for _, state := range append([]State{c.State}, c.Also...) {
+			if state != OK {
+				reasons = append(reasons, c.why(state))
+			}
+		}
+	}
+	slices.SortStableFunc(reasons, func(a, b Reason) int {
+		return cmp.Compare(slices.Index(Attention, a.State), slices.Index(Attention, b.State))
+	})
+	return reasons
+}
+
+// why is the reason of a queue with a gap.
+func (q Queue) why() Reason {
+	r := Reason{
+		Queue: q.Queue, State: Gap, Since: q.GapSince, Anchor: "#" + string(Gap),
+		Text: fmt.Sprintf("The queue waits for a message that was not put: it has all up to %d, and messages up to %d behind the gap. "+
+			"Put what is missing; where it never comes, policy=skip gives it up after gapAfter.", q.Position, q.MaxParked),
+		Type: []string{"streamsort queue " + argument(q.Queue), "streamsort configure " + argument(q.Queue) + " policy=skip"},
+	}
+	return r
+}
+
+// why is the reason of a consumer for one of its states.
+func (c Consumer) why(state State) Reason {
+	r := Reason{Queue: c.Queue, Consumer: c.Consumer, State: state, Anchor: "#" + string(state)}
+	if state == c.State {
+		r.Cause, r.Since, r.NextTry = c.Cause, c.Since, c.NextTry
+	}
+	if state == Blocked || state == Retrying || state == Held {
+		r.Error, r.Group, r.Attempts = c.Error, c.Group, c.Attempts
+	}
+	both := argument(c.Queue) + " " + argument(printable.Name(c.Consumer))
+	add := func(format string, arguments ...any) { r.Type = append(r.Type, fmt.Sprintf(format, arguments...)) }
+	switch state {
+	case Blocked:
+		if r.Cause == Missing {
+			r.Text = fmt.Sprintf("Message %s is not stored any more, and no message is stepped over. "+
+				"Set the consumer behind the loss, or restore the message first.", c.seq())
+			add("streamsort rewind %s --start first --reason TEXT", both)
+			break
+		}
+		r.Text = fmt.Sprintf("Message %s failed %s, and waits for an operator. "+
+			"Repair the cause and redrive it, or give the message up.", c.seq(), times(c.Attempt))
+		add("streamsort redrive %s --reason TEXT", both)
+		if c.Seq != nil {
+			at := placed(c.Queue, int64(*c.Seq))
+			add("streamsort inspect %s", at)
+			add("streamsort skip %s %s --reason TEXT", at, argument(printable.Name(c.Consumer)))
+		}
+	case Paused:
+		r.Text = "An operator paused the consumer, and nothing is delivered until one resumes it."
+		if c.Paused != nil {
+			r.Since = c.Paused.Since
+			r.Text = fmt.Sprintf("An operator paused the consumer (%s), and nothing is delivered until one resumes it.", c.Paused.Reason)
+		}
+		add("streamsort resume %s --reason TEXT", both)
+	case InDoubt:
+		r.Text = "Only the consumer's database says whether its claim was committed. Its worker settles the claim when it runs again."
+		for _, q := range c.Quarantine {
+			r.Text = "A claim stayed in doubt too long, and is in quarantine. Look in the consumer's database whether its marker is there, and settle the claim."
+			add("streamsort consumer settle %s %s COMMITTED --reason TEXT", both, q.Token)
+			break
+		}
+		if len(r.Type) == 0 {
+			add("streamsort consumer %s", both)
+		}
+	case Held:
+		r.Text = fmt.Sprintf("The sink of consumer %s is away, as several queues found: nothing is delivered but one probe at a time. "+
+			"Repair the sink; the next probe notices it, and nothing is to be typed.", printable.Text(c.Consumer))
+		if r.Cause == Waking {
+			r.Text = "The sink is back, and the queues that the circuit breaker held are being woken up. Nothing is to be done."
+		}
+		add("streamsort consumer --state held --consumer %s", argument(printable.Name(c.Consumer)))
+	case Retrying:
+		r.Text = c.retrying(r.Cause)
+		if c.Seq != nil {
+			add("streamsort inspect %s", placed(c.Queue, int64(*c.Seq)))
+		}
+	case CatchingUp:
+		r.Text = fmt.Sprintf("%s seqs wait for the consumer, and nothing is wrong: it gets them in turn.", c.lag())
+		if r.Cause == Starting {
+			r.Text = "The consumer finds the place where it begins; it delivers after that."
+		}
+		add("streamsort top %s", argument(c.Queue))
+	}
+	return r
+}
+
+// retrying says why a consumer tries a message again.
+func (c Consumer) retrying(cause string) string {
+	switch cause {
+	case SinkAway:
+		return fmt.Sprintf("The sink was throttled or could not be reached when message %s was tried. "+
+			"That counts against no message, and is tried again until the sink is back.", c.seq())
+	case Died:
+		return fmt.Sprintf("The worker that had message %s answered nothing until its lease was over: it died, or ran out of time. "+
+			"The message is tried again, in the end alone.", c.seq())
+	case Replies:
+		return "A queue that the consumer's replies go to is full. The replies are tried again; nothing else is delivered before."
+	}
+	return fmt.Sprintf("Message %s failed %s, and is tried again by itself. "+
+		"Look at the error; where it is the message's own fault, the consumer blocks when its attempts are used up.", c.seq(), times(c.Attempt))
+}
+
+func (h Head) seq() string {
+	if h.Seq == nil {
+		return "at the head"
+	}
+	return strconv.FormatInt(int64(*h.Seq), 10)
+}
+
+func (h Head) lag() string {
+	if h.Lag == nil {
+		return "Some"
+	}
+	return strconv.FormatInt(int64(*h.Lag), 10)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return strconv.Itoa(n) + " times"
+}
+
+// placed is QUEUE@SEQ as a shell takes it.
+func placed(queue printable.Name, seq int64) string {
+	return argument(queue + "@" + printable.Name(strconv.FormatInt(seq, 10)))
+}
+
+// plain are the characters that a shell takes as they are.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,"
+
+// argument is a text as an argument of a POSIX shell: quoted where it has to be.
+func argument(text printable.Name) string {
+	shown := text.String()
+	if shown != "" && strings.Trim(shown, plain) == "" {
+		return shown
+	}
+	return "'" + strings.ReplaceAll(shown, "'", `'\''`) + "'"
+}

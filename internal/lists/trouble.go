@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // Row is a queue, a consumer of it, or a chain in a state.
@@ -107,26 +108,25 @@ type Summary struct {
 	Status int                     `json:"status"`
 	States map[trouble.State]Count `json:"states"`
 	// Rates are the whole stack's; nil where a tenant asks, or for the queues of a prefix.
-	Rates *Rates `json:"rates,omitempty"`
+	Rates *view.Rates `json:"rates,omitempty"`
 }
 
-// Rates are how many messages a second were accepted, and handed to sinks by process, repeats among them, in
-// the last whole minutes. What processes counted in their last ten seconds may be in the minute behind it.
-type Rates struct {
-	From      time.Time `json:"from"`
-	To        time.Time `json:"to"`
-	Stored    float64   `json:"storedPerSecond"`
-	Delivered float64   `json:"deliveredPerSecond"`
-}
+// The minutes of the rates: those that are shown, and those that are a rate.
+const shownMinutes, minutes = 30, 5
 
-// minutes are those of the rates.
-const minutes = 5 * time.Minute
-
-func rates(ctx context.Context, store *trouble.Store, now time.Time) (*Rates, error) {
-	r := &Rates{To: now.UTC().Truncate(time.Minute)}
-	r.From = r.To.Add(-minutes)
-	n, err := store.Counted(ctx, r.From, r.To)
-	r.Stored, r.Delivered = float64(n.Stored)/minutes.Seconds(), float64(n.Delivered)/minutes.Seconds()
+func rates(ctx context.Context, store *trouble.Store, now time.Time) (*view.Rates, error) {
+	r := &view.Rates{To: now.UTC().Truncate(time.Minute)}
+	r.From = r.To.Add(-minutes * time.Minute)
+	at := r.To.Add(-shownMinutes * time.Minute)
+	counted, err := store.Counted(ctx, at, r.To)
+	for i, n := range counted {
+		if i >= shownMinutes-minutes {
+			r.Stored += float64(n.Stored) / (minutes * 60)
+			r.Delivered += float64(n.Delivered) / (minutes * 60)
+		}
+		r.Minutes = append(r.Minutes, view.Minute{At: at, Stored: n.Stored, Delivered: n.Delivered})
+		at = at.Add(time.Minute)
+	}
 	return r, err
 }
 

@@ -15,25 +15,22 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // What the API answers, as far as the page shows it.
 
 type queue struct {
-	Queue                        printable.Name
-	Kind, Mode, Policy, GapAfter string
-	State                        string
-	First, Position, MaxParked   jsonseq.Seq
-	MaxAhead                     int64
-	Parked                       int
-	ParkedMore, GapOpen          bool
-	GapSince                     time.Time
-	KeyType, Settle, Late        string
-	HighKey                      json.RawMessage
-	LateSoFar                    int64
-	Waiting                      int
-	WaitingMore                  bool
-	DueAt                        time.Time
+	view.Queue
+	Mode, Policy, GapAfter string
+	First                  jsonseq.Seq
+	MaxAhead               int64
+	Parked                 int
+	ParkedMore, GapOpen    bool
+	KeyType, Settle, Late  string
+	LateSoFar              int64
+	Waiting                int
+	WaitingMore            bool
 }
 
 type gap struct{ From, To jsonseq.Seq }
@@ -45,16 +42,10 @@ type gaps struct {
 
 // row is one of a list of queues, of consumers or of chains.
 type row struct {
-	Queue, Tag             printable.Name
-	Kind                   string
-	Consumer, State, Cause string
-	Also                   []string
-	Since, Due, NextTry    time.Time
-	Seq                    *jsonseq.Seq
-	Lag                    *jsonseq.Seq
-	Attempt                int
-	Error, Group           printable.Name
-	Delivered, Position    jsonseq.Seq
+	view.Head
+	Tag  printable.Name
+	Kind string
+	Due  time.Time
 }
 
 type rows struct {
@@ -62,64 +53,7 @@ type rows struct {
 	Next string
 }
 
-type consumer struct {
-	Queue                    printable.Name
-	Consumer, State, Cause   string
-	Also                     []string
-	Since, NextTry           time.Time
-	Seq                      *jsonseq.Seq
-	Delivered, Position, Lag jsonseq.Seq
-	Attempt                  int
-	Error, Group             printable.Name
-	Attempts                 []attempt
-	Starting                 bool
-	Claim                    *struct {
-		State      string
-		From, To   jsonseq.Seq
-		LeaseUntil time.Time
-		Chain      string
-	}
-	Blocked *struct {
-		Seq   jsonseq.Seq
-		Since time.Time
-	}
-	Paused *struct {
-		Reason string
-		Since  time.Time
-	}
-	Waiting *struct {
-		Seq     jsonseq.Seq
-		Since   time.Time
-		Missing bool
-	}
-	Quarantine []struct {
-		Token, State string
-		From, To     jsonseq.Seq
-		Since        time.Time
-	}
-}
-
-type attempt struct {
-	Attempt       int
-	At            time.Time
-	MS            *int64
-	From, To      jsonseq.Seq
-	By, RequestID string
-	Answer        printable.Name
-	Died          bool
-}
-
-type group struct {
-	Consumer, State, Cause string
-	Error                  printable.Name
-	Count                  int
-	Since                  time.Time
-	Examples               []struct {
-		Queue printable.Name
-		Seq   jsonseq.Seq
-		Error printable.Name
-	}
-}
+type consumer = view.Consumer
 
 type message struct {
 	Seq                   jsonseq.Seq
@@ -158,23 +92,6 @@ type chain struct {
 	Edges, EdgesEnded, Stamps       int64
 	CreatedAt, Deadline, ProgressAt time.Time
 	EndedAt                         time.Time
-}
-
-type stateCount struct {
-	Count  int
-	More   bool
-	Oldest time.Time
-}
-
-type summary struct {
-	States     map[string]stateCount
-	Groups     []group
-	MoreGroups bool
-	Rates      *struct {
-		From                                time.Time
-		StoredPerSecond, DeliveredPerSecond float64
-		Minutes                             []struct{ Stored, Delivered float64 }
-	}
 }
 
 // get asks the API for something.

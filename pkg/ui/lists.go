@@ -9,30 +9,33 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/bulk"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // counted is a state of the summary, and the screen that lists who is in it.
 type counted struct {
-	State string
-	stateCount
+	State view.State
+	view.Count
 	Link string
 }
 
 // urgency are the states as the overview has them: what needs somebody comes first.
-var urgency = []struct{ state, list string }{
-	{"gap", "queues"},
-	{"blocked", "consumers"},
-	{"in-doubt", "consumers"},
-	{"held", "consumers"},
-	{"retrying", "consumers"},
-	{"failed", "chains"},
-	{"timed-out", "chains"},
-	{"catching-up", "consumers"},
-	{"paused", "consumers"},
+var urgency = slices.Concat(view.Attention, []view.State{"failed", "timed-out"})
+
+// listOf is the screen that lists those in a state.
+func listOf(state view.State) string {
+	switch state {
+	case view.Gap:
+		return "queues"
+	case "failed", "timed-out":
+		return "chains"
+	}
+	return "consumers"
 }
 
 // calm are the states in which nothing fails.
-var calm = []string{"catching-up", "paused"}
+var calm = []view.State{view.CatchingUp, view.Paused}
 
 // The bounds of what the overview reads.
 const (
@@ -42,7 +45,7 @@ const (
 
 // overview is what is wrong in a stack, and how its messages flow.
 func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
-	var s summary
+	var s view.Summary
 	if err := u.get(ctx, "/summary", nil, &s); err != nil {
 		return nil, err
 	}
@@ -52,21 +55,22 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	}
 	var states []counted
 	wrong, queues := 0, 0
-	for _, in := range urgency {
-		n := s.States[in.state]
+	for _, state := range urgency {
+		n := s.States[state]
 		if n.Count == 0 {
 			continue
 		}
-		states = append(states, counted{in.state, n, link(in.list, "state", in.state)})
-		if !slices.Contains(calm, in.state) {
+		states = append(states, counted{state, n, link(listOf(state), "state", state)})
+		if !slices.Contains(calm, state) {
 			wrong += n.Count
 		}
 	}
 	for _, g := range s.Groups {
-		queues += g.Count
+		queues += max(g.Count, 1)
 	}
+	counts := map[string]view.Count{"gap": s.States[view.Gap]}
 	screen := map[string]any{
-		"States": states, "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups, "Failing": queues,
+		"States": states, "Counts": counts, "Chains": s.States["failed"].Count+s.States["timed-out"].Count > 0, "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups, "Failing": queues,
 		"Rates": s.Rates, "Behind": behind, "Charts": u.flow(ctx, s, behind),
 	}
 	if len(behind) == 0 {
@@ -78,13 +82,13 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 }
 
 // behind are some consumers, the farthest behind first: those in a state, and others where these are few.
-func (u *UI) behind(ctx context.Context, states map[string]stateCount) ([]row, error) {
-	lists, err := kept(ctx, u, "behind", overviewKept, func() ([]row, error) {
+func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]row, error) {
+	return kept(ctx, u, "behind", overviewKept, func() ([]row, error) {
 		var all []row
 		asked := []string{}
-		for _, in := range urgency {
-			if in.list == "consumers" && states[in.state].Count > 0 {
-				asked = append(asked, in.state)
+		for _, state := range urgency {
+			if listOf(state) == "consumers" && states[state].Count > 0 {
+				asked = append(asked, string(state))
 			}
 		}
 		for _, state := range append(asked, "") {
@@ -101,18 +105,20 @@ func (u *UI) behind(ctx context.Context, states map[string]stateCount) ([]row, e
 		slices.SortStableFunc(all, farthest)
 		return all[:min(len(all), 10)], nil
 	})
-	return lists, err
 }
 
 // same reports whether another row is of the same consumer.
 func (r row) same(o row) bool { return r.Queue == o.Queue && r.Consumer == o.Consumer }
 
 // Behind is how many messages the consumer has to get.
-func (r row) Behind() int64 {
-	if r.Lag == nil {
+func (r row) Behind() int64 { return number(r.Lag) }
+
+// number is a seq or a lag; 0 where there is none.
+func number(s *jsonseq.Seq) int64 {
+	if s == nil {
 		return 0
 	}
-	return int64(*r.Lag)
+	return int64(*s)
 }
 
 // Pick is the row as the value of a check box.
@@ -124,13 +130,14 @@ func farthest(a, b row) int {
 }
 
 // flow are the overview's charts: what the stack counted, and what the page saw.
-func (u *UI) flow(ctx context.Context, s summary, behind []row) (charts []chart) {
+func (u *UI) flow(ctx context.Context, s view.Summary, behind []row) (charts []chart) {
 	if s.Rates != nil && len(s.Rates.Minutes) > 0 {
 		var times []time.Time
 		put, delivered := series{name: "put", kind: "first"}, series{name: "delivered", kind: "second"}
-		for i, m := range s.Rates.Minutes {
-			times = append(times, s.Rates.From.Add(time.Duration(i)*time.Minute))
-			put.values, delivered.values = append(put.values, m.Stored), append(delivered.values, m.Delivered)
+		for _, m := range s.Rates.Minutes {
+			times = append(times, m.At)
+			put.values = append(put.values, float64(m.Stored))
+			delivered.values = append(delivered.values, float64(m.Delivered))
 		}
 		charts = append(charts, drawChart("Messages a minute", times, put, delivered))
 	}
@@ -144,10 +151,10 @@ func (u *UI) flow(ctx context.Context, s summary, behind []row) (charts []chart)
 
 // chartsOf are the charts of a queue, as the page saw it.
 func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []chart {
-	now, key := time.Now(), u.who(ctx)+"\x00"+string(q.Queue)
+	now, key := time.Now(), u.who(ctx)+"\x00"+string(q.Queue.Queue)
 	lag := int64(0)
 	for _, c := range consumers {
-		lag = max(lag, int64(c.Lag))
+		lag = max(lag, number(c.Lag))
 	}
 	put := u.trends.note(key, now, int64(q.Position))
 	delivered := u.trends.note(key+"\x00delivered", now, int64(q.Position)-lag)

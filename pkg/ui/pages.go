@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fantree"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -62,7 +63,7 @@ type queueScreen struct {
 	Gaps      gaps
 	Consumers []consumer
 	More      bool // consumers
-	Why       []reason
+	Why       []view.Reason
 	Ruler     ruler
 	Last      []message // the latest first
 	Charts    []chart
@@ -96,6 +97,7 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	s.Done = log.Operations[:min(len(log.Operations), shownLast)]
+	s.Why = view.Why(s.Q.Queue, s.Consumers)
 	s.Ruler = draw(s.Q, s.Gaps, s.Consumers)
 	s.Charts = u.chartsOf(ctx, s.Q, s.Consumers)
 	s.Said = said(query, s.Consumers)
@@ -104,10 +106,7 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 
 // consumersOf are the first consumers of a queue.
 func (u *UI) consumersOf(ctx context.Context, queue string) (list []consumer, more bool, err error) {
-	var found struct {
-		Consumers []consumer
-		Next      string
-	}
+	var found view.Consumers
 	err = u.get(ctx, "/consumers", values("queue", queue, "limit", shownConsumer), &found)
 	return found.Consumers, found.Next != "", err
 }
@@ -117,7 +116,7 @@ func (u *UI) last(ctx context.Context, q queue) ([]message, error) {
 	if q.Position < q.First {
 		return nil, nil
 	}
-	asked := values("queue", string(q.Queue), "limit", strconv.Itoa(shownLast))
+	asked := values("queue", string(q.Queue.Queue), "limit", strconv.Itoa(shownLast))
 	if after := q.Position - shownLast; after >= 0 {
 		asked.Set("after", strconv.FormatInt(int64(after), 10))
 	}
@@ -142,7 +141,7 @@ type messageScreen struct {
 // Tried are the consumers that have tried it, with the attempts that are known.
 func (s messageScreen) Tried() (tried []consumer) {
 	for _, c := range s.Consumers {
-		c.Attempts = slices.DeleteFunc(slices.Clone(c.Attempts), func(a attempt) bool {
+		c.Attempts = slices.DeleteFunc(slices.Clone(c.Attempts), func(a view.Attempt) bool {
 			return s.Seq < int64(a.From) || int64(a.To) < s.Seq
 		})
 		if len(c.Attempts) > 0 {

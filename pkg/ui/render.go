@@ -50,7 +50,8 @@ var functions = template.FuncMap{
 	"newID": rand.Text, "printable": printable.Text,
 	"lasting": func(t time.Time) string { return "for " + greatest(max(time.Since(t), 0)) },
 	"passed":  func(t time.Time) bool { return time.Until(t) <= 0 },
-	"seq":     func(s jsonseq.Seq) int64 { return int64(s) },
+	"seq":     number,
+	"add":     func(a, b int64) int64 { return a + b },
 	"short":   short,
 }
 
@@ -132,7 +133,8 @@ func pretty(text string) string {
 }
 
 // words is a state as it is read: in-doubt is "in doubt", TIMED_OUT "timed out".
-func words(state string) string {
+func words(of any) string {
+	state := fmt.Sprint(of)
 	if causes[state] != "" {
 		return causes[state]
 	}
@@ -148,8 +150,8 @@ var causes = map[string]string{
 }
 
 // logOf is the address of what a Lambda function logged in a call, in the AWS console; empty where that is not known.
-func logOf(arn, requestID string) string {
-	parts := strings.Split(arn, ":")
+func logOf(arn printable.Name, requestID string) string {
+	parts := strings.Split(string(arn), ":")
 	if len(parts) < 7 || parts[2] != "lambda" || parts[4] == "000000000000" {
 		return ""
 	}
@@ -164,12 +166,12 @@ func logOf(arn, requestID string) string {
 }
 
 // nameOf is the name of a function in its ARN, or what else made an attempt.
-func nameOf(by string) string {
-	_, name, is := strings.Cut(by, ":function:")
+func nameOf(by printable.Name) string {
+	_, name, is := strings.Cut(by.String(), ":function:")
 	if !is {
-		name = by
+		name = by.String()
 	}
-	return cmp.Or(printable.Text(name), "–")
+	return cmp.Or(name, "–")
 }
 
 // short is the beginning of a text, in one line.

@@ -12,10 +12,10 @@ func TestTrend(t *testing.T) {
 		lines := newTrends()
 		var got trend
 		for i, value := range values {
-			got = lines.note("a line", began.Add(time.Duration(i)*time.Minute), value)
+			got = trendOf(lines.note("a line", began.Add(time.Duration(i)*time.Minute), value))
 		}
-		if got.Short() != want || (got.Points == "") == (len(values) > 1) {
-			t.Errorf("%v: %s, %q", values, got.Short(), got.Points)
+		if got.Text() != want || (got.Points == "") == (len(values) > 1) {
+			t.Errorf("%v: %s, %q", values, got.Text(), got.Points)
 		}
 	}
 }

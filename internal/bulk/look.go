@@ -39,7 +39,7 @@ func (t Target) Text() string {
 	if err != nil {
 		panic(err) // there is no text that is no JSON
 	}
-	return string(text)
+	return string(printable.JSON(text))
 }
 
 // ParseTarget reads what [Target.Text] wrote. The error is a *invalid.Error.
@@ -246,7 +246,7 @@ type consumer struct {
 
 func (c consumer) error() string {
 	if c.Failure == nil {
-		return ""
+		return string(c.Error)
 	}
 	return c.Failure.Error
 }

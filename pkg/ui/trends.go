@@ -39,19 +39,23 @@ func newTrends() *trends {
 }
 
 // note adds what a figure is now, and returns its samples. Looks of several browsers within a tenth
-// of a second are one. Where there are too many samples, every second of the older ones goes.
+// of a second are one. Samples are apart by a hundredth of their time at least, but for the last;
+// where there are too many all the same, every second one goes.
 func (t *trends) note(line string, now time.Time, value int64) []sample {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, _ := t.lines.Get(line)
 	samples := make([]sample, 0, len(before)+1)
 	for i, s := range before {
-		old := len(before) >= mostSamples && i < mostSamples/2 && i%2 == 1
-		if !old && now.Sub(s.at) <= remembered {
+		if (len(before) < mostSamples || i%2 == 0) && now.Sub(s.at) <= remembered {
 			samples = append(samples, s)
 		}
 	}
-	if n := len(samples); n == 0 || now.Sub(samples[n-1].at) >= shortest/2 {
+	n := len(samples)
+	if n > 1 && samples[n-1].at.Sub(samples[n-2].at) < now.Sub(samples[0].at)/100 {
+		samples, n = samples[:n-1], n-1
+	}
+	if n == 0 || now.Sub(samples[n-1].at) >= shortest/2 {
 		samples = append(samples, sample{now, value})
 	}
 	t.lines.Add(line, samples)

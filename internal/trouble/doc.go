@@ -14,13 +14,13 @@
 //	n          N  rises with the consumer, the queue, or the chains of a tag: who is late changes no newer row
 //	seq        N  the message that is missing, or that the consumer gets next
 //	attempt    N  how often that was tried
-//	error      S  why it failed last, 200 bytes at most
+//	error      S  why it failed last, 300 bytes at most
 //	shown      N  how many bytes of error the queue's tenant may read, where that is not all
 //	expiresOn  N  s, when TTL may delete it: of chains only
 //	v          N  layout of the item, 1
 //
 // A consumer has no space in its name, so the last one tells the two apart. Fifty rows
-// of names of usual length have less than 8 KB, which are read for 1 read unit; with errors of full length it is 3. A key has 1,024
+// of names of usual length have less than 8 KB, which are read for 1 read unit; with errors of full length it is 4. A key has 1,024
 // bytes at most: names that are longer together have no row, and are in no list.
 //
 // Beside the rows, under (" walk", " walk"), is how far the sweep's walk over all rows is:

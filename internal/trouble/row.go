@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/errtext"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -74,8 +75,17 @@ type Row struct {
 // Expired reports whether the row is one that only DynamoDB has not deleted yet.
 func (r Row) Expired(now time.Time) bool { return !r.ExpiresOn.IsZero() && !now.Before(r.ExpiresOn) }
 
-// MaxError is how many bytes of an error are in a row.
-const MaxError = 200
+// Like reports whether the other row says the same but for how often the message was tried: of a consumer that fails the group of
+// the error counts, so that an attempt after the first writes no row.
+func (r Row) Like(o Row) bool {
+	if r.State == Failing && o.State == Failing && r.Seq == o.Seq && errtext.Group(r.Error) == errtext.Group(o.Error) {
+		return true
+	}
+	return r == o
+}
+
+// MaxError is how many bytes of an error are in a row: as many as a consumer's item has, so that both are of one group.
+const MaxError = 300
 
 const layout = 1
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/internal/request"
 )
 
 // State is what a consumer of a queue is at.
@@ -118,6 +120,9 @@ type Progress struct {
 	FailingSince time.Time `ddb:"failingSince,omitzero"`
 	// Proven: when it last failed, the sink was known to take other batches, or no other queue failed.
 	Proven bool `ddb:"proven,omitzero"`
+	// Last are the last attempts on the message behind Delivered that did not end with a commit, the oldest first; the
+	// rest are zero.
+	Last request.Attempts `ddb:"last,omitzero"`
 	// Answer is what the sink answered when it took the last batch of which it said so.
 	Answer Response `ddb:"answer,omitzero"`
 	// BlockedSince is since when the state is Blocked.
@@ -202,6 +207,24 @@ func (c Consumer) Exists() bool { return c.Queue != "" }
 func (c Consumer) Fails() bool {
 	return c.State != Blocked && !c.Failed.IsZero()
 }
+
+// Retries reports whether the message behind Delivered was tried to no end, and is tried again: it failed, or its worker died.
+func (c Consumer) Retries() bool {
+	switch c.State {
+	case Idle:
+		return c.failed() || c.Attempts > 0
+	case Started:
+		return c.retried()
+	}
+	return false
+}
+
+// retried reports whether a claim, which a consumer has, is not the first of its message.
+func (c Consumer) retried() bool { return c.failed() || c.Attempts > 1 }
+
+// failed reports whether something is known to have failed since the last commit. A batch that was only too slow beside
+// others says nothing.
+func (c Consumer) failed() bool { return c.Fails() && c.Error != "" }
 
 // alone reports whether the last claim had one message: only then is it known that its
 // failure is that of the message behind Delivered.

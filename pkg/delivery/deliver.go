@@ -81,8 +81,8 @@ type delivery struct {
 	// longest is how long a batch took.
 	longest time.Duration
 	// claiming is when the last claim was asked for, claimed that of the batch that is under way,
-	// and returned when its handler returned.
-	claiming, claimed, returned time.Time
+	// handed when it was handed over, and returned when its handler returned.
+	claiming, claimed, handed, returned time.Time
 	bounds
 	// bad tells that the last batch cannot be handed on as it is, however often.
 	bad bool
@@ -370,7 +370,6 @@ func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
 // noteBlocked notes that the consumer is blocked now.
 func (run *delivery) noteBlocked(ctx context.Context, c, blocked Consumer) {
 	run.store.Note(ctx, c, blocked)
-	run.store.NoteOver(ctx, c, trouble.Failing)
 	run.Ended = EndedBlocked
 }
 
@@ -427,10 +426,15 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 		// Nothing is known yet of the message behind the part.
 		behind.Attempts, behind.Together, behind.Away = 1, 1, 0
 		behind.Failed, behind.FailingSince, behind.Proven = time.Time{}, time.Time{}, false
+		behind.Last = request.Attempts{}
 	}
 	part := batch.upTo(c.From + passed)
 	failure := run.failure(ctx, behind, cause, len(part.Messages) > 0)
 	failure.Passed = passed
+	failure.Last = behind.Last
+	if !isSlow(cause) {
+		failure.Last = behind.Last.With(run.attempt(c, cause, failure.Now))
+	}
 	run.bad = isPermanent(cause)
 	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
@@ -455,9 +459,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 		// Go on: by halves, up to the bad one.
 	default:
 		run.Ended = EndedFailed
-		if fails(after, run.reader.MaxAttempts) {
-			run.noteMore(ctx, failingRow(after))
-		}
+		run.store.Note(ctx, c, after)
 	}
 	return after, nil
 }
@@ -471,7 +473,7 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part 
 	failure := request.Failure{Error: shorten(strings.ToValidUTF8(why, "?"), maxError), ReplyQueue: replyQueue, Shown: shownOf(cause, why), Alone: c.alone(), Now: now}
 	switch {
 	case isSlow(cause):
-		failure.RetryAt, failure.Away = now, c.Away+1
+		failure.RetryAt, failure.Away, failure.Error = now, c.Away+1, ""
 	case isPermanent(cause):
 		failure.RetryAt, failure.Block = now, c.alone() // it has only to be alone
 		if run.probe > 0 {

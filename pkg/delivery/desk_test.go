@@ -35,6 +35,8 @@ type desk struct {
 	got []string
 	// fails says why the sink does not take a batch; nil takes all.
 	fails func(delivery.Batch) error
+	// noted are the writes to the table of trouble.
+	noted []string
 	// announced is what the sweep announced.
 	announced []delivery.Announcement
 }
@@ -93,7 +95,7 @@ var errNo = errors.New("no")
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), consumers: ddb.NewMemory(tableNames.Tables()...)}
-	k.store = k.storeOn(k.consumers.Do)
+	k.store = k.storeOn(k.do)
 	clock := func() time.Time { return k.now }
 	var err error
 	k.sorter, err = cursor.New(k.queues.on(t, k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
@@ -101,6 +103,13 @@ func newDesk(t *testing.T) *desk {
 	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
 	k.must(err)
 	return k
+}
+
+func (k *desk) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	if r.Writes() && strings.HasSuffix(r.Name(), " trouble") {
+		k.noted = append(k.noted, r.Name())
+	}
+	return k.consumers.Do(ctx, r)
 }
 
 // storeOn is the store on a view of the consumers' tables.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/streamsort/streamsort/internal/trouble"
 )
 
 // Handed is a batch that was handed to a [Reader], and when.
@@ -31,9 +29,7 @@ func (run *delivery) tell(batch Batch, committed time.Time, err error) {
 // skipped messages says nothing of the sink: most are not asked for it.
 func (run *delivery) handedOn(ctx context.Context, done Batch) {
 	run.tell(done, run.now(), nil)
-	if c := run.Record; fails(c, run.reader.MaxAttempts+1) { // with this attempt
-		run.store.NoteOver(ctx, c, trouble.Failing)
-	}
+	run.store.NoteTaken(ctx, run.Record)
 	switch {
 	case len(done.Messages) > 0:
 		run.noteTaken(ctx, run.learnt, run.claimed, run.probe > 0)
@@ -48,6 +44,7 @@ func (run *delivery) handedOn(ctx context.Context, done Batch) {
 // hand hands a batch on.
 func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time) (err error) {
 	began := run.now()
+	run.handed = began
 	end := leaseUntil.Add(-run.margin)
 	if deadline, ok := ctx.Deadline(); ok {
 		end = deadline.Add(-run.margin)

@@ -37,6 +37,7 @@ const (
 	attrAway             ddb.Path = "away"
 	attrFailingSince     ddb.Path = "failingSince" // ms
 	attrProven           ddb.Path = "proven"
+	attrLast             ddb.Path = "last"
 	attrBlockedSince     ddb.Path = "blockedSince" // ms
 	attrOutcomes         ddb.Path = "outcomes"
 	attrQuarantine       ddb.Path = "quarantine"

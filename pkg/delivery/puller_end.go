@@ -145,6 +145,9 @@ func (p *puller) commit(ctx context.Context, h Held) (Answer, error) {
 	if made && c.LeaseUntil.Before(p.d.now()) {
 		p.d.store.NoteOver(ctx, c, trouble.InDoubt) // it may have been
 	}
+	if made && c.IsolateTo > c.From { // a batch failed that had a message of it
+		p.d.store.NoteOver(ctx, c, trouble.Failing)
+	}
 	switch judge(c, h.Token) {
 	case Deferred:
 		c, made, err = p.d.endDeferred(ctx, c, true, "")
@@ -230,9 +233,10 @@ func (p *puller) abort(ctx context.Context, h Held, reason string, end func(Cons
 	now := p.d.now()
 	before := c
 	c, made, err := end(before, request.Failure{
-		Error: shorten(strings.ToValidUTF8(reason, "?"), maxError), Alone: c.alone(), Now: now,
+		Error: shorten(strings.ToValidUTF8(cmp.Or(reason, "its worker gave it up"), "?"), maxError), Alone: c.alone(), Now: now,
 		RetryAt: now.Add(request.RetryAfter(c.ownAttempts(), request.DefaultRetries)),
 		Block:   c.ownAttempts() >= p.maxAttempts && c.alone(),
+		Last:    c.Last.With(attemptOf(c, now, 0, reason, 0)),
 	})
 	if err != nil {
 		return Answer{}, err

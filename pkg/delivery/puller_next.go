@@ -95,6 +95,7 @@ func (p *puller) goOn(ctx context.Context, c Consumer, h Held, r Request) (done,
 	if err != nil || !mine {
 		return Answer{}, Answer{}, err // paused, or ended otherwise: the commit says which
 	}
+	p.d.store.NoteTaken(ctx, c)
 	done, err = h.answerTo(after, true, Committed)
 	return done, give(after, batch(after, got)), err
 }

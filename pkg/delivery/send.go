@@ -98,6 +98,9 @@ func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Arr
 	if err == nil && !done {
 		err = ErrOutran // another finished it, and several claims more
 	}
+	if err == nil {
+		d.store.NoteTaken(ctx, c)
+	}
 	return finished, err
 }
 

@@ -129,6 +129,9 @@ func (b *bench) claim(c Consumer, req string, to int64) Consumer {
 // ended is c with the outcome of its claim remembered.
 func ended(c Consumer, outcome TokenOutcome) Consumer {
 	c.Outcomes[c.Token.N%4] = remember(c.Token, outcome)
+	if outcome == Cancelled {
+		c.Last = c.Last.With(died(c))
+	}
 	return c
 }
 
@@ -136,7 +139,7 @@ func ended(c Consumer, outcome TokenOutcome) Consumer {
 func committed(c Consumer) Consumer {
 	c = ended(c, Committed)
 	c.State, c.Delivered, c.Attempts, c.Together = Idle, c.To, 0, 0
-	c.Deferred = false
+	c.Deferred, c.Last = false, request.Attempts{}
 	return takenNow(c)
 }
 

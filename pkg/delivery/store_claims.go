@@ -53,7 +53,7 @@ func takeOver(seen Consumer) []ddb.Action {
 		return nil
 	}
 	return []ddb.Action{
-		setEnded(seen.Token, Cancelled), attrIsolateTo.Set(ddb.Int(seen.To)),
+		setEnded(seen.Token, Cancelled), attrIsolateTo.Set(ddb.Int(seen.To)), setLast(seen.Last.With(died(seen))),
 	}
 }
 
@@ -68,6 +68,14 @@ func setClaim(n int64, claim request.Claim) []ddb.Action {
 
 // alone reports whether the range of a claim, which begins behind a seq, is one message.
 func alone(c request.Claim, from int64) bool { return c.To == from+1 }
+
+// setLast keeps the last attempts on the message behind Delivered.
+func setLast(last request.Attempts) ddb.Action {
+	if last == (request.Attempts{}) {
+		return attrLast.Remove()
+	}
+	return attrLast.Set(ddb.ValueOf(last))
+}
 
 // setTried takes down how many claims failed up to a seq.
 func setTried(seen Consumer, n int, upTo int64) []ddb.Action {
@@ -88,7 +96,7 @@ func setTaken() []ddb.Action {
 // setPassed is what a consumer is that has its claim's range behind it.
 func setPassed() []ddb.Action {
 	return append(setTaken(),
-		setState(Idle), attrDelivered.Set(attrTo.Ref()), attrAttempts.Set(ddb.Int(0)), attrTogether.Remove())
+		setState(Idle), attrDelivered.Set(attrTo.Ref()), attrAttempts.Set(ddb.Int(0)), attrTogether.Remove(), attrLast.Remove())
 }
 
 // setBlocked is a Blocked consumer, its token used up.
@@ -112,7 +120,7 @@ func setFailed(t Token, outcome TokenOutcome, failure request.Failure) []ddb.Act
 	if failure.Shown > 0 {
 		shown = attrShown.Set(ddb.Int(int64(failure.Shown)))
 	}
-	set = append(set, about, shown)
+	set = append(set, about, shown, setLast(failure.Last))
 	if failure.Away > 0 {
 		set = append(set, attrAway.Set(ddb.Int(int64(failure.Away))))
 	} else {
@@ -219,7 +227,7 @@ func (s *requests) commitAndClaim(ctx context.Context, op string, seen Consumer,
 	tried, upTo := seen.triedBehind(seen.To)
 	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(answer), setTried(seen, tried, upTo), []ddb.Action{
 		setEnded(seen.Token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
-		attrAttempts.Set(ddb.Int(1)), attrTogether.Set(together),
+		attrAttempts.Set(ddb.Int(1)), attrTogether.Set(together), attrLast.Remove(),
 	})...)
 	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }
@@ -291,5 +299,5 @@ func (s *requests) Cancel(ctx context.Context, seen Consumer, block bool, now ti
 	}
 	return s.update(ctx, "cancel", seen.Queue, seen.Name,
 		ddb.And(isNumber(seen.Token.N), isIn(Started), isOver(now)),
-		append(set, setEnded(seen.Token, Cancelled), attrIsolateTo.Set(attrTo.Ref()))...)
+		append(set, setEnded(seen.Token, Cancelled), attrIsolateTo.Set(attrTo.Ref()), setLast(seen.Last.With(died(seen))))...)
 }

@@ -8,11 +8,16 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/request"
 )
 
 // setOperated is what an operator's unblocking or rewinding leaves.
 func setOperated(seen Consumer, delivered int64, op string) []ddb.Action {
-	return append(setTaken(), attrBlockedSince.Remove(), attrTried.Remove(), attrTriedTo.Remove(),
+	last := seen.Last // the attempts on the message stay for people to read
+	if delivered != seen.Delivered {
+		last = request.Attempts{}
+	}
+	return append(setTaken(), setLast(last), attrBlockedSince.Remove(), attrTried.Remove(), attrTriedTo.Remove(),
 		setState(Idle), attrDelivered.Set(ddb.Int(delivered)), attrAttempts.Set(ddb.Int(0)), attrTogether.Remove(),
 		attrTokenN.Set(ddb.Int(seen.Token.N+1)), attrLastOp.Set(ddb.Text(op)))
 }

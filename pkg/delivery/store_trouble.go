@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/trouble"
 )
 
@@ -23,6 +24,11 @@ func troubles(c Consumer) (rows []trouble.Row) {
 	case InDoubt:
 		row.State, row.Since = trouble.InDoubt, c.LeaseUntil
 		rows = append(rows, row)
+	default:
+		if c.Retries() {
+			row.State, row.Since = trouble.Failing, ddb.ToMillis(failingSince(c))
+			rows = append(rows, row)
+		}
 	}
 	if q := c.Quarantine[0]; q != (Quarantined{}) {
 		aside := row
@@ -58,7 +64,7 @@ func (s *requests) Note(ctx context.Context, before, after Consumer) {
 	}
 	was, is := troubles(before), troubles(after)
 	for _, row := range is {
-		if !slices.Contains(was, row) {
+		if !slices.ContainsFunc(was, row.Like) {
 			_ = s.trouble.Put(ctx, row)
 		}
 	}
@@ -66,6 +72,14 @@ func (s *requests) Note(ctx context.Context, before, after Consumer) {
 		if !slices.ContainsFunc(is, func(o trouble.Row) bool { return o.State == row.State }) {
 			_ = s.trouble.Delete(ctx, row)
 		}
+	}
+}
+
+// NoteTaken deletes the row of a consumer whose claim is committed, where its message was retried: 1 write unit at the end of a failure,
+// none for a message that is taken at once. c is what it was under its claim. What fails is left to the sweep.
+func (s *requests) NoteTaken(ctx context.Context, c Consumer) {
+	if c.retried() {
+		s.NoteOver(ctx, c, trouble.Failing)
 	}
 }
 

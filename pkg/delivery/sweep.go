@@ -355,9 +355,11 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 		r.seen.Add(tallyPaused, 1)
 	}
 	since, missing, err := r.waiting(ctx, c)
+	if c.Retries() && !r.woken {
+		r.noteMore(ctx, rowOf(trouble.Failing, c, failingSince(c)))
+	}
 	if fails(c, r.options.reader(c.Name).MaxAttempts) {
-		r.noteMore(ctx, failingRow(c))
-		err = errors.Join(err, r.announce(ctx, newAnnouncement(consumerFailing, c, it.Position, failingRow(c).Since, now)))
+		err = errors.Join(err, r.announce(ctx, newAnnouncement(consumerFailing, c, it.Position, failingSince(c), now)))
 	}
 	switch {
 	case err != nil:

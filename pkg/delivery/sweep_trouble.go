@@ -90,7 +90,7 @@ func (d *Deliverer) isOver(ctx context.Context, row trouble.Row, options SweepOp
 	case trouble.Lagging, trouble.Missing:
 		return d.isServed(ctx, row, c, options.LagAfter)
 	case trouble.Failing:
-		return !fails(c, options.reader(c.Name).MaxAttempts), nil
+		return !c.Retries(), nil
 	}
 	is := func(o trouble.Row) bool { return o.State == row.State }
 	return !slices.ContainsFunc(troubles(c), is), nil

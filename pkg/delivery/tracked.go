@@ -162,6 +162,7 @@ func (d *Deliverer) look(ctx context.Context, c Consumer) (Consumer, bool, error
 	failure := d.failureOf(ctx, c, "TIMED_OUT: the work was neither done nor failed in time")
 	after, made, err := d.store.Expire(ctx, c, failure)
 	if made {
+		d.store.Note(ctx, c, after)
 		d.endChain(ctx, c, chain, failure.Error)
 	}
 	return after, err == nil, err
@@ -201,6 +202,7 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (
 		after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{})
 		if made {
 			d.noteTaken(ctx, seen, chain.Created, false)
+			d.store.NoteTaken(ctx, c)
 		}
 		return after, made, err
 	}
@@ -208,7 +210,16 @@ func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (
 	if chain.Reason != "" {
 		why += ": " + chain.Reason
 	}
-	return d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
+	return d.failDeferred(ctx, c, why)
+}
+
+// failDeferred gives a deferred claim back, and notes that its message is tried again.
+func (d *Deliverer) failDeferred(ctx context.Context, c Consumer, why string) (Consumer, bool, error) {
+	after, made, err := d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
+	if made && after.Exists() {
+		d.store.Note(ctx, c, after)
+	}
+	return after, made, err
 }
 
 // failureOf is what is noted of a batch whose work failed: nobody knows whether the message is bad.
@@ -218,6 +229,7 @@ func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) reque
 		Error: shorten(strings.ToValidUTF8(why, "?"), maxError), Alone: c.alone(), Now: now,
 		RetryAt: now.Add(request.RetryAfter(c.ownAttempts(), request.DefaultRetries)),
 	}
+	failure.Last = c.Last.With(attemptOf(c, now, 0, why, 0))
 	d.count(ctx, failed{Consumer: c, good: goodFor(request.DefaultRetries, request.DefaultProbes)}, &failure)
 	return failure
 }
@@ -231,7 +243,7 @@ func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, wh
 	if commit {
 		after, made, err = d.commitDeferred(ctx, c)
 	} else {
-		after, made, err = d.store.Fail(ctx, c.Queue, c.Name, c.Token, d.failureOf(ctx, c, why))
+		after, made, err = d.failDeferred(ctx, c, why)
 	}
 	if err == nil {
 		err = d.awaken(ctx, after)
@@ -262,6 +274,7 @@ func (d *Deliverer) commitDeferred(ctx context.Context, c Consumer) (Consumer, b
 	after, made, err := d.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{})
 	if made {
 		d.noteTaken(ctx, seen, handed, false)
+		d.store.NoteTaken(ctx, c)
 		d.endChain(ctx, c, chain, "COMMITTED: by its token")
 	}
 	return after, made, err

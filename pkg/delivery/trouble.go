@@ -24,9 +24,9 @@ func rowOf(state trouble.State, c Consumer, since time.Time) trouble.Row {
 // fails reports whether a message failed as often as it may, and is tried on.
 func fails(c Consumer, attempts int) bool { return c.Fails() && c.ownAttempts() >= attempts }
 
-// failingRow is the row of a consumer that fails.
-func failingRow(c Consumer) trouble.Row {
-	return rowOf(trouble.Failing, c, cmp.Or(c.FailingSince, c.Failed))
+// failingSince is since when a consumer retries a message, as far as its item says.
+func failingSince(c Consumer) time.Time {
+	return cmp.Or(c.FailingSince, c.Last[0].At, c.Failed, c.LeaseUntil)
 }
 
 // noteMissing notes that the next message of a consumer is not stored any more.
@@ -39,7 +39,7 @@ func (d *Deliverer) noteMissing(ctx context.Context, c Consumer) {
 func (d *Deliverer) noteMore(ctx context.Context, rows ...trouble.Row) {
 	for _, row := range rows {
 		there, found, err := d.store.Trouble().Row(ctx, row.State, row.Queue, row.Consumer)
-		if row.State == trouble.Missing && found {
+		if found && (row.State == trouble.Missing || row.State == trouble.Failing && row.Seq == there.Seq) {
 			row.Since = there.Since
 		}
 		there.N = row.N
@@ -55,7 +55,7 @@ func (d *Deliverer) noteChanged(ctx context.Context, before, after Consumer) {
 	d.store.Note(ctx, before, after)
 	was := troubles(before)
 	for _, row := range troubles(after) {
-		if slices.Contains(was, row) {
+		if row.State != trouble.Failing && slices.Contains(was, row) { // the delivery that comes next knows better
 			d.noteMore(ctx, row)
 		}
 	}

@@ -67,7 +67,7 @@ func TestTroubleOfOperations(t *testing.T) {
 	}
 }
 
-// TestARowSaysWhatIsWrong: the message, how often it was tried, and the first 200 bytes of why; of a lag that lasts, as the
+// TestARowSaysWhatIsWrong: the message, how often it was tried, and the first 300 bytes of why; of a lag that lasts, as the
 // sweep last saw it.
 func TestARowSaysWhatIsWrong(t *testing.T) {
 	k := newDesk(t)
@@ -88,7 +88,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	k.deliver("q")
 	k.pass(time.Hour)
 	k.sweep(delivery.SweepOptions{})
-	long := "no " + strings.Repeat("é", 98)
+	long := "no " + strings.Repeat("é", 148)
 	is("a lag", said(trouble.Lagging), "1, attempt 1: "+long)
 	k.deliver("q")
 	k.deliver("q")

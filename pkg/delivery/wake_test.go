@@ -117,7 +117,7 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	w.pass(time.Minute)
 	w.wake(delivery.SweepReport{}, "1m0.001s", 1) // it is good until then
 	w.pass(time.Millisecond)
-	w.wake(delivery.SweepReport{Notified: 1, Cancelled: 1}, "", 6)
+	w.wake(delivery.SweepReport{Notified: 1, Cancelled: 1}, "", 7) // with the row of a consumer whose worker died
 	w.ends("q", delivery.EndedCaughtUp)
 	w.gets("q 1,2 #2")
 	w.wake(delivery.SweepReport{}, "", 2)

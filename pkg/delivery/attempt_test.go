@@ -1,0 +1,172 @@
+package delivery_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/pkg/delivery"
+)
+
+// called is the error of a call that says what was called.
+type called struct{ error }
+
+func (called) Called() (by, id string) { return "arn:of:books", "r-1" }
+
+// TestAttemptsAreKept: when, how long, by whom and what was answered, the last five, until the message is taken; a redrive keeps them.
+func TestAttemptsAreKept(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	n := 0
+	k.fails = func(delivery.Batch) error {
+		n++
+		k.pass(time.Duration(n) * time.Second) // the handler takes so long
+		return called{errors.New(strings.Repeat("é", 400) + fmt.Sprint(n))}
+	}
+	reader := k.reader()
+	reader.MaxMessages, reader.MaxAttempts, reader.BlockAfter = 1, 7, time.Minute
+	deliver := func() delivery.Delivery {
+		done := k.d.Deliver(t.Context(), "q", reader, -1)
+		k.must(done.Err)
+		return done
+	}
+	for k.standing("q").State != delivery.Blocked {
+		deliver()
+		k.pass(10 * time.Minute)
+	}
+	c := k.standing("q")
+	for i, a := range c.Last {
+		want := i + n - request.KeptAttempts + 1
+		if a.N != want || a.Took != time.Duration(want)*time.Second || a.From != 0 || a.To != 1 || a.By != "arn:of:books" || a.CallID != "r-1" || a.Died {
+			t.Errorf("attempt %d is %+v", want, a)
+		}
+		if len(a.Answer) != request.MaxAnswer || !strings.HasPrefix(a.Answer, "éé") || a.Token == "" || a.At.IsZero() {
+			t.Errorf("attempt %d has %d bytes of an answer, token %q, at %s", want, len(a.Answer), a.Token, a.At)
+		}
+	}
+	size := 0
+	for _, it := range k.consumers.Items("streamsort-consumers") {
+		size = max(size, it.Size())
+	}
+	if most := 5 << 10; size > most {
+		t.Errorf("the item has %d bytes, want %d at most", size, most)
+	}
+	_, err := k.d.Redrive(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1)
+	k.must(err)
+	if after := k.standing("q"); after.Last != c.Last {
+		t.Errorf("after a redrive %+v", after.Last)
+	}
+	k.fails = nil
+	deliver()
+	if after := k.standing("q"); after.Delivered != 2 || after.Last != (request.Attempts{}) {
+		t.Errorf("after it was taken %d: %+v", after.Delivered, after.Last)
+	}
+}
+
+// TestAWorkerThatDiesIsAnAttempt: nothing was answered until the lease was over, and the consumer is listed.
+func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
+	k.must(err)
+	_, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+	k.must(err)
+	k.pass(2 * time.Minute)
+	k.sweep(delivery.SweepOptions{})
+	c := k.standing("q")
+	if a := c.Last[0]; !a.Died || a.N != 1 || a.Token != "1-dead" || !a.At.Equal(c.LeaseUntil) || !c.Retries() || c.Fails() {
+		t.Errorf("%+v of %+v", a, c)
+	}
+	if rows := k.failing(); len(rows) != 1 || rows[0].Queue != "q" {
+		t.Errorf("listed is %+v", rows)
+	}
+	k.ends("q", delivery.EndedCaughtUp)
+	if rows := k.failing(); len(rows) > 0 {
+		t.Errorf("listed is %+v", rows)
+	}
+}
+
+// failing are the rows of consumers that retry a message.
+func (k *desk) failing() []trouble.Row {
+	k.t.Helper()
+	rows, _, err := k.store.Requests(request.Inside{}).Trouble().Page(k.t.Context(), trouble.Failing, "", "", 100)
+	k.must(err)
+	return rows
+}
+
+// TestTheFirstFailureIsListed: with one write, and one at its end; another cause is one more, another attempt and healthy traffic none.
+func TestTheFirstFailureIsListed(t *testing.T) {
+	k := newDesk(t)
+	noted := func(what string, want ...string) {
+		t.Helper()
+		if !slices.Equal(k.noted, want) {
+			t.Errorf("%s: the writes are %q, want %q", what, k.noted, want)
+		}
+		k.noted = nil
+	}
+	reader := k.reader()
+	reader.MaxAttempts, reader.BlockAfter = 100, 24*time.Hour
+	fail := func(why string) {
+		t.Helper()
+		k.fails = func(delivery.Batch) error { return errors.New(why) }
+		k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+		k.pass(10 * time.Minute)
+	}
+	k.put("q", 1)
+	k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+	noted("healthy traffic")
+	k.put("q", 2)
+	fail("order 17 is bad")
+	noted("the first failure", "put trouble")
+	if rows := k.failing(); len(rows) != 1 || rows[0].Error != "order 17 is bad" || rows[0].Seq != 2 {
+		t.Errorf("listed is %+v", rows)
+	}
+	fail("order 18 is bad")
+	fail("order 19 is bad")
+	noted("further attempts")
+	fail("the database is away")
+	noted("another cause", "put trouble")
+	k.fails = nil
+	k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+	noted("its end", "delete trouble")
+	k.put("q", 3)
+	k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+	noted("healthy traffic after it")
+	if rows := k.failing(); len(rows) > 0 {
+		t.Errorf("listed is %+v", rows)
+	}
+}
+
+// TestTheFirstFailureOfAPuller: an abort lists the consumer, and its commit ends that.
+func TestTheFirstFailureOfAPuller(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	claims, err := delivery.NewClaims(k.d, nil)
+	k.must(err)
+	k.must(claims.Create(t.Context(), "q", "c"))
+	claim := func(id string) delivery.Held {
+		t.Helper()
+		a, err := claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id})
+		k.must(err)
+		return a.Held()
+	}
+	_, err = claims.Abort(t.Context(), claim("a"), "no card")
+	k.must(err)
+	if rows := k.failing(); len(rows) != 1 || rows[0].Error != "no card" || k.standing("q").Last[0].Answer != "no card" {
+		t.Errorf("listed is %+v", rows)
+	}
+	k.pass(time.Hour)
+	h := claim("b")
+	_, err = claims.Prepare(t.Context(), h)
+	k.must(err)
+	_, err = claims.Commit(t.Context(), h)
+	k.must(err)
+	if rows := k.failing(); len(rows) > 0 || k.standing("q").Delivered != 1 {
+		t.Errorf("listed is %+v", rows)
+	}
+}

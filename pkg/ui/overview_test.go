@@ -77,7 +77,7 @@ func TestOverview(t *testing.T) {
 	}
 	inOrder(t, look(t, page, "overview", ""),
 		"21 queues fail, for 1 cause.", "1 queue waits for a message that is missing.",
-		`href="queues?state=gap"`, `href="consumers?state=blocked"`, `href="consumers?state=paused"`,
+		`href="queues?state=gap"`, "<b>1</b>", `href="consumers?state=blocked"`, "<b>21</b>", `href="consumers?state=paused"`,
 		`href="consumers?consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=blocked"`, "HTTP # from URL",
 		`href="bulk?action=redrive&amp;consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=blocked">Redrive all 21`, ">orders-7<", ">@42<",
 		"1.5 messages a second put, 1.0 delivered", `points="0.0,40.0 300.0,2.0"`, `points="0.0,46.3 300.0,33.7"`, "As a table", "<td class=\"n\">120</td><td class=\"n\">70</td>",

@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/lists"
 	"github.com/streamsort/streamsort/internal/margin"
-	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -24,13 +24,13 @@ func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	if asked.State == lists.Open {
 		return s.open(ctx, c, asked)
 	}
-	return lists.InState(ctx, c, s.trouble, asked, s.now())
+	return lists.Ended(ctx, c, s.trouble, asked, s.now())
 }
 
 // openChain is a chain in a list of those that are open.
 type openChain struct {
-	Tag   string        `json:"tag"`
-	State trouble.State `json:"state"`
+	Tag   string     `json:"tag"`
+	State view.State `json:"state"`
 	// Due is when the sweep looks at it.
 	Due time.Time `json:"due"`
 }

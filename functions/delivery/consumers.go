@@ -6,94 +6,16 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
-
-// consumerAnswer is a consumer, as callers see it.
-type consumerAnswer struct {
-	Consumer  string         `json:"consumer"`
-	State     delivery.State `json:"state"`
-	Delivered jsonseq.Seq    `json:"delivered"`
-	Attempts  int            `json:"attempts"`
-	Rewinds   int64          `json:"rewinds"`
-	Starting  bool           `json:"starting,omitempty"`
-	Claim     *claimAnswer   `json:"claim,omitempty"`
-	Failure   *failureAnswer `json:"failure,omitempty"`
-	// Answer is what the sink answered when it took the last batch, where it says so.
-	Answer  *sinkSaid      `json:"answer,omitempty"`
-	Blocked *blockedAnswer `json:"blocked,omitempty"`
-	Paused  *pausedAnswer  `json:"paused,omitempty"`
-	// Quarantine are the claims that stayed in doubt too long.
-	Quarantine []quarantinedAnswer `json:"quarantine,omitempty"`
-	// Refused are the replies that could never be stored.
-	Refused *refusedAnswer `json:"refused,omitempty"`
-}
-
-// failing is the state of a consumer whose last batch failed, between two attempts: it is IDLE in the table.
-const failing delivery.State = "FAILING"
-
-// quarantinedAnswer is a claim in quarantine, of the seqs From to To: IN_DOUBT, or
-// ABORTED and waiting for an operator.
-type quarantinedAnswer struct {
-	Token string         `json:"token"`
-	From  jsonseq.Seq    `json:"from"`
-	To    jsonseq.Seq    `json:"to"`
-	State delivery.State `json:"state"`
-	Since time.Time      `json:"since"`
-}
-
-// claimAnswer is the claim that is in flight: of the seqs From to To.
-type claimAnswer struct {
-	Token      string      `json:"token"`
-	From       jsonseq.Seq `json:"from"`
-	To         jsonseq.Seq `json:"to"`
-	LeaseUntil time.Time   `json:"leaseUntil"`
-	// Deferred: the batch was handed over, and a worker, or the chain of its work, commits it.
-	Deferred bool `json:"deferred,omitempty"`
-	// Chain is the tag under which a tracked batch's chain is.
-	Chain string `json:"chain,omitempty"`
-}
-
-// failureAnswer is the last failure since the last commit.
-type failureAnswer struct {
-	Error   string     `json:"error"`
-	At      time.Time  `json:"at"`
-	RetryAt *time.Time `json:"retryAt,omitempty"`
-}
-
-// sinkSaid is what a sink answered when it took a batch.
-type sinkSaid struct {
-	Code int       `json:"code"`
-	Ms   int64     `json:"ms"`
-	At   time.Time `json:"at"`
-	Text string    `json:"text,omitempty"`
-}
-
-// blockedAnswer is the message that blocks, and since when.
-type blockedAnswer struct {
-	Seq   jsonseq.Seq `json:"seq"`
-	Since time.Time   `json:"since"`
-	Age   float64     `json:"ageSeconds"`
-}
-
-type refusedAnswer struct {
-	Count  int64     `json:"count"`
-	Claim  string    `json:"claim"`
-	Reason string    `json:"reason"`
-	Since  time.Time `json:"since"`
-}
-
-type pausedAnswer struct {
-	Reason string    `json:"reason"`
-	Since  time.Time `json:"since"`
-}
 
 // reasonFor is why something failed, in words for this scope; where it is about
 // replies, also to which queue they go: it may be any queue of the stack.
@@ -112,75 +34,42 @@ func toQueue(scope tenancy.Scope, full string) string {
 	return "to a queue of another"
 }
 
-func (s *service) answer(scope tenancy.Scope, c delivery.Consumer) *consumerAnswer {
-	a := &consumerAnswer{
-		Consumer: c.Name, State: c.State, Delivered: jsonseq.Seq(c.Delivered), Attempts: c.Attempts,
-		Rewinds: c.Rewinds, Starting: c.Starting != "",
-	}
-	if c.State == delivery.Idle && c.Fails() {
-		a.State = failing
-	}
-	if c.Claimed() {
-		a.Claim = &claimAnswer{c.Token.String(), jsonseq.Seq(c.From + 1), jsonseq.Seq(c.To), c.LeaseUntil, c.Deferred, scope.Short(delivery.ChainOf(c))}
-	}
-	if c.Error != "" {
-		why := c.Error
-		if scope.Tenant() != "" {
-			why = c.ShownError()
-		}
-		a.Failure = &failureAnswer{Error: reasonFor(scope, c.ReplyQueue, why), At: c.Failed}
-		if !c.RetryAt.IsZero() {
-			a.Failure.RetryAt = &c.RetryAt
+// answer is a consumer as callers see it, beside its queue's position and what is known of its sink. missing tells that its next
+// message is known not to be stored any more.
+func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink delivery.Sink, missing bool) *view.Consumer {
+	a := &view.Consumer{Head: s.head(scope, of, sink, missing), Rewinds: of.Rewinds, Starting: of.Starting != "", Sink: shown(scope, sink)}
+	for _, t := range of.Last {
+		if t.N > 0 {
+			a.Attempts = append(a.Attempts, attempt(scope, t))
 		}
 	}
-	if said := c.Answer; said != (delivery.Response{}) {
+	if of.Claimed() {
+		a.Claim = &view.Claim{
+			State: string(of.State), Token: of.Token.String(), From: jsonseq.Seq(of.From + 1), To: jsonseq.Seq(of.To), LeaseUntil: of.LeaseUntil,
+			Deferred: of.Deferred, Chain: printable.Name(scope.Short(delivery.ChainOf(of.Consumer))),
+		}
+	}
+	if said := of.Answer; said != (delivery.Response{}) {
 		if scope.Tenant() != "" && !said.Own {
 			said.Text = "" // the stack's owner's endpoint said it
 		}
-		a.Answer = &sinkSaid{said.Status, said.Took.Milliseconds(), said.At, said.Text}
+		a.Answer = &view.Answer{Code: said.Status, Ms: said.Took.Milliseconds(), At: said.At, Text: printable.Name(said.Text)}
 	}
-	if c.State == delivery.Blocked {
-		a.Blocked = &blockedAnswer{jsonseq.Seq(c.Delivered + 1), c.BlockedSince, s.age(c.BlockedSince)}
+	if of.State == delivery.Blocked {
+		a.Blocked = &view.Block{Seq: jsonseq.Seq(of.Delivered + 1), Since: of.BlockedSince, Age: s.age(of.BlockedSince)}
 	}
-	if c.Paused != "" {
-		a.Paused = &pausedAnswer{c.Paused, c.PausedSince}
+	if of.Paused != "" {
+		a.Paused = &view.Pause{Reason: printable.Name(of.Paused), Since: of.PausedSince}
 	}
-	if r := c.Refused; r.N > 0 {
-		a.Refused = &refusedAnswer{r.N, r.By, toQueue(scope, r.Queue) + ": " + scope.Words(r.Why), r.Since}
+	if r := of.Refused; r.N > 0 {
+		a.Refused = &view.Refused{Count: r.N, Claim: r.By, Reason: printable.Name(toQueue(scope, r.Queue) + ": " + scope.Words(r.Why)), Since: r.Since}
 	}
-	for _, q := range c.Quarantine {
+	for _, q := range of.Quarantine {
 		if q != (delivery.Quarantined{}) {
-			a.Quarantine = append(a.Quarantine, quarantinedAnswer{q.Token.String(), jsonseq.Seq(q.From + 1), jsonseq.Seq(q.To), q.State, q.Since})
+			a.Quarantine = append(a.Quarantine, view.Quarantine{Token: q.Token.String(), From: jsonseq.Seq(q.From + 1), To: jsonseq.Seq(q.To), State: string(q.State), Since: q.Since})
 		}
 	}
 	return a
-}
-
-// statusAnswer is a consumer beside its queue, and its sink where anything is known of that.
-type statusAnswer struct {
-	*consumerAnswer
-	Position jsonseq.Seq    `json:"position"`
-	Lag      jsonseq.Seq    `json:"lag"`
-	Waiting  *waitingAnswer `json:"waiting,omitempty"`
-	Sink     *sinkAnswer    `json:"sink,omitempty"`
-}
-
-// waitingAnswer is the next message to deliver: since when it waits, or that it is
-// not stored any more.
-type waitingAnswer struct {
-	Seq     jsonseq.Seq `json:"seq"`
-	Since   *time.Time  `json:"since,omitempty"`
-	Age     float64     `json:"ageSeconds,omitempty"`
-	Missing bool        `json:"missing,omitempty"`
-}
-
-// consumersAnswer is a page of a queue's consumers.
-type consumersAnswer struct {
-	Status    int            `json:"status"`
-	Queue     string         `json:"queue"`
-	Consumers []statusAnswer `json:"consumers"`
-	// Next is what to ask for as after; empty after the last page.
-	Next string `json:"next,omitempty"`
 }
 
 // consumers shows how far a queue's consumers are; or one of them, and for how long
@@ -211,19 +100,17 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 	list = slices.DeleteFunc(list, func(it delivery.Status) bool {
 		return it.Name <= asked.After || one != "" && it.Name != one
 	})
-	document := consumersAnswer{Status: http.StatusOK, Queue: c.Short(asked.Queue), Consumers: []statusAnswer{}}
+	document := view.Consumers{Status: http.StatusOK, Queue: printable.Name(c.Short(asked.Queue)), Consumers: []view.Consumer{}}
 	if len(list) > limit {
 		list = list[:limit]
 		document.Next = list[limit-1].Name
 	}
-	sinks, err := s.sinks(ctx, c, list)
+	known, err := s.know(ctx, list)
 	if err != nil {
 		return 0, nil, err
 	}
 	for i, it := range list {
-		document.Consumers = append(document.Consumers, statusAnswer{
-			consumerAnswer: s.answer(c.Scope, it.Consumer), Position: jsonseq.Seq(it.Position), Lag: jsonseq.Seq(it.Lag()), Sink: sinks[i],
-		})
+		document.Consumers = append(document.Consumers, *s.answer(c.Scope, it, known[i].sink, known[i].missing))
 	}
 	if one == "" {
 		return http.StatusOK, document, nil
@@ -239,11 +126,11 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 
 // waiting looks at the message that a consumer gets next; nil where there is none
 // yet. 1 read or 2, of the whole message.
-func (s *service) waiting(ctx context.Context, it delivery.Status) (*waitingAnswer, error) {
+func (s *service) waiting(ctx context.Context, it delivery.Status) (*view.Wait, error) {
 	if it.Lag() == 0 {
 		return nil, nil
 	}
-	next := &waitingAnswer{Seq: jsonseq.Seq(it.Delivered + 1)}
+	next := &view.Wait{Seq: jsonseq.Seq(it.Delivered + 1)}
 	for m, err := range s.sorter.Read(ctx, it.Queue, it.Delivered, it.Delivered+1) {
 		var missing *cursor.MissingError
 		switch {
@@ -252,7 +139,7 @@ func (s *service) waiting(ctx context.Context, it delivery.Status) (*waitingAnsw
 		case err != nil:
 			return nil, err
 		default:
-			next.Since, next.Age = &m.EnqueuedAt, s.age(m.EnqueuedAt)
+			next.Since, next.Age = m.EnqueuedAt, s.age(m.EnqueuedAt)
 		}
 	}
 	return next, nil
@@ -267,6 +154,19 @@ type operated struct {
 	Queue    string `json:"queue"`
 	Consumer string `json:"consumer,omitempty"`
 	*consumerAnswer
+}
+
+// consumerAnswer is what is shown of a consumer.
+type consumerAnswer = view.Consumer
+
+// after is a consumer after an operation, beside where its queue is then: half a read unit. Where that cannot be read the operation is
+// done all the same.
+func (s *service) after(ctx context.Context, scope tenancy.Scope, of delivery.Consumer) *consumerAnswer {
+	beside := delivery.Status{Consumer: of, Position: of.Delivered}
+	if cur, err := s.sorter.Status(ctx, of.Queue); err == nil {
+		beside.Position = cur.Position
+	}
+	return s.answer(scope, beside, delivery.Sink{}, false)
 }
 
 // create makes a consumer, or returns the one that is there.
@@ -293,5 +193,5 @@ func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error)
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name, consumerAnswer: s.answer(c.Scope, made)}, nil
+	return http.StatusOK, operated{Status: http.StatusOK, Queue: c.Short(queue), Consumer: name, consumerAnswer: s.after(ctx, c.Scope, made)}, nil
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/lists"
+	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -33,9 +35,9 @@ type endpointAnswer struct {
 	// Secret is shown once.
 	Secret string `json:"secret,omitempty"`
 	// OldSecretUntil is until when requests are signed with the secret of before too.
-	OldSecretUntil *time.Time    `json:"oldSecretUntil,omitempty"`
-	Paused         *pausedAnswer `json:"paused,omitempty"`
-	At             time.Time     `json:"at"`
+	OldSecretUntil *time.Time  `json:"oldSecretUntil,omitempty"`
+	Paused         *view.Pause `json:"paused,omitempty"`
+	At             time.Time   `json:"at"`
 }
 
 func (s *service) endpointAnswer(c *httpapi.Call, e endpoint.Endpoint) endpointAnswer {
@@ -53,7 +55,7 @@ func (s *service) endpointAnswer(c *httpapi.Call, e endpoint.Endpoint) endpointA
 		a.OldSecretUntil = &e.OldUntil
 	}
 	if e.Paused != "" {
-		a.Paused = &pausedAnswer{e.Paused, e.PausedSince}
+		a.Paused = &view.Pause{Reason: printable.Name(e.Paused), Since: e.PausedSince}
 	}
 	return a
 }

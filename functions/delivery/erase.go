@@ -13,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -135,10 +136,10 @@ func withID(ctx context.Context, c *httpapi.Call, o delivery.Order, err error) e
 
 // erasableConsumer is a consumer that goes with its queue.
 type erasableConsumer struct {
-	Consumer  string         `json:"consumer"`
-	State     delivery.State `json:"state"`
-	Delivered jsonseq.Seq    `json:"delivered"`
-	Lag       jsonseq.Seq    `json:"lag"`
+	Consumer  string      `json:"consumer"`
+	State     view.State  `json:"state"`
+	Delivered jsonseq.Seq `json:"delivered"`
+	Lag       jsonseq.Seq `json:"lag"`
 }
 
 // erasable shows what would be erased with a queue.
@@ -149,7 +150,7 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 	}
 	consumers := []erasableConsumer{}
 	for _, it := range there.Consumers {
-		consumers = append(consumers, erasableConsumer{it.Name, it.State, jsonseq.Seq(it.Delivered), jsonseq.Seq(it.Lag())})
+		consumers = append(consumers, erasableConsumer{it.Name, s.head(c.Scope, it, delivery.Sink{}, false).State, jsonseq.Seq(it.Delivered), jsonseq.Seq(it.Lag())})
 	}
 	return http.StatusOK, struct {
 		Status    int                `json:"status"`

@@ -6,24 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
-	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/lists"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
-
-// listedConsumer is a consumer in a list of those of many queues.
-type listedConsumer struct {
-	Queue     string         `json:"queue"`
-	Consumer  string         `json:"consumer"`
-	State     delivery.State `json:"state"`
-	Paused    bool           `json:"paused,omitempty"`
-	Delivered jsonseq.Seq    `json:"delivered"`
-	Position  jsonseq.Seq    `json:"position"`
-	Lag       jsonseq.Seq    `json:"lag"`
-}
 
 // list lists consumers of many queues: those in a state, or those of as many queues as a page has.
 func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
@@ -37,7 +27,7 @@ func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
 		}
 	}
 	if asked.State != "" {
-		return lists.InState(ctx, c, s.trouble, asked, s.now())
+		return lists.InState(ctx, c, s.trouble, asked, s.now(), s.verify(c.Scope, asked.State))
 	}
 	walked, err := lists.Walk(ctx, s.sorter, asked)
 	if err != nil {
@@ -47,23 +37,13 @@ func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	return http.StatusOK, a, err
 }
 
-// consumerList is a page of a list of consumers of many queues.
-type consumerList struct {
-	Status int              `json:"status"`
-	List   []listedConsumer `json:"list"`
-	// Unreadable says, a line each, which consumers of these queues are left out, and why.
-	Unreadable string `json:"unreadable,omitempty"`
-	Looked     int    `json:"looked,omitempty"`
-	Next       string `json:"next,omitempty"`
-}
-
 // maxListBytes is how long a list is: Lambda's answers have 6 MB, and the rest is for what cannot be read.
 const maxListBytes = 4 << 20
 
 // ofQueues lists the consumers of the queues of a page, which ends earlier where the answer grows too
 // long.
-func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Selection, walked lists.Walked) (consumerList, error) {
-	a := consumerList{Status: http.StatusOK, List: []listedConsumer{}, Looked: walked.Cost(c), Next: walked.Next}
+func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Selection, walked lists.Walked) (view.Rows, error) {
+	a := view.Rows{Status: http.StatusOK, List: []view.Head{}, Looked: walked.Cost(c), Next: walked.Next}
 	var unreadable []string
 	left := maxListBytes
 	for i, it := range walked.Queues {
@@ -71,13 +51,14 @@ func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Sel
 		if err != nil && !errors.Is(err, delivery.ErrUnreadable) {
 			return a, err
 		}
-		of := []listedConsumer{}
-		for _, is := range consumers {
-			if asked.Consumer == "" || is.Name == asked.Consumer {
-				of = append(of, listedConsumer{
-					c.Short(is.Queue), is.Name, is.State, is.Paused != "", jsonseq.Seq(is.Delivered), jsonseq.Seq(is.Position), jsonseq.Seq(is.Lag()),
-				})
-			}
+		consumers = slices.DeleteFunc(consumers, func(is delivery.Status) bool { return asked.Consumer != "" && is.Name != asked.Consumer })
+		known, failed := s.know(ctx, consumers)
+		if failed != nil {
+			return a, failed
+		}
+		of := make([]view.Head, len(consumers))
+		for i, is := range consumers {
+			of[i] = s.head(c.Scope, is, known[i].sink, known[i].missing)
 		}
 		text, _ := json.Marshal(of) // texts and numbers can always be written
 		if left -= len(text); left < 0 && i > 0 {

@@ -37,7 +37,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	c.Metrics.Count("Operations", 1)
 	document := operated{Status: http.StatusOK, ID: o.Order.Op, Action: o.Action, Queue: c.Short(o.Queue), Consumer: o.Consumer}
 	if after.Exists() {
-		document.consumerAnswer = s.answer(c.Scope, after)
+		document.consumerAnswer = s.after(ctx, c.Scope, after)
 	}
 	return http.StatusOK, document, nil
 }

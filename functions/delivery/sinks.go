@@ -1,46 +1,22 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"time"
-
-	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// sinkAnswer is what is known of a consumer's sink, from all queues of its name.
-type sinkAnswer struct {
-	// OpenSince is since when its circuit is open, ProbeAt when it is asked next, Probes how often it was.
-	OpenSince time.Time `json:"openSince,omitzero"`
-	ProbeAt   time.Time `json:"probeAt,omitzero"`
-	Probes    int64     `json:"probes,omitempty"`
-	// Waking: queues that the circuit held back are being woken up.
-	Waking       bool      `json:"waking,omitempty"`
-	FailingSince time.Time `json:"failingSince,omitzero"`
-	TakenAt      time.Time `json:"takenAt,omitzero"`
-}
-
-// sinks are those of a queue's consumers, nil of which nothing is to be shown: half a read unit each,
-// side by side.
-func (s *service) sinks(ctx context.Context, c *httpapi.Call, list []delivery.Status) ([]*sinkAnswer, error) {
-	sinks, errs := make([]*sinkAnswer, len(list)), make([]error, len(list))
-	fanout.SideBySide(len(list), func(i int) {
-		known, err := s.deliverer.Sink(ctx, list[i].Name)
-		sinks[i], errs[i] = shown(c, known), err
-	})
-	return sinks, errors.Join(errs...)
-}
-
-// shown is what the caller may know of a sink. A tenant shares it with others: it sees why nothing is
-// handed on, and when that is tried again, but not what others have handed on.
-func shown(c *httpapi.Call, known delivery.Sink) *sinkAnswer {
-	if c.Tenant() != "" {
+// shown is what the caller may know of a sink; nil where nothing is. A tenant shares it with others: it sees why nothing is
+// delivered, and when that is tried again, but not what others have delivered.
+func shown(scope tenancy.Scope, known delivery.Sink) *view.Sink {
+	if scope.Tenant() != "" {
 		known = delivery.Sink{OpenSince: known.OpenSince, ProbeAt: known.ProbeAt}
 	}
 	if known == (delivery.Sink{}) {
 		return nil
 	}
-	return &sinkAnswer{known.OpenSince, known.ProbeAt, known.Probes, known.Waking, known.FailingSince, known.TakenAt}
+	return &view.Sink{
+		OpenSince: known.OpenSince, ProbeAt: known.ProbeAt, Probes: known.Probes, Waking: known.Waking,
+		FailingSince: known.FailingSince, TakenAt: known.TakenAt,
+	}
 }

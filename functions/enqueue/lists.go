@@ -14,7 +14,7 @@ func listQueues(ctx context.Context, c *call) (int, any, error) {
 		return 0, nil, err
 	}
 	if asked.State != "" {
-		return lists.InState(ctx, c.Call, c.trouble, asked, c.now())
+		return lists.InState(ctx, c.Call, c.trouble, asked, c.now(), nil)
 	}
 	walked, err := lists.Walk(ctx, c.sorter, asked)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -35,7 +36,9 @@ func (c *call) queueAnswer(it cursor.Cursor) map[string]any {
 			a["highKey"] = high.JSON()
 		}
 	}
+	a["state"] = view.OK
 	if it.GapOpen() {
+		a["state"], a["seq"] = view.Gap, jsonseq.Seq(it.Position+1)
 		c.addGap(a, it.MovedAt)
 	}
 	return a

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -22,25 +23,27 @@ type Selection struct {
 	// of is what is listed: queues, consumers or chains.
 	of string
 	// State is what they are in; empty where all are asked for.
-	State trouble.State `json:"state"`
+	State view.State `json:"state"`
 	// Prefix begins the queues' names, or the chains' tags, as they are stored: a tenant's own.
 	Prefix string `json:"prefix"`
 	// Consumer is the only one; empty where all are asked for.
 	Consumer string `json:"consumer"`
-	// Place is where the page begins, which After is the token of; empty for the first.
+	// Place is where the page begins, which After is the token of; empty for the first. In is the state of the rows that it
+	// is among, where a state is asked for.
 	Place string
+	In    trouble.State
 	After string `json:"after"`
 	Limit int    `json:"limit" bounds:"1..100" default:"50"`
 }
 
 // Open is the state of chains that have not ended: there are no rows of it.
-const Open trouble.State = "open"
+const Open view.State = "open"
 
 // statesOf are the states in which queues, consumers and chains are listed.
-var statesOf = map[string][]trouble.State{
-	"queues":    slices.DeleteFunc(slices.Clone(trouble.States), func(s trouble.State) bool { return s == trouble.CircuitOpen }),
-	"consumers": slices.DeleteFunc(slices.Clone(trouble.States), func(s trouble.State) bool { return s == trouble.Gap }),
-	"chains":    append([]trouble.State{Open}, trouble.ChainStates...),
+var statesOf = map[string][]view.State{
+	"queues":    {view.Gap},
+	"consumers": view.Attention[1:],
+	"chains":    {Open, view.State(trouble.Failed), view.State(trouble.TimedOut)},
 }
 
 // Queues reads what queues are asked for.
@@ -110,8 +113,14 @@ func (s Selection) Token(place string) string {
 	if place == "" {
 		return ""
 	}
+	if s.rows() {
+		place = string(s.In) + "\n" + place
+	}
 	return base64.RawURLEncoding.EncodeToString([]byte(s.sum() + place))
 }
+
+// rows reports whether the list is one of rows of a state.
+func (s Selection) rows() bool { return s.State != "" && s.State != Open }
 
 // maxPlace is the most bytes of a place: those of a sort key of DynamoDB, and of a queue's name; a chain that is
 // open has its tag and more in it.
@@ -130,6 +139,11 @@ func (s *Selection) goOn(token string) error {
 	}
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	place, ours := strings.CutPrefix(string(text), s.sum())
+	if ours && s.rows() {
+		var in string
+		in, place, ours = strings.Cut(place, "\n")
+		s.In = trouble.State(in)
+	}
 	if err != nil || !ours || place == "" || !utf8.ValidString(place) || !strings.HasPrefix(place, s.Prefix) {
 		return invalid.New(invalid.Malformed, "after", "is not the next of a page of this list: repeat the other parameters as they were")
 	}

@@ -1,114 +1,208 @@
 package lists
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/errtext"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// Row is a queue, a consumer of it, or a chain in a state.
-type Row struct {
-	// Tag is a chain's.
-	Tag string `json:"tag,omitempty"`
-	// Queue is empty where the row is about a consumer's name, or a chain.
-	Queue    string        `json:"queue,omitempty"`
-	Consumer string        `json:"consumer,omitempty"`
-	State    trouble.State `json:"state"`
-	Since    time.Time     `json:"since"`
-	Age      float64       `json:"ageSeconds"`
-	// Seq is the message that is missing, or that the consumer gets next, Attempt how often that was tried, and
-	// Error the beginning of why it failed last.
-	Seq     *jsonseq.Seq `json:"seq,omitempty"`
-	Attempt int          `json:"attempt,omitempty"`
-	Error   string       `json:"error,omitempty"`
+// aspect is what a row's state is to people.
+type aspect struct {
+	state view.State
+	cause string
 }
 
-// Rows is a page of those in a state.
-type Rows struct {
-	Status int    `json:"status"`
-	List   []Row  `json:"list"`
-	Next   string `json:"next,omitempty"`
+// aspects are those of the rows' states.
+var aspects = map[trouble.State]aspect{
+	trouble.Gap:         {state: view.Gap},
+	trouble.Blocked:     {view.Blocked, view.Failed},
+	trouble.Missing:     {view.Blocked, view.Missing},
+	trouble.InDoubt:     {view.InDoubt, view.Prepared},
+	trouble.Quarantined: {view.InDoubt, view.Quarantined},
+	trouble.Failing:     {view.Retrying, view.Failed},
+	trouble.Replying:    {view.Retrying, view.Replies},
+	trouble.Lagging:     {view.CatchingUp, view.Lagging},
+	trouble.Paused:      {state: view.Paused},
+}
+
+// aspectOf is that of a row.
+func aspectOf(row trouble.Row) aspect {
+	if a, known := aspects[row.State]; known {
+		return a
+	}
+	if slices.Contains(trouble.ChainStates, row.State) {
+		return aspect{state: view.State(row.State)}
+	}
+	return aspect{view.Held, view.Open}
+}
+
+// statesOfRows are the states of the rows that are in a state to people, in their order.
+func statesOfRows(state view.State) []trouble.State {
+	all := []trouble.State{}
+	for _, s := range trouble.States {
+		if aspects[s].state == state {
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, trouble.State(state)) // of chains
+	}
+	slices.Sort(all)
+	return all
 }
 
 // maxLooked is how many rows are read for a page at most, where some are left out.
 const maxLooked = 1000
 
+// maxOpen is how many names of consumers with an open circuit breaker are looked at.
+const maxOpen = 100
+
+// Verify says what is so now of a row; nil where it is over. Rows are never the truth.
+type Verify func(ctx context.Context, row trouble.Row) (*view.Head, error)
+
 // InState answers a page of those in a state. Half a read unit for each 4 KB, about 50 rows: those
-// of other consumers are read too.
-func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selection, now time.Time) (int, any, error) {
-	a := Rows{Status: http.StatusOK, List: []Row{}}
-	state, consumer := s.State, s.Consumer
-	if state == trouble.CircuitOpen && consumer != "" {
-		state, consumer = trouble.HeldBy(consumer), ""
+// of other consumers are read too; and what verify reads, for each row of the page, side by side. A nil verify takes each row.
+func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selection, now time.Time, verify Verify) (int, any, error) {
+	rows, next, err := s.page(ctx, store, now)
+	if err != nil {
+		return 0, nil, err
 	}
-	size := s.Limit
-	if consumer != "" {
+	heads, errs := make([]*view.Head, len(rows)), make([]error, len(rows))
+	fanout.SideBySide(len(rows), func(i int) {
+		if verify == nil || rows[i].Queue == "" {
+			heads[i] = new(Shown(c, rows[i], now))
+			return
+		}
+		heads[i], errs[i] = verify(ctx, rows[i])
+	})
+	if err := errors.Join(errs...); err != nil {
+		return 0, nil, err
+	}
+	a := view.Rows{Status: http.StatusOK, List: []view.Head{}, Next: next}
+	for _, head := range heads {
+		if head != nil {
+			a.List = append(a.List, *head)
+		}
+	}
+	return http.StatusOK, a, nil
+}
+
+// page reads the rows of a page, those of a name's circuit breaker that holds nothing among them, and returns its next.
+func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time) (rows []trouble.Row, next string, err error) {
+	over, open := statesOfRows(s.State), map[trouble.State]trouble.Row{}
+	if s.State == view.Held {
+		if over, open, err = heldStates(ctx, store, s.Consumer); err != nil {
+			return nil, "", err
+		}
+	}
+	size, looked := s.Limit, 0
+	if s.Consumer != "" {
 		size = maxLooked
 	}
-	for place, looked := s.Place, 0; ; {
-		page, next, err := store.Page(ctx, state, s.Prefix, place, size)
-		if err != nil {
-			return 0, nil, err
+	for _, in := range over {
+		place := ""
+		if in < s.In {
+			continue
+		} else if in == s.In {
+			place = s.Place
 		}
-		looked += len(page)
-		for i, row := range page {
-			if consumer != "" && row.Consumer != consumer || row.Expired(now) {
-				continue
+		for first := place == ""; ; first = false {
+			page, behind, err := store.Page(ctx, in, s.Prefix, place, size)
+			if err != nil {
+				return nil, "", err
 			}
-			a.List = append(a.List, s.shown(c, row, now))
-			if len(a.List) == s.Limit && (i < len(page)-1 || next != "") {
-				a.Next = s.Token(row.Place())
-				return http.StatusOK, a, nil
+			if row, is := open[in]; is && first && len(page) == 0 && s.Prefix == "" {
+				page = []trouble.Row{row}
 			}
-		}
-		if place = next; place == "" || looked >= maxLooked {
-			a.Next = s.Token(place)
-			return http.StatusOK, a, nil
+			s.In = in
+			for i, row := range page {
+				if s.Consumer != "" && row.Consumer != s.Consumer || row.Expired(now) {
+					continue
+				}
+				if rows = append(rows, row); len(rows) == s.Limit {
+					if i == len(page)-1 && behind == "" && in == over[len(over)-1] {
+						return rows, "", nil
+					}
+					return rows, s.Token(row.Place()), nil
+				}
+			}
+			looked += len(page)
+			if place = behind; place == "" {
+				break
+			}
+			if looked >= maxLooked {
+				return rows, s.Token(place), nil
+			}
 		}
 	}
+	return rows, "", nil
 }
 
-// shown is a row as the caller sees it.
-func (s Selection) shown(c *httpapi.Call, row trouble.Row, now time.Time) Row {
-	is := Row{Consumer: row.Consumer, State: s.State, Since: row.Since, Age: max(now.Sub(row.Since).Seconds(), 0)}
-	if s.of == "chains" {
-		is.Tag = c.Short(row.Queue)
-		return is
+// heldStates are the states of the rows of queues that open circuit breakers hold, and the row of each: of one consumer's
+// name, or all.
+func heldStates(ctx context.Context, store *trouble.Store, consumer string) (states []trouble.State, open map[trouble.State]trouble.Row, err error) {
+	rows, _, err := store.Page(ctx, trouble.CircuitOpen, "", "", maxOpen)
+	open = map[trouble.State]trouble.Row{}
+	for _, row := range rows {
+		if consumer == "" || row.Consumer == consumer {
+			open[trouble.HeldBy(row.Consumer)] = row
+		}
 	}
-	is.Queue, is.Attempt, is.Error = c.Short(row.Queue), row.Attempt, row.Error
+	for state := range open {
+		states = append(states, state)
+	}
+	slices.Sort(states)
+	return states, open, err
+}
+
+// Shown is a row as the caller sees it.
+func Shown(c *httpapi.Call, row trouble.Row, now time.Time) view.Head {
+	is := aspectOf(row)
+	h := view.Head{Consumer: row.Consumer, State: is.state, Cause: is.cause, Since: row.Since, Age: max(now.Sub(row.Since).Seconds(), 0)}
+	h.Queue, h.Attempt = printable.Name(c.Short(row.Queue)), row.Attempt
+	why := row.Error
 	if row.Shown > 0 && c.Tenant() != "" {
-		is.Error = row.Error[:min(row.Shown, len(row.Error))]
+		why = why[:min(row.Shown, len(why))]
 	}
-	is.Error = c.Words(is.Error)
-	if s.State != trouble.CircuitOpen {
-		is.Seq = new(jsonseq.Seq(row.Seq))
+	h.Error = printable.Name(c.Words(why))
+	h.Group = printable.Name(errtext.Group(string(h.Error)))
+	if is.state != view.Held {
+		h.Seq = new(jsonseq.Seq(row.Seq))
 	}
-	return is
+	return h
 }
 
-// Count is how many are in a state, and for how long the oldest of them is.
-type Count struct {
-	Count int `json:"count"`
-	// More: there are more, which are not counted, and of which one may be older.
-	More   bool       `json:"more,omitempty"`
-	Oldest *time.Time `json:"oldest,omitempty"`
-	Age    float64    `json:"ageSeconds,omitempty"`
+// Chain is a chain in a state.
+type Chain struct {
+	Tag   string     `json:"tag"`
+	State view.State `json:"state"`
+	Since time.Time  `json:"since"`
+	Age   float64    `json:"ageSeconds"`
 }
 
-// Summary is how many are in each state.
-type Summary struct {
-	Status int                     `json:"status"`
-	States map[trouble.State]Count `json:"states"`
-	// Rates are the whole stack's; nil where a tenant asks, or for the queues of a prefix.
-	Rates *view.Rates `json:"rates,omitempty"`
+// Ended answers a page of chains that ended so, as InState does.
+func Ended(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selection, now time.Time) (int, any, error) {
+	rows, next, err := s.page(ctx, store, now)
+	a := struct {
+		Status int     `json:"status"`
+		List   []Chain `json:"list"`
+		Next   string  `json:"next,omitempty"`
+	}{http.StatusOK, []Chain{}, next}
+	for _, row := range rows {
+		a.List = append(a.List, Chain{c.Short(row.Queue), s.State, row.Since, max(now.Sub(row.Since).Seconds(), 0)})
+	}
+	return http.StatusOK, a, err
 }
 
 // The minutes of the rates: those that are shown, and those that are a rate.
@@ -134,7 +228,8 @@ func rates(ctx context.Context, store *trouble.Store, now time.Time) (*view.Rate
 const maxCounted = 10_000
 
 // Summarize answers how many queues, consumers and chains are in each state, but for the chains that are open:
-// these have no rows that could be counted; and the stack's rates. Half a read unit for the rates, for each state, of which all
+// these have no rows that could be counted; the groups of the errors of the consumers that fail; and the stack's rates. Half a read unit
+// for the rates, for each state and for each open circuit breaker, of which all
 // but one are nine where the prefix tells no tenant, and for each 4 KB, about 50 rows; of up to 10,000 rows of each.
 func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now time.Time) (int, any, error) {
 	var asked struct {
@@ -147,42 +242,136 @@ func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now t
 	if err != nil {
 		return 0, nil, err
 	}
-	a := Summary{Status: http.StatusOK, States: map[trouble.State]Count{}}
-	states := slices.Concat(trouble.States, trouble.ChainStates)
-	counts, errs := make([]Count, len(states)), make([]error, len(states))
-	fanout.SideBySide(len(states), func(i int) { counts[i], errs[i] = count(ctx, store, states[i], prefix, now) })
-	if err := errors.Join(errs...); err != nil {
+	counted, err := count(ctx, store, prefix, now)
+	if err != nil {
 		return 0, nil, err
 	}
-	for i, state := range states {
-		a.States[state] = counts[i]
+	a := view.Summary{Status: http.StatusOK, States: map[view.State]view.Count{}}
+	for state, n := range counted.states {
+		a.States[state] = *n
 	}
+	groups := view.NewGrouped(now)
+	for _, row := range counted.failing {
+		groups.Add(Shown(c, row, now))
+	}
+	a.Groups, a.MoreGroups = groups.Groups()
 	if prefix == "" {
 		a.Rates, err = rates(ctx, store, now)
 	}
 	return http.StatusOK, a, err
 }
 
-func count(ctx context.Context, store *trouble.Store, state trouble.State, prefix string, now time.Time) (Count, error) {
-	var n Count
-	looked := 0 // those that have expired, and are still there, among them
+// counted is how many are in each state, and a row for each consumer that fails.
+type counted struct {
+	states  map[view.State]*view.Count
+	failing []trouble.Row
+}
+
+// count counts the rows of a prefix. A consumer that is in several states counts in each, but for those that follow from another:
+// of one whose circuit breaker is open nothing is retried, and one that only lags catches up.
+func count(ctx context.Context, store *trouble.Store, prefix string, now time.Time) (counted, error) {
+	n := counted{states: map[view.State]*view.Count{}}
+	held, open, err := heldStates(ctx, store, "")
+	if err != nil {
+		return n, err
+	}
+	states := slices.Concat(trouble.States, trouble.ChainStates, held)
+	states = slices.DeleteFunc(states, func(s trouble.State) bool { return s == trouble.CircuitOpen })
+	pages, more, errs := make([][]trouble.Row, len(states)), make([]bool, len(states)), make([]error, len(states))
+	fanout.SideBySide(len(states), func(i int) { pages[i], more[i], errs[i] = all(ctx, store, states[i], prefix, now) })
+	if err := errors.Join(errs...); err != nil {
+		return n, err
+	}
+	for _, state := range view.Attention {
+		n.states[state] = &view.Count{}
+	}
+	for _, state := range trouble.ChainStates {
+		n.states[view.State(state)] = &view.Count{}
+	}
+	seen := map[string]*is{}
+	for i, state := range states {
+		if row, is := open[state]; is && len(pages[i]) == 0 && prefix == "" {
+			pages[i] = []trouble.Row{row}
+		}
+		for _, row := range pages[i] {
+			n.add(seen, open, row, now)
+		}
+		if more[i] {
+			n.states[aspectOf(trouble.Row{State: state}).state].More = true
+		}
+	}
+	for _, of := range seen {
+		if row := cmp.Or(of.failing[view.Blocked], of.failing[view.InDoubt], of.failing[view.Held], of.failing[view.Retrying]); row != nil {
+			row := *row
+			if retried := of.retried; retried != nil && row.Error == "" {
+				row.Error, row.Shown, row.Attempt, row.Seq = retried.Error, retried.Shown, retried.Attempt, retried.Seq
+			}
+			n.failing = append(n.failing, row)
+		}
+		if of.lags != nil && len(of.failing) == 0 {
+			n.states[view.CatchingUp].Add(of.lags.Since, now)
+		}
+		for state, row := range of.failing {
+			if state == view.Retrying && (of.failing[view.Held] != nil || of.failing[view.Blocked] != nil) {
+				continue
+			}
+			n.states[state].Add(row.Since, now)
+		}
+	}
+	return n, nil
+}
+
+// is is what one consumer is in.
+type is struct {
+	// failing are its rows by their states, paused among them, retried is the one of a message that failed, lags of what it lags.
+	failing       map[view.State]*trouble.Row
+	retried, lags *trouble.Row
+}
+
+// add counts a row of a queue or a chain, and gathers those of consumers.
+func (n *counted) add(seen map[string]*is, open map[trouble.State]trouble.Row, row trouble.Row, now time.Time) {
+	a := aspectOf(row)
+	if row.Consumer == "" { // a queue, or a chain
+		n.states[a.state].Add(row.Since, now)
+		return
+	}
+	of := seen[row.Place()]
+	if of == nil {
+		of = &is{failing: map[view.State]*trouble.Row{}}
+		seen[row.Place()] = of
+	}
+	switch by, away := open[trouble.HeldBy(row.Consumer)]; {
+	case a.state == view.CatchingUp:
+		of.lags = &row
+		return
+	case row.State == trouble.Failing:
+		of.retried = new(row)
+		if away {
+			row.State, row.Since = trouble.HeldBy(row.Consumer), by.Since
+			a = aspectOf(row)
+		}
+	}
+	if of.failing[a.state] == nil {
+		of.failing[a.state] = &row
+	}
+}
+
+// all are the rows of a state, maxCounted at most, those that have expired, and are still there, among these.
+func all(ctx context.Context, store *trouble.Store, state trouble.State, prefix string, now time.Time) (rows []trouble.Row, more bool, err error) {
+	looked := 0
 	for place := ""; ; {
 		page, next, err := store.Page(ctx, state, prefix, place, maxCounted-looked)
 		if err != nil {
-			return n, err
+			return nil, false, err
 		}
 		looked += len(page)
 		for _, row := range page {
-			if row.Expired(now) {
-				continue
-			}
-			n.Count++
-			if n.Oldest == nil || row.Since.Before(*n.Oldest) {
-				n.Oldest, n.Age = &row.Since, max(now.Sub(row.Since).Seconds(), 0)
+			if !row.Expired(now) {
+				rows = append(rows, row)
 			}
 		}
-		if n.More = next != "" && looked >= maxCounted; next == "" || n.More {
-			return n, nil
+		if next == "" || looked >= maxCounted {
+			return rows, next != "", nil
 		}
 		place = next
 	}

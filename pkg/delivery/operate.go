@@ -305,6 +305,19 @@ func (d *Deliverer) Status(ctx context.Context, queue string) ([]Status, error) 
 	return beside(consumers, cur), nil
 }
 
+// One reads a consumer, and its queue's position after it; the zero Status where either is gone. 2 read units at most.
+func (d *Deliverer) One(ctx context.Context, queue, name string) (Status, error) {
+	c, err := d.store.Consumer(ctx, queue, name)
+	if err != nil || !c.Exists() {
+		return Status{}, err
+	}
+	cur, err := d.sorter.Status(ctx, queue)
+	if errors.Is(err, cursor.ErrNoQueue) || isErased(err, queue) {
+		return Status{}, nil
+	}
+	return Status{c, cur.Position}, err
+}
+
 // Beside reads the consumers of a queue whose cursor was read before. It is weaker than
 // [Deliverer.Status]: a consumer may be further than the position that is shown beside it.
 func (d *Deliverer) Beside(ctx context.Context, cur cursor.Cursor) ([]Status, error) {

@@ -29,7 +29,7 @@ func TestErase(t *testing.T) {
 		s.put("q", 5)
 		s.create(`{"queue":"q","consumer":"billing"}`)
 		s.Want("dry", s.Request("DELETE", "/queues", "queue=q&dryRun=true", ""), 200,
-			`"stored":{"messages":5,"arrivals":0},"more":false,"consumers":[{"consumer":"billing","state":"IDLE","delivered":0,"lag":5}]`)
+			`"stored":{"messages":5,"arrivals":0},"more":false,"consumers":[{"consumer":"billing","state":"catching-up","delivered":0,"lag":5}]`)
 		s.Want("without a reason", s.Request("DELETE", "/queues", "queue=q", ""), 400, `"field":"reason"`)
 		s.Want("nothing was done", s.status(), 200, `"lag":5`)
 

@@ -23,7 +23,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		began := s.now
 		at := func(after time.Duration) string { return began.Add(after).Format(time.RFC3339) }
 		s.Want("made", s.create(`{"queue":"q","consumer":"billing","start":"first"}`), 200,
-			`"queue":"q","consumer":"billing","state":"IDLE","delivered":0,"attempts":0,"rewinds":0`)
+			`"queue":"q","consumer":"billing","state":"ok","lag":0,"delivered":0,"position":0,"rewinds":0`)
 		s.put("q", 5)
 		s.Want("made again", s.create(`{"queue":"q","consumer":"billing","start":"latest"}`), 200, `"delivered":0`)
 		s.Want("before its queue", s.create(`{"queue":"arrival","consumer":"first","kind":"arrival"}`), 200, `"delivered":0`)
@@ -38,33 +38,34 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		s.Want("beyond the end", s.create(`{"queue":"q","consumer":"later","start":7}`), 400, `"field":"start"`, "from 1 to 6")
 
 		s.now = s.now.Add(time.Minute)
-		s.Want("lag", s.status(), 200, `"delivered":0`, `"position":5,"lag":5`, `"waiting":{"seq":1,"since":"`+at(0)+`","ageSeconds":60}`)
+		s.Want("lag", s.status(), 200, `"lag":5,"delivered":0,"position":5`, `"waiting":{"seq":1,"since":"`+at(0)+`","ageSeconds":60}`)
 		s.Want("not blocked", s.operate("skip", `,"seq":1`), 409, "problems/not-blocked", `"id":`)
 
 		s.block("q", "billing", 3)
 		s.now = s.now.Add(time.Hour)
-		s.Want("blocked", s.status(), 200, `"state":"BLOCKED","delivered":2`, `"failure":{"error":"cannot be billed","at":`,
-			`"blocked":{"seq":3,"since":"`+at(time.Minute)+`","ageSeconds":3600}`, `"lag":3`)
+		s.Want("blocked", s.status(), 200, `"state":"blocked","cause":"failed","since":"`+at(time.Minute)+`","ageSeconds":3600,"seq":3,"lag":3,"delivered":2`,
+			`"error":"cannot be billed","group":"cannot be billed","attempts":[{"attempt":1,"at":"`, `"from":3,"to":3,"claim":"`, `"answer":"cannot be billed"}`,
+			`"blocked":{"seq":3,"since":"`+at(time.Minute)+`","ageSeconds":3600}`)
 		s.Want("another seq", s.operate("skip", `,"seq":2`), 409, "problems/not-blocked", "blocked on 3, not on 2")
-		s.Want("redriven", s.operate("redrive", `,"seq":3,"id":"op-1"`), 200, `"id":"op-1","action":"redrive","queue":"q","consumer":"billing","state":"IDLE","delivered":2`)
+		s.Want("redriven", s.operate("redrive", `,"seq":3,"id":"op-1"`), 200, `"id":"op-1","action":"redrive","queue":"q","consumer":"billing","state":"catching-up","seq":3,"lag":3,"delivered":2`)
 		s.block("q", "billing", 3)
-		s.Want("skipped", s.operate("skip", `,"seq":"3","id":"op-2"`), 200, `"state":"IDLE","delivered":3`)
+		s.Want("skipped", s.operate("skip", `,"seq":"3","id":"op-2"`), 200, `"state":"catching-up","seq":4,"lag":2,"delivered":3`)
 		s.Want("skipped again", s.operate("skip", `,"seq":3,"id":"op-2"`), 200, `"delivered":3`)
 		s.Want("the same id for another operation", s.operate("rewind", `,"start":4,"id":"op-2"`), 409, "problems/id-taken", `"code":"id-taken"`)
 		for i, at := range []int{4, 3, 4} {
 			s.now = s.now.Add(time.Second)
 			s.Want("to another place", s.operate("rewind", fmt.Sprintf(`,"start":%d,"id":"to-%d"`, at, i)), 200,
-				fmt.Sprintf(`"delivered":%d,"attempts":0,"rewinds":%d`, at-1, i+1))
+				fmt.Sprintf(`"delivered":%d,"position":5,"rewinds":%d`, at-1, i+1))
 		}
 		s.Want("back again by an id that is taken", s.operate("rewind", `,"start":"first","id":"to-0"`), 409, "problems/id-taken")
 		s.Want("nothing was done", s.status(), 200, `"delivered":3`, `"rewinds":3`)
 		s.Want("skipped by another", s.operate("skip", `,"seq":4,"id":"op-3"`), 409, "problems/not-blocked")
 
 		done := s.deliver("q", "billing", func(delivery.Batch) error {
-			s.Want("a claim is in flight", s.status(), 200, `"state":"STARTED"`, `"claim":{"token":"`, `"leaseUntil":"`)
+			s.Want("a claim is in flight", s.status(), 200, `"claim":{"state":"STARTED","token":"`, `"leaseUntil":"`)
 			s.Want("rewind under a claim", s.operate("rewind", `,"start":1`), 409, "problems/claimed", "the claim ends at")
 			s.Want("removal under a claim", s.operate("remove", ""), 409, "problems/claimed")
-			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"STARTED"`, `"paused":{"reason":"because","since":`)
+			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"paused"`, `"claim":{"state":"STARTED"`, `"paused":{"reason":"because","since":`)
 			return nil
 		})
 		if done.Ended != delivery.EndedPaused || done.Messages != 1 {
@@ -82,7 +83,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		s.Want("removed", s.operate("remove", `,"id":"op-9"`), 200, `{"status":200,"id":"op-9","action":"remove","queue":"q","consumer":"billing"}`)
 		s.Want("removed again", s.operate("remove", `,"id":"op-9"`), 404, "problems/no-consumer")
 		s.Want("gone", s.status(), 404, "problems/no-consumer")
-		s.Want("the others", s.Request("GET", "/consumers", "queue=q", ""), 200, `[{"consumer":"audit",`, `{"consumer":"now",`)
+		s.Want("the others", s.Request("GET", "/consumers", "queue=q", ""), 200, `"consumer":"audit",`, `"consumer":"now",`)
 
 		var listed struct {
 			Operations []struct{ ID, Action, Consumer, Reason, Outcome, Error string }

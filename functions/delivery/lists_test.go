@@ -30,6 +30,31 @@ func (s *server) note(rows ...trouble.Row) {
 	}
 }
 
+// pauses makes consumers of queues, with a message to get, and pauses them.
+func (s *server) pauses(queue string, consumers ...string) {
+	s.t.Helper()
+	s.put(queue, 1)
+	for _, name := range consumers {
+		_, err := s.deliverer.Create(s.t.Context(), queue, name, delivery.First)
+		if err == nil {
+			_, err = s.deliverer.Pause(s.t.Context(), delivery.Order{Queue: queue, Consumer: name, Reason: "why", Op: "pause " + name})
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// opens opens the circuit breaker of a consumer's name.
+func (s *server) opens(consumer string) {
+	s.t.Helper()
+	h := request.Health{Consumer: consumer, By: "r", Circuit: request.Circuit{Opened: s.now.Add(-time.Minute), ProbeAt: s.now.Add(time.Second)}}
+	if _, made, err := s.consumers.Requests(request.Inside{}).Learn(s.t.Context(), request.Health{Consumer: consumer}, h); err != nil || !made {
+		s.t.Fatal(made, err)
+	}
+	s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: consumer})
+}
+
 // requestAs asks as a tenant, or as an operator where there is none.
 func (s *server) requestAs(as, path, query string) httpapitest.Answer {
 	s.t.Helper()
@@ -70,23 +95,25 @@ func (s *server) listed(as, path string, query url.Values) string {
 func TestListsOfTrouble(t *testing.T) {
 	onEach(t, func(s *server) {
 		for _, queue := range []string{"b", "a", "@acme/x", "@acme/y", "@acme-eu/x"} {
-			s.note(trouble.Row{State: trouble.Blocked, Queue: queue, Consumer: "c"}, trouble.Row{State: trouble.Blocked, Queue: queue, Consumer: "d"})
+			s.pauses(queue, "c", "d")
 		}
-		s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: "c"}, trouble.Row{State: trouble.HeldBy("c"), Queue: "@acme/x", Consumer: "c"})
+		s.opens("c")
+		s.opens("none")
+		s.note(trouble.Row{State: trouble.HeldBy("c"), Queue: "@acme/x", Consumer: "c"}, trouble.Row{State: trouble.Paused, Queue: "over", Consumer: "c"})
 		s.note(trouble.Row{State: trouble.Failed, Queue: "@acme/x"}, trouble.Row{State: trouble.TimedOut, Queue: "job 7"}, trouble.Row{State: trouble.TimedOut, Queue: "job 8", ExpiresOn: s.now})
 		for _, c := range []struct{ as, query, want string }{
-			{"", "state=blocked", "a|c a|d b|c b|d @acme-eu/x|c @acme-eu/x|d @acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
-			{"", "state=blocked&consumer=d", "a|d b|d @acme-eu/x|d @acme/x|d @acme/y|d"},
-			{"", "state=blocked&prefix=@acme/", "@acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
-			{"", "state=paused", ""},
-			{"", "state=circuit-open", "|c"},
-			{"", "state=circuit-open&consumer=c", "@acme/x|c"},
-			{"acme", "state=blocked", "x|c x|d y|c y|d"},
-			{"acme", "state=blocked&prefix=y", "y|c y|d"},
-			{"acme", "state=blocked&prefix=@acme-eu", ""},
-			{"acme", "state=circuit-open", ""},
-			{"acme", "state=circuit-open&consumer=c", "x|c"},
-			{"globex", "state=blocked", ""},
+			{"", "state=paused", "a|c a|d b|c b|d @acme-eu/x|c @acme-eu/x|d @acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
+			{"", "state=paused&consumer=d", "a|d b|d @acme-eu/x|d @acme/x|d @acme/y|d"},
+			{"", "state=paused&prefix=@acme/", "@acme/x|c @acme/x|d @acme/y|c @acme/y|d"},
+			{"", "state=retrying", ""},
+			{"", "state=held", "@acme/x|c |none"},
+			{"", "state=held&consumer=c", "@acme/x|c"},
+			{"acme", "state=paused", "x|c x|d y|c y|d"},
+			{"acme", "state=paused&prefix=y", "y|c y|d"},
+			{"acme", "state=paused&prefix=@acme-eu", ""},
+			{"acme", "state=held", "x|c"},
+			{"acme", "state=held&consumer=c", "x|c"},
+			{"globex", "state=paused", ""},
 		} {
 			for _, limit := range []string{"1", "3", "100"} {
 				query, err := url.ParseQuery(c.query + "&limit=" + limit)
@@ -98,17 +125,30 @@ func TestListsOfTrouble(t *testing.T) {
 				}
 			}
 		}
-		a := s.Request("GET", "/consumers", "state=blocked&limit=1", "")
-		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"blocked","since":"`, `"ageSeconds":60,"seq":`)
-		s.note(trouble.Row{State: trouble.Lagging, Queue: "@acme/x", Consumer: "c", Seq: 7, Attempt: 3, Error: "dial 10.1.2.3:443: refused: by us", Shown: 26})
-		for as, want := range map[string]string{"": "dial 10.1.2.3:443: refused: by us", "acme": "dial (an address): refused"} {
-			s.Want("a row by "+as, s.requestAs(as, "/consumers", "state=lagging"), 200, `"ageSeconds":60,"seq":7,"attempt":3,"error":"`+want+`"}`)
+		a := s.Request("GET", "/consumers", "state=paused&limit=1", "")
+		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"paused","also":["held"],"since":"`, `"seq":1,"lag":1,"delivered":0,"position":1}`)
+		s.pauses("@acme/w", "e")
+		_, err := s.deliverer.Resume(t.Context(), delivery.Order{Queue: "@acme/w", Consumer: "e", Reason: "why", Op: "resume"})
+		if err != nil {
+			t.Fatal(err)
 		}
-		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"blocked":{"count":10,"oldest":"`, `"ageSeconds":60}`, `"circuit-open":{"count":1,`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
-		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"blocked":{"count":4,`, `"circuit-open":{"count":0}`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
-		s.Want("summary of a prefix", s.requestAs("acme", "/summary", "prefix=y"), 200, `"blocked":{"count":2,`)
+		s.deliver("@acme/w", "e", func(delivery.Batch) error { return shownError{} })
+		for as, want := range map[string]string{"": "dial 10.1.2.3:443: refused: by us", "acme": "dial (an address): refused"} {
+			s.Want("a row by "+as, s.requestAs(as, "/consumers", "state=retrying"), 200, `"state":"retrying","cause":"failed","since":"`, `"seq":1,"lag":1,`, `"attempt":1,"nextTry":"`, `"error":"`+want+`","group":"dial `)
+			s.Want("the group by "+as, s.requestAs(as, "/summary", ""), 200, `"groups":[{"consumer":"c","state":"held","cause":"open","count":1,`, `{"consumer":"e","state":"retrying","cause":"failed","error":"dial `, `"error":"`+want+`","since":"`)
+		}
+		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"paused":{"count":11,"oldest":"`, `"held":{"count":2,`, `"retrying":{"count":1,`, `"blocked":{"count":0}`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
+		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"paused":{"count":4,`, `"held":{"count":1,`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
+		s.Want("summary of a prefix", s.requestAs("acme", "/summary", "prefix=y"), 200, `"paused":{"count":2,`)
 	})
 }
+
+// shownError is an error of which the queue's tenant may read a part.
+type shownError struct{}
+
+func (shownError) Error() string { return "dial 10.1.2.3:443: refused: by us" }
+
+func (shownError) Shown() string { return "dial 10.1.2.3:443: refused" }
 
 // TestForgedTokensOfLists: one of a place that is longer than any key is refused before anything is read.
 func TestForgedTokensOfLists(t *testing.T) {
@@ -116,7 +156,11 @@ func TestForgedTokensOfLists(t *testing.T) {
 		for _, state := range []string{"blocked", ""} {
 			sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{"consumers", state, "", ""}))
 			for length, status := range map[int]int{1024: 200, 1025: 400, 100_000: 400} {
-				token := base64.RawURLEncoding.EncodeToString(append(sum[:8:8], strings.Repeat("x", length)...))
+				in := ""
+				if state != "" {
+					in = state + "\n"
+				}
+				token := base64.RawURLEncoding.EncodeToString(append(sum[:8:8], in+strings.Repeat("x", length)...))
 				query := url.Values{"after": {token}}
 				if state != "" {
 					query.Set("state", state)
@@ -171,7 +215,7 @@ func TestLongLists(t *testing.T) {
 func TestTokensOfLists(t *testing.T) {
 	onEach(t, func(s *server) {
 		for n := range 3 {
-			s.note(trouble.Row{State: trouble.Blocked, Queue: fmt.Sprintf("@acme/%d", n), Consumer: "c"}, trouble.Row{State: trouble.Paused, Queue: fmt.Sprintf("@globex/%d", n), Consumer: "c"})
+			s.pauses(fmt.Sprintf("@acme/%d", n), "c")
 		}
 		next := func(as, query string) string {
 			a := s.requestAs(as, "/consumers", query)
@@ -181,18 +225,18 @@ func TestTokensOfLists(t *testing.T) {
 			}
 			return page.Next
 		}
-		token := next("acme", "state=blocked&limit=1")
-		s.Want("the same list", s.requestAs("acme", "/consumers", "state=blocked&after="+token), 200, `"queue":"1"`)
+		token := next("acme", "state=paused&limit=1")
+		s.Want("the same list", s.requestAs("acme", "/consumers", "state=paused&after="+token), 200, `"queue":"1"`)
 		for _, c := range []struct{ as, query string }{
-			{"acme", "state=paused&after=" + token},
-			{"acme", "state=blocked&consumer=c&after=" + token},
-			{"acme", "state=blocked&prefix=1&after=" + token},
+			{"acme", "state=blocked&after=" + token},
+			{"acme", "state=paused&consumer=c&after=" + token},
+			{"acme", "state=paused&prefix=1&after=" + token},
 			{"acme", "after=" + token},
-			{"globex", "state=blocked&after=" + token},
-			{"", "state=blocked&after=" + token},
-			{"acme", "state=blocked&after=" + next("", "state=blocked&limit=1")},
-			{"acme", "state=blocked&after=x"},
-			{"acme", "state=blocked&after=%21"},
+			{"globex", "state=paused&after=" + token},
+			{"", "state=paused&after=" + token},
+			{"acme", "state=paused&after=" + next("", "state=paused&limit=1")},
+			{"acme", "state=paused&after=x"},
+			{"acme", "state=paused&after=%21"},
 		} {
 			s.Want(c.query, s.requestAs(c.as, "/consumers", c.query), 400, `"field":"after"`, `"code":"malformed"`)
 		}
@@ -234,6 +278,6 @@ func TestListOfAllConsumers(t *testing.T) {
 				t.Errorf("one consumer of a prefix: %s", got)
 			}
 		}
-		s.Want("what an operator sees", s.Request("GET", "/consumers", "prefix=a", ""), 200, `{"queue":"a","consumer":"c","state":"IDLE","delivered":0,"position":2,"lag":2}`, `"looked":4`)
+		s.Want("what an operator sees", s.Request("GET", "/consumers", "prefix=a", ""), 200, `{"queue":"a","consumer":"c","state":"catching-up","seq":1,"lag":2,"delivered":0,"position":2}`, `"looked":4`)
 	})
 }

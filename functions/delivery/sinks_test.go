@@ -45,17 +45,17 @@ func TestSinks(t *testing.T) {
 		want := func(what, as, query string, n int, sink string) {
 			t.Helper()
 			reads = 0
-			s.Want(what, s.requestAs(as, "/consumers", query), 200, `"lag":1`+sink)
+			s.Want(what, s.requestAs(as, "/consumers", query), 200, `"lag":1,"delivered":0,"position":1`+sink)
 			if reads != n {
 				t.Errorf("%s: %d reads, want %d", what, reads, n)
 			}
 		}
-		all := `,` + open + `,"probes":2,"failingSince":"2026-05-06T07:07:59Z","takenAt":"2026-05-06T07:07:49Z"}}`
-		want("a page", "", "queue=@acme/q", 2, all+`,{"consumer":"fine","state":"IDLE","delivered":0,"attempts":0,"rewinds":0,"position":1,"lag":1}]`)
+		all := `,"nextTry":"2026-05-06T07:08:14Z","rewinds":0,` + open + `,"probes":2,"failingSince":"2026-05-06T07:07:59Z","takenAt":"2026-05-06T07:07:49Z"}}`
+		want("a page", "", "queue=@acme/q", 2, all+`,{"queue":"@acme/q","consumer":"fine","state":"catching-up","seq":1,"lag":1,"delivered":0,"position":1,"rewinds":0}]`)
 		want("one whose page is shorter", "", "queue=@acme/q&limit=1", 1, all)
-		want("a tenant", "acme", "queue=q", 2, `,`+open+`}}`)
+		want("a tenant", "acme", "queue=q", 2, `,"nextTry":"2026-05-06T07:08:14Z","rewinds":0,`+open+`}}`)
 		learn(request.Health{TakenAt: at(9), Circuit: request.Circuit{Closed: at(9), Waking: true}})
-		want("closed", "", "queue=@acme/q", 2, `,"sink":{"waking":true,"takenAt":"2026-05-06T07:08:18Z"}}`)
-		want("closed, to a tenant", "acme", "queue=q", 2, `},{"consumer":"fine"`)
+		want("closed", "", "queue=@acme/q", 2, `,"rewinds":0,"sink":{"waking":true,"takenAt":"2026-05-06T07:08:18Z"}}`)
+		want("closed, to a tenant", "acme", "queue=q", 2, `,"rewinds":0},{"queue":"q","consumer":"fine"`)
 	})
 }

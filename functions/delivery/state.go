@@ -10,7 +10,6 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
-	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
@@ -125,7 +124,7 @@ func (s *service) aspects(of delivery.Status, sink delivery.Sink, missing bool) 
 	switch {
 	case of.Starting != "":
 		is(view.CatchingUp, view.Starting, never, never)
-	case waits && !(of.Claimed() && of.To >= of.Position):
+	case waits && (!of.Claimed() || of.To < of.Position):
 		is(view.CatchingUp, "", never, never)
 	}
 	return all
@@ -143,7 +142,7 @@ func whyRetries(of delivery.Consumer) string {
 }
 
 // attempt is an attempt on the message at a consumer's head, as callers see it.
-func attempt(scope tenancy.Scope, t request.Attempt) view.Attempt {
+func attempt(scope tenancy.Scope, t delivery.Attempt) view.Attempt {
 	answer := t.Answer
 	if scope.Tenant() != "" && t.Shown > 0 {
 		answer = answer[:min(t.Shown, len(answer))]
@@ -176,10 +175,10 @@ func (s *service) verify(scope tenancy.Scope, state view.State) func(context.Con
 		if !h.Is(state) {
 			return nil, nil
 		}
-		switch {
-		case row.State == trouble.Lagging:
+		switch row.State {
+		case trouble.Lagging:
 			h.Cause = view.Lagging
-		case row.State == trouble.Quarantined:
+		case trouble.Quarantined:
 			h.Seq = new(jsonseq.Seq(row.Seq))
 		}
 		if h.State != state || h.Since.IsZero() {

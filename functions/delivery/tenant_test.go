@@ -53,7 +53,7 @@ func TestRepliesToOthers(t *testing.T) {
 		if queue == "@acme/inbox" {
 			want = `"replies to queue \"inbox\": the queue does not take it`
 		}
-		as("GET", "/consumers", "queue=orders&consumer="+name, "", `"failure":{"error":`+want)
+		as("GET", "/consumers", "queue=orders&consumer="+name, "", `"error":`+want)
 		as("GET", "/claims", "queue=orders&consumer="+name, "", `"detail":`+want)
 	}
 	// What can never be stored is found when it is sent at the latest.

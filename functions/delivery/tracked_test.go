@@ -35,7 +35,7 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 		return c
 	}
 	c := claim("r1", 1)
-	s.Want("what it waits for", s.status(), 200, `"state":"STARTED"`, `"deferred":true,"chain":"`+delivery.ChainOf(c)+`"`)
+	s.Want("what it waits for", s.status(), 200, `"claim":{"state":"STARTED"`, `"deferred":true,"chain":"`+delivery.ChainOf(c)+`"`)
 	s.Want("remove", s.operate("remove", ""), 409, `"detail":"the claim ends at `)
 	for _, wrong := range []string{"1", "r1", "0-r1", "1-", ""} {
 		s.Want("the token "+wrong, s.Request("PATCH", "/claims", "", `{"action":"commit","queue":"q","consumer":"billing","token":"`+wrong+`"}`), 400, `"field":"token"`)
@@ -54,7 +54,7 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 	s.Want("too late", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort"`)), 200, `"answer":"COMMITTED"`)
 	c = claim("r2", 2)
 	s.Want("fail", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort","reason":"no card"`)), 200, `"answer":"OK"`)
-	s.Want("why", s.status(), 200, `"state":"FAILING"`, `"error":"no card"`)
+	s.Want("why", s.status(), 200, `"state":"retrying","cause":"failed"`, `"error":"no card"`)
 	if cur, err := s.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(s.now) {
 		t.Errorf("nobody was woken up: %+v, %v", cur, err)
 	}

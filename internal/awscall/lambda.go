@@ -21,6 +21,8 @@ type Invocation struct {
 	// Payload then says how. It is its answer otherwise.
 	FunctionError string
 	Payload       []byte
+	// RequestID is the invocation's, which the function's log has too.
+	RequestID string
 }
 
 // Invoke calls a function by its ARN, with a version or an alias or without.
@@ -45,5 +47,5 @@ func (c *Client) InvokeWith(ctx context.Context, arn, kind, clientContext string
 	if err != nil {
 		return Invocation{}, err
 	}
-	return Invocation{answer.status, answer.header.Get("X-Amz-Function-Error"), answer.body}, nil
+	return Invocation{answer.status, answer.header.Get("X-Amz-Function-Error"), answer.body, answer.header.Get("X-Amzn-Requestid")}, nil
 }

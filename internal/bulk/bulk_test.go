@@ -326,3 +326,17 @@ func TestLike(t *testing.T) {
 		}
 	}
 }
+
+// TestMatches: by a part of the text, by a pattern with *, and by the group of the error or a part of it; what is no group is no
+// number of any kind.
+func TestMatches(t *testing.T) {
+	const text = "arn:aws:lambda:eu-west-1:1:function:f failed: Error: order 17 of 'max' is bad"
+	for pattern, want := range map[string]bool{
+		"": true, "order 17": true, "order*bad": true, "order 18": false, "18": false, "#": false,
+		`ARN failed: Error: order # of "#" is bad`: true, `order # of "#" is bad`: true, `order # of "#" is good`: false,
+	} {
+		if got := matches(text, pattern); got != want {
+			t.Errorf("%q: %t, want %t", pattern, got, want)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -71,28 +72,17 @@ const asked = 32
 // pageSize is the most that the API lists on a page.
 const pageSize = "100"
 
-// row is a consumer in a list, by a state or by its name.
-type row struct {
-	Queue      printable.Name
-	Consumer   string
-	Since      time.Time
-	AgeSeconds float64
-	Paused     bool
-	Seq        *jsonseq.Seq
-	Error      printable.Name
-}
-
-// now is the server's clock when it listed the row; the zero time where the list has no times.
-func (r row) now() time.Time {
-	if r.Since.IsZero() {
+// clock is the server's clock when it listed a row; the zero time where the row has no time.
+func clock(row view.Head) time.Time {
+	if row.Since.IsZero() {
 		return time.Time{}
 	}
-	return r.Since.Add(time.Duration(math.Round(r.AgeSeconds * float64(time.Second))))
+	return row.Since.Add(time.Duration(math.Round(row.Age * float64(time.Second))))
 }
 
 // Look finds the consumers that a request selects, and changes nothing: a dry run. found, if not
 // nil, is called with how many were found so far. The error is a *invalid.Error, or the API's.
-// 1 request for 100 consumers, and 1 for each consumer where [Request].Error is given.
+// 1 request for 100 consumers.
 func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -109,19 +99,16 @@ func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error
 		}
 	}
 	for {
-		var page struct {
-			List             []row
-			Next, Unreadable string
-		}
+		var page view.Rows
 		if err := api.Call(ctx, http.MethodGet, "/consumers", query, nil, &page); err != nil {
 			return nil, err
 		}
 		run.begin(page.List)
-		targets, err := run.selectFrom(ctx, page.List)
-		if err != nil {
-			return nil, err
+		for _, row := range page.List {
+			if run.lists(row) {
+				run.Selected = append(run.Selected, Target{row.Queue, row.Consumer, row.Seq, row.Error})
+			}
 		}
-		run.Selected = append(run.Selected, targets...)
 		if page.Unreadable != "" {
 			run.LeftOut += page.Unreadable + "\n"
 		}
@@ -140,7 +127,7 @@ func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error
 // named gives a new run its name.
 func (r *Run) named() {
 	if r.Name == "" {
-		r.begin([]row{{Since: time.Now()}}) // nothing is listed by its time
+		r.begin([]view.Head{{Since: time.Now()}}) // nothing is listed by its time
 		r.Name = runName(r.began, rand.Text())
 	}
 }
@@ -148,7 +135,7 @@ func (r *Run) named() {
 // lookAt selects those of the targets that the request is for. 1 request each.
 func (r *Run) lookAt(ctx context.Context, found func(int)) error {
 	if r.State != "" {
-		var page struct{ List []row } // for the server's clock
+		var page struct{ List []view.Head } // for the server's clock
 		query := url.Values{"state": {r.State}, "limit": {"1"}}
 		if err := r.api.Call(ctx, http.MethodGet, "/consumers", query, nil, &page); err != nil {
 			return err
@@ -162,7 +149,7 @@ func (r *Run) lookAt(ctx context.Context, found func(int)) error {
 	for i, t := range r.Targets {
 		group.Go(func() error {
 			c, there, err := r.read(within, t)
-			if there && r.selects(c) && (r.Action != "pause" || c.Paused == nil || r.resumed) {
+			if c.Queue = t.Queue; there && r.lists(c.Head) && r.selects(c) {
 				selected[i] = &Target{t.Queue, t.Consumer, c.Seq, c.Error}
 			}
 			return err
@@ -181,79 +168,40 @@ func (r *Run) lookAt(ctx context.Context, found func(int)) error {
 }
 
 // begin gives a new run its time, by the server's clock: that of the first page with times.
-func (r *Run) begin(page []row) {
+func (r *Run) begin(page []view.Head) {
 	if !r.began.IsZero() {
 		return
 	}
 	for _, listed := range page {
 		// A row that begins ahead of the server's clock has no age.
-		if now := listed.now(); !now.IsZero() && (r.began.IsZero() || now.Before(r.began)) {
+		if now := clock(listed); !now.IsZero() && (r.began.IsZero() || now.Before(r.began)) {
 			r.began = now.Truncate(time.Millisecond)
 		}
 	}
 }
 
-// selectFrom keeps the rows of a page that the request selects.
-func (r *Run) selectFrom(ctx context.Context, page []row) ([]Target, error) {
-	keep := make([]bool, len(page))
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(asked)
-	for i, listed := range page {
-		paused := r.Action == "pause" && listed.Paused && !r.resumed
-		if paused || !r.inTime(listed.Since) {
-			continue
-		}
-		if keep[i] = true; r.Error == "" {
-			continue
-		}
-		group.Go(func() error {
-			c, there, err := r.read(within, Target{Queue: listed.Queue, Consumer: listed.Consumer})
-			keep[i] = there && like(c.error(), r.Error)
-			return err
-		})
+// lists reports whether a row of a list is one that the request selects.
+func (r *Run) lists(row view.Head) bool {
+	switch {
+	case row.Queue == "", r.Action == "pause" && row.Is(view.Paused) && !r.resumed:
+		return false
+	case (r.Action == "redrive" || r.Action == "skip") && row.Cause == view.Missing:
+		return false // there is no message
 	}
-	err := group.Wait()
-	var targets []Target
-	for i, listed := range page {
-		if keep[i] {
-			targets = append(targets, Target{listed.Queue, listed.Consumer, listed.Seq, listed.Error})
-		}
-	}
-	return targets, err
+	return r.inTime(row.Since) && matches(string(row.Error), r.Error)
 }
 
 // inTime reports whether a consumer came into the state within the times that are asked for. The
-// rows of an open circuit begin anew with each probe.
+// rows of what a circuit breaker holds begin anew with each probe.
 func (r *Run) inTime(since time.Time) bool {
 	earliest, _ := r.earliest(r.began)
 	return since.IsZero() ||
-		!since.Before(earliest) && (!since.After(r.began) || r.State == "circuit-open")
-}
-
-// consumer is a consumer as the API shows it.
-type consumer struct {
-	Failure *struct{ Error string }
-	Blocked *struct {
-		Seq   jsonseq.Seq
-		Since time.Time
-	}
-	Paused     *struct{ Since time.Time }
-	Quarantine []struct{ Since time.Time }
-	State      string
-	Seq        *jsonseq.Seq
-	Error      printable.Name
-}
-
-func (c consumer) error() string {
-	if c.Failure == nil {
-		return string(c.Error)
-	}
-	return c.Failure.Error
+		r.State == "" || !since.Before(earliest) && (!since.After(r.began) || r.State == string(view.Held))
 }
 
 // read reads a consumer; there is false where it, or its queue, is gone.
-func (r *Run) read(ctx context.Context, t Target) (c consumer, there bool, err error) {
-	var page struct{ Consumers []consumer }
+func (r *Run) read(ctx context.Context, t Target) (c view.Consumer, there bool, err error) {
+	var page view.Consumers
 	query := url.Values{"queue": {string(t.Queue)}, "consumer": {t.Consumer}}
 	err = r.api.Call(ctx, http.MethodGet, "/consumers", query, nil, &page)
 	if code := codeOf(err); slices.Contains(goneCodes, code) {

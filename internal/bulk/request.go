@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/errtext"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -24,7 +26,7 @@ type Request struct {
 	// Targets are the only consumers, of those that the other fields select; empty for all of them.
 	// Prefix does not count beside them.
 	Targets []Target
-	// Error is in the text of the last failure; a * in it stands for any text.
+	// Error is in the text of the last failure, where a * stands for any text; or in its group, as a summary has them.
 	Error string
 	// Since is the longest time in the state (1h), or the earliest time when it began (RFC 3339).
 	Since string
@@ -51,7 +53,7 @@ var states = map[string][]string{
 }
 
 var pausable = []string{
-	"", "lagging", "blocked", "in-doubt", "quarantined", "missing", "replying", "circuit-open",
+	"", "blocked", "in-doubt", "held", "retrying", "catching-up",
 }
 
 // ActionsIn are the actions for consumers in a state, the likeliest first; empty for any state.
@@ -97,7 +99,7 @@ func (r *Request) validateState(allowed []string) error {
 		named := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
 		return wrong(invalid.Unknown, "state",
 			"is %q: it must be one of %s with %s", r.State, strings.Join(named, ", "), r.Action)
-	case r.Consumer == "" && len(r.Targets) == 0 && (r.State == "" || r.State == "circuit-open"):
+	case r.Consumer == "" && len(r.Targets) == 0 && (r.State == "" || r.State == "held"):
 		return wrong(invalid.Missing, "consumer",
 			"is missing: give it, or another state than %s", cmp.Or(r.State, "none"))
 	case r.State == "" && r.Since != "":
@@ -145,6 +147,15 @@ func (r *Request) earliest(began time.Time) (time.Time, error) {
 		return began.Add(-ago), nil
 	}
 	return time.Parse(time.RFC3339, r.Since)
+}
+
+// matches reports whether an error is one that a pattern selects: as its text is, or as its group is.
+func matches(text, pattern string) bool {
+	if like(text, pattern) {
+		return true
+	}
+	names := strings.ContainsFunc(pattern, unicode.IsLetter) // # alone is no group
+	return names && errtext.Group(pattern) == pattern && strings.Contains(errtext.Group(text), pattern)
 }
 
 // like reports whether a text contains a pattern, in which a * stands for any text.

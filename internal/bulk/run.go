@@ -17,6 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/pause"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // Exception is a consumer that was not acted on, and why.
@@ -177,6 +178,7 @@ func (t *tally) stopped() bool {
 
 func (t *tally) end(ctx context.Context) Report {
 	stopped := t.stopped()
+	t.report.Latest = Result{}
 	switch report := &t.report; {
 	case report.Handled() == report.Selected:
 	case stopped:
@@ -242,22 +244,20 @@ func ended(o outcome, err error) (outcome, string) {
 	return trouble, err.Error()
 }
 
-// selects reports whether a consumer, as it was read, is one to act on.
-func (r *Run) selects(c consumer) bool {
-	if !like(c.error(), r.Error) {
+// selects reports whether a consumer, as it was read, is one to act on. Who lags, and what a circuit breaker holds, only the list says.
+func (r *Run) selects(c view.Consumer) bool {
+	if !matches(string(c.Error), r.Error) {
 		return false
 	}
-	switch r.State {
-	case "blocked":
-		return c.Blocked != nil && r.inTime(c.Blocked.Since)
-	case "paused":
+	switch state := view.State(r.State); state {
+	case view.Blocked:
+		return c.Blocked != nil && r.inTime(c.Blocked.Since) || r.Action != "redrive" && r.Action != "skip" && c.Is(state)
+	case view.Paused:
 		return c.Paused != nil && r.inTime(c.Paused.Since)
-	case "quarantined":
-		return len(c.Quarantine) > 0 && r.inTime(c.Quarantine[0].Since)
-	case "in-doubt":
-		return c.State == "IN_DOUBT"
+	case view.InDoubt, view.Retrying:
+		return c.Is(state)
 	}
-	return true // only the list says so
+	return true
 }
 
 // id names the operation on a consumer among all operations of the queue.
@@ -267,7 +267,7 @@ func (r *Run) id(t Target) string {
 }
 
 // post asks for the operation.
-func (r *Run) post(ctx context.Context, t Target, c consumer) error {
+func (r *Run) post(ctx context.Context, t Target, c view.Consumer) error {
 	document := map[string]any{
 		"action": r.Action, "queue": string(t.Queue), "consumer": t.Consumer, "reason": r.Reason,
 		"id": r.id(t),

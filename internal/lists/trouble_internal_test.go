@@ -2,11 +2,13 @@ package lists
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/trouble"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // TestASummaryIsBounded: rows that have expired and are still there are looked at as well.
@@ -22,11 +24,64 @@ func TestASummaryIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n, err := count(t.Context(), store, trouble.Failed, "", now)
-	if err != nil || n.Count != maxCounted/2 || !n.More {
-		t.Errorf("%+v, %v; want %d, and more", n, err, maxCounted/2)
+	rows, more, err := all(t.Context(), store, trouble.Failed, "", now)
+	if err != nil || len(rows) != maxCounted/2 || !more {
+		t.Errorf("%d, more %t, %v; want %d, and more", len(rows), more, err, maxCounted/2)
 	}
-	if n, err = count(t.Context(), store, trouble.Failed, "0000", now); err != nil || n.Count != 50 || n.More {
-		t.Errorf("of a prefix %+v, %v; want 50", n, err)
+	if rows, more, err = all(t.Context(), store, trouble.Failed, "0000", now); err != nil || len(rows) != 50 || more {
+		t.Errorf("of a prefix %d, more %t, %v; want 50", len(rows), more, err)
+	}
+	n, err := count(t.Context(), store, "", now)
+	if c := n.states["failed"]; err != nil || c.Count != maxCounted/2 || !c.More {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestCounts: a consumer counts in each state that it is in, but for those that follow from another, and is in one group.
+func TestCounts(t *testing.T) {
+	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	store := trouble.NewStore(ddb.NewMemory(trouble.Definition("rows")), trouble.Definition("rows"))
+	put := func(state trouble.State, queue, consumer, why string) {
+		t.Helper()
+		if err := store.Put(t.Context(), trouble.Row{State: state, Queue: queue, Consumer: consumer, Error: why, Since: now.Add(-time.Minute)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(trouble.Gap, "g", "", "")
+	put(trouble.Blocked, "b1", "books", "order 1 is bad")
+	put(trouble.Lagging, "b1", "books", "order 1 is bad")
+	put(trouble.Paused, "b1", "books", "order 1 is bad")
+	put(trouble.Blocked, "b2", "books", "order 2 is bad")
+	put(trouble.Missing, "b3", "books", "")
+	put(trouble.Failing, "r1", "books", "order 3 is bad")
+	put(trouble.Lagging, "l1", "books", "")
+	put(trouble.CircuitOpen, "", "away", "")
+	put(trouble.HeldBy("away"), "h1", "away", "")
+	put(trouble.Failing, "h1", "away", "no answer")
+	put(trouble.Failing, "h2", "away", "no answer") // held, and no row says so yet
+	put(trouble.CircuitOpen, "", "alone", "")
+	n, err := count(t.Context(), store, "", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[view.State]int{view.Gap: 1, view.Blocked: 3, view.Paused: 1, view.Retrying: 1, view.CatchingUp: 1, view.Held: 3, view.InDoubt: 0}
+	for state, wanted := range want {
+		if got := n.states[state]; got == nil || got.Count != wanted {
+			t.Errorf("%s: %+v, want %d", state, got, wanted)
+		}
+	}
+	groups := map[view.State][]string{}
+	for _, row := range n.failing {
+		a := aspectOf(row)
+		groups[a.state] = append(groups[a.state], row.Queue+": "+row.Error)
+	}
+	for state, wanted := range map[view.State][]string{
+		view.Blocked: {"b1: order 1 is bad", "b2: order 2 is bad", "b3: "}, view.Retrying: {"r1: order 3 is bad"},
+		view.Held: {": ", "h1: no answer", "h2: no answer"},
+	} {
+		slices.Sort(groups[state])
+		if !slices.Equal(groups[state], wanted) {
+			t.Errorf("%s: %q, want %q", state, groups[state], wanted)
+		}
 	}
 }

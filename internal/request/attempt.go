@@ -3,7 +3,7 @@ package request
 import "time"
 
 // KeptAttempts is how many attempts on a message a consumer's item has, MaxAnswer how many bytes of each answer, and MaxCaller and
-// MaxCallID how many of what was called: with all of them full the item has less than 4 KB more, where names are short.
+// MaxCallID how many of what was called: with all of them full the item has less than 5 KB more.
 const (
 	KeptAttempts = 5
 	MaxAnswer    = 512

@@ -71,3 +71,22 @@ func TestAway(t *testing.T) {
 		})
 	}
 }
+
+// TestCalled: an error says what was called, and the id under which the function's log has the call.
+func TestCalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := answering(func() (*http.Response, error) {
+			a, err := says(200, "X-Amz-Function-Error: Unhandled", `{"errorType":"E","errorMessage":"no"}`)()
+			a.Header.Set("X-Amzn-Requestid", "r-1")
+			return a, err
+		})
+		err := set{Kind: "lambda", ARN: functionARN}.open(t, failed).Send(t.Context(), sinktest.Batch("q", "1"))
+		var called interface{ Called() (by, id string) }
+		if !errors.As(err, &called) {
+			t.Fatalf("error %v", err)
+		}
+		if by, id := called.Called(); by != functionARN || id != "r-1" {
+			t.Errorf("it says %q, %q", by, id)
+		}
+	})
+}

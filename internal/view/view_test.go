@@ -138,10 +138,17 @@ func TestWhy(t *testing.T) {
 func TestCausesHaveWords(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range []view.Head{
-		{State: view.Retrying, Cause: view.Failed}, {State: view.Retrying, Cause: view.SinkAway}, {State: view.Retrying, Cause: view.Died},
-		{State: view.Retrying, Cause: view.Replies}, {State: view.Held, Cause: view.Open}, {State: view.Held, Cause: view.Waking},
-		{State: view.CatchingUp}, {State: view.CatchingUp, Cause: view.Starting}, {State: view.InDoubt, Cause: view.Prepared},
-		{State: view.Blocked, Cause: view.Failed}, {State: view.Blocked, Cause: view.Missing},
+		{State: view.Retrying, Cause: view.Failed},
+		{State: view.Retrying, Cause: view.SinkAway},
+		{State: view.Retrying, Cause: view.Died},
+		{State: view.Retrying, Cause: view.Replies},
+		{State: view.Held, Cause: view.Open},
+		{State: view.Held, Cause: view.Waking},
+		{State: view.CatchingUp},
+		{State: view.CatchingUp, Cause: view.Starting},
+		{State: view.InDoubt, Cause: view.Prepared},
+		{State: view.Blocked, Cause: view.Failed},
+		{State: view.Blocked, Cause: view.Missing},
 	} {
 		r := view.Why(view.Queue{Queue: "q"}, []view.Consumer{{Head: c}})
 		if len(r) != 1 || seen[r[0].Text] || r[0].Cause != c.Cause {

@@ -57,6 +57,16 @@
 //	away         N  how often in a row the sink was away when it was tried
 //	replyQueue   S  where error is about replies: the queue that they go to
 //	shown        N  how many bytes of error the queue's tenant may read, where that is not all
+//	last         L  the last five attempts on the message behind delivered, until it is passed, of each
+//	  n          N  which attempt it was
+//	  token      S  the claim's
+//	  from, to   N  its range
+//	  at         N  ms, when it ended
+//	  ms         N  how long the handler ran, where that was measured
+//	  by, call   S  what was called, and the call's id there, where the sink says so
+//	  answer     S  the beginning of what was answered, 512 bytes at most
+//	  shown      N  how many bytes of answer the queue's tenant may read, where that is not all
+//	  died       BOOL  where nothing was answered until the lease was over
 //	outcomes     M  how the last four claims ended, in slot tokenN mod 4, of each
 //	  n          N  its number
 //	  outcome    S  COMMITTED, ABORTED or CANCELLED
@@ -82,7 +92,7 @@
 //
 // It is the lock, the state and the place in one item, so each step is one
 // conditional update; with short names it has less than 1 KB and a step costs
-// one write unit.
+// one write unit, and up to 4 while its message fails: the attempts are kept by the write that ends each.
 //
 // Beside them, under ("consumer " and the consumer's name, " health"), what all its queues
 // know of its sink: no consumer has a name with a space.

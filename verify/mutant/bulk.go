@@ -22,7 +22,7 @@ var bulkMutants = []mutant{
 		{"run.go", "hex.EncodeToString(sum[:8])", "hex.EncodeToString(sum[:8]) + time.Now().Format(\"05.000000\")"},
 	}},
 	{"bulk: a consumer that came into the state again is acted on", bulkFolder, bulkOnAPI, []edit{
-		{"look.go", " && (!since.After(r.began) || r.State == \"circuit-open\")", ""},
+		{"look.go", " && (!since.After(r.began) || r.State == string(view.Held))", ""},
 	}},
 	{"bulk: an operation whose answer was lost is not looked for", bulkFolder, bulkOnAPI, []edit{
 		{"run.go", "found || failed != nil", "failed != nil && !found"},

@@ -5,6 +5,7 @@ var (
 	awayStore    = test{"./pkg/delivery", "TestStoreAway/memory"}
 	awayDelivery = test{"./pkg/delivery", "TestASinkThatIsAway"}
 	health       = test{"./pkg/delivery", "TestABadMessage|TestAnOutage|TestBlocks|TestWhatWas|TestSuccess|TestFailures|TestAConsumerOf|TestAQueueThatIs|TestARedriveBegins|TestAProcessLooks|TestDeaths|TestADeath|TestConsumerFailing"}
+	attempts     = test{"./pkg/delivery", "TestAttempts|TestTheFirstFailure|TestAWorkerThatDies"}
 	awayWire     = test{"./internal/sink", "TestAway"}
 )
 
@@ -45,8 +46,21 @@ var outageMutants = []mutant{
 		{"health.go", ".Abs() < lookFor", ".Abs() < 1000*lookFor"},
 	}},
 	{"a message that was taken stays listed", deliveryFolder, health, []edit{
-		{"handed.go", "run.store.NoteOver(ctx, c, trouble.Failing)", "_ = trouble.Failing"},
-		{"sweep_trouble.go", "return !fails(c, options.reader(c.Name).MaxAttempts), nil", "return false, nil"},
+		{"handed.go", "run.store.NoteTaken(ctx, run.Record)", ""},
+		{"sweep_trouble.go", "return !c.Retries(), nil", "return false, nil"},
+	}},
+	{"each attempt writes a row", "internal/trouble", attempts, []edit{
+		{"row.go", "r.State == Failing && o.State == Failing && r.Seq == o.Seq", "false"},
+	}},
+	{"a redrive forgets the attempts", deliveryFolder, attempts, []edit{
+		{"store_operate.go", "if delivered != seen.Delivered {", "if true {"},
+	}},
+	{"attempts stay when the message is taken", deliveryFolder, attempts, []edit{
+		{"store_claims.go", "attrTogether.Set(together), attrLast.Remove(),", "attrTogether.Set(together),"},
+		{"store_claims.go", "attrTogether.Remove(), attrLast.Remove())", "attrTogether.Remove())"},
+	}},
+	{"a puller's failure stays listed", deliveryFolder, attempts, []edit{
+		{"puller_end.go", "if made && c.IsolateTo > c.From {", "if false {"},
 	}},
 	{"404 is for good", "internal/sink/kind", test{"./internal/sink/httpsink", "TestAnswers|Test"}, []edit{
 		{"away.go", "case http.StatusBadRequest, ", "case http.StatusNotFound, http.StatusBadRequest, "},
@@ -64,7 +78,7 @@ var outageMutants = []mutant{
 		{"store_health.go", "unchanged = attrQueue.Missing()", "unchanged = ddb.Cond{}"},
 	}},
 	{"a redrive begins with what was known", deliveryFolder, health, []edit{
-		{"store_operate.go", "return append(setTaken(), attrBlockedSince", "return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway), attrBlockedSince"},
+		{"store_operate.go", "return append(setTaken(), setLast(last), attrBlockedSince", "return append(ddb.Removed(attrFailed, attrError, attrReplyQueue, attrAway), setLast(last), attrBlockedSince"},
 	}},
 	{"a health is taken for a consumer", deliveryFolder, test{"./pkg/delivery", "TestStoreHealthIsNoConsumer/memory"}, []edit{
 		{"store.go", "Where: isConsumer, ", ""},

@@ -42,7 +42,7 @@ var tenantMutants = []mutant{
 		{"counter.go", "_ = c.store.Count(ctx, minute, n)", "_ = c.store.Count(ctx, c.now().Add(0*minute.Sub(c.since)), n)"},
 	}},
 	{"tenants: a chain is shown by its whole name", "functions/delivery", test{"./functions/delivery", "TestATenantsChain"}, []edit{
-		{"consumers.go", "scope.Short(delivery.ChainOf(c))", "delivery.ChainOf(c)"},
+		{"consumers.go", "scope.Short(delivery.ChainOf(of.Consumer))", "delivery.ChainOf(of.Consumer)"},
 	}},
 	{"replies: a record names their queue in words", deliveryFolder, test{"./pkg/delivery", "TestABadReplyFailsItsBatch"}, []edit{
 		{"words.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},

@@ -100,7 +100,7 @@ var webhooksOutMutants = []mutant{
 		{"handed.go", "\tif run.inline > 0 {\n\t\tctx, cancel", "\tif run.inline < 0 {\n\t\tctx, cancel"},
 	}},
 	{"delivery: the try of a batch that was cut short counts", deliveryFolder, asideTests, []edit{
-		{"deliver.go", "failure.RetryAt, failure.Away = now, c.Away+1\n", "failure.RetryAt = now\n"},
+		{"deliver.go", "failure.RetryAt, failure.Away, failure.Error = now, c.Away+1, \"\"\n", "failure.RetryAt = now\n"},
 	}},
 	{"delivery: what is slow elsewhere is delivered beside others", deliveryFolder, asideTests, []edit{
 		{"aside.go", "c.Answer.Took > run.inline", "c.Answer.Took < 0"},

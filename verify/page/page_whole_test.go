@@ -222,7 +222,7 @@ func filterAndPaging(tb *tab, _ *stack) {
 			tb.t.Errorf("%s is listed", name)
 		}
 	}
-	tb.goTo("queues?state=blocked&prefix=shop/us/")
+	tb.goTo("consumers?state=blocked&prefix=shop/us/")
 	tb.read("#content", "shop/us/blocked-3")
 	if script[bool](tb, `document.querySelector("#content").innerText.includes("shop/eu/")`) {
 		tb.t.Error("queues are listed that begin otherwise")

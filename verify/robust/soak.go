@@ -233,7 +233,7 @@ func (s *sinks) onlyReceiverIsBlocked(ctx context.Context) error {
 		return err
 	}
 	for _, c := range all {
-		if (c.State == "BLOCKED") != (c.Consumer == receiver) {
+		if (c.State == "blocked") != (c.Consumer == receiver) {
 			s.not("queue %s: consumer %s is %s", poisonQueue, c.Consumer, c.State)
 		}
 	}

@@ -55,6 +55,19 @@ func (e *AwayError) Error() string { return e.Err.Error() }
 
 func (e *AwayError) Unwrap() error { return e.Err }
 
+// CallError is why a call failed, with what was called, and the call's id there: its log has it.
+type CallError struct {
+	By, ID string
+	Err    error
+}
+
+func (e *CallError) Error() string { return e.Err.Error() }
+
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Called is what was called, and the call's id there.
+func (e *CallError) Called() (by, id string) { return e.By, e.ID }
+
 // AnswerError is what an HTTP endpoint answered that is no success.
 type AnswerError struct {
 	// Host is who answered.
@@ -92,6 +105,9 @@ func (e *AnswerError) head() string {
 	}
 	return said
 }
+
+// Called is what was called; the endpoint gave the call no id.
+func (e *AnswerError) Called() (by, id string) { return e.Host, "" }
 
 // away reports whether the status says that the endpoint, or what stands before it, cannot take anything now. 500 is not
 // among them: it may well be what a message does to it.

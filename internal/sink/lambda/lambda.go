@@ -93,13 +93,15 @@ func (s *function) invoke(ctx context.Context, document []byte) ([]byte, error) 
 	out, err := s.client.Invoke(ctx, s.arn, awscall.RequestResponse, document)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("call %s: %w", s.arn, err)
+		err = fmt.Errorf("call %s: %w", s.arn, err)
 	case out.FunctionError != "":
-		return nil, fmt.Errorf("%s failed: %s", s.arn, reason(out.FunctionError, out.Payload))
+		err = fmt.Errorf("%s failed: %s", s.arn, reason(out.FunctionError, out.Payload))
 	case out.Status != http.StatusOK:
-		return nil, fmt.Errorf("call %s: status %d, not 200", s.arn, out.Status)
+		err = fmt.Errorf("call %s: status %d, not 200", s.arn, out.Status)
+	default:
+		return out.Payload, nil
 	}
-	return out.Payload, nil
+	return nil, &kind.CallError{By: s.arn, ID: out.RequestID, Err: err}
 }
 
 // reason is what a failed function says: the type and the text of its error

@@ -66,7 +66,7 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 		}
 	}
 	for _, g := range s.Groups {
-		queues += max(g.Count, 1)
+		queues += g.Count
 	}
 	counts := map[string]view.Count{"gap": s.States[view.Gap]}
 	screen := map[string]any{

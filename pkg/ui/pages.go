@@ -97,7 +97,9 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	s.Done = log.Operations[:min(len(log.Operations), shownLast)]
-	s.Why = view.Why(s.Q.Queue, s.Consumers)
+	s.Why = slices.DeleteFunc(view.Why(s.Q.Queue, s.Consumers), func(r view.Reason) bool {
+		return r.State == view.CatchingUp && r.Cause == "" // messages come, and go
+	})
 	s.Ruler = draw(s.Q, s.Gaps, s.Consumers)
 	s.Charts = u.chartsOf(ctx, s.Q, s.Consumers)
 	s.Said = said(query, s.Consumers)

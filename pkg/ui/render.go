@@ -176,7 +176,7 @@ func nameOf(by printable.Name) string {
 
 // short is the beginning of a text, in one line.
 func short(text any) string {
-	const most = 100
+	const most = 160
 	body := fmt.Sprint(text)
 	var out bytes.Buffer
 	if json.Compact(&out, []byte(body)) != nil {

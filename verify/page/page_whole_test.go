@@ -34,7 +34,7 @@ func (s *stack) screens() []screen {
 
 // screens are those whose addresses are known before.
 var screens = []screen{
-	{"overview", "overview", "3 queues fail, for 1 cause"},
+	{"overview", "overview", "3 queues fail, for "},
 	{"queues", "queues", "shop/eu/orders"},
 	{"search", "search?q=shop/", "shop/us/blocked-3"},
 	{"queue", "queue?queue=shop/eu/orders", `"order":1030`},

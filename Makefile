@@ -166,11 +166,11 @@ bench: deps ## count and measure for minutes, and write docs/figures.md: cost of
 	@$(GO) run ./verify/bench $(if $(ONLY),-only $(ONLY))
 
 .PHONY: screenshots
-screenshots: deps deps-browser ## draw every screen of the live page, light and dark, wide and narrow, into .build/screenshots, and those of the README
+screenshots: deps deps-browser ## draw every screen of the live page, light and dark, wide and narrow, into .build/screenshots, and the two of the README
 	@mkdir -p .build/screenshots
 	@SCREENSHOTS=$(CURDIR)/.build/screenshots $(GO) test $(WHOLE) ./verify/page -count=1 -run TestPage/every
-	@cp .build/screenshots/gaps-wide-light-small.png docs/page-queue.png
-	@cp .build/screenshots/blocked-wide-dark-small.png docs/page-blocked.png
+	@cp .build/screenshots/overview-wide-light-top.png docs/page-overview.png
+	@cp .build/screenshots/gaps-wide-dark-top.png docs/page-queue.png
 
 .PHONY: bench-page
 bench-page: deps deps-browser ## measure the live page in a browser, on DynamoDB Local with QUEUES=100000: the first page of a list, and redraws at 50 messages a second

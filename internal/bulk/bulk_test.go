@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -59,7 +60,9 @@ func (s *server) Call(
 	case path == "/operations":
 		answer["operations"] = []any{}
 	case query.Get("queue") != "":
-		answer["consumers"] = []any{map[string]any{"blocked": map[string]any{"seq": 1, "since": since}}}
+		answer["consumers"] = []any{map[string]any{
+			"blocked": map[string]any{"seq": 1, "since": since}, "seq": 1, "error": "refused by " + query.Get("queue"),
+		}}
 	default:
 		var list []any
 		for i := range s.queues {
@@ -224,6 +227,39 @@ func TestBegan(t *testing.T) {
 	s.now = s.now.Add(2 * time.Minute)
 	if n := len(s.look(t, Request{Run: run.Name}).Selected); n != 0 {
 		t.Errorf("%d are selected that came into the state after the run began", n)
+	}
+}
+
+// TestTargets: a run may be for some consumers alone, which are read one by one. It tells what became of each.
+func TestTargets(t *testing.T) {
+	s := &server{queues: 100, now: time.Date(2040, 5, 6, 7, 8, 9, 0, time.UTC)}
+	targets := []Target{{Queue: "q7", Consumer: "c"}, {Queue: "q\u0085\r 3", Consumer: "c"}}
+	for i, target := range targets {
+		text := target.Text()
+		if again, err := ParseTarget(text); err != nil || again != target || strings.ContainsAny(text, "\u0085\r") {
+			t.Errorf("target %d is %q, and read again %v, %v", i, text, again, err)
+		}
+	}
+	run := s.look(t, Request{Targets: targets})
+	if len(run.Selected) != 2 || run.Selected[0].Error != "refused by q7" || *run.Selected[1].Seq != 1 || !run.began.Equal(s.now) {
+		t.Fatalf("%+v", run)
+	}
+	s.fails = func(queue string) error {
+		if queue == "q7" {
+			return &client.Problem{Status: http.StatusConflict, Code: "claimed", Detail: "claimed"}
+		}
+		return nil
+	}
+	became := map[printable.Name]string{}
+	report := run.Do(t.Context(), func(r Report) { became[r.Latest.Queue] = r.Latest.Outcome + r.Latest.Why })
+	if report.Done != 1 || report.Failed != 1 || became["q7"] != "failed409: claimed" || became[targets[1].Queue] != "done" {
+		t.Errorf("%+v, %v", report, became)
+	}
+	if n := len(s.look(t, Request{Targets: targets, Error: "by q7"}).Selected); n != 1 {
+		t.Errorf("%d have this error", n)
+	}
+	if n := len(s.look(t, Request{Targets: targets, Since: "59s"}).Selected); n != 0 {
+		t.Errorf("%d came into the state within 59 s", n)
 	}
 }
 

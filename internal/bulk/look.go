@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -11,9 +12,13 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // API is what a run asks: a *client.Client, which repeats a request whose answer is lost.
@@ -21,10 +26,30 @@ type API interface {
 	Call(ctx context.Context, method, path string, query url.Values, body []byte, out any) error
 }
 
-// Target is a consumer of a queue.
+// Target is a consumer of a queue, and what it was at when it was selected.
 type Target struct {
 	Queue    printable.Name `json:"queue"`
 	Consumer string         `json:"consumer"`
+	Seq      *jsonseq.Seq   `json:"seq,omitempty"`
+	Error    printable.Name `json:"error,omitempty"`
+}
+
+// Text is the target's names in a form field, for [ParseTarget].
+func (t Target) Text() string {
+	text, err := json.Marshal([]string{string(t.Queue), t.Consumer})
+	if err != nil {
+		panic(err) // there is no text that is no JSON
+	}
+	return string(printable.JSON(text))
+}
+
+// ParseTarget reads what [Target.Text] wrote. The error is a *invalid.Error.
+func ParseTarget(text string) (Target, error) {
+	var names []string
+	if err := json.Unmarshal([]byte(text), &names); err != nil || len(names) != 2 {
+		return Target{}, wrong(invalid.Malformed, "pick", `is %q: it must be like ["queue","consumer"]`, text)
+	}
+	return Target{Queue: printable.Name(names[0]), Consumer: names[1]}, nil
 }
 
 // Run is a request, and the consumers that it selects. Make one with [Look].
@@ -63,6 +88,9 @@ func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error
 		return nil, err
 	}
 	run := &Run{Request: r, Name: r.Run, api: api, began: runTime(r.Run), resumed: r.Run != ""}
+	if len(r.Targets) > 0 {
+		return run, run.lookAt(ctx, found)
+	}
 	query := url.Values{"limit": {pageSize}}
 	given := map[string]string{"state": r.State, "consumer": r.Consumer, "prefix": r.Prefix}
 	for name, value := range given {
@@ -78,7 +106,7 @@ func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error
 		run.begin(page.List)
 		for _, row := range page.List {
 			if run.lists(row) {
-				run.Selected = append(run.Selected, Target{row.Queue, row.Consumer})
+				run.Selected = append(run.Selected, Target{row.Queue, row.Consumer, row.Seq, row.Error})
 			}
 		}
 		if page.Unreadable != "" {
@@ -92,11 +120,51 @@ func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error
 		}
 		query.Set("after", page.Next)
 	}
-	if run.Name == "" {
-		run.begin([]view.Head{{Since: time.Now()}}) // nothing is listed by its time
-		run.Name = runName(run.began, rand.Text())
-	}
+	run.named()
 	return run, nil
+}
+
+// named gives a new run its name.
+func (r *Run) named() {
+	if r.Name == "" {
+		r.begin([]view.Head{{Since: time.Now()}}) // nothing is listed by its time
+		r.Name = runName(r.began, rand.Text())
+	}
+}
+
+// lookAt selects those of the targets that the request is for. 1 request each.
+func (r *Run) lookAt(ctx context.Context, found func(int)) error {
+	if r.State != "" {
+		var page struct{ List []view.Head } // for the server's clock
+		query := url.Values{"state": {r.State}, "limit": {"1"}}
+		if err := r.api.Call(ctx, http.MethodGet, "/consumers", query, nil, &page); err != nil {
+			return err
+		}
+		r.begin(page.List)
+	}
+	r.named()
+	selected := make([]*Target, len(r.Targets))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(asked)
+	for i, t := range r.Targets {
+		group.Go(func() error {
+			c, there, err := r.read(within, t)
+			if c.Queue = t.Queue; there && r.lists(c.Head) && r.selects(c) {
+				selected[i] = &Target{t.Queue, t.Consumer, c.Seq, c.Error}
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	for _, t := range selected {
+		if t != nil {
+			r.Selected = append(r.Selected, *t)
+		}
+	}
+	if found != nil {
+		found(len(r.Selected))
+	}
+	return err
 }
 
 // begin gives a new run its time, by the server's clock: that of the first page with times.

@@ -23,6 +23,9 @@ type Request struct {
 	// Consumer is the only name; empty for all names. State is what the consumers are in; empty
 	// for all of the name. Prefix begins the names of their queues.
 	Consumer, State, Prefix string
+	// Targets are the only consumers, of those that the other fields select; empty for all of them.
+	// Prefix does not count beside them.
+	Targets []Target
 	// Error is in the text of the last failure, where a * stands for any text; or in its group, as a summary has them.
 	Error string
 	// Since is the longest time in the state (1h), or the earliest time when it began (RFC 3339).
@@ -51,6 +54,16 @@ var states = map[string][]string{
 
 var pausable = []string{
 	"", "blocked", "in-doubt", "held", "retrying", "catching-up",
+}
+
+// ActionsIn are the actions for consumers in a state, the likeliest first; empty for any state.
+func ActionsIn(state string) (actions []string) {
+	for _, action := range []string{"redrive", "skip", "resume", "pause", "rewind"} {
+		if state == "" || slices.Contains(states[action], state) {
+			actions = append(actions, action)
+		}
+	}
+	return actions
 }
 
 // wrong is the error of a field.
@@ -86,7 +99,7 @@ func (r *Request) validateState(allowed []string) error {
 		named := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
 		return wrong(invalid.Unknown, "state",
 			"is %q: it must be one of %s with %s", r.State, strings.Join(named, ", "), r.Action)
-	case r.Consumer == "" && (r.State == "" || r.State == "held"):
+	case r.Consumer == "" && len(r.Targets) == 0 && (r.State == "" || r.State == "held"):
 		return wrong(invalid.Missing, "consumer",
 			"is missing: give it, or another state than %s", cmp.Or(r.State, "none"))
 	case r.State == "" && r.Since != "":

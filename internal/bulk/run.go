@@ -44,6 +44,14 @@ type Report struct {
 	Exceptions []Exception `json:"exceptions,omitempty"`
 	// Stopped is why the run ended before all had their turn; empty where it did not.
 	Stopped string `json:"stopped,omitempty"`
+	// Latest is the consumer whose operation ended last, as long as the run goes on.
+	Latest Result `json:"-"`
+}
+
+// Result is what became of a consumer: done, already, changed or failed.
+type Result struct {
+	Target
+	Outcome, Why string
 }
 
 // Handled is how many had their turn.
@@ -128,16 +136,21 @@ func (t *tally) count(target Target, o outcome, why string) {
 	t.Lock()
 	defer t.Unlock()
 	t.row++
+	became := "failed"
 	switch o {
 	case done:
+		became = "done"
 		t.report.Done++
 	case already:
+		became = "already"
 		t.report.Already++
 	case changed:
+		became = "changed"
 		t.report.Changed++
 	default:
 		t.report.Failed++
 	}
+	t.report.Latest = Result{target, became, why}
 	if o == trouble {
 		t.last = why
 	} else {
@@ -165,6 +178,7 @@ func (t *tally) stopped() bool {
 
 func (t *tally) end(ctx context.Context) Report {
 	stopped := t.stopped()
+	t.report.Latest = Result{}
 	switch report := &t.report; {
 	case report.Handled() == report.Selected:
 	case stopped:

@@ -205,14 +205,22 @@ func Ended(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selecti
 	return http.StatusOK, a, err
 }
 
-// minutes are those of the rates.
-const minutes = 5 * time.Minute
+// The minutes of the rates: those that are shown, and those that are a rate.
+const shownMinutes, minutes = 30, 5
 
 func rates(ctx context.Context, store *trouble.Store, now time.Time) (*view.Rates, error) {
 	r := &view.Rates{To: now.UTC().Truncate(time.Minute)}
-	r.From = r.To.Add(-minutes)
-	n, err := store.Counted(ctx, r.From, r.To)
-	r.Stored, r.Delivered = float64(n.Stored)/minutes.Seconds(), float64(n.Delivered)/minutes.Seconds()
+	r.From = r.To.Add(-minutes * time.Minute)
+	at := r.To.Add(-shownMinutes * time.Minute)
+	counted, err := store.Counted(ctx, at, r.To)
+	for i, n := range counted {
+		if i >= shownMinutes-minutes {
+			r.Stored += float64(n.Stored) / (minutes * 60)
+			r.Delivered += float64(n.Delivered) / (minutes * 60)
+		}
+		r.Minutes = append(r.Minutes, view.Minute{At: at, Stored: n.Stored, Delivered: n.Delivered})
+		at = at.Add(time.Minute)
+	}
 	return r, err
 }
 

@@ -8,15 +8,21 @@ import (
 	"github.com/streamsort/streamsort/internal/trouble"
 )
 
+// counted is the sum of the counts of minutes.
+func (b *bench) counted(from, to time.Time) (sum trouble.Counts) {
+	b.Helper()
+	minutes, err := b.Counted(b.Context(), from, to)
+	b.check(err)
+	for _, m := range minutes {
+		sum = trouble.Counts{Stored: sum.Stored + m.Stored, Delivered: sum.Delivered + m.Delivered}
+	}
+	return sum
+}
+
 func TestCounts(t *testing.T) {
 	each(t, func(b *bench) {
 		minute := since.Truncate(time.Minute)
-		counted := func(from, to time.Duration) trouble.Counts {
-			b.Helper()
-			sum, err := b.Counted(b.Context(), minute.Add(from), minute.Add(to))
-			b.check(err)
-			return sum
-		}
+		counted := func(from, to time.Duration) trouble.Counts { return b.counted(minute.Add(from), minute.Add(to)) }
 		b.is("nothing", counted(-time.Hour, time.Hour), trouble.Counts{})
 		b.check(b.Count(b.Context(), since, trouble.Counts{}))
 		b.is("no request for nothing", counted(-time.Hour, time.Hour), trouble.Counts{})
@@ -27,6 +33,9 @@ func TestCounts(t *testing.T) {
 		b.check(b.Count(b.Context(), minute.Add(time.Minute), trouble.Counts{Delivered: 10}))
 		b.is("a minute", counted(0, time.Minute), trouble.Counts{Stored: 7, Delivered: 5})
 		b.is("two minutes", counted(0, 2*time.Minute), trouble.Counts{Stored: 7, Delivered: 15})
+		each, err := b.Counted(b.Context(), minute.Add(-time.Minute), minute.Add(3*time.Minute))
+		b.check(err)
+		b.is("each minute", each, []trouble.Counts{{Stored: 1000}, {Stored: 7, Delivered: 5}, {Delivered: 10}, {}})
 		page, _, err := b.Page(b.Context(), trouble.Gap, "", "", 10)
 		b.check(err)
 		b.is("no rows", len(page), 0)
@@ -38,11 +47,7 @@ func TestCounter(t *testing.T) {
 	each(t, func(b *bench) {
 		now := since.Truncate(time.Minute)
 		c := trouble.NewCounter(b.Store, func() time.Time { return now })
-		counted := func() trouble.Counts {
-			sum, err := b.Counted(b.Context(), since.Add(-time.Hour), since.Add(time.Hour))
-			b.check(err)
-			return sum
-		}
+		counted := func() trouble.Counts { return b.counted(since.Add(-time.Hour), since.Add(time.Hour)) }
 		c.Flush(b.Context())
 		for range 100 {
 			c.Add(trouble.Counts{Stored: 1})
@@ -71,9 +76,7 @@ func TestCounter(t *testing.T) {
 		now = now.Add(10 * time.Minute) // frozen meanwhile
 		c.Add(trouble.Counts{Stored: 1})
 		c.Flush(b.Context())
-		sum, err := b.Counted(b.Context(), then, then.Add(time.Minute))
-		b.check(err)
-		b.is("in the minute in which it was counted", sum.Stored, int64(7))
+		b.is("in the minute in which it was counted", b.counted(then, then.Add(time.Minute)).Stored, int64(7))
 		var none *trouble.Counter
 		none.Add(trouble.Counts{Stored: 1})
 		none.Flush(b.Context())

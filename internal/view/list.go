@@ -55,6 +55,15 @@ type Rates struct {
 	To        time.Time `json:"to"`
 	Stored    float64   `json:"storedPerSecond"`
 	Delivered float64   `json:"deliveredPerSecond"`
+	// Minutes are the last thirty, the latest last.
+	Minutes []Minute `json:"minutes"`
+}
+
+// Minute is what was accepted, and delivered, in a minute that begins at a time.
+type Minute struct {
+	At        time.Time `json:"at"`
+	Stored    int64     `json:"stored"`
+	Delivered int64     `json:"delivered"`
 }
 
 // Group is consumers of one name that fail for one cause.

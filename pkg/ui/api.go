@@ -15,24 +15,22 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // What the API answers, as far as the page shows it.
 
 type queue struct {
-	Queue                        printable.Name
-	Kind, Mode, Policy, GapAfter string
-	First, Position, MaxParked   jsonseq.Seq
-	MaxAhead                     int64
-	Parked                       int
-	ParkedMore, GapOpen          bool
-	GapSince                     time.Time
-	KeyType, Settle, Late        string
-	HighKey                      json.RawMessage
-	LateSoFar                    int64
-	Waiting                      int
-	WaitingMore                  bool
-	DueAt                        time.Time
+	view.Queue
+	Mode, Policy, GapAfter string
+	First                  jsonseq.Seq
+	MaxAhead               int64
+	Parked                 int
+	ParkedMore, GapOpen    bool
+	KeyType, Settle, Late  string
+	LateSoFar              int64
+	Waiting                int
+	WaitingMore            bool
 }
 
 type gap struct{ From, To jsonseq.Seq }
@@ -42,62 +40,20 @@ type gaps struct {
 	More bool
 }
 
-// trouble is a row of a list by state.
-type trouble struct {
-	Queue, Tag      printable.Name
-	Consumer, State string
-	Since, Due      time.Time
-	// Those of a list of all.
-	Kind                     string
-	Delivered, Position, Lag jsonseq.Seq
-	GapOpen, Paused          bool
+// row is one of a list of queues, of consumers or of chains.
+type row struct {
+	view.Head
+	Tag  printable.Name
+	Kind string
+	Due  time.Time
 }
 
-type troubles struct {
-	List []trouble
+type rows struct {
+	List []row
 	Next string
 }
 
-type consumer struct {
-	Queue                    printable.Name
-	Consumer, State          string
-	Delivered, Position, Lag jsonseq.Seq
-	Attempts                 int
-	Starting                 bool
-	Claim                    *struct {
-		From, To   jsonseq.Seq
-		LeaseUntil time.Time
-		Chain      string
-	}
-	Failure *struct {
-		Error   string
-		At      time.Time
-		RetryAt time.Time
-	}
-	Blocked *struct {
-		Seq   jsonseq.Seq
-		Since time.Time
-	}
-	Paused *struct {
-		Reason string
-		Since  time.Time
-	}
-	Waiting *struct {
-		Seq     jsonseq.Seq
-		Since   time.Time
-		Missing bool
-	}
-	Quarantine []struct {
-		Token, State string
-		From, To     jsonseq.Seq
-		Since        time.Time
-	}
-	Sink *struct {
-		OpenSince, ProbeAt, FailingSince time.Time
-		Probes                           int64
-		Waking                           bool
-	}
-}
+type consumer = view.Consumer
 
 type message struct {
 	Seq                   jsonseq.Seq
@@ -136,17 +92,6 @@ type chain struct {
 	Edges, EdgesEnded, Stamps       int64
 	CreatedAt, Deadline, ProgressAt time.Time
 	EndedAt                         time.Time
-}
-
-type stateCount struct {
-	Count  int
-	More   bool
-	Oldest time.Time
-}
-
-type summary struct {
-	States map[string]stateCount
-	Rates  *struct{ StoredPerSecond, DeliveredPerSecond float64 }
 }
 
 // get asks the API for something.

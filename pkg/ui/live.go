@@ -23,8 +23,8 @@ const silence = 15 * time.Second
 func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	name := query.Get("of")
-	if _, known := pages[name]; !known {
-		http.Error(w, fmt.Sprintf("of is %q: it must be the name of a screen", name), http.StatusBadRequest)
+	if _, known := pages[name]; !known || name == "search" {
+		http.Error(w, fmt.Sprintf("of is %q: it must be the name of a screen that is live", name), http.StatusBadRequest)
 		return
 	}
 	var over <-chan struct{} // of a browser that has windows enough

@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
-// mostForm is how long a form may be.
-const mostForm = 64 << 10
+// mostForm is how long a form may be: a page of consumers that are picked.
+const mostForm = 512 << 10
 
 // posted takes a form of the page's own, has something done, and shows where to look next. Where the API
 // refuses, the screen says why, with its status.
@@ -33,8 +33,7 @@ func (u *UI) posted(do func(*http.Request) (next string, err error)) http.Handle
 			})
 			return
 		}
-		w.Header().Set("Location", next) // relative, as every link is: http.Redirect would make it absolute
-		w.WriteHeader(http.StatusSeeOther)
+		seeOther(w, next)
 	}
 }
 

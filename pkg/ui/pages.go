@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fantree"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -30,6 +30,7 @@ var pages = map[string]page{
 	"queue":     {named("Queue ", "queue"), (*UI).queue},
 	"message":   {func(q url.Values) string { return printable.Text(q.Get("queue") + "@" + q.Get("seq")) }, (*UI).message},
 	"consumers": {named("Consumers", ""), (*UI).consumers},
+	"search":    {named("Search", ""), (*UI).search},
 	"chains":    {named("Chains", ""), (*UI).chains},
 	"chain":     {named("Chain ", "tag"), (*UI).chain},
 	"bulk":      {named("Bulk operations", ""), (*UI).bulk},
@@ -49,134 +50,6 @@ func needed(query url.Values, name string) (string, error) {
 	return "", badQuery("the address has no " + name)
 }
 
-// counted is a state of the summary, and the screen that lists who is in it.
-type counted struct {
-	State string
-	stateCount
-	Link string
-}
-
-// urgency are the states as the overview has them: what needs somebody comes first.
-var urgency = []struct{ state, list string }{
-	{"blocked", "consumers"},
-	{"in-doubt", "consumers"},
-	{"missing", "consumers"},
-	{"circuit-open", "consumers"},
-	{"quarantined", "consumers"},
-	{"failed", "chains"},
-	{"timed-out", "chains"},
-	{"gap", "queues"},
-	{"lagging", "consumers"},
-	{"replying", "consumers"},
-	{"paused", "consumers"},
-}
-
-// behindNow is a consumer, and how its lag goes.
-type behindNow struct {
-	trouble
-	Trend trend
-}
-
-// overview is what a stack is at. Its consumers are those that have been behind for the longest, and where these
-// are few also those of some queues.
-func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
-	var s summary
-	if err := u.get(ctx, "/summary", nil, &s); err != nil {
-		return nil, err
-	}
-	consumers, more, err := u.laggards(ctx, s.States)
-	if err != nil {
-		return nil, err
-	}
-	if len(consumers) < overviewLooks {
-		found, others, err := u.firstFound(ctx)
-		if err != nil {
-			return nil, err
-		}
-		found = slices.DeleteFunc(found, func(c trouble) bool {
-			return slices.ContainsFunc(consumers, c.same)
-		})
-		consumers, more = append(consumers, found...), more || others
-	}
-	var some troubles
-	if len(consumers) == 0 {
-		if err := u.get(ctx, "/queues", values("limit", "1"), &some); err != nil {
-			return nil, err
-		}
-	}
-	var states []counted
-	for _, at := range urgency {
-		if n := s.States[at.state]; n.Count > 0 {
-			states = append(states, counted{at.state, n, link(at.list, "state", at.state)})
-		}
-	}
-	return map[string]any{
-		"States": states, "Rates": s.Rates, "Consumers": u.byLag(ctx, consumers), "More": more,
-		"Empty": len(consumers) == 0 && len(some.List) == 0,
-	}, nil
-}
-
-// byLag are consumers with their trends, the farthest behind first.
-func (u *UI) byLag(ctx context.Context, list []trouble) []behindNow {
-	now, who := time.Now(), u.who(ctx)
-	consumers := make([]behindNow, len(list))
-	for i, c := range list {
-		consumers[i] = behindNow{c, u.trends.note(who+c.Consumer+"\x00"+string(c.Queue), now, int64(c.Lag))}
-	}
-	slices.SortStableFunc(consumers, func(a, b behindNow) int {
-		return cmp.Or(cmp.Compare(b.Lag, a.Lag), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
-	})
-	return consumers
-}
-
-// listed is a page of a list: what it was asked with, and the addresses of the first and the next page.
-type listed struct {
-	State, Prefix, Consumer string
-	After                   bool
-	List                    any
-	Next, First             string
-}
-
-// pageSize is how much of a list a screen has.
-const pageSize = "50"
-
-// list asks for a page of a list.
-func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, []trouble, error) {
-	l := listed{State: query.Get("state"), Prefix: query.Get("prefix"), Consumer: query.Get("consumer"), After: query.Get("after") != ""}
-	var found troubles
-	asked := values("state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after", query.Get("after"), "limit", pageSize)
-	err := u.get(ctx, "/"+name, asked, &found)
-	l.First = link(name, "state", l.State, "prefix", l.Prefix, "consumer", l.Consumer)
-	if found.Next != "" {
-		l.Next = link(name, "state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after", found.Next)
-	}
-	return l, found.List, err
-}
-
-func (u *UI) queues(ctx context.Context, query url.Values) (any, error) {
-	l, found, err := u.list(ctx, "queues", values("state", query.Get("state"), "prefix", query.Get("prefix"), "after", query.Get("after")))
-	if l.State == "" {
-		slices.SortFunc(found, func(a, b trouble) int { return cmp.Compare(a.Queue, b.Queue) })
-	}
-	l.List = found
-	return l, err
-}
-
-func (u *UI) consumers(ctx context.Context, query url.Values) (any, error) {
-	l, found, err := u.list(ctx, "consumers", query)
-	l.List = found
-	if l.State == "" {
-		l.List = u.byLag(ctx, found)
-	}
-	return l, err
-}
-
-func (u *UI) chains(ctx context.Context, query url.Values) (any, error) {
-	l, found, err := u.list(ctx, "chains", values("state", cmp.Or(query.Get("state"), "open"), "prefix", query.Get("prefix"), "after", query.Get("after")))
-	l.List = found
-	return l, err
-}
-
 // The bounds of one queue's screen.
 const (
 	shownGaps     = "50"
@@ -190,9 +63,10 @@ type queueScreen struct {
 	Gaps      gaps
 	Consumers []consumer
 	More      bool // consumers
+	Why       []view.Reason
 	Ruler     ruler
 	Last      []message // the latest first
-	Moves     trend
+	Charts    []chart
 	Done      []operation
 	Said      string // what the last one did
 }
@@ -223,22 +97,19 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	s.Done = log.Operations[:min(len(log.Operations), shownLast)]
+	s.Why = slices.DeleteFunc(view.Why(s.Q.Queue, s.Consumers), func(r view.Reason) bool {
+		return r.State == view.CatchingUp && r.Cause == "" // messages come, and go
+	})
 	s.Ruler = draw(s.Q, s.Gaps, s.Consumers)
-	s.Moves = u.trends.note(u.who(ctx)+"\x00"+name, time.Now(), int64(s.Q.Position))
+	s.Charts = u.chartsOf(ctx, s.Q, s.Consumers)
 	s.Said = said(query, s.Consumers)
 	return s, nil
 }
 
 // consumersOf are the first consumers of a queue.
 func (u *UI) consumersOf(ctx context.Context, queue string) (list []consumer, more bool, err error) {
-	var found struct {
-		Consumers []consumer
-		Next      string
-	}
+	var found view.Consumers
 	err = u.get(ctx, "/consumers", values("queue", queue, "limit", shownConsumer), &found)
-	for i := range found.Consumers {
-		found.Consumers[i].Queue = printable.Name(queue)
-	}
 	return found.Consumers, found.Next != "", err
 }
 
@@ -247,7 +118,7 @@ func (u *UI) last(ctx context.Context, q queue) ([]message, error) {
 	if q.Position < q.First {
 		return nil, nil
 	}
-	asked := values("queue", string(q.Queue), "limit", strconv.Itoa(shownLast))
+	asked := values("queue", string(q.Queue.Queue), "limit", strconv.Itoa(shownLast))
 	if after := q.Position - shownLast; after >= 0 {
 		asked.Set("after", strconv.FormatInt(int64(after), 10))
 	}
@@ -267,6 +138,19 @@ type messageScreen struct {
 	Missing   *gap     // the gap that it is in
 	Behind    *gap     // the gap that it waits for, stored
 	Consumers []consumer
+}
+
+// Tried are the consumers that have tried it, with the attempts that are known.
+func (s messageScreen) Tried() (tried []consumer) {
+	for _, c := range s.Consumers {
+		c.Attempts = slices.DeleteFunc(slices.Clone(c.Attempts), func(a view.Attempt) bool {
+			return s.Seq < int64(a.From) || int64(a.To) < s.Seq
+		})
+		if len(c.Attempts) > 0 {
+			tried = append(tried, c)
+		}
+	}
+	return tried
 }
 
 // Blocked are the consumers that gave up on it.
@@ -374,7 +258,7 @@ func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	tree, err := branchOf(whole)
-	return map[string]any{"Chain": tree, "Trend": u.trends.note(u.who(ctx)+"\x00\x00"+tag, time.Now(), tree.EdgesEnded)}, err
+	return map[string]any{"Chain": tree, "Trend": trendOf(u.trends.note(u.who(ctx)+"\x00\x00"+tag, time.Now(), tree.EdgesEnded))}, err
 }
 
 // branchOf is a tree as the page shows it.

@@ -54,8 +54,8 @@ func oneQueue() map[string]string {
 	return map[string]string{
 		"/queues": `{"queue":"` + bad + `","kind":"numbered","policy":"wait","gapAfter":"5m0s","first":1,"position":2,"maxParked":7,"gapOpen":true}`,
 		"/gaps":   `{"gaps":[{"from":3,"to":4}]}`,
-		"/consumers": `{"consumers":[{"consumer":"billing","state":"BLOCKED","delivered":1,"position":2,"lag":1,"attempts":2,
-			"blocked":{"seq":2,"since":"2026-01-02T03:04:05Z"},"failure":{"error":"` + bad + `","at":"2026-01-02T03:04:05Z"}}]}`,
+		"/consumers": `{"consumers":[{"consumer":"billing","state":"blocked","cause":"failed","delivered":1,"position":2,"lag":1,"attempt":2,"seq":2,
+			"blocked":{"seq":2,"since":"2026-01-02T03:04:05Z"},"error":"` + bad + `"}]}`,
 		"/messages":   `{"messages":[{"seq":2,"id":"` + bad + `","bodyBase64":"eyJ4IjogIjxpPiJ9","attributes":{"` + bad + `":"` + bad + `"}}]}`,
 		"/operations": `{"operations":[{"reason":"` + bad + `","who":{"name":"` + bad + `"}}]}`,
 	}
@@ -81,7 +81,7 @@ func TestNamesThatEndLines(t *testing.T) {
 	const shows = `q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez`
 	page := answering(t, map[string]string{
 		"/queues":     `{"queue":"` + odd + `","list":[{"queue":"` + odd + `"}],"first":1,"position":2}`,
-		"/consumers":  `{"list":[{"queue":"` + odd + `","consumer":"c"}],"consumers":[{"consumer":"c","failure":{"error":"a\rb","at":"2026-01-02T03:04:05Z"}}]}`,
+		"/consumers":  `{"list":[{"queue":"` + odd + `","consumer":"c"}],"consumers":[{"consumer":"c","state":"retrying","error":"a\rb","attempts":[{"answer":"a\rb"}]}]}`,
 		"/messages":   `{"messages":[{"seq":2,"id":"` + odd + `","attributes":{"a` + odd + `":"` + odd + `"}}]}`,
 		"/operations": `{}`,
 		"/chains":     `{"list":[{"tag":"` + odd + `"}]}`,
@@ -117,12 +117,11 @@ func TestTimesThatPassed(t *testing.T) {
 		"/queues": `{"queue":"q","kind":"numbered","first":1,"position":2,"parked":1,"gapOpen":true,"gapSince":"2026-01-02T03:04:05Z"}`,
 		"/gaps":   `{"gaps":[{"from":3,"to":4}]}`,
 		"/consumers": `{"consumers":[{"consumer":"c","claim":{"from":1,"to":2,"leaseUntil":"2026-01-02T03:04:05Z"},
-			"failure":{"error":"no","at":"2026-01-02T03:04:05Z","retryAt":"2026-01-02T03:04:05Z"},
-			"sink":{"openSince":"2026-01-02T03:04:05Z","probeAt":"2026-01-02T03:04:05Z"}}]}`,
+			"state":"held","cause":"open","error":"no","nextTry":"2026-01-02T03:04:05Z"}]}`,
 		"/messages": `{}`, "/operations": `{}`,
 	}, ui.Options{})
 	text := regexp.MustCompile(`</?time[^>]*>`).ReplaceAllString(shown(page, "queue?queue=q").Body.String(), "")
-	for _, want := range []string{"parked beyond a gap, open for ", "lease ended ", " ago</div>", "; tries again now", "circuit open for ", "next probe now"} {
+	for _, want := range []string{"parked beyond a gap, open for ", "lease ended ", " ago</div>", "Next try now.", "next try of its queue now"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it has no %q:\n%s", want, text)
 		}
@@ -175,7 +174,7 @@ func TestMessageScreen(t *testing.T) {
 		"message?queue=q&seq=3": {"in the gap of 3 to 4"},
 		"message?queue=q&seq=6": {"Stored, and waits for the gap at 3"},
 		"message?queue=q&seq=9": {"Beyond the position, 2"},
-		"queue?queue=q":         {"wait for what is missing", "blocked on <a", "for ", "{&#34;x&#34;:&#34;&lt;i&gt;&#34;}"},
+		"queue?queue=q":         {"wait for what is missing", "blocked on <a", "for ", "Repair the cause and redrive it", "{&#34;x&#34;:&#34;&lt;i&gt;&#34;}"},
 	} {
 		answer := shown(page, address)
 		for _, text := range want {
@@ -211,7 +210,7 @@ func TestPagesOfAll(t *testing.T) {
 func TestEmptyStack(t *testing.T) {
 	page := answering(t, map[string]string{"/summary": `{"states":{}}`, "/consumers": `{"list":[]}`, "/queues": `{"list":[]}`}, ui.Options{})
 	body := shown(page, "").Body.String()
-	for _, want := range []string{"Nothing is in trouble", "No queue is here yet", "streamsort put", "make demo"} {
+	for _, want := range []string{"No queue is here yet", "streamsort put", "make demo"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("it has no %s:\n%s", want, body)
 		}

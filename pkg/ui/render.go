@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"embed"
 	"encoding/json"
@@ -45,11 +46,12 @@ var functions = template.FuncMap{
 		}
 		return min(part*100/whole, 100)
 	},
-	"list": func(all ...string) []string { return all }, "actions": func() []string { return actions },
+	"list": func(all ...string) []string { return all }, "actions": func() []string { return actions }, "logOf": logOf, "nameOf": nameOf,
 	"newID": rand.Text, "printable": printable.Text,
 	"lasting": func(t time.Time) string { return "for " + greatest(max(time.Since(t), 0)) },
 	"passed":  func(t time.Time) bool { return time.Until(t) <= 0 },
-	"seq":     func(s jsonseq.Seq) int64 { return int64(s) },
+	"seq":     number,
+	"add":     func(a, b int64) int64 { return a + b },
 	"short":   short,
 }
 
@@ -99,8 +101,11 @@ func link(page string, pairs ...any) string {
 	query := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		value := fmt.Sprint(pairs[i+1])
-		if name, is := pairs[i+1].(printable.Name); is {
-			value = string(name)
+		switch is := pairs[i+1].(type) {
+		case printable.Name:
+			value = string(is)
+		case *jsonseq.Seq:
+			value = fmt.Sprint(*is)
 		}
 		if value != "" {
 			query.Set(fmt.Sprint(pairs[i]), value)
@@ -128,21 +133,59 @@ func pretty(text string) string {
 }
 
 // words is a state as it is read: in-doubt is "in doubt", TIMED_OUT "timed out".
-func words(state string) string {
+func words(of any) string {
+	state := fmt.Sprint(of)
+	if causes[state] != "" {
+		return causes[state]
+	}
 	return strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(state))
 }
 
-// short is the beginning of a body, in one line.
-func short(body string) string {
-	const most = 100
+// causes are those of states in other words than their own.
+var causes = map[string]string{
+	"missing": "its next message is not stored any more", "prepared": "a claim was prepared", "quarantined": "in quarantine",
+	"open": "circuit breaker open", "waking": "circuit breaker closed again", "sink-away": "its sink is away",
+	"died": "its worker died", "replies": "the queue of its replies is full", "starting": "finds its place",
+	"lagging": "for more than 15 minutes",
+}
+
+// logOf is the address of what a Lambda function logged in a call, in the AWS console; empty where that is not known.
+func logOf(arn printable.Name, requestID string) string {
+	parts := strings.Split(string(arn), ":")
+	if len(parts) < 7 || parts[2] != "lambda" || parts[4] == "000000000000" {
+		return ""
+	}
+	once := func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "%", "$") }
+	group := once(url.QueryEscape("/aws/lambda/" + parts[6]))
+	address := "https://" + url.PathEscape(parts[3]) + ".console.aws.amazon.com/cloudwatch/home?region=" + url.QueryEscape(parts[3]) +
+		"#logsV2:log-groups/log-group/" + group + "/log-events"
+	if requestID != "" {
+		address += "$3FfilterPattern$3D" + once(url.QueryEscape(`"`+requestID+`"`))
+	}
+	return address
+}
+
+// nameOf is the name of a function in its ARN, or what else made an attempt.
+func nameOf(by printable.Name) string {
+	_, name, is := strings.Cut(by.String(), ":function:")
+	if !is {
+		name = by.String()
+	}
+	return cmp.Or(name, "–")
+}
+
+// short is the beginning of a text, in one line.
+func short(text any) string {
+	const most = 160
+	body := fmt.Sprint(text)
 	var out bytes.Buffer
 	if json.Compact(&out, []byte(body)) != nil {
 		out.Reset()
 		out.WriteString(strings.Join(strings.Fields(body), " "))
 	}
-	text := []rune(out.String())
-	if len(text) > most {
-		return string(text[:most]) + "…"
+	line := []rune(out.String())
+	if len(line) > most {
+		return string(line[:most]) + "…"
 	}
-	return string(text)
+	return string(line)
 }

@@ -24,7 +24,7 @@ type span struct {
 
 // mark is a consumer's place: it has had all up to Seq.
 type mark struct {
-	Name, State string
+	Name        string
 	Seq         jsonseq.Seq
 	X           float64
 	Top, Bottom int // of its line
@@ -50,7 +50,7 @@ func draw(q queue, open gaps, consumers []consumer) ruler {
 	missing := open.Gaps
 	from, to := q.Position, max(q.Position, q.First-1)
 	for _, c := range consumers {
-		from = min(from, c.Delivered)
+		from = min(from, jsonseq.Seq(number(c.Delivered)))
 	}
 	last := q.Position + jsonseq.Seq(q.Parked) // that is parked, with what is missing before it
 	for _, g := range missing {
@@ -98,7 +98,8 @@ func draw(q queue, open gaps, consumers []consumer) ruler {
 		if i == mostMarks {
 			break
 		}
-		m := mark{Name: c.Consumer, State: c.State, Seq: c.Delivered, X: at(c.Delivered), Top: r.Height + 3, Bottom: r.Height + rowHeight - 3, Anchor: "start"}
+		had := jsonseq.Seq(number(c.Delivered))
+		m := mark{Name: c.Consumer, Seq: had, X: at(had), Top: r.Height + 3, Bottom: r.Height + rowHeight - 3, Anchor: "start"}
 		m.TextX, m.TextY = m.X+10, r.Height+rowHeight/2+4
 		if m.X > rulerWidth*0.7 {
 			m.TextX, m.Anchor = m.X-10, "end"

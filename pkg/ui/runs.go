@@ -20,7 +20,7 @@ import (
 const mostRuns = 50
 
 // shownTargets is how many of the consumers that a run selects are shown.
-const shownTargets = 20
+const shownTargets = 200
 
 // The states of a bulk operation.
 const (
@@ -36,9 +36,10 @@ const (
 // run is a bulk operation, as a screen shows it.
 type run struct {
 	bulk.Request
-	ID, State, Problem string // ID is its address
-	Found              int    // while it is looking
-	First              []bulk.Target
+	ID, State, Problem string        // ID is its address
+	Found              int           // while it is looking
+	Shown              []bulk.Result // the first that are selected, with what became of each
+	shown              map[string]int
 	LeftOut            string
 	At, Started, Ended time.Time
 	Report             bulk.Report
@@ -146,6 +147,16 @@ func requestOf(form url.Values) (bulk.Request, error) {
 		Consumer: text("consumer"), State: text("state"), Prefix: text("prefix"),
 		Error: text("error"), Since: text("since"),
 	}
+	for _, pick := range form["pick"] {
+		target, err := bulk.ParseTarget(pick)
+		if err != nil {
+			return r, badQuery(err.Error())
+		}
+		r.Targets = append(r.Targets, target)
+	}
+	if form.Has("picks") && len(r.Targets) == 0 {
+		return r, badQuery("no consumer is picked: check the boxes of those that it is for")
+	}
 	if rate := text("rate"); rate != "" {
 		n, err := strconv.Atoi(rate)
 		if err != nil || n == 0 {
@@ -195,7 +206,10 @@ func (u *UI) lookFor(ctx context.Context, j *job) {
 			j.State, j.Problem, j.Ended = failed, sentence(err, u.options.URL), time.Now()
 		default:
 			j.State, j.looked, j.Run, j.LeftOut = dryRun, found, found.Name, found.LeftOut
-			j.First = found.Selected[:min(len(found.Selected), shownTargets)]
+			j.shown = map[string]int{}
+			for i, t := range found.Selected[:min(len(found.Selected), shownTargets)] {
+				j.Shown, j.shown[t.Text()] = append(j.Shown, bulk.Result{Target: t}), i
+			}
 			j.Report = bulk.Report{Selected: len(found.Selected)}
 		}
 		return nil
@@ -217,7 +231,13 @@ func (u *UI) start(r *http.Request) (string, error) {
 // carryOut acts on the consumers of a run.
 func (u *UI) carryOut(ctx context.Context, j *job) {
 	report := j.looked.Do(ctx, func(report bulk.Report) {
-		u.runs.change(j, func() func() { j.Report = report; return nil })
+		u.runs.change(j, func() func() {
+			j.Report = report
+			if i, is := j.shown[report.Latest.Text()]; is {
+				j.Shown[i] = report.Latest
+			}
+			return nil
+		})
 	})
 	u.runs.change(j, func() func() {
 		j.State, j.Report, j.Ended, j.looked = done, report, time.Now(), nil
@@ -264,7 +284,10 @@ func (u *UI) bulk(ctx context.Context, query url.Values) (any, error) {
 		}
 	}
 	given := query.Get
-	return map[string]any{"Runs": all, "State": given("state"), "Consumer": given("consumer")}, nil
+	return map[string]any{
+		"Runs": all, "State": given("state"), "Consumer": given("consumer"), "Error": given("error"),
+		"Action": given("action"), "Actions": bulk.ActionsIn(given("state")),
+	}, nil
 }
 
 // bulkRun is one of them.
@@ -279,5 +302,7 @@ func (u *UI) bulkRun(ctx context.Context, query url.Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.run, nil
+	is := j.run
+	is.Shown = slices.Clone(is.Shown)
+	return is, nil
 }

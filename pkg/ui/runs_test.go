@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,8 @@ type fleet struct {
 	acts   []string      // the ids of the operations, in their order
 	held   chan struct{} // operations wait for it to be closed
 	goesOn func()        // closes it
+
+	claimed string // the queue of one that refuses
 }
 
 func (f *fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -29,16 +32,20 @@ func (f *fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	blocked := map[string]any{"seq": 1, "since": "2026-01-02T03:04:05Z"}
 	switch q := r.URL.Query(); {
 	case r.Method == http.MethodPost:
-		var asked struct{ ID string }
+		var asked struct{ ID, Queue string }
 		_ = json.NewDecoder(r.Body).Decode(&asked)
 		f.Lock()
 		f.acts = append(f.acts, asked.ID)
 		f.Unlock()
 		<-f.held
+		if f.claimed != "" && asked.Queue == f.claimed {
+			w.WriteHeader(http.StatusConflict)
+			answer = map[string]any{"status": http.StatusConflict, "code": "claimed", "detail": "a claim is in flight"}
+		}
 	case r.URL.Path == "/operations":
 		answer["operations"] = []any{}
 	case q.Get("queue") != "":
-		c := map[string]any{"consumer": "c", "state": "BLOCKED", "blocked": blocked}
+		c := map[string]any{"consumer": "c", "state": "blocked", "blocked": blocked, "seq": 1, "error": "no such account"}
 		answer["consumers"] = []any{c}
 	default:
 		var list []any
@@ -156,6 +163,26 @@ func TestBulkOnThePage(t *testing.T) {
 	}
 }
 
+// TestBulkOfPicked: a dry run of those that are picked lists them alone, with what they are at, and then what became
+// of each.
+func TestBulkOfPicked(t *testing.T) {
+	f, page := bulkPage(t, 3)
+	f.goesOn()
+	f.claimed = "q<2"
+	picks := "&picks=yes&pick=" + url.QueryEscape(`["q<1","c"]`) + "&pick=" + url.QueryEscape(`["q<2","c"]`)
+	at := posts(t, page, "look", redrive+picks)
+	body := shows(t, page, at, "redrive of 2 consumers", "Nothing is done yet", "It would touch")
+	if inOrder(t, body, ">q&lt;1<", ">1<", "no such account", ">q&lt;2<"); strings.Contains(body, "q&lt;0") {
+		t.Errorf("it has one that is not picked:\n%s", body)
+	}
+	posts(t, page, "start", strings.TrimPrefix(at, "run?"))
+	body = shows(t, page, at, "state done", "1 done, 0 done already, 0 changed meanwhile, 1 failed", `id="go-on"`)
+	inOrder(t, body, `name="pick" value="[&#34;q\u003c1&#34;,&#34;c&#34;]"`, ">q&lt;1<", ">done<", ">q&lt;2<", ">failed<", "a claim is in flight")
+	if n := f.begun(); n != 2 {
+		t.Errorf("%d operations for 2 consumers", n)
+	}
+}
+
 // TestBulkStopped: a run that is stopped says so, and goes on under its name.
 func TestBulkStopped(t *testing.T) {
 	f, page := bulkPage(t, 300)
@@ -245,6 +272,8 @@ func TestBulkForms(t *testing.T) {
 		"action=redrive&reason=r&rate=x":     "rate is &#34;x&#34;",
 		"action=redrive&reason=r&since=soon": "since is &#34;soon&#34;",
 		"action=redrive&reason=r&run=x":      "run is &#34;x&#34;",
+		"action=redrive&reason=r&picks=yes":  "no consumer is picked",
+		"action=redrive&reason=r&pick=x":     "pick is &#34;x&#34;",
 	} {
 		answer := sent(page, "look", form)
 		if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), says) {

@@ -10,11 +10,12 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// The bounds of what is remembered: of each line the last minutes, and of so many lines those that were looked
-// at last.
+// The bounds of what is remembered: so many lines, those that were looked at last, and of each the
+// last half hour.
 const (
 	mostLines   = 2000
 	mostSamples = 120
+	remembered  = 30 * time.Minute
 )
 
 // sample is a figure at a time.
@@ -37,7 +38,31 @@ func newTrends() *trends {
 	return &trends{lines: lines}
 }
 
-// trend is how a figure went.
+// note adds what a figure is now, and returns its samples. Looks of several browsers within a tenth
+// of a second are one. Samples are apart by a hundredth of their time at least, but for the last;
+// where there are too many all the same, every second one goes.
+func (t *trends) note(line string, now time.Time, value int64) []sample {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before, _ := t.lines.Get(line)
+	samples := make([]sample, 0, len(before)+1)
+	for i, s := range before {
+		if (len(before) < mostSamples || i%2 == 0) && now.Sub(s.at) <= remembered {
+			samples = append(samples, s)
+		}
+	}
+	n := len(samples)
+	if n > 1 && samples[n-1].at.Sub(samples[n-2].at) < now.Sub(samples[0].at)/100 {
+		samples, n = samples[:n-1], n-1
+	}
+	if n == 0 || now.Sub(samples[n-1].at) >= shortest/2 {
+		samples = append(samples, sample{now, value})
+	}
+	t.lines.Add(line, samples)
+	return samples
+}
+
+// trend is how a figure goes.
 type trend struct {
 	PerSecond float64
 	Known     bool
@@ -47,8 +72,8 @@ type trend struct {
 // slow is what would be 0.0 a second.
 const slow = 0.05
 
-// Short is the direction in a few characters.
-func (t trend) Short() string {
+// Text is the direction in words.
+func (t trend) Text() string {
 	switch {
 	case !t.Known:
 		return "–"
@@ -60,37 +85,6 @@ func (t trend) Short() string {
 		return "slowly down"
 	}
 	return fmt.Sprintf("%+.1f/s", t.PerSecond)
-}
-
-// Text is the direction in words, which a screen reader says too.
-func (t trend) Text() string {
-	switch {
-	case !t.Known:
-		return "no trend yet"
-	case t.PerSecond == 0:
-		return "steady"
-	case math.Abs(t.PerSecond) < slow:
-		return t.Short()
-	case t.PerSecond > 0:
-		return fmt.Sprintf("grows by %.1f a second", t.PerSecond)
-	}
-	return fmt.Sprintf("falls by %.1f a second", -t.PerSecond)
-}
-
-// note adds what a figure is now, and returns how it went. Looks of several browsers within a tenth of a second
-// are one.
-func (t *trends) note(line string, now time.Time, value int64) trend {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	samples, _ := t.lines.Get(line)
-	if n := len(samples); n == 0 || now.Sub(samples[n-1].at) >= shortest/2 {
-		samples = append(samples, sample{now, value})
-	}
-	if len(samples) > mostSamples {
-		samples = append([]sample(nil), samples[len(samples)-mostSamples:]...)
-	}
-	t.lines.Add(line, samples)
-	return trendOf(samples)
 }
 
 // trendOf draws samples, and takes their slope from the first to the last.
@@ -108,5 +102,5 @@ func trendOf(samples []sample) trend {
 	for _, s := range samples {
 		fmt.Fprintf(&points, "%.1f,%.1f ", s.at.Sub(first.at).Seconds()/took*100, 19-18*float64(s.value)/float64(most))
 	}
-	return trend{PerSecond: float64(last.value-first.value) / took, Known: true, Points: strings.TrimSpace(points.String())}
+	return trend{float64(last.value-first.value) / took, true, strings.TrimSpace(points.String())}
 }

@@ -61,7 +61,7 @@ type UI struct {
 	api     *client.Client
 	secret  string // the token of the page's forms
 	trends  *trends
-	lags    *lru.Cache[string, known] // of those that are behind
+	answers *lru.Cache[string, answer] // that are kept for a while
 	glances *lru.Cache[string, *glance]
 	turns   turns
 	runs    runs
@@ -91,7 +91,7 @@ func New(options Options) (*UI, error) {
 	if err != nil {
 		return nil, err
 	}
-	lags, err := lru.New[string, known](mostLines)
+	answers, err := lru.New[string, answer](mostLines)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func New(options Options) (*UI, error) {
 	}
 	mux := http.NewServeMux()
 	u := &UI{
-		lags: lags, glances: glances, options: options, api: api, secret: rand.Text(), trends: newTrends(),
+		answers: answers, glances: glances, options: options, api: api, secret: rand.Text(), trends: newTrends(),
 		turns: turns{of: map[string][]chan struct{}{}}, handler: origin.Protect(options.Hosts, mux),
 	}
 	mux.Handle("GET /static/", http.FileServerFS(static))
@@ -139,6 +139,8 @@ type frame struct {
 	Title, Page string
 	Live        string // the address of its updates; empty where it has none
 	Operate     bool
+	Chains      bool   // there are some
+	Asked       string // in the search field
 	Token       string // of forms
 	API         string
 	Content     any
@@ -155,6 +157,12 @@ func (u *UI) show(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	f := u.frame(name, query)
 	content, err := u.load(r.Context(), name, query)
+	var to elsewhere
+	if errors.As(err, &to) {
+		seeOther(w, string(to))
+		return
+	}
+	f.Chains = name == "chains" || name == "chain" || u.hasChains(r.Context())
 	status := http.StatusOK
 	if err != nil {
 		status, f.Problem = statusOf(err), sentence(err, u.options.URL)
@@ -183,7 +191,20 @@ func (u *UI) frame(name string, query url.Values) frame {
 			live[key] = values
 		}
 	}
-	return frame{Title: pages[name].title(query), Page: name, Live: "live?" + live.Encode(), Operate: u.options.Operate, Token: u.secret, API: u.options.URL}
+	f := frame{
+		Title: pages[name].title(query), Page: name, Live: "live?" + live.Encode(),
+		Operate: u.options.Operate, Token: u.secret, API: u.options.URL,
+	}
+	if name == "search" {
+		f.Live, f.Asked = "", query.Get("q") // it is asked for once
+	}
+	return f
+}
+
+// seeOther leads to another screen. The address is relative, as every link is: http.Redirect would make it absolute.
+func seeOther(w http.ResponseWriter, to string) {
+	w.Header().Set("Location", to)
+	w.WriteHeader(http.StatusSeeOther)
 }
 
 // load asks the API for what a screen shows.

@@ -28,7 +28,7 @@ var bulkMutants = []mutant{
 		{"run.go", "found || failed != nil", "failed != nil && !found"},
 	}},
 	{"bulk: a consumer that changed has failed", bulkFolder, bulkOnAPI, []edit{
-		{"run.go", "\tcase changed:\n\t\tt.report.Changed++\n", ""},
+		{"run.go", "\tcase changed:\n\t\tbecame = \"changed\"\n\t\tt.report.Changed++\n", ""},
 	}},
 	{"bulk: a run begins by the caller's clock", bulkFolder, bulkAlone, []edit{
 		{"look.go", "r.began = now.Truncate(time.Millisecond)", "r.began = time.Now()"},

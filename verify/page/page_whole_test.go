@@ -34,8 +34,9 @@ func (s *stack) screens() []screen {
 
 // screens are those whose addresses are known before.
 var screens = []screen{
-	{"overview", "overview", "What needs you"},
+	{"overview", "overview", "3 queues fail, for "},
 	{"queues", "queues", "shop/eu/orders"},
+	{"search", "search?q=shop/", "shop/us/blocked-3"},
 	{"queue", "queue?queue=shop/eu/orders", `"order":1030`},
 	{"gaps", "queue?queue=shop/eu/gaps", "4 to 5"},
 	{"blocked", "queue?queue=shop/eu/blocked-1", "the ledger has no such account"},
@@ -80,7 +81,7 @@ func everyScreen(tb *tab, s *stack) {
 	for _, window := range []struct {
 		name  string
 		width int64
-	}{{"wide", 1280}, {"narrow", 360}} {
+	}{{"wide", 1280}, {"narrow", 390}} {
 		for _, scheme := range []string{"light", "dark"} {
 			tb.do("the window", chromedp.EmulateViewport(window.width, 800), func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
 				_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -99,7 +100,7 @@ func everyScreen(tb *tab, s *stack) {
 				}
 				path := filepath.Join(folder, fmt.Sprintf("%s-%s-%s", screen.name, window.name, scheme))
 				keep(tb, path+".png", chromedp.FullScreenshot(100))
-				keep(tb, path+"-small.png", halfSize)
+				keep(tb, path+"-top.png", top)
 			}
 		}
 	}
@@ -113,12 +114,15 @@ func keep(tb *tab, path string, picture chromedp.Action[[]byte]) {
 	}
 }
 
-// halfSize is the upper part of a screen, with half as many pixels each way.
-func halfSize(ctx context.Context, target *chromedp.Target) ([]byte, error) {
+// top is the upper part of a screen, in few bytes.
+func top(ctx context.Context, target *chromedp.Target) ([]byte, error) {
 	shot, err := cdp.Call(ctx, target, page.CaptureScreenshot, page.CaptureScreenshotParams{
-		Clip: &page.Viewport{Width: 1280, Height: 640, Scale: 0.5},
+		Clip: &page.Viewport{Width: 1280, Height: 640, Scale: 1},
 	})
-	return shot.Data, err
+	if err != nil {
+		return nil, err
+	}
+	return indexed(shot.Data)
 }
 
 // live shows what is put without being asked again, exactly.
@@ -218,7 +222,7 @@ func filterAndPaging(tb *tab, _ *stack) {
 			tb.t.Errorf("%s is listed", name)
 		}
 	}
-	tb.goTo("queues?state=blocked&prefix=shop/us/")
+	tb.goTo("consumers?state=blocked&prefix=shop/us/")
 	tb.read("#content", "shop/us/blocked-3")
 	if script[bool](tb, `document.querySelector("#content").innerText.includes("shop/eu/")`) {
 		tb.t.Error("queues are listed that begin otherwise")
@@ -319,18 +323,18 @@ func inBulk(tb *tab, s *stack) {
 	tb.click("#state-blocked")
 	tb.read("h1", "Consumers") // the overview names the queues too
 	tb.read("#content", blocked[0])
-	tb.click("#act-on-all")
-	tb.see("#a-reason")
+	tb.click("#pick-all")
 	s.broken.Store(false)
-	tb.send("#a-reason", "the account is there now")
+	tb.send("#p-reason", "the account is there now")
 	tb.see("#start")
 	tb.read("#content", "redrive of 3 consumers")
 	tb.read("#content", "Nothing is done yet")
+	tb.read("#content", "the ledger has no such account")
 	tb.click("#start")
 	tb.read("#content", "3 done, 0 done already, 0 changed meanwhile, 0 failed")
 	tb.goTo("queue?queue=" + blocked[0])
 	tb.read("#content", "redrive")
-	tb.read("#content", "idle")
+	tb.read("#content", "All is well here")
 	for _, queue := range blocked {
 		s.await("/consumers", url.Values{"queue": {queue}}, `"delivered":3`)
 	}

@@ -4,6 +4,13 @@
   const content = document.getElementById('content');
   const pause = document.getElementById('pause');
   const status = document.getElementById('status');
+
+  // The first box checks the boxes of all rows that are shown.
+  content.addEventListener('change', event => {
+    if (event.target.id !== 'pick-all') return;
+    for (const box of content.querySelectorAll('input[name=pick]')) box.checked = event.target.checked;
+  });
+
   const address = content.dataset.live;
   if (!address) return;
   let source = null;
@@ -19,12 +26,32 @@
     const selection = document.getSelection();
     return selection && !selection.isCollapsed && content.contains(selection.anchorNode);
   };
-  const typing = () => content.contains(document.activeElement) && document.activeElement.matches('input, select, textarea');
-  const swap = html => htmx.swap({ text: html, target: content, swap: 'innerMorph' });
+  const typing = () => content.contains(document.activeElement) && document.activeElement.matches('input:not([type=checkbox]), select, textarea');
+
+  // morph gives an element the children of another, and keeps its own where they stay: by their ids, or in their order.
+  // So the focus, what is checked and what is opened stay too.
+  const morph = (into, from) => {
+    const wanted = new Set([...from.children].map(child => child.id));
+    for (const child of [...into.children]) if (child.id && !wanted.has(child.id)) child.remove();
+    let next = into.firstChild;
+    for (const fresh of [...from.childNodes]) {
+      const stays = fresh.id ? [...into.children].find(child => child.id === fresh.id) : next?.id ? null : next;
+      if (!stays || stays.nodeName !== fresh.nodeName) { into.insertBefore(fresh, next); continue; }
+      if (stays === next) next = next.nextSibling; else into.insertBefore(stays, next);
+      if (stays.isEqualNode(fresh)) continue;
+      if (stays.nodeType !== Node.ELEMENT_NODE) { stays.nodeValue = fresh.nodeValue; continue; }
+      for (const { name } of [...stays.attributes]) if (name !== 'open' && !fresh.hasAttribute(name)) stays.removeAttribute(name);
+      for (const { name, value } of fresh.attributes) if (stays.getAttribute(name) !== value) stays.setAttribute(name, value);
+      morph(stays, fresh);
+    }
+    while (next) { const gone = next; next = next.nextSibling; gone.remove(); }
+  };
   const take = html => {
     if (selecting() || typing()) { late = html; return; }
     late = null;
-    swap(html);
+    const fresh = document.createElement('template');
+    fresh.innerHTML = html;
+    morph(content, fresh.content);
   };
 
   const open = () => {
@@ -50,7 +77,8 @@
     if (paused) { close(); say('paused'); } else { say('live'); open(); }
   });
   document.addEventListener('visibilitychange', () => { if (document.hidden) close(); else open(); });
-  document.addEventListener('selectionchange', () => { if (late && !selecting() && !typing()) take(late); });
-  content.addEventListener('focusout', () => setTimeout(() => { if (late && !selecting() && !typing()) take(late); }));
+  const settle = () => { if (late && !selecting() && !typing()) take(late); };
+  document.addEventListener('selectionchange', settle);
+  content.addEventListener('focusout', () => setTimeout(settle));
   open();
 })();

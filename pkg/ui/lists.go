@@ -1,0 +1,236 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/bulk"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/view"
+)
+
+// counted is a state of the summary, and the screen that lists who is in it.
+type counted struct {
+	State view.State
+	view.Count
+	Link string
+}
+
+// urgency are the states as the overview has them: what needs somebody comes first.
+var urgency = slices.Concat(view.Attention, []view.State{"failed", "timed-out"})
+
+// listOf is the screen that lists those in a state.
+func listOf(state view.State) string {
+	switch state {
+	case view.Gap:
+		return "queues"
+	case "failed", "timed-out":
+		return "chains"
+	}
+	return "consumers"
+}
+
+// calm are the states in which nothing fails.
+var calm = []view.State{view.CatchingUp, view.Paused}
+
+// The bounds of what the overview reads.
+const (
+	overviewRows = "20"            // of each list
+	overviewKept = 3 * time.Second // for how long a list is not asked for again
+)
+
+// overview is what is wrong in a stack, and how its messages flow.
+func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
+	var s view.Summary
+	if err := u.get(ctx, "/summary", nil, &s); err != nil {
+		return nil, err
+	}
+	behind, err := u.behind(ctx, s.States)
+	if err != nil {
+		return nil, err
+	}
+	var states []counted
+	wrong, queues := 0, 0
+	for _, state := range urgency {
+		n := s.States[state]
+		if n.Count == 0 {
+			continue
+		}
+		states = append(states, counted{state, n, link(listOf(state), "state", state)})
+		if !slices.Contains(calm, state) {
+			wrong += n.Count
+		}
+	}
+	for _, g := range s.Groups {
+		queues += g.Count
+	}
+	counts := map[string]view.Count{"gap": s.States[view.Gap]}
+	screen := map[string]any{
+		"States": states, "Counts": counts, "Chains": s.States["failed"].Count+s.States["timed-out"].Count > 0, "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups, "Failing": queues,
+		"Rates": s.Rates, "Behind": behind, "Charts": u.flow(ctx, s, behind),
+	}
+	if len(behind) == 0 {
+		var some rows
+		err = u.get(ctx, "/queues", values("limit", "1"), &some)
+		screen["Empty"] = len(some.List) == 0
+	}
+	return screen, err
+}
+
+// behind are some consumers, the farthest behind first: those in a state, and others where these are few.
+func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]row, error) {
+	return kept(ctx, u, "behind", overviewKept, func() ([]row, error) {
+		var all []row
+		asked := []string{}
+		for _, state := range urgency {
+			if listOf(state) == "consumers" && states[state].Count > 0 {
+				asked = append(asked, string(state))
+			}
+		}
+		for _, state := range append(asked, "") {
+			var found rows
+			if err := u.get(ctx, "/consumers", values("state", state, "limit", overviewRows), &found); err != nil {
+				return nil, err
+			}
+			for _, r := range found.List {
+				if r.Queue != "" && !slices.ContainsFunc(all, r.same) {
+					all = append(all, r)
+				}
+			}
+		}
+		slices.SortStableFunc(all, farthest)
+		return all[:min(len(all), 10)], nil
+	})
+}
+
+// same reports whether another row is of the same consumer.
+func (r row) same(o row) bool { return r.Queue == o.Queue && r.Consumer == o.Consumer }
+
+// Behind is how many messages the consumer has to get.
+func (r row) Behind() int64 { return number(r.Lag) }
+
+// number is a seq or a lag; 0 where there is none.
+func number(s *jsonseq.Seq) int64 {
+	if s == nil {
+		return 0
+	}
+	return int64(*s)
+}
+
+// Pick is the row as the value of a check box.
+func (r row) Pick() string { return bulk.Target{Queue: r.Queue, Consumer: r.Consumer}.Text() }
+
+// farthest orders rows by lag, the greatest first.
+func farthest(a, b row) int {
+	return cmp.Or(cmp.Compare(b.Behind(), a.Behind()), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
+}
+
+// flow are the overview's charts: what the stack counted, and what the page saw.
+func (u *UI) flow(ctx context.Context, s view.Summary, behind []row) (charts []chart) {
+	if s.Rates != nil && len(s.Rates.Minutes) > 0 {
+		var times []time.Time
+		put, delivered := series{name: "put", kind: "first"}, series{name: "delivered", kind: "second"}
+		for _, m := range s.Rates.Minutes {
+			times = append(times, m.At)
+			put.values = append(put.values, float64(m.Stored))
+			delivered.values = append(delivered.values, float64(m.Delivered))
+		}
+		charts = append(charts, drawChart("Messages a minute", times, put, delivered))
+	}
+	if len(behind) > 0 {
+		samples := u.trends.note(u.who(ctx)+"\x00\x00\x00lag", time.Now(), behind[0].Behind())
+		times := timesOf(samples)
+		charts = append(charts, drawChart("Lag of the consumer farthest behind", times, series{"messages", "second", levels(samples, times)}))
+	}
+	return charts
+}
+
+// chartsOf are the charts of a queue, as the page saw it.
+func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []chart {
+	now, key := time.Now(), u.who(ctx)+"\x00"+string(q.Queue.Queue)
+	lag := int64(0)
+	for _, c := range consumers {
+		lag = max(lag, number(c.Lag))
+	}
+	put := u.trends.note(key, now, int64(q.Position))
+	delivered := u.trends.note(key+"\x00delivered", now, int64(q.Position)-lag)
+	lags := u.trends.note(key+"\x00lag", now, lag)
+	times := timesOf(put)
+	flow := []series{{"in order", "first", perMinute(put, times)}}
+	if len(consumers) == 0 {
+		return []chart{drawChart("Messages a minute", times, flow...)}
+	}
+	flow = append(flow, series{"delivered", "second", perMinute(delivered, times)})
+	return []chart{
+		drawChart("Messages a minute", times, flow...),
+		drawChart("Lag of the consumer farthest behind", times, series{"messages", "second", levels(lags, times)}),
+	}
+}
+
+// listed is a page of a list: what it was asked with, and the addresses of the first and the next page.
+type listed struct {
+	State, Prefix, Consumer, Error string
+	After                          bool
+	List                           []row
+	Next, First                    string
+	Actions                        []string // what can be done to those that are picked
+}
+
+// The bounds of a page of a list.
+const (
+	pageSize  = "50"
+	mostPages = 10 // of the API, for one of the page where rows are left out
+)
+
+// list asks for a page of a list. Rows of another error are left out.
+func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, error) {
+	l := listed{
+		State: query.Get("state"), Prefix: query.Get("prefix"), Consumer: query.Get("consumer"),
+		Error: query.Get("error"), After: query.Get("after") != "", Actions: bulk.ActionsIn(query.Get("state")),
+	}
+	again := []any{"state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "error", l.Error}
+	l.First = link(name, again...)
+	asked := values("state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after", query.Get("after"), "limit", pageSize)
+	for range mostPages {
+		var found rows
+		if err := u.get(ctx, "/"+name, asked, &found); err != nil {
+			return l, err
+		}
+		l.List = append(l.List, slices.DeleteFunc(found.List, func(r row) bool {
+			return l.Error != "" && !strings.Contains(string(r.Group), l.Error)
+		})...)
+		l.Next = ""
+		if found.Next != "" {
+			l.Next = link(name, append(again, "after", found.Next)...)
+		}
+		if l.Next == "" || len(l.List) > 0 {
+			break
+		}
+		asked.Set("after", found.Next)
+	}
+	return l, nil
+}
+
+func (u *UI) queues(ctx context.Context, query url.Values) (any, error) {
+	l, err := u.list(ctx, "queues", values("state", query.Get("state"), "prefix", query.Get("prefix"), "after", query.Get("after")))
+	if l.State == "" {
+		slices.SortFunc(l.List, func(a, b row) int { return cmp.Compare(a.Queue, b.Queue) })
+	}
+	return l, err
+}
+
+func (u *UI) consumers(ctx context.Context, query url.Values) (any, error) {
+	l, err := u.list(ctx, "consumers", query)
+	if l.State == "" {
+		slices.SortStableFunc(l.List, farthest)
+	}
+	return l, err
+}
+
+func (u *UI) chains(ctx context.Context, query url.Values) (any, error) {
+	return u.list(ctx, "chains", values("state", cmp.Or(query.Get("state"), "open"), "prefix", query.Get("prefix"), "after", query.Get("after")))
+}

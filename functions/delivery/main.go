@@ -28,7 +28,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 		deliverer: d.Deliverer(delivery.Options{}), sorter: d.Sorter(), trouble: d.Trouble(), now: time.Now,
 		tenantClaim: d.TenantClaim, quotas: d.Quotas(), log: d.Log,
 		endpoints: endpoint.NewStore(dynamo.NewEngine(d.Client), d.Consumers.Tables(), time.Now), rules: rules,
-		hooks: strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool { return c == ',' }),
+		hooks: append(strings.FieldsFunc(os.Getenv(endpoint.ConsumersVariable), func(c rune) bool { return c == ',' }), d.Endpoints...),
 	}
 	return runtime.Handle(d, headroom, s.api().Handle), nil
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -653,6 +654,24 @@ func TestStart(t *testing.T) {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
 		})
+	}
+}
+
+// TestStartByFile: a source may be described by a file.
+func TestStartByFile(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("LAMBDA_TASK_ROOT", folder)
+	file := filepath.Join(folder, "source1.json")
+	for text, want := range map[string]string{bySeq: "", `{"name":"a","kind":"mq"}`: file + `: kind "mq" is not known`} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if from, err := describe("source1.json"); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err == nil && from == nil {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := describe("source2.json"); err == nil {
+		t.Error("a file that is not there")
 	}
 }
 

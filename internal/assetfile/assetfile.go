@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -36,10 +35,9 @@ type List[T any] struct {
 	NameOf func(T) string
 }
 
-// Load reads what a file holds that lies in a folder. The error has its path.
+// Load reads what a file holds: see [Text]. The error has its path.
 func Load[T any](folder, name string, read func(text []byte, lookup func(string) (string, bool)) ([]T, error)) ([]T, error) {
-	path := filepath.Join(folder, name)
-	text, err := os.ReadFile(path)
+	text, path, err := Text(folder, name)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@
 // Metric Format: CloudWatch reads them from there, so that no request is made.
 //
 // Call [New] once a function's process and [Emitter.Begin] once an invocation;
-// add to the [Metrics], and [Metrics.Flush] them before the handler returns.
+// add to the [Metrics], and [Metrics.End] them before the handler returns.
 // Namespace, service and names are those of Powertools for AWS Lambda:
 // package runtime reads POWERTOOLS_METRICS_NAMESPACE and POWERTOOLS_SERVICE_NAME
 // into [Names], and the first invocation counts a ColdStart.
@@ -41,6 +41,19 @@ type Emitter struct {
 	now                          func() time.Time
 	cold                         sync.Once
 	mu                           sync.Mutex // one line at a time
+
+	// gather is for how long counters of calls that go well wait for others; 0 for not at all.
+	gather    time.Duration
+	gathering sync.Mutex
+	waiting   *Metrics
+	wrote     time.Time
+}
+
+// routine are the counters of calls that go well: only they wait.
+var routine = map[string]bool{
+	"Acks": true, "Advances": true, "Batches": true, "ChainsCreated": true, "ChainsFinished": true, "Claims": true, "ClaimsCarried": true,
+	"Delivered": true, "Duplicates": true, "EagerCalls": true, "MessagesStored": true, "Notified": true, "Parked": true, "Settled": true,
+	"SourceRecords": true, "StreamRecords": true, "WakeUpsSent": true, "WebhooksAccepted": true,
 }
 
 // Names distinguish the metrics of a process from others.
@@ -51,6 +64,9 @@ type Names struct {
 	Service string
 	// Function is the dimension function_name; local where it is empty.
 	Function string
+	// Gather is for how long [Metrics.End] may leave counters of calls that go well to a later
+	// call of the process; 0 for not at all.
+	Gather time.Duration
 }
 
 // New returns the Emitter of this process, which writes to out.
@@ -61,6 +77,7 @@ func New(out io.Writer, names Names) *Emitter {
 		function:  cmp.Or(names.Function, "local"),
 		out:       out,
 		now:       time.Now,
+		gather:    names.Gather,
 	}
 }
 
@@ -137,6 +154,47 @@ func (m *Metrics) Counted(name string) int {
 		n += value
 	}
 	return int(n)
+}
+
+// End ends an invocation: it writes what was added, with what earlier invocations left to it. An
+// invocation that added only counters of what goes well, less than [Names].Gather after a line, leaves them to
+// the next one. Lost with the process: what a second of such calls counted at its end.
+func (m *Metrics) End() {
+	e := m.emitter
+	e.gathering.Lock()
+	defer e.gathering.Unlock()
+	now := e.now()
+	if m.isRoutine() && now.Sub(e.wrote) < e.gather {
+		if e.waiting == nil {
+			e.waiting = e.metrics()
+		}
+		e.waiting.take(m)
+		return
+	}
+	if e.waiting != nil {
+		m.take(e.waiting)
+		e.waiting = nil
+	}
+	e.wrote = now
+	m.Flush()
+}
+
+func (m *Metrics) isRoutine() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name := range m.values {
+		if !routine[name] {
+			return false
+		}
+	}
+	return len(m.parts) == 0
+}
+
+// take adds the counters of others.
+func (m *Metrics) take(others *Metrics) {
+	for name := range others.values {
+		m.Count(name, others.Counted(name))
+	}
 }
 
 // Flush writes what was added, in as many lines as it takes, and forgets it.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 )
 
 // line is a line as CloudWatch reads it.
@@ -136,5 +137,50 @@ func TestFlushOfADimension(t *testing.T) {
 	want := map[string]string{"[[service function_name]]": "1", `"acme"[[service tenant]]`: "5", `"zoo"[[service tenant]]`: "4"}
 	if !maps.Equal(seen, want) {
 		t.Errorf("%v, want %v", seen, want)
+	}
+}
+
+// Counters of calls that go well wait for the next line of their process. Nothing that fails waits, nor
+// what is not a counter of routine, and no count is lost.
+func TestGather(t *testing.T) {
+	var out bytes.Buffer
+	e := New(&out, Names{Gather: time.Second})
+	now := time.UnixMilli(1)
+	e.now = func() time.Time { return now }
+	call := func(after time.Duration, add func(*Metrics)) string {
+		now = now.Add(after)
+		out.Reset()
+		m := e.Begin()
+		add(m)
+		m.End()
+		values := ""
+		for _, l := range read(t, &out) {
+			for _, metric := range l.AWS.CloudWatchMetrics[0].Metrics {
+				values += metric.Name + " " + string(l.values[metric.Name]) + " "
+			}
+		}
+		return values
+	}
+	put := func(m *Metrics) { m.Count("MessagesStored", 2); m.Count("Advances", 1) }
+	for i, c := range []struct {
+		after time.Duration
+		add   func(*Metrics)
+		want  string
+	}{
+		{0, put, "Advances 1 ColdStart 1 MessagesStored 2 "},
+		{10 * time.Millisecond, put, ""},
+		{980 * time.Millisecond, put, ""},
+		{10 * time.Millisecond, put, "Advances 3 MessagesStored 6 "},
+		{time.Millisecond, put, ""},
+		{time.Millisecond, func(m *Metrics) { m.Count("Errors", 1) }, "Advances 1 Errors 1 MessagesStored 2 "},
+		{time.Millisecond, put, ""},
+		{time.Millisecond, func(m *Metrics) { m.Add("OpenGaps", Count, 3) }, "Advances 1 MessagesStored 2 OpenGaps 3 "},
+		{time.Millisecond, func(m *Metrics) { m.Of("tenant", "acme").Count("MessagesStored", 1) }, "MessagesStored 1 "},
+		{time.Millisecond, func(*Metrics) {}, ""},
+		{time.Minute, put, "Advances 1 MessagesStored 2 "},
+	} {
+		if got := call(c.after, c.add); got != c.want {
+			t.Errorf("call %d: %q, want %q", i, got, c.want)
+		}
 	}
 }

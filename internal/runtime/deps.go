@@ -31,7 +31,9 @@ type Deps struct {
 	valid bool
 	err   error
 	out   io.Writer
-	after []func(context.Context, *emf.Metrics)
+	// gather is for how long counters of calls that go well wait: see package emf.
+	gather time.Duration
+	after  []func(context.Context, *emf.Metrics)
 	// sorter is the one that Sorter returned.
 	sorter *cursor.Sorter
 }

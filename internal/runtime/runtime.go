@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/margin"
@@ -33,10 +34,16 @@ type Handler any
 // Main is a function's main. It does not return.
 func Main(newHandler func(*Deps) (Handler, error)) {
 	slog.SetDefault(lambdacontext.NewLogger())
-	handler, err := New(os.Stdout, newHandler)
+	handler, err := start(os.Stdout, time.Second, newHandler)
 	if err != nil {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
+	}
+	if os.Getenv(assetfile.Variable) != "" {
+		handler = &renewed{Handler: lambda.NewHandler(handler), make: func() (lambda.Handler, error) {
+			handler, err := start(os.Stdout, time.Second, newHandler)
+			return lambda.NewHandler(handler), err
+		}, looked: time.Now(), now: time.Now}
 	}
 	lambda.Start(handler)
 }
@@ -44,7 +51,13 @@ func Main(newHandler func(*Deps) (Handler, error)) {
 // New is the Handler of the environment. Metrics go to out. The error joins everything that is
 // wrong.
 func New(out io.Writer, newHandler func(*Deps) (Handler, error)) (Handler, error) {
+	return start(out, 0, newHandler)
+}
+
+// start is New, of a process that gathers its counters for so long.
+func start(out io.Writer, gather time.Duration, newHandler func(*Deps) (Handler, error)) (Handler, error) {
 	d := newDeps(out)
+	d.gather = gather
 	handler, err := newHandler(d)
 	if err == nil {
 		err = d.Err()
@@ -56,7 +69,7 @@ func New(out io.Writer, newHandler func(*Deps) (Handler, error)) (Handler, error
 // before Lambda ends the invocation, so that it answers for everything it has done. The metrics
 // are the invocation's.
 func Handle[In, Out any](d *Deps, headroom time.Duration, handle func(context.Context, *emf.Metrics, In) (Out, error)) Handler {
-	return Around(d.out, headroom, handle, d.after...)
+	return around(emitter(d.out, d.gather), headroom, handle, d.after...)
 }
 
 // afterTime is how long what comes after a handler may take, and answerTime what it leaves of the
@@ -70,14 +83,26 @@ func Around[In, Out any](
 	out io.Writer, headroom time.Duration, handle func(context.Context, *emf.Metrics, In) (Out, error),
 	after ...func(context.Context, *emf.Metrics),
 ) func(context.Context, In) (Out, error) {
-	emitter := emf.New(out, emf.Names{
+	return around(emitter(out, 0), headroom, handle, after...)
+}
+
+// emitter writes metrics to out under the names of the environment.
+func emitter(out io.Writer, gather time.Duration) *emf.Emitter {
+	return emf.New(out, emf.Names{
 		Namespace: os.Getenv("POWERTOOLS_METRICS_NAMESPACE"),
 		Service:   os.Getenv("POWERTOOLS_SERVICE_NAME"),
 		Function:  os.Getenv("AWS_LAMBDA_FUNCTION_NAME"),
+		Gather:    gather,
 	})
+}
+
+func around[In, Out any](
+	emitter *emf.Emitter, headroom time.Duration, handle func(context.Context, *emf.Metrics, In) (Out, error),
+	after ...func(context.Context, *emf.Metrics),
+) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, event In) (Out, error) {
 		metrics := emitter.Begin()
-		defer metrics.Flush()
+		defer metrics.End()
 		defer func() {
 			end := time.Now().Add(afterTime)
 			if deadline, ok := ctx.Deadline(); ok && deadline.Add(-answerTime).Before(end) {

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/internal/mapping"
@@ -74,8 +75,11 @@ type Settings struct {
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep and for what moves queues of
 	// eager ones, as JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3, "eager": true}], of an archive with
 	// {"sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}}; or all of the text that
-	// process has (package consumers), of which the sweep takes the same.
+	// process has (package consumers), of which the sweep takes the same; or the name of a file that
+	// has it, in the bucket of STREAMSORT_CONFIG (package assetfile).
 	Readers []delivery.Reader
+	// Endpoints are the names of those whose queues have endpoints of their own.
+	Endpoints []string
 	// Buckets are the ARNs of the buckets that have the archives of some of them, by their names:
 	// the sweep deletes what is there of erased queues.
 	Buckets map[string]string
@@ -129,7 +133,7 @@ func FromEnvironment() (Settings, error) {
 			Queue:     os.Getenv("STREAMSORT_LOG_QUEUE"), Until: r.time("STREAMSORT_LOG_UNTIL"),
 		},
 	}
-	s.Readers, s.Buckets = r.readers("STREAMSORT_READERS")
+	r.readers("STREAMSORT_READERS", &s)
 	s.KeepForever = s.Retention == 0
 	var err error
 	if s.Timer, err = timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE")); err != nil {
@@ -209,12 +213,19 @@ func (r *reader) truth(name string) bool {
 	}
 }
 
-func (r *reader) readers(name string) (readers []delivery.Reader, buckets map[string]string) {
+func (r *reader) readers(name string, s *Settings) {
 	text := strings.TrimSpace(os.Getenv(name))
-	if text == "" {
-		return nil, nil
+	if strings.HasSuffix(text, ".json") {
+		file, path, err := assetfile.Text(os.Getenv("LAMBDA_TASK_ROOT"), text)
+		if err != nil {
+			r.errs = append(r.errs, err)
+		}
+		name, text = path, strings.TrimSpace(string(file))
 	}
-	buckets = map[string]string{}
+	if text == "" {
+		return
+	}
+	s.Buckets = map[string]string{}
 	type item struct {
 		Name, Prefix string
 		MaxAttempts  int
@@ -222,7 +233,10 @@ func (r *reader) readers(name string) (readers []delivery.Reader, buckets map[st
 		Eager        bool
 		// Circuit is where process has the rate.
 		Circuit struct{ WakeRate int }
-		Sink    struct{ Kind, ARN string }
+		Sink    struct {
+			Kind, ARN string
+			Endpoints bool
+		}
 	}
 	var all struct{ Consumers []item }
 	into := any(&all.Consumers)
@@ -238,12 +252,14 @@ func (r *reader) readers(name string) (readers []delivery.Reader, buckets map[st
 		if err := reader.Validate(); err != nil {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))
 		}
-		readers = append(readers, reader)
+		s.Readers = append(s.Readers, reader)
 		if item.Sink.Kind == "s3" {
-			buckets[item.Name] = item.Sink.ARN
+			s.Buckets[item.Name] = item.Sink.ARN
+		}
+		if item.Sink.Endpoints {
+			s.Endpoints = append(s.Endpoints, item.Name)
 		}
 	}
-	return readers, buckets
 }
 
 // events reads how raw events become messages.

@@ -1,6 +1,8 @@
 package settings_test
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -165,6 +167,34 @@ func TestChains(t *testing.T) {
 		}
 		if want := (xorack.Names{Chains: "c-1"}); c.want == "" && (s.Chains != want || s.Tombstone != 90*time.Minute) {
 			t.Errorf("%+v, %v", s.Chains, s.Tombstone)
+		}
+	}
+}
+
+// TestReadersOfAFile: who reads what may be in a file, as process has it.
+func TestReadersOfAFile(t *testing.T) {
+	tables(t)
+	folder := t.TempDir()
+	t.Setenv("LAMBDA_TASK_ROOT", folder)
+	t.Setenv("STREAMSORT_READERS", "consumers.json")
+	if _, err := settings.FromEnvironment(); err == nil || !strings.Contains(err.Error(), "consumers.json") {
+		t.Errorf("without the file: error %v", err)
+	}
+	file := filepath.Join(folder, "consumers.json")
+	for text, want := range map[string]string{
+		`{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true}},{"name":"b","eager":true,"sink":{"kind":"sqs","arn":"x"}}]}`: "",
+		`{"consumers":[{"name":"not a name"}]}`: file + ` has the reader "not a name": `,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := settings.FromEnvironment()
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %s", err, want)
+			}
+		} else if err != nil || len(s.Readers) != 2 || !s.Readers[1].Eager || len(s.Endpoints) != 1 || s.Endpoints[0] != "hooks" {
+			t.Errorf("%+v, %v of %v", s.Readers, s.Endpoints, err)
 		}
 	}
 }

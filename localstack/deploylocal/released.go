@@ -3,9 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -14,6 +18,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
@@ -26,6 +31,8 @@ import (
 const (
 	// bucket and keys are where a user has put a release.
 	bucket, keys = "artifacts", "streamsort/"
+	// config is where the configuration files are.
+	config = keys + "config/"
 	// releasedStack is the stack of the file.
 	releasedStack = "Released"
 	// releasedMessages is how many messages go through it.
@@ -44,7 +51,7 @@ func (t *trial) released(ctx context.Context) error {
 	}
 	// The same server and consumer's function; messages and what comes of them are its own.
 	r := &release{*t}
-	for _, step := range []func(context.Context) error{r.upload, r.refuse, r.create, r.send, r.update, r.send, r.withoutSinks, r.delete} {
+	for _, step := range []func(context.Context) error{r.upload, r.refuse, r.create, r.send, r.update, r.send, r.configure, r.withoutSinks, r.delete} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -122,22 +129,21 @@ func (r *release) put(ctx context.Context, path string, content []byte) error {
 	return err
 }
 
-// parameters are a user's.
-func (r *release) parameters() (map[string]string, error) {
+// parameters are a user's, whose consumers are in the bucket.
+func (r *release) parameters(ctx context.Context) (map[string]string, error) {
 	consumers, err := os.ReadFile(filepath.Join(r.root, "examples", "demo", "consumers.json"))
 	return map[string]string{
-		"ArtifactBucket": bucket, "Architecture": processor(),
-		"Consumers": string(consumers), "Sinks": "arn:aws:lambda:" + ministack.Region + ":" + ministack.Account + ":function:streamsort-receiver",
+		"ArtifactBucket": bucket, "Architecture": processor(), "Config": config, "Sinks": "arn:aws:lambda:" + ministack.Region + ":" + ministack.Account + ":function:streamsort-receiver",
 		"SavedQueries": "false", // the server does not know AWS::Logs::QueryDefinition
-	}, err
+	}, errors.Join(err, r.put(ctx, "/"+bucket+"/"+config+"consumers.json", consumers))
 }
 
 // refuse shows that a parameter out of its bounds makes nothing.
 func (r *release) refuse(ctx context.Context) error {
 	for name, value := range map[string]string{
-		"Mode": "both", "EnqueueMemory": "64", "RetentionHours": "12", "Sinks": "my-function", "Consumers": "", "Events": "number",
+		"Mode": "both", "EnqueueMemory": "64", "RetentionHours": "12", "Sinks": "my-function", "Config": "", "Events": "number",
 	} {
-		parameters, err := r.parameters()
+		parameters, err := r.parameters(ctx)
 		if err != nil {
 			return err
 		}
@@ -152,7 +158,7 @@ func (r *release) refuse(ctx context.Context) error {
 }
 
 func (r *release) create(ctx context.Context) error {
-	parameters, err := r.parameters()
+	parameters, err := r.parameters(ctx)
 	if err != nil {
 		return err
 	}
@@ -256,10 +262,86 @@ func (r *release) update(ctx context.Context) (err error) {
 	return nil
 }
 
+// configure lets webhooks and a queue of SQS in, by parameters and files in the bucket. Tenants have alarms of
+// metric math, which the server does not know.
+func (r *release) configure(ctx context.Context) (err error) {
+	var secret struct{ ARN string }
+	var queue struct {
+		QueueURL string `json:"QueueUrl"`
+	}
+	const key = "the sender's secret"
+	if err := errors.Join(
+		r.server.JSON(ctx, "secretsmanager", "secretsmanager.CreateSecret", map[string]string{"Name": "shop", "SecretString": key}, &secret),
+		r.server.JSON(ctx, "sqs", "AmazonSQS.CreateQueue", map[string]string{"QueueName": "incoming"}, &queue),
+	); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{
+		"webhooks.json": `{"sources":[{"name":"shop","secret":"` + secret.ARN + `","signature":{"header":"X-Signature"},"id":"id"}]}`,
+		"source1.json":  `{"name":"orders","kind":"sqs","queue":"account","seq":"number"}`,
+	} {
+		if err := r.put(ctx, "/"+bucket+"/"+config+name, []byte(text)); err != nil {
+			return err
+		}
+	}
+	if r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), map[string]string{
+		"FunctionUrl": "false", "WebhookSecrets": secret.ARN, "Source1": "arn:aws:sqs:" + ministack.Region + ":" + ministack.Account + ":incoming",
+	}); err != nil {
+		return err
+	}
+	body := []byte(`{"id":"1","order":7}`)
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write(body)
+	for _, c := range []struct {
+		path, signature string
+		want            int
+	}{{"shop", hex.EncodeToString(mac.Sum(nil)), http.StatusOK}, {"shop", "00", http.StatusUnauthorized}, {"nobody", "00", http.StatusUnauthorized}} {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.outputs["ApiUrl"]+"/webhooks/"+c.path, bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("X-Signature", c.signature)
+		request.Header.Set("Content-Type", "application/json")
+		response, err := r.server.Client().Do(request)
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(response.Body)
+		if err = errors.Join(err, response.Body.Close()); err != nil {
+			return err
+		}
+		if response.StatusCode != c.want {
+			return fmt.Errorf("a webhook to %s was answered %s, want %d: %s", c.path, response.Status, c.want, text)
+		}
+	}
+	message := map[string]string{"QueueUrl": queue.QueueURL, "MessageBody": `{"account":"a","number":1}`}
+	if err := r.server.JSON(ctx, "sqs", "AmazonSQS.SendMessage", message, &struct{}{}); err != nil {
+		return err
+	}
+	for position := ""; position != "1"; {
+		answer, err := r.invoke(ctx, "EnqueueFunctionName", []byte(`{"operation":"status","queue":"orders/a"}`))
+		if err != nil {
+			return err
+		}
+		var status struct{ Position json.Number }
+		if err := json.Unmarshal(answer, &status); err != nil {
+			return fmt.Errorf("%s: %w", answer, err)
+		}
+		position = status.Position.String()
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the message of SQS did not come: %s: %w", answer, ctx.Err())
+		case <-time.After(time.Second):
+		}
+	}
+	fmt.Fprintln(r.out, "    update-stack with webhooks and a queue of SQS: a signed webhook and a message of SQS are in")
+	return nil
+}
+
 // withoutSinks takes the consumers away: process goes with them, and nothing else.
 func (r *release) withoutSinks(ctx context.Context) (err error) {
 	before := len(r.outputs)
-	if r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), map[string]string{"Consumers": "", "Sinks": ""}); err != nil {
+	if r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), map[string]string{"Sinks": ""}); err != nil {
 		return err
 	}
 	functions, err := r.lambda(ctx, http.MethodGet, "/2015-03-31/functions", nil)

@@ -144,7 +144,7 @@ func (s *Server) awaitStack(ctx context.Context, stack, want string) (map[string
 		case described.Status == want:
 			return described.outputs(), nil
 		case !strings.HasSuffix(described.Status, "_IN_PROGRESS"):
-			return nil, fmt.Errorf("MiniStack left stack %s in %s: %s", described.Name, described.Status, described.Reason)
+			return nil, fmt.Errorf("MiniStack left stack %s in %s: %s%s", described.Name, described.Status, described.Reason, s.failed(ctx, stack))
 		}
 		select {
 		case <-ctx.Done():
@@ -152,6 +152,26 @@ func (s *Server) awaitStack(ctx context.Context, stack, want string) (map[string
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// failed is which resources of a stack failed, and why.
+func (s *Server) failed(ctx context.Context, stack string) (all string) {
+	var answer struct {
+		Events []struct {
+			ID     string `xml:"LogicalResourceId"`
+			Status string `xml:"ResourceStatus"`
+			Reason string `xml:"ResourceStatusReason"`
+		} `xml:"DescribeStackEventsResult>StackEvents>member"`
+	}
+	if err := s.call(ctx, cloudFormation, url.Values{"Action": {"DescribeStackEvents"}, "StackName": {stack}}, &answer); err != nil {
+		return err.Error()
+	}
+	for _, e := range answer.Events {
+		if strings.HasSuffix(e.Status, "_FAILED") {
+			all += fmt.Sprintf("; %s: %s", e.ID, e.Reason)
+		}
+	}
+	return all
 }
 
 // described is the part of DescribeStacks' answer about one stack that is read.

@@ -136,18 +136,28 @@ func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
 		},
 		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
 			DestinationArn: s.accessLogs[d.api].LogGroupArn(),
-			Format:         jsii.String(accessLogFormat(d.caller)),
+			Format:         jsii.String(accessLogFormat(s.accessLogFields(d))),
 		},
 	})
 }
 
+// accessLogFields are what the access log has of a request. Each byte is paid for with each request:
+// callers and times are there where all successes are logged.
+func (s *Streamsort) accessLogFields(d door) []string {
+	fields := []string{"apiId", "routeKey", "status", "error.message", "identity.sourceIp"}
+	if *s.props.LogSuccesses == allSuccesses {
+		return append(fields, "integrationLatency", d.caller, "requestId", "requestTime", "responseLength", "responseLatency", "integrationErrorMessage")
+	}
+	if s.tenantAPI != nil && d.api == s.tenantAPI {
+		return append(fields, "integrationLatency", d.caller)
+	}
+	return fields
+}
+
 // accessLogFormat is one line of JSON a request.
-func accessLogFormat(caller string) string {
+func accessLogFormat(names []string) string {
 	var fields []string
-	for _, name := range []string{
-		"apiId", "requestId", "requestTime", "routeKey", "status", "responseLength", "responseLatency",
-		"integrationLatency", "integrationErrorMessage", "error.message", "identity.sourceIp", caller,
-	} {
+	for _, name := range names {
 		fields = append(fields, fmt.Sprintf(`"%s":"$context.%s"`, strings.TrimPrefix(name, "identity."), name))
 	}
 	return "{" + strings.Join(fields, ",") + "}"

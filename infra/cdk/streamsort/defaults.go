@@ -42,7 +42,7 @@ func (p *Props) withDefaults(id string) Props {
 	if d.hasTenants() {
 		d.TenantRate = cmp.Or(d.TenantRate, 1000)
 	}
-	d.Tracing = orNew(d.Tracing, true)
+	d.Tracing = orNew(d.Tracing, false)
 	d.LogSuccesses = orNew(d.LogSuccesses, 1)
 	d.LogRetentionDays = cmp.Or(d.LogRetentionDays, 30)
 	d.Architecture = cmp.Or(d.Architecture, ARM64)

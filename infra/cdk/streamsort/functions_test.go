@@ -123,7 +123,7 @@ func TestFunctions(t *testing.T) {
 		want := object{
 			"Runtime": "provided.al2023", "Architectures": []any{test.arch}, "Handler": "bootstrap",
 			"MemorySize": test.memory, "Timeout": test.timeout,
-			"Role": get(test.id+"Role", "Arn"), "TracingConfig": object{"Mode": "Active"},
+			"Role": get(test.id+"Role", "Arn"),
 			"LoggingConfig": object{
 				"LogFormat": "JSON", "ApplicationLogLevel": "INFO", "SystemLogLevel": system, "LogGroup": ref(test.id + "Logs"),
 			},
@@ -148,10 +148,14 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// Without traces nothing is recorded, and no role may.
-func TestNoTracing(t *testing.T) {
-	text := asText(t, withURL().Resources)
-	if strings.Contains(text, "TracingConfig") || strings.Contains(text, "xray:") {
+// Calls are traced where that is asked for. By default nothing is recorded, and no role may record.
+func TestTracing(t *testing.T) {
+	for id, resource := range withURL().Resources {
+		if mode := resource["Properties"].(object)["TracingConfig"]; resource["Type"] == "AWS::Lambda::Function" && asText(t, mode) != `{"Mode":"Active"}` {
+			t.Errorf("%s has the mode %v", id, mode)
+		}
+	}
+	if text := asText(t, defaults().Resources); strings.Contains(text, "TracingConfig") || strings.Contains(text, "xray:") {
 		t.Error("X-Ray is in the template")
 	}
 }

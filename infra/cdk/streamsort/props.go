@@ -208,12 +208,12 @@ type Props struct {
 	// log. Not where there are tenants. An HTTP API that nobody calls costs nothing.
 	FunctionURL bool
 	// Tracing has X-Ray record calls of the functions, one a second and 5 % of the others,
-	// at $5 a million; true.
+	// at $5 a million; false.
 	Tracing *bool
 	// LogSuccesses is how many of a hundred calls of the API that go well are logged: 0 to
 	// 100; 1. Those that are refused or fail always are, and metrics count all. At 100
 	// Lambda's own lines are kept too (START, REPORT), of which there are those of calls
-	// that fail otherwise: package calllog.
+	// that fail otherwise (package calllog), and the API's access log has each request's caller, id and times.
 	LogSuccesses *int
 	// LogQueue has each message of one queue logged until LogUntil, a time such as
 	// 2026-01-02T15:04:05Z: both or none. A tenant's queue is written @TENANT/NAME.

@@ -165,8 +165,10 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
+// The access log has who called where all that goes well is logged, and else no more than what an
+// alarm, a query and a refusal need: its bytes are paid for with each request.
 func TestStage(t *testing.T) {
-	check := func(tmpl template, rate int) {
+	check := func(tmpl template, rate int, full bool) {
 		got := maps.Clone(tmpl.properties(t, "ApiStage", "AWS::ApiGatewayV2::Stage"))
 		logs := got["AccessLogSettings"].(object)
 		delete(got, "AccessLogSettings")
@@ -185,10 +187,10 @@ func TestStage(t *testing.T) {
 				t.Errorf("access log: %s is %q", field, value)
 			}
 		}
-		if line["routeKey"] == "" || line["status"] == "" || line["userArn"] == "" || line["path"] != "" {
-			t.Errorf("access log: %v; want route, status and caller, and no path, which a request chooses", line)
+		if line["routeKey"] == "" || line["status"] == "" || line["sourceIp"] == "" || (line["userArn"] != "") != full || line["path"] != "" {
+			t.Errorf("access log: %v; want route, status, address and (%v) caller, and no path, which a request chooses", line, full)
 		}
 	}
-	check(defaults(), 1000)
-	check(changed(), 20)
+	check(defaults(), 1000, false)
+	check(changed(), 20, true)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 )
 
-// withURL has a function URL, and no traces.
+// withURL has a function URL, and traces.
 var withURL = sync.OnceValue(func() template {
-	return synthesize("Streamsort", &Props{FunctionURL: true, Shift: "AllAtOnce", Tracing: new(false)})
+	return synthesize("Streamsort", &Props{FunctionURL: true, Shift: "AllAtOnce", Tracing: new(true)})
 })
 
 // TestFunctionURL: it asks for a signature, and calls the alias that puts, which is watched

@@ -106,6 +106,9 @@ func TestThrottledIsCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"apiId", "status", "routeKey", "sourceIp", "integrationLatency"} {
+			if name == "integrationLatency" && stage == "ApiStage" {
+				continue // the tenants' filter alone reads it
+			}
 			if !strings.HasPrefix(line[name], "$context.") {
 				t.Errorf("%s: a line of the access log has no %s: %s", stage, name, format)
 			}

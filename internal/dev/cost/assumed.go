@@ -11,9 +11,9 @@ const (
 	sinkTime = 0.050
 	// memory of the functions in GB, as the stack makes them.
 	memory = 0.5
-	// apiLine and invocationLines are bytes of log: a line of the access log,
-	// and an invocation's start, report, answer and metrics, where all calls have them.
-	apiLine, invocationLines = 450, 1200
+	// apiLine, apiFullLine and invocationLines are bytes of log: a line of the access log, one where
+	// all calls are logged, and an invocation's start, report, answer and metrics there.
+	apiLine, apiFullLine, invocationLines = 140, 450, 1200
 	// polls is how often a second Lambda asks a stream's shard, so a batch has
 	// what came in between.
 	polls = 4

@@ -27,8 +27,8 @@ type Workload struct {
 	URL bool
 	// AllLogs: calls that go well are logged too, one by one, as with logSuccesses 100.
 	AllLogs bool
-	// NoTracing: X-Ray records no calls, as with tracing false.
-	NoTracing bool
+	// Tracing: X-Ray records calls, as with tracing true.
+	Tracing bool
 	// Window is for how long process's records are gathered, in seconds: 0 to 300. Its
 	// batches must have room for them.
 	Window float64
@@ -93,7 +93,7 @@ type Bill struct {
 
 // bill is an empty one.
 func (w Workload) bill(name string) Bill {
-	return Bill{Name: name, line: w.callLine(), traced: !w.NoTracing}
+	return Bill{Name: name, line: w.callLine(), traced: w.Tracing}
 }
 
 // Total is the sum.
@@ -270,8 +270,13 @@ func (b *Bill) addDoor(w Workload) {
 	if w.URL {
 		return
 	}
-	b.API += w.requests() * month * apiRequest
-	b.Logs += w.requests() * month * apiLine / gb * loggedGB
+	requests := w.requests() * month
+	b.API += math.Min(requests, apiFirst)*apiRequest + math.Max(requests-apiFirst, 0)*apiBeyond
+	line := float64(apiLine)
+	if w.AllLogs {
+		line = apiFullLine
+	}
+	b.Logs += requests * line / gb * loggedGB
 }
 
 // callLine is what a call logs, in bytes.
@@ -285,8 +290,17 @@ func (w Workload) callLine() float64 {
 // addCalls adds invocations, each with so many seconds of waiting.
 func (b *Bill) addCalls(second, waiting float64) {
 	b.Functions += second * month * (invocation + (work+waiting)*memory*gbSecond)
-	b.Logs += second * month * b.line / gb * loggedGB
+	b.Logs += b.lines(second, waiting) * month * b.line / gb * loggedGB
 	b.XRay += traces(second, b.traced)
+}
+
+// lines are how many lines of metrics such calls log a second: a process of calls that go well
+// writes one a second, and twice as many processes are there as are busy.
+func (b *Bill) lines(calls, waiting float64) float64 {
+	if b.line == invocationLines {
+		return calls
+	}
+	return math.Min(calls, math.Max(1, 2*calls*(work+waiting)))
 }
 
 // traces is what X-Ray records a month of a function's calls, so many a second, where it is on.

@@ -30,7 +30,9 @@ func bills(t *testing.T, w Workload) map[string]Bill {
 
 // The formulae, worked out by hand for a million messages in a month.
 func TestBills(t *testing.T) {
-	single := Workload{Rate: 1e6 / month, Batch: 1, Disorder: InOrder, Queues: 1_000_000}
+	single := Workload{Rate: 1e6 / month, Batch: 1, Disorder: InOrder, Queues: 1_000_000, Tracing: true}
+	busy := singly(100)
+	busy.Tracing = true
 	batches := Workload{Rate: 1e6 / month, Batch: 25, Disorder: Window8, Queues: 1_000_000}
 	for _, c := range []struct {
 		name string
@@ -42,6 +44,8 @@ func TestBills(t *testing.T) {
 		{"a claim, a commit, a look and a page for each move", bills(t, single)["sync, one consumer"].Requests, bills(t, single)["sync"].Requests + 1.01*(2*0.625+1.5*0.125)},
 		{"the older algorithm", bills(t, single)["aws-stream-sort"].Requests, 2*0.625 + 0.125},
 		{"an API request a message", bills(t, single)["sync"].API, 1},
+		{"the first 300 million requests of 2,628, and the others", bills(t, busy)["sync"].API, 300 + 2328*0.9},
+		{"an access line each; two lines a second for each busy process of enqueue, and one of sort", bills(t, busy)["sync"].Logs, (1000*140 + (2*1000*0.012+1)*363) * month / (1 << 30) * 0.5},
 		{"enqueue and sort, 12 and 7 ms of half a GB", bills(t, single)["sync"].Functions, 0.4 + 19e3*0.5*0.0000133334},
 		{"enqueue alone moves nothing, sort asks four times", bills(t, single)["async"].Functions, 0.4 + 29e3*0.5*0.0000133334},
 		{"10,950 looks at a million queues, half a unit for 4 KB of 117 bytes each", single.sweep(0).Rounds, 10950 * (1e9*117/8192*0.125e-9 + 0.625e-6)},
@@ -55,8 +59,8 @@ func TestBills(t *testing.T) {
 		{"14 of 30.4 days, 300 bytes", bills(t, single)["sync"].Stored, 1e6 / month * 14 * 86400 * 300 / (1 << 30) * 0.45},
 		{"sent, received and deleted", bills(t, single)["SQS FIFO"].Total(), 1.5},
 		{"enqueue and sort are each called less than once a second: all are traced", bills(t, single)["sync"].XRay, 10},
-		{"a second and 5 % of the other 999, and of sort's nine", bills(t, singly(100))["sync"].XRay / singly(100).Messages() * million, (1 + 0.05*999 + 1 + 0.05*9) * 5 / 1000},
-		{"tracing off", bills(t, Workload{Rate: 1, Batch: 1, Disorder: InOrder, Queues: 1, NoTracing: true})["async, one consumer"].XRay, 0},
+		{"a second and 5 % of the other 999, and of sort's nine", bills(t, busy)["sync"].XRay / busy.Messages() * million, (1 + 0.05*999 + 1 + 0.05*9) * 5 / 1000},
+		{"tracing off, as by default", bills(t, Workload{Rate: 1, Batch: 1, Disorder: InOrder, Queues: 1})["async, one consumer"].XRay, 0},
 		{"14 of 30.4 days, 334 and 100 bytes of an item of two", bills(t, Workload{Rate: 1e6 / month, Batch: 2, Disorder: InOrder, Queues: 1})["append"].Stored, 1e6 / month * 14 * 86400 * 434 / 2 / (1 << 30) * 0.45},
 		{"batches of 25; sort looks once at each", bills(t, batches)["sync"].Requests, 1.06*0.625 + 0.095*0.125 + 0.125/25},
 		{"a request has 25 messages", bills(t, batches)["sync"].API, 0.04},
@@ -133,7 +137,7 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{
 		"100 messages a second (262.8 million a month)", "sync, one consumer", "async, one consumer", "aws-stream-sort", "SQS FIFO", "a million", "0.15",
-		"X-Ray on", "gather for 30s (with processBatchSize 15 or more)", "append: a queue in arrival order", "sync: a numbered queue",
+		"X-Ray off", "gather for 30s (with processBatchSize 15 or more)", "append: a queue in arrival order", "sync: a numbered queue",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

@@ -23,10 +23,10 @@ func TestSingles(t *testing.T) {
 		keeps  bool
 	}{
 		{16, cheapest, true},
-		{50, cheapest, true},
-		{52, cheapest, false},
-		{16, func(w *Workload) { cheapest(w); w.NoTracing = false }, false},
-		{16, func(w *Workload) { cheapest(w); w.Window = 0 }, false},
+		{110, cheapest, true},
+		{125, cheapest, false},
+		{16, func(w *Workload) { cheapest(w); w.Tracing = true }, false},
+		{16, func(w *Workload) { cheapest(w); w.Window = 0 }, true},
 		{16, func(w *Workload) { cheapest(w); w.URL = false }, false},
 	} {
 		w := singly(c.queues)
@@ -60,8 +60,8 @@ func TestBesideFIFO(t *testing.T) {
 		{oursAppended, batch(10, cheapest), false},
 		{oursAppended, batch(25, byDefault), false},
 		{oursAppended, batch(25, cheapest), true},
-		{oursAppended, batch(50, byDefault), false},
-		{oursAppended, batch(60, byDefault), true},
+		{oursAppended, batch(40, byDefault), false},
+		{oursAppended, batch(50, byDefault), true},
 		{oursAppended, batch(100, byDefault), true},
 	} {
 		all := bills(t, c.w)
@@ -71,9 +71,22 @@ func TestBesideFIFO(t *testing.T) {
 	}
 }
 
-// TestHundreds: the goal for batches of 100 JSON messages in order, with one consumer, API, logs and X-Ray.
+// TestDefault: what a million single messages may cost by default; docs/cost.md has the configuration.
+func TestDefault(t *testing.T) {
+	if got := aMillion(t, singly(16)); got > 2.75 {
+		t.Errorf("$%.3f a million, want at most $2.75", got)
+	}
+	traced := singly(16)
+	traced.Tracing = true
+	if got := aMillion(t, traced); got <= 2.75 {
+		t.Errorf("$%.3f a million with X-Ray", got)
+	}
+}
+
+// TestHundreds: the goal for batches of 100 JSON messages in order, with one consumer, API, logs and X-Ray, which is on.
 func TestHundreds(t *testing.T) {
 	_, w := inBatches(100)
+	w.Tracing = true
 	b := bills(t, w)[oursAppended]
 	if got := b.Total() / w.Messages() * million; got > 0.15 || b.API == 0 || b.Logs == 0 || b.XRay == 0 {
 		t.Errorf("$%.3f a million, want at most $0.15: %+v", got, b)
@@ -87,7 +100,7 @@ func TestDoor(t *testing.T) {
 	api := bills(t, w)["sync"]
 	w.URL = true
 	url := bills(t, w)["sync"]
-	if saved := (api.Total() - url.Total()) / w.Messages() * million; url.API != 0 || math.Abs(saved-(1+450e6/(1<<30)*0.5)) > 1e-6 || api.Functions != url.Functions {
+	if saved := (api.Total() - url.Total()) / w.Messages() * million; url.API != 0 || math.Abs(saved-((300+2328*0.9)/2628+140e6/(1<<30)*0.5)) > 1e-6 || api.Functions != url.Functions {
 		t.Errorf("$%.4f a million are saved: %+v, %+v", saved, api, url)
 	}
 }

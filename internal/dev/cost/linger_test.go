@@ -11,7 +11,7 @@ func TestLinger(t *testing.T) {
 	for _, c := range []struct {
 		queues        int
 		linger, least float64
-	}{{1, 0.010, 9}, {4, 0.010, 3}, {4, 0.020, 5}, {16, 0.010, 2}, {16, 0.050, 4}, {16, 0.100, 6}} {
+	}{{1, 0.010, 9}, {4, 0.010, 3}, {4, 0.020, 5}, {16, 0.010, 1.8}, {16, 0.050, 4}, {16, 0.100, 5.8}} {
 		w := singly(c.queues)
 		single := aMillion(t, w)
 		w.Linger = c.linger

@@ -77,15 +77,14 @@ type setting struct {
 }
 
 var settings = []setting{
-	{"HTTP API, `LOGS=all`", func(w *Workload) { w.AllLogs = true }, ours},
-	{"the default: HTTP API, logs by outcome, X-Ray", func(*Workload) {}, ours},
+	{"HTTP API, `LOGS=all TRACING=on`", func(w *Workload) { w.AllLogs, w.Tracing = true, true }, ours},
+	{"the default: HTTP API, logs by outcome", func(*Workload) {}, ours},
 	{"`DOOR=url`", func(w *Workload) { w.URL = true }, ours},
-	{"and `WINDOW=1s`", func(w *Workload) { w.URL, w.Window = true, 1 }, ours},
-	{"and `TRACING=off`", cheapest, ours},
+	{"and `WINDOW=1s`", cheapest, ours},
 	{"the same in asynchronous mode", cheapest, "async, one consumer"},
 }
 
-func cheapest(w *Workload) { w.URL, w.Window, w.NoTracing = true, 1, true }
+func cheapest(w *Workload) { w.URL, w.Window = true, 1 }
 
 func singlesTable() string {
 	var lines []string
@@ -181,7 +180,7 @@ func xrayTable() string {
 	for _, rate := range []float64{1, 10, 100, 1000, 10_000} {
 		w := Workload{Rate: rate, Batch: 1, Disorder: InOrder, Queues: 100}
 		untraced := w
-		untraced.NoTracing = true
+		w.Tracing = true
 		names += fmt.Sprintf(" | %g", rate)
 		dollars += fmt.Sprintf(" | %.2f", w.per(ours)-untraced.per(ours))
 	}
@@ -207,7 +206,7 @@ func eagerTable() string {
 }
 
 func timerTable() string {
-	on, off := Workload{}.timer(), Workload{NoTracing: true}.timer()
+	on, off := Workload{Tracing: true}.timer(), Workload{}.timer()
 	return rows("a month in which nothing is due | a million wake-ups, one by one | ten at a time | the same with X-Ray, where there are fewer than one a second",
 		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f, $%.2f", off.Polls, off.Million, off.Together, on.Million, on.Together))
 }
@@ -217,7 +216,7 @@ func timerTable() string {
 // queue that finds none takes a wake-up, a notification, the call of process that it brings, and
 // one more that finds a place or not.
 func slowTable() string {
-	off := Workload{NoTracing: true}
+	off := Workload{}
 	calls := func(seconds float64) float64 {
 		b := off.bill("")
 		b.addCalls(million/month, seconds)

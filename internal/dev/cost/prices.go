@@ -2,17 +2,17 @@ package cost
 
 import "github.com/streamsort/streamsort/internal/dev/meter"
 
-// What AWS publishes for us-east-1, on demand, in dollars. The free tier and
-// the lower prices of very large amounts are left out: a bill may be less.
+// What AWS publishes for us-east-1, on demand, in dollars. The free tier is left out, and so are
+// the lower prices of very large amounts but the API's: a bill may be less.
 const (
 	writeUnits = meter.WritePrice / million // a write request unit of DynamoDB
 	readUnits  = meter.ReadPrice / million  // a read request unit
 	// A GB of a standard table for a month, and of its point-in-time recovery.
 	// https://aws.amazon.com/dynamodb/pricing/on-demand/
 	storedGB = 0.25 + 0.20
-	// A request to an HTTP API, up to 512 KB.
+	// A request to an HTTP API, up to 512 KB: the first of a month, and those beyond.
 	// https://aws.amazon.com/api-gateway/pricing/
-	apiRequest = 1.00 / million
+	apiRequest, apiFirst, apiBeyond = 1.00 / million, 300 * million, 0.90 / million
 	// https://aws.amazon.com/lambda/pricing/
 	invocation = 0.20 / million
 	gbSecond   = 0.0000133334 // arm64

@@ -60,10 +60,10 @@ func (w Workload) writeRows(out io.Writer) {
 
 // xray says whether calls are traced.
 func (w Workload) xray() string {
-	if w.NoTracing {
-		return "off"
+	if w.Tracing {
+		return "on"
 	}
-	return "on"
+	return "off"
 }
 
 // gathers is for how long process's records are gathered, and what that takes.

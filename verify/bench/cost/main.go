@@ -34,7 +34,7 @@ func run(arguments []string, out io.Writer) error {
 	settle := flags.Duration("settle", 5*time.Second, "the settle window of keyed queues, which no price depends on")
 	door := flags.String("door", "api", "where requests come in: api or url")
 	logs := flags.String("logs", "outcome", "what is logged of calls that go well: outcome (a sample) or all")
-	tracing := flags.String("tracing", "on", "whether X-Ray records calls: on or off")
+	tracing := flags.String("tracing", "off", "whether X-Ray records calls: on or off")
 	page := flags.Bool("page", false, "write the tables of docs/cost.md, and nothing else")
 	window := flags.Duration("window", 0, "for how long records are gathered for process")
 	linger := flags.Duration("linger", 0, "for how long pkg/producer waits for more, where messages come one by one")
@@ -44,7 +44,7 @@ func run(arguments []string, out io.Writer) error {
 	}
 	w.Disorder, w.Keyed = cost.Order(disorder), *order == "key"
 	w.URL, w.AllLogs, w.Window = *door == "url", *logs == "all", window.Seconds()
-	w.Linger, w.NoTracing = linger.Seconds(), *tracing == "off"
+	w.Linger, w.Tracing = linger.Seconds(), *tracing == "on"
 	switch {
 	case *page:
 		root, err := localdb.Root()

@@ -1,0 +1,50 @@
+package runtime
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/streamsort/streamsort/internal/assetfile"
+)
+
+// lookEvery is how often a process looks whether the files of its configuration have changed.
+const lookEvery = time.Minute
+
+// renewed is a handler whose configuration is in a bucket: it is made anew where a file has changed.
+// A file that is wrong is logged, and what was there before stays: only a process that starts
+// fails by it.
+type renewed struct {
+	lambda.Handler
+	make   func() (lambda.Handler, error)
+	looked time.Time
+	now    func() time.Time
+}
+
+// Invoke implements lambda.Handler. Lambda calls it once at a time.
+func (r *renewed) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	if now := r.now(); now.Sub(r.looked) >= lookEvery {
+		r.looked = now
+		r.look(ctx)
+	}
+	return r.Handler.Invoke(ctx, payload)
+}
+
+func (r *renewed) look(ctx context.Context) {
+	changed, err := assetfile.Changed(ctx)
+	if err != nil {
+		slog.WarnContext(ctx, "the configuration cannot be read: what was read before stays", "error", err)
+	}
+	if !changed {
+		return
+	}
+	handler, err := r.make()
+	if err != nil {
+		slog.ErrorContext(ctx, "the new configuration is wrong: what was read before stays until this process ends", "error", err)
+		return
+	}
+	slog.InfoContext(ctx, "the configuration has changed, and was read")
+	r.Handler = handler
+}

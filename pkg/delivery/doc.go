@@ -16,8 +16,7 @@
 // [Reader]. [OnStream] is the function behind the stream; it calls [Deliverer.Deliver] for each
 // queue that a record names. [Deliverer.Sweep] runs on a schedule, and makes up for what the
 // stream drops and what a crash leaves behind. A consumer that pulls has its [Claims] from
-// [NewClaims], over HTTP from package pullhttp. Operators have [Deliverer.Skip], Redrive, Rewind,
-// Pause, Resume and Remove.
+// [NewClaims], over HTTP from package pullhttp. Operators have [Deliverer.Operate].
 //
 // A record of the stream is only a hint. A delivery begins behind what the consumer has
 // committed. So records may be dropped, repeated or late.
@@ -45,8 +44,8 @@
 //	             redrive: token n+1
 //
 // A claim of two phases is PREPARED or IN_DOUBT meanwhile; one whose replies are sent is SENDING.
-// docs/delivery.md has the items of the tables, and the states of replies, of deferred batches
-// and of the circuit breaker.
+// docs/reference/items.md has the items of the tables; docs/internals/delivery.md the states of
+// replies, of deferred batches and of the circuit breaker.
 //
 // # What is guaranteed
 //

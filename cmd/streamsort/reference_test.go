@@ -20,12 +20,13 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text strings.Builder
-	title := ""
+	var titles []string
+	tables := map[string]string{}
 	for _, verb := range parser.Model.Leaves(true) {
-		if group := verb.ClosestGroup(); group != nil && group.Title != title {
-			title = group.Title
-			text.WriteString("\n### " + title + "\n\n| verb | | flags |\n|---|---|---|\n")
+		title := strings.TrimSuffix(verb.ClosestGroup().Title, ":")
+		if tables[title] == "" {
+			titles = append(titles, title)
+			tables[title] = "\n### " + title + "\n\n| verb | | flags |\n|---|---|---|\n"
 		}
 		var flags []string
 		for _, f := range verb.Flags {
@@ -36,18 +37,22 @@ func TestReference(t *testing.T) {
 		typed, _, _ := strings.Cut(strings.TrimPrefix(verb.Summary(), "streamsort "), " [flags]")
 		help, _, _ := strings.Cut(verb.Help, "\n")
 		cells := strings.ReplaceAll("`"+typed+"` \x00 "+help+" \x00 "+strings.Join(flags, " "), "|", "\\|")
-		text.WriteString("| " + strings.ReplaceAll(cells, "\x00", "|") + " |\n")
+		tables[title] += "| " + strings.ReplaceAll(cells, "\x00", "|") + " |\n"
+	}
+	text := ""
+	for _, title := range titles {
+		text += tables[title]
 	}
 	part := pages.Part{
 		Path:   filepath.Join("..", "..", "docs", "reference", "cli.md"),
 		Begins: "<!-- verbs: begin -->\n", Ends: "<!-- verbs: end -->\n",
 	}
 	if *updateReference {
-		if err := part.Write(text.String()); err != nil {
+		if err := part.Write(text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := part.Holds(text.String(), "go test ./cmd/streamsort -run TestReference -update"); err != nil {
+	if err := part.Holds(text, "go test ./cmd/streamsort -run TestReference -update"); err != nil {
 		t.Error(err)
 	}
 }

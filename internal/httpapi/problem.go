@@ -7,7 +7,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// ProblemBase is what the types of problems begin with; docs/problems.md
+// ProblemBase is what the types of problems begin with; docs/reference/errors.md
 // describes each.
 const ProblemBase = "https://streamsort.dev/problems/"
 

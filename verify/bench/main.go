@@ -1,4 +1,4 @@
-// Command bench writes docs/figures.md: what is counted ([figures.Count]), which is the same in every run, and what
+// Command bench writes docs/reference/figures.md: what is counted ([figures.Count]), which is the same in every run, and what
 // is measured: what deduplication, acks and claims cost beside other libraries, the size and the start
 // of the enqueue function, how many messages a second it and one queue take on this machine,
 // and how long one takes to its sink.

@@ -36,7 +36,7 @@ func pictures(tables []figures.Table) (map[string][]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("draw %q: %w", d.title, err)
 		}
-		all[filepath.Join("docs", d.file)] = picture
+		all[filepath.Join("docs", "reference", d.file)] = picture
 	}
 	return all, nil
 }

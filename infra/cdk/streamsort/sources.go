@@ -127,7 +127,7 @@ func (o Source) withDefaults(id string) Source {
 // brings them (an event source mapping, a subscription, a rule, a notification) with partial batch
 // responses, bounded retries and a failure destination; the rights for the source, for the queues that it can
 // name, and no more; a failure queue of its own for records that make no message, and for what
-// AWS gives up on; and alarms, with their sections in docs/runbook.md.
+// AWS gives up on; and alarms, with their sections in docs/reference/runbook.md.
 //
 // The error says what is wrong, and nothing has been made then.
 func (s *Streamsort) AddSource(id string, from Source) error {
@@ -346,20 +346,12 @@ func (a *addedSource) access() (statements []awsiam.PolicyStatement) {
 
 // addAlarms makes the alarms of the source, and has CodeDeploy move its function.
 func (a *addedSource) addAlarms() {
-	alarms := append(a.callAlarms(named{a.id, a.function}), alarm{
+	alarms := append(callAlarms(named{a.id, a.function}), alarm{
 		id: a.id + "FailuresAlarm", section: "SourceFailuresAlarm", description: "Records of a source made no message, or were given up on",
 		metric:    metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", a.failures.QueueName()}}},
 		statistic: "Maximum", threshold: 1,
 	}, a.behindAlarm())
 	for _, made := range alarms {
-		switch made.id {
-		case a.id + "ErrorsAlarm":
-			made.section = "SourceErrorsAlarm"
-		case a.id + "ThrottlesAlarm":
-			made.section = "SourceThrottlesAlarm"
-		case a.id + "RollbackAlarm":
-			made.section = "SourceRollbackAlarm"
-		}
 		a.addAlarm(made)
 	}
 	a.addShift(a.id, a.live)

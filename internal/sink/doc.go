@@ -1,7 +1,7 @@
 // Package sink delivers batches of messages to the targets of the
 // ready-made consumer: a Lambda function, an SQS FIFO queue, an SNS FIFO topic, an
 // EventBridge bus, an HTTP endpoint or a bucket of S3. Each kind is a folder here; package kind is what they are made
-// of, and docs/extend.md how to add one.
+// of, and docs/internals/extend.md how to add one.
 //
 // Read a [Config] from JSON, call [New] once, and [kind.Sink.Send] for each batch.
 // A sink stores nothing, and starts nothing that runs after Send returns.

@@ -18,7 +18,7 @@
 // messages before it go out in a shorter batch, once.
 //
 // An error that is the sink's own, because it is throttled, has a fault, or cannot be reached in
-// time, is told from those of a message by [kind.IsAway]: by types, statuses and codes, not by
+// time, is distinguished from those of a message by [kind.IsAway]: by types, statuses and codes, not by
 // words. What a function says that ran is always the message's.
 //
 //	kind         order of a queue's messages       repeats

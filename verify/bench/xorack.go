@@ -84,7 +84,7 @@ type ackBench struct {
 	older string
 }
 
-// newAckBench makes fresh tables. Of every `one in lost` requests the response
+// newAckBench makes fresh tables. The response of one in lost requests
 // is lost after the effect, where lost is not 0; the SDK then repeats none.
 func newAckBench(ctx context.Context, endpoint string, lost int) (*ackBench, error) {
 	b := &ackBench{meter: meter.New(dynamo.Transport()), older: "older" + localdb.Suffix()}
@@ -102,7 +102,7 @@ func newAckBench(ctx context.Context, endpoint string, lost int) (*ackBench, err
 	}
 	names := xorack.Names{Chains: "chains" + localdb.Suffix()}
 	definition := names.Tables()[0]
-	// Nobody reads the stream, and dynoxide's writes get slower with it.
+	// No handler reads the stream, and dynoxide's writes get slower with it.
 	definition.Stream = ""
 	if err := table.Create(ctx, calm, definition); err != nil {
 		return nil, err

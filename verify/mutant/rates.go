@@ -142,7 +142,7 @@ func tryPackage(root, folder string, c chosen, update bool, out io.Writer) error
 // mostChanged is how many mutants of changed functions are tried at once.
 const mostChanged = 60
 
-// tryChanged tries mutants of the functions that changed since the base. Of a package with a rate
+// tryChanged tries mutants of the functions that changed since the base. In a package with a rate
 // not more may survive than by its rate.
 func tryChanged(root, base string, until time.Time, out io.Writer) error {
 	base, err := theBase(root, base)

@@ -29,7 +29,7 @@ func acking(ctx context.Context) (Table, error) {
 		}
 		older := atOnce(n)
 		r := Row{Name: fmt.Sprint(n), Limit: Units{Writes: 1 + 1/float64(n)}, Ours: ours, Older: &older}
-		r.Why = "a chain is sealed once its end was told, and stands in an index while it is open: three writes a chain"
+		r.Why = "a chain is sealed once its end was announced, and stands in an index while it is open: three writes a chain"
 		if n > 64 {
 			r.Why = "a chain keeps 8 bytes of each edge that ended, so that one counts once however often it is said, and is over 1 KB from some hundred on"
 		}

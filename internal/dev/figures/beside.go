@@ -12,7 +12,7 @@ type beside struct {
 	name string
 	// ratio is what ours takes as a part of what the limit takes; 0 where no limit is known.
 	ratio float64
-	// why is why it is more than a tenth above that, or why there is none.
+	// why is why it is more than a tenth above that, or why it has no limit.
 	why string
 }
 

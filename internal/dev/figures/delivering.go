@@ -34,7 +34,7 @@ func delivering(ctx context.Context) (Table, error) {
 	return t, nil
 }
 
-// delivered is what each message of a batch takes, put before and handed on now.
+// delivered is what each message of a batch takes, put before and delivered now.
 func delivered(ctx context.Context, size int) (Units, error) {
 	s, err := newSorting()
 	if err != nil {

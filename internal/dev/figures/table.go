@@ -50,7 +50,7 @@ func Count(ctx context.Context) ([]Table, error) {
 		}
 		for _, r := range t.Rows {
 			if b := r.beside(); b.rounded() < 1 {
-				return nil, fmt.Errorf("%s, %s: %s of its limit, so that is none", t.Title, r.Name, b.shown())
+				return nil, fmt.Errorf("%s, %s: %s of its limit, so that is no limit", t.Title, r.Name, b.shown())
 			}
 		}
 		if _, err := whys(t.besides()); err != nil {

@@ -25,6 +25,11 @@ func TestMappingsOfThePages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	below, err := filepath.Glob("../../docs/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, below...)
 	found := 0
 	for _, page := range append(pages, "../../README.md", "../../infra/cdk/README.md") {
 		text, err := os.ReadFile(page)

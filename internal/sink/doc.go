@@ -55,7 +55,7 @@
 //
 //   - s3: one object a batch, with the skipped seqs: see package s3.
 //
-// docs/sinks.md shows them, and docs/schema has them as JSON Schema. Queues have their whole names
+// docs/reference/events.md shows them, and docs/schema has them as JSON Schema. Queues have their whole names
 // there. The tenant that one has in front (package pkg/tenant) is sent beside it.
 //
 // # Tracked consumers

@@ -170,11 +170,11 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Maximum", threshold: 1, periods: 3,
 		},
 		{
-			id: "ConsumersQuarantinedAlarm", section: "quarantined", byTenant: true, description: "A claim was put aside: nobody knows whether it was committed", metric: sweep("ConsumersQuarantined"),
+			id: "ConsumersQuarantinedAlarm", section: "in-doubt", byTenant: true, description: "A claim was put aside: nobody knows whether it was committed", metric: sweep("ConsumersQuarantined"),
 			statistic: "Maximum", threshold: 1,
 		},
 		{
-			id: "ConsumersMissingAlarm", section: "missing", byTenant: true, description: "A message was gone before a consumer had it", metric: sweep("ConsumersMissing"),
+			id: "ConsumersMissingAlarm", section: "blocked", byTenant: true, description: "A message was gone before a consumer had it", metric: sweep("ConsumersMissing"),
 			statistic: "Sum", threshold: 1,
 		},
 		{

@@ -39,7 +39,7 @@ type Source struct {
 	// what comes by a queue, s3 of what comes by a topic or a bus. Empty means From's own.
 	Kind string
 
-	// Queue, Seq, Key, Prev, ID, Each, Body and Attributes are paths: docs/sources.md#paths. What
+	// Queue, Seq, Key, Prev, ID, Each, Body and Attributes are paths: docs/reference/events.md#paths. What
 	// is empty is the kind's own. Prefix stands before a queue that is found; nil means Name and
 	// a slash. KeyType is the type of the key, First where a queue with a Seq starts: a seq, or here, at
 	// its first message; empty means 1. Arrival has the order be that of arrival; beside Seq, each

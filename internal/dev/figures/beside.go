@@ -34,7 +34,7 @@ func whys(rows []beside) (text []string, err error) {
 	var reasons []string
 	names := map[string][]string{}
 	for _, r := range rows {
-		about := "Above 1.10 of the limit (%s): " + r.why + ".\n\n"
+		about := "Above 1.10 (%s): " + r.why + ".\n\n"
 		switch {
 		case r.ratio == 0:
 			about = "No limit is known here (%s): " + r.why + ".\n\n"

@@ -5,12 +5,10 @@ import (
 	"fmt"
 )
 
-// The titles of the tables that the README shows rows of, or that are drawn.
+// The titles of the tables that are drawn.
 const (
-	TitleOrders   = "Messages put one by one"
-	TitleBatches  = "Batches in order"
-	TitleDelivery = "Delivery, in order and once"
-	TitleAcks     = "Acks, an edge"
+	TitleOrders = "Messages put one by one"
+	TitleAcks   = "Acks, an edge"
 )
 
 // Table compares one operation in several cases.

@@ -634,9 +634,9 @@ func TestTheGuardIsAsked(t *testing.T) {
 	}
 }
 
-// TestThePageListsTheHeaders: docs/sinks.md shows those of a request of each mode.
+// TestThePageListsTheHeaders: docs/reference/events.md shows those of a request of each mode.
 func TestThePageListsTheHeaders(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/sinks.md")
+	page, err := os.ReadFile("../../../docs/reference/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,12 +64,12 @@ func TestMappingsOfThePages(t *testing.T) {
 	}
 }
 
-// exchange is a request with its answer, as keyed.md shows them.
+// exchange is a request with its answer, as concepts.md shows them.
 var exchange = regexp.MustCompile(`(?m)^(PUT|POST) +(/[a-z]+) +(\{.*\})$(?:\n(\d{3}) )?`)
 
 // TestKeyedExamples are answered as the page says.
 func TestKeyedExamples(t *testing.T) {
-	page, err := os.ReadFile("../../docs/keyed.md")
+	page, err := os.ReadFile("../../docs/concepts.md")
 	if err != nil {
 		t.Fatal(err)
 	}

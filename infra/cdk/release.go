@@ -20,7 +20,7 @@ import (
 var named = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.-]*$`)
 
 // release writes the template of a release: the stack as one file, which CloudFormation
-// deploys without the CDK, and which names the zips of this version. docs/deploy.md says how.
+// deploys without the CDK, and which names the zips of this version. docs/how-to/without-cdk.md says how.
 func release(version, out string) error {
 	if !named.MatchString(version) {
 		return fmt.Errorf("-release is %q; write its version, such as 1.2.3", version)

@@ -47,6 +47,6 @@
 // # When the process dies
 //
 // Messages without an outcome are only in memory. They are lost when the process dies, unless the
-// caller has a queue or an outbox of its own: docs/producer.md has the pattern. A repeat by the
+// caller has a queue or an outbox of its own: docs/how-to/producers.md has the pattern. A repeat by the
 // next process is a duplicate where the message has a seq, a key or an id of the caller.
 package producer

@@ -25,7 +25,7 @@ import (
 	"github.com/streamsort/streamsort/internal/source"
 )
 
-// Source is where records of AWS come from, and what becomes of them: docs/sources.md.
+// Source is where records of AWS come from, and what becomes of them: docs/how-to/sources.md.
 type Source struct {
 	// Name begins the names of its queues, unless Queue says otherwise: 1 to 64 letters,
 	// digits, '.', '-' and '_'. Empty means the id, in which it is added.

@@ -331,7 +331,7 @@ func (m *model) operate(ctx context.Context, d *delivery.Deliverer) error {
 	return err
 }
 
-// repair does what docs/restore.md asks of an operator where the database is
+// repair does what docs/how-to/restore.md asks of an operator where the database is
 // ahead of the tables.
 func (m *model) repair(ctx context.Context, d *delivery.Deliverer, ahead *pull.AheadError) error {
 	if m.orphans == nil {

@@ -102,7 +102,7 @@ func (p *Problem) document() map[string]any {
 	return document
 }
 
-// NotJSON is the problem of a body that must be JSON and is none by its content
+// NotJSON is the problem of a body that must be JSON and is not by its content
 // type.
 func NotJSON() *Problem {
 	return &Problem{

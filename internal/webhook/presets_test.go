@@ -167,7 +167,7 @@ func TestThePagesHaveThePresets(t *testing.T) {
 			for i, paths := range []string{of.Queue + "'" + name + "'", of.ID, of.Key + fmt.Sprint(of.Attributes)} {
 				for _, path := range quoted(cells[2+i]) {
 					if !strings.Contains(paths, path) {
-						t.Errorf("%s: %s is none of %s", name, path, paths)
+						t.Errorf("%s: %s is not one of %s", name, path, paths)
 					}
 				}
 			}

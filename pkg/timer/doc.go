@@ -39,7 +39,7 @@
 // than one under way is not sent, since that one looks when the next is due. Those of a settle
 // window are all sent: each is only for the messages up to its upTo, so that a long window is not
 // read from end to end by each; of those that are sent again, only where none is under way that
-// sees as much. Of batches that grow, one that is due no later than one
+// sees as much. When batches grow, one that is due no later than one
 // under way is not sent: most are delivered before it comes out. A wake-up is sent
 // again 10 times at most, because Lambda stops what it takes for a loop after some 16 calls; and
 // SQS delays by 15 minutes at most. So the function behind the queue goes on for minutes with what

@@ -12,7 +12,7 @@ type beside struct {
 	name string
 	// ratio is what ours takes as a part of what the limit takes; 0 where no limit is known.
 	ratio float64
-	// why is why it is more than a tenth above that, or why there is none.
+	// why is why it is more than a tenth above that, or why it has no limit.
 	why string
 }
 
@@ -34,7 +34,7 @@ func whys(rows []beside) (text []string, err error) {
 	var reasons []string
 	names := map[string][]string{}
 	for _, r := range rows {
-		about := "Above 1.10 of the limit (%s): " + r.why + ".\n\n"
+		about := "Above 1.10 (%s): " + r.why + ".\n\n"
 		switch {
 		case r.ratio == 0:
 			about = "No limit is known here (%s): " + r.why + ".\n\n"

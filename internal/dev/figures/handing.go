@@ -18,21 +18,20 @@ var Lock = Units{Writes: 2, Reads: 1}
 func handing(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: "Delivery in two phases",
-		About: "Messages of 100 bytes, which a consumer with a database of its own claims, prepares to commit, and commits, by itself: no record of a stream tells it what is there. " +
-			"The limit is a write of each step, and a read of the messages; a commit can claim the next batch by the same write. That nothing is ready is known by one read, for each request. " +
-			"dynamolock is a lock that is acquired and released around a batch: it keeps no place and no outcome that is in doubt, and its figures are without reading the messages. SQS FIFO is a request to receive and one to delete, for ten messages at most.",
+		About: "Messages of 100 bytes, which a consumer with its own database claims, prepares and commits, without a record of a stream. " +
+			"The limit is a write of each step, and a read of the messages. dynamolock acquires and releases a lock, without reading messages.",
 		Case:  "batch",
 		Older: "dynamolock",
 	}
-	const why = "who claims reads the consumer and the queue's position first, both strongly: it may have been another process that came last"
+	const why = "a claim first reads the consumer and the position, both strongly, since another process may have come last"
 	for _, of := range []struct {
 		size     int
 		together bool
-	}{{1, false}, {10, false}, {10, true}, {100, false}, {1000, false}} {
+	}{{1, false}, {10, false}, {10, true}, {100, false}} {
 		size, name, why := of.size, fmt.Sprint(of.size), why
 		if of.together {
 			name += ", inside one item of 100"
-			why += "; and the item that is read is the whole one"
+			why += "; and it reads the whole item"
 		}
 		h, err := newHanding(ctx, size, of.together)
 		if err != nil {

@@ -565,7 +565,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: what is wrong with a URL is known when the function starts, and so is a list of addresses that is none.
+// TestOpenRefuses: what is wrong with a URL is known when the function starts, and so is a malformed list of addresses.
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct{ allow, url, want string }{
 		{"", "http://example.com/", "url: "},

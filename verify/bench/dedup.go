@@ -117,7 +117,6 @@ var onceCases = []struct {
 	{"duplicate, half are new", dollars(0, 0.5), costInStream(false), whyClaims},
 	{"duplicate, 10 KB", dollars(0, 1.5), costOfDuplicate(10_000), whyLarge},
 	{"1 runs 1 s, 99 wait", dollars(2, 99*0.5), costOfCrowd(99), whyWaits},
-	{"1 runs 1 s, 99 wait in 9 processes", dollars(2, 9*0.5), costOfCrowd(9), whyWaits},
 	{"runs of 100 after a time-out", figure{"1", 1}, runsAfterTimeOut, ""},
 }
 

@@ -19,7 +19,7 @@ var drawn = []struct {
 	rows        int
 }{
 	{"figures-put.svg", figures.TitleOrders, 5},
-	{"figures-acks.svg", figures.TitleAcks, 4},
+	{"figures-acks.svg", figures.TitleAcks, 3},
 }
 
 // pictures draws tables; it returns each picture under its path in the project. They are the same in every run.

@@ -60,7 +60,7 @@ func tutorial(ctx context.Context, n *newcomer) (string, error) {
 // shell types lines into a shell, which prints something, and is in a folder then.
 func (n *newcomer) shell(ctx context.Context, folder, script string) (printed, then string, err error) {
 	path := "PATH=" + filepath.Join(n.dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
-	printed, err = n.command(ctx, folder, "env", path, "bash", "-e", "-c", script+"\npwd")
+	printed, err = n.command(ctx, folder, "env", path, "bash", "-e", "-c", script+"\necho; pwd")
 	if err != nil {
 		return "", folder, err
 	}

@@ -19,7 +19,7 @@ func acking(ctx context.Context) (Table, error) {
 		Case:  "workers",
 		Older: "xor-ack-dynamodb",
 	}
-	for _, n := range []int{1, 4, 16, 64, 256, 1000} {
+	for _, n := range []int{1, 16, 64, 256, 1000} {
 		acker, m, err := newAcker()
 		if err != nil {
 			return t, err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -24,16 +23,9 @@ func handing(ctx context.Context) (Table, error) {
 		Older: "dynamolock",
 	}
 	const why = "a claim first reads the consumer and the position, both strongly, since another process may have come last"
-	for _, of := range []struct {
-		size     int
-		together bool
-	}{{1, false}, {10, false}, {10, true}, {100, false}} {
-		size, name, why := of.size, fmt.Sprint(of.size), why
-		if of.together {
-			name += ", inside one item of 100"
-			why += "; and it reads the whole item"
-		}
-		h, err := newHanding(ctx, size, of.together)
+	for _, size := range []int{1, 10, 100} {
+		name := fmt.Sprint(size)
+		h, err := newHanding(ctx, size)
 		if err != nil {
 			return t, err
 		}
@@ -81,9 +73,8 @@ type handed struct {
 	held     delivery.Held
 }
 
-// newHanding has three batches ready, of which none is claimed. together has them be parts of one item, of which the
-// first was handed over.
-func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
+// newHanding has three batches ready, of which none is claimed.
+func newHanding(ctx context.Context, size int) (*handed, error) {
 	s, err := newSorting(delivery.Names{}.Tables()...)
 	if err != nil {
 		return nil, err
@@ -101,20 +92,6 @@ func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 		return nil, err
 	}
 	h := &handed{sorting: s, claims: claims, size: size}
-	if together {
-		group := make([]cursor.Message, 100)
-		for i := range group {
-			group[i] = order(int64(i) + 1)
-			group[i].Kind = cursor.KindArrival
-		}
-		if err := sorter.Put(ctx, group...)[0].Err; err != nil {
-			return nil, err
-		}
-		if _, err := d.Create(ctx, queue, "ledger", delivery.First); err != nil {
-			return nil, err
-		}
-		return h, h.whole(ctx)
-	}
 	for seq := range int64(3 * size) {
 		if err := sorter.Put(ctx, hundred(seq+1))[0].Err; err != nil {
 			return nil, err

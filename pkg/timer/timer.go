@@ -72,7 +72,7 @@ func (t *Timer) Consumer(queue, consumer string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Consumer, Queue: queue, Consumer: consumer}, Due: due})
 }
 
-// Circuit notes when a consumer's circuit is to be seen to.
+// Circuit notes when a consumer's circuit is to be looked at.
 func (t *Timer) Circuit(consumer string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Circuit, Consumer: consumer}, Due: due})
 }

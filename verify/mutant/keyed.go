@@ -108,7 +108,7 @@ var keyedMutants = []mutant{
 	{"keyed: what is due is not all that is before it", sorterFolder, keyedSchedules, []edit{
 		{"settle.go", "\t\t\treturn i + 1\n", "\t\t\treturn min(i+1, 1)\n"},
 	}},
-	{"keyed: the late ones beyond a move are left behind", sorterFolder, keyedSchedule("more late ones than a move"), []edit{
+	{"keyed: the late ones beyond a move are left behind", sorterFolder, test{"./pkg/cursor", "TestMoreLateOnesThanAMove"}, []edit{
 		{"settle.go", "\t\tlow = late[maxPlacing-1].sortKey()\n", ""},
 	}},
 	{"keyed: late ones are not marked", sorterFolder, keyedTrace("K1L"), []edit{

@@ -162,7 +162,7 @@ sources: ## take 100,000 shuffled records of each source of AWS: none lost, none
 	@$(GO) test ./functions/source -run TestManyRecords -count=1 -v -timeout 60m -args -events $(or $(EVENTS),100000)
 
 .PHONY: bench
-bench: deps ## count and measure for minutes, and write docs/figures.md: cost of each operation, size, start, throughput (ONLY=counts: what is the same in every run; ONLY=deduplication|acks|claims|function|throughput|queue|latency: one table)
+bench: deps ## count and measure for minutes, and write docs/reference/figures.md: cost of each operation, size, start, throughput (ONLY=counts: what is the same in every run; ONLY=deduplication|acks|claims|function|throughput|queue|latency: one table)
 	@$(GO) run ./verify/bench $(if $(ONLY),-only $(ONLY))
 
 .PHONY: screenshots
@@ -176,11 +176,11 @@ screenshots: deps deps-browser ## draw every screen of the live page, light and 
 bench-page: deps deps-browser ## measure the live page in a browser, on DynamoDB Local with QUEUES=100000: the first page of a list, and redraws at 50 messages a second
 	@QUEUES=$(QUEUES) $(GO) test $(WHOLE) ./verify/page -run '^$$' -bench Page -benchtime 1x
 
-# make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/cost.md says what each means.
+# make cost RATE=100 BATCH=25 DISORDER=8 QUEUES=100: docs/reference/cost.md says what each means.
 BATCH ?= 1
 DISORDER ?= 0
 .PHONY: cost
-cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=… DOOR=api|url LOGS=outcome|all TRACING=off|on WINDOW=1s LINGER=10ms ORDER=key SETTLE=5s (PAGE=1: write the tables of docs/cost.md)
+cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=… DOOR=api|url LOGS=outcome|all TRACING=off|on WINDOW=1s LINGER=10ms ORDER=key SETTLE=5s (PAGE=1: write the tables of docs/reference/cost.md)
 	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(or $(QUEUES),100) -order $(or $(ORDER),number) -settle $(or $(SETTLE),5s) -door $(or $(DOOR),api) -logs $(or $(LOGS),outcome) -tracing $(or $(TRACING),off) $(if $(PAGE),-page) -window $(or $(WINDOW),0s) -linger $(or $(LINGER),0s)
 
 .PHONY: mutants

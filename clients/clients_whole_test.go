@@ -185,13 +185,18 @@ for (const name of names) {
 )
 
 // TestSnippets runs the code of the pages in Python and Node: what it puts comes in, and its
-// handlers take the batch that docs/sinks.md shows.
+// handlers take the batch that docs/how-to/sinks.md shows.
 func TestSnippets(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	below, err := filepath.Glob("../docs/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, below...)
 	folder, found, batch := t.TempDir(), map[string][]string{}, ""
 	ending := map[string]string{"python": "py", "js": "mjs"}
 	for _, page := range append(pages, "../README.md", "python/README.md", "node/README.md") {
@@ -202,7 +207,7 @@ func TestSnippets(t *testing.T) {
 		for _, b := range block.FindAllStringSubmatch(string(text), -1) {
 			language, code := b[1], b[2]
 			if language == "json" {
-				if page == "../docs/sinks.md" && batch == "" {
+				if page == "../docs/how-to/sinks.md" && strings.Contains(code, "\"messages\"") && batch == "" {
 					batch = code
 				}
 				continue

@@ -13,11 +13,7 @@ var goTest = regexp.MustCompile(`go test (-tags\s+whole\s+)?(\./[\w./]+)\s+-(run
 
 // TestCommandsRunSomething: a test that a page has run is built by the command that it gives.
 func TestCommandsRunSomething(t *testing.T) {
-	pages, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

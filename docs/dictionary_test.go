@@ -13,29 +13,37 @@ import (
 	"testing"
 )
 
-// dictionaries are where each package lists what its store writes: a section of a
-// package's comment, or of a page.
-var dictionaries = map[string]string{
-	"internal/endpoint":          "internal/endpoint/endpoint.go",
-	"internal/queuelog":          "docs/design.md",
-	"internal/quota":             "internal/quota/quota.go",
-	"internal/request":           "docs/delivery.md",
-	"internal/tally":             "docs/design.md",
-	"internal/trouble":           "internal/trouble/doc.go",
-	"pkg/cursor":                 "docs/design.md",
-	"pkg/dedup":                  "pkg/dedup/doc.go",
-	"pkg/delivery":               "docs/delivery.md",
-	"pkg/xorack":                 "pkg/xorack/doc.go",
-	"pkg/xorack/internal/chains": "pkg/xorack/doc.go",
-}
+// dictionary is the page that lists what is stored. Each section names in its heading the packages
+// whose attributes it has, and each of these at the head of a line or as a key.
+const dictionary = "reference/items.md"
 
-// stored is that section, and entry what it names: at the head of a line of a
-// table, or as a key.
 var (
-	comment = regexp.MustCompile(`(?m)^// ?`)
-	stored  = regexp.MustCompile(`(?s)\n#+ What is stored[^\n]*\n(.*?)\n#+ `)
-	entry   = regexp.MustCompile(`(?m)^(?:\t|    ) *(\S+(?:, \S+)*)  |under \(([^)]*)\)`)
+	heads = regexp.MustCompile("`([a-z/]+)`")
+	entry = regexp.MustCompile(`(?m)^ *(\S+(?:, \S+)*)  |under \(([^)]*)\)`)
 )
+
+// entries are the attributes that the dictionary has of each package.
+func entries(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(dictionary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]map[string]bool{}
+	for _, section := range strings.Split(string(text), "\n## ")[1:] {
+		head, body, _ := strings.Cut(section, "\n")
+		names := map[string]bool{}
+		for _, cell := range entry.FindAllStringSubmatch(body, -1) {
+			for _, name := range strings.Split(cell[1]+cell[2], ",") {
+				names[strings.TrimSpace(name)] = true
+			}
+		}
+		for _, folder := range heads.FindAllStringSubmatch(head, -1) {
+			all[folder[1]] = names
+		}
+	}
+	return all
+}
 
 // attributes are the attributes that a folder's code can write: the tags of its structs, and its
 // constants of type ddb.Path. A path that is made of a literal in passing would be none.
@@ -103,35 +111,17 @@ func literal(e ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// TestDictionariesAreWhole: every attribute that a store writes is named where the
-// package says what is stored, and every folder that has such names has one.
-func TestDictionariesAreWhole(t *testing.T) {
+// TestTheDictionaryIsWhole: it has every attribute that a store writes, and no package that writes none.
+func TestTheDictionaryIsWhole(t *testing.T) {
+	listed := entries(t)
 	for folder := range importsOf(t, "..") {
 		names := attributes(t, filepath.Join("..", folder))
-		page, listed := dictionaries[folder]
-		if !listed {
-			if len(names) > 0 {
-				t.Errorf("%s has attributes, and no dictionary", folder)
-			}
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join("..", page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		section := stored.FindStringSubmatch(comment.ReplaceAllString(string(text), ""))
-		if section == nil || len(names) == 0 {
-			t.Fatalf("%s: %d attributes, and this of what is stored: %q", folder, len(names), section)
-		}
-		entries := map[string]bool{}
-		for _, cell := range entry.FindAllStringSubmatch(section[1], -1) {
-			for _, name := range strings.Split(cell[1]+cell[2], ",") {
-				entries[strings.TrimSpace(name)] = true
-			}
+		if listed[folder] != nil && len(names) == 0 {
+			t.Errorf("%s is in %s, and writes nothing", folder, dictionary)
 		}
 		for name := range names {
-			if !entries[name] {
-				t.Errorf("%s does not say what is stored as %s", page, name)
+			if !listed[folder][name] {
+				t.Errorf("docs/%s does not list %s of %s", dictionary, name, folder)
 			}
 		}
 	}

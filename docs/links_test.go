@@ -23,14 +23,24 @@ func anchors(text string) map[string]bool {
 	return all
 }
 
+// pages are all pages of the folder and of those in it.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"*.md", "*/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
 // TestLinksLeadSomewhere: what the README and the pages link to within the project is
 // there, and has the heading.
 func TestLinksLeadSomewhere(t *testing.T) {
-	pages, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../infra/cdk/README.md") {
+	for _, page := range append(pages(t), "../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../infra/cdk/README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

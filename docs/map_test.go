@@ -22,7 +22,7 @@ var (
 // readMap is what each folder of the map may import.
 func readMap(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile("map.md")
+	text, err := os.ReadFile("internals/map.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,19 +100,19 @@ func TestImportsKeepToTheMap(t *testing.T) {
 	for folder, imports := range importsOf(t, "..") {
 		room, found := roomOf(rooms, folder)
 		if !found {
-			t.Errorf("%s is in no room of docs/map.md", folder)
+			t.Errorf("%s is in no room of docs/internals/map.md", folder)
 			continue
 		}
 		used[room] = true
 		for _, other := range imports {
 			if !allowed(rooms, room, other) {
-				t.Errorf("%s imports %s, and docs/map.md does not say that it may", folder, other)
+				t.Errorf("%s imports %s, and docs/internals/map.md does not say that it may", folder, other)
 			}
 		}
 	}
 	for room := range rooms {
 		if !used[room] {
-			t.Errorf("docs/map.md has the room %s, and nothing is in it", room)
+			t.Errorf("docs/internals/map.md has the room %s, and nothing is in it", room)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func endChains(t *testing.T, s *Stack) map[string]string {
 	ack(`{"operation":"stamp","tag":"stamps","stamp":"25"}`)
 	ack(`{"operation":"stamp","tag":"stamps","stamp":"0c"}`)
 
-	// Of a fan, only the chain itself is announced, not its parts.
+	// Only the chain itself of a fan is announced, not its parts.
 	fan := ack(`{"operation":"fan","edge":%q,"edges":200}`, create("fan")).Edges
 	operations := make([]string, len(fan))
 	for i, edge := range fan {

@@ -107,7 +107,7 @@ func build(ctx context.Context, all []*loaded, programs map[string]program, conf
 
 // buildRun is one run of the go command in a module's folder, which is much quicker
 // than one for each program: out is a program, or, with a separator at its end, a folder
-// of them. Of a version, what is built is fetched first.
+// of them. The source of a version is fetched first.
 type buildRun struct{ root, version, out string }
 
 // plan is each function's program by its name. A function is built where a module has

@@ -56,7 +56,7 @@ type Config struct {
 	// event bus, for instance).
 	Services bool
 	// Issuers are those of tokens, for routes with a JWT authoriser: where the keys
-	// (a JWKS) of each issuer are. Of one that is not here, its own discovery
+	// (a JWKS) of each issuer are. For one that is not here, its own discovery
 	// document says it, as on AWS.
 	Issuers map[string]string
 	// AsyncRetry is what an asynchronous invocation that failed waits for its

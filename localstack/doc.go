@@ -11,7 +11,7 @@
 //     machine's architecture, as real processes behind a Lambda Runtime API
 //     (package lambda); the files that its Metadata holds ("streamsort:files")
 //     lie beside the program. Where no module has the package, the function's asset
-//     beside the template runs, as it was built; and where there is none, this
+//     beside the template runs, as it was built; and without one, this
 //     project's own functions are fetched by their version, or taken from the zips of
 //     a release. A function in Python or Node runs from its
 //     folder, or its asset, as it is (package interpret);

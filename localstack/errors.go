@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/localstack/lambda"
 )
 
-// mostLines is how many lines of a stack trace, or of a log, are told of.
+// mostLines is how many lines of a stack trace, or of a log, are shown.
 const mostLines = 12
 
 // errorText is what a function said that failed: its error and where that was, or, of a

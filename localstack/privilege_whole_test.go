@@ -45,8 +45,8 @@ const ofTrouble = "notes a message that fails for an hour, or is gone: the tests
 const ofTimerMapping = "the event source mapping reads the queue under the function's role"
 
 // sometimes tells that it depends on races whether a function comes to it here: each
-// that stores due times, or meets them, may send wake-ups; and whoever ends a tracked batch may
-// be the one that notes what its consumer takes, and whoever finishes a claim whose replies were on
+// that stores due times, or meets them, may send wake-ups; and the function that ends a tracked batch may
+// be the one that notes what its consumer takes, and the one that finishes a claim whose replies were on
 // their way that they wait no more.
 func sometimes(u use) bool {
 	if u.action == "dynamodb:PutItem" && u.resource == "table/streamsort-consumers" {

@@ -34,7 +34,7 @@ type Stack struct {
 	failures  failures
 	watched   []*watched
 	logs      *logs
-	data      *os.File // locked while the folder of the data is in use; nil where there is none
+	data      *os.File // locked while the folder of the data is in use; nil if absent
 
 	cancel  context.CancelFunc // of mappings, queues, schedules and the watch
 	running sync.WaitGroup     // mappings, queues, schedules and the watch

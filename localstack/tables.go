@@ -32,7 +32,7 @@ func startServer(ctx context.Context, config Config) (*localdb.Server, error) {
 	if err := localdb.Install(ctx, kind, func(what string) { config.Logger.Info(what) }); err != nil {
 		return nil, err
 	}
-	config.Logger.Info("DynamoDB is " + localdb.Told(kind))
+	config.Logger.Info("DynamoDB is " + localdb.Described(kind))
 	return localdb.Start(ctx, kind, config.Data)
 }
 

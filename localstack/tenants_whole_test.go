@@ -489,7 +489,7 @@ func TestTenantsComeIn(t *testing.T) {
 	}
 }
 
-// A tenant that asks for more than its quota is refused the rest, and told which quota
+// A tenant that asks for more than its quota is refused the rest, and reads which quota
 // it was; the others are not concerned.
 func TestQuotas(t *testing.T) {
 	s := runTenants(t, Chaos{})

@@ -99,5 +99,5 @@ func trackedDelivery(t *testing.T, client *dynamodb.Client, put func(queue strin
 	}
 	k.comes(1, "FAILED: no", func() {})
 	k.takes(time.Second)
-	k.comes(1, "TIMED_OUT: ", sweep) // whoever sees it first says so: the chain's sweep, or a delivery
+	k.comes(1, "TIMED_OUT: ", sweep) // the first to see it says so: the chain's sweep, or a delivery
 }

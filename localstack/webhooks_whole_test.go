@@ -255,7 +255,7 @@ func (w sender) rotate(all []hook) {
 	for i, d := range all {
 		if i == len(all)/2 {
 			// First the store, then, when it is known, the sender: as
-			// docs/operations.md says.
+			// docs/how-to/webhooks-in.md says.
 			w.keep("github", `["`+newSecret+`","`+oldSecret+`"]`)
 			probe := hook{"probe", []byte(`{"repository":{"full_name":"probe"}}`), ""}
 			await.True(w.t, "the new secret to be taken up", func() bool {

@@ -19,7 +19,7 @@ func line(t *testing.T, arguments ...string) (code int, out, errOut string) {
 // TestInit: each language's project is whole, says what to type next, and its template deploys it
 // by parameters that a release's has.
 func TestInit(t *testing.T) {
-	page, err := os.ReadFile("../../docs/deploy.md")
+	page, err := os.ReadFile("../../docs/how-to/without-cdk.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestInit(t *testing.T) {
 		}
 		for name := range template.Resources.Streamsort.Properties.Parameters {
 			if !strings.Contains(string(page), "| `"+name+"` |") {
-				t.Errorf("%s: docs/deploy.md knows no parameter %s", language, name)
+				t.Errorf("%s: docs/how-to/without-cdk.md knows no parameter %s", language, name)
 			}
 		}
 		if p := languages[language]; template.Resources.Orders.Properties != struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code} {

@@ -30,7 +30,7 @@ type putCommand struct {
 	Order       string `help:"What orders the messages: 'number', their seqs; 'append', their seqs too, each of which has to be the next one of a queue in arrival order; 'arrival', the queue as they come; or 'key', their keys. With the last two, what the lines say of a seq is left out, and each needs an id." enum:"number,append,arrival,key" default:"number"`
 	KeyType     string `help:"With --order key: what the keys are, where the put makes the queue: number, time, utc, lsn, ulid, semver, hex, text, rank(P|P), or up to three of them with commas between." placeholder:"TYPE"`
 	First       string `help:"Where a queue starts that the put makes, of messages with a seq: a seq, or 'here', at the least one of the call that makes it. At 1 where it is not given." placeholder:"SEQ"`
-	Events      string `help:"The lines are events as they are, which become messages by these paths (docs/sources.md#paths): queue, seq with first, id, key with keyType, prev, each, body, attributes, prefix." placeholder:"JSON"`
+	Events      string `help:"The lines are events as they are, which become messages by these paths (docs/reference/events.md#paths): queue, seq with first, id, key with keyType, prev, each, body, attributes, prefix." placeholder:"JSON"`
 }
 
 // grace is how long the calls under way may take after an interrupt.

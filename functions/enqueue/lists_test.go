@@ -56,7 +56,7 @@ func TestListQueues(t *testing.T) {
 				all = append(all, row.Queue)
 			}
 			if as != "" && page.Looked > 0 {
-				t.Errorf("%s is told that there are %d queues", as, page.Looked)
+				t.Errorf("%s learns that there are %d queues", as, page.Looked)
 			}
 			if page.Next == "" {
 				slices.Sort(all)

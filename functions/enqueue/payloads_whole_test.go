@@ -31,15 +31,15 @@ func TestEventFiles(t *testing.T) {
 	}
 }
 
-// TestTheReadmesExample takes each event of GitHub, under its digest: what has no repository, or no issue, too.
-func TestTheReadmesExample(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+// TestThePagesExample takes each event of GitHub, under its digest: what has no repository, or no issue, too.
+func TestThePagesExample(t *testing.T) {
+	text, err := os.ReadFile("../../docs/how-to/webhooks-in.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile(`/messages\?queue=(.*?)&key=(.*?)&keyType=time&id=id`).FindStringSubmatch(string(text))
 	if found == nil {
-		t.Fatal("the README has no example")
+		t.Fatal("the page has no example")
 	}
 	query := url.Values{"queue": {found[1]}, "key": {found[2]}, "keyType": {"time"}, "id": {"@digest"}}.Encode()
 	s := newServer(t, nil)
@@ -57,7 +57,7 @@ var example = regexp.MustCompile("(?s)```json\n(\\{\"queue\": \"repository.full_
 // TestPushesSortAsThePageSays: GitHub's, with two that its tools have no example of, shuffled, come out as
 // they were made: by the second, and in one second what was made first and what was deleted last.
 func TestPushesSortAsThePageSays(t *testing.T) {
-	page, err := os.ReadFile("../../docs/keyed.md")
+	page, err := os.ReadFile("../../docs/how-to/webhooks-in.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func TestARefusedCallTakesNoQuota(t *testing.T) {
 		"two under one seq":          `{"queue":"q","seq":1,"body":1},{"queue":"q","seq":1,"body":2}`,
 		"an id that is too long":     `{"queue":"q","seq":1,"body":1},{"queue":"q","seq":2,"id":"` + strings.Repeat("x", 2000) + `","body":2}`,
 		"two under one id":           `{"queue":"q","id":"a","body":1},{"queue":"q","id":"a","body":2}`,
-		"a key that is none":         `{"queue":"q","id":"a","key":1,"keyType":"number","body":1},{"queue":"q","id":"b","key":"x","keyType":"number","body":2}`,
+		"a malformed key":            `{"queue":"q","id":"a","key":1,"keyType":"number","body":1},{"queue":"q","id":"b","key":"x","keyType":"number","body":2}`,
 		"a seq, and one without one": `{"queue":"q","seq":1,"body":1},{"queue":"q","id":"a","body":2}`,
 	} {
 		t.Run(name, func(t *testing.T) {

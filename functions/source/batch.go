@@ -115,7 +115,7 @@ func (b *batch) store(ctx context.Context) {
 }
 
 // inOrder are a part of the messages, but for those behind one of their queue that has to be repeated: in arrival order they
-// would get the places before it. They have to be repeated with it. Of one part the queue itself keeps the order.
+// would get the places before it. They have to be repeated with it. The queue itself keeps the order of one part.
 func (b *batch) inOrder(ctx context.Context, from, to int) (messages []cursor.Message, places []int) {
 	held := map[string]bool{}
 	for i, place := range b.places[:from] {
@@ -231,7 +231,7 @@ func (b *batch) setAside(ctx context.Context) {
 	if len(b.poison) == 0 {
 		return
 	}
-	// Of a record that makes several messages, the first that is wrong says why.
+	// The first wrong message of a record that makes several says why.
 	seen := map[int]bool{}
 	b.poison = slices.DeleteFunc(b.poison, func(p poison) bool {
 		twice := seen[p.place]

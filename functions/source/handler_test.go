@@ -621,7 +621,7 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 	return happened
 }
 
-// What is no event is an error, and so is told to who sent it.
+// What is no event is an error, and so its sender learns of it.
 func TestNoEvent(t *testing.T) {
 	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, nil)
 	if answer, err := h.handle(t.Context(), json.RawMessage(`{"queue":"a","seq":1}`)); err == nil || !strings.Contains(err.Error(), "no event of a source") {

@@ -57,7 +57,7 @@ func shardOf(name string, faults, others int, bodies ...string) sim.Scenario {
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
 		of, err := source.Read([]byte(`{"name":"src","kind":"kinesis","queue":"@partitionKey","prefix":"@acme/","seq":"n"}`))
 		if err != nil {
-			panic(err) // a scenario with a source that is none
+			panic(err) // a scenario with a malformed source
 		}
 		names := cursor.Names{}
 		m := &shard{

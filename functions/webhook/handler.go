@@ -118,7 +118,7 @@ func refused() error {
 }
 
 // answer is what became of a request, as its sender sees it: which queue the message
-// went to, and not how far that is, which is none of the sender's business.
+// went to, and not how far that is, which is not the sender's business.
 type answer struct {
 	Status  int            `json:"status"`
 	Outcome cursor.Outcome `json:"outcome"`

@@ -228,7 +228,7 @@ func TestStandardWebhooks(t *testing.T) {
 	s.Want("under another id", s.send(first.with("Webhook-Id", "msg_2")), 401)
 	s.value = canary
 	s.now = s.now.Add(time.Hour)
-	s.Want("a secret that is none of the scheme", s.send(send("msg_3", `{}`)), 503)
+	s.Want("a secret that does not fit the scheme", s.send(send("msg_3", `{}`)), 503)
 	s.Want("the same at once again", s.send(send("msg_3", `{}`)), 503)
 	if logged := s.logs.String(); !strings.Contains(logged, "secret 1 of 1 is not whsec_") || strings.Contains(logged, canary) {
 		t.Error("the log does not say what is wrong, or has the secret")
@@ -298,7 +298,7 @@ func TestASourceWithKeys(t *testing.T) {
 	} {
 		s.Want(body, s.send(cms(body)), 400, `"field":"key"`, names)
 	}
-	s.Want("a prev that is none", s.send(cms(`{"page":"p","id":3,"at":1700000000,"kind":"page.created","before":{}}`)), 400, `"field":"prev"`)
+	s.Want("a malformed prev", s.send(cms(`{"page":"p","id":3,"at":1700000000,"kind":"page.created","before":{}}`)), 400, `"field":"prev"`)
 	s.Want("no JSON", s.send(cms(updated).with("Content-Type", "text/plain")), 415, "not-json")
 	s.now = s.now.Add(5 * time.Second)
 	if did, err := s.sorter.Settle(t.Context(), "cms/p", sortkey.EverySortKey); err != nil || did.Unlinked != 1 {

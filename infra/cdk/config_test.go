@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -65,18 +64,5 @@ func TestAddStackReadsContext(t *testing.T) {
 	}
 	if _, err := addStack(newApp(t, map[string]any{"streamsort:stack": "Orders"})); err != nil {
 		t.Error(err)
-	}
-}
-
-// README.md has every key.
-func TestReadmeNamesKeys(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range settable(&streamsort.Props{}, map[string]*streamsort.FunctionProps{"": {}}) {
-		if !strings.Contains(string(text), "`"+name+"`") && !strings.Contains(string(text), "`…"+name+"`") {
-			t.Errorf("README.md does not name %s", name)
-		}
 	}
 }

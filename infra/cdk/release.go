@@ -23,7 +23,7 @@ import (
 var named = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.-]*$`)
 
 // release writes the template of a release: the stack as one file, which CloudFormation
-// deploys without the CDK, and which names the zips of this version. docs/deploy.md says how.
+// deploys without the CDK, and which names the zips of this version. docs/how-to/without-cdk.md says how.
 //
 // It is the stack with all that it can have. What a parameter switches has a condition, and what a
 // parameter sets is a reference to it: see releasing.

@@ -425,15 +425,15 @@ func texts(template object) map[string]string {
 	return all
 }
 
-// docs/deploy.md has every parameter.
+// docs/how-to/without-cdk.md has every parameter.
 func TestDocsNameParameters(t *testing.T) {
-	text, err := os.ReadFile("../../docs/deploy.md")
+	text, err := os.ReadFile("../../docs/how-to/without-cdk.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range parameters() {
 		if !strings.Contains(string(text), "`"+p.Name+"`") {
-			t.Errorf("docs/deploy.md does not name %s", p.Name)
+			t.Errorf("docs/how-to/without-cdk.md does not name %s", p.Name)
 		}
 	}
 }

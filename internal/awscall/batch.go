@@ -28,7 +28,7 @@ type Entry struct {
 	DeduplicationID string
 	DelaySeconds    int
 	Attributes      map[string]Attribute
-	// Trace is the header of X-Ray, for a queue alone; empty where there is none.
+	// Trace is the header of X-Ray, for a queue alone; empty if absent.
 	Trace string
 }
 

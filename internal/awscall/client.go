@@ -60,7 +60,7 @@ type Options struct {
 	// Retryer says what is tried again; nil means the SDK's standard one.
 	Retryer aws.RetryerV2
 	// Untraced leaves the trace out of requests: what they cause is no part of a circle of functions,
-	// as it is none where a stream lies between.
+	// as with a stream between them.
 	Untraced bool
 	// Chain is where we are and who, for what is no function; nil means the environment's. An
 	// endpoint of the environment counts all the same.

@@ -27,7 +27,7 @@ type PutEvent struct {
 	Source       string
 	DetailType   string
 	Detail       string
-	// TraceHeader is that of X-Ray; empty where there is none.
+	// TraceHeader is that of X-Ray; empty if absent.
 	TraceHeader string `json:",omitempty"`
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// errNoText: the answer of a secret store is none that a value can be read from.
+// errNoText: no value can be read from the answer of a secret store.
 // What it was instead may be a secret.
 var errNoText = errors.New("the answer has no text")
 

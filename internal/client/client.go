@@ -128,7 +128,7 @@ type FieldError struct {
 	Code   invalid.Code `json:"code"`
 	Detail string       `json:"detail"`
 	// Index is the place of the element that it is in, Other that of the one that it
-	// clashes with; nil where there is none.
+	// clashes with; nil if absent.
 	Index *int `json:"index"`
 	Other *int `json:"other"`
 }

@@ -137,7 +137,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("keys are asked for: %v", err)
 	}
 	if _, err := NewWithToken("ftp://x", nil); err == nil {
-		t.Error("a URL that is none")
+		t.Error("a text that is no URL")
 	}
 }
 
@@ -150,7 +150,7 @@ func (a *answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return next, nil
 }
 
-// What is wrong with messages of a repeat, which brings only some, is told with their places
+// What is wrong with messages of a repeat, which brings only some, is reported with their places
 // in the call.
 func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
 	})
 }
 
-// What a queue has no room for in the end is told with the place where it has.
+// What a queue has no room for in the end is reported with the place where it has.
 func TestPutSaysWhereAQueueIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := New("http://127.0.0.1:1")

@@ -41,7 +41,7 @@ type Event struct {
 	Attributes map[string]string
 	// Kinds are those of the attributes that are no texts.
 	Kinds map[string]Kind
-	// Data is the event's data as its datacontenttype has it; nil where there is none.
+	// Data is the event's data as its datacontenttype has it; nil if absent.
 	Data []byte
 }
 
@@ -270,7 +270,7 @@ func (e *Event) check() error {
 	}
 	for name, value := range e.Attributes {
 		if strings.ContainsFunc(value, isForbidden) {
-			return invalid.New(invalid.Malformed, name, "has a control character, or one that is none of Unicode's")
+			return invalid.New(invalid.Malformed, name, "has a control character, or one that is not of Unicode")
 		}
 	}
 	return nil

@@ -154,7 +154,7 @@ func made(m cursor.Message) Event {
 		delete(e.Attributes, name)
 	}
 	e.Attributes["specversion"], e.Attributes["type"] = SpecVersion, "streamsort.message"
-	// What is before a colon would be a scheme, and 1 is none.
+	// What is before a colon would be a scheme, and 1 is not one.
 	source := strings.ReplaceAll(url.PathEscape(m.Queue), ":", "%3A")
 	e.Attributes["source"], e.Attributes["id"] = source, strconv.FormatInt(m.Seq, 10)
 	e.Attributes["time"] = m.EnqueuedAt.UTC().Format(time.RFC3339Nano)

@@ -44,7 +44,7 @@ func (p Path) SetIfMissing(v Value) Action { return Action{Verb: SetIfMissing, P
 // Plus adds to a number that must be there.
 func (p Path) Plus(n int64) Action { return Action{Verb: Plus, Path: p, Value: Int(n)} }
 
-// PlusFrom adds to a number, which counts as from where there is none.
+// PlusFrom adds to a number, which counts as from if absent.
 func (p Path) PlusFrom(from Value, n int64) Action {
 	return Action{Verb: PlusFrom, Path: p, Value: Int(n), From: &from}
 }
@@ -52,7 +52,7 @@ func (p Path) PlusFrom(from Value, n int64) Action {
 // Append appends a list to one that must be there.
 func (p Path) Append(list Value) Action { return Action{Verb: Append, Path: p, Value: list} }
 
-// Add adds to a number, 0 where there is none, or members to a set.
+// Add adds to a number, 0 if absent, or members to a set.
 func (p Path) Add(v Value) Action { return Action{Verb: Add, Path: p, Value: v} }
 
 // Remove removes what is at a path.

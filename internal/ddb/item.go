@@ -28,7 +28,7 @@ func (f Fields) Item() Item {
 
 // Item is an item, a key, an image of a stream, or the fields of a map. It
 // never changes, so it may be shared, and keeps its digest and its size once
-// they were asked for. The zero Item is none.
+// they were asked for. The zero Item is no item.
 type Item struct{ *image }
 
 type image struct {
@@ -80,7 +80,7 @@ func (it Item) All() iter.Seq2[string, Value] {
 	}
 }
 
-// Get is the value at a path; the zero Value where there is none.
+// Get is the value at a path; the zero Value if absent.
 func (it Item) Get(path Path) Value {
 	name, rest := path.cut()
 	v := it.attribute(name)

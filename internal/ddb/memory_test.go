@@ -64,7 +64,7 @@ func TestSegmentsAreTheWhole(t *testing.T) {
 			if scan.After = a.Next; !scan.After.Exists() {
 				break
 			}
-			// Who goes on may do so after the item was deleted.
+			// A reader may go on after the item was deleted.
 			do(t, m, ddb.Delete{Op: op("delete"), Key: scan.After})
 		}
 	}

@@ -36,7 +36,7 @@ type Request interface {
 type Answer struct {
 	// Item is what a Get found, the item after an Update whose
 	// condition held, or what stood in the way of a Put, Update or Delete whose
-	// condition did not hold; none where there is none.
+	// condition did not hold; the zero Item if absent.
 	Item Item
 	// Held: the condition held, and the write took effect.
 	Held bool

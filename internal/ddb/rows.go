@@ -52,7 +52,7 @@ func (p partitions) find(key Value) (int, bool) {
 	})
 }
 
-// set puts a row in, or takes it out where its item is none.
+// set puts a row in, or takes it out where it has no item.
 func (p *partitions) set(key Value, r row) {
 	at, found := p.find(key)
 	if !found {

@@ -43,7 +43,7 @@ func (k Kind) instead(of Kind) string {
 	return "is " + names[k] + ", and must be " + names[of]
 }
 
-// Value is the value of an attribute. It never changes; the zero Value is none.
+// Value is the value of an attribute. It never changes; the zero Value is no value.
 type Value struct {
 	kind Kind
 	// hi and lo are a number of 128 bits in two's complement. A Boolean that is
@@ -208,7 +208,7 @@ func (v Value) contains(o Value) bool {
 	return false
 }
 
-// length is the condition function size; ok is false where there is none.
+// length is the condition function size; ok is false where it has no length.
 func (v Value) length() (n int, ok bool) {
 	switch v.kind {
 	case String:

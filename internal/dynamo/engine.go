@@ -137,7 +137,7 @@ func (e *Engine) delete(ctx context.Context, r ddb.Delete) (ddb.Answer, error) {
 	return wrote(nil, out.ConsumedCapacity, nil)
 }
 
-// limit is the limit of a page; nil where there is none.
+// limit is the limit of a page; nil if absent.
 func limit(n int) *int32 {
 	if n == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 // ConditionFailed reports whether the condition of a write did not hold, and
-// the item that is stored: empty where there is none. The request must ask
+// the item that is stored: empty if absent. The request must ask
 // for ReturnValuesOnConditionCheckFailure: ALL_OLD.
 func ConditionFailed(err error) (map[string]types.AttributeValue, bool) {
 	var failed *types.ConditionalCheckFailedException

@@ -100,7 +100,7 @@ func ParseAllow(text string) ([]netip.Prefix, error) {
 }
 
 // ParseDeny reads the addresses that are never asked: prefixes such as 10.1.0.0/16, with commas between; nothing for none.
-// The error says which one is none.
+// The error says which one is not a prefix.
 func ParseDeny(text string) (all []netip.Prefix, err error) {
 	if text == "" {
 		return nil, nil

@@ -1,7 +1,7 @@
 // Package endpoint has where a consumer's webhooks go to, queue by queue: endpoints that are added, changed, paused and
 // taken away while the stack runs.
 //
-// An endpoint is for one queue, or for all queues whose names begin so: a prefix ends with a slash, or is empty. Of a
+// An endpoint is for one queue, or for all queues whose names begin so: a prefix ends with a slash, or is empty. For a
 // queue [Store.Of] finds that of its whole name, else that of its longest prefix. A tenant's queues have their
 // tenant's endpoints alone, since all their names begin with the tenant.
 //
@@ -21,7 +21,7 @@
 //
 // # Who did it
 //
-// Who changed it stands among the operations of the queue, or of the prefix, with the URL's host and no secret.
+// The caller who changed it stands among the operations of the queue, or of the prefix, with the URL's host and no secret.
 package endpoint
 
 import (

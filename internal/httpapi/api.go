@@ -34,7 +34,7 @@ type API struct {
 	// body are: Routes and direct invokes are of no use then.
 	Any Operation
 	// Problem is what an error of the function's own is to the caller, nil for one
-	// that is none; Problem may be nil, and the rest is for ProblemOf.
+	// that is no problem; Problem may be nil, and the rest is for ProblemOf.
 	Problem func(error) *Problem
 	// TenantClaim is the claim of a caller's token that holds its tenant; empty
 	// where there are no tenants, and every caller names all things in full.
@@ -49,7 +49,7 @@ type Route struct {
 	// where the method is GET or DELETE, and else the body. Without a resource there are
 	// direct invokes only.
 	Method, Resource string
-	// Name is the member "operation" of a direct invoke; empty where there is none.
+	// Name is the member "operation" of a direct invoke; empty if absent.
 	Name string
 	Do   Operation
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// The contract has every reason for which a field is refused, and docs/problems.md
+// The contract has every reason for which a field is refused, and docs/reference/errors.md
 // every code of the contract.
 func TestCodesAreListed(t *testing.T) {
-	page, err := os.ReadFile("../../docs/problems.md")
+	page, err := os.ReadFile("../../docs/reference/errors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestCodesAreListed(t *testing.T) {
 	for _, part := range schemas["Code"].Value.AnyOf {
 		for _, code := range part.Value.Enum {
 			if !strings.Contains(string(page), "| `"+code.(string)+"` |") {
-				t.Errorf("docs/problems.md has no row of %s", code)
+				t.Errorf("docs/reference/errors.md has no row of %s", code)
 			}
 		}
 	}

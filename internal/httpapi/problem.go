@@ -7,7 +7,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// ProblemBase is what the types of problems begin with; docs/problems.md
+// ProblemBase is what the types of problems begin with; docs/reference/errors.md
 // describes each.
 const ProblemBase = "https://streamsort.dev/problems/"
 
@@ -102,7 +102,7 @@ func (p *Problem) document() map[string]any {
 	return document
 }
 
-// NotJSON is the problem of a body that must be JSON and is none by its content
+// NotJSON is the problem of a body that must be JSON and is not by its content
 // type.
 func NotJSON() *Problem {
 	return &Problem{

@@ -129,7 +129,7 @@ func TestProblemsNameQueuesAsTheyWereGiven(t *testing.T) {
 	}
 }
 
-// Who asks is what the gateway verified, and never what the caller says.
+// The caller is what the gateway verified, and never what the caller says.
 func TestIdentity(t *testing.T) {
 	long := strings.Repeat("é", 1500)
 	for _, c := range []struct {

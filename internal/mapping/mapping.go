@@ -258,7 +258,7 @@ func (t *Texts) check(k Kind) error {
 	case t.Key != "" && t.KeyType == "" && k.Source != "":
 		return invalid.New(invalid.Missing, "keyType",
 			"is missing beside key: it must be a type of keys, such as time, number or "+
-				"time,text (docs/keyed.md)")
+				"time,text (docs/concepts.md#keys)")
 	case t.Key == "" && t.Prev != "":
 		return invalid.New(invalid.Misplaced, "prev",
 			"must not be given without a key: only messages of a keyed queue name the one before")

@@ -65,7 +65,7 @@ var windows = []time.Duration{rateWindow, time.Minute}
 // String is the kind as callers know it.
 func (k Kind) String() string { return terms[k].name }
 
-// Amounts are one number of each kind. As limits, 0 is none.
+// Amounts are one number of each kind. As limits, 0 means no limit.
 type Amounts [kinds]int64
 
 // inWindow is how much a tenant has of a kind in one window.

@@ -417,7 +417,7 @@ func TestALargeRequestBesideATrickle(t *testing.T) {
 	})
 }
 
-// A process that was told that nothing is left asks no more in that window.
+// A process that found nothing left asks no more in that window.
 func TestATenantThatIsOverItsLimitCostsNothing(t *testing.T) {
 	d := newDesk(t)
 	limits := quota.Amounts{quota.Messages: 100}

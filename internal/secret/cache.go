@@ -148,7 +148,7 @@ func parseValues(text string) ([][]byte, error) {
 	if strictjson.IsArray([]byte(text)) {
 		elements, err := strictjson.Elements([]byte(text), math.MaxInt)
 		if err != nil {
-			return nil, &ValueError{"its value starts as a JSON list, and is none"}
+			return nil, &ValueError{"its value starts as a JSON list, and is not one"}
 		}
 		list = nil
 		for _, element := range elements {

@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/awscall"
 )
 
-// Reference says where a secret is. The zero Reference is none.
+// Reference says where a secret is. The zero Reference means no secret.
 type Reference struct {
 	arn string
 }

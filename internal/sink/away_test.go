@@ -31,7 +31,7 @@ func says(status int, header, body string) answering {
 	}
 }
 
-// TestAway: what a service says of itself is told from what it says of a message, as it is
+// TestAway: what a service says of itself is distinguished from what it says of a message, as it is
 // written on the wire.
 func TestAway(t *testing.T) {
 	refused := answering(func() (*http.Response, error) { return nil, errors.New("connection refused") })

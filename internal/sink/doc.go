@@ -1,7 +1,7 @@
 // Package sink delivers batches of messages to the targets of the
 // ready-made consumer: a Lambda function, an SQS FIFO queue, an SNS FIFO topic, an
 // EventBridge bus, an HTTP endpoint or a bucket of S3. Each kind is a folder here; package kind is what they are made
-// of, and docs/extend.md how to add one.
+// of, and docs/internals/extend.md how to add one.
 //
 // Read a [Config] from JSON, call [New] once, and [kind.Sink.Send] for each batch.
 // A sink stores nothing, and starts nothing that runs after Send returns.
@@ -18,7 +18,7 @@
 // messages before it go out in a shorter batch, once.
 //
 // An error that is the sink's own, because it is throttled, has a fault, or cannot be reached in
-// time, is told from those of a message by [kind.IsAway]: by types, statuses and codes, not by
+// time, is distinguished from those of a message by [kind.IsAway]: by types, statuses and codes, not by
 // words. What a function says that ran is always the message's.
 //
 //	kind         order of a queue's messages       repeats
@@ -55,7 +55,7 @@
 //
 //   - s3: one object a batch, with the skipped seqs: see package s3.
 //
-// docs/sinks.md shows them, and docs/schema has them as JSON Schema. Queues have their whole names
+// docs/reference/events.md shows them, and docs/schema has them as JSON Schema. Queues have their whole names
 // there. The tenant that one has in front (package pkg/tenant) is sent beside it.
 //
 // # Tracked consumers

@@ -146,10 +146,10 @@ func TestWhatIsSentKeepsToTheSchema(t *testing.T) {
 	}
 }
 
-// TestExamplesOfThePageAreValid: docs/sinks.md shows one document of each schema, in the
+// TestExamplesOfThePageAreValid: docs/reference/events.md shows one document of each schema, in the
 // order of the page.
 func TestExamplesOfThePageAreValid(t *testing.T) {
-	page, err := os.ReadFile("../../docs/sinks.md")
+	page, err := os.ReadFile("../../docs/reference/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 // Answer is what the function answers where some of the records have to be repeated: those for
 // which failed is true. An error means that the whole event is.
 //
-//   - SQS repeats each message that is named. Of a FIFO queue all of the group that stand
+//   - SQS repeats each message that is named. In a FIFO queue all of the group that stand
 //     behind it are named as well, as AWS asks for: the queue would hand them out before it.
 //   - Kinesis and DynamoDB Streams repeat the first that is named, and all behind it.
 //   - Kafka does so in each partition, where its mapping is made for it: one that is not takes

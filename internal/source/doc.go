@@ -1,7 +1,7 @@
 // Package source reads the events with which AWS calls a function, and makes a message of
 // each of their records: of SQS, SNS, EventBridge, Kinesis, S3, DynamoDB Streams and Kafka.
 //
-// Call [Read] for the source that a function's environment describes. Of an event,
+// Call [Read] for the source that a function's environment describes. For an event,
 // [Source.Split] is its records, [Source.Messages] the messages of one, and
 // [Event.Answer] what the function answers where some of them are to be repeated.
 //

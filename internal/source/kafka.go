@@ -44,7 +44,7 @@ func readKafka(raw json.RawMessage) (parts, error) {
 	if r.Topic != "" && r.Partition != "" {
 		partition := r.Topic + "-" + r.Partition.String()
 		p.set("partition", partition)
-		// The time tells apart those of a topic that was made anew.
+		// The time tells apart those of a topic that was recreated.
 		if r.Offset != "" {
 			p.set("id", partition+"@"+r.Offset.String()+"@"+r.Timestamp.String())
 		}

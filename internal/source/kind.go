@@ -112,7 +112,7 @@ func (p parts) millis(name string, value json.Number) {
 }
 
 // padded is a decimal number of any length as a text of so many digits: texts sort by their
-// bytes, and so as the numbers do, to the last digit. A number that is longer, or is none, is
+// bytes, and so as the numbers do, to the last digit. A number that is longer, or is no number, is
 // left out.
 func padded(number string, width int) string {
 	if number == "" || len(number) > width || strings.Trim(number, "0123456789") != "" {

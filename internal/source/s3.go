@@ -9,7 +9,7 @@ import (
 // SQS and SNS, or as an event of EventBridge. One queue for each object, in the order of the
 // sequencers. S3 has such for objects that are made and removed, not for the rest.
 //
-// Of two sequencers, AWS has the shorter one padded with zeros at its right, and both
+// AWS has the shorter one of two sequencers padded with zeros at its right, and both
 // compared as texts. A text that another one begins with sorts first without that, and 0 is
 // the least digit: so they sort as they are.
 //

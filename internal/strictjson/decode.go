@@ -329,7 +329,7 @@ func Shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxShown], "") + "…"
 }
 
-// First is the first byte of a JSON value; 0 where there is none.
+// First is the first byte of a JSON value; 0 if absent.
 func First(raw []byte) byte {
 	if raw = bytes.TrimLeft(raw, " \t\r\n"); len(raw) > 0 {
 		return raw[0]

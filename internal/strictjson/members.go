@@ -191,8 +191,8 @@ func isDeeper(raw []byte, depth int) bool {
 	return false
 }
 
-// Take takes the member of a name out of a document's members; nil where
-// there is none.
+// Take takes the member of a name out of a document's members; nil if
+// absent.
 func Take(members []Member, name string) (value json.RawMessage, rest []Member) {
 	is := func(m Member) bool { return m.Name == name }
 	return Get(members, name), slices.DeleteFunc(slices.Clone(members), is)

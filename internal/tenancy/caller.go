@@ -18,7 +18,7 @@ type Caller struct {
 }
 
 // Scope is whose names the caller's are: those of the tenant in the token's claim,
-// or an operator's where the request was signed. Nobody else may come in: that is a
+// or an operator's where the request was signed. Any other caller is refused: that is a
 // [NoTenantError].
 func (c Caller) Scope(claim string) (Scope, error) {
 	if c.Claims == nil {

@@ -23,7 +23,7 @@ type Counter struct {
 // countEvery is how long counts wait in a process, maxCounting how long storing them may take.
 const countEvery, maxCounting = 10 * time.Second, time.Second
 
-// NewCounter returns the Counter of a process on a store; nil where there is none.
+// NewCounter returns the Counter of a process on a store; nil if absent.
 func NewCounter(store *Store, now func() time.Time) *Counter {
 	if store == nil {
 		return nil

@@ -36,11 +36,11 @@
 //
 // # What is guaranteed
 //
-// Rows are never the truth. Whoever brings a queue, or a consumer of it, into a state writes its
-// row after that; whoever ends the state deletes the row after that. A write that fails fails
+// Rows are never the truth. The process that brings a queue, or a consumer of it, into a state writes its
+// row after that; the process that ends the state deletes the row after that. A write that fails fails
 // nothing else, and a process may die before it: the sweep writes what is missing, and deletes
 // what is over. So a row may be missing, or be over, for a while.
 //
 // A chain's row is written before nothing is left to do for its end, by who does that: an end stays due
-// until the row is there. Nobody looks at it again: it expires as the chain's record does.
+// until the row is there. It is not looked at again: it expires as the chain's record does.
 package trouble

@@ -12,7 +12,7 @@ import (
 
 // Page lists rows of a state whose queues' names begin with a prefix, those of no tenant first, then those of each shard of
 // tenants, in the order of these names, from behind a place on; it may miss what changed within the last second. next is the
-// place behind its last row, "" where there is none. Half a read unit for each 4 KB, about 50 rows, and for each of the nine
+// place behind its last row, "" after the last one. Half a read unit for each 4 KB, about 50 rows, and for each of the nine
 // shards, of which a tenant's, or another prefix, is in one.
 //
 // A row that comes or goes while pages are read moves no other: each that is there
@@ -55,7 +55,7 @@ type Ages struct {
 }
 
 // Oldest lists rows of a state, those first that have been in it for longest; their N are 0. It may
-// miss what changed within the last second. next is behind its last row, the zero Ages where there is none. Half a
+// miss what changed within the last second. next is behind its last row, the zero Ages after the last one. Half a
 // read unit for each of the nine shards, and for each 4 KB: as many rows as are asked for are read of each shard.
 func (s *Store) Oldest(ctx context.Context, state State, after Ages, limit int) (page []Row, next Ages, err error) {
 	if s == nil {

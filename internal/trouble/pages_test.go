@@ -95,8 +95,8 @@ func (k *crowd) list() map[string]int {
 	}
 }
 
-// TestPagesWhileRowsChange: pages are read while rows come, go and change their state. Who was there all the
-// while is listed once, and nobody twice.
+// TestPagesWhileRowsChange: pages are read while rows come, go and change their state. A row that was there all the
+// while is listed once, and none twice.
 func TestPagesWhileRowsChange(t *testing.T) {
 	each(t, func(b *bench) {
 		seeds := uint64(emulatedSeeds)

@@ -32,7 +32,7 @@ const (
 	Missing State = "missing"
 	// Replying: the replies of a claim cannot be stored yet.
 	Replying State = "replying"
-	// CircuitOpen: nothing is handed on, because the consumer's sink is away. The rows of this
+	// CircuitOpen: nothing is delivered, because the consumer's sink is away. The rows of this
 	// state are about names of consumers, and have no queue; those of [HeldBy] about queues.
 	CircuitOpen State = "circuit-open"
 
@@ -60,7 +60,7 @@ type Row struct {
 	Since time.Time `ddb:"since"`
 	// N rises with the consumer, the queue or the chains of a tag.
 	N int64 `ddb:"n,optional"`
-	// Seq is the message that is missing, or that the consumer gets next; of chains and circuits there is none.
+	// Seq is the message that is missing, or that the consumer gets next; 0 for chains and circuits.
 	Seq int64 `ddb:"seq,omitzero"`
 	// Attempt is how often that was tried, Error why it failed last, MaxError bytes at most; Shown is how many of
 	// these the queue's tenant may read, 0 for all.

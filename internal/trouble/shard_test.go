@@ -12,8 +12,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// TestANoisyTenant: where the partitions of one tenant's notes take nothing more, seven in eight of the other tenants, and who
-// is none, note and list what they have; and an operator's pages, and those by age, show each row once, in whatever sizes.
+// TestANoisyTenant: where the partitions of one tenant's notes take nothing more, seven in eight of the other tenants, and callers
+// without a tenant, note and list what they have; and an operator's pages, and those by age, show each row once, in whatever sizes.
 func TestANoisyTenant(t *testing.T) {
 	const tenants = 80
 	on := trouble.Definition(trouble.DefaultName)

@@ -277,7 +277,7 @@ func TestItems(t *testing.T) {
 		change(ddb.Path("v").Set(ddb.Int(1)))
 		change(ddb.Path("n").Set(ddb.Text("x")))
 		if _, found, err := b.Row(b.Context(), trouble.Blocked, "a b", "c"); err == nil || found {
-			b.Error("a number that is none was read")
+			b.Error("a text that is no number was read")
 		}
 	})
 }

@@ -24,7 +24,7 @@ import (
 // "| `push`, `create` | `repository.pushed_at` |".
 func keyPaths(t *testing.T) map[string][]string {
 	t.Helper()
-	page, err := os.ReadFile("../../infra/cdk/README.md")
+	page, err := os.ReadFile("../../docs/reference/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}

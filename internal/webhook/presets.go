@@ -63,7 +63,7 @@ var svix = preset{
 	},
 }
 
-// presets are the senders that have a name here. Of each event, the key is a time that every
+// presets are the senders that have a name here. The key of each event is a time that every
 // event of its kind moves forward, else that of its receipt.
 var presets = map[string]preset{
 	// https://docs.adyen.com/development-resources/webhooks/verify-hmac-signatures: it signs no time.

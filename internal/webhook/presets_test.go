@@ -136,20 +136,24 @@ func TestPresetsAreDefaults(t *testing.T) {
 	}
 }
 
-// TestThePageHasThePresets: each has a row, whose names are in its paths; and the file that the page
-// shows is read.
-func TestThePageHasThePresets(t *testing.T) {
-	text, err := os.ReadFile("../../infra/cdk/README.md")
+// TestThePagesHaveThePresets: each has a row, whose names are in its paths; and the file that the
+// settings show is read.
+func TestThePagesHaveThePresets(t *testing.T) {
+	settings, err := os.ReadFile("../../docs/reference/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, page, _ := strings.Cut(string(text), "## Signed webhooks\n")
+	_, page, _ := strings.Cut(string(settings), "## Webhook senders\n")
 	_, file, _ := strings.Cut(page, "```json\n")
 	file, _, _ = strings.Cut(file, "```")
-	if sources, err := webhook.Read([]byte(file), nil); err != nil || len(sources) != 4 {
+	if sources, err := webhook.Read([]byte(file), nil); err != nil || len(sources) != 2 {
 		t.Errorf("the page's file: %v", err)
 	}
-	_, table, _ := strings.Cut(page, "| `preset` | `queue` | `id` | `key` |\n|---|---|---|---|\n")
+	events, err := os.ReadFile("../../docs/reference/events.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(events), "| `preset` | `queue` | `id` | `key` |\n|---|---|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	texts := webhook.PresetTexts()
 	for line := range strings.Lines(table) {
@@ -163,7 +167,7 @@ func TestThePageHasThePresets(t *testing.T) {
 			for i, paths := range []string{of.Queue + "'" + name + "'", of.ID, of.Key + fmt.Sprint(of.Attributes)} {
 				for _, path := range quoted(cells[2+i]) {
 					if !strings.Contains(paths, path) {
-						t.Errorf("%s: %s is none of %s", name, path, paths)
+						t.Errorf("%s: %s is not one of %s", name, path, paths)
 					}
 				}
 			}

@@ -120,7 +120,7 @@ func TestBadValues(t *testing.T) {
 		"canary":                          "secret 1 of 1 has not from 16 to 1024 bytes",
 		strings.Repeat("canary", 200):     "secret 1 of 1 has not from 16 to 1024 bytes",
 		`["` + oldSecret + `","canary"]`:  "secret 2 of 2 has not",
-		`["canary`:                        "starts as a JSON list, and is none",
+		`["canary`:                        "starts as a JSON list, and is not one",
 		`[{"canary":1}]`:                  "something else than strings",
 		` {"canary":"` + oldSecret + `"}`: "is a JSON object: it must be the secret alone",
 		`[]`:                              "has 0 secrets: there must be from 1 to 4",

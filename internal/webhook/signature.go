@@ -29,10 +29,10 @@ type way struct {
 	form form
 	// header holds the signature, in small letters, behind prefix; empty where the body has it.
 	header, prefix string
-	// idHeader holds the request's id, which is signed too; empty where there is none.
+	// idHeader holds the request's id, which is signed too; empty if absent.
 	idHeader string
 	// timestampHeader holds the timestamp that is signed too, in seconds since
-	// 1970; empty where there is none, or where the list has it.
+	// 1970; empty if absent, or where the list has it.
 	timestampHeader string
 	// stamp is the field of the body with the milliseconds since 1970; empty where the body has no timestamp.
 	stamp string
@@ -252,7 +252,7 @@ func (c *Claim) readVersions(value string) Refusal {
 // maxTimestamp is how many digits a timestamp in seconds has at most.
 const maxTimestamp = 12
 
-// checkTime refuses a timestamp in some unit that is none, or too far away.
+// checkTime refuses a timestamp in some unit that is malformed, or too far away.
 func (c *Claim) checkTime(text string, digits int, unit time.Duration) Refusal {
 	if text == "" || len(text) > digits || strings.Trim(text, "0123456789") != "" {
 		return BadTimestamp
@@ -305,7 +305,7 @@ func (c Claim) Check(ctx context.Context, secrets *secret.Cache, of secret.Refer
 
 // By reports whether one of the secrets made the claim's signature over the
 // body. It takes as long whichever did, and wherever a wrong one differs. The error says which
-// secret is none of the scheme's, and nothing of what is in it.
+// secret does not fit the scheme, and nothing of what is in it.
 func (c Claim) By(secrets [][]byte, content []byte) (bool, error) {
 	keys, err := c.secrets.Keys(secrets)
 	if err != nil {

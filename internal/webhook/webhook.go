@@ -1,7 +1,7 @@
 // Package webhook takes requests of senders that cannot sign for IAM, such as GitHub, Stripe and
 // Slack, or Standard Webhooks, under their own signatures. presets.go has the senders.
 //
-// Call [Read] for the sources that a file describes. Of a request, [Claim] is
+// Call [Read] for the sources that a file describes. For a request, [Claim] is
 // what its headers say ([Signature.Read]), [Claim.Check] reports whether one of
 // the source's secrets made it, and [Source.Messages] are the messages that it
 // brings. In this order: nothing of a body is looked at before the signature is

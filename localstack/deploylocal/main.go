@@ -4,7 +4,7 @@
 // while messages are under way; `cdk diff`, `cdk destroy`; and without the CDK, the template and
 // zips of a release by CloudFormation. It ends with 1 if a
 // message is lost, repeated or out of order, or if a step does not do what it
-// should. `make deploy-local` runs it; docs/deploy.md says what the server cannot
+// should. `make deploy-local` runs it; docs/internals/testing.md says what the server cannot
 // show.
 package main
 

@@ -46,7 +46,7 @@ var releases = []string{"1.2.3", "1.2.4"}
 // makes the stack, changes it to the next release with other parameters, and deletes it.
 // Messages come out in order meanwhile, by a consumer of the parameter.
 func (t *trial) released(ctx context.Context) error {
-	if err := t.readLog(ctx); err != nil { // what is in the log by now is none of the new stack's
+	if err := t.readLog(ctx); err != nil { // what is in the log by now is not the new stack's
 		return err
 	}
 	// The same server and consumer's function; messages and what comes of them are its own.

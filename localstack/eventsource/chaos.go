@@ -11,7 +11,7 @@ import (
 // but hardly ever does: "event source mappings process each event at least
 // once, and duplicate processing of records can occur"
 // (invocation-eventsourcemapping.html). Drop goes further: it leaves out what
-// a mapping leaves out that was deleted and made anew, or switched off for
+// a mapping leaves out that was deleted and recreated, or switched off for
 // longer than the stream keeps a record. The zero value does nothing.
 type Chaos struct {
 	// Seed makes two runs over the same records choose the same, lane by lane.

@@ -90,7 +90,7 @@ func (l *lane) size() int {
 
 // next returns the batch that is to be invoked now, or discarded if it has a
 // condition, and marks the lane busy until finish or discarded is called.
-// Where there is none, wait is the time from which on next is worth another
+// Without one, wait is the time from which on next is worth another
 // call; zero means that something has to happen before.
 func (l *lane) next(now time.Time) (b *batch, wait time.Time) {
 	if l.busy {

@@ -49,7 +49,7 @@ func (s *shardReader) pollIfDue(ctx context.Context, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// poll reads the next records, with a new iterator where there is none.
+// poll reads the next records, with a new iterator if it has none.
 func (s *shardReader) poll(ctx context.Context, iterator string, position types.ShardIteratorType, lastRead string) poll {
 	if iterator == "" {
 		in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &s.mapping.StreamARN, ShardId: &s.id, ShardIteratorType: position}

@@ -34,7 +34,7 @@ type api struct {
 //
 // Requests go to the stage that the path's first part names, else to $default;
 // in it to the route that fits best ("Create routes for HTTP APIs in API
-// Gateway", API Gateway Developer Guide). 401, 403: the token is none that the
+// Gateway", API Gateway Developer Guide). 401, 403: the token is not one that the
 // route's authoriser takes, or has none of its scopes. 404: no route. 413: a body over 10
 // MB, or an event over Lambda's 6 MB. 500: the function failed, or its answer
 // cannot be read. 503: no answer within the integration's time-out, or the

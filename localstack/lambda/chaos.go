@@ -34,7 +34,7 @@ type kill struct {
 	timer *time.Timer
 }
 
-// plan decides about one request. Of those that are hit a third dies as it
+// plan decides about one request. A third of those that are hit dies as it
 // begins, a third at a moment within the function's usual time, and a third
 // when the answer is there.
 func (f *function) plan() *kill {

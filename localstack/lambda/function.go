@@ -151,7 +151,7 @@ func (f *function) serve(r Request) Response {
 	return f.finish(inv, got, tail, took)
 }
 
-// start starts an environment and waits until its runtime asks for work. Of one that
+// start starts an environment and waits until its runtime asks for work. For one that
 // fails it returns what the request is answered with, and the end of what it logged.
 func (f *function) start(inv *invocation) (*environment, *answer, []byte) {
 	f.mu.Lock()

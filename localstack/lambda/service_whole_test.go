@@ -297,7 +297,7 @@ func TestLogs(t *testing.T) {
 // until the next request.
 func TestFrozen(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("looks into /proc") //nolint:forbidigo // there is none elsewhere
+		t.Skip("looks into /proc") //nolint:forbidigo // it is not elsewhere
 	}
 	// Made before the service, so that it is removed when the process that
 	// writes into it is gone.

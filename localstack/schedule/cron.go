@@ -9,7 +9,7 @@ import (
 )
 
 // cron is the six fields of a cron expression: minutes hours day-of-month
-// month day-of-week year. Of the two day fields exactly one is "?".
+// month day-of-week year. Exactly one of the two day fields is "?".
 type cron struct {
 	minutes, hours, months, years set
 	days                          dayRule

@@ -71,7 +71,7 @@ func Parse(expression, zone string) (Schedule, error) {
 }
 
 // Next is the first moment after a time at which the schedule is due. Moments
-// of a rate are counted from begun. ok is false where there is none.
+// of a rate are counted from begun. ok is false if no such time comes.
 func (s Schedule) Next(begun, after time.Time) (next time.Time, ok bool) {
 	switch {
 	case s.every > 0:

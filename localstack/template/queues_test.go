@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A queue that a function reads is the runner's own, whoever else sends to it.
+// A queue that a function reads is the runner's own, also where others send to it.
 func TestQueuesThatFunctionsRead(t *testing.T) {
 	const text = `{"Resources": {
   "Clock": {"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": 3, "VisibilityTimeout": 90, "MessageRetentionPeriod": 3600}},

@@ -33,8 +33,8 @@
 // of a keyed one, is the places of its messages in the order of their seqs. The watermark of a
 // keyed queue is the greatest sort key that has its place.
 //
-// docs/design.md has the attributes of each table and the states of a queue;
-// docs/arrival.md and docs/keyed.md have those of a log.
+// docs/internals/sorter.md has the states of a queue and of a log, docs/internals/protocols.md the
+// requests, and docs/reference/items.md the attributes of each table.
 //
 // # What is guaranteed
 //

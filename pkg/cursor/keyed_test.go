@@ -252,7 +252,7 @@ func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 }
 
 // TestALookAtTheWhole finds what was stored below what is settled, and has no place: what a
-// restore brings back, or a writer that died before it looked. docs/restore.md has it made so.
+// restore brings back, or a writer that died before it looked. docs/how-to/restore.md has it made so.
 func TestALookAtTheWhole(t *testing.T) {
 	b := newBench(t, nil)
 	for i := range 3 {

@@ -17,7 +17,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestUnits holds the figures of the cost page (docs/cost.md) to what is
+// TestUnits holds the figures of the cost page (docs/reference/cost.md) to what is
 // measured.
 func TestUnits(t *testing.T) {
 	for i, order := range figures.Orders() {

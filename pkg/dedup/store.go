@@ -8,7 +8,7 @@ import (
 // Store is where a [Deduplicator] stores what was done. [NewDynamo] returns the one on
 // DynamoDB. To use a database of your own, write these six methods and call
 // [github.com/streamsort/streamsort/pkg/dedup/deduptest.Run] from a test:
-// docs/dedup.md has a store of one page.
+// deduptest/shelf_test.go is a whole store in memory.
 //
 // Every method is exactly one request. Writes are atomic and durable when the
 // method returns nil; a strong read sees every write that was answered before

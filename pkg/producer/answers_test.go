@@ -392,7 +392,7 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestWrongNumberOfResults: an answer with more or fewer results than messages is none.
+// TestWrongNumberOfResults: an answer with more or fewer results than messages is no answer.
 func TestWrongNumberOfResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {

@@ -79,7 +79,7 @@ func (p *Producer) nextDue() (next time.Time) {
 	return next
 }
 
-// compose is the next request that is due, nil where there is none. Whose turn came first goes first: queues in
+// compose is the next request that is due, nil if absent. Whose turn came first goes first: queues in
 // trouble do not wait until no other has anything to send.
 func (p *Producer) compose(now time.Time) *call {
 	shared := p.mayShare() && p.well.isDue(now)

@@ -19,7 +19,7 @@
 // item there. The first one has the Kind arrival. Messages out of order, or with holes between, are for a
 // numbered queue.
 //
-// Of a queue there is one request under way at a time. A request with several queues keeps to
+// A queue has one request under way at a time. A request with several queues keeps to
 // that: it takes those of which none is under way. So a later message of a queue is never on
 // its way beside an earlier one, also where the earlier one is sent again.
 //
@@ -47,6 +47,6 @@
 // # When the process dies
 //
 // Messages without an outcome are only in memory. They are lost when the process dies, unless the
-// caller has a queue or an outbox of its own: docs/producer.md has the pattern. A repeat by the
+// caller has a queue or an outbox of its own: docs/how-to/producers.md has the pattern. A repeat by the
 // next process is a duplicate where the message has a seq, a key or an id of the caller.
 package producer

@@ -41,7 +41,7 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// TestClose: what is there is sent at once, nothing more is taken, and who waits for room is told.
+// TestClose: what is there is sent at once, nothing more is taken, and a caller that waits for room gets an error.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {

@@ -96,7 +96,7 @@ func (j *judgement) results(c *call, a Answer) error {
 	return nil
 }
 
-// problem reads an answer that is none for each message.
+// problem reads an answer that does not name each message.
 func (j *judgement) problem(c *call, a Answer) {
 	problem := client.Answer{Status: a.Status, Body: a.Body, RetryAfter: a.RetryAfter}.Problem()
 	j.repeatAll(problem)

@@ -144,7 +144,7 @@ func (m *Message) appendTo(to []byte, prefix string, number uint64) []byte {
 // asJSON reports whether the body stands in the document as it is.
 func (m *Message) asJSON() bool {
 	last := len(m.Body) - 1
-	// Most of what is no JSON is told by its first byte, which costs nothing.
+	// The first byte shows most of what is no JSON, which costs nothing.
 	return last >= 0 && (m.ContentType == "" || strictjson.IsJSON(m.ContentType)) && strings.IndexByte(`{["-0123456789tfn`, m.Body[0]) >= 0 && !isSpace(m.Body[last]) &&
 		json.Valid(m.Body) && utf8.Valid(m.Body) &&
 		(last < 2*maxDepth || bytes.Count(m.Body, []byte{'['})+bytes.Count(m.Body, []byte{'{'}) <= maxDepth)

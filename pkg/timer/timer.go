@@ -72,7 +72,7 @@ func (t *Timer) Consumer(queue, consumer string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Consumer, Queue: queue, Consumer: consumer}, Due: due})
 }
 
-// Circuit notes when a consumer's circuit is to be seen to.
+// Circuit notes when a consumer's circuit is to be looked at.
 func (t *Timer) Circuit(consumer string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Circuit, Consumer: consumer}, Due: due})
 }
@@ -95,7 +95,8 @@ func (t *Timer) Again(w WakeUp, due time.Time) {
 	}
 }
 
-// note notes a wake-up. What is told later of a thing is how it stands. Of a settle window, the first that is due of a bound counts: who settles then notes the next.
+// note notes a wake-up. What is noted later of a thing replaces it.
+// In a settle window, the first that is due of a bound counts: the settler then notes the next.
 func (t *Timer) note(w WakeUp) {
 	if t == nil {
 		return

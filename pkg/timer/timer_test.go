@@ -198,7 +198,7 @@ func TestFlush(t *testing.T) {
 }
 
 // TestSettleWindows: each bound of a queue has a wake-up, for when the first of it is due. What was
-// told of first is sent whatever is under way, what is sent again only where nothing is that sees
+// noted first is sent whatever is under way, what is sent again only where nothing is that sees
 // as much.
 func TestSettleWindows(t *testing.T) {
 	var s service
@@ -285,7 +285,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// TestWhatIsNotSent: it is counted, and is sent when it is told the next time.
+// TestWhatIsNotSent: it is counted, and is sent when it is noted the next time.
 func TestWhatIsNotSent(t *testing.T) {
 	s := service{refuse: func(body string) bool { return strings.Contains(body, "bad") }}
 	it, now := newTimer(t, &s), time.Now()

@@ -131,7 +131,7 @@ func (w WakeUp) delay(now time.Time) int {
 }
 
 // isFor reports whether a wake-up of the thing that is on its way does for this one: one that comes no later,
-// since it looks when the thing is due next. Of a settle window, what was told of first is always sent: one that is on
+// since it looks when the thing is due next. In a settle window, what was noted first is always sent: one that is on
 // its way may be gone when it has been stored. What is sent again is so where none is on its way that sees as much, as often.
 func (w WakeUp) isFor(on sent) bool {
 	if w.Kind == Settle {

@@ -27,8 +27,9 @@ func handing(ctx context.Context) (figures.Measured, error) {
 	defer server.Close()
 	h := &deliveries{meter: meter.New(dynamo.Transport()), Measured: figures.Measured{
 		Title: "Delivery in two phases, on a server",
-		About: fmt.Sprintf("A batch of %d messages of items of 100 each, by requests to %s one after the other, each in the mean of %d. The limit is that of the table above, which has other sizes, and messages that are items of their own. dynamolock acquires and releases.", batchOf, server.Kind, batches),
-		Case:  "a batch", Others: []string{"dynamolock"},
+		About: fmt.Sprintf("Batches of %d inside items of 100 messages, by requests to %s one after the other; mean of %d. "+
+			"dynamolock acquires and releases.", batchOf, server.Kind, batches),
+		Case: "a batch", Others: []string{"dynamolock"},
 	}}
 	client, err := dynamo.New(&dynamo.Options{Endpoint: server.Endpoint, Transport: h.meter})
 	if err != nil {
@@ -65,7 +66,7 @@ func (h *deliveries) line(name string, limit figures.Units, lock string, do func
 	c, ours, err := h.each(do)
 	h.Rows = append(h.Rows, figures.MeasuredRow{
 		Name: name, Limit: limit.String(), Ours: ours, Others: []string{lock}, Ratio: c.Dollars() / limit.Dollars(),
-		Why: "who claims reads the consumer and the queue's position first, both strongly; where it begins inside an item of many messages, it looks for that item",
+		Why: "a claim first reads the consumer and the position, both strongly, and inside an item of many messages it looks for that item",
 	})
 	return err
 }

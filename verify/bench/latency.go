@@ -43,8 +43,8 @@ const eagerConsumers = `{"consumers":[
 func latency(ctx context.Context, root string) (figures.Measured, error) {
 	m := figures.Measured{
 		Title: "From a put to its sink",
-		About: fmt.Sprintf("%d messages one by one through the whole local stack, to a consumer that waits for the stream, and in turn as many to one that is eager; median, and p99. The limit is that of requests that must follow each other: two bare conditional puts to the same server, and one with a bare read; of an eager message, what the put and the delivery take where the stream lies between. "+
-			"These are not AWS's times; the table shows whether anything waits here that need not.", latencyPuts),
+		About: fmt.Sprintf("%d single messages through the whole local stack, to a consumer behind the stream, and in turn to an eager one; median, and p99. "+
+			"The limit is that of the requests that must follow each other. These are not AWS's times.", latencyPuts),
 		Case: "what",
 	}
 	watch := &firstLook{transport: front.Transport()}

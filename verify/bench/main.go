@@ -1,4 +1,4 @@
-// Command bench writes docs/figures.md: what is counted ([figures.Count]), which is the same in every run, and what
+// Command bench writes docs/reference/figures.md: what is counted ([figures.Count]), which is the same in every run, and what
 // is measured: what deduplication, acks and claims cost beside other libraries, the size and the start
 // of the enqueue function, how many messages a second it and one queue take on this machine,
 // and how long one takes to its sink.
@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "the one table that is made anew")
+	only := flag.String("only", "", "the one table that is written again")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
@@ -85,7 +85,7 @@ func run(ctx context.Context, shown io.Writer, only string) error {
 	}
 	switch {
 	case measured == nil:
-		return fmt.Errorf("-only %q is none of them", only)
+		return fmt.Errorf("-only %q is not one of them", only)
 	case only != "":
 		return page.MeasuredAgain(measured[0])
 	}

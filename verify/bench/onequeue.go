@@ -26,10 +26,10 @@ type way struct {
 	why string
 }
 
-const whyAlone = "one writer at a time, who stores, and then moves the position, where the puts come from all"
+const whyAlone = "one writer stores, and then moves the position; the puts come from all writers"
 
 var ways = []way{
-	{name: "singles", writers: writers, size: 1, why: "each message is stored before the position is moved over it, and of those who move it at the same time all but one are refused, and read"},
+	{name: "singles", writers: writers, size: 1, why: "each message is stored before the position moves over it; of concurrent moves all but one are refused, and read"},
 	{name: "batches of 25", writers: 1, size: 25, why: whyAlone},
 	{name: "batches of 100, appended", writers: 1, size: 100, appended: true, why: whyAlone},
 }
@@ -55,8 +55,8 @@ type putter func(ctx context.Context, writer, turn int) (int, error)
 func oneQueue(ctx context.Context) (figures.Measured, error) {
 	m := figures.Measured{
 		Title: "Messages a second of one queue",
-		About: fmt.Sprintf("By the library, in turn with %d writers' bare conditional puts to one partition of the same DynamoDB Local, %d times %v each. The limit is as many messages as those puts would store: "+
-			"a request a message, and a move for all that are put at once; of those that are appended, as one item, two requests for a hundred.", writers, rounds, each),
+		About: fmt.Sprintf("By the library, in turn with %d writers' bare conditional puts to one partition of DynamoDB Local, %d times %v each. "+
+			"The limit is what those puts would store: a request a message and a move for all, or two requests for a hundred in one item.", writers, rounds, each),
 		Case: "what", Others: []string{"bare conditional puts", "on AWS, by a partition's units", "SQS FIFO on AWS, a message group"},
 	}
 	for _, w := range ways {

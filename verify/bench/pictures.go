@@ -19,7 +19,7 @@ var drawn = []struct {
 	rows        int
 }{
 	{"figures-put.svg", figures.TitleOrders, 5},
-	{"figures-acks.svg", figures.TitleAcks, 4},
+	{"figures-acks.svg", figures.TitleAcks, 3},
 }
 
 // pictures draws tables; it returns each picture under its path in the project. They are the same in every run.
@@ -36,7 +36,7 @@ func pictures(tables []figures.Table) (map[string][]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("draw %q: %w", d.title, err)
 		}
-		all[filepath.Join("docs", d.file)] = picture
+		all[filepath.Join("docs", "reference", d.file)] = picture
 	}
 	return all, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/figures"
 )
 
-// TestThePicturesAreWhatIsCounted holds the pictures of docs/figures.md to a count, as internal/dev/figures holds the
+// TestThePicturesAreWhatIsCounted holds the pictures of docs/reference/figures.md to a count, as internal/dev/figures holds the
 // page.
 func TestThePicturesAreWhatIsCounted(t *testing.T) {
 	tables, err := figures.Count(t.Context())

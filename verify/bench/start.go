@@ -31,10 +31,10 @@ func build(ctx context.Context, root, arch, source, target string) error {
 func function(ctx context.Context, root, folder string) (figures.Measured, error) {
 	m := figures.Measured{
 		Title: "The enqueue function",
-		About: "Built as it deploys, for arm64, and started on this machine, 20 times in turn with its limit: a function in Go that does nothing.",
+		About: "Built as it deploys, for arm64, and started on this machine 20 times, in turn with its limit: a Go function that does nothing.",
 		Case:  "what",
 	}
-	const more = "it has AWS's client of DynamoDB, the sorter and the API: a hundred packages more"
+	const more = "it contains AWS's DynamoDB client, the sorter and the API"
 	var size, zip [2]float64
 	for i, source := range sources {
 		target := filepath.Join(folder, "arm64")

@@ -32,8 +32,8 @@ const (
 func throughput(ctx context.Context, root string) (figures.Measured, error) {
 	m := figures.Measured{
 		Title: "Messages a second over HTTP",
-		About: fmt.Sprintf("%d clients send batches of %d to the local stack on DynamoDB Local, in turn with as many writers' bare conditional puts to the same server, %d times %v each. The limit is as many messages as those puts would store: a request a message, and one a batch for the move; "+
-			"of batches that are appended to queues in arrival order, as one item, two requests each.", writers, batch, rounds, each),
+		About: fmt.Sprintf("%d clients send batches of %d to the local stack on DynamoDB Local, in turn with as many writers' bare conditional puts, "+
+			"%d times %v each. The limit is what those puts would store: a request a message and one a batch, or two a batch that is one item.", writers, batch, rounds, each),
 		Case: "messages", Others: []string{"bare conditional puts"},
 	}
 	for _, c := range []struct {
@@ -46,7 +46,7 @@ func throughput(ctx context.Context, root string) (figures.Measured, error) {
 			return m, err
 		}
 		r := perSecond(c.name, messages, bare, c.requests)
-		r.Why = "clients, the API, functions, the streams' readers and the server share the processors of one machine; the puts have them for themselves and the server"
+		r.Why = "clients, API, functions and stream readers share one machine's processors with the server; the puts share them with it alone"
 		m.Rows = append(m.Rows, r)
 	}
 	return m, nil

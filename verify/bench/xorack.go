@@ -28,8 +28,8 @@ import (
 func acking(ctx context.Context) (figures.Measured, error) {
 	m := figures.Measured{
 		Title: "Acks as they come",
-		About: "So many workers finish one chain at once: units an edge or stamp, without making and sealing it, and the time of all. The limit is a write each. xor-ack-dynamodb tries again at once, or by full jitter; " +
-			"it stops at 64, for each one more costs as much as all before. Stamps of bytes are our package stamps, up to 1,000 a chain.",
+		About: "Workers that finish one chain at once: units an edge or stamp, without creating and sealing it, and the time of all. " +
+			"The limit is a write each. xor-ack-dynamodb retries at once, or by full jitter.",
 		Case: "workers", Others: []string{"ours, stamps of 8 bytes", "xor-ack-dynamodb, at once", "xor-ack-dynamodb, full jitter"},
 	}
 	server, err := localdb.Start(ctx, localdb.Choose(), "")
@@ -41,7 +41,7 @@ func acking(ctx context.Context) (figures.Measured, error) {
 	for _, n := range []int{1, 4, 16, 64, 256, 1000} {
 		r := figures.MeasuredRow{
 			Name: fmt.Sprint(n), Limit: "1 W",
-			Why: "a chain keeps 8 bytes of each edge that ended, so that one counts once however often it is said, and is over 1 KB from some hundred on: more than that fan out",
+			Why: "a chain stores 8 bytes of each ended edge, so that repeats do not count, and exceeds 1 KB from a hundred on: more fan out",
 		}
 		for i, measure := range []func(context.Context, *ackBench, int) (meter.Count, string, error){
 			finishEdges, finishStamps, finishOlder(atOnce), finishOlder(fullJitter),
@@ -84,7 +84,7 @@ type ackBench struct {
 	older string
 }
 
-// newAckBench makes fresh tables. Of every `one in lost` requests the response
+// newAckBench makes fresh tables. The response of one in lost requests
 // is lost after the effect, where lost is not 0; the SDK then repeats none.
 func newAckBench(ctx context.Context, endpoint string, lost int) (*ackBench, error) {
 	b := &ackBench{meter: meter.New(dynamo.Transport()), older: "older" + localdb.Suffix()}
@@ -102,7 +102,7 @@ func newAckBench(ctx context.Context, endpoint string, lost int) (*ackBench, err
 	}
 	names := xorack.Names{Chains: "chains" + localdb.Suffix()}
 	definition := names.Tables()[0]
-	// Nobody reads the stream, and dynoxide's writes get slower with it.
+	// No handler reads the stream, and dynoxide's writes get slower with it.
 	definition.Stream = ""
 	if err := table.Create(ctx, calm, definition); err != nil {
 		return nil, err
@@ -352,7 +352,7 @@ func bigTree(ctx context.Context, endpoint string) (figures.MeasuredRow, error) 
 	}
 	each := meter.Count{Writes: total.Writes / edges, Reads: total.Reads / edges}
 	return figures.MeasuredRow{
-		Name: fmt.Sprintf("64, a tree of %d edges in a fan, index included", edges), Limit: "1 W", Ours: fmt.Sprintf("%.4f W + %.4f R, %s", each.Writes, each.Reads, took.Round(time.Second)),
+		Name: fmt.Sprintf("64, a tree of %d edges in a fan, index included", edges), Limit: "1 W", Ours: fmt.Sprintf("%v, %s", figures.Units{Writes: each.Writes, Reads: each.Reads}, took.Round(time.Second)),
 		Ratio: each.Dollars() / (meter.Count{Writes: 1}).Dollars(),
 	}, nil
 }

@@ -30,7 +30,7 @@ const (
 
 // manyKeyed sorts messages by a time twice: with a disorder within the window, and with one
 // in a hundred beyond it. Each must be there once, in the order of its key; only those that
-// came too late may stand behind, and are told so.
+// came too late may stand behind, and are answered as late.
 func manyKeyed(w *world) error {
 	for _, late := range []int{0, 100} {
 		k := keyedRun{world: w, late: late, random: rand.New(rand.NewPCG(18, uint64(late)))}
@@ -74,14 +74,14 @@ func (k *keyedRun) run() error {
 		return err
 	}
 	sent := k.messages()
-	told, err := k.sortAll(sent)
+	flagged, err := k.sortAll(sent)
 	if err != nil {
 		return err
 	}
 	spent.add(i)
 	per := float64(len(sent))
-	k.line(fmt.Sprintf("%d messages of %d queues, %d of them too late and told so; %.3f write and %.3f read units a message",
-		len(sent), k.queues, told, spent.units.Writes/per, spent.units.Reads/per), spent)
+	k.line(fmt.Sprintf("%d messages of %d queues, %d of them too late and answered so; %.3f write and %.3f read units a message",
+		len(sent), k.queues, flagged, spent.units.Writes/per, spent.units.Reads/per), spent)
 	return k.check(sent)
 }
 
@@ -107,27 +107,27 @@ func (k *keyedRun) messages() []sentMessage {
 func (k *keyedRun) name(queue int) string { return fmt.Sprintf("keyed %d/%03d", k.late, queue) }
 
 // sortAll puts the messages when they come, and settles each queue every tick. It returns how
-// many were told late.
-func (k *keyedRun) sortAll(sent []sentMessage) (told int, err error) {
+// many were answered as late.
+func (k *keyedRun) sortAll(sent []sentMessage) (flagged int, err error) {
 	for len(sent) > 0 {
 		end := k.now.Add(keyedTick)
 		n, _ := slices.BinarySearchFunc(sent, end, func(m sentMessage, end time.Time) int { return cmp.Compare(m.at.UnixNano(), end.UnixNano()) })
 		k.now = end
 		late, err := k.put(sent[:n])
 		if err != nil {
-			return told, err
+			return flagged, err
 		}
-		told, sent = told+late, sent[n:]
+		flagged, sent = flagged+late, sent[n:]
 		if err := k.settle(); err != nil {
-			return told, err
+			return flagged, err
 		}
 	}
 	k.now = k.now.Add(2 * keyedWindow)
-	return told, k.settle()
+	return flagged, k.settle()
 }
 
-// put puts messages, and returns how many were told late: none but those that are.
-func (k *keyedRun) put(messages []sentMessage) (told int, err error) {
+// put puts messages, and returns how many were answered as late: none but those that are.
+func (k *keyedRun) put(messages []sentMessage) (flagged int, err error) {
 	const call = 500
 	for part := range slices.Chunk(messages, call) {
 		group := make([]cursor.Message, len(part))
@@ -140,20 +140,20 @@ func (k *keyedRun) put(messages []sentMessage) (told int, err error) {
 		results := k.sorter.Put(context.Background(), group...)
 		err := results[0].Err
 		if err != nil {
-			return told, err
+			return flagged, err
 		}
 		for i, r := range results {
 			switch {
 			case r.Err != nil:
-				return told, r.Err
+				return flagged, r.Err
 			case r.Late != part[i].tooLate:
-				return told, fmt.Errorf("message %d of queue %s: late %v, want %v", part[i].n, r.Queue, r.Late, part[i].tooLate)
+				return flagged, fmt.Errorf("message %d of queue %s: late %v, want %v", part[i].n, r.Queue, r.Late, part[i].tooLate)
 			case r.Late:
-				told++
+				flagged++
 			}
 		}
 	}
-	return told, nil
+	return flagged, nil
 }
 
 func (k *keyedRun) settle() error {

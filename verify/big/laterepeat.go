@@ -37,16 +37,16 @@ func lateRepeat(w *world) error {
 	w.line(fmt.Sprintf("%d arrivals", count), all)
 
 	var repeat spent
-	var told cursor.Result
+	var again cursor.Result
 	if err := w.invoke(&repeat, oneByOne(time.Second), func(s *cursor.Sorter) error {
-		told = s.Put(ctx, arrival(0))[0]
-		return told.Err
+		again = s.Put(ctx, arrival(0))[0]
+		return again.Err
 	}); err != nil {
 		return err
 	}
 	w.line("the first of them again", repeat)
-	if told.Outcome != cursor.Duplicate {
-		return fmt.Errorf("it was told %s", told.Outcome)
+	if again.Outcome != cursor.Duplicate {
+		return fmt.Errorf("the answer is %s", again.Outcome)
 	}
 	return errors.Join(
 		atMost("requests", float64(repeat.requests), 4),

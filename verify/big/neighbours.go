@@ -254,7 +254,7 @@ func (s *sweeping) look() error {
 		if err != nil {
 			return err
 		}
-		// Who lags was woken up, and a dead claim ended.
+		// A consumer that lags was woken up, and a dead claim ended.
 		if !cur.Notified.Before(since) && c.State != delivery.Started {
 			s.saw(queue, cur.Notified)
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 // parked fills a gap behind which as much waits as a queue takes by default. The
-// producer who fills it is answered soon, others are no longer told that the queue is
-// full, and the stream's handler releases the rest, in one invocation after the other;
+// producer who fills it is answered soon, others are no longer refused by a full
+// queue, and the stream's handler releases the rest, in one invocation after the other;
 // of another queue of its batch it loses no invocation.
 func parked(w *world) error {
 	ctx, last := context.Background(), 1+w.of(100_000)
@@ -57,7 +57,7 @@ func parked(w *world) error {
 		err = ahead.Err
 		return err
 	}); err != nil || ahead.Outcome == cursor.Full {
-		return fmt.Errorf("after it a producer was told %s, %w", ahead.Outcome, err)
+		return fmt.Errorf("after it a producer's answer is %s, %w", ahead.Outcome, err)
 	}
 
 	event := table.StreamEvent{Records: []json.RawMessage{inserted(1, "big", 1), inserted(2, "other", 1)}}

@@ -103,7 +103,7 @@ func (w *world) invoke(s *spent, b budget, do func(*cursor.Sorter) error) error 
 	return w.run(s, b, func(_ ddb.Engine, sorter *cursor.Sorter) error { return do(sorter) })
 }
 
-// deliver is invoke of who hands on.
+// deliver is invoke for what delivers.
 func (w *world) deliver(s *spent, b budget, do func(*delivery.Deliverer) error) error {
 	return w.run(s, b, func(tables ddb.Engine, sorter *cursor.Sorter) error {
 		d, err := delivery.New(delivery.NewStore(tables, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: w.clock})

@@ -40,8 +40,8 @@ func inChanged(root, base string, all []mutant) ([]mutant, error) {
 }
 
 // theBase is the commit to compare with: the one that is asked for, else where
-// this branch left origin/main, else the commit before. It is empty where there
-// is none, as in a clone of one commit: then everything is new.
+// this branch left origin/main, else the commit before. It is empty without
+// one, as in a clone of one commit: then everything is new.
 func theBase(root, asked string) (string, error) {
 	if asked != "" {
 		if _, err := output(root, "git", "rev-parse", "--verify", "--quiet", asked+"^{commit}"); err != nil {

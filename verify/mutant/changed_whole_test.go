@@ -156,7 +156,7 @@ func TestTheBase(t *testing.T) {
 		t.Errorf("on origin/main itself: %q, want what the last commit changed", got)
 	}
 	if _, err := inChanged(r.root, "nonsense", nil); err == nil || !strings.Contains(err.Error(), "BASE=nonsense") {
-		t.Errorf("a base that is none: error %v, want one that names it", err)
+		t.Errorf("a base that is no commit: error %v, want one that names it", err)
 	}
 }
 

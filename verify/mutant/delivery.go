@@ -25,7 +25,7 @@ var deliveryMutants = []mutant{
 		{"store_claims.go", "takeOver(seen), setClaim(seen.Token.N+1, claim),", "takeOver(seen), setClaim(max(seen.Token.N, 1), claim),"},
 		{"store_claims.go", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{seen.Token.N + 1, claim.Req})", "isTakeable(seen, claim.Now), set...)\n\treturn c, made || c.holds(Token{max(seen.Token.N, 1), claim.Req})"},
 	}},
-	{"a claim is made anew by its first copy", deliveryFolder, deliverySchedule("a first copy comes late"), []edit{
+	{"a claim is made again by its first copy", deliveryFolder, deliverySchedule("a first copy comes late"), []edit{
 		{"store_claims.go", "isNumber(seen.Token.N), isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),", "isIn(seen.State),"},
 	}},
 	{"commit and claim without token", deliveryFolder, deliveries, []edit{

@@ -75,7 +75,7 @@ var keyedMutants = []mutant{
 	{"keyed: seen before the queue has come so far (K9)", sorterFolder, keyedTrace("K9"), []edit{
 		{"settle.go", "if a.Seen <= l.cur.Position {", "if a.Seen >= 0 {"},
 	}},
-	{"keyed: told that it waits, which is not settled (K9)", sorterFolder, keyedTrace("K9"), []edit{
+	{"keyed: answered as waiting, which is not settled (K9)", sorterFolder, keyedTrace("K9"), []edit{
 		{"keyed.go", "\t\tcase a.sortKey() > cur.High && a.Seen > cur.Position:\n\t\t\ta.stale = true\n", ""},
 	}},
 	{"keyed: a second place after a restore (K9)", sorterFolder, keyedTrace("K9"), []edit{
@@ -132,7 +132,7 @@ var keyedMutants = []mutant{
 	{"keyed: a conflict gets the place", sorterFolder, keyedSchedule("two messages under one key and id"), []edit{
 		{"log.go", "\t\ta.result.Outcome = Conflict\n\t\treturn nil\n", "\t\ta.Digest = there.Digest\n"},
 	}},
-	{"keyed: a repeat is told that it is the first", sorterFolder, keyedSchedule("one message from two producers"), []edit{
+	{"keyed: a repeat is answered as the first", sorterFolder, keyedSchedule("one message from two producers"), []edit{
 		{"log.go", "a.mine = bytes.Equal(a.Op, there.Op)", "a.mine = bytes.Equal(a.Op, there.Op) || len(there.Op) > 0"},
 	}},
 	{"keyed: a page skips the one behind it", sorterFolder, keyedSchedule("pages of one"), []edit{

@@ -135,7 +135,7 @@ func run(arguments []string, base string, out io.Writer) error {
 	return tryAll(root, spread(list), began.Add(*most), out)
 }
 
-// spread orders a list so that whoever ends early has seen something of each part of
+// spread orders a list so that a run that ends early has seen something of each part of
 // it: each next one is the golden section of the list further on.
 func spread(all []mutant) []mutant {
 	const golden = 0.6180339887498949

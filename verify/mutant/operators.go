@@ -59,7 +59,7 @@ func (s *source) render(from, to, next int) string {
 
 // switched is the whole file with all its mutants.
 func (s *source) switched() string {
-	// Of two rewrites of one range the one that was found first goes around the other.
+	// The first of two rewrites of one range goes around the other.
 	slices.SortStableFunc(s.rewrites, func(a, b rewrite) int {
 		if a.from != b.from {
 			return a.from - b.from

@@ -33,7 +33,7 @@ var outageMutants = []mutant{
 	{"a queue fails for ever", deliveryFolder, health, []edit{
 		{"health.go", "others := slices.ContainsFunc(h.Still(failure.Now, f.good),", "others := slices.ContainsFunc(h.Failing,"},
 	}},
-	{"a death after a failure is none", deliveryFolder, health, []edit{
+	{"a death after a failure does not count", deliveryFolder, health, []edit{
 		{"health.go", "died := c.State == Started || outcome == Cancelled && c.RetryAt.IsZero()", "_, died := outcome, c.State == Started"},
 	}},
 	{"what failed proves it for good", deliveryFolder, test{"./pkg/delivery", "TestStoreFirstFailure/memory"}, []edit{

@@ -24,12 +24,11 @@ var judges = map[string][]string{
 	"internal/lists":             {"functions/ack"},
 	"internal/mapping":           {"internal/source"},
 	"internal/message":           {"functions/enqueue"},
-	"internal/record":            {"pkg/delivery", "verify/sim/deliverysim"},
 	"internal/secret":            {"internal/webhook"},
 	"internal/sink/kind":         {"internal/sink"},
 	"internal/source":            {"functions/source"},
 	"internal/tenancy":           {"internal/httpapi", "functions/enqueue"},
-	"pkg/cursor":                 {"pkg/delivery", "verify/sim/cursorsim", "verify/sim/arrivalsim", "verify/sim/keyedsim"},
+	"pkg/cursor":                 {"pkg/delivery", "verify/sim/cursorsim", "verify/sim/logsim"},
 	"pkg/dedup":                  {"verify/sim/dedupsim"},
 	"pkg/delivery":               {"pkg/delivery/pull", "verify/sim/deliverysim"},
 	"pkg/delivery/pull":          {"pkg/delivery/pull/sqlmarker"},
@@ -142,7 +141,7 @@ func tryPackage(root, folder string, c chosen, update bool, out io.Writer) error
 // mostChanged is how many mutants of changed functions are tried at once.
 const mostChanged = 60
 
-// tryChanged tries mutants of the functions that changed since the base. Of a package with a rate
+// tryChanged tries mutants of the functions that changed since the base. In a package with a rate
 // not more may survive than by its rate.
 func tryChanged(root, base string, until time.Time, out io.Writer) error {
 	base, err := theBase(root, base)

@@ -3,7 +3,7 @@ package main
 // roundMutants are bugs in the rounds of the sweeps: over however many queues, and however
 // many runs.
 var roundMutants = []mutant{
-	{"rounds: what is told is of the last run", sorterFolder, test{"./pkg/cursor", "TestSweepGoesOnWhereItStopped"}, []edit{
+	{"rounds: what is reported is of the last run", sorterFolder, test{"./pkg/cursor", "TestSweepGoesOnWhereItStopped"}, []edit{
 		{"round.go", "p.Seen.Merge(s.seen)", "p.Seen = s.seen"},
 	}},
 	{"rounds: one that failed is young again", sorterFolder, test{"./pkg/cursor", "TestTheAgeOfARoundRises"}, []edit{

@@ -28,7 +28,7 @@ var sourceMutants = []mutant{
 	{"source: an object's events have one id", sourceFolder, sourceTests, []edit{
 		{"s3.go", `name+"@"+sequencer`, `name`},
 	}},
-	{"source: a Kafka topic that is made anew is the old one", sourceFolder, sourceTests, []edit{
+	{"source: a Kafka topic that is recreated is the old one", sourceFolder, sourceTests, []edit{
 		{"kafka.go", `+"@"+r.Timestamp.String()`, ""},
 	}},
 	{"source: a record names a tenant's queue", mappingFolder, sourceTests, []edit{

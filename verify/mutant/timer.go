@@ -51,7 +51,7 @@ var timerMutants = []mutant{
 	{"timer: wake-ups of queues that are gone come again", wakersFolder, settled, []edit{
 		{"wake.go", "case errors.Is(err, cursor.ErrNoQueue), errors.Is(err, cursor.ErrErased), errors.As(err, &none):", "case errors.As(err, &none):"},
 	}},
-	{"sweep: a keyed queue that cannot be settled is not told", sorterFolder, settled, []edit{
+	{"sweep: a keyed queue that cannot be settled is not reported", sorterFolder, settled, []edit{
 		{"sweep_keyed.go", "\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n", ""},
 		{"sweep_keyed.go", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n"},
 	}},

@@ -87,7 +87,7 @@ var webhooksOutMutants = []mutant{
 	{"delivery: nobody delivers after a call of its own that died", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
 		{"stream.go", "d.sendAside(ctx, done)\n\t\t\td.schedule(done)\n", "d.sendAside(ctx, done)\n"},
 	}},
-	{"delivery: what came due while it was looked at is told to nobody", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
+	{"delivery: what came due while it was looked at is reported to no caller", deliveryFolder, deliverySchedule("a call of its own that died, and the timer alone"), []edit{
 		{"wake.go", "!at.IsZero() && at.Sub", "at.After(d.now()) && at.Sub"},
 	}},
 	{"delivery: what killed its call is delivered beside others", deliveryFolder, deliverySchedule("a slow queue, 1 fault"), []edit{

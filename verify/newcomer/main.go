@@ -1,7 +1,7 @@
 // Command newcomer does what a new user does, from an empty folder with Go, Node and a release
-// of this repository as a module proxy: builds a program on the library, and one with traces,
-// installs the command line, has it write a consumer in each language, tests and runs that behind the
-// stack, once by a release's zips, and sees it get two messages in order; builds an app of the CDK and
+// of this repository as a module proxy: builds a program on the library, and one with traces; types
+// what the tutorial, docs/start.md, has its reader type; has the command line write a consumer in each language,
+// tests and runs that behind the stack, once by a release's zips, and sees it get two messages in order; builds an app of the CDK and
 // runs it on the local stack. `make newcomer` runs it; it prints how long each step took, and exits with
 // 1 where one fails. With COLD=1 the go command's caches are empty at first, as on a new machine.
 package main
@@ -30,15 +30,12 @@ type step struct {
 	do   func(context.Context, *newcomer) (string, error)
 }
 
-// firstOwn is the step after which the new user's own function has had a message.
-const firstOwn = "a function in Python, the first"
-
 var steps = []step{
 	{"a program on the library", library},
 	{"one with traces", traced},
-	{"the command line, installed", install},
-	{firstOwn, python},
-	{"the same for the second time", again},
+	{"the tutorial", tutorial},
+	{"the version", version},
+	{"a function in Python", python},
 	{"a function in Go", golang},
 	{"a function in Node, by a release's zips and without Go", node},
 	{"an app of the CDK, synthesised", synth},
@@ -54,20 +51,14 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer n.end()
-	begun, installed := time.Now(), time.Time{}
+	begun := time.Now()
 	for _, s := range steps {
 		at := time.Now()
 		said, err := s.do(ctx, n)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		if s.name == "the command line, installed" {
-			installed = at
-		}
 		fmt.Printf("%6.1f s  %s: %s\n", time.Since(at).Seconds(), s.name, said)
-		if s.name == firstOwn {
-			fmt.Printf("%6.1f s  from `go install` to the first message in a function of one's own\n", time.Since(installed).Seconds())
-		}
 	}
 	fmt.Printf("%6.1f s  PASS\n", time.Since(begun).Seconds())
 	return nil

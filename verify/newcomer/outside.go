@@ -16,14 +16,9 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/progress"
 )
 
-// python has the command line write a consumer in Python, which runs behind the stack: the command
-// line fetches the functions of its version, and a server.
+// python has the command line write a consumer in Python, which runs behind the stack. Its functions and
+// a server are there since the tutorial.
 func python(ctx context.Context, n *newcomer) (string, error) { return n.own(ctx, "python", n.environ) }
-
-// again runs the same for the second time.
-func again(ctx context.Context, n *newcomer) (string, error) {
-	return n.ordered(ctx, "python", n.environ, "orders=consumer.py")
-}
 
 // golang does it in Go.
 func golang(ctx context.Context, n *newcomer) (string, error) { return n.own(ctx, "go", n.environ) }

@@ -130,7 +130,7 @@ func (e *endpoints) put(ctx context.Context, w *world, address string, queues []
 	for _, queue := range queues {
 		group.Go(func() error {
 			var made struct{ Secret string }
-			// Where a killed process took the answer with it, the secret is made anew.
+			// Where a killed process took the answer with it, the secret is rotated.
 			body := fmt.Appendf(nil, `{"consumer":"hooks","queue":%q,"url":"%s/%[1]s","rotate":true}`, queue, address)
 			if err := w.sender.Client.Call(ctx, http.MethodPut, "/endpoints", nil, body, &made); err != nil {
 				return err

@@ -27,7 +27,7 @@ func (g *graph) add(from Digest, choice int, to Digest) {
 	g.edges[from] = append(g.edges[from], edge{choice, to})
 }
 
-// cycle is a schedule that comes to a state again; nil where there is none. No
+// cycle is a schedule that comes to a state again; nil if there is no such. No
 // schedule is without end then, for there are not infinitely many states.
 func (g *graph) cycle() []int {
 	if g == nil {

@@ -163,7 +163,7 @@ const (
 )
 
 var (
-	// Nobody dies before a read: others cannot distinguish that from a death before
+	// No actor dies before a read: others cannot distinguish that from a death before
 	// the write that follows it, and where none follows, not from an end.
 	readWays = []way{{}, {name: "fails", fault: true}}
 	// A write that took effect can fail in two ways more.
@@ -173,7 +173,7 @@ var (
 		way{name: "fails after its effect", fault: true})
 	lateWays = append(slices.Clone(writeWays),
 		way{name: "was repeated, and the first copy is still under way", fault: true})
-	// Who has no time left can do nothing else.
+	// An actor without time left can do nothing else.
 	timeIsUp = []way{{name: "dies", death: true}}
 )
 

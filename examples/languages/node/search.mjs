@@ -1,7 +1,7 @@
 // A consumer in Node: it keeps a search index up to date, a document for each queue, with
 // the state that the queue's latest message has.
 //
-// process calls handler with each batch of a queue, in order (docs/sinks.md). Delivery is at
+// process calls handler with each batch of a queue, in order (docs/how-to/sinks.md). Delivery is at
 // least once, so the index is told the message's seq as the document's version: it refuses
 // with 409 what is not newer than what it has, be it a repeat or a process that woke up too
 // late. (That is OpenSearch's and Elasticsearch's version_type=external.)

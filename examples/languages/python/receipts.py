@@ -1,6 +1,6 @@
 """A consumer in Python: it answers each order with a receipt.
 
-process calls handler with each batch of a queue, in order (docs/sinks.md). Its replies are
+process calls handler with each batch of a queue, in order (docs/how-to/sinks.md). Its replies are
 put into the queue "receipts" exactly once if the batch is committed, and not at all
 otherwise. So it needs no memory of its own: a batch that comes again is answered again, and
 counts once.

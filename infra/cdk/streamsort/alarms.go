@@ -18,8 +18,7 @@ import (
 type alarm struct {
 	id          string
 	description string
-	// section is the alarm after which the section of the runbook is called, where several
-	// have one; empty: its own.
+	// section is that of the runbook: a state, or what several alarms share; empty: its own.
 	section   string
 	metric    metric
 	statistic string
@@ -135,7 +134,7 @@ func (s *Streamsort) tables() []namedTable {
 	return all
 }
 
-// addAlarms makes every alarm of docs/runbook.md, which has a section for each.
+// addAlarms makes every alarm of docs/reference/runbook.md, which has a section for each.
 func (s *Streamsort) addAlarms() {
 	sweep := func(name string) metric { return s.ownMetric(s.SweepFunction, name) }
 	all := []alarm{
@@ -150,7 +149,7 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Maximum", threshold: (s.props.SweepInterval + sweepCalls).Seconds(), periods: 3, points: 2,
 		},
 		{
-			id: "GapAgeAlarm", byTenant: true, description: "A message has been missing for long; what follows it waits", metric: sweep("GapAge"),
+			id: "GapAgeAlarm", section: "gap", byTenant: true, description: "A message has been missing for long; what follows it waits", metric: sweep("GapAge"),
 			statistic: "Maximum", threshold: s.props.LagAfter.Seconds(),
 		},
 		{
@@ -158,28 +157,28 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Maximum", threshold: (s.props.SweepInterval + sweepCalls).Seconds(), periods: 3, points: 2,
 		},
 		{
-			id: "ConsumersBlockedAlarm", byTenant: true, description: "A message fails for good; a consumer is blocked in its queue", metric: sweep("ConsumersBlocked"),
+			id: "ConsumersBlockedAlarm", section: "blocked", byTenant: true, description: "A message fails for good; a consumer is blocked in its queue", metric: sweep("ConsumersBlocked"),
 			statistic: "Maximum", threshold: 1,
 		},
 		{
-			id: "CircuitOpenAlarm", description: "A consumer's sink is away; nothing is delivered to it but a probe", metric: sweep("CircuitsOpen"),
+			id: "CircuitOpenAlarm", section: "held", description: "A consumer's sink is away; nothing is delivered to it but a probe", metric: sweep("CircuitsOpen"),
 			statistic: "Maximum", threshold: 1, periods: 3, points: 2,
 		},
 		{
 			// A claim in doubt settles itself when its consumer is back.
-			id: "ConsumersInDoubtAlarm", byTenant: true, description: "A claim was prepared and is not settled; its consumer waits", metric: sweep("ConsumersInDoubt"),
+			id: "ConsumersInDoubtAlarm", section: "in-doubt", byTenant: true, description: "A claim was prepared and is not settled; its consumer waits", metric: sweep("ConsumersInDoubt"),
 			statistic: "Maximum", threshold: 1, periods: 3,
 		},
 		{
-			id: "ConsumersQuarantinedAlarm", byTenant: true, description: "A claim was put aside: nobody knows whether it was committed", metric: sweep("ConsumersQuarantined"),
+			id: "ConsumersQuarantinedAlarm", section: "in-doubt", byTenant: true, description: "A claim was put aside: nobody knows whether it was committed", metric: sweep("ConsumersQuarantined"),
 			statistic: "Maximum", threshold: 1,
 		},
 		{
-			id: "ConsumersMissingAlarm", byTenant: true, description: "A message was gone before a consumer had it", metric: sweep("ConsumersMissing"),
+			id: "ConsumersMissingAlarm", section: "blocked", byTenant: true, description: "A message was gone before a consumer had it", metric: sweep("ConsumersMissing"),
 			statistic: "Sum", threshold: 1,
 		},
 		{
-			id: "ConsumerLagAlarm", byTenant: true, description: "Messages wait for long to be delivered", metric: sweep("ConsumerLag"),
+			id: "ConsumerLagAlarm", section: "catching-up", byTenant: true, description: "Messages wait for long to be delivered", metric: sweep("ConsumerLag"),
 			statistic: "Maximum", threshold: s.props.LagAfter.Seconds(), periods: 3,
 		},
 		{
@@ -209,7 +208,7 @@ func (s *Streamsort) addAlarms() {
 		all = append(all, streamAlarms(f)...)
 	}
 	for _, f := range s.functions() {
-		all = append(all, s.callAlarms(f)...)
+		all = append(all, callAlarms(f)...)
 	}
 	all = append(all, rollbackAlarm(enqueuePut, s.EnqueueFunction, putAlias))
 	if s.url != nil {
@@ -217,7 +216,7 @@ func (s *Streamsort) addAlarms() {
 	}
 	for _, t := range s.tables() {
 		all = append(all, alarm{
-			id: t.name + "ThrottledAlarm", description: "Writes to the table are throttled", metric: tableMetric(t.table, "WriteThrottleEvents"),
+			id: t.name + "ThrottledAlarm", section: "TableThrottledAlarm", description: "Writes to the table are throttled", metric: tableMetric(t.table, "WriteThrottleEvents"),
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
 		})
 	}
@@ -230,35 +229,29 @@ func (s *Streamsort) addAlarms() {
 func apiAlarms(id, what string, api awsapigatewayv2.CfnApi) []alarm {
 	return []alarm{
 		{
-			id: id + "FailsAlarm", description: what + " answers 5xx",
+			id: id + "FailsAlarm", section: "ApiFailsAlarm", description: what + " answers 5xx",
 			metric:    metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", api.Ref()}}},
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
 		},
 		{
-			id: id + "ThrottledAlarm", description: what + " answers 429", metric: throttledMetric(throttled, api),
+			id: id + "ThrottledAlarm", section: "ApiThrottledAlarm", description: what + " answers 429", metric: throttledMetric(throttled, api),
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
 		},
 	}
 }
 
-// callAlarms are raised where calls of a function do not go well. Those of ProcessSlow are called
-// after the sections of process.
-func (s *Streamsort) callAlarms(f named) []alarm {
+// callAlarms are raised where calls of a function fail.
+func callAlarms(f named) []alarm {
 	all := []alarm{
 		{
-			id: f.name + "ErrorsAlarm", description: "Calls of the function fail", metric: lambdaMetric(f.function, "Errors"),
+			id: f.name + "ErrorsAlarm", section: "ErrorsAlarm", description: "Calls of the function fail", metric: lambdaMetric(f.function, "Errors"),
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
 		},
 		{
-			id: f.name + "ThrottlesAlarm", description: "Calls of the function are throttled", metric: lambdaMetric(f.function, "Throttles"),
+			id: f.name + "ThrottlesAlarm", section: "ThrottlesAlarm", description: "Calls of the function are throttled", metric: lambdaMetric(f.function, "Throttles"),
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
 		},
 		rollbackAlarm(f.name, f.function, alias),
-	}
-	if f.function == s.SlowFunction {
-		for i := range all {
-			all[i].section = strings.Replace(all[i].id, f.name, "Process", 1)
-		}
 	}
 	return all
 }
@@ -271,21 +264,21 @@ func streamAlarms(f named) []alarm {
 		age time.Duration
 	}{{"BehindAlarm", behind}, {"FarBehindAlarm", farBehind}} {
 		all = append(all, alarm{
-			id: f.name + a.id, description: "The oldest record that waits in the stream is " + text(a.age) + " old; at 24h the stream drops it",
+			id: f.name + a.id, section: "BehindAlarm", description: "The oldest record that waits in the stream is " + text(a.age) + " old; at 24h the stream drops it",
 			metric: lambdaMetric(f.function, "IteratorAge"), statistic: "Maximum", threshold: float64(a.age.Milliseconds()),
 		})
 	}
 	return all
 }
 
-// anchor is the section of an alarm in docs/runbook.md.
+// anchor is the section of an alarm in docs/reference/runbook.md.
 func anchor(id string) string { return strings.ToLower(id) }
 
 // addAlarm makes an alarm that notifies the topic, where there is one.
 func (s *Streamsort) addAlarm(a alarm) {
 	period := cmp.Or(a.period, max(s.props.SweepInterval, 5*time.Minute))
 	props := &awscloudwatch.CfnAlarmProps{
-		AlarmDescription:   jsii.String(fmt.Sprintf("Streamsort: %s. See docs/runbook.md#%s", a.description, anchor(cmp.Or(a.section, a.id)))),
+		AlarmDescription:   jsii.String(fmt.Sprintf("Streamsort: %s. See docs/reference/runbook.md#%s", a.description, anchor(cmp.Or(a.section, a.id)))),
 		EvaluationPeriods:  jsii.Number(max(a.periods, 1)),
 		Threshold:          &a.threshold,
 		ComparisonOperator: jsii.String("GreaterThanOrEqualToThreshold"),

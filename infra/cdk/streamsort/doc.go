@@ -44,7 +44,7 @@
 //	EnqueuePutAlias  the alias put of enqueue: it puts, and does nothing else
 //	EnqueueUrlAlias  the alias url of enqueue, and EnqueuePutUrl the function URL before it; only with Props.FunctionURL
 //	…Shift           CodeDeploy; moves the aliases; only with Props.Shift
-//	…Alarm           CloudWatch; docs/runbook.md has a section for each
+//	…Alarm           CloudWatch; docs/reference/runbook.md has a section for each
 //	Dashboard        CloudWatch
 //	…Throttled       CloudWatch Logs; counts what an API answered 429, in its access log
 //	…Query           CloudWatch Logs Insights, saved; only with Props.SavedQueries

@@ -170,7 +170,7 @@ func TestProcessSlow(t *testing.T) {
 				`"ReservedConcurrentExecutions":19`, `"STREAMSORT_SLOW_SHARE":"7"`, `"Timeout":60`,
 				asText(t, made.Resources["ProcessFunction"]["Properties"].(object)["Code"]),
 			},
-			"ProcessSlowThrottlesAlarm": {"docs/runbook.md#processthrottlesalarm"},
+			"ProcessSlowThrottlesAlarm": {"docs/reference/runbook.md#throttlesalarm"},
 		} {
 			for _, want := range wants {
 				if got := variables(id); !strings.Contains(got, want) {

@@ -59,7 +59,7 @@ func qualified(function awslambda.Function, alias string) *string {
 // it, and people do otherwise.
 func rollbackAlarm(name string, function awslambda.Function, alias string) alarm {
 	return alarm{
-		id: name + "RollbackAlarm", description: "Calls of the version that was deployed last fail",
+		id: name + "RollbackAlarm", section: "RollbackAlarm", description: "Calls of the version that was deployed last fail",
 		metric: metric{"AWS/Lambda", "Errors", []dimension{
 			{"Resource", qualified(function, alias)}, {"FunctionName", function.FunctionName()},
 		}},

@@ -78,7 +78,7 @@ type Props struct {
 	// Retention is how long a message is kept: 4 hours to 10 years, or 0 for
 	// ever; 14 days.
 	Retention *time.Duration
-	// Events is how raw events become messages (docs/sources.md#paths), as JSON:
+	// Events is how raw events become messages (docs/reference/events.md#paths), as JSON:
 	// {"queue": "repository.full_name", "id": "delivery.id"}. Empty means that events come as the
 	// API's own messages.
 	Events string

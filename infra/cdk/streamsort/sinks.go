@@ -84,7 +84,7 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 		if slices.Contains(before, f) {
 			continue
 		}
-		for _, a := range s.callAlarms(f) {
+		for _, a := range callAlarms(f) {
 			s.addAlarm(a)
 		}
 		s.addShift(f.name, s.live[f.function])

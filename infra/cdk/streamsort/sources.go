@@ -25,7 +25,7 @@ import (
 	"github.com/streamsort/streamsort/internal/source"
 )
 
-// Source is where records of AWS come from, and what becomes of them: docs/sources.md.
+// Source is where records of AWS come from, and what becomes of them: docs/how-to/sources.md.
 type Source struct {
 	// Name begins the names of its queues, unless Queue says otherwise: 1 to 64 letters,
 	// digits, '.', '-' and '_'. Empty means the id, in which it is added.
@@ -39,7 +39,7 @@ type Source struct {
 	// what comes by a queue, s3 of what comes by a topic or a bus. Empty means From's own.
 	Kind string
 
-	// Queue, Seq, Key, Prev, ID, Each, Body and Attributes are paths: docs/sources.md#paths. What
+	// Queue, Seq, Key, Prev, ID, Each, Body and Attributes are paths: docs/reference/events.md#paths. What
 	// is empty is the kind's own. Prefix stands before a queue that is found; nil means Name and
 	// a slash. KeyType is the type of the key, First where a queue with a Seq starts: a seq, or here, at
 	// its first message; empty means 1. Arrival has the order be that of arrival; beside Seq, each
@@ -127,7 +127,7 @@ func (o Source) withDefaults(id string) Source {
 // brings them (an event source mapping, a subscription, a rule, a notification) with partial batch
 // responses, bounded retries and a failure destination; the rights for the source, for the queues that it can
 // name, and no more; a failure queue of its own for records that make no message, and for what
-// AWS gives up on; and alarms, with their sections in docs/runbook.md.
+// AWS gives up on; and alarms, with their sections in docs/reference/runbook.md.
 //
 // The error says what is wrong, and nothing has been made then.
 func (s *Streamsort) AddSource(id string, from Source) error {
@@ -346,20 +346,12 @@ func (a *addedSource) access() (statements []awsiam.PolicyStatement) {
 
 // addAlarms makes the alarms of the source, and has CodeDeploy move its function.
 func (a *addedSource) addAlarms() {
-	alarms := append(a.callAlarms(named{a.id, a.function}), alarm{
+	alarms := append(callAlarms(named{a.id, a.function}), alarm{
 		id: a.id + "FailuresAlarm", section: "SourceFailuresAlarm", description: "Records of a source made no message, or were given up on",
 		metric:    metric{"AWS/SQS", "ApproximateNumberOfMessagesVisible", []dimension{{"QueueName", a.failures.QueueName()}}},
 		statistic: "Maximum", threshold: 1,
 	}, a.behindAlarm())
 	for _, made := range alarms {
-		switch made.id {
-		case a.id + "ErrorsAlarm":
-			made.section = "SourceErrorsAlarm"
-		case a.id + "ThrottlesAlarm":
-			made.section = "SourceThrottlesAlarm"
-		case a.id + "RollbackAlarm":
-			made.section = "SourceRollbackAlarm"
-		}
 		a.addAlarm(made)
 	}
 	a.addShift(a.id, a.live)

@@ -120,7 +120,7 @@ func TestSources(t *testing.T) {
 // in the runbook.
 func TestSourceAlarmsHaveSections(t *testing.T) {
 	_, stack := sourcesStack(t, &Props{})
-	runbook, err := os.ReadFile("../../../docs/runbook.md")
+	runbook, err := os.ReadFile("../../../docs/reference/runbook.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,13 +129,13 @@ func TestSourceAlarmsHaveSections(t *testing.T) {
 		if resource["Type"] != "AWS::CloudWatch::Alarm" || !strings.HasPrefix(id, sourceID) {
 			continue
 		}
-		_, section, _ := strings.Cut(resource["Properties"].(object)["AlarmDescription"].(string), "docs/runbook.md#")
+		_, section, _ := strings.Cut(resource["Properties"].(object)["AlarmDescription"].(string), "docs/reference/runbook.md#")
 		if !strings.Contains(strings.ToLower(string(runbook)), "## "+section) {
 			t.Errorf("%s has no section %s", id, section)
 		}
 		many[section]++
 	}
-	want := map[string]int{"sourcefailuresalarm": 11, "sourcebehindalarm": 11, "sourceerrorsalarm": 11, "sourcethrottlesalarm": 11, "sourcerollbackalarm": 11}
+	want := map[string]int{"sourcefailuresalarm": 11, "sourcebehindalarm": 11, "errorsalarm": 11, "throttlesalarm": 11, "rollbackalarm": 11}
 	if diff := cmp.Diff(want, many); diff != "" {
 		t.Errorf("sections (- want, + got)\n%s", diff)
 	}

@@ -75,7 +75,7 @@ func (p Props) checkEvents(c *checker) {
 		return
 	}
 	if _, err := paths.Read([]byte(p.Events), paths.Kind{Request: true}); err != nil {
-		c.fail("events", "are %s: the %v; write paths (docs/sources.md#paths)", p.Events, err)
+		c.fail("events", "are %s: the %v; write paths (docs/reference/events.md#paths)", p.Events, err)
 	}
 }
 

@@ -50,7 +50,7 @@ type Webhook struct {
 	VerifyToken *string `json:"verifyToken,omitempty"`
 	// Signature is how a sender without a preset signs.
 	Signature *WebhookSignature `json:"signature,omitempty"`
-	// Queue is the path of the queue's name (docs/sources.md#paths), or that name in quotes; the
+	// Queue is the path of the queue's name (docs/reference/events.md#paths), or that name in quotes; the
 	// webhook's name. Before what it finds stands Prefix, so that a sender can name no queue but
 	// its own; nil means the webhook's name and "/".
 	Queue  string  `json:"queue,omitempty"`

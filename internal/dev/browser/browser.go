@@ -32,7 +32,7 @@ func Start(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(filepath.Join(unpacked, "chromium")),
-		// It runs as whoever tests, root among them, and shows nothing but our own page.
+		// It runs as the user who tests, also as root, and shows nothing but our own page.
 		chromedp.WSURLReadTimeout(10*time.Minute), chromedp.NoSandbox, chromedp.Flag("no-zygote", true), chromedp.DisableGPU,
 		chromedp.Env("LD_LIBRARY_PATH="+filepath.Join(unpacked, "al2023", "lib"), "FONTCONFIG_PATH="+filepath.Join(unpacked, "fonts")),
 	)

@@ -24,7 +24,7 @@ const (
 	// kept is how long messages are stored, in seconds, and itemMore the bytes that DynamoDB
 	// adds to each item.
 	kept, itemMore = 14 * 24 * 3600, 100
-	// Of each function's calls X-Ray records so many a second, and of the others this share. AWS says it of a
+	// X-Ray records so many calls of each function a second, and this share of the others. AWS says it of a
 	// function without a rule of its own; a caller's sampled trace header is recorded besides.
 	// https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html
 	tracedFirst, tracedShare = 1, 0.05

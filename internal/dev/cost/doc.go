@@ -1,6 +1,6 @@
 // Package cost says what Streamsort costs on AWS, in dollars a month, beside
 // SQS FIFO and the algorithm of aws-stream-sort. `make cost` prints it;
-// docs/cost.md has the formulae in words.
+// docs/reference/cost.md has its tables, and says what is assumed.
 //
 // Call [Workload.Check] and [Workload.Bills]. Every figure is one of three
 // kinds, and stands in a file of its own: what AWS charges (prices.go), what an

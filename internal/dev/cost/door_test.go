@@ -14,7 +14,7 @@ func aMillion(t *testing.T, w Workload) float64 {
 	return bills(t, w)[ours].Total() / w.Messages() * million
 }
 
-// TestSingles: in which configuration single messages keep to $1.90 a million, and that no other one does; docs/cost.md
+// TestSingles: in which configuration single messages keep to $1.90 a million, and that no other one does; docs/reference/cost.md
 // has what they cost.
 func TestSingles(t *testing.T) {
 	for _, c := range []struct {

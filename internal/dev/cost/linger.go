@@ -2,7 +2,7 @@ package cost
 
 import "math"
 
-// batch is how many messages of one queue come together. Of those of a lingering producer the first waits for all of the
+// batch is how many messages of one queue come together. The first of those of a lingering producer waits for all of the
 // linger where its queue is alone; with others, whose requests it goes along with, for three quarters of it at least: each
 // queue has waited for half. TestLingerFigures of pkg/producer pins both. What more comes while the request before
 // is under way is left out.

@@ -6,7 +6,7 @@ import (
 )
 
 // TestLinger: how many times cheaper single messages are by pkg/producer than single puts; a thousand a second, with one
-// consumer, where batches are one item. docs/cost.md has what they cost.
+// consumer, where batches are one item. docs/reference/cost.md has what they cost.
 func TestLinger(t *testing.T) {
 	for _, c := range []struct {
 		queues        int

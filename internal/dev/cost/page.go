@@ -14,7 +14,7 @@ import (
 const ours, oursAppended, theirs = "sync, one consumer", "append, one consumer", "SQS FIFO"
 
 // file is the page of a project.
-func file(root string) string { return filepath.Join(root, "docs", "cost.md") }
+func file(root string) string { return filepath.Join(root, "docs", "reference", "cost.md") }
 
 // begins is what the line before each of its tables begins with.
 const begins = "<!-- counted: "
@@ -31,14 +31,14 @@ func tables(root string) map[pages.Part]string {
 	return parts
 }
 
-// WritePage writes the tables of docs/cost.md.
+// WritePage writes the tables of docs/reference/cost.md, and the README's.
 func WritePage(root string) error {
 	for part, table := range tables(root) {
 		if err := part.Write(table); err != nil {
 			return err
 		}
 	}
-	return nil
+	return readme(root).Write(priceTable())
 }
 
 // per is what a million messages cost, by the bill of a name.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestThePageIsWhatIsCounted holds the tables of docs/cost.md to the bills: these, and no others.
+// TestThePageIsWhatIsCounted holds the tables of docs/reference/cost.md to the bills: these, and no others.
 func TestThePageIsWhatIsCounted(t *testing.T) {
 	const root = "../../.."
 	all := tables(root)

@@ -39,7 +39,7 @@ func (w Workload) Write(out io.Writer) error {
 	fmt.Fprintf(out, "\nThe timer: $%.2f a month where nothing is due, and $%.2f for a million wake-ups that come one by one\n"+
 		"($%.2f where ten come at a time). A retry, a skip, a takeover and a chain that is late are one each.\n",
 		clock.Polls, clock.Million, clock.Together)
-	_, err := fmt.Fprintln(out, "\nSQS FIFO keeps the order in which messages are sent: it does not sort them.\ndocs/cost.md has the formulae, where each figure is from, and what is left out.")
+	_, err := fmt.Fprintln(out, "\nSQS FIFO keeps the order in which messages are sent: it does not sort them.\ndocs/reference/cost.md says what is assumed, and what is left out.")
 	return err
 }
 

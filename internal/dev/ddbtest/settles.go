@@ -10,7 +10,7 @@ import (
 )
 
 // Settles fails the test where a read that need not be strong, or one of an index, does not come to
-// show this. Every older state is right until then; in memory there is none.
+// show this. Every older state is right until then; in memory there is no older state.
 func Settles[T any](t testing.TB, what string, read func() T, want T) {
 	t.Helper()
 	if strings.Contains(t.Name(), "/"+string(Memory)) {

@@ -32,7 +32,7 @@ const (
 	TimedOut Fault = "time-out"
 	// Repeated: the request takes effect, its response is lost, and the very
 	// same request comes again, as the SDK makes it do; only the second
-	// response arrives. Nobody waits in between, as the SDK does.
+	// response arrives. The client does not wait in between, as the SDK does.
 	Repeated Fault = "response lost, repeated"
 )
 

@@ -13,12 +13,13 @@ import (
 func acking(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: TitleAcks,
-		About: "So many workers finish the edges of one chain at once; from its creation to its seal, with the index. The limit is a write to make the chain, and one an edge. " +
-			"xor-ack-dynamodb reads the chain's stamp and writes it back if it is still the same; of those who come in step, which is the most that it takes, one succeeds each time, and the others begin again. As they come it is measured below. Where work goes on to thousands, it fans out, as in the next table.",
+		About: "Workers that finish the edges of one chain at once, from its creation to its seal, index included. The limit is a write to " +
+			"create the chain, and one an edge. xor-ack-dynamodb reads the stamp and writes it back if it is unchanged: of those in step one " +
+			"succeeds each time. Thousands fan out, as in the next table.",
 		Case:  "workers",
 		Older: "xor-ack-dynamodb",
 	}
-	for _, n := range []int{1, 4, 16, 64, 256, 1000} {
+	for _, n := range []int{1, 16, 64, 256, 1000} {
 		acker, m, err := newAcker()
 		if err != nil {
 			return t, err
@@ -29,9 +30,9 @@ func acking(ctx context.Context) (Table, error) {
 		}
 		older := atOnce(n)
 		r := Row{Name: fmt.Sprint(n), Limit: Units{Writes: 1 + 1/float64(n)}, Ours: ours, Older: &older}
-		r.Why = "a chain is sealed once its end was told, and stands in an index while it is open: three writes a chain"
+		r.Why = "three writes a chain: it is sealed once its end is announced, and is in an index while it is open"
 		if n > 64 {
-			r.Why = "a chain keeps 8 bytes of each edge that ended, so that one counts once however often it is said, and is over 1 KB from some hundred on"
+			r.Why = "a chain stores 8 bytes of each ended edge, so that repeats do not count, and exceeds 1 KB from a hundred on"
 		}
 		t.Rows = append(t.Rows, r)
 	}
@@ -68,7 +69,7 @@ func atOnce(n int) Units {
 func trees(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: "Acks of a large tree, an edge",
-		About: "A root has so many leaves, in chains of their own; making, finishing, carrying up and the index are counted. The limit is a write an edge. xor-ack-dynamodb has no trees, and SQS nothing of the kind.",
+		About: "Leaves of a root, in chains of their own, index included. The limit is a write an edge.",
 		Case:  "edges",
 	}
 	for _, n := range []int{1_000, 10_000, 100_000} {

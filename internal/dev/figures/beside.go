@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // beside is a row beside its limit.
@@ -12,7 +13,7 @@ type beside struct {
 	name string
 	// ratio is what ours takes as a part of what the limit takes; 0 where no limit is known.
 	ratio float64
-	// why is why it is more than a tenth above that, or why there is none.
+	// why is why it is more than a tenth above that, or why it has no limit.
 	why string
 }
 
@@ -34,10 +35,10 @@ func whys(rows []beside) (text []string, err error) {
 	var reasons []string
 	names := map[string][]string{}
 	for _, r := range rows {
-		about := "Above 1.10 of the limit (%s): " + r.why + ".\n\n"
+		about := "Above 1.10 (%s): " + r.why + "."
 		switch {
 		case r.ratio == 0:
-			about = "No limit is known here (%s): " + r.why + ".\n\n"
+			about = "No limit is known here (%s): " + r.why + "."
 		case !r.over():
 			continue
 		}
@@ -50,14 +51,14 @@ func whys(rows []beside) (text []string, err error) {
 		names[about] = append(names[about], r.name)
 	}
 	for _, about := range reasons {
-		text = append(text, fmt.Sprintf(about, strings.Join(names[about], "; ")))
+		text = append(text, wrapped(fmt.Sprintf(about, strings.Join(names[about], "; ")))+"\n\n")
 	}
 	return text, nil
 }
 
 // grid writes rows of cells under their heads, and what is to be said below; a head that no row fills is left out.
 func grid(text *strings.Builder, title, about string, head []string, rows [][]string, below []string) {
-	fmt.Fprintf(text, "## %s\n\n%s\n\n", title, about)
+	fmt.Fprintf(text, "## %s\n\n%s\n\n", title, wrapped(about))
 	for at := len(head) - 1; at >= 0; at-- {
 		if !slices.ContainsFunc(rows, func(cells []string) bool { return cells[at] != "" }) {
 			head = slices.Delete(head, at, at+1)
@@ -71,6 +72,26 @@ func grid(text *strings.Builder, title, about string, head []string, rows [][]st
 		line(text, cells)
 	}
 	text.WriteString("\n" + strings.Join(below, ""))
+}
+
+// wrapped is a paragraph in lines of up to 100 columns.
+func wrapped(paragraph string) string {
+	var text strings.Builder
+	column := 0
+	for _, word := range strings.Fields(paragraph) {
+		switch width := utf8.RuneCountInString(word); {
+		case column == 0:
+			column = width
+		case column+1+width > 100:
+			text.WriteByte('\n')
+			column = width
+		default:
+			text.WriteByte(' ')
+			column += 1 + width
+		}
+		text.WriteString(word)
+	}
+	return text.String()
 }
 
 func heading(text *strings.Builder, cells []string) {

@@ -21,7 +21,7 @@ func TestMeasuredSaysWhy(t *testing.T) {
 		why, want string
 	}{
 		{1.1004, "", "| a | 1 ms | 2 ms | 1.100 | 3 ms |\n| b | 1 ms | 1 ms | 1.000 |  |\n"},
-		{1.1006, "because", "Above 1.10 of the limit (a): because.\n"},
+		{1.1006, "because", "Above 1.10 (a): because.\n"},
 		{1.1006, "because", "| a | 1 ms | 2 ms | 1.101 | 3 ms |\n"},
 		{0, "because", "| a | 1 ms | 2 ms | not known | 3 ms |\n"},
 		{0, "because", "No limit is known here (a): because.\n"},

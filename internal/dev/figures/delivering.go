@@ -13,9 +13,9 @@ import (
 // delivering compares sizes of the batches that a consumer gets.
 func delivering(ctx context.Context) (Table, error) {
 	t := Table{
-		Title: TitleDelivery,
-		About: "Messages of 100 bytes, handed to one consumer by a process that has the record of the queue's move. The limit is a write to claim a batch, " +
-			"one to commit it, and a read of its messages. SQS FIFO is a request to receive and one to delete, for ten messages at most.",
+		Title: "Delivery, in order and once",
+		About: "Messages of 100 bytes, delivered to one consumer by a process that has the record of the queue's move. The limit is a write " +
+			"to claim a batch, one to commit it, and a read of its messages. SQS FIFO receives and deletes ten at most.",
 		Case: "batch",
 	}
 	for _, size := range []int{1, 10, 100, 1000} {
@@ -28,13 +28,13 @@ func delivering(ctx context.Context) (Table, error) {
 			Name: fmt.Sprint(size), Ours: ours, FIFO: 2 * cost.FIFO(size),
 			Limit: Units{2 / n, reading(size) / n},
 		}
-		r.Why = "who claims reads the consumer first, and a request reads 1 MB, which batches of 100 do not fill"
+		r.Why = "a claim reads the consumer first, and a request reads 1 MB, which batches of 100 do not fill"
 		t.Rows = append(t.Rows, r)
 	}
 	return t, nil
 }
 
-// delivered is what each message of a batch takes, put before and handed on now.
+// delivered is what each message of a batch takes, put before and delivered now.
 func delivered(ctx context.Context, size int) (Units, error) {
 	s, err := newSorting()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package figures counts what the operations take, for docs/figures.md: requests' units by AWS's
+// Package figures counts what the operations take, for docs/reference/figures.md: requests' units by AWS's
 // rules, on tables in memory that charge as DynamoDB does, beside what any algorithm must take at
 // least, the older systems' algorithm, and SQS FIFO.
 //

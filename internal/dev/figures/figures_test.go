@@ -7,7 +7,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/figures"
 )
 
-// TestThePageIsWhatIsCounted holds docs/figures.md and the README to a count, and the count of orders to what a
+// TestThePageIsWhatIsCounted holds docs/reference/figures.md to a count, and the count of orders to what a
 // real server's requests come to, by which internal/dev/cost is held.
 func TestThePageIsWhatIsCounted(t *testing.T) {
 	tables, err := figures.Count(t.Context())

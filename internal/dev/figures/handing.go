@@ -7,7 +7,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -18,23 +17,15 @@ var Lock = Units{Writes: 2, Reads: 1}
 func handing(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: "Delivery in two phases",
-		About: "Messages of 100 bytes, which a consumer with a database of its own claims, prepares to commit, and commits, by itself: no record of a stream tells it what is there. " +
-			"The limit is a write of each step, and a read of the messages; a commit can claim the next batch by the same write. That nothing is ready is known by one read, for each request. " +
-			"dynamolock is a lock that is acquired and released around a batch: it keeps no place and no outcome that is in doubt, and its figures are without reading the messages. SQS FIFO is a request to receive and one to delete, for ten messages at most.",
+		About: "Messages of 100 bytes, which a consumer with its own database claims, prepares and commits, without a record of a stream. " +
+			"The limit is a write of each step, and a read of the messages. dynamolock acquires and releases a lock, without reading messages.",
 		Case:  "batch",
 		Older: "dynamolock",
 	}
-	const why = "who claims reads the consumer and the queue's position first, both strongly: it may have been another process that came last"
-	for _, of := range []struct {
-		size     int
-		together bool
-	}{{1, false}, {10, false}, {10, true}, {100, false}, {1000, false}} {
-		size, name, why := of.size, fmt.Sprint(of.size), why
-		if of.together {
-			name += ", inside one item of 100"
-			why += "; and the item that is read is the whole one"
-		}
-		h, err := newHanding(ctx, size, of.together)
+	const why = "a claim first reads the consumer and the position, both strongly, since another process may have come last"
+	for _, size := range []int{1, 10, 100} {
+		name := fmt.Sprint(size)
+		h, err := newHanding(ctx, size)
 		if err != nil {
 			return t, err
 		}
@@ -82,9 +73,8 @@ type handed struct {
 	held     delivery.Held
 }
 
-// newHanding has three batches ready, of which none is claimed. together has them be parts of one item, of which the
-// first was handed over.
-func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
+// newHanding has three batches ready, of which none is claimed.
+func newHanding(ctx context.Context, size int) (*handed, error) {
 	s, err := newSorting(delivery.Names{}.Tables()...)
 	if err != nil {
 		return nil, err
@@ -102,20 +92,6 @@ func newHanding(ctx context.Context, size int, together bool) (*handed, error) {
 		return nil, err
 	}
 	h := &handed{sorting: s, claims: claims, size: size}
-	if together {
-		group := make([]cursor.Message, 100)
-		for i := range group {
-			group[i] = order(int64(i) + 1)
-			group[i].Kind = cursor.KindArrival
-		}
-		if err := sorter.Put(ctx, group...)[0].Err; err != nil {
-			return nil, err
-		}
-		if _, err := d.Create(ctx, queue, "ledger", delivery.First); err != nil {
-			return nil, err
-		}
-		return h, h.whole(ctx)
-	}
 	for seq := range int64(3 * size) {
 		if err := sorter.Put(ctx, hundred(seq+1))[0].Err; err != nil {
 			return nil, err

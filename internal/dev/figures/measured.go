@@ -22,7 +22,7 @@ type MeasuredRow struct {
 	Others []string
 	// Ratio is Ours as a part of Limit, above 1 where ours is worse; 0 where no limit is known.
 	Ratio float64
-	// Why is why it is more than a tenth above the limit, or why there is none.
+	// Why is why it is more than a tenth above the limit, or why it has no limit.
 	Why string
 }
 

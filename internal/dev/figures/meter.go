@@ -16,7 +16,17 @@ type Units struct{ Writes, Reads float64 }
 // Dollars is what a million of them cost.
 func (u Units) Dollars() float64 { return meter.Count{Writes: u.Writes, Reads: u.Reads}.Dollars() }
 
-func (u Units) String() string { return short(u.Writes) + " W + " + short(u.Reads) + " R" }
+// String is both, or the one that is not 0.
+func (u Units) String() string {
+	writes, reads := short(u.Writes), short(u.Reads)
+	switch {
+	case reads == "0":
+		return writes + " W"
+	case writes == "0":
+		return reads + " R"
+	}
+	return writes + " W + " + reads + " R"
+}
 
 // short is a number in three digits, as far as it matters.
 func short(x float64) string {

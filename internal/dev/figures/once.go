@@ -16,14 +16,12 @@ const streamOfOnce = 640
 func once(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: "Work done once",
-		About: fmt.Sprintf("A piece of work with a result of 20 bytes, one of %d calls of a process. "+
-			"The limit is a write that says that it begins, and one with its result; of a duplicate, a read. "+
-			"Mnemosyne starts each by an unconditional write, a duplicate as well; Powertools by a conditional one, which is charged as much. SQS FIFO drops a message whose content it has seen within 5 minutes, "+
-			"for a request to send each; it remembers no result. The others run below, with larger results, and with a hundred that wait for one.", streamOfOnce),
+		About: fmt.Sprintf("Work with a result of 20 bytes, one of %d calls of a process. The limit is a write that begins it and one with its result; "+
+			"of a duplicate, a read. SQS FIFO drops contents that it saw within 5 minutes, and remembers no result.", streamOfOnce),
 		Case:  "work",
 		Older: "Mnemosyne, Powertools",
 	}
-	const whyClaims = "every 64th call claims first, however many were duplicates"
+	const whyClaims = "every 64th call claims first"
 	for _, c := range []struct {
 		name             string
 		news, duplicates int // of two calls

@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -10,29 +9,26 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/pages"
 )
 
-// File is the page of figures, and the file that shows some of them.
-type File struct{ counted, measured, readme pages.Part }
+// File is the page of figures.
+type File struct{ counted, measured pages.Part }
 
 // At is the page of a project.
 func At(root string) File {
-	figures := filepath.Join(root, "docs", "figures.md")
-	const begins, ends = "<!-- counted: begin -->\n", "<!-- counted: end -->\n"
+	figures := filepath.Join(root, "docs", "reference", "figures.md")
 	return File{
-		counted:  pages.Part{Path: figures, Begins: begins, Ends: ends},
+		counted:  pages.Part{Path: figures, Begins: "<!-- counted: begin -->\n", Ends: "<!-- counted: end -->\n"},
 		measured: pages.Part{Path: figures, Begins: "<!-- measured: begin -->\n", Ends: "<!-- measured: end -->\n"},
-		readme:   pages.Part{Path: filepath.Join(root, "README.md"), Begins: begins, Ends: ends},
 	}
 }
 
-// Counted writes tables into the page, and some of their rows into the README.
+// Counted writes tables into the page.
 func (f File) Counted(tables []Table) error {
-	return errors.Join(f.counted.Write(Text(tables)), f.readme.Write(Short(tables)))
+	return f.counted.Write(Text(tables))
 }
 
-// Stale says what of tables is not what the page and the README have.
+// Stale reports tables that the page does not have.
 func (f File) Stale(tables []Table) error {
-	const command = "go run ./verify/bench -only counts"
-	return errors.Join(f.counted.Holds(Text(tables), command), f.readme.Holds(Short(tables), command))
+	return f.counted.Holds(Text(tables), "go run ./verify/bench -only counts")
 }
 
 // Measured writes into the page what was measured on this machine.

@@ -12,8 +12,8 @@ import (
 // TestOneTableAgain: a table that is measured anew takes its old place, and the page keeps the others.
 func TestOneTableAgain(t *testing.T) {
 	root := t.TempDir()
-	path := filepath.Join(root, "docs", "figures.md")
-	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+	path := filepath.Join(root, "docs", "reference", "figures.md")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte("before\n<!-- measured: begin -->\nold\n<!-- measured: end -->\nafter\n"), 0o644); err != nil {

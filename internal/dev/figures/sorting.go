@@ -79,9 +79,8 @@ func (s sorting) older(ctx context.Context, seqs []int64) error {
 func orders(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: TitleOrders,
-		About: "100 messages of 100 bytes, one writer; each is stored, and the position is behind it, when its put is answered. " +
-			"The limit is a write a message, a write each time that the position can move, and a strong read of what waits behind a gap that is filled. " +
-			"SQS FIFO is one request to send; it does not sort.",
+		About: "100 messages of 100 bytes by one writer; each is stored, and the position is past it, when its put is answered. " +
+			"The limit is a write a message, a write each time the position can move, and a strong read of what waits behind a filled gap.",
 		Case:  "order of arrival",
 		Older: "aws-stream-sort",
 	}
@@ -102,7 +101,7 @@ func orders(ctx context.Context) (Table, error) {
 			return t, err
 		}
 		r := Row{Name: order.Name, Limit: order.least(), Ours: ours, Older: &older, FIFO: cost.FIFO(1)}
-		r.Why = "who comes beyond a gap reads the position once, strongly: the gap may have been filled meanwhile"
+		r.Why = "a put beyond a gap reads the position once, strongly, since the gap may be filled meanwhile"
 		t.Rows = append(t.Rows, r)
 	}
 	return t, nil
@@ -112,7 +111,7 @@ func orders(ctx context.Context) (Table, error) {
 func writers(ctx context.Context) (Table, error) {
 	t := Table{
 		Title: "Writers of one queue",
-		About: "100 messages in order, put in turn by so many processes, none of which knows what the others did.",
+		About: "100 messages in order, put in turn by processes that do not know what the others did.",
 		Case:  "writers",
 	}
 	for _, n := range []int{1, 2, 8, 32} {
@@ -126,7 +125,7 @@ func writers(ctx context.Context) (Table, error) {
 			return t, err
 		}
 		r := Row{Name: fmt.Sprint(n), Limit: inOrder.least(), Ours: ours, FIFO: cost.FIFO(1)}
-		r.Why = "a process that was overtaken finds out by a move that is refused, or by a read"
+		r.Why = "an overtaken process learns of it by a refused move, or by a read"
 		t.Rows = append(t.Rows, r)
 	}
 	return t, nil
@@ -135,14 +134,14 @@ func writers(ctx context.Context) (Table, error) {
 // batches compares sizes of batches.
 func batches(ctx context.Context) (Table, error) {
 	t := Table{
-		Title: TitleBatches,
-		About: "Messages of 100 bytes of JSON, by batches of one queue. The limit is a write a message and one move for all; " +
-			"of those that are appended at their seqs to a queue in arrival order, as one item each, a write for each KB that the bodies deflate to, all together, and one commit; of 24 such, with the order item that they fill. aws-stream-sort puts each by itself. SQS FIFO takes ten in a request.",
+		Title: "Batches in order",
+		About: "Messages of 100 bytes of JSON, in batches of one queue. The limit is a write a message and one move for all; of batches " +
+			"that are one item, a write for each KB, deflated, and one commit. SQS FIFO takes ten in a request.",
 		Case:  "batch",
 		Older: "aws-stream-sort",
 	}
 	for _, kind := range []cursor.Kind{cursor.KindNumbered, cursor.KindArrival} {
-		for _, size := range []int{1, 5, 25, 100} {
+		for _, size := range []int{1, 25, 100} {
 			s, err := newSorting()
 			if err != nil {
 				return t, err

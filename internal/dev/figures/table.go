@@ -5,12 +5,10 @@ import (
 	"fmt"
 )
 
-// The titles of the tables that the README shows rows of, or that are drawn.
+// The titles of the tables that are drawn.
 const (
-	TitleOrders   = "Messages put one by one"
-	TitleBatches  = "Batches in order"
-	TitleDelivery = "Delivery, in order and once"
-	TitleAcks     = "Acks, an edge"
+	TitleOrders = "Messages put one by one"
+	TitleAcks   = "Acks, an edge"
 )
 
 // Table compares one operation in several cases.
@@ -50,7 +48,7 @@ func Count(ctx context.Context) ([]Table, error) {
 		}
 		for _, r := range t.Rows {
 			if b := r.beside(); b.rounded() < 1 {
-				return nil, fmt.Errorf("%s, %s: %s of its limit, so that is none", t.Title, r.Name, b.shown())
+				return nil, fmt.Errorf("%s, %s: %s of its limit, so that is no limit", t.Title, r.Name, b.shown())
 			}
 		}
 		if _, err := whys(t.besides()); err != nil {

@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -38,37 +37,4 @@ func (t Table) besides() []beside {
 		all[i] = r.beside()
 	}
 	return all
-}
-
-// shown are the rows of the README, by their tables' titles and their names.
-var shown = []struct{ title, name, as string }{
-	{TitleOrders, "in order", "put in order, one by one"},
-	{TitleOrders, "window 8", "put up to 8 places late, one by one"},
-	{TitleBatches, "100, one item", "put in order, 100 in a request, as one item"},
-	{TitleDelivery, "100", "delivered by 100"},
-	{TitleAcks, "64", "acked by 64 workers in step"},
-}
-
-// Short is the rows that matter most, in Markdown: dollars a million.
-func Short(tables []Table) string {
-	var text strings.Builder
-	heading(&text, []string{"$ a million messages, for DynamoDB", "ours", "ours / limit", "older system", "SQS FIFO"})
-	for _, s := range shown {
-		for _, t := range tables {
-			for _, r := range t.Rows {
-				if t.Title != s.title || r.Name != s.name {
-					continue
-				}
-				older, fifo := "", ""
-				if r.Older != nil {
-					older = fmt.Sprintf("%s (%s)", short(r.Older.Dollars()), t.Older)
-				}
-				if r.FIFO > 0 {
-					fifo = short(r.FIFO)
-				}
-				line(&text, []string{s.as, short(r.Ours.Dollars()), r.beside().shown(), older, fifo})
-			}
-		}
-	}
-	return text.String()
 }

@@ -1,5 +1,5 @@
 // Package front puts something before a DynamoDB-compatible server on this machine, to count what is
-// asked of it or to have it go wrong: [Start] starts both. Give [Server.URL] to whoever is to
+// asked of it or to have it go wrong: [Start] starts both. Give [Server.URL] to the programs that
 // ask by that way, such as the local stack.
 package front
 

@@ -17,7 +17,7 @@ var shared = struct {
 
 // ForTest returns the endpoint of this test binary's server of that kind. A
 // server that cannot be started fails the test; it never skips it. A test that fails while
-// its server dies is told so, and the next test gets another server.
+// its server dies says so, and the next test gets another server.
 func ForTest(t testing.TB, kind Kind) string {
 	t.Helper()
 	shared.Lock()

@@ -21,13 +21,13 @@ import (
 var servers embed.FS
 
 // What Install says of each kind.
-var told = map[Kind]string{
+var described = map[Kind]string{
 	Dynoxide:      "dynoxide, a server for DynamoDB's API that starts in milliseconds (npm, 8 MB)",
 	DynamoDBLocal: "DynamoDB Local, AWS's own server for DynamoDB's API (npm, 60 MB; AWS's licence)",
 }
 
-// Told is what to say to people of a server that is started.
-func Told(kind Kind) string {
+// Described says what a server is that is started.
+func Described(kind Kind) string {
 	switch {
 	case kind == Given:
 		return "the server at " + endpointVariable
@@ -66,7 +66,7 @@ func Install(ctx context.Context, kind Kind, tell func(what string)) error {
 	if _, err := os.Stat(folder); err == nil {
 		return nil
 	}
-	tell("fetching, once, " + told[kind] + " into " + folder)
+	tell("fetching, once, " + described[kind] + " into " + folder)
 	return cache.Make(folder, folder, func(half string) error { return fetch(ctx, kind, half) })
 }
 

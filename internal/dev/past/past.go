@@ -24,8 +24,8 @@ type before struct {
 	was   ddb.Item
 }
 
-// Of is the past of these tables from now on. It has to be told of each change of
-// theirs: see [Past.Note].
+// Of is the past of these tables from now on. Report each change of
+// theirs to it: see [Past.Note].
 func Of(tables *ddb.Memory) *Past { return &Past{tables: tables} }
 
 // Note keeps what an item was before a change: see [ddb.Memory.OnChange].
@@ -113,7 +113,7 @@ func (p *Past) Snapshot(d *digest.Digest) {
 		one.Text(b.table)
 		one.Digest(b.key.Digest())
 		one.Digest(b.was.Digest())
-		sum += one.Sum() // the order in which they first changed is none
+		sum += one.Sum() // the order in which they first changed does not matter
 	}
 	d.Int(sum)
 }

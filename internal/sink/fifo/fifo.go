@@ -59,7 +59,7 @@ type Attributes struct {
 	Own string `json:"attributes,omitempty"`
 	// How the body is encoded: not at all where this is missing. Neither service takes an empty body: a hyphen stands for it.
 	Encoding string `json:"encoding,omitempty" jsonschema:"enum=base64,enum=empty"`
-	// Of a keyed queue alone: a JSON object with the message's key, and with late and unlinked where it is.
+	// For a keyed queue alone: a JSON object with the message's key, and with late and unlinked where it is.
 	Keyed string `json:"keyed,omitempty"`
 	// The trace context that the message came with, if it did, and as far as ten attributes go.
 	Traceparent string `json:"traceparent,omitempty"`

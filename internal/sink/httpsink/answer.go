@@ -19,7 +19,7 @@ const (
 	maxRetryAfter = time.Hour
 )
 
-// readAnswer takes a status of 2xx for success, and says what is wrong otherwise. Of a batch, the body must be there
+// readAnswer takes a status of 2xx for success, and says what is wrong otherwise. The body for a batch must be there
 // whole, too: it may say what was not taken. The connection is used again where the body is no longer than what is
 // read of it.
 func readAnswer(answer *http.Response, to target, batch bool, began time.Time, clock func() time.Time) (delivery.Response, error) {

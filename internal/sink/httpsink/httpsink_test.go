@@ -565,7 +565,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: what is wrong with a URL is known when the function starts, and so is a list of addresses that is none.
+// TestOpenRefuses: what is wrong with a URL is known when the function starts, and so is a malformed list of addresses.
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct{ allow, url, want string }{
 		{"", "http://example.com/", "url: "},
@@ -634,9 +634,9 @@ func TestTheGuardIsAsked(t *testing.T) {
 	}
 }
 
-// TestThePageListsTheHeaders: docs/sinks.md shows those of a request of each mode.
+// TestThePageListsTheHeaders: docs/reference/events.md shows those of a request of each mode.
 func TestThePageListsTheHeaders(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/sinks.md")
+	page, err := os.ReadFile("../../../docs/reference/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}

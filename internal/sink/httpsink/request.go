@@ -72,7 +72,7 @@ func contents(b delivery.Batch, s settings) ([]content, error) {
 			return nil, err
 		}
 		all[i] = content{
-			// A queue that was erased, and made anew, has other messages under the same seqs.
+			// A queue that was erased, and recreated, has other messages under the same seqs.
 			id:          idOf(b, m.Seq, m.Seq, m.EnqueuedAt.UnixMilli()),
 			contentType: contentType, body: body, own: own, trace: m.Trace, from: m.Seq - 1, to: m.Seq,
 		}
@@ -273,7 +273,7 @@ func (s sign) sign(h http.Header, values [][]byte, c content, at string) error {
 	return nil
 }
 
-// standardSignature is a signature by each of the keys, as Standard Webhooks has them: whoever knows one of them can
+// standardSignature is a signature by each of the keys, as Standard Webhooks has them: a receiver that knows one of them can
 // verify it.
 func standardSignature(keys [][]byte, c content, at string) string {
 	all := make([]string, len(keys))

@@ -26,7 +26,7 @@ func (e *RefusedError) Error() string {
 }
 
 // IsAway reports whether an error of [Sink.Send] is the sink's, whatever the batch: it is
-// throttled, has a fault of its own, cannot be reached, or did not answer in time. It is told by
+// throttled, has a fault of its own, cannot be reached, or did not answer in time. It is recognised by
 // types, statuses and codes: words change. What a function says that has run is not among them,
 // nor what only somebody who changes a configuration ends.
 func IsAway(err error) bool {

@@ -52,7 +52,7 @@ type Endpoint struct {
 	URL string
 	// Secrets are what requests are signed with, as Standard Webhooks writes them, the newest first.
 	Secrets []string
-	// Own says that it is none of the stack's owner: it may be at a public address alone.
+	// Own says that it is not the stack owner's: it may be at a public address alone.
 	Own bool
 }
 
@@ -70,7 +70,7 @@ type Sink interface {
 }
 
 // Defer defers a batch for as many seconds as the answer to one of its requests says; "" and null are not
-// at all. The token is the whole batch's, so that no other request may be of it. Of a tracked batch,
+// at all. The token is the whole batch's, so that no other request may be of it. For a tracked batch,
 // the chain says it.
 func Defer(b delivery.Batch, seconds string, requests int) error {
 	if seconds == "" || seconds == "null" || b.Edges != nil {

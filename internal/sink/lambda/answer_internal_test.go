@@ -33,7 +33,7 @@ func TestUpTo(t *testing.T) {
 	}
 }
 
-// TestUpToOfAnEndpoint: a number is refused as a function's is, and so is what says something of parts that cannot be told.
+// TestUpToOfAnEndpoint: a number is refused as a function's is, and so is what says something of parts that cannot be separated.
 func TestUpToOfAnEndpoint(t *testing.T) {
 	for answer, want := range map[string]int64{
 		`OK`: 8, `<p>`: 8, `"done"`: 8, `{"done":true}`: 8, `{"done":"yes"}`: 8, `{"done":{"n":1}}`: 8, `{"done":6}`: 6, `{"done":"6"}`: 6,

@@ -115,7 +115,7 @@ func reason(failure string, payload []byte) string {
 }
 
 // readAnswer takes nothing, null or a JSON object, and returns the replies of its member "replies", its member "deferSeconds", and up to which seq of
-// its document, behind from and up to to, the function took it: see [UpTo]. Of the answer nothing is shown: it may have parts
+// its document, behind from and up to to, the function took it: see [UpTo]. Nothing of the answer is shown: it may have parts
 // of a message in it.
 func readAnswer(payload []byte, from, to int64) (replies []delivery.Reply, deferred string, upTo int64, err error) {
 	payload = bytes.TrimSpace(payload)

@@ -114,7 +114,7 @@ func (a *Archive) Replay(ctx context.Context, sorter *cursor.Sorter, r Range, pu
 			return err
 		}
 		if to >= r.To {
-			return nil // behind the last seq that there can be is none
+			return nil // behind the last seq that there can be is nothing
 		}
 		from = to + 1
 	}

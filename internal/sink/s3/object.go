@@ -67,7 +67,7 @@ func key(consumer, queue string, first, last int64) string {
 	return folder(consumer, queue) + fmt.Sprintf(keyFormat, first, last) + suffix
 }
 
-// rangeOf is the range in a key; there is none in what somebody else put there.
+// rangeOf is the range in a key; a key that somebody else put there has no range.
 func rangeOf(key string) (first, last int64, ok bool) {
 	name := key[strings.LastIndex(key, "/")+1:]
 	n, err := fmt.Sscanf(name, keyFormat+suffix, &first, &last)

@@ -1,5 +1,5 @@
 // Package s3 is the kind of sink that is a bucket of S3: a consumer with one is an
-// archive. docs/archive.md shows it to users.
+// archive. docs/how-to/archive.md shows it to users.
 //
 // Send puts an object a batch, named by the queue and the range of its seqs; its
 // lines are messages in JSON, gzipped. A repeat, be it shorter, puts the same bytes

@@ -2,11 +2,9 @@ package deduptest_test
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/dev/pages"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduptest"
 )
@@ -15,7 +13,7 @@ func newShelf() *shelf {
 	return &shelf{rows: map[dedup.Key]dedup.Row{}, results: map[dedup.Token][]byte{}}
 }
 
-// TestShelfConforms: the store that the page shows is one.
+// TestShelfConforms: the shelf is a whole store.
 func TestShelfConforms(t *testing.T) {
 	deduptest.Run(t, newShelf())
 	exports, err := dedup.New(newShelf(), "exports", &dedup.Options[string, string]{CompressOver: -1})
@@ -28,22 +26,5 @@ func TestShelfConforms(t *testing.T) {
 		if err != nil || out.Value != want || out.Replayed != replayed {
 			t.Errorf("%d bytes, replayed %v, %v; want %d, %v", len(out.Value), out.Replayed, err, len(want), replayed)
 		}
-	}
-}
-
-// TestThePageHasTheStore: docs/dedup.md shows the code of the shelf as it is, in 60
-// lines at most.
-func TestThePageHasTheStore(t *testing.T) {
-	text, err := os.ReadFile("shelf_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, code, _ := strings.Cut(string(text), ")\n\n")
-	if lines := len(strings.FieldsFunc(code, func(r rune) bool { return r == '\n' })); lines > 60 {
-		t.Errorf("%d lines of code, want 60 at most", lines)
-	}
-	part := pages.Part{Path: "../../../docs/dedup.md", Begins: "<!-- store: begin -->\n", Ends: "<!-- store: end -->\n"}
-	if err := part.Holds("```go\n"+code+"```\n", "nothing but you"); err != nil {
-		t.Error(err)
 	}
 }

@@ -123,13 +123,13 @@ func links(b delivery.Batch) []trace.Link {
 	return all
 }
 
-// SpanContext is a message's trace context as OpenTelemetry has it; it is not valid where there is none.
+// SpanContext is a message's trace context as OpenTelemetry has it; it is not valid if absent.
 func SpanContext(t cursor.Trace) trace.SpanContext {
 	carrier := propagation.MapCarrier{"traceparent": t.Parent, "tracestate": t.State}
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 }
 
-// TraceOf is the trace context of a context's span, for a message that is put or replied in it; none where there is none.
+// TraceOf is the trace context of a context's span, for a message that is put or replied in it; the zero Trace if absent.
 func TraceOf(ctx context.Context) cursor.Trace {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)

@@ -29,7 +29,7 @@ type server struct {
 	mu       sync.Mutex
 	requests int
 	busy     map[string]*flight // the request under way, of each queue
-	freed    chan struct{}      // closed and made anew when one has ended
+	freed    chan struct{}      // closed and recreated when one has ended
 	stored   map[string]string
 	order    map[string][]string // what each queue has stored
 	sent     map[string]sent
@@ -175,7 +175,7 @@ func (s *server) lone(messages []message, f Fault) bool {
 	return len(messages) == 1 && (f.Status == http.StatusBadRequest || f.Status == http.StatusRequestEntityTooLarge)
 }
 
-// begin notes a request, and says what goes wrong with it; nil is none.
+// begin notes a request, and says what goes wrong with it; nil means no request.
 func (s *server) begin(r *http.Request, body []byte) (*flight, Fault) {
 	var put struct {
 		Messages []json.RawMessage `json:"messages"`

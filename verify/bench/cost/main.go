@@ -1,6 +1,6 @@
 // Command cost prints what Streamsort costs on AWS by published prices, beside
 // SQS FIFO and aws-stream-sort. `make cost RATE=… BATCH=… DISORDER=… QUEUES=…`
-// runs it; docs/cost.md has the formulae, and its tables are written by `make cost PAGE=1`.
+// runs it; the tables of docs/reference/cost.md are written by `make cost PAGE=1`.
 package main
 
 import (
@@ -35,7 +35,7 @@ func run(arguments []string, out io.Writer) error {
 	door := flags.String("door", "api", "where requests come in: api or url")
 	logs := flags.String("logs", "outcome", "what is logged of calls that go well: outcome (a sample) or all")
 	tracing := flags.String("tracing", "off", "whether X-Ray records calls: on or off")
-	page := flags.Bool("page", false, "write the tables of docs/cost.md, and nothing else")
+	page := flags.Bool("page", false, "write the tables of docs/reference/cost.md, and nothing else")
 	window := flags.Duration("window", 0, "for how long records are gathered for process")
 	linger := flags.Duration("linger", 0, "for how long pkg/producer waits for more, where messages come one by one")
 	flags.IntVar(&w.Queues, "queues", 100, "queues that share the rate")

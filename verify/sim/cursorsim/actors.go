@@ -183,7 +183,7 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	}
 	stands := r.Outcome != cursor.Full && r.Outcome != cursor.Stale
 	c := m.cursor(at.queue)
-	// Who fills the gap beyond which it was put sees to it, and may be about to, or have died. Right behind
+	// The process that fills the gap before it handles it, and may be about to, or have died. Right behind
 	// the position there is no gap.
 	left := at.seq > before+1 && (c.GapOpen() || m.running > 1 || m.unfinished)
 	if stands && m.settings.Mode == cursor.ModeSync && r.Deferred == nil && max(c.Position, c.MaxParked) < at.seq && !left {
@@ -293,7 +293,7 @@ func (m *model) timer(queues ...string) {
 	})
 }
 
-// eraser erases a queue, until it is told that it is erased, and deletes what is stored,
+// eraser erases a queue, until the answer is that it is erased, and deletes what is stored,
 // as far as one call does.
 func (m *model) eraser(queue string) {
 	m.run.Go("eraser", func(p *sim.Proc) {

@@ -105,7 +105,7 @@ type model struct {
 	// -1 where that is not asked.
 	page  int
 	piece int64
-	// erased are the queues that an eraser was told are erased.
+	// erased are the queues that are erased by an eraser's answer.
 	erased map[string]bool
 	// refused is set where every put is refused.
 	refused bool
@@ -114,7 +114,7 @@ type model struct {
 	running int
 	// writing counts writes of cursors and messages under way.
 	writing int
-	// alarms are the wake-ups that sorters told of, where the timer has to be enough; nil
+	// alarms are the wake-ups that sorters asked for, where the timer has to be enough; nil
 	// elsewhere.
 	alarms sim.Alarms
 }
@@ -315,7 +315,7 @@ func (m *model) Final() error {
 	}
 	m.unhealed = false
 	if !m.unfinished && m.settings.Mode == cursor.ModeSync && m.page == 0 {
-		// Every call came to its end, if only by being repeated. Of what takes many
+		// Every call came to its end, if only by being repeated. From what takes many
 		// pages, it leaves the rest to the handler.
 		if err := m.reached("the writers"); err != nil {
 			return err

@@ -44,7 +44,7 @@ func (v *view) forget(at int) *sim.Digest {
 	return d
 }
 
-// begin is the begin of a producer's call.
+// begin is the start of a producer's call.
 func (v *view) begin(at int) {
 	v.putting, v.at, v.puts, v.moves = true, at, sim.Digest{}, sim.Digest{}
 	v.forget(at)
@@ -209,8 +209,8 @@ func placeOf(it ddb.Item) place {
 	return place{it.Get("queue").Str(), seq}
 }
 
-// older are what a weak read may be answered: of a cursor or a message, that there
-// is none, of a cursor also what stood there before; of messages, without any one
+// older are what a weak read may be answered: of a cursor or a message, that it
+// is absent, of a cursor also what stood there before; of messages, without any one
 // of the first, or all; of all cursors, as each was before, or none.
 func (m *model) older(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	is := func(items ...ddb.Item) func() (ddb.Answer, error) {
@@ -302,7 +302,7 @@ func (m *model) checkPark(before, after cursor.Cursor) {
 func (m *model) checkPut(at place, stored cursor.Message) {
 	c := m.cursor(at.queue)
 	if c.Erased() {
-		// Whoever is late may store anything: nobody gets it.
+		// A late writer may store anything: no reader gets it.
 		m.stored[at] = stored
 		m.records = append(m.records, record(at))
 		return

@@ -176,7 +176,7 @@ func (m *model) caller(name string, skew time.Duration, all ...call) {
 	})
 }
 
-// begin is the begin of a call: what the process knows then is where it stands,
+// begin is the start of a call: what the process knows then is where it stands,
 // what it has seen in its cache, and how the row is.
 func (c *process) begin(at int) {
 	clear(c.tokens)
@@ -323,7 +323,7 @@ func (c *process) manually() error {
 	return err
 }
 
-// effect is the effect: a moment at which anything else may happen. Nobody dies
+// effect is the effect: a moment at which anything else may happen. No process dies
 // there: that is the same as a death before the write that follows.
 func (c *process) effect(run dedup.Run) error {
 	if c.owners[run.Fence].name != c.by.name {

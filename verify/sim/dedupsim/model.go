@@ -144,7 +144,7 @@ func (m *model) perform(w write) (ddb.Answer, error) {
 	return a, err
 }
 
-// standing is the item of the row; none where there is none.
+// standing is the item of the row; the zero Item if absent.
 func (m *model) standing() ddb.Item {
 	for _, it := range m.memory.Items(tableName) {
 		if !it.Has("resultOf") {

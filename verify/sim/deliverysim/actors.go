@@ -93,7 +93,7 @@ func (m *model) handler(p *sim.Proc, d *delivery.Deliverer, names ...string) (fu
 	}, err
 }
 
-// reader is a reader whose sink takes its batches. seen is told of each before it comes there.
+// reader is a reader whose sink takes its batches. seen gets each before it comes there.
 func (m *model) reader(p *sim.Proc, name string, seen func(delivery.Batch)) delivery.Reader {
 	r := m.bound
 	r.Name = name

@@ -18,7 +18,7 @@ func timed(m *model) { m.alarms = sim.Alarms{} }
 type handle = func(context.Context, table.StreamEvent) ([]int, error)
 
 // byTimer checks that no sweep is needed where no record is dropped and no wake-up fails:
-// everything is handed on, or blocked.
+// everything is delivered, or blocked.
 func (m *model) byTimer(d *delivery.Deliverer, deliver handle) error {
 	if m.alarms == nil || m.lost {
 		return nil

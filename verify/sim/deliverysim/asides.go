@@ -35,11 +35,11 @@ const longerThanBeside = time.Minute + time.Second
 // slowFor is for how long a queue is known to be slow.
 const slowFor = 10 * time.Minute
 
-// beside checks A of a batch that is handed on beside others.
+// beside checks A of a batch that is delivered beside others.
 func (m *model) beside(b delivery.Batch) {
 	slow := b.Queue == m.own.slow && m.now.Sub(m.consumers[reader{b.Queue, b.Consumer}].Answer.At) < slowFor
 	if m.own.on && (slow || b.Attempt > 1) {
-		m.run.Violation("A: %d to %d of %s was handed on beside others, attempt %d", b.From, b.To, b.Queue, b.Attempt)
+		m.run.Violation("A: %d to %d of %s was delivered beside others, attempt %d", b.From, b.To, b.Queue, b.Attempt)
 	}
 }
 

@@ -53,7 +53,7 @@ type worked struct {
 	handed, skipped bool
 	roots           []xorack.Edge
 	// again is set when the claim was made a second time: its request was repeated after the
-	// consumer was removed and made anew.
+	// consumer was removed and recreated.
 	again bool
 }
 
@@ -365,7 +365,7 @@ func (m *model) worker(name string) {
 	})
 }
 
-// errEarly is what a worker is told that was faster than the handler's answer.
+// errEarly is the answer to a worker that was faster than the handler's answer.
 var errEarly = errors.New("not deferred yet")
 
 // works does the work of a task, says so, and passes on the work that follows.
@@ -635,8 +635,8 @@ func deferrals() []sim.Scenario {
 			m.work.fails = 1
 		}),
 		deferring("deferred, a message arrives meanwhile, 1 fault", 1, 1, 1, func(m *model) { m.producer("A", defaultQueue, 2) }),
-		deferring("deferred, the consumer is made anew", 1, 1, 1, (*model).remaker),
-		deferring("deferred, the consumer is made anew after a failure", 0, 1, 1, func(m *model) {
+		deferring("deferred, the consumer is recreated", 1, 1, 1, (*model).remaker),
+		deferring("deferred, the consumer is recreated after a failure", 0, 1, 1, func(m *model) {
 			m.work.fails = 1
 			m.remaker()
 			m.clock(1, time.Second)

@@ -5,9 +5,9 @@
 //	H1 a consumer moves only along the arrows of its state machine
 //	H2 at most one token is good: a claim is ended by its own token, or after
 //	   its lease
-//	H3 what is committed was handed on under that claim
+//	H3 what is committed was delivered under that claim
 //	H4 what became of a token never changes
-//	H6 nothing vanishes: Delivered rises only over what was handed on, skipped
+//	H6 nothing vanishes: Delivered rises only over what was delivered, skipped
 //	   by an operator, or announced as lost
 //	N2 a sink that is away blocks nothing, where a scenario says so, and needs nobody when it is
 //	   back; a bad message beside others that are taken is blocked, and alone
@@ -15,7 +15,7 @@
 //	   it is closed once the sink has taken everything
 //	S3 a sink that refuses lower tokens gets each queue in order, without a
 //	   hole, as it was accepted
-//	A  a queue that is known to be slow, or to fail, is handed on by calls of its own alone
+//	A  a queue that is known to be slow, or to fail, is delivered by isolated invocations alone
 //	W  where a reader has a window, nothing but a full batch is claimed before it is over
 //	D1 what is deferred was handed over, and is committed only when its work was done
 //	D2 a chain is created under a claim, what is handed over has a chain that was created, and
@@ -23,7 +23,7 @@
 //	D3 a chain is sealed only after its claim has ended, and after somebody was notified of what
 //	   came meanwhile
 //	D4 a chain times out only after its deadline
-//	L1 once faults stop, every accepted message is handed on
+//	L1 once faults stop, every accepted message is delivered
 //
 // and, where messages expire or are deleted, that no reader finds a hole.
 package deliverysim
@@ -116,7 +116,7 @@ type model struct {
 	// running counts operations of which the longest is shorter than what
 	// messages live longer than their passing.
 	running int
-	// alarms are the wake-ups that deliverers told of, where the timer has to be enough; nil
+	// alarms are the wake-ups that deliverers asked for, where the timer has to be enough; nil
 	// elsewhere. late are the records that are still to come again then, lost tells that
 	// one was dropped, or that a wake-up failed.
 	alarms sim.Alarms
@@ -170,7 +170,7 @@ func (m *model) clockOf(p *sim.Proc, skew time.Duration) func() time.Time {
 	}
 }
 
-// reqOf names a process's requests. A consumer that was made anew has tokens of other names.
+// reqOf names a process's requests. A consumer that was recreated has tokens of other names.
 func (m *model) reqOf(p *sim.Proc) string {
 	if m.work == nil || m.work.made == 0 {
 		return p.Name()
@@ -208,7 +208,7 @@ func (m *model) consumer(queue, name string) {
 	m.settle()
 }
 
-// caughtUp hands on all that is there before the run.
+// caughtUp delivers all that is there before the run.
 func (m *model) caughtUp() {
 	d, _ := m.deliverer(nil, 0)
 	handle, err := m.handler(nil, d)
@@ -325,7 +325,7 @@ func (m *model) needed(queue string) error {
 const rounds = 12
 
 // Final implements [sim.Model]. From here on nothing goes wrong, time passes,
-// the sweep runs, and an operator sees to what is announced.
+// the sweep runs, and an operator handles what is announced.
 func (m *model) Final() error {
 	if m.certain && !m.run.Failed() && m.streamed && m.poison == 0 {
 		for at, c := range m.consumers {
@@ -485,7 +485,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		var one sim.Digest
 		one.Text(op)
 		one.Int(int64(n))
-		done += one.Sum() // the order of a map is none
+		done += one.Sum() // a map has no order
 	}
 	d.Int(done)
 }

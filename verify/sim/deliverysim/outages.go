@@ -44,7 +44,7 @@ type circuit struct {
 // knower is a process, and the consumer whose circuit it knows.
 type knower struct{ process, consumer string }
 
-// looked notes what a process is told of the circuit, as it keeps it.
+// looked notes what a process learns of the circuit, as it keeps it.
 func (m *model) looked(p *sim.Proc, r ddb.Request, a ddb.Answer) {
 	if p == nil {
 		return

@@ -25,7 +25,7 @@ func newSink(c delivery.Consumer) *sink { return &sink{high: map[int64]int64{c.R
 // set notes that the consumer was set to another place.
 func (s *sink) set(c delivery.Consumer) { s.high[c.Rewinds] = c.Delivered }
 
-// skipped notes that a message is not handed on.
+// skipped notes that a message is not delivered.
 func (s *sink) skipped(c delivery.Consumer) { s.high[c.Rewinds] = max(s.high[c.Rewinds], c.Delivered) }
 
 func (s *sink) hash(d *sim.Digest) {

@@ -183,9 +183,9 @@ func TestLimitT8AZombieReachesASinkThatDoesNotFence(t *testing.T) {
 }
 
 // TestTraceEndOfAnEarlierConsumersChain: the record of a chain's end is handed out
-// twice. In between its consumer is removed and made anew, and claims under the same
+// twice. In between its consumer is removed and recreated, and claims under the same
 // number: the second time it must end nothing. A chain has the whole token for its
 // tag, and the code that ends a claim asks for the whole token.
 func TestTraceEndOfAnEarlierConsumersChain(t *testing.T) {
-	simtest.EverySchedule(t, deferring("made anew", 1, 1, 1, (*model).remaker))
+	simtest.EverySchedule(t, deferring("recreated", 1, 1, 1, (*model).remaker))
 }

@@ -144,7 +144,7 @@ func (m *model) performWrite(p *sim.Proc, r ddb.Update, do func() (ddb.Answer, e
 	case "commit", "commit and claim", "fail", "defer":
 		n, _ := compared(r.If, "tokenN").Int64()
 		if token := (delivery.Token{N: n, Req: compared(r.If, "req").Str()}); !out || before.Token != token {
-			m.run.Violation("H2: the claim of token %v was ended, or made anew, by %s with token %v", before.Token, p.Name(), token)
+			m.run.Violation("H2: the claim of token %v was ended, or replaced, by %s with token %v", before.Token, p.Name(), token)
 		}
 	case "claim", "block", "cancel", "expire":
 		now, _ := compared(r.If, "leaseUntil").Int64()

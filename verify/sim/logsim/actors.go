@@ -335,7 +335,7 @@ func (m *model) forgotten() {
 func (m *model) clock(steps ...time.Duration) { m.Run.Clock(&m.Now, nil, steps...) }
 
 // restored sets the cursor back to what it is now, at any later moment between two calls, and
-// deletes the order items behind it, as docs/restore.md says; the messages stay as they are.
+// deletes the order items behind it, as docs/how-to/restore.md says; the messages stay as they are.
 func (m *model) restored() {
 	m.pauses = true
 	last := m.seen[len(m.seen)-1]

@@ -11,8 +11,8 @@ import (
 // large enough for it, of which every schedule is walked; each has its planted bug in
 // verify/mutant, which makes it fail.
 
-// K1: a settler reads what waits, and 2 is all. 1 is stored before its move, and told that it
-// waits. Whoever looks beyond the watermark only never sees it.
+// K1: a settler reads what waits, and 2 is all. 1 is stored before its move, and answered as
+// waiting. A settler that looks only beyond the watermark never sees it.
 func TestTraceK1LookBeyondTheWatermarkOnly(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K1", 0, atOnce, func(m *model) {
 		m.storeCrowd(2, 1)
@@ -22,7 +22,7 @@ func TestTraceK1LookBeyondTheWatermarkOnly(t *testing.T) {
 }
 
 // K2: 1 is stored when 2 has its place and Low is closed: unless its writer looks again, it
-// is told that it waits, and nobody looks for it. A look that is late is no look.
+// is answered as waiting, and no settler looks for it. A look that is late is no look.
 func TestTraceK2NoSecondLook(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K2", 1, atOnce, func(m *model) {
 		m.crowd(2, 1)

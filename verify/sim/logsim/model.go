@@ -2,7 +2,7 @@
 // ones: its actors are the code of pkg/cursor on [ddb.Memory], and its model checks after every
 // step what must hold of such a queue.
 //
-//	S1  the position never decreases, and neither do the begin of the tail and the watermark
+//	S1  the position never decreases, and neither do the start of the tail and the watermark
 //	O1  every seq up to the position has a place, in an order item or in the tail, and the log
 //	    only grows at its end
 //	O2  a place that was given never changes
@@ -160,7 +160,7 @@ func (m *model) process(p *sim.Proc) *cursor.Sorter {
 	o := cursor.Options{
 		ForEach: fanout.OneByOne, Retention: m.keep, Now: m.Clock(p),
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
-		// Who goes on first is the schedule's choice.
+		// The process that goes on first is the schedule's choice.
 		Pause: func(context.Context, time.Duration) error { return nil },
 	}
 	if m.keyed() {
@@ -407,7 +407,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Text(name)
 		d.Int(int64(m.attempts[name]))
 	}
-	// Who was given what is known from the entries, but for who stored it.
+	// Which writer got what is known from the entries, but for who stored it.
 	for _, e := range m.log {
 		if !e.others {
 			d.Text(e.op)

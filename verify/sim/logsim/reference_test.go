@@ -23,7 +23,7 @@ type arrived struct {
 }
 
 // reference is a keyed queue as its promise says, and nothing else: what waits is sorted, and a
-// settle takes the begin of it up to the last one that has waited for the window.
+// settle takes it from the start up to the last one that has waited for the window.
 type reference struct {
 	late      cursor.LatePolicy
 	waiting   []arrived

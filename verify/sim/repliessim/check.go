@@ -234,7 +234,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	add := func(parts ...any) {
 		var one sim.Digest
 		one.Text(fmt.Sprint(parts...))
-		sum += one.Sum() // the order of a map is none
+		sum += one.Sum() // a map has no order
 	}
 	for name, n := range m.requests {
 		add("request", name, n)

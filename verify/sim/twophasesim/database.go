@@ -203,7 +203,7 @@ func (d *database) hash(s *sim.Digest) {
 	for h, outcome := range d.markers {
 		var one sim.Digest
 		one.Text(fmt.Sprint(h.Token, outcome))
-		sum += one.Sum() // the order of a map is none
+		sum += one.Sum() // a map has no order
 	}
 	s.Int(sum)
 }

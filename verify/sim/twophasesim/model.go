@@ -345,7 +345,7 @@ func (m *model) operate(ctx context.Context, d *delivery.Deliverer) error {
 	return err
 }
 
-// repair does what docs/restore.md asks of an operator where the database is
+// repair does what docs/how-to/restore.md asks of an operator where the database is
 // ahead of the tables.
 func (m *model) repair(ctx context.Context, d *delivery.Deliverer, ahead *pull.AheadError) error {
 	if m.orphans == nil {
@@ -406,7 +406,7 @@ func (m *model) sweep(ctx context.Context, d *delivery.Deliverer) error {
 // everything checks L.
 func (m *model) everything() error {
 	c := m.was
-	// The limit that docs/delivery.md states: a loss below a claim that the
+	// The limit that docs/internals/delivery.md states: a loss below a claim that the
 	// database still knows is not seen.
 	if slices.ContainsFunc(m.db.lost, func(t delivery.Token) bool {
 		return m.ended[t] == delivery.Committed && t.N > m.db.last()

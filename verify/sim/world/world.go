@@ -29,8 +29,8 @@ type World struct {
 	Slow   map[string]bool
 	// Page, if not 0, is the most items that a query shows, where a table stops at 1 MB.
 	Page int
-	// Running counts calls under way: time that is long against a call passes only while
-	// there is none.
+	// Running counts calls under way: time that is long against a call passes only between
+	// calls.
 	Running int
 	// Changed is set by each write.
 	Changed bool
@@ -128,7 +128,7 @@ func WithoutFirst(items []ddb.Item) []ddb.Item { return items[min(1, len(items))
 // WithoutLast is all but the last.
 func WithoutLast(items []ddb.Item) []ddb.Item { return items[:max(len(items)-1, 0)] }
 
-// Nothing is none.
+// Nothing is no items.
 func Nothing([]ddb.Item) []ddb.Item { return nil }
 
 // Step starts an actor that does something once, at any moment from when it is ready.

@@ -84,7 +84,7 @@ type model struct {
 	past *past.Past
 	// changed is set when the table did since the last Check.
 	changed bool
-	// alarms are the wake-ups that ackers told of, where the timer has to be enough; nil
+	// alarms are the wake-ups that ackers asked for, where the timer has to be enough; nil
 	// elsewhere.
 	alarms sim.Alarms
 }

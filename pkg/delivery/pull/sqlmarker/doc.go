@@ -32,7 +32,7 @@
 // If Settle comes first, the transaction cannot commit any more: its own insert
 // finds the row. If the transaction is under way, the database lets Settle wait.
 // The key has the request beside the number, and the stack: a number alone can be
-// given twice, when a table is restored from a backup or a stack is made anew.
+// given twice, when a table is restored from a backup or a stack is recreated.
 //
 // What the effect adds to the batch by [delivery.Batch.Reply] stands beside the
 // marker, as JSON, and is sent by the commit, or when the claim is settled: so a

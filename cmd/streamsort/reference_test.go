@@ -1,0 +1,58 @@
+package main
+
+import (
+	"flag"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/streamsort/streamsort/internal/dev/pages"
+)
+
+var updateReference = flag.Bool("update", false, "write the verbs into docs/reference/cli.md")
+
+// TestReference holds docs/reference/cli.md to the verbs and flags that there are.
+func TestReference(t *testing.T) {
+	var c commands
+	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var titles []string
+	tables := map[string]string{}
+	for _, verb := range parser.Model.Leaves(true) {
+		title := strings.TrimSuffix(verb.ClosestGroup().Title, ":")
+		if tables[title] == "" {
+			titles = append(titles, title)
+			tables[title] = "\n### " + title + "\n\n| verb | | flags |\n|---|---|---|\n"
+		}
+		var flags []string
+		for _, f := range verb.Flags {
+			if !f.Hidden {
+				flags = append(flags, "`--"+f.Name+"`")
+			}
+		}
+		typed, _, _ := strings.Cut(strings.TrimPrefix(verb.Summary(), "streamsort "), " [flags]")
+		help, _, _ := strings.Cut(verb.Help, "\n")
+		cells := strings.ReplaceAll("`"+typed+"` \x00 "+help+" \x00 "+strings.Join(flags, " "), "|", "\\|")
+		tables[title] += "| " + strings.ReplaceAll(cells, "\x00", "|") + " |\n"
+	}
+	text := ""
+	for _, title := range titles {
+		text += tables[title]
+	}
+	part := pages.Part{
+		Path:   filepath.Join("..", "..", "docs", "reference", "cli.md"),
+		Begins: "<!-- verbs: begin -->\n", Ends: "<!-- verbs: end -->\n",
+	}
+	if *updateReference {
+		if err := part.Write(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := part.Holds(text, "go test ./cmd/streamsort -run TestReference -update"); err != nil {
+		t.Error(err)
+	}
+}

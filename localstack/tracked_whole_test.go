@@ -60,7 +60,7 @@ func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 		if done.Err != nil {
 			k.t.Fatal(done.Err)
 		}
-		return done.Ended == delivery.EndedDeferred
+		return done.Outcome == delivery.Deferred
 	})
 	return edge
 }

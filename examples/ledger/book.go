@@ -68,7 +68,7 @@ func Consume(ctx context.Context, arguments []string) error {
 	}
 	// A copy that is killed holds its claims until their leases end: the shortest one.
 	return markers.ConsumeAll(ctx, mortal.AtRandom(claims), "", Consumer, 4, book, &pull.ConsumeOptions{
-		Bounds: delivery.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
+		MaxMessages: 10, Lease: 30 * time.Second, Poll: 100 * time.Millisecond,
 	})
 }
 

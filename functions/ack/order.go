@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/tenancy"
-	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -151,8 +151,8 @@ func (o *order) name(scope tenancy.Scope) (err error) {
 	if o.Tag, err = scope.Full("tag", o.Tag); err != nil {
 		return err
 	}
-	if delivery.TracksBatch(o.Tag) && slices.Contains([]string{"create", "stamp", "delete"}, o.Operation) {
-		return invalid.New(invalid.Misplaced, "tag", fmt.Sprintf("must not begin with %s: such chains are those of tracked batches", delivery.TrackedPrefix))
+	if request.TracksBatch(o.Tag) && slices.Contains([]string{"create", "stamp", "delete"}, o.Operation) {
+		return invalid.New(invalid.Misplaced, "tag", fmt.Sprintf("must not begin with %s: such chains are those of tracked batches", request.TrackedPrefix))
 	}
 	if !o.Edge.IsZero() {
 		err = scope.Owns("edge", o.Edge.Tag())

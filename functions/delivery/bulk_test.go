@@ -71,7 +71,7 @@ func (s *bulkServer) look(r bulk.Request) *bulk.Run {
 // doneBy is how often the audit log has an action as done in a queue, by a run.
 func (s *bulkServer) doneBy(run, queue string) (n int) {
 	s.t.Helper()
-	page, _, err := s.deliverer.Audit(s.t.Context(), queue, "")
+	page, _, err := s.deliverer.Inside(request.Inside{}).Audit(s.t.Context(), queue, "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestBulkFailed(t *testing.T) {
 	s.put("claimed", 1)
 	s.create(`{"queue":"claimed","consumer":"billing"}`)
 	claim := s.Request("POST", "/claims", "", `{"queue":"claimed","consumer":"billing","request":"r"}`)
-	s.Want("claim", claim, 200, `"answer":"OK"`)
+	s.Want("claim", claim, 200, `"outcome":"OK"`)
 	request := bulk.Request{Action: "rewind", Start: "first", Consumer: "billing"}
 	run := s.look(request)
 	report := run.Do(t.Context(), nil)

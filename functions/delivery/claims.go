@@ -25,7 +25,8 @@ import (
 // From and To are the first and the last seq of the claim's range.
 type claimDocument struct {
 	Status    int                `json:"status"`
-	Answer    delivery.Verdict   `json:"answer"`
+	Outcome   delivery.Outcome   `json:"outcome"`
+	Reason    string             `json:"reason,omitempty"`
 	Queue     string             `json:"queue"`
 	Consumer  string             `json:"consumer"`
 	Token     string             `json:"token,omitempty"`
@@ -45,7 +46,7 @@ type claimDocument struct {
 
 func newClaimDocument(scope tenancy.Scope, a delivery.Answer) claimDocument {
 	d := claimDocument{
-		Status: http.StatusOK, Answer: a.Verdict, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
+		Status: http.StatusOK, Outcome: a.Outcome, Reason: a.Reason, Queue: scope.Short(a.Queue), Consumer: a.Consumer,
 		Attempt: a.Attempt, Rewinds: a.Rewinds, Committed: a.Committed, Detail: reasonFor(scope, a.ReplyQueue, a.Detail),
 	}
 	if a.Token.N > 0 {
@@ -76,7 +77,7 @@ func pulled(c *httpapi.Call, a delivery.Answer, err error) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if a.Verdict == delivery.OK {
+	if a.Outcome == delivery.OK {
 		c.Metrics.Count("Claims", 1)
 	}
 	return http.StatusOK, newClaimDocument(c.Scope, a), nil
@@ -104,7 +105,7 @@ func (s *service) listReady(ctx context.Context, c *httpapi.Call) (int, any, err
 	if err := c.Parameters(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	a, err := s.puller().List(ctx, asked.Queue, asked.Consumer, delivery.Bounds(asked.wanted))
+	a, err := s.puller().List(ctx, delivery.Request{Queue: asked.Queue, Consumer: asked.Consumer, MaxMessages: asked.MaxMessages, MaxBytes: asked.MaxBytes})
 	return pulled(c, a, err)
 }
 
@@ -125,7 +126,7 @@ type nextClaim struct {
 // request is the claim of a queue and a consumer.
 func (n *nextClaim) request(queue, consumer string) delivery.Request {
 	return delivery.Request{
-		Queue: queue, Consumer: consumer, ID: n.Request, Bounds: delivery.Bounds(n.wanted),
+		Queue: queue, Consumer: consumer, ID: n.Request, MaxMessages: n.MaxMessages, MaxBytes: n.MaxBytes,
 		Lease: time.Duration(n.LeaseSeconds) * time.Second,
 	}
 }
@@ -262,7 +263,7 @@ func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h deliver
 	}
 	done, next, err := s.puller().CommitAndClaim(ctx, h, p.Next.request(h.Queue, h.Consumer), p.replies...)
 	status, document, err := pulled(c, done, err)
-	if err != nil || next.Verdict == "" {
+	if err != nil || next.Outcome == "" {
 		return status, document, err
 	}
 	both, following := newClaimDocument(c.Scope, done), newClaimDocument(c.Scope, next)

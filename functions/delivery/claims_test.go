@@ -68,18 +68,18 @@ func TestClaimDocuments(t *testing.T) {
 		s.put("q", 2)
 		s.create(`{"queue":"q","consumer":"billing"}`)
 		claimed := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1}`)
-		for _, part := range []string{`"answer":"OK"`, `"token":"1-r1"`, `"from":1,"to":1`, `"body":"canary"`, `"attempt":1`} {
+		for _, part := range []string{`"outcome":"OK"`, `"token":"1-r1"`, `"from":1,"to":1`, `"body":"canary"`, `"attempt":1`} {
 			if !strings.Contains(claimed.Body, part) {
 				t.Errorf("no %s in %s", part, claimed.Body)
 			}
 		}
 		for _, c := range []struct{ action, more, want string }{
-			{"commit", "", `"answer":"NOT_PREPARED"`},
-			{"extend", `,"leaseSeconds":120`, `"answer":"OK"`},
-			{"prepare", "", `"answer":"OK"`},
-			{"abort", `,"reason":"why"`, `"answer":"PREPARED"`},
-			{"settle", `,"outcome":"COMMITTED"`, `"answer":"OK"`},
-			{"commit", "", `"answer":"OK"`},
+			{"commit", "", `"outcome":"BUSY","reason":"STARTED"`},
+			{"extend", `,"leaseSeconds":120`, `"outcome":"OK"`},
+			{"prepare", "", `"outcome":"OK"`},
+			{"abort", `,"reason":"why"`, `"outcome":"IN_DOUBT","reason":"PREPARED"`},
+			{"settle", `,"outcome":"COMMITTED"`, `"outcome":"OK"`},
+			{"commit", "", `"outcome":"OK"`},
 		} {
 			a := s.Request("PATCH", "/claims", "", fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","token":"1-r1"%s}`, c.action, c.more))
 			if a.Status != 200 || !strings.Contains(a.Body, c.want) {
@@ -95,7 +95,7 @@ func TestClaimDocuments(t *testing.T) {
 			`{"operation":"claim","queue":"q","consumer":"billing","request":"r2"}`,
 			`{"operation":"onClaim","action":"prepare","queue":"q","consumer":"billing","token":"2-r2"}`,
 		} {
-			if a := s.Invoke(direct); !strings.Contains(a, `"answer":"OK"`) {
+			if a := s.Invoke(direct); !strings.Contains(a, `"outcome":"OK"`) {
 				t.Errorf("%s: %s", direct, a)
 			}
 		}
@@ -136,11 +136,11 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := claims.List(t.Context(), "q", "c", delivery.Bounds{})
+		got, err := claims.List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), "q", "c", delivery.Bounds{})
+		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,8 +276,8 @@ func TestReplyDocuments(t *testing.T) {
 			{"commit", `,"replies":[{"queue":"x"}]`, `replies[0].body must be given`},
 			{"commit", `,"replies":[{"queue":"x","body":1,"to":2}]`, `replies[0].to is not known: there are queue, seq,`},
 			{"commit", `,"replies":[` + strings.Repeat(`{"queue":"x","body":1},`, 500) + `{"queue":"x","body":1}]`, `"field":"replies","detail":"has too many elements: at most 500`},
-			{"commit", replies, `"answer":"OK"`},
-			{"commit", replies, `"answer":"OK"`},
+			{"commit", replies, `"outcome":"OK"`},
+			{"commit", replies, `"outcome":"OK"`},
 		} {
 			if got := on(c.action, c.more); !strings.Contains(got, c.want) {
 				t.Errorf("%s%.80s: %s, want %s", c.action, c.more, got, c.want)
@@ -315,7 +315,7 @@ func TestClaimsStayBelowLambdas6MB(t *testing.T) {
 		}
 		s.create(`{"queue":"q","consumer":"billing"}`)
 		raw := s.Invoke(httpapitest.V2("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1000}`, false))
-		if len(raw) > 6<<20 || !strings.Contains(raw, `\"answer\":\"OK\"`) {
+		if len(raw) > 6<<20 || !strings.Contains(raw, `\"outcome\":\"OK\"`) {
 			s.t.Fatalf("an answer of %d bytes, and Lambda's have at most %d: %.200s", len(raw), 6<<20, raw)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -280,16 +281,17 @@ func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error)
 	if err := c.Read(&asked, &asked.Queue); err != nil {
 		return 0, nil, err
 	}
-	queue, name, start := asked.Queue, asked.Consumer, asked.Start
+	queue, name := asked.Queue, asked.Consumer
+	var kind *cursor.Kind
 	if change := (cursor.Change{}); change.Set("kind", asked.Kind) == nil {
-		start = start.OfKind(*change.Kind)
+		kind = change.Kind
 	}
 	var load intake.Load
 	load.Use(queue)
 	if err := load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter); err != nil {
 		return 0, nil, err
 	}
-	made, err := s.deliverer.CreateFor(ctx, delivery.Who(c.Identity()), queue, name, start)
+	made, err := s.deliverer.Inside(request.Inside{}).CreateFor(ctx, delivery.Who(c.Identity()), queue, name, asked.Start, kind)
 	if err != nil {
 		return 0, nil, err
 	}

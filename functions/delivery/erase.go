@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -103,21 +104,22 @@ func (s *service) erase(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	case asked.DryRun:
 		return s.erasable(ctx, c, o.Queue)
 	}
-	it, err := s.deliverer.Erase(ctx, o)
+	it, err := s.deliverer.Inside(request.Inside{}).Erase(ctx, o)
 	if err != nil {
 		return 0, nil, withID(ctx, c, o, err)
 	}
 	c.Metrics.Count("Operations", 1)
-	done, err := s.deliverer.EraseMore(ctx, it, s.endpoints.EraseQueue)
-	if err != nil && !errors.Is(err, delivery.ErrNoRoom) { // the sweep goes on when there is room
+	stub, deleted, err := s.deliverer.Inside(request.Inside{}).EraseMore(ctx, it, s.endpoints.EraseQueue)
+	var refused *delivery.RefusedError
+	if err != nil && (!errors.As(err, &refused) || refused.Code != "full") { // the sweep goes on when there is room
 		return 0, nil, withID(ctx, c, o, err)
 	}
-	a := s.erasedAnswer(c, done.Cursor, done.Deleted.More)
+	a := s.erasedAnswer(c, stub, deleted.More)
 	a.Status, a.ID = http.StatusAccepted, o.Op
 	if a.State == erased {
 		a.Status = http.StatusOK
 	}
-	a.Deleted = &remainsAnswer{done.Deleted.Messages, done.Deleted.Arrivals}
+	a.Deleted = &remainsAnswer{deleted.Messages, deleted.Arrivals}
 	return a.Status, a, nil
 }
 
@@ -143,12 +145,12 @@ type erasableConsumer struct {
 
 // erasable shows what would be erased with a queue.
 func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (int, any, error) {
-	there, err := s.deliverer.Erasable(ctx, queue)
+	stored, list, err := s.deliverer.Inside(request.Inside{}).Erasable(ctx, queue)
 	if err != nil {
 		return 0, nil, err
 	}
 	consumers := []erasableConsumer{}
-	for _, it := range there.Consumers {
+	for _, it := range list {
 		consumers = append(consumers, erasableConsumer{it.Name, it.State, jsonseq.Seq(it.Delivered), jsonseq.Seq(it.Lag())})
 	}
 	return http.StatusOK, struct {
@@ -157,7 +159,7 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 		Stored    remainsAnswer      `json:"stored"`
 		More      bool               `json:"more"`
 		Consumers []erasableConsumer `json:"consumers"`
-	}{http.StatusOK, c.Short(queue), remainsAnswer{there.Messages, there.Arrivals}, there.More, consumers}, nil
+	}{http.StatusOK, c.Short(queue), remainsAnswer{stored.Messages, stored.Arrivals}, stored.More, consumers}, nil
 }
 
 // erasePage is how many queues are looked through at once.
@@ -238,7 +240,7 @@ func (s *service) eraseOne(ctx context.Context, c *httpapi.Call, o delivery.Orde
 	if !it.Erased() {
 		o.Queue = it.Queue
 		var err error
-		if it, err = s.deliverer.Erase(ctx, o); err != nil {
+		if it, err = s.deliverer.Inside(request.Inside{}).Erase(ctx, o); err != nil {
 			return erasedAnswer{}, err
 		}
 		c.Metrics.Count("Operations", 1)

@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -194,7 +195,7 @@ func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
 	done := s.deliver("q", "billing", func(b delivery.Batch) error {
 		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte(`"far"`)})
 	})
-	if done.Ended != delivery.EndedReplying {
+	if done.Outcome != delivery.Full {
 		t.Fatalf("%+v, want replies that wait", done)
 	}
 	s.now = s.now.Add(20 * time.Minute)
@@ -259,7 +260,7 @@ func TestEraseTenant(t *testing.T) {
 			t.Errorf("%s: %v", queue, err)
 		}
 	}
-	operations, _, err := s.deliverer.Audit(t.Context(), "@acme/q3", "")
+	operations, _, err := s.deliverer.Inside(request.Inside{}).Audit(t.Context(), "@acme/q3", "")
 	if err != nil || len(operations) != 1 || operations[0].Kind != "erase" || operations[0].Who.Name != "arn:aws:iam::1:user/ann" {
 		t.Errorf("%+v, %v", operations, err)
 	}

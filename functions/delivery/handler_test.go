@@ -67,7 +67,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"STARTED"`, `"paused":{"reason":"because","since":`)
 			return nil
 		})
-		if done.Ended != delivery.EndedPaused || done.Messages != 1 {
+		if done.Outcome != delivery.Paused || done.Messages != 1 {
 			s.t.Errorf("%+v, want that it stops after the message that was under way", done)
 		}
 		s.Want("rewound while paused", s.operate("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":4`, `"paused"`)
@@ -123,7 +123,7 @@ func TestMissing(t *testing.T) {
 		s.lose("q", 4)
 		s.lose("q", 6)
 		done := s.deliver("q", "billing", func(delivery.Batch) error { return nil })
-		if done.Ended != delivery.EndedMissing {
+		if done.Outcome != delivery.Missing {
 			s.t.Fatalf("%+v, want that a message is missing", done)
 		}
 		s.Want("missing", s.status(), 200, `"delivered":3`, `"waiting":{"seq":4,"missing":true}`)

@@ -185,7 +185,7 @@ func runConsumer() error {
 	last := mortal.Step(os.Getenv(childDieAt))
 	dying := mortal.Claims{Claims: claims, Last: func(taken mortal.Step) bool { return taken == last }}
 	return markers.Consume(ctx, dying, "q", "ledger", bookTransfers, &pull.ConsumeOptions{
-		Bounds: delivery.Bounds{MaxMessages: 10}, Lease: 30 * time.Second, Beat: 300 * time.Millisecond,
+		MaxMessages: 10, Lease: 30 * time.Second, Beat: 300 * time.Millisecond,
 		Poll: 30 * time.Millisecond, KeepMarkers: 50, Now: fastClock(beganAt()),
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/lists"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -67,7 +68,7 @@ func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Sel
 	var unreadable []string
 	left := maxListBytes
 	for i, it := range walked.Queues {
-		consumers, err := s.deliverer.Beside(ctx, it)
+		consumers, err := s.deliverer.Inside(request.Inside{}).Beside(ctx, it)
 		if err != nil && !errors.Is(err, delivery.ErrUnreadable) {
 			return a, err
 		}

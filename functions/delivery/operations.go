@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/tenancy"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -25,7 +26,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	if err := s.takeRewind(ctx, c, o); err != nil {
 		return 0, nil, err
 	}
-	after, err := kinds[o.Action].do(ctx, s.deliverer, o)
+	after, err := o.do(ctx, s.deliverer)
 	if errors.Is(err, delivery.ErrNoConsumer) {
 		if _, absent := s.sorter.Status(ctx, o.Queue); errors.Is(absent, cursor.ErrNoQueue) {
 			err = absent
@@ -50,11 +51,7 @@ func refused(ctx context.Context, scope tenancy.Scope, o order, c delivery.Consu
 	if problem == nil {
 		problem = httpapi.ProblemOf(ctx, scope, err)
 	}
-	var claimed *delivery.ClaimedError
 	switch {
-	case errors.As(err, &claimed):
-		problem.Detail = fmt.Sprintf("the claim ends at %s at the latest; pause the consumer and wait for its end",
-			claimed.Until.Format(time.RFC3339))
 	case errors.As(err, &wrong) && wrong.Field == "seq" && wrong.Code == invalid.Clash:
 		// The request is fine: it is the consumer that has moved on since.
 		problem = notBlocked(fmt.Sprintf("the consumer is blocked on %d, not on %d", c.Delivered+1, int64(o.Seq)))
@@ -156,7 +153,7 @@ func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	if len(after) > maxNext || !utf8.ValidString(after) {
 		return 0, nil, invalid.New(invalid.Malformed, "after", `must be the "next" of an earlier answer`)
 	}
-	page, next, err := s.deliverer.Audit(ctx, asked.Queue, after)
+	page, next, err := s.deliverer.Inside(request.Inside{}).Audit(ctx, asked.Queue, after)
 	unreadable := ""
 	if errors.Is(err, delivery.ErrUnreadable) {
 		unreadable = err.Error()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -29,42 +30,16 @@ type order struct {
 	Given   strictjson.Given
 }
 
-// kind is what an operation does, and which member says where; empty where none does.
-type kind struct {
-	place string
-	do    func(context.Context, *delivery.Deliverer, order) (delivery.Consumer, error)
-}
+// places are which member says where, of the operations that have one.
+var places = map[string]string{"skip": "seq", "redrive": "seq", "rewind": "start", "settle": "token", "release": "token"}
 
-// kinds are the operations by their names.
-var kinds = map[string]kind{
-	"skip": {"seq", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
-		return d.Skip(ctx, o.Order, int64(o.Seq))
-	}},
-	"redrive": {"seq", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
-		return d.Redrive(ctx, o.Order, int64(o.Seq))
-	}},
-	"rewind": {"start", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
-		return d.Rewind(ctx, o.Order, o.Start)
-	}},
-	"pause": {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
-		return d.Pause(ctx, o.Order)
-	}},
-	"resume": {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
-		return d.Resume(ctx, o.Order)
-	}},
-	"settle": {"token", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
-		return d.SettleQuarantined(ctx, o.Order, o.Token.Token, o.Outcome)
-	}},
-	"release": {"token", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
-		return d.Release(ctx, o.Order, o.Token.Token)
-	}},
-	"restart-keys": {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
-		_, err := d.RestartKeys(ctx, o.Order)
+// do carries an order out.
+func (o order) do(ctx context.Context, d *delivery.Deliverer) (delivery.Consumer, error) {
+	if o.Action == "restart-keys" {
+		_, err := d.Inside(request.Inside{}).RestartKeys(ctx, o.Order)
 		return delivery.Consumer{}, err
-	}},
-	"remove": {"", func(ctx context.Context, d *delivery.Deliverer, o order) (delivery.Consumer, error) {
-		return d.Remove(ctx, o.Order)
-	}},
+	}
+	return d.Operate(ctx, o.Order)
 }
 
 // readOrder reads the document of an operation.
@@ -77,15 +52,16 @@ func readOrder(c *httpapi.Call) (order, error) {
 		return o, invalid.New(invalid.Misplaced, "outcome", "is not a field of "+o.Action)
 	}
 	for _, place := range []string{"seq", "start", "token"} {
-		if place == kinds[o.Action].place && !o.Given[place] {
+		if place == places[o.Action] && !o.Given[place] {
 			return o, invalid.New(invalid.Missing, place, "is missing")
 		}
-		if place != kinds[o.Action].place && o.Given[place] {
+		if place != places[o.Action] && o.Given[place] {
 			return o, invalid.New(invalid.Misplaced, place, "is not a field of "+o.Action)
 		}
 	}
 	o.Order = delivery.Order{
-		Queue: o.Queue, Consumer: o.Consumer, Reason: o.Reason, Who: delivery.Who(c.Identity()),
+		Kind: o.Action, Queue: o.Queue, Consumer: o.Consumer, Reason: o.Reason, Who: delivery.Who(c.Identity()),
+		Seq: int64(o.Seq), Start: o.Start, Token: o.Token.Token, Outcome: o.Outcome,
 		Op: cmp.Or(o.ID, strings.ToLower(rand.Text())),
 	}
 	return o, nil

@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi"
@@ -12,6 +14,7 @@ import (
 // problemOf says what an error of a Deliverer is to the caller, nil for one that
 // others have too.
 func problemOf(err error) *httpapi.Problem {
+	var refused *delivery.RefusedError
 	switch {
 	case errors.Is(err, delivery.ErrNoConsumer):
 		return &httpapi.Problem{
@@ -22,32 +25,27 @@ func problemOf(err error) *httpapi.Problem {
 		return &httpapi.Problem{Status: http.StatusNotFound, Type: "no-endpoint", Title: "There is no such endpoint", Detail: "the consumer has no endpoint for this queue, or prefix"}
 	case errors.Is(err, endpoint.ErrOutran):
 		return &httpapi.Problem{Status: http.StatusConflict, Type: "outran", Title: "The endpoint was changed at the same moment", Detail: "look at it, and decide again"}
-	case errors.Is(err, delivery.ErrIDTaken):
-		return &httpapi.Problem{
-			Status: http.StatusConflict, Type: "id-taken", Title: "The id is that of another operation",
-			Detail: "the queue has another operation of this id, or this one with something else asked for; nothing was done",
-		}
-	case errors.Is(err, delivery.ErrNotBlocked):
+	case !errors.As(err, &refused):
+		return nil
+	case refused.Code == "not-blocked":
 		return notBlocked("the consumer is not blocked")
-	case errors.Is(err, delivery.ErrClaimed):
-		return &httpapi.Problem{Status: http.StatusConflict, Type: "claimed", Title: "The consumer has a claim in flight"}
-	case errors.Is(err, delivery.ErrQuarantined):
-		return &httpapi.Problem{
-			Status: http.StatusConflict, Type: "quarantined", Title: "The consumer has a claim in quarantine",
-			Detail: "settle it, or release it, first",
-		}
-	case errors.Is(err, delivery.ErrNotQuarantined):
-		return &httpapi.Problem{
-			Status: http.StatusConflict, Type: "not-quarantined", Title: "The claim is not in quarantine",
-			Detail: err.Error(),
-		}
-	case errors.Is(err, delivery.ErrOutran):
-		return &httpapi.Problem{
-			Status: http.StatusConflict, Type: "outran", Title: "The consumer was changed at the same moment",
-			Detail: "look at it, and decide again",
-		}
+	case refused.Code == "claimed":
+		return conflict(refused, "The consumer has a claim in flight", fmt.Sprintf(
+			"the claim ends at %s at the latest; pause the consumer and wait for its end", refused.Until.Format(time.RFC3339)))
+	case refused.Code == "quarantined":
+		return conflict(refused, "The consumer has a claim in quarantine", "settle it, or release it, first")
+	case refused.Code == "not-quarantined":
+		return conflict(refused, "The claim is not in quarantine", err.Error())
+	case refused.Code == "id-taken":
+		return conflict(refused, "The id is that of another operation", "the queue has another operation of this id, or this one with something else asked for; nothing was done")
+	case refused.Code == "outran":
+		return conflict(refused, "The consumer was changed at the same moment", "look at it, and decide again")
 	}
 	return nil
+}
+
+func conflict(refused *delivery.RefusedError, title, detail string) *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusConflict, Type: refused.Code, Title: title, Detail: detail}
 }
 
 func notBlocked(detail string) *httpapi.Problem {

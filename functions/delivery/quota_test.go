@@ -56,7 +56,7 @@ func TestQuotasOfReplies(t *testing.T) {
 		return s.RequestAs("org", "acme", method, "/claims", "", body)
 	}
 	s.Want("a claim", as("POST", `{"queue":"orders","consumer":"billing","request":"r","leaseSeconds":3600}`), 200, `"token":"1-r"`)
-	s.Want("prepared", as("PATCH", `{"action":"prepare","queue":"orders","consumer":"billing","token":"1-r"}`), 200, `"answer":"OK"`)
+	s.Want("prepared", as("PATCH", `{"action":"prepare","queue":"orders","consumer":"billing","token":"1-r"}`), 200, `"outcome":"OK"`)
 	commit := func(queues ...string) httpapitest.Answer {
 		replies := ""
 		for i, queue := range queues {
@@ -78,7 +78,7 @@ func TestQuotasOfReplies(t *testing.T) {
 		t.Errorf("a queue was made: %v", err)
 	}
 	window()
-	s.Want("more than a window has, to two new queues", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "b"), 200, `"answer":"OK"`)
+	s.Want("more than a window has, to two new queues", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "b"), 200, `"outcome":"OK"`)
 }
 
 // What a rewind goes back over, and a change of an endpoint, also one that is refused, count as messages, before they cost

@@ -147,7 +147,7 @@ func (s *server) block(queue, consumer string, seq int64) {
 		}
 		return nil
 	})
-	if done.Ended != delivery.EndedBlocked {
+	if done.Outcome != delivery.Blocked {
 		s.t.Fatalf("%+v, want it blocked", done)
 	}
 }

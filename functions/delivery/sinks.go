@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/httpapi"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -27,7 +28,7 @@ type sinkAnswer struct {
 func (s *service) sinks(ctx context.Context, c *httpapi.Call, list []delivery.Status) ([]*sinkAnswer, error) {
 	sinks, errs := make([]*sinkAnswer, len(list)), make([]error, len(list))
 	fanout.SideBySide(len(list), func(i int) {
-		known, err := s.deliverer.Sink(ctx, list[i].Name)
+		known, err := s.deliverer.Inside(request.Inside{}).Health(ctx, list[i].Name)
 		sinks[i], errs[i] = shown(c, known), err
 	})
 	return sinks, errors.Join(errs...)
@@ -35,12 +36,19 @@ func (s *service) sinks(ctx context.Context, c *httpapi.Call, list []delivery.St
 
 // shown is what the caller may know of a sink. A tenant shares it with others: it sees why nothing is
 // handed on, and when that is tried again, but not what others have handed on.
-func shown(c *httpapi.Call, known delivery.Sink) *sinkAnswer {
-	if c.Tenant() != "" {
-		known = delivery.Sink{OpenSince: known.OpenSince, ProbeAt: known.ProbeAt}
+func shown(c *httpapi.Call, known request.Health) *sinkAnswer {
+	a := sinkAnswer{OpenSince: known.Circuit.Opened}
+	if known.Circuit.Open() {
+		a.ProbeAt = known.Circuit.ProbeAt
 	}
-	if known == (delivery.Sink{}) {
+	if c.Tenant() == "" {
+		a.Waking, a.FailingSince, a.TakenAt = known.Circuit.Waking, known.FailingSince, known.TakenAt
+		if known.Circuit.Open() {
+			a.Probes = known.Circuit.Probes
+		}
+	}
+	if a == (sinkAnswer{}) {
 		return nil
 	}
-	return &sinkAnswer{known.OpenSince, known.ProbeAt, known.Probes, known.Waking, known.FailingSince, known.TakenAt}
+	return &a
 }

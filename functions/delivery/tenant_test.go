@@ -46,7 +46,7 @@ func TestRepliesToOthers(t *testing.T) {
 		done := s.deliver("@acme/orders", name, func(b delivery.Batch) error {
 			return b.Reply(delivery.Reply{Queue: queue, Seq: &seq, Body: []byte("1")})
 		})
-		if done.Ended != delivery.EndedFailed {
+		if done.Outcome != delivery.Wait {
 			t.Fatalf("a numbered reply to a queue in arrival order: %+v", done)
 		}
 		want := `"replies to a queue of another: the queue does not take it`
@@ -66,7 +66,7 @@ func TestRepliesToOthers(t *testing.T) {
 		err := s.sorter.Put(t.Context(), cursor.Message{Queue: "@globex/later", Seq: 1, Body: []byte("another")})[0].Err
 		return err
 	})
-	if done.Ended != delivery.EndedCaughtUp {
+	if done.Outcome != delivery.Empty {
 		t.Fatalf("%+v", done)
 	}
 	as("GET", "/consumers", "queue=asked&consumer=books", "", `"refused":{"count":1`, `"reason":"to a queue of another: seq 1: conflict"`)
@@ -200,7 +200,7 @@ func FuzzTenant(f *testing.F) {
 				t.Fatal(err)
 			}
 			a, err := claims.Claim(t.Context(), delivery.Request{Queue: queue, Consumer: "c", ID: "r"})
-			if err != nil || a.Verdict != delivery.OK {
+			if err != nil || a.Outcome != delivery.OK {
 				t.Fatalf("%+v, %v", a, err)
 			}
 			if _, err := claims.Prepare(t.Context(), delivery.Held{Queue: queue, Consumer: "c", Token: a.Token}); err != nil {
@@ -213,7 +213,7 @@ func FuzzTenant(f *testing.F) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				operations, _, err := deliverer.Audit(t.Context(), queue, "")
+				operations, _, err := deliverer.Inside(request.Inside{}).Audit(t.Context(), queue, "")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -28,7 +28,7 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Want("before it is deferred", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"answer":"NOT_PREPARED"`)
+		s.Want("before it is deferred", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"outcome":"BUSY","reason":"STARTED"`)
 		if c, _, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
@@ -41,19 +41,19 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 		s.Want("the token "+wrong, s.Request("PATCH", "/claims", "", `{"action":"commit","queue":"q","consumer":"billing","token":"`+wrong+`"}`), 400, `"field":"token"`)
 	}
 	for body, want := range map[string]string{
-		asks(c, `"action":"prepare"`):                                            `"answer":"DEFERRED"`,
-		asks(c, `"action":"extend","leaseSeconds":7200`):                         `"answer":"OK"`,
-		`{"action":"commit","queue":"q","consumer":"billing","token":"1-other"}`: `"answer":"FOREIGN"`,
-		`{"action":"commit","queue":"q","consumer":"billing","token":"7-r1"}`:    `"answer":"FOREIGN"`,
+		asks(c, `"action":"prepare"`):                                            `"outcome":"DEFERRED"`,
+		asks(c, `"action":"extend","leaseSeconds":7200`):                         `"outcome":"OK"`,
+		`{"action":"commit","queue":"q","consumer":"billing","token":"1-other"}`: `"outcome":"LOST","reason":"FOREIGN"`,
+		`{"action":"commit","queue":"q","consumer":"billing","token":"7-r1"}`:    `"outcome":"LOST","reason":"FOREIGN"`,
 	} {
 		s.Want(body, s.Request("PATCH", "/claims", "", body), 200, want)
 	}
 	s.Want("with replies", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit","replies":[{"queue":"r","body":1}]`)), 400, `"field":"replies"`)
-	s.Want("commit", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"answer":"OK"`)
-	s.Want("its response was lost", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"answer":"OK"`)
-	s.Want("too late", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort"`)), 200, `"answer":"COMMITTED"`)
+	s.Want("commit", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"outcome":"OK"`)
+	s.Want("its response was lost", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"outcome":"OK"`)
+	s.Want("too late", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort"`)), 200, `"outcome":"COMMITTED"`)
 	c = claim("r2", 2)
-	s.Want("fail", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort","reason":"no card"`)), 200, `"answer":"OK"`)
+	s.Want("fail", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort","reason":"no card"`)), 200, `"outcome":"OK"`)
 	s.Want("why", s.status(), 200, `"state":"FAILING"`, `"error":"no card"`)
 	if cur, err := s.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(s.now) {
 		t.Errorf("nobody was woken up: %+v, %v", cur, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -129,7 +130,9 @@ func (s *share) take(ctx context.Context, metrics *emf.Metrics, a eager.Queue) (
 func deliverAside(ctx context.Context, d *delivery.Deliverer, readers []delivery.Reader, a eager.Queue) error {
 	for _, r := range readers {
 		if r.Name == a.Consumer && strings.HasPrefix(a.Queue, r.Prefix) {
-			return d.DeliverAside(ctx, a.Queue, r).Err
+			if err := d.Deliver(ctx, a.Queue, r, -1).Err; !errors.Is(err, cursor.ErrErased) {
+				return err
+			}
 		}
 	}
 	return nil // it was taken out of consumers.json since, or its prefix was changed

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,6 +118,14 @@ func TestEndpointsOfQueues(t *testing.T) {
 	if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated("good", "gone")); err != nil {
 		t.Error(err)
 	}
+	// So is a queue that was erased since.
+	if _, err := d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "good", Op: "e", Reason: "they left"}); err != nil {
+		t.Fatal(err)
+	}
+	out := &bytes.Buffer{}
+	if _, err := runtime.Around(out, headroom, handle)(t.Context(), isolated("good", "hooks")); err != nil || strings.Contains(out.String(), "Errors") {
+		t.Errorf("%v, %s", err, out)
+	}
 	// A change counts within seconds.
 	for range 2 {
 		if _, err := cache.Of(t.Context(), "hooks", "good"); err != nil {
@@ -199,7 +208,7 @@ func TestIsolatedInvocations(t *testing.T) {
 // TestEndpointsThatCannotBeLookedAt: nothing of that is the message's.
 func TestEndpointsThatCannotBeLookedAt(t *testing.T) {
 	find := endpoints(endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint, error) {
-		return endpoint.Endpoint{}, delivery.ErrThrottled
+		return endpoint.Endpoint{}, cursor.ErrThrottled
 	}, time.Now))
 	if _, err := find(t.Context(), "c", "q"); !kind.IsAway(err) {
 		t.Error(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -50,7 +51,7 @@ func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers 
 					}())
 				}
 			}
-			d.DeliverMoved(ctx, positions, readers...)
+			d.Inside(request.Inside{}).DeliverMoved(ctx, positions, readers...)
 			return events.DynamoDBEventResponse{}, errors.Join(failed...)
 		}
 		response, err := deliver(ctx, event.StreamEvent)
@@ -106,25 +107,26 @@ func (o *observer) delivery(done delivery.Delivery) {
 	metrics.Count("BatchesDeferred", done.Deferred)
 	log := slog.With("queue", done.Queue, "consumer", done.Consumer, "delivered", done.Record.Delivered, "attempts", done.Record.Attempts)
 	switch {
+	case errors.Is(done.Err, cursor.ErrErased): // nothing is left to deliver
 	case done.Err != nil:
 		metrics.Count("Errors", 1)
 		log.Error("the delivery could not go on", "error", done.Err)
-	case done.Ended == delivery.EndedAside:
+	case done.Reason == "ISOLATED":
 		metrics.Count("DeliveredAside", 1)
-	case done.Ended == delivery.EndedReplying:
+	case done.Outcome == delivery.Full:
 		metrics.Count("RepliesWaiting", 1)
 		log.Warn("the replies of a claim wait for room", "error", done.Cause)
 	case done.Cause != nil:
 		metrics.Count("DeliveriesFailed", 1)
-		log.Warn("a batch was not delivered", "ended", string(done.Ended), "error", done.Cause)
-	case done.Ended == delivery.EndedLost:
+		log.Warn("a batch was not delivered", "outcome", string(done.Outcome), "reason", done.Reason, "error", done.Cause)
+	case done.Outcome == delivery.Lost:
 		metrics.Count("DeliveriesLost", 1)
 		log.Warn("the claim was taken over; what was delivered may come again")
 	}
 	if watched := o.log.Watched(); watched != "" && watched == done.Queue {
-		log.Info("delivered", "batches", done.Batches, "messages", done.Messages, "ended", string(done.Ended))
+		log.Info("delivered", "batches", done.Batches, "messages", done.Messages, "outcome", string(done.Outcome), "reason", done.Reason)
 	}
-	if done.Ended == delivery.EndedBlocked {
+	if done.Outcome == delivery.Blocked {
 		metrics.Count("DeliveriesBlocked", 1)
 	}
 }

@@ -452,7 +452,7 @@ func TestAPlaceIsKeptForAWholeInvocation(t *testing.T) {
 // TestACounterThatDoesNotAnswer: no queue waits for it, and the metrics say so.
 func TestACounterThatDoesNotAnswer(t *testing.T) {
 	b := newShareBench(t, 1)
-	b.fail = delivery.ErrThrottled
+	b.fail = cursor.ErrThrottled
 	b.call("@acme/q")
 	b.gets("@acme/q")
 	b.has(`"QuotaUnknown":1`)

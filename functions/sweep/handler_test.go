@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -125,7 +126,7 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
 		return delivery.Permanent(errors.New("no luck"))
 	}}
-	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Ended != delivery.EndedBlocked {
+	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Outcome != delivery.Blocked {
 		t.Fatalf("%+v", done)
 	}
 	for range 2 {
@@ -254,7 +255,7 @@ func TestHandlerErases(t *testing.T) {
 		t.Fatal(err)
 	}
 	hasMetrics(t, &out, `"Erased":1`)
-	if there, err := s.deliverer.Erasable(t.Context(), "q"); err != nil || there.Messages != 0 || len(there.Consumers) != 0 {
+	if there, all, err := s.deliverer.Inside(request.Inside{}).Erasable(t.Context(), "q"); err != nil || there.Messages != 0 || len(all) != 0 {
 		t.Errorf("%+v, %v", there, err)
 	}
 }

@@ -147,7 +147,7 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 		r.metrics.Count("Notified", report.Notified)
 		return report.Notified > 0, next, err
 	case timer.Circuit:
-		report, next, err := r.deliverer.WakeCircuit(ctx, w.Consumer, r.consumerOptions(r.metrics, r.seen))
+		report, next, err := r.deliverer.Wake(ctx, "", w.Consumer, r.consumerOptions(r.metrics, r.seen))
 		r.metrics.Count("Notified", report.Notified)
 		return report.Notified+report.Announced > 0, next, err
 	case timer.Settle:

@@ -78,7 +78,7 @@ func TestHandlerWakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
-	if done := earlier.Deliver(t.Context(), "fails", bad, -1); done.Ended != delivery.EndedFailed {
+	if done := earlier.Deliver(t.Context(), "fails", bad, -1); done.Outcome != delivery.Wait {
 		t.Fatalf("%+v", done)
 	}
 	chains := xorack.NewMemory()
@@ -118,7 +118,7 @@ func TestHandlerWakesACircuit(t *testing.T) {
 		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
 			t.Fatal(err)
 		}
-		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Ended != delivery.EndedFailed {
+		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Outcome != delivery.Wait {
 			t.Fatalf("%+v", done)
 		}
 	}

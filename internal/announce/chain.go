@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -59,7 +59,7 @@ func (a *Announcer) Chain(ctx context.Context, c xorack.Chain) error {
 // Then it calls end, which handles every end.
 func Batches(end xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, c xorack.Chain) error {
-		if delivery.TracksBatch(c.Tag) && c.End() != xorack.Done {
+		if request.TracksBatch(c.Tag) && c.End() != xorack.Done {
 			d := newChain(c)
 			consumer, queue, _ := strings.Cut(c.Data, "/")
 			slog.WarnContext(ctx, d.Kind, "id", d.ID, "tag", d.Tag, "queue", queue, "consumer", consumer,

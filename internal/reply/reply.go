@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/streamsort/streamsort/internal/message"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -16,7 +17,7 @@ import (
 // queue. The error is an [invalid.Error] that names the reply and the field;
 // their bounds are not looked at.
 func Read(raw json.RawMessage) ([]delivery.Reply, error) {
-	list, err := strictjson.Elements(raw, delivery.MaxReplies)
+	list, err := strictjson.Elements(raw, request.MaxReplies)
 	if err != nil {
 		return nil, invalid.Named("replies", err)
 	}

@@ -8,6 +8,7 @@ const (
 	MaxMessages     = 1000
 	DefaultBytes    = 4 << 20
 	MaxBytes        = 16 << 20
+	MaxReplies      = 500
 	DefaultAttempts = 5
 	MinAttempts     = 2
 	MaxAttempts     = 1000

@@ -49,8 +49,8 @@ func TestArrivalsAreDelivered(t *testing.T) {
 		}
 	}
 	deliver("all", 90, "1 body 0 of id0", "90 body 1 of id59")
-	order := delivery.Order{Queue: "q", Consumer: "billing", Reason: "again"}
-	if _, err := d.Rewind(t.Context(), order, delivery.At(30)); err != nil {
+	order := delivery.Order{Kind: "rewind", Queue: "q", Consumer: "billing", Start: delivery.At(30), Reason: "again"}
+	if _, err := d.Operate(t.Context(), order); err != nil {
 		t.Fatal(err)
 	}
 	deliver("from 30 on", 61, "30 body 1 of id19", "90 body 1 of id59")

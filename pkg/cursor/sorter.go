@@ -204,3 +204,8 @@ func (s *Sorter) moving(request func() (Cursor, bool, error)) (cur Cursor, moved
 	}
 	return cur, moved, err
 }
+
+// Glance reads a queue's cursor as it may have been a moment ago: half a read unit.
+func (s inside) Glance(ctx context.Context, queue string) (Cursor, error) {
+	return s.store.Cursor(ctx, queue, false)
+}

@@ -77,20 +77,10 @@ func (d *Deliverer) asideOf(r Reader) time.Duration {
 // retry has a wake-up. Where the call cannot be asked for now, a wake-up has that tried again; where it is lost, the sweep comes to the
 // queue.
 func (d *Deliverer) sendAside(ctx context.Context, done Delivery) {
-	if done.Ended != EndedAside && done.Ended != EndedOutOfTime {
+	if done.Reason != reasonIsolated && done.Reason != reasonTime {
 		return
 	}
 	if d.aside(ctx, done.Queue, done.Consumer) != nil && d.wakeUp != nil {
 		d.wakeUp(done.Queue, done.Consumer, d.now().Add(soon))
 	}
-}
-
-// DeliverAside delivers to a reader of one queue, which would have held up others: call it when [Options].Aside was. It is
-// [Deliverer.Deliver]; where there is more than there is time for, it has the queue woken up. It waits for no retry: a wake-up does.
-func (d *Deliverer) DeliverAside(ctx context.Context, queue string, r Reader) Delivery {
-	done := d.Deliver(ctx, queue, r, -1)
-	if done.Err == nil && done.Ended == EndedOutOfTime {
-		done.Err = d.sorter.Notify(ctx, queue)
-	}
-	return done
 }

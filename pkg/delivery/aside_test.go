@@ -108,12 +108,12 @@ func (b *besideDesk) aside(want ...string) {
 	b.asides = nil
 }
 
-func (b *besideDesk) own(queue string, want delivery.Ended) {
+func (b *besideDesk) own(queue string, want string) {
 	b.t.Helper()
-	done := b.d.DeliverAside(b.t.Context(), queue, b.reader())
+	done := b.d.Deliver(b.t.Context(), queue, b.reader(), -1)
 	b.must(done.Err)
-	if done.Ended != want {
-		b.t.Errorf("%s ended as %s (%v), want %s", queue, done.Ended, done.Cause, want)
+	if ending(done) != want {
+		b.t.Errorf("%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestASlowQueueHoldsUpNoOther(t *testing.T) {
 		if c := b.standing("slow"); c.State != delivery.Idle || c.Attempts != 0 || c.Error == "" {
 			t.Errorf("%+v; want that the try counts for nothing", c)
 		}
-		b.own("slow", delivery.EndedCaughtUp)
+		b.own("slow", endedCaughtUp)
 		b.gets("slow 1 #1", "slow 2 #1")
 
 		b.put("slow", 3)
@@ -139,7 +139,7 @@ func TestASlowQueueHoldsUpNoOther(t *testing.T) {
 		b.records(0, "slow", "good")
 		b.gets("good 2 #1")
 		b.aside("slow c")
-		b.own("slow", delivery.EndedCaughtUp)
+		b.own("slow", endedCaughtUp)
 		b.gets("slow 3 #1")
 
 		bubble.Sleep(10 * time.Minute)
@@ -160,7 +160,7 @@ func TestManyBatchesHoldUpNoOther(t *testing.T) {
 		b.records(1200*time.Millisecond, "long")
 		b.gets("long 1 #1", "long 2 #1", "long 3 #1")
 		b.aside("long c")
-		b.own("long", delivery.EndedCaughtUp)
+		b.own("long", endedCaughtUp)
 		if c := b.standing("long"); c.Delivered != 10 {
 			t.Errorf("%+v", c)
 		}
@@ -170,8 +170,8 @@ func TestManyBatchesHoldUpNoOther(t *testing.T) {
 		b.put("long", upTo(11, 20)...)
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
-		if done := b.d.DeliverAside(ctx, "long", b.reader()); done.Err != nil || done.Ended != delivery.EndedOutOfTime {
-			t.Errorf("%s, %v", done.Ended, done.Err)
+		if done := b.d.Deliver(ctx, "long", b.reader(), -1); done.Err != nil || ending(done) != endedOutOfTime {
+			t.Errorf("%s, %v", ending(done), done.Err)
 		}
 		b.aside()
 		if it, err := b.sorter.Status(t.Context(), "long"); err != nil || it.Notified.IsZero() {
@@ -197,14 +197,14 @@ func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
 		b.gets("bad 1 #1", "good 1 #1")
 		b.aside()
 		b.records(0, "bad") // it waits
-		b.own("bad", delivery.EndedWait)
+		b.own("bad", endedWait)
 		b.gets()
 		b.aside()
 		b.wakesIn("bad", time.Second)
 		b.records(0, "bad", "good")
 		b.aside("bad c")
 		began := time.Now()
-		b.own("bad", delivery.EndedFailed)
+		b.own("bad", endedFailed)
 		if took := time.Since(began); took != 0 {
 			t.Errorf("a call of its own waited for %s", took)
 		}
@@ -215,7 +215,7 @@ func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
 		b.records(0, "bad", "good")
 		b.gets()
 		b.aside("bad c")
-		b.own("bad", delivery.EndedCaughtUp)
+		b.own("bad", endedCaughtUp)
 		b.gets("bad 1 #1")
 		b.put("bad", 2)
 		b.records(0, "bad")
@@ -238,12 +238,12 @@ func TestACallThatCannotBeAskedFor(t *testing.T) {
 			b.records(0, "slow")
 			b.aside("slow c")
 		}
-		b.own("slow", delivery.EndedCaughtUp)
+		b.own("slow", endedCaughtUp)
 		b.put("slow", 2)
 		b.records(0, "slow") // nothing of it has failed
 		b.aside("slow c")
 		b.wakesIn("slow", 5*time.Second)
-		b.own("slow", delivery.EndedCaughtUp)
+		b.own("slow", endedCaughtUp)
 
 		b.put("long", upTo(1, 10)...)
 		b.slow["long"] = 400 * time.Millisecond
@@ -270,7 +270,7 @@ func TestACallThatIsLost(t *testing.T) {
 			if report.Notified != 1 {
 				t.Errorf("the sweep woke up %d queues", report.Notified)
 			}
-			b.own("slow", delivery.EndedCaughtUp)
+			b.own("slow", endedCaughtUp)
 		}
 	})
 }
@@ -305,8 +305,8 @@ func TestApart(t *testing.T) {
 		for _, queue := range queues {
 			done := k.d.Deliver(t.Context(), queue, r, -1)
 			k.must(done.Err)
-			if queue != "e" && done.Ended != delivery.EndedFailed {
-				t.Errorf("try %d of %s ended as %s", i, queue, done.Ended)
+			if queue != "e" && ending(done) != endedFailed {
+				t.Errorf("try %d of %s ended as %s", i, queue, ending(done))
 			}
 		}
 		k.pass(10 * time.Minute)
@@ -314,8 +314,8 @@ func TestApart(t *testing.T) {
 	for _, queue := range queues[:4] {
 		done := k.d.Deliver(t.Context(), queue, r, -1)
 		k.must(done.Err)
-		if done.Ended != delivery.EndedBlocked {
-			t.Errorf("after an hour %s ended as %s", queue, done.Ended)
+		if ending(done) != endedBlocked {
+			t.Errorf("after an hour %s ended as %s", queue, ending(done))
 		}
 	}
 	k.at("e", 1, delivery.Idle)
@@ -343,20 +343,20 @@ func TestASinkThatIsChanged(t *testing.T) {
 	k.fails = func(delivery.Batch) error {
 		return delivery.NotBefore(delivery.SinkAway(errNo), k.now.Add(48*time.Hour))
 	}
-	ends := func(want delivery.Ended) {
+	ends := func(want string) {
 		t.Helper()
-		if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || done.Ended != want {
-			t.Errorf("it ended as %s, %v; want %s", done.Ended, done.Err, want)
+		if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || ending(done) != want {
+			t.Errorf("it ended as %s, %v; want %s", ending(done), done.Err, want)
 		}
 		k.pass(time.Minute)
 	}
-	ends(delivery.EndedFailed)
-	ends(delivery.EndedWait)
+	ends(endedFailed)
+	ends(endedWait)
 	changed = k.now
-	ends(delivery.EndedFailed)
-	ends(delivery.EndedWait)
+	ends(endedFailed)
+	ends(endedWait)
 	changed, k.fails = k.now, nil
-	ends(delivery.EndedCaughtUp)
+	ends(endedCaughtUp)
 	k.gets("q 1 #1", "q 1 #1", "q 1 #1")
 }
 

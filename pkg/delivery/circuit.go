@@ -175,7 +175,7 @@ func (run *delivery) lets(ctx context.Context) bool {
 	default:
 		return true
 	}
-	run.Ended = EndedCircuitOpen
+	run.end(Wait, reasonCircuit)
 	return false
 }
 
@@ -224,7 +224,7 @@ func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 			return true
 		}
 	}
-	run.Ended = EndedCircuitOpen
+	run.end(Wait, reasonCircuit)
 	return false
 }
 

@@ -31,9 +31,7 @@ func openRow(e request.Health) trouble.Row {
 // queue up in any case. It reports whether the circuit was found closed, or due, since it stopped this delivery:
 // whoever woke others up then passed this one over.
 func (run *delivery) hold(ctx context.Context) (mayGoOn bool) {
-	switch run.Ended {
-	case EndedCircuitOpen, EndedFailed, EndedWait:
-	default:
+	if run.Reason != reasonCircuit && run.Reason != reasonFailed {
 		return false
 	}
 	h, err := run.health(ctx, run.Consumer)
@@ -41,7 +39,7 @@ func (run *delivery) hold(ctx context.Context) (mayGoOn bool) {
 		return false
 	}
 	if !run.opens(h) {
-		return run.Ended == EndedCircuitOpen
+		return run.Reason == reasonCircuit
 	}
 	run.noteHeld(ctx, run.Queue, h)
 	return false

@@ -88,12 +88,12 @@ func TestHeldBack(t *testing.T) {
 	for _, order := range [][]string{{"r2", "r1"}, {"r1", "r2"}} {
 		for _, queue := range order {
 			k.pass(time.Second)
-			k.hands(queue, delivery.EndedCircuitOpen)
+			k.hands(queue, endedCircuitOpen)
 		}
 	}
 	k.same("held back", k.heldBack(), []string{"q3", "r2", "r1"})
 	k.probeDue()
-	k.hands("r2", delivery.EndedFailed)
+	k.hands("r2", endedFailed)
 	k.same("held back", k.heldBack(), []string{"q3", "r1", "r2"})
 }
 
@@ -107,7 +107,7 @@ func TestProbesGoRound(t *testing.T) {
 		queue := fmt.Sprint("r", i)
 		k.put(queue, 1)
 		k.pass(time.Millisecond)
-		k.hands(queue, delivery.EndedCircuitOpen)
+		k.hands(queue, endedCircuitOpen)
 	}
 	for len(woken) < 12 {
 		k.probeDue()
@@ -164,20 +164,20 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 		_, _, err = k.store.Requests(request.Inside{}).Fail(t.Context(), queue, "c", c.Token, request.Failure{Error: "no", Alone: true, Now: k.now, RetryAt: k.now, Since: k.now})
 		k.must(err)
 		k.pass(time.Millisecond)
-		k.hands(queue, delivery.EndedCircuitOpen)
+		k.hands(queue, endedCircuitOpen)
 	}
 	k.pass(time.Millisecond)
 	k.put("good", 1)
-	k.hands("good", delivery.EndedCircuitOpen)
+	k.hands("good", endedCircuitOpen)
 	k.probeDue()
 	for turn := 1; ; turn++ {
-		woken := k.woken(k.heldBack(), func() { _, _, _ = k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{}) })
+		woken := k.woken(k.heldBack(), func() { _, _, _ = k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}) })
 		if slices.Contains(woken, "good") {
 			break
 		}
 		for _, queue := range woken {
-			if done := k.d.Deliver(t.Context(), queue, k.patient(), -1); turn == 1 && done.Ended != delivery.EndedCircuitOpen {
-				t.Errorf("%s ended as %s; want that the probe passes to others", queue, done.Ended)
+			if done := k.d.Deliver(t.Context(), queue, k.patient(), -1); turn == 1 && ending(done) != endedCircuitOpen {
+				t.Errorf("%s ended as %s; want that the probe passes to others", queue, ending(done))
 			}
 		}
 		if turn > 2 {
@@ -186,7 +186,7 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 		k.pass(time.Second)
 	}
 	k.fails = nil
-	k.hands("good", delivery.EndedCaughtUp)
+	k.hands("good", endedCaughtUp)
 	if k.circuit().Open() {
 		t.Error("it stays open")
 	}
@@ -208,7 +208,7 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 			return k.now
 		}})
 		k.must(err)
-		k.hands("q1", delivery.EndedCircuitOpen) // it remembers that the circuit is open
+		k.hands("q1", endedCircuitOpen) // it remembers that the circuit is open
 		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 		k.must(err)
 		next := e
@@ -222,8 +222,8 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 		asked, jumps = 0, nth
 		done := k.d.Deliver(t.Context(), "r", k.patient(), -1)
 		k.must(done.Err)
-		if done.Ended != delivery.EndedCaughtUp && !slices.Contains(k.heldBack(), "r") {
-			t.Errorf("clock %d: %s, and r is not held back", nth, done.Ended)
+		if ending(done) != endedCaughtUp && !slices.Contains(k.heldBack(), "r") {
+			t.Errorf("clock %d: %s, and r is not held back", nth, ending(done))
 		}
 		if asked < nth {
 			break
@@ -242,11 +242,11 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 		want = append(want, queue)
 		k.put(queue, 1)
 		k.pass(time.Millisecond)
-		k.hands(queue, delivery.EndedCircuitOpen)
+		k.hands(queue, endedCircuitOpen)
 	}
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	var woken []string
 	at := map[string]time.Time{}
 	k.queues.fail = func(request, queue string) error {
@@ -262,7 +262,7 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 	began := k.now
 	reader := delivery.Reader{Name: "c", Circuit: delivery.Circuit{WakeRate: 10}}
 	for calls := 0; k.circuit().Waking; calls++ {
-		_, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{Readers: []delivery.Reader{reader}})
+		_, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Readers: []delivery.Reader{reader}})
 		k.must(err)
 		if next.After(k.now) {
 			k.now = next
@@ -287,18 +287,18 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	for i := range 30 {
 		queue := fmt.Sprint("r", i)
 		k.put(queue, 1)
-		k.hands(queue, delivery.EndedCircuitOpen)
+		k.hands(queue, endedCircuitOpen)
 	}
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
 	first := k.d
 	began := k.now
 	k.queues.fail = func(request, _ string) error {
 		if k.d == first && request == "notify" && k.now.Sub(began) < 4*time.Second {
 			k.holder(waits)
-			did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+			did, next, err := k.d.Wake(t.Context(), "", "c", o)
 			k.must(err)
 			if did.Notified > 0 || next.Sub(began).Truncate(time.Second) != 5*time.Second {
 				t.Errorf("the other did %+v, and comes again after %s", did, next.Sub(began))
@@ -307,12 +307,12 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 		}
 		return nil
 	}
-	did, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+	did, next, err := k.d.Wake(t.Context(), "", "c", o)
 	k.must(err)
 	if did.Notified < 4 || did.Notified > 6 || next.After(k.now) {
 		t.Errorf("%d in a turn, and the next is in %s", did.Notified, next.Sub(k.now))
 	}
-	if did, _, err = k.d.WakeCircuit(t.Context(), "c", o); err != nil || did.Notified < 4 {
+	if did, _, err = k.d.Wake(t.Context(), "", "c", o); err != nil || did.Notified < 4 {
 		t.Errorf("%d in the next turn, %v", did.Notified, err)
 	}
 }
@@ -325,11 +325,11 @@ func TestOneQueueSleepsOn(t *testing.T) {
 	for _, queue := range []string{"r1", "bad", "r2", "r3"} {
 		k.put(queue, 1)
 		k.pass(time.Millisecond)
-		k.hands(queue, delivery.EndedCircuitOpen)
+		k.hands(queue, endedCircuitOpen)
 	}
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	var tried []string
 	k.queues.fail = func(request, queue string) error {
 		if request == "notify" {
@@ -342,7 +342,7 @@ func TestOneQueueSleepsOn(t *testing.T) {
 	}
 	for _, want := range [][]string{{"q3", "r1", "bad", "r2", "r3"}, {"r4", "bad"}} {
 		tried = nil
-		_, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+		_, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 		if !errors.Is(err, cursor.ErrUnavailable) || next.IsZero() {
 			t.Errorf("it is to be gone on with at %s, %v", next, err)
 		}
@@ -353,7 +353,7 @@ func TestOneQueueSleepsOn(t *testing.T) {
 		k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), must))
 	}
 	k.queues.fail = nil
-	_, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+	_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 	k.must(err)
 	k.same("held back", k.heldBack(), nil)
 }

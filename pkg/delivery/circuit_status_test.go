@@ -4,14 +4,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
+// sink is what people are shown of a sink.
+type sink struct {
+	OpenSince, ProbeAt, FailingSince, TakenAt time.Time
+	Probes                                    int64
+	Waking                                    bool
+}
+
 // sinkIs checks what is shown of the desk's sink.
-func (k *desk) sinkIs(what string, want delivery.Sink) {
+func (k *desk) sinkIs(what string, want sink) {
 	k.t.Helper()
-	got, err := k.d.Sink(k.t.Context(), "c")
+	h, err := k.d.Inside(request.Inside{}).Health(k.t.Context(), "c")
 	k.must(err)
+	got := sink{h.Circuit.Opened, h.Circuit.ProbeAt, h.FailingSince, h.TakenAt, h.Circuit.Probes, h.Circuit.Waking}
+	if !h.Circuit.Open() {
+		got.ProbeAt, got.Probes = time.Time{}, 0
+	}
 	if got != want {
 		k.t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
@@ -20,35 +32,35 @@ func (k *desk) sinkIs(what string, want delivery.Sink) {
 // TestSink: what people are shown of a sink, from its first failure until it is back.
 func TestSink(t *testing.T) {
 	k := newDesk(t)
-	k.sinkIs("nothing failed", delivery.Sink{})
+	k.sinkIs("nothing failed", sink{})
 	began := k.now
 	k.fails = func(delivery.Batch) error { return errNo }
 	for i, queue := range []string{"q1", "q2", "q3"} {
 		k.put(queue, 1)
-		k.hands(queue, delivery.EndedFailed)
+		k.hands(queue, endedFailed)
 		if i == 0 {
-			k.sinkIs("one failed", delivery.Sink{FailingSince: began})
+			k.sinkIs("one failed", sink{FailingSince: began})
 		}
 		k.pass(time.Second)
 	}
 	k.pass(7 * time.Second)
-	k.hands("q3", delivery.EndedFailed)
-	open := delivery.Sink{OpenSince: began.Add(10 * time.Second), ProbeAt: k.circuit().ProbeAt, FailingSince: began}
+	k.hands("q3", endedFailed)
+	open := sink{OpenSince: began.Add(10 * time.Second), ProbeAt: k.circuit().ProbeAt, FailingSince: began}
 	k.sinkIs("open", open)
 	k.put("q", 1)
 	k.probeDue()
-	k.hands("q", delivery.EndedFailed)
+	k.hands("q", endedFailed)
 	open.Probes, open.ProbeAt = 1, k.circuit().ProbeAt
 	k.sinkIs("after a probe", open)
 	k.fails = nil
 	k.probeDue()
 	k.put("r", 1)
-	k.hands("r", delivery.EndedCaughtUp)
-	k.sinkIs("closed", delivery.Sink{Waking: true, TakenAt: k.now})
+	k.hands("r", endedCaughtUp)
+	k.sinkIs("closed", sink{Waking: true, TakenAt: k.now})
 	k.fails = func(delivery.Batch) error { return errNo }
 	k.pass(time.Second)
 	k.put("r", 2)
-	k.hands("r", delivery.EndedFailed)
+	k.hands("r", endedFailed)
 	back := k.now.Add(-time.Second)
-	k.sinkIs("it fails again", delivery.Sink{Waking: true, TakenAt: back, FailingSince: k.now})
+	k.sinkIs("it fails again", sink{Waking: true, TakenAt: back, FailingSince: k.now})
 }

@@ -31,10 +31,10 @@ func (k *desk) opens() {
 	k.fails = func(delivery.Batch) error { return errNo }
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		k.put(queue, 1)
-		k.hands(queue, delivery.EndedFailed)
+		k.hands(queue, endedFailed)
 	}
 	k.pass(10 * time.Second)
-	k.hands("q3", delivery.EndedFailed)
+	k.hands("q3", endedFailed)
 	k.put("q", 1)
 	if !k.circuit().Open() {
 		k.t.Fatal("it is not open")
@@ -85,17 +85,17 @@ func TestTheCircuitOpens(t *testing.T) {
 				k.put(queue, 1)
 			}
 			for range 2 {
-				k.hands("q1", delivery.EndedFailed)
-				k.hands("q2", delivery.EndedFailed)
+				k.hands("q1", endedFailed)
+				k.hands("q2", endedFailed)
 				k.pass(10 * time.Second)
 			}
 			if k.circuit().Open() {
 				t.Error("it is open, and two queues failed")
 			}
-			k.hands("q3", delivery.EndedFailed)
+			k.hands("q3", endedFailed)
 			k.gets("q1 1 #1", "q2 1 #1", "q1 1 #"+attemptOf(k, "q1"), "q2 1 #"+attemptOf(k, "q2"), "q3 1 #1")
 			for range 2 {
-				k.hands("q4", delivery.EndedCircuitOpen)
+				k.hands("q4", endedCircuitOpen)
 				k.gets()
 				if c := k.standing("q4"); c.Token.N != 0 {
 					t.Errorf("it was claimed: %+v", c)
@@ -118,9 +118,9 @@ func TestWhatIsTakenKeepsTheCircuitClosed(t *testing.T) {
 	k.refuses("q1", "q2", "q3", "q4")
 	for i, queue := range []string{"q1", "q2", "q3", "q4"} {
 		k.put(queue, 1)
-		k.hands(queue, delivery.EndedFailed)
+		k.hands(queue, endedFailed)
 		k.put("good", int64(i)+1)
-		k.hands("good", delivery.EndedCaughtUp)
+		k.hands("good", endedCaughtUp)
 	}
 	if k.circuit() != (request.Circuit{}) {
 		t.Errorf("%+v", k.circuit())
@@ -176,13 +176,13 @@ func TestOneProbeAtATime(t *testing.T) {
 	prober := k.d
 	k.fails = func(delivery.Batch) error {
 		for range 2 {
-			k.hands("r", delivery.EndedCircuitOpen)
+			k.hands("r", endedCircuitOpen)
 			k.pass(20 * time.Second) // the next probe would be due
 			k.restarted()
 		}
 		return errNo
 	}
-	k.hands("q", delivery.EndedFailed)
+	k.hands("q", endedFailed)
 	k.gets("q 1 #1")
 	k.d = prober
 	if at := k.circuit().ProbeAt; at.Sub(k.now) < 15*time.Second || at.Sub(k.now) > 17*time.Second {
@@ -202,15 +202,15 @@ func TestOnlyOneOfTwoProbesIsMade(t *testing.T) {
 		if update, is := r.(ddb.Put); is && update.Name() == "learn" && k.d != other {
 			k.d = other // which saw it before
 			k.fails = func(delivery.Batch) error { return errNo }
-			k.hands("r", delivery.EndedFailed)
+			k.hands("r", endedFailed)
 		}
 		return k.consumers.Do(ctx, r)
 	})
 	k.store = store
 	k.restarted()
 	done := k.d.Deliver(t.Context(), "q", k.patient(), -1)
-	if done.Ended != delivery.EndedCircuitOpen {
-		t.Errorf("it ended as %s", done.Ended)
+	if ending(done) != endedCircuitOpen {
+		t.Errorf("it ended as %s", ending(done))
 	}
 	k.gets("r 1 #1")
 }
@@ -233,10 +233,10 @@ func TestAProbeThatDies(t *testing.T) {
 	k.restarted()
 	lease := k.standing("q").LeaseUntil
 	for k.now.Before(lease) {
-		k.hands("r", delivery.EndedCircuitOpen)
+		k.hands("r", endedCircuitOpen)
 		k.pass(time.Second)
 	}
-	k.hands("r", delivery.EndedCaughtUp)
+	k.hands("r", endedCaughtUp)
 }
 
 // TestTheCircuitCloses: with the first batch that is taken, and all goes on.
@@ -246,7 +246,7 @@ func TestTheCircuitCloses(t *testing.T) {
 	k.put("q", 2, 3, 4)
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4 #1")
 	if is := k.circuit(); is != (request.Circuit{Closed: k.now, Waking: true}) {
 		t.Errorf("%+v", is)
@@ -254,17 +254,17 @@ func TestTheCircuitCloses(t *testing.T) {
 	// Of those that failed nothing is waited for.
 	k.pass(time.Second)
 	for _, queue := range []string{"q1", "q2", "q3"} {
-		k.hands(queue, delivery.EndedCaughtUp)
+		k.hands(queue, endedCaughtUp)
 	}
 	// The schedule begins anew, for people too.
 	k.fails = func(delivery.Batch) error { return errNo }
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		k.put(queue, 2)
-		k.hands(queue, delivery.EndedFailed)
-		k.hands(queue, delivery.EndedWait)
+		k.hands(queue, endedFailed)
+		k.hands(queue, endedWait)
 	}
 	k.pass(15 * time.Second)
-	k.hands("q3", delivery.EndedFailed)
+	k.hands("q3", endedFailed)
 	if is := k.circuit(); is.ProbeAt.Sub(k.now) > 6*time.Second || is.Probes != 0 {
 		t.Errorf("%+v", is)
 	}
@@ -281,16 +281,16 @@ func TestNothingIsWaitedForOnceTheCircuitCloses(t *testing.T) {
 	k.d.Deliver(t.Context(), "q1", slow, -1)
 	for _, queue := range []string{"q2", "q3"} {
 		k.put(queue, 1)
-		k.hands(queue, delivery.EndedFailed)
+		k.hands(queue, endedFailed)
 	}
 	k.pass(10 * time.Second)
-	k.hands("q3", delivery.EndedFailed)
+	k.hands("q3", endedFailed)
 	k.fails = nil
 	k.probeDue()
-	k.hands("q1", delivery.EndedWait)
+	k.hands("q1", endedWait)
 	k.put("q", 1)
-	k.hands("q", delivery.EndedCaughtUp)
-	k.hands("q1", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
+	k.hands("q1", endedCaughtUp)
 }
 
 // TestACircuitClosedByAClockThatIsAhead: what fails after it waits for its time, as always.
@@ -301,12 +301,12 @@ func TestACircuitClosedByAClockThatIsAhead(t *testing.T) {
 	now := k.now
 	k.pass(time.Hour)
 	k.put("q", 1)
-	k.hands("q", delivery.EndedCaughtUp) // the probe, by the clock that is ahead
+	k.hands("q", endedCaughtUp) // the probe, by the clock that is ahead
 	k.now = now
 	k.fails = func(delivery.Batch) error { return errNo }
 	k.put("late", 1)
-	k.hands("late", delivery.EndedFailed)
-	k.hands("late", delivery.EndedWait)
+	k.hands("late", endedFailed)
+	k.hands("late", endedWait)
 }
 
 // TestTheCircuitClosesWhateverIsLearntMeanwhile: a batch that was under way when it opened fails
@@ -324,7 +324,7 @@ func TestTheCircuitClosesWhateverIsLearntMeanwhile(t *testing.T) {
 		k.must(err)
 		return nil
 	}
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 	k.must(err)
 	if e.Circuit.Open() || !e.TakenAt.Equal(k.now) || len(e.Failing) != 0 {
@@ -346,7 +346,7 @@ func TestALateProbeClosesNothing(t *testing.T) {
 		k.must(err)
 		return nil
 	}
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	if !k.circuit().Open() {
 		t.Error("it is closed")
 	}
@@ -417,25 +417,25 @@ func TestCircuitRefuses(t *testing.T) {
 func TestTheCircuitOfATrackedConsumer(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.fails = func(delivery.Batch) error { return errNo }
-	hands := func(queue string, want delivery.Ended) {
+	hands := func(queue string, want string) {
 		t.Helper()
 		k.put(queue, 1)
-		if done := k.d.Deliver(t.Context(), queue, k.reader(), -1); done.Err != nil || done.Ended != want {
-			t.Errorf("it ended as %s (%v), want %s", done.Ended, done.Err, want)
+		if done := k.d.Deliver(t.Context(), queue, k.reader(), -1); done.Err != nil || ending(done) != want {
+			t.Errorf("it ended as %s (%v), want %s", ending(done), done.Err, want)
 		}
 	}
-	hands("q1", delivery.EndedFailed)
-	hands("q2", delivery.EndedFailed)
+	hands("q1", endedFailed)
+	hands("q2", endedFailed)
 	k.pass(10 * time.Second)
-	hands("q3", delivery.EndedFailed)
-	hands("q", delivery.EndedCircuitOpen)
+	hands("q3", endedFailed)
+	hands("q", endedCircuitOpen)
 	k.probeDue()
 	k.fails = nil
-	hands("q", delivery.EndedDeferred)
+	hands("q", endedDeferred)
 	if k.circuit().Open() {
 		t.Error("it is open")
 	}
-	hands("r", delivery.EndedDeferred)
+	hands("r", endedDeferred)
 }
 
 // TestTheCircuitOpensNotForASinkThatTakesParts: however many queues have a batch that was taken in part.
@@ -449,7 +449,7 @@ func TestTheCircuitOpensNotForASinkThatTakesParts(t *testing.T) {
 				k.knows(request.Health{Failing: k.listed(names("other", i)...), FailingSince: k.now.Add(-time.Minute)})
 				queue := fmt.Sprint("q", i)
 				k.put(queue, 1, 2, 3)
-				k.hands(queue, delivery.EndedFailed)
+				k.hands(queue, endedFailed)
 				if h := k.health(); h.Circuit != (request.Circuit{}) || len(h.Failing) > 0 {
 					t.Fatalf("after %d parts: %+v; want none that fails, and a circuit that never was open", i+1, h)
 				}
@@ -509,8 +509,8 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 			for seq := range int64(40) {
 				k.put("good", seq+1)
 				done := k.d.Deliver(t.Context(), "good", r, -1)
-				if done.Err != nil || done.Ended != delivery.EndedDeferred {
-					t.Fatalf("after %d: %s, %v", seq, done.Ended, done.Err)
+				if done.Err != nil || ending(done) != endedDeferred {
+					t.Fatalf("after %d: %s, %v", seq, ending(done), done.Err)
 				}
 				if with.token {
 					answered(t, "commit", delivery.OK)(worker.Commit(t.Context(), delivery.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
@@ -584,7 +584,7 @@ func TestACircuitThatIsOff(t *testing.T) {
 	k.fails = func(delivery.Batch) error { return errNo }
 	for _, queue := range []string{"q1", "q2", "q3", "q4"} {
 		k.put(queue, 1)
-		if done := k.d.Deliver(t.Context(), queue, off, -1); done.Ended != delivery.EndedFailed {
+		if done := k.d.Deliver(t.Context(), queue, off, -1); ending(done) != endedFailed {
 			t.Errorf("%s: %+v", queue, done)
 		}
 	}
@@ -594,7 +594,7 @@ func TestACircuitThatIsOff(t *testing.T) {
 	k = newDesk(t)
 	k.opens()
 	probe := k.circuit().ProbeAt
-	if done := k.d.Deliver(t.Context(), "q", off, -1); done.Ended != delivery.EndedFailed || !done.Record.RetryAt.Before(probe) {
+	if done := k.d.Deliver(t.Context(), "q", off, -1); ending(done) != endedFailed || !done.Record.RetryAt.Before(probe) {
 		t.Errorf("%+v", done)
 	}
 	if c := k.circuit(); c.Open() || !c.Waking {
@@ -610,7 +610,7 @@ func TestACircuitThatIsOff(t *testing.T) {
 func TestSkippedMessagesShowNothing(t *testing.T) {
 	k := newDesk(t)
 	k.put("s", 1)
-	k.hands("s", delivery.EndedCaughtUp)
+	k.hands("s", endedCaughtUp)
 	k.put("s", 3)
 	_, _, err := k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "s", "lost", 0, 10)
 	k.must(err)
@@ -626,7 +626,7 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	one.MaxMessages = 1
 	done := k.d.Deliver(t.Context(), "s", one, -1)
 	k.must(done.Err)
-	if done.Ended != delivery.EndedCircuitOpen || done.Batches != 1 || done.Skipped != 1 {
+	if ending(done) != endedCircuitOpen || done.Batches != 1 || done.Skipped != 1 {
 		t.Errorf("%+v", done)
 	}
 	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)

@@ -11,7 +11,7 @@ import (
 // it on the tables, pullhttp.Client over HTTP; both are held to what is said
 // here by the same tests. [Consume] is the whole loop.
 //
-// What can be expected is an [Answer]: its Verdict says how it went. An error
+// What can be expected is an [Answer]: its Outcome says how it went. An error
 // means that nothing is known: the call may have taken effect, and is to be
 // repeated. Every call repeated gives the same answer.
 //
@@ -29,11 +29,12 @@ type Claims interface {
 
 	// List shows what a claim would get now, without claiming it: all of it or
 	// nothing is to be claimed then. OK, or what Claim would answer instead.
-	List(ctx context.Context, queue, consumer string, bounds Bounds) (Answer, error)
+	// Of the request, ID, Seqs and Lease do not count.
+	List(ctx context.Context, r Request) (Answer, error)
 
 	// Claim gives the consumer the messages that wait first, exclusively until
-	// Answer.Until. OK, or why there are none: Nothing, Busy, Wait,
-	// InDoubt, NotHead, Paused, Blocked, Missing.
+	// Answer.Until. OK, or why there are none: Empty, Busy, Wait, InDoubt, Paused, Blocked,
+	// Missing. Seqs that do not wait first are a *cursor.InvalidError.
 	//
 	// Repeated under the same ID while its claim is in flight it answers with the same
 	// messages; after that, with how the claim ended.
@@ -52,7 +53,7 @@ type Claims interface {
 	//
 	// The replies are stored before, exactly once however often Commit is
 	// repeated, where the claim can be committed, and otherwise not at all: they
-	// must be those that the transaction kept with its marker. NoRoom: a queue that
+	// must be those that the transaction kept with its marker. Full: a queue that
 	// they go to is full, and nothing of the claim is changed, though replies to other
 	// queues may be stored already; repeat it later, with the same replies. A
 	// reply that can never be stored is refused: recorded among the operations of the
@@ -69,7 +70,7 @@ type Claims interface {
 	CommitAndClaim(ctx context.Context, h Held, r Request, replies ...Reply) (done, next Answer, err error)
 
 	// Abort gives a claim back that was not prepared: its messages are handed out
-	// again, once as they were and then by halves. Prepared, InDoubt, Quarantined where it was prepared:
+	// again, once as they were and then by halves. InDoubt where it was prepared:
 	// only the consumer's database knows then, so settle.
 	Abort(ctx context.Context, h Held, reason string) (Answer, error)
 
@@ -89,25 +90,20 @@ type Held struct {
 // Held is the claim under which a batch is delivered.
 func (b Batch) Held() Held { return Held{b.Queue, b.Consumer, b.Token} }
 
-// Bounds are how much a claim has at most. The zero fields mean their defaults.
-type Bounds struct {
-	// MaxMessages is 1 to 1,000; 100.
-	MaxMessages int
-	// MaxBytes bounds the bodies, 1 to 16 MB; 4 MB. A single message may have
-	// more.
-	MaxBytes int
-}
-
 // Request is what a claim asks for.
 type Request struct {
 	Queue, Consumer string
 	// ID names the request, 1 to 64 characters that no other request has: it
 	// becomes the token's Req.
 	ID string
-	Bounds
+	// MaxMessages is 1 to 1,000; 100 where it is 0.
+	MaxMessages int
+	// MaxBytes bounds the bodies, 1 to 16 MB; 4 MB where it is 0. A single message may have
+	// more.
+	MaxBytes int
 	// Seqs, where it is not empty, are the messages to claim, which must be
 	// those that wait first, in order, as List showed them within the same
-	// Bounds: these or none. There are MaxMessages at most, and 1,000 where that
+	// bounds: these or none. There are MaxMessages at most, and 1,000 where that
 	// is 0.
 	Seqs []int64
 	// Lease is how long the claim is valid, 30 seconds to 12 hours; the
@@ -115,44 +111,11 @@ type Request struct {
 	Lease time.Duration
 }
 
-// Verdict is how a call of Claims went.
-type Verdict string
-
-const (
-	// OK: it is done, or was done before.
-	OK Verdict = "OK"
-	// Nothing is ready.
-	Nothing Verdict = "NOTHING"
-	// Busy: another claim is in flight, until Answer.Until or its end; where no
-	// lease ends it, Answer.Until is the zero time.
-	Busy Verdict = "BUSY"
-	// Wait: the messages failed, and are handed out again at Answer.Until.
-	Wait Verdict = "WAIT"
-	// NotHead: the messages that were asked for are not those that wait first.
-	NotHead Verdict = "NOT_HEAD"
-	// Paused: an operator paused the consumer, or it is being set up.
-	Paused Verdict = "PAUSED"
-	// Missing: the next message is not stored any more; an operator has to handle
-	// it.
-	Missing Verdict = "MISSING"
-
-	// NoRoom: a queue that the replies go to is full. Repeat the commit later.
-	NoRoom Verdict = "NO_ROOM"
-	// NotPrepared: the claim was not prepared, and is not deferred, or not yet.
-	NotPrepared Verdict = "NOT_PREPARED"
-	// VerdictQuarantined: the claim is in quarantine, and is not settled.
-	VerdictQuarantined Verdict = "QUARANTINED"
-	// Forgotten: the claim has ended, too long ago to say how.
-	Forgotten Verdict = "FORGOTTEN"
-	// Deferred: the claim is deferred. Commit and Abort end it, nothing else.
-	Deferred Verdict = "DEFERRED"
-	// Foreign: no claim was ever given this token.
-	Foreign Verdict = "FOREIGN"
-)
-
 // Answer is how a call went.
 type Answer struct {
-	Verdict Verdict
+	Outcome Outcome
+	// Reason tells outcomes of one kind apart, in a word: see [Outcome].
+	Reason string
 	// Batch is the claim's: its messages after OK of Claim and List, its token
 	// and range without them otherwise; the zero Batch where there is none.
 	Batch
@@ -171,11 +134,11 @@ type Answer struct {
 	ReplyQueue string
 }
 
-// judge says how a claim ended, or its state.
-func judge(c Consumer, t Token) Verdict {
+// judge says how a claim ended, or what it is at.
+func judge(c Consumer, t Token) standing {
 	if q, there := c.Quarantined(t); there {
 		if q.Unsettled() {
-			return VerdictQuarantined
+			return unsettled
 		}
 		return Aborted
 	}
@@ -185,7 +148,7 @@ func judge(c Consumer, t Token) Verdict {
 	case out && c.State == Sending:
 		return Committed // as good as
 	case out && c.State == Started:
-		return NotPrepared
+		return notPrepared
 	case out && c.State == Prepared:
 		return Prepared
 	case out && c.State == InDoubt:
@@ -193,17 +156,18 @@ func judge(c Consumer, t Token) Verdict {
 	}
 	switch outcome, known := c.Outcome(t); {
 	case known:
-		return Verdict(outcome)
+		return standing(outcome)
 	case t != c.Token && t.N >= c.Token.N, c.knows(t.N):
-		return Foreign // the number was given to another
+		return foreign // the number was given to another
 	}
-	return Forgotten
+	return forgotten
 }
 
 // answer is what is reported of a consumer, with the token and the range of the
 // claim that is in flight.
-func answer(c Consumer, v Verdict) Answer {
-	a := Answer{Verdict: v, Batch: Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}}
+func answer(c Consumer, at standing) Answer {
+	a := Answer{Batch: Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}}
+	a.Outcome, a.Reason = at.outcome()
 	if c.Claimed() {
 		a.Token, a.From, a.To, a.Attempt = c.Token, c.From, c.To, c.attempt()
 		a.Until = c.LeaseUntil

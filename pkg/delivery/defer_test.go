@@ -24,10 +24,10 @@ func (k *desk) defers() delivery.Reader {
 	return r
 }
 
-func (k *desk) defersTo(want delivery.Ended) delivery.Held {
+func (k *desk) defersTo(want string) delivery.Held {
 	k.t.Helper()
-	if done := k.d.Deliver(k.t.Context(), "q", k.defers(), -1); done.Err != nil || done.Ended != want {
-		k.t.Fatalf("it ended as %s (%v, %v), want %s", done.Ended, done.Cause, done.Err, want)
+	if done := k.d.Deliver(k.t.Context(), "q", k.defers(), -1); done.Err != nil || ending(done) != want {
+		k.t.Fatalf("it ended as %s (%v, %v), want %s", ending(done), done.Cause, done.Err, want)
 	}
 	return delivery.Held{Queue: "q", Consumer: "c", Token: k.standing("q").Token}
 }
@@ -40,12 +40,12 @@ func (k *desk) worker() delivery.Claims {
 }
 
 // answered checks how a call about a claim went.
-func answered(t *testing.T, what string, want delivery.Verdict) func(delivery.Answer, error) {
+func answered(t *testing.T, what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) {
 	t.Helper()
 	return func(a delivery.Answer, err error) {
 		t.Helper()
-		if err != nil || a.Verdict != want {
-			t.Errorf("%s: %s, error %v; want %s", what, a.Verdict, err, want)
+		if err != nil || a.Outcome != want || a.Reason != strings.Join(reason, "") {
+			t.Errorf("%s: %s %s, error %v; want %s %s", what, a.Outcome, a.Reason, err, want, reason)
 		}
 	}
 }
@@ -55,13 +55,13 @@ func answered(t *testing.T, what string, want delivery.Verdict) func(delivery.An
 func TestAWorkerCommitsByItsToken(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3, 4)
-	h := k.defersTo(delivery.EndedDeferred)
+	h := k.defersTo(endedDeferred)
 	p := k.worker()
-	k.defersTo(delivery.EndedBusy)
+	k.defersTo(endedBusy)
 	stranger := h
 	stranger.Token.Req = "another"
-	answered(t, "another's commit", delivery.Foreign)(p.Commit(t.Context(), stranger))
-	answered(t, "another's failure", delivery.Foreign)(p.Abort(t.Context(), stranger, "no"))
+	answered(t, "another's commit", delivery.Lost, "FOREIGN")(p.Commit(t.Context(), stranger))
+	answered(t, "another's failure", delivery.Lost, "FOREIGN")(p.Abort(t.Context(), stranger, "no"))
 	answered(t, "prepare", delivery.Deferred)(p.Prepare(t.Context(), h))
 	_, err := p.Commit(t.Context(), h, delivery.Reply{Queue: "r", Body: []byte("x")})
 	invalid(t, err, "replies")
@@ -76,7 +76,7 @@ func TestAWorkerCommitsByItsToken(t *testing.T) {
 	}
 	answered(t, "failure, after the commit", delivery.Committed)(p.Abort(t.Context(), h, "no"))
 	k.at("q", 3, delivery.Idle)
-	next := k.defersTo(delivery.EndedDeferred)
+	next := k.defersTo(endedDeferred)
 	answered(t, "the commit of the one before", delivery.OK)(p.Commit(t.Context(), h))
 	answered(t, "commit, with a claim of what comes next", delivery.OK)(first(p.CommitAndClaim(t.Context(), next, delivery.Request{Queue: "q", Consumer: "c", ID: "r"})))
 	k.at("q", 4, delivery.Idle)
@@ -93,10 +93,10 @@ func TestAWorkerIsFasterThanTheHandler(t *testing.T) {
 	var h delivery.Held
 	k.fails = func(b delivery.Batch) error {
 		h = b.Held()
-		answered(t, "early", delivery.NotPrepared)(p.Commit(t.Context(), h))
+		answered(t, "early", delivery.Busy, "STARTED")(p.Commit(t.Context(), h))
 		return nil
 	}
-	k.defersTo(delivery.EndedDeferred)
+	k.defersTo(endedDeferred)
 	answered(t, "again", delivery.OK)(p.Commit(t.Context(), h))
 	k.at("q", 1, delivery.Idle)
 }
@@ -111,7 +111,7 @@ func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 			answered(t, "extends", delivery.OK)(p.Extend(t.Context(), b.Held(), more))
 			return nil
 		}
-		k.defersTo(delivery.EndedDeferred)
+		k.defersTo(endedDeferred)
 		if left, want := k.standing("q").LeaseUntil.Sub(k.now), max(more, 10*time.Minute); left != want {
 			t.Errorf("extended by %s: it has %s, want %s", more, left, want)
 		}
@@ -124,7 +124,7 @@ func TestTheTokenOfATrackedBatch(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		k := newTrackedDesk(t)
 		k.put("q", 1, 2)
-		h := delivery.Held{Queue: "q", Consumer: "c", Token: k.ends(delivery.EndedDeferred).Record.Token}
+		h := delivery.Held{Queue: "q", Consumer: "c", Token: k.ends(endedDeferred).Record.Token}
 		p := k.worker()
 		before := k.standing("q")
 		_, err := p.Extend(t.Context(), h, 6*time.Hour)
@@ -152,24 +152,24 @@ func TestAWorkerFails(t *testing.T) {
 		k := newDesk(t)
 		k.put("q", 1)
 		p := k.worker()
-		h := k.defersTo(delivery.EndedDeferred)
+		h := k.defersTo(endedDeferred)
 		fail := func() (delivery.Answer, error) { return p.Abort(t.Context(), h, "no card") }
 		if settle {
 			fail = func() (delivery.Answer, error) { return p.Settle(t.Context(), h, delivery.Aborted, "no card") }
 		}
 		answered(t, "fails", delivery.OK)(fail())
 		answered(t, "again, its response was lost", delivery.OK)(fail())
-		answered(t, "commit, after the failure", delivery.Aborted)(p.Commit(t.Context(), h))
+		answered(t, "commit, after the failure", delivery.Lost, delivery.Aborted)(p.Commit(t.Context(), h))
 		if c := k.at("q", 0, delivery.Idle); c.Error != "no card" || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
 			t.Errorf("%+v; want why, and when it comes again", c)
 		}
 		for range 2 {
 			k.pass(10 * time.Minute)
-			h = k.defersTo(delivery.EndedDeferred)
+			h = k.defersTo(endedDeferred)
 			answered(t, "fails", delivery.OK)(fail())
 		}
 		k.pass(10 * time.Minute)
-		k.defersTo(delivery.EndedBlocked)
+		k.defersTo(endedBlocked)
 		k.gets("q 1 #1", "q 1 #2", "q 1 #3")
 	}
 }
@@ -177,7 +177,7 @@ func TestAWorkerFails(t *testing.T) {
 // TestADeferredClaimExpires: its worker is too late, unless it extended the claim.
 func TestADeferredClaimExpires(t *testing.T) {
 	for name, look := range map[string]func(*desk){
-		"delivery": func(k *desk) { k.defersTo(delivery.EndedWait) },
+		"delivery": func(k *desk) { k.defersTo(endedWait) },
 		"sweep": func(k *desk) {
 			if report := k.sweep(delivery.SweepOptions{}); report.Carried != 1 || report.Cancelled != 0 {
 				k.t.Errorf("%+v; want one claim that was ended", report)
@@ -187,21 +187,21 @@ func TestADeferredClaimExpires(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newDesk(t)
 			k.put("q", 1)
-			h := k.defersTo(delivery.EndedDeferred)
+			h := k.defersTo(endedDeferred)
 			p := k.worker()
 			k.pass(9 * time.Minute)
-			k.defersTo(delivery.EndedBusy)
+			k.defersTo(endedBusy)
 			answered(t, "extends", delivery.OK)(p.Extend(t.Context(), h, 10*time.Minute))
 			k.pass(10 * time.Minute)
-			k.defersTo(delivery.EndedBusy)
+			k.defersTo(endedBusy)
 			k.pass(time.Second)
 			look(k)
 			c := k.at("q", 0, delivery.Idle)
 			if !strings.HasPrefix(c.Error, "TIMED_OUT: ") || c.Attempts != 1 || c.FailingSince.IsZero() {
 				t.Errorf("%+v; want a failure, and why", c)
 			}
-			answered(t, "commits late", delivery.Cancelled)(p.Commit(t.Context(), h))
-			answered(t, "extends late", delivery.Cancelled)(p.Extend(t.Context(), h, time.Minute))
+			answered(t, "commits late", delivery.Lost, delivery.Cancelled)(p.Commit(t.Context(), h))
+			answered(t, "extends late", delivery.Lost, delivery.Cancelled)(p.Extend(t.Context(), h, time.Minute))
 		})
 	}
 }
@@ -222,7 +222,7 @@ func TestDeferIsChecked(t *testing.T) {
 		return errors.Join(b.Reply(delivery.Reply{Queue: "r", Body: []byte("x")}), b.Defer(time.Minute))
 	}
 	if done := k.d.Deliver(t.Context(), "q", k.reader(), -1); done.Cause == nil || !strings.Contains(done.Cause.Error(), "takes no replies") {
-		t.Errorf("it ended as %s (%v); want that it has replies", done.Ended, done.Cause)
+		t.Errorf("it ended as %s (%v); want that it has replies", ending(done), done.Cause)
 	}
 	if _, err := k.sorter.Status(t.Context(), "r"); !errors.Is(err, cursor.ErrNoQueue) {
 		t.Errorf("a reply was stored: %v", err)

@@ -16,7 +16,8 @@ import (
 
 // Deliver hands on what a queue has for a reader, batch after batch, and
 // commits each. It ends when nothing is left, before the context's deadline, or
-// when the reader fails. A queue whose consumer is not there yet gets one.
+// when the reader fails. A queue whose consumer is not there yet gets one. Where there is more than
+// there is time for, the queue is notified, which wakes up who delivers behind the stream.
 //
 // known is a position that the queue is known to have reached, such as that of
 // a stream record, and -1 where there is none: it saves a read.
@@ -26,6 +27,9 @@ import (
 // may be dropped that was answered without an error.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
 	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, bounds{})
+	if done.Err == nil && done.Reason == reasonTime {
+		done.Err = d.sorter.Notify(ctx, queue)
+	}
 	d.schedule(done)
 	return done
 }
@@ -42,16 +46,15 @@ func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved c
 		run.Err = run.deliver(ctx, moved.From)
 		run.left.put(run.Record, run.Err)
 		if run.hold(ctx) {
-			run.Ended = ""
+			run.end("", "")
 			run.Err = run.deliver(ctx, -1)
 			run.left.put(run.Record, run.Err)
 			run.hold(ctx)
 		}
 	}
-	if isErased(run.Err, queue) {
-		run.Ended, run.Err = EndedErased, nil
-	} else if with.unsure && errors.Is(run.Err, cursor.ErrNoQueue) {
-		run.Ended, run.Err = EndedCaughtUp, nil
+	if with.unsure && errors.Is(run.Err, cursor.ErrNoQueue) {
+		run.end(Empty, "")
+		run.Err = nil
 	}
 	d.observe(run.Delivery)
 	return run.Delivery
@@ -113,7 +116,7 @@ func (run *delivery) deliver(ctx context.Context, from int64) error {
 		if failed != nil || !ready {
 			return failed
 		}
-		if c, err = run.step(ctx); run.Ended != "" {
+		if c, err = run.step(ctx); run.Outcome != "" {
 			if err == nil {
 				run.Record = c
 			}
@@ -124,25 +127,25 @@ func (run *delivery) deliver(ctx context.Context, from int64) error {
 
 // ready reports whether a claim should be made, and says why not.
 func (run *delivery) ready(ctx context.Context) (bool, error) {
-	if err := run.settle(ctx); err != nil || run.Ended != "" {
+	if err := run.settle(ctx); err != nil || run.Outcome != "" {
 		return false, err
 	}
-	if run.Ended = run.stopped(ctx); run.Ended != "" {
+	if run.stopped(ctx) {
 		return false, nil
 	}
 	if err := run.knows(ctx); err != nil {
 		return false, err
 	}
 	if run.position <= run.Record.Delivered {
-		run.Ended = EndedCaughtUp
+		run.end(Empty, "")
 		return false, nil
 	}
 	if run.goesAside() {
-		run.Ended = EndedAside
+		run.end(Wait, reasonIsolated)
 		return false, nil
 	}
 	if !run.inTime(ctx) {
-		run.Ended = EndedOutOfTime
+		run.end(Wait, reasonTime)
 		return false, nil
 	}
 	return run.lets(ctx), nil
@@ -151,7 +154,7 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 // settle does what comes before a claim, one step after the other, until nothing is left of it, or a step ends the
 // delivery: each leaves the consumer as it is then.
 func (run *delivery) settle(ctx context.Context) (err error) {
-	for err == nil && run.Ended == "" {
+	for err == nil && run.Outcome == "" {
 		switch c, now := run.Record, run.now(); {
 		case c.Deferred:
 			err = run.lookAtWork(ctx, c)
@@ -180,9 +183,9 @@ func (run *delivery) lookAtWork(ctx context.Context, c Consumer) error {
 	run.Record, run.position = after, -1
 	switch {
 	case !ended:
-		run.Ended = EndedBusy
+		run.end(Busy, "")
 	case !after.Exists():
-		run.Ended = EndedLost // it was removed
+		run.end(Lost, "") // it was removed
 	}
 	return nil
 }
@@ -191,15 +194,15 @@ func (run *delivery) lookAtWork(ctx context.Context, c Consumer) error {
 func (run *delivery) goOnWithStart(ctx context.Context, c Consumer) error {
 	started, err := run.start(ctx, c, run.until)
 	switch {
-	case errors.Is(err, ErrOutran) && !started.Exists():
-		run.Ended = EndedLost // it was removed
+	case errors.Is(err, errOutran) && !started.Exists():
+		run.end(Lost, "") // it was removed
 		return nil
-	case err != nil && !errors.Is(err, ErrOutran):
+	case err != nil && !errors.Is(err, errOutran):
 		return err
 	}
 	run.Record = started
 	if err == nil && started.Starting != "" {
-		run.Ended = EndedOutOfTime
+		run.end(Wait, reasonTime)
 	}
 	return nil
 }
@@ -216,19 +219,19 @@ func (run *delivery) sendReplies(ctx context.Context, c Consumer) error {
 	return nil
 }
 
-// stopped is why nothing may be claimed; empty where something may.
-func (run *delivery) stopped(ctx context.Context) Ended {
+// stopped ends the delivery where nothing may be claimed.
+func (run *delivery) stopped(ctx context.Context) bool {
 	switch c := run.Record; {
 	case c.Paused != "":
-		return EndedPaused
+		run.end(Paused, "")
 	case c.State == Blocked:
-		return EndedBlocked
+		run.end(Blocked, "")
 	case c.State == Prepared || c.State == InDoubt:
-		return EndedBusy // who ends it looks at the position
+		run.end(Busy, "") // who ends it looks at the position
 	case c.State == Idle && run.now().Before(c.RetryAt) && !run.sinkMended(ctx, c):
-		return EndedWait
+		run.end(Wait, reasonFailed)
 	}
-	return ""
+	return run.Outcome != ""
 }
 
 // knows has the position read where none is known, and takes up what others noted.
@@ -251,7 +254,7 @@ func (run *delivery) busy(ctx context.Context, c Consumer) error {
 		return err
 	}
 	if run.position <= c.To || run.position <= c.Asked {
-		run.Ended = EndedBusy
+		run.end(Busy, "")
 		return nil
 	}
 	if run.unsure { // what is noted is believed: the next look reads the position
@@ -263,9 +266,9 @@ func (run *delivery) busy(ctx context.Context, c Consumer) error {
 	case err != nil:
 		return err
 	case noted:
-		run.Ended = EndedBusy
+		run.end(Busy, "")
 	case !after.Exists():
-		run.Ended = EndedLost // it was removed
+		run.end(Lost, "") // it was removed
 	default:
 		run.Record = after
 	}
@@ -302,7 +305,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	if err != nil {
 		return c, err
 	}
-	if run.Ended != "" {
+	if run.Outcome != "" {
 		return c, nil
 	}
 	claim := run.claim(ctx, batch.To)
@@ -350,7 +353,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 			return run.reply(ctx, c, batch, replies)
 		}
 		c, mine, batch, err = run.commit(ctx, c, batch)
-		if err != nil || run.Ended != "" {
+		if err != nil || run.Outcome != "" {
 			return c, err
 		}
 	}
@@ -371,7 +374,7 @@ func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
 func (run *delivery) noteBlocked(ctx context.Context, c, blocked Consumer) {
 	run.store.Note(ctx, c, blocked)
 	run.store.NoteOver(ctx, c, trouble.Failing)
-	run.Ended = EndedBlocked
+	run.end(Blocked, "")
 }
 
 func (run *delivery) claim(ctx context.Context, to int64) request.Claim {
@@ -385,7 +388,7 @@ func (run *delivery) claim(ctx context.Context, to int64) request.Claim {
 func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consumer, bool, Batch, error) {
 	if run.position > c.To && run.inTime(ctx) && !run.isOpen(ctx) {
 		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
-		if err == nil && run.Ended == "" {
+		if err == nil && run.Outcome == "" {
 			claim := run.claim(ctx, next.To)
 			after, mine, err := run.store.CommitAndClaim(ctx, c, claim, done.said())
 			if err != nil {
@@ -405,15 +408,15 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 	after, made, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, done.said())
 	switch {
 	case err != nil:
-		run.Ended = ""
+		run.end("", "")
 		return c, false, Batch{}, err
 	case !made:
 		run.tell(done, time.Time{}, nil)
-		run.Ended = EndedLost
+		run.lost(after)
 	default:
 		run.handedOn(ctx, done)
-		if run.Ended == EndedCaughtUp {
-			run.Ended = "" // more may have been noted with the claim meanwhile
+		if run.Outcome == Empty {
+			run.end("", "") // more may have been noted with the claim meanwhile
 		}
 	}
 	return after, false, Batch{}, nil
@@ -446,15 +449,15 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 	}
 	switch {
 	case !made:
-		run.Ended = EndedLost
+		run.lost(after)
 	case isSlow(cause):
-		run.Ended = EndedAside
+		run.end(Wait, reasonIsolated)
 	case after.State == Blocked:
 		run.noteBlocked(ctx, c, after)
 	case run.bad:
 		// Go on: by halves, up to the bad one.
 	default:
-		run.Ended = EndedFailed
+		run.end(Wait, reasonFailed)
 		if fails(after, run.reader.MaxAttempts) {
 			run.noteMore(ctx, failingRow(after))
 		}
@@ -492,7 +495,7 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part 
 	return failure
 }
 
-// read reads the next batch. Ended is Missing where the next message is not there.
+// read reads the next batch. The outcome is Missing where the next message is not there.
 func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts int) (Batch, error) {
 	reading := plan{
 		Sorter: run.sorter, Queue: run.Queue, Cursor: run.cursor, Position: run.position,
@@ -513,10 +516,12 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts 
 			return Batch{}, failed
 		case missing.Seq > it.Position: // a caller was wrong, or a restore took the tables back
 			run.position = it.Position
-			run.Ended, err = EndedCaughtUp, nil
+			run.end(Empty, "")
+			err = nil
 		default:
 			run.noteMissing(ctx, run.Record)
-			run.Ended, run.Cause, err = EndedMissing, missing, nil
+			run.end(Missing, "")
+			run.Cause, err = missing, nil
 		}
 	}
 	return Batch{Queue: run.Queue, Consumer: run.Consumer, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}, err

@@ -23,16 +23,16 @@ import (
 func TestDeliverInOrderInBatches(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 2, 1, 4, 3, 5, 7)
-	done := k.ends("q", delivery.EndedCaughtUp)
+	done := k.ends("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5 #1")
 	k.at("q", 5, delivery.Idle)
 	if done.Batches != 2 || done.Messages != 5 {
 		t.Errorf("%d batches of %d messages, want 2 of 5", done.Batches, done.Messages)
 	}
 	k.put("q", 6)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 6,7 #1")
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets()
 }
 
@@ -41,7 +41,7 @@ func TestSkippedSeqsAreNamed(t *testing.T) {
 	k.put("q", 1, 4)
 	_, _, err := k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10)
 	k.must(err)
-	done := k.ends("q", delivery.EndedCaughtUp)
+	done := k.ends("q", endedCaughtUp)
 	k.gets("q 1,no 2,no 3 #1", "q 4 #1")
 	if done.Messages != 2 || done.Skipped != 2 {
 		t.Errorf("%d messages and %d skipped, want 2 and 2", done.Messages, done.Skipped)
@@ -66,17 +66,17 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 7)...)
 	k.poison(2, errors.New("no"))
-	done := k.ends("q", delivery.EndedFailed)
+	done := k.ends("q", endedFailed)
 	if done.Cause == nil || done.Cause.Error() != "no" {
 		t.Errorf("cause %v, want what the sink said", done.Cause)
 	}
-	k.ends("q", delivery.EndedWait)
+	k.ends("q", endedWait)
 	k.gets("q 1,2,3 #1")
 	k.pass(time.Second)
-	k.ends("q", delivery.EndedFailed)
+	k.ends("q", endedFailed)
 	k.gets("q 1,2,3 #2")
 	k.pass(10 * time.Second)
-	k.ends("q", delivery.EndedFailed)
+	k.ends("q", endedFailed)
 	k.gets("q 1 #3", "q 2 #3")
 	c := k.at("q", 1, delivery.Idle)
 	if c.Error != "no" || !c.Failed.Equal(k.now) || !c.RetryAt.After(k.now) {
@@ -84,7 +84,7 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	}
 	k.fails = nil
 	k.pass(time.Second)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	// Behind the one that failed alone they come in batches again.
 	k.gets("q 2 #4", "q 3,4,5 #4", "q 6,7 #1")
 	if c := k.at("q", 7, delivery.Idle); c.Error != "" || !c.Failed.IsZero() || c.Attempts != 0 {
@@ -151,8 +151,8 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 	if want := []int64{100, 100, 50, 25, 1, 1, 1, 1, 1}; !slices.Equal(widths, want) {
 		t.Errorf("claims of %d messages, want %d", widths, want)
 	}
-	if done := k.d.Deliver(t.Context(), "q", r, -1); done.Ended != delivery.EndedBlocked {
-		t.Errorf("%s, %v", done.Ended, done.Err)
+	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedBlocked {
+		t.Errorf("%s, %v", ending(done), done.Err)
 	}
 	k.at("q", 100, delivery.Blocked)
 }
@@ -165,7 +165,7 @@ func TestBlockedAfterItsAttempts(t *testing.T) {
 	for _, wait := range []time.Duration{0, time.Second, time.Second, time.Second, 10 * time.Second} {
 		k.pass(wait - time.Millisecond)
 		if wait > 0 {
-			k.ends("q", delivery.EndedWait)
+			k.ends("q", endedWait)
 		}
 		k.pass(time.Millisecond)
 		k.deliver("q")
@@ -176,7 +176,7 @@ func TestBlockedAfterItsAttempts(t *testing.T) {
 		t.Errorf("%+v; want why, and since when", c)
 	}
 	k.pass(time.Hour)
-	k.ends("q", delivery.EndedBlocked)
+	k.ends("q", endedBlocked)
 	k.gets()
 }
 
@@ -184,7 +184,7 @@ func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3)
 	k.poison(2, delivery.Permanent(errors.New("too large")))
-	done := k.ends("q", delivery.EndedBlocked)
+	done := k.ends("q", endedBlocked)
 	k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #2")
 	k.at("q", 1, delivery.Blocked)
 	if done.Cause == nil || done.Batches != 1 {
@@ -199,7 +199,7 @@ func TestAPanicIsAFailure(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	k.fails = func(delivery.Batch) error { panic("oops") }
-	k.ends("q", delivery.EndedFailed)
+	k.ends("q", endedFailed)
 	if c := k.standing("q"); c.Error != "panic: oops" {
 		t.Errorf("the error is %q", c.Error)
 	}
@@ -209,7 +209,7 @@ func TestWhyItFailedIsKeptShort(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	k.fails = func(delivery.Batch) error { return errors.New(strings.Repeat("é", 1000) + "\xff") }
-	k.ends("q", delivery.EndedFailed)
+	k.ends("q", endedFailed)
 	if c := k.standing("q"); len(c.Error) > 300 || len(c.Error) < 290 || !utf8.ValidString(c.Error) {
 		t.Errorf("%d bytes are kept, valid: %v", len(c.Error), utf8.ValidString(c.Error))
 	}
@@ -221,7 +221,7 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 	for _, request := range []string{"cursor", "messages"} {
 		k := newDesk(t)
 		k.put("q", 1)
-		k.ends("q", delivery.EndedCaughtUp)
+		k.ends("q", endedCaughtUp)
 		k.put("q", 2)
 		asked := 0
 		k.queues.fail = func(r, _ string) error {
@@ -236,10 +236,10 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 		known := map[string]int64{"cursor": -1, "messages": 2}[request]
 		done := k.d.Deliver(t.Context(), "q", k.reader(), known)
 		if !errors.Is(done.Err, errFlaky) {
-			t.Errorf("%s fails: error %v, ended %q", request, done.Err, done.Ended)
+			t.Errorf("%s fails: error %v, ended %q", request, done.Err, ending(done))
 		}
 		k.queues.fail = nil
-		k.ends("q", delivery.EndedCaughtUp)
+		k.ends("q", endedCaughtUp)
 		k.at("q", 2, delivery.Idle)
 	}
 }
@@ -274,7 +274,7 @@ func TestMissing(t *testing.T) {
 	_, err = k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{2})
 	k.must(err)
 	for range 2 {
-		done := k.ends("q", delivery.EndedMissing)
+		done := k.ends("q", endedMissing)
 		var missing *cursor.MissingError
 		if !errors.As(done.Cause, &missing) || missing.Seq != 2 {
 			t.Errorf("cause %v, want that 2 is missing", done.Cause)
@@ -282,9 +282,9 @@ func TestMissing(t *testing.T) {
 		k.at("q", 1, delivery.Idle)
 	}
 	k.gets("q 1 #1")
-	_, err = k.d.Rewind(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3))
+	_, err = k.d.Operate(t.Context(), rewinds(delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3)))
 	k.must(err)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 3,4,5 #1")
 }
 
@@ -293,12 +293,12 @@ func TestBusyAndTakenOver(t *testing.T) {
 	k.put("q", 1, 2)
 	k.fails = func(delivery.Batch) error {
 		k.fails = nil
-		k.ends("q", delivery.EndedBusy)
+		k.ends("q", endedBusy)
 		k.pass(time.Minute + time.Millisecond)
-		k.ends("q", delivery.EndedCaughtUp) // another takes over
+		k.ends("q", endedCaughtUp) // another takes over
 		return nil
 	}
-	done := k.ends("q", delivery.EndedLost)
+	done := k.ends("q", endedLost)
 	k.gets("q 1,2 #1", "q 1,2 #2")
 	if done.Batches != 0 || done.Messages != 0 {
 		t.Errorf("%+v; want nothing that counts as handed on", done)
@@ -309,10 +309,10 @@ func TestBusyAndTakenOver(t *testing.T) {
 	k.fails = func(delivery.Batch) error {
 		k.fails = nil
 		k.pass(time.Minute + time.Millisecond)
-		k.ends("q", delivery.EndedCaughtUp)
+		k.ends("q", endedCaughtUp)
 		return errors.New("no")
 	}
-	k.ends("q", delivery.EndedLost)
+	k.ends("q", endedLost)
 	if c := k.at("q", 3, delivery.Idle); c.Error != "" {
 		t.Errorf("%+v; want nothing left of the failure", c)
 	}
@@ -331,8 +331,8 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 		}
 		for _, asked := range []struct{ known, noted int64 }{{b.To, 0}, {-1, next - 1}, {next - 1, next - 1}, {next - 2, next - 1}} {
 			before := k.standing("q").Asked
-			if done := k.d.Deliver(t.Context(), "q", k.reader(), asked.known); done.Ended != delivery.EndedBusy || done.Err != nil {
-				t.Errorf("%d, while %d is handed on: %s, %v", asked.known, b.To, done.Ended, done.Err)
+			if done := k.d.Deliver(t.Context(), "q", k.reader(), asked.known); ending(done) != endedBusy || done.Err != nil {
+				t.Errorf("%d, while %d is handed on: %s, %v", asked.known, b.To, ending(done), done.Err)
 			}
 			if got := k.standing("q").Asked; got != max(asked.noted, before) {
 				t.Errorf("%d, while %d is handed on: %d is noted, want %d", asked.known, b.To, got, asked.noted)
@@ -340,7 +340,7 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 		}
 		return nil
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
 }
 
@@ -355,14 +355,14 @@ func TestWhatCameWhileItFailedIsHandedOn(t *testing.T) {
 		}
 		return nil
 	}
-	k.ends("q", delivery.EndedFailed)
+	k.ends("q", endedFailed)
 	k.put("q", 2)
-	if done := k.d.Deliver(t.Context(), "q", k.reader(), 2); done.Ended != delivery.EndedWait {
-		t.Errorf("%s, %v", done.Ended, done.Err)
+	if done := k.d.Deliver(t.Context(), "q", k.reader(), 2); ending(done) != endedWait {
+		t.Errorf("%s, %v", ending(done), done.Err)
 	}
 	k.pass(time.Minute)
-	if done := k.d.Deliver(t.Context(), "q", k.reader(), 1); done.Ended != delivery.EndedCaughtUp {
-		t.Errorf("%s, %v", done.Ended, done.Err)
+	if done := k.d.Deliver(t.Context(), "q", k.reader(), 1); ending(done) != endedCaughtUp {
+		t.Errorf("%s, %v", ending(done), done.Err)
 	}
 	k.gets("q 1 #1", "q 1 #2", "q 2 #1")
 }
@@ -378,8 +378,8 @@ func TestCatchUp(t *testing.T) {
 	r.MaxMessages = 100
 	done := k.d.Deliver(t.Context(), "q", r, -1)
 	k.must(done.Err)
-	if done.Messages != count || done.Ended != delivery.EndedCaughtUp {
-		t.Errorf("%d messages, %s; want %d", done.Messages, done.Ended, count)
+	if done.Messages != count || ending(done) != endedCaughtUp {
+		t.Errorf("%d messages, %s; want %d", done.Messages, ending(done), count)
 	}
 }
 
@@ -456,8 +456,8 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 			return nil
 		}}
 		done := d.Deliver(ctx, "q", r, -1)
-		if done.Err != nil || done.Ended != delivery.EndedOutOfTime || done.Batches != 3 || time.Since(began) != 33*time.Second {
-			t.Errorf("%s after %d batches and %s (%v); want out-of-time after 3, and 33s", done.Ended, done.Batches, time.Since(began), done.Err)
+		if done.Err != nil || ending(done) != endedOutOfTime || done.Batches != 3 || time.Since(began) != 33*time.Second {
+			t.Errorf("%s after %d batches and %s (%v); want out-of-time after 3, and 33s", ending(done), done.Batches, time.Since(began), done.Err)
 		}
 		if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != delivery.Idle {
 			t.Errorf("%+v, %v; want what is done committed", c, err)
@@ -466,8 +466,8 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 		r.Handle = func(ctx context.Context, _ delivery.Batch) error { <-ctx.Done(); return ctx.Err() }
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		if done := d.Deliver(ctx, "q", r, -1); done.Ended != delivery.EndedFailed || ctx.Err() != nil {
-			t.Errorf("%s (%v), the context's error %v; want a failure before the deadline", done.Ended, done.Err, ctx.Err())
+		if done := d.Deliver(ctx, "q", r, -1); ending(done) != endedFailed || ctx.Err() != nil {
+			t.Errorf("%s (%v), the context's error %v; want a failure before the deadline", ending(done), done.Err, ctx.Err())
 		}
 	})
 }
@@ -518,7 +518,7 @@ func TestObserve(t *testing.T) {
 	k.must(err)
 	d.Deliver(t.Context(), "q", k.reader(), 1)
 	d.Deliver(t.Context(), "", k.reader(), 1)
-	if len(seen) != 2 || seen[0].Messages != 1 || seen[0].Ended != delivery.EndedCaughtUp || seen[1].Err == nil {
+	if len(seen) != 2 || seen[0].Messages != 1 || ending(seen[0]) != endedCaughtUp || seen[1].Err == nil {
 		t.Errorf("it was told %+v", seen)
 	}
 }

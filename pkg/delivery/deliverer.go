@@ -74,10 +74,10 @@ type Options struct {
 	// [Deliverer.Wake] should be called then. Nothing depends on it: the sweep finds what is
 	// due. It may be called from several goroutines at once, and must not wait for anything.
 	WakeUp func(queue, consumer string, due time.Time)
-	// WakeCircuit is the same for a consumer's circuit: [Deliverer.WakeCircuit] should be
+	// WakeCircuit is the same for a consumer's circuit: [Deliverer.Wake] without a queue should be
 	// called then.
 	WakeCircuit func(consumer string, due time.Time)
-	// Aside, if not nil, has [Deliverer.DeliverAside] called for a reader of one queue by a call of its own, and returns when that
+	// Aside, if not nil, has [Deliverer.Deliver] called for a reader of one queue by a call of its own, and returns when that
 	// is sure to be made, or cannot be asked for now: then WakeUp is told of the queue. It is asked by OnStream, for readers with
 	// Inline. What is lost of it, the sweep makes up for. It may be called from several goroutines at once.
 	Aside func(ctx context.Context, queue, consumer string) error
@@ -206,7 +206,7 @@ type Reader struct {
 	// 1,000 operations, so a batch of many messages with large trees needs
 	// [xorack.Acker.Fan]. It takes no replies. [Batch.Defer] defers a batch without a chain.
 	Track time.Duration
-	// Eager has [Deliverer.DeliverMoved] deliver to it, beside the stream.
+	// Eager has what was moved delivered to it at once, beside the stream.
 	Eager bool
 	// Handed, if not nil, is told of each batch that Handle was called for, when it is known what
 	// became of it. It may be called from several goroutines at once, and must not wait for anything.

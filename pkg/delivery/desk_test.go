@@ -177,11 +177,11 @@ func (k *desk) deliver(queue string) delivery.Delivery {
 }
 
 // ends delivers, and checks how that ended.
-func (k *desk) ends(queue string, want delivery.Ended) delivery.Delivery {
+func (k *desk) ends(queue string, want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.deliver(queue)
-	if done.Ended != want {
-		k.t.Errorf("it ended as %s (%v), want %s", done.Ended, done.Cause, want)
+	if ending(done) != want {
+		k.t.Errorf("it ended as %s (%v), want %s", ending(done), done.Cause, want)
 	}
 	return done
 }

@@ -19,7 +19,7 @@
 // [Deliverer.Deliver] for each queue that a record names; call Deliver yourself
 // where something else wakes you up. [Deliverer.Sweep] runs on a schedule and
 // makes up for what the stream drops and what a crash leaves behind. What an
-// operator does is [Deliverer.Skip], Redrive, Rewind, Pause, Resume and Remove. A consumer that
+// operator does is [Deliverer.Operate]. A consumer that
 // pulls has its [Claims] from [NewClaims], over HTTP from package pullhttp.
 //
 // A record of the stream is only a hint. A delivery begins behind what the
@@ -203,8 +203,8 @@
 // A consumer with a database of its own pulls, and has each message's effect
 // exactly once: see [Claims], and package pull. Its claim is PREPARED or IN_DOUBT meanwhile, and then
 // nobody else takes it over. What stayed in doubt too long is in quarantine, which is
-// announced until the database, or an operator ([Deliverer.SettleQuarantined],
-// Release), settles it.
+// announced until the database, or an operator ([Deliverer.Operate]),
+// settles it.
 //
 // # Replies
 //

@@ -19,12 +19,12 @@ const (
 	opRestartKeys = "restart-keys"
 )
 
-// ofQueue checks an order on a whole queue, and gives it its Op.
-func (d *Deliverer) ofQueue(o Order) (Order, error) {
+// ofQueue checks an order of a kind on a whole queue, and gives it its Op.
+func (d *Deliverer) ofQueue(o Order, kind string) (Order, error) {
 	if o.Consumer != "" {
 		return o, &cursor.InvalidError{Field: "consumer", Code: invalid.Misplaced, Problem: "must not be given: it is of a whole queue"}
 	}
-	o.Op = cmp.Or(o.Op, d.newReq())
+	o.Kind, o.Op = kind, cmp.Or(o.Op, d.newReq())
 	return o, cmp.Or(o.validateReason(), cursor.ValidateQueue(o.Queue))
 }
 
@@ -32,9 +32,9 @@ func (d *Deliverer) ofQueue(o Order) (Order, error) {
 // queue's cursor. The order has no consumer.
 //
 // Lost responses: the order again, with its Op, finds that it was done. Another order has the Op:
-// ErrIDTaken. We die right after a step: the operation is on record, and the same order does the rest.
-func (d *Deliverer) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, error) {
-	o, err := d.ofQueue(o)
+// it is refused. We die right after a step: the operation is on record, and the same order does the rest.
+func (d inside) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, error) {
+	o, err := d.ofQueue(o, opRestartKeys)
 	if err != nil {
 		return cursor.Cursor{}, err
 	}
@@ -42,9 +42,9 @@ func (d *Deliverer) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, er
 	if err != nil {
 		return cur, err
 	}
-	asked := d.operation(o, opRestartKeys, -1, nil)
+	asked := d.operation(o, -1, nil)
 	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
-		return cur, cmp.Or(err, ErrIDTaken)
+		return cur, cmp.Or(err, errIDTaken)
 	}
 	if cur.RestartedBy(o.Op) {
 		return cur, nil
@@ -56,22 +56,14 @@ func (d *Deliverer) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, er
 	return cur, d.recordEnd(ctx, asked, failed)
 }
 
-// Erasing is how far the erasing of a queue is.
-type Erasing struct {
-	// Cursor is the queue's stub: its Erasure says since when, and whether it is over.
-	Cursor cursor.Cursor
-	// Deleted is what this call deleted, and whether more is left.
-	Deleted cursor.Remains
-}
-
 // Erase erases a queue: from now on it takes nothing. What is stored of it is deleted by
 // [Deliverer.EraseMore], which the sweep calls too. It returns the queue's stub. The order has no
 // consumer.
 //
 // Lost responses, another did it first: the order again finds the stub. We die right after
 // a step: the operation is on record, and the sweep deletes what is stored.
-func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
-	o, err := d.ofQueue(o)
+func (d inside) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
+	o, err := d.ofQueue(o, opErase)
 	if err != nil {
 		return cursor.Cursor{}, err
 	}
@@ -79,9 +71,9 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 	if err != nil {
 		return c, err
 	}
-	asked := d.operation(o, opErase, -1, nil)
+	asked := d.operation(o, -1, nil)
 	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
-		return c, cmp.Or(err, ErrIDTaken)
+		return c, cmp.Or(err, errIDTaken)
 	}
 	if c.Erasure.Op == o.Op {
 		return c, nil
@@ -102,16 +94,17 @@ func (d *Deliverer) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 // that is not there. Then goes what others have of it, such as endpoints, if others is not nil: see
 // [SweepOptions].Erase.
 //
-// The end is left to the sweep: only the sweep knows that nobody has stored anything.
-func (d *Deliverer) EraseMore(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (Erasing, error) {
+// It returns the queue's stub, which says whether the erasing is over, and what this call deleted. The end is
+// left to the sweep: only the sweep knows that nobody has stored anything.
+func (d inside) EraseMore(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (cursor.Cursor, cursor.Remains, error) {
 	deleted, err := d.sorter.Inside(queuelog.Inside{}).EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
 		return d.eraseOthers(ctx, erased, others)
 	})
 	if err != nil {
-		return Erasing{erased, deleted}, err
+		return erased, deleted, err
 	}
 	now, err := d.sorter.Inside(queuelog.Inside{}).ErasureOf(ctx, erased.Queue)
-	return Erasing{now, deleted}, err
+	return now, deleted, err
 }
 
 // eraseOthers deletes what is kept of a queue that was erased beside its messages, and reports whether something is left.
@@ -165,30 +158,22 @@ func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, e
 	return gone, err
 }
 
-// Erasable is what would be erased with a queue.
-type Erasable struct {
-	cursor.Remains
-	// Consumers are the queue's, which are all shown, beside the position that it has, or
-	// had when its erasing was asked for.
-	Consumers []Status
-}
-
-// Erasable looks what would be erased with a queue, and changes nothing.
-func (d *Deliverer) Erasable(ctx context.Context, queue string) (Erasable, error) {
+// Erasable looks what would be erased with a queue, and changes nothing: all its consumers, beside the position
+// that it has, or had when its erasing was asked for.
+func (d inside) Erasable(ctx context.Context, queue string) (stored cursor.Remains, consumers []Status, err error) {
 	cur, err := d.sorter.Inside(queuelog.Inside{}).ErasureOf(ctx, queue)
 	if err != nil {
-		return Erasable{}, err
+		return stored, nil, err
 	}
-	consumers, err := d.consumers(ctx, queue)
+	all, err := d.consumers(ctx, queue)
 	if err != nil {
-		return Erasable{}, err
+		return stored, nil, err
 	}
-	there := Erasable{}
-	for _, c := range consumers {
-		there.Consumers = append(there.Consumers, Status{c, max(cur.Position, cur.Erasure.Last)})
+	for _, c := range all {
+		consumers = append(consumers, Status{c, max(cur.Position, cur.Erasure.Last)})
 	}
-	there.Remains, err = d.sorter.Inside(queuelog.Inside{}).Remaining(ctx, queue)
-	return there, err
+	stored, err = d.sorter.Inside(queuelog.Inside{}).Remaining(ctx, queue)
+	return stored, consumers, err
 }
 
 // isErased reports whether an error says that this queue was erased.

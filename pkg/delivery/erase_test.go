@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -20,63 +21,66 @@ func erasure(op string) delivery.Order {
 }
 
 // erase erases "q", and deletes as much as one call does.
-func (k *desk) erase() delivery.Erasing {
+func (k *desk) erase() (cursor.Cursor, cursor.Remains) {
 	k.t.Helper()
-	c, err := k.d.Erase(k.t.Context(), erasure("op"))
+	c, err := k.d.Inside(request.Inside{}).Erase(k.t.Context(), erasure("op"))
 	k.must(err)
-	done, err := k.d.EraseMore(k.t.Context(), c, nil)
+	c, deleted, err := k.d.Inside(request.Inside{}).EraseMore(k.t.Context(), c, nil)
 	k.must(err)
-	return done
+	return c, deleted
 }
 
 // left checks what is left of "q".
 func (k *desk) left(messages, consumers int) {
 	k.t.Helper()
-	got, err := k.d.Erasable(k.t.Context(), "q")
+	got, all, err := k.d.Inside(request.Inside{}).Erasable(k.t.Context(), "q")
 	k.must(err)
-	if got.Messages != messages || len(got.Consumers) != consumers {
-		k.t.Errorf("%d messages and %d consumers are left, want %d and %d", got.Messages, len(got.Consumers), messages, consumers)
+	if got.Messages != messages || len(all) != consumers {
+		k.t.Errorf("%d messages and %d consumers are left, want %d and %d", got.Messages, len(all), messages, consumers)
 	}
 }
 
 func TestErase(t *testing.T) {
 	k := newDesk(t)
-	_, err := k.d.Erase(t.Context(), erasure("op"))
+	_, err := k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op"))
 	if !errors.Is(err, cursor.ErrNoQueue) {
 		t.Errorf("a queue that is not there: %v", err)
 	}
 	k.put("q", upTo(1, 6)...)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	_, err = k.d.Create(t.Context(), "q", "d", delivery.First)
 	k.must(err)
-	_, err = k.d.Pause(t.Context(), delivery.Order{Queue: "q", Consumer: "d", Reason: "because", Op: "p"})
+	_, err = k.d.Operate(t.Context(), does("pause", delivery.Order{Queue: "q", Consumer: "d", Reason: "because", Op: "p"}))
 	k.must(err)
 	k.left(6, 2)
 	k.pass(time.Second)
 
-	_, err = k.d.Erase(t.Context(), order("op"))
+	_, err = k.d.Inside(request.Inside{}).Erase(t.Context(), order("op"))
 	invalid(t, err, "consumer")
-	_, err = k.d.Erase(t.Context(), delivery.Order{Queue: "q", Op: "op"})
+	_, err = k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "q", Op: "op"})
 	invalid(t, err, "reason")
-	if _, err = k.d.Erase(t.Context(), erasure("p")); !errors.Is(err, delivery.ErrIDTaken) {
+	if _, err = k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("p")); !refused(err, "id-taken") {
 		t.Errorf("by the id of another operation: %v", err)
 	}
 	k.left(6, 2)
-	done := k.erase()
-	if diff := cmp.Diff(cursor.Remains{Messages: 6}, done.Deleted); diff != "" || done.Cursor.Erasure.Last != 6 {
-		t.Errorf("%+v", done)
+	stub, deleted := k.erase()
+	if diff := cmp.Diff(cursor.Remains{Messages: 6}, deleted); diff != "" || stub.Erasure.Last != 6 {
+		t.Errorf("%+v, %+v", stub, deleted)
 	}
 	k.left(0, 0)
-	if done := k.erase(); done.Deleted != (cursor.Remains{}) || done.Cursor.Erasure.Op != "op" {
-		t.Errorf("again: %+v", done)
+	if stub, deleted := k.erase(); deleted != (cursor.Remains{}) || stub.Erasure.Op != "op" {
+		t.Errorf("again: %+v, %+v", stub, deleted)
 	}
 	k.pass(time.Second)
-	if c, err := k.d.Erase(t.Context(), erasure("op 2")); err != nil || c.Erasure.Op != "op" {
+	if c, err := k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op 2")); err != nil || c.Erasure.Op != "op" {
 		t.Errorf("by another: %+v, %v", c, err)
 	}
 
 	// The consumers' functions go on as if there were nothing.
-	k.ends("q", delivery.EndedErased)
+	if done := k.d.Deliver(t.Context(), "q", k.reader(), -1); ending(done) != endedErased {
+		t.Errorf("it ended as %s, %v", ending(done), done.Err)
+	}
+	k.stream(allWell, moved(7, "q", 0, 6))
 	_, err = k.d.Create(t.Context(), "q", "c", delivery.First)
 	if !errors.Is(err, cursor.ErrErased) {
 		t.Errorf("a new consumer: %v", err)
@@ -85,7 +89,7 @@ func TestErase(t *testing.T) {
 	if report.Failed != 0 || report.Missing != 0 || len(k.announced) != 0 {
 		t.Errorf("the sweep: %+v, %v", report, k.announced)
 	}
-	page, _, err := k.d.Audit(t.Context(), "q", "")
+	page, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
 	k.must(err)
 	var on []string
 	for _, o := range page {
@@ -101,8 +105,8 @@ func TestErase(t *testing.T) {
 func TestSweepErasesWhatConsumersKept(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	k.ends("q", delivery.EndedCaughtUp)
-	_, err := k.d.Erase(t.Context(), erasure("op"))
+	k.ends("q", endedCaughtUp)
+	_, err := k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op"))
 	k.must(err)
 	kept, failed := 3, errors.New("no answer")
 	options := delivery.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Minute}, Erase: func(_ context.Context, queue string) (bool, error) {
@@ -142,8 +146,8 @@ func TestEraseEndsClaims(t *testing.T) {
 		k.erase()
 		return nil
 	}
-	done := k.deliver("q")
-	if done.Err != nil || done.Ended != delivery.EndedLost && done.Ended != delivery.EndedErased {
+	done := k.d.Deliver(t.Context(), "q", k.reader(), -1)
+	if ending(done) != endedLost && ending(done) != endedErased {
 		t.Errorf("%+v", done)
 	}
 	k.gets("q 1,2,3 #1")
@@ -161,7 +165,7 @@ func (k *desk) sending() {
 		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
-	k.ends("q", delivery.EndedReplying)
+	k.ends("q", endedReplying)
 	k.at("q", 0, delivery.Sending)
 }
 
@@ -169,14 +173,14 @@ func (k *desk) sending() {
 func TestEraseWaitsForReplies(t *testing.T) {
 	k := newDesk(t)
 	k.sending()
-	if done := k.erase(); !done.Deleted.More {
+	if _, done := k.erase(); !done.More {
 		t.Errorf("%+v, want the consumer left", done)
 	}
 	k.left(0, 1)
 	k.pass(20 * time.Minute)
-	c, err := k.d.Erase(t.Context(), erasure("op"))
+	c, err := k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op"))
 	k.must(err)
-	if _, err := k.d.EraseMore(t.Context(), c, nil); !errors.Is(err, delivery.ErrNoRoom) {
+	if _, _, err := k.d.Inside(request.Inside{}).EraseMore(t.Context(), c, nil); !refused(err, "full") {
 		t.Errorf("error %v, want ErrNoRoom", err)
 	}
 	k.put("n", 1, 2)
@@ -191,11 +195,11 @@ func TestEraseDeletesMessagesWhileRepliesWait(t *testing.T) {
 	k.sending()
 	k.put("q", 2, 3)
 	k.pass(20 * time.Minute)
-	c, err := k.d.Erase(t.Context(), erasure("op"))
+	c, err := k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op"))
 	k.must(err)
-	done, err := k.d.EraseMore(t.Context(), c, nil)
-	if want := (cursor.Remains{Messages: 3, More: true}); !errors.Is(err, delivery.ErrNoRoom) || done.Deleted != want {
-		t.Errorf("%+v, %v; want %+v and ErrNoRoom", done.Deleted, err, want)
+	_, deleted, err := k.d.Inside(request.Inside{}).EraseMore(t.Context(), c, nil)
+	if want := (cursor.Remains{Messages: 3, More: true}); !refused(err, "full") || deleted != want {
+		t.Errorf("%+v, %v; want %+v, and that it is full", deleted, err, want)
 	}
 	k.left(0, 1)
 }
@@ -206,16 +210,16 @@ func TestRepliesToAnErasedQueue(t *testing.T) {
 	k.sending()
 	o := erasure("op")
 	o.Queue = "n"
-	_, err := k.d.Erase(t.Context(), o)
+	_, err := k.d.Inside(request.Inside{}).Erase(t.Context(), o)
 	k.must(err)
 	k.pass(20 * time.Minute)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	if c := k.at("q", 1, delivery.Idle); c.Refused.N != 1 || c.Refused.Why != "the queue was erased: its name cannot be used again" {
 		t.Errorf("%+v", c.Refused)
 	}
 	// A new batch with such a reply fails, and the queue is not taken for the erased one.
 	k.put("q", 2)
-	if done := k.ends("q", delivery.EndedFailed); !errors.Is(done.Cause, cursor.ErrErased) {
+	if done := k.ends("q", endedFailed); !errors.Is(done.Cause, cursor.ErrErased) {
 		t.Errorf("%+v", done)
 	}
 }
@@ -227,15 +231,15 @@ func TestEraseEndsTrackedClaims(t *testing.T) {
 	r := k.reader()
 	r.Track = time.Hour
 	done := k.d.Deliver(t.Context(), "q", r, -1)
-	if done.Ended != delivery.EndedDeferred {
+	if ending(done) != endedDeferred {
 		t.Fatalf("%+v", done)
 	}
 	tag := delivery.ChainOf(k.standing("q"))
 	without, err := delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
 	k.must(err)
-	c, err := without.Erase(t.Context(), erasure("op"))
+	c, err := without.Inside(request.Inside{}).Erase(t.Context(), erasure("op"))
 	k.must(err)
-	if done, err := without.EraseMore(t.Context(), c, nil); err != nil || !done.Deleted.More {
+	if _, done, err := without.Inside(request.Inside{}).EraseMore(t.Context(), c, nil); err != nil || !done.More {
 		t.Errorf("without chains: %+v, %v; want the consumer left to others", done, err)
 	}
 	k.left(0, 1)

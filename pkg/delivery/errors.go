@@ -2,56 +2,52 @@ package delivery
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
+// What a store does not answer is [cursor.ErrThrottled] or [cursor.ErrUnavailable].
 var (
-	// ErrThrottled: DynamoDB asks to slow down. Nothing is known to be written.
-	ErrThrottled = ddb.ErrThrottled
-	// ErrUnavailable: no answer, or a fault of the server. The request may
-	// have taken effect all the same.
-	ErrUnavailable = ddb.ErrUnavailable
-
 	// ErrNoConsumer: the queue has no consumer of this name.
 	ErrNoConsumer = errors.New("no such consumer")
-	// ErrOutran: somebody else changed the consumer at the same moment. Look,
-	// and decide again.
-	ErrOutran = errors.New("the consumer was changed meanwhile")
 	// ErrUnreadable: an item is none of ours, or one that a newer version wrote.
 	ErrUnreadable = errors.New("it cannot be read")
-	// ErrNoRoom: a queue that the replies of a claim go to is full. They wait.
-	ErrNoRoom = errors.New("a queue that the replies go to is full")
-	// ErrIDTaken: the queue has another operation of this id, or the same one with
-	// something else asked for. Nothing was done.
-	ErrIDTaken = errors.New("the id is that of another operation")
-	// ErrNotBlocked: there is nothing to skip or to redrive.
-	ErrNotBlocked = errors.New("the consumer is not blocked")
-	// ErrClaimed: a claim is in flight, and the operation has to wait for its end.
-	ErrClaimed = errors.New("the consumer has a claim in flight")
-	// ErrQuarantined: a claim of the consumer is in quarantine: it has to be
-	// settled, or released, first.
-	ErrQuarantined = errors.New("the consumer has a claim in quarantine")
-	// ErrNotQuarantined: no claim of this token is in quarantine, or it is settled
-	// otherwise.
-	ErrNotQuarantined = errors.New("no such claim is in quarantine")
 )
 
-// ClaimedError is [ErrClaimed] with when the claim that is in flight ends at the latest.
-type ClaimedError struct {
-	// Until is when its lease is over.
+// RefusedError is why something was not done, as its consumer is now.
+type RefusedError struct {
+	// Code is one of these words:
+	//   - not-blocked: there is nothing to skip or to redrive;
+	//   - claimed: a claim is in flight, and the order has to wait for its end;
+	//   - quarantined: a claim is in quarantine, and has to be settled, or released, first;
+	//   - not-quarantined: no claim of this token is in quarantine, or it is settled otherwise;
+	//   - id-taken: the queue has another operation of this id, or this one with something else asked for;
+	//   - outran: somebody else changed the consumer at the same moment; look, and decide again;
+	//   - full: a queue that the replies of a claim go to is full, and they wait.
+	Code string
+	// Until is when the claim that is in flight ends at the latest.
 	Until time.Time
+	why   string
 }
 
-func (e *ClaimedError) Error() string {
-	return fmt.Sprintf("%s until %s", ErrClaimed, e.Until.Format("15:04:05.000"))
-}
+func (e *RefusedError) Error() string { return e.why }
 
-func (e *ClaimedError) Unwrap() error { return ErrClaimed }
+// The refusals that say nothing more.
+var (
+	errNotBlocked     error = &RefusedError{Code: "not-blocked", why: "the consumer is not blocked"}
+	errQuarantined    error = &RefusedError{Code: "quarantined", why: "the consumer has a claim in quarantine"}
+	errNotQuarantined error = &RefusedError{Code: "not-quarantined", why: "no such claim is in quarantine"}
+	errIDTaken        error = &RefusedError{Code: "id-taken", why: "the id is that of another operation"}
+	errOutran         error = &RefusedError{Code: "outran", why: "the consumer was changed meanwhile"}
+	errFull           error = &RefusedError{Code: "full", why: "a queue that the replies go to is full"}
+)
+
+// inFlight is the refusal of what waits for a claim's end.
+func inFlight(c Consumer) error {
+	return &RefusedError{Code: "claimed", Until: c.LeaseUntil, why: "the consumer has a claim in flight until " + c.LeaseUntil.Format("15:04:05.000")}
+}
 
 // permanent marks an error that no repeat can repair.
 type permanent struct{ error }

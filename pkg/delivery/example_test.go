@@ -40,14 +40,14 @@ func Example() {
 	if done.Err != nil {
 		log.Fatal(done.Err)
 	}
-	fmt.Println(done.Ended, "at", done.Record.Delivered)
+	fmt.Println(ending(done), "at", done.Record.Delivered)
 	// Output:
 	// token 1:
 	//   {"order":1}
 	//   {"order":2}
 	// token 2:
 	//   {"order":3}
-	// CAUGHT_UP at 3
+	// EMPTY at 3
 }
 
 // A function behind the cursors' stream, for one consumer of all queues whose
@@ -94,7 +94,7 @@ func ExampleToken() {
 
 // A message that its consumer cannot take blocks the queue for it, until an
 // operator gives the message up.
-func ExampleDeliverer_Skip() {
+func ExampleDeliverer_Operate() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {
@@ -118,22 +118,22 @@ func ExampleDeliverer_Skip() {
 		fmt.Println("billed", b.From+1, "to", b.To)
 		return nil
 	}}
-	fmt.Println(d.Deliver(ctx, "orders", billing, -1).Ended)
+	fmt.Println(d.Deliver(ctx, "orders", billing, -1).Outcome)
 	list, err := d.Status(ctx, "orders")
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(list[0].State, "on", list[0].Delivered+1, "because of", list[0].Error)
-	if _, err := d.Skip(ctx, delivery.Order{Queue: "orders", Consumer: "billing", Reason: "customer left"}, 2); err != nil {
+	if _, err := d.Operate(ctx, skips(delivery.Order{Queue: "orders", Consumer: "billing", Reason: "customer left"}, 2)); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(d.Deliver(ctx, "orders", billing, -1).Ended)
+	fmt.Println(d.Deliver(ctx, "orders", billing, -1).Outcome)
 	// Output:
 	// billed 1 to 1
 	// BLOCKED
 	// BLOCKED on 2 because of no such customer
 	// billed 3 to 3
-	// CAUGHT_UP
+	// EMPTY
 }
 
 // The sweep announces who lags, with each run until that is over.

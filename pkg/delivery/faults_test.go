@@ -207,29 +207,32 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		{
 			name:    "skip",
 			prepare: func(h *hurt) error { return firstError(h.put(1), h.deliver(), h.put(2, 3), h.block(2)) },
-			do:      func(h *hurt) error { _, err := h.d.Skip(h.t.Context(), h.order("op"), 2); return err },
+			do:      func(h *hurt) error { _, err := h.d.Operate(h.t.Context(), skips(h.order("op"), 2)); return err },
 			want:    []int64{1, 3}, skipped: 2,
 		},
 		{
 			name:    "redrive",
 			prepare: func(h *hurt) error { return firstError(h.put(1), h.deliver(), h.put(2, 3), h.block(2)) },
-			do:      func(h *hurt) error { _, err := h.d.Redrive(h.t.Context(), h.order("op"), 2); return err },
+			do:      func(h *hurt) error { _, err := h.d.Operate(h.t.Context(), redrives(h.order("op"), 2)); return err },
 			want:    []int64{1, 2, 3},
 		},
 		{
 			name:    "rewind",
 			prepare: func(h *hurt) error { return firstError(h.put(1, 2, 3), h.deliver()) },
-			do:      func(h *hurt) error { _, err := h.d.Rewind(h.t.Context(), h.order("op"), delivery.At(2)); return err },
-			want:    []int64{2, 3}, rewinds: 1,
+			do: func(h *hurt) error {
+				_, err := h.d.Operate(h.t.Context(), rewinds(h.order("op"), delivery.At(2)))
+				return err
+			},
+			want: []int64{2, 3}, rewinds: 1,
 		},
 		{
 			name:    "pause and resume",
 			prepare: func(h *hurt) error { return firstError(h.put(1), h.deliver(), h.put(2)) },
 			do: func(h *hurt) error {
-				if _, err := h.d.Pause(h.t.Context(), h.order("pause")); err != nil {
+				if _, err := h.d.Operate(h.t.Context(), does("pause", h.order("pause"))); err != nil {
 					return err
 				}
-				_, err := h.d.Resume(h.t.Context(), h.order("resume"))
+				_, err := h.d.Operate(h.t.Context(), does("resume", h.order("resume")))
 				return err
 			},
 			want: []int64{1, 2},

@@ -74,8 +74,8 @@ func (m *metered) deliver(known int64) delivery.Delivery {
 		Name: "billing", MaxMessages: 100, Handle: func(context.Context, delivery.Batch) error { return nil },
 	}, known)
 	m.must(done.Err)
-	if done.Ended != delivery.EndedCaughtUp {
-		m.t.Fatalf("it ended as %s", done.Ended)
+	if ending(done) != endedCaughtUp {
+		m.t.Fatalf("it ended as %s", ending(done))
 	}
 	return done
 }
@@ -197,12 +197,12 @@ func TestOperatorsFigure(t *testing.T) {
 		do     func() error
 		writes int
 	}{
-		"pause":  {func() error { _, err := m.d.Pause(t.Context(), o); return err }, 4},
-		"resume": {func() error { _, err := m.d.Resume(t.Context(), o); return err }, 5},
-		"rewind": {func() error { _, err := m.d.Rewind(t.Context(), o, delivery.At(5)); return err }, 6},
+		"pause":  {func() error { _, err := m.d.Operate(t.Context(), does("pause", o)); return err }, 4},
+		"resume": {func() error { _, err := m.d.Operate(t.Context(), does("resume", o)); return err }, 5},
+		"rewind": {func() error { _, err := m.d.Operate(t.Context(), rewinds(o, delivery.At(5))); return err }, 6},
 	} {
 		// In any order: none of them depends on another.
-		_, err := m.d.Resume(t.Context(), o)
+		_, err := m.d.Operate(t.Context(), does("resume", o))
 		m.must(err)
 		counts := m.cost(func() { m.must(c.do()) })
 		if w := writes(counts); w.Requests > c.writes {

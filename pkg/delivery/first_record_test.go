@@ -46,7 +46,7 @@ func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
 		handed += len(b.Messages)
 		return nil
 	}}
-	if done := d.Deliver(t.Context(), "q", reader, -1); done.Ended != delivery.EndedCaughtUp || handed != 1 {
+	if done := d.Deliver(t.Context(), "q", reader, -1); ending(done) != endedCaughtUp || handed != 1 {
 		t.Errorf("%+v, handed on %d", done, handed)
 	}
 	now = now.Add(5 * time.Minute)

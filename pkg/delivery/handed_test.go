@@ -45,8 +45,8 @@ func TestHanded(t *testing.T) {
 		k.d.Deliver(t.Context(), "other", k.reader(), -1)
 		return nil
 	}
-	if done := k.d.Deliver(t.Context(), "other", r, -1); done.Ended != delivery.EndedLost {
-		t.Errorf("ended %s: %v", done.Ended, done.Err)
+	if done := k.d.Deliver(t.Context(), "other", r, -1); ending(done) != endedLost {
+		t.Errorf("ended %s: %v", ending(done), done.Err)
 	}
 	if want := []string{"1-1 false <nil>"}; !slices.Equal(got, want) {
 		t.Errorf("told %q, want %q", got, want)

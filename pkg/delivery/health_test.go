@@ -25,12 +25,12 @@ func (k *desk) patient() delivery.Reader {
 }
 
 // hands hands on what a queue has, and checks how that ended.
-func (k *desk) hands(queue string, want delivery.Ended) delivery.Delivery {
+func (k *desk) hands(queue string, want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.d.Deliver(k.t.Context(), queue, k.patient(), -1)
 	k.must(done.Err)
-	if done.Ended != want {
-		k.t.Errorf("%s ended as %s (%v), want %s", queue, done.Ended, done.Cause, want)
+	if ending(done) != want {
+		k.t.Errorf("%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
 	}
 	return done
 }
@@ -57,7 +57,7 @@ func (k *desk) restarted() {
 func (k *desk) fail(queues ...string) {
 	k.t.Helper()
 	for _, queue := range queues {
-		k.hands(queue, delivery.EndedFailed)
+		k.hands(queue, endedFailed)
 	}
 	k.pass(5 * time.Minute)
 }
@@ -103,7 +103,7 @@ func TestABadMessageBlocksWhenItsTimeIsOver(t *testing.T) {
 		k.d.Deliver(t.Context(), "bad too", k.patient(), -1)
 		k.pass(20 * time.Second)
 		k.put("good", next)
-		k.hands("good", delivery.EndedCaughtUp)
+		k.hands("good", endedCaughtUp)
 		next++
 	}
 	if took := k.now.Sub(began); took < time.Hour || took > time.Hour+6*time.Minute {
@@ -122,8 +122,8 @@ func TestAnOutageBlocksNothing(t *testing.T) {
 		k.fail("a", "b")
 	}
 	k.fails = nil
-	k.hands("b", delivery.EndedCaughtUp)
-	k.hands("a", delivery.EndedCaughtUp)
+	k.hands("b", endedCaughtUp)
+	k.hands("a", endedCaughtUp)
 }
 
 // TestAnOutageHasManyWords: one queue is told that its batch failed, and the other cannot reach
@@ -139,8 +139,8 @@ func TestAnOutageHasManyWords(t *testing.T) {
 		return errNo
 	}
 	for range 30 {
-		k.hands("b", delivery.EndedFailed)
-		k.hands("a", delivery.EndedFailed)
+		k.hands("b", endedFailed)
+		k.hands("a", endedFailed)
 		k.pass(5 * time.Minute)
 	}
 }
@@ -153,12 +153,12 @@ func TestBlocksByOneLook(t *testing.T) {
 		// taken is when the sink took something, after the failure before the last; another how long ago another
 		// queue was noted.
 		taken, another time.Duration
-		want           delivery.Ended
+		want           string
 	}{
-		"taken since, while another fails":    {time.Second, time.Minute, delivery.EndedBlocked},
-		"taken before, while another fails":   {0, time.Minute, delivery.EndedFailed},
-		"taken before, and none fails":        {0, 15 * time.Minute, delivery.EndedBlocked},
-		"taken before, and one failed lately": {0, 15*time.Minute - time.Second, delivery.EndedFailed},
+		"taken since, while another fails":    {time.Second, time.Minute, endedBlocked},
+		"taken before, while another fails":   {0, time.Minute, endedFailed},
+		"taken before, and none fails":        {0, 15 * time.Minute, endedBlocked},
+		"taken before, and one failed lately": {0, 15*time.Minute - time.Second, endedFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newDesk(t)
@@ -189,11 +189,11 @@ func TestBlocksNotBeforeItsTime(t *testing.T) {
 	k = newDesk(t)
 	k.put("q", 1)
 	k.refuses("q")
-	k.hands("q", delivery.EndedFailed)
+	k.hands("q", endedFailed)
 	k.pass(time.Hour)
-	k.hands("q", delivery.EndedFailed)
+	k.hands("q", endedFailed)
 	k.pass(time.Hour)
-	k.hands("q", delivery.EndedBlocked)
+	k.hands("q", endedBlocked)
 }
 
 // TestWhatWasHandedOverBeforeProvesNothing: a success counts from when the batch was handed over, however long it took.
@@ -203,7 +203,7 @@ func TestWhatWasHandedOverBeforeProvesNothing(t *testing.T) {
 	k.knows(request.Health{Failing: k.listed("q"), FailingSince: k.now})
 	began := k.now
 	k.fails = func(delivery.Batch) error { k.pass(time.Minute); return nil }
-	k.hands("slow", delivery.EndedCaughtUp)
+	k.hands("slow", endedCaughtUp)
 	if h := k.health(); !h.TakenAt.Equal(began) || len(h.Failing) > 0 {
 		t.Errorf("%+v; want it taken at %s, and none that fails", h, began)
 	}
@@ -215,7 +215,7 @@ func TestSuccessIsNotedSeldom(t *testing.T) {
 	rev := func() int64 { return k.health().Rev }
 	for next := int64(1); next <= 3; next++ {
 		k.put("good", next)
-		k.hands("good", delivery.EndedCaughtUp)
+		k.hands("good", endedCaughtUp)
 	}
 	if rev() != 0 {
 		t.Error("noted while nothing failed")
@@ -226,7 +226,7 @@ func TestSuccessIsNotedSeldom(t *testing.T) {
 		h.Failing, h.FailingSince = k.listed("other"), k.now
 		k.knows(h)
 		k.put("good", next)
-		k.hands("good", delivery.EndedCaughtUp)
+		k.hands("good", endedCaughtUp)
 		noted[k.health().TakenAt] = true
 		k.pass(time.Second)
 	}
@@ -293,9 +293,9 @@ func TestAQueueThatIsGoneFailsNoMore(t *testing.T) {
 	for range 13 {
 		k.fail("gone", "q")
 	}
-	_, err := k.d.Remove(t.Context(), delivery.Order{Queue: "gone", Consumer: "c", Reason: "gone"})
+	_, err := k.d.Operate(t.Context(), does("remove", delivery.Order{Queue: "gone", Consumer: "c", Reason: "gone"}))
 	k.must(err)
-	k.hands("q", delivery.EndedBlocked)
+	k.hands("q", endedBlocked)
 }
 
 // TestARedriveBeginsAnew: what was taken before says nothing of the message now.
@@ -303,12 +303,12 @@ func TestARedriveBeginsAnew(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	k.block("q", 1)
-	_, err := k.d.Redrive(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "mended"}, 1)
+	_, err := k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "mended"}, 1))
 	k.must(err)
 	k.pass(time.Hour)
 	k.refuses("q")
 	for range 3 {
-		k.hands("q", delivery.EndedFailed)
+		k.hands("q", endedFailed)
 		k.pass(10 * time.Minute)
 	}
 }
@@ -327,7 +327,7 @@ func TestFailuresOfOthersAreSeenAtOnce(t *testing.T) {
 	k.knows(request.Health{Failing: k.listed("a", "b"), FailingSince: k.now})
 	k.store = k.storeOn(stale.Do)
 	k.restarted()
-	k.hands("a", delivery.EndedFailed)
+	k.hands("a", endedFailed)
 }
 
 // TestAProcessLooksAgain: after five seconds, however many queues of the name it delivers; and after a second where it
@@ -351,7 +351,7 @@ func TestAProcessLooksAgain(t *testing.T) {
 		next++
 		for _, queue := range []string{"a", "b", "c"} {
 			k.put(queue, next)
-			k.hands(queue, delivery.EndedCaughtUp)
+			k.hands(queue, endedCaughtUp)
 		}
 		if looks != want {
 			t.Errorf("%s: %d looks, want %d", what, looks, want)
@@ -403,14 +403,14 @@ func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
 		k.pass(2 * time.Minute)
 	}
 	dies()
-	k.hands("q", delivery.EndedFailed) // not before its time
+	k.hands("q", endedFailed) // not before its time
 	k.pass(5 * time.Minute)
 	k.pass(time.Hour)
 	k.knows(request.Health{Failing: k.listed("other"), FailingSince: k.now})
 	dies()
 	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: 3})
 	k.at("q", 0, delivery.Idle)
-	k.hands("q", delivery.EndedBlocked)
+	k.hands("q", endedBlocked)
 }
 
 // TestConsumerFailing: a message that failed as often as it may is announced and listed, until it is taken.
@@ -450,7 +450,7 @@ func TestConsumerFailing(t *testing.T) {
 		t.Errorf("%+v was announced", said)
 	}
 	k.fails = nil
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	if said, listed := announced(), rows(); len(said)+len(listed) > 0 {
 		t.Errorf("%v, %v after it was taken", said, listed)
 	}

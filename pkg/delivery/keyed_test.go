@@ -60,7 +60,7 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 			kind, keys := cursor.KindKeyed, sortkey.KeyType("number")
 			_, err := k.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keys, Late: &policy})
 			k.must(err)
-			_, err = k.d.Create(t.Context(), "q", "c", delivery.First.OfKind(cursor.KindKeyed))
+			_, err = k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
 			k.must(err)
 			fails := 0
 			r := k.reader()
@@ -71,24 +71,24 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 				}
 				return nil
 			}
-			deliver := func(want delivery.Ended) {
+			deliver := func(want string) {
 				t.Helper()
-				if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || done.Ended != want {
-					t.Errorf("it ended as %s (%v), want %s", done.Ended, done.Err, want)
+				if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || ending(done) != want {
+					t.Errorf("it ended as %s (%v), want %s", ending(done), done.Err, want)
 				}
 			}
 			k.putKeyed("q", 20, 10)
-			deliver(delivery.EndedCaughtUp) // they wait
+			deliver(endedCaughtUp) // they wait
 			k.settles("q")
-			deliver(delivery.EndedCaughtUp)
+			deliver(endedCaughtUp)
 			k.putKeyed("q", 30, 5, 15)
 			k.settles("q")
 			fails = 1
-			deliver(delivery.EndedFailed)
+			deliver(endedFailed)
 			k.pass(time.Hour)
-			deliver(delivery.EndedCaughtUp)
+			deliver(endedCaughtUp)
 			k.putKeyed("q", 25)
-			deliver(delivery.EndedCaughtUp)
+			deliver(endedCaughtUp)
 			k.gets(want...)
 			k.at("q", 6, delivery.Idle)
 		})
@@ -98,13 +98,13 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 // TestAConsumerDoesNotMakeAKeyedQueue, for it does not know the type of the keys.
 func TestAConsumerDoesNotMakeAKeyedQueue(t *testing.T) {
 	k := newDesk(t)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First.OfKind(cursor.KindKeyed))
+	_, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
 	invalid(t, err, "kind")
 	if _, err := k.sorter.Status(t.Context(), "q"); !errors.Is(err, cursor.ErrNoQueue) {
 		t.Errorf("the queue: %v", err)
 	}
 	k.putKeyed("q", 2, 1)
-	c, err := k.d.Create(t.Context(), "q", "c", delivery.First.OfKind(cursor.KindKeyed))
+	c, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
 	if err != nil || c.Delivered != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}

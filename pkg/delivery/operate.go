@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -28,12 +27,22 @@ const (
 // Order is what an operator asks for. It is kept in the operations table, with how it
 // ended.
 type Order struct {
+	// Kind is what [Deliverer.Operate] does, in a word.
+	Kind            string
 	Queue, Consumer string
+	// Seq is the message to skip or to redrive, which must be the one that blocks the consumer:
+	// Delivered+1. It keeps an operator from skipping another one than the one looked at.
+	Seq int64
+	// Start is where to rewind to.
+	Start Start
+	// Token is the claim to settle or to release, Outcome how it is settled: Committed or Aborted.
+	Token   Token
+	Outcome TokenOutcome
 	// Reason is why: 1 to 500 bytes of text.
 	Reason string
 	// Op names the order, 1 to 64 characters: the same order again, with the
-	// same Op, is not carried out twice where no other order came in between (Pause and
-	// Resume are), and another order of the queue with it is ErrIDTaken. Empty means a
+	// same Op, is not carried out twice where no other order came in between (pause and
+	// resume are), and another order of the queue with it is refused. Empty means a
 	// random one.
 	Op string
 	// Who asks.
@@ -41,9 +50,9 @@ type Order struct {
 }
 
 // operation is what is on record of an order before it is carried out.
-func (d *Deliverer) operation(o Order, kind string, seq int64, request map[string]string) Operation {
+func (d *Deliverer) operation(o Order, seq int64, request map[string]string) Operation {
 	return Operation{
-		Queue: o.Queue, Consumer: o.Consumer, At: ddb.ToMillis(d.now()), Op: o.Op, Kind: kind, Seq: seq, Reason: o.Reason,
+		Queue: o.Queue, Consumer: o.Consumer, At: ddb.ToMillis(d.now()), Op: o.Op, Kind: o.Kind, Seq: seq, Reason: o.Reason,
 		Request: request, Who: o.Who,
 	}
 }
@@ -63,46 +72,54 @@ func (o Order) validateReason() error {
 	return nil
 }
 
-// Skip gives up the message that blocks a consumer, so that it goes on behind
-// it. seq is that message's, Delivered+1: it keeps an operator from skipping
-// another one than the one looked at. ErrNotBlocked where there is nothing to
-// skip.
-func (d *Deliverer) Skip(ctx context.Context, o Order, seq int64) (Consumer, error) {
-	return d.unblock(ctx, o, opSkip, seq)
+// act is what an order does.
+type act struct {
+	// seq is on record; -1 where there is none. request is what else is.
+	seq     int64
+	request map[string]string
+	do      func(ctx context.Context, op string, c Consumer) (Consumer, error)
 }
 
-// Redrive lets a blocked consumer try its message again, with all its attempts.
-// seq is as in Skip.
-func (d *Deliverer) Redrive(ctx context.Context, o Order, seq int64) (Consumer, error) {
-	return d.unblock(ctx, o, opRedrive, seq)
-}
-
-func (d *Deliverer) unblock(ctx context.Context, o Order, kind string, seq int64) (Consumer, error) {
-	return d.operate(ctx, o, kind, seq, nil, func(op string, c Consumer) (Consumer, error) {
-		switch {
-		case c.State != Blocked:
-			return c, ErrNotBlocked
-		case seq != c.Delivered+1:
-			return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", seq, c.Delivered+1)}
+// actOf is what an order does, or what is wrong with it.
+func (d *Deliverer) actOf(o Order) (act, error) {
+	switch o.Kind {
+	case opSkip, opRedrive:
+		return act{o.Seq, nil, func(ctx context.Context, op string, c Consumer) (Consumer, error) { return d.unblock(ctx, o, op, c) }}, nil
+	case opRewind:
+		return act{o.Start.named(), map[string]string{"start": o.Start.String()}, func(ctx context.Context, op string, c Consumer) (Consumer, error) {
+			return d.rewound(ctx, c, op, o.Start)
+		}}, nil
+	case opPause, opResume:
+		why := o.Reason
+		if o.Kind == opResume {
+			why = ""
 		}
-		return made(d.store.Unblock(ctx, c, kind == opSkip, op))
-	})
+		return act{-1, nil, func(ctx context.Context, _ string, c Consumer) (Consumer, error) {
+			return made(d.store.Pause(ctx, c.Queue, c.Name, why, d.now()))
+		}}, nil
+	case opSettle:
+		return d.settling(o)
+	case opRelease:
+		return d.releasing(o), nil
+	case opRemove:
+		return act{-1, nil, d.removed}, nil
+	}
+	return act{}, &cursor.InvalidError{Field: "kind", Code: invalid.Unknown, Problem: fmt.Sprintf("must be skip, redrive, rewind, pause, resume, settle, release or remove: it is %q", o.Kind)}
 }
 
-// Rewind sets a consumer to another place, back to deliver messages again or
-// forward over a loss. Its messages come again under new tokens, and with
-// Rewinds one higher. A seq of which the messages are gone, or that is beyond
-// the next one to come, is an InvalidError. ErrClaimed where a claim is in flight:
-// pause the consumer, and wait for the claim's end.
-func (d *Deliverer) Rewind(ctx context.Context, o Order, start Start) (Consumer, error) {
-	return d.operate(ctx, o, opRewind, start.named(), map[string]string{"start": start.String()}, func(op string, c Consumer) (Consumer, error) {
-		return d.rewound(ctx, c, op, start)
-	})
+func (d *Deliverer) unblock(ctx context.Context, o Order, op string, c Consumer) (Consumer, error) {
+	switch {
+	case c.State != Blocked:
+		return c, errNotBlocked
+	case o.Seq != c.Delivered+1:
+		return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", o.Seq, c.Delivered+1)}
+	}
+	return made(d.store.Unblock(ctx, c, o.Kind == opSkip, op))
 }
 
 func (d *Deliverer) rewound(ctx context.Context, c Consumer, op string, start Start) (Consumer, error) {
 	if c.Claimed() {
-		return c, &ClaimedError{Until: c.LeaseUntil}
+		return c, inFlight(c)
 	}
 	cur, err := d.sorter.Status(ctx, c.Queue)
 	if err != nil {
@@ -114,7 +131,7 @@ func (d *Deliverer) rewound(ctx context.Context, c Consumer, op string, start St
 	}
 	// Nobody knows whether those messages were delivered.
 	if delivered < unsettledTo(c) {
-		return c, ErrQuarantined
+		return c, errQuarantined
 	}
 	if err := d.keepAwake(ctx, cur); err != nil {
 		return c, err
@@ -130,55 +147,52 @@ func (s Start) named() int64 {
 	return -1
 }
 
-// Pause keeps a consumer from making claims. One in flight ends normally.
-func (d *Deliverer) Pause(ctx context.Context, o Order) (Consumer, error) {
-	return d.operate(ctx, o, opPause, -1, nil, func(_ string, c Consumer) (Consumer, error) {
-		return made(d.store.Pause(ctx, c.Queue, c.Name, o.Reason, d.now()))
-	})
-}
-
-// Resume lets a paused consumer go on.
-func (d *Deliverer) Resume(ctx context.Context, o Order) (Consumer, error) {
-	return d.operate(ctx, o, opResume, -1, nil, func(_ string, c Consumer) (Consumer, error) {
-		return made(d.store.Pause(ctx, c.Queue, c.Name, "", d.now()))
-	})
-}
-
-// Remove deletes a consumer of a queue: what it has not read is no longer kept
-// for it. One whose reader still runs is made anew by the next record. ErrClaimed
-// where a claim is in flight.
-func (d *Deliverer) Remove(ctx context.Context, o Order) (Consumer, error) {
-	return d.operate(ctx, o, opRemove, -1, nil, func(_ string, c Consumer) (Consumer, error) {
-		switch {
-		case c.Claimed():
-			return c, &ClaimedError{Until: c.LeaseUntil}
-		case c.Quarantine[0] != Quarantined{}:
-			return c, ErrQuarantined
-		}
-		removed, err := d.store.Remove(ctx, c)
-		if removed {
-			d.unlist(ctx, c)
-		}
-		return made(Consumer{}, removed, err)
-	})
+func (d *Deliverer) removed(ctx context.Context, _ string, c Consumer) (Consumer, error) {
+	switch {
+	case c.Claimed():
+		return c, inFlight(c)
+	case c.Quarantine[0] != Quarantined{}:
+		return c, errQuarantined
+	}
+	removed, err := d.store.Remove(ctx, c)
+	if removed {
+		d.unlist(ctx, c)
+	}
+	return made(Consumer{}, removed, err)
 }
 
 // made turns a store's result into the operator's answer.
 func made(c Consumer, done bool, err error) (Consumer, error) {
 	if err == nil && !done {
-		err = ErrOutran
+		err = errOutran
 	}
 	return c, err
 }
 
-// operate carries an order out: it looks, gives the order its Op, records what is asked
-// for, does, records how it ended, finishes a start, and wakes the consumer up.
+// Operate carries an order about a consumer out, by its Kind:
+//
+//   - skip gives up the message that blocks the consumer, so that it goes on behind it; redrive
+//     lets it try that message again, with all its attempts.
+//   - rewind sets the consumer to another place, back to deliver messages again or forward over a
+//     loss. Its messages come again under new tokens, and with Rewinds one higher. A seq of which the
+//     messages are gone, or that is beyond the next one to come, is an InvalidError.
+//   - pause keeps it from making claims, and one in flight ends normally; resume lets it go on.
+//   - settle says how a claim in quarantine ended: COMMITTED takes it away, ABORTED says that its messages
+//     were not delivered. It is for a consumer's database that is gone: its own marker decides otherwise.
+//   - release gives up the messages of a claim in quarantine that was aborted. To have them
+//     delivered instead, rewind to them first: everything behind them is delivered again, too.
+//   - remove deletes the consumer: what it has not read is no longer kept for it. One whose
+//     reader still runs is created again by the next record.
+//
+// It looks, gives the order its Op, records what is asked for, does, records how it ended, finishes a start,
+// and wakes the consumer up. What cannot be done as the consumer is now is refused.
 //
 // Lost responses: the order again, with its Op, finds what it did. Another order has the
-// Op: ErrIDTaken, before anything is done. We die right after a step: the operation is on record, the consumer's LastOp says whether it was
+// Op: it is refused, before anything is done. We die right after a step: the operation is on record, the consumer's LastOp says whether it was
 // done, and the sweep finishes a start and wakes the consumer up.
-func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64, request map[string]string, do func(op string, c Consumer) (Consumer, error)) (Consumer, error) {
-	if err := o.validate(); err != nil {
+func (d *Deliverer) Operate(ctx context.Context, o Order) (Consumer, error) {
+	act, err := d.actOf(o)
+	if err := cmp.Or(err, o.validate()); err != nil {
 		return Consumer{}, err
 	}
 	if o.Op == "" {
@@ -191,18 +205,18 @@ func (d *Deliverer) operate(ctx context.Context, o Order, kind string, seq int64
 	if !c.Exists() {
 		return c, ErrNoConsumer
 	}
-	asked := d.operation(o, kind, seq, request)
+	asked := d.operation(o, act.seq, act.request)
 	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
-		return c, cmp.Or(err, ErrIDTaken)
+		return c, cmp.Or(err, errIDTaken)
 	}
-	op := fmt.Sprintf("%s %d %s", kind, seq, o.Op)
+	op := fmt.Sprintf("%s %d %s", o.Kind, act.seq, o.Op)
 	if c.LastOp != op {
 		if err := d.store.RecordOperation(ctx, asked); err != nil {
 			return c, err
 		}
-		done, failed := do(op, c)
+		done, failed := act.do(ctx, op, c)
 		if failed == nil {
-			d.noteOperated(ctx, kind, c, done)
+			d.noteOperated(ctx, o.Kind, c, done)
 		}
 		if err := d.recordEnd(ctx, asked, failed); err != nil {
 			return done, err
@@ -234,29 +248,25 @@ func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error
 // for who runs it: it may name tables and roles, and who asked is told that it is in the log.
 const whyInside = "it failed inside, and may have been done: the log says why"
 
-// refusedFor is why an operation was not done.
+// refusedFor is why an operation was not done: the words of an error about a consumer, or its queue, as it
+// stands. Those of any other are for who runs the store.
 func refusedFor(failed error) string {
-	if isRefusal(failed) || errors.Is(failed, ErrOutran) {
+	var wrong *cursor.InvalidError
+	var refused *RefusedError
+	if errors.As(failed, &wrong) || errors.As(failed, &refused) || errors.Is(failed, ErrNoConsumer) || errors.Is(failed, cursor.ErrNoQueue) {
 		return failed.Error()
 	}
 	return whyInside
 }
 
-// isRefusal reports whether an error is about a consumer, or its queue, as it stands. Any other says
-// nothing about them, and its words are for who runs the store.
-func isRefusal(err error) bool {
-	var wrong *cursor.InvalidError
-	return errors.As(err, &wrong) || slices.ContainsFunc(
-		[]error{ErrNotBlocked, ErrClaimed, ErrQuarantined, ErrNotQuarantined, ErrNoConsumer, cursor.ErrNoQueue, cursor.ErrErased},
-		func(known error) bool { return errors.Is(err, known) })
-}
-
 // CreateFor is [Deliverer.Create] for the audit log: it has who made the consumer, and
-// where it starts. A consumer that is there already is no operation.
+// where it starts. A consumer that is there already is no operation. A queue that nothing was ever put to
+// is made of the kind, and one of another kind is [cursor.ErrFixed]; nil is a numbered one, or whatever is there.
 //
 // Lost responses, we die right after a step: as with Create; the repeat finds the consumer,
 // and the operation stays on record without an end.
-func (d *Deliverer) CreateFor(ctx context.Context, who Who, queue, name string, start Start) (Consumer, error) {
+func (d inside) CreateFor(ctx context.Context, who Who, queue, name string, start Start, kind *cursor.Kind) (Consumer, error) {
+	start.kind = kind
 	if err := validate(queue, name); err != nil {
 		return Consumer{}, err
 	}
@@ -272,7 +282,7 @@ func (d *Deliverer) CreateFor(ctx context.Context, who Who, queue, name string, 
 	if start.kind != nil {
 		request["kind"] = start.kind.String()
 	}
-	asked := d.operation(Order{Queue: queue, Consumer: name, Op: op, Who: who}, opCreate, -1, request)
+	asked := d.operation(Order{Kind: opCreate, Queue: queue, Consumer: name, Op: op, Who: who}, -1, request)
 	if err := d.store.RecordOperation(ctx, asked); err != nil {
 		return Consumer{}, err
 	}
@@ -307,7 +317,7 @@ func (d *Deliverer) Status(ctx context.Context, queue string) ([]Status, error) 
 
 // Beside reads the consumers of a queue whose cursor was read before. It is weaker than
 // [Deliverer.Status]: a consumer may be further than the position that is shown beside it.
-func (d *Deliverer) Beside(ctx context.Context, cur cursor.Cursor) ([]Status, error) {
+func (d inside) Beside(ctx context.Context, cur cursor.Cursor) ([]Status, error) {
 	consumers, err := d.consumers(ctx, cur.Queue)
 	return beside(consumers, cur), err
 }
@@ -345,7 +355,7 @@ func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, er
 // most 100 a page. after is what the page before returned as next. Where nothing is on
 // record the queue is looked at, and [cursor.ErrNoQueue] if it was never there. One that cannot
 // be read is left out: the error is then [ErrUnreadable], and page and next are good.
-func (d *Deliverer) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
+func (d inside) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, "", err
 	}
@@ -361,7 +371,7 @@ func (d *Deliverer) Audit(ctx context.Context, queue, after string) (page []Oper
 // it in quarantine; any is false
 // where the queue has none. One that cannot be read may need everything: the seq is then
 // before the first. It is what cursor.SweepOptions.Delivered asks for.
-func (d *Deliverer) Delivered(ctx context.Context, queue string) (seq int64, any bool, err error) {
+func (d inside) Delivered(ctx context.Context, queue string) (seq int64, any bool, err error) {
 	consumers, err := d.consumers(ctx, queue)
 	if errors.Is(err, ErrUnreadable) {
 		return -1, true, nil

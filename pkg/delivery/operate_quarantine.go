@@ -14,45 +14,38 @@ const (
 	opRelease = "release"
 )
 
-// SettleQuarantined says, by an operator's word, how a claim in quarantine ended:
-// Committed takes it away, Aborted says that its messages were not delivered. It
-// is for a consumer's database that is gone: as long as it is there, its own
-// marker decides. ErrNotQuarantined where the claim is not in quarantine, or is
-// settled otherwise.
-func (d *Deliverer) SettleQuarantined(ctx context.Context, o Order, token Token, outcome TokenOutcome) (Consumer, error) {
-	if outcome != Committed && outcome != Aborted {
-		return Consumer{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
+// settling settles a claim in quarantine by an operator's word.
+func (d *Deliverer) settling(o Order) (act, error) {
+	if o.Outcome != Committed && o.Outcome != Aborted {
+		return act{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
 	}
-	request := map[string]string{"token": token.String(), "outcome": string(outcome)}
-	return d.operate(ctx, o, opSettle, token.N, request, func(op string, c Consumer) (Consumer, error) {
-		switch q, there := c.Quarantined(token); {
-		case there && !q.Unsettled() && outcome == Aborted:
+	request := map[string]string{"token": o.Token.String(), "outcome": string(o.Outcome)}
+	return act{o.Token.N, request, func(ctx context.Context, op string, c Consumer) (Consumer, error) {
+		switch q, there := c.Quarantined(o.Token); {
+		case there && !q.Unsettled() && o.Outcome == Aborted:
 			return c, nil // by its own database
 		case !there:
-			return c, ErrNotQuarantined
+			return c, errNotQuarantined
 		case !q.Unsettled():
-			return c, fmt.Errorf("%w: it is settled as aborted", ErrNotQuarantined)
+			return c, fmt.Errorf("%w: it is settled as aborted", errNotQuarantined)
 		}
 		// It is not remembered among the outcomes: a database is asked to know
 		// what is committed there.
-		return made(d.store.SettleQuarantined(ctx, c.Queue, c.Name, token, outcome, false, op))
-	})
+		return made(d.store.SettleQuarantined(ctx, c.Queue, c.Name, o.Token, o.Outcome, false, op))
+	}}, nil
 }
 
-// Release gives up the messages of a claim in quarantine that was aborted. To
-// have them delivered instead, rewind to them first: everything behind them is
-// delivered again, too. ErrQuarantined where the claim is not settled,
-// ErrNotQuarantined where it is not in quarantine.
-func (d *Deliverer) Release(ctx context.Context, o Order, token Token) (Consumer, error) {
-	return d.operate(ctx, o, opRelease, token.N, map[string]string{"token": token.String()}, func(op string, c Consumer) (Consumer, error) {
-		switch q, there := c.Quarantined(token); {
+// releasing gives up the messages of a claim in quarantine.
+func (d *Deliverer) releasing(o Order) act {
+	return act{o.Token.N, map[string]string{"token": o.Token.String()}, func(ctx context.Context, op string, c Consumer) (Consumer, error) {
+		switch q, there := c.Quarantined(o.Token); {
 		case !there:
-			return c, ErrNotQuarantined
+			return c, errNotQuarantined
 		case q.Unsettled():
-			return c, ErrQuarantined
+			return c, errQuarantined
 		}
-		return made(d.store.Release(ctx, c.Queue, c.Name, token, op))
-	})
+		return made(d.store.Release(ctx, c.Queue, c.Name, o.Token, op))
+	}}
 }
 
 // unsettledTo is the highest seq of which nobody knows whether it was

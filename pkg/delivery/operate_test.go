@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -22,7 +23,7 @@ func order(op string) delivery.Order {
 // operations checks what is on record, the latest first.
 func (k *desk) operations(want ...string) {
 	k.t.Helper()
-	page, next, err := k.d.Audit(k.t.Context(), "q", "")
+	page, next, err := k.d.Inside(request.Inside{}).Audit(k.t.Context(), "q", "")
 	k.must(err)
 	var got []string
 	for _, a := range page {
@@ -40,23 +41,23 @@ func TestSkip(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3)
 	k.block("q", 2)
-	_, err := k.d.Skip(t.Context(), order("wrong"), 3)
+	_, err := k.d.Operate(t.Context(), skips(order("wrong"), 3))
 	invalid(t, err, "seq")
 	k.pass(time.Second)
-	c, err := k.d.Skip(t.Context(), order("op"), 2)
+	c, err := k.d.Operate(t.Context(), skips(order("op"), 2))
 	k.must(err)
 	if c.Delivered != 2 || c.State != delivery.Idle || c.Error != "" {
 		t.Errorf("%+v", c)
 	}
 	// The same order again, and another that comes too late.
-	_, err = k.d.Skip(t.Context(), order("op"), 2)
+	_, err = k.d.Operate(t.Context(), skips(order("op"), 2))
 	k.must(err)
 	k.at("q", 2, delivery.Idle)
 	k.pass(time.Second)
-	if _, err := k.d.Skip(t.Context(), order("other"), 3); !errors.Is(err, delivery.ErrNotBlocked) {
-		t.Errorf("error %v, want ErrNotBlocked", err)
+	if _, err := k.d.Operate(t.Context(), skips(order("other"), 3)); !refused(err, "not-blocked") {
+		t.Errorf("error %v, want that it is not blocked", err)
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 3 #1")
 	k.operations("skip 3 done=false the consumer is not blocked", "skip 2 done=true ",
 		"skip 3 done=false seq is 3: the consumer is blocked on 2")
@@ -66,7 +67,7 @@ func TestRedrive(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
 	k.block("q", 1)
-	_, err := k.d.Redrive(t.Context(), order("op"), 1)
+	_, err := k.d.Operate(t.Context(), redrives(order("op"), 1))
 	k.must(err)
 	k.poison(1, errors.New("no"))
 	// It has all its attempts again.
@@ -76,9 +77,9 @@ func TestRedrive(t *testing.T) {
 	}
 	k.at("q", 0, delivery.Blocked)
 	k.fails, k.got = nil, nil
-	_, err = k.d.Redrive(t.Context(), order("op 2"), 1)
+	_, err = k.d.Operate(t.Context(), redrives(order("op 2"), 1))
 	k.must(err)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.at("q", 2, delivery.Idle)
 }
 
@@ -86,29 +87,29 @@ func TestPauseAndResume(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
 	k.fails = func(delivery.Batch) error {
-		_, err := k.d.Pause(t.Context(), order("p"))
+		_, err := k.d.Operate(t.Context(), does("pause", order("p")))
 		return err
 	}
 	// What is out ends normally.
-	k.ends("q", delivery.EndedPaused)
+	k.ends("q", endedPaused)
 	k.gets("q 1,2,3 #1")
 	c := k.at("q", 3, delivery.Idle)
 	if c.Paused != "because" || !c.PausedSince.Equal(k.now) {
 		t.Errorf("%+v; want why, and since when", c)
 	}
-	k.ends("q", delivery.EndedPaused)
+	k.ends("q", endedPaused)
 	k.fails = nil
 	k.pass(time.Second)
 	before, err := k.sorter.Status(t.Context(), "q")
 	k.must(err)
-	_, err = k.d.Resume(t.Context(), order("r"))
+	_, err = k.d.Operate(t.Context(), does("resume", order("r")))
 	k.must(err)
 	after, err := k.sorter.Status(t.Context(), "q")
 	k.must(err)
 	if !after.Notified.After(before.Notified) {
 		t.Error("nobody is woken up")
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 4,5,6 #1")
 	k.operations("resume -1 done=true ", "pause -1 done=true ")
 }
@@ -116,32 +117,32 @@ func TestPauseAndResume(t *testing.T) {
 func TestRewind(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.got = nil
 	for _, c := range []struct {
 		to   delivery.Start
 		want int64
 	}{{delivery.At(5), 4}, {delivery.First, 0}, {delivery.Latest, 6}, {delivery.At(7), 6}, {delivery.At(1), 0}} {
 		k.pass(time.Second)
-		got, err := k.d.Rewind(t.Context(), order(fmt.Sprint(c.to, k.now.Second())), c.to)
+		got, err := k.d.Operate(t.Context(), rewinds(order(fmt.Sprint(c.to, k.now.Second())), c.to))
 		k.must(err)
 		if got.Delivered != c.want || got.Starting != "" || got.State != delivery.Idle {
 			t.Errorf("to %s: %+v; want at %d", c.to, got, c.want)
 		}
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5,6 #1")
 	if c := k.standing("q"); c.Rewinds != 5 {
 		t.Errorf("%d rewinds, want 5", c.Rewinds)
 	}
-	_, err := k.d.Rewind(t.Context(), order("beyond"), delivery.At(8))
+	_, err := k.d.Operate(t.Context(), rewinds(order("beyond"), delivery.At(8)))
 	invalid(t, err, "start")
 	_, err = k.sorter.Inside(queuelog.Inside{}).RaiseFloor(t.Context(), "q", 3)
 	k.must(err)
-	_, err = k.d.Rewind(t.Context(), order("below the floor"), delivery.At(3))
+	_, err = k.d.Operate(t.Context(), rewinds(order("below the floor"), delivery.At(3)))
 	invalid(t, err, "start")
 	k.at("q", 6, delivery.Idle)
-	got, err := k.d.Rewind(t.Context(), order("first above the floor"), delivery.First)
+	got, err := k.d.Operate(t.Context(), rewinds(order("first above the floor"), delivery.First))
 	k.must(err)
 	if got.Delivered != 3 {
 		t.Errorf("first is %d, want 3", got.Delivered)
@@ -152,16 +153,16 @@ func TestRewind(t *testing.T) {
 func TestRewindPastWhatIsKept(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	_, err := k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{1, 2, 3})
 	k.must(err)
 	k.got = nil
-	got, err := k.d.Rewind(t.Context(), order("op"), delivery.At(1))
+	got, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(1)))
 	k.must(err)
 	if got.Delivered != 3 {
 		t.Errorf("it begins behind %d, want behind 3, the last one lost", got.Delivered)
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 4,5,6 #1")
 }
 
@@ -178,7 +179,7 @@ func TestReplayComesInBatches(t *testing.T) {
 	k.pass(time.Second)
 	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
 	k.got = nil
-	_, err := k.d.Rewind(t.Context(), order("op"), delivery.First)
+	_, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.First))
 	k.must(err)
 	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
 	k.gets("q 1,2,3,4,5,6 #1")
@@ -188,34 +189,34 @@ func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	k.fails = func(delivery.Batch) error {
-		if _, err := k.d.Rewind(t.Context(), order("r"), delivery.First); !errors.Is(err, delivery.ErrClaimed) {
-			t.Errorf("rewind: error %v, want ErrClaimed", err)
+		if _, err := k.d.Operate(t.Context(), rewinds(order("r"), delivery.First)); !refused(err, "claimed") {
+			t.Errorf("rewind: error %v, want that it is claimed", err)
 		}
-		if _, err := k.d.Remove(t.Context(), order("d")); !errors.Is(err, delivery.ErrClaimed) {
-			t.Errorf("remove: error %v, want ErrClaimed", err)
+		if _, err := k.d.Operate(t.Context(), does("remove", order("d"))); !refused(err, "claimed") {
+			t.Errorf("remove: error %v, want that it is claimed", err)
 		}
 		return nil
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 1 #1")
-	_, err := k.d.Remove(t.Context(), order("d 2"))
+	_, err := k.d.Operate(t.Context(), does("remove", order("d 2")))
 	k.must(err)
 	if c := k.standing("q"); c.Exists() {
 		t.Errorf("%+v is still there", c)
 	}
 	// A reader that still runs begins anew.
 	k.fails = nil
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.gets("q 1 #1")
 }
 
 func TestBadOrders(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	if _, err := k.d.Pause(t.Context(), order("op")); !errors.Is(err, delivery.ErrNoConsumer) {
+	if _, err := k.d.Operate(t.Context(), does("pause", order("op"))); !errors.Is(err, delivery.ErrNoConsumer) {
 		t.Errorf("error %v, want ErrNoConsumer", err)
 	}
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	for field, change := range map[string]func(*delivery.Order){
 		"reason":   func(o *delivery.Order) { o.Reason = "" },
 		"id":       func(o *delivery.Order) { o.Op = strings.Repeat("x", 65) },
@@ -224,14 +225,14 @@ func TestBadOrders(t *testing.T) {
 	} {
 		o := order("op")
 		change(&o)
-		_, err := k.d.Pause(t.Context(), o)
+		_, err := k.d.Operate(t.Context(), does("pause", o))
 		invalid(t, err, field)
-		_, err = k.d.Skip(t.Context(), o, 1)
+		_, err = k.d.Operate(t.Context(), skips(o, 1))
 		invalid(t, err, field)
 	}
 	long := order("op")
 	long.Reason = strings.Repeat("x", 501)
-	_, err := k.d.Resume(t.Context(), long)
+	_, err := k.d.Operate(t.Context(), does("resume", long))
 	invalid(t, err, "reason")
 	k.operations()
 	if _, err := k.d.Status(t.Context(), "none"); !errors.Is(err, cursor.ErrNoQueue) {
@@ -244,36 +245,36 @@ func TestBadOrders(t *testing.T) {
 func TestAnIDIsOfOneOperation(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	_, err := k.d.Create(t.Context(), "q", "d", delivery.First)
 	k.must(err)
-	_, err = k.d.Rewind(t.Context(), order("op"), delivery.First)
+	_, err = k.d.Operate(t.Context(), rewinds(order("op"), delivery.First))
 	k.must(err)
 	k.pass(time.Second)
 	taken := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, delivery.ErrIDTaken) {
-			t.Errorf("%s: error %v, want ErrIDTaken", what, err)
+		if !refused(err, "id-taken") {
+			t.Errorf("%s: error %v, want that the id is taken", what, err)
 		}
 	}
-	_, err = k.d.Rewind(t.Context(), order("op"), delivery.Latest)
+	_, err = k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest))
 	taken("another place", err)
-	_, err = k.d.Pause(t.Context(), order("op"))
+	_, err = k.d.Operate(t.Context(), does("pause", order("op")))
 	taken("another action", err)
 	other := order("op")
 	other.Consumer = "d"
-	_, err = k.d.Rewind(t.Context(), other, delivery.First)
+	_, err = k.d.Operate(t.Context(), rewinds(other, delivery.First))
 	taken("another consumer", err)
 	other = order("op")
 	other.Reason = "why not"
-	_, err = k.d.Rewind(t.Context(), other, delivery.First)
+	_, err = k.d.Operate(t.Context(), rewinds(other, delivery.First))
 	taken("another reason", err)
 	if c := k.at("q", 0, delivery.Idle); c.Rewinds != 1 || c.Paused != "" {
 		t.Errorf("%+v; want nothing done but the first", c)
 	}
 	again := order("op")
 	again.Who = delivery.Who{Kind: "iam", Name: "arn"}
-	if c, err := k.d.Rewind(t.Context(), again, delivery.First); err != nil || c.Rewinds != 1 {
+	if c, err := k.d.Operate(t.Context(), rewinds(again, delivery.First)); err != nil || c.Rewinds != 1 {
 		t.Errorf("again, by another: %+v, %v", c, err)
 	}
 	k.operations("rewind -1 done=true ")
@@ -285,18 +286,18 @@ func TestWhatIsOnRecord(t *testing.T) {
 	k.put("q", upTo(1, 3)...)
 	ann, app := delivery.Who{Kind: "iam", Name: "arn:ann"}, delivery.Who{Kind: "jwt", Name: "ben", Client: "app"}
 	for range 2 { // it is made once
-		_, err := k.d.CreateFor(t.Context(), app, "q", "c", delivery.At(2).OfKind(cursor.KindNumbered))
+		_, err := k.createOf(cursor.KindNumbered, app, "q", "c", delivery.At(2))
 		k.must(err)
 	}
 	k.pass(time.Second)
-	_, err := k.d.CreateFor(t.Context(), app, "q", "late", delivery.At(9))
+	_, err := k.d.Inside(request.Inside{}).CreateFor(t.Context(), app, "q", "late", delivery.At(9), nil)
 	invalid(t, err, "start")
 	k.pass(time.Second)
 	o := order("op")
 	o.Who = ann
-	_, err = k.d.Rewind(t.Context(), o, delivery.Latest)
+	_, err = k.d.Operate(t.Context(), rewinds(o, delivery.Latest))
 	k.must(err)
-	page, _, err := k.d.Audit(t.Context(), "q", "")
+	page, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
 	k.must(err)
 	for i := range page {
 		page[i].At, page[i].Op, page[i].Queue = time.Time{}, "", ""
@@ -318,39 +319,26 @@ func TestWhatTheStoreSaysIsNotOnRecord(t *testing.T) {
 	k.put("q", upTo(1, 3)...)
 	_, err := k.d.Create(t.Context(), "q", "c", delivery.At(1))
 	k.must(err)
-	k.queues.fail = func(string, string) error { return fmt.Errorf("table arn:of-ours: %w", delivery.ErrThrottled) }
-	if _, err := k.d.Rewind(t.Context(), order("op"), delivery.Latest); !errors.Is(err, delivery.ErrThrottled) {
+	k.queues.fail = func(string, string) error { return fmt.Errorf("table arn:of-ours: %w", cursor.ErrThrottled) }
+	if _, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest)); !errors.Is(err, cursor.ErrThrottled) {
 		t.Errorf("error %v, want ErrThrottled", err)
 	}
 	k.queues.fail = nil
 	k.operations("rewind -1 done=false it failed inside, and may have been done: the log says why")
-	if _, err := k.d.Rewind(t.Context(), order("op"), delivery.Latest); err != nil {
+	if _, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest)); err != nil {
 		t.Error(err)
 	}
 	k.operations("rewind -1 done=true ")
 }
 
-func TestParseStart(t *testing.T) {
-	for text, want := range map[string]delivery.Start{"": delivery.First, "first": delivery.First, "latest": delivery.Latest, "17": delivery.At(17)} {
-		got, err := delivery.ParseStart(text)
-		if err != nil || got != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
-		if text != "" && got.String() != text {
-			t.Errorf("%q is said to be %q", text, got)
-		}
-	}
-	for _, text := range []string{"-1", "last", "1.5", " 1"} {
-		_, err := delivery.ParseStart(text)
-		invalid(t, err, "start")
-	}
+func TestReadStart(t *testing.T) {
 	for text, want := range map[string]delivery.Start{`"first"`: delivery.First, `"latest"`: delivery.Latest, `"17"`: delivery.At(17), `17`: delivery.At(17)} {
 		var got delivery.Start
-		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want || got.String() != strings.Trim(text, `"`) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{`""`, `null`, `-1`, `1.0`, `"last"`, `{}`, `["first"]`} {
+	for _, text := range []string{`""`, `null`, `-1`, `1.0`, `" 1"`, `"last"`, `{}`, `["first"]`} {
 		var got delivery.Start
 		if err := got.UnmarshalJSON([]byte(text)); err == nil || err.Error() != "must be first, latest or a seq: it is "+text {
 			t.Errorf("%s: %v, %v", text, got, err)
@@ -358,17 +346,22 @@ func TestParseStart(t *testing.T) {
 	}
 }
 
+// createOf makes a consumer of a queue of a kind.
+func (k *desk) createOf(kind cursor.Kind, who delivery.Who, queue, name string, start delivery.Start) (delivery.Consumer, error) {
+	return k.d.Inside(request.Inside{}).CreateFor(k.t.Context(), who, queue, name, start, &kind)
+}
+
 // TestCreateSaysTheKind: a consumer that is made before its queue says of which kind
 // it is to be; later that is fixed.
 func TestCreateSaysTheKind(t *testing.T) {
 	k := newDesk(t)
-	_, err := k.d.Create(t.Context(), "new", "c", delivery.Latest.OfKind(cursor.KindArrival))
+	_, err := k.createOf(cursor.KindArrival, delivery.Who{}, "new", "c", delivery.Latest)
 	k.must(err)
 	added := k.sorter.Put(t.Context(), cursor.Message{Queue: "new", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0]
 	if added.Err != nil || added.Outcome != cursor.Advanced {
 		t.Errorf("%s, %v", added.Outcome, added.Err)
 	}
-	_, err = k.d.Create(t.Context(), "new", "d", delivery.First.OfKind(cursor.KindNumbered))
+	_, err = k.createOf(cursor.KindNumbered, delivery.Who{}, "new", "d", delivery.First)
 	if !errors.Is(err, cursor.ErrFixed) {
 		t.Errorf("error %v", err)
 	}
@@ -383,7 +376,7 @@ func TestCreateTwice(t *testing.T) {
 	k.put("q", 1, 2)
 	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
 	k.must(err)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
 	k.must(err)
 	if c.Delivered != 2 {
@@ -397,6 +390,6 @@ func TestCreateTwice(t *testing.T) {
 	}
 	k.put("new", 1)
 	k.got = nil
-	k.ends("new", delivery.EndedCaughtUp)
+	k.ends("new", endedCaughtUp)
 	k.gets("new 1 #1")
 }

@@ -55,8 +55,8 @@ func NewClaims(d *Deliverer, options *ClaimsOptions) (Claims, error) {
 const outrun = 4
 
 // List implements [Claims]: 2 reads, and the range.
-func (p *puller) List(ctx context.Context, queue, consumer string, bounds Bounds) (Answer, error) {
-	return p.look(ctx, Request{Queue: queue, Consumer: consumer, ID: "list", Bounds: bounds}, nil)
+func (p *puller) List(ctx context.Context, r Request) (Answer, error) {
+	return p.look(ctx, Request{Queue: r.Queue, Consumer: r.Consumer, ID: "list", MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes}, nil)
 }
 
 // Claim implements [Claims]: 2 reads, the range, and a write of 1 unit. Where
@@ -81,7 +81,7 @@ func (p *puller) Claim(ctx context.Context, r Request) (Answer, error) {
 
 // give is the answer that hands a batch out.
 func give(c Consumer, b Batch) Answer {
-	a := answer(c, OK)
+	a := answer(c, standing(OK))
 	a.Messages, a.Skipped = b.Messages, b.Skipped
 	return a
 }
@@ -103,11 +103,11 @@ func (p *puller) look(ctx context.Context, r Request, do func(Request, Consumer,
 				return a, err
 			}
 		}
-		if v := hindered(c, p.d.now()); v != OK {
+		if v := hindered(c, p.d.now()); v != standing(OK) {
 			return hindrance(c, v), nil
 		}
 		b, a, err := p.head(ctx, c, r)
-		if err != nil || a.Verdict != OK {
+		if err != nil || a.Outcome != OK {
 			return a, err
 		}
 		if do == nil {
@@ -118,7 +118,7 @@ func (p *puller) look(ctx context.Context, r Request, do func(Request, Consumer,
 			return a, err
 		}
 		if tries == outrun {
-			return Answer{}, ErrOutran
+			return Answer{}, errOutran
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 	if limit := cmp.Or(r.MaxMessages, request.MaxMessages); len(r.Seqs) > limit {
 		return r, &cursor.InvalidError{Field: "seqs", Code: invalid.OutOfRange, Problem: fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit)}
 	}
-	r.Bounds = Bounds{cmp.Or(r.MaxMessages, request.DefaultMessages), cmp.Or(r.MaxBytes, request.DefaultBytes)}
+	r.MaxMessages, r.MaxBytes = cmp.Or(r.MaxMessages, request.DefaultMessages), cmp.Or(r.MaxBytes, request.DefaultBytes)
 	return r, nil
 }
 
@@ -167,7 +167,7 @@ func (p *puller) consumer(ctx context.Context, queue, name string) (Consumer, er
 	c, err := p.d.store.Consumer(ctx, queue, name)
 	if err == nil && c.Starting != "" {
 		started, failed := p.d.finishStart(ctx, c)
-		if failed != nil && !errors.Is(failed, ErrOutran) {
+		if failed != nil && !errors.Is(failed, errOutran) {
 			return c, failed
 		}
 		c = started
@@ -185,7 +185,7 @@ func (p *puller) again(ctx context.Context, c Consumer, r Request) (Answer, bool
 		return give(c, b), true, err
 	}
 	v := judge(c, c.Token)
-	return hindrance(c, v), v != Foreign && v != Forgotten, nil
+	return hindrance(c, v), v != foreign && v != forgotten, nil
 }
 
 // claimedBatch reads the range of the claim that is in flight.
@@ -200,27 +200,27 @@ func (p *puller) claimedBatch(ctx context.Context, c Consumer) (Batch, error) {
 }
 
 // hindered says why nothing can be claimed; OK where something can.
-func hindered(c Consumer, now time.Time) Verdict {
+func hindered(c Consumer, now time.Time) standing {
 	over := c.LeaseUntil.Before(ddb.ToMillis(now))
 	switch {
 	case c.State == InDoubt, c.State == Prepared && over:
 		return InDoubt
 	case c.State == Started && (!over || c.Deferred), c.State == Prepared, c.State == Sending:
-		return Busy
+		return standing(Busy)
 	case c.Paused != "", c.Starting != "":
-		return Paused
+		return standing(Paused)
 	case c.State == Blocked:
 		return Blocked
 	case c.State == Idle && now.Before(c.RetryAt):
-		return Wait
+		return standing(Wait)
 	}
-	return OK
+	return standing(OK)
 }
 
-// held is the answer that nothing can be claimed.
-func hindrance(c Consumer, v Verdict) Answer {
-	a := answer(c, v)
-	switch v {
+// hindrance is the answer that nothing can be claimed.
+func hindrance(c Consumer, at standing) Answer {
+	a := answer(c, at)
+	switch a.Outcome {
 	case Busy:
 		// Another's claim: until when, and nothing that would let one operation on it.
 		a.Batch = Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}
@@ -229,6 +229,7 @@ func hindrance(c Consumer, v Verdict) Answer {
 			a.Until = time.Time{}
 		}
 	case Wait:
+		a.Reason = reasonFailed
 		a.Until, a.Detail, a.ReplyQueue = c.RetryAt, c.ShownError(), c.ReplyQueue
 	case Paused:
 		a.Detail = c.Paused
@@ -240,7 +241,7 @@ func hindrance(c Consumer, v Verdict) Answer {
 
 // head reads what waits first. The answer is OK where there is something.
 func (p *puller) head(ctx context.Context, c Consumer, r Request) (Batch, Answer, error) {
-	a := answer(c, OK)
+	a := answer(c, standing(OK))
 	a.Batch, a.Until = Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}, time.Time{}
 	// The position is read after the consumer: nobody is ahead of it.
 	cur, err := p.d.sorter.Status(ctx, r.Queue)
@@ -251,13 +252,12 @@ func (p *puller) head(ctx context.Context, c Consumer, r Request) (Batch, Answer
 	if len(r.Seqs) > 0 {
 		last := r.Seqs[len(r.Seqs)-1]
 		if last <= c.Delivered || last > cur.Position {
-			a.Verdict, a.Detail = NotHead, fmt.Sprintf("the messages that wait are %d to %d", c.Delivered+1, cur.Position)
-			return Batch{}, a, nil
+			return Batch{}, a, notHead(r, fmt.Sprintf("%d to %d", c.Delivered+1, cur.Position))
 		}
 		reading.Position, reading.MaxMessages = last, request.MaxMessages
 	}
 	if reading.Position <= c.Delivered {
-		a.Verdict = Nothing
+		a.Outcome = Empty
 		return Batch{}, a, nil
 	}
 	got, err := reading.next(ctx, c.Delivered, c.failedTo(), c.Attempts)
@@ -266,14 +266,19 @@ func (p *puller) head(ctx context.Context, c Consumer, r Request) (Batch, Answer
 	var missing *cursor.MissingError
 	switch {
 	case errors.As(err, &missing):
-		a.Verdict, a.From, a.To = Missing, c.Delivered, c.Delivered+1
+		a.Outcome, a.From, a.To = Missing, c.Delivered, c.Delivered+1
 		a.Detail = fmt.Sprintf("seq %d is at or under the position, but not stored", a.To)
 	case err != nil:
 		return b, a, err
 	case len(r.Seqs) > 0 && !slices.Equal(r.Seqs, seqsOf(b)):
-		a.Verdict, a.Detail = NotHead, fmt.Sprintf("the messages that wait first, and that a claim may have, are %d", seqsOf(b))
+		return b, a, notHead(r, fmt.Sprint(seqsOf(b)))
 	}
 	return b, a, nil
+}
+
+// notHead is the error of a request for messages that are not those that a claim may have.
+func notHead(r Request, wait string) error {
+	return &cursor.InvalidError{Field: "seqs", Code: invalid.Clash, Problem: fmt.Sprintf("must be the messages that wait first within the bounds, which are %s: they are %d", wait, r.Seqs)}
 }
 
 // reading is how the batch of a request is read.

@@ -28,16 +28,16 @@ func (h Held) checked() error {
 	return nil
 }
 
-// answerTo turns a write's result into the caller's answer. wanted is the
-// verdict under which the write was done before.
-func (h Held) answerTo(c Consumer, made bool, wanted Verdict) (Answer, error) {
+// answerTo turns a write's result into the caller's answer. wanted is what
+// the claim is at where the write was done before.
+func (h Held) answerTo(c Consumer, made bool, wanted standing) (Answer, error) {
 	if !c.Exists() {
 		return Answer{}, ErrNoConsumer
 	}
 	v := judge(c, h.Token)
 	a := hindrance(c, v)
 	if made || v == wanted {
-		a.Verdict = OK
+		a.Outcome, a.Reason = OK, ""
 	}
 	if c.Token != h.Token {
 		// Another's claim is no concern of this one.
@@ -73,7 +73,7 @@ func (p *puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answe
 			return Answer{}, err
 		}
 	}
-	return h.answerTo(c, made, OK)
+	return h.answerTo(c, made, standing(OK))
 }
 
 // Prepare implements [Claims]: 1 write.
@@ -120,7 +120,7 @@ func (p *puller) Commit(ctx context.Context, h Held, replies ...Reply) (Answer, 
 // been stored, delivered and deleted.
 func (p *puller) replyFirst(ctx context.Context, c Consumer, h Held, replies []Reply) (a Answer, ended bool, err error) {
 	switch judge(c, h.Token) {
-	case Prepared, InDoubt, VerdictQuarantined:
+	case Prepared, InDoubt, unsettled:
 	case Deferred:
 		return a, true, &cursor.InvalidError{Field: "replies", Code: invalid.Misplaced, Problem: "must be empty: the claim is deferred, and may expire before its commit; put them as messages"}
 	default:
@@ -128,8 +128,8 @@ func (p *puller) replyFirst(ctx context.Context, c Consumer, h Held, replies []R
 		return a, true, err
 	}
 	err = p.d.storeReplies(ctx, h, replies)
-	if errors.Is(err, ErrNoRoom) {
-		a = hindrance(c, NoRoom)
+	if errors.Is(err, errFull) {
+		a = hindrance(c, standing(Full))
 		a.Detail, a.ReplyQueue = wordsOf(err)
 		return a, true, nil
 	}
@@ -151,7 +151,7 @@ func (p *puller) commit(ctx context.Context, h Held) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
-	case VerdictQuarantined:
+	case unsettled:
 		if c, made, err = p.settleAside(ctx, h, Committed); err != nil {
 			return Answer{}, err
 		}
@@ -166,7 +166,7 @@ func (p *puller) commit(ctx context.Context, h Held) (Answer, error) {
 // in the memory, its own is not remembered.
 func (p *puller) settleAside(ctx context.Context, h Held, outcome TokenOutcome) (Consumer, bool, error) {
 	c, made, err := p.d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true, "")
-	if err == nil && !made && judge(c, h.Token) == VerdictQuarantined {
+	if err == nil && !made && judge(c, h.Token) == unsettled {
 		c, made, err = p.d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, false, "")
 	}
 	return c, made, err
@@ -175,7 +175,7 @@ func (p *puller) settleAside(ctx context.Context, h Held, outcome TokenOutcome) 
 // Abort implements [Claims]: 1 read, 1 write.
 func (p *puller) Abort(ctx context.Context, h Held, reason string) (Answer, error) {
 	return p.abort(ctx, h, reason, func(c Consumer, f request.Failure) (Consumer, bool, error) {
-		if judge(c, h.Token) != NotPrepared {
+		if judge(c, h.Token) != notPrepared {
 			return c, false, nil
 		}
 		return p.d.store.Fail(ctx, h.Queue, h.Consumer, h.Token, f)
@@ -194,12 +194,12 @@ func (p *puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reaso
 	}
 	return p.abort(ctx, h, reason, func(c Consumer, f request.Failure) (Consumer, bool, error) {
 		switch judge(c, h.Token) {
-		case NotPrepared, Prepared, InDoubt:
+		case notPrepared, Prepared, InDoubt:
 			ended, made, err := p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)
-			if err != nil || judge(ended, h.Token) != VerdictQuarantined {
+			if err != nil || judge(ended, h.Token) != unsettled {
 				return ended, made, err
 			}
-		case VerdictQuarantined:
+		case unsettled:
 		default:
 			return c, false, nil
 		}

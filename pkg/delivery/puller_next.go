@@ -5,13 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// CommitAndClaim implements [Claims]: 2 reads, the range, and 1 write; where
-// nothing waits, 2 reads and 1 write. Replies cost as in Commit, but for the read,
+// CommitAndClaim implements [Claims]: 1.5 reads, the range, and 1 write; where
+// nothing waits, 1.5 reads and 1 write. Replies cost as in Commit, but for the read,
 // which is made anyway.
 //
 // Lost response: the repeat finds the next claim in flight under its own request, and
@@ -47,9 +48,9 @@ func (p *puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies 
 			return done, Answer{}, err
 		}
 	}
-	if slices.Contains([]Verdict{Prepared, InDoubt}, judge(c, h.Token)) && c.Paused == "" {
+	if slices.Contains([]standing{Prepared, InDoubt}, judge(c, h.Token)) && c.Paused == "" {
 		done, next, err = p.goOn(ctx, c, h, r)
-		if err != nil || next.Verdict != "" {
+		if err != nil || next.Outcome != "" {
 			return done, next, err
 		}
 	}
@@ -76,11 +77,9 @@ func (r Request) following(h Held, lease time.Duration) (Request, error) {
 // goOn commits and claims in one write. next is the zero Answer where that
 // cannot be, and nothing was done.
 func (p *puller) goOn(ctx context.Context, c Consumer, h Held, r Request) (done, next Answer, err error) {
-	cur, err := p.d.sorter.Status(ctx, h.Queue)
-	if err != nil {
-		return Answer{}, Answer{}, err
-	}
-	if cur.Position <= c.To {
+	// An older position is as safe: it only has the caller claim by a call of its own.
+	cur, err := p.d.sorter.Inside(queuelog.Inside{}).Glance(ctx, h.Queue)
+	if err != nil || cur.Position <= c.To {
 		return Answer{}, Answer{}, nil
 	}
 	got, err := p.reading(r, cur.Position).next(ctx, c.To, c.IsolateTo, 0)

@@ -4,21 +4,19 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"sync"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Bounds of the replies of one claim.
+// Bounds of the replies of one claim, beside [request.MaxReplies].
 const (
-	// MaxReplies is the most replies.
-	MaxReplies = 500
 	// maxReplyQueues is the most queues that they go to.
 	maxReplyQueues = 10
 	// maxReplyBytes bounds all that the replies hold together, 64 bytes a reply
@@ -161,8 +159,8 @@ func (g *gathered) join(r Reply) error {
 	}
 	numbered, known := g.numbered[r.Queue]
 	switch g.size += r.size(); {
-	case i >= MaxReplies:
-		return &cursor.InvalidError{Field: "replies", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are more than %d: a claim has at most so many", MaxReplies)}
+	case i >= request.MaxReplies:
+		return &cursor.InvalidError{Field: "replies", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are more than %d: a claim has at most so many", request.MaxReplies)}
 	case g.size > maxReplyBytes:
 		return &cursor.InvalidError{Field: "replies", Code: invalid.TooLarge, Problem: fmt.Sprintf("have more than %d bytes together, %d a reply and %d an attribute for what is around them included", maxReplyBytes, replyOverhead, attributeOverhead)}
 	case !known && len(g.numbered) == maxReplyQueues:
@@ -261,54 +259,4 @@ func unstaged(queue string, staged []cursor.Message) ([]cursor.Message, error) {
 		messages[i] = m
 	}
 	return messages, nil
-}
-
-// replyDocument is a reply as it travels, and as a marker keeps it.
-type replyDocument struct {
-	Queue       string            `json:"queue"`
-	Seq         *int64            `json:"seq,omitempty"`
-	ID          string            `json:"id,omitempty"`
-	Body        []byte            `json:"bodyBase64"`
-	ContentType string            `json:"contentType"`
-	Attributes  map[string]string `json:"attributes,omitempty"`
-	Traceparent string            `json:"traceparent,omitempty"`
-	Tracestate  string            `json:"tracestate,omitempty"`
-}
-
-// EncodeReplies writes replies as a JSON array of the documents that
-// docs/openapi.yaml calls Reply; nil for none. Those that no claim could have are a *cursor.InvalidError.
-func EncodeReplies(replies []Reply) ([]byte, error) {
-	if len(replies) == 0 {
-		return nil, nil
-	}
-	if err := validateReplies(replies); err != nil {
-		return nil, err
-	}
-	documents := make([]replyDocument, len(replies))
-	for i, r := range replies {
-		documents[i] = replyDocument{r.Queue, r.Seq, r.ID, r.Body, r.ContentType, r.Attributes, r.Trace.Parent, r.Trace.State}
-		if r.Body == nil {
-			documents[i].Body = []byte{}
-		}
-		if r.ContentType == "" {
-			documents[i].ContentType = cursor.DefaultContentType
-		}
-	}
-	return json.Marshal(documents)
-}
-
-// DecodeReplies reads what EncodeReplies wrote.
-func DecodeReplies(text []byte) ([]Reply, error) {
-	if len(text) == 0 {
-		return nil, nil
-	}
-	var documents []replyDocument
-	if err := json.Unmarshal(text, &documents); err != nil {
-		return nil, fmt.Errorf("replies: %w", err)
-	}
-	replies := make([]Reply, len(documents))
-	for i, d := range documents {
-		replies[i] = Reply{d.Queue, d.Seq, d.ID, d.Body, d.ContentType, d.Attributes, cursor.Trace{Parent: d.Traceparent, State: d.Tracestate}}
-	}
-	return replies, nil
 }

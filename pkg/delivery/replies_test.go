@@ -50,7 +50,7 @@ func TestPushedReplies(t *testing.T) {
 	k := newDesk(t)
 	k.answers()
 	k.put("q", 1, 2, 3, 4)
-	done := k.ends("q", delivery.EndedCaughtUp)
+	done := k.ends("q", endedCaughtUp)
 	k.at("q", 4, delivery.Idle)
 	k.arrived("x", "re 1", "re 2", "re 3", "re 4")
 	k.arrived("n", "re 1", "re 2", "re 3", "re 4")
@@ -66,11 +66,11 @@ func TestNoRepliesOfAFailure(t *testing.T) {
 	answer := k.fails
 	k.fails = func(b delivery.Batch) error { return errors.Join(answer(b), errors.New("no")) }
 	k.put("q", 1)
-	k.ends("q", delivery.EndedFailed)
+	k.ends("q", endedFailed)
 	k.arrived("x")
 	k.answers()
 	k.pass(time.Minute)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.arrived("x", "re 1")
 }
 
@@ -89,7 +89,7 @@ func TestABadReplyFailsItsBatch(t *testing.T) {
 			k := newDesk(t)
 			k.fails = func(b delivery.Batch) error { return b.Reply(c.replies...) }
 			k.put("q", 1)
-			record := k.ends("q", delivery.EndedFailed).Record
+			record := k.ends("q", endedFailed).Record
 			if record.ReplyQueue != c.queue || strings.Contains(record.Error, `"q"`) || !strings.Contains(record.Cause(), c.want) {
 				t.Errorf("the record says %q of queue %q, and in words %q, want %q", record.Error, record.ReplyQueue, record.Cause(), c.want)
 			}
@@ -109,14 +109,14 @@ func TestABadReplyThatIsIgnored(t *testing.T) {
 		return nil
 	}
 	k.put("q", 1)
-	if done := k.ends("q", delivery.EndedFailed); !strings.Contains(done.Record.Error, "replies[1].queue has 1025 bytes") {
+	if done := k.ends("q", endedFailed); !strings.Contains(done.Record.Error, "replies[1].queue has 1025 bytes") {
 		t.Errorf("the record says %q, want what was refused first", done.Record.Error)
 	}
 	k.arrived("x")
 	k.at("q", 0, delivery.Idle)
 	k.answers()
 	k.pass(time.Minute)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.arrived("x", "re 1")
 }
 
@@ -126,14 +126,14 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 	k.put("n", 1) // another message has the seq
 	k.answers()
 	k.put("q", 1, 2)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	c := k.at("q", 2, delivery.Idle)
 	k.arrived("x", "re 1", "re 2")
 	k.arrived("n", "1", "re 2")
 	if c.Refused.N != 1 || c.Refused.Announced != 0 || c.Refused.Queue != "n" || c.Refused.Why != "seq 1: conflict" {
 		t.Errorf("%+v", c.Refused)
 	}
-	operations, _, err := k.d.Audit(t.Context(), "q", "")
+	operations, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
 	if err != nil || len(operations) != 1 || operations[0].Kind != "reply" || operations[0].ReplyQueue != "n" || operations[0].Error != "seq 1: conflict" || operations[0].Done {
 		t.Errorf("operations %+v, %v", operations, err)
 	}
@@ -158,13 +158,13 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 		return b.Reply(delivery.Reply{Queue: "x", Body: []byte("first")}, delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
-	if done := k.ends("q", delivery.EndedReplying); !errors.Is(done.Cause, delivery.ErrNoRoom) {
+	if done := k.ends("q", endedReplying); !refused(done.Cause, "full") {
 		t.Errorf("cause %v", done.Cause)
 	}
 	k.at("q", 0, delivery.Sending)
-	k.ends("q", delivery.EndedBusy)
+	k.ends("q", endedBusy)
 	k.pass(20 * time.Minute)
-	k.ends("q", delivery.EndedReplying)
+	k.ends("q", endedReplying)
 	k.sweep(delivery.SweepOptions{})
 	kinds := []string{}
 	for _, a := range k.announced {
@@ -225,7 +225,7 @@ func TestEveryRequestOfAPushMayFail(t *testing.T) {
 				for range 2 {
 					now = now.Add(2 * time.Minute)
 					d, sorter = newDeliverer()
-					if done := d.Deliver(t.Context(), queue, reader, -1); done.Err != nil || done.Ended != delivery.EndedCaughtUp {
+					if done := d.Deliver(t.Context(), queue, reader, -1); done.Err != nil || ending(done) != endedCaughtUp {
 						t.Fatalf("after %+v: %+v", first, done)
 					}
 				}
@@ -294,7 +294,7 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	replies := []delivery.Reply{{Queue: "x", Body: []byte("known")}, {Queue: "nowhere", Body: []byte("unknown")}}
 	k.fails = func(b delivery.Batch) error { return b.Reply(replies...) }
 	k.put("q", 1)
-	if record := k.ends("q", delivery.EndedFailed).Record; record.ReplyQueue != "nowhere" || !strings.Contains(record.Error, "the queue is not there") {
+	if record := k.ends("q", endedFailed).Record; record.ReplyQueue != "nowhere" || !strings.Contains(record.Error, "the queue is not there") {
 		t.Errorf("the record says %q of queue %q", record.Error, record.ReplyQueue)
 	}
 	k.arrived("x")
@@ -308,7 +308,7 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	k.must(err)
 	_, err = p.Prepare(t.Context(), a.Held())
 	k.must(err)
-	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Verdict != delivery.OK {
+	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Outcome != delivery.OK {
 		t.Errorf("%+v, %v", done, err)
 	}
 	k.arrived("x", "known")
@@ -330,20 +330,20 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
-	k.ends("q", delivery.EndedReplying)
+	k.ends("q", endedReplying)
 	k.put("q", 2)
 	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
-	_, err = k.d.Pause(t.Context(), order)
+	_, err = k.d.Operate(t.Context(), does("pause", order))
 	k.must(err)
-	if _, err := k.d.Rewind(t.Context(), order, delivery.First); !errors.Is(err, delivery.ErrClaimed) {
+	if _, err := k.d.Operate(t.Context(), rewinds(order, delivery.First)); !refused(err, "claimed") {
 		t.Errorf("rewound: %v", err)
 	}
-	if _, err := k.d.Remove(t.Context(), order); !errors.Is(err, delivery.ErrClaimed) {
+	if _, err := k.d.Operate(t.Context(), does("remove", order)); !refused(err, "claimed") {
 		t.Errorf("removed: %v", err)
 	}
 	k.put("n", 1, 2)
 	k.pass(2 * time.Minute)
-	k.ends("q", delivery.EndedPaused)
+	k.ends("q", endedPaused)
 	k.at("q", 1, delivery.Idle)
 	k.arrived("n", "1", "2", "far")
 }
@@ -379,8 +379,8 @@ func TestADecisionThatWasLost(t *testing.T) {
 	})
 	d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
 	k.must(err)
-	if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || done.Ended != delivery.EndedBusy {
-		t.Errorf("%s, %v; want that it is busy", done.Ended, done.Err)
+	if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || ending(done) != endedBusy {
+		t.Errorf("%s, %v; want that it is busy", ending(done), done.Err)
 	}
 	if is := k.standing("q"); is != next {
 		t.Errorf("the other's claim is %+v, want %+v", is, next)

@@ -32,7 +32,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 	c, decided, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, outbox)
 	if err != nil || !decided {
 		if err == nil {
-			run.Ended = EndedLost
+			run.lost(c)
 		}
 		return c, err
 	}
@@ -51,8 +51,9 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 
 // replying distinguishes a queue that is full from a store that failed.
 func (run *delivery) replying(err error) error {
-	if errors.Is(err, ErrNoRoom) {
-		run.Ended, run.Cause = EndedReplying, err
+	if errors.Is(err, errFull) {
+		run.end(Full, "")
+		run.Cause = err
 		return nil
 	}
 	return err

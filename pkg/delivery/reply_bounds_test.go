@@ -28,7 +28,7 @@ func TestAReplyIsTakenAsItIs(t *testing.T) {
 		return nil
 	}
 	k.put("q", 1)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.arrived("n", "re 1", "re 2", "re 3")
 	if c := k.at("q", 1, delivery.Idle); c.Refused.N != 0 {
 		t.Errorf("%+v", c.Refused)
@@ -56,7 +56,7 @@ func TestWhatIsTakenCanBeStored(t *testing.T) {
 				return err
 			}
 			k.put("q", 1)
-			if done := k.ends("q", delivery.EndedFailed); taken {
+			if done := k.ends("q", endedFailed); taken {
 				t.Errorf("it was taken, and failed later: %s", done.Record.Error)
 			}
 		})

@@ -33,12 +33,12 @@ func ExampleBatch_Reply() {
 			panic(err)
 		}
 	}
-	fmt.Println(deliverer.Deliver(ctx, "orders", reader, -1).Ended)
+	fmt.Println(deliverer.Deliver(ctx, "orders", reader, -1).Outcome)
 	for m, err := range sorter.Read(ctx, "receipts", 0, 2) {
 		fmt.Printf("%d %s %v\n", m.Seq, m.Body, err)
 	}
 	// Output:
-	// CAUGHT_UP
+	// EMPTY
 	// 1 paid an apple <nil>
 	// 2 paid a pear <nil>
 }

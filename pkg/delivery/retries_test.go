@@ -58,7 +58,7 @@ func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
 	k.fails = func(delivery.Batch) error { return fmt.Errorf("call: %w", delivery.SinkAway(errNo)) }
 	waits := []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 5 * time.Minute}
 	for i := range 20 {
-		done := k.ends("q", delivery.EndedFailed)
+		done := k.ends("q", endedFailed)
 		if want, got := waits[min(i, len(waits)-1)], done.Record.RetryAt.Sub(k.now); got != want {
 			t.Errorf("after %d times it is tried again after %s, want %s", i+1, got, want)
 		}
@@ -70,13 +70,13 @@ func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
 	}
 	// What is the message's own counts as ever.
 	k.poison(2, errNo)
-	k.ends("q", delivery.EndedFailed)
+	k.ends("q", endedFailed)
 	if c := k.at("q", 0, delivery.Idle); c.Attempts != 1 || c.Away != 0 {
 		t.Errorf("%+v; want one attempt", c)
 	}
 	k.fails = nil
 	k.pass(time.Second)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	if delivery.SinkAway(nil) != nil {
 		t.Error("no error became one")
 	}
@@ -105,7 +105,7 @@ func TestNotBefore(t *testing.T) {
 				}
 				return err
 			}
-			done := k.ends("q", delivery.EndedFailed)
+			done := k.ends("q", endedFailed)
 			if got := done.Record.RetryAt.Sub(k.now); got != c.want {
 				t.Errorf("it is tried again after %s, want %s", got, c.want)
 			}
@@ -114,16 +114,16 @@ func TestNotBefore(t *testing.T) {
 			}
 			k.got = nil
 			k.pass(c.want - time.Millisecond)
-			k.ends("q", delivery.EndedWait)
+			k.ends("q", endedWait)
 			k.fails = nil
 			k.pass(time.Millisecond)
-			k.ends("q", delivery.EndedCaughtUp)
+			k.ends("q", endedCaughtUp)
 		})
 	}
 	k := newDesk(t)
 	k.put("q", 1)
 	k.fails = func(delivery.Batch) error { return delivery.Permanent(delivery.NotBefore(errNo, k.now.Add(time.Hour))) }
-	k.ends("q", delivery.EndedBlocked)
+	k.ends("q", endedBlocked)
 	if delivery.NotBefore(nil, k.now) != nil {
 		t.Error("no error became one")
 	}
@@ -146,16 +146,16 @@ func TestAPartIsDone(t *testing.T) {
 	}
 	done := k.d.Deliver(t.Context(), "q", r, -1)
 	c := k.standing("q")
-	if done.Ended != delivery.EndedFailed || done.Messages != 2 || c.Delivered != 2 || c.State != delivery.Idle || c.Attempts != 1 || c.Together != 1 || c.IsolateTo != 4 {
+	if ending(done) != endedFailed || done.Messages != 2 || c.Delivered != 2 || c.State != delivery.Idle || c.Attempts != 1 || c.Together != 1 || c.IsolateTo != 4 {
 		t.Errorf("%+v", done)
 	}
 	for k.standing("q").State != delivery.Blocked {
 		k.pass(time.Hour)
 		k.d.Deliver(t.Context(), "q", r, -1)
 	}
-	_, err := k.d.Skip(t.Context(), orderOf("q"), 3)
+	_, err := k.d.Operate(t.Context(), skips(orderOf("q"), 3))
 	k.must(err)
-	if done := k.d.Deliver(t.Context(), "q", r, -1); done.Ended != delivery.EndedCaughtUp {
+	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedCaughtUp {
 		t.Errorf("%+v", done)
 	}
 	if len(got) < 3 || got[0] != "1-4 #1" || got[1] != "3-4 #2" || got[len(got)-1] != "5-5 #1" && got[len(got)-1] != "4-5 #1" {
@@ -184,7 +184,7 @@ func TestTheAttemptGoesOnByHalves(t *testing.T) {
 		k.pass(time.Hour)
 	}
 	fails = false
-	if done := k.d.Deliver(t.Context(), "q", r, -1); done.Ended != delivery.EndedCaughtUp {
+	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedCaughtUp {
 		t.Errorf("%+v", done)
 	}
 	want := []string{"1-4 #1", "1-4 #2", "1-2 #3", "1-1 #4", "2-2 #4", "2-2 #5", "3-6 #5", "7-8 #1"}
@@ -206,7 +206,7 @@ func TestAPartThatCannotBeCommitted(t *testing.T) {
 		k.put("q", 1, 2, 3)
 		r := k.reader()
 		r.Handle = func(_ context.Context, b delivery.Batch) error { return delivery.DoneUpTo(errors.New("no"), done(b)) }
-		if ended := k.d.Deliver(t.Context(), "q", r, -1); ended.Ended != delivery.EndedFailed || ended.Messages != 0 || k.standing("q").Delivered != 0 {
+		if ended := k.d.Deliver(t.Context(), "q", r, -1); ending(ended) != endedFailed || ended.Messages != 0 || k.standing("q").Delivered != 0 {
 			t.Errorf("%s: %+v", name, ended)
 		}
 	}

@@ -96,7 +96,7 @@ func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Arr
 	}
 	finished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)
 	if err == nil && !done {
-		err = ErrOutran // another finished it, and several claims more
+		err = errOutran // another finished it, and several claims more
 	}
 	return finished, err
 }
@@ -141,7 +141,7 @@ func (d *Deliverer) putReplies(ctx context.Context, messages []cursor.Message) (
 			// One that is stored and not in order yet is not visible either.
 			return lost{}, errors.Join(r.Err, r.Deferred)
 		case r.Outcome == cursor.Full:
-			return lost{}, fmt.Errorf("seq %d: %w", r.Seq, ErrNoRoom)
+			return lost{}, fmt.Errorf("seq %d: %w", r.Seq, errFull)
 		case !r.Outcome.Durable():
 			l.n, l.why = l.n+1, fmt.Sprintf("seq %d: %s", r.Seq, r.Outcome)
 		}

@@ -35,17 +35,8 @@ var (
 // At begins with the message of a seq.
 func At(seq int64) Start { return Start{at: true, seq: seq} }
 
-// OfKind is the same start in a queue of this kind: one that nothing was ever put to
-// is made so, and one of the other kind is [cursor.ErrFixed]. Where no kind is
-// said, a queue that is made is numbered. A keyed one is made before its consumers, for it
-// needs the type of its keys.
-func (s Start) OfKind(kind cursor.Kind) Start {
-	s.kind = &kind
-	return s
-}
-
-// ParseStart reads "first", "latest" or a seq; an empty text is First.
-func ParseStart(text string) (Start, error) {
+// parseStart reads "first", "latest" or a seq; an empty text is First.
+func parseStart(text string) (Start, error) {
 	switch text {
 	case "", "first":
 		return First, nil
@@ -66,7 +57,7 @@ func (s *Start) UnmarshalJSON(raw []byte) (err error) {
 		err = json.Unmarshal(raw, &text)
 	}
 	if err == nil && text != "" {
-		*s, err = ParseStart(text)
+		*s, err = parseStart(text)
 	}
 	if err != nil || text == "" {
 		return invalid.New(invalid.Malformed, "", fmt.Sprintf("must be first, latest or a seq: it is %.40s", raw))
@@ -74,7 +65,7 @@ func (s *Start) UnmarshalJSON(raw []byte) (err error) {
 	return nil
 }
 
-// String is the Start as ParseStart reads it.
+// String is the Start as parseStart reads it.
 func (s Start) String() string {
 	switch {
 	case s.latest:
@@ -86,8 +77,7 @@ func (s Start) String() string {
 }
 
 // Create makes a consumer of a queue, or returns the one that is there. A
-// queue that has no cursor yet gets one, of the kind that start says
-// ([Start.OfKind]). At a seq of which the messages are
+// queue that has no cursor yet gets a numbered one. At a seq of which the messages are
 // gone, or that is beyond the next one to come, it is an InvalidError.
 //
 // The consumer begins as near to start as what is stored allows: everything
@@ -246,7 +236,7 @@ func (d *Deliverer) start(ctx context.Context, c Consumer, until time.Time) (Con
 		if !kept.More {
 			found, done, err := d.store.FinishStart(ctx, c.Queue, c.Name, c.Starting, kept.To)
 			if err == nil && !done {
-				err = ErrOutran
+				err = errOutran
 			}
 			return found, err
 		}
@@ -255,7 +245,7 @@ func (d *Deliverer) start(ctx context.Context, c Consumer, until time.Time) (Con
 		case err != nil:
 			return c, err
 		case !under:
-			return found, ErrOutran
+			return found, errOutran
 		case !d.hasTime(ctx, until, d.margin):
 			return found, nil
 		}

@@ -38,7 +38,7 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 		k.must(err)
 		return d
 	}
-	if _, err := invocation(5).Rewind(t.Context(), order("back"), delivery.First); !errors.Is(err, killed) {
+	if _, err := invocation(5).Operate(t.Context(), rewinds(order("back"), delivery.First)); !errors.Is(err, killed) {
 		t.Fatalf("error %v: it had time for all of it", err)
 	}
 	for n := 0; k.standing("q").Starting != ""; n++ {

@@ -68,7 +68,7 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 // that is not there nothing is made. It makes nothing depend on it: a record of the stream has each
 // move too, and of two that deliver, one gets the claim. A wake-up comes 5 seconds later where the
 // store failed: the record may have been answered while the claim was in flight.
-func (d *Deliverer) DeliverMoved(ctx context.Context, positions map[string]int64, readers ...Reader) {
+func (d inside) DeliverMoved(ctx context.Context, positions map[string]int64, readers ...Reader) {
 	var hints []hint
 	for _, queue := range slices.Sorted(maps.Keys(positions)) {
 		hints = append(hints, hint{queue: queue, moved: cursor.Range{From: -1, To: positions[queue]}, unsure: true})
@@ -78,7 +78,7 @@ func (d *Deliverer) DeliverMoved(ctx context.Context, positions map[string]int64
 		if invalid := (*cursor.InvalidError)(nil); errors.As(done.Err, &invalid) {
 			return true // nobody comes: it would be as wrong again
 		}
-		failed := done.Err != nil || done.Ended == EndedOutOfTime && d.sorter.Notify(ctx, done.Queue) != nil
+		failed := done.Err != nil || done.Reason == reasonTime && d.sorter.Notify(ctx, done.Queue) != nil
 		if failed && d.wakeUp != nil {
 			d.wakeUp(done.Queue, done.Consumer, d.now().Add(soon))
 		}
@@ -187,10 +187,10 @@ func (d *Deliverer) again(ctx context.Context, done Delivery, record json.RawMes
 	young := func() bool { return !stream.HeldForLong(record, d.now()) }
 	switch {
 	case done.Err != nil:
-		return young()
-	case done.Ended == EndedOutOfTime:
+		return !isErased(done.Err, done.Queue) && young()
+	case done.Reason == reasonTime:
 		return d.sorter.Notify(ctx, done.Queue) != nil
-	case done.Ended == EndedFailed, done.Ended == EndedWait:
+	case done.Reason == reasonFailed:
 		return done.Record.RetryAt.Sub(d.now()) <= soon && young()
 	}
 	return false

@@ -236,7 +236,7 @@ func (k *desk) eagerly(positions map[string]int64) {
 	k.t.Helper()
 	eager, other := k.reader(), k.reader()
 	eager.Eager, other.Name = true, "other"
-	k.d.DeliverMoved(k.t.Context(), positions, other, eager)
+	k.d.Inside(request.Inside{}).DeliverMoved(k.t.Context(), positions, other, eager)
 }
 
 // TestDeliverMoved: eager readers get what was moved, once, however often and in whatever order they
@@ -259,7 +259,7 @@ func TestDeliverMoved(t *testing.T) {
 		t.Errorf("a position that the queue does not have is noted as a loss, %v", err)
 	}
 	// An erased queue has nothing.
-	_, err := k.d.Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"})
+	_, err := k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"})
 	k.must(err)
 	k.eagerly(map[string]int64{"b": 2})
 	k.gets()

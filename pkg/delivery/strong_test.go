@@ -19,7 +19,7 @@ func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
 	var err error
 	k.d, err = delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
 	k.must(err)
-	_, err = k.d.Skip(t.Context(), order("op"), 2)
+	_, err = k.d.Operate(t.Context(), skips(order("op"), 2))
 	k.must(err)
 	k.operations("skip 2 done=true ")
 	list, err := k.d.Status(t.Context(), "q")

@@ -144,7 +144,7 @@ func (r *SweepReport) whole(round cursor.Round) {
 // nobody settles them, finishes starts, announces who is blocked, lags, or lost messages,
 // and wakes up, by a notification of the cursor's stream, everybody who does not have
 // everything, whether their record was dropped, their process died, or their
-// sink failed. It sees to the circuits of the readers that it knows: see [Deliverer.WakeCircuit].
+// sink failed. It sees to the circuits of the readers that it knows: see [Deliverer.Wake].
 // What the slowest consumer has before it is kept from expiring; the consumers of an erased
 // queue are deleted.
 //
@@ -164,7 +164,7 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	s := &consumerSweep{deliverer: d, options: o, visited: map[string]bool{}}
 	d.noteGaps(ctx, &o.Sorter, o.LagAfter)
 	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: s.quiet(), Of: s.of()}
-	o.Sorter.Delivered, o.Sorter.Erase = d.Delivered, s.erase
+	o.Sorter.Delivered, o.Sorter.Erase = inside{d}.Delivered, s.erase
 	var did cursor.SweepReport
 	sweeps := []func(){
 		func() { s.fail(s.walkTroubles(ctx)) },

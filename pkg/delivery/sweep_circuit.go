@@ -30,13 +30,8 @@ func (d *Deliverer) tellCircuit(e request.Health) {
 	}
 }
 
-// WakeCircuit sees to the circuit of a consumer's name, as the sweep does of those that it knows: it
-// announces that it is open, or closed again, and wakes queues up for a probe that is due. It
-// returns when the circuit is to be seen to next: the zero time where it is closed. Call
-// it when [Options].WakeCircuit said, or at any other time.
-//
-// It costs one strong read where nothing is due.
-func (d *Deliverer) WakeCircuit(ctx context.Context, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
+// seeToCircuit is [Deliverer.Wake] of a consumer's name.
+func (d *Deliverer) seeToCircuit(ctx context.Context, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
 	o, err := options.withDefaults()
 	if err := errors.Join(err, ValidateConsumer(consumer)); err != nil {
 		return SweepReport{}, time.Time{}, err

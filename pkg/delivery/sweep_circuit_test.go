@@ -37,7 +37,7 @@ func (k *desk) told() *[]time.Duration {
 // seesTo sees to the circuit, and checks what was done, and when it is due next.
 func (k *desk) seesTo(want delivery.SweepReport, next time.Duration) {
 	k.t.Helper()
-	report, due, err := k.d.WakeCircuit(k.t.Context(), "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+	report, due, err := k.d.Wake(k.t.Context(), "", "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
 		k.announced = append(k.announced, a)
 		return nil
 	}})
@@ -65,7 +65,7 @@ func TestWakeCircuit(t *testing.T) {
 	k.seesTo(delivery.SweepReport{}, 0)
 	k.opens()
 	opened := k.now
-	k.hands("q", delivery.EndedCircuitOpen)
+	k.hands("q", endedCircuitOpen)
 	if diff := cmp.Diff([]time.Duration{0, 0}, *told); diff != "" {
 		t.Errorf("told when it opened, and when it stopped a delivery (-want +got):\n%s", diff)
 	}
@@ -79,7 +79,7 @@ func TestWakeCircuit(t *testing.T) {
 		}
 	}
 	*told = nil
-	k.hands("q", delivery.EndedFailed)
+	k.hands("q", endedFailed)
 	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *told); diff != "" {
 		t.Errorf("told when it was probed (-want +got):\n%s", diff)
 	}
@@ -87,7 +87,7 @@ func TestWakeCircuit(t *testing.T) {
 	k.probeDue()
 	*told = nil
 	k.put("r", 1)
-	k.hands("r", delivery.EndedCaughtUp)
+	k.hands("r", endedCaughtUp)
 	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *told); diff != "" {
 		t.Errorf("told when it closed (-want +got):\n%s", diff)
 	}
@@ -117,7 +117,7 @@ func TestAShortOutageIsNotAnnounced(t *testing.T) {
 	k.opens()
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	k.pass(10 * time.Second)
 	k.seesTo(delivery.SweepReport{}, 0)
 	if k.circuit().Waking {
@@ -135,7 +135,7 @@ func TestTheSweepSeesToCircuits(t *testing.T) {
 	}
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	k.pass(10 * time.Second)
 	if did := k.sweep(o); did.CircuitsOpen != 0 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-closed" {
 		t.Errorf("%+v, announced %+v", did, k.announced)
@@ -158,18 +158,18 @@ func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 				return nil
 			}}
 			faults.Fail(nth, fault)
-			_, _, first := k.d.WakeCircuit(t.Context(), "c", o)
+			_, _, first := k.d.Wake(t.Context(), "", "c", o)
 			if faults.Pending() {
 				break
 			}
-			_, _, second := k.d.WakeCircuit(t.Context(), "c", o)
+			_, _, second := k.d.Wake(t.Context(), "", "c", o)
 			if second != nil || len(ids) != 1 || !k.circuit().Announced {
 				t.Errorf("request %d, %s: %v, then %v: announced %v", nth, fault, first, second, ids)
 			}
 		}
 	}
 	k := newDesk(t)
-	_, _, err := k.d.WakeCircuit(t.Context(), "no name", delivery.SweepOptions{})
+	_, _, err := k.d.Wake(t.Context(), "", "no name", delivery.SweepOptions{})
 	invalid(t, err, "consumer")
 }
 
@@ -178,7 +178,7 @@ func TestProbesWithoutAnnouncements(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
 	k.probeDue()
-	did, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
+	did, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
 		return errNo
 	}})
 	if err == nil || did.Notified == 0 {
@@ -192,7 +192,7 @@ func TestClocksOfCircuits(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
 	k.put("r", 1)
-	k.hands("r", delivery.EndedCircuitOpen)
+	k.hands("r", endedCircuitOpen)
 	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
 	k.must(err)
 	opened := e.Circuit.Opened
@@ -201,12 +201,12 @@ func TestClocksOfCircuits(t *testing.T) {
 	k.must(err)
 	k.now = opened.Add(-time.Minute)
 	k.fails = nil
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	if k.circuit().Closed.Before(opened) {
 		t.Errorf("closed at %s, opened at %s", k.circuit().Closed, opened)
 	}
 	for calls := 0; k.circuit().Waking; calls++ {
-		did, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+		did, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 		k.must(err)
 		if did.Notified > 10 || calls > 5 {
 			t.Fatalf("no end: %+v", did)
@@ -226,7 +226,7 @@ func TestALateRowOfACircuit(t *testing.T) {
 	k.must(err)
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}
 	for range 3 {
 		k.pass(time.Minute)
@@ -254,7 +254,7 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 		for n := range 40 {
 			queue := fmt.Sprint("r", n)
 			k.put(queue, 1)
-			k.hands(queue, delivery.EndedCircuitOpen)
+			k.hands(queue, endedCircuitOpen)
 		}
 		began := k.now
 		for k.now.Sub(began) < 2*time.Hour {
@@ -277,10 +277,10 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 func TestACircuitThatIsSwitchedOff(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
-	k.hands("q", delivery.EndedCircuitOpen)
+	k.hands("q", endedCircuitOpen)
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{Off: true}}}}
 	for range 10 {
-		_, next, err := k.d.WakeCircuit(t.Context(), "c", o)
+		_, next, err := k.d.Wake(t.Context(), "", "c", o)
 		k.must(err)
 		if next.IsZero() {
 			break
@@ -298,17 +298,23 @@ func TestACircuitThatIsSwitchedOff(t *testing.T) {
 // the next probe is due, and whatever fails then opens it again: at once, where others still fail.
 func TestNothingIsLeftToProbe(t *testing.T) {
 	latest := func(k *desk, queue string) error {
-		_, err := k.d.Rewind(t.Context(), orderOf(queue), delivery.Latest)
+		_, err := k.d.Operate(t.Context(), rewinds(orderOf(queue), delivery.Latest))
 		return err
 	}
-	pause := func(k *desk, queue string) error { _, err := k.d.Pause(t.Context(), orderOf(queue)); return err }
+	pause := func(k *desk, queue string) error {
+		_, err := k.d.Operate(t.Context(), does("pause", orderOf(queue)))
+		return err
+	}
 	for name, c := range map[string]struct {
 		give  func(k *desk, queue string) error
 		fails int
 	}{
 		"rewind": {latest, 0},
 		"pause":  {pause, 3},
-		"remove": {func(k *desk, queue string) error { _, err := k.d.Remove(t.Context(), orderOf(queue)); return err }, 0},
+		"remove": {func(k *desk, queue string) error {
+			_, err := k.d.Operate(t.Context(), does("remove", orderOf(queue)))
+			return err
+		}, 0},
 	} {
 		for _, table := range []bool{true, false} {
 			k := withoutRows(t)
@@ -316,13 +322,13 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 				k, _ = holding(t)
 			}
 			k.opens()
-			k.hands("q", delivery.EndedCircuitOpen)
+			k.hands("q", endedCircuitOpen)
 			k.must(latest(k, "q"))
 			for i, queue := range []string{"q1", "q2", "q3"} {
 				k.probeDue()
 				k.now = k.now.Add(time.Minute)
 				for range 2 { // held rows that are over go first
-					_, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+					_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 					k.must(err)
 				}
 				if !k.circuit().Open() {
@@ -331,7 +337,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 				k.must(c.give(k, queue))
 			}
 			for range 10 {
-				_, next, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+				_, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 				k.must(err)
 				if next.Sub(k.now) > 10*time.Second {
 					t.Fatalf("%s: the next is %s: %+v", name, next, k.circuit())
@@ -349,7 +355,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 				t.Errorf("%s: %+v", name, e)
 			}
 			k.put("r", 1)
-			k.hands("r", delivery.EndedFailed)
+			k.hands("r", endedFailed)
 			if is := k.circuit(); is.Open() != (c.fails > 0) {
 				t.Errorf("%s, and another fails: %+v", name, is)
 			}
@@ -363,13 +369,13 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	k, waits := holding(t)
 	k.opens()
-	k.hands("q", delivery.EndedCircuitOpen)
+	k.hands("q", endedCircuitOpen)
 	var queues []string
 	for i := range 20 {
 		queue := fmt.Sprintf("r%02d", i)
 		queues = append(queues, queue)
 		k.put(queue, 1)
-		k.hands(queue, delivery.EndedCircuitOpen)
+		k.hands(queue, endedCircuitOpen)
 	}
 	for _, queue := range queues[10:] { // their rows are lost
 		k.must(k.store.Requests(request.Inside{}).Trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
@@ -394,12 +400,12 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	k.fails = nil
 	k.probeDue()
 	k.put("good", 1)
-	k.hands("good", delivery.EndedCaughtUp)
+	k.hands("good", endedCaughtUp)
 	began, last, woken := k.now, k.now, 0
 	k.queues.fail = func(request, queue string) error {
 		if request == "notify" && k.standing(queue).Delivered == 0 && queue != "good" {
 			last, woken = k.now, woken+1
-			k.hands(queue, delivery.EndedCaughtUp)
+			k.hands(queue, endedCaughtUp)
 		}
 		return nil
 	}
@@ -436,7 +442,7 @@ func TestTheSweepWakesUpHoweverManyWait(t *testing.T) {
 	}
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	began := k.now
 	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c"}}})
 	if held, took := k.heldBack(), k.now.Sub(began); len(held) > 0 || took < queues/55*time.Second || took > queues/50*time.Second+10*time.Second {
@@ -449,14 +455,14 @@ func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
 	for _, queue := range []string{"q1", "q2", "q3"} {
-		_, err := k.d.Remove(t.Context(), orderOf(queue))
+		_, err := k.d.Operate(t.Context(), does("remove", orderOf(queue)))
 		k.must(err)
 	}
 	if h := k.health(); len(h.Failing) > 0 || !h.FailingSince.IsZero() {
 		t.Errorf("%+v still fail", h)
 	}
 	k.probeDue()
-	_, _, err := k.d.WakeCircuit(t.Context(), "c", delivery.SweepOptions{})
+	_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
 	k.must(err)
 	if k.circuit().Open() {
 		t.Error("it is open")
@@ -481,6 +487,6 @@ func TestWakeUpsBesideACircuit(t *testing.T) {
 	k.same("held back", k.heldBack(), []string{"q3", "q1"})
 	k.fails = nil
 	k.probeDue()
-	k.hands("q", delivery.EndedCaughtUp)
+	k.hands("q", endedCaughtUp)
 	wake(1)
 }

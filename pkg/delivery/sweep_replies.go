@@ -18,7 +18,7 @@ func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (C
 	if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {
 		finished, err := r.forward(ctx, c, nil)
 		switch {
-		case errors.Is(err, ErrNoRoom):
+		case errors.Is(err, errFull):
 			if now.Sub(c.LeaseUntil) < r.options.LagAfter {
 				break
 			}

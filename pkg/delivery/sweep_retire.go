@@ -11,7 +11,7 @@ import (
 //
 // We die within the deletion: the next run goes on.
 func (r *sweepRun) retire(ctx context.Context, it cursor.Cursor) error {
-	lowest, any, err := r.Delivered(ctx, it.Queue)
+	lowest, any, err := inside{r.Deliverer}.Delivered(ctx, it.Queue)
 	if err != nil || !any {
 		return err
 	}

@@ -40,8 +40,8 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 	k := newDesk(t)
 	k.put("lags", 1)
 	k.put("well", 1)
-	k.ends("lags", delivery.EndedCaughtUp)
-	k.ends("well", delivery.EndedCaughtUp)
+	k.ends("lags", endedCaughtUp)
+	k.ends("well", endedCaughtUp)
 	k.put("lags", 2)
 	var report delivery.SweepReport
 	if k.notified("well", func() {
@@ -61,7 +61,7 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 			t.Fatalf("%+v", report)
 		}
 	}
-	k.ends("lags", delivery.EndedCaughtUp)
+	k.ends("lags", endedCaughtUp)
 	k.everyFive()
 	if report := k.everyFive(); report.Notified != 0 || report.Lagging != 0 {
 		t.Errorf("%+v; want nobody who lags", report)
@@ -74,7 +74,7 @@ func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
 	k := newDesk(t)
 	for _, queue := range []string{"a", "b", "c"} {
 		k.put(queue, 1)
-		k.ends(queue, delivery.EndedCaughtUp)
+		k.ends(queue, endedCaughtUp)
 	}
 	looked := func() int { return k.everyFive().Queues }
 	looked()
@@ -99,7 +99,7 @@ func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
 func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 	k := newDesk(t)
 	k.put("a", 1)
-	k.ends("a", delivery.EndedCaughtUp)
+	k.ends("a", endedCaughtUp)
 	for range 5 {
 		k.everyFive()
 	}
@@ -142,13 +142,13 @@ func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
 	k.must(err)
 	_, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 	k.must(err)
-	_, err = k.d.Pause(t.Context(), order("p"))
+	_, err = k.d.Operate(t.Context(), does("pause", order("p")))
 	k.must(err)
 	if report := k.everyFive(); report.Cancelled != 1 || report.Paused != 1 {
 		t.Errorf("%+v", report)
 	}
 	k.at("q", 0, delivery.Idle)
-	_, err = k.d.Rewind(t.Context(), order("r"), delivery.First)
+	_, err = k.d.Operate(t.Context(), rewinds(order("r"), delivery.First))
 	k.must(err)
 }
 
@@ -184,7 +184,7 @@ func TestAnnouncements(t *testing.T) {
 			t.Errorf("%+v; announced (-want +got):\n%s", report, diff)
 		}
 	}
-	_, err := k.d.Skip(t.Context(), order("op"), 2)
+	_, err := k.d.Operate(t.Context(), skips(order("op"), 2))
 	k.must(err)
 	// It lags by what came long ago.
 	k.everyFive()
@@ -200,7 +200,7 @@ func TestAnnouncements(t *testing.T) {
 	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
 	}
-	_, err = k.d.Rewind(t.Context(), order("over it"), delivery.Latest)
+	_, err = k.d.Operate(t.Context(), rewinds(order("over it"), delivery.Latest))
 	k.must(err)
 	k.everyFive()
 	if len(k.announced) > 0 {
@@ -215,7 +215,7 @@ func TestAnnouncementThatIsNotTaken(t *testing.T) {
 	k.put("well", 1)
 	k.block("q", 1)
 	k.put("other", 1)
-	k.ends("other", delivery.EndedCaughtUp)
+	k.ends("other", endedCaughtUp)
 	k.put("other", 2)
 	k.pass(5 * time.Minute)
 	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
@@ -271,7 +271,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 5)...)
 	k.put("nobody's", 1)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	slow := k.reader()
 	slow.Name = "slow"
 	slow.MaxMessages = 2
@@ -304,7 +304,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 		t.Errorf("%+v is left, want 3 to 5", page.Messages)
 	}
 	// Nobody is set back behind it.
-	_, err = k.d.Rewind(t.Context(), order("op"), delivery.At(2))
+	_, err = k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))
 	invalid(t, err, "start")
 	// A queue without consumers keeps what it has.
 	if _, there, err := k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "nobody's", 1); err != nil || !there {
@@ -317,7 +317,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 func TestRetentionLooksAtTheSlowest(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 4)...)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	_, err := k.d.Create(t.Context(), "q", "slow", delivery.At(3))
 	k.must(err)
 	for range 8 {
@@ -351,7 +351,7 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 	old, late := k.reader(), k.reader()
 	late.Name = "late"
 	k.put("q", 1)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	notified := func(readers ...delivery.Reader) (n int) {
 		for range 4 * 24 {
 			k.pass(time.Hour)

@@ -21,7 +21,7 @@ func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
 		k.must(err)
 	}
 	k.put("other", 1)
-	k.ends("other", delivery.EndedCaughtUp)
+	k.ends("other", endedCaughtUp)
 	k.put("other", 2)
 	k.pass(time.Hour)
 	k.sweep(delivery.SweepOptions{}) // from here on only the round of the gaps is due
@@ -79,9 +79,9 @@ func TestEveryConsumerComesUp(t *testing.T) {
 func TestDeletingHasATurn(t *testing.T) {
 	k := newDesk(t)
 	k.put("many", upTo(1, 1000)...)
-	k.ends("many", delivery.EndedCaughtUp)
+	k.ends("many", endedCaughtUp)
 	k.put("other", 1)
-	k.ends("other", delivery.EndedCaughtUp)
+	k.ends("other", endedCaughtUp)
 	k.put("other", 2)
 	options := delivery.SweepOptions{Delete: true, Sorter: cursor.SweepOptions{Segments: 1}}
 	k.sweep(delivery.SweepOptions{Delete: true}) // from here on only the round of the gaps is due, and the floor has risen

@@ -18,17 +18,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// TrackedPrefix is how the tags of tracked batches' chains begin, behind the tenant
-// where their queue is one's. Nobody else should create, delete or stamp chains under
-// such a tag: see [TracksBatch].
-const TrackedPrefix = "delivery/"
-
-// TracksBatch reports whether a tag is that of a tracked batch's chain.
-func TracksBatch(tag string) bool {
-	_, name := tenant.Split(tag)
-	return strings.HasPrefix(name, TrackedPrefix)
-}
-
 // tracked names a claim by its chain.
 type tracked struct {
 	queue, name string
@@ -55,7 +44,7 @@ func ChainOf(c Consumer) string {
 // the tenant's.
 func (t tracked) tag() string {
 	names := sha256.Sum256([]byte(t.data()))
-	tag := TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" + t.token.String()
+	tag := request.TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" + t.token.String()
 	if of, _ := tenant.Split(t.queue); of != "" {
 		return tenant.Name(of, tag)
 	}
@@ -74,7 +63,7 @@ func (t tracked) root(i int) xorack.Edge { return xorack.Root(t.tag(), "", i) }
 func trackedOf(c xorack.Chain) (t tracked, known bool) {
 	t.name, t.queue, _ = strings.Cut(c.Data, "/")
 	_, tag := tenant.Split(c.Tag)
-	_, token, _ := strings.Cut(strings.TrimPrefix(tag, TrackedPrefix), "/")
+	_, token, _ := strings.Cut(strings.TrimPrefix(tag, request.TrackedPrefix), "/")
 	number, req, _ := strings.Cut(token, "-")
 	n, err := strconv.ParseInt(number, 10, 64)
 	t.token = Token{N: n, Req: req}
@@ -131,9 +120,10 @@ func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch, until t
 	}
 	run.position = -1 // nobody notes what comes meanwhile
 	if outcome, _ := after.Outcome(c.Token); made {
-		run.Ended, run.Deferred = EndedDeferred, run.Deferred+1
+		run.end(Deferred, "")
+		run.Deferred++
 	} else if outcome != Committed {
-		run.Ended = EndedLost
+		run.lost(after)
 	}
 	return after, nil
 }
@@ -294,7 +284,7 @@ func (d *Deliverer) awaken(ctx context.Context, c Consumer) error {
 // more to deliver; one that failed a read more.
 func (d *Deliverer) Ender(next xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, chain xorack.Chain) error {
-		if TracksBatch(chain.Tag) {
+		if request.TracksBatch(chain.Tag) {
 			return d.ended(ctx, chain)
 		}
 		if next == nil {

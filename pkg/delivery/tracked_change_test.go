@@ -14,25 +14,25 @@ import (
 func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2)
-	k.ends(delivery.EndedDeferred)
+	k.ends(endedDeferred)
 	until := k.standing("q").LeaseUntil
 	k.pass(10 * time.Minute)
 	order := func() delivery.Order { return delivery.Order{Queue: "q", Consumer: "c", Reason: "why"} }
 	for name, op := range map[string]func() (delivery.Consumer, error){
-		"remove": func() (delivery.Consumer, error) { return k.d.Remove(t.Context(), order()) },
-		"rewind": func() (delivery.Consumer, error) { return k.d.Rewind(t.Context(), order(), delivery.At(1)) },
+		"remove": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), does("remove", order())) },
+		"rewind": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), rewinds(order(), delivery.At(1))) },
 	} {
 		_, err := op()
-		var claimed *delivery.ClaimedError
-		if !errors.As(err, &claimed) || !errors.Is(err, delivery.ErrClaimed) || !claimed.Until.Equal(until) {
+		var claimed *delivery.RefusedError
+		if !errors.As(err, &claimed) || claimed.Code != "claimed" || !claimed.Until.Equal(until) {
 			t.Errorf("%s: error %v; want that the claim is in flight, until %s", name, err, until)
 		}
 	}
 	for name, op := range map[string]func() (delivery.Consumer, error){
-		"skip":    func() (delivery.Consumer, error) { return k.d.Skip(t.Context(), order(), 1) },
-		"redrive": func() (delivery.Consumer, error) { return k.d.Redrive(t.Context(), order(), 1) },
+		"skip":    func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), skips(order(), 1)) },
+		"redrive": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), redrives(order(), 1)) },
 	} {
-		if _, err := op(); !errors.Is(err, delivery.ErrNotBlocked) {
+		if _, err := op(); !refused(err, "not-blocked") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 	_, err := k.acker.Fail(t.Context(), k.edges[0], "given up")
 	k.must(err)
 	k.finishes()
-	_, err = k.d.Rewind(t.Context(), order(), delivery.At(2))
+	_, err = k.d.Operate(t.Context(), rewinds(order(), delivery.At(2)))
 	k.must(err)
 	k.at("q", 1, delivery.Idle)
 }
@@ -82,9 +82,9 @@ func TestPoisonBlocksAlone(t *testing.T) {
 			}
 			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #3", "q 2 #4", "q 2 #5")
 			k.fails = nil
-			_, err := k.d.Skip(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)
+			_, err := k.d.Operate(t.Context(), skips(delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2))
 			k.must(err)
-			k.ends(delivery.EndedDeferred)
+			k.ends(endedDeferred)
 			k.works(k.edges...)
 			k.finishes()
 			k.at("q", 3, delivery.Idle)
@@ -111,27 +111,27 @@ func TestTrackIsChanged(t *testing.T) {
 		// reader of the new deployment looks.
 		done bool
 		pass time.Duration
-		want delivery.Ended
+		want string
 		at   int64
 	}{
-		"to off, done":              {plain, true, 2 * time.Minute, delivery.EndedCaughtUp, 2},
-		"to off, open":              {plain, false, 2 * time.Minute, delivery.EndedBusy, 0},
-		"to off, late":              {plain, false, trackTime + time.Second, delivery.EndedWait, 0},
-		"to longer, in its time":    {longer, false, trackTime - time.Second, delivery.EndedBusy, 0},
-		"to longer, late as it was": {longer, false, trackTime + time.Second, delivery.EndedWait, 0},
+		"to off, done":              {plain, true, 2 * time.Minute, endedCaughtUp, 2},
+		"to off, open":              {plain, false, 2 * time.Minute, endedBusy, 0},
+		"to off, late":              {plain, false, trackTime + time.Second, endedWait, 0},
+		"to longer, in its time":    {longer, false, trackTime - time.Second, endedBusy, 0},
+		"to longer, late as it was": {longer, false, trackTime + time.Second, endedWait, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t)
 			k.put("q", 1, 2)
-			k.ends(delivery.EndedDeferred)
+			k.ends(endedDeferred)
 			if c.done {
 				k.works(k.edges...)
 			}
 			k.pass(c.pass)
 			done := k.d.Deliver(t.Context(), "q", c.after(k), -1)
 			k.must(done.Err)
-			if done.Ended != c.want || done.Record.Delivered != c.at {
-				t.Errorf("it ended as %s at %d, want %s at %d", done.Ended, done.Record.Delivered, c.want, c.at)
+			if ending(done) != c.want || done.Record.Delivered != c.at {
+				t.Errorf("it ended as %s at %d, want %s at %d", ending(done), done.Record.Delivered, c.want, c.at)
 			}
 		})
 	}
@@ -144,9 +144,9 @@ func TestTrackIsChanged(t *testing.T) {
 		if err != nil || !made {
 			t.Fatalf("made %v, error %v", made, err)
 		}
-		k.ends(delivery.EndedBusy)
+		k.ends(endedBusy)
 		k.pass(2 * time.Minute)
-		k.ends(delivery.EndedDeferred)
+		k.ends(endedDeferred)
 		if c := k.at("q", 1, delivery.Started); !c.Deferred || c.Attempts != 2 {
 			t.Errorf("%+v; want a deferred claim, the second", c)
 		}

@@ -36,7 +36,7 @@ func ExampleReader_tracked() {
 		},
 	}, -1)
 	check(done.Err)
-	fmt.Println(done.Ended)
+	fmt.Println(ending(done))
 
 	// The other functions say so when they are through. Behind the chains' stream
 	// stands xorack.OnEnds with this Ender.

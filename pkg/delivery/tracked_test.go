@@ -75,12 +75,12 @@ func (k *trackedDesk) reader() delivery.Reader {
 	return r
 }
 
-func (k *trackedDesk) ends(want delivery.Ended) delivery.Delivery {
+func (k *trackedDesk) ends(want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
 	k.must(done.Err)
-	if done.Ended != want {
-		k.t.Errorf("it ended as %s (%v), want %s", done.Ended, done.Cause, want)
+	if ending(done) != want {
+		k.t.Errorf("it ended as %s (%v), want %s", ending(done), done.Cause, want)
 	}
 	return done
 }
@@ -110,7 +110,7 @@ func (k *trackedDesk) finishes() {
 func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2, 3, 4)
-	done := k.ends(delivery.EndedDeferred)
+	done := k.ends(endedDeferred)
 	if done.Deferred != 1 || done.Batches != 0 {
 		t.Errorf("%d batches are deferred, %d committed; want 1 and 0", done.Deferred, done.Batches)
 	}
@@ -119,28 +119,28 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 		t.Fatalf("%d edges of 3 messages", len(k.edges))
 	}
 	first := k.edges
-	k.ends(delivery.EndedBusy)
+	k.ends(endedBusy)
 	k.pass(10 * time.Minute) // the invocation's lease is over
-	k.ends(delivery.EndedBusy)
+	k.ends(endedBusy)
 	child := first[0].Child(0)
 	_, err := k.acker.Done(t.Context(), first[0], child)
 	k.must(err)
 	k.works(first[1], first[2])
 	k.finishes()
-	k.ends(delivery.EndedBusy)
+	k.ends(endedBusy)
 	if c := k.at("q", 0, delivery.Started); !c.Deferred {
 		t.Error("the claim is not deferred")
 	}
 	k.works(child)
 	k.finishes()
 	k.at("q", 3, delivery.Idle)
-	k.ends(delivery.EndedDeferred)
+	k.ends(endedDeferred)
 	k.gets("q 4 #1")
 	k.works(k.edges...)
 	k.finishes()
 	k.finishes() // late records do nothing
 	k.at("q", 4, delivery.Idle)
-	k.ends(delivery.EndedCaughtUp)
+	k.ends(endedCaughtUp)
 }
 
 // TestADoneTreeIsCommittedByTheNextLook: the stream's record was dropped.
@@ -158,10 +158,10 @@ func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
 		} {
 			k := newTrackedDesk(t)
 			k.put("q", 1, 2, 3)
-			k.ends(delivery.EndedDeferred)
+			k.ends(endedDeferred)
 			k.works(k.edges...)
 			if paused {
-				_, err := k.d.Pause(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "why"})
+				_, err := k.d.Operate(t.Context(), does("pause", delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}))
 				k.must(err)
 			}
 			k.pass(2 * time.Minute)
@@ -183,21 +183,21 @@ func TestAFailedTreeComesAgain(t *testing.T) {
 		k.must(err)
 		k.finishes()
 	}
-	k.ends(delivery.EndedDeferred)
+	k.ends(endedDeferred)
 	fail()
 	c := k.at("q", 0, delivery.Idle)
 	if c.Error != "FAILED: no" || !c.RetryAt.Equal(k.now.Add(time.Second)) {
 		t.Errorf("%+v; want why, and when again", c)
 	}
 	for _, wait := range []time.Duration{time.Second, time.Second, time.Second, 10 * time.Second} {
-		k.ends(delivery.EndedWait)
+		k.ends(endedWait)
 		k.pass(wait)
-		k.ends(delivery.EndedDeferred)
+		k.ends(endedDeferred)
 		fail()
 	}
 	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3", "q 1 #4", "q 1 #5")
 	k.pass(time.Minute)
-	k.ends(delivery.EndedBlocked)
+	k.ends(endedBlocked)
 	k.at("q", 0, delivery.Blocked)
 	if k.tags[0] == k.tags[1] || k.tags[1] == k.tags[2] {
 		t.Errorf("two claims share a chain: %q", k.tags)
@@ -210,14 +210,14 @@ func TestALateTreeComesAgain(t *testing.T) {
 	for _, swept := range []bool{true, false} {
 		k := newTrackedDesk(t)
 		k.put("q", 1)
-		k.ends(delivery.EndedDeferred)
+		k.ends(endedDeferred)
 		old := k.edges
 		k.pass(trackTime + time.Second)
 		if swept {
 			_, err := k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)})
 			k.must(err)
 		} else {
-			k.ends(delivery.EndedWait)
+			k.ends(endedWait)
 		}
 		c := k.at("q", 0, delivery.Idle)
 		if !strings.HasPrefix(c.Error, "TIMED_OUT: ") {
@@ -229,7 +229,7 @@ func TestALateTreeComesAgain(t *testing.T) {
 			t.Errorf("swept %v: the late work is %s", swept, r.Outcome)
 		}
 		k.pass(time.Minute)
-		k.ends(delivery.EndedDeferred)
+		k.ends(endedDeferred)
 		k.finishes()
 		k.at("q", 0, delivery.Started)
 		k.works(k.edges...)
@@ -242,17 +242,17 @@ func TestALateTreeComesAgain(t *testing.T) {
 func TestExtendedChainsAreWaitedFor(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
-	k.ends(delivery.EndedDeferred)
+	k.ends(endedDeferred)
 	_, err := k.acker.Extend(t.Context(), k.edges[0], k.now.Add(3*trackTime))
 	k.must(err)
 	until := k.now.Add(3 * trackTime)
 	k.pass(2 * trackTime)
-	k.ends(delivery.EndedBusy)
+	k.ends(endedBusy)
 	if c := k.standing("q"); !c.LeaseUntil.Equal(until) || c.Token.N != 1 {
 		t.Errorf("%+v; want the first claim until %s", c, until)
 	}
 	k.pass(trackTime + time.Second)
-	k.ends(delivery.EndedWait)
+	k.ends(endedWait)
 }
 
 // crashing is a process whose write of this name to the consumers' table fails: it reaches the table
@@ -296,9 +296,9 @@ func TestAProcessThatDiesBeforeItDefers(t *testing.T) {
 			}
 			k.fails = nil
 			k.pass(50 * time.Second)
-			k.ends(delivery.EndedBusy)
+			k.ends(endedBusy)
 			k.pass(11 * time.Second)
-			k.ends(delivery.EndedDeferred)
+			k.ends(endedDeferred)
 			k.gets(c.got...)
 			if at := k.at("q", 0, delivery.Started); !at.Deferred || at.Attempts != 2 || at.Outcomes[1].Outcome != delivery.Cancelled {
 				t.Errorf("%+v; want the second attempt, deferred", at)
@@ -321,15 +321,15 @@ func TestWhoeverSleepsBeforeHandingOver(t *testing.T) {
 	d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() == "create" {
 			k.pass(2 * time.Minute)
-			k.ends(delivery.EndedDeferred)
+			k.ends(endedDeferred)
 		}
 		return k.chains.Do(ctx, r)
 	}))
 	done := d.Deliver(t.Context(), "q", k.reader(), -1)
 	k.must(done.Err)
 	k.gets("q 1 #2", "q 1 #1")
-	if c := k.at("q", 0, delivery.Started); c.Token.N != 2 || !c.Deferred || done.Ended != delivery.EndedLost {
-		t.Errorf("it ended as %s at %v; want lost, and the second claim", done.Ended, c.Token)
+	if c := k.at("q", 0, delivery.Started); c.Token.N != 2 || !c.Deferred || ending(done) != endedLost {
+		t.Errorf("it ended as %s at %v; want lost, and the second claim", ending(done), c.Token)
 	}
 }
 
@@ -341,9 +341,9 @@ func TestDeferGoesWrong(t *testing.T) {
 		if done := k.crashing("defer", true).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
 			t.Errorf("error %v", done.Err)
 		}
-		k.ends(delivery.EndedBusy)
+		k.ends(endedBusy)
 		k.pass(2 * time.Minute) // nobody takes it over
-		k.ends(delivery.EndedBusy)
+		k.ends(endedBusy)
 		k.works(k.edges...)
 		k.finishes()
 		k.at("q", 1, delivery.Idle)
@@ -351,15 +351,15 @@ func TestDeferGoesWrong(t *testing.T) {
 	})
 	for name, c := range map[string]struct {
 		first func(*trackedDesk)
-		ended delivery.Ended
+		ended string
 		at    int64
 	}{
-		"the chain was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, delivery.EndedCaughtUp, 1},
+		"the chain was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, endedCaughtUp, 1},
 		"the chain failed": {func(k *trackedDesk) {
 			_, err := k.acker.Fail(k.t.Context(), k.edges[0], "no")
 			k.must(err)
 			k.finishes()
-		}, delivery.EndedLost, 0},
+		}, endedLost, 0},
 	} {
 		t.Run(name+" first", func(t *testing.T) {
 			k := newTrackedDesk(t)
@@ -377,7 +377,7 @@ func TestAnEndGoesWrong(t *testing.T) {
 	for _, lost := range []bool{true, false} {
 		k := newTrackedDesk(t)
 		k.put("q", 1, 2, 3, 4)
-		k.ends(delivery.EndedDeferred)
+		k.ends(endedDeferred)
 		k.works(k.edges...)
 		chain, err := k.acker.Get(t.Context(), k.tags[0])
 		k.must(err)
@@ -391,12 +391,12 @@ func TestAnEndGoesWrong(t *testing.T) {
 			t.Errorf("lost %v: %+v; want it committed, and somebody notified", lost, c)
 		}
 		// The next one expires.
-		k.ends(delivery.EndedDeferred)
+		k.ends(endedDeferred)
 		k.pass(trackTime + time.Second)
 		if done := k.crashing("expire", lost).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
 			t.Errorf("error %v", done.Err)
 		}
-		k.ends(delivery.EndedWait)
+		k.ends(endedWait)
 		if c := k.at("q", 3, delivery.Idle); c.Outcomes[2].Outcome != delivery.Cancelled || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
 			t.Errorf("lost %v: %+v; want a failure, by nobody's death", lost, c)
 		}
@@ -407,19 +407,19 @@ func TestAnEndGoesWrong(t *testing.T) {
 func TestAnExpiryIsLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		first func(*trackedDesk)
-		ended delivery.Ended
+		ended string
 		at    int64
 	}{
-		"it was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, delivery.EndedCaughtUp, 1},
+		"it was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, endedCaughtUp, 1},
 		"it was extended": {func(k *trackedDesk) {
 			_, _, err := k.store.Requests(request.Inside{}).Defer(k.t.Context(), k.standing("q"), k.now.Add(time.Hour))
 			k.must(err)
-		}, delivery.EndedBusy, 0},
+		}, endedBusy, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t)
 			k.put("q", 1)
-			k.ends(delivery.EndedDeferred)
+			k.ends(endedDeferred)
 			k.pass(trackTime + time.Second)
 			store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 				if r.Name() == "expire" {
@@ -429,8 +429,8 @@ func TestAnExpiryIsLate(t *testing.T) {
 			})
 			d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker})
 			k.must(err)
-			if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || done.Ended != c.ended || done.Record.Delivered != c.at {
-				t.Errorf("it ended as %s at %d (%v), want %s at %d", done.Ended, done.Record.Delivered, done.Err, c.ended, c.at)
+			if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || ending(done) != c.ended || done.Record.Delivered != c.at {
+				t.Errorf("it ended as %s at %d (%v), want %s at %d", ending(done), done.Record.Delivered, done.Err, c.ended, c.at)
 			}
 		})
 	}
@@ -441,7 +441,7 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2)
 	k.fails = func(delivery.Batch) error { return errors.New("no") }
-	if done := k.ends(delivery.EndedFailed); done.Cause == nil || done.Deferred != 0 {
+	if done := k.ends(endedFailed); done.Cause == nil || done.Deferred != 0 {
 		t.Errorf("%+v; want why", done)
 	}
 	k.at("q", 0, delivery.Idle)
@@ -456,7 +456,7 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 	}
 	k.fails = func(delivery.Batch) error { return delivery.Permanent(errors.New("never")) }
 	k.pass(time.Minute)
-	k.ends(delivery.EndedBlocked)
+	k.ends(endedBlocked)
 }
 
 // TestAHandlerThatFailsWhereWorkIsDone: the batch comes again, whatever its workers said.
@@ -469,7 +469,7 @@ func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
 				k.works(b.Edges[:done]...)
 				return errNo
 			}
-			k.ends(delivery.EndedFailed)
+			k.ends(endedFailed)
 			k.finishes()
 			k.at("q", 0, delivery.Idle)
 		})
@@ -482,7 +482,7 @@ func TestSkippedSeqsAreNotTracked(t *testing.T) {
 	k.put("q", 4)
 	_, _, err := k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10)
 	k.must(err)
-	k.ends(delivery.EndedDeferred)
+	k.ends(endedDeferred)
 	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")
 	if len(k.tags) != 1 || len(k.edges) != 1 {
 		t.Errorf("%d chains, %d edges; want 1 and 1", len(k.tags), len(k.edges))
@@ -513,15 +513,15 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 	ends := func(done delivery.Delivery) {
 		t.Helper()
 		k.must(done.Err)
-		if done.Ended != delivery.EndedDeferred {
-			t.Fatalf("it ended as %s (%v)", done.Ended, done.Cause)
+		if ending(done) != endedDeferred {
+			t.Fatalf("it ended as %s (%v)", ending(done), done.Cause)
 		}
 	}
 	for queue, whose := range map[string]string{"@acme/orders": "@acme/delivery/", "orders": "delivery/", "@acme": "delivery/", "@a b/c": "delivery/"} {
 		k.put(queue, 1, 2)
 		ends(k.d.Deliver(t.Context(), queue, k.reader(), -1))
 		tag := k.edges[0].Tag()
-		if !strings.HasPrefix(tag, whose) || !delivery.TracksBatch(tag) || delivery.ChainOf(k.standing(queue)) != tag {
+		if !strings.HasPrefix(tag, whose) || !request.TracksBatch(tag) || delivery.ChainOf(k.standing(queue)) != tag {
 			t.Errorf("%s: the chain is %s, want it to begin with %s", queue, tag, whose)
 		}
 		of, name, _ := strings.Cut(tag, "delivery/")
@@ -536,7 +536,7 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 		k.at(queue, 2, delivery.Idle)
 	}
 	for _, tag := range []string{"orders", "@acme/orders", "@acme/x/delivery/y", "x/delivery/y"} {
-		if delivery.TracksBatch(tag) {
+		if request.TracksBatch(tag) {
 			t.Errorf("%s is taken for a batch's", tag)
 		}
 	}
@@ -546,13 +546,13 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 func TestAConsumerMadeAnewMeetsNoOldChain(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
-	k.ends(delivery.EndedDeferred)
+	k.ends(endedDeferred)
 	k.works(k.edges...)
 	k.finishes()
-	_, err := k.d.Remove(t.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "why"})
+	_, err := k.d.Operate(t.Context(), does("remove", delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}))
 	k.must(err)
 	k.finishes() // of a consumer that is gone
-	k.ends(delivery.EndedDeferred)
+	k.ends(endedDeferred)
 	k.gets("q 1 #1", "q 1 #1")
 	k.finishes()
 	if c := k.at("q", 0, delivery.Started); c.Token.N != 1 || k.tags[0] == k.tags[1] {
@@ -586,7 +586,7 @@ func TestOtherEndsGoOn(t *testing.T) {
 func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2, 3, 4)
-	k.ends(delivery.EndedDeferred)
+	k.ends(endedDeferred)
 	k.works(k.edges...)
 	for _, request := range []string{"cursor", "notify"} {
 		k.queues.fail = func(r, _ string) error {
@@ -633,12 +633,12 @@ func TestTrackIsChecked(t *testing.T) {
 	invalid(t, bare.d.Deliver(t.Context(), "q", k.reader(), -1).Err, "acker")
 	// Without an Acker the lease is all that is known of a deferred claim.
 	k.put("q", 1)
-	k.ends(delivery.EndedDeferred)
+	k.ends(endedDeferred)
 	d, err := delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
 	k.must(err)
-	for _, want := range []delivery.Ended{delivery.EndedBusy, delivery.EndedWait} {
-		if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || done.Ended != want {
-			t.Errorf("it ended as %s, error %v; want %s", done.Ended, done.Err, want)
+	for _, want := range []string{endedBusy, endedWait} {
+		if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || ending(done) != want {
+			t.Errorf("it ended as %s, error %v; want %s", ending(done), done.Err, want)
 		}
 		k.pass(trackTime + time.Millisecond)
 	}

@@ -47,21 +47,24 @@ func orderOf(queue string) delivery.Order {
 // deletes that.
 func TestTroubleOfOperations(t *testing.T) {
 	for name, end := range map[string]func(k *desk) error{
-		"skip":    func(k *desk) error { _, err := k.d.Skip(t.Context(), orderOf("q"), 2); return err },
-		"redrive": func(k *desk) error { _, err := k.d.Redrive(t.Context(), orderOf("q"), 2); return err },
-		"rewind":  func(k *desk) error { _, err := k.d.Rewind(t.Context(), orderOf("q"), delivery.First); return err },
+		"skip":    func(k *desk) error { _, err := k.d.Operate(t.Context(), skips(orderOf("q"), 2)); return err },
+		"redrive": func(k *desk) error { _, err := k.d.Operate(t.Context(), redrives(orderOf("q"), 2)); return err },
+		"rewind": func(k *desk) error {
+			_, err := k.d.Operate(t.Context(), rewinds(orderOf("q"), delivery.First))
+			return err
+		},
 	} {
 		k := newDesk(t)
 		k.put("q", 0, 1, 2)
 		k.block("q", 2)
 		k.troubled(name+": blocked", "blocked q|c 10m0s")
-		_, err := k.d.Pause(t.Context(), orderOf("q"))
+		_, err := k.d.Operate(t.Context(), does("pause", orderOf("q")))
 		k.must(err)
 		k.pass(time.Minute)
 		k.troubled(name+": paused", "blocked q|c 11m0s, paused q|c 1m0s")
 		k.must(end(k))
 		k.troubled(name, "paused q|c 1m0s")
-		_, err = k.d.Resume(t.Context(), orderOf("q"))
+		_, err = k.d.Operate(t.Context(), does("resume", orderOf("q")))
 		k.must(err)
 		k.troubled(name+": resumed", "")
 	}
@@ -118,11 +121,11 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 			}
 		}
 	}
-	_, err := k.d.Remove(t.Context(), orderOf("removed"))
+	_, err := k.d.Operate(t.Context(), does("remove", orderOf("removed")))
 	k.must(err)
-	erased, err := k.d.Erase(t.Context(), delivery.Order{Queue: "erased", Reason: "why"})
+	erased, err := k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "erased", Reason: "why"})
 	k.must(err)
-	_, err = k.d.EraseMore(t.Context(), erased, nil)
+	_, _, err = k.d.Inside(request.Inside{}).EraseMore(t.Context(), erased, nil)
 	k.must(err)
 	k.troubled("removed and erased", "gap other| 0s, gap removed| 0s, lagging other|c 0s, blocked other|c 0s, failing other|c 0s, paused other|c 0s, in-doubt other|c 0s, "+
 		"quarantined other|c 0s, missing other|c 0s, replying other|c 0s, circuit-open c other|c 0s")
@@ -139,12 +142,12 @@ func TestTroubleOfMissing(t *testing.T) {
 		Op: ddb.Op{Table: &cursor.Names{}.Tables()[0]}, Key: ddb.Fields{"queue": ddb.Text("q"), "seq": ddb.Int(1)}.Item(),
 	})
 	k.must(err)
-	k.ends("q", delivery.EndedMissing)
+	k.ends("q", endedMissing)
 	k.pass(time.Minute)
-	k.ends("q", delivery.EndedMissing)
+	k.ends("q", endedMissing)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("missing", "missing q|c 1m0s")
-	_, err = k.d.Rewind(t.Context(), orderOf("q"), delivery.At(2))
+	_, err = k.d.Operate(t.Context(), rewinds(orderOf("q"), delivery.At(2)))
 	k.must(err)
 	k.troubled("rewound", "")
 }
@@ -161,7 +164,7 @@ func TestTroubleOfLag(t *testing.T) {
 	k.pass(time.Minute)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("old", "lagging q|c 15m0s")
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.put("q", 2)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("caught up but for what is young", "")
@@ -262,7 +265,7 @@ func TestTroubleIsRepaired(t *testing.T) {
 	k.must(err)
 	k.put("q", 0, 1, 2)
 	k.block("q", 2)
-	_, err = k.d.Pause(t.Context(), orderOf("q"))
+	_, err = k.d.Operate(t.Context(), does("pause", orderOf("q")))
 	k.must(err)
 	is := k.rows()
 	k.must(k.store.Requests(request.Inside{}).Trouble().Forget(t.Context(), "q", "c", trouble.Blocked, trouble.Paused))
@@ -310,18 +313,18 @@ func TestTroubleThatCannotBeNoted(t *testing.T) {
 	k.must(err)
 	k.put("q", 0, 1, 2, 4)
 	k.block("q", 2)
-	_, err = k.d.Pause(t.Context(), orderOf("q"))
+	_, err = k.d.Operate(t.Context(), does("pause", orderOf("q")))
 	k.must(err)
 	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
 	if !errors.Is(err, errFlaky) || report.Blocked != 1 || report.Failed != 0 {
 		t.Errorf("the sweep saw %+v, error %v", report, err)
 	}
-	_, err = k.d.Skip(t.Context(), orderOf("q"), 2)
+	_, err = k.d.Operate(t.Context(), skips(orderOf("q"), 2))
 	k.must(err)
-	_, err = k.d.Resume(t.Context(), orderOf("q"))
+	_, err = k.d.Operate(t.Context(), does("resume", orderOf("q")))
 	k.must(err)
-	k.ends("q", delivery.EndedCaughtUp)
-	_, err = k.d.Remove(t.Context(), orderOf("q"))
+	k.ends("q", endedCaughtUp)
+	_, err = k.d.Operate(t.Context(), does("remove", orderOf("q")))
 	k.must(err)
 	away = false
 	k.troubled("not noted", "")
@@ -344,9 +347,11 @@ func TestTroubleOfDoubt(t *testing.T) {
 	k.pass(time.Hour)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("in quarantine", "lagging q|c 1h2m0s, quarantined q|c 1h1m0s")
-	_, err = k.d.SettleQuarantined(t.Context(), orderOf("q"), c.Token, delivery.Committed)
+	settle := does("settle", orderOf("q"))
+	settle.Token, settle.Outcome = c.Token, delivery.Committed
+	_, err = k.d.Operate(t.Context(), settle)
 	k.must(err)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("settled", "")
 }

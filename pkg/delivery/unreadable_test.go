@@ -18,7 +18,7 @@ import (
 func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
-	k.ends("q", delivery.EndedCaughtUp)
+	k.ends("q", endedCaughtUp)
 	for _, name := range []string{"a", "dead"} {
 		_, err := k.d.Create(t.Context(), "q", name, delivery.First)
 		k.must(err)
@@ -36,7 +36,7 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	if cur, err := k.sorter.Status(t.Context(), "q"); err != nil || cur.Floor != cur.Settings.First-1 {
 		t.Errorf("floor %d, %v; want none raised", cur.Floor, err)
 	}
-	if seq, found, err := k.d.Delivered(t.Context(), "q"); seq >= 0 || !found || err != nil {
+	if seq, found, err := k.d.Inside(request.Inside{}).Delivered(t.Context(), "q"); seq >= 0 || !found || err != nil {
 		t.Errorf("delivered %d, %v, %v; want everything kept", seq, found, err)
 	}
 	if _, err := k.d.Status(t.Context(), "q"); !errors.Is(err, table.ErrNewerLayout) {
@@ -61,12 +61,12 @@ func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
 	k.must(err)
 	for _, op := range []string{"first", "newer", "last"} {
 		k.pass(time.Second)
-		_, err := k.d.Pause(t.Context(), order(op))
+		_, err := k.d.Operate(t.Context(), does("pause", order(op)))
 		k.must(err)
 	}
 	key := fmt.Sprintf("%015d c newer", k.now.Add(-time.Second).UnixMilli())
 	k.newerLayout(1, ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text(key)})
-	page, _, err := k.d.Audit(t.Context(), "q", "")
+	page, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
 	if !errors.Is(err, delivery.ErrUnreadable) || !strings.Contains(fmt.Sprint(err), key) || len(page) != 2 || page[0].Op != "last" || page[1].Op != "first" {
 		t.Errorf("%+v, %v; want the others, and %q named", page, err, key)
 	}

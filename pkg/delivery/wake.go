@@ -35,8 +35,7 @@ func (d *Deliverer) schedule(done Delivery) {
 	if d.wakeUp == nil || done.Err != nil {
 		return
 	}
-	switch done.Ended {
-	case EndedBusy, EndedFailed, EndedWait:
+	if done.Outcome == Busy || done.Reason == reasonFailed {
 		at, now := due(done.Record), d.now()
 		if !at.IsZero() && at.Sub(now) <= scheduleAhead {
 			d.wakeUp(done.Queue, done.Consumer, at)
@@ -51,7 +50,14 @@ func (d *Deliverer) schedule(done Delivery) {
 // is. Call it when [Options].WakeUp said, or at any other time.
 //
 // It costs one strong read where nothing can be due, and one of the queue's cursor where the consumer is idle.
+//
+// Where the queue is empty, it sees to the circuit of the consumer's name, as the sweep does of those that it knows:
+// it announces that it is open, or closed again, and wakes queues up for a probe that is due. It returns when the
+// circuit is to be seen to next: call it when [Options].WakeCircuit said. One strong read where nothing is due.
 func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
+	if queue == "" {
+		return d.seeToCircuit(ctx, consumer, options)
+	}
 	o, err := options.withDefaults()
 	if err := errors.Join(err, validate(queue, consumer)); err != nil {
 		return SweepReport{}, time.Time{}, err

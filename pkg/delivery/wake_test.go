@@ -74,26 +74,26 @@ func TestWakeUpsOfRetries(t *testing.T) {
 	w.wake(delivery.SweepReport{}, "", 1) // no such consumer
 	w.put("q", 1)
 	w.poison(1, errors.New("no"))
-	w.ends("q", delivery.EndedFailed)
+	w.ends("q", endedFailed)
 	w.tells("q c 1s")
 	w.wake(delivery.SweepReport{}, "1s", 1)
-	w.ends("q", delivery.EndedWait)
+	w.ends("q", endedWait)
 	w.tells("q c 1s")
 	w.pass(time.Second)
 	w.wake(delivery.SweepReport{Notified: 1}, "", 4)
 	w.wake(delivery.SweepReport{}, "6s", 2) // repeated: it was notified
 	w.pass(5 * time.Second)
 	w.wake(delivery.SweepReport{Notified: 1}, "", 5) // nobody came
-	w.ends("q", delivery.EndedFailed)
+	w.ends("q", endedFailed)
 	w.tells("q c 16s")
-	_, err := w.d.Pause(t.Context(), order("p"))
+	_, err := w.d.Operate(t.Context(), does("pause", order("p")))
 	w.must(err)
 	w.pass(10 * time.Second)
 	w.wake(delivery.SweepReport{}, "", 1) // paused
-	_, err = w.d.Resume(t.Context(), order("r"))
+	_, err = w.d.Operate(t.Context(), does("resume", order("r")))
 	w.must(err)
 	w.fails = nil
-	w.ends("q", delivery.EndedCaughtUp)
+	w.ends("q", endedCaughtUp)
 	w.tells()
 	w.wake(delivery.SweepReport{}, "", 2)
 	w.put("q", 2)
@@ -112,13 +112,13 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	c := w.standing("q")
 	_, _, err = w.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: 2, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
 	w.must(err)
-	w.ends("q", delivery.EndedBusy)
+	w.ends("q", endedBusy)
 	w.tells("q c 1m0.001s")
 	w.pass(time.Minute)
 	w.wake(delivery.SweepReport{}, "1m0.001s", 1) // it is good until then
 	w.pass(time.Millisecond)
 	w.wake(delivery.SweepReport{Notified: 1, Cancelled: 1}, "", 6)
-	w.ends("q", delivery.EndedCaughtUp)
+	w.ends("q", endedCaughtUp)
 	w.gets("q 1,2 #2")
 	w.wake(delivery.SweepReport{}, "", 2)
 	if _, _, err := w.d.Wake(t.Context(), "q", "no/name", delivery.SweepOptions{}); err == nil {
@@ -134,10 +134,10 @@ func TestNoWakeUpsOfALongLease(t *testing.T) {
 	w.must(err)
 	_, _, err = w.store.Requests(request.Inside{}).Claim(t.Context(), w.standing("q"), request.Claim{Req: "long", To: 1, Now: w.now, LeaseUntil: w.now.Add(48 * time.Hour)})
 	w.must(err)
-	w.ends("q", delivery.EndedBusy)
+	w.ends("q", endedBusy)
 	w.tells()
 	w.pass(47*time.Hour + time.Millisecond)
-	w.ends("q", delivery.EndedBusy)
+	w.ends("q", endedBusy)
 	w.tells("q c 48h0m0.001s")
 }
 

@@ -246,7 +246,7 @@ func (s *stage) streams(queue string) {
 	s.after(200*time.Millisecond, func() {
 		done := s.one().Deliver(s.t.Context(), queue, s.reader, -1)
 		s.must(done.Err)
-		if done.Ended == delivery.EndedBlocked && s.badAt[queue].IsZero() {
+		if ending(done) == endedBlocked && s.badAt[queue].IsZero() {
 			s.badAt[queue] = s.now
 		}
 	})
@@ -282,7 +282,7 @@ func (s *stage) wake(queue string, due time.Time) {
 
 func (s *stage) wakeCircuit(due time.Time) {
 	s.timer(" circuit", due, func() time.Time {
-		_, next, err := s.one().WakeCircuit(s.t.Context(), "c", s.options())
+		_, next, err := s.one().Wake(s.t.Context(), "", "c", s.options())
 		s.must(err)
 		return next
 	})

@@ -112,12 +112,12 @@ func (h *deliveries) claims(ctx context.Context, client *dynamodb.Client, locked
 	}
 	request := func(i int) delivery.Request {
 		return delivery.Request{
-			Queue: handedQueue, Consumer: "ledger", ID: fmt.Sprint("r", i), Bounds: delivery.Bounds{MaxMessages: batchOf},
+			Queue: handedQueue, Consumer: "ledger", ID: fmt.Sprint("r", i), MaxMessages: batchOf,
 		}
 	}
 	expect := func(a delivery.Answer, err error) error {
-		if err == nil && a.Verdict != delivery.OK {
-			err = fmt.Errorf("answered %s", a.Verdict)
+		if err == nil && a.Outcome != delivery.OK {
+			err = fmt.Errorf("answered %s", a.Outcome)
 		}
 		return err
 	}

@@ -30,7 +30,7 @@ func rewound(w *world) error {
 	var all spent
 	// The call of the operator is killed with its time; what it has kept stays kept.
 	_ = w.deliver(&all, sideBySide(25*time.Second), func(d *delivery.Deliverer) error {
-		_, err := d.Rewind(ctx, delivery.Order{Queue: "big", Consumer: "c", Reason: "again", Op: "op"}, delivery.First)
+		_, err := d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: "big", Consumer: "c", Reason: "again", Op: "op"})
 		return err
 	})
 	got := int64(0)

@@ -102,7 +102,7 @@ var deliveryMutants = []mutant{
 		{"sweep.go", "return slices.Concat(consumers[first:], consumers[:first])", "return slices.Concat(consumers, consumers[:first%1])"},
 	}},
 	{"steps over what is missing", deliveryFolder, test{"./pkg/delivery", "TestMissing"}, []edit{
-		{"deliver.go", "run.Ended, run.Cause, err = EndedMissing, missing, nil\n", "got.To, err = missing.Seq, nil\n"},
+		{"deliver.go", "run.end(Missing, \"\")\n\t\t\trun.Cause, err = missing, nil\n", "got.To, err = missing.Seq, nil\n"},
 	}},
 	{"a queue that failed counts as done", deliveryFolder, test{"./pkg/delivery", "TestABadQueueHoldsUpNoOther|TestAQueueWhoseStoreFailsComesAgain"}, []edit{
 		{"stream.go", "j.again, j.cause = d.again(ctx, done, event.Records[j.hint.first]), done.Err", "j.cause = done.Err"},

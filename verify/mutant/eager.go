@@ -39,6 +39,6 @@ var eagerMutants = []mutant{
 		{"deliver.go", "start.there = run.unsure", "start.there = false"},
 	}},
 	{"eager: what was noted meanwhile is left where a hint was too great", deliveryFolder, test{"./pkg/delivery", "TestAHintBeyondThePositionStallsNothing"}, []edit{
-		{"deliver.go", "run.Ended = \"\" // more may", "// more may"},
+		{"deliver.go", "run.end(\"\", \"\") // more may", "// more may"},
 	}},
 }

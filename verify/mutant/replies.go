@@ -28,10 +28,10 @@ var replyMutants = []mutant{
 		{"consume.go", "run.claims.Settle(ctx, h, outcome, reason, replies...)", "run.claims.Settle(ctx, h, outcome, reason, replies[:0]...)"},
 	}},
 	{"replies: no look before a commit that is repeated (P6)", pullFolder, replyTrace("P6"), []edit{
-		{"../puller_end.go", "case Prepared, InDoubt, VerdictQuarantined:\n", "case Prepared, InDoubt, VerdictQuarantined, Committed:\n"},
+		{"../puller_end.go", "case Prepared, InDoubt, unsettled:\n", "case Prepared, InDoubt, unsettled, Committed:\n"},
 	}},
 	{"replies: at the prepare (P7)", pullFolder, replyTrace("P7"), []edit{
-		{"consume.go", "\t\tif err == nil && p.Verdict != delivery.OK {\n\t\t\terr = refused{p.Verdict}\n", "\t\tif err == nil && p.Verdict == delivery.OK {\n\t\t\treplies, _ := a.Replies()\n\t\t\t_, err = run.claims.Commit(ctx, h, replies...)\n\t\t} else if err == nil {\n\t\t\terr = refused{p.Verdict}\n"},
+		{"consume.go", "\t\tif err == nil && p.Outcome != delivery.OK {\n\t\t\terr = refused{p.Outcome, p.Reason}\n", "\t\tif err == nil && p.Outcome == delivery.OK {\n\t\t\treplies, _ := a.Replies()\n\t\t\t_, err = run.claims.Commit(ctx, h, replies...)\n\t\t} else if err == nil {\n\t\t\terr = refused{p.Outcome, p.Reason}\n"},
 	}},
 	{"replies: decided before they are staged (P8)", deliveryFolder, replyTrace("P8"), []edit{
 		{"reply.go", "\tvar outbox []outgoing\n\tvar staged []cursor.Arrival\n", "\tvar first, outbox []outgoing\n\tvar staged []cursor.Arrival\n\tfor _, p := range held.parcels(replies) {\n\t\tfirst = append(first, p.outgoing)\n\t}\n\tif _, _, err := run.store.Decide(ctx, c.Queue, c.Name, c.Token, first); err != nil {\n\t\treturn c, err\n\t}\n"},
@@ -58,7 +58,7 @@ var replyMutants = []mutant{
 		{"../puller_next.go", "\tif len(replies) > 0 {\n", "\tif len(replies) < 0 {\n"},
 	}},
 	{"replies: those of a claim in quarantine are not stored", pullFolder, repliesSchedule("pulled, and quarantined"), []edit{
-		{"../puller_end.go", "case Prepared, InDoubt, VerdictQuarantined:\n\tcase Deferred:", "case Prepared, InDoubt:\n\tcase VerdictQuarantined:\n\t\treturn Answer{}, false, nil\n\tcase Deferred:"},
+		{"../puller_end.go", "case Prepared, InDoubt, unsettled:\n\tcase Deferred:", "case Prepared, InDoubt:\n\tcase unsettled:\n\t\treturn Answer{}, false, nil\n\tcase Deferred:"},
 	}},
 	{"replies: one that can never be stored holds its queue", deliveryFolder, repliesWalked, []edit{
 		{"send.go", "\t\tcase !r.Outcome.Durable():\n", "\t\tcase !r.Outcome.Durable():\n\t\t\treturn lost{}, ddb.ErrUnavailable\n\t\tcase false:\n"},

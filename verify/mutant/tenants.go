@@ -48,6 +48,6 @@ var tenantMutants = []mutant{
 		{"words.go", "return unnamed(reply.Err), reply.Queue", "return err.Error(), reply.Queue"},
 	}},
 	{"tenants: a batch's chain may be made by anybody", "functions/ack", test{"./functions/ack", "TestBadInput"}, []edit{
-		{"order.go", "if delivery.TracksBatch(o.Tag) &&", "if strings.HasPrefix(o.Tag, delivery.TrackedPrefix) &&"},
+		{"order.go", "if request.TracksBatch(o.Tag) &&", "if strings.HasPrefix(o.Tag, request.TrackedPrefix) &&"},
 	}},
 }

@@ -28,7 +28,7 @@ var deferredMutants = []mutant{
 		{"../puller_end.go", "\tcase Deferred:\n\t\tc, made, err = p.d.endDeferred(", "\tcase Deferred, Foreign:\n\t\tc, made, err = p.d.endDeferred("},
 	}},
 	{"deferred: a commit with replies", "pkg/delivery/pull", test{"./pkg/delivery", "TestAWorkerCommitsByItsToken"}, []edit{
-		{"../puller_end.go", "\tcase Prepared, InDoubt, VerdictQuarantined:\n\tcase Deferred:\n", "\tcase Prepared, InDoubt, VerdictQuarantined, Deferred:\n\tcase NotHead:\n"},
+		{"../puller_end.go", "\tcase Prepared, InDoubt, unsettled:\n\tcase Deferred:\n", "\tcase Prepared, InDoubt, unsettled, Deferred:\n\tcase foreign:\n"},
 	}},
 	{"tracked: the chain is created before the claim", deliveryFolder, deferredSchedule(", 2 faults"), []edit{
 		{"deliver.go", "\tc, mine, err := run.store.Claim(ctx, c, claim)\n", "\tif early := (Consumer{Queue: c.Queue, Name: c.Name, Token: Token{c.Token.N + 1, claim.Req}}); run.reader.Track > 0 {\n" +

@@ -49,7 +49,7 @@ var twoPhaseMutants = []mutant{
 		{"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := delivery.TokenOutcome(delivery.Aborted), []delivery.Reply(nil), error(nil)"},
 	}},
 	{"two phases: bare abort after the prepare (T2)", pullFolder, markerTest("TestTraceT2"), []edit{
-		{"../puller_end.go", "if judge(c, h.Token) != NotPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != NotPrepared {"},
+		{"../puller_end.go", "if judge(c, h.Token) != notPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != notPrepared {"},
 	}},
 	{"two phases: no marker", markerFolder, markerTest("TestLostAnswersAreSettled"), []edit{
 		{"consume.go", "\tif err := d.Mark(ctx, tx, b, committed, replies...); isEnded(ctx, err) {\n\t\treturn pull.ErrEnded\n\t} else if err != nil {\n\t\treturn err\n\t}\n", "\t_ = replies\n"},
@@ -64,7 +64,7 @@ var twoPhaseMutants = []mutant{
 		{"store_twophase.go", "append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)", "setPassed()...)"},
 	}},
 	{"two phases: forgotten answered as cancelled", pullFolder, test{"./pkg/delivery/pull", "TestPullerConforms/memory"}, []edit{
-		{"../claims.go", "\treturn Forgotten\n", "\treturn Cancelled\n"},
+		{"../claims.go", "\treturn forgotten\n", "\treturn Cancelled\n"},
 	}},
 	{"two phases: markers dropped without a floor (T3)", markerFolder, markerTest("TestForget|TestTraceT3"), []edit{
 		{"markers.go", "\tif _, err := tx.ExecContext(ctx, m.dialect.Raise, append([]any{under}, key...)...); err != nil {\n\t\treturn false, err\n\t}\n", ""},
@@ -80,7 +80,7 @@ var twoPhaseMutants = []mutant{
 		{"markers.go", "h.Token.N, h.Token.Req)", "h.Token.N, \"\")"},
 	}},
 	{"two phases: no look after the commit (T4)", pullFolder, markerTest("TestTraceT4"), []edit{
-		{"consume.go", "\trun.Observe(Step{Verdict: delivery.OK, Batch: a.Batch})\n", "\trun.Observe(Step{Verdict: delivery.OK, Batch: a.Batch})\n\trun.ended = run.UntilEmpty\n"},
+		{"consume.go", "\trun.Observe(Step{Outcome: delivery.OK, Batch: a.Batch})\n", "\trun.Observe(Step{Outcome: delivery.OK, Batch: a.Batch})\n\trun.ended = run.UntilEmpty\n"},
 	}},
 	{"two phases: a restored database is not noticed", databaseSim, twoPhases, []edit{
 		{"database.go", "case last < committed:", "case false:"},
@@ -89,7 +89,7 @@ var twoPhaseMutants = []mutant{
 		{"database.go", "last.rewinds == b.Rewinds && last.to > b.From {", "false {"},
 	}},
 	{"two phases: a taken over claim is taken for restored tables", pullFolder, markerTest("TestATakenOverClaimIsNoRestore"), []edit{
-		{"consume.go", "errors.As(err, &ahead) && failed == nil && aborted.Verdict == delivery.OK:", "errors.As(err, &ahead) && (failed == nil || aborted.Verdict == delivery.OK):"},
+		{"consume.go", "errors.As(err, &ahead) && failed == nil && aborted.Outcome == delivery.OK:", "errors.As(err, &ahead) && (failed == nil || aborted.Outcome == delivery.OK):"},
 	}},
 	{"two phases: another database settles", pullFolder, markerTest("TestAnotherDatabasesClaimIsNotSettled"), []edit{
 		{"consume.go", "\treturn strings.HasPrefix(h.Token.Req, run.db.Name()+\"-\")\n", "\treturn strings.HasPrefix(h.Token.Req, \"\")\n"},

@@ -79,7 +79,7 @@ var webhooksOutMutants = []mutant{
 		{"endpoint.go", "\te := before\n", "\te := before\n\te.OldSecret = \"\"\n"},
 	}},
 	{"delivery: a call is asked for, and the queue delivered beside others too", deliveryFolder, deliverySchedule("a slow queue"), []edit{
-		{"deliver.go", "\t\treturn false, nil\n\t}\n\tif !run.inTime(ctx) {", "\t\t_ = run.aside(ctx, run.Queue, run.Consumer)\n\t\trun.Ended = \"\"\n\t}\n\tif !run.inTime(ctx) {"},
+		{"deliver.go", "\t\treturn false, nil\n\t}\n\tif !run.inTime(ctx) {", "\t\t_ = run.aside(ctx, run.Queue, run.Consumer)\n\t\trun.end(\"\", \"\")\n\t}\n\tif !run.inTime(ctx) {"},
 	}},
 	{"delivery: nobody delivers where a call is refused", deliveryFolder, deliverySchedule("a slow queue and the timer alone, 1 fault"), []edit{
 		{"aside.go", "!= nil && d.wakeUp != nil {", "!= nil && d.wakeUp == nil {"},

@@ -60,7 +60,7 @@ func connect(ctx context.Context, queues cursor.Names) (*delivery.Deliverer, err
 // observe logs what did not go well.
 func observe(done delivery.Delivery) {
 	if err := errors.Join(done.Err, done.Cause); err != nil {
-		slog.Error("not delivered", "queue", done.Queue, "ended", string(done.Ended), "error", err)
+		slog.Error("not delivered", "queue", done.Queue, "outcome", string(done.Outcome), "error", err)
 	}
 }
 

@@ -78,22 +78,22 @@ type bench struct {
 	Env
 }
 
-// is checks an answer's verdict.
-func (b *bench) is(what string, want delivery.Verdict) func(delivery.Answer, error) delivery.Answer {
+// is checks an answer's outcome, and its reason: none where none is given.
+func (b *bench) is(what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) delivery.Answer {
 	return func(a delivery.Answer, err error) delivery.Answer {
 		b.Helper()
 		if err != nil {
 			b.Fatalf("%s: %v", what, err)
 		}
-		if a.Verdict != want {
-			b.Fatalf("%s: %s, want %s (%+v)", what, a.Verdict, want, a)
+		if a.Outcome != want || a.Reason != strings.Join(reason, "") {
+			b.Fatalf("%s: %s %s, want %s %s (%+v)", what, a.Outcome, a.Reason, want, reason, a)
 		}
 		return a
 	}
 }
 
 func request(id string, n int) delivery.Request {
-	return delivery.Request{Queue: "q", Consumer: "c", ID: id, Bounds: delivery.Bounds{MaxMessages: n}}
+	return delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n}
 }
 
 // claim claims up to n messages.
@@ -152,17 +152,18 @@ func testWhole(b *bench) {
 func testList(b *bench) {
 	b.Put(3)
 	for range 2 { // it claims nothing
-		b.has(b.is("list", delivery.OK)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{MaxMessages: 2})), 0, 2)
+		b.has(b.is("list", delivery.OK)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c", MaxMessages: 2})), 0, 2)
 	}
 	b.has(b.claim("r1", 3), 0, 3)
-	b.is("list while a claim is in flight", delivery.Busy)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{}))
+	b.is("list while a claim is in flight", delivery.Busy)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 }
 
 func testListed(b *bench) {
 	b.Put(3)
 	r := request("r1", 0)
 	r.Seqs, r.MaxBytes = []int64{1, 2}, 1
-	b.is("claim of more bytes than it may have", delivery.NotHead)(b.Claims.Claim(b.Context(), r))
+	_, err := b.Claims.Claim(b.Context(), r) // of more bytes than it may have
+	b.refused("seqs", err)
 	r.MaxBytes = 0
 	b.has(b.is("claim", delivery.OK)(b.Claims.Claim(b.Context(), r)), 0, 2)
 }
@@ -172,7 +173,8 @@ func testNotHead(b *bench) {
 	for _, seqs := range [][]int64{{2}, {1, 3}, {2, 3}, {3, 2, 1}, {1, 1}, {0, 1}, {1, 2, 3, 4}, {9}} {
 		r := request("r1", 0)
 		r.Seqs = seqs
-		b.is(fmt.Sprint("claim of ", seqs), delivery.NotHead)(b.Claims.Claim(b.Context(), r))
+		_, err := b.Claims.Claim(b.Context(), r)
+		b.refused("seqs", err)
 	}
 	b.has(b.claim("r2", 9), 0, 3)
 }
@@ -182,8 +184,8 @@ func testNothing(b *bench) {
 	a := b.claim("r1", 1)
 	b.prepare(a)
 	b.commit(a)
-	b.is("claim", delivery.Nothing)(b.Claims.Claim(b.Context(), request("r2", 1)))
-	b.is("list", delivery.Nothing)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{}))
+	b.is("claim", delivery.Empty)(b.Claims.Claim(b.Context(), request("r2", 1)))
+	b.is("list", delivery.Empty)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 }
 
 func testBounds(b *bench) {
@@ -203,7 +205,7 @@ func testSameRequest(b *bench) {
 		b.Errorf("token %v, and again %v", first.Token, again.Token)
 	}
 	b.prepare(first)
-	b.is("claim again after its prepare", delivery.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
+	b.is("claim again after its prepare", delivery.InDoubt, delivery.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
 	b.commit(first)
 	b.is("claim again after its end", delivery.Committed)(b.Claims.Claim(b.Context(), request("r1", 2)))
 }
@@ -235,11 +237,11 @@ func testCancelled(b *bench) {
 		b.Errorf("attempt %d, want 2", taken.Attempt)
 	}
 	for range 2 {
-		b.is("prepare of the old one", delivery.Cancelled)(b.Claims.Prepare(b.Context(), old.Held()))
-		b.is("commit of the old one", delivery.Cancelled)(b.Claims.Commit(b.Context(), old.Held()))
-		b.is("abort of the old one", delivery.Cancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
-		b.is("settling the old one", delivery.Cancelled)(b.Claims.Settle(b.Context(), old.Held(), delivery.Aborted, "late"))
-		b.is("extending the old one", delivery.Cancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
+		b.is("prepare of the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Prepare(b.Context(), old.Held()))
+		b.is("commit of the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Commit(b.Context(), old.Held()))
+		b.is("abort of the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Abort(b.Context(), old.Held(), "late"))
+		b.is("settling the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Settle(b.Context(), old.Held(), delivery.Aborted, "late"))
+		b.is("extending the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Extend(b.Context(), old.Held(), 0))
 	}
 	b.prepare(taken)
 	b.commit(taken)
@@ -267,15 +269,15 @@ func testAborted(b *bench) {
 	for range 2 {
 		b.is("abort", delivery.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
 	}
-	wait := b.is("claim", delivery.Wait)(b.Claims.Claim(b.Context(), request("r2", 2)))
+	wait := b.is("claim", delivery.Wait, "FAILED")(b.Claims.Claim(b.Context(), request("r2", 2)))
 	if wait.Detail != "no such account" || wait.Until.IsZero() {
 		b.Errorf("%+v; want why, and until when", wait)
 	}
 	b.Pass(2 * time.Second)
 	again := b.claim("r3", 2)
 	b.has(again, 0, 2)
-	b.is("prepare of the aborted one", delivery.Aborted)(b.Claims.Prepare(b.Context(), a.Held()))
-	b.is("commit of the aborted one", delivery.Aborted)(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("prepare of the aborted one", delivery.Lost, delivery.Aborted)(b.Claims.Prepare(b.Context(), a.Held()))
+	b.is("commit of the aborted one", delivery.Lost, delivery.Aborted)(b.Claims.Commit(b.Context(), a.Held()))
 	b.is("abort again", delivery.OK)(b.Claims.Abort(b.Context(), again.Held(), "no such account"))
 	b.Pass(11 * time.Second)
 	b.has(b.claim("r4", 2), 0, 1)
@@ -299,20 +301,20 @@ func testInDoubt(b *bench) {
 		b.Put(1)
 		a := b.claim(fmt.Sprint("r", i), 1)
 		b.prepare(a)
-		b.is("a bare abort", delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+		b.is("a bare abort", delivery.InDoubt, delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
 		b.Pass(time.Minute + time.Second)
-		doubt := b.is("claim", delivery.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
+		doubt := b.is("claim", delivery.InDoubt, delivery.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
 		if doubt.Held() != a.Held() || doubt.From != a.From || doubt.To != a.To || len(doubt.Messages) > 0 {
 			b.Errorf("%+v; want the claim of %v", doubt, a.Token)
 		}
 		for range 2 {
 			b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), outcome, "silent"))
 		}
-		other, verdict := delivery.TokenOutcome(delivery.Aborted), delivery.Verdict(delivery.Committed)
+		other, answered, reason := delivery.TokenOutcome(delivery.Aborted), delivery.Outcome(delivery.Committed), ""
 		if outcome == delivery.Aborted {
-			other, verdict = delivery.Committed, delivery.Aborted
+			other, answered, reason = delivery.Committed, delivery.Lost, delivery.Aborted
 		}
-		b.is("settle otherwise", verdict)(b.Claims.Settle(b.Context(), a.Held(), other, "silent"))
+		b.is("settle otherwise", answered, reason)(b.Claims.Settle(b.Context(), a.Held(), other, "silent"))
 		b.Pass(time.Minute)
 	}
 	b.has(b.claim("again", 1), 1, 2)
@@ -321,8 +323,8 @@ func testInDoubt(b *bench) {
 func testWrongOrder(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
-	b.is("commit before the prepare", delivery.NotPrepared)(b.Claims.Commit(b.Context(), a.Held()))
-	b.is("settle as committed before it", delivery.NotPrepared)(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, ""))
+	b.is("commit before the prepare", delivery.Busy, "STARTED")(b.Claims.Commit(b.Context(), a.Held()))
+	b.is("settle as committed before it", delivery.Busy, "STARTED")(b.Claims.Settle(b.Context(), a.Held(), delivery.Committed, ""))
 	b.prepare(a)
 	b.commit(a)
 }
@@ -332,18 +334,18 @@ func testOtherTokens(b *bench) {
 	a := b.claim("r1", 1)
 	for _, token := range []delivery.Token{{N: 1, Req: "forged"}, {N: 2, Req: "r1"}, {N: 9, Req: "r9"}} {
 		h := delivery.Held{Queue: "q", Consumer: "c", Token: token}
-		b.is("prepare", delivery.Foreign)(b.Claims.Prepare(b.Context(), h))
-		b.is("extend", delivery.Foreign)(b.Claims.Extend(b.Context(), h, 0))
-		b.is("commit", delivery.Foreign)(b.Claims.Commit(b.Context(), h))
-		b.is("abort", delivery.Foreign)(b.Claims.Abort(b.Context(), h, "why"))
-		b.is("settle", delivery.Foreign)(b.Claims.Settle(b.Context(), h, delivery.Aborted, "why"))
+		b.is("prepare", delivery.Lost, "FOREIGN")(b.Claims.Prepare(b.Context(), h))
+		b.is("extend", delivery.Lost, "FOREIGN")(b.Claims.Extend(b.Context(), h, 0))
+		b.is("commit", delivery.Lost, "FOREIGN")(b.Claims.Commit(b.Context(), h))
+		b.is("abort", delivery.Lost, "FOREIGN")(b.Claims.Abort(b.Context(), h, "why"))
+		b.is("settle", delivery.Lost, "FOREIGN")(b.Claims.Settle(b.Context(), h, delivery.Aborted, "why"))
 	}
 	b.prepare(a)
 	b.commit(a)
 	forged := delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: a.Token.N, Req: "forged"}}
-	b.is("prepare under an ended number", delivery.Foreign)(b.Claims.Prepare(b.Context(), forged))
-	b.is("commit under an ended number", delivery.Foreign)(b.Claims.Commit(b.Context(), forged))
-	b.is("settle under an ended number", delivery.Foreign)(b.Claims.Settle(b.Context(), forged, delivery.Aborted, "why"))
+	b.is("prepare under an ended number", delivery.Lost, "FOREIGN")(b.Claims.Prepare(b.Context(), forged))
+	b.is("commit under an ended number", delivery.Lost, "FOREIGN")(b.Claims.Commit(b.Context(), forged))
+	b.is("settle under an ended number", delivery.Lost, "FOREIGN")(b.Claims.Settle(b.Context(), forged, delivery.Aborted, "why"))
 }
 
 func testForgotten(b *bench) {
@@ -357,9 +359,9 @@ func testForgotten(b *bench) {
 		b.prepare(a)
 		b.commit(a)
 	}
-	b.is("prepare", delivery.Forgotten)(b.Claims.Prepare(b.Context(), first.Held()))
-	b.is("commit", delivery.Forgotten)(b.Claims.Commit(b.Context(), first.Held()))
-	b.is("settle", delivery.Forgotten)(b.Claims.Settle(b.Context(), first.Held(), delivery.Aborted, "why"))
+	b.is("prepare", delivery.Lost, "FORGOTTEN")(b.Claims.Prepare(b.Context(), first.Held()))
+	b.is("commit", delivery.Lost, "FORGOTTEN")(b.Claims.Commit(b.Context(), first.Held()))
+	b.is("settle", delivery.Lost, "FORGOTTEN")(b.Claims.Settle(b.Context(), first.Held(), delivery.Aborted, "why"))
 }
 
 // refused checks that an error names a field.
@@ -414,7 +416,7 @@ func testNotThere(b *bench) {
 	if _, err := b.Claims.Claim(b.Context(), r); !errors.Is(err, delivery.ErrNoConsumer) {
 		b.Errorf("claim: %v", err)
 	}
-	if _, err := b.Claims.List(b.Context(), "other", "c", delivery.Bounds{}); !errors.Is(err, delivery.ErrNoConsumer) {
+	if _, err := b.Claims.List(b.Context(), delivery.Request{Queue: "other", Consumer: "c"}); !errors.Is(err, delivery.ErrNoConsumer) {
 		b.Errorf("list: %v", err)
 	}
 	h := delivery.Held{Queue: "q", Consumer: "other", Token: delivery.Token{N: 1, Req: "r"}}
@@ -441,7 +443,7 @@ func testCreate(b *bench) {
 			b.Fatal(err)
 		}
 		a, err := b.Claims.Claim(b.Context(), delivery.Request{Queue: "q", Consumer: "new", ID: "r"})
-		if err != nil || a.Verdict != delivery.OK || a.From != 0 || a.To != 2 {
+		if err != nil || a.Outcome != delivery.OK || a.From != 0 || a.To != 2 {
 			b.Errorf("%+v, %v; want both messages", a, err)
 		}
 	}

@@ -8,14 +8,14 @@ import (
 )
 
 // goOn commits a claim and makes the next one.
-func (b *bench) goOn(a delivery.Answer, r delivery.Request, commit, claim delivery.Verdict) delivery.Answer {
+func (b *bench) goOn(a delivery.Answer, r delivery.Request, commit, claim delivery.Outcome) delivery.Answer {
 	b.Helper()
 	done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), r)
 	if err != nil {
 		b.Fatal(err)
 	}
-	if done.Verdict != commit || next.Verdict != claim {
-		b.Fatalf("commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Verdict, next.Verdict, commit, claim, done, next)
+	if done.Outcome != commit || next.Outcome != claim {
+		b.Fatalf("commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Outcome, next.Outcome, commit, claim, done, next)
 	}
 	return next
 }
@@ -35,7 +35,7 @@ func testCommitAndClaim(b *bench) {
 	b.is("commit of the first", delivery.OK)(b.Claims.Commit(b.Context(), first.Held()))
 	b.has(b.is("claim under the same request", delivery.OK)(b.Claims.Claim(b.Context(), request("r2", 2))), 2, 4)
 	b.prepare(second)
-	b.goOn(first, request("r2", 9), delivery.OK, delivery.Prepared)
+	b.goOn(first, request("r2", 9), delivery.OK, delivery.InDoubt)
 	third := b.goOn(second, request("r3", 9), delivery.OK, delivery.OK)
 	b.has(third, 4, 6)
 	// One that is in doubt is as good.
@@ -52,16 +52,16 @@ func testCommitAndNothing(b *bench) {
 	for range 2 {
 		b.goOn(first, request("r2", 2), delivery.OK, "")
 	}
-	b.is("claim", delivery.Nothing)(b.Claims.Claim(b.Context(), request("r2", 2)))
+	b.is("claim", delivery.Empty)(b.Claims.Claim(b.Context(), request("r2", 2)))
 }
 
 func testCommitFailsAndClaim(b *bench) {
 	b.Put(3)
 	first := b.claim("r1", 1)
-	b.goOn(first, request("r2", 1), delivery.NotPrepared, "")
+	b.goOn(first, request("r2", 1), delivery.Busy, "")
 	forged := first
 	forged.Token.Req = "forged"
-	b.goOn(forged, request("r2", 1), delivery.Foreign, "")
+	b.goOn(forged, request("r2", 1), delivery.Lost, "")
 	for field, r := range map[string]delivery.Request{
 		"request":     request("r1", 1),
 		"maxMessages": request("r2", 1001),
@@ -73,7 +73,7 @@ func testCommitFailsAndClaim(b *bench) {
 	}
 	b.Pass(time.Minute + time.Second)
 	b.has(b.claim("r3", 1), 0, 1)
-	b.goOn(first, request("r2", 1), delivery.Cancelled, "")
+	b.goOn(first, request("r2", 1), delivery.Lost, "")
 	_, _, err := b.Claims.CommitAndClaim(b.Context(), first.Held(), request(strings.Repeat("r", 65), 1))
 	b.refused("request", err)
 }

@@ -78,12 +78,12 @@ func testRepliesAndNext(b *bench) {
 	}
 	second := delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 2, Req: "r2"}}
 	done, next, err := b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
-	if b.is("commit", delivery.NotPrepared)(done, err); next.Verdict != "" {
+	if b.is("commit", delivery.Busy, "STARTED")(done, err); next.Outcome != "" {
 		b.Errorf("claimed %+v", next)
 	}
 	b.is("prepare", delivery.OK)(b.Claims.Prepare(b.Context(), second))
 	done, next, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), at(200_000, to("n", "far")[0]))
-	if b.is("commit", delivery.NoRoom)(done, err); next.Verdict != "" {
+	if b.is("commit", delivery.Full)(done, err); next.Outcome != "" {
 		b.Errorf("claimed %+v", next)
 	}
 	done, _, err = b.Claims.CommitAndClaim(b.Context(), second, request("r3", 1), to("x", "2")...)
@@ -110,14 +110,14 @@ func testNumberedReplies(b *bench) {
 func testRepliesOfNoCommit(b *bench) {
 	b.Put(1)
 	a := b.claim("r1", 1)
-	b.is("not prepared", delivery.NotPrepared)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.is("not prepared", delivery.Busy, "STARTED")(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
 	b.Pass(2 * time.Minute)
 	second := b.claim("r2", 1)
-	b.is("cancelled", delivery.Cancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
+	b.is("cancelled", delivery.Lost, delivery.Cancelled)(b.Claims.Commit(b.Context(), a.Held(), to("x", "no")...))
 	b.prepare(second)
 	b.is("aborted by its marker", delivery.OK)(b.Claims.Settle(b.Context(), second.Held(), delivery.Aborted, "why"))
-	b.is("aborted", delivery.Aborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
-	b.is("foreign", delivery.Foreign)(b.Claims.Settle(b.Context(), delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 9, Req: "r"}}, delivery.Committed, "", to("x", "no")...))
+	b.is("aborted", delivery.Lost, delivery.Aborted)(b.Claims.Commit(b.Context(), second.Held(), to("x", "no")...))
+	b.is("foreign", delivery.Lost, "FOREIGN")(b.Claims.Settle(b.Context(), delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 9, Req: "r"}}, delivery.Committed, "", to("x", "no")...))
 	b.arrived("x")
 }
 
@@ -156,8 +156,8 @@ func testNoRoom(b *bench) {
 	a := b.claim("r1", 1)
 	b.prepare(a)
 	far := at(200_000, to("n", "far")[0])
-	b.is("commit", delivery.NoRoom)(b.Claims.Commit(b.Context(), a.Held(), far))
-	b.is("abort", delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
+	b.is("commit", delivery.Full)(b.Claims.Commit(b.Context(), a.Held(), far))
+	b.is("abort", delivery.InDoubt, delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
 	b.arrived("n")
 }
 
@@ -181,7 +181,7 @@ func testBadReplies(b *bench) {
 		{"replies[0].attributes", []delivery.Reply{{Queue: "x0", Attributes: map[string]string{"": "x"}}}},
 		{"replies[1].seq", []delivery.Reply{at(1, to("x0", "1")[0]), to("x0", "1")[0]}},
 		{"replies[1].seq", []delivery.Reply{at(1, to("x0", "1")[0]), at(1, to("x0", "2")[0])}},
-		{"replies", slices.Repeat(to("x0", "1"), delivery.MaxReplies+1)},
+		{"replies", slices.Repeat(to("x0", "1"), 501)},
 		{"replies", slices.Repeat(to("x0", strings.Repeat("x", 130_000)), 3)},
 		{"replies", queues},
 	} {
@@ -203,7 +203,7 @@ func testWhileAPushIsSent(b *bench) {
 		sent = batch.Held()
 		return batch.Reply(at(200_000, to("n", "far")[0]))
 	}}, -1)
-	if pushed.Ended != delivery.EndedReplying {
+	if pushed.Outcome != delivery.Full {
 		b.Fatalf("%+v; want replies that wait for room", pushed)
 	}
 	for range 2 { // under the lease, and after it
@@ -211,7 +211,7 @@ func testWhileAPushIsSent(b *bench) {
 		if !busy.Until.IsZero() || busy.Token != (delivery.Token{}) || busy.From != 0 || busy.To != 0 {
 			b.Errorf("%+v; want nothing of the claim that is sent, and no time", busy)
 		}
-		b.is("list", delivery.Busy)(b.Claims.List(b.Context(), "q", "c", delivery.Bounds{}))
+		b.is("list", delivery.Busy)(b.Claims.List(b.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 		b.is("prepare of what is sent", delivery.Committed)(b.Claims.Prepare(b.Context(), sent))
 		b.is("abort of what is sent", delivery.Committed)(b.Claims.Abort(b.Context(), sent, "why"))
 		b.Pass(2 * time.Minute)

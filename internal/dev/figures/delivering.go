@@ -67,8 +67,8 @@ func delivered(ctx context.Context, size int) (Units, error) {
 		done := d.Deliver(ctx, queue, delivery.Reader{
 			Name: "billing", MaxMessages: 1000, Handle: func(context.Context, delivery.Batch) error { return nil },
 		}, position)
-		if done.Err == nil && done.Ended != delivery.EndedCaughtUp {
-			return fmt.Errorf("a delivery ended as %s", done.Ended)
+		if done.Err == nil && done.Outcome != delivery.Empty {
+			return fmt.Errorf("a delivery ended as %s", done.Outcome)
 		}
 		return done.Err
 	}

@@ -52,7 +52,7 @@ func handing(ctx context.Context) (Table, error) {
 		if err := h.commit(ctx); err != nil {
 			return t, err
 		}
-		nothing, err := h.of(1, func() error { return h.claim(ctx, delivery.Nothing) })
+		nothing, err := h.of(1, func() error { return h.claim(ctx, delivery.Empty) })
 		if err != nil {
 			return t, err
 		}
@@ -104,17 +104,17 @@ func newHanding(ctx context.Context, size int) (*handed, error) {
 // request asks for the next batch.
 func (h *handed) request() delivery.Request {
 	h.requests++
-	return delivery.Request{Queue: queue, Consumer: "ledger", ID: fmt.Sprint("r", h.requests), Bounds: delivery.Bounds{MaxMessages: h.size}}
+	return delivery.Request{Queue: queue, Consumer: "ledger", ID: fmt.Sprint("r", h.requests), MaxMessages: h.size}
 }
 
-func expect(want delivery.Verdict, a delivery.Answer, err error) error {
-	if err == nil && a.Verdict != want {
-		err = fmt.Errorf("answered %s, not %s", a.Verdict, want)
+func expect(want delivery.Outcome, a delivery.Answer, err error) error {
+	if err == nil && a.Outcome != want {
+		err = fmt.Errorf("answered %s, not %s", a.Outcome, want)
 	}
 	return err
 }
 
-func (h *handed) claim(ctx context.Context, want delivery.Verdict) error {
+func (h *handed) claim(ctx context.Context, want delivery.Outcome) error {
 	a, err := h.claims.Claim(ctx, h.request())
 	if want == delivery.OK {
 		h.held = a.Held()

@@ -67,7 +67,7 @@ func (c Claims) step(taken Step) {
 // Claim implements [delivery.Claims].
 func (c Claims) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	a, err := c.Claims.Claim(ctx, r)
-	if a.Verdict == delivery.OK {
+	if a.Outcome == delivery.OK {
 		c.step(Claimed)
 	}
 	return a, err

@@ -18,7 +18,7 @@ type calls struct {
 
 func (c *calls) Claim(context.Context, delivery.Request) (delivery.Answer, error) {
 	c.seen = append(c.seen, "Claim")
-	return delivery.Answer{Verdict: delivery.OK}, nil
+	return delivery.Answer{Outcome: delivery.OK}, nil
 }
 
 func (c *calls) Prepare(context.Context, delivery.Held) (delivery.Answer, error) {

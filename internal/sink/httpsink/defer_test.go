@@ -13,19 +13,19 @@ func TestAnEndpointDefersItsBatch(t *testing.T) {
 	for name, c := range map[string]struct {
 		status       int
 		header, mode string
-		ended        delivery.Ended
+		ended        delivery.Outcome
 		cause        string
 	}{
-		"a message":               {202, "Streamsort-Defer-Seconds: 900", "", delivery.EndedDeferred, ""},
-		"a batch":                 {200, "Streamsort-Defer-Seconds: 2592000", `,"mode":"batch"`, delivery.EndedDeferred, ""},
-		"not deferred":            {202, "", "", delivery.EndedCaughtUp, ""},
-		"refused":                 {400, "Streamsort-Defer-Seconds: 900", "", delivery.EndedFailed, "answered 400"},
-		"too short":               {202, "Streamsort-Defer-Seconds: 0", "", delivery.EndedFailed, "defer is 0s: it must be from 1s to 720h0m0s"},
-		"too long":                {202, "Streamsort-Defer-Seconds: 2592001", "", delivery.EndedFailed, "defer is 720h0m1s: it must be from 1s to 720h0m0s"},
-		"no number":               {202, "Streamsort-Defer-Seconds: soon", "", delivery.EndedFailed, `for "soon": it must be a whole number of seconds`},
-		"no whole number":         {202, "Streamsort-Defer-Seconds: 1.5", "", delivery.EndedFailed, `for "1.5": it must be a whole number of seconds`},
-		"far too long":            {202, "Streamsort-Defer-Seconds: 99999999999999999999", "", delivery.EndedFailed, "it must be a whole number of seconds"},
-		"one of several requests": {202, "Streamsort-Defer-Seconds: 900", "several", delivery.EndedFailed, "to one of 2 requests"},
+		"a message":               {202, "Streamsort-Defer-Seconds: 900", "", delivery.Deferred, ""},
+		"a batch":                 {200, "Streamsort-Defer-Seconds: 2592000", `,"mode":"batch"`, delivery.Deferred, ""},
+		"not deferred":            {202, "", "", delivery.Empty, ""},
+		"refused":                 {400, "Streamsort-Defer-Seconds: 900", "", delivery.Wait, "answered 400"},
+		"too short":               {202, "Streamsort-Defer-Seconds: 0", "", delivery.Wait, "defer is 0s: it must be from 1s to 720h0m0s"},
+		"too long":                {202, "Streamsort-Defer-Seconds: 2592001", "", delivery.Wait, "defer is 720h0m1s: it must be from 1s to 720h0m0s"},
+		"no number":               {202, "Streamsort-Defer-Seconds: soon", "", delivery.Wait, `for "soon": it must be a whole number of seconds`},
+		"no whole number":         {202, "Streamsort-Defer-Seconds: 1.5", "", delivery.Wait, `for "1.5": it must be a whole number of seconds`},
+		"far too long":            {202, "Streamsort-Defer-Seconds: 99999999999999999999", "", delivery.Wait, "it must be a whole number of seconds"},
+		"one of several requests": {202, "Streamsort-Defer-Seconds: 900", "several", delivery.Wait, "to one of 2 requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, says(c.status, c.header, ""))
@@ -48,8 +48,8 @@ func TestAnEndpointDefersItsBatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			done := d.Deliver(t.Context(), "q", delivery.Reader{Name: "c", Handle: to.Send}, -1)
-			if done.Err != nil || done.Ended != c.ended || c.cause != "" && !strings.Contains(done.Cause.Error(), c.cause) {
-				t.Errorf("it ended as %s (%v, %v), want %s, %s", done.Ended, done.Cause, done.Err, c.ended, c.cause)
+			if done.Err != nil || done.Outcome != c.ended || c.cause != "" && !strings.Contains(done.Cause.Error(), c.cause) {
+				t.Errorf("it ended as %s (%v, %v), want %s, %s", done.Outcome, done.Cause, done.Err, c.ended, c.cause)
 			}
 			if len(e.asked) != 1 {
 				t.Errorf("%d requests, want 1", len(e.asked))

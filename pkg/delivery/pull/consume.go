@@ -51,7 +51,8 @@ type Database interface {
 // ConsumeOptions are the parts of [Consume] that have defaults. A nil
 // ConsumeOptions means all of them.
 type ConsumeOptions struct {
-	delivery.Bounds
+	// MaxMessages and MaxBytes are how much a claim has at most: see [delivery.Request].
+	MaxMessages, MaxBytes int
 	// Lease is how long a claim is valid, 30 seconds to 12 hours; 1 minute. A
 	// heartbeat extends it while the work goes on, so it need not be longer than
 	// a batch takes.
@@ -83,11 +84,10 @@ type ConsumeOptions struct {
 
 // Step is what [Consume] did last, or found.
 type Step struct {
-	// Verdict is OK after a batch that is committed, Aborted after one that is
-	// not, Cancelled where another took the claim over, InDoubt and
-	// Quarantined where a claim that was found so is settled now, and otherwise
-	// what a claim was answered; empty where Err says why nothing is known.
-	Verdict delivery.Verdict
+	// Outcome is OK after a batch that is committed, Lost where another took the claim
+	// over, InDoubt where a claim that was found so, or in quarantine, is settled now, and
+	// otherwise what a claim was answered; empty where Err says why nothing is known.
+	Outcome delivery.Outcome
 	Batch   delivery.Batch
 	Err     error
 }
@@ -135,7 +135,7 @@ type consuming struct {
 	queue, consumer string
 	// req is a request for a claim that was made and not answered.
 	req string
-	// next is what the last commit claimed in the same write; its Verdict is empty
+	// next is what the last commit claimed in the same write; its Outcome is empty
 	// where it claimed nothing.
 	next delivery.Answer
 	// open is a claim of ours that was, or may have been, prepared, and is not
@@ -147,7 +147,7 @@ type consuming struct {
 	last     error
 	ended    bool
 	// waitsFor is what it waited for last.
-	waitsFor delivery.Verdict
+	waitsFor delivery.Outcome
 	// checked is set when the database is known to be what it was.
 	checked bool
 }
@@ -237,7 +237,7 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return run.failed(a.Batch, err)
 	}
-	if !run.checked && a.Verdict != delivery.OK {
+	if !run.checked && a.Outcome != delivery.OK {
 		// At the start: there may be nothing to apply for long.
 		if err := run.db.Check(ctx, run.queue, run.consumer, a.Committed); err != nil {
 			return run.failed(a.Batch, err)
@@ -250,12 +250,12 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 			return 0, fatal
 		}
 	}
-	switch a.Verdict {
+	switch a.Outcome {
 	case delivery.OK:
 		run.waitsFor = delivery.OK
 		return run.apply(ctx, a)
 	case delivery.InDoubt:
-		run.Observe(Step{Verdict: delivery.InDoubt, Batch: a.Batch})
+		run.Observe(Step{Outcome: delivery.InDoubt, Batch: a.Batch})
 		if err := run.settle(ctx, a.Held(), a.Committed, "its consumer fell silent after the prepare"); err != nil {
 			return run.failed(a.Batch, err)
 		}
@@ -263,12 +263,12 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 		return 0, nil
 	}
 	run.failures = 0
-	run.Observe(Step{Verdict: a.Verdict, Batch: a.Batch})
-	if a.Verdict != run.waitsFor && a.Verdict != delivery.Nothing {
+	run.Observe(Step{Outcome: a.Outcome, Batch: a.Batch})
+	if a.Outcome != run.waitsFor && a.Outcome != delivery.Empty {
 		run.logWait(ctx, a)
 	}
-	run.waitsFor = a.Verdict
-	run.ended = a.Verdict == delivery.Nothing && run.UntilEmpty
+	run.waitsFor = a.Outcome
+	run.ended = a.Outcome == delivery.Empty && run.UntilEmpty
 	if left := a.Until.Sub(run.Now()); !a.Until.IsZero() && left < run.Poll {
 		return max(left, time.Millisecond), nil
 	}
@@ -279,7 +279,7 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 func (run *consuming) logWait(ctx context.Context, a delivery.Answer) {
 	attrs := []slog.Attr{
 		slog.String("queue", run.queue), slog.String("consumer", run.consumer),
-		slog.String("answer", string(a.Verdict)),
+		slog.String("outcome", string(a.Outcome)),
 	}
 	if !a.Until.IsZero() {
 		attrs = append(attrs, slog.Duration("ends_in", a.Until.Sub(run.Now()).Round(time.Second)))
@@ -288,7 +288,7 @@ func (run *consuming) logWait(ctx context.Context, a delivery.Answer) {
 		attrs = append(attrs, slog.String("detail", a.Detail))
 	}
 	level, text := slog.LevelInfo, "waits"
-	switch a.Verdict {
+	switch a.Outcome {
 	case delivery.Busy:
 		text = "waits for the claim of another process, which ends at its lease if that was killed"
 	case delivery.Wait:
@@ -304,12 +304,12 @@ func (run *consuming) request() delivery.Request {
 	if run.req == "" {
 		run.req = run.db.Name() + "-" + run.NewReq()
 	}
-	return delivery.Request{Queue: run.queue, Consumer: run.consumer, ID: run.req, Bounds: run.Bounds, Lease: run.Lease}
+	return delivery.Request{Queue: run.queue, Consumer: run.consumer, ID: run.req, MaxMessages: run.MaxMessages, MaxBytes: run.MaxBytes, Lease: run.Lease}
 }
 
 // claim makes the next claim, unless the last commit did.
 func (run *consuming) claim(ctx context.Context) (delivery.Answer, error) {
-	if a := run.next; a.Verdict != "" {
+	if a := run.next; a.Outcome != "" {
 		run.next = delivery.Answer{}
 		return a, nil
 	}
@@ -332,7 +332,7 @@ func (run *consuming) settleAside(ctx context.Context, a delivery.Answer) error 
 		if !run.own(h) {
 			continue
 		}
-		run.Observe(Step{Verdict: delivery.VerdictQuarantined, Batch: delivery.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}})
+		run.Observe(Step{Outcome: delivery.InDoubt, Batch: delivery.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}})
 		if err := run.settle(ctx, h, a.Committed, "its consumer fell silent after the prepare"); err != nil {
 			return err
 		}
@@ -355,8 +355,8 @@ func (run *consuming) settle(ctx context.Context, h delivery.Held, committed int
 		return err
 	}
 	a, err := run.claims.Settle(ctx, h, outcome, reason, replies...)
-	if err == nil && a.Verdict == delivery.NoRoom {
-		err = delivery.ErrNoRoom
+	if err == nil && a.Outcome == delivery.Full {
+		err = errFull
 	}
 	if err != nil {
 		return err
@@ -364,16 +364,29 @@ func (run *consuming) settle(ctx context.Context, h delivery.Held, committed int
 	if run.open != nil && *run.open == h {
 		run.open = nil
 	}
-	if outcome == delivery.Committed && (a.Verdict == delivery.Aborted || a.Verdict == delivery.Cancelled) || outcome == delivery.Aborted && a.Verdict == delivery.Committed {
-		return fmt.Errorf("%w: claim %v, %s", ErrContradiction, h.Token, a.Verdict)
+	if outcome == delivery.Committed && rolledBack(a) || outcome == delivery.Aborted && a.Outcome == delivery.Committed {
+		return fmt.Errorf("%w: claim %v, %s %s", ErrContradiction, h.Token, a.Outcome, a.Reason)
 	}
 	return nil
 }
 
-// refused is why a prepare was not answered OK.
-type refused struct{ verdict delivery.Verdict }
+// errFull has the commit repeated.
+var errFull = errors.New("a queue that the replies go to is full")
 
-func (r refused) Error() string { return "the claim may not be committed: it is " + string(r.verdict) }
+// rolledBack reports whether a claim is known to have ended without its messages.
+func rolledBack(a delivery.Answer) bool {
+	return a.Reason == delivery.Aborted || a.Reason == delivery.Cancelled
+}
+
+// refused is why a prepare was not answered OK.
+type refused struct {
+	outcome delivery.Outcome
+	reason  string
+}
+
+func (r refused) Error() string {
+	return strings.TrimSpace("the claim may not be committed: " + string(r.outcome) + " " + r.reason)
+}
 
 // apply applies a batch and ends its claim.
 func (run *consuming) apply(ctx context.Context, a delivery.Answer) (time.Duration, error) {
@@ -387,8 +400,8 @@ func (run *consuming) apply(ctx context.Context, a delivery.Answer) (time.Durati
 		// From here on only the marker says how the claim ends.
 		run.open, run.committed = &h, a.Committed
 		p, err := run.claims.Prepare(ctx, h)
-		if err == nil && p.Verdict != delivery.OK {
-			err = refused{p.Verdict}
+		if err == nil && p.Outcome != delivery.OK {
+			err = refused{p.Outcome, p.Reason}
 		}
 		return err
 	})
@@ -403,16 +416,16 @@ func (run *consuming) apply(ctx context.Context, a delivery.Answer) (time.Durati
 		var restored *RestoredError
 		var ahead *AheadError
 		switch {
-		case errors.Is(err, ErrEnded), errors.As(err, &restored), errors.As(err, &ahead) && failed == nil && aborted.Verdict == delivery.OK:
+		case errors.Is(err, ErrEnded), errors.As(err, &restored), errors.As(err, &ahead) && failed == nil && aborted.Outcome == delivery.OK:
 		case onlyPeople(err):
 			// It is the effect's, about its batch alone; or it was taken over, and that
 			// other one committed; or nobody knows.
 			err = errors.New(err.Error())
 		}
 		return run.failed(a.Batch, errors.Join(err, failed))
-	case errors.As(err, &no) && no.verdict != delivery.InDoubt && no.verdict != delivery.VerdictQuarantined:
+	case errors.As(err, &no) && no.outcome != delivery.InDoubt:
 		run.open = nil
-		run.Observe(Step{Verdict: delivery.Cancelled, Batch: a.Batch, Err: err})
+		run.Observe(Step{Outcome: delivery.Lost, Batch: a.Batch, Err: err})
 		return 0, nil
 	}
 	wait, fatal := run.failed(a.Batch, err)
@@ -432,21 +445,21 @@ func (run *consuming) commit(ctx context.Context, a delivery.Answer) (time.Durat
 	h := a.Held()
 	replies, _ := a.Replies() // with one that was refused it is not prepared
 	done, next, err := run.claims.CommitAndClaim(ctx, h, run.request(), replies...)
-	if err == nil && done.Verdict == delivery.NoRoom {
-		err = delivery.ErrNoRoom
+	if err == nil && done.Outcome == delivery.Full {
+		err = errFull
 	}
 	if err != nil {
 		return run.failed(a.Batch, err)
 	}
 	run.open, run.next = nil, next
-	if next.Verdict != "" {
+	if next.Outcome != "" {
 		run.req = ""
 	}
-	if done.Verdict == delivery.Aborted || done.Verdict == delivery.Cancelled {
-		return run.failed(a.Batch, fmt.Errorf("%w: claim %v, %s", ErrContradiction, h.Token, done.Verdict))
+	if rolledBack(done) {
+		return run.failed(a.Batch, fmt.Errorf("%w: claim %v, %s %s", ErrContradiction, h.Token, done.Outcome, done.Reason))
 	}
 	run.failures = 0
-	run.Observe(Step{Verdict: delivery.OK, Batch: a.Batch})
+	run.Observe(Step{Outcome: delivery.OK, Batch: a.Batch})
 	return 0, run.forget(ctx, a)
 }
 
@@ -481,8 +494,8 @@ func (run *consuming) heart(ctx context.Context, h delivery.Held) (beating conte
 		for pause.For(ctx, run.Beat) == nil {
 			// One that fails is made up for by the next.
 			a, err := run.claims.Extend(ctx, h, run.Lease)
-			if err == nil && a.Verdict != delivery.OK {
-				cancel(refused{a.Verdict})
+			if err == nil && a.Outcome != delivery.OK {
+				cancel(refused{a.Outcome, a.Reason})
 			}
 		}
 	}()

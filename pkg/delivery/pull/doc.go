@@ -13,7 +13,7 @@
 //
 // A program with a loop of its own calls Claims: Claim, Prepare before the
 // transaction's commit, Commit after it, and Settle whenever it is not known how one
-// ended. What can be expected is a [delivery.Answer], and its Verdict says how it went.
+// ended. What can be expected is a [delivery.Answer], and its Outcome says how it went.
 //
 // # What is stored
 //
@@ -39,15 +39,14 @@
 //
 // What a call is answered about a claim that it cannot do anything to:
 //
-//	the claim is             the verdict
-//	STARTED                  NOT_PREPARED
-//	PREPARED                 PREPARED; IN_DOUBT once its lease is over
-//	IN_DOUBT                 IN_DOUBT
-//	in quarantine            QUARANTINED; ABORTED once it is settled so
-//	ended                    COMMITTED, ABORTED or CANCELLED
-//	ended long ago           FORGOTTEN: the last four are remembered
+//	the claim is             the outcome and its reason
+//	STARTED                  BUSY STARTED
+//	PREPARED, IN_DOUBT       IN_DOUBT, and which
+//	in quarantine            IN_DOUBT QUARANTINED; LOST ABORTED once it is settled so
+//	ended                    COMMITTED, LOST ABORTED or LOST CANCELLED
+//	ended long ago           LOST FORGOTTEN: the last four are remembered
 //	deferred                 DEFERRED
-//	another's                FOREIGN
+//	another's                LOST FOREIGN
 //
 // The words are those of the consumer's states, of the events, and of the answers over HTTP.
 //

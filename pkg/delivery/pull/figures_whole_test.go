@@ -24,16 +24,16 @@ func TestPullFigures(t *testing.T) {
 	store, queues := freshTables(t, localdb.Choose(), dynamo.Options{Transport: m})
 	env, _ := pullEnv(t, store, queues)
 	ctx := t.Context()
-	must := func(want delivery.Verdict) func(delivery.Answer, error) delivery.Answer {
+	must := func(want delivery.Outcome) func(delivery.Answer, error) delivery.Answer {
 		return func(a delivery.Answer, err error) delivery.Answer {
 			t.Helper()
-			if err != nil || a.Verdict != want {
+			if err != nil || a.Outcome != want {
 				t.Fatalf("%+v, %v; want %s", a, err, want)
 			}
 			return a
 		}
 	}
-	claim := func(id string, want delivery.Verdict) delivery.Answer {
+	claim := func(id string, want delivery.Outcome) delivery.Answer {
 		t.Helper()
 		return must(want)(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id}))
 	}
@@ -61,22 +61,22 @@ func TestPullFigures(t *testing.T) {
 	env.Put(100)
 	cost("claim, prepare, commit of 100", figure{3, 4, 3, 7}, func() { batch("r2") })
 	env.Put(20)
-	a := must(delivery.OK)(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: "r10", Bounds: delivery.Bounds{MaxMessages: 10}}))
+	a := must(delivery.OK)(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: "r10", MaxMessages: 10}))
 	must(delivery.OK)(env.Claims.Prepare(ctx, a.Held()))
-	cost("commit, and claim the next 10", figure{1, 3, 1, 3}, func() {
+	cost("commit, and claim the next 10", figure{1, 3, 1, 2.5}, func() {
 		done, next, err := env.Claims.CommitAndClaim(ctx, a.Held(), delivery.Request{Queue: "q", Consumer: "c", ID: "r11"})
 		must(delivery.OK)(done, err)
 		a = must(delivery.OK)(next, err)
 	})
 	must(delivery.OK)(env.Claims.Prepare(ctx, a.Held()))
-	cost("commit, and nothing waits", figure{1, 2, 1, 2}, func() {
+	cost("commit, and nothing waits", figure{1, 2, 1, 1.5}, func() {
 		done, next, err := env.Claims.CommitAndClaim(ctx, a.Held(), delivery.Request{Queue: "q", Consumer: "c", ID: "r12"})
 		must(delivery.OK)(done, err)
 		must("")(next, err)
 	})
-	cost("nothing ready", figure{0, 2, 0, 2}, func() { claim("r3", delivery.Nothing) })
+	cost("nothing ready", figure{0, 2, 0, 2}, func() { claim("r3", delivery.Empty) })
 	env.Put(1)
-	cost("list", figure{0, 3, 0, 3}, func() { must(delivery.OK)(env.Claims.List(ctx, "q", "c", delivery.Bounds{})) })
+	cost("list", figure{0, 3, 0, 3}, func() { must(delivery.OK)(env.Claims.List(ctx, delivery.Request{Queue: "q", Consumer: "c"})) })
 	// The queue was not seen in the last seconds: half a unit to look at it.
 	replies := slices.Repeat([]delivery.Reply{{Queue: "x", Body: fmt.Appendf(nil, "%100d", 1)}}, 3)
 	answered := func(id string, n int) func() {

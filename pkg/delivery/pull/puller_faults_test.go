@@ -56,7 +56,7 @@ func TestPullFaults(t *testing.T) {
 						t.Helper()
 						for range 2 {
 							if a, err := call(); err == nil {
-								if a.Verdict != delivery.OK {
+								if a.Outcome != delivery.OK {
 									t.Fatalf("%s: %+v", what, a)
 								}
 								return a

@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -95,7 +96,7 @@ func TestQuarantine(t *testing.T) {
 			ctx := t.Context()
 			claim := func(id string) delivery.Answer {
 				t.Helper()
-				a, err := env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id, Bounds: delivery.Bounds{MaxMessages: 1}})
+				a, err := env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -129,18 +130,18 @@ func TestQuarantine(t *testing.T) {
 				t.Errorf("%+v, announced %+v", report, a)
 			}
 			// What is aside is kept.
-			if seq, _, err := d.Delivered(ctx, "q"); err != nil || seq != 0 {
+			if seq, _, err := d.Inside(request.Inside{}).Delivered(ctx, "q"); err != nil || seq != 0 {
 				t.Errorf("everything up to %d may be deleted, %v", seq, err)
 			}
 			second := claim("r2")
-			if second.Verdict != delivery.OK || second.From != 1 || len(second.Unsettled) != 1 || second.Unsettled[0] != first.Held() {
+			if second.Outcome != delivery.OK || second.From != 1 || len(second.Unsettled) != 1 || second.Unsettled[0] != first.Held() {
 				t.Fatalf("%+v; want message 2, and the claim in quarantine", second)
 			}
-			if _, err := d.Rewind(ctx, delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, delivery.First); err == nil {
+			if _, err := d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "why"}); err == nil {
 				t.Error("rewound under a claim in quarantine")
 			}
 			for range 2 {
-				if a, err := env.Claims.Settle(ctx, first.Held(), outcome, "back"); err != nil || a.Verdict != delivery.OK {
+				if a, err := env.Claims.Settle(ctx, first.Held(), outcome, "back"); err != nil || a.Outcome != delivery.OK {
 					t.Fatalf("settle: %+v, %v", a, err)
 				}
 			}
@@ -155,7 +156,7 @@ func TestQuarantine(t *testing.T) {
 				t.Errorf("%+v, announced %+v; want that its abort is", report, a)
 			}
 			order := delivery.Order{Queue: "q", Consumer: "c", Reason: "given up"}
-			if _, err := d.Release(ctx, order, first.Token); err != nil {
+			if _, err := d.Operate(ctx, does("release", order, first.Token, "")); err != nil {
 				t.Fatal(err)
 			}
 			if report = sweep(); report.Quarantined != 0 {
@@ -175,10 +176,10 @@ func TestAnOperatorSettles(t *testing.T) {
 		t.Fatal(err)
 	}
 	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "the database burnt down"}
-	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed); !errors.Is(err, delivery.ErrNotQuarantined) {
+	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed)); !refused(err, "not-quarantined") {
 		t.Errorf("a claim that is not in quarantine is settled: %v", err)
 	}
-	if _, err := d.Release(ctx, order, a.Token); !errors.Is(err, delivery.ErrNotQuarantined) {
+	if _, err := d.Operate(ctx, does("release", order, a.Token, "")); !refused(err, "not-quarantined") {
 		t.Errorf("a claim that is not in quarantine is released: %v", err)
 	}
 	if _, err := env.Claims.Prepare(ctx, a.Held()); err != nil {
@@ -190,27 +191,27 @@ func TestAnOperatorSettles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := d.Release(ctx, order, a.Token); err == nil {
+	if _, err := d.Operate(ctx, does("release", order, a.Token, "")); err == nil {
 		t.Error("released before it is settled")
 	}
-	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Cancelled); err == nil {
+	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Cancelled)); err == nil {
 		t.Error("settled as cancelled")
 	}
 	order.Op = "mine"
 	for range 2 { // repeated, it finds what it did
-		c, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed)
+		c, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed))
 		if err != nil || c.Quarantine != [len(delivery.Consumer{}.Quarantine)]delivery.Quarantined{} {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
 	order.Op = "another's"
-	if _, err := d.SettleQuarantined(ctx, order, a.Token, delivery.Committed); !errors.Is(err, delivery.ErrNotQuarantined) {
+	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed)); !refused(err, "not-quarantined") {
 		t.Errorf("settled again: %v", err)
 	}
-	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Verdict != delivery.Forgotten {
+	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Reason != "FORGOTTEN" {
 		t.Errorf("its commit: %+v, %v", a, err)
 	}
-	operations, _, err := d.Audit(ctx, "q", "")
+	operations, _, err := d.Inside(request.Inside{}).Audit(ctx, "q", "")
 	if err != nil || !slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == "settle" && a.Done }) {
 		t.Errorf("operations %+v, %v", operations, err)
 	}
@@ -233,7 +234,7 @@ func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 		return nil
 	}}
 	for range 2 {
-		if done := d.Deliver(t.Context(), "q", reader, -1); done.Ended != delivery.EndedBusy || done.Err != nil {
+		if done := d.Deliver(t.Context(), "q", reader, -1); done.Outcome != delivery.Busy || done.Err != nil {
 			t.Errorf("%+v; want that it is busy", done)
 		}
 		env.Pass(time.Hour)
@@ -260,16 +261,16 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 	env.Put(9)
 	asleep = func() {
 		o := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
-		if _, err := d.Remove(t.Context(), o); err != nil {
+		if _, err := d.Operate(t.Context(), does("remove", o, delivery.Token{}, "")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := d.Create(t.Context(), "q", "c", delivery.At(6)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Bounds: delivery.Bounds{MaxMessages: 4}})
-	if err != nil || a.Verdict != delivery.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
-		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Verdict, a.From+1, a.To, len(a.Messages), err)
+	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", MaxMessages: 4})
+	if err != nil || a.Outcome != delivery.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
+		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Outcome, a.From+1, a.To, len(a.Messages), err)
 	}
 }
 
@@ -278,10 +279,22 @@ func TestADeadClaimComesAgainAsItWas(t *testing.T) {
 	env, _ := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 	env.Put(20)
 	for i, last := range []int64{10, 10, 1} {
-		a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), Bounds: delivery.Bounds{MaxMessages: 10}})
-		if err != nil || a.Verdict != delivery.OK || a.To != last {
-			t.Errorf("try %d: %s up to %d, %v; want up to %d", i+1, a.Verdict, a.To, err, last)
+		a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), MaxMessages: 10})
+		if err != nil || a.Outcome != delivery.OK || a.To != last {
+			t.Errorf("try %d: %s up to %d, %v; want up to %d", i+1, a.Outcome, a.To, err, last)
 		}
 		env.Pass(time.Hour)
 	}
+}
+
+// does is an order of a kind, about a claim.
+func does(kind string, o delivery.Order, token delivery.Token, outcome delivery.TokenOutcome) delivery.Order {
+	o.Kind, o.Token, o.Outcome = kind, token, outcome
+	return o
+}
+
+// refused reports whether an error is a refusal of a code.
+func refused(err error, code string) bool {
+	var wrong *delivery.RefusedError
+	return errors.As(err, &wrong) && wrong.Code == code
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -270,7 +271,7 @@ func (m *model) keepOnce(p *sim.Proc, d *delivery.Deliverer, s *cursor.Sorter) e
 		return err
 	}
 	after := it.Position
-	seq, some, err := d.Delivered(ctx, defaultQueue)
+	seq, some, err := d.Inside(request.Inside{}).Delivered(ctx, defaultQueue)
 	if err != nil {
 		return err
 	}
@@ -353,23 +354,13 @@ func (m *model) operator(name string, operations ...operation) {
 
 func (m *model) operation(d *delivery.Deliverer, o operation, op string) error {
 	ctx := context.Background()
-	asked := delivery.Order{Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: op}
-	var err error
-	switch o.kind {
-	case "skip":
-		_, err = d.Skip(ctx, asked, o.seq)
-	case "redrive":
-		_, err = d.Redrive(ctx, asked, o.seq)
-	case "rewind":
-		_, err = d.Rewind(ctx, asked, o.start)
-	case "pause":
-		_, err = d.Pause(ctx, asked)
-	case "resume":
-		_, err = d.Resume(ctx, asked)
-	}
+	_, err := d.Operate(ctx, delivery.Order{
+		Kind: o.kind, Queue: defaultQueue, Consumer: defaultConsumer, Seq: o.seq, Start: o.start, Reason: "why", Op: op,
+	})
 	var invalid *cursor.InvalidError
+	var refused *delivery.RefusedError
 	switch {
-	case errors.Is(err, delivery.ErrNotBlocked), errors.Is(err, delivery.ErrClaimed), errors.As(err, &invalid):
+	case errors.As(err, &refused) && (refused.Code == "not-blocked" || refused.Code == "claimed"), errors.As(err, &invalid):
 		return nil // that is an answer
 	}
 	return err

@@ -85,7 +85,7 @@ func (m *model) caller(name string) {
 			p.Knows().Text(queue)
 			if way == 0 {
 				m.running++
-				done := d.DeliverAside(context.Background(), queue, m.reader(p, defaultConsumer, m.byItself))
+				done := d.Deliver(context.Background(), queue, m.reader(p, defaultConsumer, m.byItself), -1)
 				m.running--
 				m.lost = m.lost || m.alarms != nil && done.Err != nil
 			}
@@ -105,7 +105,7 @@ func (m *model) callOwn(d *delivery.Deliverer) {
 	for len(m.own.asked) > 0 {
 		queue := m.own.asked[0]
 		m.own.asked = m.own.asked[1:]
-		_ = d.DeliverAside(context.Background(), queue, m.reader(nil, defaultConsumer, m.byItself))
+		_ = d.Deliver(context.Background(), queue, m.reader(nil, defaultConsumer, m.byItself), -1)
 	}
 }
 

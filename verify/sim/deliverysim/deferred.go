@@ -386,7 +386,7 @@ func (m *model) works(p *sim.Proc, d *delivery.Deliverer, acker *xorack.Acker, a
 			m.work.done[at.held.Token] = true
 			said, err = claims.Commit(ctx, at.held)
 		}
-		if said.Verdict == delivery.NotPrepared {
+		if said.Outcome == delivery.Busy {
 			err = errEarly
 		}
 		return err
@@ -452,7 +452,7 @@ func (m *model) remaker() {
 			return
 		}
 		ctx := context.Background()
-		_, err := d.Remove(ctx, delivery.Order{Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: "remove"})
+		_, err := d.Operate(ctx, delivery.Order{Kind: "remove", Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: "remove"})
 		delete(m.consumers, reader{defaultQueue, defaultConsumer})
 		m.work.made++
 		clear(m.done) // what an operator asked for may be done to the new one, too

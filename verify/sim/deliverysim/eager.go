@@ -3,6 +3,7 @@ package deliverysim
 import (
 	"context"
 
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -17,7 +18,7 @@ func (m *model) eagerly(name, queue string, positions ...int64) {
 				return
 			}
 			m.running++
-			d.DeliverMoved(context.Background(), map[string]int64{queue: position}, m.reader(p, defaultConsumer, m.beside))
+			d.Inside(request.Inside{}).DeliverMoved(context.Background(), map[string]int64{queue: position}, m.reader(p, defaultConsumer, m.beside))
 			m.running--
 			if p.Dead() {
 				return

@@ -352,7 +352,7 @@ func (m *model) Final() error {
 		if err := m.sweep(ctx, d); err != nil {
 			return fmt.Errorf("the last sweep: %w", err)
 		}
-		if _, _, err := d.WakeCircuit(ctx, defaultConsumer, delivery.SweepOptions{}); err != nil {
+		if _, _, err := d.Wake(ctx, "", defaultConsumer, delivery.SweepOptions{}); err != nil {
 			return fmt.Errorf("the last look at the circuit: %w", err)
 		}
 		if err := m.operate(ctx, d); err != nil {
@@ -394,22 +394,21 @@ func (m *model) operate(ctx context.Context, d *delivery.Deliverer) error {
 	for _, at := range m.readers {
 		c := m.consumers[at]
 		o := delivery.Order{Queue: at.queue, Consumer: at.name, Reason: "the end", Op: fmt.Sprintf("end %s %s %d %t", at.queue, at.name, c.Token.N, c.Paused != "")}
-		var err error
 		switch {
 		case c.Paused != "":
-			_, err = d.Resume(ctx, o)
+			o.Kind = "resume"
 		case c.State != delivery.Blocked:
 			continue
 		case !m.announced[at]:
 			return fmt.Errorf("L1: %v is blocked, and it is not announced", at)
 		case c.Delivered+1 == m.poison:
 			m.orders[o.Op] = order{kind: "skip", seq: m.poison}
-			_, err = d.Skip(ctx, o, m.poison)
+			o.Kind, o.Seq = "skip", m.poison
 		default:
 			m.orders[o.Op] = order{kind: "redrive", seq: c.Delivered + 1}
-			_, err = d.Redrive(ctx, o, c.Delivered+1)
+			o.Kind, o.Seq = "redrive", c.Delivered+1
 		}
-		if err != nil {
+		if _, err := d.Operate(ctx, o); err != nil {
 			return fmt.Errorf("the last operator: %w", err)
 		}
 	}

@@ -154,8 +154,8 @@ func (m *model) Final() error {
 			return fmt.Errorf("the last sweep: %w", err)
 		}
 		if m.was.State == delivery.Blocked {
-			order := delivery.Order{Queue: queue, Consumer: consumer, Reason: "the end"}
-			if _, err := d.Redrive(context.Background(), order, m.was.Delivered+1); err != nil {
+			order := delivery.Order{Kind: "redrive", Queue: queue, Consumer: consumer, Seq: m.was.Delivered + 1, Reason: "the end"}
+			if _, err := d.Operate(context.Background(), order); err != nil {
 				return fmt.Errorf("the last operator: %w", err)
 			}
 		}
@@ -200,7 +200,7 @@ func (m *model) everything(d *delivery.Deliverer) error {
 			}
 		}
 	}
-	operations, _, err := d.Audit(context.Background(), queue, "")
+	operations, _, err := d.Inside(request.Inside{}).Audit(context.Background(), queue, "")
 	if err != nil {
 		return err
 	}

@@ -205,7 +205,7 @@ func (m *model) pull(p *sim.Proc, rounds int) error {
 	m.must(puller, err)
 	waits := 0
 	return pull.Consume(context.Background(), counted{puller, m}, connection{m, p}, queue, consumer, &pull.ConsumeOptions{
-		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true,
+		MaxMessages: 1, Lease: lease, Beat: -1, UntilEmpty: true,
 		Now: func() time.Time { return m.now }, NewReq: func() string { return m.request(p) },
 		Wait: func(context.Context, time.Duration) error {
 			if waits++; waits > rounds || p.Dead() || p.Choose(sim.Labelf("wait"), nil, "") < 0 {

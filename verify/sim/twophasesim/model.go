@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/past"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -32,6 +33,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 const (
@@ -85,6 +87,7 @@ func newModel(run *sim.Run, messages int64) *model {
 		ended: map[delivery.Token]delivery.TokenOutcome{}, ranges: map[delivery.Token][2]int64{},
 		requests: map[string]int{}, announced: map[string]int{},
 	}
+	m.tables.Stale()
 	ctx := context.Background()
 	d := m.deliverer(nil)
 	sorter, err := cursor.New(m.tables.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(nil)})
@@ -110,8 +113,19 @@ func (m *model) clock(p *sim.Proc) func() time.Time {
 	}
 }
 
+// queues are the queues as a process sees them: a cursor that is not read strongly may be older.
+func (m *model) queues(p *sim.Proc) *cursor.Store {
+	points := simdb.Engine(p, m.tables.Memory, &simdb.Hooks{Older: m.tables.Past.Older})
+	return simdb.Queues(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() == "get cursor" && !past.IsStrong(r) {
+			return points.Do(ctx, r)
+		}
+		return m.tables.Do(ctx, r)
+	}))
+}
+
 func (m *model) deliverer(p *sim.Proc) *delivery.Deliverer {
-	sorter, err := cursor.New(m.tables.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(p)})
+	sorter, err := cursor.New(m.queues(p), &cursor.Options{ForEach: fanout.OneByOne, Now: m.clock(p)})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -150,7 +164,7 @@ func (m *model) consume(p *sim.Proc, name string, rounds int) error {
 	waits := 0
 	ctx := context.Background()
 	err = pull.Consume(ctx, claims, connection{m, p}, queue, consumer, &pull.ConsumeOptions{
-		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.keep, Now: m.clock(p),
+		MaxMessages: 1, Lease: lease, Beat: -1, UntilEmpty: true, KeepMarkers: m.keep, Now: m.clock(p),
 		NewReq: func() string {
 			m.requests[name]++
 			p.Knows().Int(int64(m.requests[name]))
@@ -327,7 +341,7 @@ func (m *model) operate(ctx context.Context, d *delivery.Deliverer) error {
 	if m.announced[string("consumer.blocked")] == 0 {
 		return errors.New("it is blocked, and not announced")
 	}
-	_, err := d.Redrive(ctx, delivery.Order{Queue: queue, Consumer: consumer, Reason: "the end"}, m.was.Delivered+1)
+	_, err := d.Operate(ctx, delivery.Order{Kind: "redrive", Queue: queue, Consumer: consumer, Seq: m.was.Delivered + 1, Reason: "the end"})
 	return err
 }
 
@@ -337,7 +351,7 @@ func (m *model) repair(ctx context.Context, d *delivery.Deliverer, ahead *pull.A
 	if m.orphans == nil {
 		return fmt.Errorf("no table was restored: %w", ahead)
 	}
-	_, err := d.Rewind(ctx, delivery.Order{Queue: queue, Consumer: consumer, Reason: "the tables were restored"}, delivery.At(ahead.To+1))
+	_, err := d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: queue, Consumer: consumer, Start: delivery.At(ahead.To + 1), Reason: "the tables were restored"})
 	return errors.Join(err, m.Check())
 }
 
@@ -418,6 +432,9 @@ func (m *model) everything() error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
+	if m.tables.Past != nil {
+		m.tables.Past.Snapshot(d)
+	}
 	d.Int(m.now.Unix())
 	consumers.Hash(d, m.was)
 	m.db.hash(d)

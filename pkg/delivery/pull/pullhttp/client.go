@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/reply"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -84,7 +85,7 @@ type document struct {
 	Token        string  `json:"token,omitempty"`
 	Outcome      string  `json:"outcome,omitempty"`
 	Reason       string  `json:"reason,omitempty"`
-	// Replies are as delivery.EncodeReplies writes them.
+	// Replies are as reply.Encode writes them.
 	Replies json.RawMessage `json:"replies,omitempty"`
 
 	Next *document `json:"next,omitempty"`
@@ -125,7 +126,8 @@ func (k *key) UnmarshalJSON(raw []byte) error {
 
 // answer is what is answered; docs/openapi.yaml describes it.
 type answer struct {
-	Answer   delivery.Verdict `json:"answer"`
+	Outcome  delivery.Outcome `json:"outcome"`
+	Reason   string           `json:"reason"`
 	Token    string           `json:"token"`
 	From     seq              `json:"from"`
 	To       seq              `json:"to"`
@@ -166,7 +168,7 @@ func parseToken(text string) (delivery.Token, error) {
 // read is the answer as callers of Claims see it.
 func (a answer) read(queue, consumer string) (delivery.Answer, error) {
 	read := delivery.Answer{
-		Verdict: a.Answer, Until: a.Until, Committed: a.Committed, Detail: a.Detail,
+		Outcome: a.Outcome, Reason: a.Reason, Until: a.Until, Committed: a.Committed, Detail: a.Detail,
 		Batch: delivery.Batch{Queue: queue, Consumer: consumer, Attempt: a.Attempt, Rewinds: a.Rewinds},
 	}
 	var err error
@@ -294,14 +296,14 @@ func (c *Client) Create(ctx context.Context, queue, consumer string) error {
 }
 
 // List implements [delivery.Claims].
-func (c *Client) List(ctx context.Context, queue, consumer string, bounds delivery.Bounds) (delivery.Answer, error) {
-	query := url.Values{"queue": {queue}, "consumer": {consumer}}
-	for name, n := range map[string]int{"maxMessages": bounds.MaxMessages, "maxBytes": bounds.MaxBytes} {
+func (c *Client) List(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
+	query := url.Values{"queue": {r.Queue}, "consumer": {r.Consumer}}
+	for name, n := range map[string]int{"maxMessages": r.MaxMessages, "maxBytes": r.MaxBytes} {
 		if n != 0 {
 			query.Set(name, strconv.Itoa(n))
 		}
 	}
-	return c.call(ctx, http.MethodGet, query, document{Queue: queue, Consumer: consumer})
+	return c.call(ctx, http.MethodGet, query, document{Queue: r.Queue, Consumer: r.Consumer})
 }
 
 // Claim implements [delivery.Claims]. The bodies of an answer have at most 3 MB.
@@ -335,7 +337,7 @@ func (c *Client) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer,
 
 // Commit implements [delivery.Claims].
 func (c *Client) Commit(ctx context.Context, h delivery.Held, replies ...delivery.Reply) (delivery.Answer, error) {
-	text, err := delivery.EncodeReplies(replies)
+	text, err := reply.Encode(replies)
 	if err != nil {
 		return delivery.Answer{}, err
 	}
@@ -354,7 +356,7 @@ func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery
 		return done, next, &cursor.InvalidError{Field: "consumer", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
 	}
 	following.Queue, following.Consumer = "", ""
-	text, err := delivery.EncodeReplies(replies)
+	text, err := reply.Encode(replies)
 	if err != nil {
 		return done, next, err
 	}
@@ -377,7 +379,7 @@ func (c *Client) Abort(ctx context.Context, h delivery.Held, reason string) (del
 
 // Settle implements [delivery.Claims].
 func (c *Client) Settle(ctx context.Context, h delivery.Held, outcome delivery.TokenOutcome, reason string, replies ...delivery.Reply) (delivery.Answer, error) {
-	text, err := delivery.EncodeReplies(replies)
+	text, err := reply.Encode(replies)
 	if err != nil {
 		return delivery.Answer{}, err
 	}

@@ -67,26 +67,26 @@ func refuses(status int, code, more string) http.HandlerFunc {
 // loses takes the request, and drops the connection in place of an answer.
 func loses(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-const ok = `{"status":200,"answer":"OK","queue":"q","consumer":"c","token":"3-r","from":1,"to":2}`
+const ok = `{"status":200,"outcome":"OK","queue":"q","consumer":"c","token":"3-r","from":1,"to":2}`
 
 var held = delivery.Held{Queue: "q", Consumer: "c", Token: delivery.Token{N: 3, Req: "r"}}
 
 // TestClaim shows a request, and every member of an answer.
 func TestClaim(t *testing.T) {
-	a := newAPI(t, says(200, `{"status":200,"answer":"OK","queue":"q","consumer":"c","token":"3-r","from":"9007199254740993","to":"9007199254740996",
+	a := newAPI(t, says(200, `{"status":200,"outcome":"OK","queue":"q","consumer":"c","token":"3-r","from":"9007199254740993","to":"9007199254740996",
 		"messages":[
 			{"seq":"9007199254740993","id":"a","body":{"n": 1.50},"contentType":"a/b","attributes":{"k":"v"},"enqueuedAt":"2026-01-02T03:04:05Z"},
 			{"seq":"9007199254740995","bodyBase64":"AP8="}],
 		"skipped":["9007199254740994","9007199254740996"],"attempt":2,"rewinds":1,"until":"2026-01-02T03:05:05Z","committed":2,
 		"unsettled":["1-x"],"detail":"why"}`))
-	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, Bounds: delivery.Bounds{MaxMessages: 9}})
+	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, MaxMessages: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const first = int64(1)<<53 + 1
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	want := delivery.Answer{
-		Verdict: delivery.OK, Until: at.Add(time.Minute), Committed: 2, Detail: "why",
+		Outcome: delivery.OK, Until: at.Add(time.Minute), Committed: 2, Detail: "why",
 		Batch: delivery.Batch{
 			Queue: "q", Consumer: "c", Token: delivery.Token{N: 3, Req: "r"}, From: first - 1, To: first + 3, Attempt: 2, Rewinds: 1,
 			Messages: []cursor.Message{
@@ -132,7 +132,7 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 // TestNotThere: a consumer or a queue that is not there is the error that the tables give.
 func TestNotThere(t *testing.T) {
 	for code, want := range map[string]error{"no-consumer": delivery.ErrNoConsumer, "no-queue": cursor.ErrNoQueue} {
-		if _, err := newAPI(t, refuses(404, code, "")).List(t.Context(), "q", "c", delivery.Bounds{}); !errors.Is(err, want) {
+		if _, err := newAPI(t, refuses(404, code, "")).List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", code, err, want)
 		}
 	}
@@ -183,7 +183,7 @@ func TestOtherProblems(t *testing.T) {
 // TestNoAnswerOfTheProtocol: a success that is none.
 func TestNoAnswerOfTheProtocol(t *testing.T) {
 	for _, document := range []string{
-		`<html>`, ``, `7`, `{"answer":"OK","token":"r"}`, `{"answer":"OK","unsettled":["r"]}`, `{"answer":"OK","from":"x"}`,
+		`<html>`, ``, `7`, `{"outcome":"OK","token":"r"}`, `{"outcome":"OK","unsettled":["r"]}`, `{"outcome":"OK","from":"x"}`,
 	} {
 		if got, err := newAPI(t, says(200, document)).Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"}); err == nil {
 			t.Errorf("%s: %+v", document, got)
@@ -209,7 +209,7 @@ func TestRepeats(t *testing.T) {
 		for verb, call := range calls {
 			a := newAPI(t, first, says(200, ok))
 			got, err := call(a)
-			if err != nil || got.Verdict != delivery.OK || got.Token != held.Token {
+			if err != nil || got.Outcome != delivery.OK || got.Token != held.Token {
 				t.Errorf("%s, %s: %+v, %v", name, verb, got, err)
 			}
 			if len(a.requests) != 2 || len(slices.Compact(a.requests)) != 1 {
@@ -222,7 +222,7 @@ func TestRepeats(t *testing.T) {
 // TestCommitAndClaim: both answers; and a claim that is not the commit's consumer's is
 // refused before it is sent.
 func TestCommitAndClaim(t *testing.T) {
-	a := newAPI(t, says(200, `{"answer":"OK","token":"3-r","next":`+strings.Replace(ok, "3-r", "4-s", 1)+`}`))
+	a := newAPI(t, says(200, `{"outcome":"OK","token":"3-r","next":`+strings.Replace(ok, "3-r", "4-s", 1)+`}`))
 	done, next, err := a.CommitAndClaim(t.Context(), held, delivery.Request{Queue: "q", Consumer: "c", ID: "s"})
 	if err != nil || done.Token != held.Token || next.Token != (delivery.Token{N: 4, Req: "s"}) || next.To != 2 {
 		t.Errorf("%+v, %+v, %v", done, next, err)

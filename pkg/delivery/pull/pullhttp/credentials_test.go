@@ -88,12 +88,12 @@ func TestConsumeOutlivesItsCredentials(t *testing.T) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = fmt.Fprint(w, `{"message":"The security token included in the request is expired"}`)
 		case request.Method == http.MethodPost && claimed == batches:
-			_, _ = fmt.Fprint(w, `{"answer":"NOTHING"}`)
+			_, _ = fmt.Fprint(w, `{"outcome":"EMPTY"}`)
 		case request.Method == http.MethodPost:
 			claimed++
-			_, _ = fmt.Fprintf(w, `{"answer":"OK","token":"%d-db-r","from":%d,"to":%d,"messages":[{"seq":%d,"body":1}]}`, claimed, claimed, claimed, claimed)
+			_, _ = fmt.Fprintf(w, `{"outcome":"OK","token":"%d-db-r","from":%d,"to":%d,"messages":[{"seq":%d,"body":1}]}`, claimed, claimed, claimed, claimed)
 		default:
-			_, _ = fmt.Fprintf(w, `{"answer":"OK","token":"%d-db-r"}`, claimed)
+			_, _ = fmt.Fprintf(w, `{"outcome":"OK","token":"%d-db-r"}`, claimed)
 		}
 	}))
 	t.Cleanup(api.Close)

@@ -30,8 +30,8 @@ func TestRestoredTables(t *testing.T) {
 		}
 		b.booked(1, 2, 3)
 
-		order := delivery.Order{Queue: "q", Consumer: "c", Reason: "the tables were restored"}
-		if _, err := restored.deliverer(0).Rewind(b.Context(), order, delivery.At(ahead.To+1)); err != nil {
+		order := delivery.Order{Kind: "rewind", Start: delivery.At(ahead.To + 1), Queue: "q", Consumer: "c", Reason: "the tables were restored"}
+		if _, err := restored.deliverer(0).Operate(b.Context(), order); err != nil {
 			b.Fatal(err)
 		}
 		if err := b.Consume(b.Context(), restored.puller(0), "q", "c", book, restored.options()); err != nil {

@@ -136,7 +136,7 @@ func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers
 	return run, nil
 }
 
-// check has Consume check its options, on a context that has ended already. Lease and Bounds
+// check has Consume check its options, on a context that has ended already. Lease and bounds
 // are checked by the first claim of each queue.
 func (run *all) check() error {
 	over, end := context.WithCancel(context.Background())
@@ -229,7 +229,7 @@ func (run *all) consume(q *queue, position int64) {
 	options.Wait = t.wait
 	options.Logger = slog.New(notBusy{run.Logger.Handler()})
 	options.Observe = func(s pull.Step) {
-		if s.Verdict == delivery.OK {
+		if s.Outcome == delivery.OK {
 			position = max(position, s.Batch.To)
 		}
 		if s.Err != nil && run.ctx.Err() == nil {
@@ -351,7 +351,7 @@ func (g gentle) Apply(ctx context.Context, b delivery.Batch, committed int64, pr
 func (run *all) note(queue string, a delivery.Answer) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
-	if a.Verdict == delivery.Busy {
+	if a.Outcome == delivery.Busy {
 		run.busy[queue] = a.Until
 	} else {
 		delete(run.busy, queue)
@@ -387,7 +387,7 @@ type notBusy struct{ slog.Handler }
 func (h notBusy) Handle(ctx context.Context, r slog.Record) error {
 	busy := false
 	r.Attrs(func(a slog.Attr) bool {
-		busy = busy || a.Key == "answer" && a.Value.String() == string(delivery.Busy)
+		busy = busy || a.Key == "outcome" && a.Value.String() == string(delivery.Busy)
 		return !busy
 	})
 	if busy {

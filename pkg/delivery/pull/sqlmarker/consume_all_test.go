@@ -107,7 +107,7 @@ func (f *fleet) put(queue string, first, last int64) {
 // options end where nothing waits, and log into the fleet's.
 func (f *fleet) options() *pull.ConsumeOptions {
 	return &pull.ConsumeOptions{
-		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: 30 * time.Second, UntilEmpty: true,
+		MaxMessages: 1, Lease: 30 * time.Second, UntilEmpty: true,
 		Logger: slog.New(slog.NewTextHandler(f.logs, nil)),
 	}
 }
@@ -225,7 +225,7 @@ func TestConsumeLogsWhatItWaitsFor(t *testing.T) {
 		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, f.options()); err != nil {
 			f.Error(err)
 		}
-		f.logged("waits for the claim of another process", "queue=a/1", "answer=BUSY", "ends_in=41s")
+		f.logged("waits for the claim of another process", "queue=a/1", "outcome=BUSY", "ends_in=41s")
 		if n := strings.Count(f.logs.String(), "\n"); n != 1 {
 			f.Errorf("%d lines, want one:\n%s", n, f.logs.String())
 		}
@@ -291,7 +291,7 @@ func TestConsumeAllIsQuiet(t *testing.T) {
 		if lists, claims := f.claims.lists.Load(), f.claims.claims.Load(); lists > 61 || claims > 30 {
 			f.Errorf("%d lists and %d claims in a minute of 10 queues", lists, claims)
 		}
-		if _, err := f.d.Rewind(f.Context(), delivery.Order{Queue: "a/1", Consumer: "c", Reason: "again"}, delivery.At(1)); err != nil {
+		if _, err := f.d.Operate(f.Context(), delivery.Order{Kind: "rewind", Queue: "a/1", Consumer: "c", Reason: "again", Start: delivery.At(1)}); err != nil {
 			f.Fatal(err)
 		}
 		bubble.Sleep(5 * time.Minute)
@@ -319,7 +319,7 @@ func TestAQueueThatFailsHoldsUpNoOther(t *testing.T) {
 		}
 		bubble.Sleep(2 * time.Hour)
 		f.logged("level=WARN", "queue=a/bad", "no such account")
-		f.logged("level=WARN", "queue=a/bad", "answer=BLOCKED")
+		f.logged("level=WARN", "queue=a/bad", "outcome=BLOCKED")
 		_ = stop()
 	})
 }
@@ -373,7 +373,7 @@ func TestItLogsTheClaimOfAKilledProcess(t *testing.T) {
 			f.Fatal(err)
 		}
 		a, err := f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: f.Name() + "-1", Lease: 50 * time.Second})
-		if err != nil || a.Verdict != delivery.OK {
+		if err != nil || a.Outcome != delivery.OK {
 			f.Fatal(a, err)
 		}
 		began := time.Now()
@@ -385,7 +385,7 @@ func TestItLogsTheClaimOfAKilledProcess(t *testing.T) {
 			f.Errorf("it took %v, want the lease", took)
 		}
 		f.logged("claims of other processes", "queues=1", "last=a/1", "ends_in=49s")
-		if strings.Contains(f.logs.String(), "answer=BUSY") {
+		if strings.Contains(f.logs.String(), "outcome=BUSY") {
 			f.Error("the claim is logged twice")
 		}
 	})
@@ -411,13 +411,13 @@ func (c *holding) note(queue string, holds bool) {
 
 func (c *holding) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
 	a, err := c.Claims.Claim(ctx, r)
-	c.note(r.Queue, a.Verdict == delivery.OK)
+	c.note(r.Queue, a.Outcome == delivery.OK)
 	return a, err
 }
 
 func (c *holding) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	done, next, err = c.Claims.CommitAndClaim(ctx, h, r, replies...)
-	c.note(h.Queue, next.Verdict == delivery.OK)
+	c.note(h.Queue, next.Outcome == delivery.OK)
 	return done, next, err
 }
 

@@ -99,7 +99,7 @@ func runCopy(endpoint, suffix, source, nanos string) error {
 			return nil
 		},
 		&pull.ConsumeOptions{
-			Bounds: delivery.Bounds{MaxMessages: 4}, Lease: 30 * time.Second, Beat: 500 * time.Millisecond,
+			MaxMessages: 4, Lease: 30 * time.Second, Beat: 500 * time.Millisecond,
 			Now:  func() time.Time { return began.Add(time.Since(began) * faster) },
 			Wait: func(ctx context.Context, d time.Duration) error { return pause.For(ctx, d/faster) },
 		})

@@ -20,13 +20,13 @@ func TestConsume(t *testing.T) {
 		tb := newTables(b.T, 7)
 		o := tb.options()
 		o.MaxMessages = 3
-		var verdicts []delivery.Verdict
-		o.Observe = func(s pull.Step) { verdicts = append(verdicts, s.Verdict) }
+		var verdicts []delivery.Outcome
+		o.Observe = func(s pull.Step) { verdicts = append(verdicts, s.Outcome) }
 		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, o); err != nil {
 			b.Fatal(err)
 		}
 		b.booked(1, 2, 3, 4, 5, 6, 7)
-		if len(verdicts) != 4 || verdicts[2] != delivery.OK || verdicts[3] != delivery.Nothing {
+		if len(verdicts) != 4 || verdicts[2] != delivery.OK || verdicts[3] != delivery.Empty {
 			b.Errorf("steps %v", verdicts)
 		}
 	})
@@ -182,7 +182,7 @@ func TestAMessageThatNoTransactionTakes(t *testing.T) {
 		o.Observe = func(s pull.Step) { last = s }
 		wait := o.Wait
 		o.Wait = func(ctx context.Context, d time.Duration) error {
-			if last.Verdict == delivery.Blocked {
+			if last.Outcome == delivery.Blocked {
 				return stuck
 			}
 			return wait(ctx, d)
@@ -272,7 +272,7 @@ func TestARestoredDatabaseStops(t *testing.T) {
 		b.booked(1)
 		// An operator sets the consumer back, and gives the word.
 		tb.now = tb.now.Add(time.Hour)
-		if _, err := tb.deliverer(0).Rewind(b.Context(), delivery.Order{Queue: "q", Consumer: "c", Reason: "restored"}, delivery.At(2)); err != nil {
+		if _, err := tb.deliverer(0).Operate(b.Context(), delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "restored", Start: delivery.At(2)}); err != nil {
 			b.Fatal(err)
 		}
 		if err := b.Acknowledge(b.Context(), "q", "c", restored.Committed); err != nil {
@@ -301,7 +301,7 @@ func TestTwoCopiesOnOneDatabase(t *testing.T) {
 			o := tb.options()
 			o.Wait = func(context.Context, time.Duration) error { return errAway }
 			o.Observe = func(s pull.Step) {
-				if s.Verdict == delivery.Busy {
+				if s.Outcome == delivery.Busy {
 					once.Do(func() { close(busy) })
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/reply"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -201,7 +202,7 @@ func (m *Markers) Settle(ctx context.Context, h delivery.Held, committed int64) 
 	if err := tx.Commit(); err != nil {
 		return "", nil, fmt.Errorf("settle: %w", err)
 	}
-	replies, err := delivery.DecodeReplies([]byte(text.String))
+	replies, err := reply.Decode([]byte(text.String))
 	if err != nil {
 		return "", nil, fmt.Errorf("settle: the marker's %w", err)
 	}
@@ -210,7 +211,7 @@ func (m *Markers) Settle(ctx context.Context, h delivery.Held, committed int64) 
 
 // encodeReplies is the marker's column.
 func encodeReplies(replies []delivery.Reply) (sql.NullString, error) {
-	text, err := delivery.EncodeReplies(replies)
+	text, err := reply.Encode(replies)
 	return sql.NullString{String: string(text), Valid: len(text) > 0}, err
 }
 

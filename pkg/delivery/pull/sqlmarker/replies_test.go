@@ -124,7 +124,7 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 		o.Observe = func(s pull.Step) { last = s }
 		wait := o.Wait
 		o.Wait = func(ctx context.Context, d time.Duration) error {
-			if last.Verdict == delivery.Blocked {
+			if last.Outcome == delivery.Blocked {
 				return stuck
 			}
 			return wait(ctx, d)

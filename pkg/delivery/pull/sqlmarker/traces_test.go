@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ func (tb *tables) puller(skew time.Duration) delivery.Claims {
 // claim claims n messages.
 func (tb *tables) claim(p delivery.Claims, id string, n int) delivery.Answer {
 	tb.Helper()
-	a, err := p.Claim(tb.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id, Bounds: delivery.Bounds{MaxMessages: n}})
+	a, err := p.Claim(tb.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -82,11 +83,11 @@ func (tb *tables) claim(p delivery.Claims, id string, n int) delivery.Answer {
 }
 
 // is checks an answer.
-func (tb *tables) is(what string, want delivery.Verdict) func(delivery.Answer, error) delivery.Answer {
+func (tb *tables) is(what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) delivery.Answer {
 	return func(a delivery.Answer, err error) delivery.Answer {
 		tb.Helper()
-		if err != nil || a.Verdict != want {
-			tb.Errorf("%s: %s, %v; want %s", what, a.Verdict, err, want)
+		if err != nil || a.Outcome != want || a.Reason != strings.Join(reason, "") {
+			tb.Errorf("%s: %s %s, %v; want %s %s", what, a.Outcome, a.Reason, err, want, reason)
 		}
 		return a
 	}
@@ -131,7 +132,7 @@ func (b *bench) booked(want ...int64) {
 // pass where it has to wait.
 func (tb *tables) options() *pull.ConsumeOptions {
 	return &pull.ConsumeOptions{
-		Bounds: delivery.Bounds{MaxMessages: 1}, Lease: 30 * time.Second, Beat: -1, UntilEmpty: true,
+		MaxMessages: 1, Lease: 30 * time.Second, Beat: -1, UntilEmpty: true,
 		Now: func() time.Time { return tb.now },
 		Wait: func(_ context.Context, d time.Duration) error {
 			tb.now = tb.now.Add(d)
@@ -149,7 +150,7 @@ func TestTraceT1AConflictIsNoCommit(t *testing.T) {
 		h := tb.claim(p, b.Name()+"1", 1).Held()
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.now = tb.now.Add(time.Minute)
-		if a := tb.claim(q, "other", 1); a.Verdict != delivery.InDoubt || a.Held() != h {
+		if a := tb.claim(q, "other", 1); a.Outcome != delivery.InDoubt || a.Held() != h {
 			b.Fatalf("%+v; want that the claim is in doubt", a)
 		}
 		b.settles(h, delivery.Aborted)
@@ -159,7 +160,7 @@ func TestTraceT1AConflictIsNoCommit(t *testing.T) {
 		}
 		b.settles(h, delivery.Aborted)
 		tb.is("P settles", delivery.OK)(p.Settle(b.Context(), h, delivery.Aborted, "mine"))
-		tb.is("P's commit", delivery.Aborted)(p.Commit(b.Context(), h))
+		tb.is("P's commit", delivery.Lost, delivery.Aborted)(p.Commit(b.Context(), h))
 	})
 }
 
@@ -171,13 +172,13 @@ func TestTraceT2NoAbortAfterThePrepareWithoutAMarker(t *testing.T) {
 		tb := newTables(b.T, 1)
 		p, q := tb.puller(0), tb.puller(0)
 		h := tb.claim(p, "same", 1).Held()
-		if again := tb.claim(q, "same", 1); again.Held() != h || again.Verdict != delivery.OK || len(again.Messages) != 1 {
+		if again := tb.claim(q, "same", 1); again.Held() != h || again.Outcome != delivery.OK || len(again.Messages) != 1 {
 			b.Fatalf("the same request: %+v", again)
 		}
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.is("prepare again", delivery.OK)(q.Prepare(b.Context(), h))
 		b.committed(h)
-		tb.is("a bare abort", delivery.Prepared)(q.Abort(b.Context(), h, "failed"))
+		tb.is("a bare abort", delivery.InDoubt, delivery.Prepared)(q.Abort(b.Context(), h, "failed"))
 		b.settles(h, delivery.Committed)
 		tb.is("settle", delivery.OK)(q.Settle(b.Context(), h, delivery.Committed, ""))
 		tb.is("commit", delivery.OK)(p.Commit(b.Context(), h))
@@ -239,12 +240,12 @@ func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 		p, q := tb.puller(0), tb.puller(time.Hour)
 		first := tb.claim(p, "p", 1)
 		second := tb.claim(q, "q", 1)
-		if first.Verdict != delivery.OK || second.Verdict != delivery.OK || second.Token.N != 2 {
+		if first.Outcome != delivery.OK || second.Outcome != delivery.OK || second.Token.N != 2 {
 			b.Fatalf("%+v, %+v", first, second)
 		}
-		tb.is("P's prepare", delivery.Cancelled)(p.Prepare(b.Context(), first.Held()))
+		tb.is("P's prepare", delivery.Lost, delivery.Cancelled)(p.Prepare(b.Context(), first.Held()))
 		tb.is("Q's prepare", delivery.OK)(q.Prepare(b.Context(), second.Held()))
-		tb.is("P's commit", delivery.Cancelled)(p.Commit(b.Context(), first.Held()))
+		tb.is("P's commit", delivery.Lost, delivery.Cancelled)(p.Commit(b.Context(), first.Held()))
 		b.committed(second.Held())
 		tb.is("Q's commit", delivery.OK)(q.Commit(b.Context(), second.Held()))
 	})

@@ -71,7 +71,7 @@ func TestBesideFIFO(t *testing.T) {
 	}
 }
 
-// TestDefault: what a million single messages may cost by default; docs/cost.md has the configuration.
+// TestDefault: what a million single messages may cost by default; docs/reference/cost.md has the configuration.
 func TestDefault(t *testing.T) {
 	if got := aMillion(t, singly(16)); got > 2.75 {
 		t.Errorf("$%.3f a million, want at most $2.75", got)

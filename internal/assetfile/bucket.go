@@ -64,7 +64,7 @@ func get(ctx context.Context, address string) ([]byte, error) {
 	return bucket.Get(ctx, key)
 }
 
-// Changed reports whether a file that was read from a bucket is another one now. Of those that cannot
+// Changed reports whether a file that was read from a bucket is another one now. For those that cannot
 // be read now it says nothing but the error.
 func Changed(ctx context.Context) (changed bool, err error) {
 	read.Lock()

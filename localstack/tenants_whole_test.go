@@ -348,7 +348,7 @@ func (s *tenants) reply(token string, queues []string) {
 			replies = `{"queue":"inbox","id":"globex-secret-a","body":4}`
 		}
 		done := s.must(token, "PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[`+replies+`]}`)
-		if done["answer"] != "OK" {
+		if done["outcome"] != "OK" {
 			s.t.Errorf("a commit with a reply to %s: %v", queue, done)
 		}
 	}

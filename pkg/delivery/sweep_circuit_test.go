@@ -16,10 +16,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// notified has the desk's process tell when the circuit is to be seen to.
-func (k *desk) notified() *[]time.Duration {
+// dues has the desk's process tell when the circuit is to be seen to.
+func (k *desk) dues() *[]time.Duration {
 	k.t.Helper()
-	var notified []time.Duration
+	var dues []time.Duration
 	var err error
 	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
@@ -27,11 +27,11 @@ func (k *desk) notified() *[]time.Duration {
 			if consumer != "c" {
 				k.t.Errorf("notified of %q", consumer)
 			}
-			notified = append(notified, due.Sub(k.now).Truncate(time.Second))
+			dues = append(dues, due.Sub(k.now).Truncate(time.Second))
 		},
 	})
 	k.must(err)
-	return &notified
+	return &dues
 }
 
 // seesTo handles the circuit, and checks what was done, and when it is due next.
@@ -61,12 +61,12 @@ func withoutRows(t *testing.T) *desk {
 // TestWakeCircuit: it is announced once, probed when that is due, and announced when it is closed.
 func TestWakeCircuit(t *testing.T) {
 	k := withoutRows(t)
-	notified := k.notified()
+	dues := k.dues()
 	k.seesTo(delivery.SweepReport{}, 0)
 	k.opens()
 	opened := k.now
 	k.hands("q", endedCircuitOpen)
-	if diff := cmp.Diff([]time.Duration{0, 0}, *notified); diff != "" {
+	if diff := cmp.Diff([]time.Duration{0, 0}, *dues); diff != "" {
 		t.Errorf("notified when it opened, and when it stopped a delivery (-want +got):\n%s", diff)
 	}
 	k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Announced: 1}, 5*time.Second)
@@ -78,17 +78,17 @@ func TestWakeCircuit(t *testing.T) {
 			t.Errorf("%s was notified at %s, %v", queue, it.Notified, err)
 		}
 	}
-	*notified = nil
+	*dues = nil
 	k.hands("q", endedFailed)
-	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *notified); diff != "" {
+	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *dues); diff != "" {
 		t.Errorf("notified when it was probed (-want +got):\n%s", diff)
 	}
 	k.fails = nil
 	k.probeDue()
-	*notified = nil
+	*dues = nil
 	k.put("r", 1)
 	k.hands("r", endedCaughtUp)
-	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *notified); diff != "" {
+	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *dues); diff != "" {
 		t.Errorf("notified when it closed (-want +got):\n%s", diff)
 	}
 	closed := k.now

@@ -233,8 +233,8 @@ func sweepTable() string {
 	w := Workload{Rate: 1, Batch: 1, Disorder: InOrder, Queues: million}
 	s := w.sweep(1)
 	return rows("part | a month | $ for a million",
-		fmt.Sprintf("rounds over all cursors, one each 4 minutes | 10,950 × Q × 117 bytes ÷ 8,192 read units, and a write each | %.2f", s.Rounds),
-		fmt.Sprintf("the day's full round | 30.4 × Q × (half a unit behind each position, and two scans) | %.2f", s.Full),
-		fmt.Sprintf("calls, each minute | 43,800 × (11 read units, 32 ms, their log, a trace), and the time of the rounds: 0.1 s for 1 MB of cursors, 4 at a time | %.2f", s.Calls),
+		fmt.Sprintf("passes over all cursors, one each 4 minutes | 10,950 × Q × 117 bytes ÷ 8,192 read units, and a write each | %.2f", s.Rounds),
+		fmt.Sprintf("the daily full pass | 30.4 × Q × (half a unit behind each position, and two scans) | %.2f", s.Full),
+		fmt.Sprintf("calls, each minute | 43,800 × (11 read units, 32 ms, their log, a trace), and the time of the passes: 0.1 s for 1 MB of cursors, 4 at a time | %.2f", s.Calls),
 		fmt.Sprintf("queues that moved | min(moves a second × 14 minutes, Q) × 10,950 × 1 read unit for their consumers | %.2f for each move a second", s.Moved))
 }

@@ -134,6 +134,19 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+// TestWhyOfOneThatIsPaused: what failed is not tried again by itself while an operator paused the consumer.
+func TestWhyOfOneThatIsPaused(t *testing.T) {
+	for state, want := range map[view.State]string{view.Paused: "tried again once the consumer is resumed", view.Retrying: "tried again by itself"} {
+		c := view.Consumer{Head: view.Head{Consumer: "c", State: state, Seq: new(jsonseq.Seq(2)), Attempt: 1}}
+		if state == view.Paused {
+			c.Also = []view.State{view.Retrying}
+		}
+		if got := view.Why(view.Queue{State: view.OK}, []view.Consumer{c}); len(got) == 0 || !strings.Contains(got[0].Text, want) {
+			t.Errorf("%s: %+v does not say %q", state, got, want)
+		}
+	}
+}
+
 // TestCausesHaveWords: each cause of retrying is said in words of its own.
 func TestCausesHaveWords(t *testing.T) {
 	seen := map[string]bool{}

@@ -141,8 +141,12 @@ func (c Consumer) retrying(cause string) string {
 	case Replies:
 		return "A queue that the consumer's replies go to is full. The replies are tried again; nothing else is delivered before."
 	}
-	return fmt.Sprintf("Message %s failed %s, and is tried again by itself. "+
-		"Look at the error; where it is the message's own fault, the consumer blocks when its attempts are used up.", c.seq(), times(c.Attempt))
+	when := "by itself"
+	if c.State == Paused {
+		when = "once the consumer is resumed"
+	}
+	return fmt.Sprintf("Message %s failed %s, and is tried again %s. "+
+		"Look at the error; where it is the message's own fault, the consumer blocks when its attempts are used up.", c.seq(), times(c.Attempt), when)
 }
 
 func (h Head) seq() string {

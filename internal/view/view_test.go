@@ -119,7 +119,7 @@ func TestWhy(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i, want := range map[int]string{
-		1: `streamsort redrive 'it'\''s' c --reason TEXT`, 2: `streamsort rewind 'it'\''s' g --start first --reason TEXT`,
+		1: `streamsort redrive 'it'\''s' c --reason TEXT`, 2: `streamsort rewind 'it'\''s' g --start 42 --reason TEXT`,
 		3: `streamsort consumer settle 'it'\''s' f 7-ab COMMITTED --reason TEXT`, 7: `streamsort resume 'it'\''s' c --reason TEXT`,
 	} {
 		if reasons[i].Type[0] != want {

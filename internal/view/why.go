@@ -79,7 +79,9 @@ func (c Consumer) why(state State) Reason {
 		if r.Cause == Missing {
 			r.Text = fmt.Sprintf("Message %s is not stored any more, and no message is stepped over. "+
 				"Set the consumer behind the loss, or restore the message first.", c.seq())
-			add("streamsort rewind %s --start first --reason TEXT", both)
+			if c.Seq != nil { // it begins behind the last message that is gone
+				add("streamsort rewind %s --start %d --reason TEXT", both, *c.Seq)
+			}
 			break
 		}
 		r.Text = fmt.Sprintf("Message %s failed %s, and waits for an operator. "+

@@ -17,7 +17,7 @@ const (
 // settling settles a claim in quarantine by an operator's word.
 func (d *Deliverer) settling(o Order) (act, error) {
 	if o.Outcome != Committed && o.Outcome != Aborted {
-		return act{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
+		return act{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: fmt.Sprintf("must be COMMITTED or ABORTED: it is %q", o.Outcome)}
 	}
 	request := map[string]string{"token": o.Token.String(), "outcome": string(o.Outcome)}
 	return act{o.Token.N, request, func(ctx context.Context, op string, c Consumer) (Consumer, error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,14 +19,19 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/browser"
 )
 
+// longest is how long all of a browser's work may take: what waits for it fails then, whatever it waits for.
+const longest = 15 * time.Minute
+
 // startBrowser starts the browser that a test opens its tabs in.
 func startBrowser(t testing.TB) context.Context {
 	t.Helper()
-	first, stop, err := browser.Start(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
+	first, stop, err := browser.Start(ctx)
 	if err != nil {
+		cancel()
 		t.Fatal(err)
 	}
-	t.Cleanup(stop)
+	t.Cleanup(func() { stop(); cancel() })
 	return first
 }
 
@@ -93,13 +99,26 @@ func (tb *tab) text() string {
 	return text
 }
 
-// until waits until an expression is true, on whatever screen there is then.
+// figures are what goes on in a screen by itself: times, lags, what charts end with.
+var figures = regexp.MustCompile(`[0-9][0-9.]*`)
+
+// until waits until an expression is true, on whatever screen there is then. A screen makes progress where it shows what
+// it has not shown before, other than in figures: a clock that ticks, or two states in turn, are none.
 func (tb *tab) until(expression string) {
 	tb.t.Helper()
+	shown := map[string]bool{}
+	last := ""
 	await.Until(tb.t, expression, func() (bool, any) {
+		if tb.ctx.Err() != nil {
+			tb.t.Fatalf("waited in vain for %s: %v\n%s", expression, context.Cause(tb.ctx), last)
+		}
 		// A screen that goes away while it is asked has no answer.
 		is, err := chromedp.Run(tb.ctx, chromedp.Evaluate[bool](expression))
-		return err == nil && is, tb.text()
+		text := tb.text()
+		if like := figures.ReplaceAllString(text, "#"); !shown[like] {
+			shown[like], last = true, text
+		}
+		return err == nil && is, last
 	})
 }
 
@@ -130,16 +149,20 @@ func (tb *tab) click(selector string) {
 // onNode does something to an element, again where the screen was drawn anew meanwhile.
 func (tb *tab) onNode(what, selector string, actions ...chromedp.Action[chromedp.Void]) {
 	tb.t.Helper()
-	for {
+	var err error
+	for range 20 {
 		tb.see(selector)
-		err := chromedp.Do(tb.ctx, actions...)
+		ctx, cancel := context.WithTimeout(tb.ctx, 30*time.Second) // it would wait for an element that is gone
+		err = chromedp.Do(ctx, actions...)
+		cancel()
 		if err == nil {
 			return
 		}
-		if tb.ctx.Err() != nil || !strings.Contains(err.Error(), "node with given id") {
-			tb.t.Fatalf("%s %s: %v\n%s", what, selector, err, tb.text())
+		if tb.ctx.Err() != nil || ctx.Err() == nil && !strings.Contains(err.Error(), "node with given id") {
+			break
 		}
 	}
+	tb.t.Fatalf("%s %s: %v\n%s", what, selector, err, tb.text())
 }
 
 // send gives a field a text, and sends its form.

@@ -99,26 +99,32 @@ func (tb *tab) text() string {
 	return text
 }
 
-// figures are what goes on in a screen by itself: times, lags, what charts end with.
+// figures are what goes on by itself: times, lags, what charts end with.
 var figures = regexp.MustCompile(`[0-9][0-9.]*`)
 
-// until waits until an expression is true, on whatever screen there is then. A screen makes progress where it shows what
-// it has not shown before, other than in figures: a clock that ticks, or two states in turn, are none.
+// progress takes what is seen, and returns what was new last. Nothing is that only has other figures, or that comes
+// again: a clock that ticks, or two states in turn, are no progress to wait for.
+func progress() func(seen string) (last string) {
+	known, last := map[string]bool{}, ""
+	return func(seen string) string {
+		if like := figures.ReplaceAllString(seen, "#"); !known[like] {
+			known[like], last = true, seen
+		}
+		return last
+	}
+}
+
+// until waits until an expression is true, on whatever screen there is then.
 func (tb *tab) until(expression string) {
 	tb.t.Helper()
-	shown := map[string]bool{}
-	last := ""
+	last := progress()
 	await.Until(tb.t, expression, func() (bool, any) {
 		if tb.ctx.Err() != nil {
-			tb.t.Fatalf("waited in vain for %s: %v\n%s", expression, context.Cause(tb.ctx), last)
+			tb.t.Fatalf("waited in vain for %s: %v, on %s", expression, context.Cause(tb.ctx), last(""))
 		}
 		// A screen that goes away while it is asked has no answer.
 		is, err := chromedp.Run(tb.ctx, chromedp.Evaluate[bool](expression))
-		text := tb.text()
-		if like := figures.ReplaceAllString(text, "#"); !shown[like] {
-			shown[like], last = true, text
-		}
-		return err == nil && is, last
+		return err == nil && is, last(tb.text())
 	})
 }
 

@@ -18,10 +18,10 @@ import (
 // topCommand shows which consumers lag, on a whole terminal, or draws one queue.
 type topCommand struct {
 	Queue  string         `arg:"" optional:"" help:"Draw how fast this queue moves, and the greatest lag of its consumers."`
-	Every  time.Duration  `help:"Read so often. Of the whole stack that is a read unit for each queue." default:"2s"`
-	For    *time.Duration `help:"Of one queue: read for so long, 30s where it is not given; 0 until it is interrupted."`
+	Every  time.Duration  `help:"Read so often. A look at the whole stack costs a read unit a queue." default:"2s"`
+	For    *time.Duration `help:"With a queue: read for so long, 30s where it is not given; 0 until it is interrupted."`
 	Prefix string         `help:"Only those whose queue, or tag, begins so."`
-	Limit  bound          `help:"Read so many consumers at most; 0 for all. 1000 where it is not given." placeholder:"N"`
+	Limit  bound          `help:"Read so many consumers at most, 1000 where it is not given; 0 for all." placeholder:"N"`
 }
 
 // maxTop is how many consumers are read where nothing else is said.

@@ -137,7 +137,7 @@ type Answer struct {
 // judge says how a claim ended, or what it is at.
 func judge(c Consumer, t Token) standing {
 	if q, there := c.Quarantined(t); there {
-		if q.Unsettled() {
+		if q.unsettled() {
 			return unsettled
 		}
 		return Aborted
@@ -178,7 +178,7 @@ func answer(c Consumer, at standing) Answer {
 		}
 	}
 	for _, q := range c.Quarantine {
-		if q.Unsettled() {
+		if q.unsettled() {
 			a.Unsettled = append(a.Unsettled, Held{c.Queue, c.Name, q.Token})
 		}
 	}

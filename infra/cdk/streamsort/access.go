@@ -223,7 +223,7 @@ func (s *Streamsort) deliveryAccess() []awsiam.PolicyStatement {
 		allow([]string{"dynamodb:Query"}, s.AuditTable.TableArn()),
 		allow([]string{"dynamodb:BatchWriteItem"}, s.MessagesTable.TableArn()),
 		s.deleteArrivals(),
-		allow([]string{"dynamodb:DeleteItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()),
+		s.noteTrouble(),
 		s.forgetTrouble(),
 		s.listTrouble(),
 		s.listCursors(),

@@ -157,7 +157,7 @@ func states(h view.Head) string {
 	return text
 }
 
-// known is a seq in text; "-" where there is none.
+// known is a seq in text; "-" without one.
 func known(seq *jsonseq.Seq) string {
 	if seq == nil {
 		return "-"

@@ -42,7 +42,7 @@ func (c *topCommand) Run(s *session) error {
 	case c.For != nil:
 		return usageError("--for is for one queue: give its name")
 	case !isTerminal(s.out) || !s.drawn():
-		return usageError("top draws on a terminal, and this output is none, or --output says another: " +
+		return usageError("top draws on a terminal, and this output is not one, or --output says another: " +
 			"`streamsort doctor --every 2s` and `streamsort consumer --every 2s` print the same elsewhere")
 	}
 	// What would end the process must leave the terminal as it was; main has the interrupts.
@@ -84,7 +84,7 @@ func (c *topCommand) read(s *session, limit int) (*reading, error) {
 }
 
 // readEvery sends one reading after the other, until the context ends, or the first fails, or another in a way that does
-// not pass by itself: that is returned. Who looks at an outage wants to see its end.
+// not pass by itself: that is returned. A reader of an outage wants to see its end.
 func (s *session) readEvery(ctx context.Context, read func(*session) (*reading, error), every time.Duration, to chan<- *reading) error {
 	reader := *s
 	reader.ctx = ctx

@@ -15,7 +15,7 @@ import (
 // lookEvery is how often a process looks whether the files of its configuration have changed.
 const lookEvery = time.Minute
 
-// renewed is a handler whose configuration is in a bucket: it is made anew where a file has changed.
+// renewed is a handler whose configuration is in a bucket: it is created again when a file has changed.
 // A file that is wrong is logged, and what was there before stays: only a process that starts
 // fails by it.
 type renewed struct {

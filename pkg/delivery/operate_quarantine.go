@@ -49,7 +49,7 @@ func (d *Deliverer) releasing(o Order) act {
 }
 
 // unsettledTo is the highest seq of which nobody knows whether it was
-// delivered; -1 where there is none.
+// delivered, or -1.
 func unsettledTo(c Consumer) int64 {
 	to := int64(-1)
 	for _, q := range c.Quarantine {

@@ -86,7 +86,20 @@ func TestOverview(t *testing.T) {
 	if page, err = ui.New(ui.Options{URL: url}); err != nil {
 		t.Fatal(err)
 	}
-	inOrder(t, look(t, page, "overview", ""), "All is well", `href="consumers?state=paused"`, "Flow")
+	inOrder(t, look(t, page, "overview", ""), "All is well: nothing fails", `href="consumers?state=paused"`, "Flow")
+}
+
+// TestOpenBreaker that holds no queue yet: it is no cause for which queues fail, and is said.
+func TestOpenBreaker(t *testing.T) {
+	url, _ := stack(t, `{"states":{"held":{"count":1}},"groups":[{"consumer":"books","state":"held","cause":"open","count":0,"examples":[{}]}]}`)
+	page, err := ui.New(ui.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := look(t, page, "overview", "")
+	if inOrder(t, body, "A sink is away: its circuit breaker is open.", ">none yet<", "books"); strings.Contains(body, "queues fail") || strings.Contains(body, `href="queue"`) {
+		t.Errorf("a queue fails, or is linked:\n%s", body)
+	}
 }
 
 // TestOverviewIsCheap: however many look, a list is asked for once in a while; but again for another who has a token.

@@ -132,18 +132,20 @@ func TestForbidden(t *testing.T) {
 		"another site's form":         {"localhost:4001", "http://evil.example", http.StatusForbidden},
 		"no token":                    {"localhost:4001", "http://localhost:4001", http.StatusForbidden},
 	} {
-		t.Run(name, func(t *testing.T) {
-			request := httptest.NewRequest(http.MethodPost, "http://"+c.host+"/operate", strings.NewReader(form))
-			request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			if c.origin != "" {
-				request.Header.Set("Origin", c.origin)
-			}
-			answer := httptest.NewRecorder()
-			page.ServeHTTP(answer, request)
-			if answer.Code != c.want {
-				t.Errorf("%d, not %d: %s", answer.Code, c.want, answer.Body)
-			}
-		})
+		for _, path := range []string{"operate", "look", "start", "stop"} {
+			t.Run(name+" for "+path, func(t *testing.T) {
+				request := httptest.NewRequest(http.MethodPost, "http://"+c.host+"/"+path, strings.NewReader(form))
+				request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				if c.origin != "" {
+					request.Header.Set("Origin", c.origin)
+				}
+				answer := httptest.NewRecorder()
+				page.ServeHTTP(answer, request)
+				if answer.Code != c.want {
+					t.Errorf("%d, not %d: %s", answer.Code, c.want, answer.Body)
+				}
+			})
+		}
 	}
 	answer := httptest.NewRecorder()
 	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/queue?queue=q", nil))

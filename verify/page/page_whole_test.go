@@ -81,8 +81,8 @@ func everyScreen(tb *tab, s *stack) {
 	for _, window := range []struct {
 		name  string
 		width int64
-	}{{"wide", 1280}, {"narrow", 390}} {
-		for _, scheme := range []string{"light", "dark"} {
+	}{{"narrow", 390}, {"wide", 1280}} {
+		for _, scheme := range []string{"dark", "light"} {
 			tb.do("the window", chromedp.EmulateViewport(window.width, 800), func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
 				_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},

@@ -176,10 +176,11 @@ func (s *stack) form(path, fields string) string {
 // await asks the API until it answers what is awaited.
 func (s *stack) await(path string, query url.Values, what string) {
 	s.t.Helper()
+	last := progress()
 	await.Until(s.t, fmt.Sprint(path, " ", query, " to have ", what), func() (bool, any) {
 		var raw json.RawMessage
 		err := s.api.Call(s.t.Context(), http.MethodGet, path, query, nil, &raw)
-		return err == nil && strings.Contains(string(raw), what), fmt.Sprint(string(raw), err)
+		return err == nil && strings.Contains(string(raw), what), last(fmt.Sprint(string(raw), err))
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,14 +19,19 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/browser"
 )
 
+// longest is how long all of a browser's work may take: what waits for it fails then, whatever it waits for.
+const longest = 15 * time.Minute
+
 // startBrowser starts the browser that a test opens its tabs in.
 func startBrowser(t testing.TB) context.Context {
 	t.Helper()
-	first, stop, err := browser.Start(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
+	first, stop, err := browser.Start(ctx)
 	if err != nil {
+		cancel()
 		t.Fatal(err)
 	}
-	t.Cleanup(stop)
+	t.Cleanup(func() { stop(); cancel() })
 	return first
 }
 
@@ -93,13 +99,32 @@ func (tb *tab) text() string {
 	return text
 }
 
+// figures are what goes on by itself: times, lags, what charts end with.
+var figures = regexp.MustCompile(`[0-9][0-9.]*`)
+
+// progress takes what is seen, and returns what was new last. Nothing is that only has other figures, or that comes
+// again: a clock that ticks, or two states in turn, are no progress to wait for.
+func progress() func(seen string) (last string) {
+	known, last := map[string]bool{}, ""
+	return func(seen string) string {
+		if like := figures.ReplaceAllString(seen, "#"); !known[like] {
+			known[like], last = true, seen
+		}
+		return last
+	}
+}
+
 // until waits until an expression is true, on whatever screen there is then.
 func (tb *tab) until(expression string) {
 	tb.t.Helper()
+	last := progress()
 	await.Until(tb.t, expression, func() (bool, any) {
+		if tb.ctx.Err() != nil {
+			tb.t.Fatalf("waited in vain for %s: %v, on %s", expression, context.Cause(tb.ctx), last(""))
+		}
 		// A screen that goes away while it is asked has no answer.
 		is, err := chromedp.Run(tb.ctx, chromedp.Evaluate[bool](expression))
-		return err == nil && is, tb.text()
+		return err == nil && is, last(tb.text())
 	})
 }
 
@@ -130,16 +155,20 @@ func (tb *tab) click(selector string) {
 // onNode does something to an element, again where the screen was drawn anew meanwhile.
 func (tb *tab) onNode(what, selector string, actions ...chromedp.Action[chromedp.Void]) {
 	tb.t.Helper()
-	for {
+	var err error
+	for range 20 {
 		tb.see(selector)
-		err := chromedp.Do(tb.ctx, actions...)
+		ctx, cancel := context.WithTimeout(tb.ctx, 30*time.Second) // it would wait for an element that is gone
+		err = chromedp.Do(ctx, actions...)
+		cancel()
 		if err == nil {
 			return
 		}
-		if tb.ctx.Err() != nil || !strings.Contains(err.Error(), "node with given id") {
-			tb.t.Fatalf("%s %s: %v\n%s", what, selector, err, tb.text())
+		if tb.ctx.Err() != nil || ctx.Err() == nil && !strings.Contains(err.Error(), "node with given id") {
+			break
 		}
 	}
+	tb.t.Fatalf("%s %s: %v\n%s", what, selector, err, tb.text())
 }
 
 // send gives a field a text, and sends its form.

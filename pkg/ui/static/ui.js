@@ -5,11 +5,11 @@
   const pause = document.getElementById('pause');
   const status = document.getElementById('status');
 
-  // The first box checks the boxes of all rows that are shown.
-  content.addEventListener('change', event => {
-    if (event.target.id !== 'pick-all') return;
-    for (const box of content.querySelectorAll('input[name=pick]')) box.checked = event.target.checked;
-  });
+  // The first box checks the boxes of all rows that are shown, also where it was checked before this ran.
+  const pickAll = box => { for (const one of content.querySelectorAll('input[name=pick]')) one.checked = box.checked; };
+  content.addEventListener('change', event => { if (event.target.id === 'pick-all') pickAll(event.target); });
+  const first = document.getElementById('pick-all');
+  if (first?.checked) pickAll(first);
 
   const address = content.dataset.live;
   if (!address) return;

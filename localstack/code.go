@@ -32,8 +32,8 @@ const (
 	ownFunctions = ownModule + "/functions/"
 )
 
-// modules are the Go modules that were looked for, by their folders; nil where there
-// is none.
+// modules are the Go modules that were looked for, by their folders; nil if
+// absent.
 type modules map[string]*module
 
 // module is what is read of a go.mod.

@@ -131,7 +131,7 @@ func answers(t *testing.T, consumers *delivery.Store, call func(method, path, bo
 	claim := call("POST", "/claims", `{"queue":"orders","consumer":"puller","request":"r1","maxMessages":1}`)
 	on := func(action, more string) {
 		t.Helper()
-		if a := call("PATCH", "/claims", fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action, claim["token"], more)); a["answer"] != "OK" {
+		if a := call("PATCH", "/claims", fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"puller","token":%q%s}`, action, claim["token"], more)); a["outcome"] != "OK" {
 			t.Errorf("%s: %v", action, a)
 		}
 	}

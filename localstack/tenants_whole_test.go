@@ -156,7 +156,7 @@ func (s *tenants) settle(of, token, word string) belongings {
 		s.must(token, "POST", "/operations", fmt.Sprintf(`{"action":%q,"queue":"orders","consumer":"books","reason":%q}`, action, text))
 	}
 	pause("pause")
-	next := s.must(token, "GET", "/queues?state=paused&limit=1", "")
+	next := s.must(token, "GET", "/consumers?state=paused&limit=1", "")
 	pause("resume")
 	s.must(token, "PUT", "/endpoints", fmt.Sprintf(`{"consumer":"books","queue":"orders","url":"https://example.com/%[1]s","paused":"%[1]s"}`, text))
 	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+`","leaseSeconds":3600}`)
@@ -348,7 +348,7 @@ func (s *tenants) reply(token string, queues []string) {
 			replies = `{"queue":"inbox","id":"globex-secret-a","body":4}`
 		}
 		done := s.must(token, "PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[`+replies+`]}`)
-		if done["answer"] != "OK" {
+		if done["outcome"] != "OK" {
 			s.t.Errorf("a commit with a reply to %s: %v", queue, done)
 		}
 	}

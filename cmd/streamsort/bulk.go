@@ -44,7 +44,11 @@ type plan struct {
 func (p plan) text(when string) string {
 	text := fmt.Sprintf("%s "+when+"\n", p.Action, count(p.Selected, "consumer", "consumers"), p.Rate)
 	for _, one := range p.First {
-		text += fmt.Sprintf("  %s\t%s\n", one.Queue, one.Consumer)
+		at, failed := one.Queue.String(), ""
+		if one.Seq != nil && one.Error != "" {
+			at, failed = at+"@"+known(one.Seq), "\t"+one.Error.String()
+		}
+		text += fmt.Sprintf("  %s\t%s%s\n", at, one.Consumer, failed)
 	}
 	if p.Selected > len(p.First) {
 		text += "  …\n"

@@ -17,7 +17,7 @@ import (
 func blockedQueues(t *testing.T, operate func(queue, id string) (int, string)) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		const row = `"consumer":"c","since":"2026-01-02T03:04:05Z","ageSeconds":1}`
+		const row = `"consumer":"c","seq":7,"error":"HTTP 500\u001b[2J","since":"2026-01-02T03:04:05Z","ageSeconds":1}`
 		answer := `{"list":[{"queue":"q0",` + row + `,{"queue":"q1",` + row + `,{"queue":"q2",` + row + `]}`
 		switch {
 		case r.Method == http.MethodPost:
@@ -53,11 +53,11 @@ func TestBulkIsADryRunFirst(t *testing.T) {
 	})
 	code, out, errOut := redriveAll(t.Context(), url)
 	want := "redrive would be done to 3 consumers, 1000 a second, and is not done yet\n" +
-		"  q0\tc\n  q1\tc\n  q2\tc\n"
+		"  q0@7\tc\tHTTP 500\\x1b[2J\n  q1@7\tc\tHTTP 500\\x1b[2J\n  q2@7\tc\tHTTP 500\\x1b[2J\n"
 	if code != exitDone || out != want || errOut != "nothing is done: --yes does it\n" {
 		t.Errorf("exit code %d, %q, %q", code, out, errOut)
 	}
-	want = `"action":"redrive","rate":1000,"selected":3,"first":[{"queue":"q0","consumer":"c"}`
+	want = `"action":"redrive","rate":1000,"selected":3,"first":[{"queue":"q0","consumer":"c","seq":7,"error":"HTTP 500\u001b[2J"}`
 	if code, out, _ := redriveAll(t.Context(), url, "-o", "json"); code != exitDone || !strings.Contains(out, want) {
 		t.Errorf("exit code %d, %s", code, out)
 	}

@@ -16,7 +16,7 @@ import (
 type chainCommand struct {
 	readFlags
 	Tag   string `arg:"" optional:"" help:"The chain's tag. Without one, chains are listed."`
-	State string `help:"List those in this state: ${enum}; open ones where it is not given." enum:",open,failed,timed-out" default:""`
+	State string `help:"List those in this state: open, failed, timed-out; open ones where it is not given." enum:",open,failed,timed-out" default:""`
 	listFlags
 	ID   string `help:"The id that the chain was created with, where it has one: its first edge is known by it, and the parts of a fan by that."`
 	Edge string `help:"The token of the edge that was fanned, where that is not the chain's first. With a tenant's token it is always needed to see parts."`

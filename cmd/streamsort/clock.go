@@ -40,7 +40,7 @@ func (c clock) lasting(seconds float64) string {
 	return "for " + age(seconds)
 }
 
-// at is a time of the API's; what is none stays as it is.
+// at is a time of the API's; any other text stays as it is.
 func (c clock) at(written string) string {
 	t, relative := c.relative(written)
 	switch {

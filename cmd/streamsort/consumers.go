@@ -61,7 +61,7 @@ func (c consumer) clauses(clock clock) string {
 	if c.Refused != nil {
 		say("%s refused, the last in claim %s: %s", count(c.Refused.Count, "reply", "replies"), c.Refused.Claim, c.Refused.Reason)
 	}
-	if c.Sink != nil {
+	if c.Sink != nil && c.State != view.OK { // it is of all queues: one that is well has nothing to do with it
 		c.sink(clock, say)
 	}
 	if len(said) == 0 {
@@ -103,7 +103,7 @@ type consumerList struct {
 	readFlags
 	Queue    string `arg:"" optional:"" help:"The queue's name. Without one, those of all queues are listed."`
 	Consumer string `arg:"" optional:"" help:"Only this one, and for how long its next message waits."`
-	State    string `help:"List only those in this state: ${enum}." enum:",blocked,in-doubt,held,retrying,catching-up,paused" default:""`
+	State    string `help:"List only those in this state: blocked, in-doubt, held, retrying, catching-up, paused." enum:",blocked,in-doubt,held,retrying,catching-up,paused" default:""`
 	Named    string `name:"consumer" help:"List only those of this name."`
 	listFlags
 }
@@ -157,7 +157,7 @@ func states(h view.Head) string {
 	return text
 }
 
-// known is a seq in text; "-" where there is none.
+// known is a seq in text; "-" without one.
 func known(seq *jsonseq.Seq) string {
 	if seq == nil {
 		return "-"

@@ -15,6 +15,7 @@ import (
 func TestStateOfAConsumer(t *testing.T) {
 	for document, want := range map[string]string{
 		`{"state":"ok"}`: "",
+		`{"state":"ok","sink":{"failingSince":"2026-01-01T00:00:00Z","takenAt":"2026-01-01T00:00:00Z"}}`:                                                 "",
 		`{"state":"catching-up","starting":true,"waiting":{"seq":7,"since":"2026-01-01T00:00:00Z","ageSeconds":60}}`:                                     ": finding its place; 7 waits for 1m0s",
 		`{"state":"ok","attempt":1,"claim":{"state":"STARTED","token":"4-x","from":7,"to":"9007199254740993","leaseUntil":"2026-01-01T00:00:00Z"}}`:      ": at 7 to 9007199254740993, lease ended at 2026-01-01T00:00:00Z; attempt 1",
 		`{"state":"ok","claim":{"state":"SENDING","token":"4-x","from":7,"to":9,"leaseUntil":"2026-01-01T00:00:00Z","deferred":true,"chain":"d/y/4-x"}}`: ": at 7 to 9, deferred, claim 4-x ended at 2026-01-01T00:00:00Z, chain d/y/4-x",
@@ -96,6 +97,13 @@ func TestWhy(t *testing.T) {
 	if out, _, _ := prints(t, "--url", url, "-o", "jsonl", "why", "orders"); !strings.HasPrefix(out, `{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed",`) {
 		t.Errorf("as JSON: %s", out)
 	}
+	url = answers(t, map[string]string{
+		"/queues":    `{"queue":"octo","kind":"keyed","state":"ok","position":2,"waiting":2,"dueAt":"2026-01-01T00:00:05Z"}`,
+		"/consumers": `{"consumers":[{"consumer":"a","state":"ok"}]}`,
+	})
+	if out, _, _ := prints(t, "--url", url, "why", "octo"); out != "octo: ok: all messages up to 2 are delivered to 1 consumer; 2 wait, the first is due at 2026-01-01T00:00:05Z\n" {
+		t.Errorf("of messages in their settle window: %q", out)
+	}
 	for consumers, want := range map[string]string{
 		`[{"consumer":"a","state":"ok"}]`: "orders: ok: all messages up to 48 are delivered to 1 consumer\n",
 		`[]`:                              "orders: ok: it has all messages up to 48, and no consumer; `streamsort consumer create` makes one\n",
@@ -104,6 +112,15 @@ func TestWhy(t *testing.T) {
 		if out, errOut, _ := prints(t, "--url", url, "why", "orders"); out != want {
 			t.Errorf("%q, %s, want %q", out, errOut, want)
 		}
+	}
+}
+
+// TestTried: the answer says itself which function it is from, where it begins with its ARN.
+func TestTried(t *testing.T) {
+	const arn = "arn:aws:lambda:eu-west-1:123456789012:function:orders"
+	a := view.Attempt{Attempt: 2, At: time.Unix(0, 0), By: arn, RequestID: "r-1", Answer: arn + " failed: KeyError"}
+	if got, want := tried(a, clock{}), "attempt 2 ended at 1970-01-01T00:00:00Z, request r-1: "+arn+" failed: KeyError"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

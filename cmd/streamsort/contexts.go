@@ -50,7 +50,7 @@ func readPlaces() (places, error) {
 		err = json.Unmarshal(content, &all)
 	}
 	if err != nil {
-		return all, fmt.Errorf("the contexts in %s: %w; mend the file, or delete it", file, err)
+		return all, fmt.Errorf("the contexts in %s: %w; fix the file, or delete it", file, err)
 	}
 	if all.Contexts == nil {
 		all.Contexts = map[string]place{}
@@ -58,7 +58,7 @@ func readPlaces() (places, error) {
 	return all, nil
 }
 
-// write stores the contexts. Who reads meanwhile sees those of before; of two who write at
+// write stores the contexts. A reader meanwhile sees those of before; of two who write at
 // once, one is the last.
 func (p places) write() error {
 	file, err := placesFile()

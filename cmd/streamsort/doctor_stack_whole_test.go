@@ -104,7 +104,7 @@ func TestDoctorOfStack(t *testing.T) {
 	}
 	look(critical, "table streamsort-chains\tcritical\thas items of layout 99, and this program knows 1: take a newer streamsort")
 
-	// Who asks in JSON gets the same.
+	// A caller in JSON gets the same.
 	out.Reset()
 	run(t.Context(), []string{"--context", "watched", "-o", "json", "doctor"}, strings.NewReader(""), &out, &errOut)
 	var found []struct{ Check, State, Found string }

@@ -53,7 +53,7 @@ func TestDoctor(t *testing.T) {
 }
 
 // TestDoctorOfFunctionsThatBeganToFail: what went well before does not hide that nothing does now,
-// and a failure or two among what goes well is none of the function's.
+// and a failure or two among what goes well is not the function's.
 func TestDoctorOfFunctionsThatBeganToFail(t *testing.T) {
 	for want, stats := range map[string]string{
 		"function f\tcritical\t4 of 9 invocations failed, the last 3 in a row; `streamsort logs f` has why\n": `{"Requests":9,"Errors":4,"Failing":3}`,

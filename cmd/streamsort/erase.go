@@ -30,7 +30,7 @@ func (c *eraseCommand) Run(s *session) error {
 	case c.Reason == "" && c.Yes:
 		return usageError("--reason is missing: with --yes, say why")
 	case c.ID != "" && !c.Yes:
-		return usageError("--id names an operation, and without --yes there is none")
+		return usageError("--id names an operation, and without --yes nothing is done")
 	}
 	query := url.Values{"dryRun": {strconv.FormatBool(!c.Yes)}}
 	id := cmp.Or(c.ID, strings.ToLower(rand.Text()))

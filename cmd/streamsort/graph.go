@@ -49,7 +49,7 @@ func (c *topCommand) graph(s *session) error {
 // drawn reports whether the output is a picture, not documents.
 func (s *session) drawn() bool { return s.format == asText || s.format == asTable }
 
-// look hands on one sample after the other: as many as there are in the time, and one more, for a rate
+// look yields one sample after the other: as many as there are in the time, and one more, for a rate
 // is between two. An interrupt ends it well.
 func (c *topCommand) look(s *session, lasts time.Duration, hand func(*sample) error) error {
 	ticker := time.NewTicker(c.Every)
@@ -90,7 +90,7 @@ const (
 	graphRows    = 8
 )
 
-// columnsOf is how wide a terminal is; what is none has as many as a line of text usually has.
+// columnsOf is how wide a terminal is; any other output has as many as a line of text usually has.
 func columnsOf(out any) int {
 	if file, ok := out.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {

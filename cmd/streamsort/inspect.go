@@ -242,7 +242,7 @@ func tried(a view.Attempt, c clock) string {
 	if a.Ms > 0 {
 		text += fmt.Sprintf(", after %d ms", a.Ms)
 	}
-	if a.By != "" {
+	if a.By != "" && !strings.HasPrefix(a.Answer.String(), a.By.String()) {
 		text += ", by " + a.By.String()
 	}
 	if a.RequestID != "" {

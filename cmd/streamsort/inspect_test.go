@@ -91,11 +91,11 @@ func TestInspectAnswer(t *testing.T) {
 // TestInspectHasTimes: those that the functions' logs have of the message, in their order; nothing is said of what is not known.
 func TestInspectHasTimes(t *testing.T) {
 	lines := []string{
-		`{"message":"handed on","queue":"orders","consumer":"audit","from":41,"to":43,"attempt":1,"claimedAt":"2026-05-06T07:08:11Z","returnedAt":"2026-05-06T07:08:12Z","failed":true}`,
-		`{"message":"handed on","queue":"orders","consumer":"audit","from":42,"to":42,"attempt":2,"claimedAt":"2026-05-06T07:08:13Z","returnedAt":"2026-05-06T07:08:14Z","committedAt":"2026-05-06T07:08:15Z"}`,
-		`{"message":"handed on","queue":"orders","consumer":"audit","from":43,"to":43,"attempt":1,"claimedAt":"2026-05-06T07:09:10Z"}`,
-		`{"message":"handed on","queue":"other","consumer":"audit","from":1,"to":99,"claimedAt":"2026-05-06T07:09:10Z"}`,
-		`{"message":"handed on","queue":"orders","consumer":"audit"}`, `{"message":"put","queue":"orders","seq":43,"outcome":"advanced"}`,
+		`{"message":"delivery","queue":"orders","consumer":"audit","from":41,"to":43,"attempt":1,"claimedAt":"2026-05-06T07:08:11Z","returnedAt":"2026-05-06T07:08:12Z","failed":true}`,
+		`{"message":"delivery","queue":"orders","consumer":"audit","from":42,"to":42,"attempt":2,"claimedAt":"2026-05-06T07:08:13Z","returnedAt":"2026-05-06T07:08:14Z","committedAt":"2026-05-06T07:08:15Z"}`,
+		`{"message":"delivery","queue":"orders","consumer":"audit","from":43,"to":43,"attempt":1,"claimedAt":"2026-05-06T07:09:10Z"}`,
+		`{"message":"delivery","queue":"other","consumer":"audit","from":1,"to":99,"claimedAt":"2026-05-06T07:09:10Z"}`,
+		`{"message":"delivery","queue":"orders","consumer":"audit"}`, `{"message":"put","queue":"orders","seq":43,"outcome":"advanced"}`,
 		`{"message":"put","queue":"orders","seq":42,"outcome":"advanced","timestamp":"2026-05-06T07:08:10Z"}`,
 	}
 	raw, err := json.Marshal(lines)

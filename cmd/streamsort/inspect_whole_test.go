@@ -51,7 +51,7 @@ func TestTraces(t *testing.T) {
 	handed := make(chan string, 100)
 	t.Cleanup(stack.Subscribe(func(l localstack.Line) {
 		var said struct{ Message, Queue string }
-		if json.Unmarshal([]byte(l.Text), &said) == nil && said.Message == "handed on" {
+		if json.Unmarshal([]byte(l.Text), &said) == nil && said.Message == "delivery" {
 			handed <- said.Queue
 		}
 	}))
@@ -74,7 +74,7 @@ func TestTraces(t *testing.T) {
 		case said := <-handed:
 			delete(waiting, said)
 		case <-t.Context().Done():
-			t.Fatalf("not handed on: %v", waiting)
+			t.Fatalf("not delivered: %v", waiting)
 		}
 	}
 	testscript.Run(t, testscript.Params{

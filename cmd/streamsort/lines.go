@@ -56,7 +56,7 @@ func lingers(in io.Reader) time.Duration {
 // byteOrderMark is how some editors begin a file in UTF-8.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// read is a line as it was read, or why there is none.
+// read is a line as it was read, or why it is missing.
 type read struct {
 	numbered
 	err error
@@ -84,7 +84,7 @@ func readLines(in io.Reader, to chan<- read, unwanted <-chan struct{}) {
 // batches reads a JSON document a line, and calls hand with batches of them, byte for
 // byte, that fit a call. Empty lines are passed over; refuse is called with those that are
 // too long or not JSON, and its error ends the reading, with what was read before. Where
-// linger is not 0, what was read is handed on when it has waited so long for more.
+// linger is not 0, what was read is returned when it has waited so long for more.
 func batches(in io.Reader, size int, linger time.Duration, refuse func(number int, why string) error, hand func([]numbered) error) error {
 	lines, unwanted := make(chan read), make(chan struct{})
 	defer close(unwanted)
@@ -162,7 +162,7 @@ func (b *batcher) take(line read, refuse func(number int, why string) error) err
 	return nil
 }
 
-// add adds a line, and hands on what is full by it.
+// add adds a line, and returns what is full by it.
 func (b *batcher) add(line numbered) error {
 	if b.bytes+line.inEvent() > maxCall {
 		if err := b.flush(); err != nil {
@@ -176,7 +176,7 @@ func (b *batcher) add(line numbered) error {
 	return nil
 }
 
-// flush hands on what there is.
+// flush returns what there is.
 func (b *batcher) flush() error {
 	if len(b.batch) == 0 {
 		return nil

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // stack.
 func TestScripts(t *testing.T) { runScripts(t, "testdata") }
 
-// TestLosses runs those that lose messages, on a stack of their own: whoever reads the cursors' stream waits for
+// TestLosses runs those that lose messages, on a stack of their own: whichever process reads the cursors' stream waits for
 // what is missing.
 func TestLosses(t *testing.T) { runScripts(t, filepath.Join("testdata", "losses")) }
 

@@ -36,7 +36,7 @@ func formatOf(flag string, terminal bool) string {
 }
 
 // colored reports whether what is printed has colors. NO_COLOR (no-color.org) is an answer
-// where the flag is none.
+// without the flag.
 func colored(flag string, terminal bool) bool {
 	if flag == "auto" {
 		return terminal && os.Getenv("NO_COLOR") == ""
@@ -91,7 +91,7 @@ func (l *listing) add(raw json.RawMessage, text string, cells ...any) error {
 	return nil
 }
 
-// end prints what is not printed yet, or that there is none. The error is the one that ended
+// end prints what is not printed yet, or that nothing is left. The error is the one that ended
 // the list, and why it could not be printed.
 func (l *listing) end(none string, ended error) error {
 	var err error

@@ -21,7 +21,7 @@ func answers(t *testing.T, documents map[string]string) string {
 		document, is := documents[r.URL.Path]
 		if !is {
 			w.WriteHeader(http.StatusNotFound)
-			document = `{"status":404,"detail":"there is none"}`
+			document = `{"status":404,"detail":"nothing is there"}`
 		}
 		_, _ = io.WriteString(w, document)
 	}))

@@ -11,7 +11,7 @@ import (
 type queueCommand struct {
 	readFlags
 	Queue string `arg:"" optional:"" help:"The queue's name. Without one, queues are listed."`
-	State string `help:"List only those in this state: ${enum}." enum:",gap" default:""`
+	State string `help:"List only those in this state: gap." enum:",gap" default:""`
 	listFlags
 	Audit bool   `help:"Print the audit log of the queue: what operators did, the latest first."`
 	Named string `name:"consumer" help:"With --audit: only what was done to this consumer."`

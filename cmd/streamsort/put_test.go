@@ -280,7 +280,7 @@ func TestWhatToDoAboutTheRest(t *testing.T) {
 	for want, stopped := range map[string]error{
 		"was stored; put the same again": &client.NotTakenError{Left: 1, Of: 1, First: client.Outcome{Status: 503}},
 		"was stored; raise maxAhead, or put the missing messages first, and then the same again": &client.NotTakenError{Left: 1, Of: 1, First: client.Outcome{Status: 429, Outcome: "full", MaxAhead: 5}},
-		"was stored; mend that line, and put the same again":                                     &stopError{7},
+		"was stored; fix that line, and put the same again":                                      &stopError{7},
 	} {
 		if got := newTally().rest(stopped).Error(); !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)

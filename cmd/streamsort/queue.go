@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -62,19 +63,24 @@ func (q queue) text(c clock) string {
 
 // keyed is a keyed queue in two lines.
 func (q queue) keyed(c clock) string {
-	waits, high := "nothing waits", ""
-	if q.Waiting > 0 {
-		more := ""
-		if q.WaitingMore {
-			more = " or more"
-		}
-		waits = fmt.Sprintf("%d%s wait, the first is due %s", q.Waiting, more, c.due(q.DueAt.Format(time.RFC3339)))
-	}
+	waits, high := cmp.Or(q.waits(c), "nothing waits"), ""
 	if len(q.HighKey) > 0 {
 		high = ", keys up to " + printable.Text(string(q.HighKey))
 	}
 	return fmt.Sprintf("%s: position %s, by key, %s, %d late so far\n  first %s, keys of %s%s, settled after %s, late: %s\n",
 		q.Queue, q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, q.Settle, q.Late)
+}
+
+// waits is how many messages wait for their places; empty where none do.
+func (q queue) waits(c clock) string {
+	if q.Waiting == 0 {
+		return ""
+	}
+	more := ""
+	if q.WaitingMore {
+		more = " or more"
+	}
+	return fmt.Sprintf("%d%s wait, the first is due %s", q.Waiting, more, c.due(q.DueAt.Format(time.RFC3339)))
 }
 
 // parked is how many messages wait beyond the gap, where the answer says so.

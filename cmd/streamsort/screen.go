@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// What a terminal is told, as all of today's understand it.
+// The codes for a terminal, as all of today's understand it.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l" // another screen than the shell's, without a cursor
 	leaveScreen = "\x1b[?25h\x1b[?1049l"

@@ -29,7 +29,7 @@ func near(typed string, names []string) string {
 	return best
 }
 
-// ofEnum is how the parser says that a value is none of those that there are.
+// ofEnum is how the parser says that a value is unknown.
 var ofEnum = regexp.MustCompile(`must be one of (.*) but got "(.*)"$`)
 
 // notAVerb is how the parser says that a word is no verb, nor like one.
@@ -43,7 +43,7 @@ var elsewhere = map[string]string{
 	"retry": "redrive", "help": "--help", "completion": "--completion",
 }
 
-// meant is what to type instead of a word or a value that is none of those that there are; empty where
+// meant is what to type instead of an unknown word or value; empty where
 // nothing is like it.
 func meant(err error) string {
 	if found := notAVerb.FindStringSubmatch(err.Error()); found != nil {

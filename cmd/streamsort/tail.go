@@ -61,7 +61,7 @@ func (c *tailCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	told := false
+	warned := false
 	for {
 		query := url.Values{"queue": {c.Queue}}
 		if after != "" {
@@ -93,9 +93,9 @@ func (c *tailCommand) Run(s *session) error {
 		if !c.Follow {
 			return nil
 		}
-		if !told {
+		if !warned {
 			fmt.Fprintf(s.errOut, "streamsort: waiting for more of %s; an interrupt ends it\n", printable.Text(c.Queue))
-			told = true
+			warned = true
 		}
 		select {
 		case <-s.ctx.Done():

@@ -151,7 +151,7 @@ func before(stopped error) string {
 	case errors.As(stopped, &left) && left.First.MaxAhead > 0:
 		return "raise maxAhead, or put the missing messages first, and then"
 	case errors.As(stopped, &at):
-		return "mend that line, and put"
+		return "fix that line, and put"
 	}
 	return "put"
 }

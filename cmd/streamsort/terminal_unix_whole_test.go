@@ -213,7 +213,7 @@ func TestTopOutlivesAnOutage(t *testing.T) {
 			_, _ = io.WriteString(w, `{"detail":"it is away"}`)
 			return
 		}
-		_, _ = io.WriteString(w, map[string]string{"/summary": `{"states":{}}`, "/consumers": `{"list":[{"queue":"q00","consumer":"c","state":"READY","lag":5}]}`}[r.URL.Path])
+		_, _ = io.WriteString(w, map[string]string{"/summary": `{"states":{}}`, "/consumers": `{"list":[{"queue":"q00","consumer":"c","state":"catching-up","lag":5}]}`}[r.URL.Path])
 	}))
 	t.Cleanup(server.Close)
 	c := startConsole(t, 24, "--url", server.URL, "top", "--every", "100ms")
@@ -222,7 +222,7 @@ func TestTopOutlivesAnOutage(t *testing.T) {
 	c.wait("not reached, trying again: 503: it is away")
 	c.wait("q00")
 	away.Store(false)
-	c.wait("nothing is in trouble")
+	c.wait("all is ok")
 	c.press("q")
 	c.wait(leaveScreen)
 	c.ends(exitDone)
@@ -234,7 +234,7 @@ func TestGraphOnATerminal(t *testing.T) {
 		_, _ = io.WriteString(w, map[string]string{"/queues": `{"queue":"q","position":7}`, "/consumers": `{"consumers":[]}`}[r.URL.Path])
 	}))
 	t.Cleanup(server.Close)
-	c := startConsole(t, 24, "--url", server.URL, "graph", "q", "--every", "100ms", "--for", "200ms")
+	c := startConsole(t, 24, "--url", server.URL, "top", "q", "--every", "100ms", "--for", "200ms")
 	c.wait(clearScreen + "q: position 7; a rate is known after a second look")
 	c.wait(clearScreen)
 	c.wait("q: messages a second")

@@ -18,10 +18,10 @@ import (
 // topCommand shows which consumers lag, on a whole terminal, or draws one queue.
 type topCommand struct {
 	Queue  string         `arg:"" optional:"" help:"Draw how fast this queue moves, and the greatest lag of its consumers."`
-	Every  time.Duration  `help:"Read so often. Of the whole stack that is a read unit for each queue." default:"2s"`
-	For    *time.Duration `help:"Of one queue: read for so long, 30s where it is not given; 0 until it is interrupted."`
+	Every  time.Duration  `help:"Read so often. A look at the whole stack costs a read unit a queue." default:"2s"`
+	For    *time.Duration `help:"With a queue: read for so long, 30s where it is not given; 0 until it is interrupted."`
 	Prefix string         `help:"Only those whose queue, or tag, begins so."`
-	Limit  bound          `help:"Read so many consumers at most; 0 for all. 1000 where it is not given." placeholder:"N"`
+	Limit  bound          `help:"Read so many consumers at most, 1000 where it is not given; 0 for all." placeholder:"N"`
 }
 
 // maxTop is how many consumers are read where nothing else is said.
@@ -42,7 +42,7 @@ func (c *topCommand) Run(s *session) error {
 	case c.For != nil:
 		return usageError("--for is for one queue: give its name")
 	case !isTerminal(s.out) || !s.drawn():
-		return usageError("top draws on a terminal, and this output is none, or --output says another: " +
+		return usageError("top draws on a terminal, and this output is not one, or --output says another: " +
 			"`streamsort doctor --every 2s` and `streamsort consumer --every 2s` print the same elsewhere")
 	}
 	// What would end the process must leave the terminal as it was; main has the interrupts.
@@ -84,7 +84,7 @@ func (c *topCommand) read(s *session, limit int) (*reading, error) {
 }
 
 // readEvery sends one reading after the other, until the context ends, or the first fails, or another in a way that does
-// not pass by itself: that is returned. Who looks at an outage wants to see its end.
+// not pass by itself: that is returned. A reader of an outage wants to see its end.
 func (s *session) readEvery(ctx context.Context, read func(*session) (*reading, error), every time.Duration, to chan<- *reading) error {
 	reader := *s
 	reader.ctx = ctx

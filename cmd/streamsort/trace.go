@@ -73,7 +73,7 @@ func (t *times) take(l logged, of int64) {
 		if l.Outcome == string(cursor.Advanced) && string(l.Seq) == strconv.FormatInt(of, 10) {
 			t.Advanced = l.Timestamp
 		}
-	case "handed on":
+	case "delivery":
 		from, errFrom := l.From.number()
 		to, errTo := l.To.number()
 		if errFrom == nil && errTo == nil && from <= of && of <= to {

@@ -16,10 +16,10 @@ import (
 
 // uiCommand serves the live page.
 type uiCommand struct {
-	Listen  string        `help:"Where to listen. At another address than the loopback whoever reaches it sees what you may see." default:"127.0.0.1:4001"`
+	Listen  string        `help:"Where to listen. Anybody who reaches the address sees what you may see: leave it on the loopback." default:"127.0.0.1:4001"`
 	Operate bool          `help:"Let the page operate on consumers, and run bulk operations, as long as this process runs."`
-	Every   time.Duration `help:"How often a screen that somebody looks at is asked for again, 200ms to 1m." default:"500ms"`
-	Host    []string      `help:"Other names by which the page may be asked for."`
+	Every   time.Duration `help:"How often an open page reads again, 200ms to 1m." default:"500ms"`
+	Host    []string      `help:"More host names to answer to, such as that of a proxy."`
 }
 
 // Run implements the verb.

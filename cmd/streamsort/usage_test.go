@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 // TestUsage: a line that is wrong is exit code 2, with the verb whose help says more, and a
@@ -69,6 +71,23 @@ func TestUsage(t *testing.T) {
 		code := run(t.Context(), strings.Fields(c.line), strings.NewReader(""), &out, &errOut)
 		if said := errOut.String(); code != 2 || !strings.HasPrefix(said, "streamsort: ") || !strings.Contains(said, c.says) || !strings.Contains(said, "; see `streamsort") {
 			t.Errorf("%s: exit code %d, %s", c.line, code, said)
+		}
+	}
+}
+
+// TestHelpNamesTheValues: the help of a flag that may be empty names each other value, and not the empty one.
+func TestHelpNamesTheValues(t *testing.T) {
+	var c commands
+	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range parser.Model.Leaves(true) {
+		for _, f := range verb.Flags {
+			values, ok := strings.CutPrefix(f.Enum, ",")
+			if ok && (strings.Contains(f.Help, ": ,") || !strings.Contains(f.Help, strings.ReplaceAll(values, ",", ", "))) {
+				t.Errorf("%s --%s: %q does not name %q", verb.Path(), f.Name, f.Help, values)
+			}
 		}
 	}
 }

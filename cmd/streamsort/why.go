@@ -22,7 +22,12 @@ const runbook = "docs/reference/runbook.md"
 // Run implements the verb.
 func (c *whyCommand) Run(s *session) error {
 	var q view.Queue
-	if _, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q); err != nil {
+	raw, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q)
+	if err != nil {
+		return err
+	}
+	var status queue
+	if err := json.Unmarshal(raw, &status); err != nil {
 		return err
 	}
 	query := url.Values{"queue": {c.Queue}}
@@ -60,6 +65,9 @@ func (c *whyCommand) Run(s *session) error {
 	none := fmt.Sprintf("%s: ok: all messages up to %d are delivered to %s", q.Queue, q.Position, count(len(consumers), "consumer", "consumers"))
 	if len(consumers) == 0 {
 		none = fmt.Sprintf("%s: ok: it has all messages up to %d, and no consumer; `streamsort consumer create` makes one", q.Queue, q.Position)
+	}
+	if waits := status.waits(s.clock); waits != "" {
+		none += "; " + waits
 	}
 	return l.end(none, nil)
 }

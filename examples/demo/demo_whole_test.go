@@ -162,7 +162,7 @@ func TestDemoInArrivalOrder(t *testing.T) {
 const keyedData = "../../../shared/data/github-webhooks-keyed.ndjson"
 
 // TestKeyedDemo: what is sorted by a time comes out by it, also where processes are killed. Each straggler
-// is told late; on a slow machine others may be too.
+// is marked late; on a slow machine others may be too.
 func TestKeyedDemo(t *testing.T) {
 	for _, o := range []options{{mode: "sync", keyed: true}, {mode: "sync", keyed: true, chaos: true}} {
 		t.Run(fmt.Sprintf("chaos %v", o.chaos), func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestKeyedDemo(t *testing.T) {
 			if err := run(t.Context(), o, &out); err != nil {
 				t.Fatalf("%v\n%s", err, &out)
 			}
-			for _, part := range []string{"0 as they came out", " told, 3 stragglers sent", "your function  203 messages of 3 queues", "lost                0"} {
+			for _, part := range []string{"0 as they came out", " marked, 3 stragglers sent", "your function  203 messages of 3 queues", "lost                0"} {
 				if !strings.Contains(out.String(), part) {
 					t.Errorf("no %q in\n%s", part, &out)
 				}
@@ -186,7 +186,7 @@ func TestKeyedDemo(t *testing.T) {
 	if err := run(t.Context(), options{input: keyedData, mode: "sync", keyed: true}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	for _, part := range []string{"265 messages", "duplicates          12", " told, 4 stragglers sent", "your function  253 messages of 17 queues", "process        253 messages of 17 queues"} {
+	for _, part := range []string{"265 messages", "duplicates          12", " marked, 4 stragglers sent", "your function  253 messages of 17 queues", "process        253 messages of 17 queues"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("no %q in\n%s", part, &out)
 		}

@@ -238,14 +238,14 @@ func readQueue(ctx context.Context, c *client.Client, queue string) ([]loggedMes
 
 // keyedOutcome is what came of a keyed stream.
 type keyedOutcome struct {
-	// late is how many were told late, of stragglers that are.
+	// late is how many are marked late, of stragglers that are.
 	late, stragglers int
 	// before and after are how many pairs of a queue's messages were in the wrong order as
 	// they came in, and as they came out but for the late ones.
 	before, after int
 }
 
-// check reads all queues: each message must be there once, and but for those that are told
+// check reads all queues: each message must be there once, and but for those that are marked
 // late, in the order of the keys; each straggler must be late, and answered so, and no other
 // message without a reason. It returns the messages with their seqs.
 func (s *keyedStream) check(ctx context.Context, base string, answers []answered, chaos bool) (numbered []traffic.Arrival, did keyedOutcome, wrong []string, err error) {

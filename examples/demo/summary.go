@@ -60,7 +60,7 @@ func summarise(out io.Writer, s summary) error {
 	}
 	if s.keyed != nil {
 		rows = append(rows, row{"inversions", fmt.Sprintf("%d as they came in, %d as they came out", s.keyed.before, s.keyed.after)},
-			row{"late", fmt.Sprintf("%d told, %d stragglers sent", s.keyed.late, s.keyed.stragglers)})
+			row{"late", fmt.Sprintf("%d marked, %d stragglers sent", s.keyed.late, s.keyed.stragglers)})
 	}
 	for _, wrong := range s.wrong {
 		errs = append(errs, errors.New(wrong))
@@ -114,7 +114,7 @@ func summarise(out io.Writer, s summary) error {
 	case again > 0:
 		fmt.Fprintf(out, "==> %s came out in order, unchanged; %d batches came again, each under a higher token\n", everything, again)
 	case s.keyed != nil:
-		fmt.Fprintf(out, "==> %d came out once, in the order of their keys, unchanged, both ways; %d came too late, were told so, and stand behind\n", want-s.keyed.late, s.keyed.late)
+		fmt.Fprintf(out, "==> %d came out once, in the order of their keys, unchanged, both ways; %d came too late, are marked, and come last\n", want-s.keyed.late, s.keyed.late)
 	case s.arrival:
 		fmt.Fprintln(out, "==> what was accepted came out once, in the order of acceptance, unchanged, both ways")
 	default:

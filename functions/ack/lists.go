@@ -39,7 +39,7 @@ type openChain struct {
 type openChains struct {
 	Status int         `json:"status"`
 	List   []openChain `json:"list"`
-	// Looked is how many were read for the page; a tenant is not told of others' chains.
+	// Looked is how many were read for the page; a tenant learns nothing of others' chains.
 	Looked int    `json:"looked,omitempty"`
 	Next   string `json:"next,omitempty"`
 }

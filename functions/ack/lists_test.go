@@ -81,7 +81,7 @@ func (l *listing) fail(tag string) {
 	}
 }
 
-// ask asks as a tenant, or as an operator where there is none.
+// ask asks as a tenant, or as an operator without one.
 func (l *listing) ask(as, query string) httpapitest.Answer {
 	if as == "" {
 		return l.Request("GET", "/chains", query, "")
@@ -125,7 +125,7 @@ func (l *listing) listed(as, query string) string {
 	return ""
 }
 
-// TestListsOfChains: each chain in a state once, whoever asks, and nobody another's.
+// TestListsOfChains: each chain in a state once, whichever caller asks, and nobody another's.
 func TestListsOfChains(t *testing.T) {
 	l := newListing(t)
 	for _, of := range []string{"", "@acme/", "@acme-eu/"} {
@@ -167,7 +167,7 @@ func TestListsOfChains(t *testing.T) {
 	}
 	l.Want("a row", l.ask("acme", "state=timed-out&limit=1"), 200, `"list":[{"tag":"late a c","state":"timed-out","since":"2026-01-03T04:04:05Z","ageSeconds":0}],"next":"`)
 	l.Want("an open one", l.ask("acme", "state=open&prefix=x"), 200, `{"status":200,"list":[{"tag":"x","state":"open","due":"2026-01-03T04:19:05Z"}]}`)
-	l.Want("what an operator is told it costs", l.ask("", "state=open&prefix=x"), 200, `"looked":6}`)
+	l.Want("the cost that an operator sees", l.ask("", "state=open&prefix=x"), 200, `"looked":6}`)
 }
 
 // TestAnEndIsListed until its record expires, or it is deleted.

@@ -125,7 +125,7 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 	return http.StatusOK, document, nil
 }
 
-// waiting looks at the message that a consumer gets next; nil where there is none
+// waiting looks at the message that a consumer gets next; nil without one
 // yet. 1 read or 2, of the whole message.
 func (s *service) waiting(ctx context.Context, it delivery.Status) (*view.Wait, error) {
 	if it.Lag() == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// as asks as a tenant, or as an operator where there is none.
+// as asks as a tenant, or as an operator without one.
 func (s *server) as(tenant, method, query, body string) httpapitest.Answer {
 	s.t.Helper()
 	if tenant == "" {
@@ -197,10 +197,10 @@ func TestEndpointsRefused(t *testing.T) {
 	inner := change(`"url":"http://10.1.2.3:8080/"`)
 	s.Want("what the owner allows", s.as("", "PUT", "", inner), 200)
 	for _, place := range []string{`"queue":"@acme/q"`, `"prefix":"@acme/"`} {
-		// What is a tenant's is sent to what tenants may have, whoever made it.
+		// What is a tenant's is sent to what tenants may have, whichever caller made it.
 		s.Want("nor of what is a tenant's", s.as("", "PUT", "", `{"consumer":"hooks",`+place+`,"url":"http://10.1.2.3:8080/"}`), 400, "without TLS")
 	}
-	s.Want("is none of a tenant's", s.as("acme", "PUT", "", inner), 400, "without TLS")
+	s.Want("is not a tenant's", s.as("acme", "PUT", "", inner), 400, "without TLS")
 	for _, query := range []string{"consumer=a%20b", "after=%21", "after=AAAA&consumer=hooks", "limit=0", "x=y"} {
 		s.Want(query, s.as("acme", "GET", query, ""), 400)
 	}

@@ -204,7 +204,7 @@ func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o delivery.O
 		}
 		for _, it := range page.Unreadable {
 			if of, _ := tenant.Split(it.Queue); of == name {
-				return 0, nil, withID(ctx, c, o, it) // nobody is told that all are erased
+				return 0, nil, withID(ctx, c, o, it) // no caller learns that all are erased
 			}
 		}
 		if document.Next = page.Next; page.Next == "" {

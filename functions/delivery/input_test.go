@@ -69,6 +69,12 @@ func TestBadInput(t *testing.T) {
 		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r","start":{}}`, "start"},
 		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r","start":5}`, "start"},
 		{"/operations", `{"action":"redrive","queue":"q","consumer":"billing","reason":"r"}`, "seq"},
+		{"/operations", `{"action":"settle","queue":"q","consumer":"billing","reason":"r","outcome":"COMMITTED"}`, "token"},
+		{"/operations", `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a"}`, "outcome"},
+		{"/operations", `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a","outcome":"committed"}`, "outcome"},
+		{"/operations", `{"action":"release","queue":"q","consumer":"billing","reason":"r"}`, "token"},
+		{"/operations", `{"action":"release","queue":"q","consumer":"billing","reason":"r","token":"1-a","outcome":"ABORTED"}`, "outcome"},
+		{"/operations", `{"action":"restart-keys","queue":"q","consumer":"billing","reason":"r"}`, "consumer"},
 		{"/operations", op(`"seq":-1`), "seq"},
 		{"/operations", op(`"seq":"02"`), "seq"},
 		{"/operations", op(`"seq":2.0`), "seq"},
@@ -80,6 +86,10 @@ func TestBadInput(t *testing.T) {
 		if a.Headers["content-type"] != "application/problem+json" {
 			t.Errorf("%s: content type %q", c.body, a.Headers["content-type"])
 		}
+	}
+	for outcome, want := range map[string]string{``: "outcome is missing", `,"outcome":"committed"`: `outcome must be COMMITTED or ABORTED: it is \"committed\"`} {
+		settle := `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a"` + outcome + `}`
+		s.Want(settle, s.Request("POST", "/operations", "", settle), 400, want)
 	}
 	for _, c := range []struct{ path, query, field string }{
 		{"/consumers", "queue=", "queue"},

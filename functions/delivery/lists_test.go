@@ -55,7 +55,7 @@ func (s *server) opens(consumer string) {
 	s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: consumer})
 }
 
-// requestAs asks as a tenant, or as an operator where there is none.
+// requestAs asks as a tenant, or as an operator without one.
 func (s *server) requestAs(as, path, query string) httpapitest.Answer {
 	s.t.Helper()
 	if as == "" {
@@ -91,7 +91,7 @@ func (s *server) listed(as, path string, query url.Values) string {
 	return ""
 }
 
-// TestListsOfTrouble: each row of a state once, whoever asks, and nobody another's.
+// TestListsOfTrouble: each row of a state once, whichever caller asks, and nobody another's.
 func TestListsOfTrouble(t *testing.T) {
 	onEach(t, func(s *server) {
 		for _, queue := range []string{"b", "a", "@acme/x", "@acme/y", "@acme-eu/x"} {

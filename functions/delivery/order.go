@@ -30,7 +30,7 @@ type order struct {
 	Given   strictjson.Given
 }
 
-// places are which member says where, of the operations that have one.
+// places are which member says where, of the operations that have one; a settle has its outcome, too.
 var places = map[string]string{"skip": "seq", "redrive": "seq", "rewind": "start", "settle": "token", "release": "token"}
 
 // do carries an order out.
@@ -48,14 +48,12 @@ func readOrder(c *httpapi.Call) (order, error) {
 	if err := c.Read(&o, &o.Queue); err != nil {
 		return o, err
 	}
-	if o.Given["outcome"] && o.Action != "settle" {
-		return o, invalid.New(invalid.Misplaced, "outcome", "is not a field of "+o.Action)
-	}
-	for _, place := range []string{"seq", "start", "token"} {
-		if place == places[o.Action] && !o.Given[place] {
+	for _, place := range []string{"seq", "start", "token", "outcome"} {
+		has := place == places[o.Action] || place == "outcome" && o.Action == "settle"
+		switch {
+		case has && !o.Given[place]:
 			return o, invalid.New(invalid.Missing, place, "is missing")
-		}
-		if place != places[o.Action] && o.Given[place] {
+		case !has && o.Given[place]:
 			return o, invalid.New(invalid.Misplaced, place, "is not a field of "+o.Action)
 		}
 	}

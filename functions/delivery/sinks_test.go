@@ -10,7 +10,7 @@ import (
 )
 
 // TestSinks: what is known of a consumer's sink, once for each name of the page; a tenant sees when
-// it is asked again, and nothing of what others handed on.
+// it is asked again, and nothing of what others delivered.
 func TestSinks(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.put("@acme/q", 1)

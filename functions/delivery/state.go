@@ -143,7 +143,7 @@ func whyRetries(of delivery.Consumer) string {
 }
 
 // attempt is an attempt on the message at a consumer's head, as callers see it.
-func attempt(scope tenancy.Scope, t delivery.Attempt) view.Attempt {
+func attempt(scope tenancy.Scope, t request.Attempt) view.Attempt {
 	answer := t.Answer
 	if scope.Tenant() != "" && t.Shown > 0 {
 		answer = answer[:min(t.Shown, len(answer))]

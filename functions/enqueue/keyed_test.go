@@ -33,7 +33,7 @@ func (s *server) settle(t *testing.T, queue string) {
 }
 
 // TestMessagesWithKeys: they wait for their queue's window, come out by their keys, and what
-// is late is told.
+// is late is marked.
 func TestMessagesWithKeys(t *testing.T) {
 	s := newServer(t, nil)
 	put := func(key, id, more string) httpapitest.Answer {

@@ -114,7 +114,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 	if len(asked) != 2 || asked[1] != "/none" {
 		t.Errorf("asked %v", asked)
 	}
-	// Who was taken out of the file since is passed over.
+	// A consumer that was taken out of the file since is passed over.
 	if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated("good", "gone")); err != nil {
 		t.Error(err)
 	}

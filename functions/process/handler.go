@@ -73,7 +73,7 @@ type observer struct {
 // maxTraces is the most traces that are logged of a batch.
 const maxTraces = 20
 
-// handed logs when a batch was handed on, where its queue is watched, or who sent one of its
+// handed logs when a batch was delivered, where its queue is watched, or the sender of one of its
 // messages records that message's trace: those traces are named.
 func (o *observer) handed(h delivery.Handed) {
 	var traces []string
@@ -95,7 +95,7 @@ func (o *observer) handed(h delivery.Handed) {
 	if len(traces) > 0 {
 		fields = append(fields, "traces", traces)
 	}
-	slog.Info("handed on", fields...)
+	slog.Info("delivery", fields...)
 }
 
 // delivery logs and counts how a delivery ended. What a sink said is logged; of a

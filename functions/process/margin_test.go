@@ -42,6 +42,6 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	if answer, err := runtime.Around(io.Discard, headroom, handle)(ctx, event(t, record(1, "q", 1))); err != nil || len(answer.BatchItemFailures) > 0 || !handed {
-		t.Errorf("%+v, %v, handed on: %v", answer, err, handed)
+		t.Errorf("%+v, %v, delivered: %v", answer, err, handed)
 	}
 }

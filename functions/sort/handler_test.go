@@ -155,8 +155,8 @@ func (s *sqs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"},{"Id":"1"}]}`)
 }
 
-// TestHandlerSettles: a keyed queue without a settle window at once; of one that has one, the
-// timer is told. Queues in arrival order are passed over.
+// TestHandlerSettles: a keyed queue without a settle window at once; for one with a window
+// the timer is set. Queues in arrival order are passed over.
 func TestHandlerSettles(t *testing.T) {
 	var sent sqs
 	server := httptest.NewServer(&sent)

@@ -40,7 +40,7 @@ type aside struct {
 	now       func() time.Time
 }
 
-// sender is the client of the failure queue, announcer that of who is told.
+// sender is the client of the failure queue, announcer that of the announcements.
 type (
 	sender interface {
 		SendBatch(ctx context.Context, queueURL string, entries []awscall.Entry) (awscall.Verdicts, error)

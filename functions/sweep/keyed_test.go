@@ -52,7 +52,7 @@ func settleOf(t *testing.T, queue string, upTo int) string {
 }
 
 // TestHandlerWakesKeyedQueues: up to the bound, and no farther; what comes too early is sent
-// again for when it is due; what is none is done with.
+// again for when it is due; anything else is done with.
 func TestHandlerWakesKeyedQueues(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Now().Add(time.Hour)

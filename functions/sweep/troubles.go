@@ -22,7 +22,7 @@ type troubles struct {
 // costs as much as a metric does, for the hours in which it is written.
 const maxTroubled = 50
 
-// noTenant stands for the queues and tags that are no tenant's. It is none itself.
+// noTenant stands for the queues and tags that are no tenant's. It names no tenant itself.
 const noTenant = "(none)"
 
 // worst notes the age of something that waits.

@@ -56,7 +56,7 @@ func answers(ctx context.Context, t *testing.T, s *bench, event json.RawMessage,
 	}
 }
 
-// TestHandlerWakes: a gap, a consumer and a chain, and what is none or gone; nothing else
+// TestHandlerWakes: a gap, a consumer and a chain, and what is unknown or gone; nothing else
 // is looked at.
 func TestHandlerWakes(t *testing.T) {
 	var out bytes.Buffer
@@ -178,7 +178,7 @@ func TestHandlerWakesTooEarly(t *testing.T) {
 }
 
 // TestWakeUpsThatComeAgain: what fails, and what there is no time for; a message of any
-// other queue is none of ours.
+// other queue is not ours.
 func TestWakeUpsThatComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)

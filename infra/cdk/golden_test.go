@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden template and its patch
 // as template.ReadFile reads them. The local stack runs them all.
 const (
 	goldenFile   = "../../localstack/streamsort.template.json"
-	processFile  = "../../localstack/streamsort.process.patch.json"  // process, for consumers that the local stack is told
+	processFile  = "../../localstack/streamsort.process.patch.json"  // process, for consumers that the local stack gets
 	demoFile     = "../../examples/demo/streamsort.patch.json"       // the consumers of the demo
 	pongFile     = "../../examples/pingpong/streamsort.patch.json"   // that of the game of pingpong
 	soakFile     = "../../verify/robust/soak/streamsort.patch.json"  // those of the soak
@@ -127,7 +127,7 @@ func leaves(document map[string]any) map[string]any {
 	return all
 }
 
-// versionHash ends the logical id of a function's version, which is made anew with
+// versionHash ends the logical id of a function's version, which is recreated with
 // the function.
 var versionHash = regexp.MustCompile(`(FunctionCurrentVersion)[0-9A-Za-z]+`)
 

@@ -65,7 +65,8 @@ func parameters() []parameter {
 			Default: "streamsort/", Pattern: `^([A-Za-z0-9!_.*'()-]+/)*$`, Longest: 500,
 		},
 		{
-			Name: "Config", Group: code, Default: "", Pattern: `^([A-Za-z0-9!_.*'()-]+/)*$`, Longest: 500,
+			// It stands in policies: no wildcard, and no way out.
+			Name: "Config", Group: code, Default: "", Pattern: `^([A-Za-z0-9!_'()-][A-Za-z0-9!_.'()-]*/)*$`, Longest: 500,
 			Description: "What the keys of consumers.json, webhooks.json, quotas.json and source1.json begin with in ArtifactBucket, such as streamsort/config/; empty: there are none",
 		},
 		{

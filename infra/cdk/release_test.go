@@ -413,6 +413,22 @@ func TestReleasedTakesConfiguration(t *testing.T) {
 	}
 }
 
+// The functions may read what is behind Config alone: it is a folder, and no pattern of others.
+func TestConfigIsAFolder(t *testing.T) {
+	for _, p := range parameters() {
+		if p.Name != "Config" {
+			continue
+		}
+		for config, want := range map[string]bool{
+			"": true, "config/": true, "streamsort/v1.2/": true, "config": false, "*/": false, "a/*b/": false, "../": false, "a/../": false, "/": false, "a?/": false, "${A}/": false,
+		} {
+			if got := regexp.MustCompile(p.Pattern).MatchString(config); got != want {
+				t.Errorf("Config=%q: taken %v, want %v", config, got, want)
+			}
+		}
+	}
+}
+
 // texts are a template's values by their paths; durations are in seconds.
 func texts(template object) map[string]string {
 	all := map[string]string{}

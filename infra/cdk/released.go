@@ -255,7 +255,7 @@ func (r *releasing) policies(resources object) error {
 func split(parameter string) object { return object{"Fn::Split": []any{",", ref(parameter)}} }
 
 // toSinks allows process what every kind of sink asks for, on the ARNs of the parameter: an
-// action on a resource of another service is none.
+// action on a resource of another service does not.
 func toSinks() []any {
 	// What signs requests may be a secret, which the kind says, or a parameter.
 	actions := []string{"kms:Decrypt", "kms:GenerateDataKey", "ssm:GetParameter"}

@@ -45,13 +45,9 @@ func (b *Bucket) Put(ctx context.Context, key, contentType string, body []byte) 
 	return err
 }
 
-// maxObject is more than a batch takes in an object: 16 MB of bodies, in base64, which did not
-// get smaller.
-const maxObject = 64 << 20
-
-// Get reads an object.
-func (b *Bucket) Get(ctx context.Context, key string) ([]byte, error) {
-	answer, err := b.do(ctx, request{method: http.MethodGet, path: path(key), most: maxObject})
+// Get reads an object that has at most so many bytes.
+func (b *Bucket) Get(ctx context.Context, key string, most int64) ([]byte, error) {
+	answer, err := b.do(ctx, request{method: http.MethodGet, path: path(key), most: most})
 	if err != nil {
 		return nil, err
 	}

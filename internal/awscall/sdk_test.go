@@ -208,7 +208,7 @@ func TestLikeTheSDK(t *testing.T) {
 		},
 		"Get an object of a bucket with dots in China": {
 			func(ctx context.Context) error {
-				_, err := bucket("a.orders", "cn-north-1").Get(ctx, "a/b")
+				_, err := bucket("a.orders", "cn-north-1").Get(ctx, "a/b", 100)
 				return err
 			},
 			func(ctx context.Context) error {

@@ -45,8 +45,13 @@ type Emitter struct {
 	// gather is for how long counters of calls that go well wait for others; 0 for not at all.
 	gather    time.Duration
 	gathering sync.Mutex
-	waiting   *Metrics
-	wrote     time.Time
+	// waiting is what was left, by how many calls, and since when.
+	waiting *Metrics
+	left    int
+	since   time.Time
+	// calls are those without a pause, up to the one that ended at ended; the last line was written at wrote.
+	calls        int
+	ended, wrote time.Time
 }
 
 // routine are the counters of calls that go well: only they wait.
@@ -65,7 +70,7 @@ type Names struct {
 	// Function is the dimension function_name; local where it is empty.
 	Function string
 	// Gather is for how long [Metrics.End] may leave counters of calls that go well to a later
-	// call of the process; 0 for not at all.
+	// call of the process, where there are many; 0 for not at all.
 	Gather time.Duration
 }
 
@@ -104,6 +109,8 @@ type Metrics struct {
 	units            map[string]Unit
 	values           map[string][]float64
 	parts            []*Metrics
+	// at is when it was counted; the zero time is now.
+	at time.Time
 }
 
 // Of are metrics with a dimension of their own, which are flushed with these: a metric
@@ -156,25 +163,41 @@ func (m *Metrics) Counted(name string) int {
 	return int(n)
 }
 
+// mostLeft is what part of the calls without a pause may wait: one in ten. A process may be frozen after any
+// call, and end so, and of a few calls none is lost then.
+const mostLeft = 10
+
 // End ends an invocation: it writes what was added, with what earlier invocations left to it. An
 // invocation that added only counters of what goes well, less than [Names].Gather after a line, leaves them to
-// the next one. Lost with the process: what a second of such calls counted at its end.
+// the next one, if that is no more than a tenth of the invocations without such a pause. What waited for longer, in a
+// frozen process, has its own time in a line of its own. Lost with the process: that tenth of a second of calls.
 func (m *Metrics) End() {
 	e := m.emitter
 	e.gathering.Lock()
 	defer e.gathering.Unlock()
 	now := e.now()
-	if m.isRoutine() && now.Sub(e.wrote) < e.gather {
+	if now.Sub(e.ended) >= e.gather {
+		e.calls = 0
+	}
+	e.ended = now
+	e.calls++
+	if m.isRoutine() && now.Sub(e.wrote) < e.gather && (e.left+1)*mostLeft <= e.calls {
 		if e.waiting == nil {
-			e.waiting = e.metrics()
+			e.waiting, e.since = e.metrics(), now
 		}
 		e.waiting.take(m)
+		e.left++
 		return
 	}
-	if e.waiting != nil {
+	switch {
+	case e.waiting == nil:
+	case now.Sub(e.since) > e.gather:
+		e.waiting.at = e.since
+		e.waiting.Flush()
+	default:
 		m.take(e.waiting)
-		e.waiting = nil
 	}
+	e.waiting, e.left = nil, 0
 	e.wrote = now
 	m.Flush()
 }
@@ -192,8 +215,12 @@ func (m *Metrics) isRoutine() bool {
 
 // take adds the counters of others.
 func (m *Metrics) take(others *Metrics) {
-	for name := range others.values {
-		m.Count(name, others.Counted(name))
+	others.mu.Lock()
+	defer others.mu.Unlock()
+	for name, values := range others.values {
+		for _, n := range values {
+			m.Count(name, int(n))
+		}
 	}
 }
 
@@ -204,6 +231,10 @@ func (m *Metrics) Flush() {
 	defer m.mu.Unlock()
 	for _, part := range m.parts {
 		part.Flush()
+	}
+	at := m.at
+	if at.IsZero() {
+		at = m.emitter.now()
 	}
 	for len(m.values) > 0 {
 		line := map[string]any{"service": m.emitter.service, "function_name": m.emitter.function}
@@ -228,7 +259,7 @@ func (m *Metrics) Flush() {
 			metrics = append(metrics, map[string]any{"Name": name, "Unit": m.units[name]})
 		}
 		line["_aws"] = map[string]any{
-			"Timestamp": m.emitter.now().UnixMilli(),
+			"Timestamp": at.UnixMilli(),
 			"CloudWatchMetrics": []any{map[string]any{
 				"Namespace":  m.emitter.namespace,
 				"Dimensions": dimensions,

@@ -162,12 +162,16 @@ func TestGather(t *testing.T) {
 		return values
 	}
 	put := func(m *Metrics) { m.Count("MessagesStored", 2); m.Count("Advances", 1) }
+	call(0, func(*Metrics) {})
+	e.calls = 100 // many, without a pause
 	for i, c := range []struct {
 		after time.Duration
 		add   func(*Metrics)
 		want  string
 	}{
-		{0, put, "Advances 1 ColdStart 1 MessagesStored 2 "},
+		{0, put, ""},
+		{999 * time.Millisecond, put, ""},
+		{time.Millisecond, put, "Advances 3 MessagesStored 6 "},
 		{10 * time.Millisecond, put, ""},
 		{980 * time.Millisecond, put, ""},
 		{10 * time.Millisecond, put, "Advances 3 MessagesStored 6 "},
@@ -182,5 +186,63 @@ func TestGather(t *testing.T) {
 		if got := call(c.after, c.add); got != c.want {
 			t.Errorf("call %d: %q, want %q", i, got, c.want)
 		}
+	}
+}
+
+// Numbers add up after bursts and pauses: each count is in a line of the time in which it was counted, few
+// wait at any time, and of a process that is called now and then none does. A busy one writes a line a second.
+func TestBurstsAndPauses(t *testing.T) {
+	var out bytes.Buffer
+	e := New(&out, Names{Gather: time.Second})
+	now := time.UnixMilli(1_000_000)
+	e.now = func() time.Time { return now }
+	counted := map[int64]int{} // by the second
+	burst := func(calls int, every, pause time.Duration) (lines int) {
+		t.Helper()
+		total := 0
+		out.Reset()
+		for i := range calls {
+			m := e.Begin()
+			m.Count("MessagesStored", 1)
+			m.End()
+			if total++; e.left*10 > i+2 { // with the one before
+				t.Fatalf("%d of %d calls wait", e.left, i+1)
+			}
+			counted[now.Unix()]++
+			now = now.Add(every)
+		}
+		now = now.Add(pause)
+		m := e.Begin() // whatever comes next, also an hour later
+		m.Count("Errors", 1)
+		m.End()
+		written := map[int64]int{}
+		for _, l := range read(t, &out) {
+			n := 0
+			_ = json.Unmarshal(l.values["MessagesStored"], &n)
+			written[l.AWS.Timestamp/1000] += n
+			total -= n
+			lines++
+		}
+		if total != 0 {
+			t.Errorf("%d calls are in no line", total)
+		}
+		for second, n := range written {
+			if near := counted[second] + counted[second-1]; n > near {
+				t.Errorf("%d in second %d, in which there were %d, with the one before", n, second, near)
+			}
+		}
+		return lines
+	}
+	for range 20 {
+		if lines := burst(1, 0, time.Hour); lines != 2 {
+			t.Errorf("one call an hour: %d lines, want its own and the next one's", lines)
+		}
+	}
+	for _, n := range []int{2, 9, 100} {
+		burst(n, 5*time.Millisecond, time.Hour)
+	}
+	burst(50, 300*time.Millisecond, 2*time.Second)
+	if lines := burst(60*100, 10*time.Millisecond, time.Hour); lines > 60+60 {
+		t.Errorf("a minute of a busy process: %d lines", lines)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // TrackedPrefix is how the tags of tracked batches' chains begin, behind the tenant
-// where their queue is one's. Nobody else should create, delete or stamp chains under
+// where their queue is one's. No other process should create, delete or stamp chains under
 // such a tag: see [TracksBatch].
 const TrackedPrefix = "delivery/"
 

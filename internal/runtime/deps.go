@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"time"
 
@@ -30,16 +29,15 @@ type Deps struct {
 	// valid reports that the settings are.
 	valid bool
 	err   error
-	out   io.Writer
-	// gather is for how long counters of calls that go well wait: see package emf.
-	gather time.Duration
-	after  []func(context.Context, *emf.Metrics)
+	// emitter is the process's, also of a handler that another one was before.
+	emitter *emf.Emitter
+	after   []func(context.Context, *emf.Metrics)
 	// sorter is the one that Sorter returned.
 	sorter *cursor.Sorter
 }
 
-func newDeps(out io.Writer) *Deps {
-	d := &Deps{out: out}
+func newDeps(emitter *emf.Emitter) *Deps {
+	d := &Deps{emitter: emitter}
 	var err error
 	d.Settings, err = settings.FromEnvironment()
 	d.Check(err)

@@ -1,10 +1,14 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,21 +16,29 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
+	"github.com/streamsort/streamsort/internal/emf"
 )
+
+// uploaded is the text of each file in a bucket.
+func uploaded(t *testing.T, config string) *atomic.Value {
+	t.Helper()
+	var file atomic.Value
+	file.Store("one")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, file.Load()) }))
+	t.Cleanup(server.Close)
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_S3": server.URL, "AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
+		assetfile.Variable: config,
+	} {
+		t.Setenv(name, value)
+	}
+	return &file
+}
 
 // A process takes a new configuration within a minute of its upload, and keeps what it had where that
 // is wrong.
 func TestRenewed(t *testing.T) {
-	var file atomic.Value
-	file.Store("one")
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, file.Load()) }))
-	defer server.Close()
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_S3": server.URL, "AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
-		assetfile.Variable: "s3://files/",
-	} {
-		t.Setenv(name, value)
-	}
+	file := uploaded(t, "s3://files/")
 	make := func() (lambda.Handler, error) {
 		text, _, err := assetfile.Text("", "things.json")
 		if string(text) == "wrong" {
@@ -56,5 +68,46 @@ func TestRenewed(t *testing.T) {
 		if got, err := r.Invoke(t.Context(), []byte("null")); string(got) != `"`+c.want+`"` || err != nil {
 			t.Errorf("call %d: %s, %v; want %s", i, got, err, c.want)
 		}
+	}
+}
+
+// A new configuration is no new process: no cold start is counted, and nothing that was counted before is lost.
+func TestRenewedKeepsCounts(t *testing.T) {
+	file := uploaded(t, "s3://counts/")
+	for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS"} {
+		t.Setenv("STREAMSORT_"+table+"_TABLE", table)
+	}
+	var out bytes.Buffer
+	now, failed := time.UnixMilli(0), 0
+	handler, err := load(emitter(&out, time.Hour), func(d *Deps) (Handler, error) {
+		_, _, err := assetfile.Text("", "things.json")
+		return Handle(d, time.Second, func(_ context.Context, m *emf.Metrics, _ any) (any, error) {
+			m.Count("MessagesStored", 1)
+			m.Count("Errors", failed) // which waits for nothing
+			return nil, nil
+		}), err
+	}, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func() {
+		if _, err := handler.(lambda.Handler).Invoke(t.Context(), []byte("null")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 19 {
+		call()
+	}
+	now = now.Add(time.Minute)
+	file.Store("two")
+	failed = 1
+	call()
+	stored := 0
+	for _, line := range regexp.MustCompile(`"MessagesStored":([0-9]+)`).FindAllStringSubmatch(out.String(), -1) {
+		n, _ := strconv.Atoi(line[1])
+		stored += n
+	}
+	if stored != 20 || strings.Count(out.String(), `"ColdStart":1`) != 1 {
+		t.Errorf("of 20 calls %d are counted; lines:\n%s", stored, &out)
 	}
 }

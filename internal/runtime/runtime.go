@@ -22,7 +22,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/margin"
@@ -34,16 +33,10 @@ type Handler any
 // Main is a function's main. It does not return.
 func Main(newHandler func(*Deps) (Handler, error)) {
 	slog.SetDefault(lambdacontext.NewLogger())
-	handler, err := start(os.Stdout, time.Second, newHandler)
+	handler, err := load(emitter(os.Stdout, time.Second), newHandler, time.Now)
 	if err != nil {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
-	}
-	if os.Getenv(assetfile.Variable) != "" {
-		handler = &renewed{Handler: lambda.NewHandler(handler), make: func() (lambda.Handler, error) {
-			handler, err := start(os.Stdout, time.Second, newHandler)
-			return lambda.NewHandler(handler), err
-		}, looked: time.Now(), now: time.Now}
 	}
 	lambda.Start(handler)
 }
@@ -51,13 +44,12 @@ func Main(newHandler func(*Deps) (Handler, error)) {
 // New is the Handler of the environment. Metrics go to out. The error joins everything that is
 // wrong.
 func New(out io.Writer, newHandler func(*Deps) (Handler, error)) (Handler, error) {
-	return start(out, 0, newHandler)
+	return start(emitter(out, 0), newHandler)
 }
 
-// start is New, of a process that gathers its counters for so long.
-func start(out io.Writer, gather time.Duration, newHandler func(*Deps) (Handler, error)) (Handler, error) {
-	d := newDeps(out)
-	d.gather = gather
+// start is New, of a process whose metrics are written by the emitter.
+func start(emitter *emf.Emitter, newHandler func(*Deps) (Handler, error)) (Handler, error) {
+	d := newDeps(emitter)
 	handler, err := newHandler(d)
 	if err == nil {
 		err = d.Err()
@@ -69,7 +61,7 @@ func start(out io.Writer, gather time.Duration, newHandler func(*Deps) (Handler,
 // before Lambda ends the invocation, so that it answers for everything it has done. The metrics
 // are the invocation's.
 func Handle[In, Out any](d *Deps, headroom time.Duration, handle func(context.Context, *emf.Metrics, In) (Out, error)) Handler {
-	return around(emitter(d.out, d.gather), headroom, handle, d.after...)
+	return around(d.emitter, headroom, handle, d.after...)
 }
 
 // afterTime is how long what comes after a handler may take, and answerTime what it leaves of the

@@ -215,15 +215,17 @@ func (r *reader) truth(name string) bool {
 
 func (r *reader) readers(name string, s *Settings) {
 	text := strings.TrimSpace(os.Getenv(name))
-	if strings.HasSuffix(text, ".json") {
+	if text == "" {
+		return
+	}
+	isFile := strings.HasSuffix(text, ".json")
+	if isFile {
 		file, path, err := assetfile.Text(os.Getenv("LAMBDA_TASK_ROOT"), text)
 		if err != nil {
 			r.errs = append(r.errs, err)
+			return
 		}
 		name, text = path, strings.TrimSpace(string(file))
-	}
-	if text == "" {
-		return
 	}
 	s.Buckets = map[string]string{}
 	type item struct {
@@ -245,6 +247,8 @@ func (r *reader) readers(name string, s *Settings) {
 	}
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		r.fail(name, "must be a list of names and prefixes, as JSON: "+err.Error())
+	} else if isFile && len(all.Consumers) == 0 {
+		r.fail(name, "has no consumers: it must be like {\"consumers\": [{\"name\": \"books\"}]}")
 	}
 	for _, item := range all.Consumers {
 		circuit := delivery.Circuit{WakeRate: max(item.WakeRate, item.Circuit.WakeRate)}

@@ -183,6 +183,11 @@ func TestReadersOfAFile(t *testing.T) {
 	file := filepath.Join(folder, "consumers.json")
 	for text, want := range map[string]string{
 		`{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true}},{"name":"b","eager":true,"sink":{"kind":"sqs","arn":"x"}}]}`: "",
+		// What says nothing, also by mistake, would have the sweep look after nobody.
+		``:                                      file + " must be a list of names and prefixes, as JSON: ",
+		`{}`:                                    file + " has no consumers: ",
+		`{"consumer":[{"name":"a"}]}`:           file + " has no consumers: ",
+		`{"consumers":[]}`:                      file + " has no consumers: ",
 		`{"consumers":[{"name":"not a name"}]}`: file + ` has the reader "not a name": `,
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -146,20 +145,21 @@ func TestWhatIsSentKeepsToTheSchema(t *testing.T) {
 	}
 }
 
-// TestExamplesOfThePageAreValid: docs/reference/events.md shows one document of each schema, in the
-// order of the page.
-func TestExamplesOfThePageAreValid(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reference/events.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	names := []string{"lambda.json", "sqs-sns.json", "eventbridge.json"}
-	if len(examples) != len(names) {
-		t.Fatalf("%d examples, want one of each of %v", len(examples), names)
-	}
-	for i, name := range names {
-		if err := compiled(t, name).Validate(decoded(t, examples[i][1])); err != nil {
+// TestExamplesOfThePagesAreValid: the pages show one document of each schema, below its heading.
+func TestExamplesOfThePagesAreValid(t *testing.T) {
+	for name, shown := range map[string][2]string{
+		"lambda.json":      {"how-to/sinks.md", "\n## What a function receives\n"},
+		"sqs-sns.json":     {"how-to/sinks.md", "\n## SQS FIFO and SNS FIFO\n"},
+		"eventbridge.json": {"reference/events.md", "\n## What a sink gets\n"},
+	} {
+		page, err := os.ReadFile("../../docs/" + shown[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, section, _ := strings.Cut(string(page), shown[1])
+		_, example, _ := strings.Cut(section, "```json\n")
+		example, _, _ = strings.Cut(example, "```")
+		if err := compiled(t, name).Validate(decoded(t, example)); err != nil {
 			t.Errorf("the example of %s: %v", name, err)
 		}
 	}

@@ -119,7 +119,7 @@ func TestWhy(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i, want := range map[int]string{
-		1: `streamsort redrive 'it'\''s' c --reason TEXT`, 2: `streamsort rewind 'it'\''s' g --start first --reason TEXT`,
+		1: `streamsort redrive 'it'\''s' c --reason TEXT`, 2: `streamsort rewind 'it'\''s' g --start 42 --reason TEXT`,
 		3: `streamsort consumer settle 'it'\''s' f 7-ab COMMITTED --reason TEXT`, 7: `streamsort resume 'it'\''s' c --reason TEXT`,
 	} {
 		if reasons[i].Type[0] != want {
@@ -131,6 +131,19 @@ func TestWhy(t *testing.T) {
 	}
 	if got := view.Why(view.Queue{Queue: "q", State: view.OK}, all[:1]); len(got) != 0 {
 		t.Errorf("nothing is wrong, and %+v", got)
+	}
+}
+
+// TestWhyOfOneThatIsPaused: what failed is not tried again by itself while an operator paused the consumer.
+func TestWhyOfOneThatIsPaused(t *testing.T) {
+	for state, want := range map[view.State]string{view.Paused: "tried again once the consumer is resumed", view.Retrying: "tried again by itself"} {
+		c := view.Consumer{Head: view.Head{Consumer: "c", State: state, Seq: new(jsonseq.Seq(2)), Attempt: 1}}
+		if state == view.Paused {
+			c.Also = []view.State{view.Retrying}
+		}
+		if got := view.Why(view.Queue{State: view.OK}, []view.Consumer{c}); len(got) == 0 || !strings.Contains(got[0].Text, want) {
+			t.Errorf("%s: %+v does not say %q", state, got, want)
+		}
 	}
 }
 

@@ -79,7 +79,9 @@ func (c Consumer) why(state State) Reason {
 		if r.Cause == Missing {
 			r.Text = fmt.Sprintf("Message %s is not stored any more, and no message is stepped over. "+
 				"Set the consumer behind the loss, or restore the message first.", c.seq())
-			add("streamsort rewind %s --start first --reason TEXT", both)
+			if c.Seq != nil { // it begins behind the last message that is gone
+				add("streamsort rewind %s --start %d --reason TEXT", both, *c.Seq)
+			}
 			break
 		}
 		r.Text = fmt.Sprintf("Message %s failed %s, and waits for an operator. "+
@@ -164,8 +166,12 @@ func (c Consumer) retrying(cause string) string {
 	case Replies:
 		return "A queue that the consumer's replies go to is full. The replies are tried again; nothing else is delivered before."
 	}
-	return fmt.Sprintf("Message %s failed %s, and is tried again by itself. "+
-		"Look at the error; where it is the message's own fault, the consumer blocks when its attempts are used up.", c.seq(), times(c.Attempt))
+	when := "by itself"
+	if c.State == Paused {
+		when = "once the consumer is resumed"
+	}
+	return fmt.Sprintf("Message %s failed %s, and is tried again %s. "+
+		"Look at the error; where it is the message's own fault, the consumer blocks when its attempts are used up.", c.seq(), times(c.Attempt), when)
 }
 
 func (h Head) seq() string {

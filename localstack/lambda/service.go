@@ -184,7 +184,7 @@ func (s *Service) function(name string) (*function, error) {
 type Request struct {
 	Function string // its name
 	// Qualifier is the version or the alias that it is called by, empty for none: the
-	// function is told it, and is the same under each.
+	// function receives it, and is the same under each.
 	Qualifier string
 	Payload   []byte // JSON text of at most MaxPayload bytes; {} where empty
 	// ClientContext is JSON text for the function, empty for none.

@@ -78,7 +78,7 @@ func TestForeignNone(t *testing.T) {
 }
 
 // What calls a function from a service that is not part of the local stack is not run, and
-// told; the function itself is.
+// is reported; the function itself is.
 func TestWhatCallsFromElsewhereIsNotRun(t *testing.T) {
 	doc, err := Parse([]byte(`{"Resources": {
 	 "F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "x"}, "Properties": {"Runtime": "provided.al2023", "Handler": "bootstrap", "Code": {"ZipFile": ""}, "Role": "r", "Environment": {"Variables": {"STREAMSORT_FAILURE_QUEUE": {"Ref": "Failures"}}}}},

@@ -23,7 +23,7 @@ type Function struct {
 	LogicalID string
 	Name      string
 	// Source is the main package, with forward slashes: its folder, absolute or
-	// relative to the root of the Go module that holds it, or its import path. Of an
+	// relative to the root of the Go module that holds it, or its import path. For an
 	// interpreted function it is the folder of its code, absolute or relative to one
 	// above the template.
 	Source string

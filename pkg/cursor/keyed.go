@@ -15,7 +15,7 @@ import (
 // byKey is what a keyed queue is; noKey says what is wrong with a call for such a queue.
 const (
 	byKey = "the queue is a keyed one, which sorts by keys"
-	noKey = "the queue is no keyed one"
+	noKey = "it is not a keyed queue"
 )
 
 // putLog puts messages without seqs, all of one queue. They are stored; those of a keyed queue that

@@ -27,7 +27,7 @@ const (
 	// consumerReplyRefused: replies could never be stored, and are lost; the operations
 	// of the queue say which. It is announced until that is noted, not longer.
 	consumerReplyRefused = "consumer.reply-refused"
-	// circuitOpen: the consumer's sink is away. Nothing is handed on, of whatever queue, but one probe at
+	// circuitOpen: the consumer's sink is away. Nothing is delivered, of whatever queue, but one probe at
 	// a time; Attempts is how many there were. Like circuitClosed it is announced once, and names no queue.
 	circuitOpen = "consumer.circuit-open"
 	// circuitClosed: the sink is back. What waited is delivered.

@@ -62,7 +62,7 @@ func (run *delivery) sinkMended(ctx context.Context, c Consumer) bool {
 	if run.reader.Apart {
 		return run.reader.Changed != nil && run.reader.Changed(ctx, c.Queue, c.Failed)
 	}
-	return run.mended(ctx, c)
+	return run.recovered(ctx, c)
 }
 
 // asideOf is how long a batch of a reader may take beside others; 0 for as long as it likes.

@@ -23,7 +23,7 @@ type besideDesk struct {
 	// asides are the calls that were asked for, refuse says why none can be.
 	asides []string
 	refuse error
-	// wakeUps are those that were told of last, by queue.
+	// wakeUps are those that were notified of last, by queue.
 	wakeUps map[string]time.Time
 	// slow is how long the sink takes for a queue.
 	slow map[string]time.Duration
@@ -49,10 +49,10 @@ func newBesideDesk(t *testing.T) *besideDesk {
 // wakesIn waits for the wake-up of a queue, which must come in this time and wake up who delivers.
 func (b *besideDesk) wakesIn(queue string, want time.Duration) {
 	b.t.Helper()
-	due, told := b.wakeUps[queue]
+	due, notified := b.wakeUps[queue]
 	delete(b.wakeUps, queue)
-	if got := time.Until(due); !told || got != want {
-		b.t.Fatalf("%s is woken up in %s (%v), want %s", queue, got, told, want)
+	if got := time.Until(due); !notified || got != want {
+		b.t.Fatalf("%s is woken up in %s (%v), want %s", queue, got, notified, want)
 	}
 	bubble.Sleep(want)
 	report, next, err := b.d.Wake(b.t.Context(), queue, "c", delivery.SweepOptions{})
@@ -81,7 +81,7 @@ func (b *besideDesk) reader() delivery.Reader {
 	return r
 }
 
-// records are handed on, which must have no record repeated, and take no longer than this.
+// records are delivered, which must have no record repeated, and take no longer than this.
 func (b *besideDesk) records(most time.Duration, queues ...string) {
 	b.t.Helper()
 	handle, err := delivery.OnStream(b.d, cursor.Names{}, b.reader())
@@ -328,7 +328,7 @@ func TestApart(t *testing.T) {
 	invalid(t, r.Validate(), "inline")
 }
 
-// TestASinkThatIsChanged: what failed before waits for no retry, and what failed after does, whoever wakes it up.
+// TestASinkThatIsChanged: what failed before waits for no retry, and what failed after does, whichever process wakes it up.
 func TestASinkThatIsChanged(t *testing.T) {
 	k := newDesk(t)
 	r := k.reader()

@@ -8,9 +8,6 @@ import (
 	"github.com/streamsort/streamsort/internal/request"
 )
 
-// Attempt is a claim of the message behind [Consumer].Delivered that did not end with its commit.
-type Attempt = request.Attempt
-
 // attemptOf is the attempt that a consumer's claim was, which ended with an answer.
 func attemptOf(c Consumer, now time.Time, took time.Duration, answer string, shown int) request.Attempt {
 	return request.Attempt{

@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// Batch is a part of a queue, in order and without a gap, handed on to one
+// Batch is a part of a queue, in order and without a gap, delivered to one
 // consumer under a claim.
 type Batch struct {
 	Queue    string
@@ -22,10 +22,10 @@ type Batch struct {
 	// Skipped are the seqs of the range that will never come, in order.
 	Skipped []int64
 	// Edges are, where the batch is tracked, the root edges of its chain's tree,
-	// one a message: its work is done when [xorack.Acker.Done] was told of each of
+	// one a message: its work is done when [xorack.Acker.Done] was called for each of
 	// them, and of all that was started under them. nil where it is not.
 	Edges []xorack.Edge
-	// Attempt is 1 the first time that the range is handed on, and rises each
+	// Attempt is 1 the first time that the range is delivered, and rises each
 	// time until it is committed, also where it comes by parts, but for the times that its sink was away.
 	Attempt int
 	// Rewinds is how often an operator set this consumer back. A sink that
@@ -45,10 +45,10 @@ type Batch struct {
 // flight. The worker commits or fails it by [Claims] (Commit, Abort), or over HTTP, and may
 // extend it. Where it does not in time, the batch failed, and comes again.
 //
-// Of a tracked batch the chain's deadline counts. A batch that is deferred takes no replies.
+// For a tracked batch the chain's deadline counts. A batch that is deferred takes no replies.
 func (b Batch) Defer(work time.Duration) error {
 	if b.deferred == nil {
-		return errors.New("this batch is none that a Deliverer claimed: its claim is committed by its token anyway")
+		return errors.New("no Deliverer claimed this batch: its claim is committed by its token anyway")
 	}
 	if err := validateWork("defer", work); err != nil {
 		return err

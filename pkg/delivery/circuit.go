@@ -66,7 +66,7 @@ func (c Circuit) wait(h request.Health) time.Duration {
 	return wait + time.Duration(hash.Sum32()%100)*wait/1000
 }
 
-// opened is a health whose circuit opens now. Rows are told apart by these times: they rise, however far
+// opened is a health whose circuit opens now. Rows are distinguished by these times: they rise, however far
 // the clocks of who opens and who closes it are apart.
 func (c Circuit) opened(h request.Health, now time.Time) request.Health {
 	h.Circuit = request.Circuit{Opened: notBefore(h.Circuit.Closed, now), Closed: h.Circuit.Closed}
@@ -256,10 +256,10 @@ func (d *Deliverer) closes(ctx context.Context, seen request.Health) {
 	}
 }
 
-// mended reports whether a sink is known to have come back since a batch of a consumer failed:
+// recovered reports whether a sink is known to have come back since a batch of a consumer failed:
 // nothing has to be waited for then. A clock that was far ahead as it closed the circuit has all failures
 // be before that, for as long as it was ahead: of such a one nothing is known.
-func (d *Deliverer) mended(ctx context.Context, c Consumer) bool {
+func (d *Deliverer) recovered(ctx context.Context, c Consumer) bool {
 	h, err := d.health(ctx, c.Name)
 	return err == nil && !h.Circuit.Open() && h.Circuit.Closed.After(c.Failed) && h.Circuit.Closed.Before(d.now().Add(farAhead))
 }

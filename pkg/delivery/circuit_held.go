@@ -29,7 +29,7 @@ func openRow(e request.Health) trouble.Row {
 // hold notes a queue that has something to deliver, and that the circuit keeps from it: half a read unit,
 // and a write the first time. A row that cannot be written now the next delivery writes; the sweep wakes the
 // queue up in any case. It reports whether the circuit was found closed, or due, since it stopped this delivery:
-// whoever woke others up then passed this one over.
+// the process that woke others up then passed this one over.
 func (run *delivery) hold(ctx context.Context) (mayGoOn bool) {
 	if run.Reason != reasonCircuit && run.Reason != reasonFailed {
 		return false
@@ -64,7 +64,7 @@ func (d *Deliverer) noteHeld(ctx context.Context, queue string, h request.Health
 func (r *sweepRun) heldBack(ctx context.Context, c Consumer) bool {
 	h, err := r.health(ctx, c.Name)
 	if err == nil && h.Circuit.Waking {
-		// Nobody is left that wakes it up where that has ended since.
+		// No process is left to wake it up where that has ended since.
 		h, err = r.store.Health(ctx, c.Name, false)
 	}
 	waking := h.Circuit.Waking && !r.woken // a retry has a time of its own
@@ -199,7 +199,7 @@ func (r *sweepRun) holdAgain(ctx context.Context, asleep []trouble.Row) error {
 }
 
 // wakeLate wakes up queues of which it was noted that they are held back when the circuit had closed, and all others
-// were woken up: as many as a second has. 4.5 read units where there is none.
+// were woken up: as many as a second has. 4.5 read units without one.
 func (r *sweepRun) wakeLate(ctx context.Context, e request.Health) error {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, r.bounds(e.Consumer).WakeRate)
 	if err != nil || len(rows) == 0 {

@@ -193,7 +193,7 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 }
 
 // TestHeldBackByWhatIsOver: the circuit closes between the look that stops a delivery and the one that notes
-// its queue: it goes on then, since whoever wakes others up passed it over.
+// its queue: it goes on then, since whichever process wakes others up passed it over.
 func TestHeldBackByWhatIsOver(t *testing.T) {
 	for nth := 1; ; nth++ {
 		k, _ := holding(t)

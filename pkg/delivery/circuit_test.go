@@ -127,7 +127,7 @@ func TestWhatIsTakenKeepsTheCircuitClosed(t *testing.T) {
 	}
 }
 
-// TestProbes: while the circuit is open one batch is handed on at a time, by the schedule.
+// TestProbes: while the circuit is open one batch is delivered at a time, by the schedule.
 func TestProbes(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
@@ -251,7 +251,7 @@ func TestTheCircuitCloses(t *testing.T) {
 	if is := k.circuit(); is != (request.Circuit{Closed: k.now, Waking: true}) {
 		t.Errorf("%+v", is)
 	}
-	// Of those that failed nothing is waited for.
+	// For those that failed nothing is waited for.
 	k.pass(time.Second)
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		k.hands(queue, endedCaughtUp)
@@ -353,7 +353,7 @@ func TestALateProbeClosesNothing(t *testing.T) {
 }
 
 // TestBadMessagesDoNotHoldTheProbesUp: where three queues each have a bad message, the others'
-// are probed too, whoever comes first; then the bad ones are blocked.
+// are probed too, whichever process comes first; then the bad ones are blocked.
 func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
@@ -468,7 +468,7 @@ func names(name string, n int) (all []string) {
 }
 
 // TestWorkThatIsDoneKeepsTheCircuitClosed: bad messages of three queues open no circuit while the work of others
-// gets done, whoever says so, and block when their time is over.
+// gets done, whichever process says so, and block when their time is over.
 func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 	for name, with := range map[string]struct{ tracked, token, other bool }{
 		"by a chain":                    {tracked: true},

@@ -29,7 +29,7 @@ type Claims interface {
 
 	// List shows what a claim would get now, without claiming it: all of it or
 	// nothing is to be claimed then. OK, or what Claim would answer instead.
-	// Of the request, ID, Seqs and Lease do not count.
+	// ID, Seqs and Lease of the request do not count.
 	List(ctx context.Context, r Request) (Answer, error)
 
 	// Claim gives the consumer the messages that wait first, exclusively until
@@ -117,7 +117,7 @@ type Answer struct {
 	// Reason tells outcomes of one kind apart, in a word: see [Outcome].
 	Reason string
 	// Batch is the claim's: its messages after OK of Claim and List, its token
-	// and range without them otherwise; the zero Batch where there is none.
+	// and range without them otherwise; or the zero Batch.
 	Batch
 	// Until is the end of the lease, or until when to wait; the zero time where
 	// there is nothing to say.
@@ -137,7 +137,7 @@ type Answer struct {
 // judge says how a claim ended, or what it is at.
 func judge(c Consumer, t Token) standing {
 	if q, there := c.Quarantined(t); there {
-		if q.Unsettled() {
+		if q.unsettled() {
 			return unsettled
 		}
 		return Aborted
@@ -178,7 +178,7 @@ func answer(c Consumer, at standing) Answer {
 		}
 	}
 	for _, q := range c.Quarantine {
-		if q.Unsettled() {
+		if q.unsettled() {
 			a.Unsettled = append(a.Unsettled, Held{c.Queue, c.Name, q.Token})
 		}
 	}

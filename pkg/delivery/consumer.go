@@ -50,7 +50,7 @@ const (
 // remembered is how many claims' outcomes a consumer remembers.
 const remembered = 4
 
-// memory is what became of a claim; the zero value is none.
+// memory is what became of a claim; the zero value means no claim.
 type memory struct {
 	N       int64        `ddb:"n"`
 	Outcome TokenOutcome `ddb:"outcome"`
@@ -66,7 +66,7 @@ func remember(t Token, outcome TokenOutcome) memory {
 }
 
 // Consumer is the durable record of a named reader of one queue: its lock, its
-// state and how far it is. The zero Consumer means that there is none.
+// state and how far it is. The zero Consumer means that it does not exist.
 type Consumer struct {
 	Queue string `ddb:"queue,key"`
 	// Name is the consumer's: 1 to 128 bytes.
@@ -88,7 +88,7 @@ type Progress struct {
 	To   int64 `ddb:"to"`
 	// LeaseUntil is when a claim may be taken over, to the millisecond.
 	LeaseUntil time.Time `ddb:"leaseUntil,omitzero"`
-	// Deferred: the Started claim's batch was handed over, and whoever has the token commits or
+	// Deferred: the Started claim's batch was handed over, and the holder of the token commits or
 	// fails it: the chain of its work, or a worker. The lease is that of the work.
 	Deferred bool `ddb:"deferred,omitzero"`
 	// Attempts is how often the message behind Delivered was claimed. It is

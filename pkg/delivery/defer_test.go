@@ -85,7 +85,7 @@ func TestAWorkerCommitsByItsToken(t *testing.T) {
 
 func first(a, _ delivery.Answer, err error) (delivery.Answer, error) { return a, err }
 
-// TestAWorkerIsFasterThanTheHandler: it is told that the claim is not deferred yet, and asks again.
+// TestAWorkerIsFasterThanTheHandler: it is notified that the claim is not deferred yet, and asks again.
 func TestAWorkerIsFasterThanTheHandler(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
@@ -101,7 +101,7 @@ func TestAWorkerIsFasterThanTheHandler(t *testing.T) {
 	k.at("q", 1, delivery.Idle)
 }
 
-// TestAWorkerHasMoreTimeBeforeTheHandlerDefers: it keeps what it was told, and no less than the handler says.
+// TestAWorkerHasMoreTimeBeforeTheHandlerDefers: it keeps what it was given, and no less than the handler says.
 func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 	for _, more := range []time.Duration{time.Minute, 6 * time.Hour} {
 		k := newDesk(t)

@@ -14,15 +14,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// Deliver hands on what a queue has for a reader, batch after batch, and
+// Deliver delivers what a queue has for a reader, batch after batch, and
 // commits each. It ends when nothing is left, before the context's deadline, or
 // when the reader fails. A queue whose consumer is not there yet gets one. Where there is more than
 // there is time for, the queue is notified, which wakes up who delivers behind the stream.
 //
 // known is a position that the queue is known to have reached, such as that of
-// a stream record, and -1 where there is none: it saves a read.
+// a stream record, and -1 without one: it saves a read.
 //
-// It hands on what is known to be there, up to that position at least. A call that finds another's claim in flight
+// It delivers what is known to be there, up to that position at least. A call that finds another's claim in flight
 // (Busy) notes its position with the claim, and who commits the claim goes on: so every record
 // may be dropped that was answered without an error.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
@@ -66,7 +66,7 @@ type bounds struct {
 	until time.Time
 	// inline is how long a batch may take; 0 for as long as it likes.
 	inline time.Duration
-	// shared is what was read of the queue for another consumer; nil where there is none.
+	// shared is what was read of the queue for another consumer, or nil.
 	shared *shared
 	// cursor is one that the queue had, where a record shows it.
 	cursor cursor.Cursor
@@ -87,10 +87,10 @@ type delivery struct {
 	// handed when it was handed over, and returned when its handler returned.
 	claiming, claimed, handed, returned time.Time
 	bounds
-	// bad tells that the last batch cannot be handed on as it is, however often.
+	// bad tells that the last batch cannot be delivered as it is, however often.
 	bad bool
-	// learnt is what was known of the sink before the batch that is under way was handed on,
-	// probe the number of the probe that the batch is; 0 where it is none.
+	// learnt is what was known of the sink before the batch that is under way was delivered,
+	// probe the number of the probe that the batch is, or 0.
 	learnt request.Health
 	probe  int64
 }
@@ -326,7 +326,7 @@ func (run *delivery) step(ctx context.Context) (Consumer, error) {
 		}
 		batch.Token, batch.Attempt, batch.Rewinds = c.Token, c.attempt(), c.Rewinds
 		batch.deferred, batch.answer = new(time.Duration), &Response{}
-		// Nobody can say of what was skipped that it is done.
+		// A skipped message does not count as done.
 		chain := xorack.Created{}
 		if run.reader.Track == 0 || len(batch.Messages) == 0 {
 			batch.outbox = &outbox{}
@@ -382,7 +382,7 @@ func (run *delivery) claim(ctx context.Context, to int64) request.Claim {
 	return request.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
 }
 
-// commit commits a batch that was handed on. Where more is known to be there,
+// commit commits a batch that was delivered. Where more is known to be there,
 // and time is left, it claims and returns the next batch in the same write.
 func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consumer, bool, Batch, error) {
 	if run.position > c.To && run.inTime(ctx) && !run.isOpen(ctx) {
@@ -402,7 +402,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 			}
 			// Paused, or not ours any more: the plain commit tells.
 		}
-		// What could not be read is no reason to forget what was handed on.
+		// What could not be read is no reason to forget what was delivered.
 	}
 	after, made, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, done.said())
 	switch {
@@ -421,7 +421,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 	return after, false, Batch{}, nil
 }
 
-// fail gives a claim back whose batch was not handed on, or in part.
+// fail gives a claim back whose batch was not delivered, or in part.
 func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause error) (Consumer, error) {
 	passed := batch.passed(cause)
 	behind := c
@@ -467,7 +467,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 	return after, nil
 }
 
-// failure is what is noted of a batch that was not handed on, or of what is behind the part that was.
+// failure is what is noted of a batch that was not delivered, or of what is behind the part that was.
 func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part bool) request.Failure {
 	now := run.now()
 	why, replyQueue := wordsOf(cause)

@@ -265,7 +265,7 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 }
 
 // TestMissing: what is not there any more is not stepped over; what is before
-// it is handed on.
+// it is delivered.
 func TestMissing(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 5)...)
@@ -301,7 +301,7 @@ func TestBusyAndTakenOver(t *testing.T) {
 	done := k.ends("q", endedLost)
 	k.gets("q 1,2 #1", "q 1,2 #2")
 	if done.Batches != 0 || done.Messages != 0 {
-		t.Errorf("%+v; want nothing that counts as handed on", done)
+		t.Errorf("%+v; want nothing that counts as delivered", done)
 	}
 	k.at("q", 2, delivery.Idle)
 	// The same where the one that wakes up failed.
@@ -332,10 +332,10 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 		for _, asked := range []struct{ known, noted int64 }{{b.To, 0}, {-1, next - 1}, {next - 1, next - 1}, {next - 2, next - 1}} {
 			before := k.standing("q").Asked
 			if done := k.d.Deliver(t.Context(), "q", k.reader(), asked.known); ending(done) != endedBusy || done.Err != nil {
-				t.Errorf("%d, while %d is handed on: %s, %v", asked.known, b.To, ending(done), done.Err)
+				t.Errorf("%d, while %d is delivered: %s, %v", asked.known, b.To, ending(done), done.Err)
 			}
 			if got := k.standing("q").Asked; got != max(asked.noted, before) {
-				t.Errorf("%d, while %d is handed on: %d is noted, want %d", asked.known, b.To, got, asked.noted)
+				t.Errorf("%d, while %d is delivered: %d is noted, want %d", asked.known, b.To, got, asked.noted)
 			}
 		}
 		return nil
@@ -444,13 +444,13 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 		defer cancel()
 		r := delivery.Reader{Name: "c", MaxMessages: 1, Handle: func(ctx context.Context, b delivery.Batch) error {
 			if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(began.Add(39*time.Second)) {
-				t.Errorf("the handler's time ends %s after the begin, want 39s", deadline.Sub(began))
+				t.Errorf("the handler's time ends %s after the start, want 39s", deadline.Sub(began))
 			}
 			c, err := store.Requests(request.Inside{}).Consumer(ctx, "q", "c")
 			// 30 seconds at least, else the deadline and a grace.
 			want := max(45*time.Second, time.Since(began)+30*time.Second)
 			if err != nil || !c.LeaseUntil.Equal(began.Add(want)) {
-				t.Errorf("the claim is good until %s after the begin (%v), want %s", c.LeaseUntil.Sub(began), err, want)
+				t.Errorf("the claim is good until %s after the start (%v), want %s", c.LeaseUntil.Sub(began), err, want)
 			}
 			bubble.Sleep(11 * time.Second)
 			return nil
@@ -462,7 +462,7 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 		if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != delivery.Idle {
 			t.Errorf("%+v, %v; want what is done committed", c, err)
 		}
-		// A handler that sleeps on is told, and its batch comes again.
+		// A handler that sleeps on is notified, and its batch comes again.
 		r.Handle = func(ctx context.Context, _ delivery.Batch) error { <-ctx.Done(); return ctx.Err() }
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
@@ -519,6 +519,6 @@ func TestObserve(t *testing.T) {
 	d.Deliver(t.Context(), "q", k.reader(), 1)
 	d.Deliver(t.Context(), "", k.reader(), 1)
 	if len(seen) != 2 || seen[0].Messages != 1 || ending(seen[0]) != endedCaughtUp || seen[1].Err == nil {
-		t.Errorf("it was told %+v", seen)
+		t.Errorf("it was notified %+v", seen)
 	}
 }

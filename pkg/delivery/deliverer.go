@@ -50,7 +50,7 @@ type Options struct {
 	// seconds at least.
 	Grace time.Duration
 	// Margin is how long before its deadline a Deliver stops: 0.1 seconds to 5
-	// minutes; 2 seconds where it is 0. What is handed on must end by then.
+	// minutes; 2 seconds where it is 0. Each delivery must end by then.
 	Margin time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -65,11 +65,11 @@ type Options struct {
 	// Sleep waits, or returns the context's error; nil means a timer. Queues that an open circuit
 	// held back are woken up at a bounded rate by it.
 	Sleep func(context.Context, time.Duration) error
-	// Observe, if not nil, is told how each delivery ended, and why a stream's
+	// Observe, if not nil, is called with how each delivery ended, and why a stream's
 	// record cannot be read: then there is nothing but Err. It may be called from
 	// several goroutines at once.
 	Observe func(Delivery)
-	// WakeUp, if not nil, is told when something of a consumer is due: a batch that failed is
+	// WakeUp, if not nil, is called when something of a consumer is due: a batch that failed is
 	// tried again, or the claim that a delivery was stopped by may be taken over.
 	// [Deliverer.Wake] should be called then. Nothing depends on it: the sweep finds what is
 	// due. It may be called from several goroutines at once, and must not wait for anything.
@@ -78,7 +78,7 @@ type Options struct {
 	// called then.
 	WakeCircuit func(consumer string, due time.Time)
 	// Aside, if not nil, has [Deliverer.Deliver] called for a reader of one queue by a call of its own, and returns when that
-	// is sure to be made, or cannot be asked for now: then WakeUp is told of the queue. It is asked by OnStream, for readers with
+	// is sure to be made, or cannot be asked for now: then WakeUp is called for the queue. It is asked by OnStream, for readers with
 	// Inline. What is lost of it, the sweep makes up for. It may be called from several goroutines at once.
 	Aside func(ctx context.Context, queue, consumer string) error
 	// Acker has the chains of tracked batches. It is needed where a Reader has
@@ -182,7 +182,7 @@ type Reader struct {
 	// empty. A tracked batch whose chain
 	// failed comes again by the default.
 	Retries []time.Duration
-	// Circuit is when nothing is handed on any more but by a probe, because the sink is away.
+	// Circuit is when nothing but a probe is delivered any more, because the sink is away.
 	Circuit Circuit
 	// Apart says that each queue has a sink of its own: what one of them takes or does not take says nothing of
 	// another's. Nothing is then kept or looked at of what other queues learnt, no circuit opens, and a message that fails as often
@@ -208,7 +208,7 @@ type Reader struct {
 	Track time.Duration
 	// Eager has what was moved delivered to it at once, beside the stream.
 	Eager bool
-	// Handed, if not nil, is told of each batch that Handle was called for, when it is known what
+	// Handed, if not nil, is called for each batch that Handle was called for, when it is known what
 	// became of it. It may be called from several goroutines at once, and must not wait for anything.
 	Handed func(Handed)
 }

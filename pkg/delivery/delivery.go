@@ -10,7 +10,7 @@ type Delivery struct {
 	Reason string
 	// Record is the consumer as it was last seen.
 	Record Consumer
-	// Batches, Messages and Skipped are what was handed on and committed.
+	// Batches, Messages and Skipped are what was delivered and committed.
 	Batches, Messages, Skipped int
 	// Deferred is how many batches were handed over that are not yet committed: the chains of
 	// their work, or workers, commit them.

@@ -41,8 +41,8 @@ type desk struct {
 	announced []delivery.Announcement
 }
 
-// flaky are queues in memory, of which a Sorter's requests fail where they are
-// told to.
+// flaky are queues in memory, of which a Sorter's requests fail where a test
+// wants it.
 type flaky struct {
 	*cursor.Store
 	tables *ddb.Memory

@@ -13,7 +13,7 @@ import (
 var (
 	// ErrNoConsumer: the queue has no consumer of this name.
 	ErrNoConsumer = errors.New("no such consumer")
-	// ErrUnreadable: an item is none of ours, or one that a newer version wrote.
+	// ErrUnreadable: an item is not ours, or one that a newer version wrote.
 	ErrUnreadable = errors.New("it cannot be read")
 )
 
@@ -71,7 +71,7 @@ func Permanent(err error) error {
 	return permanent{err}
 }
 
-// sinkAway marks an error that is none of the batch's.
+// sinkAway marks an error that is not the batch's.
 type sinkAway struct{ error }
 
 func (a sinkAway) Unwrap() error { return a.error }

@@ -13,7 +13,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// Messages arrive in any order, and are handed on in the right one.
+// Messages arrive in any order, and are delivered in the right one.
 func Example() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)

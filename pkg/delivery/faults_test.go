@@ -263,7 +263,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 					return false
 				}
 				faults.Fail(0, "")
-				// What fails while it hands on the next batch has committed the
+				// What fails while it delivers the next batch has committed the
 				// last one all the same, and goes on by itself.
 				if fault == ddbtest.Repeated && err != nil {
 					t.Errorf("%s at request %d: error %v", fault, k, err)

@@ -67,7 +67,7 @@ func (m *metered) put(first, last int64) {
 	}
 }
 
-// deliver hands on in batches of 100 messages. known is what a record shows.
+// deliver delivers in batches of 100 messages. known is what a record shows.
 func (m *metered) deliver(known int64) delivery.Delivery {
 	m.t.Helper()
 	done := m.d.Deliver(m.t.Context(), meteredQueue, delivery.Reader{

@@ -47,7 +47,7 @@ func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
 		return nil
 	}}
 	if done := d.Deliver(t.Context(), "q", reader, -1); ending(done) != endedCaughtUp || handed != 1 {
-		t.Errorf("%+v, handed on %d", done, handed)
+		t.Errorf("%+v, delivered %d", done, handed)
 	}
 	now = now.Add(5 * time.Minute)
 	report, err := d.Sweep(t.Context(), delivery.SweepOptions{Readers: []delivery.Reader{reader}})

@@ -18,7 +18,7 @@ type Handed struct {
 	Err error
 }
 
-// tell tells the reader what became of the batch that was handed on last.
+// tell tells the reader what became of the batch that was delivered last.
 func (run *delivery) tell(batch Batch, committed time.Time, err error) {
 	if run.reader.Handed != nil {
 		run.reader.Handed(Handed{Batch: batch, Claimed: run.claimed, Returned: run.returned, Committed: committed, Err: err})

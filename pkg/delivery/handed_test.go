@@ -11,7 +11,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// TestHanded: a reader is told of each batch, in which order things were, and of which it is known that
+// TestHanded: a reader is notified of each batch, in which order things were, and of which it is known that
 // it was committed.
 func TestHanded(t *testing.T) {
 	k := newDesk(t)
@@ -34,7 +34,7 @@ func TestHanded(t *testing.T) {
 	done := k.d.Deliver(t.Context(), "q", r, -1)
 	k.must(done.Err)
 	if want := []string{"1-3 true <nil>", "4-5 false bad"}; !slices.Equal(got, want) {
-		t.Errorf("told %q, want %q", got, want)
+		t.Errorf("notified %q, want %q", got, want)
 	}
 
 	// Another took its claim over meanwhile: it is not known to be committed.
@@ -49,6 +49,6 @@ func TestHanded(t *testing.T) {
 		t.Errorf("ended %s: %v", ending(done), done.Err)
 	}
 	if want := []string{"1-1 false <nil>"}; !slices.Equal(got, want) {
-		t.Errorf("told %q, want %q", got, want)
+		t.Errorf("notified %q, want %q", got, want)
 	}
 }

@@ -24,7 +24,7 @@ func (k *desk) patient() delivery.Reader {
 	return r
 }
 
-// hands hands on what a queue has, and checks how that ended.
+// hands delivers what a queue has, and checks how that ended.
 func (k *desk) hands(queue string, want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.d.Deliver(k.t.Context(), queue, k.patient(), -1)
@@ -126,7 +126,7 @@ func TestAnOutageBlocksNothing(t *testing.T) {
 	k.hands("a", endedCaughtUp)
 }
 
-// TestAnOutageHasManyWords: one queue is told that its batch failed, and the other cannot reach
+// TestAnOutageHasManyWords: one queue is notified that its batch failed, and the other cannot reach
 // the sink.
 func TestAnOutageHasManyWords(t *testing.T) {
 	k := newDesk(t)
@@ -303,7 +303,7 @@ func TestARedriveBeginsAnew(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	k.block("q", 1)
-	_, err := k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "mended"}, 1))
+	_, err := k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "fixed"}, 1))
 	k.must(err)
 	k.pass(time.Hour)
 	k.refuses("q")

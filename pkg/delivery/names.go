@@ -13,7 +13,7 @@ type Names struct {
 	Consumers string // table of consumers; "streamsort-consumers"
 	Audit     string // table of what operators did; "streamsort-audit"
 	// Trouble is the table of queues and consumers that somebody should know of, which lists of
-	// them read. Where it is empty there is none: nothing is written to it, and lists by state
+	// them read. Empty means no table: nothing is written to it, and lists by state
 	// are empty.
 	Trouble string
 }

@@ -45,7 +45,7 @@ type Order struct {
 	// resume are), and another order of the queue with it is refused. Empty means a
 	// random one.
 	Op string
-	// Who asks.
+	// Who is the caller.
 	Who Who
 }
 
@@ -74,7 +74,7 @@ func (o Order) validateReason() error {
 
 // act is what an order does.
 type act struct {
-	// seq is on record; -1 where there is none. request is what else is.
+	// seq is on record, or -1. request is what else is.
 	seq     int64
 	request map[string]string
 	do      func(ctx context.Context, op string, c Consumer) (Consumer, error)
@@ -135,7 +135,7 @@ func (d *Deliverer) rewound(ctx context.Context, c Consumer, op string, start St
 	if err != nil {
 		return c, err
 	}
-	// Nobody knows whether those messages were delivered.
+	// Those messages may be delivered or not.
 	if delivered < unsettledTo(c) {
 		return c, errQuarantined
 	}
@@ -251,7 +251,7 @@ func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error
 }
 
 // whyInside is what is on record of an operation that failed by no refusal. What a store says is
-// for who runs it: it may name tables and roles, and who asked is told that it is in the log.
+// for who runs it: it may name tables and roles, and the answer says that it is in the log.
 const whyInside = "it failed inside, and may have been done: the log says why"
 
 // refusedFor is why an operation was not done: the words of an error about a consumer, or its queue, as it

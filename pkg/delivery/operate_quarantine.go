@@ -17,16 +17,16 @@ const (
 // settling settles a claim in quarantine by an operator's word.
 func (d *Deliverer) settling(o Order) (act, error) {
 	if o.Outcome != Committed && o.Outcome != Aborted {
-		return act{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
+		return act{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: fmt.Sprintf("must be COMMITTED or ABORTED: it is %q", o.Outcome)}
 	}
 	request := map[string]string{"token": o.Token.String(), "outcome": string(o.Outcome)}
 	return act{o.Token.N, request, func(ctx context.Context, op string, c Consumer) (Consumer, error) {
 		switch q, there := c.Quarantined(o.Token); {
-		case there && !q.Unsettled() && o.Outcome == Aborted:
+		case there && !q.unsettled() && o.Outcome == Aborted:
 			return c, nil // by its own database
 		case !there:
 			return c, errNotQuarantined
-		case !q.Unsettled():
+		case !q.unsettled():
 			return c, fmt.Errorf("%w: it is settled as aborted", errNotQuarantined)
 		}
 		// It is not remembered among the outcomes: a database is asked to know
@@ -41,7 +41,7 @@ func (d *Deliverer) releasing(o Order) act {
 		switch q, there := c.Quarantined(o.Token); {
 		case !there:
 			return c, errNotQuarantined
-		case q.Unsettled():
+		case q.unsettled():
 			return c, errQuarantined
 		}
 		return made(d.store.Release(ctx, c.Queue, c.Name, o.Token, op))
@@ -49,11 +49,11 @@ func (d *Deliverer) releasing(o Order) act {
 }
 
 // unsettledTo is the highest seq of which nobody knows whether it was
-// delivered; -1 where there is none.
+// delivered, or -1.
 func unsettledTo(c Consumer) int64 {
 	to := int64(-1)
 	for _, q := range c.Quarantine {
-		if q.Unsettled() {
+		if q.unsettled() {
 			to = max(to, q.To)
 		}
 	}

@@ -293,9 +293,17 @@ func TestBadOrders(t *testing.T) {
 		_, err = k.d.Operate(t.Context(), skips(o, 1))
 		invalid(t, err, field)
 	}
+	for _, kind := range []string{"", "create", "Skip", "restart-keys"} {
+		_, err := k.d.Operate(t.Context(), does(kind, order("op")))
+		invalid(t, err, "kind")
+	}
+	settle := order("op")
+	settle.Token = delivery.Token{N: 1, Req: "a"}
+	_, err := k.d.Operate(t.Context(), does("settle", settle))
+	invalid(t, err, "outcome")
 	long := order("op")
 	long.Reason = strings.Repeat("x", 501)
-	_, err := k.d.Operate(t.Context(), does("resume", long))
+	_, err = k.d.Operate(t.Context(), does("resume", long))
 	invalid(t, err, "reason")
 	k.operations()
 	if _, err := k.d.Status(t.Context(), "none"); !errors.Is(err, cursor.ErrNoQueue) {

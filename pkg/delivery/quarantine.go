@@ -31,8 +31,8 @@ type Quarantined struct {
 // aborted.
 const quarantinedAborted = State(Aborted)
 
-// Unsettled reports whether nobody knows yet how the claim ended.
-func (q Quarantined) Unsettled() bool { return q.State == InDoubt }
+// unsettled reports whether nobody knows yet how the claim ended.
+func (q Quarantined) unsettled() bool { return q.State == InDoubt }
 
 // Quarantined is the claim of this token, where it is in quarantine.
 func (c Consumer) Quarantined(t Token) (Quarantined, bool) {

@@ -22,7 +22,7 @@ type plan struct {
 	MaxAttempts int
 	// Bad tells that the last batch could not be delivered as it was, however often.
 	Bad bool
-	// Answer is a bound beside MaxBytes, which is of the bodies; nil is none.
+	// Answer is a bound beside MaxBytes, which is of the bodies; nil means no bound.
 	Answer *cursor.Bound
 }
 

@@ -350,7 +350,7 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 
 // TestADecisionThatWasLost: the answer is, and before the request is repeated,
 // another process finished the claim, and made the next
-// one. That is none of ours, and is left alone.
+// one. That is not ours, and is left alone.
 func TestADecisionThatWasLost(t *testing.T) {
 	k := newDesk(t)
 	k.answers()

@@ -39,7 +39,7 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 	run.handedOn(ctx, b)
 	if c.Token != b.Token || c.State != Sending {
 		// The answer was lost for so long that another finished it: the claim that
-		// stands there now is none of ours.
+		// is stored there now is not ours.
 		return c, nil
 	}
 	finished, err := run.forward(ctx, c, staged)

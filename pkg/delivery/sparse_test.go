@@ -53,7 +53,7 @@ type sparseJob struct {
 	most                sparseFigures
 }
 
-// sparseFigures are what a message takes, and after how long it was handed on, once it was in order.
+// sparseFigures are what a message takes, and after how long it was delivered, once it was in order.
 type sparseFigures struct {
 	requests, writes, reads float64
 	// p50 and p99 are seconds.
@@ -241,7 +241,7 @@ func (s *sparse) report(n float64) {
 	dollars := cost.Took{
 		Units: cost.Units{Writes: is.writes, Reads: is.reads}, Batches: float64(s.batches) / n, Calls: float64(s.events) / n,
 	}.Million()
-	s.Logf("all      %.2f requests, %.2f write and %.2f read units a message, $%.2f a million; %.2f moves, %.2f batches; handed on after %.2f s, p99 %.2f s, at most %.2f s",
+	s.Logf("all      %.2f requests, %.2f write and %.2f read units a message, $%.2f a million; %.2f moves, %.2f batches; delivered after %.2f s, p99 %.2f s, at most %.2f s",
 		is.requests, is.writes, is.reads, dollars, float64(s.moves)/n, float64(s.batches)/n, is.p50, is.p99, s.late[len(s.late)-1].Seconds())
 	most := s.most
 	if len(s.got) != 400 || is.requests > most.requests || is.writes > most.writes || is.reads > most.reads ||

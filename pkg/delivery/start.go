@@ -21,7 +21,7 @@ type Start struct {
 	seq    int64
 	// kind is that of the queue, where it is said.
 	kind *cursor.Kind
-	// there tells that a queue which is not there is none: it is not made.
+	// there tells that a missing queue is not created.
 	there bool
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // TestAStartIsFinishedInPieces: a rewind over more than one invocation has time for gets
-// on with each one that dies, no matter which, and begins where it was told to.
+// on with each one that dies, no matter which, and begins where it was set.
 func TestAStartIsFinishedInPieces(t *testing.T) {
 	k := newDesk(t)
 	const last = 3500

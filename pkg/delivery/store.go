@@ -27,7 +27,7 @@ type Store struct{ requests requests }
 // A method that returns an error may have taken effect all the same, and a
 // request may take effect twice (the SDK repeats one whose response is lost).
 // So each write is made such that its second run changes nothing, and answers with
-// the consumer that is stored afterwards (the zero Consumer where there is none)
+// the consumer that is stored afterwards (the zero Consumer without one)
 // and with whether this call stored it: the caller looks, then decides.
 //
 // A consumer's item has less than 1 KB where names and reasons are short, so
@@ -65,7 +65,7 @@ func NewStore(engine ddb.Engine, tables []table.Definition) *Store {
 // Endpoints are the engine and the consumers table, which has the endpoints of webhooks too.
 func (s *requests) Endpoints() (ddb.Engine, table.Definition) { return s.engine, s.consumers }
 
-// Trouble is the store of the table of trouble; nil where there is none.
+// Trouble is the store of the table of trouble, or nil.
 func (s *requests) Trouble() *trouble.Store { return s.trouble }
 
 // definitions are those of the consumers and the audit table, of these names and
@@ -173,7 +173,7 @@ func (s *requests) update(ctx context.Context, op, queue, name string, condition
 // that could never be stored.
 const opReply = "reply"
 
-// Who asked for an operation, as far as somebody whom the caller cannot influence says
+// Who is the caller of an operation, as far as somebody whom the caller cannot influence says
 // so. The zero Who is not known.
 type Who struct {
 	// Kind is iam (signed for IAM), jwt (a token), direct (the function was invoked: Lambda does not say by whom), or
@@ -196,12 +196,12 @@ type Operation struct {
 	// Kind is create, skip, redrive, rewind, pause, resume, settle, release or remove.
 	Kind string `ddb:"kind"`
 	// Seq is the message that was skipped or redriven, or the place that was
-	// gone back to; -1 where there is none.
+	// gone back to, or -1.
 	Seq    int64  `ddb:"seq"`
 	Reason string `ddb:"reason"`
 	// Request is what else was asked for, by the names that the request has for it.
 	Request map[string]string `ddb:"request,omitzero"`
-	// Who asked.
+	// Who is the caller.
 	Who Who `ddb:"who,omitzero"`
 	// Done says that it was done, Error why it was not; neither is set while it is
 	// in progress.

@@ -30,7 +30,7 @@ func isHeld(t Token, states ...State) ddb.Cond {
 func isOver(before time.Time) ddb.Cond { return attrLeaseUntil.Lt(ddb.Millis(before)) }
 
 // isTakeable holds where a claim may be made on what was seen. The place is
-// compared too: a consumer that was removed and made anew, or restored, may be
+// compared too: a consumer that was removed and recreated, or restored, may be
 // elsewhere under the same number.
 func isTakeable(seen Consumer, now time.Time) ddb.Cond {
 	return ddb.And(
@@ -256,7 +256,7 @@ func (s *requests) Fail(ctx context.Context, queue, name string, token Token, fa
 	return c, made || c.ended(token, Aborted), err
 }
 
-// Defer leaves the claim that was seen to whoever has its token: its batch was handed over, and the
+// Defer leaves the claim that was seen to the holder of its token: its batch was handed over, and the
 // work goes on. The lease becomes that of the work. 1 write unit.
 //
 // Lost response: the repeat does the same once more. Another ended the claim: false, and the stored

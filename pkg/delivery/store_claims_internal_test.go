@@ -70,7 +70,7 @@ func TestStoreClaimRefused(t *testing.T) {
 		b.answer("claimed with an old token, at the same place", again, false)(b.Claim(b.Context(), b.fresh("again"), claim("r2", 5)))
 		b.answer("blocked with an old token, at the same place", again, false)(b.Block(b.Context(), b.fresh("again"), at))
 
-		// Removed and made anew elsewhere: its token and state are what they were.
+		// Removed and recreated elsewhere: its token and state are what they were.
 		elsewhere := b.fresh("elsewhere")
 		elsewhere.Delivered = 9
 		b.create(elsewhere)

@@ -126,7 +126,7 @@ func (s *requests) RecordOperation(ctx context.Context, o Operation) error {
 }
 
 // NameOperation gives an operation its Op in its queue, for ever: it reports whether the
-// Op is this operation's, with everything that was asked for. Who asks, and when, makes no
+// Op is this operation's, with everything that was asked for. The caller and the time make no
 // difference. 1 write unit.
 //
 // Lost response: the repeat finds its own: true. Another did it first: true where they

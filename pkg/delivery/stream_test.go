@@ -151,7 +151,7 @@ func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
 }
 
 // TestANeighboursBacklogIsOneTurn: in a batch of records, whatever waits in the queues
-// before it, a queue's own batch is handed on after one turn of each, two batches here;
+// before it, a queue's own batch is delivered after one turn of each, two batches here;
 // the desk works on one queue after the other, Lambda on 64 at a time.
 func TestANeighboursBacklogIsOneTurn(t *testing.T) {
 	k := newDesk(t)
@@ -181,7 +181,7 @@ func TestAQueueThatGoesOnFailingLetsOthersGo(t *testing.T) {
 	k.stream(failedAt("3"), madeAt(k.now, moved(3, "bad", 0, 1)))
 }
 
-// TestBadRecords: the mapping is told of the first; every queue that can be
+// TestBadRecords: the mapping is notified of the first; every queue that can be
 // read is delivered all the same.
 func TestBadRecords(t *testing.T) {
 	for name, record := range map[string]string{

@@ -100,7 +100,7 @@ type SweepReport struct {
 	// CircuitsOpen counts the consumers' names whose circuit is open.
 	CircuitsOpen int
 	// Deleted is how many messages were deleted, Announced how many
-	// announcements were handed on.
+	// announcements were sent.
 	Deleted, Announced int
 	// Failed is how many queues could not be seen to.
 	Failed int
@@ -144,7 +144,7 @@ func (r *SweepReport) whole(round cursor.Round) {
 // nobody settles them, finishes starts, announces who is blocked, lags, or lost messages,
 // and wakes up, by a notification of the cursor's stream, everybody who does not have
 // everything, whether their record was dropped, their process died, or their
-// sink failed. It sees to the circuits of the readers that it knows: see [Deliverer.Wake].
+// sink failed. It handles the circuits of the readers that it knows: see [Deliverer.Wake].
 // What the slowest consumer has before it is kept from expiring; the consumers of an erased
 // queue are deleted.
 //
@@ -230,7 +230,7 @@ func (r *sweepRun) inTurn(consumers []Consumer) []Consumer {
 	return slices.Concat(consumers[first:], consumers[:first])
 }
 
-// seeTo sees to consumers of a queue, and wakes up who reads it where one of them lacks
+// seeTo handles the consumers of a queue, and wakes its reader up where one of them lacks
 // something, or missing says so.
 func (r *sweepRun) seeTo(ctx context.Context, consumers []Consumer, it cursor.Cursor, missing bool) error {
 	lags, err := r.each(ctx, consumers, it)
@@ -245,7 +245,7 @@ func (r *sweepRun) seeTo(ctx context.Context, consumers []Consumer, it cursor.Cu
 	return errors.Join(errs...)
 }
 
-// each sees to consumers of a queue, and reports whether one lacks something, as one may for
+// each handles the consumers of a queue, and reports whether one lacks something, as one may for
 // which there is no time in the queue's turn.
 func (r *sweepRun) each(ctx context.Context, consumers []Consumer, it cursor.Cursor) (lags bool, err error) {
 	var errs []error
@@ -287,7 +287,7 @@ func (r *sweepRun) missing(consumers []Consumer, it cursor.Cursor) bool {
 // with the starts of one queue: who reads for them, and was woken up, goes on with them beside.
 const sweepTurn = 5 * time.Second
 
-// consumer sees to one consumer, and reports whether it lacks something.
+// consumer handles one consumer, and reports whether it lacks something.
 func (r *sweepRun) consumer(ctx context.Context, c Consumer, it cursor.Cursor) (behind bool, err error) {
 	now := r.now()
 	if c.Starting != "" {

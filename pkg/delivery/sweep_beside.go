@@ -79,11 +79,11 @@ func (s *consumerSweep) comeTo(queue string, full bool) bool {
 	return true
 }
 
-// visit sees to the consumers of a queue. The next round looks at one that failed
+// visit handles the consumers of a queue. The next round looks at one that failed
 // again: because it was notified, else because it looks as far back as this one.
 func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, seen *tally.Tally) error {
 	if it.Erased() || !s.comeTo(it.Queue, full) {
-		return nil // erase sees to it
+		return nil // erase handles it
 	}
 	run := &sweepRun{Deliverer: s.deliverer, options: s.options, seen: seen, until: s.deliverer.now().Add(sweepTurn)}
 	run.report.Queues++

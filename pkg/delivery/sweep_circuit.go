@@ -45,7 +45,7 @@ func (d *Deliverer) seeToCircuit(ctx context.Context, consumer string, options S
 	return run.report, next, err
 }
 
-// circuit sees to a circuit, and returns when it has to be seen to next.
+// circuit handles a circuit, and returns when it is due next.
 func (r *sweepRun) circuit(ctx context.Context, e request.Health) (time.Time, error) {
 	switch {
 	case e.Circuit.Open() && (r.bounds(e.Consumer).Off || r.now().Sub(e.Circuit.ProbeAt) >= abandoned):
@@ -130,7 +130,7 @@ func ofCircuit(kind string, e request.Health, since, now time.Time) Announcement
 	}
 }
 
-// circuits sees to the circuits of the readers that the sweep knows, and to those that are open.
+// circuits handles the circuits of the readers that the sweep knows, and to those that are open.
 func (s *consumerSweep) circuits(ctx context.Context) {
 	var names []string
 	for _, reader := range s.options.Readers {
@@ -151,10 +151,10 @@ func (s *consumerSweep) circuits(ctx context.Context) {
 	})
 }
 
-// maxCircuits is how many open circuits of readers that it does not know a run sees to.
+// maxCircuits is how many open circuits of readers that it does not know a run handles.
 const maxCircuits = 100
 
-// circuit sees to one, if it has to be seen to, and tells when it has to be next. The row of one that is
+// circuit handles one, if it is due, and reports when it is due next. The row of one that is
 // closed was written by somebody who was late.
 func (s *consumerSweep) circuit(ctx context.Context, name string, listed bool) error {
 	e, err := s.deliverer.store.Health(ctx, name, false)

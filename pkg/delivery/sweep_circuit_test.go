@@ -16,25 +16,25 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// told has the desk's process tell when the circuit is to be seen to.
-func (k *desk) told() *[]time.Duration {
+// notified has the desk's process tell when the circuit is to be seen to.
+func (k *desk) notified() *[]time.Duration {
 	k.t.Helper()
-	var told []time.Duration
+	var notified []time.Duration
 	var err error
 	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
 		WakeCircuit: func(consumer string, due time.Time) {
 			if consumer != "c" {
-				k.t.Errorf("told of %q", consumer)
+				k.t.Errorf("notified of %q", consumer)
 			}
-			told = append(told, due.Sub(k.now).Truncate(time.Second))
+			notified = append(notified, due.Sub(k.now).Truncate(time.Second))
 		},
 	})
 	k.must(err)
-	return &told
+	return &notified
 }
 
-// seesTo sees to the circuit, and checks what was done, and when it is due next.
+// seesTo handles the circuit, and checks what was done, and when it is due next.
 func (k *desk) seesTo(want delivery.SweepReport, next time.Duration) {
 	k.t.Helper()
 	report, due, err := k.d.Wake(k.t.Context(), "", "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
@@ -61,13 +61,13 @@ func withoutRows(t *testing.T) *desk {
 // TestWakeCircuit: it is announced once, probed when that is due, and announced when it is closed.
 func TestWakeCircuit(t *testing.T) {
 	k := withoutRows(t)
-	told := k.told()
+	notified := k.notified()
 	k.seesTo(delivery.SweepReport{}, 0)
 	k.opens()
 	opened := k.now
 	k.hands("q", endedCircuitOpen)
-	if diff := cmp.Diff([]time.Duration{0, 0}, *told); diff != "" {
-		t.Errorf("told when it opened, and when it stopped a delivery (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]time.Duration{0, 0}, *notified); diff != "" {
+		t.Errorf("notified when it opened, and when it stopped a delivery (-want +got):\n%s", diff)
 	}
 	k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Announced: 1}, 5*time.Second)
 	k.seesTo(delivery.SweepReport{CircuitsOpen: 1}, 5*time.Second)
@@ -78,18 +78,18 @@ func TestWakeCircuit(t *testing.T) {
 			t.Errorf("%s was notified at %s, %v", queue, it.Notified, err)
 		}
 	}
-	*told = nil
+	*notified = nil
 	k.hands("q", endedFailed)
-	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *told); diff != "" {
-		t.Errorf("told when it was probed (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *notified); diff != "" {
+		t.Errorf("notified when it was probed (-want +got):\n%s", diff)
 	}
 	k.fails = nil
 	k.probeDue()
-	*told = nil
+	*notified = nil
 	k.put("r", 1)
 	k.hands("r", endedCaughtUp)
-	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *told); diff != "" {
-		t.Errorf("told when it closed (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *notified); diff != "" {
+		t.Errorf("notified when it closed (-want +got):\n%s", diff)
 	}
 	closed := k.now
 	// Somebody may not know yet that it closed.
@@ -173,7 +173,7 @@ func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 	invalid(t, err, "consumer")
 }
 
-// TestProbesWithoutAnnouncements: while nobody can be told, queues are woken up for probes all the same.
+// TestProbesWithoutAnnouncements: while nobody can be notified, queues are woken up for probes all the same.
 func TestProbesWithoutAnnouncements(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
@@ -364,7 +364,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 }
 
 // TestTheSweepLeavesHeldQueuesToTheirCircuit: while it is open it notifies none of them, and while it wakes them up none beyond
-// its rate; however long that is, they are looked at by each round, and are woken up once it is over. Of another consumer of a
+// its rate; however long that is, they are looked at by each round, and are woken up once it is over. For another consumer of a
 // queue nothing is held.
 func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	k, waits := holding(t)

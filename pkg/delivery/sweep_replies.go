@@ -10,7 +10,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// replies sees to the replies of a consumer: it finishes a claim whose replies are
+// replies handles the replies of a consumer: it finishes a claim whose replies are
 // on their way and whose lease is over, and announces what could not be stored. It
 // returns the consumer as it is then.
 func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (Consumer, error) {

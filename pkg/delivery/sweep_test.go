@@ -303,7 +303,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	if len(page.Messages) != 3 || page.Messages[0].Seq != 3 {
 		t.Errorf("%+v is left, want 3 to 5", page.Messages)
 	}
-	// Nobody is set back behind it.
+	// No consumer is set back behind it.
 	_, err = k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))
 	invalid(t, err, "start")
 	// A queue without consumers keeps what it has.

@@ -20,7 +20,7 @@ var walked = []trouble.State{
 // maxWalked is how many rows are read at once.
 const maxWalked = 200
 
-// walkTroubles deletes rows of what is over, where whoever ended it did not. It goes on where the
+// walkTroubles deletes rows of what is over, where the process that ended it did not. It goes on where the
 // run before stopped, through all states and from the last to the first, until its turn is over, or it looked
 // at each row.
 //
@@ -58,7 +58,7 @@ func (s *consumerSweep) walkTroubles(ctx context.Context) error {
 	return store.SaveWalked(ctx, at)
 }
 
-// endTroubles deletes those rows of a page that are over. One of which that cannot be told is left
+// endTroubles deletes those rows of a page that are over. One that cannot be read is left
 // to the next round of the walk.
 func (s *consumerSweep) endTroubles(ctx context.Context, page []trouble.Row) {
 	d := s.deliverer
@@ -116,7 +116,7 @@ func (d *Deliverer) isServed(ctx context.Context, row trouble.Row, c Consumer, l
 	return missing || d.now().Sub(since) < lagAfter, nil
 }
 
-// queueOf is the queue of a row; the zero Cursor where there is none any more.
+// queueOf is the queue of a row; or the zero Cursor.
 func (d *Deliverer) queueOf(ctx context.Context, row trouble.Row) (cursor.Cursor, error) {
 	cur, err := d.sorter.Status(ctx, row.Queue)
 	if errors.Is(err, cursor.ErrNoQueue) || isErased(err, row.Queue) {

@@ -38,7 +38,7 @@ func ChainOf(c Consumer) string {
 
 // tag is the chain's: the same names, number and request are the same claim,
 // and another claim has another, also that of a consumer which was removed and
-// made anew, and counts from 1 again. The names are in it as a hash, because a
+// recreated, and counts from 1 again. The names are in it as a hash, because a
 // queue's may have as many bytes as a tag, and because the tag is in every token
 // that travels with a message: see [tracked.data]. The chain of a tenant's batch is
 // the tenant's.
@@ -158,7 +158,7 @@ func (d *Deliverer) look(ctx context.Context, c Consumer) (Consumer, bool, error
 	return after, err == nil, err
 }
 
-// chainOf is the chain of a deferred claim: the zero Chain where there is none. It costs a read.
+// chainOf is the chain of a deferred claim: or the zero Chain. It costs a read.
 func (d *Deliverer) chainOf(ctx context.Context, c Consumer) (chain xorack.Chain, err error) {
 	if d.acker == nil {
 		return chain, nil
@@ -243,7 +243,7 @@ func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, wh
 
 // commitDeferred commits a deferred claim for the worker that has its token, and ends its chain, if there is one.
 //
-// When the batch was handed over the chain knows. Where there is none, nobody does: the commit counts as
+// When the batch was handed over the chain knows. Without a chain nothing does: the commit counts as
 // of now, but never as of after the circuit opened. So the work of a batch that was handed over before its sink
 // went away may keep the circuit closed for as long as one success does, and closes none.
 //

@@ -238,7 +238,7 @@ func TestALateTreeComesAgain(t *testing.T) {
 	}
 }
 
-// TestExtendedChainsAreWaitedFor: whoever meets the claim gives it the chain's deadline.
+// TestExtendedChainsAreWaitedFor: whichever process meets the claim gives it the chain's deadline.
 func TestExtendedChainsAreWaitedFor(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
@@ -275,7 +275,7 @@ func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
 }
 
 // TestAProcessThatDiesBeforeItDefers is a death: its claim is taken over when the lease of the
-// invocation is over, as any claim, and whoever wakes up later is too late.
+// invocation is over, as any claim, and whichever process wakes up later is too late.
 func TestAProcessThatDiesBeforeItDefers(t *testing.T) {
 	for name, c := range map[string]struct {
 		dies func(*trackedDesk) *delivery.Deliverer

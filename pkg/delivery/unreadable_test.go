@@ -13,7 +13,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// TestAConsumerThatCannotBeReadStopsNoOther: the sweep sees to the others of its queue, and
+// TestAConsumerThatCannotBeReadStopsNoOther: the sweep handles the others of its queue, and
 // says that it failed. Nothing is deleted, and all is kept: it may need everything.
 func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	k := newDesk(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // scheduleAhead is how far ahead who finds something due tells of it: a wake-up that is farther
-// ahead would be sent again in vain. What is due then is told by who comes by later, or found
+// ahead would be sent again in vain. A later pass announces what is due then, or found
 // by the sweep.
 const scheduleAhead = time.Hour
 
@@ -51,7 +51,7 @@ func (d *Deliverer) schedule(done Delivery) {
 //
 // It costs one strong read where nothing can be due, and one of the queue's cursor where the consumer is idle.
 //
-// Where the queue is empty, it sees to the circuit of the consumer's name, as the sweep does of those that it knows:
+// Where the queue is empty, it handles the circuit of the consumer's name, as the sweep does of those that it knows:
 // it announces that it is open, or closed again, and wakes queues up for a probe that is due. It returns when the
 // circuit is to be seen to next: call it when [Options].WakeCircuit said. One strong read where nothing is due.
 func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options SweepOptions) (SweepReport, time.Time, error) {

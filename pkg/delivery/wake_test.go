@@ -16,12 +16,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// woken is a desk that notes which wake-ups its deliverer told of, by the time after its start.
+// woken is a desk that notes which wake-ups its deliverer notified of, by the time after its start.
 type woken struct {
 	*desk
 	queuesMeter, consumersMeter *ddbtest.Meter
 	begin                       time.Time
-	told                        []string
+	notified                    []string
 }
 
 func newWoken(t *testing.T) *woken {
@@ -36,20 +36,20 @@ func newWoken(t *testing.T) *woken {
 	w.d, err = delivery.New(w.store, w.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne, Now: clock,
 		WakeUp: func(queue, consumer string, due time.Time) {
-			w.told = append(w.told, fmt.Sprintf("%s %s %v", queue, consumer, due.Sub(w.begin)))
+			w.notified = append(w.notified, fmt.Sprintf("%s %s %v", queue, consumer, due.Sub(w.begin)))
 		},
 	})
 	w.must(err)
 	return w
 }
 
-// tells checks of which wake-ups it told since the last call.
+// tells checks of which wake-ups it notified since the last call.
 func (w *woken) tells(want ...string) {
 	w.t.Helper()
-	if !slices.Equal(w.told, want) {
-		w.t.Errorf("told %q, want %q", w.told, want)
+	if !slices.Equal(w.notified, want) {
+		w.t.Errorf("notified %q, want %q", w.notified, want)
 	}
-	w.told = nil
+	w.notified = nil
 }
 
 // wake wakes the consumer up, and checks when it is due then, and how many requests it took.
@@ -126,7 +126,7 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	}
 }
 
-// TestNoWakeUpsOfALongLease: one of days, such as a tracked claim's, is told of in its last hour.
+// TestNoWakeUpsOfALongLease: one of days, such as a tracked claim's, is notified of in its last hour.
 func TestNoWakeUpsOfALongLease(t *testing.T) {
 	w := newWoken(t)
 	w.put("q", 1)

@@ -370,7 +370,7 @@ func (s *stage) run() (blocked int) {
 	return blocked
 }
 
-// short is a time as it stands in the table; a dash where there is none to speak of.
+// short is a time as it stands in the table; a dash without one to speak of.
 func short(d time.Duration, there bool) string {
 	switch {
 	case !there:

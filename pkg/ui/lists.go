@@ -113,7 +113,7 @@ func (r row) same(o row) bool { return r.Queue == o.Queue && r.Consumer == o.Con
 // Behind is how many messages the consumer has to get.
 func (r row) Behind() int64 { return number(r.Lag) }
 
-// number is a seq or a lag; 0 where there is none.
+// number is a seq or a lag; 0 without one.
 func number(s *jsonseq.Seq) int64 {
 	if s == nil {
 		return 0

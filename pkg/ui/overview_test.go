@@ -166,7 +166,7 @@ func TestSearch(t *testing.T) {
 				return
 			}
 			w.WriteHeader(http.StatusNotFound)
-			_, _ = fmt.Fprint(w, `{"status":404,"detail":"there is none"}`)
+			_, _ = fmt.Fprint(w, `{"status":404,"detail":"nothing is there"}`)
 		}
 	}))
 	t.Cleanup(server.Close)

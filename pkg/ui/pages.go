@@ -163,7 +163,7 @@ func (s messageScreen) Blocked() (names []string) {
 	return names
 }
 
-// Before and After are the seqs beside it; -1 where there is none.
+// Before and After are the seqs beside it; -1 without one.
 func (s messageScreen) Before() int64 { return s.Seq - 1 }
 
 // After is the seq behind it; that of the last one that there can be is its own.

@@ -24,7 +24,7 @@ func answering(t *testing.T, documents map[string]string, options ui.Options) ht
 		document, is := documents[r.URL.Path]
 		if !is {
 			w.WriteHeader(http.StatusNotFound)
-			document = `{"status":404,"detail":"there is none"}`
+			document = `{"status":404,"detail":"nothing is there"}`
 		}
 		_, _ = fmt.Fprint(w, document)
 	}))
@@ -227,7 +227,7 @@ func TestNotDone(t *testing.T) {
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer := httptest.NewRecorder()
 	page.ServeHTTP(answer, request)
-	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "Not done: there is none") || !strings.Contains(body, `href="queue?queue=a%26b"`) {
+	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "Not done: nothing is there") || !strings.Contains(body, `href="queue?queue=a%26b"`) {
 		t.Errorf("%d: %s", answer.Code, body)
 	}
 }
@@ -256,7 +256,7 @@ func watch(ctx context.Context, address string) <-chan string {
 }
 
 // TestWindowsTakeTurns: of one browser, which has few connections to a server, only so many windows are live that
-// it can still ask for something else; who is not is told so, and nobody else ends for it.
+// it can still ask for something else; another one gets an answer that says so, and no other window ends for it.
 func TestWindowsTakeTurns(t *testing.T) {
 	server := httptest.NewServer(answering(t, oneQueue(), ui.Options{Every: time.Minute}))
 	defer server.Close()

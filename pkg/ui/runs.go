@@ -51,7 +51,7 @@ func (r run) Active() bool {
 	return r.State == looking || r.State == running || r.State == stopping
 }
 
-// job is a bulk operation in this process: it goes on whoever looks.
+// job is a bulk operation in this process: it goes on with or without a viewer.
 type job struct {
 	run
 	looked *bulk.Run          // from the dry run to the end

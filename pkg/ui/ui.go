@@ -29,7 +29,7 @@ type Options struct {
 	Sign   bool
 	Region string
 	// Token gives each request a token (JWT), in place of a signature. Its context is that of the page's request,
-	// so that it may be the token of whoever looks.
+	// so that it may be the token of the one who looks.
 	Token func(context.Context) (string, error)
 	// Operate lets who looks operate on consumers, and run bulk operations, which end with the process: see [UI.Close].
 	Operate bool

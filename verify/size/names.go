@@ -100,7 +100,7 @@ func (t *tree) fields(folder string, name *ast.Ident, fields *ast.StructType) {
 	}
 }
 
-// flag counts a verb or a flag by the tag of its field. A verb under another verb is none.
+// flag counts a verb or a flag by the tag of its field. A verb under another verb does not count.
 func (t *tree) flag(quoted string, top bool) {
 	text, err := strconv.Unquote(quoted)
 	if err != nil {

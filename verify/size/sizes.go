@@ -46,7 +46,7 @@ func parse(text string) (sizes, error) {
 	return s, nil
 }
 
-// value returns the count of a name: math.MinInt if there is none, so that a new count
+// value returns the count of a name: math.MinInt without one, so that a new count
 // needs a reason like one that rose.
 func (s sizes) value(name string) int {
 	for _, c := range s.counts {

@@ -37,7 +37,7 @@ func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 }
 
 // sortAccess: read on from the position and move the cursor; it never writes a
-// message, and deletes those that came late to an erased queue. Of keyed queues it reads what
+// message, and deletes those that came late to an erased queue. From keyed queues it reads what
 // waits, keeps it from expiring, and puts order items. The event source mappings work under the
 // same role: they read the streams and send on what they give up on.
 func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
@@ -223,7 +223,7 @@ func (s *Streamsort) deliveryAccess() []awsiam.PolicyStatement {
 		allow([]string{"dynamodb:Query"}, s.AuditTable.TableArn()),
 		allow([]string{"dynamodb:BatchWriteItem"}, s.MessagesTable.TableArn()),
 		s.deleteArrivals(),
-		allow([]string{"dynamodb:DeleteItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()),
+		s.noteTrouble(),
 		s.forgetTrouble(),
 		s.listTrouble(),
 		s.listCursors(),

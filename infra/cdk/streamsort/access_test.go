@@ -285,7 +285,7 @@ func checkWildcards(t *testing.T, tmpl template, want int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A condition's pattern is none of what is allowed.
+		// A condition's pattern is not among what is allowed.
 		if n := strings.Count(strings.ReplaceAll(string(text), `"endpoints *"`, ""), "*"); n != want {
 			t.Errorf("%s has %d wildcards, want %d: X-Ray's alone", id, n, want)
 		}

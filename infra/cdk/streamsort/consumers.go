@@ -48,7 +48,7 @@ type Consumer struct {
 	// Retries is how long after each failure a message is tried again, the last one again
 	// and again: 1 to 10 of "100ms" to "1h"; "1s", "10s", "1m" and "5m".
 	Retries []string `json:"retries,omitempty"`
-	// Circuit is when nothing is handed on any more but by a probe, because the sink is away;
+	// Circuit is when nothing but a probe is delivered any more, because the sink is away;
 	// nil for the defaults.
 	Circuit *Circuit `json:"circuit,omitempty"`
 	// Track, where it is not empty, is how long the work of a batch may take, such
@@ -96,7 +96,7 @@ type Sink struct {
 	// Format is cloudevents where sqs, eventbridge or http are to get each message as a CloudEvent.
 	Format string `json:"format,omitempty"`
 	// Key is the ARN of the key of yours that messages there are encrypted with,
-	// for process to be allowed to use it; nil where there is none. A To knows its
+	// for process to be allowed to use it; nil without one. A To knows its
 	// own.
 	Key *string `json:"-"`
 }
@@ -134,7 +134,7 @@ type Sign struct {
 	Header string `json:"header,omitempty"`
 	Prefix string `json:"prefix,omitempty"`
 	// Key is the ARN of the customer-managed key that the secret is encrypted
-	// with, for process to be allowed to use it; nil where there is none.
+	// with, for process to be allowed to use it; nil without one.
 	Key *string `json:"-"`
 }
 

@@ -63,7 +63,7 @@ func TestHTTPAllow(t *testing.T) {
 	consumers := []Consumer{{Name: "inner", Sink: &Sink{Kind: "http", HTTP: HTTP{URL: "http://10.1.2.3/", Ports: []int{80}}}}}
 	made := synthesize("Orders", &Props{Consumers: consumers, HTTPAllow: "10.1.0.0/16,127.0.0.0/8"})
 	if text := asText(t, made); !strings.Contains(text, `"STREAMSORT_HTTP_ALLOW":"10.1.0.0/16,127.0.0.0/8"`) {
-		t.Error("process is not told what it may ask")
+		t.Error("process does not get what it may call")
 	}
 	props := Props{HTTPAllow: "169.254.169.254/32"}
 	if err := props.withDefaults("Orders").validate("Orders"); err == nil || !strings.Contains(err.Error(), "httpAllow has 169.254.169.254/32") {

@@ -110,7 +110,7 @@ func TestRolesUseTheKey(t *testing.T) {
 	})
 	for id, resource := range defaults().Resources {
 		if strings.Contains(asText(t, resource), "kms:") {
-			t.Errorf("%s names a key, and there is none", id)
+			t.Errorf("%s names a key, and nothing is there", id)
 		}
 	}
 }

@@ -100,7 +100,7 @@ type Props struct {
 	// such as "10.1.0.0/16,10.2.0.0/16": 20 prefixes at most, none of a metadata service. It is for endpoints
 	// in a network of your own; no tenant's endpoint is among them.
 	HTTPAllow string
-	// HTTPDeny are the addresses that they never ask, whoever chose the URL, such as "2600:1f18:1::/48": 20 prefixes at
+	// HTTPDeny are the addresses that they never call for any URL, such as "2600:1f18:1::/48": 20 prefixes at
 	// most. It is for networks of your own whose addresses are public ones, as those of IPv6 in a VPC are.
 	HTTPDeny string
 

@@ -29,7 +29,7 @@ import (
 //
 // The error says which consumer is unsuitable and what to write instead, and
 // nothing has been changed then. It is one where two functions read the cursors'
-// stream already, and process is none of them.
+// stream already, and process is not among them.
 func (s *Streamsort) AddSink(more ...Consumer) error {
 	more, err := aim(more)
 	if err != nil {
@@ -171,7 +171,7 @@ func aim(all []Consumer) ([]Consumer, error) {
 
 func isTrue(value *bool) bool { return value != nil && *value }
 
-// aim says what a construct is as a sink, or why it is none.
+// aim says what a construct is as a sink, or why it cannot be one.
 func (to *Sink) aim(construct constructs.IConstruct) error {
 	var key awskms.IKey
 	switch construct := construct.(type) {

@@ -28,7 +28,7 @@ type Streamsort struct {
 	EnqueueFunction, SortFunction, SweepFunction, DeliveryFunction, AckFunction                                    awslambda.Function
 	// DedupTable is for functions of your own that use package dedup.
 	DedupTable awsdynamodb.TableV2
-	// QuotasTable is nil where there is none.
+	// QuotasTable is nil without quotas.
 	QuotasTable awsdynamodb.TableV2
 	// ArchiveBucket is nil where no archive needs one.
 	ArchiveBucket awss3.Bucket
@@ -65,7 +65,7 @@ type Streamsort struct {
 	// live are the functions' aliases, put is the second one of enqueue.
 	live map[awslambda.Function]awslambda.Alias
 	put  awslambda.Alias
-	// url is enqueue's function URL, urlAlias what it calls; nil where there is none.
+	// url is enqueue's function URL, urlAlias what it calls; nil without one.
 	url      awslambda.CfnUrl
 	urlAlias awslambda.Alias
 	// shifts is nil where the aliases are moved at once.

@@ -64,7 +64,7 @@ func TestThroughputBounds(t *testing.T) {
 	}
 }
 
-// entries is a list of a template, empty where there is none.
+// entries is a list of a template, or empty.
 func entries(value any) []any {
 	all, _ := value.([]any)
 	return all

@@ -60,7 +60,7 @@ func (s *Streamsort) addSortMapping() {
 const waits = `{"eventName":["INSERT","MODIFY"],"dynamodb":{"Keys":{"sortKey":{"B":[{"prefix":"AQ"}]}}}}`
 
 // addArrivalsMapping calls sort with what waits in keyed queues, one batch of a shard at a time:
-// batches side by side are told apart by item, not by queue, and would ask for a wake-up each,
+// batches side by side are distinguished by item, not by queue, and would ask for a wake-up each,
 // or settle one queue at once. For the rest it is as that of the messages; a record that is
 // given up on is a hint that the sweep makes up for. What waits is gathered for a second on top
 // of the queues' settle window, so that more messages are placed by one write.

@@ -50,7 +50,7 @@ func (s *Streamsort) grantURL(grantee awsiam.IGrantable) {
 	grantee.GrantPrincipal().AddToPrincipalPolicy(call)
 }
 
-// PutURL is the address of the function URL; nil where there is none.
+// PutURL is the address of the function URL; nil without one.
 func (s *Streamsort) PutURL() *string {
 	if s.url == nil {
 		return nil

@@ -49,8 +49,8 @@ func (w Workload) writeRows(out io.Writer) {
 		return
 	}
 	if w.appendable() {
-		fmt.Fprint(out, "\nappend: a queue in arrival order, to which each batch is put at its seq: it is one item. Here of JSON, which\n"+
-			"deflates; other bytes take up to four times its write units.")
+		fmt.Fprint(out, "\nappend: a queue in arrival order, to which each batch is put at its seq: it is one\n"+
+			"item. Here of JSON, which deflates; other bytes take up to four times its write units.")
 	}
 	if w.singly() {
 		fmt.Fprint(out, "\nsync: a numbered queue, in which each message is an item; async: so too, where mode is async.")

@@ -96,7 +96,7 @@ func wrapped(paragraph string) string {
 
 func heading(text *strings.Builder, cells []string) {
 	line(text, cells)
-	line(text, slices.Repeat([]string{"---"}, len(cells)))
+	text.WriteString(strings.Repeat("|---", len(cells)) + "|\n")
 }
 
 func line(text *strings.Builder, cells []string) {

@@ -167,9 +167,13 @@ func choose(objects []object, from, to int64) (source object, last int64) {
 	return source, min(to, source.last)
 }
 
+// maxObject is more than a batch takes in an object: 16 MB of bodies, in base64, which did not
+// get smaller.
+const maxObject = 64 << 20
+
 // read reads a part of an object, which has each of its seqs.
 func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) ([]cursor.Message, error) {
-	text, err := a.Get(ctx, key)
+	text, err := a.Get(ctx, key, maxObject)
 	if err != nil {
 		return nil, a.explain(err)
 	}

@@ -35,7 +35,7 @@ type Database interface {
 	// batch ended the transaction.
 	Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error
 
-	// Settle sets the marker of a claim, Aborted, where there is none, and returns
+	// Settle sets the marker of a claim, Aborted, if it is absent, and returns
 	// the one that stands there, with its replies. Its error says that nothing is
 	// known; a *RestoredError as in Apply.
 	Settle(ctx context.Context, h delivery.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error)

@@ -35,7 +35,7 @@ type AheadError struct {
 }
 
 func (e *AheadError) Error() string {
-	return fmt.Sprintf("the database has what consumer %q of queue %q was handed up to %d, and it is handed %d again: the tables were restored from an older backup, or the consumer was made anew",
+	return fmt.Sprintf("the database has what consumer %q of queue %q was handed up to %d, and it is handed %d again: the tables were restored from an older backup, or the consumer was recreated",
 		e.Consumer, e.Queue, e.To, e.From+1)
 }
 

@@ -245,7 +245,7 @@ func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 }
 
 // TestClaimOfAConsumerMadeAnew has a process sleep between its look and its claim,
-// while the consumer is removed and made anew at another place: token and state are
+// while the consumer is removed and recreated at another place: token and state are
 // what they were. What it read is not handed out, and what is, is what waits there.
 func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 	tables := ddb.NewMemory(delivery.Names{}.Tables()...)

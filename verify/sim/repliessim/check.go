@@ -183,7 +183,7 @@ func (m *model) everything(d *delivery.Deliverer) error {
 	// What was aborted in quarantine was not delivered: an operator handles it.
 	given := map[int64]bool{}
 	for _, q := range m.was.Quarantine {
-		if q.Unsettled() {
+		if q.State == delivery.InDoubt {
 			return fmt.Errorf("in the end claim %v is in quarantine, and its database is there", q.Token)
 		}
 		for seq := q.From + 1; seq <= q.To; seq++ {

@@ -414,7 +414,7 @@ func (m *model) everything() error {
 		return errors.New("in the end the database is not what it was, and nobody says so")
 	}
 	for _, q := range c.Quarantine {
-		if q != (delivery.Quarantined{}) && q.Unsettled() {
+		if q != (delivery.Quarantined{}) && q.State == delivery.InDoubt {
 			return fmt.Errorf("in the end claim %v is in quarantine, and its database is there", q.Token)
 		}
 		if q != (delivery.Quarantined{}) && m.announced[string("consumer.quarantined")] == 0 {

@@ -8,7 +8,7 @@
 // they have a tenant's token ([NewWithToken]). Region and credentials are found as the SDKs
 // of AWS find them: the environment, profiles, SSO, the roles of ECS, EKS and EC2. What
 // runs out is fetched anew, so that a consumer may run for as long as it likes.
-// Of a message of a keyed queue, Key has the JSON that the API shows, and Late and Unlinked
+// In a message of a keyed queue, Key has the JSON that the API shows, and Late and Unlinked
 // are set: a time is a text in it, so go by the seqs, and not by comparing keys.
 //
 // What fails on the way, or is answered 429 or 5xx, is repeated with longer and

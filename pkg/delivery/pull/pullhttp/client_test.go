@@ -180,7 +180,7 @@ func TestOtherProblems(t *testing.T) {
 	}
 }
 
-// TestNoAnswerOfTheProtocol: a success that is none.
+// TestNoAnswerOfTheProtocol: a false success.
 func TestNoAnswerOfTheProtocol(t *testing.T) {
 	for _, document := range []string{
 		`<html>`, ``, `7`, `{"outcome":"OK","token":"r"}`, `{"outcome":"OK","unsettled":["r"]}`, `{"outcome":"OK","from":"x"}`,

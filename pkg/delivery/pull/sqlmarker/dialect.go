@@ -18,7 +18,7 @@ type Dialect struct {
 	Upgrades    []string
 	SetUpgraded string
 	// Version selects the layout's version and the database's name, no row
-	// where there is none; SetVersion inserts both.
+	// if it is absent; SetVersion inserts both.
 	Version, SetVersion string
 	// Ensure inserts a reader's row with the floor 0, by a key.
 	Ensure string
@@ -30,7 +30,7 @@ type Dialect struct {
 	// finds no row where it would have to wait.
 	TryFloor string
 	// Place selects the rewinds and the last seq of the batch whose marker
-	// COMMITTED has the highest number, by a key; no row where there is none.
+	// COMMITTED has the highest number, by a key; or no row.
 	Place string
 	// Insert inserts a marker: a whole key, outcome, replies, and the batch's
 	// rewinds and last seq.

@@ -80,7 +80,7 @@ func (o oneOrMany) do(s *session, action, what, start string) error {
 }
 
 type skipCommand struct {
-	Message  string `arg:"" optional:"" help:"QUEUE@SEQ, the message that blocks; without it, the flags select many consumers."`
+	Message  string `arg:"" optional:"" help:"QUEUE@SEQ, the message that blocks, or failed alone; without it, the flags select many consumers."`
 	Consumer string `arg:"" optional:"" help:"The consumer's name."`
 	named
 	many
@@ -106,7 +106,7 @@ func (c *skipCommand) Run(s *session) error {
 
 type redriveCommand struct{ oneOrMany }
 
-// Run implements the verb. The API has to be given the seq: it is that of the message that blocks now.
+// Run implements the verb. The API has to be given the seq: it is that of the message at the head, which failed.
 func (c *redriveCommand) Run(s *session) error {
 	one, is, err := c.one()
 	if err != nil || !is {
@@ -117,11 +117,11 @@ func (c *redriveCommand) Run(s *session) error {
 	if _, err := s.get("/consumers", query, &page); err != nil {
 		return err
 	}
-	if len(page.Consumers) != 1 || page.Consumers[0].Blocked == nil {
-		return fmt.Errorf("consumer %s of queue %q is not blocked: there is nothing to redrive",
+	if len(page.Consumers) != 1 || page.Consumers[0].FailedSeq() == nil {
+		return fmt.Errorf("consumer %s of queue %q is not blocked, and its next message did not fail: there is nothing to redrive",
 			c.Consumer, c.Queue)
 	}
-	seq := known(&page.Consumers[0].Blocked.Seq)
+	seq := known(page.Consumers[0].FailedSeq())
 	return s.operate("redrive", one, "tries "+seq+" again", map[string]any{"seq": seq})
 }
 

@@ -47,7 +47,7 @@ func TestUsage(t *testing.T) {
 		{"chain --edge x", "--id and --edge are for one chain"},
 		{"top --for 3s", "--for is for one queue"},
 		{"top q --limit 3", "--prefix and --limit are for the whole stack"},
-		{"redrive --state retrying --reason r", `--state is "retrying": it must be one of blocked with redrive`},
+		{"redrive --state paused --reason r", `--state is "paused": it must be one of blocked, retrying, held with redrive`},
 		{"pause --reason r", "--consumer is missing"},
 		{"rewind --consumer c --reason r", "missing flags: --start=PLACE"},
 		{"rewind --consumer c --start nowhere --reason r", `--start is "nowhere"`},

@@ -263,7 +263,7 @@ func TestBulkChangedBetween(t *testing.T) {
 	}
 	report := run.Do(t.Context(), nil)
 	s.want("changed", report, bulk.Report{Selected: 1, Changed: 1})
-	if !between || !report.Whole() || !strings.Contains(report.Exceptions[0].Why, "not blocked") {
+	if !between || !report.Whole() || !strings.Contains(report.Exceptions[0].Why, "did not fail") {
 		t.Errorf("%+v", report)
 	}
 }

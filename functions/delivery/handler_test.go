@@ -46,7 +46,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		s.Want("blocked", s.status(), 200, `"state":"blocked","cause":"failed","since":"`+at(time.Minute)+`","ageSeconds":3600,"seq":3,"lag":3,"delivered":2`,
 			`"error":"cannot be billed","group":"cannot be billed","attempts":[{"attempt":1,"at":"`, `"from":3,"to":3,"claim":"`, `"answer":"cannot be billed"}`,
 			`"blocked":{"seq":3,"since":"`+at(time.Minute)+`","ageSeconds":3600}`)
-		s.Want("another seq", s.operate("skip", `,"seq":2`), 409, "problems/not-blocked", "blocked on 3, not on 2")
+		s.Want("another seq", s.operate("skip", `,"seq":2`), 409, "problems/not-blocked", "head is 3, not 2")
 		s.Want("redriven", s.operate("redrive", `,"seq":3,"id":"op-1"`), 200, `"id":"op-1","action":"redrive","queue":"q","consumer":"billing","state":"catching-up","seq":3,"lag":3,"delivered":2`)
 		s.block("q", "billing", 3)
 		s.Want("skipped", s.operate("skip", `,"seq":"3","id":"op-2"`), 200, `"state":"catching-up","seq":4,"lag":2,"delivered":3`)

@@ -28,7 +28,7 @@ func problemOf(err error) *httpapi.Problem {
 	case !errors.As(err, &refused):
 		return nil
 	case refused.Code == "not-blocked":
-		return notBlocked("the consumer is not blocked")
+		return notBlocked(err.Error())
 	case refused.Code == "claimed":
 		return conflict(refused, "The consumer has a claim in flight", fmt.Sprintf(
 			"the claim ends at %s at the latest; pause the consumer and wait for its end", refused.Until.Format(time.RFC3339)))
@@ -50,6 +50,6 @@ func conflict(refused *delivery.RefusedError, title, detail string) *httpapi.Pro
 
 func notBlocked(detail string) *httpapi.Problem {
 	return &httpapi.Problem{
-		Status: http.StatusConflict, Type: "not-blocked", Title: "The consumer is not blocked on this message", Detail: detail,
+		Status: http.StatusConflict, Type: "not-blocked", Title: "The consumer does not fail on this message", Detail: detail,
 	}
 }

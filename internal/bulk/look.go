@@ -185,8 +185,8 @@ func (r *Run) lists(row view.Head) bool {
 	switch {
 	case row.Queue == "", r.Action == "pause" && row.Is(view.Paused) && !r.resumed:
 		return false
-	case (r.Action == "redrive" || r.Action == "skip") && row.Cause == view.Missing:
-		return false // there is no message
+	case (r.Action == "redrive" || r.Action == "skip") && (row.Cause == view.Missing || r.State == string(view.Held) && row.Attempt == 0 && row.Error == ""):
+		return false // there is no message, or none that failed
 	}
 	return r.inTime(row.Since) && matches(string(row.Error), r.Error)
 }

@@ -45,8 +45,8 @@ const maxReason, maxError = 500, 300
 
 // states are those that an action may select by.
 var states = map[string][]string{
-	"redrive": {"blocked"},
-	"skip":    {"blocked"},
+	"redrive": {"blocked", "retrying", "held"},
+	"skip":    {"blocked", "retrying", "held"},
 	"resume":  {"paused"},
 	"pause":   pausable,
 	"rewind":  append([]string{"paused"}, pausable...),
@@ -82,7 +82,7 @@ func (r *Request) Validate() error {
 		return wrong(invalid.OutOfRange, "rate",
 			"is %d: it must be from %d to %d a second", r.Rate, minRate, maxRate)
 	}
-	if len(allowed) == 1 {
+	if r.Action != "pause" && r.Action != "rewind" {
 		r.State = cmp.Or(r.State, allowed[0])
 	}
 	if r.Run != "" && runTime(r.Run).IsZero() {

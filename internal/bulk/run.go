@@ -249,6 +249,9 @@ func (r *Run) selects(c view.Consumer) bool {
 	if !matches(string(c.Error), r.Error) {
 		return false
 	}
+	if (r.Action == "redrive" || r.Action == "skip") && c.FailedSeq() == nil {
+		return false
+	}
 	switch state := view.State(r.State); state {
 	case view.Blocked:
 		return c.Blocked != nil && r.inTime(c.Blocked.Since) || r.Action != "redrive" && r.Action != "skip" && c.Is(state)
@@ -274,7 +277,7 @@ func (r *Run) post(ctx context.Context, t Target, c view.Consumer) error {
 	}
 	switch r.Action {
 	case "redrive", "skip":
-		document["seq"] = c.Blocked.Seq
+		document["seq"] = c.FailedSeq()
 	case "rewind":
 		document["start"] = r.Start
 	}

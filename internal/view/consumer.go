@@ -65,6 +65,17 @@ type Consumer struct {
 	Sink *Sink `json:"sink,omitempty"`
 }
 
+// FailedSeq is the message at the head, where it blocks or failed: what can be skipped and redriven. Nil where there is none.
+func (c Consumer) FailedSeq() *jsonseq.Seq {
+	switch {
+	case c.Blocked != nil:
+		return &c.Blocked.Seq
+	case c.Attempt > 0 || c.Error != "":
+		return c.Seq
+	}
+	return nil
+}
+
 // Attempt is an attempt on the message at a consumer's head that did not end with its commit.
 type Attempt struct {
 	Attempt int `json:"attempt"`

@@ -116,10 +116,19 @@ func (c Consumer) why(state State) Reason {
 			r.Text = "The sink is back, and the queues that the circuit breaker held are being woken up. Nothing is to be done."
 		}
 		add("streamsort consumer --state held --consumer %s", argument(printable.Name(c.Consumer)))
+		if c.own() && r.Cause != Waking {
+			r.Text = fmt.Sprintf("Nothing is delivered to consumer %s but one probe at a time, as several queues failed and nothing was taken. "+
+				"Message %s failed %s with the error below: repair what it names, and the next probe notices it. "+
+				"Where the message itself is at fault, skip it; redrive has it tried before those that still fail.", printable.Text(c.Consumer), c.seq(), times(c.Attempt))
+			c.acts(add)
+		}
 	case Retrying:
 		r.Text = c.retrying(r.Cause)
 		if c.Seq != nil {
 			add("streamsort inspect %s", placed(c.Queue, int64(*c.Seq)))
+		}
+		if c.own() && r.Cause == Failed {
+			c.acts(add)
 		}
 	case CatchingUp:
 		r.Text = fmt.Sprintf("%s seqs wait for the consumer, and nothing is wrong: it gets them in turn.", c.lag())
@@ -129,6 +138,20 @@ func (c Consumer) why(state State) Reason {
 		add("streamsort top %s", argument(c.Queue))
 	}
 	return r
+}
+
+// own reports whether the message at the head failed with an error of its own: no cause says that the sink is away.
+func (c Consumer) own() bool {
+	return c.Error != "" && c.Attempt > 0 && c.Cause != SinkAway
+}
+
+// acts adds what an operator can do to a message that failed. One that failed only with others is not skipped.
+func (c Consumer) acts(add func(format string, arguments ...any)) {
+	both := argument(c.Queue) + " " + argument(printable.Name(c.Consumer))
+	add("streamsort redrive %s --reason TEXT", both)
+	if n := len(c.Attempts); c.Seq != nil && n > 0 && c.Attempts[n-1].From == c.Attempts[n-1].To {
+		add("streamsort skip %s %s --reason TEXT", placed(c.Queue, int64(*c.Seq)), argument(printable.Name(c.Consumer)))
+	}
 }
 
 // retrying says why a consumer tries a message again.

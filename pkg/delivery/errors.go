@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,7 +20,7 @@ var (
 // RefusedError is why something was not done, as its consumer is now.
 type RefusedError struct {
 	// Code is one of these words:
-	//   - not-blocked: there is nothing to skip or to redrive;
+	//   - not-blocked: the message at the head did not fail, or only with others: there is nothing to skip or to redrive;
 	//   - claimed: a claim is in flight, and the order has to wait for its end;
 	//   - quarantined: a claim is in quarantine, and has to be settled, or released, first;
 	//   - not-quarantined: no claim of this token is in quarantine, or it is settled otherwise;
@@ -36,7 +37,7 @@ func (e *RefusedError) Error() string { return e.why }
 
 // The refusals that say nothing more.
 var (
-	errNotBlocked     error = &RefusedError{Code: "not-blocked", why: "the consumer is not blocked"}
+	errNotBlocked     error = &RefusedError{Code: "not-blocked", why: "the message at the consumer's head did not fail"}
 	errQuarantined    error = &RefusedError{Code: "quarantined", why: "the consumer has a claim in quarantine"}
 	errNotQuarantined error = &RefusedError{Code: "not-quarantined", why: "no such claim is in quarantine"}
 	errIDTaken        error = &RefusedError{Code: "id-taken", why: "the id is that of another operation"}
@@ -47,6 +48,12 @@ var (
 // inFlight is the refusal of what waits for a claim's end.
 func inFlight(c Consumer) error {
 	return &RefusedError{Code: "claimed", Until: c.LeaseUntil, why: "the consumer has a claim in flight until " + c.LeaseUntil.Format("15:04:05.000")}
+}
+
+// failedTogether is the refusal to skip a message that may be a good one.
+func failedTogether(c Consumer) error {
+	return &RefusedError{Code: "not-blocked", why: fmt.Sprintf(
+		"message %d failed only with others up to %d, and may be a good one: its next tries find the bad one, and redrive has it tried now", c.Delivered+1, c.To)}
 }
 
 // permanent marks an error that no repeat can repair.

@@ -30,7 +30,7 @@ type Order struct {
 	// Kind is what [Deliverer.Operate] does, in a word.
 	Kind            string
 	Queue, Consumer string
-	// Seq is the message to skip or to redrive, which must be the one that blocks the consumer:
+	// Seq is the message to skip or to redrive, which must be the one at the consumer's head, and have failed:
 	// Delivered+1. It keeps an operator from skipping another one than the one looked at.
 	Seq int64
 	// Start is where to rewind to.
@@ -107,12 +107,18 @@ func (d *Deliverer) actOf(o Order) (act, error) {
 	return act{}, &cursor.InvalidError{Field: "kind", Code: invalid.Unknown, Problem: fmt.Sprintf("must be skip, redrive, rewind, pause, resume, settle, release or remove: it is %q", o.Kind)}
 }
 
+// unblock skips or redrives the message at the head, which failed: a consumer that is not blocked yet may be so for long,
+// held by its circuit breaker among others. What failed only with others behind it may be a good message, and is not skipped.
 func (d *Deliverer) unblock(ctx context.Context, o Order, op string, c Consumer) (Consumer, error) {
 	switch {
-	case c.State != Blocked:
+	case c.State != Blocked && !c.Retries():
 		return c, errNotBlocked
 	case o.Seq != c.Delivered+1:
-		return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the consumer is blocked on %d", o.Seq, c.Delivered+1)}
+		return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the message at the consumer's head is %d", o.Seq, c.Delivered+1)}
+	case c.Claimed():
+		return c, inFlight(c)
+	case o.Kind == opSkip && c.State != Blocked && !c.alone():
+		return c, failedTogether(c)
 	}
 	return made(d.store.Unblock(ctx, c, o.Kind == opSkip, op))
 }
@@ -171,8 +177,8 @@ func made(c Consumer, done bool, err error) (Consumer, error) {
 
 // Operate carries an order about a consumer out, by its Kind:
 //
-//   - skip gives up the message that blocks the consumer, so that it goes on behind it; redrive
-//     lets it try that message again, with all its attempts.
+//   - skip gives up the message at the consumer's head, which failed alone, so that it goes on behind it; redrive
+//     lets it try that message again, with all its attempts. It need not block the consumer yet.
 //   - rewind sets the consumer to another place, back to deliver messages again or forward over a
 //     loss. Its messages come again under new tokens, and with Rewinds one higher. A seq of which the
 //     messages are gone, or that is beyond the next one to come, is an InvalidError.

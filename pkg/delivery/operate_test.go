@@ -59,8 +59,71 @@ func TestSkip(t *testing.T) {
 	}
 	k.ends("q", endedCaughtUp)
 	k.gets("q 3 #1")
-	k.operations("skip 3 done=false the consumer is not blocked", "skip 2 done=true ",
-		"skip 3 done=false seq is 3: the consumer is blocked on 2")
+	k.operations("skip 3 done=false the message at the consumer's head did not fail", "skip 2 done=true ",
+		"skip 3 done=false seq is 3: the message at the consumer's head is 2")
+}
+
+// TestSkipBeforeItBlocks: a message that failed is skipped, or tried at once, by an operator's order, however long the consumer
+// would wait; one that is being tried, or failed only with others, is not.
+func TestSkipBeforeItBlocks(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3)
+	skip := func(op string, seq int64) error {
+		_, err := k.d.Operate(t.Context(), skips(order(op), seq))
+		return err
+	}
+	k.poison(2, errors.New("no"))
+	k.ends("q", endedFailed)
+	if err := skip("with others", 1); !refused(err, "not-blocked") || !strings.Contains(err.Error(), "with others up to 3") {
+		t.Errorf("failed with others: %v", err)
+	}
+	// Each redrive is a try at once, and the batch comes by halves.
+	c, err := k.d.Operate(t.Context(), redrives(order("now"), 1))
+	k.must(err)
+	if !c.RetryAt.IsZero() || c.Fails() {
+		t.Errorf("redriven: %+v", c)
+	}
+	k.ends("q", endedFailed)
+	if c = k.at("q", 1, delivery.Idle); c.To != 2 {
+		_, err = k.d.Operate(t.Context(), redrives(order("now again"), 2))
+		k.must(err)
+		k.ends("q", endedFailed)
+		c = k.at("q", 1, delivery.Idle)
+	}
+	if c.RetryAt.IsZero() {
+		t.Fatalf("nothing is waited for: %+v", c)
+	}
+	k.must(skip("op", 2))
+	k.must(skip("op", 2))
+	c = k.at("q", 2, delivery.Idle)
+	if c.Fails() || c.Last[0].N != 0 {
+		t.Errorf("skipped: %+v", c)
+	}
+	k.got = nil
+	k.ends("q", endedCaughtUp)
+	k.gets("q 3 #1")
+}
+
+// TestSkipWhileItIsTried: the operator is told to wait for a try that is in flight; and where another took the message
+// since it was looked at, nothing is skipped.
+func TestSkipWhileItIsTried(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	k.poison(1, errors.New("no"))
+	k.ends("q", endedFailed)
+	k.pass(time.Minute)
+	k.fails = func(delivery.Batch) error {
+		_, err := k.d.Operate(t.Context(), skips(order("op"), 1))
+		if !refused(err, "claimed") {
+			t.Errorf("in flight: %v", err)
+		}
+		return nil
+	}
+	k.ends("q", endedCaughtUp)
+	if _, err := k.d.Operate(t.Context(), skips(order("late"), 1)); !refused(err, "not-blocked") {
+		t.Errorf("it was taken: %v", err)
+	}
+	k.at("q", 1, delivery.Idle)
 }
 
 func TestRedrive(t *testing.T) {

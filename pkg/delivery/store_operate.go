@@ -11,30 +11,31 @@ import (
 	"github.com/streamsort/streamsort/internal/request"
 )
 
-// setOperated is what an operator's unblocking or rewinding leaves.
+// setOperated is what an operator's unblocking or rewinding leaves: nothing has to be waited for.
 func setOperated(seen Consumer, delivered int64, op string) []ddb.Action {
 	last := seen.Last // the attempts on the message stay for people to read
 	if delivered != seen.Delivered {
 		last = request.Attempts{}
 	}
 	return append(setTaken(), setLast(last), attrBlockedSince.Remove(), attrTried.Remove(), attrTriedTo.Remove(),
-		setState(Idle), attrDelivered.Set(ddb.Int(delivered)), attrAttempts.Set(ddb.Int(0)), attrTogether.Remove(),
+		attrRetryAt.Remove(), setState(Idle), attrDelivered.Set(ddb.Int(delivered)), attrAttempts.Set(ddb.Int(0)), attrTogether.Remove(),
 		attrTokenN.Set(ddb.Int(seen.Token.N+1)), attrLastOp.Set(ddb.Text(op)))
 }
 
-// Unblock makes a Blocked consumer Idle if its token and Delivered are as seen;
-// skip moves Delivered over the message that blocks it. 1 write unit.
+// Unblock lets a consumer go on whose message failed, and which has no claim in flight, Blocked or not: if its token and
+// Delivered are as seen. skip moves Delivered over the message. The token's number rises, so that nobody who saw the consumer
+// before can claim, or block, on what he saw. 1 write unit.
 //
 // Lost response: the repeat fails and finds its own op: true. Another did it
-// first: false, and nothing is skipped twice. We die right after: the sweep
-// wakes the consumer up.
+// first, or claimed the message meanwhile, and may have committed it: false, and nothing is skipped. We die right after: the
+// sweep wakes the consumer up.
 func (s *requests) Unblock(ctx context.Context, seen Consumer, skip bool, op string) (Consumer, bool, error) {
 	delivered := seen.Delivered
 	if skip {
 		delivered++
 	}
 	c, made, err := s.update(ctx, "unblock", seen.Queue, seen.Name,
-		ddb.And(isNumber(seen.Token.N), isIn(Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),
+		ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),
 		setOperated(seen, delivered, op)...)
 	return c, made || c.operatedBy(op), err
 }
@@ -47,7 +48,7 @@ func (s *requests) Unblock(ctx context.Context, seen Consumer, skip bool, op str
 func (s *requests) Rewind(ctx context.Context, seen Consumer, delivered int64, op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "rewind", seen.Queue, seen.Name,
 		ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),
-		append(setOperated(seen, delivered, op), attrStarting.Set(ddb.Text(op)), attrRewinds.Plus(1), attrRetryAt.Remove(),
+		append(setOperated(seen, delivered, op), attrStarting.Set(ddb.Text(op)), attrRewinds.Plus(1),
 			attrIsolateTo.Remove(), attrKeptFrom.Remove())...)
 	return c, made || c.operatedBy(op), err
 }

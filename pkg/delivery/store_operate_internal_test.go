@@ -98,7 +98,6 @@ func TestStorePagesOfConsumers(t *testing.T) {
 func TestStoreUnblock(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))
-		b.answer("not blocked", c, false)(b.Unblock(b.Context(), c, true, "op 1"))
 		stuck := b.answer("blocked", blocked(c, at), true)(b.Block(b.Context(), c, at))
 		elsewhere := stuck
 		elsewhere.Delivered = 7
@@ -121,6 +120,22 @@ func TestStoreUnblock(t *testing.T) {
 
 		anew := b.answer("blocked", blocked(want, at), true)(b.Block(b.Context(), want, at))
 		b.answer("blocked anew at the same message", anew, false)(b.Unblock(b.Context(), stuck, true, "op 4"))
+
+		trying := b.claim(b.create(b.fresh("trying")), "r", 4)
+		b.answer("in flight", trying, false)(b.Unblock(b.Context(), trying, true, "op 4"))
+		refusal := failure(false)
+		failed := b.answer("failed once", failedNow(trying, refusal), true)(b.Fail(b.Context(), b.queue, "trying", trying.Token, refusal))
+		again := b.claim(failed, "r2", 4)
+		b.answer("tried meanwhile", again, false)(b.Unblock(b.Context(), failed, true, "op 4"))
+		moved := b.answer("taken meanwhile", committed(again), true)(b.Commit(b.Context(), b.queue, "trying", again.Token, Response{}))
+		b.answer("taken meanwhile", moved, false)(b.Unblock(b.Context(), failed, true, "op 4"))
+
+		waits := b.claim(b.create(b.fresh("waits")), "r", 4)
+		waits = b.answer("failed once", failedNow(waits, refusal), true)(b.Fail(b.Context(), b.queue, "waits", waits.Token, refusal))
+		skipped := operated(waits, 4, "op 4")
+		b.answer("skipped before it blocks", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
+		b.answer("again", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
+		b.answer("by who saw it before", skipped, false)(b.Claim(b.Context(), waits, later(waits, "r3")))
 
 		often := b.triedOften("often")
 		b.answer("it is tried from the first attempt", operated(often, often.Delivered, "op 5"), true)(b.Unblock(b.Context(), often, false, "op 5"))
@@ -158,6 +173,22 @@ func TestStoreRewind(t *testing.T) {
 		want.Token.N++
 		b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))
 
+		trying := b.claim(b.create(b.fresh("trying")), "r", 4)
+		b.answer("in flight", trying, false)(b.Unblock(b.Context(), trying, true, "op 4"))
+		refusal := failure(false)
+		failed := b.answer("failed once", failedNow(trying, refusal), true)(b.Fail(b.Context(), b.queue, "trying", trying.Token, refusal))
+		again := b.claim(failed, "r2", 4)
+		b.answer("tried meanwhile", again, false)(b.Unblock(b.Context(), failed, true, "op 4"))
+		moved := b.answer("taken meanwhile", committed(again), true)(b.Commit(b.Context(), b.queue, "trying", again.Token, Response{}))
+		b.answer("taken meanwhile", moved, false)(b.Unblock(b.Context(), failed, true, "op 4"))
+
+		waits := b.claim(b.create(b.fresh("waits")), "r", 4)
+		waits = b.answer("failed once", failedNow(waits, refusal), true)(b.Fail(b.Context(), b.queue, "waits", waits.Token, refusal))
+		skipped := operated(waits, 4, "op 4")
+		b.answer("skipped before it blocks", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
+		b.answer("again", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
+		b.answer("by who saw it before", skipped, false)(b.Claim(b.Context(), waits, later(waits, "r3")))
+
 		often := b.triedOften("often")
 		want = operated(often, 1, "op 1")
 		want.Rewinds, want.Starting, want.IsolateTo = 1, "op 1", 0
@@ -180,7 +211,7 @@ func (b *bench) triedOften(name string) Consumer {
 func operated(c Consumer, delivered int64, op string) Consumer {
 	c = takenNow(c)
 	c.State, c.Delivered, c.LastOp, c.BlockedSince = Idle, delivered, op, time.Time{}
-	c.Attempts, c.Together, c.Tried, c.TriedTo = 0, 0, 0, 0
+	c.Attempts, c.Together, c.Tried, c.TriedTo, c.RetryAt = 0, 0, 0, 0, time.Time{}
 	c.Token.N++
 	return c
 }

@@ -45,7 +45,17 @@ var deliveryMutants = []mutant{
 		{"sorter.go", "s.store.Cursor(ctx, queue, true)", "s.store.Cursor(ctx, queue, false)"},
 	}},
 	{"operator without condition: skip", deliveryFolder, deliveries, []edit{
-		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),", "attrQueue.Exists(),"},
+		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),", "attrQueue.Exists(),"},
+	}},
+	{"skipped while it is tried again", deliveryFolder, deliverySchedule("skipped while it is tried again"), []edit{
+		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked), attrDelivered.Eq(ddb.Int(seen.Delivered))),", "attrDelivered.Eq(ddb.Int(seen.Delivered)),"},
+	}},
+	{"what never failed is skipped", deliveryFolder, deliverySchedule("skipped while it is tried again"), []edit{
+		{"operate.go", "case c.State != Blocked && !c.Retries():", "case false:"},
+		{"operate.go", "case o.Kind == opSkip && c.State != Blocked && !c.alone():", "case false:"},
+	}},
+	{"what failed with others is skipped", deliveryFolder, deliverySchedule("failed with others, redriven and skipped"), []edit{
+		{"operate.go", "case o.Kind == opSkip && c.State != Blocked && !c.alone():", "case false:"},
 	}},
 	{"operator without condition: rewind", deliveryFolder, deliverySchedule("rewound"), []edit{
 		{"store_operate.go", "ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),", "attrQueue.Exists(),"},

@@ -58,7 +58,7 @@ func (m *model) arrow(was, is delivery.Consumer) error {
 		return m.ended(was, is)
 	case was.State != delivery.Blocked && is.State == delivery.Blocked && used == 1:
 		return blocked(was, is)
-	case was.State == delivery.Blocked && is.State == delivery.Idle && used == 1:
+	case (was.State == delivery.Blocked || was.State == delivery.Idle) && is.State == delivery.Idle && used == 1:
 		return m.unblocked(was, is)
 	case was.State == is.State && used == 0 && was.Starting != "" && is.Starting == "":
 		return m.started(was, is)
@@ -133,7 +133,7 @@ func (m *model) once(is delivery.Consumer) error {
 	return nil
 }
 
-// unblocked checks an operator's skip or redrive.
+// unblocked checks an operator's skip or redrive, of a message that failed.
 func (m *model) unblocked(was, is delivery.Consumer) error {
 	asked := m.asked(is.LastOp)
 	if err := m.once(is); err != nil {
@@ -142,6 +142,10 @@ func (m *model) unblocked(was, is delivery.Consumer) error {
 	switch {
 	case asked.seq != was.Delivered+1:
 		return fmt.Errorf("H6: %d was unblocked, and nobody asked for it", was.Delivered+1)
+	case was.State != delivery.Blocked && !was.Retries():
+		return fmt.Errorf("H6: there was a %s of %d, which never failed", asked.kind, asked.seq)
+	case asked.kind == "skip" && was.To != was.From+1:
+		return fmt.Errorf("H6: %d was skipped, and failed only with others up to %d", asked.seq, was.To)
 	case asked.kind == "redrive":
 		return still(was, is)
 	case asked.kind != "skip" || is.Delivered != asked.seq:

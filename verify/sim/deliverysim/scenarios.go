@@ -148,6 +148,20 @@ func Small() []sim.Scenario {
 			m.clock(2, overLease)
 			m.operator("op", operation{kind: "skip", seq: 2})
 		}),
+		scenario("skipped while it is tried again", 1, 1, func(m *model) {
+			m.poison, m.bound.MaxMessages = 1, 1
+			m.producer("A", defaultQueue, 2)
+			m.process("P", 0)
+			m.clock(1, overLease)
+			m.operator("O", operation{kind: "skip", seq: 1})
+		}),
+		scenario("failed with others, redriven and skipped", 0, 2, func(m *model) {
+			m.poison, m.bound.MaxMessages = 2, 2
+			m.producer("A", defaultQueue, 3)
+			m.process("P", 0)
+			m.clock(1, overLease)
+			m.operator("O", operation{kind: "redrive", seq: 1}, operation{kind: "skip", seq: 1}, operation{kind: "skip", seq: 2})
+		}),
 		scenario("a message that no sink ever takes", 1, 3, func(m *model) {
 			m.poison, m.permanent = 2, true
 			m.producer("A", defaultQueue, 4)

@@ -54,7 +54,7 @@ type commands struct {
 	Replay replayCommand `cmd:"" group:"feed" help:"Put archived messages to another queue, to be delivered again, from the bucket of an archive and in the tables, of AWS_REGION, or of AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL_DYNAMODB."`
 
 	Configure configureCommand `cmd:"" group:"steer" help:"Change a queue's settings, or make a queue with them; or restart the keys of a keyed queue."`
-	Skip      skipCommand      `cmd:"" group:"steer" help:"Give up the message, QUEUE@SEQ, that blocks a consumer, or those that block many."`
+	Skip      skipCommand      `cmd:"" group:"steer" help:"Give up the message, QUEUE@SEQ, that a consumer fails at, or those that many fail at."`
 	Redrive   redriveCommand   `cmd:"" group:"steer" help:"Let a blocked consumer, or many, try its message again."`
 	Rewind    rewindCommand    `cmd:"" group:"steer" help:"Set a consumer, or many, to another place: back, or forward over a loss."`
 	Pause     pauseCommand     `cmd:"" group:"steer" help:"Deliver nothing to a consumer, or to many, until they are resumed."`

@@ -71,7 +71,7 @@ func TestAccess(t *testing.T) {
 	operates["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
 	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
 	operates["AuditTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
-	operates["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query"
+	operates["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
 	operates["TimerQueue.Arn"] = "sqs:SendMessage"
 	diff(t, "delivery", operates, allowed(t, defaults(), "Delivery"))
 

@@ -157,7 +157,7 @@ func failedNow(c Consumer, f request.Failure) Consumer {
 	if !f.Since.IsZero() {
 		c.FailingSince = f.Since
 	}
-	c.Proven = f.Proven
+	c.Proven, c.Last = f.Proven, f.Last
 	if f.Away > 0 {
 		c.Attempts--
 		if !f.Alone {
@@ -189,5 +189,6 @@ func failure(block bool) request.Failure {
 	return request.Failure{
 		Error: "no", Shown: 1, ReplyQueue: "x", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block,
 		Since: at, Proven: true,
+		Last: request.Attempts{{N: 1, Token: "1-r", To: 1, At: at, Took: time.Second, By: "fn", CallID: "id", Answer: "no", Shown: 1}},
 	}
 }

@@ -117,6 +117,11 @@ func TestStoreDeferred(t *testing.T) {
 			b.answer("a response that was lost", want, true)(b.Defer(b.Context(), c, want.LeaseUntil))
 			return want
 		}
+		leased := b.claim(b.create(b.fresh("shorter")), "r1", 5)
+		shorter := leased
+		shorter.Deferred, shorter.LeaseUntil = true, leased.LeaseUntil.Add(-time.Millisecond)
+		b.answer("deferred for less than its lease", shorter, true)(b.Defer(b.Context(), leased, shorter.LeaseUntil))
+
 		c := deferred(5)
 		for _, other := range []Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
 			b.answer("deferred with another token", c, false)(b.Defer(b.Context(), under(c, other), at.Add(2*time.Hour)))

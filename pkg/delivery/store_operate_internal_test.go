@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/request"
 )
 
 func TestStoreCreate(t *testing.T) {
@@ -168,26 +169,10 @@ func TestStoreRewind(t *testing.T) {
 		want = stuck
 		want.State, want.Delivered, want.Rewinds, want.BlockedSince = Idle, 9, 1, time.Time{}
 		want = takenNow(want)
-		want.Attempts, want.Together, want.IsolateTo = 0, 0, 0
+		want.Attempts, want.Together, want.IsolateTo, want.Last = 0, 0, 0, request.Attempts{}
 		want.Starting, want.LastOp = "op 1", "op 1"
 		want.Token.N++
 		b.answer("a blocked one", want, true)(b.Rewind(b.Context(), stuck, 9, "op 1"))
-
-		trying := b.claim(b.create(b.fresh("trying")), "r", 4)
-		b.answer("in flight", trying, false)(b.Unblock(b.Context(), trying, true, "op 4"))
-		refusal := failure(false)
-		failed := b.answer("failed once", failedNow(trying, refusal), true)(b.Fail(b.Context(), b.queue, "trying", trying.Token, refusal))
-		again := b.claim(failed, "r2", 4)
-		b.answer("tried meanwhile", again, false)(b.Unblock(b.Context(), failed, true, "op 4"))
-		moved := b.answer("taken meanwhile", committed(again), true)(b.Commit(b.Context(), b.queue, "trying", again.Token, Response{}))
-		b.answer("taken meanwhile", moved, false)(b.Unblock(b.Context(), failed, true, "op 4"))
-
-		waits := b.claim(b.create(b.fresh("waits")), "r", 4)
-		waits = b.answer("failed once", failedNow(waits, refusal), true)(b.Fail(b.Context(), b.queue, "waits", waits.Token, refusal))
-		skipped := operated(waits, 4, "op 4")
-		b.answer("skipped before it blocks", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
-		b.answer("again", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
-		b.answer("by who saw it before", skipped, false)(b.Claim(b.Context(), waits, later(waits, "r3")))
 
 		often := b.triedOften("often")
 		want = operated(often, 1, "op 1")
@@ -210,6 +195,9 @@ func (b *bench) triedOften(name string) Consumer {
 // operated is what an operator makes of a blocked consumer.
 func operated(c Consumer, delivered int64, op string) Consumer {
 	c = takenNow(c)
+	if delivered != c.Delivered {
+		c.Last = request.Attempts{}
+	}
 	c.State, c.Delivered, c.LastOp, c.BlockedSince = Idle, delivered, op, time.Time{}
 	c.Attempts, c.Together, c.Tried, c.TriedTo, c.RetryAt = 0, 0, 0, 0, time.Time{}
 	c.Token.N++

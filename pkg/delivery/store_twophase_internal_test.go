@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/request"
 )
 
 func as(c Consumer, state State) Consumer {
@@ -33,6 +35,7 @@ func asideNow(c Consumer) Consumer {
 		}
 	}
 	c.State, c.Delivered, c.Attempts, c.Together = Idle, c.To, 0, 0
+	c.Last = request.Attempts{}
 	c = takenNow(c)
 	return c
 }

@@ -207,7 +207,7 @@ func (s *session) hadBy(p placed, skipped map[string]bool, t times, inOrder bool
 		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer.Consumer] {
 			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Text)), a.Ms, s.clock.at(written(a.At)))
 		}
-		its := slices.DeleteFunc(slices.Clone(it.Attempts), func(a view.Attempt) bool { return p.seq < int64(a.From) || p.seq > int64(a.To) })
+		its := it.AttemptsOn(p.seq)
 		for _, a := range its {
 			fmt.Fprintf(&said, "    %s\n", tried(a, s.clock))
 		}

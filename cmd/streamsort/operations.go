@@ -109,8 +109,11 @@ type redriveCommand struct{ oneOrMany }
 // Run implements the verb. The API has to be given the seq: it is that of the message at the head, which failed.
 func (c *redriveCommand) Run(s *session) error {
 	one, is, err := c.one()
-	if err != nil || !is {
-		return cmp.Or(err, c.do(s, "redrive", "", ""))
+	switch {
+	case err != nil:
+		return err
+	case !is:
+		return s.actOnMany("redrive", c.Reason, "", c.many)
 	}
 	var page struct{ Consumers []consumer }
 	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}

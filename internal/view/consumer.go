@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -33,15 +34,7 @@ type Head struct {
 
 // Is reports whether it is in a state, alone or among others.
 func (h Head) Is(state State) bool {
-	if h.State == state {
-		return true
-	}
-	for _, also := range h.Also {
-		if also == state {
-			return true
-		}
-	}
-	return false
+	return h.State == state || slices.Contains(h.Also, state)
 }
 
 // Consumer is a consumer of a queue.
@@ -74,6 +67,11 @@ func (c Consumer) FailedSeq() *jsonseq.Seq {
 		return c.Seq
 	}
 	return nil
+}
+
+// AttemptsOn are the attempts that had a message in their batch.
+func (c Consumer) AttemptsOn(seq int64) []Attempt {
+	return slices.DeleteFunc(slices.Clone(c.Attempts), func(a Attempt) bool { return seq < int64(a.From) || int64(a.To) < seq })
 }
 
 // Attempt is an attempt on the message at a consumer's head that did not end with its commit.

@@ -143,10 +143,7 @@ type messageScreen struct {
 // Tried are the consumers that have tried it, with the attempts that are known.
 func (s messageScreen) Tried() (tried []consumer) {
 	for _, c := range s.Consumers {
-		c.Attempts = slices.DeleteFunc(slices.Clone(c.Attempts), func(a view.Attempt) bool {
-			return s.Seq < int64(a.From) || int64(a.To) < s.Seq
-		})
-		if len(c.Attempts) > 0 {
+		if c.Attempts = c.AttemptsOn(s.Seq); len(c.Attempts) > 0 {
 			tried = append(tried, c)
 		}
 	}

@@ -34,7 +34,6 @@ type found struct {
 	// Among is the queue whose last messages were searched, and Looked how many of them.
 	Among  printable.Name
 	Looked int
-	Parts  []string // of the text, where it may be QUEUE@SEQ of a queue that is not there
 }
 
 // search finds a queue by its name, or by how that begins; a message as QUEUE@SEQ, or as QUEUE@ID or

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/streamsort/streamsort/internal/settings"
 )
@@ -54,7 +55,7 @@ var switched = []any{"true", "false"}
 const sources = 3
 
 // parameters are all that the template has, in the order of the console.
-func parameters() []parameter {
+var parameters = sync.OnceValue(func() []parameter {
 	all := []parameter{
 		{
 			Name: "ArtifactBucket", Group: code, Description: "The bucket, in the stack's region, with the release's zips and the configuration files",
@@ -176,7 +177,7 @@ func parameters() []parameter {
 		parameter{Name: "Tracing", Group: watching, Description: "Whether X-Ray records calls, at a price", Default: "false", Allowed: switched},
 		parameter{Name: "SavedQueries", Group: watching, Description: "Whether queries for CloudWatch Logs Insights are saved", Default: "true", Allowed: switched},
 	)
-}
+})
 
 // scope is the parameter of the scope that tokens need for something.
 func scope(class, what string) parameter {

@@ -50,6 +50,8 @@ func TestAccess(t *testing.T) {
 	deletes["arn:aws:sns:eu-west-1:123456789012:people"] = "sns:Publish"
 	deletes[theKey] = useKey
 	deletes["TimerQueue.Arn"] = "sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage sqs:SendMessage"
+	attach := "ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses"
+	deletes["*"] = attach
 	diff(t, "a sweep that deletes, with a topic and without a bus", deletes, allowed(t, changed(), "Sweep"))
 
 	acks := common("Ack")
@@ -87,7 +89,7 @@ func TestAccess(t *testing.T) {
 	delivers["SearchArn"] = "lambda:InvokeFunction"
 	delivers["ArchiveBucket.Arn/archive/*"] = "s3:PutObject"
 	delivers["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
-	delivers[theKey], delivers["TimerQueue.Arn"] = useKey, "sqs:SendMessage"
+	delivers[theKey], delivers["TimerQueue.Arn"], delivers["*"] = useKey, "sqs:SendMessage", attach
 	diff(t, "process", delivers, allowed(t, changed(), "Process"))
 
 	receives := common("Webhook")
@@ -97,7 +99,7 @@ func TestAccess(t *testing.T) {
 	receives["BankSecretArn"] = "secretsmanager:GetSecretValue"
 	receives["BankTokenArn"] = "secretsmanager:GetSecretValue"
 	receives["arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"] = "kms:Decrypt"
-	receives[theKey], receives["TimerQueue.Arn"] = useKey, "sqs:SendMessage"
+	receives[theKey], receives["TimerQueue.Arn"], receives["*"] = useKey, "sqs:SendMessage", attach
 	receives["QuotasTable.Arn"] = "dynamodb:UpdateItem"
 	diff(t, "webhook", receives, allowed(t, changed(), "Webhook"))
 

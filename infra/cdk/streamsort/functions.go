@@ -250,7 +250,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 	})
 	s.nameResource(role, f.id+"Role")
 	role.AddToPolicy(allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn()))
-	for _, statement := range slices.Concat(f.access, s.sendWakeUps(), s.useKey(s.keyServices(f.id)...)) {
+	for _, statement := range slices.Concat(f.access, s.sendWakeUps(), s.useKey(s.keyServices(f.id)...), s.attach()) {
 		role.AddToPolicy(statement)
 	}
 	code := cmp.Or(f.code, filepath.Join(s.props.Binaries, f.name))
@@ -275,6 +275,11 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
 	resource := s.nameResource(made, f.id+"Function")
+	if vpc := s.props.VPC; vpc.Subnets != "" {
+		resource.(awslambda.CfnFunction).SetVpcConfig(&awslambda.CfnFunction_VpcConfigProperty{
+			SubnetIds: jsii.Strings(strings.Split(vpc.Subnets, ",")...), SecurityGroupIds: jsii.Strings(strings.Split(vpc.SecurityGroups, ",")...),
+		})
+	}
 	resource.AddMetadata(jsii.String(sourceKey), functionsPath+f.name)
 	if f.files != nil {
 		resource.AddMetadata(jsii.String("streamsort:files"), f.files)
@@ -287,14 +292,30 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 	return made
 }
 
+// attach: what Lambda does to have a function in a VPC, in a statement of its own.
+func (s *Streamsort) attach() []awsiam.PolicyStatement {
+	if s.props.VPC.Subnets == "" {
+		return nil
+	}
+	statement := allow([]string{
+		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",
+		"ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets", "ec2:UnassignPrivateIpAddresses",
+	}, jsii.String("*"))
+	statement.SetSid(jsii.String("Vpc"))
+	return []awsiam.PolicyStatement{statement}
+}
+
+// anyResource is why a policy has a resource of *.
+var anyResource = suppression{
+	rule: "AwsSolutions-IAM5", appliesTo: []any{"Resource::*"},
+	reason: "ec2's actions on network interfaces, by which Lambda reaches a VPC, and X-Ray's take no resource: AWS has none narrower than *.",
+}
+
 // excuse says why a function's policy has wildcards.
 func (s *Streamsort) excuse(f awslambda.Function, archives bool) {
 	var all []suppression
-	if *s.props.Tracing {
-		all = append(all, suppression{
-			rule: "AwsSolutions-IAM5", appliesTo: []any{"Resource::*"},
-			reason: "xray:PutTraceSegments and xray:PutTelemetryRecords take no resource: AWS has none narrower than *.",
-		})
+	if *s.props.Tracing || s.props.VPC.Subnets != "" {
+		all = append(all, anyResource)
 	}
 	for _, c := range s.props.Consumers {
 		if archives && c.isArchive() {

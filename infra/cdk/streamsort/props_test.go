@@ -117,6 +117,11 @@ func TestPropsBounds(t *testing.T) {
 		{Props{AnnounceTopic: new("people")}, `announceTopic, "people"`},
 		{Props{AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people.fifo")}, "announceTopic, people.fifo"},
 
+		{Props{PageTopic: new("people")}, `pageTopic, "people"`},
+		{Props{VPC: VPC{Subnets: "subnet-1"}}, `vpcSecurityGroups, "", sg-, vpcSubnets`},
+		{Props{VPC: VPC{Subnets: "subnet-1, subnet-2", SecurityGroups: "sg-1"}}, `vpcSubnets, "subnet-1, subnet-2", subnet-, no blanks`},
+		{Props{VPC: VPC{SecurityGroups: "sg-1"}}, `vpcSubnets, ""`},
+
 		{Props{SweepInterval: 30 * time.Second}, "sweepInterval, 30s, 1m, 1h"},
 		{Props{SweepInterval: 90 * time.Second}, "sweepInterval, 1m30s, multiple of 1m"},
 		{Props{SweepInterval: time.Hour}, ""},
@@ -138,7 +143,6 @@ func TestPropsBounds(t *testing.T) {
 		{of("sweep", FunctionProps{Concurrency: -1}), "sweepConcurrency, -1"},
 		{Props{TenantIssuer: "https://a.example"}, `tenantIssuer, tenantAudience, tenantClaim, "https://a.example"`},
 		{Props{TenantOperateScope: "s"}, "tenantOperateScope, tenantIssuer, tenantAudience, tenantClaim"},
-		{Props{TenantRate: 1}, "tenantRate, tenantIssuer"},
 		{tenants(func(p *Props) {}), ""},
 		{tenants(func(p *Props) { p.TenantIssuer = "http://a.example" }), `tenantIssuer, "http://a.example"`},
 		{tenants(func(p *Props) { p.TenantIssuer = "https://a.example/x?y" }), "tenantIssuer, https://a.example/x?y"},
@@ -147,7 +151,6 @@ func TestPropsBounds(t *testing.T) {
 		{tenants(func(p *Props) { p.TenantAudience = strings.Repeat("a,", 50) + "a" }), "tenantAudience"},
 		{tenants(func(p *Props) { p.TenantClaim = "my tenant" }), `tenantClaim, "my tenant"`},
 		{tenants(func(p *Props) { p.TenantConsumeScope = "a b" }), `tenantConsumeScope, "a b"`},
-		{tenants(func(p *Props) { p.TenantRate = 10_001 }), "tenantRate, 10001, 1, 10000"},
 		{Props{Quotas: []Quota{{Name: "*", Messages: 1}}}, "quotas, tenantClaim"},
 		{tenants(func(p *Props) { p.Quotas = []Quota{{Name: "*", Messages: -1}} }), "quotas, quotas[0].messages"},
 		{tenants(func(p *Props) { p.Quotas, p.QuotasFile = []Quota{}, "x" }), "quotasFile, quotas"},

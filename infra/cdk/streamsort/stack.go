@@ -62,6 +62,9 @@ type Streamsort struct {
 	dashboard awscloudwatch.CfnDashboard
 	queries   []awslogs.CfnQueryDefinition
 	alarms    map[string]awscloudwatch.CfnAlarm
+	// down is raised while one of pages is; nil without a topic for pages.
+	down  awscloudwatch.CfnCompositeAlarm
+	pages []string
 	// live are the functions' aliases, put is the second one of enqueue.
 	live map[awslambda.Function]awslambda.Alias
 	put  awslambda.Alias
@@ -87,7 +90,7 @@ type Streamsort struct {
 // New makes a Streamsort within a stack of the caller's. id, a letter and then
 // letters, digits and '-', 128 at most, begins the tables' names and names it in
 // the metrics, both in small letters: no two in one account and region may have the
-// same, in whichever stacks they are. nil props mean all defaults; Env is the stack's.
+// same, in whichever stacks they are. nil props mean all defaults.
 //
 // The error names every property that is out of its bounds and every binary
 // that is missing or built for another processor; nothing has been made then.
@@ -115,7 +118,6 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 		return nil, err
 	}
 	stack := awscdk.NewStack(scope, &id, &awscdk.StackProps{
-		Env:         p.Env,
 		Description: jsii.String("Streamsort: messages in any order in, in-order batches out"),
 		// Nothing but our own resources in the template, so that the committed
 		// copy and the deployed one are the same. The CDK command checks the

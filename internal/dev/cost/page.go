@@ -23,7 +23,7 @@ const begins = "<!-- counted: "
 func tables(root string) map[pages.Part]string {
 	parts := map[pages.Part]string{}
 	for name, table := range map[string]string{
-		"example": example(), "singles": singlesTable(), "batches": batchesTable(), "linger": lingerTable(),
+		"example": example(), "idle": idleTable(), "singles": singlesTable(), "batches": batchesTable(), "linger": lingerTable(),
 		"queue": queueTable(), "windows": windowsTable(), "sweep": sweepTable(), "xray": xrayTable(), "timer": timerTable(), "eager": eagerTable(), "slow": slowTable(),
 	} {
 		parts[pages.Part{Path: file(root), Begins: begins + name + " -->\n", Ends: "<!-- end -->\n"}] = table
@@ -62,6 +62,14 @@ func example() string {
 	_ = Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}.Write(&out) // a buffer never fails
 	paragraphs := strings.SplitN(out.String(), "\n\n", 4)
 	return "```text\n" + strings.Join(paragraphs[:3], "\n\n") + "\n```\n"
+}
+
+// idleTable is what a stack costs that nobody uses, and what its tables cost by what they hold.
+func idleTable() string {
+	w := Workload{Queues: 1}
+	fixed, idle := w.sorter("", flow{}).Fixed, w.sweep(0).Quiet()+w.timer().Polls
+	return rows("alarms, metrics and dashboard a month | sweep and timer | a GB stored | its point-in-time recovery",
+		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f", fixed, idle, storedGB-restoreGB, restoreGB))
 }
 
 // singly is a workload of a thousand messages a second, each in a request of its own.

@@ -49,7 +49,7 @@ func conditions() object {
 		"IsSync": is("Mode", "sync"), "HasFunctionUrl": is("FunctionUrl", "true"), "HasWebhooks": given("WebhookSecrets"),
 		"HasTenants": given("TenantIssuer"), "HasQuotas": is("Quotas", "true"), "TenantsOperate": object{"Fn::And": []any{given("TenantIssuer"), given("TenantOperateScope")}},
 		"HasProduceScope": given("TenantProduceScope"), "HasConsumeScope": given("TenantConsumeScope"),
-		"HasTopic": given("AnnounceTopic"), "HasPageTopic": given("PageTopic"), "HasVpc": given("Subnets"), "HasTracing": is("Tracing", "true"), "HasSavedQueries": is("SavedQueries", "true"),
+		"HasTopic": given("AnnounceTopic"), "HasPageTopic": given("PageTopic"), "HasVpc": given("Subnets"), "HasBoundary": given("PermissionsBoundary"), "HasTracing": is("Tracing", "true"), "HasSavedQueries": is("SavedQueries", "true"),
 	}
 	for i := range sources {
 		all[fmt.Sprintf("HasSource%d", i+1)] = given(fmt.Sprintf("Source%d", i+1))
@@ -60,8 +60,9 @@ func conditions() object {
 // beginnings are how the logical ids begin of what has a condition.
 func beginnings() map[string]string {
 	all := map[string]string{
-		"Process": "HasSinks", "CallProcess": "HasSinks", "Tenant": "HasTenants", "Quotas": "HasQuotas", "DownAlarm": "HasPageTopic",
-		"Webhook": "HasWebhooks", "ApiWebhook": "HasWebhooks", "PostWebhook": "HasWebhooks", "GetWebhook": "HasWebhooks",
+		"Process": "HasSinks", "CallProcess": "HasSinks", "Tenant": "HasTenants", "Quotas": "HasQuotas",
+		"DownAlarm": "HasPageTopic",
+		"Webhook":   "HasWebhooks", "ApiWebhook": "HasWebhooks", "PostWebhook": "HasWebhooks", "GetWebhook": "HasWebhooks",
 	}
 	for i := range sources {
 		all[fmt.Sprintf("Source%d", i+1)] = fmt.Sprintf("HasSource%d", i+1)
@@ -155,6 +156,8 @@ func byTenants(with, without object) {
 func (r *releasing) adapt(id string, resource object) error {
 	properties, _ := resource["Properties"].(object)
 	switch resource["Type"] {
+	case "AWS::IAM::Role":
+		properties["PermissionsBoundary"] = when("HasBoundary", ref("PermissionsBoundary"), nothing())
 	case "AWS::Lambda::Version":
 		delete(r.object["Resources"].(object), id)
 	case "AWS::Lambda::Alias":
@@ -169,7 +172,8 @@ func (r *releasing) adapt(id string, resource object) error {
 			"S3Key":    object{"Fn::Sub": "${ArtifactPrefix}" + path.Base(source) + "_" + r.version + "_${Architecture}.zip"},
 		}
 		properties["TracingConfig"] = object{"Mode": when("HasTracing", "Active", "PassThrough")}
-		properties["VpcConfig"] = when("HasVpc", object{"SubnetIds": split("Subnets"), "SecurityGroupIds": split("SecurityGroups")}, nothing())
+		properties["VpcConfig"] = when("HasVpc",
+			object{"SubnetIds": split("Subnets"), "SecurityGroupIds": split("SecurityGroups")}, nothing())
 		adaptVariables(id, properties["Environment"].(object)["Variables"].(object))
 	case "AWS::Lambda::EventSourceMapping":
 		if id == "SortMapping" {
@@ -517,7 +521,8 @@ func rules() object {
 		"TenantsHaveNoUrl": rule("FunctionUrl is true, and there are tenants; a function URL has no tokens", given("TenantIssuer"), is("FunctionUrl", "false")),
 	}
 	for name, other := range map[string]string{"Subnets": "SecurityGroups", "SecurityGroups": "Subnets"} {
-		all[name+"HaveBoth"] = rule(name+" are given, and no "+other+"; give both", given(name), given(other))
+		says := name + " are given, and no " + other + "; give both"
+		all[name+"HaveBoth"] = rule(says, given(name), given(other))
 	}
 	for i := range sources {
 		name := fmt.Sprintf("Source%d", i+1)

@@ -291,7 +291,7 @@ func checkWildcards(t *testing.T, tmpl template, want int) {
 		if n := strings.Count(strings.ReplaceAll(string(text), `"endpoints *"`, ""), "*"); n != want {
 			t.Errorf("%s has %d wildcards, want %d: X-Ray's alone", id, n, want)
 		}
-		if note, _ := json.Marshal(resource["Metadata"]); want > 0 && !strings.Contains(string(note), "xray:PutTraceSegments") {
+		if note, _ := json.Marshal(resource["Metadata"]); want > 0 && !strings.Contains(string(note), "X-Ray's take no resource") {
 			t.Errorf("%s: no reason for X-Ray's wildcard in %s", id, note)
 		}
 	}

@@ -126,11 +126,10 @@ func (s *Streamsort) busyTables() []namedTable {
 // tables are all that there are.
 func (s *Streamsort) tables() []namedTable {
 	all := append(s.busyTables(), namedTable{"Sweeps", s.SweepsTable}, namedTable{"Arrivals", s.ArrivalsTable},
-		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable}, namedTable{"Chains", s.ChainsTable})
-	for _, optional := range []namedTable{{"Dedup", s.DedupTable}, {"Quotas", s.QuotasTable}} {
-		if optional.table != nil {
-			all = append(all, optional)
-		}
+		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable}, namedTable{"Chains", s.ChainsTable},
+		namedTable{"Dedup", s.DedupTable})
+	if s.QuotasTable != nil {
+		all = append(all, namedTable{"Quotas", s.QuotasTable})
 	}
 	return all
 }

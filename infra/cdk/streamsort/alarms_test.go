@@ -214,6 +214,22 @@ func TestWatchedMetricsAreWritten(t *testing.T) {
 			watched[row[1]+" "+row[2]+"Function"] = true
 		}
 	}
+	page, err := os.ReadFile("../../../docs/how-to/platform.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for function, pattern := range map[string]string{
+		" SweepFunction":   `MetricName="([A-Za-z]+)"`,
+		" EnqueueFunction": `MetricName=\("([A-Za-z]+)" OR "Full"\)`,
+	} {
+		found := regexp.MustCompile(pattern).FindAllStringSubmatch(string(page), -1)
+		if found == nil {
+			t.Errorf("docs/how-to/platform.md has no objective by %s", pattern)
+		}
+		for _, metric := range found {
+			watched[metric[1]+function] = true
+		}
+	}
 	if len(watched) < 14 {
 		t.Errorf("only %d metrics are watched: %v", len(watched), slices.Sorted(maps.Keys(watched)))
 	}

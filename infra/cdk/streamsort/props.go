@@ -176,11 +176,8 @@ type Props struct {
 	// without it tenants cannot operate at all.
 	TenantProduceScope, TenantConsumeScope, TenantOperateScope string
 
-	// Quotas are what tenants may take, 1,000 at most; none means no bound but
-	// APIRate. QuotasFile is a file that holds them instead, as JSON:
-	// {"quotas": [{"name": "*", "messages": …}]}. Its members are those of Quota, with
-	// small first letters.
-	Quotas     []Quota
+	// QuotasFile is a file of what tenants may take (docs/how-to/tenants.md#quotas), as JSON:
+	// {"quotas": [{"name": "*", "messages": …}]}; none means no bound but APIRate.
 	QuotasFile string
 
 	// EncryptionKey is a key of yours that tables, logs and the failure queue are
@@ -197,8 +194,8 @@ type Props struct {
 	Shift string
 
 	// APIRate is how many requests a second each route of an HTTP API takes, of all tenants
-	// together: 1 to 10,000; 1,000. As many come through at once. More than the account's own limit is of
-	// no use.
+	// together: 1 to 10,000; 1,000. As many come through at once. More than the account's own
+	// limit is of no use.
 	APIRate int
 	// FunctionURL gives enqueue a function URL beside the HTTP API, for producers who sign
 	// for IAM: POST /messages and nothing else, without an API's price, throttle and access

@@ -100,8 +100,7 @@ func changedProps() *Props {
 		SlowShare:    7,
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
 		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate",
-		Quotas:  []Quota{{Name: "*", Messages: 100, Bytes: 1_000_000, NewQueues: 60, NewChains: 600}, {Name: "acme", Messages: 5000}},
-		APIRate: 20, LogRetentionDays: 365, LogSuccesses: new(100), LogQueue: "octo/repo", LogUntil: "2026-01-02T15:04:05Z", Architecture: AMD64,
+		QuotasFile: "testdata/quotas.json", APIRate: 20, LogRetentionDays: 365, LogSuccesses: new(100), LogQueue: "octo/repo", LogUntil: "2026-01-02T15:04:05Z", Architecture: AMD64,
 		Shift: "Canary10Percent5Minutes", EncryptionKey: theKey,
 	}
 }
@@ -296,13 +295,6 @@ func TestOutputs(t *testing.T) {
 	diff(t, "outputs", want, got)
 	if name := changed().Outputs["CursorsStreamArn"]["Export"].(object)["Name"]; name != "Orders-CursorsStreamArn" {
 		t.Errorf("a second stack exports %v", name)
-	}
-}
-
-// Two stacks in one account do not meet.
-func TestNamesFollowStack(t *testing.T) {
-	if p := (*Props)(nil).withDefaults("Orders-Test"); p.Tables != "orders-test" {
-		t.Errorf("the tables' names begin with %s", p.Tables)
 	}
 }
 

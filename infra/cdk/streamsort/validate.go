@@ -135,7 +135,8 @@ func (p Props) checkSweep(c *checker) {
 }
 
 func (p Props) checkTopic(c *checker, field, topic string) {
-	if topic != "" && !*awscdk.Token_IsUnresolved(topic) && (!topicARN.MatchString(topic) || strings.HasSuffix(topic, ".fifo")) {
+	good := topicARN.MatchString(topic) && !strings.HasSuffix(topic, ".fifo")
+	if topic != "" && !*awscdk.Token_IsUnresolved(topic) && !good {
 		c.fail(field, "is %q; write the ARN of a topic that is not FIFO, such as arn:aws:sns:eu-west-1:123456789012:people", topic)
 	}
 }
@@ -148,8 +149,8 @@ func (p Props) checkVPC(c *checker) {
 	} {
 		for _, id := range strings.Split(list.ids, ",") {
 			if !*awscdk.Token_IsUnresolved(id) && !strings.HasPrefix(id, list.kind+"-") && list.ids+list.other != "" {
-				c.fail(list.field, "is %q; write ids such as %s-0a1b2c with commas and no blanks between, with vpcSubnets and vpcSecurityGroups",
-					list.ids, list.kind)
+				c.fail(list.field, "is %q; write ids such as %s-0a1b2c with commas and no blanks between, "+
+					"both vpcSubnets and vpcSecurityGroups", list.ids, list.kind)
 				break
 			}
 		}

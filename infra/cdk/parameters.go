@@ -192,7 +192,7 @@ func ids(name, kind, what string) parameter {
 		Name: name, Group: network, Default: "", Longest: 1000,
 		Pattern:     "^$|^" + kind + "-[0-9a-f]+(," + kind + "-[0-9a-f]+)*$",
 		Description: "The ids, with commas between, of " + what,
-		prop:        "vpc" + name, sample: kind + "-sample",
+		prop:        "vpc" + name, sample: kind + "-5a3b1e00",
 	}
 }
 

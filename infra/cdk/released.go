@@ -498,7 +498,7 @@ func refersTo(text string, declared object) error {
 
 // noSample reports what is left of the samples.
 func noSample(text string) error {
-	for _, sample := range []string{"sample", sampleRoute, stackName, "11m51s"} {
+	for _, sample := range []string{"sample", "5a3b1e00", sampleRoute, stackName, "11m51s"} {
 		if at := strings.Index(text, sample); at >= 0 {
 			return fmt.Errorf("the template still has %s: …%s…", sample, text[max(at-200, 0):min(at+100, len(text))])
 		}

@@ -49,7 +49,7 @@ func conditions() object {
 		"IsSync": is("Mode", "sync"), "HasFunctionUrl": is("FunctionUrl", "true"), "HasWebhooks": given("WebhookSecrets"),
 		"HasTenants": given("TenantIssuer"), "HasQuotas": is("Quotas", "true"), "TenantsOperate": object{"Fn::And": []any{given("TenantIssuer"), given("TenantOperateScope")}},
 		"HasProduceScope": given("TenantProduceScope"), "HasConsumeScope": given("TenantConsumeScope"),
-		"HasTopic": given("AnnounceTopic"), "HasPageTopic": given("PageTopic"), "HasVpc": given("Subnets"), "HasBoundary": given("PermissionsBoundary"), "HasTracing": is("Tracing", "true"), "HasSavedQueries": is("SavedQueries", "true"),
+		"HasTopic": given("AnnounceTopic"), "HasPageTopic": given("PageTopic"), "HasVpc": object{"Fn::And": []any{given("Subnets"), given("SecurityGroups")}}, "HasBoundary": given("PermissionsBoundary"), "HasTracing": is("Tracing", "true"), "HasSavedQueries": is("SavedQueries", "true"),
 	}
 	for i := range sources {
 		all[fmt.Sprintf("HasSource%d", i+1)] = given(fmt.Sprintf("Source%d", i+1))

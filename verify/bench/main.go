@@ -1,11 +1,14 @@
-// Command bench writes docs/reference/figures.md: what is counted ([figures.Count]), which is the
-// same in every run, and what is measured. Figures of a shared machine vary; those of one table are
-// made beside each other.
+// Command bench writes docs/reference/figures.md: what is counted ([figures.Count]), which is the same in every run, and what
+// is measured: what deduplication, acks and claims cost beside other libraries, the size and the start
+// of the enqueue function, how many messages a second it and one queue take on this machine,
+// and how long one takes to its sink.
+//
+// Figures of a shared machine vary; those of one table are made beside each other.
 //
 //	go run ./verify/bench                all
-//	go run ./verify/bench -only counts   what is counted, and its pictures; the rest stays
-//	go run ./verify/bench -only acks     one table that is measured: deduplication, acks, claims,
-//	                                     function, throughput, queue, latency
+//	go run ./verify/bench -only counts   what is counted, and its pictures; the page keeps what was measured
+//	go run ./verify/bench -only acks     one table that is measured, and the page keeps the others: deduplication, acks,
+//	                                     claims, function, throughput, queue, latency
 package main
 
 import (

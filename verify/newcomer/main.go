@@ -28,7 +28,6 @@ type step struct {
 	do   func(context.Context, *newcomer) (string, error)
 }
 
-// The tutorial is docs/start.md. The functions run behind the stack and get messages in order.
 var steps = []step{
 	{"a program on the library", library},
 	{"one with traces", traced},

@@ -101,9 +101,13 @@ func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selec
 // page reads the rows of a page, those of a name's circuit breaker that holds nothing among them, and returns its next.
 func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time) (rows []trouble.Row, next string, err error) {
 	over, open := statesOfRows(s.State), map[trouble.State]trouble.Row{}
-	if s.State == view.Held {
-		if over, open, err = heldStates(ctx, store, s.Consumer); err != nil {
+	if s.State == view.Held || s.State == view.Retrying {
+		held, away, err := heldStates(ctx, store, s.Consumer)
+		if err != nil {
 			return nil, "", err
+		}
+		if open = away; s.State == view.Held {
+			over = append(held, trouble.Failing) // of the last, those that nobody has noted as held yet
 		}
 	}
 	size, looked := s.Limit, 0
@@ -123,12 +127,21 @@ func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time
 				return nil, "", err
 			}
 			if row, is := open[in]; is && first && len(page) == 0 && s.Prefix == "" {
-				page = []trouble.Row{row}
+				page, err = noneHeld(ctx, store, row)
 			}
 			s.In = in
 			for i, row := range page {
 				if s.Consumer != "" && row.Consumer != s.Consumer || row.Expired(now) {
 					continue
+				}
+				if in == trouble.Failing {
+					var other bool
+					if other, err = s.inAnother(ctx, store, open, row); other {
+						continue
+					}
+				}
+				if err != nil {
+					return nil, "", err
 				}
 				if rows = append(rows, row); len(rows) == s.Limit {
 					if i == len(page)-1 && behind == "" && in == over[len(over)-1] {
@@ -147,6 +160,26 @@ func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time
 		}
 	}
 	return rows, "", nil
+}
+
+// inAnother reports whether the row of a consumer that fails belongs into another list, or is in this one by another row: while its
+// circuit breaker is open it is held, and nothing is retried.
+func (s Selection) inAnother(ctx context.Context, store *trouble.Store, open map[trouble.State]trouble.Row, row trouble.Row) (bool, error) {
+	by := trouble.HeldBy(row.Consumer)
+	if _, away := open[by]; !away || s.State == view.Retrying {
+		return away == (s.State == view.Retrying), nil
+	}
+	_, noted, err := store.Row(ctx, by, row.Queue, row.Consumer)
+	return noted, err
+}
+
+// noneHeld is the row of a circuit breaker that holds no queue; none where queues of its name fail, which are listed themselves.
+func noneHeld(ctx context.Context, store *trouble.Store, open trouble.Row) ([]trouble.Row, error) {
+	failing, _, err := store.Page(ctx, trouble.Failing, "", "", maxLooked)
+	if slices.ContainsFunc(failing, func(row trouble.Row) bool { return row.Consumer == open.Consumer }) {
+		return nil, err
+	}
+	return []trouble.Row{open}, err
 }
 
 // heldStates are the states of the rows of queues that open circuit breakers hold, and the row of each: of one consumer's
@@ -170,14 +203,14 @@ func heldStates(ctx context.Context, store *trouble.Store, consumer string) (sta
 func Shown(c *httpapi.Call, row trouble.Row, now time.Time) view.Head {
 	is := aspectOf(row)
 	h := view.Head{Consumer: row.Consumer, State: is.state, Cause: is.cause, Since: row.Since, Age: max(now.Sub(row.Since).Seconds(), 0)}
-	h.Queue, h.Attempt = printable.Name(c.Short(row.Queue)), row.Attempt
+	h.Queue = printable.Name(c.Short(row.Queue))
 	why := row.Error
 	if row.Shown > 0 && c.Tenant() != "" {
 		why = why[:min(row.Shown, len(why))]
 	}
 	h.Error = printable.Name(c.Words(why))
 	h.Group = printable.Name(errtext.Group(string(h.Error)))
-	if is.state != view.Held {
+	if is.state != view.Held || row.Seq > 0 {
 		h.Seq = new(jsonseq.Seq(row.Seq))
 	}
 	return h
@@ -288,11 +321,8 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 	for _, state := range trouble.ChainStates {
 		n.states[view.State(state)] = &view.Count{}
 	}
-	seen := map[string]*is{}
+	seen := map[string]*standing{}
 	for i, state := range states {
-		if row, is := open[state]; is && len(pages[i]) == 0 && prefix == "" {
-			pages[i] = []trouble.Row{row}
-		}
 		for _, row := range pages[i] {
 			n.add(seen, open, row, now)
 		}
@@ -300,11 +330,14 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 			n.states[aspectOf(trouble.Row{State: state}).state].More = true
 		}
 	}
+	if prefix == "" {
+		n.addOpen(seen, open, now)
+	}
 	for _, of := range seen {
 		if row := cmp.Or(of.failing[view.Blocked], of.failing[view.InDoubt], of.failing[view.Held], of.failing[view.Retrying]); row != nil {
 			row := *row
 			if retried := of.retried; retried != nil && row.Error == "" {
-				row.Error, row.Shown, row.Attempt, row.Seq = retried.Error, retried.Shown, retried.Attempt, retried.Seq
+				row.Error, row.Shown, row.Seq = retried.Error, retried.Shown, retried.Seq
 			}
 			n.failing = append(n.failing, row)
 		}
@@ -321,15 +354,30 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 	return n, nil
 }
 
-// is is what one consumer is in.
-type is struct {
+// addOpen adds the circuit breakers that hold no queue.
+func (n *counted) addOpen(seen map[string]*standing, open map[trouble.State]trouble.Row, now time.Time) {
+	holds := map[string]bool{}
+	for _, of := range seen {
+		if row := of.failing[view.Held]; row != nil {
+			holds[row.Consumer] = true
+		}
+	}
+	for _, row := range open {
+		if !holds[row.Consumer] {
+			n.add(seen, open, row, now)
+		}
+	}
+}
+
+// standing is what one consumer is in.
+type standing struct {
 	// failing are its rows by their states, paused among them, retried is the one of a message that failed, lags of what it lags.
 	failing       map[view.State]*trouble.Row
 	retried, lags *trouble.Row
 }
 
 // add counts a row of a queue or a chain, and gathers those of consumers.
-func (n *counted) add(seen map[string]*is, open map[trouble.State]trouble.Row, row trouble.Row, now time.Time) {
+func (n *counted) add(seen map[string]*standing, open map[trouble.State]trouble.Row, row trouble.Row, now time.Time) {
 	a := aspectOf(row)
 	if row.Consumer == "" { // a queue, or a chain
 		n.states[a.state].Add(row.Since, now)
@@ -337,7 +385,7 @@ func (n *counted) add(seen map[string]*is, open map[trouble.State]trouble.Row, r
 	}
 	of := seen[row.Place()]
 	if of == nil {
-		of = &is{failing: map[view.State]*trouble.Row{}}
+		of = &standing{failing: map[view.State]*trouble.Row{}}
 		seen[row.Place()] = of
 	}
 	switch by, away := open[trouble.HeldBy(row.Consumer)]; {

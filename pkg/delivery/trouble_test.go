@@ -70,7 +70,7 @@ func TestTroubleOfOperations(t *testing.T) {
 	}
 }
 
-// TestARowSaysWhatIsWrong: the message, how often it was tried, and the first 300 bytes of why; of a lag that lasts, as the
+// TestARowSaysWhatIsWrong: the message, and the first 300 bytes of why; of a lag that lasts, as the
 // sweep last saw it.
 func TestARowSaysWhatIsWrong(t *testing.T) {
 	k := newDesk(t)
@@ -78,7 +78,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 		t.Helper()
 		row, _, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), state, "q", "c")
 		k.must(err)
-		return fmt.Sprintf("%d, attempt %d: %s", row.Seq, row.Attempt, row.Error)
+		return fmt.Sprintf("%d: %s", row.Seq, row.Error)
 	}
 	is := func(what, got, want string) {
 		t.Helper()
@@ -92,14 +92,14 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	k.pass(time.Hour)
 	k.sweep(delivery.SweepOptions{})
 	long := "no " + strings.Repeat("é", 148)
-	is("a lag", said(trouble.Lagging), "1, attempt 1: "+long)
+	is("a lag", said(trouble.Lagging), "1: "+long)
 	k.deliver("q")
 	k.deliver("q")
 	k.pass(time.Minute)
 	k.sweep(delivery.SweepOptions{})
-	is("a lag that lasts", said(trouble.Lagging), fmt.Sprintf("%d, attempt %d: %s", k.standing("q").Delivered+1, k.standing("q").Attempts, long))
+	is("a lag that lasts", said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long))
 	k.block("q", 2)
-	is("blocked", said(trouble.Blocked), "2, attempt "+fmt.Sprint(k.standing("q").Attempts)+": no")
+	is("blocked", said(trouble.Blocked), "2: no")
 	row, _, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.Gap, "q", "")
 	k.must(err)
 	is("a gap", fmt.Sprint(row.Seq), "3")

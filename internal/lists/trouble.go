@@ -80,7 +80,7 @@ func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selec
 	}
 	heads, errs := make([]*view.Head, len(rows)), make([]error, len(rows))
 	fanout.SideBySide(len(rows), func(i int) {
-		if verify == nil || rows[i].Queue == "" {
+		if verify == nil {
 			heads[i] = new(Shown(c, rows[i], now))
 			return
 		}
@@ -98,7 +98,7 @@ func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selec
 	return http.StatusOK, a, nil
 }
 
-// page reads the rows of a page, those of a name's circuit breaker that holds nothing among them, and returns its next.
+// page reads the rows of a page, and returns its next.
 func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time) (rows []trouble.Row, next string, err error) {
 	over, open := statesOfRows(s.State), map[trouble.State]trouble.Row{}
 	if s.State == view.Held || s.State == view.Retrying {
@@ -107,7 +107,7 @@ func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time
 			return nil, "", err
 		}
 		if open = away; s.State == view.Held {
-			over = append(held, trouble.Failing) // of the last, those that nobody has noted as held yet
+			over = append(held, trouble.Failing) // some are not noted as held yet
 		}
 	}
 	size, looked := s.Limit, 0
@@ -121,13 +121,10 @@ func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time
 		} else if in == s.In {
 			place = s.Place
 		}
-		for first := place == ""; ; first = false {
+		for {
 			page, behind, err := store.Page(ctx, in, s.Prefix, place, size)
 			if err != nil {
 				return nil, "", err
-			}
-			if row, is := open[in]; is && first && len(page) == 0 && s.Prefix == "" {
-				page, err = noneHeld(ctx, store, row)
 			}
 			s.In = in
 			for i, row := range page {
@@ -162,24 +159,17 @@ func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time
 	return rows, "", nil
 }
 
-// inAnother reports whether the row of a consumer that fails belongs into another list, or is in this one by another row: while its
-// circuit breaker is open it is held, and nothing is retried.
-func (s Selection) inAnother(ctx context.Context, store *trouble.Store, open map[trouble.State]trouble.Row, row trouble.Row) (bool, error) {
+// inAnother reports whether the row of a consumer that fails belongs into another list, or is in
+// this one by another row: while its circuit breaker is open it is held, and nothing is retried.
+func (s Selection) inAnother(
+	ctx context.Context, store *trouble.Store, open map[trouble.State]trouble.Row, row trouble.Row,
+) (bool, error) {
 	by := trouble.HeldBy(row.Consumer)
 	if _, away := open[by]; !away || s.State == view.Retrying {
 		return away == (s.State == view.Retrying), nil
 	}
 	_, noted, err := store.Row(ctx, by, row.Queue, row.Consumer)
 	return noted, err
-}
-
-// noneHeld is the row of a circuit breaker that holds no queue; none where queues of its name fail, which are listed themselves.
-func noneHeld(ctx context.Context, store *trouble.Store, open trouble.Row) ([]trouble.Row, error) {
-	failing, _, err := store.Page(ctx, trouble.Failing, "", "", maxLooked)
-	if slices.ContainsFunc(failing, func(row trouble.Row) bool { return row.Consumer == open.Consumer }) {
-		return nil, err
-	}
-	return []trouble.Row{open}, err
 }
 
 // heldStates are the states of the rows of queues that open circuit breakers hold, and the row of each: of one consumer's
@@ -330,9 +320,6 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 			n.states[aspectOf(trouble.Row{State: state}).state].More = true
 		}
 	}
-	if prefix == "" {
-		n.addOpen(seen, open, now)
-	}
 	for _, of := range seen {
 		if row := cmp.Or(of.failing[view.Blocked], of.failing[view.InDoubt], of.failing[view.Held], of.failing[view.Retrying]); row != nil {
 			row := *row
@@ -352,21 +339,6 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 		}
 	}
 	return n, nil
-}
-
-// addOpen adds the circuit breakers that hold no queue.
-func (n *counted) addOpen(seen map[string]*standing, open map[trouble.State]trouble.Row, now time.Time) {
-	holds := map[string]bool{}
-	for _, of := range seen {
-		if row := of.failing[view.Held]; row != nil {
-			holds[row.Consumer] = true
-		}
-	}
-	for _, row := range open {
-		if !holds[row.Consumer] {
-			n.add(seen, open, row, now)
-		}
-	}
 }
 
 // standing is what one consumer is in.

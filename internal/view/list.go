@@ -24,7 +24,8 @@ type Rows struct {
 type Summary struct {
 	Status int             `json:"status"`
 	States map[State]Count `json:"states"`
-	// Groups are those of the consumers that fail, the worst state first, and then the largest; MoreGroups says that there are more.
+	// Groups are those of the consumers that fail, the worst state first, and then the largest;
+	// MoreGroups says that there are more.
 	Groups     []Group `json:"groups"`
 	MoreGroups bool    `json:"moreGroups,omitempty"`
 	// Rates are the whole stack's; nil where a tenant asks, or for the queues of a prefix.
@@ -121,9 +122,7 @@ func (g *Grouped) Add(h Head) {
 		g.of[key] = group
 	}
 	group.Error = cmp.Or(group.Error, h.Group)
-	if h.Queue != "" {
-		group.Count++
-	}
+	group.Count++
 	if h.Since.Before(group.Since) {
 		group.Since = h.Since
 	}
@@ -135,15 +134,18 @@ func (g *Grouped) Add(h Head) {
 	group.Examples = group.Examples[:min(len(group.Examples), MaxExamples)]
 }
 
-// Groups are the groups, those of the worst state first, of each state the largest, and whether some were left out.
+// Groups are the groups, those of the worst state first, of each state the largest, and whether some
+// were left out.
 func (g *Grouped) Groups() (groups []Group, more bool) {
 	groups = []Group{}
 	for _, group := range g.of {
 		groups = append(groups, *group)
 	}
 	slices.SortFunc(groups, func(a, b Group) int {
-		return cmp.Or(a.State.compare(b.State), cmp.Compare(b.Count, a.Count), a.Since.Compare(b.Since),
-			cmp.Compare(a.Consumer, b.Consumer), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Error, b.Error))
+		return cmp.Or(
+			a.State.compare(b.State), cmp.Compare(b.Count, a.Count), a.Since.Compare(b.Since),
+			cmp.Compare(a.Consumer, b.Consumer), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Error, b.Error),
+		)
 	})
 	if len(groups) > MaxGroups {
 		return groups[:MaxGroups], true

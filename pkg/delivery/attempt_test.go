@@ -171,7 +171,8 @@ func TestTheFirstFailureOfAPuller(t *testing.T) {
 	}
 }
 
-// TestAMessageRefusedForGoodIsListed: also where the circuit breaker ends the delivery before the message is alone.
+// TestAMessageRefusedForGoodIsListed: also where the circuit breaker ends the delivery before the message
+// is alone.
 func TestAMessageRefusedForGoodIsListed(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
@@ -185,7 +186,8 @@ func TestAMessageRefusedForGoodIsListed(t *testing.T) {
 	}
 }
 
-// TestTriesAreThoseOfTheAttempts: how often a message was tried is the number of its last attempt, however its batch came by parts.
+// TestTriesAreThoseOfTheAttempts: how often a message was tried is the number of its last attempt, however
+// its batch came by parts.
 func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3)

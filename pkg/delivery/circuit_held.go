@@ -12,11 +12,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// held is the row of a queue that an open circuit keeps from being delivered, and of the message that it gets next. Those of a
-// circuit that opens later are newer.
+// held is the row of a queue that an open circuit keeps from being delivered, and of the message that
+// it gets next. Those of a circuit that opens later are newer.
 func held(queue string, seq int64, e request.Health, since time.Time) trouble.Row {
 	opened := cmp.Or(e.Circuit.Opened, e.Circuit.Closed)
-	return trouble.Row{State: trouble.HeldBy(e.Consumer), Queue: queue, Consumer: e.Consumer, Seq: seq, Since: since, N: opened.UnixMilli()}
+	return trouble.Row{
+		State: trouble.HeldBy(e.Consumer), Queue: queue, Consumer: e.Consumer, Seq: seq, Since: since,
+		N: opened.UnixMilli(),
+	}
 }
 
 // openRow is the row of a consumer's name whose circuit is open, or has held queues back that are not woken
@@ -101,7 +104,7 @@ func (r *sweepRun) wakeForProbe(ctx context.Context, e request.Health) error {
 		}
 		c, err := r.store.Consumer(ctx, row.Queue, e.Consumer)
 		if err == nil {
-			row = held(row.Queue, c.Delivered+1, e, row.Since) // the index has neither number nor seq
+			row = held(row.Queue, c.Delivered+1, e, row.Since) // the index has no seq
 		}
 		if err == nil && c.Fails() {
 			bad = append(bad, row)

@@ -249,8 +249,8 @@ func (c Consumer) attempt() int {
 	return max(c.Attempts, n+1)
 }
 
-// Tries is how often the message behind Delivered was tried, but for the times that its sink was away: the number of its last
-// attempt that ended, where it is known to have failed.
+// Tries is how often the message behind Delivered was tried, but for the times that its sink was
+// away: the number of its last attempt that ended, where it is known to have failed.
 func (c Consumer) Tries() int {
 	if c.State == Blocked || c.Retries() {
 		return cmp.Or(c.Last.Latest().N, c.Attempts)

@@ -170,7 +170,7 @@ func TestTroubleOfLag(t *testing.T) {
 	k.troubled("caught up but for what is young", "")
 }
 
-// TestTroubleOfGaps: the sweep notes gaps that are announced, or old, and their ends.
+// TestTroubleOfGaps: the sweep notes gaps once they are 5 seconds old, whatever the policy, and their ends.
 func TestTroubleOfGaps(t *testing.T) {
 	k := newDesk(t)
 	k.put("alert", 0, 2)
@@ -180,13 +180,15 @@ func TestTroubleOfGaps(t *testing.T) {
 	_, err = k.sorter.Configure(t.Context(), "alert", cursor.Change{Policy: new(cursor.PolicyAlert), GapAfter: new(time.Minute)})
 	k.must(err)
 	k.sweep(delivery.SweepOptions{})
+	k.pass(4 * time.Second)
+	k.sweep(delivery.SweepOptions{})
 	k.troubled("young", "")
+	k.pass(time.Second)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("open", "gap alert| 5s, gap wait| 5s")
 	k.pass(5 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
-	k.troubled("announced", "gap alert| 5m0s")
-	k.pass(10 * time.Minute)
-	k.sweep(delivery.SweepOptions{})
-	k.troubled("old", "gap alert| 15m0s, gap wait| 15m0s")
+	k.troubled("announced", "gap alert| 5m5s, gap wait| 5m5s")
 	k.put("alert", 1)
 	k.put("wait", 1)
 	k.sweep(delivery.SweepOptions{})

@@ -53,7 +53,8 @@ func (s *server) opens(consumer string) {
 		s.t.Fatal(err)
 	}
 	h := request.Health{Consumer: consumer, By: "r", Circuit: request.Circuit{Opened: s.now.Add(-time.Minute), ProbeAt: s.now.Add(time.Second)}}
-	if _, made, err := s.consumers.Requests(request.Inside{}).Learn(s.t.Context(), was, h); err != nil || !made {
+	_, made, err := s.consumers.Requests(request.Inside{}).Learn(s.t.Context(), was, h)
+	if err != nil || !made {
 		s.t.Fatal(made, err)
 	}
 	s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: consumer})

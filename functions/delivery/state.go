@@ -70,8 +70,8 @@ func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Hea
 	}
 	if of.Error != "" {
 		why := of.Error
-		if scope.Tenant() != "" {
-			why = of.ShownError()
+		if scope.Tenant() != "" && of.Shown > 0 {
+			why = why[:min(of.Shown, len(why))]
 		}
 		h.Error = printable.Name(reasonFor(scope, of.ReplyQueue, why))
 		h.Group = printable.Name(errtext.Group(string(h.Error)))

@@ -99,7 +99,8 @@ func TestARedriveOfAHeldConsumerSaysWhenItIsTried(t *testing.T) {
 		s.deliver("q", "billing", func(delivery.Batch) error { return errors.New("no") })
 		s.opens("billing")
 		due, _ := s.now.Add(time.Second).MarshalText()
-		s.Want("redrive", s.operate("redrive", `,"seq":1`), 200, `"state":"held","cause":"open"`, `"nextTry":"`+string(due)+`"`)
+		want := `"nextTry":"` + string(due) + `"`
+		s.Want("redrive", s.operate("redrive", `,"seq":1`), 200, `"state":"held","cause":"open"`, want)
 	})
 }
 
@@ -127,7 +128,8 @@ func TestWhoIsHeldIsCountedAndListedTheSame(t *testing.T) {
 			if got := s.listed("", "/consumers", url.Values{"state": {"retrying"}}); got != "" {
 				t.Errorf("retrying is %q, want none", got)
 			}
-			s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"held":{"count":3,`, `"retrying":{"count":0}`, `"count":3,`, `{"queue":"q0","seq":2,"error":"no"`)
+			s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"held":{"count":3,`,
+				`"retrying":{"count":0}`, `"count":3,`, `{"queue":"q0","seq":2,"error":"no"`)
 			// Its next try notes it.
 			s.note(trouble.Row{State: trouble.HeldBy("billing"), Queue: "q1", Consumer: "billing", Seq: 2})
 		}

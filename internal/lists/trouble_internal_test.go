@@ -94,7 +94,8 @@ func TestPagesOfAFleet(t *testing.T) {
 	store := trouble.NewStore(ddb.NewMemory(trouble.Definition("rows")), trouble.Definition("rows"))
 	put := func(state trouble.State, queue string) {
 		t.Helper()
-		if err := store.Put(t.Context(), trouble.Row{State: state, Queue: queue, Consumer: "away", Since: now}); err != nil {
+		row := trouble.Row{State: state, Queue: queue, Consumer: "away", Since: now}
+		if err := store.Put(t.Context(), row); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -34,7 +34,7 @@ type Attempt struct {
 // Attempts are the last attempts on a message, the oldest first; the rest are zero.
 type Attempts [KeptAttempts]Attempt
 
-// Latest is the last of the attempts; the zero Attempt where there is none.
+// Latest is the last of the attempts; the zero Attempt without one.
 func (a Attempts) Latest() (last Attempt) {
 	for _, attempt := range a {
 		if attempt != (Attempt{}) {

@@ -61,8 +61,8 @@ func head(queue string, state view.State, group string, ago time.Duration) view.
 	}
 }
 
-// TestGroups: one cause is one group however many queues it has, and its examples are the oldest, a few. What is blocked comes
-// before larger groups that are only tried again.
+// TestGroups: one cause is one group however many queues it has, and its examples are the oldest, a few.
+// What is blocked comes before larger groups that are only tried again.
 func TestGroups(t *testing.T) {
 	g := view.NewGrouped(now)
 	for i := range 21 {

@@ -181,7 +181,10 @@ func TestAMessageRefusedForGoodIsListed(t *testing.T) {
 	k.probeDue()
 	k.hands("q", endedCircuitOpen)
 	rows := k.failing()
-	if i := slices.IndexFunc(rows, func(r trouble.Row) bool { return r.Queue == "q" }); i < 0 || rows[i].Seq != 1 || rows[i].Error != "order 3 is bad" {
+	listed := func(r trouble.Row) bool {
+		return r.Queue == "q" && r.Seq == 1 && r.Error == "order 3 is bad"
+	}
+	if !slices.ContainsFunc(rows, listed) {
 		t.Errorf("listed is %+v", rows)
 	}
 }
@@ -213,7 +216,8 @@ func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 			last = max(last, a.N)
 		}
 		if c.Tries() != last || n > 3 && (c.Delivered != 2 || last <= c.Attempts) {
-			t.Errorf("after %d deliveries behind %d: %d tries, attempts up to %d, %d of its own", n+1, c.Delivered, c.Tries(), last, c.Attempts)
+			t.Errorf("after %d deliveries behind %d: %d tries, attempts up to %d, %d of its own",
+				n+1, c.Delivered, c.Tries(), last, c.Attempts)
 		}
 	}
 	_, err := k.d.Operate(t.Context(), redrives(orderOf("q"), 3))

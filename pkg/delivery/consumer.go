@@ -184,8 +184,8 @@ type refusals struct {
 	Since time.Time `ddb:"refusedSince,omitzero"`
 }
 
-// ShownError is what the queue's tenant may read of Error.
-func (c Consumer) ShownError() string {
+// shownError is what the queue's tenant may read of Error.
+func (c Consumer) shownError() string {
 	if c.Shown > 0 {
 		return c.Error[:min(c.Shown, len(c.Error))]
 	}

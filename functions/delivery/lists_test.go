@@ -283,6 +283,6 @@ func TestListOfAllConsumers(t *testing.T) {
 				t.Errorf("one consumer of a prefix: %s", got)
 			}
 		}
-		s.Want("what an operator sees", s.Request("GET", "/consumers", "prefix=a", ""), 200, `{"queue":"a","consumer":"c","state":"catching-up","seq":1,"lag":2,"delivered":0,"position":2}`, `"looked":4`)
+		s.Want("what an operator sees", s.Request("GET", "/consumers", "prefix=a", ""), 200, `{"queue":"a","consumer":"c","state":"catching-up","seq":1,"lag":2,"delivered":0,"position":2}`)
 	})
 }

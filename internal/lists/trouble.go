@@ -322,11 +322,7 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 	}
 	for _, of := range seen {
 		if row := cmp.Or(of.failing[view.Blocked], of.failing[view.InDoubt], of.failing[view.Held], of.failing[view.Retrying]); row != nil {
-			row := *row
-			if retried := of.retried; retried != nil && row.Error == "" {
-				row.Error, row.Shown, row.Seq = retried.Error, retried.Shown, retried.Seq
-			}
-			n.failing = append(n.failing, row)
+			n.failing = append(n.failing, *row)
 		}
 		if of.lags != nil && len(of.failing) == 0 {
 			n.states[view.CatchingUp].Add(of.lags.Since, now)
@@ -343,9 +339,9 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 
 // standing is what one consumer is in.
 type standing struct {
-	// failing are its rows by their states, paused among them, retried is the one of a message that failed, lags of what it lags.
-	failing       map[view.State]*trouble.Row
-	retried, lags *trouble.Row
+	// failing are its rows by their states, paused among them, lags is that of what it lags.
+	failing map[view.State]*trouble.Row
+	lags    *trouble.Row
 }
 
 // add counts a row of a queue or a chain, and gathers those of consumers.
@@ -364,12 +360,10 @@ func (n *counted) add(seen map[string]*standing, open map[trouble.State]trouble.
 	case a.state == view.CatchingUp:
 		of.lags = &row
 		return
-	case row.State == trouble.Failing:
-		of.retried = new(row)
-		if away {
-			row.State, row.Since = trouble.HeldBy(row.Consumer), by.Since
-			a = aspectOf(row)
-		}
+	case row.State == trouble.Failing && away: // it has the error
+		row.State, row.Since = by.State, by.Since
+		of.failing[view.Held] = &row
+		return
 	}
 	if of.failing[a.state] == nil {
 		of.failing[a.state] = &row

@@ -15,9 +15,7 @@ type Rows struct {
 	List   []Head `json:"list"`
 	// Unreadable says, a line each, which consumers of these queues are left out, and why.
 	Unreadable string `json:"unreadable,omitempty"`
-	// Looked is how many queues were read for the page.
-	Looked int    `json:"looked,omitempty"`
-	Next   string `json:"next,omitempty"`
+	Next       string `json:"next,omitempty"`
 }
 
 // Summary is how many queues, consumers and chains are in each state, and which errors the failures have.

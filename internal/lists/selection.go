@@ -42,12 +42,9 @@ const Open view.State = "open"
 // statesOf are the states in which queues, consumers and chains are listed.
 var statesOf = map[string][]view.State{
 	"queues":    {view.Gap},
-	"consumers": slices.DeleteFunc(slices.Clone(view.Attention), ofQueues),
+	"consumers": {view.Blocked, view.InDoubt, view.Held, view.Retrying, view.Paused, view.CatchingUp},
 	"chains":    {Open, view.State(trouble.Failed), view.State(trouble.TimedOut)},
 }
-
-// ofQueues reports whether a state is one of queues.
-func ofQueues(s view.State) bool { return s == view.Gap }
 
 // Queues reads what queues are asked for.
 func Queues(c *httpapi.Call) (Selection, error) { return read(c, "queues") }

@@ -61,7 +61,7 @@ type Model struct {
 func NewModel(run *sim.Run, messages int64) Model {
 	tables := NewTables()
 	return Model{
-		World: world.Of(run, tables.Memory), Tables: tables, Messages: messages, Markers: 1000,
+		World: world.On(run, tables.Memory), Tables: tables, Messages: messages, Markers: 1000,
 		Ended: map[delivery.Token]delivery.TokenOutcome{}, Ranges: map[delivery.Token][2]int64{},
 		requests: map[string]int{}, Announced: map[string]int{}, Ever: map[string]bool{},
 	}
@@ -84,8 +84,8 @@ func Must[T any](made T, err error) T {
 	return made
 }
 
-// Told is a process's clock: to have read it is to know it.
-func (m *Model) Told(p *sim.Proc) func() time.Time {
+// ClockOf is a process's clock: to have read it is to know it.
+func (m *Model) ClockOf(p *sim.Proc) func() time.Time {
 	return func() time.Time {
 		p.Knows().Int(m.Now.Unix()) // by no request
 		return m.Now
@@ -94,16 +94,16 @@ func (m *Model) Told(p *sim.Proc) func() time.Time {
 
 // Plain is a Sorter whose requests are no points, and whose messages stay.
 func (m *Model) Plain() *cursor.Sorter {
-	return Must(cursor.New(m.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.Told(nil), KeepForever: true}))
+	return Must(cursor.New(m.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.ClockOf(nil), KeepForever: true}))
 }
 
 // Deliverer is a process's.
 func (m *Model) Deliverer(p *sim.Proc) *delivery.Deliverer {
 	sorter := Must(cursor.New(simdb.Queues(m.Seen(p)), &cursor.Options{
-		ForEach: fanout.OneByOne, Now: m.Told(p), Retention: m.Retention, NewOp: func() []byte { return []byte(p.Name()) },
+		ForEach: fanout.OneByOne, Now: m.ClockOf(p), Retention: m.Retention, NewOp: func() []byte { return []byte(p.Name()) },
 	}))
 	return Must(delivery.New(m.View(p), sorter, &delivery.Options{
-		ForEach: fanout.OneByOne, Lease: Lease, Now: m.Told(p), NewReq: func() string { return m.request(p) },
+		ForEach: fanout.OneByOne, Lease: Lease, Now: m.ClockOf(p), NewReq: func() string { return m.request(p) },
 	}))
 }
 

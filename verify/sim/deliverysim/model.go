@@ -119,7 +119,7 @@ type model struct {
 func newModel(run *sim.Run) *model {
 	tables := consumers.NewTables(xorack.Names{}.Tables()...)
 	return &model{
-		World: world.Of(run, tables.Memory), tables: tables, cursors: map[string]cursor.Cursor{}, consumers: map[reader]delivery.Consumer{},
+		World: world.On(run, tables.Memory), tables: tables, cursors: map[string]cursor.Cursor{}, consumers: map[reader]delivery.Consumer{},
 		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
 		poisoned: defaultQueue, outage: outage{knows: map[knower]circuit{}},
 		bound: delivery.Reader{MaxMessages: 2, MaxAttempts: attempts, BlockAfter: time.Second},

@@ -41,11 +41,11 @@ type World struct {
 
 // New returns a world of empty tables.
 func New(run *sim.Run, tables ...table.Definition) *World {
-	return Of(run, ddb.NewMemory(tables...).Remember())
+	return On(run, ddb.NewMemory(tables...).Remember())
 }
 
-// Of returns a world of these tables.
-func Of(run *sim.Run, tables *ddb.Memory) *World {
+// On returns a world of these tables.
+func On(run *sim.Run, tables *ddb.Memory) *World {
 	w := &World{
 		Run: run, Tables: tables, Now: Start,
 		Clocks: map[string]time.Duration{}, Slow: map[string]bool{}, notes: map[string]func(ddb.Change){},

@@ -4,7 +4,7 @@ package main
 const (
 	pullFolder   = "pkg/delivery/pull"
 	markerFolder = "pkg/delivery/pull/sqlmarker"
-	databaseSim  = "verify/sim/twophasesim"
+	databaseSim  = "verify/sim/consumers"
 )
 
 // twoPhases are the tests that walk the schedules of two databases.
@@ -73,7 +73,7 @@ var twoPhaseMutants = []mutant{
 		{"markers.go", "done, err := tx.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(delivery.Committed), text, b.Rewinds, b.To)...)", "done, err := m.db.ExecContext(ctx, m.dialect.Insert, append(m.whole(h), string(delivery.Committed), text, b.Rewinds, b.To)...)"},
 	}},
 	{"two phases: marker outside the transaction (simulated)", databaseSim, twoPhases, []edit{
-		{"database.go", "\tif c.refuses(b) {\n", "\tc.db.markers[h] = delivery.Committed\n\tif c.refuses(b) {\n"},
+		{"database.go", "\tif err := c.Effect(c.p, b); err != nil {\n", "\tc.DB.markers[h] = delivery.Committed\n\tif err := c.Effect(c.p, b); err != nil {\n"},
 		{"database.go", "\tif d.markers[h] != \"\" {\n\t\treturn errSettled\n\t}\n", ""},
 	}},
 	{"two phases: marker keyed by the number alone", markerFolder, markerTest("TestTheWholeKeyTells"), []edit{
@@ -86,7 +86,7 @@ var twoPhaseMutants = []mutant{
 		{"database.go", "case last < committed:", "case false:"},
 	}},
 	{"two phases: restored tables are not noticed (simulated)", databaseSim, twoPhases, []edit{
-		{"database.go", "last.rewinds == b.Rewinds && last.to > b.From {", "false {"},
+		{"database.go", "last.rewinds == b.Rewinds && last.To > b.From {", "false {"},
 	}},
 	{"two phases: a taken over claim is taken for restored tables", pullFolder, markerTest("TestATakenOverClaimIsNoRestore"), []edit{
 		{"consume.go", "errors.As(err, &ahead) && failed == nil && aborted.Outcome == delivery.OK:", "errors.As(err, &ahead) && (failed == nil || aborted.Outcome == delivery.OK):"},

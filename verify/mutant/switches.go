@@ -93,10 +93,8 @@ func (p *planted) addTests(root, scratch, judge string) error {
 	p.by, p.units = judge, nil
 	binary := filepath.Join(scratch, "test")
 	_ = os.Remove(binary)
-	build := exec.Command("go", "test", "-c", "-overlay", p.overlay, "-o", binary, "./"+judge)
-	build.Dir = root
-	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s does not compile: %.3000s", judge, said)
+	if err := build(root, "./"+judge, binary, "-overlay", p.overlay); err != nil {
+		return fmt.Errorf("%s %w", judge, err)
 	}
 	if _, err := os.Stat(binary); err != nil {
 		return nil // no tests there

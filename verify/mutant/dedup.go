@@ -6,10 +6,7 @@ const (
 	dedupLambdaFolder = "pkg/dedup/deduplambda"
 )
 
-var (
-	dedupSchedules = test{"./verify/sim/dedupsim", "TestEverySmallSchedule|TestRandomSchedules"}
-	dedupTables    = test{"./pkg/dedup", "TestTableConforms"}
-)
+var dedupSchedules = test{"./verify/sim/dedupsim", "TestEverySmallSchedule|TestRandomSchedules"}
 
 func dedupSchedule(name string) test { return smallSchedule(dedupSchedules.folder, name) }
 

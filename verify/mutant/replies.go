@@ -3,8 +3,6 @@ package main
 // repliesWalked are the tests that walk the schedules of consumers that answer.
 var repliesWalked = test{"./verify/sim/repliessim", "TestEverySmallSchedule|TestRandomSchedules"}
 
-func repliesSchedule(name string) test { return smallSchedule(repliesWalked.folder, name) }
-
 func replyTrace(name string) test { return test{"./verify/sim/repliessim", "TestTrace" + name} }
 
 // replyMutants are bugs in replies with the commit, and in the store's requests.

@@ -4,8 +4,6 @@ package main
 const (
 	ackerFolder  = "pkg/xorack"
 	stampsFolder = "pkg/xorack/stamps"
-	// chainsFolder is what both write with.
-	chainsFolder = "pkg/xorack/internal/chains"
 )
 
 // ackerSchedules are the tests that walk all small schedules and random ones.
